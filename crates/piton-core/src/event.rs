@@ -1,0 +1,350 @@
+//! What can happen: the facts of a conversation, as stored.
+//!
+//! This is the one file whose edits are reviewed for stored-data compatibility. Names are past
+//! facts. A released variant is frozen: new fields are optional, old ones stay. A kind that this
+//! build does not know is kept verbatim, because another build may.
+
+mod config;
+mod inquiry;
+mod model;
+mod tool;
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+pub use self::config::{
+    ConfigChange, InDoubtPolicy, Limits, ModelRef, NotAModel, PermissionMode, PermissionRule,
+    Permissions, RuleEffect,
+};
+pub use self::inquiry::{Choice, Inquiry, InquiryAnswer, InquiryKind};
+pub use self::model::{AnswerPart, FailureClass, FinishReason, Native, PartialKind, Usage};
+pub use self::tool::{BlobRef, EffectClass, Handle, Outcome, ToolOutput, ToolSpec};
+use crate::id::{
+    Attempt, CallId, ConversationId, Digest, DriverId, Epoch, InquiryId, MessageId, Seq, Timestamp,
+    TurnId,
+};
+
+/// Version of the stored form. A reader keeps entries of a higher version as [`Event::Unknown`].
+pub const EVENT_FORMAT: u16 = 1;
+
+/// An event with its place and time.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Entry {
+    /// Its position in the journal.
+    pub seq: Seq,
+    /// When it was appended.
+    pub at: Timestamp,
+    /// What happened.
+    pub event: Event,
+}
+
+/// A fact of a conversation.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type")]
+pub enum Event {
+    /// The conversation exists. A fork names its origin and shares that prefix by reference.
+    ConversationOpened {
+        /// The directory that tools are confined to.
+        workspace: String,
+        /// A title for people.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        title: Option<String>,
+        /// Where a fork was cut.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        origin: Option<ForkOrigin>,
+    },
+    /// Configuration changed from here on. Configuration is part of the turn: a resumed turn has
+    /// the model, tools and limits it was started with.
+    ConfigChanged {
+        /// Only what differs.
+        change: ConfigChange,
+    },
+    /// A driver took over. Whatever was in flight before is lost (a model stream) or in doubt (a
+    /// tool). This is the only crash detector.
+    DriverStarted {
+        /// Its name.
+        driver: DriverId,
+        /// The fencing number of its lease.
+        epoch: Epoch,
+        /// The machine it runs on.
+        host: String,
+        /// The boot of that machine; a process id means nothing after a reboot.
+        boot: String,
+        /// Its process.
+        pid: u32,
+    },
+    /// A turn begins. Its user message follows in the same commit.
+    TurnStarted {
+        /// The turn.
+        turn: TurnId,
+        /// Who answers.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        agent: Option<String>,
+    },
+    /// The user said something. In an open turn with work behind it, it is injected after that
+    /// work. A retry repeats the id with a higher attempt and replaces the parts.
+    UserMessage {
+        /// The message.
+        message: MessageId,
+        /// What it consists of.
+        parts: Vec<UserPart>,
+        /// Which try of this message.
+        attempt: Attempt,
+    },
+    /// A person asked to go on with a broken turn. Grants fresh allowances of steps and failures;
+    /// a mere restart of the driver does not.
+    TurnResumed {
+        /// The turn.
+        turn: TurnId,
+    },
+    /// A model request is about to leave; durable before it does.
+    ModelAsked {
+        /// The step of the open turn, from 1.
+        step: u32,
+        /// Which try of this step.
+        attempt: Attempt,
+        /// Who is asked.
+        model: ModelRef,
+        /// Digest of the request, to prove that a resumed request is the same.
+        digest: Digest,
+        /// Estimated size of the request, in tokens.
+        tokens_estimated: u64,
+    },
+    /// A piece of the answer as it streams, flushed in bounded time and size. Superseded by the
+    /// answer. Never tool arguments.
+    ModelPartial {
+        /// Text or reasoning.
+        kind: PartialKind,
+        /// The piece.
+        text: Arc<str>,
+    },
+    /// The model answered. Exists only for a stream that reached its end mark.
+    ModelAnswered {
+        /// Text, reasoning and calls, in stream order.
+        parts: Vec<AnswerPart>,
+        /// Why the stream ended.
+        finish: FinishReason,
+        /// Tokens it cost.
+        usage: Usage,
+        /// Names of calls that were cut off by the output limit. They are not executed.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        dropped: Vec<String>,
+        /// Provider-native blocks needed to continue with the same provider.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        native: Option<Native>,
+    },
+    /// A model request failed: one per failed attempt, visible to every face.
+    ModelFailed {
+        /// What kind of failure.
+        class: FailureClass,
+        /// What the provider or transport said, short.
+        message: String,
+        /// How long the provider asked to wait, in milliseconds.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        retry_after_ms: Option<u64>,
+        /// How much of the stream had arrived.
+        bytes_received: u64,
+        /// Chance for the back-off, 0 to 999. Recorded, so that the time of the next try is a fact.
+        jitter_permille: u16,
+    },
+    /// A person is asked. State, not a message: any face finds it again.
+    InquiryRaised {
+        /// The question.
+        inquiry: Inquiry,
+    },
+    /// A person (or a rule) answered. The first answer counts.
+    InquiryAnswered {
+        /// Which question.
+        inquiry: InquiryId,
+        /// The answer; secrets are never stored.
+        answer: InquiryAnswer,
+        /// Who answered.
+        by: String,
+    },
+    /// A tool is about to run. Synced before the tool is touched, so a start without a finish
+    /// means that the effect is unknown, never that it is absent.
+    ToolStarted {
+        /// The call.
+        call: CallId,
+        /// How its outcome can be settled after a crash.
+        effect: EffectClass,
+        /// What is needed to settle it.
+        #[serde(default, skip_serializing_if = "Handle::is_none")]
+        handle: Handle,
+    },
+    /// A tool ended; durable as soon as this one ends, whatever its siblings do. The first one
+    /// counts, later ones are strays.
+    ToolFinished {
+        /// The call.
+        call: CallId,
+        /// How it ended.
+        outcome: Outcome,
+        /// What it printed.
+        output: ToolOutput,
+    },
+    /// The turn is over. Completeness is a recorded fact, not a guess.
+    TurnEnded {
+        /// The turn.
+        turn: TurnId,
+        /// In which way.
+        end: TurnEnd,
+    },
+    /// The driver gave up for now. Informative: its absence, as after `kill -9`, changes nothing.
+    TurnBroke {
+        /// The turn.
+        turn: TurnId,
+        /// Why.
+        reason: BreakReason,
+        /// More about it, for people.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        message: String,
+    },
+    /// A message is tried again. Later entries of the old attempt are superseded: hidden, kept.
+    MessageRetried {
+        /// The message.
+        message: MessageId,
+        /// The new attempt.
+        attempt: Attempt,
+    },
+    /// A summary lies over a range of entries; the entries stay.
+    Compacted {
+        /// What the model sees instead.
+        summary: Arc<str>,
+        /// The last turn it covers, counted from the first.
+        through: TurnId,
+    },
+    /// A message waits for the open turn to complete.
+    MessageQueued {
+        /// The message.
+        message: MessageId,
+        /// What it consists of.
+        parts: Vec<UserPart>,
+    },
+    /// A waiting message was taken back.
+    MessageUnqueued {
+        /// The message.
+        message: MessageId,
+    },
+    /// A fact that this build does not know. Kept verbatim.
+    #[serde(skip)]
+    Unknown(UnknownEvent),
+}
+
+/// The stored bytes of an event of an unknown kind.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnknownEvent {
+    /// Its type tag, if it had one.
+    pub kind: String,
+    /// The stored form.
+    pub raw: Arc<str>,
+}
+
+/// Where a fork was cut from its origin.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ForkOrigin {
+    /// The conversation it was cut from.
+    pub conversation: ConversationId,
+    /// The last entry that the fork shares.
+    pub through: Seq,
+}
+
+/// A piece of a user message.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "part")]
+pub enum UserPart {
+    /// What the user typed.
+    Text {
+        /// The text.
+        text: Arc<str>,
+    },
+    /// A file that travels by reference.
+    File {
+        /// Its name.
+        name: String,
+        /// Its media type.
+        media_type: String,
+        /// Its content.
+        blob: BlobRef,
+    },
+    /// A textual file sent inside the message; kept apart from what the user typed.
+    InlinedFile {
+        /// Its name.
+        name: String,
+        /// Its media type.
+        media_type: String,
+        /// Its content.
+        text: Arc<str>,
+    },
+}
+
+/// How a turn was closed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TurnEnd {
+    /// The model gave its final answer.
+    Completed,
+    /// A person accepted what was there.
+    Stopped,
+    /// A person threw it away; hidden from the transcript, kept in the journal.
+    Discarded,
+}
+
+/// Why a driver stopped before the end of the turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum BreakReason {
+    /// The model could not be reached, or refused, and the allowance is spent.
+    ApiError,
+    /// The model answered with nothing, twice.
+    EmptyAnswer,
+    /// The allowance of steps is spent.
+    MaxSteps,
+    /// A person interrupted.
+    Interrupted,
+    /// Another limit was reached: tokens, context, output length.
+    Limit,
+}
+
+/// A stored type tag, read when the whole event cannot be.
+#[derive(Deserialize)]
+struct Tag<'a> {
+    #[serde(rename = "type", borrow)]
+    kind: std::borrow::Cow<'a, str>,
+}
+
+impl Event {
+    /// The stored form: one JSON object with a type tag.
+    pub fn to_stored(&self) -> String {
+        if let Self::Unknown(unknown) = self {
+            return unknown.raw.to_string();
+        }
+        // Strings, numbers and lists of them cannot fail to serialise.
+        serde_json::to_string(self).unwrap_or_default()
+    }
+
+    /// Reads a stored form. Total: what cannot be understood is kept as [`Event::Unknown`].
+    pub fn from_stored(format: u16, stored: &str) -> Self {
+        if format <= EVENT_FORMAT
+            && let Ok(event) = serde_json::from_str(stored)
+        {
+            return event;
+        }
+        let kind = serde_json::from_str::<Tag<'_>>(stored)
+            .map_or_else(|_| String::new(), |tag| tag.kind.into_owned());
+        Self::Unknown(UnknownEvent { kind, raw: stored.into() })
+    }
+
+    /// The type tag and the rest, for faces that print events as data.
+    pub fn to_raw(&self) -> Option<Box<RawValue>> {
+        RawValue::from_string(self.to_stored()).ok()
+    }
+}
+
+impl UserPart {
+    /// A typed text.
+    pub fn text(text: impl Into<Arc<str>>) -> Self {
+        Self::Text { text: text.into() }
+    }
+}

@@ -1,0 +1,167 @@
+//! Configuration as facts: what a turn was run with.
+
+use std::fmt;
+use std::str::FromStr;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use super::tool::ToolSpec;
+
+/// A model of a provider. Written `provider/model`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ModelRef {
+    /// Who offers it.
+    pub provider: String,
+    /// Its name there.
+    pub model: String,
+}
+
+impl fmt::Display for ModelRef {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.model.is_empty() {
+            f.write_str(&self.provider)
+        } else {
+            write!(f, "{}/{}", self.provider, self.model)
+        }
+    }
+}
+
+/// A text that names no model.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("a model is named provider/model, for example demo or anthropic/opus")]
+pub struct NotAModel;
+
+impl FromStr for ModelRef {
+    type Err = NotAModel;
+
+    fn from_str(text: &str) -> Result<Self, NotAModel> {
+        let (provider, model) = text.split_once('/').unwrap_or((text, ""));
+        if provider.is_empty() {
+            return Err(NotAModel);
+        }
+        Ok(Self { provider: provider.into(), model: model.into() })
+    }
+}
+
+/// A change of configuration. What is absent stays as it was.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ConfigChange {
+    /// Who answers from now on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<ModelRef>,
+    /// The system prompt.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub system: Option<Arc<str>>,
+    /// The tools offered, with their schemas: a resumed request must be the same.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tools: Option<Vec<ToolSpec>>,
+    /// The allowances.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limits: Option<Limits>,
+    /// What may run without asking.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub permissions: Option<Permissions>,
+    /// What to do with a call in doubt that only a person can settle.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub in_doubt: Option<InDoubtPolicy>,
+}
+
+impl ConfigChange {
+    /// Whether it changes nothing.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// Allowances of a turn. Every loop of the engine is bounded by one of these.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Limits {
+    /// Most model answers in one turn since the last resume; 0 is no limit.
+    pub steps_max: u32,
+    /// Most failures of a model request in a row before the turn breaks.
+    pub failures_max: u32,
+    /// Most tries of one step, whatever arrived in between.
+    pub attempts_max: u32,
+    /// Wait after the first failure, in milliseconds; doubles with each further one.
+    pub backoff_ms: u64,
+    /// Longest wait between two tries, in milliseconds, also when the provider asks for more.
+    pub backoff_ms_max: u64,
+    /// Longest silence of a model stream before it counts as broken, in milliseconds; 0 is for ever.
+    pub idle_ms_max: u64,
+    /// Most tokens that one turn may cost, input and output; 0 is no limit.
+    pub tokens_max: u64,
+    /// Most estimated tokens of one request before older turns are compacted; 0 is no limit.
+    pub context_tokens_max: u64,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            steps_max: 100,
+            failures_max: 5,
+            attempts_max: 20,
+            backoff_ms: 1_000,
+            backoff_ms_max: 60_000,
+            idle_ms_max: 60_000,
+            tokens_max: 0,
+            context_tokens_max: 0,
+        }
+    }
+}
+
+/// What may run without asking.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Permissions {
+    /// What happens when no rule matches.
+    pub mode: PermissionMode,
+    /// Rules; a deny beats an allow.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rules: Vec<PermissionRule>,
+}
+
+/// What happens to a call that no rule matches.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum PermissionMode {
+    /// Calls that only read run; anything else asks a person.
+    #[default]
+    Ask,
+    /// Everything runs.
+    Auto,
+    /// Calls that only read run; anything else is denied.
+    ReadOnly,
+}
+
+/// A standing decision on a tool.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PermissionRule {
+    /// The tool's name.
+    pub tool: String,
+    /// What to do with its calls.
+    pub effect: RuleEffect,
+}
+
+/// What a rule does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RuleEffect {
+    /// Run without asking.
+    Allow,
+    /// Ask, also where the mode would not.
+    Ask,
+    /// Never run.
+    Deny,
+}
+
+/// What to do with a call in doubt that has no way to be settled by itself.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum InDoubtPolicy {
+    /// Ask a person: run again, treat as done, or give the result.
+    #[default]
+    Ask,
+    /// Nobody is there: record the outcome as unknown and tell the model the truth.
+    TellModel,
+}

@@ -1,0 +1,122 @@
+//! Tools as the journal sees them: specification, effect class, handle, outcome.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use crate::id::Digest;
+
+/// A tool as offered to the model.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ToolSpec {
+    /// Its name.
+    pub name: String,
+    /// What the model reads about it.
+    pub description: Arc<str>,
+    /// JSON schema of its arguments, as text.
+    pub parameters: Arc<str>,
+    /// How its outcome can be settled after a crash.
+    pub effect: EffectClass,
+}
+
+/// How the outcome of a call that was started by a dead driver can be settled.
+///
+/// No path leads from "in doubt" to "run again" without `ReadOnly`, `Idempotent`, a digest, or a
+/// recorded decision.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum EffectClass {
+    /// Changes nothing: run again.
+    ReadOnly,
+    /// Running twice is the same as once: run again.
+    Idempotent,
+    /// Digests of before and after are recorded: compare, then know.
+    Digested,
+    /// The command outlives the agent: attach again.
+    Supervised,
+    /// A conversation of its own: resume it.
+    Child,
+    /// Nothing is known: ask, or say so.
+    Once,
+}
+
+/// What settles a call in doubt, recorded before the effect.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "handle", rename_all = "snake_case")]
+pub enum Handle {
+    /// Nothing is needed, or nothing is known.
+    #[default]
+    None,
+    /// A change of one file.
+    Edit {
+        /// The file, relative to the workspace.
+        path: String,
+        /// Digest of its content before; absent if there was no file.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        before: Option<Digest>,
+        /// Digest of its content after.
+        after: Digest,
+    },
+    /// A supervised command.
+    Job {
+        /// Where its record is kept.
+        directory: String,
+    },
+    /// A child conversation.
+    Conversation {
+        /// Its id.
+        id: String,
+    },
+}
+
+impl Handle {
+    /// Whether there is nothing to record.
+    pub fn is_none(&self) -> bool {
+        *self == Self::None
+    }
+}
+
+/// How a call ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    /// It did what it does. A command that exits with 1 is `Ok` with that exit code.
+    Ok,
+    /// It could not do what was asked.
+    Failed,
+    /// A person or a rule said no; it never ran.
+    Denied,
+    /// It was stopped, or never started because the turn went another way.
+    Cancelled,
+    /// It was started; nobody knows what became of it.
+    Unknown,
+}
+
+/// What a call gave back.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ToolOutput {
+    /// What the model sees, bounded.
+    pub text: Arc<str>,
+    /// Exit code of a command.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exit_code: Option<i32>,
+    /// The whole output, if `text` is an extract.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub blob: Option<BlobRef>,
+}
+
+impl ToolOutput {
+    /// Plain text.
+    pub fn text(text: impl Into<Arc<str>>) -> Self {
+        Self { text: text.into(), exit_code: None, blob: None }
+    }
+}
+
+/// Content that is kept beside the journal, by its digest.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BlobRef {
+    /// Digest of the content.
+    pub digest: Digest,
+    /// Its size.
+    pub bytes: u64,
+}

@@ -1,0 +1,219 @@
+//! Names of things: newtypes, so that no bare string or number crosses a function.
+//!
+//! Ids that must be unique in the world (conversation, message, driver) are made from chance that
+//! the caller hands in. Ids inside one journal (turn, call, inquiry) are counted: a journal has one
+//! writer, so counting is safe, and a resumed run gives the same names as an undisturbed one.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+/// Letters of printed random ids: Crockford's base 32, which has no look-alikes.
+const ALPHABET: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
+/// Length of a printed random id, in characters: 50 bits of chance.
+const RANDOM_ID_CHARS: u32 = 10;
+
+fn printed(chance: u64) -> String {
+    (0..RANDOM_ID_CHARS)
+        .filter_map(|place| {
+            let digit = usize::try_from((chance >> (5 * place)) & 31).ok()?;
+            ALPHABET.get(digit).map(|letter| char::from(*letter))
+        })
+        .collect()
+}
+
+macro_rules! text_id {
+    ($(#[$doc:meta])* $name:ident) => {
+        $(#[$doc])*
+        #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        #[serde(transparent)]
+        pub struct $name(String);
+
+        impl $name {
+            /// Takes over a name that was made elsewhere, such as one read from a store.
+            pub fn new(name: impl Into<String>) -> Self {
+                Self(name.into())
+            }
+
+            /// Makes a name from 64 bits of chance.
+            pub fn from_chance(chance: u64) -> Self {
+                Self(printed(chance))
+            }
+
+            /// The name as text.
+            pub fn as_str(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(&self.0)
+            }
+        }
+    };
+}
+
+text_id!(
+    /// A conversation: one journal.
+    ConversationId
+);
+text_id!(
+    /// A user message. A retry reuses it, so a face never shows the message twice.
+    MessageId
+);
+text_id!(
+    /// One start of the part that performs steps.
+    DriverId
+);
+text_id!(
+    /// A question to a person: `<call>.<question>.<attempt>`, opaque for readers.
+    InquiryId
+);
+text_id!(
+    /// A digest in lower-case hexadecimal (SHA-256).
+    Digest
+);
+
+/// Position of an entry in its journal; the first entry has 1, so 0 means "before everything".
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
+#[serde(transparent)]
+pub struct Seq(pub u64);
+
+impl Seq {
+    /// The position behind this one.
+    #[must_use]
+    pub fn next(self) -> Self {
+        Self(self.0 + 1)
+    }
+}
+
+impl fmt::Display for Seq {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// Milliseconds since the Unix epoch. The core never reads a clock; callers hand this in.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
+#[serde(transparent)]
+pub struct Timestamp(pub u64);
+
+impl Timestamp {
+    /// This moment plus `ms` milliseconds.
+    #[must_use]
+    pub fn plus_ms(self, ms: u64) -> Self {
+        Self(self.0.saturating_add(ms))
+    }
+
+    /// Milliseconds from `earlier` to this moment, 0 if it is not earlier.
+    pub fn ms_since(self, earlier: Self) -> u64 {
+        self.0.saturating_sub(earlier.0)
+    }
+}
+
+/// Fencing number of a lease: a writer with an older one is refused.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
+#[serde(transparent)]
+pub struct Epoch(pub u64);
+
+/// One try, counted from 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Attempt(pub u32);
+
+impl Attempt {
+    /// The first try.
+    pub const FIRST: Self = Self(1);
+
+    /// The try after this one.
+    #[must_use]
+    pub fn next(self) -> Self {
+        Self(self.0.saturating_add(1))
+    }
+}
+
+/// A turn, counted from 1 within its conversation.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
+#[serde(transparent)]
+pub struct TurnId(pub u32);
+
+/// A tool call: turn, step within the turn, position within the answer. Written `turn.step.index`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct CallId {
+    /// The turn it belongs to.
+    pub turn: TurnId,
+    /// The step of that turn, from 1.
+    pub step: u32,
+    /// The position within the answer, from 0.
+    pub index: u32,
+}
+
+impl fmt::Display for CallId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}.{}", self.turn.0, self.step, self.index)
+    }
+}
+
+/// A text that is not a call id.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("a call id has the form turn.step.index, for example 1.2.0")]
+pub struct NotACallId;
+
+impl FromStr for CallId {
+    type Err = NotACallId;
+
+    fn from_str(text: &str) -> Result<Self, NotACallId> {
+        let mut numbers = text.split('.').map(|number| number.parse().map_err(|_| NotACallId));
+        let mut number = || numbers.next().unwrap_or(Err(NotACallId));
+        let id = Self { turn: TurnId(number()?), step: number()?, index: number()? };
+        if numbers.next().is_some() { Err(NotACallId) } else { Ok(id) }
+    }
+}
+
+impl Serialize for CallId {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for CallId {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = <std::borrow::Cow<'_, str>>::deserialize(deserializer)?;
+        text.parse().map_err(serde::de::Error::custom)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_call_id_reads_back_what_it_prints() {
+        let id = CallId { turn: TurnId(3), step: 12, index: 0 };
+        assert_eq!(id.to_string().parse(), Ok(id));
+    }
+
+    #[test]
+    fn a_call_id_refuses_anything_else() {
+        for text in ["", "1", "1.2", "1.2.x", "1.2.3.4", "-1.2.3"] {
+            assert_eq!(text.parse::<CallId>(), Err(NotACallId), "{text}");
+        }
+    }
+
+    #[test]
+    fn random_ids_have_ten_letters_without_look_alikes() {
+        let id = ConversationId::from_chance(u64::MAX);
+        assert_eq!(id.as_str(), "zzzzzzzzzz");
+        assert_ne!(ConversationId::from_chance(1), ConversationId::from_chance(2));
+    }
+}

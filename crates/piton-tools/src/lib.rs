@@ -1,0 +1,116 @@
+//! Hands: files, search, commands. Knows neither the model nor the journal nor who asked.
+//!
+//! A call goes through three doors. [`Tool::prepare`] looks, touches nothing, and says what will
+//! settle the call after a crash. The engine records that. Only then [`Tool::run`] acts.
+//! [`Tool::settle`] finds out what became of a call whose driver died.
+
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use piton_core::event::{Handle, Outcome, ToolSpec};
+use piton_core::id::CallId;
+use serde_json::{Map, Value};
+use tokio_util::sync::CancellationToken;
+
+/// Largest text of a result that goes to the model, in bytes; the rest goes to a blob.
+pub const OUTPUT_BYTES_MAX: usize = 32 * 1024;
+
+/// Arguments of a call: always a JSON object. What is not one never reaches a tool.
+pub type Arguments = Map<String, Value>;
+
+/// One tool.
+#[async_trait]
+pub trait Tool: fmt::Debug + Send + Sync {
+    /// What the model is told, and how a call in doubt can be settled.
+    fn spec(&self) -> ToolSpec;
+
+    /// Checks the arguments and looks at the world without touching it. What it refuses was never
+    /// started.
+    async fn prepare(&self, site: &Site, arguments: &Arguments) -> Result<Prepared, Refusal>;
+
+    /// Acts. Called only after the start was recorded with the handle from [`Tool::prepare`], also
+    /// when a settled call has to run again. Stops soon after `job.cancel` is cancelled and then
+    /// returns [`Outcome::Cancelled`], unless it had already finished.
+    async fn run(&self, job: Job) -> Finished;
+
+    /// Finds out what became of a call in doubt, without changing anything. Asked only for effect
+    /// classes that have something to find out.
+    async fn settle(&self, site: &Site, arguments: &Arguments, handle: &Handle) -> Settled;
+}
+
+/// Where tools work.
+#[derive(Clone, Debug)]
+pub struct Site {
+    /// The directory that paths are confined to, canonical.
+    pub workspace: PathBuf,
+    /// A directory for long outputs while they are written.
+    pub scratch: PathBuf,
+}
+
+/// What [`Tool::prepare`] found.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Prepared {
+    /// What settles the call after a crash.
+    pub handle: Handle,
+    /// Calls with the same key run one after the other, each prepared after the one before it
+    /// ended: two edits of one file, for example.
+    pub exclusive: Option<String>,
+}
+
+/// A call that is refused before it starts.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct Refusal(pub String);
+
+/// One call to perform.
+#[derive(Clone, Debug)]
+pub struct Job {
+    /// Where.
+    pub site: Arc<Site>,
+    /// Its name.
+    pub call: CallId,
+    /// What was asked.
+    pub arguments: Arc<Arguments>,
+    /// What was recorded at its start.
+    pub handle: Handle,
+    /// Stops it.
+    pub cancel: CancellationToken,
+}
+
+/// How a call ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finished {
+    /// In which way.
+    pub outcome: Outcome,
+    /// What the model sees; at most [`OUTPUT_BYTES_MAX`].
+    pub text: String,
+    /// Exit code of a command.
+    pub exit_code: Option<i32>,
+    /// The whole output, if `text` is an extract.
+    pub full: Option<Vec<u8>>,
+}
+
+impl Finished {
+    /// A call that did what it does.
+    pub fn ok(text: impl Into<String>) -> Self {
+        Self { outcome: Outcome::Ok, text: text.into(), exit_code: None, full: None }
+    }
+
+    /// A call that could not do what was asked; `text` says what to do next.
+    pub fn failed(text: impl Into<String>) -> Self {
+        Self { outcome: Outcome::Failed, text: text.into(), exit_code: None, full: None }
+    }
+}
+
+/// What became of a call in doubt.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Settled {
+    /// It provably did not take effect: it may run.
+    NotApplied,
+    /// It provably took effect; this is its result.
+    Applied(Finished),
+    /// Neither can be proved; the text says what was found.
+    Unknown(String),
+}
