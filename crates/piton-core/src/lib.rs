@@ -6,3 +6,20 @@
 pub mod id;
 
 pub mod event;
+
+pub mod state;
+
+pub mod action;
+pub mod decide;
+
+pub mod answer;
+pub mod integrity;
+pub mod transcript;
+
+pub mod budget;
+pub mod permit;
+pub mod retry;
+
+pub mod outcome;
+pub mod summary;
+pub mod view;

@@ -1,0 +1,68 @@
+//! What the shell may be asked to do. Data, not behaviour.
+
+use crate::event::{BreakReason, Inquiry, Outcome};
+use crate::id::{Attempt, CallId, MessageId, Timestamp};
+
+/// The next thing to do in a conversation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Action {
+    /// Nothing: no turn is open, or the open one waits for somebody to resume it.
+    Rest,
+    /// Start a turn with the oldest waiting message.
+    StartQueued(MessageId),
+    /// Something is in flight; its result is the next fact.
+    Await,
+    /// Stop what is in flight, and keep what it has finished.
+    Cancel,
+    /// Only a person can move this on.
+    WaitForPerson,
+    /// Send the transcript to the model.
+    AskModel {
+        /// The step it belongs to.
+        step: u32,
+        /// Which try.
+        attempt: Attempt,
+        /// Not before this moment.
+        not_before: Option<Timestamp>,
+    },
+    /// Lay a summary over older turns: the next request would be too large.
+    Compact,
+    /// Start these calls.
+    RunTools(Vec<CallId>),
+    /// Find out what became of these calls of a dead driver.
+    Settle(Vec<CallId>),
+    /// Ask a person.
+    Raise(Vec<Inquiry>),
+    /// Record the end of calls that do not run.
+    Finish(Vec<Verdict>),
+    /// Give up for now; everything stays.
+    Break {
+        /// Why.
+        reason: BreakReason,
+        /// More about it, for people.
+        message: String,
+    },
+    /// The turn has its final answer.
+    Complete,
+}
+
+/// The end of a call that does not run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Verdict {
+    /// The call.
+    pub call: CallId,
+    /// How it ends.
+    pub outcome: Outcome,
+    /// What the model is told.
+    pub text: String,
+}
+
+/// What the person at the controls wants.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Wish {
+    /// Go on.
+    #[default]
+    Proceed,
+    /// Stop as soon as possible, and lose nothing.
+    Interrupt,
+}

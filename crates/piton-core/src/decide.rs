@@ -1,0 +1,140 @@
+//! What to do next: the only place with loop control flow.
+//!
+//! A pure function of the folded journal. There is no mode for resuming: a driver that starts on a
+//! half-done turn asks the same question as one that is in the middle of it.
+
+pub mod calls;
+
+use self::calls::next_for_calls;
+use crate::action::{Action, Wish};
+use crate::budget::{context_over_budget, may_compact};
+use crate::event::{BreakReason, FailureClass, FinishReason};
+use crate::id::Attempt;
+use crate::retry::retry_at;
+use crate::state::{Exchange, Failure, Item, Progress, State, Step, Turn};
+
+/// Empty answers that are tolerated in one step: the first is tried again with a note.
+const EMPTIES_MAX: u32 = 1;
+
+/// Decides what to do next.
+pub fn decide(state: &State, wish: Wish) -> Action {
+    let Some(turn) = state.open_turn() else {
+        return match (wish, state.queue.first()) {
+            (Wish::Proceed, Some(queued)) => Action::StartQueued(queued.message.clone()),
+            (Wish::Proceed | Wish::Interrupt, _) => Action::Rest,
+        };
+    };
+    if turn.broke.is_some() {
+        return Action::Rest;
+    }
+    if wish == Wish::Interrupt {
+        return if is_in_flight(turn) {
+            Action::Cancel
+        } else {
+            stop(BreakReason::Interrupted, "interrupted")
+        };
+    }
+    let injected = matches!(turn.items.last(), Some(Item::User(_)));
+    // Behind an injected message, the step before it may still have calls without an end.
+    if let Some(step) = turn.steps().next_back()
+        && (injected || step.answer.is_some())
+        && let Some(action) = next_for_calls(state, turn, step, injected)
+    {
+        return action;
+    }
+    match turn.items.last() {
+        // A turn that has not even a message yet: the commit that began it was cut by a bug, not
+        // by a crash, because both are one commit. There is nothing to answer.
+        None => stop(BreakReason::Limit, "the turn has no message"),
+        Some(Item::User(_)) => ask(state, turn, Attempt::FIRST),
+        Some(Item::Step(step)) => next_for_step(state, turn, step),
+    }
+}
+
+fn is_in_flight(turn: &Turn) -> bool {
+    turn.steps().any(|step| {
+        step.exchange == Exchange::Asked
+            || step.calls.iter().any(|call| matches!(call.progress, Progress::Running(_)))
+    })
+}
+
+fn next_for_step(state: &State, turn: &Turn, step: &Step) -> Action {
+    match (step.exchange, &step.answer, &step.failure) {
+        (Exchange::Asked, _, _) => Action::Await,
+        (Exchange::Failed, None, Some(failure)) => after_failure(state, turn, step, failure),
+        (_, Some(answer), _) if step.calls.is_empty() && answer.dropped.is_empty() => {
+            match answer.finish {
+                FinishReason::Stop | FinishReason::ToolCalls => Action::Complete,
+                FinishReason::Length | FinishReason::Refused if resumed_behind(turn) => {
+                    ask(state, turn, Attempt::FIRST)
+                }
+                FinishReason::Length => {
+                    stop(BreakReason::Limit, "the answer was cut off by the output limit")
+                }
+                FinishReason::Refused => stop(BreakReason::ApiError, "the model refused to answer"),
+            }
+        }
+        (_, Some(_), _) => ask(state, turn, Attempt::FIRST),
+        (Exchange::Quiet | Exchange::Failed | Exchange::Answered, None, _) => {
+            ask(state, turn, step.attempt.next())
+        }
+    }
+}
+
+/// Whether allowances were granted after the last answer: somebody wants it to go on.
+fn resumed_behind(turn: &Turn) -> bool {
+    turn.steps_used == 0
+}
+
+fn after_failure(state: &State, turn: &Turn, step: &Step, failure: &Failure) -> Action {
+    let limits = &state.config.limits;
+    if failure.class == FailureClass::Empty {
+        return if step.empties <= EMPTIES_MAX {
+            ask(state, turn, step.attempt.next())
+        } else {
+            stop(BreakReason::EmptyAnswer, "the model answered with nothing, twice")
+        };
+    }
+    if failure.class == FailureClass::ContextOverflow {
+        return if may_compact(state) {
+            Action::Compact
+        } else {
+            stop(BreakReason::Limit, &failure.message)
+        };
+    }
+    let retry = retry_at(failure, step.failures, limits);
+    match retry.filter(|_| step.attempts_used < limits.attempts_max) {
+        Some(at) => Action::AskModel {
+            step: step.number,
+            attempt: step.attempt.next(),
+            not_before: Some(at),
+        },
+        None => stop(BreakReason::ApiError, &failure.message),
+    }
+}
+
+/// A model request, unless a limit stands against it.
+fn ask(state: &State, turn: &Turn, attempt: Attempt) -> Action {
+    let limits = &state.config.limits;
+    if 0 < limits.steps_max && limits.steps_max <= turn.steps_used {
+        let message = format!("{} steps were used", turn.steps_used);
+        return stop(BreakReason::MaxSteps, &message);
+    }
+    if 0 < limits.tokens_max && limits.tokens_max < turn.tokens_used {
+        let message =
+            format!("{} tokens were used, {} are allowed", turn.tokens_used, limits.tokens_max);
+        return stop(BreakReason::Limit, &message);
+    }
+    if context_over_budget(state) {
+        return if may_compact(state) {
+            Action::Compact
+        } else {
+            stop(BreakReason::Limit, "the conversation is larger than the context budget")
+        };
+    }
+    Action::AskModel { step: turn.next_step(), attempt, not_before: None }
+}
+
+fn stop(reason: BreakReason, message: &str) -> Action {
+    Action::Break { reason, message: message.into() }
+}

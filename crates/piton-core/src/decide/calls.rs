@@ -1,0 +1,173 @@
+//! What to do next for the calls of a step.
+//!
+//! Order matters: record what needs no running, ask what needs asking, start what may start, and
+//! only then wait. So a question never holds up a sibling, and a sibling never hides a question.
+
+use serde_json::{Map, Value};
+
+use crate::action::{Action, Verdict};
+use crate::event::{
+    Choice, EffectClass, InDoubtPolicy, Inquiry, InquiryAnswer, InquiryKind, Outcome, RuleEffect,
+    ToolSpec,
+};
+use crate::id::InquiryId;
+use crate::permit::permit;
+use crate::state::{Call, Progress, Raised, Started, State, Step, Turn};
+use crate::summary::input_summary;
+
+/// What the model is told of a call whose outcome nobody knows.
+pub const UNKNOWN_TEXT: &str = "The tool was started, then the agent was interrupted; its outcome is unknown. \
+     Check what it did before you repeat it.";
+/// What the model is told of a call that a person refused.
+pub const DENIED_TEXT: &str = "Tool execution denied by user.";
+/// What the model is told of a call that gave way to a new message.
+pub const NOT_RUN_TEXT: &str = "Not run: the user sent a new message instead.";
+
+/// What one call needs.
+enum Need {
+    Finish(Outcome, String),
+    Raise(Inquiry),
+    Run,
+    Settle,
+    Running,
+    Person,
+}
+
+/// The next action for the calls of `step`, or `None` when all have ended.
+pub(super) fn next_for_calls(
+    state: &State,
+    turn: &Turn,
+    step: &Step,
+    injected: bool,
+) -> Option<Action> {
+    let mut verdicts = Vec::new();
+    let mut inquiries = Vec::new();
+    let (mut run, mut settle) = (Vec::new(), Vec::new());
+    let (mut running, mut person) = (false, false);
+    for call in step.calls.iter().filter(|call| !call.is_done()) {
+        match need(state, turn, call, injected) {
+            Need::Finish(outcome, text) => verdicts.push(Verdict { call: call.id, outcome, text }),
+            Need::Raise(inquiry) => inquiries.push(inquiry),
+            Need::Run => run.push(call.id),
+            Need::Settle => settle.push(call.id),
+            Need::Running => running = true,
+            Need::Person => person = true,
+        }
+    }
+    if !verdicts.is_empty() {
+        Some(Action::Finish(verdicts))
+    } else if !inquiries.is_empty() {
+        Some(Action::Raise(inquiries))
+    } else if !settle.is_empty() {
+        Some(Action::Settle(settle))
+    } else if !run.is_empty() {
+        Some(Action::RunTools(run))
+    } else if running {
+        Some(Action::Await)
+    } else {
+        person.then_some(Action::WaitForPerson)
+    }
+}
+
+fn need(state: &State, turn: &Turn, call: &Call, injected: bool) -> Need {
+    match &call.progress {
+        Progress::Waiting if injected => Need::Finish(Outcome::Cancelled, NOT_RUN_TEXT.into()),
+        Progress::Waiting => need_before_start(state, turn, call),
+        Progress::InDoubt(Started { effect: EffectClass::ReadOnly, .. }) if injected => {
+            Need::Finish(Outcome::Cancelled, NOT_RUN_TEXT.into())
+        }
+        Progress::InDoubt(started) => need_in_doubt(state, turn, call, started),
+        Progress::Running(_) | Progress::Done(_) => Need::Running,
+    }
+}
+
+fn need_before_start(state: &State, turn: &Turn, call: &Call) -> Need {
+    if let Err(error) = serde_json::from_str::<Map<String, Value>>(&call.arguments) {
+        let text = format!(
+            "The arguments are not a JSON object ({error}). The tool was not run. \
+             Call it again with valid arguments."
+        );
+        return Need::Finish(Outcome::Failed, text);
+    }
+    let Some(tool) = state.config.tool(&call.name) else {
+        let names: Vec<_> = state.config.tools.iter().map(|tool| tool.name.as_str()).collect();
+        let text = format!("There is no tool {}. Available: {}.", call.name, names.join(", "));
+        return Need::Finish(Outcome::Failed, text);
+    };
+    let asked = turn.inquiry(call.id, InquiryKind::Permission);
+    match asked.and_then(|raised| raised.answer.as_ref()) {
+        Some(InquiryAnswer::Allow | InquiryAnswer::RunAgain) => return Need::Run,
+        Some(InquiryAnswer::Deny) => return Need::Finish(Outcome::Denied, DENIED_TEXT.into()),
+        Some(InquiryAnswer::TreatAsDone | InquiryAnswer::Text { .. }) | None => {}
+    }
+    match permit(&state.config.permissions, tool) {
+        RuleEffect::Allow => Need::Run,
+        RuleEffect::Deny => Need::Finish(Outcome::Denied, denied_by_rule(tool)),
+        RuleEffect::Ask if asked.is_some() => Need::Person,
+        RuleEffect::Ask => Need::Raise(permission(call)),
+    }
+}
+
+fn denied_by_rule(tool: &ToolSpec) -> String {
+    format!("The permission rules of this conversation do not allow {}.", tool.name)
+}
+
+fn permission(call: &Call) -> Inquiry {
+    Inquiry {
+        id: InquiryId::new(format!("{}.permission.1", call.id)),
+        kind: InquiryKind::Permission,
+        call: call.id,
+        question: format!("Run {}?", input_summary(&call.name, &call.arguments)),
+        choices: vec![Choice::Allow, Choice::AllowAlways, Choice::Deny],
+    }
+}
+
+/// No path leads from here to a second run without a class that allows it, a digest (`Settle`), or
+/// a recorded decision.
+fn need_in_doubt(state: &State, turn: &Turn, call: &Call, started: &Started) -> Need {
+    // An answer is good for one start: a call that was run again and lost again is asked about again.
+    match turn.raised(&doubt_id(call)) {
+        Some(Raised { answer: Some(answer), .. }) => decided(answer),
+        Some(Raised { answer: None, .. }) => match state.config.in_doubt {
+            InDoubtPolicy::Ask => Need::Person,
+            InDoubtPolicy::TellModel => Need::Finish(Outcome::Unknown, UNKNOWN_TEXT.into()),
+        },
+        None => match started.effect {
+            EffectClass::ReadOnly | EffectClass::Idempotent => Need::Run,
+            EffectClass::Digested | EffectClass::Supervised | EffectClass::Child => Need::Settle,
+            EffectClass::Once => match state.config.in_doubt {
+                InDoubtPolicy::Ask => Need::Raise(doubt(call)),
+                InDoubtPolicy::TellModel => Need::Finish(Outcome::Unknown, UNKNOWN_TEXT.into()),
+            },
+        },
+    }
+}
+
+fn decided(answer: &InquiryAnswer) -> Need {
+    match answer {
+        InquiryAnswer::RunAgain | InquiryAnswer::Allow => Need::Run,
+        InquiryAnswer::TreatAsDone => {
+            Need::Finish(Outcome::Ok, "The user confirmed that this call took effect.".into())
+        }
+        InquiryAnswer::Text { text } => Need::Finish(Outcome::Ok, text.to_string()),
+        InquiryAnswer::Deny => Need::Finish(Outcome::Unknown, UNKNOWN_TEXT.into()),
+    }
+}
+
+/// The question about a call whose outcome cannot be settled by itself.
+pub fn doubt(call: &Call) -> Inquiry {
+    Inquiry {
+        id: doubt_id(call),
+        kind: InquiryKind::InDoubt,
+        call: call.id,
+        question: format!(
+            "{} was started, then the agent was interrupted. Did it take effect?",
+            input_summary(&call.name, &call.arguments)
+        ),
+        choices: vec![Choice::RunAgain, Choice::TreatAsDone, Choice::GiveResult],
+    }
+}
+
+fn doubt_id(call: &Call) -> InquiryId {
+    InquiryId::new(format!("{}.in-doubt.{}", call.id, call.starts))
+}

@@ -1,0 +1,101 @@
+//! May a failed model request be tried again, and when? A table; nothing waits here.
+//!
+//! Only the request of the same step is ever repeated. Tools are not, history is not changed, and
+//! the model stays the same.
+
+use crate::event::{FailureClass, Limits};
+use crate::id::Timestamp;
+use crate::state::Failure;
+
+/// Share of the wait that chance may add, in permille.
+const JITTER_PERMILLE_MAX: u64 = 250;
+
+impl FailureClass {
+    /// Whether the same request may succeed later.
+    pub fn is_transient(self) -> bool {
+        match self {
+            Self::Network
+            | Self::StreamBroke
+            | Self::Stalled
+            | Self::Overloaded
+            | Self::RateLimited
+            | Self::Server
+            | Self::Malformed
+            | Self::Empty => true,
+            Self::Auth
+            | Self::Quota
+            | Self::InvalidRequest
+            | Self::ContextOverflow
+            | Self::ContentFilter
+            | Self::Unknown => false,
+        }
+    }
+}
+
+/// When to try again after `failures` failures in a row, or `None` when the allowance is spent.
+pub fn retry_at(failure: &Failure, failures: u32, limits: &Limits) -> Option<Timestamp> {
+    if !failure.class.is_transient() || limits.failures_max <= failures {
+        return None;
+    }
+    let doubled = limits.backoff_ms.saturating_mul(1 << failures.saturating_sub(1).min(16));
+    let wait = failure.retry_after_ms.unwrap_or(doubled).min(limits.backoff_ms_max);
+    let chance = u64::from(failure.jitter_permille.min(999));
+    let jitter = wait.saturating_mul(JITTER_PERMILLE_MAX * chance) / 1_000_000;
+    Some(failure.at.plus_ms(wait.saturating_add(jitter).min(limits.backoff_ms_max)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn failure(class: FailureClass, retry_after_ms: Option<u64>, jitter_permille: u16) -> Failure {
+        let message = String::new();
+        Failure { class, message, retry_after_ms, jitter_permille, at: Timestamp(10_000) }
+    }
+
+    fn check(failure: Failure, failures: u32, expected: Option<u64>) {
+        let at = retry_at(&failure, failures, &Limits::default());
+        assert_eq!(at.map(|at| at.0), expected);
+    }
+
+    // K46, J49
+    #[test]
+    fn waits_double_from_a_second() {
+        check(failure(FailureClass::Network, None, 0), 1, Some(11_000));
+        check(failure(FailureClass::Network, None, 0), 2, Some(12_000));
+        check(failure(FailureClass::Network, None, 0), 4, Some(18_000));
+    }
+
+    // J49
+    #[test]
+    fn the_provider_may_ask_for_a_longer_wait_up_to_the_cap() {
+        check(failure(FailureClass::RateLimited, Some(7_000), 0), 1, Some(17_000));
+        check(failure(FailureClass::RateLimited, Some(3_600_000), 0), 1, Some(70_000));
+    }
+
+    #[test]
+    fn chance_adds_at_most_a_quarter() {
+        check(failure(FailureClass::Overloaded, Some(8_000), 999), 1, Some(19_998));
+    }
+
+    // J48
+    #[test]
+    fn the_allowance_is_five_failures_in_a_row() {
+        check(failure(FailureClass::Server, None, 0), 5, None);
+    }
+
+    // K47, J50, O45
+    #[test]
+    fn permanent_and_unknown_failures_are_not_repeated() {
+        for class in [
+            FailureClass::Auth,
+            FailureClass::Quota,
+            FailureClass::InvalidRequest,
+            FailureClass::ContextOverflow,
+            FailureClass::ContentFilter,
+            FailureClass::Unknown,
+        ] {
+            check(failure(class, None, 0), 1, None);
+        }
+    }
+}

@@ -1,0 +1,457 @@
+//! What a journal means: the fold from entries to state.
+//!
+//! The fold is total. It never fails, because a journal that cannot be read is a journal that is
+//! lost. An event that does not fit is counted as a stray and changes nothing; an event of an
+//! unknown kind is counted too, and its entry stays in the journal.
+
+mod turn;
+
+use std::sync::Arc;
+
+pub use self::turn::{
+    Answered, Broke, Call, Ended, Exchange, Failure, Item, Progress, Raised, Said, Started, Step,
+    Streamed, Turn,
+};
+use crate::event::{
+    AnswerPart, ConfigChange, Entry, Event, FailureClass, ForkOrigin, InDoubtPolicy, Inquiry,
+    InquiryAnswer, Limits, ModelRef, PartialKind, Permissions, ToolSpec, TurnEnd, Usage, UserPart,
+};
+use crate::id::{Attempt, CallId, DriverId, Epoch, InquiryId, MessageId, Seq, Timestamp, TurnId};
+
+/// A conversation, folded from its journal.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct State {
+    /// The last entry taken in.
+    pub end: Seq,
+    /// How the conversation began.
+    pub opened: Option<Opened>,
+    /// What applies now.
+    pub config: Config,
+    /// Who performs.
+    pub driver: Option<Driver>,
+    /// All turns, the open one last.
+    pub turns: Vec<Turn>,
+    /// Turns that a retry of an earlier message superseded: hidden, kept.
+    pub superseded: Vec<Turn>,
+    /// Messages that wait for the open turn to complete.
+    pub queue: Vec<Queued>,
+    /// The summary that lies over the oldest turns.
+    pub overlay: Option<Overlay>,
+    /// Tokens of the whole conversation.
+    pub usage: Usage,
+    /// When a turn last began or ended.
+    pub touched: Timestamp,
+    /// Events that did not fit.
+    pub strays: u64,
+    /// Events of unknown kinds.
+    pub unknown: u64,
+}
+
+/// How a conversation began.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Opened {
+    /// The directory that tools are confined to.
+    pub workspace: String,
+    /// A title for people.
+    pub title: Option<String>,
+    /// Where a fork was cut.
+    pub origin: Option<ForkOrigin>,
+}
+
+/// The configuration in force.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Config {
+    /// Who answers.
+    pub model: Option<ModelRef>,
+    /// The system prompt.
+    pub system: Arc<str>,
+    /// The tools offered.
+    pub tools: Arc<[ToolSpec]>,
+    /// The allowances.
+    pub limits: Limits,
+    /// What may run without asking.
+    pub permissions: Permissions,
+    /// What to do with a call in doubt that only a person can settle.
+    pub in_doubt: InDoubtPolicy,
+}
+
+/// The driver that performs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Driver {
+    /// Its name.
+    pub id: DriverId,
+    /// The fencing number of its lease.
+    pub epoch: Epoch,
+    /// Its process.
+    pub pid: u32,
+}
+
+/// A message that waits.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Queued {
+    /// Its name.
+    pub message: MessageId,
+    /// What it consists of.
+    pub parts: Vec<UserPart>,
+}
+
+/// A summary in place of the oldest turns.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Overlay {
+    /// What the model sees.
+    pub summary: Arc<str>,
+    /// The last turn it covers.
+    pub through: TurnId,
+}
+
+impl State {
+    /// Folds a whole journal.
+    pub fn from_entries<'a>(entries: impl IntoIterator<Item = &'a Entry>) -> Self {
+        let mut state = Self::default();
+        for entry in entries {
+            state.apply(entry);
+        }
+        state
+    }
+
+    /// The turn that is not over, if there is one.
+    pub fn open_turn(&self) -> Option<&Turn> {
+        self.turns.last().filter(|turn| turn.end.is_none())
+    }
+
+    fn open_turn_mut(&mut self) -> Option<&mut Turn> {
+        self.turns.last_mut().filter(|turn| turn.end.is_none())
+    }
+
+    /// The name of the next turn.
+    pub fn next_turn(&self) -> TurnId {
+        let last = |turns: &[Turn]| turns.iter().map(|turn| turn.id.0).max().unwrap_or(0);
+        TurnId(last(&self.turns).max(last(&self.superseded)).saturating_add(1))
+    }
+
+    /// Takes in one entry.
+    pub fn apply(&mut self, entry: &Entry) {
+        self.end = entry.seq;
+        let fits = self.take(&entry.event, entry.at);
+        self.strays += u64::from(!fits);
+    }
+
+    /// Takes in one event; says whether it fits.
+    fn take(&mut self, event: &Event, at: Timestamp) -> bool {
+        match event {
+            Event::ConversationOpened { workspace, title, origin } => {
+                self.touched = self.touched.max(at);
+                self.open(Opened {
+                    workspace: workspace.clone(),
+                    title: title.clone(),
+                    origin: origin.clone(),
+                })
+            }
+            Event::ConfigChanged { change } => self.config.change(change),
+            Event::DriverStarted { driver, epoch, pid, .. } => {
+                self.driver = Some(Driver { id: driver.clone(), epoch: *epoch, pid: *pid });
+                self.open_turn_mut().is_none_or(Turn::lose_what_is_in_flight)
+            }
+            Event::TurnStarted { turn, agent } => self.begin(*turn, agent.clone(), at),
+            Event::UserMessage { message, parts, attempt } => self.say(message, parts, *attempt),
+            Event::TurnResumed { turn } => self.in_turn(Some(*turn), Turn::grant),
+            Event::ModelAsked { step, attempt, .. } => {
+                self.in_turn(None, |turn| ask(turn, *step, *attempt))
+            }
+            Event::ModelPartial { kind, text } => self.in_step(|step| stream(step, *kind, text)),
+            Event::ModelAnswered { parts, finish, usage, dropped, native } => {
+                let answered = Answered {
+                    parts: parts.clone(),
+                    finish: *finish,
+                    dropped: dropped.clone(),
+                    usage: *usage,
+                    native: native.clone(),
+                    model: self.config.model.clone(),
+                };
+                let fits = self.in_turn(None, |turn| answer(turn, answered));
+                self.usage = if fits { self.usage.plus(*usage) } else { self.usage };
+                fits
+            }
+            Event::ModelFailed { class, message, retry_after_ms, jitter_permille, .. } => {
+                let failure = Failure {
+                    class: *class,
+                    message: message.clone(),
+                    retry_after_ms: *retry_after_ms,
+                    jitter_permille: *jitter_permille,
+                    at,
+                };
+                self.in_step(|step| fail(step, failure))
+            }
+            Event::InquiryRaised { inquiry } => self.in_turn(None, |turn| raise(turn, inquiry)),
+            Event::InquiryAnswered { inquiry, answer, .. } => {
+                self.in_turn(None, |turn| settle(turn, inquiry, answer))
+            }
+            Event::ToolStarted { call, effect, handle } => {
+                let started = Started { effect: *effect, handle: handle.clone() };
+                self.in_turn(None, |turn| advance(turn, *call, Progress::Running(started)))
+            }
+            Event::ToolFinished { call, outcome, output } => {
+                let ended = Ended { outcome: *outcome, output: output.clone() };
+                self.in_turn(None, |turn| advance(turn, *call, Progress::Done(ended)))
+            }
+            Event::TurnEnded { turn, end } => self.close(*turn, *end, at),
+            Event::TurnBroke { turn, reason, message } => self.in_turn(Some(*turn), |turn| {
+                turn.broke = Some(Broke { reason: *reason, message: message.clone() });
+                turn.lose_what_is_in_flight()
+            }),
+            Event::MessageRetried { message, attempt } => self.retry(message, *attempt),
+            Event::Compacted { summary, through } => self.cover(summary, *through),
+            Event::MessageQueued { message, parts } => self.queue(message, parts),
+            Event::MessageUnqueued { message } => self.unqueue(message),
+            Event::Unknown(_) => {
+                self.unknown += 1;
+                true
+            }
+        }
+    }
+
+    fn open(&mut self, opened: Opened) -> bool {
+        let fits = self.opened.is_none();
+        self.opened.get_or_insert(opened);
+        fits
+    }
+
+    fn close(&mut self, turn: TurnId, end: TurnEnd, at: Timestamp) -> bool {
+        let fits = self.in_turn(Some(turn), |turn| {
+            turn.broke = None;
+            turn.end = Some(end);
+            turn.lose_what_is_in_flight()
+        });
+        self.touched = if fits { self.touched.max(at) } else { self.touched };
+        fits
+    }
+
+    /// Applies a change to the step whose answer is awaited.
+    fn in_step(&mut self, change: impl FnOnce(&mut Step) -> bool) -> bool {
+        self.in_turn(None, |turn| asked_step(turn).is_some_and(change))
+    }
+
+    /// Applies a change to the open turn, if there is one and it is the one that is meant.
+    fn in_turn(&mut self, id: Option<TurnId>, change: impl FnOnce(&mut Turn) -> bool) -> bool {
+        self.open_turn_mut().filter(|turn| id.is_none_or(|id| id == turn.id)).is_some_and(change)
+    }
+
+    fn begin(&mut self, id: TurnId, agent: Option<String>, at: Timestamp) -> bool {
+        if self.turns.iter().chain(&self.superseded).any(|turn| turn.id == id) {
+            return false;
+        }
+        self.turns.push(Turn::new(id, agent));
+        self.touched = self.touched.max(at);
+        true
+    }
+
+    fn say(&mut self, message: &MessageId, parts: &[UserPart], attempt: Attempt) -> bool {
+        self.unqueue(message);
+        self.in_turn(None, |turn| {
+            let known = turn.items.iter_mut().find_map(|item| match item {
+                Item::User(said) if said.message == *message => Some(said),
+                Item::User(_) | Item::Step(_) => None,
+            });
+            let said = Said { message: message.clone(), parts: parts.to_vec(), attempt };
+            match known {
+                // A message that was sent twice by a nervous client is one message.
+                Some(old) if attempt <= old.attempt && old.parts == said.parts => return false,
+                Some(old) => *old = said,
+                None => turn.items.push(Item::User(said)),
+            }
+            turn.grant();
+            true
+        })
+    }
+
+    fn retry(&mut self, message: &MessageId, attempt: Attempt) -> bool {
+        let holds = |turn: &Turn| turn.said().any(|said| said.message == *message);
+        let Some(place) = self.turns.iter().rposition(holds) else { return false };
+        self.superseded.extend(self.turns.drain(place + 1..));
+        let Some(turn) = self.turns.last_mut() else { return false };
+        let behind = turn.items.iter().position(|item| match item {
+            Item::User(said) => said.message == *message,
+            Item::Step(_) => false,
+        });
+        let old = turn.items.split_off(behind.map_or(0, |place| place + 1));
+        turn.superseded.extend(old);
+        turn.inquiries.clear();
+        turn.end = None;
+        turn.grant();
+        if let Some(Item::User(said)) = turn.items.last_mut() {
+            said.attempt = attempt;
+        }
+        true
+    }
+
+    fn cover(&mut self, summary: &Arc<str>, through: TurnId) -> bool {
+        let open = self.open_turn().is_some_and(|turn| turn.id <= through);
+        let shrinks = self.overlay.as_ref().is_none_or(|overlay| overlay.through <= through);
+        if open || !shrinks {
+            return false;
+        }
+        self.overlay = Some(Overlay { summary: summary.clone(), through });
+        true
+    }
+
+    fn queue(&mut self, message: &MessageId, parts: &[UserPart]) -> bool {
+        if self.queue.iter().any(|queued| queued.message == *message) {
+            return false;
+        }
+        self.queue.push(Queued { message: message.clone(), parts: parts.to_vec() });
+        true
+    }
+
+    fn unqueue(&mut self, message: &MessageId) -> bool {
+        let before = self.queue.len();
+        self.queue.retain(|queued| queued.message != *message);
+        self.queue.len() < before
+    }
+}
+
+impl Config {
+    fn change(&mut self, change: &ConfigChange) -> bool {
+        let ConfigChange { model, system, tools, limits, permissions, in_doubt } = change.clone();
+        self.model = model.or(self.model.take());
+        self.limits = limits.unwrap_or(self.limits);
+        self.in_doubt = in_doubt.unwrap_or(self.in_doubt);
+        if let Some(system) = system {
+            self.system = system;
+        }
+        if let Some(tools) = tools {
+            self.tools = tools.into();
+        }
+        if let Some(permissions) = permissions {
+            self.permissions = permissions;
+        }
+        true
+    }
+
+    /// What has to be recorded so that `wanted` applies.
+    pub fn change_to(&self, wanted: &Self) -> ConfigChange {
+        fn differs<T: Clone + PartialEq>(now: &T, wanted: &T) -> Option<T> {
+            (now != wanted).then(|| wanted.clone())
+        }
+        ConfigChange {
+            model: differs(&self.model, &wanted.model).flatten(),
+            system: differs(&self.system, &wanted.system),
+            tools: differs(&self.tools, &wanted.tools).map(|tools| tools.to_vec()),
+            limits: differs(&self.limits, &wanted.limits),
+            permissions: differs(&self.permissions, &wanted.permissions),
+            in_doubt: differs(&self.in_doubt, &wanted.in_doubt),
+        }
+    }
+
+    /// The specification of a tool.
+    pub fn tool(&self, name: &str) -> Option<&ToolSpec> {
+        self.tools.iter().find(|tool| tool.name == name)
+    }
+}
+
+fn asked_step(turn: &mut Turn) -> Option<&mut Step> {
+    match turn.items.last_mut() {
+        Some(Item::Step(step)) if step.exchange == Exchange::Asked => Some(step),
+        Some(Item::Step(_) | Item::User(_)) | None => None,
+    }
+}
+
+fn ask(turn: &mut Turn, number: u32, attempt: Attempt) -> bool {
+    // Step numbers make call names unique, so a number is never given twice.
+    match turn.items.last() {
+        Some(Item::Step(step)) if step.answer.is_none() => {
+            if step.number != number {
+                return false;
+            }
+        }
+        Some(Item::Step(_) | Item::User(_)) | None => {
+            if number <= turn.steps_counted {
+                return false;
+            }
+            turn.items.push(Item::Step(Step::new(number)));
+            turn.steps_counted = number;
+        }
+    }
+    if let Some(Item::Step(step)) = turn.items.last_mut() {
+        step.attempt = attempt;
+        step.attempts_used = step.attempts_used.saturating_add(1);
+        step.exchange = Exchange::Asked;
+        step.streamed.stale = true;
+    }
+    true
+}
+
+fn stream(step: &mut Step, kind: PartialKind, text: &str) -> bool {
+    if step.streamed.stale {
+        step.streamed = Streamed::default();
+    }
+    // Content arrived, so the provider lives: the row of failures ends here.
+    step.failures = 0;
+    match kind {
+        PartialKind::Text => step.streamed.text.push_str(text),
+        PartialKind::Reasoning => step.streamed.reasoning.push_str(text),
+    }
+    true
+}
+
+fn fail(step: &mut Step, failure: Failure) -> bool {
+    if failure.class == FailureClass::Empty {
+        step.empties = step.empties.saturating_add(1);
+    } else {
+        step.failures = step.failures.saturating_add(1);
+    }
+    step.failure = Some(failure);
+    step.exchange = Exchange::Failed;
+    true
+}
+
+fn answer(turn: &mut Turn, answered: Answered) -> bool {
+    let (id, usage) = (turn.id, answered.usage.total());
+    let Some(step) = asked_step(turn) else { return false };
+    for part in &answered.parts {
+        if let AnswerPart::Call { call, provider_id, name, arguments } = part
+            && (call.turn, call.step) == (id, step.number)
+            && !step.calls.iter().any(|known| known.id == *call)
+        {
+            step.calls.push(Call {
+                id: *call,
+                provider_id: provider_id.clone(),
+                name: name.clone(),
+                arguments: arguments.clone(),
+                progress: Progress::Waiting,
+                starts: 0,
+            });
+        }
+    }
+    step.answer = Some(answered);
+    step.exchange = Exchange::Answered;
+    step.failures = 0;
+    step.streamed = Streamed::default();
+    turn.steps_used = turn.steps_used.saturating_add(1);
+    turn.tokens_used = turn.tokens_used.saturating_add(usage);
+    true
+}
+
+fn raise(turn: &mut Turn, inquiry: &Inquiry) -> bool {
+    if turn.inquiries.iter().any(|raised| raised.inquiry.id == inquiry.id) {
+        return false;
+    }
+    turn.inquiries.push(Raised { inquiry: inquiry.clone(), answer: None });
+    true
+}
+
+fn settle(turn: &mut Turn, inquiry: &InquiryId, answer: &InquiryAnswer) -> bool {
+    let open = |raised: &&mut Raised| raised.inquiry.id == *inquiry && raised.answer.is_none();
+    turn.inquiries.iter_mut().find(open).is_some_and(|raised| {
+        raised.answer = Some(answer.clone());
+        true
+    })
+}
+
+/// A call moves on. A finished call never does: the first finish counts.
+fn advance(turn: &mut Turn, call: CallId, progress: Progress) -> bool {
+    turn.call_mut(call).filter(|call| !call.is_done()).is_some_and(|call| {
+        call.starts += u32::from(matches!(progress, Progress::Running(_)));
+        call.progress = progress;
+        true
+    })
+}

@@ -1,0 +1,347 @@
+//! The parts of a turn: user messages, steps, calls, inquiries.
+
+use std::sync::Arc;
+
+use crate::event::{
+    AnswerPart, BreakReason, EffectClass, FailureClass, FinishReason, Handle, Inquiry,
+    InquiryAnswer, InquiryKind, ModelRef, Native, Outcome, ToolOutput, TurnEnd, Usage, UserPart,
+};
+use crate::id::{Attempt, CallId, InquiryId, MessageId, Timestamp, TurnId};
+
+/// From a user message, through steps, to a final answer.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Turn {
+    /// Its name.
+    pub id: TurnId,
+    /// Who answers.
+    pub agent: Option<String>,
+    /// What happened, in order.
+    pub items: Vec<Item>,
+    /// Questions to a person, in order.
+    pub inquiries: Vec<Raised>,
+    /// How it was closed; an open turn has none.
+    pub end: Option<TurnEnd>,
+    /// Why a driver gave up on it, until somebody resumes.
+    pub broke: Option<Broke>,
+    /// Items of earlier attempts of its message: hidden, kept.
+    pub superseded: Vec<Item>,
+    /// Answers since the last grant of allowances.
+    pub steps_used: u32,
+    /// Tokens since the last grant of allowances.
+    pub tokens_used: u64,
+    /// How many steps it ever had, superseded ones included.
+    pub steps_counted: u32,
+}
+
+/// One thing in a turn.
+#[expect(clippy::large_enum_variant, reason = "nearly all items are steps")]
+#[derive(Clone, Debug, PartialEq)]
+pub enum Item {
+    /// The user said something.
+    User(Said),
+    /// The model was asked.
+    Step(Step),
+}
+
+/// A user message.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Said {
+    /// Its name.
+    pub message: MessageId,
+    /// What it consists of.
+    pub parts: Vec<UserPart>,
+    /// Which try of it.
+    pub attempt: Attempt,
+}
+
+/// One model answer and the calls it asks for.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Step {
+    /// Its place in the turn, from 1.
+    pub number: u32,
+    /// The last try of its request.
+    pub attempt: Attempt,
+    /// Where the request stands.
+    pub exchange: Exchange,
+    /// Tries since the last grant of allowances.
+    pub attempts_used: u32,
+    /// Failures in a row; content that arrives ends the row.
+    pub failures: u32,
+    /// Empty answers since the last grant of allowances.
+    pub empties: u32,
+    /// The last failure.
+    pub failure: Option<Failure>,
+    /// What has streamed so far.
+    pub streamed: Streamed,
+    /// The whole answer.
+    pub answer: Option<Answered>,
+    /// Its calls, in call order.
+    pub calls: Vec<Call>,
+}
+
+/// Where a model request stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Exchange {
+    /// Nothing is under way: never asked, or the driver that asked is gone.
+    Quiet,
+    /// A driver waits for the answer.
+    Asked,
+    /// The last try failed.
+    Failed,
+    /// The answer is here.
+    Answered,
+}
+
+/// What has streamed of an answer that is not whole. Shown always, sent to a model only labelled.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Streamed {
+    /// Text so far.
+    pub text: String,
+    /// Reasoning so far.
+    pub reasoning: String,
+    /// Whether it belongs to an earlier try: the first new piece replaces it.
+    pub stale: bool,
+}
+
+/// A failed try of a model request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Failure {
+    /// What kind.
+    pub class: FailureClass,
+    /// What was said.
+    pub message: String,
+    /// How long the provider asked to wait, in milliseconds.
+    pub retry_after_ms: Option<u64>,
+    /// Chance for the back-off, 0 to 999.
+    pub jitter_permille: u16,
+    /// When.
+    pub at: Timestamp,
+}
+
+/// A whole answer.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Answered {
+    /// Text, reasoning and calls, in order.
+    pub parts: Vec<AnswerPart>,
+    /// Why the stream ended.
+    pub finish: FinishReason,
+    /// Calls that were cut off.
+    pub dropped: Vec<String>,
+    /// What it cost.
+    pub usage: Usage,
+    /// Provider-native blocks.
+    pub native: Option<Native>,
+    /// Who answered.
+    pub model: Option<ModelRef>,
+}
+
+/// A tool call.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Call {
+    /// Our name for it.
+    pub id: CallId,
+    /// The provider's name for it.
+    pub provider_id: Option<String>,
+    /// The tool.
+    pub name: String,
+    /// Its arguments as they came.
+    pub arguments: Arc<str>,
+    /// How far it is.
+    pub progress: Progress,
+    /// How often it was started.
+    pub starts: u32,
+}
+
+/// How far a call is.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Progress {
+    /// Not started.
+    Waiting,
+    /// Started by the present driver.
+    Running(Started),
+    /// Started by a driver that is gone; its outcome is unknown.
+    InDoubt(Started),
+    /// Ended.
+    Done(Ended),
+}
+
+/// What was recorded when a call was started.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Started {
+    /// How its outcome can be settled.
+    pub effect: EffectClass,
+    /// What is needed for that.
+    pub handle: Handle,
+}
+
+/// How a call ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ended {
+    /// In which way.
+    pub outcome: Outcome,
+    /// What it gave.
+    pub output: ToolOutput,
+}
+
+/// A question to a person, with its answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Raised {
+    /// The question.
+    pub inquiry: Inquiry,
+    /// The first answer.
+    pub answer: Option<InquiryAnswer>,
+}
+
+/// Why a driver gave up.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Broke {
+    /// The reason.
+    pub reason: BreakReason,
+    /// More about it, for people.
+    pub message: String,
+}
+
+impl Turn {
+    pub(super) fn new(id: TurnId, agent: Option<String>) -> Self {
+        Self {
+            id,
+            agent,
+            items: Vec::new(),
+            inquiries: Vec::new(),
+            end: None,
+            broke: None,
+            superseded: Vec::new(),
+            steps_used: 0,
+            tokens_used: 0,
+            steps_counted: 0,
+        }
+    }
+
+    /// Its steps, in order.
+    pub fn steps(&self) -> impl DoubleEndedIterator<Item = &Step> {
+        self.items.iter().filter_map(|item| match item {
+            Item::Step(step) => Some(step),
+            Item::User(_) => None,
+        })
+    }
+
+    pub(super) fn steps_mut(&mut self) -> impl DoubleEndedIterator<Item = &mut Step> {
+        self.items.iter_mut().filter_map(|item| match item {
+            Item::Step(step) => Some(step),
+            Item::User(_) => None,
+        })
+    }
+
+    /// Its user messages, in order.
+    pub fn said(&self) -> impl Iterator<Item = &Said> {
+        self.items.iter().filter_map(|item| match item {
+            Item::User(said) => Some(said),
+            Item::Step(_) => None,
+        })
+    }
+
+    /// A call of one of its steps.
+    pub fn call(&self, id: CallId) -> Option<&Call> {
+        // The newest step is nearly always the one that is meant.
+        self.steps().rev().flat_map(|step| &step.calls).find(|call| call.id == id)
+    }
+
+    pub(super) fn call_mut(&mut self, id: CallId) -> Option<&mut Call> {
+        self.steps_mut().rev().flat_map(|step| &mut step.calls).find(|call| call.id == id)
+    }
+
+    /// The number of the step that the next model request belongs to.
+    pub fn next_step(&self) -> u32 {
+        match self.items.last() {
+            Some(Item::Step(step)) if step.answer.is_none() => step.number,
+            Some(Item::Step(_) | Item::User(_)) | None => self.steps_counted + 1,
+        }
+    }
+
+    /// The newest question of a kind about a call.
+    pub fn inquiry(&self, call: CallId, kind: InquiryKind) -> Option<&Raised> {
+        self.inquiries
+            .iter()
+            .rev()
+            .find(|raised| raised.inquiry.call == call && raised.inquiry.kind == kind)
+    }
+
+    /// A question by its name.
+    pub fn raised(&self, id: &InquiryId) -> Option<&Raised> {
+        self.inquiries.iter().rev().find(|raised| raised.inquiry.id == *id)
+    }
+
+    /// Questions without an answer whose call still waits for one, in the order they were raised.
+    pub fn pending_inquiries(&self) -> impl Iterator<Item = &Inquiry> {
+        self.inquiries
+            .iter()
+            .filter(|raised| raised.answer.is_none())
+            .map(|raised| &raised.inquiry)
+            .filter(|inquiry| self.call(inquiry.call).is_some_and(|call| !call.is_done()))
+    }
+
+    /// Whether the turn holds work beyond the user's message.
+    pub fn has_work(&self) -> bool {
+        self.steps().any(|step| step.answer.is_some())
+    }
+
+    /// Gives fresh allowances: somebody wants the turn to go on.
+    pub(super) fn grant(&mut self) -> bool {
+        self.broke = None;
+        self.steps_used = 0;
+        self.tokens_used = 0;
+        for step in self.steps_mut() {
+            step.failures = 0;
+            step.empties = 0;
+            step.attempts_used = 0;
+            if step.exchange == Exchange::Failed {
+                step.exchange = Exchange::Quiet;
+            }
+        }
+        true
+    }
+
+    /// Whoever was at work is gone: a request is lost, a call is in doubt.
+    pub(super) fn lose_what_is_in_flight(&mut self) -> bool {
+        for step in self.steps_mut() {
+            if step.exchange == Exchange::Asked {
+                step.exchange = Exchange::Quiet;
+            }
+            for call in &mut step.calls {
+                if let Progress::Running(started) = &call.progress {
+                    call.progress = Progress::InDoubt(started.clone());
+                }
+            }
+        }
+        true
+    }
+}
+
+impl Step {
+    pub(super) fn new(number: u32) -> Self {
+        Self {
+            number,
+            attempt: Attempt(0),
+            exchange: Exchange::Quiet,
+            attempts_used: 0,
+            failures: 0,
+            empties: 0,
+            failure: None,
+            streamed: Streamed::default(),
+            answer: None,
+            calls: Vec::new(),
+        }
+    }
+
+    /// Whether every call has ended.
+    pub fn is_settled(&self) -> bool {
+        self.calls.iter().all(Call::is_done)
+    }
+}
+
+impl Call {
+    /// Whether it has ended.
+    pub fn is_done(&self) -> bool {
+        matches!(self.progress, Progress::Done(_))
+    }
+}

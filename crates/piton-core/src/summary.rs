@@ -1,0 +1,70 @@
+//! One line about a call, for people.
+
+use serde_json::{Map, Value};
+
+/// Longest summary of a call's input, in characters.
+pub const INPUT_SUMMARY_CHARS_MAX: usize = 100;
+/// Longest summary of a call's output, in characters.
+pub const OUTPUT_SUMMARY_CHARS_MAX: usize = 80;
+/// Arguments that say the most about a call, the first that is there wins.
+const TELLING: [&str; 5] = ["command", "path", "query", "pattern", "url"];
+
+/// Sums up what a call was asked to do: `shell: cargo test`.
+pub fn input_summary(name: &str, arguments: &str) -> String {
+    let Ok(fields) = serde_json::from_str::<Map<String, Value>>(arguments) else {
+        return name.to_owned();
+    };
+    let told = TELLING
+        .iter()
+        .filter_map(|key| fields.get(*key)?.as_str())
+        .find(|value| !value.trim().is_empty());
+    let summary = match told {
+        Some(value) => format!("{name}: {}", one_line(value)),
+        None if fields.is_empty() => name.to_owned(),
+        None => format!("{name} {}", one_line(arguments)),
+    };
+    shorten(&summary, INPUT_SUMMARY_CHARS_MAX)
+}
+
+/// Sums up what a call gave: its first line with something on it.
+pub fn output_summary(text: &str) -> String {
+    let line = text.lines().find(|line| !line.trim().is_empty()).unwrap_or("").trim();
+    shorten(line, OUTPUT_SUMMARY_CHARS_MAX)
+}
+
+/// Cuts a text to `chars_max` characters; the last one then is an ellipsis.
+pub fn shorten(text: &str, chars_max: usize) -> String {
+    if text.chars().count() <= chars_max {
+        return text.to_owned();
+    }
+    text.chars().take(chars_max.saturating_sub(1)).chain(['…']).collect()
+}
+
+fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // D29, D30
+    #[test]
+    fn the_most_telling_argument_is_shown() {
+        let check = |arguments, expected| assert_eq!(input_summary("t", arguments), expected);
+        check(r#"{"path":"a","command":"ls  -l\n"}"#, "t: ls -l");
+        check(r#"{"path":" ","pattern":"x"}"#, "t: x");
+        check(r#"{"n":1}"#, r#"t {"n":1}"#);
+        check("{}", "t");
+        check("not json", "t");
+    }
+
+    // D30, D31
+    #[test]
+    fn cutting_keeps_whole_characters_and_an_ellipsis() {
+        assert_eq!(shorten("äöü", 3), "äöü");
+        assert_eq!(shorten("äöüß", 3), "äö…");
+        assert_eq!(output_summary(&"x".repeat(200)).chars().count(), 80);
+        assert_eq!(output_summary("\n\n second \n third"), "second");
+    }
+}

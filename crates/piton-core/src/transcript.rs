@@ -1,0 +1,238 @@
+//! What a model is sent: a provider-neutral message list that cannot be out of order.
+//!
+//! [`Transcript::from`] a state is the only way to make one, so an invalid sequence cannot be sent:
+//! results stand directly behind their calls, in call order, exactly one per call. A call without
+//! an end gets a truthful synthetic result here, never in the journal.
+
+use std::sync::Arc;
+
+use crate::answer::EMPTY_NOTE;
+use crate::event::{
+    AnswerPart, FinishReason, ModelRef, Native, Outcome, ToolSpec, TurnEnd, UserPart,
+};
+use crate::id::CallId;
+use crate::state::{Answered, Call, Item, Progress, Said, State, Step, Turn};
+
+/// Bytes of text that count as one token in estimates.
+const BYTES_PER_TOKEN: u64 = 4;
+
+const OPEN_TEXT: &str = "Interrupted before it was run; it had no effect.";
+const DOUBT_TEXT: &str = "Interrupted, outcome unknown; check before repeating.";
+const CUT_TEXT: &str = "[This answer was cut off here; it was never finished.]";
+const LENGTH_NOTE: &str =
+    "Your answer was cut off by the output limit. Continue exactly where it stopped.";
+/// What precedes a summary of earlier turns.
+pub const SUMMARY_HEADING: &str = "[Earlier conversation summary — treat as background context]";
+
+/// A valid message list with the tools and the system prompt it goes with.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Transcript {
+    model: Option<ModelRef>,
+    system: Arc<str>,
+    tools: Arc<[ToolSpec]>,
+    messages: Vec<Message>,
+}
+
+/// One message.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Message {
+    /// From the user, or a note in the user's place.
+    User(Vec<UserPart>),
+    /// From the model; its calls are answered by the `Results` directly behind.
+    Assistant(Assistant),
+    /// One result per call of the message before, in call order.
+    Results(Vec<CallResult>),
+}
+
+/// A message of the model.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Assistant {
+    /// Text, reasoning and calls; never empty.
+    pub parts: Vec<AnswerPart>,
+    /// Provider-native blocks, usable for the same provider only.
+    pub native: Option<Native>,
+}
+
+/// The result of one call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CallResult {
+    /// Our name of the call.
+    pub call: CallId,
+    /// The provider's name of the call.
+    pub provider_id: Option<String>,
+    /// The tool.
+    pub name: String,
+    /// What it gave; never empty.
+    pub text: Arc<str>,
+    /// Whether it did not do what was asked.
+    pub is_error: bool,
+}
+
+impl From<&State> for Transcript {
+    fn from(state: &State) -> Self {
+        let mut messages = Vec::new();
+        let covered = state.overlay.as_ref().map(|overlay| overlay.through);
+        if let Some(overlay) = &state.overlay {
+            messages.push(note(&format!("{SUMMARY_HEADING}\n\n{}", overlay.summary)));
+        }
+        for turn in &state.turns {
+            let hidden = turn.end == Some(TurnEnd::Discarded);
+            if !hidden && covered.is_none_or(|through| through < turn.id) {
+                add_turn(&mut messages, turn);
+            }
+        }
+        let Config { model, system, tools } = Config::of(state);
+        Self { model, system, tools, messages }
+    }
+}
+
+/// The part of the configuration that a request carries.
+struct Config {
+    model: Option<ModelRef>,
+    system: Arc<str>,
+    tools: Arc<[ToolSpec]>,
+}
+
+impl Config {
+    fn of(state: &State) -> Self {
+        let config = &state.config;
+        Self {
+            model: config.model.clone(),
+            system: config.system.clone(),
+            tools: config.tools.clone(),
+        }
+    }
+}
+
+impl Transcript {
+    /// Who is asked.
+    pub fn model(&self) -> Option<&ModelRef> {
+        self.model.as_ref()
+    }
+
+    /// The system prompt.
+    pub fn system(&self) -> &str {
+        &self.system
+    }
+
+    /// The tools offered.
+    pub fn tools(&self) -> &[ToolSpec] {
+        &self.tools
+    }
+
+    /// The messages, oldest first.
+    pub fn messages(&self) -> &[Message] {
+        &self.messages
+    }
+
+    /// A rough size in tokens; no tokeniser of any provider.
+    pub fn tokens_estimated(&self) -> u64 {
+        let messages: usize = self.messages.iter().map(message_bytes).sum();
+        (self.system.len() + messages) as u64 / BYTES_PER_TOKEN
+    }
+}
+
+fn message_bytes(message: &Message) -> usize {
+    match message {
+        Message::User(parts) => parts
+            .iter()
+            .map(|part| match part {
+                UserPart::Text { text } | UserPart::InlinedFile { text, .. } => text.len(),
+                UserPart::File { name, .. } => name.len(),
+            })
+            .sum(),
+        Message::Assistant(assistant) => assistant
+            .parts
+            .iter()
+            .map(|part| match part {
+                AnswerPart::Text { text } | AnswerPart::Reasoning { text } => text.len(),
+                AnswerPart::Call { name, arguments, .. } => name.len() + arguments.len(),
+            })
+            .sum(),
+        Message::Results(results) => results.iter().map(|result| result.text.len()).sum(),
+    }
+}
+
+fn note(text: &str) -> Message {
+    Message::User(vec![UserPart::text(text)])
+}
+
+fn add_turn(messages: &mut Vec<Message>, turn: &Turn) {
+    let mut items = turn.items.iter().peekable();
+    while let Some(item) = items.next() {
+        match item {
+            Item::User(said) => add_said(messages, said),
+            Item::Step(step) => match &step.answer {
+                Some(answer) => {
+                    let last = turn.end.is_none() && items.peek().is_none();
+                    add_answer(messages, step, answer, last);
+                }
+                None => add_unanswered(messages, turn, step, items.peek().is_some()),
+            },
+        }
+    }
+}
+
+fn add_said(messages: &mut Vec<Message>, said: &Said) {
+    if !said.parts.is_empty() {
+        messages.push(Message::User(said.parts.clone()));
+    }
+}
+
+fn add_answer(messages: &mut Vec<Message>, step: &Step, answer: &Answered, last: bool) {
+    // A call part that the fold did not take up has no result, so it must not be sent either.
+    let taken = |part: &&AnswerPart| match part {
+        AnswerPart::Call { call, .. } => step.calls.iter().any(|known| known.id == *call),
+        AnswerPart::Text { text } | AnswerPart::Reasoning { text } => !text.is_empty(),
+    };
+    let mut parts: Vec<AnswerPart> = Vec::with_capacity(answer.parts.len());
+    for part in answer.parts.iter().filter(taken) {
+        // The same call twice in one answer is one call.
+        let twice = matches!(part, AnswerPart::Call { call, .. }
+            if parts.iter().any(|known| matches!(known, AnswerPart::Call { call: id, .. } if id == call)));
+        if !twice {
+            parts.push(part.clone());
+        }
+    }
+    if !parts.is_empty() {
+        messages.push(Message::Assistant(Assistant { parts, native: answer.native.clone() }));
+    }
+    if !step.calls.is_empty() {
+        messages.push(Message::Results(step.calls.iter().map(result).collect()));
+    }
+    if !answer.dropped.is_empty() {
+        let names = answer.dropped.join(", ");
+        messages.push(note(&format!(
+            "These calls were cut off by the output limit and not run: {names}. \
+             Repeat what is still needed, with shorter arguments."
+        )));
+    } else if last && answer.finish == FinishReason::Length && step.calls.is_empty() {
+        messages.push(note(LENGTH_NOTE));
+    }
+}
+
+fn add_unanswered(messages: &mut Vec<Message>, turn: &Turn, step: &Step, followed: bool) {
+    let over = followed || turn.end.is_some();
+    if over && !step.streamed.text.is_empty() {
+        let text = format!("{}\n\n{CUT_TEXT}", step.streamed.text).into();
+        let parts = vec![AnswerPart::Text { text }];
+        messages.push(Message::Assistant(Assistant { parts, native: None }));
+    }
+    if !over && 0 < step.empties {
+        messages.push(note(EMPTY_NOTE));
+    }
+}
+
+fn result(call: &Call) -> CallResult {
+    let (text, is_error) = match &call.progress {
+        Progress::Waiting => (OPEN_TEXT.into(), true),
+        Progress::Running(_) | Progress::InDoubt(_) => (DOUBT_TEXT.into(), true),
+        Progress::Done(ended) => {
+            let text = &ended.output.text;
+            let text = if text.trim().is_empty() { "(no output)".into() } else { text.clone() };
+            (text, ended.outcome != Outcome::Ok)
+        }
+    };
+    let (provider_id, name) = (call.provider_id.clone(), call.name.clone());
+    CallResult { call: call.id, provider_id, name, text, is_error }
+}
