@@ -11,7 +11,7 @@ use crate::budget::{context_over_budget, may_compact};
 use crate::event::{BreakReason, FailureClass, FinishReason};
 use crate::id::Attempt;
 use crate::retry::retry_at;
-use crate::state::{Exchange, Failure, Item, Progress, State, Step, Turn};
+use crate::state::{Call, Exchange, Failure, Item, Progress, State, Step, Turn};
 
 /// Empty answers that are tolerated in one step: the first is tried again with a note.
 const EMPTIES_MAX: u32 = 1;
@@ -51,11 +51,10 @@ pub fn decide(state: &State, wish: Wish) -> Action {
     }
 }
 
+/// Whether tools run. A request in flight need not be waited for: dropping it has no effect.
 fn is_in_flight(turn: &Turn) -> bool {
-    turn.steps().any(|step| {
-        step.exchange == Exchange::Asked
-            || step.calls.iter().any(|call| matches!(call.progress, Progress::Running(_)))
-    })
+    let runs = |call: &Call| matches!(call.progress, Progress::Running(_));
+    turn.steps().flat_map(|step| &step.calls).any(runs)
 }
 
 fn next_for_step(state: &State, turn: &Turn, step: &Step) -> Action {

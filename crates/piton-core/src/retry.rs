@@ -27,6 +27,7 @@ impl FailureClass {
             | Self::InvalidRequest
             | Self::ContextOverflow
             | Self::ContentFilter
+            | Self::TooLarge
             | Self::Unknown => false,
         }
     }
@@ -93,6 +94,7 @@ mod tests {
             FailureClass::InvalidRequest,
             FailureClass::ContextOverflow,
             FailureClass::ContentFilter,
+            FailureClass::TooLarge,
             FailureClass::Unknown,
         ] {
             check(failure(class, None, 0), 1, None);

@@ -44,11 +44,18 @@ pub(super) fn next_for_calls(
     let mut inquiries = Vec::new();
     let (mut run, mut settle) = (Vec::new(), Vec::new());
     let (mut running, mut person) = (false, false);
+    let mut editing = step.calls.iter().any(is_editing);
     for call in step.calls.iter().filter(|call| !call.is_done()) {
         match need(state, turn, call, injected) {
             Need::Finish(outcome, text) => verdicts.push(Verdict { call: call.id, outcome, text }),
             Need::Raise(inquiry) => inquiries.push(inquiry),
-            Need::Run => run.push(call.id),
+            // Edits of one answer run one after the other, each prepared after the one before it
+            // ended: two edits of one file must not be digested against the same content.
+            Need::Run if edits(state, call) && editing => running = true,
+            Need::Run => {
+                editing |= edits(state, call);
+                run.push(call.id);
+            }
             Need::Settle => settle.push(call.id),
             Need::Running => running = true,
             Need::Person => person = true,
@@ -67,6 +74,14 @@ pub(super) fn next_for_calls(
     } else {
         person.then_some(Action::WaitForPerson)
     }
+}
+
+fn is_editing(call: &Call) -> bool {
+    matches!(&call.progress, Progress::Running(started) if started.effect == EffectClass::Digested)
+}
+
+fn edits(state: &State, call: &Call) -> bool {
+    state.config.tool(&call.name).is_some_and(|tool| tool.effect == EffectClass::Digested)
 }
 
 fn need(state: &State, turn: &Turn, call: &Call, injected: bool) -> Need {

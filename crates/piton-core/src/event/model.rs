@@ -128,8 +128,10 @@ pub enum FailureClass {
     InvalidRequest,
     /// The request is larger than the model's window.
     ContextOverflow,
-    /// The provider's filter stopped the answer.
+    /// The provider's filter or the model itself refused.
     ContentFilter,
+    /// The answer is larger than we keep.
+    TooLarge,
     /// Nothing that we know.
     Unknown,
 }

@@ -1,0 +1,109 @@
+//! Digests of requests, made in time proportional to what is new.
+//!
+//! Each message is chained to the digest of all before it. Messages of earlier requests share their
+//! texts with the journal's state, so finding the unchanged prefix compares pointers, not bytes.
+
+use std::fmt::Write as _;
+
+use piton_core::event::{AnswerPart, UserPart};
+use piton_core::id::Digest;
+use piton_core::transcript::{Message, Transcript};
+use sha2::{Digest as _, Sha256};
+
+type Hash = [u8; 32];
+
+/// Remembers the digests of the last request's messages.
+#[derive(Debug, Default)]
+pub(crate) struct Chain {
+    head: Option<Hash>,
+    links: Vec<(Message, Hash)>,
+}
+
+impl Chain {
+    /// The digest of a request.
+    pub(crate) fn digest(&mut self, transcript: &Transcript) -> Digest {
+        let head = head(transcript);
+        if self.head != Some(head) {
+            self.links.clear();
+            self.head = Some(head);
+        }
+        let messages = transcript.messages();
+        let same = self
+            .links
+            .iter()
+            .zip(messages)
+            .take_while(|((known, _), message)| known == *message)
+            .count();
+        self.links.truncate(same);
+        for message in messages.iter().skip(same) {
+            let before = self.links.last().map_or(head, |(_, hash)| *hash);
+            self.links.push((message.clone(), link(before, message)));
+        }
+        hex(self.links.last().map_or(head, |(_, hash)| *hash))
+    }
+}
+
+fn head(transcript: &Transcript) -> Hash {
+    let mut hasher = Sha256::new();
+    let model = transcript.model().map(ToString::to_string).unwrap_or_default();
+    feed(&mut hasher, &[&model, transcript.system()]);
+    for tool in transcript.tools() {
+        feed(&mut hasher, &[&tool.name, &tool.description, &tool.parameters]);
+    }
+    hasher.finalize().into()
+}
+
+fn link(before: Hash, message: &Message) -> Hash {
+    let mut hasher = Sha256::new();
+    hasher.update(before);
+    match message {
+        Message::User(parts) => {
+            for part in parts {
+                match part {
+                    UserPart::Text { text } => feed(&mut hasher, &["text", text]),
+                    UserPart::InlinedFile { name, media_type, text } => {
+                        feed(&mut hasher, &["inlined", name, media_type, text]);
+                    }
+                    UserPart::File { name, media_type, blob } => {
+                        feed(&mut hasher, &["file", name, media_type, blob.digest.as_str()]);
+                    }
+                }
+            }
+        }
+        Message::Assistant(assistant) => {
+            for part in &assistant.parts {
+                match part {
+                    AnswerPart::Text { text } => feed(&mut hasher, &["answer", text]),
+                    AnswerPart::Reasoning { text } => feed(&mut hasher, &["reasoning", text]),
+                    AnswerPart::Call { call, name, arguments, .. } => {
+                        feed(&mut hasher, &["call", &call.to_string(), name, arguments]);
+                    }
+                }
+            }
+        }
+        Message::Results(results) => {
+            for result in results {
+                let error = if result.is_error { "error" } else { "ok" };
+                feed(&mut hasher, &["result", &result.call.to_string(), error, &result.text]);
+            }
+        }
+    }
+    hasher.finalize().into()
+}
+
+/// Lengths go in front, so that no two lists of fields look alike.
+fn feed(hasher: &mut Sha256, fields: &[&str]) {
+    for field in fields {
+        hasher.update((field.len() as u64).to_le_bytes());
+        hasher.update(field.as_bytes());
+    }
+}
+
+fn hex(hash: Hash) -> Digest {
+    let mut text = String::with_capacity(64);
+    for byte in hash {
+        // Writing to a string cannot fail.
+        write!(text, "{byte:02x}").unwrap_or_default();
+    }
+    Digest::new(text)
+}

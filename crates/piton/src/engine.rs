@@ -1,0 +1,151 @@
+//! The engine: what all sessions share.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use piton_core::id::{ConversationId, DriverId};
+use piton_core::state::Config;
+use piton_store::{Holder, Journal};
+use piton_tools::Tool;
+
+use crate::chance::{Chance, SystemChance};
+use crate::clock::{Clock, SystemClock};
+use crate::lease::{self, LeaseWait};
+use crate::log::Log;
+use crate::model::Models;
+use crate::session::{OpenError, Session};
+
+/// Opens sessions on conversations. Cheap to clone; many sessions run in one process.
+#[derive(Clone, Debug)]
+pub struct Engine {
+    parts: Arc<Parts>,
+}
+
+/// What performing needs.
+#[derive(Debug)]
+pub(crate) struct Parts {
+    pub(crate) journal: Arc<dyn Journal>,
+    pub(crate) models: Arc<dyn Models>,
+    pub(crate) tools: BTreeMap<String, Arc<dyn Tool>>,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) chance: Arc<dyn Chance>,
+    pub(crate) scratch: PathBuf,
+    pub(crate) host: String,
+    pub(crate) boot: String,
+    pub(crate) lease_wait: LeaseWait,
+}
+
+/// Puts an engine together.
+#[derive(Debug)]
+pub struct Builder {
+    parts: Parts,
+}
+
+impl Engine {
+    /// An engine over a store and models. Without tools, on the machine's clock and chance.
+    pub fn builder(journal: Arc<dyn Journal>, models: Arc<dyn Models>) -> Builder {
+        Builder {
+            parts: Parts {
+                journal,
+                models,
+                tools: BTreeMap::new(),
+                clock: Arc::new(SystemClock),
+                chance: Arc::new(SystemChance),
+                scratch: std::env::temp_dir(),
+                host: "localhost".into(),
+                boot: String::new(),
+                lease_wait: LeaseWait::default(),
+            },
+        }
+    }
+
+    /// The store.
+    pub fn journal(&self) -> &Arc<dyn Journal> {
+        &self.parts.journal
+    }
+
+    /// A configuration that offers all tools of this engine.
+    pub fn offer_tools(&self, config: &mut Config) {
+        config.tools = self.parts.tools.values().map(|tool| tool.spec()).collect();
+    }
+
+    /// Begins a conversation that works in `workspace`. Nothing is written before its first message.
+    pub async fn create(&self, workspace: &Path) -> Result<Session, OpenError> {
+        let conversation = ConversationId::from_chance(self.parts.chance.next());
+        let mut session = self.enter(conversation).await?;
+        session.set_workspace(workspace)?;
+        Ok(session)
+    }
+
+    /// Opens a conversation to write to it: takes its lease, reads and folds. Writes nothing.
+    pub async fn open(&self, conversation: &ConversationId) -> Result<Session, OpenError> {
+        if self.parts.journal.status(conversation).await?.is_none() {
+            return Err(OpenError::Unknown(conversation.clone()));
+        }
+        let mut session = self.enter(conversation.clone()).await?;
+        let opened = session.state().opened.clone();
+        let workspace = opened.map(|opened| PathBuf::from(opened.workspace)).unwrap_or_default();
+        session.set_workspace(&workspace)?;
+        Ok(session)
+    }
+
+    async fn enter(&self, conversation: ConversationId) -> Result<Session, OpenError> {
+        let Parts { journal, clock, chance, host, lease_wait, .. } = &*self.parts;
+        let holder = Holder { pid: std::process::id(), host: host.clone(), since: clock.now() };
+        let lease = lease::acquire(&**journal, &conversation, holder, *lease_wait).await?;
+        let log = Log::open(journal.clone(), clock.clone(), lease).await?;
+        let driver = DriverId::from_chance(chance.next());
+        Ok(Session::new(self.parts.clone(), log, driver))
+    }
+}
+
+impl Builder {
+    /// Adds a tool; a later one of the same name replaces it.
+    #[must_use]
+    pub fn tool(mut self, tool: Arc<dyn Tool>) -> Self {
+        self.parts.tools.insert(tool.spec().name, tool);
+        self
+    }
+
+    /// Takes time from elsewhere.
+    #[must_use]
+    pub fn clock(mut self, clock: Arc<dyn Clock>) -> Self {
+        self.parts.clock = clock;
+        self
+    }
+
+    /// Takes chance from elsewhere.
+    #[must_use]
+    pub fn chance(mut self, chance: Arc<dyn Chance>) -> Self {
+        self.parts.chance = chance;
+        self
+    }
+
+    /// Where tools keep long outputs while they are written.
+    #[must_use]
+    pub fn scratch(mut self, scratch: PathBuf) -> Self {
+        self.parts.scratch = scratch;
+        self
+    }
+
+    /// How this machine and its present boot are called.
+    #[must_use]
+    pub fn machine(mut self, host: String, boot: String) -> Self {
+        self.parts.host = host;
+        self.parts.boot = boot;
+        self
+    }
+
+    /// How long to wait for a conversation that another process holds.
+    #[must_use]
+    pub fn lease_wait(mut self, wait: LeaseWait) -> Self {
+        self.parts.lease_wait = wait;
+        self
+    }
+
+    /// The engine.
+    pub fn build(self) -> Engine {
+        Engine { parts: Arc::new(self.parts) }
+    }
+}

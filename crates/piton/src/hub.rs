@@ -1,0 +1,207 @@
+//! Fan-out: every face gets every entry; only live text is coalesced.
+//!
+//! Faces pull. The hub keeps the newest entries and one live text per request; a face that is slow
+//! reads what it missed from the journal, and gets live text in one piece. So a slow face never
+//! stalls the turn, and a face that comes late finds everything.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use piton_core::event::{Entry, Event, PartialKind};
+use piton_core::id::{ConversationId, Seq};
+use piton_store::{Journal, StoreError};
+use tokio::sync::watch;
+
+/// Entries kept for faces; who is further behind reads the journal.
+const ENTRIES_KEPT_MAX: usize = 1_024;
+/// Entries read from the journal at once by a face that is behind.
+const CATCH_UP_RECORDS: usize = 256;
+
+/// What a face gets.
+#[derive(Clone, Debug)]
+pub enum Update {
+    /// A durable entry. Each comes exactly once, in order.
+    Entry(Arc<Entry>),
+    /// More live text of the answer that is streaming; the entry with the answer supersedes it.
+    Live {
+        /// Text or reasoning.
+        kind: PartialKind,
+        /// What came since the last piece.
+        text: String,
+    },
+}
+
+/// The writing end, held by the conversation's writer.
+#[derive(Debug)]
+pub(crate) struct Hub {
+    shared: Arc<Shared>,
+    // Dropped with the hub, which ends all subscriptions once they are drained.
+    changed: watch::Sender<u64>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    journal: Arc<dyn Journal>,
+    conversation: ConversationId,
+    feed: Mutex<Feed>,
+}
+
+#[derive(Debug, Default)]
+struct Feed {
+    end: Seq,
+    entries: VecDeque<Arc<Entry>>,
+    /// Counts requests, so that a face knows live text of an old one.
+    request: u64,
+    live: Vec<(PartialKind, String)>,
+}
+
+impl Shared {
+    fn feed(&self) -> MutexGuard<'_, Feed> {
+        // A face that panicked while reading leaves the feed as it was.
+        self.feed.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Hub {
+    pub(crate) fn new(journal: Arc<dyn Journal>, conversation: ConversationId, end: Seq) -> Self {
+        let feed = Mutex::new(Feed { end, ..Feed::default() });
+        let shared = Arc::new(Shared { journal, conversation, feed });
+        Self { shared, changed: watch::Sender::new(0) }
+    }
+
+    /// Shows durable entries.
+    pub(crate) fn publish(&self, entries: impl IntoIterator<Item = Entry>) {
+        let mut feed = self.shared.feed();
+        for entry in entries {
+            if matches!(entry.event, Event::ModelAsked { .. } | Event::ModelAnswered { .. }) {
+                feed.request += 1;
+                feed.live.clear();
+            }
+            feed.end = entry.seq;
+            feed.entries.push_back(Arc::new(entry));
+            if ENTRIES_KEPT_MAX < feed.entries.len() {
+                feed.entries.pop_front();
+            }
+        }
+        drop(feed);
+        self.changed.send_modify(|version| *version += 1);
+    }
+
+    /// Shows live text.
+    pub(crate) fn live(&self, kind: PartialKind, text: &str) {
+        let mut feed = self.shared.feed();
+        match feed.live.last_mut() {
+            Some((last, whole)) if *last == kind => whole.push_str(text),
+            Some(_) | None => feed.live.push((kind, text.to_owned())),
+        }
+        drop(feed);
+        self.changed.send_modify(|version| *version += 1);
+    }
+
+    /// A face that has seen everything up to `after`.
+    pub(crate) fn subscribe(&self, after: Seq) -> Subscription {
+        let changed = self.changed.subscribe();
+        let seen = LiveSeen::default();
+        Subscription { shared: self.shared.clone(), changed, after, seen, behind: VecDeque::new() }
+    }
+}
+
+/// The reading end of one face.
+#[derive(Debug)]
+pub struct Subscription {
+    shared: Arc<Shared>,
+    changed: watch::Receiver<u64>,
+    after: Seq,
+    seen: LiveSeen,
+    behind: VecDeque<Arc<Entry>>,
+}
+
+/// How much live text of which request a face has.
+#[derive(Clone, Copy, Debug, Default)]
+struct LiveSeen {
+    request: u64,
+    block: usize,
+    bytes: usize,
+}
+
+enum Found {
+    Update(Update),
+    Behind,
+    Nothing,
+}
+
+impl Subscription {
+    /// Waits for the next update; `None` when the conversation's session is gone and everything
+    /// was seen.
+    pub async fn next(&mut self) -> Result<Option<Update>, StoreError> {
+        loop {
+            // Marked before looking: what comes while we look wakes us again.
+            self.changed.mark_unchanged();
+            let ended = self.changed.has_changed().is_err();
+            match self.find() {
+                Found::Update(update) => return Ok(Some(update)),
+                Found::Behind => self.catch_up().await?,
+                Found::Nothing if ended => return Ok(None),
+                Found::Nothing => {
+                    // An error means that the hub is gone; the next round drains what is left.
+                    self.changed.changed().await.unwrap_or_default();
+                }
+            }
+        }
+    }
+
+    fn find(&mut self) -> Found {
+        let feed = self.shared.feed();
+        if let Some(entry) = self.behind.pop_front() {
+            self.after = entry.seq;
+            return Found::Update(Update::Entry(entry));
+        }
+        if self.after < feed.end {
+            let next = self.after.next();
+            let oldest = feed.entries.front().map_or(feed.end.next(), |entry| entry.seq);
+            if next < oldest {
+                return Found::Behind;
+            }
+            let place = usize::try_from(next.0 - oldest.0).unwrap_or(usize::MAX);
+            let Some(entry) = feed.entries.get(place).cloned() else { return Found::Behind };
+            self.after = entry.seq;
+            return Found::Update(Update::Entry(entry));
+        }
+        self.seen.next(&feed).map_or(Found::Nothing, Found::Update)
+    }
+
+    async fn catch_up(&mut self) -> Result<(), StoreError> {
+        let Shared { journal, conversation, .. } = &*self.shared;
+        let records = journal.read(conversation, self.after, CATCH_UP_RECORDS).await?;
+        if records.is_empty() {
+            // What was published is durable; a journal that has lost it cannot be followed.
+            return Err(StoreError::Closed);
+        }
+        for record in records {
+            let event = Event::from_stored(record.format, &record.body);
+            self.behind.push_back(Arc::new(Entry { seq: record.seq, at: record.at, event }));
+        }
+        Ok(())
+    }
+}
+
+impl LiveSeen {
+    fn next(&mut self, feed: &Feed) -> Option<Update> {
+        if self.request != feed.request {
+            *self = Self { request: feed.request, block: 0, bytes: 0 };
+        }
+        loop {
+            let (kind, whole) = feed.live.get(self.block)?;
+            // Pieces are whole strings, so the offset is always at a character's edge.
+            let text = whole.get(self.bytes..).unwrap_or_default();
+            if !text.is_empty() {
+                self.bytes = whole.len();
+                return Some(Update::Live { kind: *kind, text: text.to_owned() });
+            }
+            if feed.live.len() <= self.block + 1 {
+                return None;
+            }
+            *self = Self { request: self.request, block: self.block + 1, bytes: 0 };
+        }
+    }
+}

@@ -1,0 +1,58 @@
+//! The seam to models: a transcript goes in, pieces of an answer come out.
+//!
+//! A dialect over HTTP, the scripted model and the demo model all implement [`Model`]. None of them
+//! retries, waits or writes: that is decided elsewhere, from the failure they report.
+
+use std::fmt;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use futures_util::Stream;
+use piton_core::answer::Delta;
+use piton_core::event::{FailureClass, ModelRef};
+use piton_core::transcript::Transcript;
+
+/// The answer of a model as it arrives. It ends behind `Delta::End`, or with an error, or, when the
+/// stream was cut, without either. Dropping it stops the request.
+pub type AnswerStream = Pin<Box<dyn Stream<Item = Result<Delta, ModelFailure>> + Send>>;
+
+/// A model that can be asked.
+pub trait Model: fmt::Debug + Send + Sync {
+    /// Sends the transcript.
+    fn ask(&self, transcript: &Transcript) -> AnswerStream;
+}
+
+/// Finds models by name.
+pub trait Models: fmt::Debug + Send + Sync {
+    /// The model of this name, or why it cannot be asked.
+    fn find(&self, model: &ModelRef) -> Result<Arc<dyn Model>, ModelFailure>;
+}
+
+/// Why a model request failed.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct ModelFailure {
+    /// What kind; the retry rule asks only this.
+    pub class: FailureClass,
+    /// What was said, short, without secrets.
+    pub message: String,
+    /// How long the provider asked to wait, in milliseconds.
+    pub retry_after_ms: Option<u64>,
+}
+
+impl ModelFailure {
+    /// A failure of a class.
+    pub fn new(class: FailureClass, message: impl Into<String>) -> Self {
+        Self { class, message: message.into(), retry_after_ms: None }
+    }
+}
+
+/// One model for every name.
+#[derive(Clone, Debug)]
+pub struct OneModel(pub Arc<dyn Model>);
+
+impl Models for OneModel {
+    fn find(&self, _model: &ModelRef) -> Result<Arc<dyn Model>, ModelFailure> {
+        Ok(self.0.clone())
+    }
+}

@@ -1,0 +1,4 @@
+//! Performing one action: the only place that touches the world.
+
+pub(crate) mod model;
+pub(crate) mod tool;

@@ -1,0 +1,177 @@
+//! Running tools: prepared before the intent, started behind it, recorded one by one.
+
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+
+use futures_util::FutureExt as _;
+use piton_core::decide::calls::{UNKNOWN_TEXT, doubt};
+use piton_core::event::{EffectClass, Event, Handle, InDoubtPolicy, Outcome, ToolOutput};
+use piton_core::id::CallId;
+use piton_core::state::{Call, Progress};
+use piton_core::summary::shorten;
+use piton_tools::{Arguments, Finished, Job, OUTPUT_BYTES_MAX, Settled, Tool};
+
+use crate::driver::{Driver, Landing};
+
+/// What became of a call.
+pub(crate) struct ToolLanding {
+    call: CallId,
+    finished: Finished,
+}
+
+/// A call with what is needed to perform it.
+struct Ready {
+    call: Call,
+    tool: Arc<dyn Tool>,
+    arguments: Arc<Arguments>,
+}
+
+impl Driver<'_> {
+    /// Prepares calls and records their starts; they run after the commit.
+    pub(crate) async fn start_tools(&mut self, calls: Vec<CallId>) {
+        for call in calls {
+            match self.ready(call) {
+                Ok(ready) => self.start(ready).await,
+                Err(reason) => self.fail(call, reason),
+            }
+        }
+    }
+
+    /// Finds out what became of calls of a dead driver.
+    pub(crate) async fn settle(&mut self, calls: Vec<CallId>) {
+        for call in calls {
+            let ready = match self.ready(call) {
+                Ok(ready) => ready,
+                Err(reason) => {
+                    self.leave_unknown(call, reason);
+                    continue;
+                }
+            };
+            let Progress::InDoubt(started) = &ready.call.progress else { continue };
+            let handle = started.handle.clone();
+            match ready.tool.settle(&self.site, &ready.arguments, &handle).await {
+                Settled::NotApplied => self.start(ready).await,
+                Settled::Applied(finished) => self.record(ToolLanding { call, finished }).await,
+                Settled::Unknown(found) => self.leave_unknown(call, found),
+            }
+        }
+    }
+
+    /// Takes in the end of a call.
+    pub(crate) async fn land_tool(&mut self, landing: ToolLanding) {
+        self.record(landing).await;
+    }
+
+    /// Cancelled tools that do not stop: their outcome is unknown, and they are dropped.
+    pub(crate) fn abandon_tools(&mut self) {
+        for call in self.running() {
+            self.leave(call, Outcome::Unknown, UNKNOWN_TEXT.into());
+        }
+        self.flights.clear();
+    }
+
+    fn ready(&self, id: CallId) -> Result<Ready, String> {
+        let turn = self.log.state().open_turn();
+        let call = turn.and_then(|turn| turn.call(id)).ok_or("the call is gone")?.clone();
+        let tool = self.parts.tools.get(&call.name).cloned();
+        let tool = tool.ok_or_else(|| format!("this piton has no tool {}", call.name))?;
+        let arguments = serde_json::from_str(&call.arguments).map_err(|error| error.to_string())?;
+        Ok(Ready { call, tool, arguments: Arc::new(arguments) })
+    }
+
+    async fn start(&mut self, ready: Ready) {
+        let Ready { call, tool, arguments } = ready;
+        let prepared = match tool.prepare(&self.site, &arguments).await {
+            Ok(prepared) => prepared,
+            Err(refusal) => return self.fail(call.id, refusal.to_string()),
+        };
+        let (id, handle) = (call.id, prepared.handle);
+        let effect = self.effect(&call);
+        self.log.push(Event::ToolStarted { call: id, effect, handle: handle.clone() });
+        self.launch(id, tool, arguments, handle);
+    }
+
+    fn effect(&self, call: &Call) -> EffectClass {
+        let tool = self.log.state().config.tool(&call.name);
+        tool.map_or(EffectClass::Once, |tool| tool.effect)
+    }
+
+    fn launch(
+        &mut self,
+        call: CallId,
+        tool: Arc<dyn Tool>,
+        arguments: Arc<Arguments>,
+        handle: Handle,
+    ) {
+        let cancel = self.cancel.child_token();
+        let job = Job { site: self.site.clone(), call, arguments, handle, cancel };
+        self.launches.push(Box::pin(async move {
+            let run = AssertUnwindSafe(async { tool.run(job).await });
+            let finished = run.catch_unwind().await.unwrap_or_else(|panic| {
+                Finished::failed(format!("The tool crashed: {}.", panic_text(&*panic)))
+            });
+            Landing::Tool(ToolLanding { call, finished })
+        }));
+    }
+
+    async fn record(&mut self, landing: ToolLanding) {
+        let ToolLanding { call, finished } = landing;
+        let mut text = bounded(finished.text);
+        let blob = match finished.full {
+            None => None,
+            Some(full) => match self.parts.journal.put_blob(&full).await {
+                Ok(blob) => Some(blob),
+                Err(error) => {
+                    // The result itself matters more than its long form.
+                    text += &format!("\n[the whole output could not be kept: {error}]");
+                    None
+                }
+            },
+        };
+        let output = ToolOutput { text: text.into(), exit_code: finished.exit_code, blob };
+        self.log.push(Event::ToolFinished { call, outcome: finished.outcome, output });
+    }
+
+    fn fail(&mut self, call: CallId, reason: String) {
+        self.leave(call, Outcome::Failed, reason);
+    }
+
+    fn leave(&mut self, call: CallId, outcome: Outcome, text: String) {
+        let output = ToolOutput::text(bounded(text));
+        self.log.push(Event::ToolFinished { call, outcome, output });
+    }
+
+    /// Nothing proves what became of the call: a person decides, or the model is told.
+    fn leave_unknown(&mut self, id: CallId, found: String) {
+        let state = self.log.state();
+        let call = state.open_turn().and_then(|turn| turn.call(id)).cloned();
+        match (state.config.in_doubt, call) {
+            (InDoubtPolicy::Ask, Some(call)) => {
+                let mut inquiry = doubt(&call);
+                inquiry.question = format!("{} {found}", inquiry.question);
+                self.log.push(Event::InquiryRaised { inquiry });
+            }
+            (InDoubtPolicy::Ask | InDoubtPolicy::TellModel, _) => {
+                self.leave(id, Outcome::Unknown, format!("{UNKNOWN_TEXT} {found}"));
+            }
+        }
+    }
+}
+
+/// Holds a tool to its bound.
+fn bounded(mut text: String) -> String {
+    if OUTPUT_BYTES_MAX < text.len() {
+        let mut end = OUTPUT_BYTES_MAX;
+        while !text.is_char_boundary(end) {
+            end -= 1;
+        }
+        text.truncate(end);
+    }
+    text
+}
+
+fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
+    let text = panic.downcast_ref::<&str>().map(ToString::to_string);
+    let text = text.or_else(|| panic.downcast_ref::<String>().cloned());
+    shorten(&text.unwrap_or_else(|| "panic".into()), 200)
+}

@@ -1,0 +1,333 @@
+//! The handle on one conversation: send, resume, answer, interrupt, discard.
+
+mod control;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use futures_util::stream::FuturesUnordered;
+use piton_core::action::{Action, Wish};
+use piton_core::decide::decide;
+use piton_core::event::{Event, TurnEnd, UserPart};
+use piton_core::id::{Attempt, ConversationId, DriverId, InquiryId, MessageId, Seq};
+use piton_core::outcome::Ending;
+use piton_core::state::{Config, State};
+use piton_core::view::{TurnView, View};
+use piton_store::{AppendError, LeaseError, StoreError};
+use piton_tools::Site;
+use tokio_util::sync::CancellationToken;
+
+pub(crate) use self::control::{Control, Controls};
+pub use self::control::{Controller, Reply};
+use crate::digest::Chain;
+use crate::driver::Driver;
+use crate::engine::Parts;
+use crate::hub::Subscription;
+use crate::log::Log;
+
+/// The one writer of a conversation. Dropping it leaves the conversation as it is.
+#[derive(Debug)]
+pub struct Session {
+    parts: Arc<Parts>,
+    log: Log,
+    driver: DriverId,
+    started: bool,
+    workspace: PathBuf,
+    chain: Chain,
+    controls: Controls,
+    attendance: Attendance,
+}
+
+/// Whether somebody is there to answer while a turn runs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Attendance {
+    /// Nobody: a turn that needs a person is left waiting, and can be answered later.
+    #[default]
+    Unattended,
+    /// A face answers through a [`Controller`]: the turn stays in flight while it waits.
+    Attended,
+}
+
+/// What to do with a new message when the last turn is not over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OnIncomplete {
+    /// Refuse, and say what is there.
+    Ask,
+    /// Finish that turn first; the message waits in the queue, durable.
+    Resume,
+    /// Put the message behind the kept work of that turn.
+    Inject,
+    /// Close that turn as discarded, and begin a new one.
+    Discard,
+}
+
+/// A message to send.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NewMessage {
+    /// Its name; sending the same name twice is sending it once.
+    pub id: Option<MessageId>,
+    /// What it consists of; not empty.
+    pub parts: Vec<UserPart>,
+}
+
+impl NewMessage {
+    /// A typed text.
+    pub fn text(text: impl Into<Arc<str>>) -> Self {
+        Self { id: None, parts: vec![UserPart::text(text)] }
+    }
+}
+
+/// Why a conversation could not be opened.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    /// There is no such conversation.
+    #[error("there is no conversation {0}")]
+    Unknown(ConversationId),
+    /// The workspace is gone or not a directory.
+    #[error("the workspace {path} cannot be used")]
+    Workspace {
+        /// The directory.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// Another process is at work on it.
+    #[error(transparent)]
+    Lease(#[from] LeaseError),
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// Why a session could not do what was asked. What was durable stays.
+#[derive(Debug, thiserror::Error)]
+pub enum SessionError {
+    /// The last turn is not over; say what to do with it.
+    #[error("the last turn is not over")]
+    Incomplete(Box<TurnView>),
+    /// The message has nothing in it.
+    #[error("the message is empty")]
+    EmptyMessage,
+    /// Nobody waits for an answer to this question.
+    #[error("no question {0} is open")]
+    NotAsked(InquiryId),
+    /// The journal refused.
+    #[error(transparent)]
+    Append(#[from] AppendError),
+}
+
+impl Session {
+    pub(crate) fn new(parts: Arc<Parts>, log: Log, driver: DriverId) -> Self {
+        Self {
+            parts,
+            log,
+            driver,
+            started: false,
+            workspace: PathBuf::new(),
+            chain: Chain::default(),
+            controls: Controls::default(),
+            attendance: Attendance::default(),
+        }
+    }
+
+    pub(crate) fn set_workspace(&mut self, workspace: &Path) -> Result<(), OpenError> {
+        // Canonical once, here: tools compare against it.
+        self.workspace = workspace
+            .canonicalize()
+            .map_err(|source| OpenError::Workspace { path: workspace.to_owned(), source })?;
+        Ok(())
+    }
+
+    /// The conversation's name.
+    pub fn conversation(&self) -> &ConversationId {
+        self.log.lease().conversation()
+    }
+
+    /// What the journal means.
+    pub fn state(&self) -> &State {
+        self.log.state()
+    }
+
+    /// What faces show.
+    pub fn view(&self) -> View {
+        View::from(self.log.state())
+    }
+
+    /// Says whether somebody is there to answer.
+    pub fn attend(&mut self, attendance: Attendance) {
+        self.attendance = attendance;
+    }
+
+    /// A handle to interrupt and answer while the session runs.
+    pub fn controller(&self) -> Controller {
+        self.controls.controller()
+    }
+
+    /// All entries behind `after`, and live text.
+    pub fn subscribe(&self, after: Seq) -> Subscription {
+        self.log.hub().subscribe(after)
+    }
+
+    /// Makes `wanted` the configuration from the next commit on.
+    pub fn configure(&mut self, wanted: &Config) {
+        let change = self.state().config.change_to(wanted);
+        if !change.is_empty() {
+            self.start();
+            self.log.push(Event::ConfigChanged { change });
+        }
+    }
+
+    /// Sends a message and performs the turn.
+    pub async fn send(
+        &mut self,
+        message: NewMessage,
+        on_incomplete: OnIncomplete,
+    ) -> Result<Ending, SessionError> {
+        let NewMessage { id, parts } = message;
+        if parts.is_empty() {
+            return Err(SessionError::EmptyMessage);
+        }
+        if let Some(id) = &id
+            && self.knows(id)
+        {
+            return self.run().await;
+        }
+        let message = id.unwrap_or_else(|| MessageId::from_chance(self.parts.chance.next()));
+        let open = self.state().open_turn();
+        match (open.map(|turn| (turn.id, TurnView::from(turn))), on_incomplete) {
+            (None, _) => self.begin(message, parts),
+            (Some((_, view)), OnIncomplete::Ask) => {
+                return Err(SessionError::Incomplete(Box::new(view)));
+            }
+            (Some(_), OnIncomplete::Resume) => {
+                self.start();
+                self.log.push(Event::MessageQueued { message, parts });
+                self.grant();
+            }
+            (Some(_), OnIncomplete::Inject) => {
+                self.start();
+                self.log.push(Event::UserMessage { message, parts, attempt: Attempt::FIRST });
+            }
+            (Some((turn, _)), OnIncomplete::Discard) => {
+                self.start();
+                self.log.push(Event::TurnEnded { turn, end: TurnEnd::Discarded });
+                self.begin(message, parts);
+            }
+        }
+        self.run().await
+    }
+
+    /// Goes on with the open turn, if there is one.
+    pub async fn resume(&mut self) -> Result<Ending, SessionError> {
+        self.grant();
+        self.run().await
+    }
+
+    /// Tries a message again from scratch, with whatever model is configured now. The old attempt
+    /// is kept in the journal and hidden; its effects are not undone.
+    pub async fn retry(&mut self, message: &MessageId) -> Result<Ending, SessionError> {
+        let said = self.state().turns.iter().flat_map(piton_core::state::Turn::said);
+        let Some(said) = said.filter(|said| said.message == *message).last().cloned() else {
+            return self.run().await;
+        };
+        self.start();
+        let attempt = said.attempt.next();
+        self.log.push(Event::MessageRetried { message: message.clone(), attempt });
+        self.log.push(Event::UserMessage { message: message.clone(), parts: said.parts, attempt });
+        self.run().await
+    }
+
+    /// Closes the open turn: `Stopped` keeps what is there, `Discarded` hides it.
+    pub async fn close_turn(&mut self, end: TurnEnd) -> Result<(), SessionError> {
+        if let Some(turn) = self.state().open_turn().map(|turn| turn.id) {
+            self.start();
+            self.log.push(Event::TurnEnded { turn, end });
+            self.log.commit().await?;
+        }
+        Ok(())
+    }
+
+    /// Answers a question while the session does not run.
+    pub async fn answer(&mut self, inquiry: &InquiryId, reply: Reply) -> Result<(), SessionError> {
+        let events = reply.events(self.state(), inquiry);
+        if events.is_empty() {
+            return Err(SessionError::NotAsked(inquiry.clone()));
+        }
+        self.start();
+        for event in events {
+            self.log.push(event);
+        }
+        Ok(self.log.commit().await?)
+    }
+
+    fn knows(&self, message: &MessageId) -> bool {
+        let queued = self.state().queue.iter().any(|queued| queued.message == *message);
+        let mut said = self.state().turns.iter().flat_map(piton_core::state::Turn::said);
+        queued || said.any(|said| said.message == *message)
+    }
+
+    fn begin(&mut self, message: MessageId, parts: Vec<UserPart>) {
+        self.start();
+        let turn = self.state().next_turn();
+        self.log.push(Event::TurnStarted { turn, agent: None });
+        self.log.push(Event::UserMessage { message, parts, attempt: Attempt::FIRST });
+    }
+
+    /// Somebody wants the open turn to go on. What a driver gave up on, or would give up on at
+    /// once, gets fresh allowances; a turn that was merely cut short keeps what it has left.
+    fn grant(&mut self) {
+        let Some(turn) = self.state().open_turn() else { return };
+        let id = turn.id;
+        if turn.broke.is_some()
+            || matches!(decide(self.state(), Wish::Proceed), Action::Break { .. })
+        {
+            self.start();
+            self.log.push(Event::TurnResumed { turn: id });
+        }
+    }
+
+    /// Announces this driver, once, in front of whatever it appends first.
+    fn start(&mut self) {
+        if self.started {
+            return;
+        }
+        self.started = true;
+        if self.state().opened.is_none() {
+            self.log.push(Event::ConversationOpened {
+                workspace: self.workspace.to_string_lossy().into_owned(),
+                title: None,
+                origin: None,
+            });
+        }
+        self.log.push(Event::DriverStarted {
+            driver: self.driver.clone(),
+            epoch: self.log.lease().epoch(),
+            host: self.parts.host.clone(),
+            boot: self.parts.boot.clone(),
+            pid: std::process::id(),
+        });
+    }
+
+    async fn run(&mut self) -> Result<Ending, SessionError> {
+        let idle = self.state().open_turn().is_none() && self.state().queue.is_empty();
+        if idle && !self.started {
+            return Ok(Ending::of(self.state()));
+        }
+        self.start();
+        self.controls.reset();
+        let site = Site { workspace: self.workspace.clone(), scratch: self.parts.scratch.clone() };
+        let driver = Driver {
+            parts: &self.parts,
+            log: &mut self.log,
+            chain: &mut self.chain,
+            site: Arc::new(site),
+            controls: &mut self.controls,
+            attendance: self.attendance,
+            flights: FuturesUnordered::new(),
+            launches: Vec::new(),
+            asking: None,
+            cancel: CancellationToken::new(),
+        };
+        Ok(driver.run().await?)
+    }
+}

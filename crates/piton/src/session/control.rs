@@ -1,0 +1,131 @@
+//! Reaching a session from outside while it runs.
+
+use std::sync::Arc;
+
+use piton_core::action::Wish;
+use piton_core::event::{ConfigChange, Event, InquiryAnswer, PermissionRule, RuleEffect};
+use piton_core::id::InquiryId;
+use piton_core::state::State;
+use tokio::sync::{mpsc, oneshot, watch};
+
+/// Answers that wait for the driver; more are refused.
+const CONTROLS_MAX: usize = 64;
+
+/// What a person answers to a question.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Reply {
+    /// Run the call.
+    Allow,
+    /// Run the call and every later call of the same tool in this conversation.
+    AllowAlways,
+    /// Do not run the call.
+    Deny,
+    /// Run a call in doubt again.
+    RunAgain,
+    /// Take a call in doubt for done.
+    TreatAsDone,
+    /// Say what a call in doubt gave, or what a tool wanted to know.
+    Text(String),
+}
+
+impl Reply {
+    /// The facts that the answer makes; none if the question is not open.
+    pub(crate) fn events(self, state: &State, inquiry: &InquiryId) -> Vec<Event> {
+        let Some(turn) = state.open_turn() else { return Vec::new() };
+        let Some(asked) = turn.pending_inquiries().find(|asked| asked.id == *inquiry) else {
+            return Vec::new();
+        };
+        let mut events = Vec::new();
+        let answer = match self {
+            Self::Allow => InquiryAnswer::Allow,
+            Self::AllowAlways => {
+                let tool = turn.call(asked.call).map(|call| call.name.clone()).unwrap_or_default();
+                let mut permissions = state.config.permissions.clone();
+                permissions.rules.push(PermissionRule { tool, effect: RuleEffect::Allow });
+                let change =
+                    ConfigChange { permissions: Some(permissions), ..ConfigChange::default() };
+                events.push(Event::ConfigChanged { change });
+                InquiryAnswer::Allow
+            }
+            Self::Deny => InquiryAnswer::Deny,
+            Self::RunAgain => InquiryAnswer::RunAgain,
+            Self::TreatAsDone => InquiryAnswer::TreatAsDone,
+            Self::Text(text) => InquiryAnswer::Text { text: text.into() },
+        };
+        let by = "user".into();
+        events.push(Event::InquiryAnswered { inquiry: inquiry.clone(), answer, by });
+        events
+    }
+}
+
+/// A message to a running driver.
+#[derive(Debug)]
+pub(crate) enum Control {
+    Answer { inquiry: InquiryId, reply: Reply, done: oneshot::Sender<bool> },
+}
+
+/// The driver's end.
+#[derive(Debug)]
+pub(crate) struct Controls {
+    // An interrupt is a level, not a message: it cannot be missed between two waits.
+    interrupt: Arc<watch::Sender<bool>>,
+    seen: watch::Receiver<bool>,
+    sender: mpsc::Sender<Control>,
+    messages: mpsc::Receiver<Control>,
+}
+
+impl Default for Controls {
+    fn default() -> Self {
+        let (sender, messages) = mpsc::channel(CONTROLS_MAX);
+        let (interrupt, seen) = watch::channel(false);
+        Self { interrupt: Arc::new(interrupt), seen, sender, messages }
+    }
+}
+
+impl Controls {
+    pub(crate) fn controller(&self) -> Controller {
+        Controller { interrupt: self.interrupt.clone(), sender: self.sender.clone() }
+    }
+
+    pub(crate) fn wish(&self) -> Wish {
+        if *self.seen.borrow() { Wish::Interrupt } else { Wish::Proceed }
+    }
+
+    /// An old interrupt does not stop a new run.
+    pub(crate) fn reset(&mut self) {
+        self.interrupt.send_replace(false);
+        self.seen.mark_unchanged();
+    }
+
+    /// Waits for a message, or, with `None`, for an interrupt.
+    pub(crate) async fn told(&mut self) -> Option<Control> {
+        tokio::select! {
+            biased;
+            // Both senders are kept here too, so neither channel ever closes.
+            _ = self.seen.changed() => None,
+            message = self.messages.recv() => message,
+        }
+    }
+}
+
+/// Interrupts and answers a session from outside. Cheap to clone.
+#[derive(Clone, Debug)]
+pub struct Controller {
+    interrupt: Arc<watch::Sender<bool>>,
+    sender: mpsc::Sender<Control>,
+}
+
+impl Controller {
+    /// Stops the running turn as soon as possible, keeping everything. Does nothing to a session
+    /// that does not run, and nothing more the second time.
+    pub fn interrupt(&self) {
+        self.interrupt.send_if_modified(|wish| !std::mem::replace(wish, true));
+    }
+
+    /// Answers a question; says whether it was open. Waits until the driver has taken it in.
+    pub async fn answer(&self, inquiry: InquiryId, reply: Reply) -> bool {
+        let (done, known) = oneshot::channel();
+        let control = Control::Answer { inquiry, reply, done };
+        self.sender.send(control).await.is_ok() && known.await.unwrap_or(false)
+    }
+}
