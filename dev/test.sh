@@ -74,7 +74,9 @@ check_rust() {
 
 # SQLite is compiled from source, for which there must be a C compiler.
 check_c_compiler() {
-    if command -v "${CC:-cc}" >/dev/null 2>&1; then
+    compiler=${CC:-cc}
+    # CC may carry arguments; only its first word is a command.
+    if command -v "${compiler%% *}" >/dev/null 2>&1; then
         return
     fi
     if [ "$(id -u)" -eq 0 ] && command -v apt-get >/dev/null 2>&1; then
