@@ -123,7 +123,7 @@ impl Driver<'_> {
                 Ok(blob) => Some(blob),
                 Err(error) => {
                     // The result itself matters more than its long form.
-                    text += &format!("\n[the whole output could not be kept: {error}]");
+                    text = format!("{text}\n[the whole output could not be kept: {error}]");
                     None
                 }
             },
