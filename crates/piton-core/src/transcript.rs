@@ -18,7 +18,8 @@ const BYTES_PER_TOKEN: u64 = 4;
 
 const OPEN_TEXT: &str = "Interrupted before it was run; it had no effect.";
 const DOUBT_TEXT: &str = "Interrupted, outcome unknown; check before repeating.";
-const CUT_TEXT: &str = "[This answer was cut off here; it was never finished.]";
+/// Marks the text of an answer that was cut off.
+pub const CUT_MARK: &str = "[This answer was cut off here; it was never finished.]";
 const LENGTH_NOTE: &str =
     "Your answer was cut off by the output limit. Continue exactly where it stopped.";
 /// What precedes a summary of earlier turns.
@@ -214,7 +215,7 @@ fn add_answer(messages: &mut Vec<Message>, step: &Step, answer: &Answered, last:
 fn add_unanswered(messages: &mut Vec<Message>, turn: &Turn, step: &Step, followed: bool) {
     let over = followed || turn.end.is_some();
     if over && !step.streamed.text.is_empty() {
-        let text = format!("{}\n\n{CUT_TEXT}", step.streamed.text).into();
+        let text = format!("{}\n\n{CUT_MARK}", step.streamed.text).into();
         let parts = vec![AnswerPart::Text { text }];
         messages.push(Message::Assistant(Assistant { parts, native: None }));
     }

@@ -1,0 +1,107 @@
+//! The built-in demo model: drives the real tools from plain requests, without key or network.
+//!
+//! It understands a handful of verbs and says so. It is no language model, and it never pretends
+//! to be one.
+
+mod request;
+
+use futures_util::stream;
+use piton::model::{AnswerStream, Model};
+use piton_core::answer::Delta;
+use piton_core::event::{FinishReason, Usage, UserPart};
+use piton_core::summary::shorten;
+use piton_core::transcript::{CallResult, Message, Transcript};
+
+use self::request::Request;
+
+/// Longest part of a result that is repeated in the answer, in characters.
+const RESULT_CHARS_MAX: usize = 2_000;
+/// Longest piece of streamed text, in characters.
+const CHUNK_CHARS: usize = 24;
+
+const HELP: &str = "I am piton's built-in demo model: no language model, but I really drive the \
+tools. Ask me, for example:\n\
+  list src\n\
+  read README.md\n\
+  search \"fn main\" in src\n\
+  find *.rs\n\
+  run cargo --version\n\
+  write notes.txt: hello\n\
+  edit notes.txt: hello -> goodbye\n\
+Join requests with \"then\": list . then read README.md";
+
+/// The demo model.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct DemoModel;
+
+impl Model for DemoModel {
+    fn ask(&self, transcript: &Transcript) -> AnswerStream {
+        let (asked, results) = open_work(transcript.messages());
+        let requests = request::parse(&asked);
+        let deltas = match requests.get(results.len()) {
+            Some(request) => call(request, results.len()),
+            None if requests.is_empty() => say(HELP),
+            None => say(&report(&results)),
+        };
+        Box::pin(stream::iter(deltas.into_iter().map(Ok)))
+    }
+}
+
+/// The last thing the user typed, and the results since then, one per step.
+fn open_work(messages: &[Message]) -> (String, Vec<&CallResult>) {
+    let mut asked = String::new();
+    let mut results = Vec::new();
+    for message in messages {
+        match message {
+            Message::User(parts) => {
+                let text: Vec<&str> = parts.iter().filter_map(typed).collect();
+                asked = text.join("\n");
+                results.clear();
+            }
+            Message::Results(batch) => results.extend(batch),
+            Message::Assistant(_) => {}
+        }
+    }
+    (asked, results)
+}
+
+fn typed(part: &UserPart) -> Option<&str> {
+    match part {
+        UserPart::Text { text } => Some(text),
+        UserPart::File { .. } | UserPart::InlinedFile { .. } => None,
+    }
+}
+
+fn call(request: &Request, done: usize) -> Vec<Delta> {
+    let mut deltas = Vec::new();
+    if done == 0 {
+        deltas.push(Delta::Text { index: 0, text: "(demo model) On it.\n".into() });
+    }
+    let provider_id = Some(format!("demo_{done}"));
+    deltas.push(Delta::CallOpened { index: 1, provider_id, name: request.tool.into() });
+    deltas.push(Delta::CallArguments { index: 1, json: request.arguments.to_string() });
+    deltas.push(Delta::Closed { index: 1 });
+    deltas.push(end(FinishReason::ToolCalls));
+    deltas
+}
+
+fn say(text: &str) -> Vec<Delta> {
+    let letters: Vec<char> = text.chars().collect();
+    let pieces = letters.chunks(CHUNK_CHARS).map(|piece| piece.iter().collect());
+    let text = pieces.map(|text| Delta::Text { index: 0, text });
+    text.chain([end(FinishReason::Stop)]).collect()
+}
+
+fn end(finish: FinishReason) -> Delta {
+    Delta::End { finish, usage: Usage::default() }
+}
+
+fn report(results: &[&CallResult]) -> String {
+    let mut report = String::from("(demo model) Done. This is what the tools gave:");
+    for result in results {
+        let failed = if result.is_error { " (failed)" } else { "" };
+        let text = shorten(result.text.trim_end(), RESULT_CHARS_MAX);
+        report = format!("{report}\n\n{}{failed}:\n{text}", result.name);
+    }
+    report
+}

@@ -1,0 +1,66 @@
+//! Tools that a script brings along: they wait for a file, append one line, and answer.
+
+use std::io::Write as _;
+use std::path::Path;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use piton_core::event::{Handle, Outcome, ToolSpec};
+use piton_tools::{Arguments, Finished, Job, Prepared, Refusal, Settled, Site, Tool};
+
+use super::ToolScript;
+
+/// How often a waiting tool looks for its file.
+const LOOK_EVERY: Duration = Duration::from_millis(5);
+
+/// A tool of a script.
+#[derive(Debug)]
+pub(super) struct ScriptTool(pub(super) ToolScript);
+
+#[async_trait]
+impl Tool for ScriptTool {
+    fn spec(&self) -> ToolSpec {
+        ToolSpec {
+            name: self.0.name.clone(),
+            description: "A tool of a script.".into(),
+            parameters: r#"{"type":"object"}"#.into(),
+            effect: self.0.effect,
+        }
+    }
+
+    async fn prepare(&self, _site: &Site, _arguments: &Arguments) -> Result<Prepared, Refusal> {
+        Ok(Prepared::default())
+    }
+
+    async fn run(&self, job: Job) -> Finished {
+        if let Some(file) = &self.0.wait_for {
+            let path = job.site.workspace.join(file);
+            while !path.exists() {
+                tokio::select! {
+                    () = job.cancel.cancelled() => {
+                        let mut finished = Finished::failed("stopped while waiting");
+                        finished.outcome = Outcome::Cancelled;
+                        return finished;
+                    }
+                    () = tokio::time::sleep(LOOK_EVERY) => {}
+                }
+            }
+        }
+        if let Some(file) = &self.0.append_to
+            && let Err(error) = append(&job.site.workspace.join(file), &job.call.to_string())
+        {
+            return Finished::failed(format!("cannot append to {file}: {error}"));
+        }
+        Finished::ok(self.0.output.clone())
+    }
+
+    async fn settle(&self, _site: &Site, _arguments: &Arguments, _handle: &Handle) -> Settled {
+        Settled::Unknown("A script's tool keeps no record.".into())
+    }
+}
+
+fn append(path: &Path, line: &str) -> std::io::Result<()> {
+    let mut file = std::fs::OpenOptions::new().append(true).create(true).open(path)?;
+    // One write, so that a kill leaves a whole line or none.
+    file.write_all(format!("{line}\n").as_bytes())
+}
