@@ -18,6 +18,8 @@ use crate::summary::input_summary;
 /// What the model is told of a call whose outcome nobody knows.
 pub const UNKNOWN_TEXT: &str = "The tool was started, then the agent was interrupted; its outcome is unknown. \
      Check what it did before you repeat it.";
+/// What the model is told of a call in doubt that a person takes for done.
+pub const CONFIRMED_TEXT: &str = "The user confirmed that this call took effect.";
 /// What the model is told of a call that a person refused.
 pub const DENIED_TEXT: &str = "Tool execution denied by user.";
 /// What the model is told of a call that gave way to a new message.
@@ -161,9 +163,7 @@ fn need_in_doubt(state: &State, turn: &Turn, call: &Call, started: &Started) -> 
 fn decided(answer: &InquiryAnswer) -> Need {
     match answer {
         InquiryAnswer::RunAgain | InquiryAnswer::Allow => Need::Run,
-        InquiryAnswer::TreatAsDone => {
-            Need::Finish(Outcome::Ok, "The user confirmed that this call took effect.".into())
-        }
+        InquiryAnswer::TreatAsDone => Need::Finish(Outcome::Ok, CONFIRMED_TEXT.into()),
         InquiryAnswer::Text { text } => Need::Finish(Outcome::Ok, text.to_string()),
         InquiryAnswer::Deny => Need::Finish(Outcome::Unknown, UNKNOWN_TEXT.into()),
     }
