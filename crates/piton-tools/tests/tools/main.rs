@@ -1,0 +1,7 @@
+#![cfg(test)]
+//! Tools from the outside: prepared, run and settled as the engine does it.
+
+mod bench;
+mod list_dir;
+mod read_file;
+mod refused;
