@@ -7,10 +7,13 @@
 mod arguments;
 mod blocking;
 mod excerpt;
+mod glob;
+mod grep;
 mod list_dir;
 mod read_file;
 mod registry;
 mod suggestion;
+mod walk;
 mod workspace;
 
 use std::fmt;
@@ -23,6 +26,8 @@ use piton_core::id::CallId;
 use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 
+pub use self::glob::Glob;
+pub use self::grep::Grep;
 pub use self::list_dir::ListDir;
 pub use self::read_file::{READ_BYTES_MAX, ReadFile};
 pub use self::registry::{DuplicateTool, Registry};

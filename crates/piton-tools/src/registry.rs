@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use piton_core::event::ToolSpec;
 
-use crate::{ListDir, ReadFile, Tool};
+use crate::{Glob, Grep, ListDir, ReadFile, Tool};
 
 /// Tools by name.
 #[derive(Clone, Debug, Default)]
@@ -29,7 +29,8 @@ impl Registry {
 
     /// The tools that every conversation has: files, search, commands.
     pub fn standard() -> Self {
-        let tools: [Arc<dyn Tool>; 2] = [Arc::new(ReadFile), Arc::new(ListDir)];
+        let tools: [Arc<dyn Tool>; 4] =
+            [Arc::new(ReadFile), Arc::new(ListDir), Arc::new(Glob), Arc::new(Grep)];
         Self { tools: tools.into_iter().map(|tool| (tool.spec().name, tool)).collect() }
     }
 
@@ -72,7 +73,7 @@ mod tests {
     fn the_standard_tools_are_found_by_their_own_names() {
         let registry = Registry::standard();
         let names: Vec<String> = registry.specs().into_iter().map(|spec| spec.name).collect();
-        assert_eq!(names, ["read_file", "list_dir"]);
+        assert_eq!(names, ["read_file", "list_dir", "glob", "grep"]);
         for name in names {
             let found = registry.get(&name).expect("found");
             assert_eq!(found.spec().name, name);

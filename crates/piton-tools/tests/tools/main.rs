@@ -2,6 +2,8 @@
 //! Tools from the outside: prepared, run and settled as the engine does it.
 
 mod bench;
+mod glob;
+mod grep;
 mod list_dir;
 mod read_file;
 mod refused;
