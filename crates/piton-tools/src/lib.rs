@@ -6,6 +6,9 @@
 
 mod arguments;
 mod blocking;
+mod change;
+mod digest;
+mod edit_file;
 mod excerpt;
 mod glob;
 mod grep;
@@ -15,6 +18,7 @@ mod registry;
 mod suggestion;
 mod walk;
 mod workspace;
+mod write_file;
 
 use std::fmt;
 use std::path::PathBuf;
@@ -26,11 +30,14 @@ use piton_core::id::CallId;
 use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 
+pub use self::change::EDIT_BYTES_MAX;
+pub use self::edit_file::EditFile;
 pub use self::glob::Glob;
 pub use self::grep::Grep;
 pub use self::list_dir::ListDir;
 pub use self::read_file::{READ_BYTES_MAX, ReadFile};
 pub use self::registry::{DuplicateTool, Registry};
+pub use self::write_file::WriteFile;
 
 /// Largest text of a result that goes to the model, in bytes; the rest goes to a blob.
 pub const OUTPUT_BYTES_MAX: usize = 32 * 1024;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use piton_core::event::ToolSpec;
 
-use crate::{Glob, Grep, ListDir, ReadFile, Tool};
+use crate::{EditFile, Glob, Grep, ListDir, ReadFile, Tool, WriteFile};
 
 /// Tools by name.
 #[derive(Clone, Debug, Default)]
@@ -29,8 +29,14 @@ impl Registry {
 
     /// The tools that every conversation has: files, search, commands.
     pub fn standard() -> Self {
-        let tools: [Arc<dyn Tool>; 4] =
-            [Arc::new(ReadFile), Arc::new(ListDir), Arc::new(Glob), Arc::new(Grep)];
+        let tools: [Arc<dyn Tool>; 6] = [
+            Arc::new(ReadFile),
+            Arc::new(ListDir),
+            Arc::new(Glob),
+            Arc::new(Grep),
+            Arc::new(WriteFile),
+            Arc::new(EditFile),
+        ];
         Self { tools: tools.into_iter().map(|tool| (tool.spec().name, tool)).collect() }
     }
 
@@ -73,7 +79,7 @@ mod tests {
     fn the_standard_tools_are_found_by_their_own_names() {
         let registry = Registry::standard();
         let names: Vec<String> = registry.specs().into_iter().map(|spec| spec.name).collect();
-        assert_eq!(names, ["read_file", "list_dir", "glob", "grep"]);
+        assert_eq!(names, ["read_file", "list_dir", "glob", "grep", "write_file", "edit_file"]);
         for name in names {
             let found = registry.get(&name).expect("found");
             assert_eq!(found.spec().name, name);

@@ -2,8 +2,10 @@
 //! Tools from the outside: prepared, run and settled as the engine does it.
 
 mod bench;
+mod edit_file;
 mod glob;
 mod grep;
 mod list_dir;
 mod read_file;
 mod refused;
+mod write_file;
