@@ -15,6 +15,7 @@ mod grep;
 mod list_dir;
 mod read_file;
 mod registry;
+mod shell;
 mod suggestion;
 mod walk;
 mod workspace;
@@ -37,6 +38,7 @@ pub use self::grep::Grep;
 pub use self::list_dir::ListDir;
 pub use self::read_file::{READ_BYTES_MAX, ReadFile};
 pub use self::registry::{DuplicateTool, Registry};
+pub use self::shell::{SPILL_BYTES_MAX, Shell};
 pub use self::write_file::WriteFile;
 
 /// Largest text of a result that goes to the model, in bytes; the rest goes to a blob.

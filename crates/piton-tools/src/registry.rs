@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use piton_core::event::ToolSpec;
 
-use crate::{EditFile, Glob, Grep, ListDir, ReadFile, Tool, WriteFile};
+use crate::{EditFile, Glob, Grep, ListDir, ReadFile, Shell, Tool, WriteFile};
 
 /// Tools by name.
 #[derive(Clone, Debug, Default)]
@@ -29,13 +29,14 @@ impl Registry {
 
     /// The tools that every conversation has: files, search, commands.
     pub fn standard() -> Self {
-        let tools: [Arc<dyn Tool>; 6] = [
+        let tools: [Arc<dyn Tool>; 7] = [
             Arc::new(ReadFile),
             Arc::new(ListDir),
             Arc::new(Glob),
             Arc::new(Grep),
             Arc::new(WriteFile),
             Arc::new(EditFile),
+            Arc::new(Shell),
         ];
         Self { tools: tools.into_iter().map(|tool| (tool.spec().name, tool)).collect() }
     }
@@ -70,8 +71,8 @@ mod tests {
     #[test]
     fn a_second_tool_of_the_same_name_is_refused() {
         let mut registry = Registry::new();
-        assert_eq!(registry.add(Arc::new(ReadFile)), Ok(()));
-        assert_eq!(registry.add(Arc::new(ReadFile)), Err(DuplicateTool("read_file".into())));
+        assert_eq!(registry.add(Arc::new(Shell)), Ok(()));
+        assert_eq!(registry.add(Arc::new(Shell)), Err(DuplicateTool("shell".into())));
         assert_eq!(registry.specs().len(), 1);
     }
 
@@ -79,7 +80,10 @@ mod tests {
     fn the_standard_tools_are_found_by_their_own_names() {
         let registry = Registry::standard();
         let names: Vec<String> = registry.specs().into_iter().map(|spec| spec.name).collect();
-        assert_eq!(names, ["read_file", "list_dir", "glob", "grep", "write_file", "edit_file"]);
+        assert_eq!(
+            names,
+            ["read_file", "list_dir", "glob", "grep", "write_file", "edit_file", "shell"]
+        );
         for name in names {
             let found = registry.get(&name).expect("found");
             assert_eq!(found.spec().name, name);

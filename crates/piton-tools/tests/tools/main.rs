@@ -8,4 +8,5 @@ mod grep;
 mod list_dir;
 mod read_file;
 mod refused;
+mod shell;
 mod write_file;
