@@ -69,7 +69,7 @@ impl Tool for WorldTool {
         let before = self.world.file(path);
         let after = digest(&changed(before.as_deref(), line));
         let before = before.as_deref().map(digest);
-        Ok(Prepared { handle: Handle::Edit { path: path.into(), before, after }, exclusive: None })
+        Ok(Prepared { handle: Handle::Edit { path: path.into(), before, after } })
     }
 
     async fn run(&self, job: Job) -> Finished {
