@@ -139,7 +139,7 @@ fn a_block_without_id_name_and_arguments_is_nothing() {
 fn pieces_that_do_not_fit_their_block_cost_nothing() {
     check("t0:a json0:{} th0:b close0 json9:{} close9 end:stop", expect!["text a"]);
     check(
-        "open0:x:read close0 json0:{} open0:y:write t0:z end:tool_calls",
+        "open0:x:read close0 json0:[1] open0:y:write t0:z end:tool_calls",
         expect!["call 1.2.0 read {} x"],
     );
 }

@@ -2,7 +2,9 @@
 
 use piton_core::event::{EVENT_FORMAT, Event, FailureClass, Outcome};
 use piton_core::id::{CallId, MessageId, TurnId};
+use piton_core::integrity::violations;
 use piton_core::state::{Exchange, Progress, State, Step};
+use piton_core::transcript::Transcript;
 
 use crate::script::{Journal, fold};
 
@@ -135,6 +137,21 @@ fn a_retry_of_an_earlier_message_supersedes_the_turns_behind_it() {
     assert_eq!(state.next_turn(), TurnId(3));
 }
 
+// C3
+#[test]
+fn a_retry_and_an_end_leave_no_question_and_no_break_behind() {
+    let state = fold("mode:ask turn user ask calls(o:a) raise:permission:a break:limit retry");
+    assert!(state.open_turn().unwrap().inquiries.is_empty());
+    assert_eq!(fold("turn user break:limit retry").turns[0].broke, None);
+    assert_eq!(fold("turn user break:limit end:stopped").turns[0].broke, None);
+}
+
+// X11
+#[test]
+fn a_summary_may_be_replaced_by_one_that_covers_as_much() {
+    assert_eq!(strays("turn user ask answer end:completed compact:1", "compact:1"), 0);
+}
+
 // C36, X9
 #[test]
 fn a_retry_of_an_injected_message_keeps_the_work_before_it() {
@@ -175,6 +192,22 @@ fn the_configuration_knows_what_has_to_be_recorded() {
 fn only_calls_that_can_be_run_are_taken_up() {
     assert_eq!(step(&fold("turn user ask calls(:a r:b)")).calls.len(), 1);
     assert_eq!(step(&fold("turn user ask refused(r:a)")).calls.len(), 0);
+}
+
+// J56
+#[test]
+fn the_same_call_twice_in_one_answer_is_one_call() {
+    let mut journal = Journal::of("turn user ask calls(r:a)");
+    let Some(Event::ModelAnswered { mut parts, finish, usage, dropped, native }) =
+        journal.entries.pop().map(|entry| entry.event)
+    else {
+        panic!("the script ends with an answer")
+    };
+    parts.extend(parts.clone());
+    journal = Journal::of("turn user ask");
+    journal.push(Event::ModelAnswered { parts, finish, usage, dropped, native });
+    assert_eq!(step(&journal.state).calls.len(), 1);
+    assert_eq!(violations(&Transcript::from(&journal.state)), vec![]);
 }
 
 // D10, D25

@@ -205,6 +205,20 @@ fn an_empty_answer_is_tried_once_more() {
     );
 }
 
+// X23
+#[test]
+fn a_resume_grants_fresh_tries_of_every_kind() {
+    let empty = "turn user ask fail:empty ask fail:empty break:empty_answer";
+    check(&format!("{empty} resume ask fail:empty"), expect!["ask model: step 1, attempt 4"]);
+    let tries = "attempts_max:2 turn user ask fail:network ask fail:network break:api_error";
+    check(
+        &format!("{tries} resume ask fail:network"),
+        expect!["ask model: step 1, attempt 4, wait 1000 ms"],
+    );
+    let failures = "failures_max:1 turn user ask fail:network break:api_error";
+    check(&format!("{failures} resume"), expect!["ask model: step 1, attempt 2"]);
+}
+
 #[test]
 fn each_step_may_be_empty_once() {
     check(

@@ -265,6 +265,9 @@ proptest! {
             state.apply(entry);
             let open = state.turns.iter().filter(|turn| turn.end.is_none()).count();
             prop_assert_eq!(open, usize::from(state.open_turn().is_some()));
+            prop_assert!(state.turns.is_sorted_by(|one, next| one.id < next.id));
+            let covered = state.overlay.as_ref().map(|overlay| overlay.through);
+            prop_assert!(state.open_turn().is_none_or(|turn| covered < Some(turn.id)));
             for wish in [Wish::Proceed, Wish::Interrupt] {
                 prop_assert_eq!(decide(&state, wish), decide(&state, wish));
             }

@@ -205,6 +205,12 @@ fn the_note_on_an_empty_answer_stands_while_its_step_is_open() {
         u The response appears to be empty. Please try again."#]],
     );
     check(
+        "turn user ask fail:empty end:stopped turn user",
+        expect![[r#"
+        u m1
+        u m2"#]],
+    );
+    check(
         "turn user ask fail:empty ask answer:hi",
         expect![[r#"
         u m1

@@ -58,6 +58,15 @@ fn a_question_wins_although_a_sibling_finished_later() {
     );
 }
 
+// C31
+#[test]
+fn a_question_about_a_call_that_has_ended_is_settled() {
+    check_status(
+        "mode:ask turn user ask calls(o:a) raise:permission:a inject cancelled:a",
+        expect!["interrupted (pending LLM response)"],
+    );
+}
+
 fn check_view(script: &str, expected: Expect) {
     expected.assert_eq(&shown(&View::from(&fold(script))));
 }
