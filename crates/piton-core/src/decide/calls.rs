@@ -25,6 +25,10 @@ pub const DENIED_TEXT: &str = "Tool execution denied by user.";
 /// What the model is told of a call that gave way to a new message.
 pub const NOT_RUN_TEXT: &str = "Not run: the user sent a new message instead.";
 
+/// What the model is told of a call that only read, was lost, and gave way to a new message.
+pub const LOST_READ_TEXT: &str =
+    "Interrupted; its output is lost and it changed nothing. The user sent a new message instead.";
+
 /// What one call needs.
 enum Need {
     Finish(Outcome, String),
@@ -91,7 +95,7 @@ fn need(state: &State, turn: &Turn, call: &Call, injected: bool) -> Need {
         Progress::Waiting if injected => Need::Finish(Outcome::Cancelled, NOT_RUN_TEXT.into()),
         Progress::Waiting => need_before_start(state, turn, call),
         Progress::InDoubt(Started { effect: EffectClass::ReadOnly, .. }) if injected => {
-            Need::Finish(Outcome::Cancelled, NOT_RUN_TEXT.into())
+            Need::Finish(Outcome::Cancelled, LOST_READ_TEXT.into())
         }
         Progress::InDoubt(started) => need_in_doubt(state, turn, call, started),
         Progress::Running(_) | Progress::Done(_) => Need::Running,
