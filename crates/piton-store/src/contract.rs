@@ -1,0 +1,129 @@
+//! What every store promises, as tests. A store passes them all by one line:
+//!
+//! ```ignore
+//! piton_store::contract_tests!(|| async { (journal, whatever_must_live_as_long) });
+//! ```
+//!
+//! Nothing here sleeps or looks at a clock: a test that needs luck proves nothing.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test suite that lives outside of `cfg(test)`, because other crates run it too"
+)]
+
+pub mod append;
+pub mod blob;
+pub mod lease;
+pub mod list;
+pub mod read;
+
+use std::sync::Arc;
+
+use piton_core::id::{ConversationId, Seq, Timestamp};
+
+use crate::{Batch, Durability, Holder, Journal, Lease, NewRecord, Record, StatusRow};
+
+/// A store under test.
+pub type Store = Arc<dyn Journal>;
+
+pub fn conversation(name: &str) -> ConversationId {
+    ConversationId::new(name)
+}
+
+pub fn holder(pid: u32) -> Holder {
+    Holder { pid, host: "here".to_owned(), since: Timestamp(1) }
+}
+
+pub fn row(status: &str, touched: u64) -> StatusRow {
+    StatusRow {
+        title: "a title".to_owned(),
+        workspace: "/a/directory".to_owned(),
+        turns: 1,
+        status: status.to_owned(),
+        touched: Timestamp(touched),
+    }
+}
+
+pub fn batch(expected: u64, bodies: &[&str]) -> Batch {
+    let record =
+        |body: &&str| NewRecord { at: Timestamp(1000), format: 1, body: (*body).to_owned() };
+    Batch {
+        expected: Seq(expected),
+        records: bodies.iter().map(record).collect(),
+        status: row("running", 1),
+        durability: Durability::Synced,
+    }
+}
+
+pub async fn lease(store: &Store, name: &str) -> Lease {
+    store.lease(&conversation(name), holder(1)).await.expect("the place is free")
+}
+
+/// Begins a conversation with these entries, and lets go of it.
+pub async fn begin(store: &Store, name: &str, bodies: &[&str]) {
+    let lease = lease(store, name).await;
+    store.append(&lease, batch(0, bodies)).await.expect("an append that fits");
+}
+
+pub async fn bodies(store: &Store, name: &str) -> Vec<String> {
+    let records = store.read(&conversation(name), Seq(0), usize::MAX).await.expect("readable");
+    texts(&records)
+}
+
+pub fn texts(records: &[Record]) -> Vec<String> {
+    for pair in records.windows(2) {
+        assert_eq!(pair[1].seq, pair[0].seq.next(), "entries are in order and without a gap");
+    }
+    records.iter().map(|record| record.body.clone()).collect()
+}
+
+/// Makes one test of every promise. Takes an async closure that makes an empty store, together with
+/// whatever must live as long as it.
+#[macro_export]
+macro_rules! contract_tests {
+    ($make:expr) => {
+        $crate::contract_tests!($make =>
+            append::an_append_gives_entries_their_places_and_reads_back,
+            append::an_append_at_the_wrong_place_is_refused_and_leaves_nothing,
+            append::a_batch_is_appended_whole_or_not_at_all,
+            append::an_empty_batch_is_refused,
+            append::an_entry_may_be_as_large_as_the_limit_and_no_larger,
+            append::bodies_keep_every_character,
+            append::relaxed_and_synced_commits_follow_each_other,
+            append::many_conversations_grow_at_the_same_time,
+            append::racing_writers_of_one_lease_never_overwrite,
+            lease::a_second_lease_is_refused_and_names_the_holder,
+            lease::a_dropped_lease_is_free_again,
+            lease::leases_of_different_conversations_do_not_meet,
+            lease::names_that_look_like_paths_are_names,
+            lease::a_later_lease_that_wrote_fences_an_earlier_one,
+            lease::of_many_that_ask_at_once_one_gets_the_lease,
+            lease::asking_who_holds_it_never_refuses_a_writer,
+            read::reading_goes_page_by_page,
+            read::an_unknown_conversation_is_an_error,
+            read::a_reader_sees_a_prefix_while_a_writer_writes,
+            read::waiting_returns_at_once_when_there_is_more,
+            read::waiting_wakes_up_everybody_who_waits,
+            list::a_list_is_ordered_by_touch_and_paged,
+            list::a_list_shows_the_last_commits_row,
+            list::a_list_names_the_holder_while_there_is_one,
+            list::finding_goes_by_prefix,
+            blob::a_blob_reads_back_and_is_kept_once,
+            blob::an_unknown_blob_is_an_error,
+            blob::a_blob_larger_than_the_limit_is_refused,
+        );
+    };
+    ($make:expr => $($group:ident::$name:ident,)*) => {
+        $(
+            #[tokio::test]
+            async fn $name() {
+                let make = $make;
+                let (store, _alive) = make().await;
+                $crate::contract::$group::$name(std::sync::Arc::new(store)).await;
+            }
+        )*
+    };
+}

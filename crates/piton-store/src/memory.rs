@@ -1,0 +1,195 @@
+//! A store in memory: for tests, simulations and conversations that must leave no trace.
+//!
+//! Keeps the whole contract except durability. Clones share their content, as two processes share a
+//! file.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use async_trait::async_trait;
+use piton_core::event::BlobRef;
+use piton_core::id::{ConversationId, Digest, Epoch, Seq};
+
+use crate::record::Place;
+use crate::wake::Wakers;
+use crate::{
+    AppendError, Batch, Holder, Journal, Lease, LeaseError, Listed, Listing, Page, Record,
+    StatusRow, StoreError, blob,
+};
+
+/// Journals in memory. A clone is another handle on the same journals.
+#[derive(Clone, Debug, Default)]
+pub struct MemoryJournal {
+    content: Arc<Mutex<Content>>,
+    wakers: Arc<Wakers>,
+}
+
+#[derive(Debug, Default)]
+struct Content {
+    // Ordered, so that finding by prefix needs no second table.
+    journals: BTreeMap<ConversationId, Kept>,
+    holders: HashMap<ConversationId, Holder>,
+    // The epoch of the last lease given, also of those that never wrote.
+    epochs: HashMap<ConversationId, Epoch>,
+    blobs: HashMap<Digest, Arc<[u8]>>,
+}
+
+#[derive(Debug)]
+struct Kept {
+    // Order of creation: decides between conversations that were touched at the same moment.
+    number: usize,
+    epoch: Epoch,
+    records: Vec<Record>,
+    row: StatusRow,
+}
+
+impl Kept {
+    fn end(&self) -> Seq {
+        self.records.last().map_or_else(Seq::default, |record| record.seq)
+    }
+}
+
+impl MemoryJournal {
+    /// An empty store.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Content> {
+        self.content.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn end(&self, conversation: &ConversationId) -> Result<Seq, StoreError> {
+        match self.lock().journals.get(conversation) {
+            Some(kept) => Ok(kept.end()),
+            None => Err(StoreError::UnknownConversation(conversation.clone())),
+        }
+    }
+}
+
+/// Frees the place when it goes.
+struct Held {
+    journal: MemoryJournal,
+    conversation: ConversationId,
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        self.journal.lock().holders.remove(&self.conversation);
+    }
+}
+
+impl Content {
+    fn append(&mut self, lease: &Lease, batch: Batch) -> Result<Seq, AppendError> {
+        let conversation = lease.conversation();
+        let kept = self.journals.get(conversation);
+        let stored =
+            kept.map_or_else(Place::default, |kept| Place { epoch: kept.epoch, end: kept.end() });
+        batch.check_size()?;
+        stored.admit(conversation, lease.epoch(), batch.expected)?;
+        let number = self.journals.len();
+        let kept = self.journals.entry(conversation.clone()).or_insert_with(|| Kept {
+            number,
+            epoch: lease.epoch(),
+            records: Vec::new(),
+            row: StatusRow::default(),
+        });
+        kept.epoch = lease.epoch();
+        kept.row = batch.status;
+        let mut seq = stored.end;
+        for record in batch.records {
+            seq = seq.next();
+            let (at, format, body) = (record.at, record.format, record.body);
+            kept.records.push(Record { seq, at, format, body });
+        }
+        Ok(seq)
+    }
+
+    fn listed(&self, conversation: &ConversationId, kept: &Kept) -> Listed {
+        Listed {
+            conversation: conversation.clone(),
+            end: kept.end(),
+            row: kept.row.clone(),
+            holder: self.holders.get(conversation).cloned(),
+        }
+    }
+}
+
+#[async_trait]
+impl Journal for MemoryJournal {
+    async fn lease(
+        &self,
+        conversation: &ConversationId,
+        holder: Holder,
+    ) -> Result<Lease, LeaseError> {
+        let mut content = self.lock();
+        if let Some(held) = content.holders.get(conversation) {
+            let (conversation, holder) = (conversation.clone(), Some(held.clone()));
+            return Err(LeaseError::Held { conversation, holder });
+        }
+        content.holders.insert(conversation.clone(), holder);
+        let epoch = content.epochs.entry(conversation.clone()).or_default();
+        epoch.0 += 1;
+        let held = Held { journal: self.clone(), conversation: conversation.clone() };
+        Ok(Lease::new(conversation.clone(), *epoch, Box::new(held)))
+    }
+
+    async fn append(&self, lease: &Lease, batch: Batch) -> Result<Seq, AppendError> {
+        let end = self.lock().append(lease, batch)?;
+        self.wakers.announce(lease.conversation(), end);
+        Ok(end)
+    }
+
+    async fn read(
+        &self,
+        conversation: &ConversationId,
+        after: Seq,
+        limit: usize,
+    ) -> Result<Vec<Record>, StoreError> {
+        let skip = usize::try_from(after.0).unwrap_or(usize::MAX);
+        match self.lock().journals.get(conversation) {
+            Some(kept) => Ok(kept.records.iter().skip(skip).take(limit).cloned().collect()),
+            None => Err(StoreError::UnknownConversation(conversation.clone())),
+        }
+    }
+
+    async fn wait_past(&self, conversation: &ConversationId, seq: Seq) -> Result<Seq, StoreError> {
+        let mut waiter = self.wakers.listen(conversation);
+        let end = self.end(conversation)?;
+        Ok(if end > seq { end } else { waiter.past(seq).await })
+    }
+
+    async fn list(&self, page: Page) -> Result<Listing, StoreError> {
+        let content = self.lock();
+        let mut all: Vec<_> = content.journals.iter().collect();
+        all.sort_by_key(|(_, kept)| std::cmp::Reverse((kept.row.touched, kept.number)));
+        let rows = all.iter().skip(page.skip).take(page.limit);
+        let rows = rows.map(|(conversation, kept)| content.listed(conversation, kept)).collect();
+        Ok(Listing { rows, total: all.len() })
+    }
+
+    async fn status(&self, conversation: &ConversationId) -> Result<Option<Listed>, StoreError> {
+        let content = self.lock();
+        Ok(content.journals.get(conversation).map(|kept| content.listed(conversation, kept)))
+    }
+
+    async fn find(&self, prefix: &str, limit: usize) -> Result<Vec<ConversationId>, StoreError> {
+        let content = self.lock();
+        let from = content.journals.range(ConversationId::new(prefix)..).map(|(id, _)| id);
+        let found = from.take_while(|id| id.as_str().starts_with(prefix));
+        Ok(found.take(limit).cloned().collect())
+    }
+
+    async fn put_blob(&self, content: &[u8]) -> Result<BlobRef, StoreError> {
+        let named = blob::name(content)?;
+        self.lock().blobs.entry(named.digest.clone()).or_insert_with(|| content.into());
+        Ok(named)
+    }
+
+    async fn blob(&self, digest: &Digest) -> Result<Vec<u8>, StoreError> {
+        match self.lock().blobs.get(digest) {
+            Some(content) => Ok(content.to_vec()),
+            None => Err(StoreError::UnknownBlob(digest.clone())),
+        }
+    }
+}

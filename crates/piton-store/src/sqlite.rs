@@ -1,0 +1,197 @@
+//! The embedded store: one `SQLite` database, one directory of locks, one of blobs.
+//!
+//! Writes go through one thread that commits together what waits (`writer`, `append`); reads have
+//! connections of their own (`read`); a writer's place is an OS lock (`lock`). Any number of
+//! processes may have the same home open.
+
+mod append;
+mod aside;
+mod blob;
+mod chunk;
+mod failure;
+mod lock;
+mod migrate;
+mod open;
+mod read;
+mod writer;
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use piton_core::event::BlobRef;
+use piton_core::id::{ConversationId, Digest, Epoch, Seq};
+
+use self::append::Append;
+use self::open::Home;
+use self::read::Readers;
+use self::writer::Writer;
+use crate::wake::Wakers;
+use crate::{
+    AppendError, Batch, Holder, Journal, Lease, LeaseError, Listed, Listing, Page, Record,
+    StoreError,
+};
+
+pub use self::open::Notice;
+
+/// How often a waiting reader looks for what other processes wrote, in milliseconds. Writes of this
+/// process wake it at once.
+const POLL_MS: u64 = 100;
+
+/// Journals in an `SQLite` database.
+///
+/// Layout of its home: `piton.db`, `locks/<conversation>.lock`, `blobs/ab/<digest>`.
+#[derive(Debug)]
+pub struct SqliteJournal {
+    home: Home,
+    readers: Arc<Readers>,
+    wakers: Arc<Wakers>,
+    writer: Writer,
+}
+
+impl SqliteJournal {
+    /// Opens the store in a directory, which is made if need be. May take a moment after a crash.
+    ///
+    /// The notice, if there is one, belongs in front of a person.
+    pub fn open(home: &Path) -> Result<(Self, Option<Notice>), StoreError> {
+        let home = Home::prepare(home)?;
+        let (db, notice) = open::open(&home)?;
+        let wakers = Arc::<Wakers>::default();
+        let writer = Writer::start(db, home.database.clone(), Arc::clone(&wakers))?;
+        let readers = Arc::new(Readers::new(home.database.clone()));
+        Ok((Self { home, readers, wakers, writer }, notice))
+    }
+
+    /// Lets the database grow to so many pages only, so that tests can fill the disk.
+    #[doc(hidden)]
+    pub async fn limit_pages(&self, pages: u32) -> Result<(), StoreError> {
+        self.writer.limit_pages(pages).await
+    }
+
+    /// Does something with files, on a thread that may wait for a disk.
+    async fn with_files<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Home) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        let home = self.home.clone();
+        let done = tokio::task::spawn_blocking(move || work(&home)).await;
+        done.map_err(|_| StoreError::Closed)?
+    }
+}
+
+impl Drop for SqliteJournal {
+    fn drop(&mut self) {
+        self.readers.close();
+    }
+}
+
+#[async_trait]
+impl Journal for SqliteJournal {
+    async fn lease(
+        &self,
+        conversation: &ConversationId,
+        holder: Holder,
+    ) -> Result<Lease, LeaseError> {
+        let id = conversation.clone();
+        let taken = self.with_files(move |home| {
+            let path = lock::path(&home.locks, &id);
+            match lock::take(&path)? {
+                Some(mut lock) => {
+                    lock.describe(&holder)?;
+                    Ok(Ok(lock))
+                }
+                None => Ok(Err(lock::holder(&path))),
+            }
+        });
+        let lock = taken
+            .await?
+            .map_err(|holder| LeaseError::Held { conversation: conversation.clone(), holder })?;
+        // Asked with the lock in hand: no driver before us can write between this and our first
+        // append without having lost its lock, and then its epoch is the lower one.
+        let id = conversation.clone();
+        let stored = self.readers.with(move |db, path| read::epoch(db, path, &id)).await?;
+        let epoch = Epoch(stored.unwrap_or(0).saturating_add(1));
+        Ok(Lease::new(conversation.clone(), epoch, Box::new(lock)))
+    }
+
+    async fn append(&self, lease: &Lease, batch: Batch) -> Result<Seq, AppendError> {
+        batch.check_size()?;
+        let Batch { expected, records, status: mut row, durability } = batch;
+        let status = std::mem::take(&mut row.status);
+        // Encoded by the caller, so that the one writer has less to do.
+        let append = Append {
+            conversation: lease.conversation().clone(),
+            epoch: lease.epoch(),
+            expected,
+            chunks: chunk::encode(expected, &records, status),
+            row,
+            durability,
+        };
+        self.writer.append(append).await
+    }
+
+    async fn read(
+        &self,
+        conversation: &ConversationId,
+        after: Seq,
+        limit: usize,
+    ) -> Result<Vec<Record>, StoreError> {
+        let id = conversation.clone();
+        self.readers.with(move |db, path| read::records(db, path, &id, after, limit)).await
+    }
+
+    async fn wait_past(&self, conversation: &ConversationId, seq: Seq) -> Result<Seq, StoreError> {
+        let mut waiter = self.wakers.listen(conversation);
+        loop {
+            let id = conversation.clone();
+            let end = self.readers.with(move |db, path| read::end(db, path, &id)).await?;
+            if end > seq {
+                return Ok(end);
+            }
+            tokio::select! {
+                end = waiter.past(seq) => return Ok(end),
+                () = tokio::time::sleep(Duration::from_millis(POLL_MS)) => {}
+            }
+        }
+    }
+
+    async fn list(&self, page: Page) -> Result<Listing, StoreError> {
+        let locks = self.home.locks.clone();
+        let listed = self.readers.with(move |db, path| {
+            let (mut rows, total) = read::list(db, path, page)?;
+            for row in &mut rows {
+                row.holder = lock::holder(&lock::path(&locks, &row.conversation));
+            }
+            Ok(Listing { rows, total })
+        });
+        listed.await
+    }
+
+    async fn status(&self, conversation: &ConversationId) -> Result<Option<Listed>, StoreError> {
+        let (id, locks) = (conversation.clone(), self.home.locks.clone());
+        let status = self.readers.with(move |db, path| {
+            let mut status = read::status(db, path, &id)?;
+            if let Some(row) = &mut status {
+                row.holder = lock::holder(&lock::path(&locks, &id));
+            }
+            Ok(status)
+        });
+        status.await
+    }
+
+    async fn find(&self, prefix: &str, limit: usize) -> Result<Vec<ConversationId>, StoreError> {
+        let prefix = prefix.to_owned();
+        self.readers.with(move |db, path| read::find(db, path, &prefix, limit)).await
+    }
+
+    async fn put_blob(&self, content: &[u8]) -> Result<BlobRef, StoreError> {
+        let content = content.to_owned();
+        self.with_files(move |home| blob::put(&home.blobs, &content)).await
+    }
+
+    async fn blob(&self, digest: &Digest) -> Result<Vec<u8>, StoreError> {
+        let digest = digest.clone();
+        self.with_files(move |home| blob::get(&home.blobs, &digest)).await
+    }
+}

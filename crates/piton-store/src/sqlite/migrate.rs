@@ -1,0 +1,85 @@
+//! The tables, and how older ones become these.
+//!
+//! Knows the shape of the database and nothing of its content. A released step is frozen: a change
+//! is one more step.
+//!
+//! Why the tables look like this: a turn of many steps is a long row of small commits, and every
+//! commit writes whole pages, twice. So a commit must touch few pages.
+//!
+//! - One row holds the consecutive records of one commit (`chunks`), not one record.
+//! - Its key is `conversation << 32 | first seq`: a plain integer key keeps rows out of inner pages,
+//!   and there is no second index to write.
+//! - The state of the open turn changes with every commit, so it rides in the row that is written
+//!   anyway; the row in `conversations` is written at the borders of turns only.
+//! - `status` stands before `body`, so that a list reads the first page of a row and never its body.
+
+use std::path::Path;
+
+use rusqlite::{Connection, TransactionBehavior};
+
+use super::failure;
+use crate::StoreError;
+
+/// Says in the file's header whose database this is: "pitn".
+const APPLICATION_ID: i64 = 0x7069_746e;
+
+/// Every format's step from the one before it.
+const STEPS: &[&str] = &["
+    CREATE TABLE conversations (
+        key INTEGER PRIMARY KEY CHECK (key BETWEEN 1 AND 0x7fffffff),
+        name TEXT NOT NULL UNIQUE,
+        epoch INTEGER NOT NULL,
+        touched INTEGER NOT NULL,
+        turns INTEGER NOT NULL,
+        title TEXT NOT NULL,
+        workspace TEXT NOT NULL
+    ) STRICT;
+    CREATE INDEX conversations_by_touched ON conversations (touched);
+    CREATE TABLE chunks (
+        key INTEGER PRIMARY KEY,
+        records INTEGER NOT NULL,
+        unpacked INTEGER NOT NULL,
+        checksum INTEGER NOT NULL,
+        status TEXT,
+        body BLOB NOT NULL
+    ) STRICT;
+"];
+
+/// Brings the tables up to this build's format. Two processes may do so at the same time: the
+/// second waits for the first one's transaction and finds nothing left to do.
+pub(super) fn migrate(db: &mut Connection, path: &Path) -> Result<(), StoreError> {
+    let failed = |error| failure::database(path, &error);
+    if format(db, path)? == known() {
+        return Ok(());
+    }
+    let step = db.transaction_with_behavior(TransactionBehavior::Immediate).map_err(failed)?;
+    let found = usize::try_from(format(&step, path)?).unwrap_or(0);
+    for sql in STEPS.iter().skip(found) {
+        step.execute_batch(sql).map_err(failed)?;
+    }
+    step.pragma_update(None, "application_id", APPLICATION_ID).map_err(failed)?;
+    step.pragma_update(None, "user_version", known()).map_err(failed)?;
+    step.commit().map_err(failed)
+}
+
+/// Reads the format; refuses one that a newer build wrote, and what another program wrote. Changes
+/// nothing.
+pub(super) fn format(db: &Connection, path: &Path) -> Result<i64, StoreError> {
+    let number = |sql| db.query_row(sql, [], |row| row.get::<_, i64>(0));
+    let failed = |error| failure::database(path, &error);
+    let found = number("PRAGMA user_version").map_err(failed)?;
+    let application = number("PRAGMA application_id").map_err(failed)?;
+    let tables = number("SELECT count(*) FROM sqlite_schema").map_err(failed)?;
+    if application != APPLICATION_ID && (found != 0 || tables != 0) {
+        let detail = "it belongs to another program; choose another directory".to_owned();
+        return Err(StoreError::Database { path: path.to_owned(), detail });
+    }
+    if found > known() {
+        return Err(StoreError::NewerFormat { path: path.to_owned(), found, known: known() });
+    }
+    Ok(found)
+}
+
+fn known() -> i64 {
+    i64::try_from(STEPS.len()).unwrap_or(i64::MAX)
+}

@@ -1,0 +1,178 @@
+//! Opens the database: directories, connection, format, and what to do when it is no database.
+//!
+//! Opening is also recovering: `SQLite` replays what a dead process left, and nothing here asks how
+//! the last process ended.
+
+use std::fmt;
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rusqlite::{Connection, OpenFlags};
+
+use super::{aside, failure, lock, migrate};
+use crate::StoreError;
+
+/// How long a connection waits for another process's commit, in milliseconds. Commits take well
+/// below one; this is for a machine that is swapping.
+const BUSY_MS: u64 = 10_000;
+/// Times to ask for WAL. The switch does not honour the busy timeout when two processes try it at
+/// once, so it is repeated here.
+const WAL_TRIES: u32 = 200;
+const WAL_PAUSE_MS: u64 = 10;
+/// Page size, in bytes, of a new database.
+///
+/// A commit writes every page it touched, once to the log and once to the file, so small pages write
+/// least. Of the sizes 512, 1024, 2048 and 4096 the smallest writes less than half of what the
+/// largest writes in a turn of small commits, and the time of a commit is the time of its fsync for
+/// all four. To measure again: `cargo run --release -p piton-store --example measure`.
+const PAGE_BYTES: i64 = 512;
+/// Memory for pages of one connection, in KiB.
+const CACHE_KIB: i64 = 4096;
+/// A log larger than this is moved into the file even in the middle of a burst, in bytes. The writer
+/// does it earlier, between commits; see `writer`.
+const LOG_BYTES_MAX: i64 = 32 * 1024 * 1024;
+
+/// Something that a person should hear about although the store is open.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Notice {
+    /// The database was no readable database. It was kept under another name.
+    SetAside {
+        /// Where it is now, its log beside it.
+        aside: PathBuf,
+        /// What was found.
+        detail: String,
+    },
+    /// The file system does not take a write-ahead log.
+    NoLog {
+        /// The database.
+        path: PathBuf,
+        /// What is used in its place.
+        mode: String,
+    },
+}
+
+impl fmt::Display for Notice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::SetAside { aside, detail } => write!(
+                f,
+                "the database was damaged ({detail}); it is kept as {0} and a new one was begun; \
+                 to save what can be read: sqlite3 {0} .recover",
+                aside.display()
+            ),
+            Self::NoLog { path, mode } => write!(
+                f,
+                "{} cannot have a write-ahead log, so {mode} is used: safe, but slower, and readers \
+                 may have to wait; a local disk would be better",
+                path.display()
+            ),
+        }
+    }
+}
+
+/// Where everything of one store lives.
+#[derive(Clone, Debug)]
+pub(super) struct Home {
+    pub(super) database: PathBuf,
+    pub(super) locks: PathBuf,
+    pub(super) blobs: PathBuf,
+}
+
+impl Home {
+    pub(super) fn prepare(home: &Path) -> Result<Self, StoreError> {
+        let (locks, blobs) = (home.join("locks"), home.join("blobs"));
+        make_directory(&locks)?;
+        make_directory(&blobs)?;
+        Ok(Self { database: home.join("piton.db"), locks, blobs })
+    }
+}
+
+/// Opens the writer's connection. A damaged database is set aside, never mended or removed.
+pub(super) fn open(home: &Home) -> Result<(Connection, Option<Notice>), StoreError> {
+    lock::clean(&home.locks);
+    match writer(&home.database) {
+        Err(StoreError::Damaged { detail, .. }) => {
+            let notice = aside::set_aside(home, detail)?;
+            let (db, other) = writer(&home.database)?;
+            Ok((db, notice.or(other)))
+        }
+        opened => opened,
+    }
+}
+
+fn writer(path: &Path) -> Result<(Connection, Option<Notice>), StoreError> {
+    let failed = |error| failure::database(path, &error);
+    let mut db = connect(path).map_err(failed)?;
+    // Before anything is changed: a newer format must not be touched, not even its journal mode.
+    migrate::format(&db, path)?;
+    db.pragma_update(None, "page_size", PAGE_BYTES).map_err(failed)?;
+    let mode = journal_mode(&db).map_err(failed)?;
+    db.pragma_update(None, "synchronous", "FULL").map_err(failed)?;
+    // Without this, fsync on macOS does not reach the disk. Elsewhere it does nothing.
+    db.pragma_update(None, "fullfsync", true).map_err(failed)?;
+    let pages: i64 = db.pragma_query_value(None, "page_size", |row| row.get(0)).map_err(failed)?;
+    db.pragma_update(None, "wal_autocheckpoint", LOG_BYTES_MAX / pages.max(1)).map_err(failed)?;
+    migrate::migrate(&mut db, path)?;
+    let notice = (mode != "wal").then(|| Notice::NoLog { path: path.to_owned(), mode });
+    Ok((db, notice))
+}
+
+/// Opens a reader's connection to a database that a writer has prepared.
+pub(super) fn reader(path: &Path) -> Result<Connection, StoreError> {
+    let failed = |error| failure::database(path, &error);
+    let db = connect(path).map_err(failed)?;
+    db.pragma_update(None, "query_only", true).map_err(failed)?;
+    Ok(db)
+}
+
+pub(super) fn connect(path: &Path) -> Result<Connection, rusqlite::Error> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
+        | OpenFlags::SQLITE_OPEN_CREATE
+        | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let db = Connection::open_with_flags(path, flags)?;
+    // First of all, so that everything below waits for others in place of failing.
+    db.busy_timeout(Duration::from_millis(BUSY_MS))?;
+    db.pragma_update(None, "cache_size", -CACHE_KIB)?;
+    Ok(db)
+}
+
+/// Asks for WAL and reads back what was given: a file system without shared memory refuses it
+/// without an error.
+fn journal_mode(db: &Connection) -> Result<String, rusqlite::Error> {
+    let ask = || db.pragma_update_and_check(None, "journal_mode", "WAL", |row| row.get(0));
+    for _ in 0..WAL_TRIES {
+        match ask() {
+            Err(error) if failure::is_busy(&error) => {
+                std::thread::sleep(Duration::from_millis(WAL_PAUSE_MS));
+            }
+            answered => return answered,
+        }
+    }
+    ask()
+}
+
+/// Makes a directory and its parents, and makes that survive a power cut: a synced file in a
+/// directory that is gone is gone.
+pub(super) fn make_directory(path: &Path) -> Result<(), StoreError> {
+    if path.is_dir() {
+        return Ok(());
+    }
+    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+    if let Some(parent) = parent {
+        make_directory(parent)?;
+    }
+    match fs::create_dir(path) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
+            Err(StoreError::io("create", path, error))
+        }
+        _ => parent.map_or(Ok(()), sync_directory),
+    }
+}
+
+/// Makes the names in a directory survive a power cut.
+pub(super) fn sync_directory(path: &Path) -> Result<(), StoreError> {
+    let synced = File::open(path).and_then(|directory| directory.sync_all());
+    synced.map_err(|error| StoreError::io("sync", path, error))
+}

@@ -1,0 +1,133 @@
+//! The writer thread: takes appends of all conversations from one queue and commits together
+//! whatever waits.
+//!
+//! An fsync costs the same for one append and for a hundred, so nobody waits for another's turn.
+//! Knows when to commit; `append` knows how.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::thread::JoinHandle;
+
+use rusqlite::Connection;
+use tokio::sync::{mpsc, oneshot};
+
+use super::append::{Append, Ledger};
+use super::failure;
+use crate::wake::Wakers;
+use crate::{AppendError, StoreError};
+use piton_core::id::Seq;
+
+/// Appends that may wait in the queue; further callers wait for room.
+const QUEUE_APPENDS_MAX: usize = 1024;
+/// Appends in one transaction. Bounds how long the first of them waits for the last.
+const GROUP_APPENDS_MAX: usize = 256;
+
+enum Request {
+    Append(Append, oneshot::Sender<Result<Seq, AppendError>>),
+    LimitPages(u32, oneshot::Sender<()>),
+}
+
+/// A handle on the thread. Dropping it commits what waits, ends the thread and waits for that.
+#[derive(Debug)]
+pub(super) struct Writer {
+    queue: Option<mpsc::Sender<Request>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Writer {
+    pub(super) fn start(
+        db: Connection,
+        path: PathBuf,
+        wakers: Arc<Wakers>,
+    ) -> Result<Self, StoreError> {
+        let ledger = Ledger::new(db, path.clone())?;
+        let (queue, requests) = mpsc::channel(QUEUE_APPENDS_MAX);
+        let thread = std::thread::Builder::new()
+            .name("piton-store-writer".to_owned())
+            .spawn(move || serve(ledger, requests, &wakers))
+            .map_err(|error| StoreError::io("start a thread for", &path, error))?;
+        Ok(Self { queue: Some(queue), thread: Some(thread) })
+    }
+
+    /// Appends and waits for the commit. If the caller stops waiting, the append may take place all
+    /// the same.
+    pub(super) async fn append(&self, append: Append) -> Result<Seq, AppendError> {
+        let (reply, answer) = oneshot::channel();
+        self.send(Request::Append(append, reply)).await?;
+        answer.await.map_err(|_| StoreError::Closed)?
+    }
+
+    pub(super) async fn limit_pages(&self, pages: u32) -> Result<(), StoreError> {
+        let (reply, answer) = oneshot::channel();
+        self.send(Request::LimitPages(pages, reply)).await?;
+        answer.await.map_err(|_| StoreError::Closed)
+    }
+
+    async fn send(&self, request: Request) -> Result<(), StoreError> {
+        let queue = self.queue.as_ref().ok_or(StoreError::Closed)?;
+        queue.send(request).await.map_err(|_| StoreError::Closed)
+    }
+}
+
+impl Drop for Writer {
+    fn drop(&mut self) {
+        self.queue = None;
+        if let Some(thread) = self.thread.take() {
+            // An error means that the thread panicked; whoever waited for it was told `Closed`.
+            thread.join().ok();
+        }
+    }
+}
+
+fn serve(mut ledger: Ledger, mut requests: mpsc::Receiver<Request>, wakers: &Wakers) {
+    let mut group = Vec::new();
+    let mut replies = Vec::new();
+    while let Some(first) = requests.blocking_recv() {
+        let mut next = Some(first);
+        while let Some(request) = next {
+            match request {
+                Request::Append(append, reply) => {
+                    group.push(append);
+                    replies.push(reply);
+                }
+                Request::LimitPages(pages, reply) => {
+                    ledger.limit_pages(pages);
+                    reply.send(()).ok();
+                }
+            }
+            let room = group.len() < GROUP_APPENDS_MAX;
+            next = if room { requests.try_recv().ok() } else { None };
+        }
+        if !group.is_empty() {
+            answer(&mut ledger, &group, replies.drain(..), wakers);
+            group.clear();
+        }
+        if requests.is_empty() {
+            ledger.tidy();
+        }
+    }
+}
+
+fn answer(
+    ledger: &mut Ledger,
+    group: &[Append],
+    replies: impl Iterator<Item = oneshot::Sender<Result<Seq, AppendError>>>,
+    wakers: &Wakers,
+) {
+    // A caller who no longer listens is none of our business, hence `ok` on every reply.
+    match ledger.commit(group) {
+        Ok(verdicts) => {
+            for ((append, verdict), reply) in group.iter().zip(verdicts).zip(replies) {
+                if let Ok(end) = &verdict {
+                    wakers.announce(&append.conversation, *end);
+                }
+                reply.send(verdict).ok();
+            }
+        }
+        Err(error) => {
+            for reply in replies {
+                reply.send(Err(failure::repeat(&error).into())).ok();
+            }
+        }
+    }
+}

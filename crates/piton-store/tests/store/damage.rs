@@ -1,0 +1,170 @@
+//! Damage: named, kept, and no reason for anything else to suffer.
+
+use std::fs;
+use std::path::Path;
+
+use piton_core::id::Seq;
+use piton_store::contract::append::store_error;
+use piton_store::contract::{batch, begin, bodies, conversation, lease};
+use piton_store::{Notice, Page, SqliteJournal, StoreError};
+
+use crate::{database, home, open, store};
+
+fn spoil(home: &Path, content: &[u8]) {
+    fs::write(home.join("piton.db"), content).unwrap();
+}
+
+// J19: never an unreadable store, never anything thrown away.
+#[tokio::test]
+async fn what_is_no_database_is_set_aside_and_a_new_one_begins() {
+    let home = home();
+    for number in 1..=2 {
+        let garbage = format!("garbage {number} ").repeat(100);
+        spoil(home.path(), garbage.as_bytes());
+        let (journal, notice) = SqliteJournal::open(home.path()).unwrap();
+        let kept = home.path().join(format!("piton.db.damaged-{number}"));
+        match &notice {
+            Some(Notice::SetAside { aside, .. }) => assert_eq!(*aside, kept),
+            other => panic!("{other:?}"),
+        }
+        let sentence = notice.unwrap().to_string();
+        assert!(sentence.contains(kept.to_str().unwrap()) && sentence.contains(".recover"));
+        assert_eq!(fs::read(&kept).unwrap(), garbage.as_bytes());
+        begin(&(std::sync::Arc::new(journal) as _), "a", &["one"]).await;
+    }
+    assert_eq!(bodies(&store(home.path()), "a").await, ["one"]);
+}
+
+#[tokio::test]
+async fn a_destroyed_schema_is_set_aside() {
+    let home = home();
+    begin(&store(home.path()), "a", &["one"]).await;
+    let mut content = fs::read(home.path().join("piton.db")).unwrap();
+    content[100..512].fill(0x5a);
+    spoil(home.path(), &content);
+    let (_journal, notice) = SqliteJournal::open(home.path()).unwrap();
+    assert!(matches!(notice, Some(Notice::SetAside { .. })), "{notice:?}");
+    assert_eq!(fs::read(home.path().join("piton.db.damaged-1")).unwrap(), content);
+}
+
+// J82: nothing is cleaned up under the feet of a living writer.
+#[tokio::test]
+async fn a_damaged_database_stays_while_somebody_holds_a_lease() {
+    let home = home();
+    // The lease outlives its store, so the log is closed and the damage is there to be seen.
+    let held = lease(&store(home.path()), "a").await;
+    let garbage = "garbage ".repeat(100);
+    spoil(home.path(), garbage.as_bytes());
+    let error = SqliteJournal::open(home.path()).unwrap_err();
+    assert!(matches!(error, StoreError::Damaged { .. }), "{error:?}");
+    assert!(error.to_string().contains("another process is using it"), "{error}");
+    assert_eq!(fs::read(home.path().join("piton.db")).unwrap(), garbage.as_bytes());
+    drop(held);
+    let (_journal, notice) = SqliteJournal::open(home.path()).unwrap();
+    assert!(matches!(notice, Some(Notice::SetAside { .. })), "{notice:?}");
+}
+
+// A commit into a file that has lost its name would be acknowledged and never seen again.
+#[tokio::test]
+async fn a_writer_whose_file_was_replaced_stops() {
+    let home = home();
+    let store = store(home.path());
+    let held = lease(&store, "a").await;
+    let file = home.path().join("piton.db");
+    let moved = home.path().join("moved");
+    fs::rename(&file, &moved).unwrap();
+    fs::copy(&moved, &file).unwrap();
+    let error = store_error(store.append(&held, batch(0, &["one"])).await);
+    assert!(error.to_string().contains("moved or replaced"), "{error}");
+    fs::rename(&moved, &file).unwrap();
+    store.append(&held, batch(0, &["one"])).await.unwrap();
+}
+
+#[test]
+fn a_disk_that_fails_for_a_moment_is_no_reason_to_set_anything_aside() {
+    let home = home();
+    // A directory in the file's place: cannot be opened, is not damaged.
+    fs::create_dir(home.path().join("piton.db")).unwrap();
+    let error = SqliteJournal::open(home.path()).unwrap_err();
+    assert!(matches!(error, StoreError::Database { .. }), "{error:?}");
+    assert!(home.path().join("piton.db").is_dir());
+}
+
+async fn spoiled(sql: &str) -> (String, Vec<String>) {
+    let home = home();
+    {
+        let store = store(home.path());
+        let writer = lease(&store, "a").await;
+        for place in 0..4 {
+            store.append(&writer, batch(place, &[&format!("entry {place}")])).await.unwrap();
+        }
+        begin(&store, "b", &["one"]).await;
+    }
+    database(home.path()).execute_batch(sql).unwrap();
+    let store = store(home.path());
+    let error = store.read(&conversation("a"), Seq(0), 10).await.unwrap_err();
+    assert!(matches!(error, StoreError::Damaged { .. }), "{error:?}");
+    // Others stay readable, and the list shows them all.
+    assert_eq!(bodies(&store, "b").await, ["one"]);
+    assert_eq!(store.list(Page { skip: 0, limit: 10 }).await.unwrap().rows.len(), 2);
+    let before = store.read(&conversation("a"), Seq(0), 1).await.unwrap_or_default();
+    let text = error.to_string();
+    let detail = text.split_once("is damaged: ").unwrap().1.to_owned();
+    (detail, before.into_iter().map(|record| record.body).collect())
+}
+
+// J19, M14: what was committed before the damage is readable, what is damaged has a name.
+#[tokio::test]
+async fn a_damaged_entry_is_named_and_those_before_it_are_readable() {
+    let third = "key & 0xffffffff = 3 AND key >> 32 = 1";
+    let cases = [
+        (format!("DELETE FROM chunks WHERE {third}"), "entry 3: it is missing"),
+        (
+            format!("UPDATE chunks SET body = zeroblob(12) WHERE {third}"),
+            "entry 3: its checksum is wrong",
+        ),
+        (format!("UPDATE chunks SET checksum = 1 WHERE {third}"), "entry 3: its checksum is wrong"),
+        (format!("UPDATE chunks SET records = 2 WHERE {third}"), "entry 3: its checksum is wrong"),
+        (
+            format!("UPDATE chunks SET unpacked = 1 << 62 WHERE {third}"),
+            "entry 3: its checksum is wrong",
+        ),
+    ];
+    for (sql, detail) in cases {
+        let expected = (format!("conversation a, {detail}"), vec!["entry 0".to_owned()]);
+        assert_eq!(spoiled(&sql).await, expected, "{sql}");
+    }
+}
+
+#[tokio::test]
+async fn a_journal_without_its_beginning_is_no_journal() {
+    let missing = ("conversation a, entry 1: it is missing".to_owned(), vec![]);
+    let first = "DELETE FROM chunks WHERE key & 0xffffffff = 1 AND key >> 32 = 1";
+    assert_eq!(spoiled(first).await, missing);
+    assert_eq!(spoiled("DELETE FROM chunks WHERE key >> 32 = 1").await, missing);
+}
+
+#[tokio::test]
+async fn a_title_that_is_no_text_hides_nothing() {
+    let home = home();
+    begin(&store(home.path()), "a", &["one"]).await;
+    let spoil = "UPDATE conversations SET title = CAST(x'ff41' AS TEXT)";
+    database(home.path()).execute_batch(spoil).unwrap();
+    let listing = store(home.path()).list(Page { skip: 0, limit: 10 }).await.unwrap();
+    assert_eq!(listing.rows[0].row.title, "\u{fffd}A");
+}
+
+#[tokio::test]
+async fn a_decayed_blob_is_named_and_mended_by_keeping_it_again() {
+    use piton_store::Journal as _;
+    let home = home();
+    let journal = open(home.path());
+    let named = journal.put_blob(b"content").await.unwrap();
+    let digest = named.digest.as_str();
+    let file = home.path().join("blobs").join(&digest[..2]).join(digest);
+    fs::write(&file, b"c0ntent").unwrap();
+    let error = journal.blob(&named.digest).await.unwrap_err();
+    assert!(matches!(error, StoreError::Damaged { .. }), "{error:?}");
+    journal.put_blob(b"content").await.unwrap();
+    assert_eq!(journal.blob(&named.digest).await.unwrap(), b"content");
+}

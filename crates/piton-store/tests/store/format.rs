@@ -1,0 +1,83 @@
+//! Formats: older builds refuse newer databases, first starts may race.
+
+use std::sync::Barrier;
+
+use piton_store::contract::append::store_error;
+use piton_store::contract::{batch, begin, bodies, lease};
+use piton_store::{SqliteJournal, StoreError};
+
+use crate::{database, home, open, store};
+
+#[tokio::test]
+async fn a_newer_database_is_refused_in_a_sentence_and_left_alone() {
+    let home = home();
+    begin(&store(home.path()), "a", &["one"]).await;
+    database(home.path()).pragma_update(None, "user_version", 7).unwrap();
+    let before = std::fs::read(home.path().join("piton.db")).unwrap();
+
+    let error = SqliteJournal::open(home.path()).unwrap_err();
+    assert!(matches!(error, StoreError::NewerFormat { found: 7, known: 1, .. }), "{error:?}");
+    assert!(error.to_string().ends_with("piton.db has format 7, this piton knows up to 1"));
+    assert_eq!(std::fs::read(home.path().join("piton.db")).unwrap(), before);
+}
+
+#[tokio::test]
+async fn a_writer_stops_when_a_newer_build_takes_over() {
+    let home = home();
+    let store = store(home.path());
+    begin(&store, "a", &["one"]).await;
+    database(home.path()).pragma_update(None, "user_version", 7).unwrap();
+    let lease = lease(&store, "a").await;
+    let refused = store.append(&lease, batch(1, &["two"])).await;
+    let error = store_error(refused);
+    assert!(matches!(error, StoreError::NewerFormat { .. }), "{error:?}");
+    assert_eq!(bodies(&store, "a").await, ["one"]);
+}
+
+#[test]
+fn a_database_of_another_program_is_refused_and_left_alone() {
+    let home = home();
+    database(home.path())
+        .execute_batch("CREATE TABLE theirs (x); INSERT INTO theirs VALUES (1)")
+        .unwrap();
+    let error = SqliteJournal::open(home.path()).unwrap_err();
+    assert!(error.to_string().contains("belongs to another program"), "{error}");
+    let kept: i64 =
+        database(home.path()).query_row("SELECT x FROM theirs", [], |row| row.get(0)).unwrap();
+    assert_eq!(kept, 1);
+}
+
+#[test]
+fn first_starts_may_race() {
+    const STARTS: usize = 8;
+    let home = home();
+    let start = Barrier::new(STARTS);
+    std::thread::scope(|scope| {
+        let open = || {
+            start.wait();
+            open(home.path())
+        };
+        let opened: Vec<_> = (0..STARTS).map(|_| scope.spawn(open)).collect();
+        for thread in opened {
+            thread.join().unwrap();
+        }
+    });
+    let verdict: String =
+        database(home.path()).query_row("PRAGMA integrity_check", [], |row| row.get(0)).unwrap();
+    assert_eq!(verdict, "ok");
+}
+
+#[test]
+fn the_database_is_set_up_as_promised() {
+    let home = home();
+    let _journal = open(home.path());
+    let ask = |name: &str| -> String {
+        let db = database(home.path());
+        db.pragma_query_value(None, name, |row| {
+            row.get::<_, rusqlite::types::Value>(0).map(|value| format!("{value:?}"))
+        })
+        .unwrap()
+    };
+    assert_eq!(ask("journal_mode"), "Text(\"wal\")");
+    assert_eq!(ask("page_size"), "Integer(512)");
+}

@@ -1,0 +1,48 @@
+//! Tests of both stores: the common contract, and what only a store on a disk can get wrong.
+
+#![cfg(test)]
+
+mod crash;
+mod damage;
+mod format;
+mod lock;
+mod shared;
+mod space;
+
+use std::path::Path;
+use std::sync::Arc;
+
+use piton_store::SqliteJournal;
+use piton_store::contract::Store;
+use tempfile::TempDir;
+
+mod memory {
+    piton_store::contract_tests!(|| async { (piton_store::MemoryJournal::new(), ()) });
+}
+
+mod sqlite {
+    piton_store::contract_tests!(|| async {
+        let home = tempfile::tempdir().unwrap();
+        (super::open(home.path()), home)
+    });
+}
+
+fn home() -> TempDir {
+    tempfile::tempdir().unwrap()
+}
+
+/// Opens a store of which nothing is wrong.
+fn open(home: &Path) -> SqliteJournal {
+    let (journal, notice) = SqliteJournal::open(home).unwrap();
+    assert_eq!(notice, None);
+    journal
+}
+
+fn store(home: &Path) -> Store {
+    Arc::new(open(home))
+}
+
+/// The database as anybody could open it.
+fn database(home: &Path) -> rusqlite::Connection {
+    rusqlite::Connection::open(home.join("piton.db")).unwrap()
+}
