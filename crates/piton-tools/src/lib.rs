@@ -4,6 +4,23 @@
 //! settle the call after a crash. The engine records that. Only then [`Tool::run`] acts.
 //! [`Tool::settle`] finds out what became of a call whose driver died.
 
+mod arguments;
+mod blocking;
+mod change;
+mod digest;
+mod edit_file;
+mod excerpt;
+mod glob;
+mod grep;
+mod list_dir;
+mod read_file;
+mod registry;
+mod shell;
+mod suggestion;
+mod walk;
+mod workspace;
+mod write_file;
+
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -13,6 +30,16 @@ use piton_core::event::{Handle, Outcome, ToolSpec};
 use piton_core::id::CallId;
 use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
+
+pub use self::change::EDIT_BYTES_MAX;
+pub use self::edit_file::EditFile;
+pub use self::glob::Glob;
+pub use self::grep::Grep;
+pub use self::list_dir::ListDir;
+pub use self::read_file::{READ_BYTES_MAX, ReadFile};
+pub use self::registry::{DuplicateTool, Registry};
+pub use self::shell::{SPILL_BYTES_MAX, Shell};
+pub use self::write_file::WriteFile;
 
 /// Largest text of a result that goes to the model, in bytes; the rest goes to a blob.
 pub const OUTPUT_BYTES_MAX: usize = 32 * 1024;
@@ -101,6 +128,19 @@ impl Finished {
     /// A call that could not do what was asked; `text` says what to do next.
     pub fn failed(text: impl Into<String>) -> Self {
         Self { outcome: Outcome::Failed, text: text.into(), exit_code: None, full: None }
+    }
+
+    /// A call that was stopped; `text` says what it had done until then.
+    pub fn cancelled(text: impl Into<String>) -> Self {
+        Self { outcome: Outcome::Cancelled, text: text.into(), exit_code: None, full: None }
+    }
+}
+
+/// What stops a call before it starts also stops it half way: the world may have changed since
+/// [`Tool::prepare`] looked.
+impl From<Refusal> for Finished {
+    fn from(refusal: Refusal) -> Self {
+        Self::failed(refusal.0)
     }
 }
 

@@ -1,0 +1,241 @@
+//! The file beside the file: where new content waits, and where displaced content is looked at.
+//!
+//! Its name tells whose it is, so that what a killed run left behind is found and cleaned by the
+//! next run of the same call, and by nobody else.
+
+use std::fs::File;
+use std::io::{self, Write};
+use std::os::fd::OwnedFd;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use piton_core::id::{CallId, Digest};
+use rustix::fs::{
+    AtFlags, Dir, FlockOperation, Gid, Mode, OFlags, RenameFlags, Uid, fchmod, fchown, flock,
+    fstat, fsync, openat, renameat_with, statat, unlinkat,
+};
+use rustix::io::Errno;
+
+use super::read_bounded;
+use crate::workspace::Entry;
+use crate::{Refusal, digest};
+
+/// Mode of a new file before the umask.
+const FILE_MODE: Mode = Mode::from_raw_mode(0o666);
+/// Mode of a temporary file until it has the mode of the file that it replaces.
+const PRIVATE_MODE: Mode = Mode::from_raw_mode(0o600);
+/// Names that are tried before giving up.
+const NAMES_TRIED_MAX: usize = 16;
+/// Hexadecimal digits of the key in a name: 64 bits.
+const KEY_CHARS: usize = 16;
+/// Most names of a directory that are searched for leftovers.
+const NAMES_READ_MAX: usize = 100_000;
+/// Time between two tries to get the lock.
+const LOCK_RETRY: Duration = Duration::from_millis(5);
+/// Tries before going on without the lock: one second.
+const LOCK_TRIES_MAX: usize = 200;
+
+/// Makes names unique within this process.
+static NONCE: AtomicU32 = AtomicU32::new(0);
+
+/// Keeps others from changing files of `directory` until it is closed; the kernel closes it with the
+/// process. The lock only makes conflicts rare: without it (a network file system, somebody who
+/// never lets go) the digests still tell the truth, so it is not waited for at any price.
+pub(super) fn lock(directory: &OwnedFd) {
+    for _ in 0..LOCK_TRIES_MAX {
+        match flock(directory, FlockOperation::NonBlockingLockExclusive) {
+            Err(Errno::WOULDBLOCK) => thread::sleep(LOCK_RETRY),
+            Ok(()) | Err(_) => return,
+        }
+    }
+}
+
+/// Which change a temporary file belongs to. Call ids are only unique within one conversation, and
+/// two conversations may share a workspace; the path and the new content tell them apart.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Key(String);
+
+impl Key {
+    pub(super) fn new(path: &str, after: &Digest) -> Self {
+        let whole = digest::of(format!("{path}\0{after}").as_bytes());
+        Self(whole.as_str().chars().take(KEY_CHARS).collect())
+    }
+
+    /// `.piton-<call>-<key>-`, and without a call anything that has this key.
+    fn is_in(&self, name: &str, call: Option<CallId>) -> bool {
+        let Some(rest) = name.strip_prefix(".piton-") else { return false };
+        let mut parts = rest.split('-');
+        let owner = parts.next().unwrap_or_default();
+        let same_call = call.is_none_or(|call| owner == call.to_string());
+        same_call && parts.next() == Some(&self.0)
+    }
+}
+
+/// A temporary file beside the file that is changed.
+#[derive(Debug)]
+pub(super) struct Temp<'a> {
+    entry: &'a Entry,
+    name: String,
+}
+
+impl<'a> Temp<'a> {
+    /// Writes `content` beside `entry`, synced, with the mode that the file itself has.
+    pub(super) fn write(
+        entry: &'a Entry,
+        key: &Key,
+        call: CallId,
+        content: &[u8],
+    ) -> Result<Self, Refusal> {
+        let failed = |error: io::Error| {
+            Refusal(format!("`{}` is unchanged: writing beside it failed: {error}", entry.shown))
+        };
+        let (temp, mut file) =
+            Self::create(entry, key, call).map_err(|errno| failed(errno.into()))?;
+        let written = file.write_all(content).and_then(|()| {
+            adopt_mode(entry, &file)?;
+            Ok(fsync(&file)?)
+        });
+        match written {
+            Ok(()) => Ok(temp),
+            Err(error) => {
+                temp.remove();
+                Err(failed(error))
+            }
+        }
+    }
+
+    /// A file that a run before this one left behind.
+    pub(super) fn left_over(entry: &'a Entry, name: String) -> Self {
+        Self { entry, name }
+    }
+
+    pub(super) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The digest of what is under this name now; `None` if it is not a file of ours any more.
+    pub(super) fn digest(&self) -> Option<Digest> {
+        read(self.entry, &self.name).map(|bytes| digest::of(&bytes))
+    }
+
+    /// Exchanges it with the file itself, in one step.
+    pub(super) fn swap(&self) -> Result<(), Errno> {
+        let (directory, name) = (&self.entry.directory, self.entry.name.as_str());
+        renameat_with(directory, self.name(), directory, name, RenameFlags::EXCHANGE)
+    }
+
+    /// Removes it. If that fails, the next run of the call tries again.
+    pub(super) fn remove(&self) {
+        unlinkat(&self.entry.directory, self.name.as_str(), AtFlags::empty()).ok();
+    }
+
+    fn create(entry: &'a Entry, key: &Key, call: CallId) -> Result<(Self, File), Errno> {
+        let flags =
+            OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let exists = statat(&entry.directory, entry.name.as_str(), AtFlags::SYMLINK_NOFOLLOW);
+        // Content of a private file must not be readable for a moment either.
+        let mode = if exists.is_ok() { PRIVATE_MODE } else { FILE_MODE };
+        for _ in 0..NAMES_TRIED_MAX {
+            let nonce = NONCE.fetch_add(1, Ordering::Relaxed);
+            let name = format!(".piton-{call}-{}-{}.{nonce}.tmp", key.0, std::process::id());
+            match openat(&entry.directory, name.as_str(), flags, mode) {
+                Ok(file) => return Ok((Self { entry, name }, File::from(file))),
+                // A process of the same number before the last reboot.
+                Err(Errno::EXIST) => {}
+                Err(errno) => return Err(errno),
+            }
+        }
+        Err(Errno::EXIST)
+    }
+}
+
+fn adopt_mode(entry: &Entry, file: &File) -> io::Result<()> {
+    let Ok(theirs) = statat(&entry.directory, entry.name.as_str(), AtFlags::SYMLINK_NOFOLLOW)
+    else {
+        return Ok(());
+    };
+    let ours = fstat(file)?;
+    if (ours.st_uid, ours.st_gid) != (theirs.st_uid, theirs.st_gid) {
+        // Only a privileged process may give a file away; for everybody else the edit matters more
+        // than the owner. Before the mode, because a change of owner clears the set-id bits.
+        let (owner, group) = (Uid::from_raw(theirs.st_uid), Gid::from_raw(theirs.st_gid));
+        fchown(file, Some(owner), Some(group)).ok();
+    }
+    Ok(fchmod(file, Mode::from_raw_mode(theirs.st_mode))?)
+}
+
+fn read(entry: &Entry, name: &str) -> Option<Vec<u8>> {
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let file = File::from(openat(&entry.directory, name, flags, Mode::empty()).ok()?);
+    read_bounded(&file).ok()
+}
+
+/// Temporary files of killed runs of the same call.
+#[derive(Debug)]
+pub(super) struct Leftovers<'a> {
+    entry: &'a Entry,
+    names: Vec<String>,
+}
+
+impl<'a> Leftovers<'a> {
+    pub(super) fn find(entry: &'a Entry, key: &Key, call: Option<CallId>) -> Self {
+        let names = Dir::read_from(&entry.directory)
+            .into_iter()
+            .flatten()
+            .take(NAMES_READ_MAX)
+            .filter_map(|found| Some(found.ok()?.file_name().to_str().ok()?.to_owned()))
+            .filter(|name| key.is_in(name, call))
+            .collect();
+        Self { entry, names }
+    }
+
+    /// A leftover that is neither one of the two known versions nor the torn beginning of `new`:
+    /// somebody else's content that a killed run displaced.
+    pub(super) fn foreign(&self, new: &[u8], known: &[Option<&Digest>]) -> Option<String> {
+        self.names.iter().find(|name| !self.is_own(name, Some(new), known)).cloned()
+    }
+
+    /// Removes what is known or the torn beginning of `new`.
+    pub(super) fn remove_own(&self, new: &[u8], known: &[Option<&Digest>]) {
+        self.remove(Some(new), known);
+    }
+
+    /// Removes what is one of the known versions. Anything else is kept: it may be all that is left
+    /// of somebody's work.
+    pub(super) fn remove_known(&self, known: &[Option<&Digest>]) {
+        self.remove(None, known);
+    }
+
+    fn remove(&self, new: Option<&[u8]>, known: &[Option<&Digest>]) {
+        for name in self.names.iter().filter(|name| self.is_own(name, new, known)) {
+            Temp::left_over(self.entry, name.clone()).remove();
+        }
+    }
+
+    fn is_own(&self, name: &str, new: Option<&[u8]>, known: &[Option<&Digest>]) -> bool {
+        let Some(bytes) = read(self.entry, name) else { return false };
+        let found = digest::of(&bytes);
+        known.contains(&Some(&found)) || new.is_some_and(|new| new.starts_with(&bytes))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use piton_core::id::TurnId;
+
+    use super::*;
+
+    #[test]
+    fn a_key_belongs_to_one_path_content_and_call() {
+        let call = |index| Some(CallId { turn: TurnId(1), step: 2, index });
+        let key = Key::new("a", &digest::of(b"x"));
+        let name = format!(".piton-1.2.0-{}-77.3.tmp", key.0);
+        assert!(key.is_in(&name, call(0)));
+        assert!(key.is_in(&name, None));
+        assert!(!key.is_in(&name, call(1)));
+        assert!(!Key::new("b", &digest::of(b"x")).is_in(&name, None));
+        assert!(!Key::new("a", &digest::of(b"y")).is_in(&name, None));
+        assert!(!key.is_in("main.rs", None));
+    }
+}

@@ -1,0 +1,167 @@
+//! `list_dir`: the entries of one directory.
+//!
+//! Shows links as links and follows none. Looks at nothing below.
+
+use std::os::fd::OwnedFd;
+
+use async_trait::async_trait;
+use piton_core::event::{EffectClass, Handle, ToolSpec};
+use rustix::fs::{AtFlags, Dir, FileType, readlinkat, statat};
+use serde::Deserialize;
+
+use crate::arguments::parse;
+use crate::workspace::{Place, kind_name};
+use crate::{
+    Arguments, Finished, Job, OUTPUT_BYTES_MAX, Prepared, Refusal, Settled, Site, Tool, blocking,
+    excerpt,
+};
+
+/// Most entries that are shown.
+const ENTRIES_SHOWN_MAX: usize = 1_000;
+/// Most names that are read, to be sorted; a directory beyond that is no place to look around in.
+const NAMES_READ_MAX: usize = 100_000;
+/// Room kept for the note at the end, in bytes.
+const NOTE_BYTES_MAX: usize = 256;
+
+const SCHEMA: &str = r#"{
+    "type": "object",
+    "properties": {
+        "path": {"type": "string", "description": "Directory, relative to the workspace. Default: the workspace."}
+    },
+    "required": [],
+    "additionalProperties": false
+}"#;
+
+/// The tool.
+#[derive(Clone, Copy, Debug)]
+pub struct ListDir;
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ListArguments {
+    path: Option<String>,
+}
+
+#[async_trait]
+impl Tool for ListDir {
+    fn spec(&self) -> ToolSpec {
+        ToolSpec {
+            name: "list_dir".into(),
+            description: "Lists one directory, sorted: directories end with `/`, files have their \
+                          size, links show their target."
+                .into(),
+            parameters: SCHEMA.into(),
+            effect: EffectClass::ReadOnly,
+        }
+    }
+
+    async fn prepare(&self, site: &Site, arguments: &Arguments) -> Result<Prepared, Refusal> {
+        // In place: resolving and opening a path takes microseconds.
+        open(site, arguments)?;
+        Ok(Prepared::default())
+    }
+
+    async fn run(&self, job: Job) -> Finished {
+        let Job { site, arguments, cancel, .. } = job;
+        blocking::reading(&cancel, move || {
+            let (place, directory) = open(&site, &arguments)?;
+            list(place.shown(), &directory).map(Finished::ok)
+        })
+        .await
+    }
+
+    async fn settle(&self, _: &Site, _: &Arguments, _: &Handle) -> Settled {
+        Settled::NotApplied
+    }
+}
+
+fn open(site: &Site, arguments: &Arguments) -> Result<(Place, OwnedFd), Refusal> {
+    let wanted: ListArguments = parse(SCHEMA, arguments)?;
+    let place = Place::locate(site, wanted.path.as_deref().unwrap_or("."))?;
+    if place.absolute(site).is_file() {
+        return Err(Refusal(format!("`{}` is a file: use read_file", place.shown())));
+    }
+    let directory = place.open_directory(site)?;
+    Ok((place, directory))
+}
+
+fn list(shown: &str, directory: &OwnedFd) -> Result<String, Refusal> {
+    let broken = |errno| {
+        let error = std::io::Error::from(errno);
+        Refusal(format!("`{shown}` cannot be listed: {error}"))
+    };
+    let mut names = Vec::new();
+    let mut more = false;
+    for entry in Dir::read_from(directory).map_err(broken)? {
+        let entry = entry.map_err(broken)?;
+        if matches!(entry.file_name().to_bytes(), b"." | b"..") {
+            continue;
+        }
+        if NAMES_READ_MAX <= names.len() {
+            more = true;
+            break;
+        }
+        names.push(entry.file_name().to_owned());
+    }
+    if names.is_empty() {
+        return Ok(format!("[`{shown}` is empty]"));
+    }
+    names.sort();
+    let mut text = String::new();
+    let mut count = 0;
+    for name in names.iter().take(ENTRIES_SHOWN_MAX) {
+        let line = line(directory, name);
+        if OUTPUT_BYTES_MAX - NOTE_BYTES_MAX < text.len() + line.len() {
+            break;
+        }
+        text.push_str(&line);
+        count += 1;
+    }
+    if count < names.len() || more {
+        let all = if more { "more than " } else { "" };
+        let all = format_args!("{all}{}", names.len());
+        excerpt::note(
+            &mut text,
+            format_args!("[{count} of {all} entries shown: use glob with a pattern]"),
+        );
+    }
+    Ok(text)
+}
+
+fn line(directory: &OwnedFd, name: &std::ffi::CString) -> String {
+    let printed = printable(name);
+    // Gone since the directory was read: not an entry any more.
+    let Ok(stat) = statat(directory, name, AtFlags::SYMLINK_NOFOLLOW) else {
+        return String::new();
+    };
+    match FileType::from_raw_mode(stat.st_mode) {
+        FileType::Directory => format!("{printed}/\n"),
+        FileType::RegularFile => format!("{printed}  {} bytes\n", stat.st_size),
+        FileType::Symlink => {
+            let target = readlinkat(directory, name, Vec::new());
+            let target = target.map_or_else(|_| "?".into(), |target| printable(&target));
+            format!("{printed} -> {target}\n")
+        }
+        other @ (FileType::Fifo
+        | FileType::Socket
+        | FileType::CharacterDevice
+        | FileType::BlockDevice
+        | FileType::Unknown) => format!("{printed}  ({})\n", kind_name(other)),
+    }
+}
+
+/// A name on one line, whatever it contains.
+fn printable(name: &std::ffi::CString) -> String {
+    let name = name.to_string_lossy();
+    if name.contains(char::is_control) { name.escape_debug().to_string() } else { name.into() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn schema_and_struct_agree() {
+        crate::arguments::assert_agree::<ListArguments>(SCHEMA);
+    }
+}

@@ -1,0 +1,313 @@
+//! Places inside the workspace, and nowhere else.
+//!
+//! A path is resolved once, with all its links, to a [`Place`]: a plain path beneath the workspace.
+//! A place is then opened step by step from the workspace's own handle, following no link at all,
+//! so a link that is slipped in between looking and acting leads nowhere. That is what
+//! `openat2(RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS)` does in one call; one way that every kernel has
+//! beats a fast way plus a fallback of which only one is ever tested.
+
+mod entry;
+
+use std::fs;
+use std::io::{self, ErrorKind};
+use std::os::fd::OwnedFd;
+use std::path::{Component, Path, PathBuf};
+
+use rustix::fs::{Mode, OFlags};
+use rustix::io::Errno;
+
+pub(crate) use self::entry::{Entry, MissingParents, kind_name};
+use crate::{Refusal, Site, suggestion};
+
+/// A resolved path beneath the workspace: no `..`, no link on the way when it was resolved.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Place {
+    /// Relative to the workspace, with `/`; empty for the workspace itself.
+    relative: String,
+}
+
+impl Place {
+    /// Resolves what the model wrote: relative to the workspace, or absolute inside it.
+    pub(crate) fn locate(site: &Site, path: &str) -> Result<Self, Refusal> {
+        if path.is_empty() || path.contains('\0') {
+            return Err(Refusal("an empty path, or one with a NUL, names nothing".into()));
+        }
+        let (real, rest) = resolve(&site.workspace.join(path), path)?;
+        let Ok(beneath) = real.strip_prefix(&site.workspace) else {
+            return Err(outside(site, path));
+        };
+        let relative = beneath.join(rest);
+        match relative.to_str() {
+            Some(relative) => Ok(Self { relative: relative.trim_end_matches('/').to_owned() }),
+            None => Err(Refusal(format!("`{path}` leads to a name that is not UTF-8: use shell"))),
+        }
+    }
+
+    /// Takes over a place that was recorded earlier.
+    pub(crate) fn recorded(relative: &str) -> Result<Self, Refusal> {
+        let plain = |part| matches!(part, Component::Normal(_));
+        if relative.is_empty() || !Path::new(relative).components().all(plain) {
+            return Err(Refusal(format!("the recorded path `{relative}` is not in a workspace")));
+        }
+        Ok(Self { relative: relative.to_owned() })
+    }
+
+    /// The path relative to the workspace, `.` for the workspace itself.
+    pub(crate) fn shown(&self) -> &str {
+        if self.relative.is_empty() { "." } else { &self.relative }
+    }
+
+    /// The path for those who can only work with paths.
+    pub(crate) fn absolute(&self, site: &Site) -> PathBuf {
+        // Joining an empty path would add a slash.
+        if self.relative.is_empty() {
+            site.workspace.clone()
+        } else {
+            site.workspace.join(&self.relative)
+        }
+    }
+
+    /// Opens the directory at this place.
+    pub(crate) fn open_directory(&self, site: &Site) -> Result<OwnedFd, Refusal> {
+        let mut directory = open_root(site)?;
+        for name in self.names() {
+            directory = open_step(&directory, name).map_err(|errno| self.unopened(site, errno))?;
+        }
+        Ok(directory)
+    }
+
+    /// Opens the directory that holds this place.
+    pub(crate) fn entry(&self, site: &Site, missing: MissingParents) -> Result<Entry, Refusal> {
+        let Some((parents, name)) = self.split() else {
+            return Err(Refusal(format!("`.` is the workspace {}: name a file in it", here(site))));
+        };
+        let mut directory = open_root(site)?;
+        for parent in parents.split('/').filter(|parent| !parent.is_empty()) {
+            directory =
+                missing.open(&directory, parent).map_err(|errno| self.unopened(site, errno))?;
+        }
+        Ok(Entry::new(directory, name, self.shown()))
+    }
+
+    /// Opens the file at this place and refuses anything that is not a regular file.
+    pub(crate) fn open_file(&self, site: &Site) -> Result<fs::File, Refusal> {
+        let entry = self.entry(site, MissingParents::Refuse)?;
+        entry.open()?.ok_or_else(|| self.not_found(site))
+    }
+
+    /// Says that nothing is there, and what may have been meant.
+    pub(crate) fn not_found(&self, site: &Site) -> Refusal {
+        let mut existing = site.workspace.clone();
+        let mut prefix = String::new();
+        let mut names = self.names();
+        // The first name that does not exist is the one that was misspelt.
+        let missing = names.find(|name| {
+            let there = existing.join(name).exists();
+            if there {
+                existing.push(name);
+                prefix = format!("{prefix}{name}/");
+            }
+            !there
+        });
+        let near = missing.map_or_else(Vec::new, |name| suggestion::names(&existing, name));
+        let near: Vec<String> = near.iter().map(|name| format!("`{prefix}{name}`")).collect();
+        let hint = match near.as_slice() {
+            [] => "use list_dir or glob to find it".to_owned(),
+            some => format!("did you mean {}?", some.join(" or ")),
+        };
+        Refusal(format!("there is no `{}` in the workspace {}: {hint}", self.shown(), here(site)))
+    }
+
+    fn unopened(&self, site: &Site, errno: Errno) -> Refusal {
+        let shown = self.shown();
+        match errno {
+            Errno::NOENT => self.not_found(site),
+            Errno::LOOP => became_link(shown),
+            // `open` with both flags reports a link as "not a directory".
+            Errno::NOTDIR => Refusal(format!(
+                "`{shown}` does not lead through directories only: a file or a link is in the way"
+            )),
+            other => Refusal(format!("`{shown}` cannot be opened: {}", io::Error::from(other))),
+        }
+    }
+
+    fn names(&self) -> impl Iterator<Item = &str> {
+        self.relative.split('/').filter(|name| !name.is_empty())
+    }
+
+    fn split(&self) -> Option<(&str, &str)> {
+        match self.relative.rsplit_once('/') {
+            Some(split) => Some(split),
+            None if self.relative.is_empty() => None,
+            None => Some(("", &self.relative)),
+        }
+    }
+}
+
+fn became_link(shown: &str) -> Refusal {
+    Refusal(format!("`{shown}` has become a symbolic link meanwhile: look again with list_dir"))
+}
+
+/// The real path of the deepest part of `full` that exists, and the rest that does not.
+fn resolve(full: &Path, path: &str) -> Result<(PathBuf, PathBuf), Refusal> {
+    let mut existing = full;
+    loop {
+        match fs::canonicalize(existing) {
+            Ok(real) => {
+                let rest = full.strip_prefix(existing).unwrap_or(Path::new(""));
+                return Ok((real, rest.to_owned()));
+            }
+            Err(error) if error.kind() == ErrorKind::NotFound => {}
+            Err(error) => return Err(Refusal(format!("`{path}` cannot be used: {error}"))),
+        }
+        // It does not exist, yet something is there: a link to nothing. Whatever is created
+        // behind it would appear at a place that nobody named.
+        if fs::symlink_metadata(existing).is_ok() {
+            return Err(Refusal(format!(
+                "`{path}` is or goes through a symbolic link whose target does not exist: name \
+                 the target itself"
+            )));
+        }
+        match (existing.file_name(), existing.parent()) {
+            (Some(_), Some(parent)) => existing = parent,
+            // `..` behind a directory that does not exist: nobody can say where it leads.
+            (None, _) | (_, None) => {
+                return Err(Refusal(format!("write `{path}` without `..`")));
+            }
+        }
+    }
+}
+
+fn outside(site: &Site, path: &str) -> Refusal {
+    Refusal(format!(
+        "`{path}` is outside the workspace {}: use a path inside it, relative to it, such as \
+         `src/main.rs`",
+        here(site)
+    ))
+}
+
+fn here(site: &Site) -> std::path::Display<'_> {
+    site.workspace.display()
+}
+
+fn open_root(site: &Site) -> Result<OwnedFd, Refusal> {
+    // The workspace was chosen by a person: a link on the way to it is theirs.
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    rustix::fs::open(&site.workspace, flags, Mode::empty()).map_err(|errno| {
+        let error = io::Error::from(errno);
+        Refusal(format!("the workspace {} cannot be opened: {error}", here(site)))
+    })
+}
+
+fn open_step(directory: &OwnedFd, name: &str) -> Result<OwnedFd, Errno> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    rustix::fs::openat(directory, name, flags, Mode::empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    fn site() -> (tempfile::TempDir, Site) {
+        let directory = tempfile::tempdir().expect("a directory");
+        let root = directory.path().canonicalize().expect("canonical");
+        let workspace = root.join("ws");
+        fs::create_dir_all(workspace.join("src")).expect("created");
+        fs::write(workspace.join("src/main.rs"), "fn main() {}\n").expect("written");
+        fs::write(root.join("secret"), "s").expect("written");
+        (directory, Site { workspace, scratch: root.join("scratch") })
+    }
+
+    fn located(site: &Site, path: &str) -> Result<String, String> {
+        Place::locate(site, path).map(|place| place.shown().to_owned()).map_err(|no| no.0)
+    }
+
+    #[test]
+    fn paths_inside_are_resolved() {
+        let (_keep, site) = site();
+        let absolute = site.workspace.join("src/main.rs").display().to_string();
+        let real = Ok("src/main.rs".to_owned());
+        assert_eq!(located(&site, "src/main.rs"), real);
+        assert_eq!(located(&site, "./src/../src//main.rs"), real);
+        assert_eq!(located(&site, "../ws/src/main.rs"), real);
+        assert_eq!(located(&site, &absolute), real);
+        assert_eq!(located(&site, "src/"), Ok("src".into()));
+        assert_eq!(located(&site, "."), Ok(".".into()));
+        assert_eq!(located(&site, "new/deep/file"), Ok("new/deep/file".into()));
+    }
+
+    #[test]
+    fn paths_outside_are_refused_with_the_workspace_named() {
+        let (_keep, site) = site();
+        let sibling = site.workspace.with_file_name("ws-other").display().to_string();
+        for path in
+            ["..", "../secret", "src/../../secret", "/etc/passwd", "/", "/no/such", &sibling]
+        {
+            let refusal = located(&site, path).expect_err(path);
+            assert!(refusal.contains("outside the workspace"), "{refusal}");
+            assert!(refusal.contains(site.workspace.to_str().expect("UTF-8")), "{refusal}");
+        }
+        for path in ["", "a\0b", "new/../../secret"] {
+            assert!(located(&site, path).is_err(), "{path}");
+        }
+    }
+
+    #[test]
+    fn links_are_followed_inside_and_refused_outside() {
+        let (_keep, site) = site();
+        let link = |target: &str, name: &str| {
+            symlink(target, site.workspace.join(name)).expect("linked");
+        };
+        link("src", "inner");
+        link("..", "up");
+        link("../secret", "leak");
+        link("nothing", "dangling");
+        link("../new", "dangling-out");
+        link("loop", "loop");
+        assert_eq!(located(&site, "inner/main.rs"), Ok("src/main.rs".into()));
+        assert_eq!(located(&site, "inner/new.rs"), Ok("src/new.rs".into()));
+        for path in ["up", "up/secret", "up/new", "leak"] {
+            assert!(located(&site, path).expect_err(path).contains("outside"), "{path}");
+        }
+        for path in ["dangling", "dangling/x", "dangling-out"] {
+            assert!(located(&site, path).expect_err(path).contains("does not exist"), "{path}");
+        }
+        assert!(located(&site, "loop").is_err());
+        assert!(located(&site, "src/main.rs/x").is_err());
+    }
+
+    #[test]
+    fn a_link_that_appears_after_the_look_leads_nowhere() {
+        let (_keep, site) = site();
+        let file = Place::locate(&site, "src/main.rs").expect("located");
+        fs::rename(site.workspace.join("src"), site.workspace.join("old")).expect("renamed");
+        symlink("..", site.workspace.join("src")).expect("linked");
+        fs::write(site.workspace.with_file_name("main.rs"), "foreign").expect("written");
+        assert!(file.open_file(&site).is_err(), "a directory became a link");
+
+        let file = Place::locate(&site, "old/main.rs").expect("located");
+        fs::remove_file(site.workspace.join("old/main.rs")).expect("removed");
+        symlink("../../secret", site.workspace.join("old/main.rs")).expect("linked");
+        let refusal = file.open_file(&site).expect_err("the file became a link").0;
+        assert!(refusal.contains("symbolic link"), "{refusal}");
+    }
+
+    #[test]
+    fn a_missing_file_brings_suggestions() {
+        let (_keep, site) = site();
+        let refusal = |path| Place::locate(&site, path).expect("located").not_found(&site).0;
+        assert!(refusal("src/mian.rs").ends_with("did you mean `src/main.rs`?"));
+        assert!(refusal("scr/main.rs").ends_with("did you mean `src`?"));
+        assert!(refusal("zzz").ends_with("use list_dir or glob to find it"));
+    }
+
+    #[test]
+    fn a_recorded_path_is_not_trusted_blindly() {
+        for path in ["", "/etc/passwd", "../x", "a/../b"] {
+            assert!(Place::recorded(path).is_err(), "{path}");
+        }
+        assert!(Place::recorded("a/b").is_ok());
+    }
+}

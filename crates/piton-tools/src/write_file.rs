@@ -1,0 +1,105 @@
+//! `write_file`: the whole content of a file, new or replaced.
+
+use async_trait::async_trait;
+use piton_core::event::{EffectClass, Handle, ToolSpec};
+use serde::Deserialize;
+
+use crate::arguments::parse;
+use crate::change::{self, Applied, Change};
+use crate::workspace::Place;
+use crate::{Arguments, Finished, Job, Prepared, Refusal, Settled, Site, Tool, blocking};
+
+const SCHEMA: &str = r#"{
+    "type": "object",
+    "properties": {
+        "path": {"type": "string", "description": "File to write, relative to the workspace. Missing directories are made."},
+        "content": {"type": "string", "description": "The whole new content."}
+    },
+    "required": ["path", "content"],
+    "additionalProperties": false
+}"#;
+
+/// The tool.
+#[derive(Clone, Copy, Debug)]
+pub struct WriteFile;
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WriteArguments {
+    path: String,
+    content: String,
+}
+
+#[async_trait]
+impl Tool for WriteFile {
+    fn spec(&self) -> ToolSpec {
+        ToolSpec {
+            name: "write_file".into(),
+            description: "Writes a whole file, new or replaced. To change a part of a file, use \
+                          edit_file."
+                .into(),
+            parameters: SCHEMA.into(),
+            effect: EffectClass::Digested,
+        }
+    }
+
+    async fn prepare(&self, site: &Site, arguments: &Arguments) -> Result<Prepared, Refusal> {
+        let wanted: WriteArguments = parse(SCHEMA, arguments)?;
+        let site = site.clone();
+        // Elsewhere: the file has to be read and digested.
+        blocking::whole(move || {
+            let place = Place::locate(&site, &wanted.path)?;
+            let old = change::current(&site, &place)?;
+            let change = Change::new(place, old.as_deref(), wanted.content.as_bytes())?;
+            Ok(change.prepared())
+        })
+        .await
+    }
+
+    async fn run(&self, job: Job) -> Finished {
+        if job.cancel.is_cancelled() {
+            return Finished::cancelled("stopped before anything was written");
+        }
+        // To the end once begun: a half-made change would have to be settled.
+        blocking::whole(move || {
+            let wanted: WriteArguments = parse(SCHEMA, &job.arguments)?;
+            let change = Change::recorded(&job.handle)?;
+            let applied = change.apply(&job.site, job.call, |_| Ok(wanted.content.into_bytes()))?;
+            Ok(report(&change, applied))
+        })
+        .await
+        .unwrap_or_else(Finished::from)
+    }
+
+    async fn settle(&self, site: &Site, _: &Arguments, handle: &Handle) -> Settled {
+        let (site, handle) = (site.clone(), handle.clone());
+        blocking::whole(move || Ok(Change::recorded(&handle)?.settle(&site)))
+            .await
+            .unwrap_or_else(|Refusal(text)| Settled::Unknown(text))
+    }
+}
+
+fn report(change: &Change, applied: Applied) -> Finished {
+    let Applied::Now { old, new } = applied else { return change.already() };
+    let shown = change.place().shown();
+    let new = String::from_utf8_lossy(&new);
+    let size = format!("{} lines, {} bytes", new.lines().count(), new.len());
+    match old.map(String::from_utf8) {
+        None => Finished::ok(format!("created `{shown}` ({size})")),
+        // What was there was not text: there is nothing to compare.
+        Some(Err(_)) => Finished::ok(format!("replaced `{shown}` ({size})")),
+        Some(Ok(old)) => {
+            Finished::ok(format!("replaced `{shown}` ({size})\n{}", change::extract(&old, &new)))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn schema_and_struct_agree() {
+        crate::arguments::assert_agree::<WriteArguments>(SCHEMA);
+    }
+}

@@ -1,0 +1,12 @@
+#![cfg(test)]
+//! Tools from the outside: prepared, run and settled as the engine does it.
+
+mod bench;
+mod edit_file;
+mod glob;
+mod grep;
+mod list_dir;
+mod read_file;
+mod refused;
+mod shell;
+mod write_file;
