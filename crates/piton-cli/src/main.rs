@@ -1,2 +1,73 @@
-//! The binary.
-fn main() {}
+//! The binary `piton`: flags, settings, wiring, exit codes, hints. It does not know how a turn works.
+//!
+//! Flags are what was typed, settings are what that means here, a command does it, and a report says
+//! how it went. Only `output` touches the standard streams, only `report` knows exit codes.
+
+mod flags;
+mod settings;
+
+mod cmd;
+
+mod models;
+mod target;
+mod wiring;
+
+mod ask;
+mod render;
+mod signals;
+mod terminal;
+
+mod output;
+mod reader;
+mod report;
+
+use std::process::ExitCode;
+
+use clap::Parser as _;
+
+use crate::flags::{Command, Flags};
+use crate::output::Output;
+use crate::report::{Fault, Report};
+use crate::settings::Settings;
+
+fn main() -> ExitCode {
+    let mut output = Output::default();
+    let flags = match Flags::try_parse() {
+        Ok(flags) => flags,
+        Err(error) => return usage(&error, &mut output),
+    };
+    let form = flags.form();
+    // One thread: a turn waits far more than it works, and starting more costs time at every start.
+    let report = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
+        Ok(runtime) => {
+            let done = runtime.block_on(run(flags, &mut output));
+            // A tool that is stuck in a system call must not hold up the exit.
+            runtime.shutdown_background();
+            done.unwrap_or_else(|fault| Report::from(&fault))
+        }
+        Err(error) => Report::from(&Fault::Runtime(error)),
+    };
+    report.show(&mut output, form);
+    report.code.into()
+}
+
+async fn run(flags: Flags, output: &mut Output) -> Result<Report, Fault> {
+    let settings = Settings::resolve()?;
+    match flags.command {
+        Command::Query(query) => cmd::query::run(query, &settings, output).await,
+        Command::Ls(ls) => cmd::ls::run(&ls, &settings, output).await,
+        Command::Print(print) => cmd::print::run(&print, &settings, output).await,
+    }
+}
+
+/// What the parser has to say: help and version are data, anything else is talk.
+fn usage(error: &clap::Error, output: &mut Output) -> ExitCode {
+    let text = error.render().to_string();
+    if error.use_stderr() {
+        output.talk(text.trim_end());
+        report::Code::Usage.into()
+    } else {
+        output.data(&text);
+        report::Code::Ok.into()
+    }
+}

@@ -1,0 +1,166 @@
+//! What is asked of a person, and what a typed line means. Nothing is read or shown here.
+
+use piton::Reply;
+use piton_core::event::{Inquiry, InquiryKind};
+
+/// A question that is being asked.
+#[derive(Clone, Debug)]
+pub(crate) struct Prompt {
+    pub(crate) inquiry: Inquiry,
+    /// Whether the next line is the result of the call.
+    typing: bool,
+}
+
+/// What a typed line leads to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Heard {
+    /// The answer.
+    Reply(Reply),
+    /// Ask again, or go on asking.
+    Ask,
+}
+
+impl Prompt {
+    /// A question, not asked yet.
+    pub(crate) fn new(inquiry: Inquiry) -> Self {
+        Self { inquiry, typing: false }
+    }
+
+    /// What to show in front of the cursor.
+    pub(crate) fn text(&self) -> String {
+        let question = &self.inquiry.question;
+        match self.inquiry.kind {
+            InquiryKind::InDoubt if self.typing => "the result of the call: ".into(),
+            InquiryKind::Permission => format!("{question} (y) yes, (a) always, (n) no: "),
+            InquiryKind::Question => format!("{question} "),
+            InquiryKind::InDoubt => {
+                format!("{question} (r) run it again, (d) treat it as done, (t) type its result: ")
+            }
+        }
+    }
+
+    /// Takes in a typed line.
+    pub(crate) fn hear(&mut self, line: &str) -> Heard {
+        let word = line.trim().to_lowercase();
+        let reply = match self.inquiry.kind {
+            InquiryKind::InDoubt if self.typing => Some(Reply::Text(line.to_owned())),
+            InquiryKind::Question => Some(Reply::Text(line.to_owned())),
+            InquiryKind::Permission => match word.as_str() {
+                "y" | "yes" => Some(Reply::Allow),
+                "a" | "always" => Some(Reply::AllowAlways),
+                "n" | "no" => Some(Reply::Deny),
+                _ => None,
+            },
+            InquiryKind::InDoubt => match word.as_str() {
+                "r" | "run" => Some(Reply::RunAgain),
+                "d" | "done" => Some(Reply::TreatAsDone),
+                "t" | "type" => {
+                    self.typing = true;
+                    None
+                }
+                _ => None,
+            },
+        };
+        reply.map_or(Heard::Ask, Heard::Reply)
+    }
+}
+
+/// What to do with an incomplete turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Choice {
+    /// Finish it, then send the new message.
+    Resume,
+    /// Discard it, then send the new message.
+    Discard,
+    /// Discard it, and type its message anew.
+    Edit,
+    /// Leave everything as it is.
+    Quit,
+}
+
+/// What can be done with the message of an incomplete turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Editing {
+    /// Nothing was done yet, so it can be replaced.
+    Possible,
+    /// Work hangs on it.
+    Impossible,
+}
+
+/// The menu for an incomplete turn.
+pub(crate) fn menu(editing: Editing) -> &'static str {
+    match editing {
+        Editing::Possible => "(r) resume it, (d) discard it, (e) edit its message, (q) quit: ",
+        Editing::Impossible => "(r) resume it, (d) discard it, (q) quit: ",
+    }
+}
+
+/// What a line typed at the menu means.
+pub(crate) fn choose(line: &str, editing: Editing) -> Option<Choice> {
+    match (line.trim().to_lowercase().as_str(), editing) {
+        ("r" | "resume", _) => Some(Choice::Resume),
+        ("d" | "discard", _) => Some(Choice::Discard),
+        ("e" | "edit", Editing::Possible) => Some(Choice::Edit),
+        ("q" | "quit", _) => Some(Choice::Quit),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use piton_core::id::{CallId, InquiryId, TurnId};
+
+    use super::*;
+
+    /// Types lines until one is an answer.
+    fn check(kind: InquiryKind, lines: &[&str], expected: Option<Reply>) {
+        let call = CallId { turn: TurnId(1), step: 1, index: 0 };
+        let question = "Run it?".into();
+        let id = InquiryId::new("1");
+        let mut prompt = Prompt::new(Inquiry { id, kind, call, question, choices: Vec::new() });
+        let heard = lines.iter().find_map(|line| match prompt.hear(line) {
+            Heard::Reply(reply) => Some(reply),
+            Heard::Ask => None,
+        });
+        assert_eq!(heard, expected, "{lines:?}");
+    }
+
+    // D39
+    #[test]
+    fn permission_is_given_once_always_or_not() {
+        check(InquiryKind::Permission, &["y"], Some(Reply::Allow));
+        check(InquiryKind::Permission, &[" A "], Some(Reply::AllowAlways));
+        check(InquiryKind::Permission, &["no"], Some(Reply::Deny));
+    }
+
+    #[test]
+    fn permission_is_never_guessed() {
+        check(InquiryKind::Permission, &["", "yy", "perhaps", "r"], None);
+        check(InquiryKind::Permission, &["", "n"], Some(Reply::Deny));
+    }
+
+    #[test]
+    fn a_call_in_doubt_is_run_again_taken_for_done_or_given_a_result() {
+        check(InquiryKind::InDoubt, &["r"], Some(Reply::RunAgain));
+        check(InquiryKind::InDoubt, &["x", "d"], Some(Reply::TreatAsDone));
+        check(InquiryKind::InDoubt, &["t", " 3 rows "], Some(Reply::Text(" 3 rows ".into())));
+        check(InquiryKind::InDoubt, &["y", ""], None);
+    }
+
+    #[test]
+    fn a_question_takes_the_line_as_it_is() {
+        check(InquiryKind::Question, &["y"], Some(Reply::Text("y".into())));
+    }
+
+    // J24
+    #[test]
+    fn the_menu_offers_to_edit_only_when_nothing_was_done() {
+        assert_eq!(choose("e", Editing::Possible), Some(Choice::Edit));
+        assert_eq!(choose("e", Editing::Impossible), None);
+        assert_eq!(choose("R", Editing::Impossible), Some(Choice::Resume));
+        assert_eq!(choose("discard", Editing::Impossible), Some(Choice::Discard));
+        assert_eq!(choose("q", Editing::Possible), Some(Choice::Quit));
+        assert_eq!(choose("", Editing::Possible), None);
+        assert!(!menu(Editing::Impossible).contains("edit"));
+    }
+}

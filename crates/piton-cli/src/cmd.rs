@@ -1,0 +1,5 @@
+//! The commands, one file each.
+
+pub(crate) mod ls;
+pub(crate) mod print;
+pub(crate) mod query;

@@ -1,0 +1,80 @@
+//! `piton ls`: conversations, the newest first. Reads status rows, never a journal.
+
+use piton::clock::{Clock as _, SystemClock};
+use piton_core::id::Timestamp;
+use piton_store::{Listed, Listing, Page};
+
+use crate::flags::Ls;
+use crate::output::Output;
+use crate::render::age::age;
+use crate::render::lines::Line;
+use crate::report::{Fault, Report};
+use crate::settings::Settings;
+use crate::wiring;
+
+/// Lists them.
+pub(crate) async fn run(
+    ls: &Ls,
+    settings: &Settings,
+    output: &mut Output,
+) -> Result<Report, Fault> {
+    let listing = if settings.has_database() {
+        let journal = wiring::open_store(settings, output)?;
+        let limit = if ls.all { usize::MAX } else { ls.limit };
+        journal.list(Page { skip: 0, limit }).await?
+    } else {
+        Listing { rows: Vec::new(), total: 0 }
+    };
+    let Listing { rows, total } = listing;
+    if ls.json {
+        for listed in &rows {
+            output.line(&Line::listed(listed).text());
+        }
+        return Ok(Report::ok("done"));
+    }
+    if total == 0 {
+        output.talk("No conversations yet. Begin one: piton query \"list the files here\"");
+        return Ok(Report::ok("nothing"));
+    }
+    output.data(&table(&rows, SystemClock.now()));
+    let more = total.saturating_sub(rows.len());
+    if 0 < more {
+        output.talk(&format!("{more} more: piton ls --all"));
+    }
+    Ok(Report::ok("done"))
+}
+
+fn status(listed: &Listed) -> String {
+    match &listed.holder {
+        Some(holder) => format!("running (pid {})", holder.pid),
+        None => listed.row.status.clone(),
+    }
+}
+
+fn table(rows: &[Listed], now: Timestamp) -> String {
+    let head = ["ID", "TOUCHED", "TURNS", "STATUS", "TITLE"].map(str::to_owned);
+    let mut lines = vec![head];
+    lines.extend(rows.iter().map(|listed| {
+        [
+            listed.conversation.to_string(),
+            age(listed.row.touched, now),
+            listed.row.turns.to_string(),
+            status(listed),
+            listed.row.title.clone(),
+        ]
+    }));
+    let mut widths = [0; 5];
+    for line in &lines {
+        for (width, cell) in widths.iter_mut().zip(line) {
+            *width = (*width).max(cell.chars().count());
+        }
+    }
+    let mut text = String::new();
+    for line in &lines {
+        let cells: Vec<_> =
+            line.iter().zip(widths).map(|(cell, width)| format!("{cell:width$}")).collect();
+        text.push_str(cells.join("  ").trim_end());
+        text.push('\n');
+    }
+    text
+}

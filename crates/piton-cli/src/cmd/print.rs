@@ -1,0 +1,57 @@
+//! `piton print`: a conversation as text. Takes no lease, so it also shows one that is running.
+
+use std::sync::Arc;
+
+use piton_core::id::ConversationId;
+use piton_core::state::State;
+use piton_core::view::View;
+use piton_store::Journal;
+
+use crate::flags::Print;
+use crate::output::Output;
+use crate::render::lines::Line;
+use crate::render::print::{Life, conversation};
+use crate::report::{Fault, Report};
+use crate::settings::Settings;
+use crate::{reader, target, wiring};
+
+/// Shows it.
+pub(crate) async fn run(
+    print: &Print,
+    settings: &Settings,
+    output: &mut Output,
+) -> Result<Report, Fault> {
+    if !settings.has_database() && print.id.is_none() {
+        return Err(Fault::NoConversation);
+    }
+    let journal: Arc<dyn Journal> = wiring::open_store(settings, output)?;
+    let id = match &print.id {
+        Some(typed) => target::by_prefix(&*journal, typed).await?,
+        None => target::newest(&*journal, settings).await?.ok_or(Fault::NoConversation)?,
+    };
+    if print.json {
+        entries(&*journal, &id, output).await?;
+        return Ok(Report::ok("done"));
+    }
+    // Asked before reading: a writer that leaves in between is shown as running, which it was.
+    let holder = journal.status(&id).await?.and_then(|listed| listed.holder);
+    let life = holder.map_or(Life::Still, |holder| Life::Running { pid: holder.pid });
+    let mut state = State::default();
+    reader::for_each_record(&*journal, &id, |record| state.apply(&reader::entry(&record))).await?;
+    output.talk(&format!("conversation {id}"));
+    output.data(&conversation(&View::from(&state), life));
+    Ok(Report::ok("done"))
+}
+
+/// Shows the entries as stored, also those that this build does not know.
+async fn entries(
+    journal: &dyn Journal,
+    id: &ConversationId,
+    output: &mut Output,
+) -> Result<(), Fault> {
+    reader::for_each_record(journal, id, |record| {
+        output.line(&Line::record(record).text());
+    })
+    .await?;
+    Ok(())
+}

@@ -1,0 +1,162 @@
+//! Shows a turn as it happens: answers to standard output, everything else to the person.
+
+use piton::Update;
+use piton_core::event::{AnswerPart, Entry, Event, FailureClass, Inquiry, PartialKind};
+use piton_core::id::{CallId, TurnId};
+use piton_core::retry::retry_at;
+use piton_core::state::{Call, Exchange, Progress, State, Turn};
+use piton_core::summary::input_summary;
+
+use crate::output::{Form, Output};
+use crate::render::answer::AnswerText;
+use crate::render::lines::Line;
+use crate::render::tool;
+
+/// What has been shown so far.
+#[derive(Debug)]
+pub(super) struct Face {
+    /// What the shown entries mean; the session has its own and is at work on it.
+    pub(super) state: State,
+    form: Form,
+    text: AnswerText,
+    announced: TurnId,
+}
+
+impl Face {
+    /// A face that has seen what `state` says, and has announced a turn.
+    pub(super) fn new(state: State, form: Form, announced: TurnId) -> Self {
+        Self { state, form, text: AnswerText::default(), announced }
+    }
+
+    /// Shows an update; hands back a question that it raises.
+    pub(super) fn take(&mut self, update: &Update, output: &mut Output) -> Option<Inquiry> {
+        match update {
+            Update::Entry(entry) => {
+                self.state.apply(entry);
+                if self.form == Form::Json {
+                    output.line(&Line::entry(entry).text());
+                }
+                self.entry(entry, output)
+            }
+            Update::Live { kind, text } => {
+                self.live(*kind, text, output);
+                None
+            }
+        }
+    }
+
+    /// What is being waited for, for the spinner.
+    pub(super) fn label(&self) -> Option<String> {
+        let step = self.state.open_turn()?.steps().next_back()?;
+        let running = |call: &&Call| matches!(call.progress, Progress::Running(_));
+        if let Some(call) = step.calls.iter().find(running) {
+            return Some(input_summary(&call.name, &call.arguments));
+        }
+        (step.exchange == Exchange::Asked).then(|| "waiting for the model".into())
+    }
+
+    /// A call of the open turn.
+    pub(super) fn call(&self, id: CallId) -> Option<&Call> {
+        self.state.turns.last().and_then(|turn: &Turn| turn.call(id))
+    }
+
+    fn live(&mut self, kind: PartialKind, text: &str, output: &mut Output) {
+        match (self.form, kind) {
+            (Form::Text, PartialKind::Text) => output.data(self.text.live(text)),
+            (Form::Text, PartialKind::Reasoning) => {}
+            (Form::Json, kind) => {
+                output.line(&Line::live(kind, text).text());
+            }
+        }
+    }
+
+    fn entry(&mut self, entry: &Entry, output: &mut Output) -> Option<Inquiry> {
+        match &entry.event {
+            Event::ModelAsked { .. } => {
+                let text = self.text.asked();
+                self.show(&text, output);
+            }
+            Event::ModelAnswered { parts, .. } => {
+                let text = self.text.answered(&spoken(parts));
+                self.show(&text, output);
+            }
+            Event::ModelFailed { .. } => {
+                let text = self.text.break_off();
+                self.show(&text, output);
+                if let Some(line) = self.retry_line() {
+                    output.talk(&line);
+                }
+            }
+            Event::TurnBroke { .. } => {
+                let text = self.text.break_off();
+                self.show(&text, output);
+            }
+            Event::ToolStarted { call, .. } => {
+                if let Some(call) = self.call(*call) {
+                    output.talk(&tool::started(call));
+                }
+            }
+            Event::ToolFinished { call, .. } => {
+                if let Some(call) = self.call(*call)
+                    && let Progress::Done(ended) = &call.progress
+                {
+                    output.talk(&tool::finished(call, ended));
+                }
+            }
+            Event::TurnStarted { turn, .. } if *turn != self.announced => {
+                self.announced = *turn;
+                output.talk(&format!("turn {}", turn.0));
+            }
+            Event::Compacted { .. } => {
+                output.talk("Older turns were summed up to make room.");
+            }
+            Event::InquiryRaised { inquiry } => return Some(inquiry.clone()),
+            Event::ConversationOpened { .. }
+            | Event::ConfigChanged { .. }
+            | Event::DriverStarted { .. }
+            | Event::TurnStarted { .. }
+            | Event::UserMessage { .. }
+            | Event::TurnResumed { .. }
+            | Event::ModelPartial { .. }
+            | Event::InquiryAnswered { .. }
+            | Event::TurnEnded { .. }
+            | Event::MessageRetried { .. }
+            | Event::MessageQueued { .. }
+            | Event::MessageUnqueued { .. }
+            | Event::Unknown(_) => {}
+        }
+        None
+    }
+
+    fn show(&self, text: &str, output: &mut Output) {
+        match self.form {
+            Form::Text => output.data(text),
+            Form::Json => {}
+        }
+    }
+
+    /// What comes after a failed try, if another one does. A retry is never hidden.
+    fn retry_line(&self) -> Option<String> {
+        let step = self.state.open_turn()?.steps().next_back()?;
+        let failure = step.failure.as_ref()?;
+        let limits = &self.state.config.limits;
+        let message = &failure.message;
+        if failure.class == FailureClass::Empty {
+            return (step.empties < 2).then(|| format!("retrying with a note: {message}"));
+        }
+        let at = retry_at(failure, step.failures, limits)?;
+        let seconds = (at.ms_since(failure.at) + 500) / 1_000;
+        let (next, most) = (step.failures + 1, limits.failures_max);
+        (step.attempts_used < limits.attempts_max)
+            .then(|| format!("retrying (attempt {next} of {most}) in {seconds} s: {message}"))
+    }
+}
+
+/// The text of an answer.
+fn spoken(parts: &[AnswerPart]) -> String {
+    let texts = parts.iter().filter_map(|part| match part {
+        AnswerPart::Text { text } => Some(&**text),
+        AnswerPart::Reasoning { .. } | AnswerPart::Call { .. } => None,
+    });
+    texts.collect()
+}

@@ -1,0 +1,160 @@
+//! Finds or begins the conversation, and makes its model ready.
+
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use piton::clock::{Clock as _, SystemClock};
+use piton::{Engine, OpenError, Session};
+use piton_core::event::ModelRef;
+use piton_core::id::{ConversationId, Seq};
+use piton_store::{Batch, Durability, Holder, Journal, MemoryJournal, NewRecord};
+
+use crate::flags::Query;
+use crate::models::{self, Catalogue};
+use crate::output::Output;
+use crate::report::Fault;
+use crate::settings::Settings;
+use crate::wiring::{self, Wiring};
+use crate::{reader, target};
+
+/// After how long a person is told that another process is in the way.
+const SILENT_WAIT: Duration = Duration::from_millis(300);
+
+/// A conversation that is ready for a turn.
+#[derive(Debug)]
+pub(super) struct Opened {
+    pub(super) engine: Engine,
+    pub(super) session: Session,
+    pub(super) model: ModelRef,
+    pub(super) life: Life,
+}
+
+/// What is special about a conversation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Life {
+    /// Nothing.
+    Known,
+    /// It has just begun.
+    New,
+    /// It ends with this process.
+    Passing,
+}
+
+impl Life {
+    pub(super) fn note(self) -> &'static str {
+        match self {
+            Self::Known => "",
+            Self::New => " (new)",
+            Self::Passing => " (not recorded)",
+        }
+    }
+}
+
+/// Opens the conversation that is meant. Writes nothing.
+pub(super) async fn open(
+    query: &Query,
+    settings: &Settings,
+    output: &mut Output,
+) -> Result<Opened, Fault> {
+    // A wrong name is found before anything is touched.
+    let named = query.model.as_deref().map(models::parse).transpose()?;
+    let (wiring, target) = if query.no_persist {
+        passing(query, settings, output).await?
+    } else {
+        let journal = wiring::open_store(settings, output)?;
+        let target = target(query, &*journal, settings).await?;
+        (wired(journal, settings.scratch()?, query), target)
+    };
+    let life = match &target {
+        _ if query.no_persist => Life::Passing,
+        Some(_) => Life::Known,
+        None => Life::New,
+    };
+    let engine = wiring.engine(&[]);
+    let session = enter(&engine, target.as_ref(), settings, output).await?;
+    let model = named.or_else(|| session.state().config.model.clone());
+    let model = model.unwrap_or_else(models::default);
+    let loaded = models::load(&model)?;
+    wiring.models.offer(&loaded);
+    if loaded.tools.is_empty() {
+        return Ok(Opened { engine, session, model, life });
+    }
+    // Which tools a script brings is known only now that the conversation has said which script.
+    drop(session);
+    let engine = wiring.engine(&loaded.tools);
+    let session = enter(&engine, target.as_ref(), settings, output).await?;
+    Ok(Opened { engine, session, model, life })
+}
+
+fn wired(journal: Arc<dyn Journal>, scratch: std::path::PathBuf, query: &Query) -> Wiring {
+    let lock_wait = Duration::from_secs(query.lock_wait);
+    Wiring { journal, models: Arc::new(Catalogue::default()), scratch, lock_wait }
+}
+
+async fn target(
+    query: &Query,
+    journal: &dyn Journal,
+    settings: &Settings,
+) -> Result<Option<ConversationId>, Fault> {
+    match &query.id {
+        Some(typed) => Ok(Some(target::by_prefix(journal, typed).await?)),
+        None if query.new => Ok(None),
+        None => Ok(target::newest(journal, settings).await?),
+    }
+}
+
+/// A conversation in memory: a copy of the one that is meant, taken without its lease.
+async fn passing(
+    query: &Query,
+    settings: &Settings,
+    output: &mut Output,
+) -> Result<(Wiring, Option<ConversationId>), Fault> {
+    let memory: Arc<dyn Journal> = Arc::new(MemoryJournal::new());
+    let mut meant = None;
+    // Opening a database that is not there would make one.
+    if settings.has_database() {
+        let journal = wiring::open_store(settings, output)?;
+        meant = target(query, &*journal, settings).await?;
+        if let Some(id) = &meant {
+            copy(&*journal, &*memory, id).await?;
+        }
+    } else if let Some(typed) = &query.id {
+        return Err(Fault::UnknownConversation { typed: typed.clone(), near: Vec::new() });
+    }
+    Ok((wired(memory, std::env::temp_dir(), query), meant))
+}
+
+async fn copy(from: &dyn Journal, to: &dyn Journal, id: &ConversationId) -> Result<(), Fault> {
+    let Some(listed) = from.status(id).await? else { return Ok(()) };
+    let mut records = Vec::new();
+    reader::for_each_record(from, id, |record| {
+        let (at, format, body) = (record.at, record.format, record.body);
+        records.push(NewRecord { at, format, body });
+    })
+    .await?;
+    let (status, durability) = (listed.row, Durability::Relaxed);
+    let batch = Batch { expected: Seq::default(), records, status, durability };
+    let holder = Holder { pid: std::process::id(), host: String::new(), since: SystemClock.now() };
+    let lease = to.lease(id, holder).await.map_err(OpenError::from)?;
+    to.append(&lease, batch).await.map_err(piton::SessionError::from)?;
+    Ok(())
+}
+
+/// Takes the writer's place, and says so when that takes long.
+async fn enter(
+    engine: &Engine,
+    target: Option<&ConversationId>,
+    settings: &Settings,
+    output: &mut Output,
+) -> Result<Session, OpenError> {
+    let Some(id) = target else { return engine.create(&settings.workspace).await };
+    let mut opening = pin!(engine.open(id));
+    tokio::select! {
+        biased;
+        opened = &mut opening => return opened,
+        () = tokio::time::sleep(SILENT_WAIT) => {}
+    }
+    output.talk(&format!("Waiting for another process that works on conversation {id}."));
+    opening.await
+}

@@ -1,0 +1,134 @@
+//! Sees a turn through: shows it, asks a person where one is needed, and stops when told to.
+
+use std::future::pending;
+use std::pin::pin;
+use std::time::Duration;
+
+use piton::{Attendance, OnIncomplete, Subscription, Update};
+use piton_core::event::InDoubtPolicy;
+use piton_core::view::TurnView;
+use piton_store::StoreError;
+
+use super::Errand;
+use super::config::{self, Ahead};
+use super::face::Face;
+use super::open::Opened;
+use super::watch::Watch;
+use crate::flags::Query;
+use crate::output::{Form, Output};
+use crate::report::{Fault, Report};
+use crate::settings::Settings;
+use crate::signals::Signals;
+use crate::terminal::Terminal;
+
+/// How often the spinner turns.
+const SPIN_EVERY: Duration = Duration::from_millis(120);
+
+/// Where a turn is shown.
+#[derive(Debug)]
+pub(super) struct Stage<'a> {
+    pub(super) output: &'a mut Output,
+    pub(super) signals: Signals,
+    pub(super) terminal: Option<Terminal>,
+    pub(super) form: Form,
+}
+
+impl Stage<'_> {
+    /// Asks on the terminal and waits for a line.
+    pub(super) async fn ask(&mut self, question: &str) -> Result<String, Fault> {
+        let terminal = self.terminal.as_mut().ok_or(Fault::Interrupted)?;
+        terminal.show(question);
+        tokio::select! {
+            biased;
+            () = self.signals.next() => Err(Fault::Interrupted),
+            line = terminal.line() => line.ok_or(Fault::Interrupted),
+        }
+    }
+}
+
+/// Performs the errand and reports how the turn was left.
+pub(super) async fn perform(
+    mut opened: Opened,
+    errand: Errand,
+    query: &Query,
+    settings: &Settings,
+    mut stage: Stage<'_>,
+) -> Result<Report, Fault> {
+    let state = opened.session.state().clone();
+    // Subscribed before the first fact is pushed, so that every one of them is shown.
+    let mut updates = opened.session.subscribe(state.end);
+    let face = Face::new(state, stage.form, errand.turn(opened.session.state()));
+    let mut watch = Watch::new(face, opened.session.controller());
+    prepare(&mut opened, &errand, query, settings, &stage);
+    if stage.terminal.is_some() {
+        opened.session.attend(Attendance::Attended);
+        if matches!(errand, Errand::Resume | Errand::Send(_, OnIncomplete::Resume)) {
+            watch.find_open_questions(opened.session.state());
+        }
+    }
+    let Opened { mut session, .. } = opened;
+    let conversation = session.conversation().clone();
+    let ending = {
+        let mut work = pin!(async {
+            match errand.message() {
+                Some((message, on_incomplete)) => session.send(message, on_incomplete).await,
+                None => session.resume().await,
+            }
+        });
+        loop {
+            watch.ask_next(&mut stage.terminal, stage.output);
+            tokio::select! {
+                // Work first: an interrupt that comes before the turn has begun would be forgotten.
+                biased;
+                ending = &mut work => break ending,
+                () = stage.signals.next() => watch.interrupt()?,
+                update = next(&mut updates) => watch.show(&update?, stage.output),
+                line = typed(&mut stage.terminal), if watch.is_asking() => watch.hear(line),
+                known = watch.answered() => watch.settle(known, stage.output),
+                () = tokio::time::sleep(SPIN_EVERY), if stage.output.can_spin() => {
+                    watch.spin(stage.output);
+                }
+            }
+        }
+    };
+    // With the session gone the updates come to an end, and all of them are shown.
+    drop(session);
+    while let Some(update) = updates.next().await? {
+        watch.show(&update, stage.output);
+    }
+    let ending = ending?;
+    let turn = watch.state().turns.last().map(TurnView::from);
+    Ok(Report::of_turn(&ending, &conversation, turn.as_ref()))
+}
+
+fn prepare(
+    opened: &mut Opened,
+    errand: &Errand,
+    query: &Query,
+    settings: &Settings,
+    stage: &Stage<'_>,
+) {
+    let in_doubt = match stage.terminal {
+        Some(_) => InDoubtPolicy::Ask,
+        None => InDoubtPolicy::TellModel,
+    };
+    let Opened { engine, session, model, .. } = opened;
+    let (workspace, begins) = (settings.workspace.as_path(), errand.begins());
+    let ahead = Ahead { model, workspace, in_doubt, begins };
+    config::apply(session, engine, query, &ahead);
+}
+
+/// The next update. There always is one while the session lives.
+async fn next(updates: &mut Subscription) -> Result<Update, StoreError> {
+    match updates.next().await? {
+        Some(update) => Ok(update),
+        None => pending().await,
+    }
+}
+
+async fn typed(terminal: &mut Option<Terminal>) -> Option<String> {
+    match terminal {
+        Some(terminal) => terminal.line().await,
+        None => pending().await,
+    }
+}

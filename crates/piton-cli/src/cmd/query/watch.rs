@@ -1,0 +1,159 @@
+//! Between a running turn and a person: questions one at a time, in order, and the interrupt.
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::future::{Future, pending};
+use std::pin::Pin;
+
+use piton::{Controller, Reply, Update};
+use piton_core::event::{Inquiry, InquiryKind, RuleEffect};
+use piton_core::permit::permit;
+use piton_core::state::{State, Turn};
+
+use super::face::Face;
+use crate::ask::{Heard, Prompt};
+use crate::output::Output;
+use crate::report::Fault;
+use crate::terminal::Terminal;
+
+/// Watches a turn for a person.
+pub(super) struct Watch {
+    face: Face,
+    controller: Controller,
+    /// Questions, the one that is being asked first.
+    prompts: VecDeque<Prompt>,
+    asking: bool,
+    /// An answer that the driver has not taken in yet. It cannot be waited for in place: the driver
+    /// runs in the same task.
+    answering: Option<Pin<Box<dyn Future<Output = bool>>>>,
+    interrupted: bool,
+}
+
+impl fmt::Debug for Watch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Watch").field("prompts", &self.prompts).finish_non_exhaustive()
+    }
+}
+
+impl Watch {
+    pub(super) fn new(face: Face, controller: Controller) -> Self {
+        let prompts = VecDeque::new();
+        Self { face, controller, prompts, asking: false, answering: None, interrupted: false }
+    }
+
+    /// What has been shown.
+    pub(super) fn state(&self) -> &State {
+        &self.face.state
+    }
+
+    /// Questions of a turn that goes on, unless a rule answers them by now.
+    pub(super) fn find_open_questions(&mut self, state: &State) {
+        let open = state.open_turn().into_iter().flat_map(Turn::pending_inquiries);
+        let asked = open.filter(|inquiry| needs_person(state, inquiry));
+        self.prompts.extend(asked.cloned().map(Prompt::new));
+    }
+
+    /// Shows an update; a question that it raises is asked when its turn comes.
+    pub(super) fn show(&mut self, update: &Update, output: &mut Output) {
+        if let Some(inquiry) = self.face.take(update, output)
+            && !self.interrupted
+        {
+            self.prompts.push_back(Prompt::new(inquiry));
+        }
+    }
+
+    /// Turns the spinner while something is waited for that is no person.
+    pub(super) fn spin(&self, output: &mut Output) {
+        if !self.asking
+            && let Some(label) = self.face.label()
+        {
+            output.spin(&label);
+        }
+    }
+
+    /// The first signal stops the turn and keeps everything, the second one stops us.
+    pub(super) fn interrupt(&mut self) -> Result<(), Fault> {
+        if std::mem::replace(&mut self.interrupted, true) {
+            return Err(Fault::Interrupted);
+        }
+        self.prompts.clear();
+        self.asking = false;
+        self.controller.interrupt();
+        Ok(())
+    }
+
+    pub(super) fn is_asking(&self) -> bool {
+        self.asking
+    }
+
+    /// Asks the first question, unless it is being asked or an answer is on its way.
+    pub(super) fn ask_next(&mut self, terminal: &mut Option<Terminal>, output: &mut Output) {
+        if self.asking || self.answering.is_some() {
+            return;
+        }
+        let (Some(prompt), Some(terminal)) = (self.prompts.front(), terminal) else { return };
+        output.rest();
+        terminal.show(&prompt.text());
+        self.asking = true;
+    }
+
+    /// Takes in a typed line. A terminal that is gone cannot be asked: the turn is interrupted, and
+    /// the question stays open.
+    pub(super) fn hear(&mut self, line: Option<String>) {
+        self.asking = false;
+        let Some(line) = line else {
+            // Interrupting twice is not what was asked for here.
+            if !self.interrupted {
+                self.interrupt().unwrap_or_default();
+            }
+            return;
+        };
+        let Some(prompt) = self.prompts.front_mut() else { return };
+        let Heard::Reply(reply) = prompt.hear(&line) else { return };
+        let Some(Prompt { inquiry, .. }) = self.prompts.pop_front() else { return };
+        if reply == Reply::AllowAlways {
+            self.forget_permissions_like(&inquiry);
+        }
+        let controller = self.controller.clone();
+        let answer = async move { controller.answer(inquiry.id, reply).await };
+        self.answering = Some(Box::pin(answer));
+    }
+
+    /// Waits until the driver has taken in the answer that is on its way.
+    pub(super) async fn answered(&mut self) -> bool {
+        match &mut self.answering {
+            Some(answering) => answering.await,
+            None => pending().await,
+        }
+    }
+
+    pub(super) fn settle(&mut self, known: bool, output: &mut Output) {
+        self.answering = None;
+        if !known {
+            output.talk("That question was settled in the meantime.");
+        }
+    }
+
+    /// A rule now answers what else was to be asked about the same tool.
+    fn forget_permissions_like(&mut self, answered: &Inquiry) {
+        let face = &self.face;
+        let tool = |inquiry: &Inquiry| face.call(inquiry.call).map(|call| call.name.clone());
+        let allowed = tool(answered);
+        self.prompts.retain(|prompt| {
+            prompt.inquiry.kind != InquiryKind::Permission || tool(&prompt.inquiry) != allowed
+        });
+    }
+}
+
+/// Whether no rule answers the question.
+fn needs_person(state: &State, inquiry: &Inquiry) -> bool {
+    match inquiry.kind {
+        InquiryKind::Question | InquiryKind::InDoubt => true,
+        InquiryKind::Permission => {
+            let turn = state.open_turn();
+            let call = turn.and_then(|turn| turn.call(inquiry.call));
+            let tool = call.and_then(|call| state.config.tool(&call.name));
+            tool.is_none_or(|tool| permit(&state.config.permissions, tool) == RuleEffect::Ask)
+        }
+    }
+}

@@ -1,0 +1,137 @@
+//! Exactly what was typed. Nothing is looked up here.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use piton_core::event::PermissionMode;
+
+use crate::output::Form;
+
+/// Most rows that `ls` shows unless told otherwise.
+const LS_ROWS: usize = 50;
+/// How long to wait for a conversation that another process works on, in seconds.
+const LOCK_WAIT_S: u64 = 30;
+
+/// A coding agent whose turns are never lost.
+#[derive(Debug, Parser)]
+#[command(name = "piton", version, arg_required_else_help = true, disable_help_subcommand = true)]
+pub(crate) struct Flags {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Say something and see the turn through; the answer goes to standard output
+    Query(Box<Query>),
+    /// List conversations, the newest first
+    Ls(Ls),
+    /// Show a conversation
+    Print(Print),
+}
+
+/// The flags of `piton query`.
+#[derive(Debug, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "one per flag; they are independent")]
+pub(crate) struct Query {
+    /// What to say; `-` reads it from standard input
+    #[arg(value_name = "TEXT")]
+    pub(crate) text: Option<String>,
+    /// The conversation, or the beginning of its id; else the newest one of this directory
+    #[arg(long, value_name = "ID")]
+    pub(crate) id: Option<String>,
+    /// Begin a conversation
+    #[arg(long, conflicts_with_all = ["id", "resume", "discard_turn"])]
+    pub(crate) new: bool,
+    /// Who answers: demo, or script:FILE
+    #[arg(long, value_name = "MODEL")]
+    pub(crate) model: Option<String>,
+    /// Go on with the incomplete turn; with TEXT, keep its work and add a message
+    #[arg(long = "continue", value_name = "TEXT", conflicts_with = "discard_turn")]
+    #[expect(clippy::option_option, reason = "absent, without a text, with a text")]
+    pub(crate) resume: Option<Option<String>>,
+    /// Discard the incomplete turn
+    #[arg(long)]
+    pub(crate) discard_turn: bool,
+    /// One JSON object per line on standard output
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Most model answers in one turn; 0 is no limit
+    #[arg(long, value_name = "N")]
+    pub(crate) max_steps: Option<u32>,
+    /// What may run without asking
+    #[arg(long, value_name = "MODE")]
+    pub(crate) permissions: Option<Mode>,
+    /// Never ask anything on the terminal (also: `PITON_NO_INPUT=1`)
+    #[arg(long)]
+    pub(crate) no_input: bool,
+    /// How long to wait for a conversation that another process works on; 0 does not wait
+    #[arg(long, value_name = "SECONDS", default_value_t = LOCK_WAIT_S)]
+    pub(crate) lock_wait: u64,
+    /// Take no lock and record nothing
+    #[arg(long, conflicts_with_all = ["resume", "discard_turn"])]
+    pub(crate) no_persist: bool,
+}
+
+/// What may run without asking.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum Mode {
+    /// What only reads runs; anything else asks
+    Ask,
+    /// Everything runs
+    Auto,
+    /// What only reads runs; anything else is denied
+    ReadOnly,
+}
+
+/// The flags of `piton ls`.
+#[derive(Debug, Args)]
+pub(crate) struct Ls {
+    /// One JSON object per line
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// All of them
+    #[arg(long, conflicts_with = "limit")]
+    pub(crate) all: bool,
+    /// At most so many
+    #[arg(long, value_name = "N", default_value_t = LS_ROWS)]
+    pub(crate) limit: usize,
+}
+
+/// The flags of `piton print`.
+#[derive(Debug, Args)]
+pub(crate) struct Print {
+    /// The conversation, or the beginning of its id; else the newest one of this directory
+    #[arg(value_name = "ID")]
+    pub(crate) id: Option<String>,
+    /// One entry per line, as stored
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+impl Flags {
+    /// In which form the outcome is wanted.
+    pub(crate) fn form(&self) -> Form {
+        match &self.command {
+            Command::Query(query) if query.json => Form::Json,
+            Command::Query(_) | Command::Ls(_) | Command::Print(_) => Form::Text,
+        }
+    }
+}
+
+impl From<Mode> for PermissionMode {
+    fn from(mode: Mode) -> Self {
+        match mode {
+            Mode::Ask => Self::Ask,
+            Mode::Auto => Self::Auto,
+            Mode::ReadOnly => Self::ReadOnly,
+        }
+    }
+}
+
+/// Where `script:FILE` points, if that was typed.
+pub(crate) fn script_file(model: &str) -> Option<PathBuf> {
+    let file = model.strip_prefix("script:").or_else(|| model.strip_prefix("script/"))?;
+    Some(PathBuf::from(file))
+}

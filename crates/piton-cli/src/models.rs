@@ -1,0 +1,124 @@
+//! Names of models, and the models behind them.
+
+use std::fs;
+use std::path::PathBuf;
+use std::sync::{Arc, OnceLock};
+
+use piton::model::{Model, ModelFailure, Models};
+use piton_core::event::{FailureClass, ModelRef};
+use piton_sim::demo::DemoModel;
+use piton_sim::script::{Script, ScriptError, ScriptedModel};
+use piton_tools::Tool;
+
+use crate::flags::script_file;
+
+/// The provider of the built-in demo model.
+const DEMO: &str = "demo";
+/// The provider of scripted models; the model's name is the file.
+const SCRIPT: &str = "script";
+
+/// What every face should say in front of an answer of the demo model.
+pub(crate) const DEMO_NOTE: &str =
+    "The demo model answers: no key, no network, no language model. Choose another with --model.";
+
+/// Why a model cannot be had.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ModelFault {
+    /// Nobody knows the name.
+    #[error("there is no model {0} in this build")]
+    Unknown(String),
+    /// The script is not there.
+    #[error("cannot read the script {}", path.display())]
+    ScriptFile { path: PathBuf, source: std::io::Error },
+    /// The script makes no sense.
+    #[error("cannot use the script {}", path.display())]
+    Script { path: PathBuf, source: ScriptError },
+}
+
+/// The model that is used when nobody names one.
+pub(crate) fn default() -> ModelRef {
+    ModelRef { provider: DEMO.into(), model: String::new() }
+}
+
+/// Whether this is the demo model.
+pub(crate) fn is_demo(model: &ModelRef) -> bool {
+    model.provider == DEMO
+}
+
+/// The model that was typed. A script's file is looked up from here, so that the conversation can be
+/// resumed from elsewhere.
+pub(crate) fn parse(typed: &str) -> Result<ModelRef, ModelFault> {
+    if let Some(path) = script_file(typed) {
+        let path = fs::canonicalize(&path)
+            .map_err(|source| ModelFault::ScriptFile { path: path.clone(), source })?;
+        let model = path.to_string_lossy().into_owned();
+        return Ok(ModelRef { provider: SCRIPT.into(), model });
+    }
+    match typed.parse::<ModelRef>() {
+        Ok(model) if model == default() => Ok(model),
+        Ok(_) | Err(_) => Err(ModelFault::Unknown(typed.to_owned())),
+    }
+}
+
+/// A model with the tools that exist only for it.
+#[derive(Debug)]
+pub(crate) struct Loaded {
+    name: ModelRef,
+    model: Arc<dyn Model>,
+    pub(crate) tools: Vec<Arc<dyn Tool>>,
+}
+
+/// Makes a model ready. Done before a turn begins, so that a wrong name leaves nothing behind.
+pub(crate) fn load(name: &ModelRef) -> Result<Loaded, ModelFault> {
+    let name = name.clone();
+    match name.provider.as_str() {
+        DEMO => Ok(Loaded { name, model: Arc::new(DemoModel), tools: Vec::new() }),
+        SCRIPT => {
+            let path = PathBuf::from(&name.model);
+            let text = fs::read_to_string(&path)
+                .map_err(|source| ModelFault::ScriptFile { path: path.clone(), source })?;
+            let script =
+                Script::parse(&text).map_err(|source| ModelFault::Script { path, source })?;
+            let tools = script.tools();
+            Ok(Loaded { name, model: Arc::new(ScriptedModel::new(script)), tools })
+        }
+        _ => Err(ModelFault::Unknown(name.to_string())),
+    }
+}
+
+/// The one model of this process. Which one is known only when the conversation is open, and the
+/// engine exists before that.
+#[derive(Debug, Default)]
+pub(crate) struct Catalogue(OnceLock<(ModelRef, Arc<dyn Model>)>);
+
+impl Catalogue {
+    /// Offers a model; the first one stays.
+    pub(crate) fn offer(&self, loaded: &Loaded) {
+        self.0.get_or_init(|| (loaded.name.clone(), loaded.model.clone()));
+    }
+}
+
+impl Models for Catalogue {
+    fn find(&self, model: &ModelRef) -> Result<Arc<dyn Model>, ModelFailure> {
+        match self.0.get() {
+            Some((name, found)) if name == model => Ok(found.clone()),
+            Some(_) | None => {
+                let message = format!("there is no model {model} here");
+                Err(ModelFailure::new(FailureClass::InvalidRequest, message))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_model_that_this_build_does_not_have_is_refused_by_name() {
+        for typed in ["", "opus", "anthropic/opus", "demo/x", "/demo"] {
+            assert!(matches!(parse(typed), Err(ModelFault::Unknown(name)) if name == typed));
+        }
+        assert_eq!(parse("demo").ok(), Some(default()));
+    }
+}

@@ -1,0 +1,8 @@
+//! What people see of a turn: words only, readable without colour.
+
+pub(crate) mod age;
+pub(crate) mod answer;
+pub(crate) mod incomplete;
+pub(crate) mod lines;
+pub(crate) mod print;
+pub(crate) mod tool;

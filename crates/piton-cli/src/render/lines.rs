@@ -1,0 +1,86 @@
+//! The lines of `--json`: one object each, documented in `docs/json.md`.
+//!
+//! Types of their own, apart from what is stored; only events go out exactly as they are stored.
+
+use piton_core::event::{Entry, PartialKind};
+use piton_store::{Listed, Record};
+use serde::Serialize;
+use serde_json::value::RawValue;
+
+/// Version of the lines. Fields may be added; a change of meaning is a new version.
+const VERSION: u8 = 1;
+
+/// One line.
+#[derive(Debug, Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub(crate) enum Line<'a> {
+    /// Which conversation and turn the rest is about.
+    Conversation { v: u8, conversation: &'a str, turn: u32 },
+    /// A durable entry.
+    Entry { v: u8, seq: u64, at: u64, event: Option<Box<RawValue>> },
+    /// Streamed text that an entry will supersede.
+    Live { v: u8, kind: PartialKind, text: &'a str },
+    /// How it went.
+    Result { v: u8, ending: &'a str, reason: Option<&'a str>, message: &'a str, exit_code: u8 },
+    /// A row of a list.
+    Listed {
+        v: u8,
+        conversation: &'a str,
+        title: &'a str,
+        workspace: &'a str,
+        turns: u32,
+        status: &'a str,
+        running_pid: Option<u32>,
+        touched: u64,
+    },
+}
+
+impl<'a> Line<'a> {
+    pub(crate) fn conversation(conversation: &'a str, turn: u32) -> Self {
+        Self::Conversation { v: VERSION, conversation, turn }
+    }
+
+    pub(crate) fn entry(entry: &Entry) -> Self {
+        let event = entry.event.to_raw();
+        Self::Entry { v: VERSION, seq: entry.seq.0, at: entry.at.0, event }
+    }
+
+    /// An entry that need not be understood to be shown.
+    pub(crate) fn record(record: Record) -> Self {
+        let event = RawValue::from_string(record.body).ok();
+        Self::Entry { v: VERSION, seq: record.seq.0, at: record.at.0, event }
+    }
+
+    pub(crate) fn live(kind: PartialKind, text: &'a str) -> Self {
+        Self::Live { v: VERSION, kind, text }
+    }
+
+    pub(crate) fn result(
+        ending: &'a str,
+        reason: Option<&'a str>,
+        message: &'a str,
+        exit_code: u8,
+    ) -> Self {
+        Self::Result { v: VERSION, ending, reason, message, exit_code }
+    }
+
+    pub(crate) fn listed(listed: &'a Listed) -> Self {
+        let Listed { conversation, row, holder, .. } = listed;
+        Self::Listed {
+            v: VERSION,
+            conversation: conversation.as_str(),
+            title: &row.title,
+            workspace: &row.workspace,
+            turns: row.turns,
+            status: &row.status,
+            running_pid: holder.as_ref().map(|holder| holder.pid),
+            touched: row.touched.0,
+        }
+    }
+
+    /// The line as text, without its end.
+    pub(crate) fn text(&self) -> String {
+        // Strings and numbers cannot fail to serialise.
+        serde_json::to_string(self).unwrap_or_default()
+    }
+}

@@ -1,0 +1,85 @@
+//! One line per start and end of a call.
+
+use piton_core::event::Outcome;
+use piton_core::state::Call;
+use piton_core::state::Ended;
+use piton_core::summary::{input_summary, output_summary};
+
+/// A call begins.
+pub(crate) fn started(call: &Call) -> String {
+    format!("• {}", input_summary(&call.name, &call.arguments))
+}
+
+/// A call ended.
+pub(crate) fn finished(call: &Call, ended: &Ended) -> String {
+    let input = input_summary(&call.name, &call.arguments);
+    let output = output_summary(&ended.output.text);
+    let mark = mark(ended.outcome, ended.output.exit_code);
+    let end = match (ended.outcome, ended.output.exit_code) {
+        (Outcome::Ok, None | Some(0)) if output.is_empty() => "completed".into(),
+        (Outcome::Ok, None | Some(0)) => output,
+        (Outcome::Ok, Some(code)) if output.is_empty() => format!("exit code {code}"),
+        (Outcome::Ok, Some(code)) => format!("exit code {code}: {output}"),
+        (Outcome::Failed, _) => format!("failed: {output}"),
+        (Outcome::Denied | Outcome::Cancelled | Outcome::Unknown, _) => {
+            word(ended.outcome).to_owned()
+        }
+    };
+    format!("{mark} {input} — {end}")
+}
+
+/// How a call ended, in one letter.
+pub(crate) fn mark(outcome: Outcome, exit_code: Option<i32>) -> char {
+    match (outcome, exit_code) {
+        (Outcome::Ok, None | Some(0)) => '✓',
+        // The tool did its work; the command it ran did not, and that is what people look for.
+        (Outcome::Ok, Some(_)) | (Outcome::Failed, _) => '✗',
+        (Outcome::Denied | Outcome::Cancelled, _) => '–',
+        (Outcome::Unknown, _) => '?',
+    }
+}
+
+/// How a call ended, in a word.
+pub(crate) fn word(outcome: Outcome) -> &'static str {
+    match outcome {
+        Outcome::Ok => "completed",
+        Outcome::Failed => "failed",
+        Outcome::Denied => "denied",
+        Outcome::Cancelled => "cancelled",
+        Outcome::Unknown => "outcome unknown",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use piton_core::event::ToolOutput;
+    use piton_core::id::{CallId, TurnId};
+    use piton_core::state::Progress;
+
+    use super::*;
+
+    fn check(outcome: Outcome, exit_code: Option<i32>, text: &str, expected: &str) {
+        let call = Call {
+            id: CallId { turn: TurnId(1), step: 1, index: 0 },
+            provider_id: None,
+            name: "shell".into(),
+            arguments: r#"{"command":"cargo test"}"#.into(),
+            progress: Progress::Waiting,
+            starts: 0,
+        };
+        let output = ToolOutput { exit_code, ..ToolOutput::text(text) };
+        assert_eq!(finished(&call, &Ended { outcome, output }), expected);
+    }
+
+    #[test]
+    fn an_end_is_readable_without_colour() {
+        check(Outcome::Ok, Some(0), "\nok. 3 passed\nmore", "✓ shell: cargo test — ok. 3 passed");
+        check(Outcome::Ok, None, "", "✓ shell: cargo test — completed");
+        check(Outcome::Ok, Some(1), "", "✗ shell: cargo test — exit code 1");
+        check(Outcome::Ok, Some(1), "boom", "✗ shell: cargo test — exit code 1: boom");
+        check(Outcome::Failed, None, "no shell", "✗ shell: cargo test — failed: no shell");
+        check(Outcome::Denied, None, "denied by user", "– shell: cargo test — denied");
+        check(Outcome::Cancelled, None, "stopped", "– shell: cargo test — cancelled");
+        check(Outcome::Unknown, None, "?", "? shell: cargo test — outcome unknown");
+    }
+}

@@ -1,0 +1,227 @@
+//! How it went: a message, hints, an exit code. The only place that knows exit codes.
+
+mod fault;
+
+use std::error::Error;
+use std::process::ExitCode;
+
+use piton_core::event::BreakReason;
+use piton_core::id::ConversationId;
+use piton_core::outcome::{Cause, Ending};
+use piton_core::view::TurnView;
+
+pub(crate) use self::fault::Fault;
+use crate::output::{Form, Output};
+use crate::render::incomplete;
+use crate::render::lines::Line;
+
+/// Exit codes, the same for every command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Code {
+    /// All is well.
+    Ok = 0,
+    /// The task failed and would fail again.
+    Failed = 1,
+    /// What was typed cannot be done.
+    Usage = 2,
+    /// A person has to answer.
+    NeedsPerson = 3,
+    /// A limit was reached.
+    Limit = 4,
+    /// It may work later.
+    Transient = 5,
+    /// There is an incomplete turn; nothing was done.
+    Incomplete = 6,
+    /// Somebody interrupted.
+    Interrupted = 130,
+}
+
+impl From<Code> for ExitCode {
+    fn from(code: Code) -> Self {
+        Self::from(code as u8)
+    }
+}
+
+/// How it went.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Report {
+    pub(crate) code: Code,
+    ending: &'static str,
+    reason: Option<&'static str>,
+    message: String,
+    /// What is said to the person, line by line.
+    talk: Vec<String>,
+}
+
+impl Report {
+    /// Nothing more to say.
+    pub(crate) fn ok(ending: &'static str) -> Self {
+        Self { code: Code::Ok, ending, reason: None, message: String::new(), talk: Vec::new() }
+    }
+
+    /// Nothing had to be done.
+    pub(crate) fn nothing(message: &str) -> Self {
+        let talk = vec![message.to_owned()];
+        Self { message: message.to_owned(), talk, ..Self::ok("nothing") }
+    }
+
+    /// How a turn was left.
+    pub(crate) fn of_turn(
+        ending: &Ending,
+        conversation: &ConversationId,
+        turn: Option<&TurnView>,
+    ) -> Self {
+        let resume = format!("piton query --continue --id {conversation}");
+        match ending {
+            Ending::Done => Self::ok("done"),
+            Ending::Closed(_) => Self::ok("closed"),
+            Ending::Nothing => Self::ok("nothing"),
+            Ending::WaitingForInput => waiting(conversation, &resume, turn),
+            Ending::Incomplete(cause) => broken("incomplete", cause, &resume),
+            Ending::Error(cause) => broken("error", cause, &resume),
+        }
+    }
+
+    /// Says it.
+    pub(crate) fn show(&self, output: &mut Output, form: Form) {
+        output.end_line();
+        for line in &self.talk {
+            output.talk(line);
+        }
+        if form == Form::Json {
+            let (message, code) = (self.message.as_str(), self.code as u8);
+            let result = Line::result(self.ending, self.reason, message, code);
+            output.line(&result.text());
+        }
+        output.rest();
+    }
+}
+
+impl From<&Fault> for Report {
+    fn from(fault: &Fault) -> Self {
+        let message = chain(fault);
+        let (code, reason, hints) = (fault.code(), fault.reason(), fault.hints());
+        let (ending, first) = match code {
+            // A refusal says all there is to say, commands included.
+            Code::Incomplete => ("refused", message.clone()),
+            Code::Interrupted => ("interrupted", "[interrupted]".into()),
+            Code::Ok
+            | Code::Failed
+            | Code::Usage
+            | Code::NeedsPerson
+            | Code::Limit
+            | Code::Transient => ("error", format!("error: {message}")),
+        };
+        let hints = hints.into_iter().map(|hint| format!("hint: {hint}"));
+        let talk = [first].into_iter().chain(hints).collect();
+        Self { code, ending, reason: Some(reason), message, talk }
+    }
+}
+
+fn waiting(conversation: &ConversationId, resume: &str, turn: Option<&TurnView>) -> Report {
+    let message = turn.map_or_else(|| "Waiting for input".into(), incomplete::waits_for);
+    let talk = vec![
+        message.clone(),
+        format!("hint: to answer on a terminal: {resume}"),
+        format!(
+            "hint: to allow all calls of this conversation from now on: piton query --continue --permissions auto --id {conversation}"
+        ),
+    ];
+    Report { code: Code::NeedsPerson, ending: "waiting", reason: None, message, talk }
+}
+
+fn broken(ending: &'static str, cause: &Cause, resume: &str) -> Report {
+    let (code, ending, reason) = match cause.reason {
+        Some(BreakReason::Interrupted) => (Code::Interrupted, "interrupted", "interrupted"),
+        Some(BreakReason::MaxSteps) => (Code::Limit, ending, "max_steps"),
+        Some(BreakReason::Limit) => (Code::Limit, ending, "limit"),
+        Some(BreakReason::EmptyAnswer) => (Code::Failed, ending, "empty_answer"),
+        Some(BreakReason::ApiError) => (api_error(cause), ending, "api_error"),
+        None => (Code::Incomplete, ending, "process_lost"),
+    };
+    let message = cause.message.clone();
+    let talk = match code {
+        // Not shown as an error: it is what was asked for.
+        Code::Interrupted => {
+            vec!["[interrupted]".into(), format!("hint: the work is kept; to go on: {resume}")]
+        }
+        Code::Limit => vec![
+            format!("The turn is incomplete: {message}."),
+            format!("hint: to go on with a fresh allowance: {resume}"),
+        ],
+        Code::Ok
+        | Code::Failed
+        | Code::Usage
+        | Code::NeedsPerson
+        | Code::Transient
+        | Code::Incomplete => vec![
+            format!("The turn is incomplete: {message}."),
+            format!("hint: to try again: {resume}"),
+            format!("hint: to try with another model: {resume} --model MODEL"),
+        ],
+    };
+    Report { code, ending, reason: Some(reason), message, talk }
+}
+
+fn api_error(cause: &Cause) -> Code {
+    let transient = cause.failure.as_ref().is_some_and(|failure| failure.class.is_transient());
+    if transient { Code::Transient } else { Code::Failed }
+}
+
+/// An error with what lies behind it.
+fn chain(error: &dyn Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(behind) = source {
+        text = format!("{text}: {behind}");
+        source = behind.source();
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use piton_core::event::FailureClass;
+    use piton_core::id::Timestamp;
+    use piton_core::state::Failure;
+
+    use super::*;
+
+    fn check(reason: Option<BreakReason>, class: Option<FailureClass>, expected: Code) {
+        let failure = class.map(|class| Failure {
+            class,
+            message: String::new(),
+            retry_after_ms: None,
+            jitter_permille: 0,
+            at: Timestamp(0),
+        });
+        let cause = Cause { reason, failure, message: "why".into() };
+        let id = ConversationId::new("abc");
+        for ending in [Ending::Incomplete(cause.clone()), Ending::Error(cause)] {
+            assert_eq!(Report::of_turn(&ending, &id, None).code, expected, "{ending:?}");
+        }
+    }
+
+    // X20, D83
+    #[test]
+    fn an_exit_code_says_what_can_be_done() {
+        check(Some(BreakReason::Interrupted), None, Code::Interrupted);
+        check(Some(BreakReason::MaxSteps), None, Code::Limit);
+        check(Some(BreakReason::Limit), Some(FailureClass::ContextOverflow), Code::Limit);
+        check(Some(BreakReason::EmptyAnswer), Some(FailureClass::Empty), Code::Failed);
+        check(Some(BreakReason::ApiError), Some(FailureClass::Overloaded), Code::Transient);
+        check(Some(BreakReason::ApiError), Some(FailureClass::Auth), Code::Failed);
+        check(None, None, Code::Incomplete);
+    }
+
+    // K36
+    #[test]
+    fn an_interrupt_is_not_shown_as_an_error() {
+        let reason = Some(BreakReason::Interrupted);
+        let cause = Cause { reason, failure: None, message: "interrupted".into() };
+        let id = ConversationId::new("abc");
+        let report = Report::of_turn(&Ending::Incomplete(cause), &id, None);
+        assert_eq!(report.talk.first().map(String::as_str), Some("[interrupted]"));
+        assert!(!report.talk.iter().any(|line| line.contains("error")));
+    }
+}

@@ -1,0 +1,244 @@
+//! What can go wrong before or beside a turn, with advice.
+
+use std::io;
+use std::path::PathBuf;
+
+use piton::{OpenError, SessionError};
+use piton_core::id::ConversationId;
+use piton_core::view::TurnView;
+use piton_store::{AppendError, LeaseError, StoreError};
+
+use super::Code;
+use crate::models::ModelFault;
+use crate::render::incomplete;
+
+/// Why a command could not do its work.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Fault {
+    /// Nothing was said.
+    #[error("there is nothing to say")]
+    NoText,
+    /// The text is blank.
+    #[error("the message is empty")]
+    EmptyText,
+    /// Two texts were given.
+    #[error("there are two texts: one for --continue and one beside it")]
+    TwoTexts,
+    /// The text is larger than a message may be.
+    #[error("the message is larger than {bytes_max} bytes")]
+    LongText {
+        /// The most.
+        bytes_max: u64,
+    },
+    /// Standard input cannot be read as text.
+    #[error("cannot read standard input")]
+    Stdin(#[source] io::Error),
+    /// No conversation has such an id.
+    #[error("there is no conversation {typed}")]
+    UnknownConversation {
+        /// What was typed.
+        typed: String,
+        /// Ids that begin alike.
+        near: Vec<ConversationId>,
+    },
+    /// Several conversations have such an id.
+    #[error("several conversations begin with {typed}")]
+    Ambiguous {
+        /// What was typed.
+        typed: String,
+        /// Which ones.
+        found: Vec<ConversationId>,
+    },
+    /// This directory has no conversation.
+    #[error("there is no conversation in this directory")]
+    NoConversation,
+    /// The last turn is not over, and nobody said what to do with it.
+    #[error(
+        "Conversation {conversation} has an incomplete turn.\n{}\n\n{}",
+        incomplete::waits_for(turn),
+        incomplete::commands(conversation)
+    )]
+    Incomplete {
+        /// The conversation.
+        conversation: ConversationId,
+        /// The turn.
+        turn: Box<TurnView>,
+    },
+    /// Stopped from outside before or beside a turn.
+    #[error("interrupted")]
+    Interrupted,
+    /// The model cannot be had.
+    #[error(transparent)]
+    Model(#[from] ModelFault),
+    /// The conversation cannot be opened.
+    #[error(transparent)]
+    Open(#[from] OpenError),
+    /// The turn cannot go on.
+    #[error(transparent)]
+    Session(#[from] SessionError),
+    /// The store cannot do its work.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The present directory is gone or closed to us.
+    #[error("cannot use the present directory")]
+    Directory(#[source] io::Error),
+    /// Nobody knows where to keep conversations.
+    #[error("there is no home directory to keep conversations in")]
+    NoHome,
+    /// The directory for long outputs cannot be made.
+    #[error("cannot make {}", path.display())]
+    Scratch {
+        /// The directory.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The system does not let us run.
+    #[error("cannot start")]
+    Runtime(#[source] io::Error),
+}
+
+impl Fault {
+    pub(super) fn code(&self) -> Code {
+        match self {
+            Self::NoText
+            | Self::EmptyText
+            | Self::TwoTexts
+            | Self::LongText { .. }
+            | Self::UnknownConversation { .. }
+            | Self::Ambiguous { .. }
+            | Self::NoConversation
+            | Self::Model(_)
+            | Self::Directory(_)
+            | Self::NoHome
+            | Self::Open(OpenError::Unknown(_) | OpenError::Workspace { .. }) => Code::Usage,
+            Self::Open(OpenError::Lease(LeaseError::Held { .. })) => Code::Transient,
+            Self::Incomplete { .. } | Self::Session(SessionError::Incomplete(_)) => {
+                Code::Incomplete
+            }
+            Self::Interrupted => Code::Interrupted,
+            Self::Stdin(_)
+            | Self::Open(OpenError::Lease(LeaseError::Store(_)) | OpenError::Store(_))
+            | Self::Session(_)
+            | Self::Store(_)
+            | Self::Scratch { .. }
+            | Self::Runtime(_) => Code::Failed,
+        }
+    }
+
+    /// A word for programs.
+    pub(super) fn reason(&self) -> &'static str {
+        match self {
+            Self::NoText | Self::EmptyText => "empty_text",
+            Self::TwoTexts => "two_texts",
+            Self::LongText { .. } => "long_text",
+            Self::Stdin(_) => "standard_input",
+            Self::UnknownConversation { .. } | Self::Open(OpenError::Unknown(_)) => {
+                "unknown_conversation"
+            }
+            Self::Ambiguous { .. } => "ambiguous_conversation",
+            Self::NoConversation => "no_conversation",
+            Self::Incomplete { .. } | Self::Session(SessionError::Incomplete(_)) => {
+                "incomplete_turn"
+            }
+            Self::Interrupted => "interrupted",
+            Self::Model(_) => "model",
+            Self::Open(OpenError::Workspace { .. }) | Self::Directory(_) => "workspace",
+            Self::Open(OpenError::Lease(LeaseError::Held { .. })) => "held",
+            Self::Open(OpenError::Lease(LeaseError::Store(_)) | OpenError::Store(_))
+            | Self::Session(_)
+            | Self::Store(_) => "store",
+            Self::NoHome | Self::Scratch { .. } => "home",
+            Self::Runtime(_) => "runtime",
+        }
+    }
+
+    /// What to do next, one way per line.
+    pub(super) fn hints(&self) -> Vec<String> {
+        match self {
+            Self::NoText => vec![
+                "piton query \"list the files here\"".into(),
+                "to go on with an incomplete turn: piton query --continue".into(),
+            ],
+            Self::EmptyText => vec!["say something, or give - and pipe a text in".into()],
+            Self::TwoTexts => vec!["keep one of them".into()],
+            Self::LongText { .. } => vec!["put it into a file and name the file".into()],
+            Self::Stdin(_) => vec!["pipe a text in UTF-8 in, or give it as an argument".into()],
+            Self::UnknownConversation { near, .. } => {
+                let mut hints = Vec::new();
+                if !near.is_empty() {
+                    hints.push(format!("these are near: {}", names(near)));
+                }
+                hints.push("piton ls shows all of them".into());
+                hints
+            }
+            Self::Ambiguous { found, .. } => {
+                vec![format!("give more letters; these begin so: {}", names(found))]
+            }
+            Self::NoConversation => vec![
+                "piton ls shows the conversations of all directories".into(),
+                "piton query \"list the files here\" begins one".into(),
+            ],
+            Self::Model(ModelFault::Unknown(_)) => vec![
+                "this build has demo (built in, no key) and script:FILE (follows a script)".into(),
+            ],
+            Self::Model(ModelFault::ScriptFile { .. } | ModelFault::Script { .. }) => {
+                vec!["mend the file, or choose another model with --model".into()]
+            }
+            Self::Open(error) => opening(error),
+            Self::Session(error) => going_on(error),
+            Self::Store(error) => storing(error),
+            Self::Directory(_) => vec!["change to a directory that exists".into()],
+            Self::NoHome => vec!["set HOME, or PITON_HOME to a directory".into()],
+            Self::Scratch { .. } => vec!["set PITON_HOME to a directory you can write to".into()],
+            Self::Incomplete { .. } | Self::Interrupted | Self::Runtime(_) => Vec::new(),
+        }
+    }
+}
+
+fn opening(error: &OpenError) -> Vec<String> {
+    match error {
+        OpenError::Unknown(_) => vec!["piton ls shows all conversations".into()],
+        OpenError::Workspace { .. } => vec![
+            "the conversation works in that directory: bring it back".into(),
+            "or begin another one here: piton query --new \"TEXT\"".into(),
+        ],
+        OpenError::Lease(LeaseError::Held { .. }) => vec![
+            "to wait longer for it: --lock-wait SECONDS".into(),
+            "or begin another conversation: piton query --new \"TEXT\"".into(),
+        ],
+        OpenError::Lease(LeaseError::Store(error)) | OpenError::Store(error) => storing(error),
+    }
+}
+
+fn going_on(error: &SessionError) -> Vec<String> {
+    match error {
+        SessionError::Append(AppendError::Store(error)) => storing(error),
+        SessionError::Append(
+            AppendError::Conflict { .. } | AppendError::Fenced { .. } | AppendError::Size { .. },
+        )
+        | SessionError::Incomplete(_)
+        | SessionError::EmptyMessage
+        | SessionError::NotAsked(_) => {
+            vec!["what was recorded is kept: piton print shows it".into()]
+        }
+    }
+}
+
+fn storing(error: &StoreError) -> Vec<String> {
+    match error {
+        StoreError::NewerFormat { .. } => {
+            vec!["use the newer piton, or set PITON_HOME to another directory".into()]
+        }
+        StoreError::Full { .. } => vec!["make room; what was recorded is kept".into()],
+        StoreError::Io { .. } | StoreError::Database { .. } | StoreError::Damaged { .. } => {
+            vec!["check the disk, or set PITON_HOME to another directory".into()]
+        }
+        StoreError::UnknownConversation(_) => vec!["piton ls shows all conversations".into()],
+        StoreError::UnknownBlob(_) | StoreError::BlobSize { .. } | StoreError::Closed => Vec::new(),
+    }
+}
+
+fn names(ids: &[ConversationId]) -> String {
+    ids.iter().map(ConversationId::as_str).collect::<Vec<_>>().join(", ")
+}

@@ -1,0 +1,75 @@
+//! Which conversation is meant.
+
+use piton_core::id::ConversationId;
+use piton_store::{Journal, Page, StoreError};
+
+use crate::report::Fault;
+use crate::settings::Settings;
+
+/// Conversations looked at first for the newest one of a directory; nearly always enough.
+const FIRST_ROWS: usize = 8;
+/// Conversations looked at together after that.
+const MORE_ROWS: usize = 512;
+/// Conversations named when an id is ambiguous or unknown.
+const NAMED_MAX: usize = 8;
+/// Shortest beginning of an id by which near ones are looked for, in letters.
+const NEAR_LETTERS_MIN: usize = 1;
+
+/// The conversation with an id that begins so.
+pub(crate) async fn by_prefix(journal: &dyn Journal, typed: &str) -> Result<ConversationId, Fault> {
+    // Ids have no capital letters; a phone's keyboard has other ideas.
+    let prefix = typed.trim().to_lowercase();
+    let mut found = match prefix.as_str() {
+        "" => Vec::new(),
+        prefix => journal.find(prefix, NAMED_MAX).await?,
+    };
+    if let Some(exact) = found.iter().find(|id| id.as_str() == prefix) {
+        return Ok(exact.clone());
+    }
+    match (found.pop(), found.is_empty()) {
+        (Some(only), true) => Ok(only),
+        (Some(last), false) => {
+            found.push(last);
+            Err(Fault::Ambiguous { typed: typed.to_owned(), found })
+        }
+        (None, _) => {
+            let near = near(journal, &prefix).await?;
+            Err(Fault::UnknownConversation { typed: typed.to_owned(), near })
+        }
+    }
+}
+
+/// The most recently touched conversation of the directory we are in.
+pub(crate) async fn newest(
+    journal: &dyn Journal,
+    settings: &Settings,
+) -> Result<Option<ConversationId>, StoreError> {
+    let here = settings.workspace.to_string_lossy();
+    let mut page = Page { skip: 0, limit: FIRST_ROWS };
+    loop {
+        let listing = journal.list(page).await?;
+        let seen = page.skip + listing.rows.len();
+        let found = listing.rows.into_iter().find(|listed| listed.row.workspace == here);
+        if let Some(listed) = found {
+            return Ok(Some(listed.conversation));
+        }
+        if listing.total <= seen || seen == page.skip {
+            return Ok(None);
+        }
+        page = Page { skip: seen, limit: MORE_ROWS };
+    }
+}
+
+/// Conversations whose ids begin like a mistyped one, as far as that goes.
+async fn near(journal: &dyn Journal, prefix: &str) -> Result<Vec<ConversationId>, StoreError> {
+    let mut letters: Vec<char> = prefix.chars().collect();
+    while NEAR_LETTERS_MIN < letters.len() {
+        letters.pop();
+        let shorter: String = letters.iter().collect();
+        let found = journal.find(&shorter, NAMED_MAX).await?;
+        if !found.is_empty() {
+            return Ok(found);
+        }
+    }
+    Ok(Vec::new())
+}

@@ -1,0 +1,58 @@
+//! Puts store, models and tools together.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use piton::{Engine, LeaseWait};
+use piton_store::{Journal, SqliteJournal};
+use piton_tools::{Registry, Tool};
+
+use crate::models::Catalogue;
+use crate::output::Output;
+use crate::report::Fault;
+use crate::settings::{Machine, Settings};
+
+/// Opens the store; what a person should hear about it is said.
+pub(crate) fn open_store(
+    settings: &Settings,
+    output: &mut Output,
+) -> Result<Arc<dyn Journal>, Fault> {
+    let (journal, notice) = SqliteJournal::open(&settings.home)?;
+    if let Some(notice) = notice {
+        output.talk(&format!("warning: {notice}"));
+    }
+    Ok(Arc::new(journal))
+}
+
+/// What engines of this process share.
+#[derive(Debug)]
+pub(crate) struct Wiring {
+    pub(crate) journal: Arc<dyn Journal>,
+    pub(crate) models: Arc<Catalogue>,
+    /// Where tools keep long outputs while they are written.
+    pub(crate) scratch: PathBuf,
+    pub(crate) lock_wait: Duration,
+}
+
+impl Wiring {
+    /// An engine with the standard tools and `more`.
+    pub(crate) fn engine(&self, more: &[Arc<dyn Tool>]) -> Engine {
+        let Machine { host, boot } = Machine::ask();
+        let wait = LeaseWait { max: self.lock_wait, ..LeaseWait::default() };
+        let mut builder = Engine::builder(self.journal.clone(), self.models.clone())
+            .machine(host, boot)
+            .scratch(self.scratch.clone())
+            .lease_wait(wait);
+        let registry = Registry::standard();
+        for spec in registry.specs() {
+            if let Some(tool) = registry.get(&spec.name) {
+                builder = builder.tool(tool.clone());
+            }
+        }
+        for tool in more {
+            builder = builder.tool(tool.clone());
+        }
+        builder.build()
+    }
+}
