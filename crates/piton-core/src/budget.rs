@@ -10,7 +10,7 @@ use crate::summary::shorten;
 use crate::transcript::Transcript;
 
 /// Longest extract of one message in a mechanical summary, in characters.
-const EXTRACT_CHARS_MAX: usize = 400;
+const EXTRACT_CHARS_MAX: usize = 200;
 
 /// Whether the next request is estimated above the limit.
 pub(crate) fn context_over_budget(state: &State) -> bool {

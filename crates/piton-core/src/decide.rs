@@ -8,7 +8,7 @@ pub mod calls;
 use self::calls::next_for_calls;
 use crate::action::{Action, Wish};
 use crate::budget::{context_over_budget, may_compact};
-use crate::event::{BreakReason, FailureClass, FinishReason};
+use crate::event::{BreakReason, FailureClass, FinishReason, TurnEnd};
 use crate::id::Attempt;
 use crate::retry::retry_at;
 use crate::state::{Call, Exchange, Failure, Item, Progress, State, Step, Turn};
@@ -20,7 +20,9 @@ const EMPTIES_MAX: u32 = 1;
 pub fn decide(state: &State, wish: Wish) -> Action {
     let Some(turn) = state.open_turn() else {
         return match (wish, state.queue.first()) {
-            (Wish::Proceed, Some(queued)) => Action::StartQueued(queued.message.clone()),
+            (Wish::Proceed, Some(queued)) if may_drain(state) => {
+                Action::StartQueued(queued.message.clone())
+            }
             (Wish::Proceed | Wish::Interrupt, _) => Action::Rest,
         };
     };
@@ -51,6 +53,12 @@ pub fn decide(state: &State, wish: Wish) -> Action {
     }
 }
 
+/// The queue drains behind a completed turn only. Whoever stopped or discarded a turn wants to look
+/// first; the next turn that completes sets the queue going again.
+fn may_drain(state: &State) -> bool {
+    state.turns.last().is_none_or(|turn| turn.end == Some(TurnEnd::Completed))
+}
+
 /// Whether tools run. A request in flight need not be waited for: dropping it has no effect.
 fn is_in_flight(turn: &Turn) -> bool {
     let runs = |call: &Call| matches!(call.progress, Progress::Running(_));
@@ -61,18 +69,16 @@ fn next_for_step(state: &State, turn: &Turn, step: &Step) -> Action {
     match (step.exchange, &step.answer, &step.failure) {
         (Exchange::Asked, _, _) => Action::Await,
         (Exchange::Failed, None, Some(failure)) => after_failure(state, turn, step, failure),
-        (_, Some(answer), _) if step.calls.is_empty() && answer.dropped.is_empty() => {
-            match answer.finish {
-                FinishReason::Stop | FinishReason::ToolCalls => Action::Complete,
-                FinishReason::Length | FinishReason::Refused if resumed_behind(turn) => {
-                    ask(state, turn, Attempt::FIRST)
-                }
-                FinishReason::Length => {
-                    stop(BreakReason::Limit, "the answer was cut off by the output limit")
-                }
-                FinishReason::Refused => stop(BreakReason::ApiError, "the model refused to answer"),
+        (_, Some(_), _) if step.is_final() => Action::Complete,
+        (_, Some(answer), _) if !resumed_behind(turn) => match answer.finish {
+            FinishReason::Refused => stop(BreakReason::ApiError, "the model refused to answer"),
+            FinishReason::Length if step.calls.is_empty() && answer.dropped.is_empty() => {
+                stop(BreakReason::Limit, "the answer was cut off by the output limit")
             }
-        }
+            FinishReason::Length | FinishReason::Stop | FinishReason::ToolCalls => {
+                ask(state, turn, Attempt::FIRST)
+            }
+        },
         (_, Some(_), _) => ask(state, turn, Attempt::FIRST),
         (Exchange::Quiet | Exchange::Failed | Exchange::Answered, None, _) => {
             ask(state, turn, step.attempt.next())

@@ -347,4 +347,12 @@ impl UserPart {
     pub fn text(text: impl Into<Arc<str>>) -> Self {
         Self::Text { text: text.into() }
     }
+
+    /// Whether there is something in it that a model could read. Providers refuse blank texts.
+    pub fn has_content(&self) -> bool {
+        match self {
+            Self::Text { text } => !text.trim().is_empty(),
+            Self::File { .. } | Self::InlinedFile { .. } => true,
+        }
+    }
 }

@@ -22,8 +22,8 @@ pub struct Violation {
 /// What must hold for every provider.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Rule {
-    /// Every message has content.
-    #[error("a message is empty")]
+    /// Every message has content, and no text in it is blank.
+    #[error("a message is empty or blank")]
     Empty,
     /// A message with calls is followed by their results.
     #[error("calls are not followed by their results")]
@@ -59,7 +59,7 @@ pub fn violations(transcript: &Transcript) -> Vec<Violation> {
         }
         match message {
             Message::User(parts) => {
-                if !parts.iter().any(has_content) {
+                if parts.is_empty() || !parts.iter().all(UserPart::has_content) {
                     broken(Rule::Empty);
                 }
             }
@@ -67,7 +67,7 @@ pub fn violations(transcript: &Transcript) -> Vec<Violation> {
                 if at == 0 {
                     broken(Rule::FirstIsNotUser);
                 }
-                if assistant.parts.is_empty() {
+                if assistant.parts.is_empty() || assistant.parts.iter().any(is_blank) {
                     broken(Rule::Empty);
                 }
                 for part in &assistant.parts {
@@ -86,7 +86,7 @@ pub fn violations(transcript: &Transcript) -> Vec<Violation> {
                 } else if answered != open {
                     broken(Rule::Mismatch);
                 }
-                if results.iter().any(|result| result.text.is_empty()) {
+                if results.iter().any(|result| result.text.trim().is_empty()) {
                     broken(Rule::Empty);
                 }
                 open.clear();
@@ -103,9 +103,9 @@ pub fn violations(transcript: &Transcript) -> Vec<Violation> {
     found
 }
 
-fn has_content(part: &UserPart) -> bool {
+fn is_blank(part: &AnswerPart) -> bool {
     match part {
-        UserPart::Text { text } => !text.is_empty(),
-        UserPart::File { .. } | UserPart::InlinedFile { .. } => true,
+        AnswerPart::Text { text } | AnswerPart::Reasoning { text } => text.trim().is_empty(),
+        AnswerPart::Call { .. } => false,
     }
 }

@@ -43,14 +43,25 @@ impl Ending {
         if turn.broke.is_none() && turn.pending_inquiries().next().is_some() {
             return Self::WaitingForInput;
         }
+        let reason = turn.broke.as_ref().map(|broke| broke.reason);
+        let failure = turn.steps().next_back().and_then(|step| step.failure.clone());
         let cause = Cause {
-            reason: turn.broke.as_ref().map(|broke| broke.reason),
-            failure: turn.steps().next_back().and_then(|step| step.failure.clone()),
+            reason,
+            failure: failure.filter(|_| may_be_caused_by_a_failure(reason)),
             message: turn
                 .broke
                 .as_ref()
                 .map_or_else(|| "the process was lost".into(), |broke| broke.message.clone()),
         };
         if turn.has_work() { Self::Incomplete(cause) } else { Self::Error(cause) }
+    }
+}
+
+/// A failed request explains an API error, a request that was too large, and a turn that nobody
+/// explained; the other reasons explain themselves.
+fn may_be_caused_by_a_failure(reason: Option<BreakReason>) -> bool {
+    match reason {
+        None | Some(BreakReason::ApiError | BreakReason::Limit) => true,
+        Some(BreakReason::EmptyAnswer | BreakReason::MaxSteps | BreakReason::Interrupted) => false,
     }
 }

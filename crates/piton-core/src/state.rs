@@ -13,8 +13,9 @@ pub use self::turn::{
     Streamed, Turn,
 };
 use crate::event::{
-    AnswerPart, ConfigChange, Entry, Event, FailureClass, ForkOrigin, InDoubtPolicy, Inquiry,
-    InquiryAnswer, Limits, ModelRef, PartialKind, Permissions, ToolSpec, TurnEnd, Usage, UserPart,
+    AnswerPart, ConfigChange, Entry, Event, FailureClass, FinishReason, ForkOrigin, InDoubtPolicy,
+    Inquiry, InquiryAnswer, Limits, ModelRef, PartialKind, Permissions, ToolSpec, TurnEnd, Usage,
+    UserPart,
 };
 use crate::id::{Attempt, CallId, DriverId, Epoch, InquiryId, MessageId, Seq, Timestamp, TurnId};
 
@@ -155,8 +156,8 @@ impl State {
             Event::TurnStarted { turn, agent } => self.begin(*turn, agent.clone(), at),
             Event::UserMessage { message, parts, attempt } => self.say(message, parts, *attempt),
             Event::TurnResumed { turn } => self.in_turn(Some(*turn), Turn::grant),
-            Event::ModelAsked { step, attempt, .. } => {
-                self.in_turn(None, |turn| ask(turn, *step, *attempt))
+            Event::ModelAsked { step, attempt, model, .. } => {
+                self.in_turn(None, |turn| ask(turn, *step, *attempt, model))
             }
             Event::ModelPartial { kind, text } => self.in_step(|step| stream(step, *kind, text)),
             Event::ModelAnswered { parts, finish, usage, dropped, native } => {
@@ -166,7 +167,7 @@ impl State {
                     dropped: dropped.clone(),
                     usage: *usage,
                     native: native.clone(),
-                    model: self.config.model.clone(),
+                    model: None,
                 };
                 let fits = self.in_turn(None, |turn| answer(turn, answered));
                 self.usage = if fits { self.usage.plus(*usage) } else { self.usage };
@@ -237,7 +238,8 @@ impl State {
     }
 
     fn begin(&mut self, id: TurnId, agent: Option<String>, at: Timestamp) -> bool {
-        if self.turns.iter().chain(&self.superseded).any(|turn| turn.id == id) {
+        // Only the last turn is ever open, and names only grow: overlays cover turns by their name.
+        if self.open_turn().is_some() || id < self.next_turn() {
             return false;
         }
         self.turns.push(Turn::new(id, agent));
@@ -246,8 +248,11 @@ impl State {
     }
 
     fn say(&mut self, message: &MessageId, parts: &[UserPart], attempt: Attempt) -> bool {
-        self.unqueue(message);
-        self.in_turn(None, |turn| {
+        // A message that says nothing cannot be sent to anybody.
+        if !parts.iter().any(UserPart::has_content) {
+            return false;
+        }
+        let fits = self.in_turn(None, |turn| {
             let known = turn.items.iter_mut().find_map(|item| match item {
                 Item::User(said) if said.message == *message => Some(said),
                 Item::User(_) | Item::Step(_) => None,
@@ -256,12 +261,21 @@ impl State {
             match known {
                 // A message that was sent twice by a nervous client is one message.
                 Some(old) if attempt <= old.attempt && old.parts == said.parts => return false,
+                Some(old) if attempt < old.attempt => return false,
                 Some(old) => *old = said,
-                None => turn.items.push(Item::User(said)),
+                None => {
+                    // A request under way does not hold this message, so its answer is no answer.
+                    turn.lose_the_request();
+                    turn.items.push(Item::User(said));
+                }
             }
             turn.grant();
             true
-        })
+        });
+        if fits {
+            self.unqueue(message);
+        }
+        fits
     }
 
     fn retry(&mut self, message: &MessageId, attempt: Attempt) -> bool {
@@ -281,17 +295,21 @@ impl State {
         if let Some(Item::User(said)) = turn.items.last_mut() {
             said.attempt = attempt;
         }
+        // A summary over this turn tells of the old attempt, and would hide the message.
+        let id = turn.id;
+        self.overlay.take_if(|overlay| id <= overlay.through);
         true
     }
 
     fn cover(&mut self, summary: &Arc<str>, through: TurnId) -> bool {
-        let open = self.open_turn().is_some_and(|turn| turn.id <= through);
+        let closed = self.turns.iter().any(|turn| turn.id == through && turn.end.is_some());
         let shrinks = self.overlay.as_ref().is_none_or(|overlay| overlay.through <= through);
-        if open || !shrinks {
+        if !closed || !shrinks {
             return false;
         }
         self.overlay = Some(Overlay { summary: summary.clone(), through });
-        true
+        // A request that was too large is another one now.
+        self.open_turn_mut().is_none_or(Turn::forgive_overflow)
     }
 
     fn queue(&mut self, message: &MessageId, parts: &[UserPart]) -> bool {
@@ -355,15 +373,18 @@ fn asked_step(turn: &mut Turn) -> Option<&mut Step> {
     }
 }
 
-fn ask(turn: &mut Turn, number: u32, attempt: Attempt) -> bool {
+fn ask(turn: &mut Turn, number: u32, attempt: Attempt, model: &ModelRef) -> bool {
     // Step numbers make call names unique, so a number is never given twice.
     match turn.items.last() {
+        // Without a message, and behind a final answer, there is nothing to ask.
+        None => return false,
+        Some(Item::Step(step)) if step.is_final() => return false,
         Some(Item::Step(step)) if step.answer.is_none() => {
             if step.number != number {
                 return false;
             }
         }
-        Some(Item::Step(_) | Item::User(_)) | None => {
+        Some(Item::Step(_) | Item::User(_)) => {
             if number <= turn.steps_counted {
                 return false;
             }
@@ -373,6 +394,7 @@ fn ask(turn: &mut Turn, number: u32, attempt: Attempt) -> bool {
     }
     if let Some(Item::Step(step)) = turn.items.last_mut() {
         step.attempt = attempt;
+        step.model = Some(model.clone());
         step.attempts_used = step.attempts_used.saturating_add(1);
         step.exchange = Exchange::Asked;
         step.streamed.stale = true;
@@ -408,7 +430,10 @@ fn answer(turn: &mut Turn, answered: Answered) -> bool {
     let (id, usage) = (turn.id, answered.usage.total());
     let Some(step) = asked_step(turn) else { return false };
     for part in &answered.parts {
+        // What a refusal asks for is not done, and a call without a name cannot be.
         if let AnswerPart::Call { call, provider_id, name, arguments } = part
+            && answered.finish != FinishReason::Refused
+            && !name.is_empty()
             && (call.turn, call.step) == (id, step.number)
             && !step.calls.iter().any(|known| known.id == *call)
         {
@@ -422,9 +447,10 @@ fn answer(turn: &mut Turn, answered: Answered) -> bool {
             });
         }
     }
-    step.answer = Some(answered);
+    step.answer = Some(Answered { model: step.model.clone(), ..answered });
     step.exchange = Exchange::Answered;
     step.failures = 0;
+    step.failure = None;
     step.streamed = Streamed::default();
     turn.steps_used = turn.steps_used.saturating_add(1);
     turn.tokens_used = turn.tokens_used.saturating_add(usage);
@@ -442,8 +468,9 @@ fn raise(turn: &mut Turn, inquiry: &Inquiry) -> bool {
 fn settle(turn: &mut Turn, inquiry: &InquiryId, answer: &InquiryAnswer) -> bool {
     let open = |raised: &&mut Raised| raised.inquiry.id == *inquiry && raised.answer.is_none();
     turn.inquiries.iter_mut().find(open).is_some_and(|raised| {
-        raised.answer = Some(answer.clone());
-        true
+        let fits = answer.decides(raised.inquiry.kind);
+        raised.answer = fits.then(|| answer.clone());
+        fits
     })
 }
 

@@ -82,25 +82,12 @@ impl From<&State> for Transcript {
                 add_turn(&mut messages, turn);
             }
         }
-        let Config { model, system, tools } = Config::of(state);
-        Self { model, system, tools, messages }
-    }
-}
-
-/// The part of the configuration that a request carries.
-struct Config {
-    model: Option<ModelRef>,
-    system: Arc<str>,
-    tools: Arc<[ToolSpec]>,
-}
-
-impl Config {
-    fn of(state: &State) -> Self {
         let config = &state.config;
         Self {
             model: config.model.clone(),
             system: config.system.clone(),
             tools: config.tools.clone(),
+            messages,
         }
     }
 }
@@ -165,8 +152,13 @@ fn add_turn(messages: &mut Vec<Message>, turn: &Turn) {
             Item::User(said) => add_said(messages, said),
             Item::Step(step) => match &step.answer {
                 Some(answer) => {
-                    let last = turn.end.is_none() && items.peek().is_none();
-                    add_answer(messages, step, answer, last);
+                    // The same question when the request is repeated: its step then stands behind.
+                    let continued = match items.peek() {
+                        Some(Item::Step(_)) => true,
+                        Some(Item::User(_)) => false,
+                        None => turn.end.is_none(),
+                    };
+                    add_answer(messages, step, answer, continued);
                 }
                 None => add_unanswered(messages, turn, step, items.peek().is_some()),
             },
@@ -175,16 +167,21 @@ fn add_turn(messages: &mut Vec<Message>, turn: &Turn) {
 }
 
 fn add_said(messages: &mut Vec<Message>, said: &Said) {
-    if !said.parts.is_empty() {
-        messages.push(Message::User(said.parts.clone()));
+    let parts: Vec<_> = said.parts.iter().filter(|part| part.has_content()).cloned().collect();
+    if !parts.is_empty() {
+        messages.push(Message::User(parts));
     }
 }
 
-fn add_answer(messages: &mut Vec<Message>, step: &Step, answer: &Answered, last: bool) {
+fn add_answer(messages: &mut Vec<Message>, step: &Step, answer: &Answered, continued: bool) {
+    // What came with a refusal is shown to people, but no model is to build on it.
+    if answer.finish == FinishReason::Refused {
+        return;
+    }
     // A call part that the fold did not take up has no result, so it must not be sent either.
     let taken = |part: &&AnswerPart| match part {
         AnswerPart::Call { call, .. } => step.calls.iter().any(|known| known.id == *call),
-        AnswerPart::Text { text } | AnswerPart::Reasoning { text } => !text.is_empty(),
+        AnswerPart::Text { text } | AnswerPart::Reasoning { text } => !text.trim().is_empty(),
     };
     let mut parts: Vec<AnswerPart> = Vec::with_capacity(answer.parts.len());
     for part in answer.parts.iter().filter(taken) {
@@ -207,7 +204,7 @@ fn add_answer(messages: &mut Vec<Message>, step: &Step, answer: &Answered, last:
             "These calls were cut off by the output limit and not run: {names}. \
              Repeat what is still needed, with shorter arguments."
         )));
-    } else if last && answer.finish == FinishReason::Length && step.calls.is_empty() {
+    } else if continued && answer.finish == FinishReason::Length && step.calls.is_empty() {
         messages.push(note(LENGTH_NOTE));
     }
 }

@@ -27,6 +27,7 @@ use rusqlite::Connection;
 const STEPS: u64 = 200;
 const COMMIT_BYTES: [usize; 2] = [500, 2300];
 const APPENDS: u64 = 2000;
+const BURST: u64 = 20;
 const CONVERSATIONS: usize = 64;
 
 fn main() {
@@ -144,21 +145,24 @@ async fn latency(home: &tempfile::TempDir, other: &tempfile::TempDir) {
     let writer = lease(&journal, "a").await;
     let db = bare(&other.path().join("piton.db"), 4096);
     db.execute_batch("CREATE TABLE entries (seq INTEGER PRIMARY KEY, body TEXT)").unwrap();
+    let insert = "INSERT INTO entries (body) VALUES (?1)";
     for bytes in [200, 2300] {
         let (mut ours, mut theirs) = (Vec::new(), Vec::new());
         let start = journal.status(writer.conversation()).await.unwrap().map_or(0, |row| row.end.0);
-        // In turn, so that both meet the same disk.
-        for place in 0..APPENDS {
-            let body = noise(bytes, place);
-            let begun = Instant::now();
-            db.prepare_cached("INSERT INTO entries (body) VALUES (?1)")
-                .unwrap()
-                .execute([&body])
-                .unwrap();
-            theirs.push(begun.elapsed());
-            let begun = Instant::now();
-            journal.append(&writer, batch(start + place, body)).await.unwrap();
-            ours.push(begun.elapsed());
+        // In turn, so that both meet the same disk, a burst each.
+        for burst in 0..APPENDS / BURST {
+            let bodies = (0..BURST).map(|place| noise(bytes, burst * BURST + place));
+            let bodies: Vec<String> = bodies.collect();
+            for body in &bodies {
+                let begun = Instant::now();
+                db.prepare_cached(insert).unwrap().execute([body]).unwrap();
+                theirs.push(begun.elapsed());
+            }
+            for (place, body) in (start + burst * BURST..).zip(bodies) {
+                let begun = Instant::now();
+                journal.append(&writer, batch(place, body)).await.unwrap();
+                ours.push(begun.elapsed());
+            }
         }
         ours.sort();
         theirs.sort();

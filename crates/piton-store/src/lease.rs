@@ -31,7 +31,7 @@ impl Lease {
         &self.conversation
     }
 
-    /// Its fencing number, higher than that of every lease before it.
+    /// Its fencing number, higher than that of every lease that wrote before it.
     pub fn epoch(&self) -> Epoch {
         self.epoch
     }

@@ -66,11 +66,7 @@ impl Change {
     /// What to write down before the change is made.
     pub(crate) fn prepared(self) -> Prepared {
         let path = self.place.shown().to_owned();
-        let exclusive = Some(format!("file:{path}"));
-        Prepared {
-            handle: Handle::Edit { path, before: self.before, after: self.after },
-            exclusive,
-        }
+        Prepared { handle: Handle::Edit { path, before: self.before, after: self.after } }
     }
 
     /// The place that is changed.

@@ -81,9 +81,6 @@ pub struct Site {
 pub struct Prepared {
     /// What settles the call after a crash.
     pub handle: Handle,
-    /// Calls with the same key run one after the other, each prepared after the one before it
-    /// ended: two edits of one file, for example.
-    pub exclusive: Option<String>,
 }
 
 /// A call that is refused before it starts.

@@ -73,6 +73,15 @@ impl Engine {
     /// Begins a conversation that works in `workspace`. Nothing is written before its first message.
     pub async fn create(&self, workspace: &Path) -> Result<Session, OpenError> {
         let conversation = ConversationId::from_chance(self.parts.chance.next());
+        self.create_as(conversation, workspace).await
+    }
+
+    /// Begins a conversation under a name that the caller made.
+    pub async fn create_as(
+        &self,
+        conversation: ConversationId,
+        workspace: &Path,
+    ) -> Result<Session, OpenError> {
         let mut session = self.enter(conversation).await?;
         session.set_workspace(workspace)?;
         Ok(session)

@@ -233,7 +233,6 @@ impl Session {
         self.start();
         let attempt = said.attempt.next();
         self.log.push(Event::MessageRetried { message: message.clone(), attempt });
-        self.log.push(Event::UserMessage { message: message.clone(), parts: said.parts, attempt });
         self.run().await
     }
 

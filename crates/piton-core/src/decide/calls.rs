@@ -18,10 +18,16 @@ use crate::summary::input_summary;
 /// What the model is told of a call whose outcome nobody knows.
 pub const UNKNOWN_TEXT: &str = "The tool was started, then the agent was interrupted; its outcome is unknown. \
      Check what it did before you repeat it.";
+/// What the model is told of a call in doubt that a person takes for done.
+pub const CONFIRMED_TEXT: &str = "The user confirmed that this call took effect.";
 /// What the model is told of a call that a person refused.
 pub const DENIED_TEXT: &str = "Tool execution denied by user.";
 /// What the model is told of a call that gave way to a new message.
 pub const NOT_RUN_TEXT: &str = "Not run: the user sent a new message instead.";
+
+/// What the model is told of a call that only read, was lost, and gave way to a new message.
+pub const LOST_READ_TEXT: &str =
+    "Interrupted; its output is lost and it changed nothing. The user sent a new message instead.";
 
 /// What one call needs.
 enum Need {
@@ -89,7 +95,7 @@ fn need(state: &State, turn: &Turn, call: &Call, injected: bool) -> Need {
         Progress::Waiting if injected => Need::Finish(Outcome::Cancelled, NOT_RUN_TEXT.into()),
         Progress::Waiting => need_before_start(state, turn, call),
         Progress::InDoubt(Started { effect: EffectClass::ReadOnly, .. }) if injected => {
-            Need::Finish(Outcome::Cancelled, NOT_RUN_TEXT.into())
+            Need::Finish(Outcome::Cancelled, LOST_READ_TEXT.into())
         }
         Progress::InDoubt(started) => need_in_doubt(state, turn, call, started),
         Progress::Running(_) | Progress::Done(_) => Need::Running,
@@ -161,9 +167,7 @@ fn need_in_doubt(state: &State, turn: &Turn, call: &Call, started: &Started) -> 
 fn decided(answer: &InquiryAnswer) -> Need {
     match answer {
         InquiryAnswer::RunAgain | InquiryAnswer::Allow => Need::Run,
-        InquiryAnswer::TreatAsDone => {
-            Need::Finish(Outcome::Ok, "The user confirmed that this call took effect.".into())
-        }
+        InquiryAnswer::TreatAsDone => Need::Finish(Outcome::Ok, CONFIRMED_TEXT.into()),
         InquiryAnswer::Text { text } => Need::Finish(Outcome::Ok, text.to_string()),
         InquiryAnswer::Deny => Need::Finish(Outcome::Unknown, UNKNOWN_TEXT.into()),
     }

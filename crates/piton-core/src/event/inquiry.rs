@@ -69,3 +69,14 @@ pub enum InquiryAnswer {
         text: Arc<str>,
     },
 }
+
+impl InquiryAnswer {
+    /// Whether it decides a question of this kind. One that does not leaves the question open,
+    /// because the first answer counts and nothing could follow from it.
+    pub fn decides(&self, kind: InquiryKind) -> bool {
+        match (kind, self) {
+            (InquiryKind::Permission, Self::TreatAsDone | Self::Text { .. }) => false,
+            (InquiryKind::Permission | InquiryKind::InDoubt | InquiryKind::Question, _) => true,
+        }
+    }
+}

@@ -61,6 +61,8 @@ pub struct Step {
     pub number: u32,
     /// The last try of its request.
     pub attempt: Attempt,
+    /// Who was asked last.
+    pub model: Option<ModelRef>,
     /// Where the request stands.
     pub exchange: Exchange,
     /// Tries since the last grant of allowances.
@@ -254,7 +256,7 @@ impl Turn {
     pub fn next_step(&self) -> u32 {
         match self.items.last() {
             Some(Item::Step(step)) if step.answer.is_none() => step.number,
-            Some(Item::Step(_) | Item::User(_)) | None => self.steps_counted + 1,
+            Some(Item::Step(_) | Item::User(_)) | None => self.steps_counted.saturating_add(1),
         }
     }
 
@@ -301,12 +303,29 @@ impl Turn {
         true
     }
 
+    /// The answer that is awaited will not be taken.
+    pub(super) fn lose_the_request(&mut self) {
+        for step in self.steps_mut().filter(|step| step.exchange == Exchange::Asked) {
+            step.exchange = Exchange::Quiet;
+        }
+    }
+
+    /// A request that was too large may be tried again: it has shrunk.
+    pub(super) fn forgive_overflow(&mut self) -> bool {
+        if let Some(Item::Step(step)) = self.items.last_mut()
+            && step.exchange == Exchange::Failed
+            && step.failure.as_ref().map(|failure| failure.class)
+                == Some(FailureClass::ContextOverflow)
+        {
+            step.exchange = Exchange::Quiet;
+        }
+        true
+    }
+
     /// Whoever was at work is gone: a request is lost, a call is in doubt.
     pub(super) fn lose_what_is_in_flight(&mut self) -> bool {
+        self.lose_the_request();
         for step in self.steps_mut() {
-            if step.exchange == Exchange::Asked {
-                step.exchange = Exchange::Quiet;
-            }
             for call in &mut step.calls {
                 if let Progress::Running(started) = &call.progress {
                     call.progress = Progress::InDoubt(started.clone());
@@ -322,6 +341,7 @@ impl Step {
         Self {
             number,
             attempt: Attempt(0),
+            model: None,
             exchange: Exchange::Quiet,
             attempts_used: 0,
             failures: 0,
@@ -331,6 +351,15 @@ impl Step {
             answer: None,
             calls: Vec::new(),
         }
+    }
+
+    /// Whether its answer is the last word of the turn: whole, and nothing is to be run.
+    pub fn is_final(&self) -> bool {
+        self.calls.is_empty()
+            && self.answer.as_ref().is_some_and(|answer| {
+                let whole = matches!(answer.finish, FinishReason::Stop | FinishReason::ToolCalls);
+                whole && answer.dropped.is_empty()
+            })
     }
 
     /// Whether every call has ended.

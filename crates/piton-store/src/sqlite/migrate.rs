@@ -67,6 +67,9 @@ pub(super) fn migrate(db: &mut Connection, path: &Path) -> Result<(), StoreError
 pub(super) fn format(db: &Connection, path: &Path) -> Result<i64, StoreError> {
     let number = |sql| db.query_row(sql, [], |row| row.get::<_, i64>(0));
     let failed = |error| failure::database(path, &error);
+    // All three from one moment: another process may be at its first start.
+    let moment = if db.is_autocommit() { Some(db.unchecked_transaction()) } else { None };
+    let _moment = moment.transpose().map_err(failed)?;
     let found = number("PRAGMA user_version").map_err(failed)?;
     let application = number("PRAGMA application_id").map_err(failed)?;
     let tables = number("SELECT count(*) FROM sqlite_schema").map_err(failed)?;

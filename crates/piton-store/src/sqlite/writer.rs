@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
+use piton_core::id::Seq;
 use rusqlite::Connection;
 use tokio::sync::{mpsc, oneshot};
 
@@ -15,7 +16,6 @@ use super::append::{Append, Ledger};
 use super::failure;
 use crate::wake::Wakers;
 use crate::{AppendError, StoreError};
-use piton_core::id::Seq;
 
 /// Appends that may wait in the queue; further callers wait for room.
 const QUEUE_APPENDS_MAX: usize = 1024;

@@ -38,7 +38,6 @@ async fn one_text_becomes_another() {
     bench.file("src/f.rs", "a\nb\nc\n");
     let arguments = json!({"path": "./src/f.rs", "old": "b", "new": "B"});
     let prepared = bench.prepare(&arguments).await.unwrap();
-    assert_eq!(prepared.exclusive.as_deref(), Some("file:src/f.rs"));
     let finished = bench.run(&arguments, &prepared.handle).await;
     assert_eq!(finished.text, "edited `src/f.rs` in 1 place\n@@ -1,3 +1,3 @@\n a\n-b\n+B\n c\n");
     assert_eq!(bench.content("src/f.rs"), "a\nB\nc\n");

@@ -20,6 +20,7 @@ async fn eventually(what: &str, so: impl Fn() -> bool) {
     let start = Instant::now();
     while !so() {
         assert!(start.elapsed() < PATIENCE, "{what} did not happen");
+        // wait: polls a condition of another process; nothing announces it.
         tokio::time::sleep(Duration::from_millis(2)).await;
     }
 }

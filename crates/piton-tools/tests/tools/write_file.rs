@@ -14,7 +14,6 @@ async fn a_new_file_is_made_with_its_directories() {
     let bench = Bench::new("write_file");
     let arguments = json!({"path": "a/b/c.txt", "content": "x\ny\n"});
     let prepared = bench.prepare(&arguments).await.unwrap();
-    assert_eq!(prepared.exclusive.as_deref(), Some("file:a/b/c.txt"));
     let Handle::Edit { path, before, .. } = &prepared.handle else { panic!("{prepared:?}") };
     assert_eq!((path.as_str(), before), ("a/b/c.txt", &None));
     assert!(bench.names("").is_empty(), "preparing touches nothing");

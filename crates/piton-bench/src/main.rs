@@ -1,0 +1,59 @@
+//! Measures piton against the floor of the machine it runs on, in the same run.
+//!
+//! Every row is a ratio: what piton needs over what the same work costs without it. Times of
+//! different machines or different runs are not comparable; ratios are.
+
+mod appends;
+mod folding;
+mod listing;
+mod measure;
+mod report;
+mod start;
+mod steps;
+mod turn;
+
+use std::path::PathBuf;
+
+use crate::measure::Outcome;
+use crate::report::Row;
+
+/// What the measurements need.
+#[derive(Debug)]
+struct Bench {
+    /// Where files go: a real disk, because durability is measured.
+    dir: tempfile::TempDir,
+    /// Where the binaries are.
+    bin: PathBuf,
+}
+
+fn main() -> Outcome<()> {
+    let only: Vec<String> = std::env::args().skip(1).collect();
+    let bin = std::env::current_exe()?.parent().map(PathBuf::from).unwrap_or_default();
+    let near = bin.join("piton-bench-data");
+    std::fs::create_dir_all(&near)?;
+    let bench = Bench { dir: tempfile::tempdir_in(near)?, bin };
+    let wanted = |name: &str| only.is_empty() || only.iter().any(|only| name.contains(only));
+    let mut rows = Vec::new();
+    for (name, measure) in MEASURES {
+        if wanted(name) {
+            report::progress(&format!("measuring {name} …"));
+            rows.extend(measure(&bench)?);
+        }
+    }
+    report::print(&rows);
+    let missed = rows.iter().filter(|row| !row.holds()).count();
+    report::progress(&format!("{} figures, {missed} miss their target", rows.len()));
+    Ok(())
+}
+
+type Measure = fn(&Bench) -> Outcome<Vec<Row>>;
+
+const MEASURES: [(&str, Measure); 7] = [
+    ("append", appends::one),
+    ("group", appends::many),
+    ("start", start::first_request),
+    ("step", steps::shell_true),
+    ("turn", turn::long_turn),
+    ("ls", listing::ls),
+    ("fold", folding::open),
+];

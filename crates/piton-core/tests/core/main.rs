@@ -1,0 +1,23 @@
+#![cfg(test)]
+//! The core's behaviour, one line each: a script of facts on the left, what follows on the right.
+//!
+//! Nothing here touches a clock, a disk or a model. Ids of the design's checklist (K, D, J, C, O,
+//! X, M) stand in comments above the tests that hold them.
+
+#![expect(clippy::needless_raw_string_hashes, reason = "expect-test writes them")]
+
+mod script;
+
+mod next_action;
+mod next_call;
+mod next_limit;
+
+mod fold;
+mod journal_v1;
+mod nonsense;
+
+mod plausible;
+mod transcript;
+
+mod answer;
+mod view;

@@ -1,0 +1,314 @@
+//! Arbitrary journals: any event, in any order, with any names. Whatever is in them, the fold takes
+//! it in and nothing downstream falls over.
+
+use piton_core::action::{Action, Wish};
+use piton_core::budget::mechanical_summary;
+use piton_core::decide::decide;
+use piton_core::event::{
+    AnswerPart, BlobRef, BreakReason, ConfigChange, EVENT_FORMAT, EffectClass, Entry, Event,
+    FailureClass, FinishReason, ForkOrigin, Handle, Inquiry, InquiryAnswer, InquiryKind, Limits,
+    Native, Outcome, PartialKind, ToolOutput, TurnEnd, UnknownEvent, Usage, UserPart,
+};
+use piton_core::id::{
+    Attempt, CallId, ConversationId, Digest, DriverId, Epoch, InquiryId, MessageId, Seq, TurnId,
+};
+use piton_core::integrity::{Rule, violations};
+use piton_core::outcome::Ending;
+use piton_core::state::State;
+use piton_core::transcript::Transcript;
+use piton_core::view::View;
+use proptest::collection::vec;
+use proptest::prelude::{Just, Strategy, any, prop_oneof};
+use proptest::sample::select;
+use proptest::{option, prop_assert, prop_assert_eq, proptest};
+
+use crate::script::{ENDS, entry, tool_specs};
+
+/// Longest arbitrary journal, in events.
+const EVENTS_MAX: usize = 60;
+
+/// As many cases as the environment says; nothing is written beside the sources.
+pub(crate) fn quietly() -> proptest::test_runner::Config {
+    proptest::test_runner::Config { failure_persistence: None, ..Default::default() }
+}
+
+/// Few names, so that events meet; the odd extreme, so that counting is tested.
+fn number() -> impl Strategy<Value = u32> {
+    prop_oneof![12 => 0..4_u32, 1 => Just(u32::MAX - 1), 1 => Just(u32::MAX)]
+}
+
+fn turn() -> impl Strategy<Value = TurnId> {
+    number().prop_map(TurnId)
+}
+
+fn call() -> impl Strategy<Value = CallId> {
+    (turn(), number(), 0..3_u32).prop_map(|(turn, step, index)| CallId { turn, step, index })
+}
+
+fn text() -> impl Strategy<Value = String> {
+    select(vec!["", " \n", "x", "{}", "{\"path\":\"a\"}", "not json", "ä…\u{0}\"\\"])
+        .prop_map(String::from)
+}
+
+fn user_parts() -> impl Strategy<Value = Vec<UserPart>> {
+    let blob = BlobRef { digest: Digest::new("00"), bytes: 1 };
+    let part = prop_oneof![
+        4 => text().prop_map(UserPart::text),
+        1 => text().prop_map(move |name| UserPart::File {
+            name,
+            media_type: "image/png".into(),
+            blob: blob.clone(),
+        }),
+        1 => text().prop_map(|text| UserPart::InlinedFile {
+            name: "f".into(),
+            media_type: "text/plain".into(),
+            text: text.into(),
+        }),
+    ];
+    vec(part, 0..3)
+}
+
+fn message() -> impl Strategy<Value = MessageId> {
+    select(vec!["m", "n", ""]).prop_map(MessageId::new)
+}
+
+fn answer() -> impl Strategy<Value = Event> {
+    let tool = select(vec!["r", "i", "d", "s", "c", "o", "ghost", ""]);
+    let part = prop_oneof![
+        text().prop_map(|text| AnswerPart::Text { text: text.into() }),
+        text().prop_map(|text| AnswerPart::Reasoning { text: text.into() }),
+        (call(), option::of(text()), tool, text()).prop_map(|(call, provider_id, name, text)| {
+            AnswerPart::Call { call, provider_id, name: name.into(), arguments: text.into() }
+        }),
+    ];
+    let finish = select(vec![
+        FinishReason::Stop,
+        FinishReason::ToolCalls,
+        FinishReason::Length,
+        FinishReason::Refused,
+    ]);
+    let native = text().prop_map(|raw| Native {
+        provider: "p".into(),
+        host: "h".into(),
+        model: "m".into(),
+        raw: raw.into(),
+    });
+    (vec(part, 0..4), finish, any::<u64>(), vec(text(), 0..2), option::of(native)).prop_map(
+        |(parts, finish, input, dropped, native)| {
+            let usage = Usage { input, output: 1, cached: 0 };
+            Event::ModelAnswered { parts, finish, usage, dropped, native }
+        },
+    )
+}
+
+fn failure() -> impl Strategy<Value = Event> {
+    let class = select(vec![
+        FailureClass::Network,
+        FailureClass::Empty,
+        FailureClass::Auth,
+        FailureClass::ContextOverflow,
+    ]);
+    (class, text(), option::of(any::<u64>()), any::<u16>()).prop_map(
+        |(class, message, retry_after_ms, jitter_permille)| Event::ModelFailed {
+            class,
+            message,
+            retry_after_ms,
+            bytes_received: u64::MAX,
+            jitter_permille,
+        },
+    )
+}
+
+fn model() -> impl Strategy<Value = Event> {
+    let asked = (number(), number()).prop_map(|(step, attempt)| Event::ModelAsked {
+        step,
+        attempt: Attempt(attempt),
+        model: "demo".parse().unwrap(),
+        digest: Digest::new("00"),
+        tokens_estimated: u64::MAX,
+    });
+    let kind = select(vec![PartialKind::Text, PartialKind::Reasoning]);
+    let partial =
+        (kind, text()).prop_map(|(kind, text)| Event::ModelPartial { kind, text: text.into() });
+    prop_oneof![3 => asked, 1 => partial, 3 => answer(), 1 => failure()]
+}
+
+fn tool() -> impl Strategy<Value = Event> {
+    let effect = select(vec![EffectClass::ReadOnly, EffectClass::Digested, EffectClass::Once]);
+    let handle = select(vec![
+        Handle::None,
+        Handle::Job { directory: "j".into() },
+        Handle::Conversation { id: "c".into() },
+        Handle::Edit { path: "p".into(), before: None, after: Digest::new("00") },
+    ]);
+    let outcome = select(vec![
+        Outcome::Ok,
+        Outcome::Failed,
+        Outcome::Denied,
+        Outcome::Cancelled,
+        Outcome::Unknown,
+    ]);
+    prop_oneof![
+        (call(), effect, handle).prop_map(|(call, effect, handle)| Event::ToolStarted {
+            call,
+            effect,
+            handle
+        }),
+        (call(), outcome, text()).prop_map(|(call, outcome, text)| {
+            Event::ToolFinished { call, outcome, output: ToolOutput::text(text) }
+        }),
+    ]
+}
+
+fn inquiry() -> impl Strategy<Value = Event> {
+    let kind = select(vec![InquiryKind::Permission, InquiryKind::Question, InquiryKind::InDoubt]);
+    let answer = select(vec![
+        InquiryAnswer::Allow,
+        InquiryAnswer::Deny,
+        InquiryAnswer::RunAgain,
+        InquiryAnswer::TreatAsDone,
+        InquiryAnswer::Text { text: "t".into() },
+    ]);
+    let id = |call: CallId, kind: InquiryKind| InquiryId::new(format!("{call}.{kind:?}"));
+    prop_oneof![
+        (call(), kind.clone(), text()).prop_map(move |(call, kind, question)| {
+            let inquiry = Inquiry { id: id(call, kind), kind, call, question, choices: vec![] };
+            Event::InquiryRaised { inquiry }
+        }),
+        (call(), kind, answer).prop_map(move |(call, kind, answer)| {
+            Event::InquiryAnswered { inquiry: id(call, kind), answer, by: String::new() }
+        }),
+    ]
+}
+
+fn lifecycle() -> impl Strategy<Value = Event> {
+    let reason = select(vec![BreakReason::ApiError, BreakReason::Interrupted, BreakReason::Limit]);
+    prop_oneof![
+        4 => turn().prop_map(|turn| Event::TurnStarted { turn, agent: None }),
+        4 => (message(), user_parts(), number()).prop_map(|(message, parts, attempt)| {
+            Event::UserMessage { message, parts, attempt: Attempt(attempt) }
+        }),
+        1 => turn().prop_map(|turn| Event::TurnResumed { turn }),
+        2 => (turn(), select(ENDS.to_vec()))
+            .prop_map(|(turn, end): (TurnId, TurnEnd)| Event::TurnEnded { turn, end }),
+        1 => (turn(), reason, text())
+            .prop_map(|(turn, reason, message)| Event::TurnBroke { turn, reason, message }),
+        1 => (message(), number()).prop_map(|(message, attempt)| {
+            Event::MessageRetried { message, attempt: Attempt(attempt) }
+        }),
+        1 => (text(), turn())
+            .prop_map(|(text, through)| Event::Compacted { summary: text.into(), through }),
+        1 => (message(), user_parts())
+            .prop_map(|(message, parts)| Event::MessageQueued { message, parts }),
+        1 => message().prop_map(|message| Event::MessageUnqueued { message }),
+    ]
+}
+
+fn conversation() -> impl Strategy<Value = Event> {
+    let origin = ForkOrigin { conversation: ConversationId::new("c"), through: Seq(u64::MAX) };
+    let limits = Limits { context_tokens_max: 10, steps_max: 2, ..Limits::default() };
+    let change = prop_oneof![
+        Just(ConfigChange { tools: Some(tool_specs()), ..ConfigChange::default() }),
+        Just(ConfigChange { limits: Some(limits), ..ConfigChange::default() }),
+        Just(ConfigChange::default()),
+    ];
+    prop_oneof![
+        (text(), option::of(text())).prop_map(move |(workspace, title)| {
+            Event::ConversationOpened { workspace, title, origin: Some(origin.clone()) }
+        }),
+        change.prop_map(|change| Event::ConfigChanged { change }),
+        any::<u32>().prop_map(|pid| Event::DriverStarted {
+            driver: DriverId::new("d"),
+            epoch: Epoch(pid.into()),
+            host: String::new(),
+            boot: String::new(),
+            pid,
+        }),
+        text().prop_map(|text| Event::Unknown(UnknownEvent {
+            kind: "New".into(),
+            raw: format!("{{ \"n\":1e3,\"t\":{},\"type\":\"New\"}}", serde_json::json!(text))
+                .into(),
+        })),
+    ]
+}
+
+fn event() -> impl Strategy<Value = Event> {
+    prop_oneof![6 => lifecycle(), 6 => model(), 4 => tool(), 2 => inquiry(), 2 => conversation()]
+}
+
+fn journal() -> impl Strategy<Value = Vec<Entry>> {
+    let place = prop_oneof![9 => 1..99_u64, 1 => any::<u64>()];
+    vec((place, event()), 0..EVENTS_MAX)
+        .prop_map(|events| events.into_iter().map(|(seq, event)| entry(seq, event)).collect())
+}
+
+proptest! {
+    #![proptest_config(quietly())]
+
+    // J19: a journal that cannot be read is a journal that is lost.
+    #[test]
+    fn the_fold_is_total_and_piecewise(entries in journal(), cut in 0..EVENTS_MAX) {
+        let whole = State::from_entries(&entries);
+        prop_assert_eq!(&whole, &State::from_entries(&entries));
+        let (first, rest) = entries.split_at(cut.min(entries.len()));
+        let mut pieces = State::from_entries(first);
+        for entry in rest {
+            pieces.apply(entry);
+        }
+        prop_assert_eq!(&whole, &pieces);
+    }
+
+    #[test]
+    fn everything_behind_the_fold_is_total(entries in journal()) {
+        let mut state = State::default();
+        for entry in &entries {
+            state.apply(entry);
+            let open = state.turns.iter().filter(|turn| turn.end.is_none()).count();
+            prop_assert_eq!(open, usize::from(state.open_turn().is_some()));
+            prop_assert!(state.turns.is_sorted_by(|one, next| one.id < next.id));
+            let covered = state.overlay.as_ref().map(|overlay| overlay.through);
+            prop_assert!(state.open_turn().is_none_or(|turn| covered < Some(turn.id)));
+            for wish in [Wish::Proceed, Wish::Interrupt] {
+                prop_assert_eq!(decide(&state, wish), decide(&state, wish));
+            }
+            let (view, ending) = (View::from(&state), Ending::of(&state));
+            prop_assert!(view.turns.len() <= state.turns.len());
+            prop_assert_eq!(ending == Ending::Nothing, state.turns.is_empty());
+            if let Some((_, through)) = mechanical_summary(&state) {
+                prop_assert!(state.turns.iter().any(|turn| turn.id == through));
+            }
+        }
+    }
+
+    // O2, O9 to O15, O17
+    #[test]
+    fn the_transcript_is_valid_whatever_the_journal_says(entries in journal()) {
+        let mut state = State::default();
+        for entry in &entries {
+            state.apply(entry);
+            let mut found = violations(&Transcript::from(&state));
+            if !matches!(decide(&state, Wish::Proceed), Action::AskModel { .. }) {
+                found.retain(|violation| {
+                    !matches!(violation.rule, Rule::FirstIsNotUser | Rule::LastIsAssistant)
+                });
+            }
+            prop_assert_eq!(found, vec![]);
+        }
+    }
+
+    // J10
+    #[test]
+    fn every_event_reads_back_as_it_was_stored(event in event()) {
+        let stored = event.to_stored();
+        let read = Event::from_stored(EVENT_FORMAT, &stored);
+        prop_assert_eq!(&read, &event);
+        prop_assert_eq!(read.to_stored(), stored);
+    }
+
+    // J10
+    #[test]
+    fn any_text_is_kept_byte_for_byte(stored in ".*", format in EVENT_FORMAT + 1..) {
+        prop_assert_eq!(Event::from_stored(EVENT_FORMAT, &stored).to_stored(), stored.clone());
+        prop_assert_eq!(Event::from_stored(format, &stored).to_stored(), stored);
+    }
+}

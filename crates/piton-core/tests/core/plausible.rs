@@ -1,0 +1,297 @@
+//! Plausible journals: what `decide` asks for is done with random outcomes, between crashes,
+//! interrupts, injected messages, retries, discards and compactions.
+
+use piton_core::action::{Action, Verdict, Wish};
+use piton_core::budget::mechanical_summary;
+use piton_core::decide::calls::doubt;
+use piton_core::decide::decide;
+use piton_core::event::{
+    BreakReason, EffectClass, Event, Inquiry, InquiryAnswer, InquiryKind, Outcome, ToolOutput,
+    TurnEnd,
+};
+use piton_core::id::CallId;
+use piton_core::integrity::violations;
+use piton_core::state::{Call, Exchange, Progress, Turn};
+use piton_core::transcript::{Message, Transcript};
+use proptest::collection::vec;
+use proptest::prelude::any;
+use proptest::proptest;
+
+use crate::nonsense::quietly;
+use crate::script::Journal;
+
+/// Answers that a model may give. `{n}` is a number, so that calls have names of their own.
+const ANSWERS: [&str; 10] = [
+    "answer:done",
+    "calls(r:a{n})",
+    "calls(t:so o:a{n} r:b{n} d:c{n})",
+    "calls(s:a{n} i:b{n} c:c{n})",
+    "calls(bad:a{n} ghost:b{n} o:c{n})",
+    "calls(th:hm o:same)",
+    "length:so",
+    "length(t:so r:a{n} x:o)",
+    "refused(t:no o:a{n})",
+    "length(x:o)",
+];
+const FAILURES: [&str; 6] = ["network", "server", "empty", "auth", "context_overflow", "stalled"];
+/// Actions within which a turn must be over once the world behaves.
+const CALM_ACTIONS_MAX: usize = 60;
+
+struct World {
+    journal: Journal,
+    count: u32,
+}
+
+impl World {
+    fn open(&self) -> Option<&Turn> {
+        self.journal.state.open_turn()
+    }
+
+    fn play(&mut self, script: &str) {
+        self.count += 1;
+        self.journal.play(&script.replace("{n}", &self.count.to_string()));
+    }
+
+    /// The call that a choice points to, among those that fit.
+    fn some_call(&self, choice: usize, fits: impl Fn(&Call) -> bool) -> Option<CallId> {
+        let calls = self.open()?.steps().flat_map(|step| &step.calls);
+        let calls: Vec<_> = calls.filter(|call| fits(call)).map(|call| call.id).collect();
+        calls.get(choice % calls.len().max(1)).copied()
+    }
+
+    fn finish(&mut self, call: CallId, outcome: Outcome) {
+        let output = ToolOutput::text(format!("output of {call}"));
+        self.journal.push(Event::ToolFinished { call, outcome, output });
+    }
+
+    fn start(&mut self, calls: &[CallId]) {
+        for call in calls {
+            let turn = self.open().unwrap();
+            let (known, effect) = (turn.call(*call).unwrap(), self.effect(*call));
+            let repeatable = matches!(effect, EffectClass::ReadOnly | EffectClass::Idempotent);
+            let decided = turn.raised(&doubt(known).id).and_then(|raised| raised.answer.as_ref());
+            // X7: no way from doubt to a second run without a class or a decision that allows it.
+            assert!(
+                known.starts == 0 || repeatable || decided == Some(&InquiryAnswer::RunAgain),
+                "{call} is run twice"
+            );
+            assert!(!known.is_done(), "{call} is run although it is done");
+            let handle = piton_core::event::Handle::None;
+            self.journal.push(Event::ToolStarted { call: *call, effect, handle });
+        }
+    }
+
+    fn effect(&self, call: CallId) -> EffectClass {
+        let tool = self.open().and_then(|turn| turn.call(call)).map(|call| call.name.clone());
+        self.journal.state.config.tool(&tool.unwrap()).unwrap().effect
+    }
+
+    /// Something happens that nobody decided. Says whether it did.
+    fn outside(&mut self, choice: usize) -> bool {
+        let open = self.open().is_some();
+        let broke = self.open().is_some_and(|turn| turn.broke.is_some());
+        match choice % 24 {
+            0 | 1 => self.play("driver"),
+            2 => self.interrupt(choice),
+            3 if open => self.play("inject"),
+            4 if broke => self.play("resume"),
+            5 => self.retry(choice / 24),
+            6 if open => self.play("end:discarded"),
+            7 if open => self.play("end:stopped"),
+            8 => self.play("queue:q{n}"),
+            9 => self.compact(),
+            10 => self.answer_inquiry(choice / 24),
+            11 => self.play("alien:New"),
+            12 => self.play("mode:ask"),
+            13 => self.play("mode:auto"),
+            _ => return false,
+        }
+        true
+    }
+
+    fn retry(&mut self, choice: usize) {
+        let said = self.journal.state.turns.iter().flat_map(Turn::said);
+        let ids: Vec<_> = said.map(|said| said.message.to_string()).collect();
+        if let Some(id) = ids.get(choice % ids.len().max(1)) {
+            let resend = if choice.is_multiple_of(2) {
+                String::new()
+            } else {
+                format!("resend:{id}:new{{n}}")
+            };
+            self.play(&format!("retry:{id} {resend}"));
+        }
+    }
+
+    fn compact(&mut self) {
+        if let Some((summary, through)) = mechanical_summary(&self.journal.state) {
+            self.journal.push(Event::Compacted { summary, through });
+        }
+    }
+
+    // X12, O37: from any state, an interrupt ends in a turn that is broken or over.
+    fn interrupt(&mut self, choice: usize) {
+        let mut action = decide(&self.journal.state, Wish::Interrupt);
+        if action == Action::Cancel {
+            let running = |call: &Call| matches!(call.progress, Progress::Running(_));
+            while let Some(call) = self.some_call(choice, running) {
+                self.finish(call, Outcome::Cancelled);
+            }
+            let (reason, message) = (BreakReason::Interrupted, String::new());
+            action = Action::Break { reason, message };
+        }
+        if let Action::Break { reason, .. } = action {
+            self.stop(reason);
+        }
+        assert_eq!(decide(&self.journal.state, Wish::Interrupt), Action::Rest);
+    }
+
+    fn stop(&mut self, reason: BreakReason) {
+        let turn = self.open().unwrap().id;
+        self.journal.push(Event::TurnBroke { turn, reason, message: String::new() });
+    }
+
+    fn answer_inquiry(&mut self, choice: usize) {
+        let Some(turn) = self.open() else { return };
+        let pending: Vec<Inquiry> = turn.pending_inquiries().cloned().collect();
+        let Some(inquiry) = pending.get(choice % pending.len().max(1)) else { return };
+        let answers = match inquiry.kind {
+            InquiryKind::Permission => [InquiryAnswer::Allow, InquiryAnswer::Deny],
+            InquiryKind::InDoubt => [InquiryAnswer::RunAgain, InquiryAnswer::TreatAsDone],
+            InquiryKind::Question => return,
+        };
+        let (inquiry, by) = (inquiry.id.clone(), String::new());
+        let answer = answers[choice % answers.len()].clone();
+        self.journal.push(Event::InquiryAnswered { inquiry, answer, by });
+    }
+
+    /// Does what was decided; the choice says how it ends.
+    fn perform(&mut self, choice: usize) {
+        match decide(&self.journal.state, Wish::Proceed) {
+            Action::Rest => match (self.open().is_some(), choice % 4) {
+                (false, _) => self.play("turn user"),
+                (true, 0) => self.play("end:stopped"),
+                (true, 1) => self.play("inject"),
+                (true, _) => self.play("resume"),
+            },
+            Action::StartQueued(message) => self.play(&format!("turn say:{message}")),
+            Action::Await => self.arrive(choice),
+            Action::Cancel => panic!("nobody interrupted"),
+            Action::WaitForPerson => {
+                assert!(self.open().unwrap().pending_inquiries().next().is_some());
+                self.answer_inquiry(choice);
+            }
+            Action::AskModel { step, .. } => {
+                self.check_request();
+                self.play(&format!("ask:{step}"));
+            }
+            Action::Compact => self.compact(),
+            Action::RunTools(calls) => self.start(&calls[..=choice % calls.len()]),
+            Action::Settle(calls) => self.settle(calls[choice % calls.len()], choice),
+            Action::Raise(inquiries) => {
+                for inquiry in inquiries {
+                    self.journal.push(Event::InquiryRaised { inquiry });
+                }
+            }
+            Action::Finish(verdicts) => {
+                for Verdict { call, outcome, text } in verdicts {
+                    let output = ToolOutput::text(text);
+                    self.journal.push(Event::ToolFinished { call, outcome, output });
+                }
+            }
+            Action::Break { reason, .. } => self.stop(reason),
+            Action::Complete => {
+                let turn = self.open().unwrap().id;
+                self.journal.push(Event::TurnEnded { turn, end: TurnEnd::Completed });
+            }
+        }
+    }
+
+    fn settle(&mut self, call: CallId, choice: usize) {
+        let turn = self.open().unwrap();
+        let inquiry = doubt(turn.call(call).unwrap());
+        if choice.is_multiple_of(3) {
+            self.journal.push(Event::InquiryRaised { inquiry });
+        } else {
+            self.finish(call, Outcome::Ok);
+        }
+    }
+
+    /// What is in flight moves on.
+    fn arrive(&mut self, choice: usize) {
+        if self.open().is_some_and(is_asked) {
+            match choice % 8 {
+                0 => self.play("partial:piece"),
+                1 | 2 => self.play(&format!("fail:{}", FAILURES[choice / 8 % FAILURES.len()])),
+                _ => self.play(ANSWERS[choice / 8 % ANSWERS.len()]),
+            }
+        } else {
+            let running = |call: &Call| matches!(call.progress, Progress::Running(_));
+            let call = self.some_call(choice, running).expect("something is in flight");
+            self.finish(call, if choice.is_multiple_of(5) { Outcome::Failed } else { Outcome::Ok });
+        }
+    }
+
+    fn check_request(&self) {
+        let transcript = Transcript::from(&self.journal.state);
+        assert_eq!(violations(&transcript), vec![]);
+        let sent = format!("{:?}", transcript.messages());
+        let turn = self.open().unwrap();
+        for said in turn.said() {
+            assert!(transcript.messages().contains(&Message::User(said.parts.clone())));
+        }
+        // K15, O8: what was done is told, and every call of a request has ended.
+        for call in turn.steps().flat_map(|step| &step.calls) {
+            let Progress::Done(ended) = &call.progress else { panic!("{} is open", call.id) };
+            assert!(sent.contains(&format!("{:?}", ended.output.text)));
+        }
+    }
+
+    /// The world behaves from here on: the turn must end, and the queue must drain.
+    fn calm_down(&mut self) {
+        let limits = "failures_max:9 attempts_max:99 steps_max:0 context_max:0 mode:auto driver";
+        self.play(limits);
+        for _ in 0..CALM_ACTIONS_MAX {
+            let asked = self.open().is_some_and(is_asked);
+            match (decide(&self.journal.state, Wish::Proceed), self.open().is_some()) {
+                (Action::Rest, false) => return,
+                (Action::Rest, true) => self.play("resume"),
+                (Action::Await, _) if asked => self.play("answer:calm"),
+                (_, _) => self.perform(1),
+            }
+        }
+        panic!("the turn never ends");
+    }
+}
+
+fn is_asked(turn: &Turn) -> bool {
+    turn.steps().any(|step| step.exchange == Exchange::Asked)
+}
+
+fn live(tape: &[usize]) {
+    let mut world = World { journal: Journal::new(), count: 0 };
+    world.play(match tape[0] % 3 {
+        0 => "context_max:60 failures_max:2 steps_max:3",
+        1 => "mode:ask attempts_max:3",
+        _ => "in_doubt:tell_model tokens_max:500",
+    });
+    for choice in tape {
+        if !world.outside(*choice) {
+            world.perform(choice / 24);
+        }
+        let state = &world.journal.state;
+        assert_eq!(state.strays, 0, "did not fit: {:?}", world.journal.entries.last());
+    }
+    world.calm_down();
+}
+
+proptest! {
+    #![proptest_config(quietly())]
+
+    // M18, K15, K20, X7, X12, D66
+    #[test]
+    fn whatever_happens_requests_are_valid_and_nothing_is_done_twice(
+        tape in vec(any::<usize>(), 1..120)
+    ) {
+        live(&tape);
+    }
+}

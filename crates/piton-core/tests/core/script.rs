@@ -1,0 +1,381 @@
+//! A tiny language for journals: one word, one fact.
+//!
+//! `turn user ask calls(o:a r:b) start:a finish:a driver` is a turn whose driver died between two
+//! calls. Time passes a second per entry and names are counted, so a script always means the same.
+//!
+//! Tools are named by the letter of their effect class: `r`ead-only, `i`dempotent, `d`igested,
+//! `s`upervised, `c`hild, `o`nce. Every script begins with a conversation that offers all six and
+//! runs them without asking.
+
+use std::collections::BTreeMap;
+
+use piton_core::event::{
+    AnswerPart, BreakReason, Choice, ConfigChange, EffectClass, Entry, Event, FailureClass,
+    FinishReason, Handle, InDoubtPolicy, Inquiry, InquiryAnswer, InquiryKind, Limits, Outcome,
+    PartialKind, PermissionMode, PermissionRule, Permissions, RuleEffect, ToolOutput, ToolSpec,
+    TurnEnd, UnknownEvent, Usage, UserPart,
+};
+use piton_core::id::{
+    Attempt, CallId, Digest, DriverId, Epoch, InquiryId, MessageId, Seq, Timestamp, TurnId,
+};
+use piton_core::state::{Item, State, Turn};
+
+/// The tools of every script: letter and effect class.
+pub(crate) const TOOLS: [(&str, EffectClass); 6] = [
+    ("r", EffectClass::ReadOnly),
+    ("i", EffectClass::Idempotent),
+    ("d", EffectClass::Digested),
+    ("s", EffectClass::Supervised),
+    ("c", EffectClass::Child),
+    ("o", EffectClass::Once),
+];
+
+/// A journal in the making, with what it means so far.
+pub(crate) struct Journal {
+    pub(crate) entries: Vec<Entry>,
+    pub(crate) state: State,
+    calls: BTreeMap<String, CallId>,
+    messages: u32,
+}
+
+/// Folds a script.
+pub(crate) fn fold(script: &str) -> State {
+    Journal::of(script).state
+}
+
+/// The tools as a model is offered them.
+pub(crate) fn tool_specs() -> Vec<ToolSpec> {
+    TOOLS
+        .iter()
+        .map(|(name, effect)| ToolSpec {
+            name: (*name).into(),
+            description: "".into(),
+            parameters: "{}".into(),
+            effect: *effect,
+        })
+        .collect()
+}
+
+impl Journal {
+    /// A conversation before its first turn.
+    pub(crate) fn new() -> Self {
+        let mut journal =
+            Self { entries: vec![], state: State::default(), calls: BTreeMap::new(), messages: 0 };
+        journal.push(Event::ConversationOpened {
+            workspace: "/w".into(),
+            title: None,
+            origin: None,
+        });
+        let permissions = Permissions { mode: PermissionMode::Auto, rules: vec![] };
+        journal.configure(ConfigChange {
+            model: Some("demo/one".parse().unwrap()),
+            tools: Some(tool_specs()),
+            permissions: Some(permissions),
+            ..ConfigChange::default()
+        });
+        journal
+    }
+
+    /// Plays a whole script.
+    pub(crate) fn of(script: &str) -> Self {
+        let mut journal = Self::new();
+        journal.play(script);
+        journal
+    }
+
+    /// Appends an event, and takes it in.
+    pub(crate) fn push(&mut self, event: Event) {
+        let seq = self.state.end.next();
+        let entry = Entry { seq, at: Timestamp(seq.0 * 1_000), event };
+        self.state.apply(&entry);
+        self.entries.push(entry);
+    }
+
+    fn configure(&mut self, change: ConfigChange) {
+        self.push(Event::ConfigChanged { change });
+    }
+
+    /// Our id of a call that a script named.
+    pub(crate) fn call(&self, name: &str) -> CallId {
+        *self.calls.get(name).unwrap_or_else(|| panic!("no call is named {name}"))
+    }
+
+    /// What a script calls a call.
+    pub(crate) fn name(&self, call: CallId) -> String {
+        let name = self.calls.iter().find(|(_, id)| **id == call);
+        name.map_or_else(|| call.to_string(), |(name, _)| name.clone())
+    }
+
+    /// Plays the words of a script.
+    pub(crate) fn play(&mut self, script: &str) {
+        for word in words(script) {
+            let event = if let Some((verb, items)) = word.split_once('(') {
+                self.answer(verb, items.trim_end_matches(')'))
+            } else {
+                let (verb, rest) = word.split_once(':').unwrap_or((&word, ""));
+                self.fact(verb, rest)
+            };
+            self.push(event);
+        }
+    }
+
+    fn fact(&mut self, verb: &str, rest: &str) -> Event {
+        match verb {
+            "driver" => Event::DriverStarted {
+                driver: DriverId::new(format!("d{}", self.entries.len())),
+                epoch: Epoch(self.entries.len() as u64),
+                host: "h".into(),
+                boot: "b".into(),
+                pid: 1,
+            },
+            "alien" => Event::Unknown(UnknownEvent { kind: rest.into(), raw: "{}".into() }),
+            "turn" => Event::TurnStarted { turn: self.state.next_turn(), agent: None },
+            "resume" => Event::TurnResumed { turn: self.turn() },
+            "end" => Event::TurnEnded { turn: self.turn(), end: read(rest) },
+            "break" => Event::TurnBroke {
+                turn: self.turn(),
+                reason: read::<BreakReason>(rest),
+                message: rest.into(),
+            },
+            "compact" => Event::Compacted {
+                summary: "so far".into(),
+                through: TurnId(rest.parse().unwrap()),
+            },
+            "user" | "inject" | "say" | "queue" | "unqueue" | "retry" | "resend" => {
+                self.message(verb, rest)
+            }
+            "ask" | "partial" | "think" | "fail" => self.model(verb, rest),
+            "answer" | "length" | "refused" => {
+                let text = if rest.is_empty() { "done" } else { rest };
+                self.answer(verb, &format!("t:{text}"))
+            }
+            "start" | "finish" | "failed" | "denied" | "cancelled" | "lost" => {
+                self.tool(verb, rest)
+            }
+            "raise" | "allow" | "deny" | "rerun" | "asdone" | "tell" => self.inquiry(verb, rest),
+            _ => Event::ConfigChanged { change: self.change(verb, rest) },
+        }
+    }
+
+    fn turn(&self) -> TurnId {
+        self.state.turns.last().map_or(TurnId(1), |turn| turn.id)
+    }
+
+    fn message(&mut self, verb: &str, rest: &str) -> Event {
+        let (id, text) = rest.split_once(':').unwrap_or((rest, rest));
+        let last = format!("m{}", self.messages);
+        let known = |id: &str| {
+            let id = MessageId::new(if id.is_empty() { last.clone() } else { id.into() });
+            let said = self.state.turns.iter().flat_map(Turn::said);
+            let attempt = said.filter(|said| said.message == id).map(|said| said.attempt).last();
+            (id, attempt.unwrap_or(Attempt::FIRST))
+        };
+        match verb {
+            "retry" => {
+                let (message, attempt) = known(id);
+                Event::MessageRetried { message, attempt: attempt.next() }
+            }
+            "resend" => {
+                let (message, attempt) = known(id);
+                Event::UserMessage { message, parts: vec![UserPart::text(text)], attempt }
+            }
+            "queue" => Event::MessageQueued {
+                message: MessageId::new(id),
+                parts: vec![UserPart::text(text)],
+            },
+            "unqueue" => Event::MessageUnqueued { message: MessageId::new(id) },
+            "say" => said(id, text),
+            _ => {
+                self.messages += 1;
+                let id = format!("m{}", self.messages);
+                said(&id, if rest.is_empty() { &id } else { rest })
+            }
+        }
+    }
+
+    fn model(&self, verb: &str, rest: &str) -> Event {
+        match verb {
+            "ask" => {
+                let open = self.state.turns.last().unwrap();
+                let attempt = match open.items.last() {
+                    Some(Item::Step(step)) if step.answer.is_none() => step.attempt.next(),
+                    _ => Attempt::FIRST,
+                };
+                Event::ModelAsked {
+                    step: rest.parse().unwrap_or(open.next_step()),
+                    attempt,
+                    model: "demo/one".parse().unwrap(),
+                    digest: Digest::new("00"),
+                    tokens_estimated: 0,
+                }
+            }
+            "partial" => Event::ModelPartial { kind: PartialKind::Text, text: rest.into() },
+            "think" => Event::ModelPartial { kind: PartialKind::Reasoning, text: rest.into() },
+            _ => {
+                let (class, wait) = rest.split_once(':').unwrap_or((rest, ""));
+                Event::ModelFailed {
+                    class: read::<FailureClass>(class),
+                    message: class.into(),
+                    retry_after_ms: wait.parse().ok(),
+                    bytes_received: 0,
+                    jitter_permille: 0,
+                }
+            }
+        }
+    }
+
+    /// An answer: `t:text`, `th:reasoning`, `x:tool` cut off, else a call `tool:name`; the tool `bad`
+    /// is `r` with arguments that are not JSON, and `list` is `r` with a list of them.
+    fn answer(&mut self, verb: &str, items: &str) -> Event {
+        let turn = self.turn();
+        let step = self.state.turns.last().and_then(|turn| turn.steps().next_back());
+        let step = step.map_or(1, |step| step.number);
+        let (mut parts, mut dropped, mut index) = (vec![], vec![], 0);
+        for item in items.split_whitespace() {
+            let (kind, rest) = item.split_once(':').unwrap();
+            let (tool, arguments) = match kind {
+                "t" => {
+                    parts.push(AnswerPart::Text { text: rest.into() });
+                    continue;
+                }
+                "th" => {
+                    parts.push(AnswerPart::Reasoning { text: rest.into() });
+                    continue;
+                }
+                "x" => {
+                    dropped.push(rest.into());
+                    continue;
+                }
+                "bad" => ("r", "not json"),
+                "list" => ("r", "[1]"),
+                tool => (tool, "{}"),
+            };
+            let call = CallId { turn, step, index };
+            index += 1;
+            self.calls.insert(rest.into(), call);
+            let (provider_id, name) = (Some(rest.into()), tool.into());
+            parts.push(AnswerPart::Call { call, provider_id, name, arguments: arguments.into() });
+        }
+        let finish = match verb {
+            "length" => FinishReason::Length,
+            "refused" => FinishReason::Refused,
+            "calls" => FinishReason::ToolCalls,
+            _ => FinishReason::Stop,
+        };
+        let usage = Usage { input: 100, output: 10, cached: 0 };
+        Event::ModelAnswered { parts, finish, usage, dropped, native: None }
+    }
+
+    fn tool(&self, verb: &str, rest: &str) -> Event {
+        let (name, text) = rest.split_once(':').unwrap_or((rest, rest));
+        let call = self.call(name);
+        let outcome = match verb {
+            "start" => {
+                let known = self.state.turns.last().and_then(|turn| turn.call(call));
+                let tool = known.and_then(|call| self.state.config.tool(&call.name));
+                let effect = tool.map_or(EffectClass::Once, |tool| tool.effect);
+                return Event::ToolStarted { call, effect, handle: Handle::None };
+            }
+            "finish" => Outcome::Ok,
+            "failed" => Outcome::Failed,
+            "denied" => Outcome::Denied,
+            "cancelled" => Outcome::Cancelled,
+            _ => Outcome::Unknown,
+        };
+        Event::ToolFinished { call, outcome, output: ToolOutput::text(text) }
+    }
+
+    fn inquiry(&self, verb: &str, rest: &str) -> Event {
+        let (first, second) = rest.split_once(':').unwrap_or((rest, ""));
+        let turn = self.state.turns.last().unwrap();
+        if verb == "raise" {
+            let call = self.call(second);
+            let starts = turn.call(call).map_or(0, |call| call.starts);
+            let (kind, id) = match first {
+                "permission" => (InquiryKind::Permission, format!("{call}.permission.1")),
+                "question" => (InquiryKind::Question, format!("{call}.question.1")),
+                _ => (InquiryKind::InDoubt, format!("{call}.in-doubt.{starts}")),
+            };
+            let (id, choices) = (InquiryId::new(id), vec![Choice::Allow, Choice::Deny]);
+            let question = format!("{second}?");
+            return Event::InquiryRaised { inquiry: Inquiry { id, kind, call, question, choices } };
+        }
+        let call = self.call(first);
+        let newest = turn.inquiries.iter().rev().find(|raised| raised.inquiry.call == call);
+        let answer = match verb {
+            "allow" => InquiryAnswer::Allow,
+            "deny" => InquiryAnswer::Deny,
+            "rerun" => InquiryAnswer::RunAgain,
+            "asdone" => InquiryAnswer::TreatAsDone,
+            _ => InquiryAnswer::Text { text: second.into() },
+        };
+        let inquiry = newest.unwrap().inquiry.id.clone();
+        Event::InquiryAnswered { inquiry, answer, by: "somebody".into() }
+    }
+
+    fn change(&self, verb: &str, rest: &str) -> ConfigChange {
+        let mut change = ConfigChange::default();
+        let mut limits = self.state.config.limits;
+        let mut permissions = self.state.config.permissions.clone();
+        match verb {
+            "model" => change.model = Some(rest.parse().unwrap()),
+            "system" => change.system = Some(rest.into()),
+            "in_doubt" => change.in_doubt = Some(read::<InDoubtPolicy>(rest)),
+            "mode" => permissions.mode = read::<PermissionMode>(rest),
+            "rule" => {
+                let (tool, effect) = rest.split_once(':').unwrap();
+                let effect = read::<RuleEffect>(effect);
+                permissions.rules.push(PermissionRule { tool: tool.into(), effect });
+            }
+            limit => set_limit(&mut limits, limit, rest.parse().unwrap()),
+        }
+        change.limits = (limits != self.state.config.limits).then_some(limits);
+        change.permissions = (permissions != self.state.config.permissions).then_some(permissions);
+        change
+    }
+}
+
+fn set_limit(limits: &mut Limits, name: &str, value: u32) {
+    match name {
+        "steps_max" => limits.steps_max = value,
+        "failures_max" => limits.failures_max = value,
+        "attempts_max" => limits.attempts_max = value,
+        "tokens_max" => limits.tokens_max = value.into(),
+        "context_max" => limits.context_tokens_max = value.into(),
+        word => panic!("the script language has no word {word}"),
+    }
+}
+
+fn said(id: &str, text: &str) -> Event {
+    let parts = vec![UserPart::text(text)];
+    Event::UserMessage { message: MessageId::new(id), parts, attempt: Attempt::FIRST }
+}
+
+/// Reads a value as it is stored: the script uses the journal's own words.
+fn read<T: serde::de::DeserializeOwned>(word: &str) -> T {
+    serde_json::from_str(&format!("\"{word}\"")).unwrap_or_else(|_| panic!("what is {word}?"))
+}
+
+/// Splits at blanks outside parentheses.
+fn words(script: &str) -> Vec<String> {
+    let mut words = vec![String::new()];
+    let mut depth = 0;
+    for letter in script.chars() {
+        depth += i32::from(letter == '(') - i32::from(letter == ')');
+        if letter.is_whitespace() && depth == 0 {
+            words.push(String::new());
+        } else if let Some(word) = words.last_mut() {
+            word.push(letter);
+        }
+    }
+    words.retain(|word| !word.is_empty());
+    words
+}
+
+/// An entry at a place, a second per place.
+pub(crate) fn entry(seq: u64, event: Event) -> Entry {
+    Entry { seq: Seq(seq), at: Timestamp(seq.wrapping_mul(1_000)), event }
+}
+
+/// All ways to close a turn.
+pub(crate) const ENDS: [TurnEnd; 3] = [TurnEnd::Completed, TurnEnd::Stopped, TurnEnd::Discarded];

@@ -1,0 +1,314 @@
+//! What faces see: status words, the view of an incomplete turn, and how a turn ended.
+
+use expect_test::{Expect, expect};
+use piton_core::event::{BreakReason, TurnEnd};
+use piton_core::outcome::{Cause, Ending};
+use piton_core::view::{ItemView, Status, ToolState, View};
+
+use crate::script::fold;
+
+fn check_status(script: &str, expected: Expect) {
+    expected.assert_eq(&Status::of(&fold(script)).to_string());
+}
+
+// J69
+#[test]
+fn the_status_says_what_the_open_turn_waits_for() {
+    check_status("", expect![[""]]);
+    check_status("turn user ask answer end:completed", expect![[""]]);
+    check_status("turn user", expect!["interrupted (pending LLM response)"]);
+    check_status("turn user ask partial:x driver", expect!["interrupted (pending LLM response)"]);
+    check_status("turn user ask calls(r:a)", expect!["interrupted (pending tool execution)"]);
+    check_status(
+        "turn user ask calls(r:a) start:a driver",
+        expect!["interrupted (pending tool execution)"],
+    );
+    check_status(
+        "turn user ask calls(r:a) start:a finish:a",
+        expect!["interrupted (pending follow-up)"],
+    );
+    check_status(
+        "turn user ask calls(r:a) start:a finish:a ask fail:auth",
+        expect!["interrupted (pending follow-up)"],
+    );
+    check_status(
+        "turn user ask calls(r:a) start:a finish:a inject",
+        expect!["interrupted (pending LLM response)"],
+    );
+}
+
+// J70, X21
+#[test]
+fn a_question_wins_although_a_sibling_finished_later() {
+    check_status(
+        "mode:ask turn user ask calls(o:a r:b) raise:permission:a",
+        expect!["waiting-for-input (o)"],
+    );
+    check_status(
+        "mode:ask turn user ask calls(o:a r:b) raise:permission:a start:b finish:b",
+        expect!["waiting-for-input (o)"],
+    );
+    check_status(
+        "turn user ask calls(o:a) start:a driver raise:in-doubt:a",
+        expect!["waiting-for-input (o)"],
+    );
+    check_status(
+        "mode:ask turn user ask calls(o:a r:b) raise:permission:a start:b finish:b deny:a denied:a",
+        expect!["interrupted (pending follow-up)"],
+    );
+}
+
+// C31
+#[test]
+fn a_question_about_a_call_that_has_ended_is_settled() {
+    check_status(
+        "mode:ask turn user ask calls(o:a) raise:permission:a inject cancelled:a",
+        expect!["interrupted (pending LLM response)"],
+    );
+}
+
+fn check_view(script: &str, expected: Expect) {
+    expected.assert_eq(&shown(&View::from(&fold(script))));
+}
+
+pub(crate) fn shown(view: &View) -> String {
+    let mut lines = vec![format!("title {}", view.title)];
+    for turn in &view.turns {
+        let stopped = if turn.stopped { " (stopped)" } else { "" };
+        lines.push(format!("turn {}{stopped}", turn.id.0));
+        lines.extend(turn.items.iter().map(|item| match item {
+            ItemView::User { message, text } => format!("  user {message}: {text}"),
+            ItemView::Assistant { text, partial: true } => format!("  assistant: {text} ..."),
+            ItemView::Assistant { text, partial: false } => format!("  assistant: {text}"),
+            ItemView::Tool(tool) => {
+                let state = match &tool.state {
+                    ToolState::Pending => "pending".into(),
+                    ToolState::Running => "running".into(),
+                    ToolState::InDoubt => "in doubt".into(),
+                    ToolState::Asking { question, .. } => format!("asks {question}"),
+                    ToolState::Done { outcome, .. } => format!("{outcome:?}: {}", tool.output),
+                };
+                format!("  tool {} {}: {state}", tool.call, tool.input)
+            }
+        }));
+        if let Some(incomplete) = &turn.incomplete {
+            lines.push(format!("  {} {:?}", incomplete.status, incomplete.reason));
+        }
+    }
+    lines.join("\n")
+}
+
+// J72, J2
+#[test]
+fn an_incomplete_turn_is_shown_behind_the_complete_ones() {
+    check_view(
+        "turn user ask answer:hi end:completed mode:ask turn user:again ask \
+         calls(t:look r:a o:b s:c) raise:permission:b start:a finish:a:found start:c",
+        expect![[r#"
+            title m1
+            turn 1
+              user m1: m1
+              assistant: hi
+            turn 2
+              user m2: again
+              assistant: look
+              tool 2.1.0 r: Ok: found
+              tool 2.1.1 o: asks b?
+              tool 2.1.2 s: running
+              waiting-for-input (o) None"#]],
+    );
+    check_view(
+        "turn user ask calls(s:a) start:a break:interrupted",
+        expect![[r#"
+        title m1
+        turn 1
+          user m1: m1
+          tool 1.1.0 s: in doubt
+          interrupted (pending tool execution) Some(Interrupted)"#]],
+    );
+}
+
+// X2, K34, M3
+#[test]
+fn text_that_broke_off_is_shown_as_such() {
+    check_view(
+        "turn user ask partial:hel partial:lo fail:network",
+        expect![[r#"
+        title m1
+        turn 1
+          user m1: m1
+          assistant: hello ...
+          interrupted (pending LLM response) None"#]],
+    );
+    check_view(
+        "turn user ask partial:hello fail:network ask",
+        expect![[r#"
+        title m1
+        turn 1
+          user m1: m1
+          assistant: hello ...
+          interrupted (pending LLM response) None"#]],
+    );
+    check_view(
+        "turn user ask partial:hello fail:network ask partial:bye",
+        expect![[r#"
+        title m1
+        turn 1
+          user m1: m1
+          assistant: bye ...
+          interrupted (pending LLM response) None"#]],
+    );
+}
+
+// J25, X12, X19
+#[test]
+fn discarded_turns_are_hidden_and_stopped_ones_kept() {
+    check_view(
+        "turn user ask partial:x end:stopped turn user end:discarded turn user",
+        expect![[r#"
+            title m1
+            turn 1 (stopped)
+              user m1: m1
+              assistant: x ...
+            turn 3
+              user m3: m3
+              interrupted (pending LLM response) None"#]],
+    );
+}
+
+// C3, X9
+#[test]
+fn a_retried_message_is_shown_once_and_its_old_attempt_not_at_all() {
+    check_view(
+        "turn user ask calls(o:a) start:a finish:a retry",
+        expect![[r#"
+        title m1
+        turn 1
+          user m1: m1
+          interrupted (pending LLM response) None"#]],
+    );
+    check_view(
+        "turn user ask answer:old end:completed retry resend:m1:new",
+        expect![[r#"
+        title new
+        turn 1
+          user m1: new
+          interrupted (pending LLM response) None"#]],
+    );
+}
+
+/// How the newest turn stands: the five terminal states, and the open ones.
+fn check_ending(script: &str, expected: Expect) {
+    let caused = |word: &str, cause: Cause| {
+        let failure = cause.failure.map(|failure| format!(", {:?}", failure.class));
+        let reason = cause.reason.map_or("none".into(), |reason| format!("{reason:?}"));
+        format!("{word}: {reason}{} ({})", failure.unwrap_or_default(), cause.message)
+    };
+    let shown = match Ending::of(&fold(script)) {
+        Ending::Done => "done".into(),
+        Ending::Closed(end) => format!("closed: {end:?}"),
+        Ending::WaitingForInput => "waiting for input".into(),
+        Ending::Nothing => "nothing".into(),
+        Ending::Incomplete(cause) => caused("incomplete", cause),
+        Ending::Error(cause) => caused("error", cause),
+    };
+    expected.assert_eq(&shown);
+}
+
+// K1, K2
+#[test]
+fn normal_completion_is_done() {
+    check_ending("", expect!["nothing"]);
+    check_ending("turn user ask answer end:completed", expect!["done"]);
+    check_ending("turn user ask answer end:stopped", expect!["closed: Stopped"]);
+    check_ending("turn user ask answer end:discarded", expect!["closed: Discarded"]);
+}
+
+// K1, K3, K4, K7, K8, K9
+#[test]
+fn an_api_error_is_incomplete_only_when_there_is_work_to_keep() {
+    check_ending(
+        "turn user ask fail:auth break:api_error",
+        expect!["error: ApiError, Auth (api_error)"],
+    );
+    check_ending(
+        "turn user ask partial:x fail:auth break:api_error",
+        expect!["error: ApiError, Auth (api_error)"],
+    );
+    check_ending(
+        "turn user ask calls(r:a) finish:a ask fail:auth break:api_error",
+        expect!["incomplete: ApiError, Auth (api_error)"],
+    );
+}
+
+// K1, K5, K9, X4
+#[test]
+fn an_empty_answer_is_never_done() {
+    let empty = "ask fail:empty ask fail:empty break:empty_answer";
+    check_ending(&format!("turn user {empty}"), expect!["error: EmptyAnswer (empty_answer)"]);
+    check_ending(
+        &format!("turn user ask calls(r:a) finish:a {empty}"),
+        expect!["incomplete: EmptyAnswer (empty_answer)"],
+    );
+}
+
+// K1, K6, K9
+#[test]
+fn spent_steps_are_incomplete_without_an_error() {
+    check_ending(
+        "turn user ask fail:network ask calls(r:a) finish:a break:max_steps",
+        expect!["incomplete: MaxSteps (max_steps)"],
+    );
+}
+
+// K1, K18, K36, X12
+#[test]
+fn an_interrupt_keeps_what_was_done() {
+    check_ending(
+        "turn user ask calls(r:a) finish:a break:interrupted",
+        expect!["incomplete: Interrupted (interrupted)"],
+    );
+    check_ending(
+        "turn user ask fail:network break:interrupted",
+        expect!["error: Interrupted (interrupted)"],
+    );
+}
+
+// K22
+#[test]
+fn a_killed_process_is_incomplete_although_nobody_said_so() {
+    check_ending(
+        "turn user ask calls(r:a) start:a",
+        expect!["incomplete: none (the process was lost)"],
+    );
+    check_ending(
+        "turn user ask fail:network",
+        expect!["error: none, Network (the process was lost)"],
+    );
+    check_ending(
+        "turn user ask calls(r:a) finish:a break:max_steps resume",
+        expect!["incomplete: none (the process was lost)"],
+    );
+}
+
+#[test]
+fn an_open_question_waits_for_input() {
+    let asked = "mode:ask turn user ask calls(o:a) raise:permission:a";
+    check_ending(asked, expect!["waiting for input"]);
+    check_ending(
+        &format!("{asked} break:interrupted"),
+        expect!["incomplete: Interrupted (interrupted)"],
+    );
+}
+
+// K10
+#[test]
+fn every_reason_reaches_the_face() {
+    for reason in [BreakReason::ApiError, BreakReason::EmptyAnswer, BreakReason::Limit] {
+        let word = serde_json::to_string(&reason).unwrap();
+        let state = fold(&format!("turn user break:{}", word.trim_matches('"')));
+        let Ending::Error(cause) = Ending::of(&state) else { panic!("{reason:?} is an error") };
+        assert_eq!(cause.reason, Some(reason));
+        assert_ne!(Ending::of(&state), Ending::Closed(TurnEnd::Stopped));
+    }
+}

@@ -1,0 +1,139 @@
+//! The turns that are disturbed: each shows another way through the decide table.
+
+use piton_core::event::{InDoubtPolicy, PermissionMode};
+
+use super::{ALONE, AUTO};
+use crate::script::Script;
+
+/// A conversation to disturb.
+#[derive(Clone, Copy, Debug)]
+pub struct TurnScript {
+    /// What it shows.
+    pub name: &'static str,
+    /// What the user sends, in order.
+    pub messages: &'static [&'static str],
+    /// What the model does.
+    pub json: &'static str,
+    /// What may run without asking.
+    pub mode: PermissionMode,
+    /// What happens to calls in doubt.
+    pub in_doubt: InDoubtPolicy,
+    /// Context budget in tokens; 0 is none.
+    pub context_tokens_max: u64,
+}
+
+impl TurnScript {
+    /// The parsed script. A script that does not parse says so instead of answering.
+    pub fn script(&self) -> Script {
+        Script::parse(self.json).unwrap_or_default()
+    }
+}
+
+const fn turn(name: &'static str, json: &'static str) -> TurnScript {
+    TurnScript {
+        name,
+        messages: &["do it"],
+        json,
+        mode: AUTO,
+        in_doubt: ALONE,
+        context_tokens_max: 0,
+    }
+}
+
+/// All turns.
+pub const TURNS: &[TurnScript] = &[
+    turn(
+        "streamed answer",
+        r#"{"steps":[{"say":"a long answer that streams","think":"hm","chunk":4,"chunk_ms":90}]}"#,
+    ),
+    turn("one look", r#"{"steps":[{"say":"I look.","calls":[{"tool":"look"}]},{"say":"Seen."}]}"#),
+    turn(
+        "three in parallel",
+        r#"{"steps":[{"calls":[
+            {"tool":"pay","arguments":{"ms":30}},
+            {"tool":"change","arguments":{"path":"a","line":"one","ms":10}},
+            {"tool":"look","arguments":{"ms":20}}]},{"say":"Done."}]}"#,
+    ),
+    turn(
+        "edits in a row",
+        r#"{"steps":[
+            {"calls":[{"tool":"change","arguments":{"path":"a","line":"1"}},
+                      {"tool":"change","arguments":{"path":"a","line":"2"}}]},
+            {"calls":[{"tool":"change","arguments":{"path":"a","line":"3"}},
+                      {"tool":"change","arguments":{"path":"b","line":"1"}}]},
+            {"calls":[{"tool":"change","arguments":{"path":"b","line":"2"}}]},
+            {"say":"Edited."}]}"#,
+    ),
+    turn(
+        "failures and retries",
+        r#"{"steps":[
+            {"say":"first","chunk":2,"calls":[{"tool":"pay"}],"faults":[
+                {"kind":{"fail":"network"}},
+                {"kind":"cut","after":2},
+                {"kind":{"fail":"overloaded"},"after":1,"retry_after_ms":9000}]},
+            {"say":"second","faults":[{"kind":"panic"},{"kind":{"fail":"server"}}]}]}"#,
+    ),
+    turn(
+        "empty, then not",
+        r#"{"steps":[{"say":"x","calls":[{"tool":"pay"}],"faults":[{"kind":"empty"}]},
+                     {"say":"y","faults":[{"kind":"empty"}]}]}"#,
+    ),
+    turn(
+        "a stalled stream",
+        r#"{"steps":[{"say":"slow to come","chunk":3,"faults":[{"kind":"stall","after":2}]}]}"#,
+    ),
+    turn(
+        "bad calls beside good ones",
+        r#"{"steps":[{"calls":[
+            {"tool":"pay","raw":"{oops"},
+            {"tool":"nothing_like_it"},
+            {"tool":"change","arguments":{"line":"no path"}},
+            {"tool":"pay","id":""},
+            {"tool":"pay","id":"same"},
+            {"tool":"pay","id":"same"}],"end":"twice"},{"say":"Survived."}]}"#,
+    ),
+    turn(
+        "tools that go wrong",
+        r#"{"steps":[{"calls":[
+            {"tool":"pay","arguments":{"fail":1}},
+            {"tool":"look","arguments":{"panic":1}},
+            {"tool":"pay","arguments":{"ms":5}},
+            {"tool":"set","arguments":{"ms":3}}]},{"say":"Went on."}]}"#,
+    ),
+    turn(
+        "cut by the output limit",
+        r#"{"steps":[{"say":"two","calls":[{"tool":"pay"},{"tool":"pay","arguments":{"x":1}}],
+                      "end":"length"},{"calls":[{"tool":"pay"}]},{"say":"Whole."}]}"#,
+    ),
+    TurnScript {
+        mode: PermissionMode::Ask,
+        ..turn(
+            "a person is asked",
+            r#"{"steps":[{"calls":[{"tool":"pay"},{"tool":"look"},{"tool":"set"},
+                {"tool":"change","arguments":{"path":"a","line":"1"}}]},{"say":"As you like."}]}"#,
+        )
+    },
+    TurnScript {
+        in_doubt: InDoubtPolicy::Ask,
+        ..turn(
+            "a person settles the doubt",
+            r#"{"steps":[{"calls":[{"tool":"pay","arguments":{"ms":5}},{"tool":"pay"}]},
+                {"calls":[{"tool":"pay"}]},{"say":"Settled."}]}"#,
+        )
+    },
+    TurnScript {
+        messages: &["first", "second", "third"],
+        context_tokens_max: 175,
+        ..turn(
+            "several turns and two summaries",
+            concat!(
+                r#"{"steps":[{"say":""#,
+                include_str!("long.txt"),
+                include_str!("long.txt"),
+                r#""},{"calls":[{"tool":"pay"}]},{"say":""#,
+                include_str!("long.txt"),
+                r#""},{"say":"three"}]}"#
+            ),
+        )
+    },
+];

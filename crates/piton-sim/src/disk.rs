@@ -1,0 +1,177 @@
+//! A store that dies on command, fails on command, and forgets on command.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use async_trait::async_trait;
+use piton_core::event::{BlobRef, Event};
+use piton_core::id::{ConversationId, Digest, Seq};
+use piton_store::{
+    AppendError, Batch, Durability, Holder, Journal, Lease, LeaseError, Listed, Listing,
+    MemoryJournal, NewRecord, Page, Record, StatusRow, StoreError,
+};
+
+use crate::world::World;
+
+/// Records copied at once; a scripted turn is far shorter.
+const COPY_RECORDS_MAX: usize = 100_000;
+
+/// A store with a point before and behind every append.
+#[derive(Debug)]
+pub struct MortalJournal {
+    inner: Arc<dyn Journal>,
+    world: World,
+    appends: AtomicU64,
+    fail_append: Option<(u64, DiskFault)>,
+}
+
+/// What an append meets instead of a disk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DiskFault {
+    /// No space is left.
+    Full,
+    /// The sync failed; the commit was rolled back.
+    Sync,
+}
+
+impl MortalJournal {
+    /// Wraps a store.
+    pub fn new(inner: Arc<dyn Journal>, world: World) -> Self {
+        Self { inner, world, appends: AtomicU64::new(0), fail_append: None }
+    }
+
+    /// The `number`th append, from 1, fails.
+    #[must_use]
+    pub fn failing(mut self, number: u64, fault: DiskFault) -> Self {
+        self.fail_append = Some((number, fault));
+        self
+    }
+
+    fn fault(&self) -> Option<StoreError> {
+        let number = self.appends.fetch_add(1, Ordering::Relaxed) + 1;
+        let (_, fault) = self.fail_append.filter(|(chosen, _)| *chosen == number)?;
+        let path = "simulated".into();
+        Some(match fault {
+            DiskFault::Full => StoreError::Full { path },
+            DiskFault::Sync => StoreError::Io {
+                action: "sync",
+                path,
+                source: std::io::Error::other("simulated sync failure"),
+            },
+        })
+    }
+}
+
+#[async_trait]
+impl Journal for MortalJournal {
+    async fn lease(&self, id: &ConversationId, holder: Holder) -> Result<Lease, LeaseError> {
+        self.inner.lease(id, holder).await
+    }
+
+    async fn append(&self, lease: &Lease, batch: Batch) -> Result<Seq, AppendError> {
+        self.world.point().await;
+        if let Some(error) = self.fault() {
+            return Err(error.into());
+        }
+        let end = self.inner.append(lease, batch).await?;
+        self.world.point().await;
+        Ok(end)
+    }
+
+    async fn read(
+        &self,
+        id: &ConversationId,
+        after: Seq,
+        limit: usize,
+    ) -> Result<Vec<Record>, StoreError> {
+        self.inner.read(id, after, limit).await
+    }
+
+    async fn wait_past(&self, id: &ConversationId, seq: Seq) -> Result<Seq, StoreError> {
+        self.inner.wait_past(id, seq).await
+    }
+
+    async fn list(&self, page: Page) -> Result<Listing, StoreError> {
+        self.inner.list(page).await
+    }
+
+    async fn status(&self, id: &ConversationId) -> Result<Option<Listed>, StoreError> {
+        self.inner.status(id).await
+    }
+
+    async fn find(&self, prefix: &str, limit: usize) -> Result<Vec<ConversationId>, StoreError> {
+        self.inner.find(prefix, limit).await
+    }
+
+    async fn put_blob(&self, content: &[u8]) -> Result<BlobRef, StoreError> {
+        self.inner.put_blob(content).await
+    }
+
+    async fn blob(&self, digest: &Digest) -> Result<Vec<u8>, StoreError> {
+        self.inner.blob(digest).await
+    }
+}
+
+/// A safety rule that is broken on purpose, to see whether the oracle notices.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sabotage {
+    /// The last commit is lost with the power when it holds a start: as if it was never synced.
+    StartNotSynced,
+    /// Finished calls are forgotten: as if results were kept in memory only.
+    FinishForgotten,
+    /// Answers are forgotten with everything behind them.
+    AnswerForgotten,
+}
+
+impl Sabotage {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::StartNotSynced, Self::FinishForgotten, Self::AnswerForgotten];
+
+    /// What is left of a journal after a crash under this sabotage.
+    pub async fn damage(self, journal: &Arc<dyn Journal>, id: &ConversationId) -> Arc<dyn Journal> {
+        let records = journal.read(id, Seq(0), COPY_RECORDS_MAX).await.unwrap_or_default();
+        let kept = self.keep(records);
+        let copy = MemoryJournal::default();
+        let records: Vec<_> = kept
+            .into_iter()
+            .map(|Record { at, format, body, .. }| NewRecord { at, format, body })
+            .collect();
+        if !records.is_empty()
+            && let Ok(lease) = copy.lease(id, nobody()).await
+        {
+            let status = StatusRow::default();
+            let durability = Durability::Synced;
+            let batch = Batch { expected: Seq(0), records, status, durability };
+            // The copy is fresh, so nothing can stand against it.
+            copy.append(&lease, batch).await.unwrap_or_default();
+        }
+        Arc::new(copy)
+    }
+
+    fn keep(self, mut records: Vec<Record>) -> Vec<Record> {
+        let event = |record: &Record| Event::from_stored(record.format, &record.body);
+        match self {
+            Self::StartNotSynced => {
+                while records
+                    .last()
+                    .is_some_and(|record| matches!(event(record), Event::ToolStarted { .. }))
+                {
+                    records.pop();
+                }
+            }
+            Self::FinishForgotten => {
+                records.retain(|record| !matches!(event(record), Event::ToolFinished { .. }));
+            }
+            Self::AnswerForgotten => {
+                let answer = |record: &Record| matches!(event(record), Event::ModelAnswered { .. });
+                let first = records.iter().position(answer).unwrap_or(records.len());
+                records.truncate(first);
+            }
+        }
+        records
+    }
+}
+
+fn nobody() -> Holder {
+    Holder { pid: 0, host: String::new(), since: piton_core::id::Timestamp(0) }
+}

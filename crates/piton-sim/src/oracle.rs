@@ -1,0 +1,114 @@
+//! What must hold after any number of crashes, judged from outside.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use piton_core::decide::calls::{CONFIRMED_TEXT, UNKNOWN_TEXT};
+use piton_core::event::EffectClass;
+use piton_core::id::CallId;
+use piton_core::state::State;
+use piton_core::transcript::{Message, Transcript};
+use piton_core::view::Status;
+use piton_store::Record;
+
+use crate::world::{Effect, World};
+
+/// The end of a run: what the journal means, and what the world looks like.
+#[derive(Clone, Debug)]
+pub struct Final {
+    /// The folded journal.
+    pub state: State,
+    /// The world.
+    pub world: World,
+}
+
+/// Compares a disturbed run with the undisturbed one. Every sentence is a violation.
+pub fn judge(reference: &Final, disturbed: &Final) -> Vec<String> {
+    let mut found = disturbed.world.problems();
+    found.extend(done_twice(&disturbed.world.ledger()));
+    found.extend(different_end(reference, disturbed));
+    found.extend(unknown_requests(reference, disturbed));
+    found
+}
+
+/// Nothing that was durable before a crash may be gone or changed after it.
+pub fn lost(before: &[Record], after: &[Record]) -> Vec<String> {
+    before
+        .iter()
+        .enumerate()
+        .filter(|(place, record)| after.get(*place) != Some(record))
+        .map(|(_, record)| format!("entry {} was durable and is lost", record.seq))
+        .collect()
+}
+
+/// A call takes effect at most once, unless repeating it is harmless by its class.
+fn done_twice(ledger: &[Effect]) -> Vec<String> {
+    let mut counts: BTreeMap<CallId, u32> = BTreeMap::new();
+    for effect in ledger {
+        match effect.class {
+            EffectClass::ReadOnly | EffectClass::Idempotent => {}
+            EffectClass::Digested
+            | EffectClass::Supervised
+            | EffectClass::Child
+            | EffectClass::Once => *counts.entry(effect.call).or_default() += 1,
+        }
+    }
+    let twice = counts.into_iter().filter(|(_, count)| 1 < *count);
+    twice.map(|(call, count)| format!("call {call} took effect {count} times")).collect()
+}
+
+fn different_end(reference: &Final, disturbed: &Final) -> Vec<String> {
+    let mut found = Vec::new();
+    if Status::of(&disturbed.state) != Status::Idle {
+        found.push(format!("the turn is not over: {}", Status::of(&disturbed.state)));
+    }
+    if disturbed.state.strays != 0 {
+        found.push(format!("{} strays in the journal", disturbed.state.strays));
+    }
+    if reference.world.files() != disturbed.world.files() {
+        found.push(format!("files differ: {:?}", disturbed.world.files()));
+    }
+    let (wanted, got) = (Transcript::from(&reference.state), Transcript::from(&disturbed.state));
+    if wanted.messages().len() != got.messages().len() {
+        found.push(format!("{} messages, not {}", got.messages().len(), wanted.messages().len()));
+    }
+    for (place, (wanted, got)) in wanted.messages().iter().zip(got.messages()).enumerate() {
+        if !same(wanted, got, &disturbed.state) {
+            found.push(format!("message {place} is {got:?}, not {wanted:?}"));
+        }
+    }
+    found
+}
+
+/// Messages are equal, except that a call which nobody could settle may say so.
+fn same(wanted: &Message, got: &Message, state: &State) -> bool {
+    let (Message::Results(wanted), Message::Results(got)) = (wanted, got) else {
+        return wanted == got;
+    };
+    wanted.len() == got.len()
+        && wanted.iter().zip(got).all(|(wanted, got)| {
+            let once =
+                state.config.tool(&got.name).is_some_and(|it| it.effect == EffectClass::Once);
+            wanted == got || (wanted.call == got.call && once && is_settlement(&got.text))
+        })
+}
+
+/// Whether a result is what a call in doubt gets.
+fn is_settlement(text: &str) -> bool {
+    text.contains(UNKNOWN_TEXT) || text.contains(CONFIRMED_TEXT)
+}
+
+/// A resumed request is the same as one that the undisturbed run sent at that place.
+fn unknown_requests(reference: &Final, disturbed: &Final) -> Vec<String> {
+    let known: BTreeSet<(usize, String)> = reference
+        .world
+        .requests()
+        .into_iter()
+        .map(|request| (request.place, request.content))
+        .collect();
+    let requests = disturbed.world.requests().into_iter();
+    requests
+        .filter(|request| !is_settlement(&request.content))
+        .filter(|request| !known.contains(&(request.place, request.content.clone())))
+        .map(|request| format!("request {} is new: {}", request.place, request.content))
+        .collect()
+}

@@ -1,0 +1,141 @@
+//! A small world outside the agent: files, a ledger of effects, and death on command.
+//!
+//! The world outlives the driver. It counts the points at which a process could die, kills the
+//! driver at the chosen one, and remembers every effect that was really done.
+
+mod tool;
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use piton_core::event::EffectClass;
+use piton_core::id::CallId;
+use tokio::sync::Notify;
+
+pub use self::tool::{WorldTool, world_tools};
+
+/// A world that a driver acts on.
+#[derive(Clone, Debug, Default)]
+pub struct World {
+    shared: Arc<Shared>,
+}
+
+#[derive(Debug, Default)]
+struct Shared {
+    inner: Mutex<Inner>,
+    died: Notify,
+}
+
+#[derive(Debug, Default)]
+struct Inner {
+    /// Points passed in this life.
+    points: u64,
+    kill_at: Option<u64>,
+    dead: bool,
+    ledger: Vec<Effect>,
+    files: BTreeMap<String, String>,
+    requests: Vec<SeenRequest>,
+    problems: Vec<String>,
+}
+
+/// An effect that was really done.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Effect {
+    /// The call that did it.
+    pub call: CallId,
+    /// The tool.
+    pub tool: String,
+    /// Its class.
+    pub class: EffectClass,
+}
+
+/// A request that reached the model.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SeenRequest {
+    /// How many answers it had behind it.
+    pub place: usize,
+    /// All of it, in a form that can be compared.
+    pub content: String,
+}
+
+impl World {
+    fn inner(&self) -> MutexGuard<'_, Inner> {
+        self.shared.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Begins a life that ends at the given point, or never.
+    pub fn begin_life(&self, kill_at: Option<u64>) {
+        let mut inner = self.inner();
+        inner.points = 0;
+        inner.kill_at = kill_at;
+        inner.dead = false;
+    }
+
+    /// A point at which a process can die. Whoever passes it when it is the chosen one, or later,
+    /// never comes back.
+    pub async fn point(&self) {
+        let dead = {
+            let mut inner = self.inner();
+            inner.points += 1;
+            inner.dead |= inner.kill_at == Some(inner.points);
+            inner.dead
+        };
+        if dead {
+            self.shared.died.notify_one();
+            std::future::pending::<()>().await;
+        }
+    }
+
+    /// Waits for death.
+    pub async fn died(&self) {
+        while !self.inner().dead {
+            self.shared.died.notified().await;
+        }
+    }
+
+    /// Points passed in this life.
+    pub fn points(&self) -> u64 {
+        self.inner().points
+    }
+
+    /// Everything that was really done, in order, over all lives.
+    pub fn ledger(&self) -> Vec<Effect> {
+        self.inner().ledger.clone()
+    }
+
+    /// All files.
+    pub fn files(&self) -> BTreeMap<String, String> {
+        self.inner().files.clone()
+    }
+
+    /// All requests that reached the model, over all lives.
+    pub fn requests(&self) -> Vec<SeenRequest> {
+        self.inner().requests.clone()
+    }
+
+    /// What the world itself found wrong.
+    pub fn problems(&self) -> Vec<String> {
+        self.inner().problems.clone()
+    }
+
+    /// Reports something that must not happen.
+    pub fn complain(&self, problem: impl Into<String>) {
+        self.inner().problems.push(problem.into());
+    }
+
+    pub(crate) fn record(&self, effect: Effect) {
+        self.inner().ledger.push(effect);
+    }
+
+    pub(crate) fn see(&self, request: SeenRequest) {
+        self.inner().requests.push(request);
+    }
+
+    pub(crate) fn file(&self, path: &str) -> Option<String> {
+        self.inner().files.get(path).cloned()
+    }
+
+    pub(crate) fn write(&self, path: &str, content: &str) {
+        self.inner().files.insert(path.to_owned(), content.to_owned());
+    }
+}
