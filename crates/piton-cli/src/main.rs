@@ -26,7 +26,7 @@ use std::process::ExitCode;
 use clap::Parser as _;
 
 use crate::flags::{Command, Flags};
-use crate::output::Output;
+use crate::output::{Form, Output};
 use crate::report::{Fault, Report};
 use crate::settings::Settings;
 
@@ -63,11 +63,14 @@ async fn run(flags: Flags, output: &mut Output) -> Result<Report, Fault> {
 /// What the parser has to say: help and version are data, anything else is talk.
 fn usage(error: &clap::Error, output: &mut Output) -> ExitCode {
     let text = error.render().to_string();
-    if error.use_stderr() {
-        output.talk(text.trim_end());
-        report::Code::Usage.into()
-    } else {
+    if !error.use_stderr() {
         output.data(&text);
-        report::Code::Ok.into()
+        return report::Code::Ok.into();
     }
+    // The flags could not be read, but whoever wants data wants it also now.
+    let wants_data = std::env::args_os().any(|arg| arg == "--json");
+    let form = if wants_data { Form::Json } else { Form::Text };
+    let report = Report::misuse(text.trim_end());
+    report.show(output, form);
+    report.code.into()
 }

@@ -65,6 +65,13 @@ impl Report {
         Self { message: message.to_owned(), talk, ..Self::ok("nothing") }
     }
 
+    /// What was typed makes no sense to the parser, which has said why.
+    pub(crate) fn misuse(message: &str) -> Self {
+        let (code, reason) = (Code::Usage, Some("usage"));
+        let talk = vec![message.replace("For more information, try '--help'.", "hint: try --help")];
+        Self { code, ending: "error", reason, message: message.to_owned(), talk }
+    }
+
     /// How a turn was left.
     pub(crate) fn of_turn(
         ending: &Ending,
@@ -173,7 +180,11 @@ fn chain(error: &dyn Error) -> String {
     let mut text = error.to_string();
     let mut source = error.source();
     while let Some(behind) = source {
-        text = format!("{text}: {behind}");
+        // Some errors tell their source themselves.
+        let told = behind.to_string();
+        if !text.ends_with(&told) {
+            text = format!("{text}: {told}");
+        }
         source = behind.source();
     }
     text

@@ -116,7 +116,7 @@ async fn choose_errand(
                 let text = if typed.trim().is_empty() { text } else { typed };
                 return Ok(Errand::Send(text, OnIncomplete::Discard));
             }
-            Some(Choice::Quit) => return Err(refusal(opened)),
+            Some(Choice::Quit) => return Err(Fault::LeftAlone),
             None => {}
         }
     }

@@ -15,16 +15,15 @@ const VERSION: u8 = 1;
 #[serde(tag = "type", rename_all = "snake_case")]
 pub(crate) enum Line<'a> {
     /// Which conversation and turn the rest is about.
-    Conversation { v: u8, conversation: &'a str, turn: u32 },
+    Conversation { conversation: &'a str, turn: u32 },
     /// A durable entry.
-    Entry { v: u8, seq: u64, at: u64, event: Option<Box<RawValue>> },
+    Entry { seq: u64, at: u64, event: Option<Box<RawValue>> },
     /// Streamed text that an entry will supersede.
-    Live { v: u8, kind: PartialKind, text: &'a str },
+    Live { kind: PartialKind, text: &'a str },
     /// How it went.
-    Result { v: u8, ending: &'a str, reason: Option<&'a str>, message: &'a str, exit_code: u8 },
+    Result { ending: &'a str, reason: Option<&'a str>, message: &'a str, exit_code: u8 },
     /// A row of a list.
     Listed {
-        v: u8,
         conversation: &'a str,
         title: &'a str,
         workspace: &'a str,
@@ -37,22 +36,22 @@ pub(crate) enum Line<'a> {
 
 impl<'a> Line<'a> {
     pub(crate) fn conversation(conversation: &'a str, turn: u32) -> Self {
-        Self::Conversation { v: VERSION, conversation, turn }
+        Self::Conversation { conversation, turn }
     }
 
     pub(crate) fn entry(entry: &Entry) -> Self {
         let event = entry.event.to_raw();
-        Self::Entry { v: VERSION, seq: entry.seq.0, at: entry.at.0, event }
+        Self::Entry { seq: entry.seq.0, at: entry.at.0, event }
     }
 
     /// An entry that need not be understood to be shown.
     pub(crate) fn record(record: Record) -> Self {
         let event = RawValue::from_string(record.body).ok();
-        Self::Entry { v: VERSION, seq: record.seq.0, at: record.at.0, event }
+        Self::Entry { seq: record.seq.0, at: record.at.0, event }
     }
 
     pub(crate) fn live(kind: PartialKind, text: &'a str) -> Self {
-        Self::Live { v: VERSION, kind, text }
+        Self::Live { kind, text }
     }
 
     pub(crate) fn result(
@@ -61,13 +60,12 @@ impl<'a> Line<'a> {
         message: &'a str,
         exit_code: u8,
     ) -> Self {
-        Self::Result { v: VERSION, ending, reason, message, exit_code }
+        Self::Result { ending, reason, message, exit_code }
     }
 
     pub(crate) fn listed(listed: &'a Listed) -> Self {
         let Listed { conversation, row, holder, .. } = listed;
         Self::Listed {
-            v: VERSION,
             conversation: conversation.as_str(),
             title: &row.title,
             workspace: &row.workspace,
@@ -81,6 +79,8 @@ impl<'a> Line<'a> {
     /// The line as text, without its end.
     pub(crate) fn text(&self) -> String {
         // Strings and numbers cannot fail to serialise.
-        serde_json::to_string(self).unwrap_or_default()
+        let body = serde_json::to_string(self).unwrap_or_default();
+        // The version comes first, so that a reader knows what it reads.
+        format!("{{\"v\":{VERSION},{}", body.strip_prefix('{').unwrap_or_default())
     }
 }

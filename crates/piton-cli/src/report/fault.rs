@@ -64,6 +64,9 @@ pub(crate) enum Fault {
         /// The turn.
         turn: Box<TurnView>,
     },
+    /// A person looked at the incomplete turn and went away.
+    #[error("Nothing was changed.")]
+    LeftAlone,
     /// Stopped from outside before or beside a turn.
     #[error("interrupted")]
     Interrupted,
@@ -113,9 +116,9 @@ impl Fault {
             | Self::NoHome
             | Self::Open(OpenError::Unknown(_) | OpenError::Workspace { .. }) => Code::Usage,
             Self::Open(OpenError::Lease(LeaseError::Held { .. })) => Code::Transient,
-            Self::Incomplete { .. } | Self::Session(SessionError::Incomplete(_)) => {
-                Code::Incomplete
-            }
+            Self::Incomplete { .. }
+            | Self::LeftAlone
+            | Self::Session(SessionError::Incomplete(_)) => Code::Incomplete,
             Self::Interrupted => Code::Interrupted,
             Self::Stdin(_)
             | Self::Open(OpenError::Lease(LeaseError::Store(_)) | OpenError::Store(_))
@@ -138,9 +141,9 @@ impl Fault {
             }
             Self::Ambiguous { .. } => "ambiguous_conversation",
             Self::NoConversation => "no_conversation",
-            Self::Incomplete { .. } | Self::Session(SessionError::Incomplete(_)) => {
-                "incomplete_turn"
-            }
+            Self::Incomplete { .. }
+            | Self::LeftAlone
+            | Self::Session(SessionError::Incomplete(_)) => "incomplete_turn",
             Self::Interrupted => "interrupted",
             Self::Model(_) => "model",
             Self::Open(OpenError::Workspace { .. }) | Self::Directory(_) => "workspace",
@@ -191,7 +194,9 @@ impl Fault {
             Self::Directory(_) => vec!["change to a directory that exists".into()],
             Self::NoHome => vec!["set HOME, or PITON_HOME to a directory".into()],
             Self::Scratch { .. } => vec!["set PITON_HOME to a directory you can write to".into()],
-            Self::Incomplete { .. } | Self::Interrupted | Self::Runtime(_) => Vec::new(),
+            Self::Incomplete { .. } | Self::LeftAlone | Self::Interrupted | Self::Runtime(_) => {
+                Vec::new()
+            },
         }
     }
 }

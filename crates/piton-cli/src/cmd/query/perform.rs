@@ -81,9 +81,11 @@ pub(super) async fn perform(
                 // Work first: an interrupt that comes before the turn has begun would be forgotten.
                 biased;
                 ending = &mut work => break ending,
-                () = stage.signals.next() => watch.interrupt()?,
+                () = stage.signals.next() => watch.interrupt(&mut stage.terminal)?,
                 update = next(&mut updates) => watch.show(&update?, stage.output),
-                line = typed(&mut stage.terminal), if watch.is_asking() => watch.hear(line),
+                line = typed(&mut stage.terminal), if watch.is_asking() => {
+                    watch.hear(line, &mut stage.terminal)?;
+                }
                 known = watch.answered() => watch.settle(known, stage.output),
                 () = tokio::time::sleep(SPIN_EVERY), if stage.output.can_spin() => {
                     watch.spin(stage.output);

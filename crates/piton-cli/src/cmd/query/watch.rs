@@ -72,9 +72,13 @@ impl Watch {
     }
 
     /// The first signal stops the turn and keeps everything, the second one stops us.
-    pub(super) fn interrupt(&mut self) -> Result<(), Fault> {
+    pub(super) fn interrupt(&mut self, terminal: &mut Option<Terminal>) -> Result<(), Fault> {
         if std::mem::replace(&mut self.interrupted, true) {
             return Err(Fault::Interrupted);
+        }
+        if let (true, Some(terminal)) = (self.asking, terminal) {
+            // The question stays unanswered on its line.
+            terminal.show("\n");
         }
         self.prompts.clear();
         self.asking = false;
@@ -99,17 +103,20 @@ impl Watch {
 
     /// Takes in a typed line. A terminal that is gone cannot be asked: the turn is interrupted, and
     /// the question stays open.
-    pub(super) fn hear(&mut self, line: Option<String>) {
+    pub(super) fn hear(
+        &mut self,
+        line: Option<String>,
+        terminal: &mut Option<Terminal>,
+    ) -> Result<(), Fault> {
+        let Some(line) = line else { return self.interrupt(terminal) };
         self.asking = false;
-        let Some(line) = line else {
-            // Interrupting twice is not what was asked for here.
-            if !self.interrupted {
-                self.interrupt().unwrap_or_default();
-            }
-            return;
-        };
+        self.understand(&line);
+        Ok(())
+    }
+
+    fn understand(&mut self, line: &str) {
         let Some(prompt) = self.prompts.front_mut() else { return };
-        let Heard::Reply(reply) = prompt.hear(&line) else { return };
+        let Heard::Reply(reply) = prompt.hear(line) else { return };
         let Some(Prompt { inquiry, .. }) = self.prompts.pop_front() else { return };
         if reply == Reply::AllowAlways {
             self.forget_permissions_like(&inquiry);

@@ -1,0 +1,186 @@
+//! What goes wrong says what to do next.
+
+use std::fs;
+
+use expect_test::expect;
+
+use crate::world::World;
+
+#[test]
+fn what_was_typed_cannot_be_done() {
+    let world = World::new();
+    world.check(
+        &[
+            &["query"],
+            &["query", "  "],
+            &["query", "a", "--continue", "b"],
+            &["query", "a", "--model", "anthropic/opus"],
+            &["query", "a", "--model", "script:gone.json"],
+            &["query", "a", "--id", "abc"],
+            &["print"],
+            &["query", "a", "--new", "--id", "abc"],
+            &["query", "a", "--permissions", "perhaps"],
+        ],
+        expect![[r#"
+            $ piton query
+            2> error: there is nothing to say
+            2> hint: piton query "list the files here"
+            2> hint: to go on with an incomplete turn: piton query --continue
+            exit 2
+            $ piton query "  "
+            2> error: the message is empty
+            2> hint: say something, or give - and pipe a text in
+            exit 2
+            $ piton query a --continue b
+            2> error: there are two texts: one for --continue and one beside it
+            2> hint: keep one of them
+            exit 2
+            $ piton query a --model anthropic/opus
+            2> error: there is no model anthropic/opus in this build
+            2> hint: this build has demo (built in, no key) and script:FILE (follows a script)
+            exit 2
+            $ piton query a --model script:gone.json
+            2> error: cannot read the script gone.json: No such file or directory (os error 2)
+            2> hint: mend the file, or choose another model with --model
+            exit 2
+            $ piton query a --id abc
+            2> error: there is no conversation abc
+            2> hint: piton ls shows all of them
+            exit 2
+            $ piton print
+            2> error: there is no conversation in this directory
+            2> hint: piton ls shows the conversations of all directories
+            2> hint: piton query "list the files here" begins one
+            exit 2
+            $ piton query a --new --id abc
+            2> error: the argument '--new' cannot be used with '--id <ID>'
+            2>
+            2> Usage: piton query --new <TEXT>
+            2>
+            2> hint: try --help
+            exit 2
+            $ piton query a --permissions perhaps
+            2> error: invalid value 'perhaps' for '--permissions <MODE>'
+            2>   [possible values: ask, auto, read-only]
+            2>
+            2> hint: try --help
+            exit 2
+        "#]],
+    );
+    assert!(world.rows().is_empty(), "nothing is left behind");
+}
+
+#[test]
+fn a_script_that_makes_no_sense() {
+    let world = World::new();
+    let model = world.script("{\"steps\":1}");
+    world.check(&[&["query", "a", "--model", &model]], expect![[r#"
+        $ piton query a --model script:DIR/script.json
+        2> error: cannot use the script DIR/script.json: not a script: invalid type: integer `1`, expected a sequence at line 1 column 10
+        2> hint: mend the file, or choose another model with --model
+        exit 2
+    "#]]);
+}
+
+#[test]
+fn an_id_that_fits_several_conversations_or_none() {
+    let world = World::new();
+    let model = world.script(r#"{"steps":[{"say":"One."}]}"#);
+    let id = |world: &World| world.rows()[0]["conversation"].as_str().unwrap().to_owned();
+    // Ids are random: go on until two begin with the same letter.
+    let mut ids: Vec<String> = Vec::new();
+    let (first, second) = loop {
+        world.run(&["query", "--new", "a", "--model", &model]);
+        let new = id(&world);
+        if let Some(old) = ids.iter().find(|old| old[..1] == new[..1]) {
+            break (old.clone(), new);
+        }
+        ids.push(new);
+    };
+    let ran = world.run(&["print", &first[..1]]);
+    assert_eq!(ran.code, 2);
+    assert!(ran.stderr.contains(&first) && ran.stderr.contains(&second), "{}", ran.stderr);
+    let ran = world.run(&["print", &format!("{first}x")]);
+    assert_eq!(ran.code, 2);
+    assert!(ran.stderr.contains(&format!("these are near: {first}")), "{}", ran.stderr);
+    assert!(ran.stderr.contains("hint: piton ls"), "{}", ran.stderr);
+}
+
+#[test]
+fn a_workspace_that_is_gone() {
+    let world = World::new();
+    let model = world.script(r#"{"steps":[{"say":"One."}]}"#);
+    world.run(&["query", "a", "--model", &model]);
+    let id = world.only_id();
+    fs::rename(world.path("work"), world.path("moved")).unwrap();
+    fs::create_dir(world.path("elsewhere")).unwrap();
+    let args = ["query", "b", "--id", &id];
+    let output = world.command(&args).current_dir(world.path("elsewhere")).output().unwrap();
+    let stderr =
+        String::from_utf8(output.stderr).unwrap().replace(world.path("").to_str().unwrap(), "DIR/");
+    assert_eq!(output.status.code(), Some(2));
+    expect![[r#"
+        error: the workspace DIR/work cannot be used: No such file or directory (os error 2)
+        hint: the conversation works in that directory: bring it back
+        hint: or begin another one here: piton query --new "TEXT"
+    "#]]
+    .assert_eq(&stderr);
+}
+
+#[test]
+fn a_damaged_database_is_set_aside_and_work_goes_on() {
+    let world = World::new();
+    fs::create_dir_all(world.path("home")).unwrap();
+    fs::write(
+        world.path("home").join("piton.db"),
+        "this is no database, and long enough to tell".repeat(100),
+    )
+    .unwrap();
+    let model = world.script(r#"{"steps":[{"say":"One."}]}"#);
+    let ran = world.run(&["query", "a", "--model", &model]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (0, "One.\n"), "{}", ran.stderr);
+    assert!(ran.stderr.starts_with("warning: the database was damaged"), "{}", ran.stderr);
+}
+
+#[test]
+fn a_database_of_a_newer_piton_is_left_alone() {
+    let world = World::new();
+    let model = world.script(r#"{"steps":[{"say":"One."}]}"#);
+    world.run(&["query", "a", "--model", &model]);
+    let database = world.path("home").join("piton.db");
+    let mut bytes = fs::read(&database).unwrap();
+    // Where SQLite keeps the number that an application gives its format.
+    bytes[60..64].copy_from_slice(&9_999_u32.to_be_bytes());
+    fs::write(&database, &bytes).unwrap();
+    world.check(&[&["query", "b"], &["ls"]], expect![[r#"
+        $ piton query b
+        2> error: DIR/home/piton.db has format 9999, this piton knows up to 1
+        2> hint: use the newer piton, or set PITON_HOME to another directory
+        exit 1
+        $ piton ls
+        2> error: DIR/home/piton.db has format 9999, this piton knows up to 1
+        2> hint: use the newer piton, or set PITON_HOME to another directory
+        exit 1
+    "#]]);
+    assert_eq!(fs::read(&database).unwrap(), bytes);
+}
+
+#[test]
+fn a_home_that_cannot_be_used() {
+    let world = World::new();
+    fs::write(world.path("home"), "a file").unwrap();
+    let ran = world.run(&["query", "a"]);
+    assert_eq!(ran.code, 1, "{}", ran.stderr);
+    assert!(ran.stderr.starts_with("error: ") && ran.stderr.contains("\nhint: "), "{}", ran.stderr);
+    assert!(!ran.stderr.contains("panicked"), "{}", ran.stderr);
+}
+
+#[test]
+fn help_and_version_are_data() {
+    let world = World::new();
+    let ran = world.run(&["--version"]);
+    assert_eq!((ran.code, ran.stdout.starts_with("piton ")), (0, true));
+    let ran = world.run(&["query", "--help"]);
+    assert_eq!((ran.code, ran.stdout.contains("--discard-turn")), (0, true));
+    assert_eq!(world.run(&[]).code, 2);
+}

@@ -1,0 +1,156 @@
+//! Interrupts: the first keeps everything, the second leaves at once.
+
+use expect_test::expect;
+use rustix::process::{Pid, Signal, kill_process};
+
+use crate::world::{Ran, World, lines, wait_until};
+
+const WAITS: &str = r#"{"steps":[
+    {"say":"Two.","calls":[{"tool":"fast"},{"tool":"slow"}]},{"say":"Done."}],
+    "tools":[{"name":"fast","effect":"read_only","output":"quick"},
+             {"name":"slow","effect":"read_only","wait_for":"go","output":"late"}]}"#;
+
+fn signal(child: &std::process::Child, signal: Signal) {
+    kill_process(Pid::from_child(child), signal).unwrap();
+}
+
+/// A turn that was interrupted when one of its two tools had ended.
+fn interrupted(by: Signal) -> (World, Ran) {
+    let world = World::new();
+    let model = world.script(WAITS);
+    let child = world.spawn(&["query", "go", "--model", &model]);
+    world.wait_for_events("ToolFinished", 1);
+    signal(&child, by);
+    let ran = world.finish(child);
+    (world, ran)
+}
+
+// K35, K36, X12
+#[test]
+fn an_interrupt_keeps_what_is_done_and_leaves_the_turn_to_be_resumed() {
+    let (world, ran) = interrupted(Signal::INT);
+    expect![[r#"
+        Two.
+        2> conversation AAAAAAAAAA (new), turn 1, model script/DIR/script.json
+        2> • fast
+        2> • slow
+        2> ✓ fast — quick
+        2> – slow — cancelled
+        2> [interrupted]
+        2> hint: the work is kept; to go on: piton query --continue --id AAAAAAAAAA
+        exit 130
+    "#]]
+    .assert_eq(&world.shown(&ran));
+    world.check(
+        &[&["print"], &["query", "--continue"]],
+        expect![[r#"
+        $ piton print
+        ⏳ Incomplete turn (pending follow-up)
+        > go
+        Two.
+        ✓ fast — completed
+        – slow — cancelled
+        [interrupted]
+        2> conversation AAAAAAAAAA
+        exit 0
+        $ piton query --continue
+        Done.
+        2> conversation AAAAAAAAAA, turn 1, model script/DIR/script.json
+        2> Resuming. Interrupted (pending follow-up)
+        exit 0
+    "#]],
+    );
+}
+
+#[test]
+fn a_polite_kill_is_an_interrupt() {
+    let (world, ran) = interrupted(Signal::TERM);
+    assert_eq!(ran.code, 130);
+    std::fs::write(world.work("go"), "").unwrap();
+    assert_eq!(world.run(&["query", "--continue"]).stdout, "Done.\n");
+}
+
+#[test]
+fn an_interrupted_stream_keeps_its_text() {
+    let world = World::new();
+    let model = world.script(
+        r#"{"steps":[{"say":"Hello there.","chunk":6,"faults":[{"kind":"stall","after":1}]}]}"#,
+    );
+    let child = world.spawn(&["query", "go", "--json", "--model", &model]);
+    world.wait_for_events("ModelPartial", 1);
+    signal(&child, Signal::INT);
+    let ran = world.finish(child);
+    let last = lines(&ran.stdout).pop().unwrap();
+    assert_eq!((ran.code, &last["ending"]), (130, &"interrupted".into()));
+    world.check(
+        &[&["print"]],
+        expect![[r#"
+        $ piton print
+        ⏳ Incomplete turn (pending LLM response)
+        > go
+        Hello
+        [the answer broke off here]
+        [interrupted]
+        2> conversation AAAAAAAAAA
+        exit 0
+    "#]],
+    );
+}
+
+#[test]
+fn a_second_interrupt_leaves_at_once() {
+    let world = World::new();
+    // A command that ignores the polite signal keeps the first interrupt waiting.
+    let model = world.script(
+        r#"{"steps":[{"calls":[{"tool":"shell",
+            "arguments":{"command":"trap '' TERM INT; touch here; for i in 1 2 3 4 5 6 7 8 9; do sleep 1; done"}}]}]}"#,
+    );
+    let mut child = world.spawn(&["query", "go", "--permissions", "auto", "--model", &model]);
+    wait_until(|| world.work("here").exists());
+    // Two kinds, because two signals of one kind may arrive as one.
+    signal(&child, Signal::INT);
+    signal(&child, Signal::TERM);
+    // Not waited for with its output: the command outlives us and holds the other end.
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    assert!(!world.events().iter().any(|event| event["type"] == "TurnBroke"));
+    assert_eq!(world.run(&["query", "hello"]).code, 6);
+}
+
+// J79, J81
+#[test]
+fn a_conversation_that_is_worked_on_says_by_whom() {
+    let world = World::new();
+    let model = world.script(WAITS);
+    let child = world.spawn(&["query", "go", "--model", &model]);
+    let pid = child.id().to_string();
+    world.wait_for_events("ToolFinished", 1);
+    let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
+    let ran = world.run(&["query", "me too", "--lock-wait", "0"]);
+    let shown = world.shown(&ran).replace(&pid, "PID").replace(&format!("on {host}"), "on HOST");
+    expect![[r#"
+        2> error: conversation AAAAAAAAAA is held by process PID on HOST
+        2> hint: to wait longer for it: --lock-wait SECONDS
+        2> hint: or begin another conversation: piton query --new "TEXT"
+        exit 5
+    "#]]
+    .assert_eq(&shown);
+    // J71, J78
+    let listed = world.run(&["ls"]).stdout;
+    assert!(listed.contains(&format!("running (pid {pid})")), "{listed}");
+    let printed = world.shown(&world.run(&["print"])).replace(&pid, "PID");
+    expect![[r#"
+        ⏳ Incomplete turn (running, pid PID)
+        > go
+        Two.
+        ✓ fast — completed
+        … slow — running
+        2> conversation AAAAAAAAAA
+        exit 0
+    "#]]
+    .assert_eq(&printed);
+    let waiting = world.spawn(&["query", "me too", "--lock-wait", "20"]);
+    std::fs::write(world.work("go"), "").unwrap();
+    assert_eq!(world.finish(child).code, 0);
+    assert_eq!(world.finish(waiting).code, 0);
+    assert_eq!(world.rows()[0]["turns"], 2);
+}

@@ -1,0 +1,13 @@
+//! The real binary, run in directories of its own against scripts.
+#![cfg(test)]
+
+mod world;
+
+mod errors;
+mod incomplete;
+mod interrupt;
+mod json;
+mod kill;
+mod ls;
+mod print;
+mod query;

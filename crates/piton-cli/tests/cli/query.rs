@@ -1,0 +1,300 @@
+//! Turns that end: streaming, tools, limits, failures, exit codes.
+
+use std::io::Read as _;
+use std::process::Stdio;
+
+use expect_test::expect;
+
+use crate::world::World;
+
+#[test]
+fn the_first_command_works_without_key_or_network() {
+    let world = World::new();
+    std::fs::write(world.work("a.txt"), "hello\n").unwrap();
+    world
+        .check(&[&["query", "list . then read a.txt"], &["query", "read a.txt"]], expect![[r#"
+            $ piton query "list . then read a.txt"
+            (demo model) On it.
+            (demo model) Done. This is what the tools gave:
+
+            list_dir:
+            a.txt  6 bytes
+
+            read_file:
+            hello
+            2> conversation AAAAAAAAAA (new), turn 1, model demo
+            2> The demo model answers: no key, no network, no language model. Choose another with --model.
+            2> • list_dir: .
+            2> ✓ list_dir: . — a.txt  6 bytes
+            2> • read_file: a.txt
+            2> ✓ read_file: a.txt — hello
+            exit 0
+            $ piton query "read a.txt"
+            (demo model) On it.
+            (demo model) Done. This is what the tools gave:
+
+            read_file:
+            hello
+            2> conversation AAAAAAAAAA, turn 2, model demo
+            2> • read_file: a.txt
+            2> ✓ read_file: a.txt — hello
+            exit 0
+        "#]]);
+}
+
+#[test]
+fn a_query_goes_on_with_the_newest_conversation_of_its_directory() {
+    let world = World::new();
+    let model = world.script(r#"{"steps":[{"say":"One."},{"say":"Two."},{"say":"Three."}]}"#);
+    world.check(
+        &[
+            &["query", "a", "--model", &model],
+            &["query", "b"],
+            &["query", "--new", "c", "--model", &model],
+        ],
+        expect![[r#"
+            $ piton query a --model script:DIR/script.json
+            One.
+            2> conversation AAAAAAAAAA (new), turn 1, model script/DIR/script.json
+            exit 0
+            $ piton query b
+            Two.
+            2> conversation AAAAAAAAAA, turn 2, model script/DIR/script.json
+            exit 0
+            $ piton query --new c --model script:DIR/script.json
+            One.
+            2> conversation BBBBBBBBBB (new), turn 1, model script/DIR/script.json
+            exit 0
+        "#]],
+    );
+    let id = world.run(&["ls", "--json"]).stdout;
+    assert_eq!(id.lines().count(), 2);
+    let elsewhere = world.path("elsewhere");
+    std::fs::create_dir(&elsewhere).unwrap();
+    let output = world.command(&["query", "d"]).current_dir(&elsewhere).output().unwrap();
+    assert!(String::from_utf8(output.stderr).unwrap().contains("(new), turn 1, model demo"));
+}
+
+#[test]
+fn text_comes_from_standard_input_when_told_so() {
+    let world = World::new();
+    let model = world.script(r#"{"steps":[{"say":"Yes."}]}"#);
+    let ran = world.run_with_input(&["query", "-", "--model", &model], "from the pipe\n");
+    assert_eq!((ran.code, ran.stdout.as_str()), (0, "Yes.\n"));
+    assert_eq!(world.rows()[0]["title"], "from the pipe");
+}
+
+// D34
+#[test]
+fn a_streamed_answer_appears_exactly_once() {
+    let world = World::new();
+    let model = world.script(
+        r#"{"steps":[{"think":"hm","say":"The quick brown fox jumps.","chunk":3,"chunk_ms":1}]}"#,
+    );
+    let ran = world.run(&["query", "go", "--model", &model]);
+    assert_eq!(ran.stdout, "The quick brown fox jumps.\n");
+}
+
+// K38, X10
+#[test]
+fn a_retry_is_told_and_shows_its_text_on_a_new_line() {
+    let world = World::new();
+    let model = world.script(
+        r#"{"steps":[{"say":"Hello world.","chunk":6,"chunk_ms":20,
+            "faults":[{"kind":"cut","after":1},{"kind":{"fail":"overloaded"},"retry_after_ms":0},
+                      {"kind":"empty"}]}]}"#,
+    );
+    world.check(
+        &[&["query", "go", "--model", &model]],
+        expect![[r#"
+        $ piton query go --model script:DIR/script.json
+        Hello 
+        Hello world.
+        2> conversation AAAAAAAAAA (new), turn 1, model script/DIR/script.json
+        2> retrying (attempt 2 of 5) in 1 s: the stream ended without its end mark after 6 bytes
+        2> retrying (attempt 3 of 5) in 0 s: scripted failure: Overloaded
+        2> retrying with a note: the answer was empty
+        exit 0
+    "#]],
+    );
+}
+
+#[test]
+fn failures_that_may_pass_exit_with_5_and_others_with_1() {
+    let overloaded = r#"{"kind":{"fail":"overloaded"},"retry_after_ms":0}"#;
+    let script = |faults: &str| format!(r#"{{"steps":[{{"say":"x","faults":[{faults}]}}]}}"#);
+    let world = World::new();
+    let model = world.script(&script(&[overloaded; 5].join(",")));
+    world.check(
+        &[&["query", "go", "--model", &model], &["ls", "--limit", "0"]],
+        expect![[r#"
+        $ piton query go --model script:DIR/script.json
+        2> conversation AAAAAAAAAA (new), turn 1, model script/DIR/script.json
+        2> retrying (attempt 2 of 5) in 0 s: scripted failure: Overloaded
+        2> retrying (attempt 3 of 5) in 0 s: scripted failure: Overloaded
+        2> retrying (attempt 4 of 5) in 0 s: scripted failure: Overloaded
+        2> retrying (attempt 5 of 5) in 0 s: scripted failure: Overloaded
+        2> The turn is incomplete: scripted failure: Overloaded.
+        2> hint: to try again: piton query --continue --id AAAAAAAAAA
+        2> hint: to try with another model: piton query --continue --id AAAAAAAAAA --model MODEL
+        exit 5
+        $ piton ls --limit 0
+        ID  TOUCHED  TURNS  STATUS  TITLE
+        2> 1 more: piton ls --all
+        exit 0
+    "#]],
+    );
+    let world = World::new();
+    let model = world.script(&script(r#"{"kind":{"fail":"auth"}}"#));
+    world.check(
+        &[&["query", "go", "--model", &model]],
+        expect![[r#"
+        $ piton query go --model script:DIR/script.json
+        2> conversation AAAAAAAAAA (new), turn 1, model script/DIR/script.json
+        2> The turn is incomplete: scripted failure: Auth.
+        2> hint: to try again: piton query --continue --id AAAAAAAAAA
+        2> hint: to try with another model: piton query --continue --id AAAAAAAAAA --model MODEL
+        exit 1
+    "#]],
+    );
+    let world = World::new();
+    let model = world.script(&script(r#"{"kind":"empty"},{"kind":"empty"}"#));
+    world.check(
+        &[&["query", "go", "--model", &model]],
+        expect![[r#"
+        $ piton query go --model script:DIR/script.json
+        2> conversation AAAAAAAAAA (new), turn 1, model script/DIR/script.json
+        2> retrying with a note: the answer was empty
+        2> The turn is incomplete: the model answered with nothing, twice.
+        2> hint: to try again: piton query --continue --id AAAAAAAAAA
+        2> hint: to try with another model: piton query --continue --id AAAAAAAAAA --model MODEL
+        exit 1
+    "#]],
+    );
+}
+
+#[test]
+fn a_limit_exits_with_4_and_continuing_grants_a_fresh_allowance() {
+    let world = World::new();
+    let call = r#"{"say":"Looking.","calls":[{"tool":"look","arguments":{"path":"a.txt"}}]}"#;
+    let model = world.script(&format!(
+        r#"{{"steps":[{call},{call},{{"say":"Done."}}],
+            "tools":[{{"name":"look","effect":"read_only","output":"seen"}}]}}"#
+    ));
+    world.check(
+        &[
+            &["query", "go", "--max-steps", "1", "--model", &model],
+            &["query", "--continue"],
+            &["query", "--continue", "--max-steps", "5"],
+        ],
+        expect![[r#"
+            $ piton query go --max-steps 1 --model script:DIR/script.json
+            Looking.
+            2> conversation AAAAAAAAAA (new), turn 1, model script/DIR/script.json
+            2> • look: a.txt
+            2> ✓ look: a.txt — seen
+            2> The turn is incomplete: 1 steps were used.
+            2> hint: to go on with a fresh allowance: piton query --continue --id AAAAAAAAAA
+            exit 4
+            $ piton query --continue
+            Looking.
+            2> conversation AAAAAAAAAA, turn 1, model script/DIR/script.json
+            2> Resuming. Interrupted (pending follow-up): 1 steps were used
+            2> • look: a.txt
+            2> ✓ look: a.txt — seen
+            2> The turn is incomplete: 1 steps were used.
+            2> hint: to go on with a fresh allowance: piton query --continue --id AAAAAAAAAA
+            exit 4
+            $ piton query --continue --max-steps 5
+            Done.
+            2> conversation AAAAAAAAAA, turn 1, model script/DIR/script.json
+            2> Resuming. Interrupted (pending follow-up): 1 steps were used
+            exit 0
+        "#]],
+    );
+}
+
+// D24, D40
+#[test]
+fn tool_lines_say_how_each_call_ended() {
+    let world = World::new();
+    let model = world.script(
+        r#"{"steps":[
+            {"calls":[{"tool":"shell","arguments":{"command":"echo out; exit 3"}},
+                      {"tool":"read_file","arguments":{"path":"gone.txt"}},
+                      {"tool":"nothing","arguments":{}}]},
+            {"calls":[{"tool":"shell","arguments":{"command":"true"}}]},
+            {"say":"Done."}]}"#,
+    );
+    world.check(&[&["query", "go", "--permissions", "auto", "--model", &model]], expect![[r#"
+        $ piton query go --permissions auto --model script:DIR/script.json
+        Done.
+        2> conversation AAAAAAAAAA (new), turn 1, model script/DIR/script.json
+        2> ✗ nothing — failed: There is no tool nothing. Available: edit_file, glob, grep, list_dir, read_file…
+        2> • shell: echo out; exit 3
+        2> ✗ read_file: gone.txt — failed: there is no `gone.txt` in the workspace DIR/work: use list_dir or g…
+        2> ✗ shell: echo out; exit 3 — exit code 3: out
+        2> • shell: true
+        2> ✓ shell: true — [exit code 0, no output]
+        exit 0
+    "#]]);
+    world.check(
+        &[&["query", "--new", "go", "--permissions", "read-only", "--model", &model]],
+        expect![[r#"
+            $ piton query --new go --permissions read-only --model script:DIR/script.json
+            Done.
+            2> conversation BBBBBBBBBB (new), turn 1, model script/DIR/script.json
+            2> – shell: echo out; exit 3 — denied
+            2> ✗ nothing — failed: There is no tool nothing. Available: edit_file, glob, grep, list_dir, read_file…
+            2> ✗ read_file: gone.txt — failed: there is no `gone.txt` in the workspace DIR/work: use list_dir or g…
+            2> – shell: true — denied
+            exit 0
+        "#]],
+    );
+}
+
+#[test]
+fn nobody_reading_the_answer_does_not_cost_the_turn() {
+    let world = World::new();
+    let model =
+        world.script(r#"{"steps":[{"say":"A long answer in pieces.","chunk":2,"chunk_ms":2}]}"#);
+    let mut child = world.spawn(&["query", "go", "--model", &model]);
+    let mut first = [0];
+    let mut stdout = child.stdout.take().unwrap();
+    stdout.read_exact(&mut first).unwrap();
+    drop(stdout);
+    let ran = world.finish(child);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    assert_eq!(world.rows()[0]["status"], "");
+    let closed = world.command(&["ls"]).stdout(Stdio::null()).status().unwrap();
+    assert!(closed.success());
+}
+
+// J84
+#[test]
+fn what_is_not_to_be_recorded_leaves_no_trace() {
+    let world = World::new();
+    let model = world.script(r#"{"steps":[{"say":"One."},{"say":"Two."}]}"#);
+    world.check(
+        &[&["query", "a", "--no-persist", "--model", &model]],
+        expect![[r#"
+        $ piton query a --no-persist --model script:DIR/script.json
+        One.
+        2> conversation AAAAAAAAAA (not recorded), turn 1, model script/DIR/script.json
+        exit 0
+    "#]],
+    );
+    assert!(!world.path("home").exists());
+    world.run(&["query", "a", "--model", &model]);
+    let before = world.rows();
+    world.check(
+        &[&["query", "b", "--no-persist"]],
+        expect![[r#"
+        $ piton query b --no-persist
+        Two.
+        2> conversation BBBBBBBBBB (not recorded), turn 2, model script/DIR/script.json
+        exit 0
+    "#]],
+    );
+    assert_eq!(world.rows(), before);
+}
