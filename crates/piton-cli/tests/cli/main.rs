@@ -8,6 +8,7 @@ mod incomplete;
 mod interrupt;
 mod json;
 mod kill;
+mod kill9;
 mod ls;
 mod print;
 mod query;
