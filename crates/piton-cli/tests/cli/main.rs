@@ -4,6 +4,7 @@
 mod world;
 
 mod errors;
+mod faults;
 mod incomplete;
 mod interrupt;
 mod json;
