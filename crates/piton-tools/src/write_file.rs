@@ -94,6 +94,10 @@ fn report(change: &Change, applied: Applied) -> Finished {
     }
 }
 
+fn counted(count: usize, what: &str) -> String {
+    if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -102,8 +106,4 @@ mod tests {
     fn schema_and_struct_agree() {
         crate::arguments::assert_agree::<WriteArguments>(SCHEMA);
     }
-}
-
-fn counted(count: usize, what: &str) -> String {
-    if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
 }
