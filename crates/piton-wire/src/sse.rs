@@ -1,0 +1,109 @@
+//! Server-sent events from bytes in pieces of any size.
+//!
+//! Lines end with LF, CRLF or CR; comments and unknown fields are skipped; several `data:` lines
+//! join with a line break; an empty line ends an event; an event without one at the end of the body
+//! is discarded. Text is decoded per line, so a character that is split over pieces stays whole.
+
+/// Longest line and longest event, in bytes; what is longer is an error of the stream.
+pub const EVENT_BYTES_MAX: usize = 16 * 1024 * 1024;
+
+/// Assembles events.
+#[derive(Debug, Default)]
+pub struct EventReader {
+    line: Vec<u8>,
+    data: String,
+    has_data: bool,
+    after_cr: bool,
+}
+
+/// An event or line is larger than [`EVENT_BYTES_MAX`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("an event of the stream is larger than {EVENT_BYTES_MAX} bytes")]
+pub struct EventTooLarge;
+
+impl EventReader {
+    /// Takes in the next bytes; gives the data of every event that they complete.
+    pub fn push(&mut self, bytes: &[u8]) -> Result<Vec<String>, EventTooLarge> {
+        let mut events = Vec::new();
+        for byte in bytes {
+            let after_cr = std::mem::take(&mut self.after_cr);
+            match byte {
+                b'\n' if after_cr => {}
+                b'\n' => self.end_line(&mut events),
+                b'\r' => {
+                    self.after_cr = true;
+                    self.end_line(&mut events);
+                }
+                byte => self.line.push(*byte),
+            }
+            if EVENT_BYTES_MAX < self.line.len() + self.data.len() {
+                return Err(EventTooLarge);
+            }
+        }
+        Ok(events)
+    }
+
+    fn end_line(&mut self, events: &mut Vec<String>) {
+        if self.line.is_empty() {
+            if std::mem::take(&mut self.has_data) {
+                events.push(std::mem::take(&mut self.data));
+            }
+            return;
+        }
+        let line = std::mem::take(&mut self.line);
+        let line = String::from_utf8_lossy(&line);
+        if let Some(value) = line.strip_prefix("data") {
+            let Some(value) = value.strip_prefix(':').or(value.is_empty().then_some("")) else {
+                return;
+            };
+            if self.has_data {
+                self.data.push('\n');
+            }
+            self.data.push_str(value.strip_prefix(' ').unwrap_or(value));
+            self.has_data = true;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(body: &str, expected: &[&str]) {
+        for size in [1, 2, 3, 7, 4096] {
+            let mut reader = EventReader::default();
+            let mut events = Vec::new();
+            for piece in body.as_bytes().chunks(size) {
+                events.extend(reader.push(piece).unwrap());
+            }
+            assert_eq!(events, expected, "in pieces of {size}");
+        }
+    }
+
+    // O31
+    #[test]
+    fn lines_end_in_three_ways() {
+        check("data: a\n\ndata: b\r\n\r\ndata: c\r\rdata: d\n\n", &["a", "b", "c", "d"]);
+    }
+
+    #[test]
+    fn comments_names_and_unknown_fields_are_skipped() {
+        check(": ping\nevent: x\nid: 1\nretry: 5\ndata:a\ndatabase: no\n\n", &["a"]);
+    }
+
+    #[test]
+    fn data_lines_join_and_the_first_space_goes() {
+        check("data: a\ndata:  b\ndata\ndata:\n\n", &["a\n b\n\n"]);
+    }
+
+    #[test]
+    fn an_event_without_its_empty_line_is_discarded() {
+        check("data: a\n\ndata: cut\n", &["a"]);
+        check("\n\n\n", &[]);
+    }
+
+    #[test]
+    fn split_characters_stay_whole() {
+        check("data: äöü 🧗\n\n", &["äöü 🧗"]);
+    }
+}
