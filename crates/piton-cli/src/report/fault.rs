@@ -196,7 +196,7 @@ impl Fault {
             Self::Scratch { .. } => vec!["set PITON_HOME to a directory you can write to".into()],
             Self::Incomplete { .. } | Self::LeftAlone | Self::Interrupted | Self::Runtime(_) => {
                 Vec::new()
-            },
+            }
         }
     }
 }

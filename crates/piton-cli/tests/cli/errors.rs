@@ -152,7 +152,9 @@ fn a_database_of_a_newer_piton_is_left_alone() {
     // Where SQLite keeps the number that an application gives its format.
     bytes[60..64].copy_from_slice(&9_999_u32.to_be_bytes());
     fs::write(&database, &bytes).unwrap();
-    world.check(&[&["query", "b"], &["ls"]], expect![[r#"
+    world.check(
+        &[&["query", "b"], &["ls"]],
+        expect![[r#"
         $ piton query b
         2> error: DIR/home/piton.db has format 9999, this piton knows up to 1
         2> hint: use the newer piton, or set PITON_HOME to another directory
@@ -161,7 +163,8 @@ fn a_database_of_a_newer_piton_is_left_alone() {
         2> error: DIR/home/piton.db has format 9999, this piton knows up to 1
         2> hint: use the newer piton, or set PITON_HOME to another directory
         exit 1
-    "#]]);
+    "#]],
+    );
     assert_eq!(fs::read(&database).unwrap(), bytes);
 }
 
