@@ -90,6 +90,23 @@ check_c_compiler() {
     fi
 }
 
+# Some crash tests kill the binary at chosen system calls. They say that they skipped where that
+# cannot be done, so this is no reason to give up.
+check_strace() {
+    if command -v strace >/dev/null 2>&1; then
+        return
+    fi
+    if [ "$(id -u)" -eq 0 ] && command -v apt-get >/dev/null 2>&1; then
+        say "no strace: installing it"
+        if apt-get update -qq && DEBIAN_FRONTEND=noninteractive \
+            apt-get install -y -qq --no-install-recommends strace; then
+            return
+        fi
+    fi
+    say "no strace: the tests that kill at chosen system calls will skip" \
+        "(Debian: apt-get install strace; Fedora: dnf install strace)"
+}
+
 check_nextest() {
     if ! cargo nextest --version >/dev/null 2>&1; then
         say "no cargo-nextest: installing $NEXTEST_VERSION"
@@ -105,6 +122,7 @@ check_nextest() {
 check_tools() {
     check_rust
     check_c_compiler
+    check_strace
     check_nextest
 }
 

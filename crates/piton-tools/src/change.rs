@@ -120,7 +120,7 @@ impl Change {
         })
     }
 
-    /// Finds out whether a change in doubt was made, and touches nothing.
+    /// Finds out whether a change in doubt was made. Touches nothing but what a dead run left over.
     pub(crate) fn settle(&self, site: &Site) -> Settled {
         match self.look(site) {
             Ok(settled) => settled,
@@ -139,8 +139,15 @@ impl Change {
         if found.as_ref() == Some(&self.after) {
             let leftovers = Leftovers::find(&entry, &self.key(), None);
             let known = [self.before.as_ref(), Some(&self.after)];
-            return Ok(match leftovers.foreign(current.as_deref().unwrap_or_default(), &known) {
-                None => Settled::Applied(self.already()),
+            let current = current.as_deref().unwrap_or_default();
+            return Ok(match leftovers.foreign(current, &known) {
+                None => {
+                    // The run that died may have got no further than the swap: end its work, in its
+                    // order. Whoever records this as done must be able to rely on it.
+                    synced(&entry)?;
+                    leftovers.remove_own(current, &known);
+                    Settled::Applied(self.already())
+                }
                 Some(name) => Settled::Unknown(format!(
                     "`{}` was changed, but another version of it was displaced, which is kept in \
                      `{name}` beside it",

@@ -62,8 +62,8 @@ pub trait Tool: fmt::Debug + Send + Sync {
     /// returns [`Outcome::Cancelled`], unless it had already finished.
     async fn run(&self, job: Job) -> Finished;
 
-    /// Finds out what became of a call in doubt, without changing anything. Asked only for effect
-    /// classes that have something to find out.
+    /// Finds out what became of a call in doubt. Changes nothing but what the dead run left over.
+    /// Asked only for effect classes that have something to find out.
     async fn settle(&self, site: &Site, arguments: &Arguments, handle: &Handle) -> Settled;
 }
 

@@ -83,7 +83,7 @@ fn report(change: &Change, applied: Applied) -> Finished {
     let Applied::Now { old, new } = applied else { return change.already() };
     let shown = change.place().shown();
     let new = String::from_utf8_lossy(&new);
-    let size = format!("{} lines, {} bytes", new.lines().count(), new.len());
+    let size = format!("{}, {}", counted(new.lines().count(), "line"), counted(new.len(), "byte"));
     match old.map(String::from_utf8) {
         None => Finished::ok(format!("created `{shown}` ({size})")),
         // What was there was not text: there is nothing to compare.
@@ -92,6 +92,10 @@ fn report(change: &Change, applied: Applied) -> Finished {
             Finished::ok(format!("replaced `{shown}` ({size})\n{}", change::extract(&old, &new)))
         }
     }
+}
+
+fn counted(count: usize, what: &str) -> String {
+    if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
 }
 
 #[cfg(test)]

@@ -72,7 +72,7 @@ fn continuing_finishes_the_turn_without_doing_anything_twice() {
         2> conversation AAAAAAAAAA, turn 1, model script/DIR/script.json
         2> Resuming. Waiting for input: write_file — "Run write_file: b.txt?"
         2> • write_file: b.txt
-        2> ✓ write_file: b.txt — created `b.txt` (1 lines, 2 bytes)
+        2> ✓ write_file: b.txt — created `b.txt` (1 line, 2 bytes)
         exit 0
     "#]],
     );

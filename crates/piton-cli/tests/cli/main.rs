@@ -5,10 +5,12 @@
 mod world;
 
 mod errors;
+mod faults;
 mod incomplete;
 mod interrupt;
 mod json;
 mod kill;
+mod kill9;
 mod ls;
 mod print;
 mod query;

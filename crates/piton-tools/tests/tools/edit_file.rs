@@ -124,6 +124,8 @@ async fn a_run_killed_after_the_exchange_is_finished() {
     bench.file("f", "a B c");
     leftover(&bench, &handle, "a b c");
     assert!(matches!(bench.settle(&edit(), &handle).await, Settled::Applied(_)));
+    assert_eq!(bench.names(""), ["f"], "settling ends the work of the dead run");
+    leftover(&bench, &handle, "a b c");
     let finished = bench.run(&edit(), &handle).await;
     assert!(finished.text.contains("already applied"), "{}", finished.text);
     assert_eq!(bench.names(""), ["f"]);

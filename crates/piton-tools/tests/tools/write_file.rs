@@ -112,7 +112,7 @@ async fn a_file_that_is_not_text_can_be_replaced() {
     bench.file("f", b"\xFF\0");
     assert_eq!(
         bench.ok(json!({"path": "f", "content": "x"})).await,
-        "replaced `f` (1 lines, 1 bytes)"
+        "replaced `f` (1 line, 1 byte)"
     );
     assert_eq!(
         bench.ok(json!({"path": "e", "content": ""})).await,
