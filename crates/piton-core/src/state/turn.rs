@@ -375,8 +375,10 @@ impl Call {
         match (&self.progress, inquiry.kind) {
             (Progress::Waiting, InquiryKind::Permission | InquiryKind::Question)
             | (Progress::InDoubt(_), InquiryKind::InDoubt | InquiryKind::Question) => true,
-            (Progress::Waiting | Progress::InDoubt(_) | Progress::Running(_), _)
-            | (Progress::Done(_), _) => false,
+            (
+                Progress::Waiting | Progress::InDoubt(_) | Progress::Running(_) | Progress::Done(_),
+                _,
+            ) => false,
         }
     }
 
