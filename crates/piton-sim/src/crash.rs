@@ -4,6 +4,7 @@
 //! going on, if the message is already there), and either ends the turn or dies. Between two lives
 //! only the store and the world remain.
 
+pub mod fault;
 pub mod turns;
 
 use std::path::Path;
@@ -163,7 +164,19 @@ async fn try_live(
     journal: &Arc<dyn Journal>,
     world: &World,
 ) -> Result<(), String> {
-    let engine = engine(turn, journal, world);
+    let mortal = Arc::new(MortalJournal::new(journal.clone(), world.clone()));
+    let mut session = enter(turn, journal, world, mortal).await?;
+    converse(turn, &mut session, world).await.map_err(|error| error.to_string())
+}
+
+/// Opens the conversation, or begins it.
+async fn enter(
+    turn: &TurnScript,
+    journal: &Arc<dyn Journal>,
+    world: &World,
+    mortal: Arc<MortalJournal>,
+) -> Result<Session, String> {
+    let engine = engine(turn, journal, world, mortal);
     let known = journal.status(&conversation()).await.map_err(|error| error.to_string())?.is_some();
     let opened = if known {
         engine.open(&conversation()).await
@@ -174,10 +187,19 @@ async fn try_live(
     if session.state().config.model.is_none() {
         session.configure(&config(turn, &engine));
     }
+    Ok(session)
+}
+
+/// Sends all messages of the script.
+async fn converse(
+    turn: &TurnScript,
+    session: &mut Session,
+    world: &World,
+) -> Result<(), SessionError> {
     for (number, text) in turn.messages.iter().enumerate() {
         let id = Some(MessageId::new(format!("m{number}")));
         let message = NewMessage { id, parts: vec![UserPart::text(*text)] };
-        finish(&mut session, message, world).await.map_err(|error| error.to_string())?;
+        finish(session, message, world).await?;
     }
     Ok(())
 }
@@ -222,8 +244,12 @@ async fn answer(session: &mut Session, world: &World) -> Result<(), SessionError
     Ok(())
 }
 
-fn engine(turn: &TurnScript, journal: &Arc<dyn Journal>, world: &World) -> Engine {
-    let mortal = Arc::new(MortalJournal::new(journal.clone(), world.clone()));
+fn engine(
+    turn: &TurnScript,
+    journal: &Arc<dyn Journal>,
+    world: &World,
+    mortal: Arc<MortalJournal>,
+) -> Engine {
     let model = WatchedModel { inner: ScriptedModel::new(turn.script()), world: world.clone() };
     let mut builder = Engine::builder(mortal, Arc::new(OneModel(Arc::new(model))))
         .clock(Arc::new(RuntimeClock::starting_at(Timestamp(1_000_000))))

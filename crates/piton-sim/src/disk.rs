@@ -47,6 +47,11 @@ impl MortalJournal {
         self
     }
 
+    /// How many appends were tried.
+    pub fn appends(&self) -> u64 {
+        self.appends.load(Ordering::Relaxed)
+    }
+
     fn fault(&self) -> Option<StoreError> {
         let number = self.appends.fetch_add(1, Ordering::Relaxed) + 1;
         let (_, fault) = self.fail_append.filter(|(chosen, _)| *chosen == number)?;

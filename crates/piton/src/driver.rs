@@ -11,14 +11,15 @@ use futures_util::FutureExt as _;
 use futures_util::StreamExt as _;
 use futures_util::future::BoxFuture;
 use futures_util::stream::FuturesUnordered;
-use piton_core::action::{Action, Verdict};
+use piton_core::action::{Action, Verdict, Wish};
 use piton_core::budget::mechanical_summary;
 use piton_core::decide::decide;
 use piton_core::event::{BreakReason, Event, ToolOutput, TurnEnd};
-use piton_core::id::{CallId, MessageId, Timestamp, TurnId};
+use piton_core::id::{Attempt, CallId, MessageId, TurnId};
 use piton_core::outcome::Ending;
 use piton_store::AppendError;
 use piton_tools::Site;
+use tokio::sync::oneshot;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
@@ -43,9 +44,22 @@ pub(crate) struct Driver<'a> {
     /// What is in flight. Dropped with the driver, so nothing is ever leaked.
     pub(crate) flights: FuturesUnordered<BoxFuture<'static, Landing>>,
     /// Effects whose intents are not durable yet.
-    pub(crate) launches: Vec<BoxFuture<'static, Landing>>,
+    pub(crate) launches: Vec<Launch>,
     pub(crate) asking: Option<ModelFlight>,
     pub(crate) cancel: CancellationToken,
+    /// When cancelled tools are left behind.
+    pub(crate) give_up_at: Option<Instant>,
+    /// When a try of a step may leave.
+    pub(crate) retry: Option<(u32, Attempt, Instant)>,
+    /// Those whose answers are not durable yet.
+    pub(crate) acknowledgements: Vec<oneshot::Sender<bool>>,
+}
+
+/// An effect that waits for its intent to be durable.
+pub(crate) struct Launch {
+    /// The call, if it is one.
+    pub(crate) call: Option<CallId>,
+    pub(crate) flight: BoxFuture<'static, Landing>,
 }
 
 /// What came back.
@@ -67,52 +81,97 @@ enum Woken {
 impl Driver<'_> {
     /// Goes on until there is nothing to do that needs no person.
     pub(crate) async fn run(mut self) -> Result<Ending, AppendError> {
-        let mut give_up = None;
+        // Whatever a tool left to another task or thread learns that nobody waits for it any more,
+        // also when this future is dropped.
+        let _stop = self.cancel.clone().drop_guard();
         loop {
-            let wish = self.controls.wish();
-            match decide(self.log.state(), wish) {
-                Action::Rest => {
-                    self.log.commit().await?;
-                    return Ok(Ending::of(self.log.state()));
-                }
-                Action::StartQueued(message) => self.start_queued(&message),
-                Action::AskModel { step, attempt, not_before } => match self.wait_until(not_before)
-                {
-                    Some(deadline) => self.wait(Some(deadline)).await?,
-                    None => self.ask_model(step, attempt),
+            let action = decide(self.log.state(), self.controls.wish());
+            if let Some(deadline) = self.wait_until(&action) {
+                self.wait(Some(deadline)).await?;
+                continue;
+            }
+            match action {
+                Action::Rest => return self.rest().await,
+                Action::WaitForPerson => match (self.controls.waiting(), self.attendance) {
+                    (Some(control), _) => self.obey(control),
+                    (None, Attendance::Attended) => self.wait(None).await?,
+                    (None, Attendance::Unattended) => return self.rest().await,
                 },
-                Action::Compact => self.compact(),
-                Action::RunTools(calls) => self.start_tools(calls).await,
-                Action::Settle(calls) => self.settle(calls).await,
-                Action::Raise(inquiries) => {
-                    for inquiry in inquiries {
-                        self.log.push(Event::InquiryRaised { inquiry });
-                    }
-                }
-                Action::Finish(verdicts) => self.finish(verdicts),
-                Action::Break { reason, message } => self.give_up(reason, message),
-                Action::Complete => {
-                    let turn = self.turn();
-                    self.log.push(Event::TurnEnded { turn, end: TurnEnd::Completed });
-                }
                 Action::Await => self.wait(None).await?,
-                Action::Cancel => {
-                    self.cancel.cancel();
-                    let deadline = *give_up.get_or_insert_with(|| Instant::now() + CANCEL_WAIT);
-                    if deadline <= Instant::now() {
-                        self.abandon_tools();
+                Action::Cancel => self.stop_tools().await?,
+                Action::StartQueued(_)
+                | Action::AskModel { .. }
+                | Action::Compact
+                | Action::RunTools(_)
+                | Action::Settle(_)
+                | Action::Raise(_)
+                | Action::Finish(_)
+                | Action::Break { .. }
+                | Action::Complete => {
+                    if !self.act(action).await {
+                        return self.rest().await;
                     }
-                    self.wait(Some(deadline)).await?;
                 }
-                Action::WaitForPerson => match self.attendance {
-                    Attendance::Attended => self.wait(None).await?,
-                    Attendance::Unattended => {
-                        self.log.commit().await?;
-                        return Ok(Ending::of(self.log.state()));
-                    }
-                },
             }
         }
+    }
+
+    async fn rest(mut self) -> Result<Ending, AppendError> {
+        // Nobody is left without a reply when nobody listens any more.
+        while let Some(control) = self.controls.waiting() {
+            self.obey(control);
+        }
+        self.commit().await?;
+        Ok(Ending::of(self.log.state()))
+    }
+
+    /// Turns an action into facts. One that changes nothing would be decided again for ever, so
+    /// such a bug breaks the turn and ends the run instead.
+    async fn act(&mut self, action: Action) -> bool {
+        let (end, strays) = (self.log.state().end, self.log.state().strays);
+        match action {
+            Action::StartQueued(message) => self.start_queued(&message),
+            Action::AskModel { step, attempt, .. } => self.ask_model(step, attempt),
+            Action::Compact => self.compact(),
+            Action::RunTools(calls) => self.start_tools(calls).await,
+            Action::Settle(calls) => self.settle(calls).await,
+            Action::Raise(inquiries) => {
+                for inquiry in inquiries {
+                    self.log.push(Event::InquiryRaised { inquiry });
+                }
+            }
+            Action::Finish(verdicts) => self.finish(verdicts),
+            Action::Break { reason, message } => self.give_up(reason, message),
+            Action::Complete => {
+                let turn = self.turn();
+                self.log.push(Event::TurnEnded { turn, end: TurnEnd::Completed });
+            }
+            // These wait; the loop sees to them.
+            Action::Rest | Action::Await | Action::Cancel | Action::WaitForPerson => {}
+        }
+        let state = self.log.state();
+        // An interrupt may cut an action short; what comes next is decided differently then.
+        let interrupted = self.controls.wish() == Wish::Interrupt;
+        if interrupted || (end < state.end && strays == state.strays) {
+            return true;
+        }
+        let next = decide(state, Wish::Proceed);
+        self.give_up(BreakReason::Limit, format!("this is a bug: nothing comes of {next:?}"));
+        false
+    }
+
+    /// Stops what runs, within a bound. What has not begun never does.
+    async fn stop_tools(&mut self) -> Result<(), AppendError> {
+        self.cancel.cancel();
+        if self.scrap_launches() {
+            return Ok(());
+        }
+        let deadline = *self.give_up_at.get_or_insert_with(|| Instant::now() + CANCEL_WAIT);
+        if deadline <= Instant::now() {
+            self.abandon_tools().await;
+            return Ok(());
+        }
+        self.wait(Some(deadline)).await
     }
 
     /// The open turn; every action but `Rest` and `StartQueued` has one.
@@ -123,20 +182,25 @@ impl Driver<'_> {
     /// Makes everything durable, starts the effects that waited for it, and sleeps until something
     /// happens.
     async fn wait(&mut self, deadline: Option<Instant>) -> Result<(), AppendError> {
-        self.log.commit().await?;
-        self.flights.extend(self.launches.drain(..));
+        self.commit().await?;
+        self.flights.extend(self.launches.drain(..).map(|launch| launch.flight));
         match self.woken(deadline).await {
-            Woken::Landed(landing) => {
-                self.land(landing).await;
-                // What ended together is committed together.
-                while let Some(Some(landing)) = self.flights.next().now_or_never() {
-                    self.land(landing).await;
-                }
-            }
+            Woken::Landed(landing) => self.land(landing).await,
             Woken::Told(control) => self.obey(control),
             Woken::Streamed => self.show_stream(),
             Woken::FlushDue => self.flush_stream(),
             Woken::Interrupted | Woken::Waited => {}
+        }
+        self.land_what_ended().await;
+        Ok(())
+    }
+
+    /// Makes everything durable, and only then says so to those who wait for it.
+    async fn commit(&mut self) -> Result<(), AppendError> {
+        self.log.commit().await?;
+        for acknowledgement in self.acknowledgements.drain(..) {
+            // Whoever asked may have gone; the answer counts all the same.
+            acknowledgement.send(true).unwrap_or_default();
         }
         Ok(())
     }
@@ -154,6 +218,14 @@ impl Driver<'_> {
         }
     }
 
+    /// Takes in everything that has ended. What ended together is committed together, and what has
+    /// ended is never dropped, whatever woke the driver.
+    pub(crate) async fn land_what_ended(&mut self) {
+        while let Some(Some(landing)) = self.flights.next().now_or_never() {
+            self.land(landing).await;
+        }
+    }
+
     async fn land(&mut self, landing: Landing) {
         match landing {
             Landing::Model(landing) => self.land_model(landing),
@@ -161,10 +233,18 @@ impl Driver<'_> {
         }
     }
 
-    /// When to go on, if that is not now.
-    fn wait_until(&self, not_before: Option<Timestamp>) -> Option<Instant> {
-        let wait_ms = not_before?.ms_since(self.parts.clock.now());
-        (0 < wait_ms).then(|| Instant::now() + Duration::from_millis(wait_ms))
+    /// When a request may leave, if the action is one that has to wait. Fixed once, in the runtime's
+    /// time and within the limit: a clock that is set back must not prolong the wait.
+    fn wait_until(&mut self, action: &Action) -> Option<Instant> {
+        let Action::AskModel { step, attempt, not_before: Some(not_before) } = *action else {
+            return None;
+        };
+        let bound_ms = self.log.state().config.limits.backoff_ms_max;
+        let wait_ms = not_before.ms_since(self.parts.clock.now()).min(bound_ms);
+        let known = self.retry.filter(|(of, number, _)| (*of, *number) == (step, attempt));
+        let until = Instant::now() + Duration::from_millis(wait_ms);
+        let (.., deadline) = *self.retry.insert(known.unwrap_or((step, attempt, until)));
+        (Instant::now() < deadline).then_some(deadline)
     }
 
     fn start_queued(&mut self, message: &MessageId) {
@@ -175,7 +255,7 @@ impl Driver<'_> {
         self.log.push(Event::UserMessage {
             message: queued.message,
             parts: queued.parts,
-            attempt: piton_core::id::Attempt::FIRST,
+            attempt: Attempt::FIRST,
         });
     }
 
@@ -201,12 +281,15 @@ impl Driver<'_> {
     fn obey(&mut self, control: Control) {
         let Control::Answer { inquiry, reply, done } = control;
         let events = reply.events(self.log.state(), &inquiry);
-        let known = !events.is_empty();
-        for event in events {
-            self.log.push(event);
+        if events.is_empty() {
+            // Whoever asked may have gone.
+            done.send(false).unwrap_or_default();
+        } else {
+            for event in events {
+                self.log.push(event);
+            }
+            self.acknowledgements.push(done);
         }
-        // Whoever asked may have gone; the answer counts all the same.
-        done.send(known).unwrap_or_default();
     }
 
     /// The calls that this driver has running.

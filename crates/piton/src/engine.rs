@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use piton_core::id::{ConversationId, DriverId};
+use piton_core::id::ConversationId;
 use piton_core::state::Config;
 use piton_store::{Holder, Journal};
 use piton_tools::Tool;
@@ -100,12 +100,11 @@ impl Engine {
     }
 
     async fn enter(&self, conversation: ConversationId) -> Result<Session, OpenError> {
-        let Parts { journal, clock, chance, host, lease_wait, .. } = &*self.parts;
+        let Parts { journal, clock, host, lease_wait, .. } = &*self.parts;
         let holder = Holder { pid: std::process::id(), host: host.clone(), since: clock.now() };
         let lease = lease::acquire(&**journal, &conversation, holder, *lease_wait).await?;
         let log = Log::open(journal.clone(), clock.clone(), lease).await?;
-        let driver = DriverId::from_chance(chance.next());
-        Ok(Session::new(self.parts.clone(), log, driver))
+        Ok(Session::new(self.parts.clone(), log))
     }
 }
 

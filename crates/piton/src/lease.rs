@@ -26,6 +26,9 @@ impl Default for LeaseWait {
     }
 }
 
+/// Shortest pause between two looks: a poll of zero would leave no time to anybody else.
+const POLL_MIN: Duration = Duration::from_millis(1);
+
 /// Takes the writer's place, waiting for its holder to leave.
 pub(crate) async fn acquire(
     journal: &dyn Journal,
@@ -37,7 +40,7 @@ pub(crate) async fn acquire(
     loop {
         match journal.lease(conversation, holder.clone()).await {
             Err(LeaseError::Held { .. }) if Instant::now() < deadline => {
-                tokio::time::sleep(wait.poll.min(deadline - Instant::now())).await;
+                tokio::time::sleep(wait.poll.max(POLL_MIN).min(deadline - Instant::now())).await;
             }
             outcome => return outcome,
         }

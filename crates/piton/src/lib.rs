@@ -10,6 +10,34 @@
 //! runs turns, and fans entries out to any number of faces. There is no resume mode: a driver that
 //! starts reads the journal, folds, decides and goes on.
 //!
+//! ```
+//! use std::path::Path;
+//! use std::sync::Arc;
+//!
+//! use piton::model::OneModel;
+//! use piton::{Engine, NewMessage, OnIncomplete};
+//! use piton_core::outcome::Ending;
+//! use piton_core::state::Config;
+//! use piton_sim::demo::DemoModel;
+//! use piton_store::MemoryJournal;
+//! use piton_tools::ListDir;
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let engine = Engine::builder(Arc::new(MemoryJournal::new()), Arc::new(OneModel(Arc::new(DemoModel))))
+//!     .tool(Arc::new(ListDir))
+//!     .build();
+//! let mut session = engine.create(Path::new(".")).await?;
+//! let mut config = Config { model: Some("demo".parse()?), ..Config::default() };
+//! engine.offer_tools(&mut config);
+//! session.configure(&config);
+//! let ending = session.send(NewMessage::text("list ."), OnIncomplete::Ask).await?;
+//! assert_eq!(ending, Ending::Done);
+//! assert_eq!(session.view().turns.len(), 1);
+//! # Ok(())
+//! # }
+//! ```
+//!
 //! Modules are listed in reading order.
 
 mod driver;

@@ -77,11 +77,15 @@ impl Log {
         self.pending.push(entry);
     }
 
+    /// Whether the state is what the journal says. After a failed commit it is not, and nothing may
+    /// be answered from it: the conversation has to be opened again.
+    pub(crate) fn usable(&self) -> Result<(), AppendError> {
+        if self.poisoned { Err(AppendError::Store(StoreError::Closed)) } else { Ok(()) }
+    }
+
     /// Makes all facts durable, then shows them.
     pub(crate) async fn commit(&mut self) -> Result<(), AppendError> {
-        if self.poisoned {
-            return Err(AppendError::Store(StoreError::Closed));
-        }
+        self.usable()?;
         let Some(first) = self.pending.first() else { return Ok(()) };
         let batch = Batch {
             expected: Seq(first.seq.0 - 1),

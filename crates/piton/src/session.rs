@@ -13,7 +13,7 @@ use piton_core::id::{Attempt, ConversationId, DriverId, InquiryId, MessageId, Se
 use piton_core::outcome::Ending;
 use piton_core::state::{Config, State};
 use piton_core::view::{TurnView, View};
-use piton_store::{AppendError, LeaseError, StoreError};
+use piton_store::{AppendError, ENTRY_BYTES_MAX, LeaseError, StoreError};
 use piton_tools::Site;
 use tokio_util::sync::CancellationToken;
 
@@ -30,7 +30,8 @@ use crate::log::Log;
 pub struct Session {
     parts: Arc<Parts>,
     log: Log,
-    driver: DriverId,
+    /// Whether the present driver is announced. Not while one runs: a run that is dropped takes its
+    /// driver along, and the next one has to say so.
     started: bool,
     workspace: PathBuf,
     chain: Chain,
@@ -117,11 +118,10 @@ pub enum SessionError {
 }
 
 impl Session {
-    pub(crate) fn new(parts: Arc<Parts>, log: Log, driver: DriverId) -> Self {
+    pub(crate) fn new(parts: Arc<Parts>, log: Log) -> Self {
         Self {
             parts,
             log,
-            driver,
             started: false,
             workspace: PathBuf::new(),
             chain: Chain::default(),
@@ -183,7 +183,9 @@ impl Session {
         message: NewMessage,
         on_incomplete: OnIncomplete,
     ) -> Result<Ending, SessionError> {
-        let NewMessage { id, parts } = message;
+        self.log.usable()?;
+        let NewMessage { id, mut parts } = message;
+        parts.retain(has_content);
         if parts.is_empty() {
             return Err(SessionError::EmptyMessage);
         }
@@ -193,6 +195,7 @@ impl Session {
             return self.run().await;
         }
         let message = id.unwrap_or_else(|| MessageId::from_chance(self.parts.chance.next()));
+        check_size(&message, &parts)?;
         let open = self.state().open_turn();
         match (open.map(|turn| (turn.id, TurnView::from(turn))), on_incomplete) {
             (None, _) => self.begin(message, parts),
@@ -219,6 +222,7 @@ impl Session {
 
     /// Goes on with the open turn, if there is one.
     pub async fn resume(&mut self) -> Result<Ending, SessionError> {
+        self.log.usable()?;
         self.grant();
         self.run().await
     }
@@ -226,18 +230,21 @@ impl Session {
     /// Tries a message again from scratch, with whatever model is configured now. The old attempt
     /// is kept in the journal and hidden; its effects are not undone.
     pub async fn retry(&mut self, message: &MessageId) -> Result<Ending, SessionError> {
+        self.log.usable()?;
         let said = self.state().turns.iter().flat_map(piton_core::state::Turn::said);
-        let Some(said) = said.filter(|said| said.message == *message).last().cloned() else {
+        let Some(said) = said.filter(|said| said.message == *message).last() else {
             return self.run().await;
         };
-        self.start();
         let attempt = said.attempt.next();
+        self.start();
+        // The fold keeps the message's parts; saying it again would be a stray.
         self.log.push(Event::MessageRetried { message: message.clone(), attempt });
         self.run().await
     }
 
     /// Closes the open turn: `Stopped` keeps what is there, `Discarded` hides it.
     pub async fn close_turn(&mut self, end: TurnEnd) -> Result<(), SessionError> {
+        self.log.usable()?;
         if let Some(turn) = self.state().open_turn().map(|turn| turn.id) {
             self.start();
             self.log.push(Event::TurnEnded { turn, end });
@@ -248,6 +255,7 @@ impl Session {
 
     /// Answers a question while the session does not run.
     pub async fn answer(&mut self, inquiry: &InquiryId, reply: Reply) -> Result<(), SessionError> {
+        self.log.usable()?;
         let events = reply.events(self.state(), inquiry);
         if events.is_empty() {
             return Err(SessionError::NotAsked(inquiry.clone()));
@@ -299,7 +307,7 @@ impl Session {
             });
         }
         self.log.push(Event::DriverStarted {
-            driver: self.driver.clone(),
+            driver: DriverId::from_chance(self.parts.chance.next()),
             epoch: self.log.lease().epoch(),
             host: self.parts.host.clone(),
             boot: self.parts.boot.clone(),
@@ -314,6 +322,7 @@ impl Session {
         }
         self.start();
         self.controls.reset();
+        self.started = false;
         let site = Site { workspace: self.workspace.clone(), scratch: self.parts.scratch.clone() };
         let driver = Driver {
             parts: &self.parts,
@@ -326,7 +335,28 @@ impl Session {
             launches: Vec::new(),
             asking: None,
             cancel: CancellationToken::new(),
+            give_up_at: None,
+            retry: None,
+            acknowledgements: Vec::new(),
         };
-        Ok(driver.run().await?)
+        let ending = driver.run().await?;
+        self.started = true;
+        Ok(ending)
     }
+}
+
+/// What a provider takes: an empty text is refused by most of them.
+fn has_content(part: &UserPart) -> bool {
+    match part {
+        UserPart::Text { text } => !text.trim().is_empty(),
+        UserPart::File { .. } | UserPart::InlinedFile { .. } => true,
+    }
+}
+
+/// Refuses what no journal takes before it is part of anything.
+fn check_size(message: &MessageId, parts: &[UserPart]) -> Result<(), AppendError> {
+    let (message, parts) = (message.clone(), parts.to_vec());
+    let event = Event::UserMessage { message, parts, attempt: Attempt::FIRST };
+    let bytes = event.to_stored().len();
+    if ENTRY_BYTES_MAX < bytes { Err(AppendError::Size { bytes }) } else { Ok(()) }
 }

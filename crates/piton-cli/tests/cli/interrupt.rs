@@ -148,7 +148,7 @@ fn a_conversation_that_is_worked_on_says_by_whom() {
         exit 0
     "#]]
     .assert_eq(&printed);
-    let waiting = world.spawn(&["query", "me too", "--lock-wait", "20"]);
+    let waiting = world.spawn(&["query", "me too", "--lock-wait", "60"]);
     std::fs::write(world.work("go"), "").unwrap();
     assert_eq!(world.finish(child).code, 0);
     assert_eq!(world.finish(waiting).code, 0);

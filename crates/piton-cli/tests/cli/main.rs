@@ -1,5 +1,6 @@
 //! The real binary, run in directories of its own against scripts.
 #![cfg(test)]
+#![expect(clippy::needless_raw_string_hashes, reason = "expectations are written by a machine")]
 
 mod world;
 

@@ -279,7 +279,7 @@ impl Turn {
             .iter()
             .filter(|raised| raised.answer.is_none())
             .map(|raised| &raised.inquiry)
-            .filter(|inquiry| self.call(inquiry.call).is_some_and(|call| !call.is_done()))
+            .filter(|inquiry| self.call(inquiry.call).is_some_and(|call| call.waits_for(inquiry)))
     }
 
     /// Whether the turn holds work beyond the user's message.
@@ -369,6 +369,19 @@ impl Step {
 }
 
 impl Call {
+    /// Whether an answer could still move it on: a call that a rule has let run since waits for
+    /// nobody.
+    fn waits_for(&self, inquiry: &Inquiry) -> bool {
+        match (&self.progress, inquiry.kind) {
+            (Progress::Waiting, InquiryKind::Permission | InquiryKind::Question)
+            | (Progress::InDoubt(_), InquiryKind::InDoubt | InquiryKind::Question) => true,
+            (
+                Progress::Waiting | Progress::InDoubt(_) | Progress::Running(_) | Progress::Done(_),
+                _,
+            ) => false,
+        }
+    }
+
     /// Whether it has ended.
     pub fn is_done(&self) -> bool {
         matches!(self.progress, Progress::Done(_))

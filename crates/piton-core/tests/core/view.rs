@@ -58,6 +58,14 @@ fn a_question_wins_although_a_sibling_finished_later() {
     );
 }
 
+#[test]
+fn a_question_that_a_rule_has_overtaken_is_no_longer_waited_for() {
+    check_status(
+        "mode:ask turn user ask calls(o:a) raise:permission:a mode:auto start:a",
+        expect!["interrupted (pending tool execution)"],
+    );
+}
+
 // C31
 #[test]
 fn a_question_about_a_call_that_has_ended_is_settled() {

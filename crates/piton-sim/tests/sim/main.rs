@@ -2,6 +2,7 @@
 //! The crash suites, in process: every point, every pair, ten in a row; and their controls.
 
 mod crash;
+mod disk;
 
 /// Scripted panics are wanted; their reports would only hide the real ones.
 fn hush_scripted_panics() {

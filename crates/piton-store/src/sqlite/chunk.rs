@@ -14,6 +14,9 @@ use crate::{ENTRY_BYTES_MAX, NewRecord, Record};
 const CHUNK_BYTES: usize = 256 * 1024;
 /// Bodies below this size, in bytes, are not worth packing.
 const PACK_BYTES_MIN: usize = 128;
+/// Bytes that often occur. Most commits are small and alike, so what they share need not be written
+/// each time. Part of the stored form: another dictionary is another format of the database.
+const DICTIONARY: &[u8] = include_bytes!("dictionary.txt");
 /// Longest frame in front of a body, in bytes: time, format, length.
 const FRAME_BYTES_MAX: usize = 10 + 3 + 10;
 /// No honest chunk is larger when unpacked, in bytes. Checked before memory is asked for, since the
@@ -62,7 +65,7 @@ impl Chunk {
 
     fn pack(mut self) -> Self {
         if self.body.len() >= PACK_BYTES_MIN {
-            let packed = lz4_flex::block::compress(&self.body);
+            let packed = lz4_flex::block::compress_with_dict(&self.body, DICTIONARY);
             if packed.len() < self.body.len() {
                 self.unpacked = self.body.len();
                 self.body = packed;
@@ -97,7 +100,7 @@ impl Chunk {
             size if size > UNPACKED_BYTES_MAX => {
                 return Err((self.first, "it claims a size beyond all bounds"));
             }
-            size => match lz4_flex::block::decompress(&self.body, size) {
+            size => match lz4_flex::block::decompress_with_dict(&self.body, size, DICTIONARY) {
                 Ok(bytes) => Some(bytes),
                 Err(_) => return Err((self.first, "it cannot be unpacked")),
             },

@@ -11,10 +11,11 @@ use piton_core::event::{Event, FailureClass, FinishReason, Limits, ModelRef, Par
 use piton_core::id::{Attempt, TurnId};
 use piton_core::integrity;
 use piton_core::transcript::Transcript;
+use piton_store::ENTRY_BYTES_MAX;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
-use crate::driver::{Driver, Landing};
+use crate::driver::{Driver, Landing, Launch};
 use crate::model::{AnswerStream, ModelFailure};
 
 /// Longest time that streamed text stays out of the journal.
@@ -22,7 +23,9 @@ const FLUSH_EVERY: Duration = Duration::from_millis(200);
 /// Most streamed text that stays out of the journal, in bytes.
 const FLUSH_BYTES: usize = 4 * 1024;
 /// Largest answer, in bytes. What came before is kept, the turn breaks.
-const ANSWER_BYTES_MAX: u64 = 4 * 1024 * 1024;
+const ANSWER_BYTES_MAX: usize = 1024 * 1024;
+// A byte can become six when it is stored, and what streamed must fit one entry in one piece.
+const _: () = assert!(7 * ANSWER_BYTES_MAX <= ENTRY_BYTES_MAX);
 
 /// A model request in flight, seen from the driver.
 #[derive(Debug)]
@@ -101,12 +104,12 @@ impl Driver<'_> {
         });
         let tap = Arc::new(Tap::default());
         self.asking = Some(ModelFlight { tap: tap.clone(), unflushed: Vec::new(), oldest: None });
-        let found = self.parts.models.find(&model);
-        self.launches.push(Box::pin(async move {
+        let models = self.parts.models.clone();
+        let flight = Box::pin(async move {
             let (mut partial, watch) = (Partial::default(), &tap);
             let exchange = async {
                 // Asked in here and not before: nothing leaves ahead of its commit.
-                let stream = found?.ask(&transcript);
+                let stream = models.find(&model)?.ask(&transcript);
                 receive(stream, &mut partial, watch, &limits).await
             };
             let received = AssertUnwindSafe(exchange).catch_unwind().await.unwrap_or_else(|_| {
@@ -115,17 +118,17 @@ impl Driver<'_> {
             let bytes_received = partial.bytes_received();
             let result = received.and_then(|()| whole(partial, turn, step));
             Landing::Model(ModelLanding { result, bytes_received })
-        }));
+        });
+        self.launches.push(Launch { call: None, flight });
     }
 
     /// Takes in the answer or the failure.
     pub(crate) fn land_model(&mut self, landing: ModelLanding) {
-        match landing.result {
-            Ok(answer) => {
+        match landing.result.and_then(storable) {
+            Ok(answered) => {
                 // The answer supersedes what streamed; the unflushed rest need not be stored.
                 self.asking = None;
-                let Answer { parts, finish, usage, dropped, native } = answer;
-                self.log.push(Event::ModelAnswered { parts, finish, usage, dropped, native });
+                self.log.push(answered);
             }
             Err(failure) => {
                 self.drop_request();
@@ -184,6 +187,7 @@ async fn receive(
         0 => Duration::MAX,
         ms => Duration::from_millis(ms),
     };
+    let mut received = 0_usize;
     while !partial.is_finished() {
         let Ok(next) = tokio::time::timeout(patience, stream.next()).await else {
             let message = format!("the model was silent for {} ms", limits.idle_ms_max);
@@ -191,6 +195,10 @@ async fn receive(
         };
         let Some(delta) = next else { break };
         let delta = delta?;
+        if ANSWER_BYTES_MAX < received.saturating_add(bytes(&delta)) {
+            return Err(too_large(ANSWER_BYTES_MAX));
+        }
+        received += bytes(&delta);
         match &delta {
             Delta::Text { text, .. } => tap.pour(PartialKind::Text, text),
             Delta::Reasoning { text, .. } => tap.pour(PartialKind::Reasoning, text),
@@ -201,12 +209,34 @@ async fn receive(
             | Delta::End { .. } => {}
         }
         partial.push(delta);
-        if ANSWER_BYTES_MAX < partial.bytes_received() {
-            let message = format!("the answer is larger than {ANSWER_BYTES_MAX} bytes");
-            return Err(ModelFailure::new(FailureClass::TooLarge, message));
-        }
     }
     Ok(())
+}
+
+/// What a piece adds to an answer.
+fn bytes(delta: &Delta) -> usize {
+    match delta {
+        Delta::Text { text, .. } | Delta::Reasoning { text, .. } => text.len(),
+        Delta::CallOpened { name, .. } => name.len(),
+        Delta::CallArguments { json, .. } => json.len(),
+        Delta::Native(native) => native.raw.len(),
+        Delta::Closed { .. } | Delta::End { .. } => 0,
+    }
+}
+
+fn too_large(bytes_max: usize) -> ModelFailure {
+    let message = format!("the answer is larger than {bytes_max} bytes");
+    ModelFailure::new(FailureClass::TooLarge, message)
+}
+
+/// The answer as a fact, if a journal takes it: many small parts can cost more than their text.
+fn storable(answer: Answer) -> Result<Event, ModelFailure> {
+    let Answer { parts, finish, usage, dropped, native } = answer;
+    let answered = Event::ModelAnswered { parts, finish, usage, dropped, native };
+    if ENTRY_BYTES_MAX < answered.to_stored().len() {
+        return Err(too_large(ENTRY_BYTES_MAX));
+    }
+    Ok(answered)
 }
 
 /// Makes the answer, if there is one.

@@ -11,7 +11,10 @@ use piton_core::state::{Call, Progress};
 use piton_core::summary::shorten;
 use piton_tools::{Arguments, Finished, Job, OUTPUT_BYTES_MAX, Settled, Tool};
 
-use crate::driver::{Driver, Landing};
+use crate::driver::{Driver, Landing, Launch};
+
+/// What the model is told of a call that was about to start when the user interrupted.
+const NOT_BEGUN_TEXT: &str = "Not run: the user interrupted.";
 
 /// What became of a call.
 pub(crate) struct ToolLanding {
@@ -49,7 +52,13 @@ impl Driver<'_> {
             };
             let Progress::InDoubt(started) = &ready.call.progress else { continue };
             let handle = started.handle.clone();
-            match ready.tool.settle(&self.site, &ready.arguments, &handle).await {
+            let settled = tokio::select! {
+                biased;
+                // It changes nothing, so it can be asked again: the call stays in doubt.
+                () = self.controls.interrupted() => continue,
+                settled = caught(ready.tool.settle(&self.site, &ready.arguments, &handle)) => settled,
+            };
+            match settled.unwrap_or_else(Settled::Unknown) {
                 Settled::NotApplied => self.start(ready).await,
                 Settled::Applied(finished) => self.record(ToolLanding { call, finished }).await,
                 Settled::Unknown(found) => self.leave_unknown(call, found),
@@ -62,8 +71,18 @@ impl Driver<'_> {
         self.record(landing).await;
     }
 
+    /// Calls that have not begun never do; says whether there were any.
+    pub(crate) fn scrap_launches(&mut self) -> bool {
+        let scrapped: Vec<CallId> = self.launches.drain(..).filter_map(|it| it.call).collect();
+        for call in &scrapped {
+            self.leave(*call, Outcome::Cancelled, NOT_BEGUN_TEXT.into());
+        }
+        !scrapped.is_empty()
+    }
+
     /// Cancelled tools that do not stop: their outcome is unknown, and they are dropped.
-    pub(crate) fn abandon_tools(&mut self) {
+    pub(crate) async fn abandon_tools(&mut self) {
+        self.land_what_ended().await;
         for call in self.running() {
             self.leave(call, Outcome::Unknown, UNKNOWN_TEXT.into());
         }
@@ -81,9 +100,16 @@ impl Driver<'_> {
 
     async fn start(&mut self, ready: Ready) {
         let Ready { call, tool, arguments } = ready;
-        let prepared = match tool.prepare(&self.site, &arguments).await {
-            Ok(prepared) => prepared,
-            Err(refusal) => return self.fail(call.id, refusal.to_string()),
+        let prepared = tokio::select! {
+            biased;
+            // It touches nothing, so nothing is lost: the call was not started.
+            () = self.controls.interrupted() => return,
+            prepared = caught(tool.prepare(&self.site, &arguments)) => prepared,
+        };
+        let prepared = match prepared {
+            Ok(Ok(prepared)) => prepared,
+            Ok(Err(refusal)) => return self.fail(call.id, refusal.to_string()),
+            Err(crash) => return self.fail(call.id, crash),
         };
         let (id, handle) = (call.id, prepared.handle);
         let effect = self.effect(&call);
@@ -105,13 +131,12 @@ impl Driver<'_> {
     ) {
         let cancel = self.cancel.child_token();
         let job = Job { site: self.site.clone(), call, arguments, handle, cancel };
-        self.launches.push(Box::pin(async move {
-            let run = AssertUnwindSafe(async { tool.run(job).await });
-            let finished = run.catch_unwind().await.unwrap_or_else(|panic| {
-                Finished::failed(format!("The tool crashed: {}.", panic_text(&*panic)))
-            });
+        let flight = Box::pin(async move {
+            let finished = caught(async { tool.run(job).await }).await;
+            let finished = finished.unwrap_or_else(Finished::failed);
             Landing::Tool(ToolLanding { call, finished })
-        }));
+        });
+        self.launches.push(Launch { call: Some(call), flight });
     }
 
     async fn record(&mut self, landing: ToolLanding) {
@@ -168,6 +193,12 @@ fn bounded(mut text: String) -> String {
         text.truncate(end);
     }
     text
+}
+
+/// A tool that panics has failed, in whichever of its three doors.
+async fn caught<T>(work: impl Future<Output = T>) -> Result<T, String> {
+    let ended = AssertUnwindSafe(work).catch_unwind().await;
+    ended.map_err(|panic| format!("The tool crashed: {}.", panic_text(&*panic)))
 }
 
 fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {

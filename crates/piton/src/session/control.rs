@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use piton_core::action::Wish;
-use piton_core::event::{ConfigChange, Event, InquiryAnswer, PermissionRule, RuleEffect};
+use piton_core::event::{
+    ConfigChange, Event, InquiryAnswer, InquiryKind, PermissionRule, RuleEffect,
+};
 use piton_core::id::InquiryId;
 use piton_core::state::State;
 use tokio::sync::{mpsc, oneshot, watch};
@@ -35,12 +37,19 @@ impl Reply {
         let Some(asked) = turn.pending_inquiries().find(|asked| asked.id == *inquiry) else {
             return Vec::new();
         };
+        if !self.settles(asked.kind) {
+            return Vec::new();
+        }
         let mut events = Vec::new();
         let answer = match self {
             Self::Allow => InquiryAnswer::Allow,
             Self::AllowAlways => {
                 let tool = turn.call(asked.call).map(|call| call.name.clone()).unwrap_or_default();
                 let mut permissions = state.config.permissions.clone();
+                // A deny rule stays: it beats this one, and only a person who sees it may lift it.
+                let gives_way =
+                    |rule: &PermissionRule| rule.tool == tool && rule.effect != RuleEffect::Deny;
+                permissions.rules.retain(|rule| !gives_way(rule));
                 permissions.rules.push(PermissionRule { tool, effect: RuleEffect::Allow });
                 let change =
                     ConfigChange { permissions: Some(permissions), ..ConfigChange::default() };
@@ -55,6 +64,15 @@ impl Reply {
         let by = "user".into();
         events.push(Event::InquiryAnswered { inquiry: inquiry.clone(), answer, by });
         events
+    }
+
+    /// Whether the answer moves a question of this kind on. One that does not would close the
+    /// question and leave its call waiting for ever.
+    fn settles(&self, kind: InquiryKind) -> bool {
+        match self {
+            Self::Allow | Self::AllowAlways | Self::Deny | Self::RunAgain => true,
+            Self::TreatAsDone | Self::Text(_) => kind != InquiryKind::Permission,
+        }
     }
 }
 
@@ -97,6 +115,19 @@ impl Controls {
         self.seen.mark_unchanged();
     }
 
+    /// A message that is there already.
+    pub(crate) fn waiting(&mut self) -> Option<Control> {
+        self.messages.try_recv().ok()
+    }
+
+    /// Waits for an interrupt, also one that has been seen.
+    pub(crate) async fn interrupted(&mut self) {
+        if self.seen.wait_for(|wish| *wish).await.is_err() {
+            // The sender is kept here too, so the channel never closes.
+            std::future::pending::<()>().await;
+        }
+    }
+
     /// Waits for a message, or, with `None`, for an interrupt.
     pub(crate) async fn told(&mut self) -> Option<Control> {
         tokio::select! {
@@ -122,7 +153,8 @@ impl Controller {
         self.interrupt.send_if_modified(|wish| !std::mem::replace(wish, true));
     }
 
-    /// Answers a question; says whether it was open. Waits until the driver has taken it in.
+    /// Answers a question; says whether it was open. Waits until the answer is durable; a session
+    /// that does not run takes it in with its next run.
     pub async fn answer(&self, inquiry: InquiryId, reply: Reply) -> bool {
         let (done, known) = oneshot::channel();
         let control = Control::Answer { inquiry, reply, done };

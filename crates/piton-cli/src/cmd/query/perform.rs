@@ -1,6 +1,6 @@
 //! Sees a turn through: shows it, asks a person where one is needed, and stops when told to.
 
-use std::future::pending;
+use std::future::{pending, ready};
 use std::pin::pin;
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use super::Errand;
 use super::config::{self, Ahead};
 use super::face::Face;
 use super::open::Opened;
-use super::watch::Watch;
+use super::watch::{Watch, answered};
 use crate::flags::Query;
 use crate::output::{Form, Output};
 use crate::report::{Fault, Report};
@@ -76,17 +76,23 @@ pub(super) async fn perform(
             }
         });
         loop {
-            watch.ask_next(&mut stage.terminal, stage.output);
             tokio::select! {
                 // Work first: an interrupt that comes before the turn has begun would be forgotten.
                 biased;
                 ending = &mut work => break ending,
                 () = stage.signals.next() => watch.interrupt(&mut stage.terminal)?,
-                update = next(&mut updates) => watch.show(&update?, stage.output),
+                // Held back while somebody types; updates wait where they are.
+                update = next(&mut updates), if !watch.is_asking() => {
+                    watch.show(&update?, stage.output);
+                }
                 line = typed(&mut stage.terminal), if watch.is_asking() => {
                     watch.hear(line, &mut stage.terminal)?;
                 }
-                known = watch.answered() => watch.settle(known, stage.output),
+                known = answered(&mut watch.answering) => watch.settle(known, stage.output),
+                // Only when all updates are shown: a question may be settled by one of them.
+                () = ready(()), if watch.may_ask() && stage.terminal.is_some() => {
+                    watch.ask(&mut stage.terminal, stage.output);
+                }
                 () = tokio::time::sleep(SPIN_EVERY), if stage.output.can_spin() => {
                     watch.spin(stage.output);
                 }

@@ -16,6 +16,17 @@ use crate::output::Output;
 use crate::report::Fault;
 use crate::terminal::Terminal;
 
+/// Whether the question was open, once that is known.
+type Answering = Option<Pin<Box<dyn Future<Output = bool>>>>;
+
+/// Waits until the driver has taken in the answer that is on its way.
+pub(super) async fn answered(answering: &mut Answering) -> bool {
+    match answering {
+        Some(answering) => answering.await,
+        None => pending().await,
+    }
+}
+
 /// Watches a turn for a person.
 pub(super) struct Watch {
     face: Face,
@@ -25,7 +36,7 @@ pub(super) struct Watch {
     asking: bool,
     /// An answer that the driver has not taken in yet. It cannot be waited for in place: the driver
     /// runs in the same task.
-    answering: Option<Pin<Box<dyn Future<Output = bool>>>>,
+    pub(super) answering: Answering,
     interrupted: bool,
 }
 
@@ -90,11 +101,13 @@ impl Watch {
         self.asking
     }
 
-    /// Asks the first question, unless it is being asked or an answer is on its way.
-    pub(super) fn ask_next(&mut self, terminal: &mut Option<Terminal>, output: &mut Output) {
-        if self.asking || self.answering.is_some() {
-            return;
-        }
+    /// Whether there is a question to ask and nothing in its way.
+    pub(super) fn may_ask(&self) -> bool {
+        !self.asking && self.answering.is_none() && !self.prompts.is_empty()
+    }
+
+    /// Asks the first question.
+    pub(super) fn ask(&mut self, terminal: &mut Option<Terminal>, output: &mut Output) {
         let (Some(prompt), Some(terminal)) = (self.prompts.front(), terminal) else { return };
         output.rest();
         terminal.show(&prompt.text());
@@ -124,14 +137,6 @@ impl Watch {
         let controller = self.controller.clone();
         let answer = async move { controller.answer(inquiry.id, reply).await };
         self.answering = Some(Box::pin(answer));
-    }
-
-    /// Waits until the driver has taken in the answer that is on its way.
-    pub(super) async fn answered(&mut self) -> bool {
-        match &mut self.answering {
-            Some(answering) => answering.await,
-            None => pending().await,
-        }
     }
 
     pub(super) fn settle(&mut self, known: bool, output: &mut Output) {

@@ -1,0 +1,89 @@
+//! A disk that fails at every append of a turn, and the life after it.
+
+use std::sync::Arc;
+
+use piton::{NewMessage, OnIncomplete};
+use piton_core::event::UserPart;
+use piton_core::id::MessageId;
+use piton_store::{Journal, MemoryJournal};
+
+use super::turns::TurnScript;
+use super::{Final, Tally, converse, enter, fold, live, records, undisturbed};
+use crate::disk::{DiskFault, MortalJournal};
+use crate::oracle;
+use crate::world::World;
+
+/// Lets every append fail once, each in a run of its own, and the next life finish the turn.
+pub async fn disk_fails_everywhere(turn: &TurnScript, fault: DiskFault) -> Tally {
+    let (reference, points) = undisturbed(turn).await;
+    let mut tally = Tally { points, ..Tally::default() };
+    let mut number = 1;
+    // One more than there are appends: the run that no fault reaches is the last one.
+    while let Some(violations) = failed_once(turn, &reference, number, fault).await {
+        tally.runs += 1;
+        tally.kills += 1;
+        tally.violations.extend(violations);
+        number += 1;
+    }
+    tally
+}
+
+/// What is wrong after the given append failed; `None` if there was no such append.
+async fn failed_once(
+    turn: &TurnScript,
+    reference: &Final,
+    number: u64,
+    fault: DiskFault,
+) -> Option<Vec<String>> {
+    let world = World::default();
+    let journal: Arc<dyn Journal> = Arc::new(MemoryJournal::default());
+    let mortal = MortalJournal::new(journal.clone(), world.clone()).failing(number, fault);
+    let mortal = Arc::new(mortal);
+    world.begin_life(None);
+    let mut found = fail(turn, &journal, &world, mortal.clone()).await;
+    if mortal.appends() < number {
+        return None;
+    }
+    let before = records(&journal).await;
+    live(turn, &journal, &world).await;
+    let after = records(&journal).await;
+    found.extend(oracle::lost(&before, &after));
+    let end = Final { state: fold(&after), world };
+    found.extend(oracle::judge(reference, &end));
+    let place = |what| format!("{} append {number} {fault:?}: {what}", turn.name);
+    Some(found.into_iter().map(place).collect())
+}
+
+/// The life that meets the fault: it must report it, and must not go on as if nothing were.
+async fn fail(
+    turn: &TurnScript,
+    journal: &Arc<dyn Journal>,
+    world: &World,
+    mortal: Arc<MortalJournal>,
+) -> Vec<String> {
+    let mut session = match enter(turn, journal, world, mortal.clone()).await {
+        Ok(session) => session,
+        Err(problem) => return vec![problem],
+    };
+    let Err(error) = converse(turn, &mut session, world).await else {
+        return vec!["the fault was not reported".into()];
+    };
+    let mut found = Vec::new();
+    if !error.to_string().contains("simulated") {
+        found.push(format!("another error was reported: {error}"));
+    }
+    // The session's memory is ahead of its journal now: it must not answer from it.
+    let (appends, effects) = (mortal.appends(), world.ledger().len());
+    let parts = vec![UserPart::text("again")];
+    let message = NewMessage { id: Some(MessageId::new("m0")), parts };
+    if session.send(message, OnIncomplete::Resume).await.is_ok() {
+        found.push("a message was taken after the fault".into());
+    }
+    if session.resume().await.is_ok() {
+        found.push("the turn was resumed after the fault".into());
+    }
+    if (mortal.appends(), world.ledger().len()) != (appends, effects) {
+        found.push("something was done after the fault".into());
+    }
+    found
+}

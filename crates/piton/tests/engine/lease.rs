@@ -1,0 +1,150 @@
+//! One writer: the second is told who the first is, waits for a bounded time, and never gets in.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use piton::{LeaseWait, OnIncomplete::Ask, OpenError, SessionError};
+use piton_core::event::BlobRef;
+use piton_core::id::{ConversationId, Digest, Seq};
+use piton_core::outcome::Ending;
+use piton_store::{
+    AppendError, Batch, Holder, Journal, Lease, LeaseError, Listed, Listing, Page, Record,
+    StoreError,
+};
+use tokio::time::Instant;
+
+use crate::stage::{Stage, pass, say};
+
+const PLAIN: &str = r#"{"steps":[{"say":"x"},{"say":"y"},{"say":"z"}]}"#;
+
+fn waiting(seconds: u64) -> LeaseWait {
+    LeaseWait { max: Duration::from_secs(seconds), ..LeaseWait::default() }
+}
+
+// M17, J81
+#[tokio::test(start_paused = true)]
+async fn a_second_writer_is_told_who_the_first_one_is() {
+    let stage = Stage::new(PLAIN);
+    let mut session = stage.create().await;
+    session.send(say("go"), Ask).await.unwrap();
+    let refused = stage.engine().open(stage.conversation()).await;
+    let Err(OpenError::Lease(LeaseError::Held { holder, .. })) = refused else {
+        panic!("{refused:?}")
+    };
+    let holder = holder.unwrap();
+    assert_eq!((holder.pid, &*holder.host), (std::process::id(), "stage"));
+    // A reader is not affected, and the first writer goes on.
+    assert!(stage.journal.status(stage.conversation()).await.unwrap().is_some());
+    assert_eq!(session.send(say("again"), Ask).await.unwrap(), Ending::Done);
+}
+
+// J79
+#[tokio::test(start_paused = true)]
+async fn a_second_writer_waits_no_longer_than_it_said() {
+    let stage = Stage::new(PLAIN);
+    let mut session = stage.create().await;
+    session.send(say("go"), Ask).await.unwrap();
+    let zero = Duration::ZERO;
+    for (wait, seconds) in [
+        (LeaseWait::default(), 30),
+        (waiting(7), 7),
+        (LeaseWait::NONE, 0),
+        (LeaseWait { max: Duration::from_secs(1), poll: zero }, 1),
+    ] {
+        let engine = stage.engine_over(stage.journal.clone(), wait);
+        let start = Instant::now();
+        let refused = engine.open(stage.conversation()).await;
+        assert!(matches!(refused, Err(OpenError::Lease(LeaseError::Held { .. }))), "{refused:?}");
+        assert_eq!(start.elapsed().as_secs(), seconds);
+    }
+}
+
+// J79, J80
+#[tokio::test(start_paused = true)]
+async fn a_second_writer_gets_in_when_the_first_one_leaves() {
+    let stage = Stage::new(PLAIN);
+    let mut session = stage.create().await;
+    session.send(say("go"), Ask).await.unwrap();
+    let engine = stage.engine_over(stage.journal.clone(), waiting(30));
+    let start = Instant::now();
+    let (opened, ()) = tokio::join!(engine.open(stage.conversation()), async move {
+        pass(1_200).await;
+        drop(session);
+    });
+    assert_eq!(opened.unwrap().send(say("again"), Ask).await.unwrap(), Ending::Done);
+    assert_eq!(start.elapsed().as_millis(), 1_500, "it looks every half second");
+    stage.check().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_unknown_conversation_cannot_be_opened() {
+    let stage = Stage::new(PLAIN);
+    let refused = stage.engine().open(stage.conversation()).await;
+    assert!(matches!(refused, Err(OpenError::Unknown(_))), "{refused:?}");
+}
+
+/// A store whose leases hold nobody off: their holder only believes to be the writer.
+#[derive(Debug)]
+struct Careless(Arc<dyn Journal>);
+
+#[async_trait]
+impl Journal for Careless {
+    async fn lease(&self, id: &ConversationId, holder: Holder) -> Result<Lease, LeaseError> {
+        let real = self.0.lease(id, holder).await?;
+        Ok(Lease::new(id.clone(), real.epoch(), Box::new(())))
+    }
+    async fn append(&self, lease: &Lease, batch: Batch) -> Result<Seq, AppendError> {
+        self.0.append(lease, batch).await
+    }
+    async fn read(
+        &self,
+        id: &ConversationId,
+        after: Seq,
+        limit: usize,
+    ) -> Result<Vec<Record>, StoreError> {
+        self.0.read(id, after, limit).await
+    }
+    async fn wait_past(&self, id: &ConversationId, seq: Seq) -> Result<Seq, StoreError> {
+        self.0.wait_past(id, seq).await
+    }
+    async fn list(&self, page: Page) -> Result<Listing, StoreError> {
+        self.0.list(page).await
+    }
+    async fn status(&self, id: &ConversationId) -> Result<Option<Listed>, StoreError> {
+        self.0.status(id).await
+    }
+    async fn find(&self, prefix: &str, limit: usize) -> Result<Vec<ConversationId>, StoreError> {
+        self.0.find(prefix, limit).await
+    }
+    async fn put_blob(&self, content: &[u8]) -> Result<BlobRef, StoreError> {
+        self.0.put_blob(content).await
+    }
+    async fn blob(&self, digest: &Digest) -> Result<Vec<u8>, StoreError> {
+        self.0.blob(digest).await
+    }
+}
+
+// M17, X17
+#[tokio::test(start_paused = true)]
+async fn a_ghost_is_refused_before_it_does_anything() {
+    let stage = Stage::new(
+        r#"{"steps":[{"say":"x"},{"calls":[{"tool":"pay"}]},{"calls":[{"tool":"pay"}]}]}"#,
+    );
+    let careless = Arc::new(Careless(stage.journal.clone()));
+    let ghosts = stage.engine_over(careless, LeaseWait::NONE);
+    let mut ghost = stage.create_in(&ghosts).await;
+    ghost.send(say("one"), Ask).await.unwrap();
+    let mut heir = stage.open().await;
+    assert_eq!(heir.send(say("two"), Ask).await.unwrap(), Ending::Done);
+    let before = stage.story().await;
+    let (requests, effects) = (stage.requests().len(), stage.effects());
+    for _ in 0..2 {
+        let refused = ghost.send(say("three"), Ask).await;
+        assert!(matches!(refused, Err(SessionError::Append(_))), "{refused:?}");
+    }
+    assert_eq!((stage.requests().len(), stage.effects()), (requests, effects));
+    assert_eq!(stage.story().await, before);
+    assert_eq!(heir.send(say("four"), Ask).await.unwrap(), Ending::Done);
+    stage.check().await;
+}

@@ -1,0 +1,15 @@
+#![cfg(test)]
+//! The engine seen from outside: scripted models, tools of a simulated world, virtual time.
+//!
+//! Letters and numbers in comments are the behaviours of the founding designs that a test holds.
+
+mod stage;
+mod watch;
+
+mod hub;
+mod incomplete;
+mod interrupt;
+mod lease;
+mod permission;
+mod stream;
+mod turn;

@@ -1,0 +1,290 @@
+//! The stage that every test plays on: one conversation, its journal, its world, its model.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use piton::chance::SeededChance;
+use piton::clock::{Clock, RuntimeClock};
+use piton::model::{Model, OneModel};
+use piton::{Engine, LeaseWait, NewMessage, Session};
+use piton_core::event::{
+    BreakReason, Entry, Event, InDoubtPolicy, Limits, ModelRef, Outcome, PermissionMode, UserPart,
+};
+use piton_core::id::{CallId, ConversationId, InquiryId, MessageId, Seq, Timestamp, TurnId};
+use piton_core::outcome::Ending;
+use piton_core::state::{Config, State, Turn};
+use piton_core::transcript::Message;
+use piton_sim::script::{Script, ScriptedModel};
+use piton_sim::world::{World, world_tools};
+use piton_store::Journal;
+use piton_tools::Tool;
+
+use crate::watch::{OddTool, Request, WatchedJournal, WatchedModel};
+
+pub(crate) struct Stage {
+    pub(crate) journal: Arc<WatchedJournal>,
+    pub(crate) world: World,
+    pub(crate) config: Config,
+    model: Arc<WatchedModel>,
+    odd: Vec<Arc<dyn Tool>>,
+    conversation: ConversationId,
+    clock: Option<Arc<dyn Clock>>,
+}
+
+impl Stage {
+    /// A stage whose model follows a script, given as JSON.
+    pub(crate) fn new(script: &str) -> Self {
+        Self::with_model(Arc::new(ScriptedModel::new(Script::parse(script).unwrap())))
+    }
+
+    pub(crate) fn with_model(inner: Arc<dyn Model>) -> Self {
+        hush_scripted_panics();
+        let config = Config {
+            model: Some(ModelRef { provider: "script".into(), model: "one".into() }),
+            system: "You are a script.".into(),
+            in_doubt: InDoubtPolicy::TellModel,
+            ..Config::default()
+        };
+        let mut stage = Self {
+            journal: Arc::new(WatchedJournal::new()),
+            world: World::default(),
+            config,
+            model: Arc::new(WatchedModel { inner, requests: Vec::new().into() }),
+            odd: Vec::new(),
+            conversation: ConversationId::new("staged"),
+            clock: None,
+        };
+        stage.config.permissions.mode = PermissionMode::Auto;
+        stage
+    }
+
+    pub(crate) fn tool(mut self, tool: Arc<OddTool>) -> Self {
+        self.odd.push(tool);
+        self
+    }
+
+    pub(crate) fn limits(mut self, change: impl FnOnce(&mut Limits)) -> Self {
+        change(&mut self.config.limits);
+        self
+    }
+
+    pub(crate) fn mode(mut self, mode: PermissionMode) -> Self {
+        self.config.permissions.mode = mode;
+        self
+    }
+
+    pub(crate) fn in_doubt(mut self, policy: InDoubtPolicy) -> Self {
+        self.config.in_doubt = policy;
+        self
+    }
+
+    pub(crate) fn clock(mut self, clock: Arc<dyn Clock>) -> Self {
+        self.clock = Some(clock);
+        self
+    }
+
+    /// Another conversation in the same store.
+    pub(crate) fn named(mut self, name: &str, journal: &Arc<WatchedJournal>) -> Self {
+        self.conversation = ConversationId::new(name);
+        self.journal = journal.clone();
+        self
+    }
+
+    pub(crate) fn conversation(&self) -> &ConversationId {
+        &self.conversation
+    }
+
+    /// A new process.
+    pub(crate) fn engine(&self) -> Engine {
+        self.engine_over(self.journal.clone(), LeaseWait::NONE)
+    }
+
+    pub(crate) fn engine_over(&self, journal: Arc<dyn Journal>, wait: LeaseWait) -> Engine {
+        let runtime = || Arc::new(RuntimeClock::starting_at(Timestamp(1_000_000))) as _;
+        let clock = self.clock.clone().unwrap_or_else(runtime);
+        let mut builder = Engine::builder(journal.clone(), Arc::new(OneModel(self.model.clone())))
+            .clock(clock)
+            .chance(Arc::new(SeededChance::new(7)))
+            .machine("stage".into(), "boot".into())
+            .lease_wait(wait);
+        for tool in world_tools(&self.world, &journal, &self.conversation) {
+            builder = builder.tool(tool);
+        }
+        for tool in &self.odd {
+            builder = builder.tool(tool.clone());
+        }
+        builder.build()
+    }
+
+    /// A session on a new conversation.
+    pub(crate) async fn create(&self) -> Session {
+        self.create_in(&self.engine()).await
+    }
+
+    pub(crate) async fn create_in(&self, engine: &Engine) -> Session {
+        let created = engine.create_as(self.conversation.clone(), Path::new("/")).await;
+        let mut session = created.unwrap();
+        session.configure(&self.config_of(engine));
+        session
+    }
+
+    pub(crate) fn config_of(&self, engine: &Engine) -> Config {
+        let mut config = self.config.clone();
+        engine.offer_tools(&mut config);
+        config
+    }
+
+    /// A session of a new process on the same conversation.
+    pub(crate) async fn open(&self) -> Session {
+        self.engine().open(&self.conversation).await.unwrap()
+    }
+
+    /// All durable entries.
+    pub(crate) async fn entries(&self) -> Vec<Entry> {
+        let read = self.journal.read(&self.conversation, Seq(0), 100_000).await;
+        let entry = |record: piton_store::Record| Entry {
+            seq: record.seq,
+            at: record.at,
+            event: Event::from_stored(record.format, &record.body),
+        };
+        read.unwrap_or_default().into_iter().map(entry).collect()
+    }
+
+    /// What the journal means, read afresh.
+    pub(crate) async fn state(&self) -> State {
+        State::from_entries(&self.entries().await)
+    }
+
+    /// The journal in short words.
+    pub(crate) async fn story(&self) -> String {
+        let entries = self.entries().await;
+        words(entries.iter().map(|entry| &entry.event))
+    }
+
+    /// Every commit in short words.
+    pub(crate) fn commits(&self) -> Vec<String> {
+        self.journal.commits().iter().map(|commit| words(&commit.events)).collect()
+    }
+
+    pub(crate) fn requests(&self) -> Vec<Request> {
+        self.model.requests.lock().unwrap().clone()
+    }
+
+    /// The messages of the last request, in short words.
+    pub(crate) fn last_request(&self) -> Vec<String> {
+        self.requests().last().unwrap().messages.iter().map(message_words).collect()
+    }
+
+    /// How often each call took effect, as `tool call`.
+    pub(crate) fn effects(&self) -> Vec<String> {
+        let ledger = self.world.ledger();
+        ledger.iter().map(|effect| format!("{} {}", effect.tool, effect.call)).collect()
+    }
+
+    /// Nothing that must never happen has happened.
+    pub(crate) async fn check(&self) {
+        assert_eq!(self.world.problems(), Vec::<String>::new());
+        assert_eq!(self.state().await.strays, 0, "{}", self.story().await);
+    }
+}
+
+pub(crate) fn say(text: &str) -> NewMessage {
+    NewMessage::text(text)
+}
+
+pub(crate) fn named(id: &str, text: &str) -> NewMessage {
+    NewMessage { id: Some(MessageId::new(id)), parts: vec![UserPart::text(text)] }
+}
+
+/// A call of the first turn.
+pub(crate) fn call(step: u32, index: u32) -> CallId {
+    CallId { turn: TurnId(1), step, index }
+}
+
+pub(crate) fn ms(ms: u64) -> Duration {
+    Duration::from_millis(ms)
+}
+
+/// Lets virtual time pass.
+pub(crate) async fn pass(passing_ms: u64) {
+    // wait: only the tests' clock moves, and it jumps; nothing is waited for in real time.
+    tokio::time::sleep(ms(passing_ms)).await;
+}
+
+/// The questions that wait for an answer.
+pub(crate) fn pending(state: &State) -> Vec<InquiryId> {
+    let turn = state.open_turn().into_iter();
+    turn.flat_map(Turn::pending_inquiries).map(|inquiry| inquiry.id.clone()).collect()
+}
+
+/// Why a turn with kept work is not over.
+pub(crate) fn broken(ending: &Ending) -> BreakReason {
+    let Ending::Incomplete(cause) = ending else { panic!("not incomplete: {ending:?}") };
+    cause.reason.expect("a reason")
+}
+
+/// Runs a session until virtual time has moved on by `after_ms`, then drops what it does.
+pub(crate) async fn cut<T: std::fmt::Debug>(after_ms: u64, run: impl Future<Output = T>) {
+    let ended = tokio::time::timeout(ms(after_ms), run).await;
+    assert!(ended.is_err(), "it was over before it could be cut: {ended:?}");
+}
+
+fn words<'a>(events: impl IntoIterator<Item = &'a Event>) -> String {
+    events.into_iter().map(word).collect::<Vec<_>>().join(" ")
+}
+
+fn word(event: &Event) -> String {
+    match event {
+        Event::ConversationOpened { .. } => "opened".into(),
+        Event::ConfigChanged { .. } => "config".into(),
+        Event::DriverStarted { .. } => "driver".into(),
+        Event::TurnStarted { .. } => "turn".into(),
+        Event::UserMessage { .. } => "user".into(),
+        Event::TurnResumed { .. } => "resumed".into(),
+        Event::ModelAsked { .. } => "ask".into(),
+        Event::ModelPartial { .. } => "partial".into(),
+        Event::ModelAnswered { .. } => "answer".into(),
+        Event::ModelFailed { .. } => "failure".into(),
+        Event::InquiryRaised { inquiry } => format!("raise:{}", inquiry.call.index),
+        Event::InquiryAnswered { .. } => "reply".into(),
+        Event::ToolStarted { call, .. } => format!("start:{}", call.index),
+        Event::ToolFinished { call, outcome: Outcome::Ok, .. } => format!("finish:{}", call.index),
+        Event::ToolFinished { call, outcome, .. } => format!("finish:{}:{outcome:?}", call.index),
+        Event::TurnEnded { end, .. } => format!("end:{end:?}"),
+        Event::TurnBroke { reason, .. } => format!("broke:{reason:?}"),
+        Event::MessageRetried { .. } => "retried".into(),
+        Event::Compacted { .. } => "compacted".into(),
+        Event::MessageQueued { .. } => "queued".into(),
+        Event::MessageUnqueued { .. } => "unqueued".into(),
+        Event::Unknown(_) => "unknown".into(),
+    }
+}
+
+fn message_words(message: &Message) -> String {
+    match message {
+        Message::User(parts) => match parts.first() {
+            Some(UserPart::Text { text }) => format!("user: {text}"),
+            other => format!("user: {other:?}"),
+        },
+        Message::Assistant(assistant) => format!("assistant: {} parts", assistant.parts.len()),
+        Message::Results(results) => {
+            let results: Vec<_> = results.iter().map(|result| result.text.to_string()).collect();
+            format!("results: {}", results.join(" | "))
+        }
+    }
+}
+
+/// Scripted panics are wanted; their reports would only hide the real ones.
+fn hush_scripted_panics() {
+    static ONCE: std::sync::Once = std::sync::Once::new();
+    ONCE.call_once(|| {
+        let report = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |panic| {
+            let scripted = panic.payload_as_str().is_some_and(|text| text.starts_with("scripted"));
+            if !scripted {
+                report(panic);
+            }
+        }));
+    });
+}

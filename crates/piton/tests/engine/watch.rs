@@ -1,0 +1,202 @@
+//! Onlookers: a journal that remembers its commits, a model that remembers its requests, a tool
+//! that does what a test says.
+
+use std::fmt;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+
+use async_trait::async_trait;
+use futures_util::future::BoxFuture;
+use piton::model::{AnswerStream, Model};
+use piton_core::event::{BlobRef, EffectClass, Event, Handle, ModelRef, ToolSpec};
+use piton_core::id::{ConversationId, Digest, Seq};
+use piton_core::transcript::{Message, Transcript};
+use piton_store::{
+    AppendError, Batch, Durability, Holder, Journal, Lease, LeaseError, Listed, Listing,
+    MemoryJournal, Page, Record, StoreError,
+};
+use piton_tools::{Arguments, Finished, Job, Prepared, Refusal, Settled, Site, Tool};
+use tokio::time::Instant;
+
+use crate::stage::pass;
+
+/// One append that succeeded.
+#[derive(Clone, Debug)]
+pub(crate) struct Commit {
+    pub(crate) durability: Durability,
+    pub(crate) events: Vec<Event>,
+    /// Virtual time since the stage was set, in milliseconds.
+    pub(crate) at_ms: u128,
+}
+
+/// A store in memory that remembers its commits.
+#[derive(Debug)]
+pub(crate) struct WatchedJournal {
+    pub(crate) inner: MemoryJournal,
+    start: Instant,
+    commits: Mutex<Vec<Commit>>,
+    /// How long an append takes, in milliseconds.
+    pub(crate) append_ms: AtomicU64,
+}
+
+impl WatchedJournal {
+    pub(crate) fn new() -> Self {
+        let (start, append_ms) = (Instant::now(), AtomicU64::new(0));
+        Self { inner: MemoryJournal::new(), start, commits: Mutex::default(), append_ms }
+    }
+
+    pub(crate) fn commits(&self) -> Vec<Commit> {
+        self.commits.lock().unwrap().clone()
+    }
+}
+
+#[async_trait]
+impl Journal for WatchedJournal {
+    async fn lease(&self, id: &ConversationId, holder: Holder) -> Result<Lease, LeaseError> {
+        self.inner.lease(id, holder).await
+    }
+
+    async fn append(&self, lease: &Lease, batch: Batch) -> Result<Seq, AppendError> {
+        let pause_ms = self.append_ms.load(Ordering::Relaxed);
+        if 0 < pause_ms {
+            pass(pause_ms).await;
+        }
+        let durability = batch.durability;
+        let stored = batch.records.iter();
+        let events = stored.map(|it| Event::from_stored(it.format, &it.body)).collect();
+        let end = self.inner.append(lease, batch).await?;
+        let at_ms = self.start.elapsed().as_millis();
+        self.commits.lock().unwrap().push(Commit { durability, events, at_ms });
+        Ok(end)
+    }
+
+    async fn read(
+        &self,
+        id: &ConversationId,
+        after: Seq,
+        limit: usize,
+    ) -> Result<Vec<Record>, StoreError> {
+        self.inner.read(id, after, limit).await
+    }
+
+    async fn wait_past(&self, id: &ConversationId, seq: Seq) -> Result<Seq, StoreError> {
+        self.inner.wait_past(id, seq).await
+    }
+
+    async fn list(&self, page: Page) -> Result<Listing, StoreError> {
+        self.inner.list(page).await
+    }
+
+    async fn status(&self, id: &ConversationId) -> Result<Option<Listed>, StoreError> {
+        self.inner.status(id).await
+    }
+
+    async fn find(&self, prefix: &str, limit: usize) -> Result<Vec<ConversationId>, StoreError> {
+        self.inner.find(prefix, limit).await
+    }
+
+    async fn put_blob(&self, content: &[u8]) -> Result<BlobRef, StoreError> {
+        self.inner.put_blob(content).await
+    }
+
+    async fn blob(&self, digest: &Digest) -> Result<Vec<u8>, StoreError> {
+        self.inner.blob(digest).await
+    }
+}
+
+/// A request that reached the model.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Request {
+    pub(crate) model: Option<ModelRef>,
+    pub(crate) messages: Vec<Message>,
+}
+
+/// A model that remembers its requests.
+#[derive(Debug)]
+pub(crate) struct WatchedModel {
+    pub(crate) inner: Arc<dyn Model>,
+    pub(crate) requests: Mutex<Vec<Request>>,
+}
+
+impl Model for WatchedModel {
+    fn ask(&self, transcript: &Transcript) -> AnswerStream {
+        let (model, messages) = (transcript.model().cloned(), transcript.messages().to_vec());
+        self.requests.lock().unwrap().push(Request { model, messages });
+        self.inner.ask(transcript)
+    }
+}
+
+type Prepare = dyn Fn() -> BoxFuture<'static, Result<Prepared, Refusal>> + Send + Sync;
+type Run = dyn Fn(Job) -> BoxFuture<'static, Finished> + Send + Sync;
+
+/// A tool that does what a test says.
+pub(crate) struct OddTool {
+    pub(crate) name: &'static str,
+    pub(crate) effect: EffectClass,
+    pub(crate) prepare: Box<Prepare>,
+    pub(crate) run: Box<Run>,
+}
+
+impl OddTool {
+    /// A tool that happens once, with nothing to prepare.
+    pub(crate) fn once<F>(
+        name: &'static str,
+        run: impl Fn(Job) -> F + Send + Sync + 'static,
+    ) -> Arc<Self>
+    where
+        F: Future<Output = Finished> + Send + 'static,
+    {
+        Arc::new(Self {
+            name,
+            effect: EffectClass::Once,
+            prepare: Box::new(|| Box::pin(async { Ok(Prepared::default()) })),
+            run: Box::new(move |job| Box::pin(run(job))),
+        })
+    }
+
+    /// A tool whose preparation is odd; it says `ran` when it runs.
+    pub(crate) fn odd_prepare<F>(
+        name: &'static str,
+        prepare: impl Fn() -> F + Send + Sync + 'static,
+    ) -> Arc<Self>
+    where
+        F: Future<Output = Result<Prepared, Refusal>> + Send + 'static,
+    {
+        Arc::new(Self {
+            name,
+            effect: EffectClass::Once,
+            prepare: Box::new(move || Box::pin(prepare())),
+            run: Box::new(|_| Box::pin(async { Finished::ok("ran") })),
+        })
+    }
+}
+
+impl fmt::Debug for OddTool {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name)
+    }
+}
+
+#[async_trait]
+impl Tool for OddTool {
+    fn spec(&self) -> ToolSpec {
+        ToolSpec {
+            name: self.name.into(),
+            description: "An odd tool.".into(),
+            parameters: r#"{"type":"object"}"#.into(),
+            effect: self.effect,
+        }
+    }
+
+    async fn prepare(&self, _site: &Site, _arguments: &Arguments) -> Result<Prepared, Refusal> {
+        (self.prepare)().await
+    }
+
+    async fn run(&self, job: Job) -> Finished {
+        (self.run)(job).await
+    }
+
+    async fn settle(&self, _site: &Site, _arguments: &Arguments, _handle: &Handle) -> Settled {
+        Settled::Unknown("Nothing is recorded.".into())
+    }
+}
