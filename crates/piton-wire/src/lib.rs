@@ -5,6 +5,11 @@
 //! unknown events, blocks and fields are skipped, an error event is an error, and only a dialect's
 //! end mark makes an end.
 
+pub mod anthropic;
+pub mod gemini;
+pub mod openai_chat;
+pub mod openai_responses;
+
 pub mod cache;
 pub mod sse;
 

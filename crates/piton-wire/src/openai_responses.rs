@@ -1,0 +1,1 @@
+//! `OpenAI` Responses, stateless, and the Codex variant of it.

@@ -1,0 +1,1 @@
+//! Streams, bodies and failures of this dialect.
