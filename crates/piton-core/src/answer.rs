@@ -53,6 +53,8 @@ pub enum Delta {
     },
     /// Provider-native blocks of this answer.
     Native(Native),
+    /// Nothing to show, but the provider is still there.
+    Alive,
     /// The end mark. Whatever follows it is ignored.
     End {
         /// Why the stream ended.
@@ -148,6 +150,7 @@ impl Partial {
                 }
             }
             Delta::Native(native) => self.native = Some(native),
+            Delta::Alive => {}
             Delta::End { finish, usage } => self.end = Some((finish, usage)),
         }
     }

@@ -53,6 +53,7 @@ mod lease;
 pub mod chance;
 pub mod clock;
 pub mod model;
+pub mod transport;
 
 mod digest;
 

@@ -63,7 +63,8 @@ const RULES: [Rule; 10] = [
 ];
 
 /// Foreign crates that only some of ours may name: (crate, owner, also for comparison).
-const OWNED: [(&str, &str, &str); 1] = [("rusqlite", "piton-store", "piton-bench")];
+const OWNED: [(&str, &str, &str); 2] =
+    [("rusqlite", "piton-store", "piton-bench"), ("reqwest", "piton", "piton-cli")];
 
 pub(super) fn check(tree: &Tree, report: &mut Report) {
     for (member, file) in tree.manifests() {

@@ -206,6 +206,7 @@ async fn receive(
             | Delta::CallArguments { .. }
             | Delta::Closed { .. }
             | Delta::Native(_)
+            | Delta::Alive
             | Delta::End { .. } => {}
         }
         partial.push(delta);
@@ -220,7 +221,7 @@ fn bytes(delta: &Delta) -> usize {
         Delta::CallOpened { name, .. } => name.len(),
         Delta::CallArguments { json, .. } => json.len(),
         Delta::Native(native) => native.raw.len(),
-        Delta::Closed { .. } | Delta::End { .. } => 0,
+        Delta::Alive | Delta::Closed { .. } | Delta::End { .. } => 0,
     }
 }
 

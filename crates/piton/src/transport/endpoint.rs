@@ -1,0 +1,93 @@
+//! Where a provider is, and how it knows us.
+
+use std::fmt;
+use std::sync::Arc;
+
+use futures_util::future::BoxFuture;
+
+use crate::model::ModelFailure;
+
+/// Where requests go.
+#[derive(Clone, Debug)]
+pub struct Endpoint {
+    /// The part of the URL in front of the dialect's path, without a slash at its end.
+    pub base_url: String,
+    /// How the provider knows us.
+    pub auth: Auth,
+    /// Headers that the settings add.
+    pub headers: Vec<(String, String)>,
+}
+
+/// How a provider knows us.
+#[derive(Clone, Debug)]
+pub enum Auth {
+    /// It does not.
+    None,
+    /// `Authorization: Bearer KEY`.
+    Bearer(Arc<dyn KeySource>),
+    /// A header of its own.
+    Header(&'static str, Arc<dyn KeySource>),
+}
+
+/// Gives keys: a variable, a command, a login.
+pub trait KeySource: fmt::Debug + Send + Sync {
+    /// The key. With `refresh` the last one was refused, and another one is wanted.
+    fn key(&self, refresh: bool) -> BoxFuture<'_, Result<Secret, ModelFailure>>;
+
+    /// Whether asking again can give another key.
+    fn can_refresh(&self) -> bool;
+}
+
+/// A key. Shows itself to nobody but the request.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Secret(String);
+
+impl Secret {
+    /// Wraps a key.
+    pub fn new(key: impl Into<String>) -> Self {
+        Self(key.into())
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Secret(…)")
+    }
+}
+
+impl KeySource for Secret {
+    fn key(&self, _refresh: bool) -> BoxFuture<'_, Result<Secret, ModelFailure>> {
+        Box::pin(std::future::ready(Ok(self.clone())))
+    }
+
+    fn can_refresh(&self) -> bool {
+        false
+    }
+}
+
+impl Auth {
+    pub(super) fn can_refresh(&self) -> bool {
+        match self {
+            Self::None => false,
+            Self::Bearer(source) | Self::Header(_, source) => source.can_refresh(),
+        }
+    }
+
+    /// The header, if there is one.
+    pub(super) async fn header(
+        &self,
+        refresh: bool,
+    ) -> Result<Option<(&'static str, String)>, ModelFailure> {
+        Ok(match self {
+            Self::None => None,
+            Self::Bearer(source) => {
+                let Secret(key) = source.key(refresh).await?;
+                Some(("authorization", format!("Bearer {key}")))
+            }
+            Self::Header(name, source) => {
+                let Secret(key) = source.key(refresh).await?;
+                Some((name, key))
+            }
+        })
+    }
+}
