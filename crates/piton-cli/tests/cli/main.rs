@@ -4,6 +4,7 @@
 
 mod world;
 
+mod draft;
 mod errors;
 mod faults;
 mod incomplete;
