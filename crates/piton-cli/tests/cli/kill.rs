@@ -17,7 +17,7 @@ fn script(effect_of_slow: &str) -> String {
 }
 
 /// A turn that was killed when two of its three tools had ended.
-fn killed(effect_of_slow: &str) -> World {
+pub(crate) fn killed(effect_of_slow: &str) -> World {
     let world = World::new();
     let model = world.script(&script(effect_of_slow));
     let mut child = world.spawn(&["query", "go", "--permissions", "auto", "--model", &model]);

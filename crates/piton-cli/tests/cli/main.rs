@@ -2,6 +2,7 @@
 #![cfg(test)]
 #![expect(clippy::needless_raw_string_hashes, reason = "expectations are written by a machine")]
 
+mod person;
 mod world;
 
 mod draft;
@@ -14,4 +15,5 @@ mod kill;
 mod kill9;
 mod ls;
 mod print;
+mod pty;
 mod query;

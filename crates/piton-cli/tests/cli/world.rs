@@ -13,7 +13,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 /// Longest wait for something that must happen.
-const DEADLINE: Duration = Duration::from_mins(1);
+pub(crate) const DEADLINE: Duration = Duration::from_mins(1);
 /// How often to look.
 const LOOK_EVERY: Duration = Duration::from_millis(10);
 /// Letters of an id.
