@@ -229,7 +229,7 @@ impl Driver<'_> {
     async fn land(&mut self, landing: Landing) {
         match landing {
             Landing::Model(landing) => self.land_model(landing),
-            Landing::Tool(landing) => self.land_tool(landing).await,
+            Landing::Tool(landing) => self.record(landing).await,
         }
     }
 
