@@ -23,12 +23,12 @@ use tokio::sync::oneshot;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
+use crate::control::{Attendance, Control, Controls};
 use crate::digest::Chain;
-use crate::engine::Parts;
 use crate::log::Log;
+use crate::parts::Parts;
 use crate::perform::model::{ModelFlight, ModelLanding, Tap};
 use crate::perform::tool::ToolLanding;
-use crate::session::{Attendance, Control, Controls};
 
 /// Longest wait for a cancelled tool to stop by itself. Then its outcome counts as unknown.
 const CANCEL_WAIT: Duration = Duration::from_secs(10);
