@@ -9,8 +9,6 @@ use crate::output::Form;
 
 /// Most rows that `ls` shows unless told otherwise.
 const LS_ROWS: usize = 50;
-/// How long to wait for a conversation that another process works on, in seconds.
-const LOCK_WAIT_S: u64 = 30;
 
 /// A coding agent whose turns are never lost.
 #[derive(Debug, Parser)]
@@ -67,10 +65,14 @@ pub(crate) struct Query {
     #[arg(long)]
     pub(crate) no_input: bool,
     /// How long to wait for a conversation that another process works on; 0 does not wait
-    #[arg(long, value_name = "SECONDS", default_value_t = LOCK_WAIT_S)]
-    pub(crate) lock_wait: u64,
+    /// [default: 30, or ask on a terminal]
+    #[arg(long, value_name = "SECONDS")]
+    pub(crate) lock_wait: Option<u64>,
+    /// Send the newest message that was kept because it could not be sent
+    #[arg(long, conflicts_with = "text")]
+    pub(crate) draft: bool,
     /// Take no lock and record nothing
-    #[arg(long, conflicts_with_all = ["resume", "discard_turn"])]
+    #[arg(long, conflicts_with_all = ["resume", "discard_turn", "draft"])]
     pub(crate) no_persist: bool,
 }
 

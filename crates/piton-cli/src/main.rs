@@ -8,6 +8,7 @@ mod settings;
 
 mod cmd;
 
+mod drafts;
 mod models;
 mod target;
 mod wiring;

@@ -89,6 +89,12 @@ impl Report {
         }
     }
 
+    /// Adds what became of a message that was not sent.
+    pub(crate) fn with_kept_message(mut self) -> Self {
+        self.talk.push("hint: your message is kept; to send it: piton query --draft".into());
+        self
+    }
+
     /// Says it.
     pub(crate) fn show(&self, output: &mut Output, form: Form) {
         output.end_line();

@@ -3,6 +3,7 @@
 use std::env;
 use std::ffi::OsString;
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use etcetera::BaseStrategy as _;
@@ -46,6 +47,11 @@ impl Settings {
         self.home.join("piton.db").exists()
     }
 
+    /// Makes the home, for whoever comes before the store.
+    pub(crate) fn make_home(&self) -> Result<(), Fault> {
+        make_synced(&self.home).map_err(|source| Fault::Scratch { path: self.home.clone(), source })
+    }
+
     /// Where tools keep long outputs while they are written.
     pub(crate) fn scratch(&self) -> Result<PathBuf, Fault> {
         let scratch = self.home.join("scratch");
@@ -71,6 +77,20 @@ fn data_directory() -> Result<PathBuf, Fault> {
 fn make(directory: &Path) -> Result<(), Fault> {
     fs::create_dir_all(directory)
         .map_err(|source| Fault::Scratch { path: directory.to_owned(), source })
+}
+
+/// The store syncs the directories it makes, because a synced file in a directory that is gone is
+/// gone. It does not sync those it finds, so whoever makes them for it has to.
+fn make_synced(directory: &Path) -> io::Result<()> {
+    if directory.is_dir() {
+        return Ok(());
+    }
+    let Some(parent) = directory.parent() else { return Ok(()) };
+    make_synced(parent)?;
+    match fs::create_dir(directory) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
+        Ok(()) | Err(_) => fs::File::open(parent)?.sync_all(),
+    }
 }
 
 /// An environment variable with something in it.

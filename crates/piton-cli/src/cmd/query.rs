@@ -2,21 +2,26 @@
 
 mod config;
 mod face;
+mod mail;
 mod open;
 mod perform;
 mod plan;
 mod watch;
 
-use piton::{NewMessage, OnIncomplete};
-use piton_core::event::TurnEnd;
+use piton::OnIncomplete;
+use piton_core::event::{ModelRef, TurnEnd};
 use piton_core::id::TurnId;
 use piton_core::state::State;
 use piton_core::view::TurnView;
 
-use self::open::{Life, Opened};
+use self::mail::Mail;
+use self::open::{Life, Opened, Wanted};
 use self::perform::Stage;
-use self::plan::{Plan, Situation};
-use crate::ask::{Choice, Editing, choose, menu};
+use self::plan::{Plan, Situation, Wish};
+use crate::ask::{
+    Choice, Editing, Elsewhere, HeldChoice, Present, choose, choose_held, held_menu, held_waits,
+    menu,
+};
 use crate::flags::Query;
 use crate::models;
 use crate::output::{Form, Output};
@@ -28,9 +33,9 @@ use crate::signals::Signals;
 use crate::terminal::Terminal;
 
 /// What a session is to do.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 enum Errand {
-    Send(String, OnIncomplete),
+    Send(OnIncomplete),
     Resume,
 }
 
@@ -41,38 +46,93 @@ pub(crate) async fn run(
     output: &mut Output,
 ) -> Result<Report, Fault> {
     let (wish, text) = plan::request(&query)?;
-    let mut signals = Signals::listen()?;
+    // A wrong name is found before anything is touched.
+    let model = query.model.as_deref().map(models::parse).transpose()?;
+    let mut mail = Mail::new(text, &query, settings)?;
+    let signals = Signals::listen()?;
     let may_ask = !query.no_input && !settings.no_input;
     let terminal = may_ask.then(Terminal::open).flatten();
-    let opened = tokio::select! {
-        biased;
-        () = signals.next() => return Err(Fault::Interrupted),
-        opened = open::open(&query, settings, output) => opened?,
-    };
     let form = if query.json { Form::Json } else { Form::Text };
     let mut stage = Stage { output, signals, terminal, form };
-    let situation = Situation {
-        incomplete: opened.session.state().open_turn().is_some(),
-        text: text.is_some(),
-        // What is not recorded must not run half of a turn that is.
-        person: stage.terminal.is_some() && !query.no_persist,
-    };
-    let text = text.unwrap_or_default();
-    let errand = match plan::plan(wish, situation) {
-        Plan::Send(on_incomplete) => Errand::Send(text, on_incomplete),
-        Plan::Resume => Errand::Resume,
-        Plan::Discard => return discard(opened, &mut stage).await,
-        Plan::NothingToContinue => {
-            return Ok(Report::nothing("There is no incomplete turn to continue."));
+    let mut asked = Asked { query, wish, model, settings };
+    match asked.carry_out(&mut mail, &mut stage).await {
+        Err(fault) if mail.is_kept() => Ok(Report::from(&fault).with_kept_message()),
+        done => done,
+    }
+}
+
+/// What was asked for.
+#[derive(Debug)]
+struct Asked<'a> {
+    query: Box<Query>,
+    wish: Wish,
+    model: Option<ModelRef>,
+    settings: &'a Settings,
+}
+
+impl Asked<'_> {
+    async fn carry_out(&mut self, mail: &mut Mail, stage: &mut Stage<'_>) -> Result<Report, Fault> {
+        let opened = self.open(mail, stage).await?;
+        let situation = Situation {
+            incomplete: opened.session.state().open_turn().is_some(),
+            text: mail.has_text(),
+            // What is not recorded must not run half of a turn that is.
+            person: stage.terminal.is_some() && !self.query.no_persist,
+        };
+        let errand = match plan::plan(self.wish, situation) {
+            Plan::Send(on_incomplete) => Errand::Send(on_incomplete),
+            Plan::Resume => Errand::Resume,
+            Plan::Discard => return discard(opened, stage).await,
+            Plan::NothingToContinue => {
+                return Ok(Report::nothing("There is no incomplete turn to continue."));
+            }
+            Plan::NothingToDiscard => {
+                return Ok(Report::nothing("There is no incomplete turn to discard."));
+            }
+            Plan::Refuse => return Err(refusal(&opened)),
+            Plan::Choose => choose_errand(&opened, stage, mail).await?,
+        };
+        begin(&opened, errand, stage);
+        perform::perform(opened, errand, self, mail, stage).await
+    }
+
+    /// Opens the conversation. If another process holds it, a person says what to do.
+    async fn open(&mut self, mail: &mut Mail, stage: &mut Stage<'_>) -> Result<Opened, Fault> {
+        let present = if stage.terminal.is_some() { Present::Person } else { Present::Nobody };
+        let (mut lock_wait, later) = held_waits(present, self.query.lock_wait);
+        loop {
+            let wanted = Wanted { query: &self.query, model: self.model.as_ref(), lock_wait };
+            let opened = tokio::select! {
+                biased;
+                () = stage.signals.next() => return Err(Fault::Interrupted),
+                opened = open::open(&wanted, self.settings, mail, stage.output) => opened,
+            };
+            match opened {
+                Err(fault) if fault.is_held() && present == Present::Person => {
+                    stage.output.talk(&format!("{fault}."));
+                    match choose_about_held(self.wish, stage).await? {
+                        HeldChoice::Wait => lock_wait = later,
+                        HeldChoice::New => (self.query.id, self.query.new) = (None, true),
+                        HeldChoice::Quit => return Err(fault),
+                    }
+                }
+                opened => return opened,
+            }
         }
-        Plan::NothingToDiscard => {
-            return Ok(Report::nothing("There is no incomplete turn to discard."));
-        }
-        Plan::Refuse => return Err(refusal(&opened)),
-        Plan::Choose => choose_errand(&opened, &mut stage, text).await?,
+    }
+}
+
+async fn choose_about_held(wish: Wish, stage: &mut Stage<'_>) -> Result<HeldChoice, Fault> {
+    let elsewhere = match wish {
+        Wish::Say => Elsewhere::Possible,
+        Wish::Continue | Wish::Discard => Elsewhere::Impossible,
     };
-    begin(&opened, &errand, &mut stage);
-    perform::perform(opened, errand, &query, settings, stage).await
+    loop {
+        let line = stage.ask(held_menu(elsewhere)).await?;
+        if let Some(choice) = choose_held(&line, elsewhere) {
+            return Ok(choice);
+        }
+    }
 }
 
 async fn discard(mut opened: Opened, stage: &mut Stage<'_>) -> Result<Report, Fault> {
@@ -97,10 +157,10 @@ fn refusal(opened: &Opened) -> Fault {
 async fn choose_errand(
     opened: &Opened,
     stage: &mut Stage<'_>,
-    text: String,
+    mail: &mut Mail,
 ) -> Result<Errand, Fault> {
     let Fault::Incomplete { conversation, turn } = refusal(opened) else {
-        return Ok(Errand::Send(text, OnIncomplete::Ask));
+        return Ok(Errand::Send(OnIncomplete::Ask));
     };
     let editing =
         if incomplete::is_only_a_message(&turn) { Editing::Possible } else { Editing::Impossible };
@@ -109,12 +169,14 @@ async fn choose_errand(
     loop {
         let line = stage.ask(menu(editing)).await?;
         match choose(&line, editing) {
-            Some(Choice::Resume) => return Ok(Errand::Send(text, OnIncomplete::Resume)),
-            Some(Choice::Discard) => return Ok(Errand::Send(text, OnIncomplete::Discard)),
+            Some(Choice::Resume) => return Ok(Errand::Send(OnIncomplete::Resume)),
+            Some(Choice::Discard) => return Ok(Errand::Send(OnIncomplete::Discard)),
             Some(Choice::Edit) => {
                 let typed = stage.ask("The new message (empty: what you have just sent): ").await?;
-                let text = if typed.trim().is_empty() { text } else { typed };
-                return Ok(Errand::Send(text, OnIncomplete::Discard));
+                if !typed.trim().is_empty() {
+                    mail.write(typed);
+                }
+                return Ok(Errand::Send(OnIncomplete::Discard));
             }
             Some(Choice::Quit) => return Err(Fault::LeftAlone),
             None => {}
@@ -123,23 +185,23 @@ async fn choose_errand(
 }
 
 /// Says which conversation and turn this is, and what becomes of an incomplete one.
-fn begin(opened: &Opened, errand: &Errand, stage: &mut Stage<'_>) {
+fn begin(opened: &Opened, errand: Errand, stage: &mut Stage<'_>) {
     let state = opened.session.state();
     announce(opened, errand.turn(state), stage);
     let Some(open) = state.open_turn() else { return };
     let waits = incomplete::waits_for(&TurnView::from(open));
     let note = match errand {
         Errand::Resume => format!("Resuming. {waits}"),
-        Errand::Send(_, OnIncomplete::Resume) => {
+        Errand::Send(OnIncomplete::Resume) => {
             format!("Resuming, your message comes after that. {waits}")
         }
-        Errand::Send(_, OnIncomplete::Inject) => {
+        Errand::Send(OnIncomplete::Inject) => {
             format!("Your message is added to the incomplete turn. {waits}")
         }
-        Errand::Send(_, OnIncomplete::Discard) => {
+        Errand::Send(OnIncomplete::Discard) => {
             format!("Turn {} is discarded. It stays in the journal, hidden.", open.id.0)
         }
-        Errand::Send(_, OnIncomplete::Ask) => return,
+        Errand::Send(OnIncomplete::Ask) => return,
     };
     stage.output.talk(&note);
 }
@@ -162,30 +224,20 @@ fn announce(opened: &Opened, turn: TurnId, stage: &mut Stage<'_>) {
 
 impl Errand {
     /// The turn that it is about.
-    fn turn(&self, state: &State) -> TurnId {
+    fn turn(self, state: &State) -> TurnId {
         match self {
-            Self::Resume | Self::Send(_, OnIncomplete::Resume | OnIncomplete::Inject) => {
+            Self::Resume | Self::Send(OnIncomplete::Resume | OnIncomplete::Inject) => {
                 state.open_turn().map_or_else(|| state.next_turn(), |turn| turn.id)
             }
-            Self::Send(_, OnIncomplete::Ask | OnIncomplete::Discard) => state.next_turn(),
+            Self::Send(OnIncomplete::Ask | OnIncomplete::Discard) => state.next_turn(),
         }
     }
 
     /// Whether a turn begins, as opposed to going on.
-    fn begins(&self) -> bool {
+    fn begins(self) -> bool {
         match self {
-            Self::Resume | Self::Send(_, OnIncomplete::Resume | OnIncomplete::Inject) => false,
-            Self::Send(_, OnIncomplete::Ask | OnIncomplete::Discard) => true,
-        }
-    }
-
-    /// The message, if there is one.
-    fn message(&self) -> Option<(NewMessage, OnIncomplete)> {
-        match self {
-            Self::Resume => None,
-            Self::Send(text, on_incomplete) => {
-                Some((NewMessage::text(text.as_str()), *on_incomplete))
-            }
+            Self::Resume | Self::Send(OnIncomplete::Resume | OnIncomplete::Inject) => false,
+            Self::Send(OnIncomplete::Ask | OnIncomplete::Discard) => true,
         }
     }
 }

@@ -30,6 +30,12 @@ pub(crate) enum Fault {
         /// The most.
         bytes_max: u64,
     },
+    /// No unsent message is kept.
+    #[error("no unsent message is kept for this directory")]
+    NoDraft,
+    /// The draft cannot be kept apart from the message that was sent.
+    #[error("cannot rename a draft")]
+    Draft(#[source] io::Error),
     /// Standard input cannot be read as text.
     #[error("cannot read standard input")]
     Stdin(#[source] io::Error),
@@ -102,12 +108,18 @@ pub(crate) enum Fault {
 }
 
 impl Fault {
+    /// Whether another process is at work on the conversation.
+    pub(crate) fn is_held(&self) -> bool {
+        matches!(self, Self::Open(OpenError::Lease(LeaseError::Held { .. })))
+    }
+
     pub(super) fn code(&self) -> Code {
         match self {
             Self::NoText
             | Self::EmptyText
             | Self::TwoTexts
             | Self::LongText { .. }
+            | Self::NoDraft
             | Self::UnknownConversation { .. }
             | Self::Ambiguous { .. }
             | Self::NoConversation
@@ -121,6 +133,7 @@ impl Fault {
             | Self::Session(SessionError::Incomplete(_)) => Code::Incomplete,
             Self::Interrupted => Code::Interrupted,
             Self::Stdin(_)
+            | Self::Draft(_)
             | Self::Open(OpenError::Lease(LeaseError::Store(_)) | OpenError::Store(_))
             | Self::Session(_)
             | Self::Store(_)
@@ -135,6 +148,7 @@ impl Fault {
             Self::NoText | Self::EmptyText => "empty_text",
             Self::TwoTexts => "two_texts",
             Self::LongText { .. } => "long_text",
+            Self::NoDraft => "no_draft",
             Self::Stdin(_) => "standard_input",
             Self::UnknownConversation { .. } | Self::Open(OpenError::Unknown(_)) => {
                 "unknown_conversation"
@@ -151,7 +165,7 @@ impl Fault {
             Self::Open(OpenError::Lease(LeaseError::Store(_)) | OpenError::Store(_))
             | Self::Session(_)
             | Self::Store(_) => "store",
-            Self::NoHome | Self::Scratch { .. } => "home",
+            Self::Draft(_) | Self::NoHome | Self::Scratch { .. } => "home",
             Self::Runtime(_) => "runtime",
         }
     }
@@ -164,6 +178,7 @@ impl Fault {
                 "to go on with an incomplete turn: piton query --continue".into(),
             ],
             Self::EmptyText => vec!["say something, or give - and pipe a text in".into()],
+            Self::NoDraft => vec!["say something: piton query \"TEXT\"".into()],
             Self::TwoTexts => vec!["keep one of them".into()],
             Self::LongText { .. } => vec!["put it into a file and name the file".into()],
             Self::Stdin(_) => vec!["pipe a text in UTF-8 in, or give it as an argument".into()],
@@ -193,7 +208,9 @@ impl Fault {
             Self::Store(error) => storing(error),
             Self::Directory(_) => vec!["change to a directory that exists".into()],
             Self::NoHome => vec!["set HOME, or PITON_HOME to a directory".into()],
-            Self::Scratch { .. } => vec!["set PITON_HOME to a directory you can write to".into()],
+            Self::Draft(_) | Self::Scratch { .. } => {
+                vec!["set PITON_HOME to a directory you can write to".into()]
+            }
             Self::Incomplete { .. } | Self::LeftAlone | Self::Interrupted | Self::Runtime(_) => {
                 Vec::new()
             }

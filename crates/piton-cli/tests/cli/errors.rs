@@ -46,6 +46,7 @@ fn what_was_typed_cannot_be_done() {
             $ piton query a --id abc
             2> error: there is no conversation abc
             2> hint: piton ls shows all of them
+            2> hint: your message is kept; to send it: piton query --draft
             exit 2
             $ piton print
             2> error: there is no conversation in this directory
@@ -78,6 +79,7 @@ fn a_script_that_makes_no_sense() {
         $ piton query a --model script:DIR/script.json
         2> error: cannot use the script DIR/script.json: not a script: invalid type: integer `1`, expected a sequence at line 1 column 10
         2> hint: mend the file, or choose another model with --model
+        2> hint: your message is kept; to send it: piton query --draft
         exit 2
     "#]]);
 }
@@ -123,6 +125,7 @@ fn a_workspace_that_is_gone() {
         error: the workspace DIR/work cannot be used: No such file or directory (os error 2)
         hint: the conversation works in that directory: bring it back
         hint: or begin another one here: piton query --new "TEXT"
+        hint: your message is kept; to send it: piton query --draft
     "#]]
     .assert_eq(&stderr);
 }
@@ -155,15 +158,16 @@ fn a_database_of_a_newer_piton_is_left_alone() {
     world.check(
         &[&["query", "b"], &["ls"]],
         expect![[r#"
-        $ piton query b
-        2> error: DIR/home/piton.db has format 9999, this piton knows up to 1
-        2> hint: use the newer piton, or set PITON_HOME to another directory
-        exit 1
-        $ piton ls
-        2> error: DIR/home/piton.db has format 9999, this piton knows up to 1
-        2> hint: use the newer piton, or set PITON_HOME to another directory
-        exit 1
-    "#]],
+            $ piton query b
+            2> error: DIR/home/piton.db has format 9999, this piton knows up to 1
+            2> hint: use the newer piton, or set PITON_HOME to another directory
+            2> hint: your message is kept; to send it: piton query --draft
+            exit 1
+            $ piton ls
+            2> error: DIR/home/piton.db has format 9999, this piton knows up to 1
+            2> hint: use the newer piton, or set PITON_HOME to another directory
+            exit 1
+        "#]],
     );
     assert_eq!(fs::read(&database).unwrap(), bytes);
 }

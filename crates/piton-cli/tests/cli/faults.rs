@@ -13,8 +13,17 @@ use serde_json::{Value, json};
 use crate::world::{Ran, World, lines, lines_of};
 
 /// System calls that change a file or make it durable.
-const CHANGES: [&str; 8] =
-    ["pwrite64", "fdatasync", "fsync", "renameat2", "unlink", "unlinkat", "ftruncate", "write"];
+const CHANGES: [&str; 9] = [
+    "pwrite64",
+    "fdatasync",
+    "fsync",
+    "rename",
+    "renameat2",
+    "unlink",
+    "unlinkat",
+    "ftruncate",
+    "write",
+];
 
 struct Trial {
     world: World,
@@ -41,41 +50,12 @@ impl Trial {
     /// Runs the turn under `strace`.
     fn trace(&self, expressions: &[String]) -> Ran {
         let query = ["query", "go", "--permissions", "auto", "--model", &self.model];
-        let inner = self.world.command(&query);
-        let mut command = Command::new("strace");
-        command.args(["-f", "-qq", "-o"]).arg(self.world.path("trace"));
-        for expression in expressions {
-            command.args(["-e", expression]);
-        }
-        command.arg(inner.get_program()).args(inner.get_args());
-        command.current_dir(inner.get_current_dir().unwrap());
-        command.envs(inner.get_envs().filter_map(|(name, value)| Some((name, value?))));
-        let output = command.output().unwrap();
-        Ran {
-            code: output.status.code().unwrap_or(-1),
-            stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
-            stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
-        }
+        trace(&self.world, &query, expressions)
     }
 
-    /// How often one thread makes each call, at most.
     fn points(&self) -> BTreeMap<String, u32> {
-        let ran = self.trace(&[format!("trace={}", CHANGES.join(","))]);
-        assert_eq!(ran.code, 0, "{}", ran.stderr);
-        let mut counts: BTreeMap<(String, String), u32> = BTreeMap::new();
-        for line in fs::read_to_string(self.world.path("trace")).unwrap().lines() {
-            let Some((thread, rest)) = line.split_once(' ') else { continue };
-            let Some((call, _)) = rest.trim().split_once('(') else { continue };
-            if CHANGES.contains(&call) {
-                *counts.entry((thread.into(), call.into())).or_default() += 1;
-            }
-        }
-        let mut points: BTreeMap<String, u32> = BTreeMap::new();
-        for ((_, call), count) in counts {
-            let most = points.entry(call).or_default();
-            *most = count.max(*most);
-        }
-        points
+        let query = ["query", "go", "--permissions", "auto", "--model", &self.model];
+        points(&self.world, &query, &CHANGES)
     }
 
     /// Goes on without faults until the turn is over, as a user would.
@@ -115,7 +95,46 @@ impl Trial {
     }
 }
 
-fn can_trace() -> bool {
+/// Runs the binary under `strace`.
+pub(crate) fn trace(world: &World, args: &[&str], expressions: &[String]) -> Ran {
+    let inner = world.command(args);
+    let mut command = Command::new("strace");
+    command.args(["-f", "-qq", "-o"]).arg(world.path("trace"));
+    for expression in expressions {
+        command.args(["-e", expression]);
+    }
+    command.arg(inner.get_program()).args(inner.get_args());
+    command.current_dir(inner.get_current_dir().unwrap());
+    command.envs(inner.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    let output = command.output().unwrap();
+    Ran {
+        code: output.status.code().unwrap_or(-1),
+        stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
+        stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+    }
+}
+
+/// How often one thread makes each of some calls, at most.
+pub(crate) fn points(world: &World, args: &[&str], calls: &[&str]) -> BTreeMap<String, u32> {
+    let ran = trace(world, args, &[format!("trace={}", calls.join(","))]);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    let mut counts: BTreeMap<(String, String), u32> = BTreeMap::new();
+    for line in fs::read_to_string(world.path("trace")).unwrap().lines() {
+        let Some((thread, rest)) = line.split_once(' ') else { continue };
+        let Some((call, _)) = rest.trim().split_once('(') else { continue };
+        if calls.contains(&call) {
+            *counts.entry((thread.into(), call.into())).or_default() += 1;
+        }
+    }
+    let mut points: BTreeMap<String, u32> = BTreeMap::new();
+    for ((_, call), count) in counts {
+        let most = points.entry(call).or_default();
+        *most = count.max(*most);
+    }
+    points
+}
+
+pub(crate) fn can_trace() -> bool {
     let works = Command::new("strace").args(["-qq", "-o", "/dev/null", "true"]).output();
     let works = works.is_ok_and(|output| output.status.success());
     if !works {

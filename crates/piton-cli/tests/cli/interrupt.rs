@@ -131,6 +131,7 @@ fn a_conversation_that_is_worked_on_says_by_whom() {
         2> error: conversation AAAAAAAAAA is held by process PID on HOST
         2> hint: to wait longer for it: --lock-wait SECONDS
         2> hint: or begin another conversation: piton query --new "TEXT"
+        2> hint: your message is kept; to send it: piton query --draft
         exit 5
     "#]]
     .assert_eq(&shown);

@@ -17,7 +17,7 @@ fn script(effect_of_slow: &str) -> String {
 }
 
 /// A turn that was killed when two of its three tools had ended.
-fn killed(effect_of_slow: &str) -> World {
+pub(crate) fn killed(effect_of_slow: &str) -> World {
     let world = World::new();
     let model = world.script(&script(effect_of_slow));
     let mut child = world.spawn(&["query", "go", "--permissions", "auto", "--model", &model]);
@@ -49,20 +49,24 @@ fn two_of_three_results_survive_and_only_the_third_tool_runs_again() {
         2>   piton query --continue --id AAAAAAAAAA          Resume the incomplete turn.
         2>   piton query --continue "TEXT" --id AAAAAAAAAA   Keep the work, add a message.
         2>   piton query --discard-turn --id AAAAAAAAAA      Discard the turn, keep the conversation.
+        2> hint: your message is kept; to send it: piton query --draft
         exit 6
     "#]]);
     std::fs::write(world.work("go"), "").unwrap();
     world.check(
         &[&["query", "--continue"]],
         expect![[r#"
-        $ piton query --continue
-        All done.
-        2> conversation AAAAAAAAAA, turn 1, model script/DIR/script.json
-        2> Resuming. Interrupted (pending tool execution): 2 of 3 tools finished
-        2> • slow
-        2> ✓ slow — 3
-        exit 0
-    "#]],
+            $ piton query --continue
+            All done.
+            2> An unsent message is kept: hello
+            2> hint: to send it: piton query --draft
+            2> hint: to forget it, remove DIR/home/drafts/DRAFT
+            2> conversation AAAAAAAAAA, turn 1, model script/DIR/script.json
+            2> Resuming. Interrupted (pending tool execution): 2 of 3 tools finished
+            2> • slow
+            2> ✓ slow — 3
+            exit 0
+        "#]],
     );
     let counts = ["one.log", "two.log", "slow.log"].map(|log| lines_of(&world.work(log)));
     assert_eq!(counts, [1, 1, 1]);
@@ -117,6 +121,7 @@ fn killed_while_the_model_thinks_about_the_results() {
         2>   piton query --continue --id AAAAAAAAAA          Resume the incomplete turn.
         2>   piton query --continue "TEXT" --id AAAAAAAAAA   Keep the work, add a message.
         2>   piton query --discard-turn --id AAAAAAAAAA      Discard the turn, keep the conversation.
+        2> hint: your message is kept; to send it: piton query --draft
         exit 6
         $ piton print
         ⏳ Incomplete turn (pending follow-up)
@@ -146,6 +151,7 @@ fn killed_before_the_first_answer() {
         2>   piton query --continue --id AAAAAAAAAA          Resume the incomplete turn.
         2>   piton query --continue "TEXT" --id AAAAAAAAAA   Keep the work, add a message.
         2>   piton query --discard-turn --id AAAAAAAAAA      Discard the turn, keep the conversation.
+        2> hint: your message is kept; to send it: piton query --draft
         exit 6
         $ piton print
         ⏳ Incomplete turn (pending LLM response)
@@ -159,12 +165,15 @@ fn killed_before_the_first_answer() {
     world.check(
         &[&["query", "--continue"]],
         expect![[r#"
-        $ piton query --continue
-        Hello there.
-        2> conversation AAAAAAAAAA, turn 1, model script/DIR/script.json
-        2> Resuming. Interrupted (pending LLM response)
-        exit 0
-    "#]],
+            $ piton query --continue
+            Hello there.
+            2> An unsent message is kept: hello
+            2> hint: to send it: piton query --draft
+            2> hint: to forget it, remove DIR/home/drafts/DRAFT
+            2> conversation AAAAAAAAAA, turn 1, model script/DIR/script.json
+            2> Resuming. Interrupted (pending LLM response)
+            exit 0
+        "#]],
     );
 }
 

@@ -2,8 +2,10 @@
 #![cfg(test)]
 #![expect(clippy::needless_raw_string_hashes, reason = "expectations are written by a machine")]
 
+mod person;
 mod world;
 
+mod draft;
 mod errors;
 mod faults;
 mod incomplete;
@@ -13,4 +15,5 @@ mod kill;
 mod kill9;
 mod ls;
 mod print;
+mod pty;
 mod query;

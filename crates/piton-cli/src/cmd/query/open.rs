@@ -10,6 +10,7 @@ use piton_core::event::ModelRef;
 use piton_core::id::{ConversationId, Seq};
 use piton_store::{Batch, Durability, Holder, Journal, MemoryJournal, NewRecord};
 
+use super::mail::Mail;
 use crate::flags::Query;
 use crate::models::{self, Catalogue};
 use crate::output::Output;
@@ -28,6 +29,15 @@ pub(super) struct Opened {
     pub(super) session: Session,
     pub(super) model: ModelRef,
     pub(super) life: Life,
+}
+
+/// Which conversation, with which model, and how long to wait for it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Wanted<'a> {
+    pub(super) query: &'a Query,
+    /// The model that was named.
+    pub(super) model: Option<&'a ModelRef>,
+    pub(super) lock_wait: Duration,
 }
 
 /// What is special about a conversation.
@@ -53,19 +63,23 @@ impl Life {
 
 /// Opens the conversation that is meant. Writes nothing.
 pub(super) async fn open(
-    query: &Query,
+    wanted: &Wanted<'_>,
     settings: &Settings,
+    mail: &mut Mail,
     output: &mut Output,
 ) -> Result<Opened, Fault> {
-    // A wrong name is found before anything is touched.
-    let named = query.model.as_deref().map(models::parse).transpose()?;
-    let (wiring, target) = if query.no_persist {
-        passing(query, settings, output).await?
+    let Wanted { query, model, lock_wait } = *wanted;
+    let (journal, scratch, target) = if query.no_persist {
+        let (memory, target) = passing(query, settings, output).await?;
+        (memory, std::env::temp_dir(), target)
     } else {
         let journal = wiring::open_store(settings, output)?;
+        // Before the conversation is looked for or waited for: both may fail.
+        mail.sort(&*journal, output).await?;
         let target = target(query, &*journal, settings).await?;
-        (wired(journal, settings.scratch()?, query), target)
+        (journal, settings.scratch()?, target)
     };
+    let wiring = Wiring { journal, models: Arc::new(Catalogue::default()), scratch, lock_wait };
     let life = match &target {
         _ if query.no_persist => Life::Passing,
         Some(_) => Life::Known,
@@ -73,7 +87,7 @@ pub(super) async fn open(
     };
     let engine = wiring.engine(&[]);
     let session = enter(&engine, target.as_ref(), settings, output).await?;
-    let model = named.or_else(|| session.state().config.model.clone());
+    let model = model.cloned().or_else(|| session.state().config.model.clone());
     let model = model.unwrap_or_else(models::default);
     let loaded = models::load(&model)?;
     wiring.models.offer(&loaded);
@@ -85,11 +99,6 @@ pub(super) async fn open(
     let engine = wiring.engine(&loaded.tools);
     let session = enter(&engine, target.as_ref(), settings, output).await?;
     Ok(Opened { engine, session, model, life })
-}
-
-fn wired(journal: Arc<dyn Journal>, scratch: std::path::PathBuf, query: &Query) -> Wiring {
-    let lock_wait = Duration::from_secs(query.lock_wait);
-    Wiring { journal, models: Arc::new(Catalogue::default()), scratch, lock_wait }
 }
 
 async fn target(
@@ -109,7 +118,7 @@ async fn passing(
     query: &Query,
     settings: &Settings,
     output: &mut Output,
-) -> Result<(Wiring, Option<ConversationId>), Fault> {
+) -> Result<(Arc<dyn Journal>, Option<ConversationId>), Fault> {
     let memory: Arc<dyn Journal> = Arc::new(MemoryJournal::new());
     let mut meant = None;
     // Opening a database that is not there would make one.
@@ -122,7 +131,7 @@ async fn passing(
     } else if let Some(typed) = &query.id {
         return Err(Fault::UnknownConversation { typed: typed.clone(), near: Vec::new() });
     }
-    Ok((wired(memory, std::env::temp_dir(), query), meant))
+    Ok((memory, meant))
 }
 
 async fn copy(from: &dyn Journal, to: &dyn Journal, id: &ConversationId) -> Result<(), Fault> {

@@ -9,15 +9,14 @@ use piton_core::event::InDoubtPolicy;
 use piton_core::view::TurnView;
 use piton_store::StoreError;
 
-use super::Errand;
 use super::config::{self, Ahead};
 use super::face::Face;
+use super::mail::Mail;
 use super::open::Opened;
 use super::watch::{Watch, answered};
-use crate::flags::Query;
+use super::{Asked, Errand};
 use crate::output::{Form, Output};
 use crate::report::{Fault, Report};
-use crate::settings::Settings;
 use crate::signals::Signals;
 use crate::terminal::Terminal;
 
@@ -50,29 +49,30 @@ impl Stage<'_> {
 pub(super) async fn perform(
     mut opened: Opened,
     errand: Errand,
-    query: &Query,
-    settings: &Settings,
-    mut stage: Stage<'_>,
+    asked: &Asked<'_>,
+    mail: &mut Mail,
+    stage: &mut Stage<'_>,
 ) -> Result<Report, Fault> {
     let state = opened.session.state().clone();
     // Subscribed before the first fact is pushed, so that every one of them is shown.
     let mut updates = opened.session.subscribe(state.end);
     let face = Face::new(state, stage.form, errand.turn(opened.session.state()));
     let mut watch = Watch::new(face, opened.session.controller());
-    prepare(&mut opened, &errand, query, settings, &stage);
+    prepare(&mut opened, errand, asked, stage);
     if stage.terminal.is_some() {
         opened.session.attend(Attendance::Attended);
-        if matches!(errand, Errand::Resume | Errand::Send(_, OnIncomplete::Resume)) {
+        if matches!(errand, Errand::Resume | Errand::Send(OnIncomplete::Resume)) {
             watch.find_open_questions(opened.session.state());
         }
     }
     let Opened { mut session, .. } = opened;
     let conversation = session.conversation().clone();
+    let message = mail.leave(&conversation);
     let ending = {
         let mut work = pin!(async {
-            match errand.message() {
-                Some((message, on_incomplete)) => session.send(message, on_incomplete).await,
-                None => session.resume().await,
+            match errand {
+                Errand::Send(on_incomplete) => session.send(message, on_incomplete).await,
+                Errand::Resume => session.resume().await,
             }
         });
         loop {
@@ -83,7 +83,9 @@ pub(super) async fn perform(
                 () = stage.signals.next() => watch.interrupt(&mut stage.terminal)?,
                 // Held back while somebody types; updates wait where they are.
                 update = next(&mut updates), if !watch.is_asking() => {
-                    watch.show(&update?, stage.output);
+                    let update = update?;
+                    mail.see(&update);
+                    watch.show(&update, stage.output);
                 }
                 line = typed(&mut stage.terminal), if watch.is_asking() => {
                     watch.hear(line, &mut stage.terminal)?;
@@ -102,28 +104,24 @@ pub(super) async fn perform(
     // With the session gone the updates come to an end, and all of them are shown.
     drop(session);
     while let Some(update) = updates.next().await? {
+        mail.see(&update);
         watch.show(&update, stage.output);
     }
+    mail.seen_all();
     let ending = ending?;
     let turn = watch.state().turns.last().map(TurnView::from);
     Ok(Report::of_turn(&ending, &conversation, turn.as_ref()))
 }
 
-fn prepare(
-    opened: &mut Opened,
-    errand: &Errand,
-    query: &Query,
-    settings: &Settings,
-    stage: &Stage<'_>,
-) {
+fn prepare(opened: &mut Opened, errand: Errand, asked: &Asked<'_>, stage: &Stage<'_>) {
     let in_doubt = match stage.terminal {
         Some(_) => InDoubtPolicy::Ask,
         None => InDoubtPolicy::TellModel,
     };
     let Opened { engine, session, model, .. } = opened;
-    let (workspace, begins) = (settings.workspace.as_path(), errand.begins());
+    let (workspace, begins) = (asked.settings.workspace.as_path(), errand.begins());
     let ahead = Ahead { model, workspace, in_doubt, begins };
-    config::apply(session, engine, query, &ahead);
+    config::apply(session, engine, &asked.query, &ahead);
 }
 
 /// The next update. There always is one while the session lives.

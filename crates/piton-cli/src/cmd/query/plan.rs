@@ -4,11 +4,10 @@ use std::io::{self, Read as _};
 
 use piton::OnIncomplete;
 
+use crate::drafts::TEXT_BYTES_MAX;
 use crate::flags::Query;
 use crate::report::Fault;
 
-/// Largest message, in bytes.
-const TEXT_BYTES_MAX: u64 = 2 * 1024 * 1024;
 // JSON escaping can make six bytes of one only for control characters; of text that people write it
 // makes at most two, and a message must fit one entry.
 const _: () = assert!(2 * TEXT_BYTES_MAX < piton_store::ENTRY_BYTES_MAX as u64);
@@ -82,6 +81,7 @@ pub(crate) fn request(query: &Query) -> Result<(Wish, Option<String>), Fault> {
     let behind = query.resume.clone().flatten();
     let typed = match (query.text.clone(), behind) {
         (Some(_), Some(_)) => return Err(Fault::TwoTexts),
+        (None, Some(_)) if query.draft => return Err(Fault::TwoTexts),
         (text, behind) => text.or(behind),
     };
     let text = match typed.as_deref() {
@@ -89,7 +89,7 @@ pub(crate) fn request(query: &Query) -> Result<(Wish, Option<String>), Fault> {
         Some(_) | None => typed,
     };
     match text {
-        None if wish == Wish::Say => Err(Fault::NoText),
+        None if wish == Wish::Say && !query.draft => Err(Fault::NoText),
         Some(text) if text.trim().is_empty() => Err(Fault::EmptyText),
         Some(text) if TEXT_BYTES_MAX < text.len() as u64 => {
             Err(Fault::LongText { bytes_max: TEXT_BYTES_MAX })

@@ -1,0 +1,190 @@
+//! The message of a query on its way into the journal, and the unsent ones of earlier queries.
+//!
+//! The draft is there before the store is opened and before anything is waited for, and goes only
+//! when the message was seen as an entry. In between it is told from a sent one by the journal.
+
+use std::io;
+
+use piton::chance::{Chance as _, SystemChance};
+use piton::{NewMessage, Update};
+use piton_core::event::Event;
+use piton_core::id::{ConversationId, MessageId};
+use piton_core::summary::output_summary;
+use piton_store::{Journal, StoreError};
+
+use crate::drafts::{DRAFTS_MAX, Draft, Drafts};
+use crate::flags::Query;
+use crate::output::Output;
+use crate::reader;
+use crate::report::Fault;
+use crate::settings::Settings;
+
+/// What is to be said, and what was not.
+#[derive(Debug)]
+pub(super) struct Mail {
+    /// Nowhere, if nothing may be recorded.
+    drafts: Option<Drafts>,
+    /// Whether a kept message is wanted; which one is known when the store is open.
+    fetch: bool,
+    text: Option<String>,
+    draft: Option<Draft>,
+    /// Unsent messages of earlier queries, the newest first, until they are told.
+    others: Vec<Draft>,
+    /// Why there is no draft.
+    trouble: Option<io::Error>,
+    /// Whether it is unknown if the journal has the message.
+    leaving: bool,
+}
+
+impl Mail {
+    /// Makes the text safe before anything else is done.
+    pub(super) fn new(
+        text: Option<String>,
+        query: &Query,
+        settings: &Settings,
+    ) -> Result<Self, Fault> {
+        let drafts = (!query.no_persist).then(|| Drafts::new(&settings.home, &settings.workspace));
+        let others = drafts.as_ref().map(Drafts::unsent).unwrap_or_default();
+        let (fetch, draft, trouble, leaving) = (query.draft, None, None, false);
+        let mut mail = Self { drafts, fetch, text: None, draft, others, trouble, leaving };
+        if let Some(text) = text {
+            if !query.no_persist {
+                settings.make_home()?;
+            }
+            mail.write(text);
+        }
+        Ok(mail)
+    }
+
+    /// Takes another text instead.
+    pub(super) fn write(&mut self, text: String) {
+        let old = self.draft.take();
+        let same = self.others.iter().position(|draft| draft.text == text);
+        if let Some(drafts) = &self.drafts {
+            let kept = match same {
+                // Typed once more because it did not go through: one message, not two.
+                Some(place) => Ok(self.others.remove(place)),
+                None => drafts.keep(new_name(), &text),
+            };
+            match kept {
+                Ok(draft) => self.draft = Some(draft),
+                Err(error) => self.trouble = Some(error),
+            }
+        }
+        self.text = Some(text);
+        if let Some(old) = old {
+            old.remove();
+        }
+    }
+
+    /// Finds out which drafts have arrived after all, and tells of the others.
+    pub(super) async fn sort(
+        &mut self,
+        journal: &dyn Journal,
+        output: &mut Output,
+    ) -> Result<(), Fault> {
+        if let Some(error) = self.trouble.take() {
+            output.talk(&format!("warning: the message cannot be kept as a draft: {error}"));
+        }
+        if let Some(draft) = &mut self.draft
+            && arrived(journal, draft).await?
+        {
+            let renamed = draft.say_again(new_name());
+            renamed.map_err(Fault::Draft)?;
+        }
+        let mut unsent = Vec::new();
+        for draft in std::mem::take(&mut self.others) {
+            if arrived(journal, &draft).await? { draft.remove() } else { unsent.push(draft) }
+        }
+        if std::mem::take(&mut self.fetch) {
+            if unsent.is_empty() {
+                return Err(Fault::NoDraft);
+            }
+            let draft = unsent.remove(0);
+            self.text = Some(draft.text.clone());
+            self.draft = Some(draft);
+        }
+        tell(unsent, output);
+        Ok(())
+    }
+
+    /// Whether there is something to say.
+    pub(super) fn has_text(&self) -> bool {
+        self.text.is_some()
+    }
+
+    /// The message, now that it leaves for a conversation.
+    pub(super) fn leave(&mut self, conversation: &ConversationId) -> NewMessage {
+        self.leaving = true;
+        let message = NewMessage::text(self.text.clone().unwrap_or_default());
+        let Some(draft) = &mut self.draft else { return message };
+        draft.goes_to(conversation);
+        NewMessage { id: Some(draft.message.clone()), ..message }
+    }
+
+    /// Looks for the message among the entries.
+    pub(super) fn see(&mut self, update: &Update) {
+        let Update::Entry(entry) = update else { return };
+        let came = self.draft.as_ref().is_some_and(|draft| has(&entry.event, &draft.message));
+        if came && let Some(draft) = self.draft.take() {
+            draft.remove();
+        }
+    }
+
+    /// All entries were seen: what has not arrived by now will not.
+    pub(super) fn seen_all(&mut self) {
+        self.leaving = false;
+    }
+
+    /// Whether the message was not sent and can be sent later.
+    pub(super) fn is_kept(&self) -> bool {
+        self.draft.is_some() && !self.leaving
+    }
+}
+
+/// A message name that nobody else has.
+fn new_name() -> MessageId {
+    MessageId::from_chance(SystemChance.next())
+}
+
+/// Whether the conversation that a draft was about to go to has its message.
+async fn arrived(journal: &dyn Journal, draft: &Draft) -> Result<bool, Fault> {
+    let Some(conversation) = &draft.conversation else { return Ok(false) };
+    let mut found = false;
+    let read = reader::for_each_record(journal, conversation, |record| {
+        found |= has(&reader::entry(&record).event, &draft.message);
+    });
+    match read.await {
+        // The message would have been its first.
+        Err(StoreError::UnknownConversation(_)) => Ok(false),
+        read => Ok(read.map(|()| found)?),
+    }
+}
+
+/// Whether an event makes a message durable.
+fn has(event: &Event, wanted: &MessageId) -> bool {
+    let (Event::UserMessage { message, .. } | Event::MessageQueued { message, .. }) = event else {
+        return false;
+    };
+    message == wanted
+}
+
+fn tell(mut unsent: Vec<Draft>, output: &mut Output) {
+    while DRAFTS_MAX < unsent.len() {
+        if let Some(oldest) = unsent.pop() {
+            let line = output_summary(&oldest.text);
+            output.talk(&format!(
+                "More than {DRAFTS_MAX} messages are unsent, so this one goes: {line}"
+            ));
+            oldest.remove();
+        }
+    }
+    let Some(newest) = unsent.first() else { return };
+    let line = output_summary(&newest.text);
+    match unsent.len() {
+        1 => output.talk(&format!("An unsent message is kept: {line}")),
+        count => output.talk(&format!("{count} unsent messages are kept, the newest: {line}")),
+    }
+    output.talk("hint: to send it: piton query --draft");
+    output.talk(&format!("hint: to forget it, remove {}", newest.path.display()));
+}

@@ -1,0 +1,90 @@
+//! A person on a terminal: reads until something is there, then types.
+
+use std::io::{Read as _, Write as _};
+use std::process::Child;
+use std::sync::{Arc, mpsc};
+use std::time::Instant;
+
+use pty_process::blocking::{Command, Pty, open};
+
+use crate::world::{DEADLINE, World};
+
+pub(crate) struct Person {
+    pty: Arc<Pty>,
+    child: Child,
+    pieces: mpsc::Receiver<Vec<u8>>,
+    /// Everything that was shown.
+    screen: Vec<u8>,
+    /// How much of it was read.
+    read: usize,
+}
+
+impl Person {
+    /// Starts the binary on a terminal of its own.
+    pub(crate) fn starts(world: &World, args: &[&str]) -> Self {
+        let (pty, pts) = open().unwrap();
+        let mut command = world.command(args);
+        command.env_remove("PITON_NO_INPUT").env("TERM", "xterm");
+        let child = Command::from(command).spawn(pts).unwrap();
+        let pty = Arc::new(pty);
+        let (sender, pieces) = mpsc::channel();
+        let from = pty.clone();
+        // Ends with the child: nobody else has the other end of the terminal.
+        std::thread::spawn(move || {
+            let mut piece = vec![0; 4096];
+            while let Ok(bytes @ 1..) = (&*from).read(&mut piece) {
+                sender.send(piece[..bytes].to_vec()).unwrap_or_default();
+            }
+        });
+        Self { pty, child, pieces, screen: Vec::new(), read: 0 }
+    }
+
+    /// Reads on until a text is there.
+    pub(crate) fn sees(&mut self, text: &str) -> &mut Self {
+        let begun = Instant::now();
+        loop {
+            let ahead = &self.screen[self.read..];
+            if let Some(at) = ahead.windows(text.len()).position(|here| here == text.as_bytes()) {
+                self.read += at + text.len();
+                return self;
+            }
+            let left = DEADLINE.saturating_sub(begun.elapsed());
+            match self.pieces.recv_timeout(left) {
+                Ok(piece) => self.screen.extend(piece),
+                Err(error) => panic!("{error}: no {text:?} in {}", self.screen()),
+            }
+        }
+    }
+
+    /// Types something; a line ends with a return.
+    pub(crate) fn types(&mut self, keys: &str) -> &mut Self {
+        (&*self.pty).write_all(keys.as_bytes()).unwrap();
+        self
+    }
+
+    /// Reads to the end; gives the exit code and everything that was shown.
+    pub(crate) fn leaves(mut self) -> (i32, String) {
+        let begun = Instant::now();
+        loop {
+            match self.pieces.recv_timeout(DEADLINE.saturating_sub(begun.elapsed())) {
+                Ok(piece) => self.screen.extend(piece),
+                Err(mpsc::RecvTimeoutError::Disconnected) => break,
+                Err(mpsc::RecvTimeoutError::Timeout) => panic!("it goes on: {}", self.screen()),
+            }
+        }
+        let code = self.child.wait().unwrap().code().unwrap_or(-1);
+        (code, self.screen())
+    }
+
+    fn screen(&self) -> String {
+        String::from_utf8_lossy(&self.screen).into_owned()
+    }
+}
+
+impl Drop for Person {
+    fn drop(&mut self) {
+        // A test that fails must not leave a process behind that waits for a person.
+        self.child.kill().unwrap_or_default();
+        self.child.wait().map(drop).unwrap_or_default();
+    }
+}
