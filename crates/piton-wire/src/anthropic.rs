@@ -9,6 +9,7 @@ mod failure;
 mod model;
 mod native;
 pub mod rules;
+mod sound;
 
 use piton_core::transcript::Transcript;
 

@@ -16,7 +16,7 @@ use serde_json::value::RawValue;
 use self::event::{Event, Message, Piece, Start, Tokens};
 use super::native::{Keeper, Origin};
 use super::{failure, is_blank};
-use crate::sse::EventReader;
+use crate::sse::{EventReader, EventTooLarge};
 use crate::{Ask, Decoder, Failure};
 
 /// Reads one answer.
@@ -31,6 +31,8 @@ pub(super) struct Reader {
     stop_reason: Option<String>,
     tokens: Tokens,
     over: bool,
+    /// A failure that came with pieces before it; they are handed out first.
+    failure: Option<Failure>,
 }
 
 /// A block as far as it has come.
@@ -65,30 +67,21 @@ enum Content {
 
 impl Decoder for Reader {
     fn push(&mut self, bytes: &[u8]) -> Result<Vec<Delta>, Failure> {
-        let mut deltas = Vec::new();
+        let mut deltas = self.end()?;
         if self.over {
             return Ok(deltas);
         }
-        let events = self.events.push(bytes).map_err(|error| {
+        if let Err(failure) = self.read(bytes, &mut deltas) {
             self.over = true;
-            failed(FailureClass::TooLarge, &error.to_string())
-        })?;
-        for event in events {
-            if let Err(failure) = self.take(&event, &mut deltas) {
-                self.over = true;
-                return Err(failure);
-            }
-            // Behind the end mark some gateways send the end mark of another format.
-            if self.over {
-                break;
-            }
+            self.failure = Some(failure);
         }
-        Ok(deltas)
+        // What came before an error stays valid, also where both came with the same bytes.
+        if deltas.is_empty() { self.end() } else { Ok(deltas) }
     }
 
+    /// The end mark of this format is its own event: no piece is held back, only a failure.
     fn end(&mut self) -> Result<Vec<Delta>, Failure> {
-        // The end mark of this format is its own event; nothing is held back.
-        Ok(Vec::new())
+        self.failure.take().map_or(Ok(Vec::new()), Err)
     }
 }
 
@@ -103,7 +96,20 @@ impl Reader {
             stop_reason: None,
             tokens: Tokens::default(),
             over: false,
+            failure: None,
         }
+    }
+
+    fn read(&mut self, bytes: &[u8], deltas: &mut Vec<Delta>) -> Result<(), Failure> {
+        let too_large = |error: EventTooLarge| failed(FailureClass::TooLarge, &error.to_string());
+        for event in self.events.push(bytes).map_err(too_large)? {
+            self.take(&event, deltas)?;
+            // Behind the end mark some gateways send the end mark of another format.
+            if self.over {
+                break;
+            }
+        }
+        Ok(())
     }
 
     fn take(&mut self, data: &str, deltas: &mut Vec<Delta>) -> Result<(), Failure> {

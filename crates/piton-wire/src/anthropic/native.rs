@@ -9,8 +9,10 @@ use std::fmt::Write as _;
 
 use piton_core::event::Native;
 use serde::Deserialize;
+use serde_json::Value;
 use serde_json::value::RawValue;
 
+use super::sound;
 use crate::Ask;
 
 /// Where an answer comes from.
@@ -72,22 +74,12 @@ pub(super) fn replayable<'a>(native: Option<&'a Native>, ask: &Ask) -> Vec<Kept<
 
 /// Whether the service would take the block as one of its own.
 fn is_signed(block: &RawValue) -> bool {
-    #[derive(Deserialize)]
-    #[serde(tag = "type", rename_all = "snake_case")]
-    enum Thought {
-        Thinking {
-            #[serde(rename = "thinking")]
-            _text: String,
-            signature: String,
-        },
-        RedactedThinking {
-            data: String,
-        },
-    }
-    match serde_json::from_str(block.get()) {
-        Ok(
-            Thought::Thinking { signature: proof, .. } | Thought::RedactedThinking { data: proof },
-        ) => !proof.is_empty(),
-        Err(_) => false,
-    }
+    let Some(block) = sound::object(block.get()) else { return false };
+    let has = |field: &str| block.get(field).and_then(Value::as_str);
+    let proof = match has("type") {
+        Some("thinking") if has("thinking").is_some() => has("signature"),
+        Some("redacted_thinking") => has("data"),
+        Some(_) | None => None,
+    };
+    proof.is_some_and(|proof| !proof.is_empty())
 }

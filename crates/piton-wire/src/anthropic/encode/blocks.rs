@@ -8,16 +8,12 @@ use piton_core::event::{AnswerPart, BlobRef, UserPart};
 use piton_core::transcript::{Assistant, CallResult, Message};
 use serde::Serialize;
 use serde_json::value::RawValue;
-use serde_json::{Map, Value};
 
 use super::tools;
-use crate::anthropic::is_blank;
 use crate::anthropic::model::{self, Form};
 use crate::anthropic::native::{self, Kept};
+use crate::anthropic::{is_blank, sound};
 use crate::{Ask, wire_id};
-
-/// Deepest nesting of arguments that is sent as it is; parsers give up somewhat above a hundred.
-const ARGUMENTS_DEPTH_MAX: usize = 64;
 
 /// Stands in for the output of a tool that gave none: an error without content is rejected.
 const NO_OUTPUT: &str = "(no output)";
@@ -99,10 +95,10 @@ pub(super) fn has_content(message: &Message) -> bool {
 /// Whether a message of the model begins with a thought when it is sent with `ask`.
 pub(super) fn starts_with_thought(message: &Message, ask: &Ask) -> bool {
     let Message::Assistant(assistant) = message else { return false };
-    let said = assistant.parts.iter().filter(|part| is_said(part));
-    let texts_first = said.take_while(|part| !matches!(part, AnswerPart::Call { .. })).count();
+    let mut said = assistant.parts.iter().filter(|part| is_said(part));
+    let first_text = said.position(|part| matches!(part, AnswerPart::Text { .. }));
     let kept = thoughts(assistant, ask);
-    kept.first().is_some_and(|kept| kept.before == 0 || texts_first == 0)
+    kept.first().is_some_and(|kept| first_text.is_none_or(|at| kept.before <= at))
 }
 
 fn is_readable(part: &UserPart) -> bool {
@@ -182,22 +178,9 @@ fn input(arguments: &str) -> Input<'_> {
     if arguments.is_empty() {
         return Input::None {};
     }
-    // Raw JSON is checked for its grammar only; the full parse also finds numbers out of range and
-    // broken escapes, which the service would reject.
-    let is_sound = serde_json::from_str::<Map<String, Value>>(arguments)
-        .is_ok_and(|object| object.values().all(|value| is_shallow(value, ARGUMENTS_DEPTH_MAX)));
     match serde_json::from_str(arguments) {
-        Ok(object) if is_sound => Input::Object(object),
+        Ok(object) if sound::object(arguments).is_some() => Input::Object(object),
         Ok(_) | Err(_) => Input::Unreadable { unreadable_arguments: arguments },
-    }
-}
-
-fn is_shallow(value: &Value, depth: usize) -> bool {
-    let Some(depth) = depth.checked_sub(1) else { return false };
-    match value {
-        Value::Array(values) => values.iter().all(|value| is_shallow(value, depth)),
-        Value::Object(values) => values.values().all(|value| is_shallow(value, depth)),
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => true,
     }
 }
 

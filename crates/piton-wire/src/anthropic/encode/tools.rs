@@ -4,11 +4,11 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use piton_core::event::ToolSpec;
-use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde::Serialize;
 use serde_json::value::RawValue;
 
 use super::Ephemeral;
+use crate::anthropic::sound;
 
 /// Longest name, in letters; formerly, and with other hosts still, it is half of that.
 const NAME_LETTERS_MAX: usize = 128;
@@ -67,26 +67,16 @@ pub(super) fn wire_name(name: &str) -> Cow<'_, str> {
 
 /// The schema as it was given, if its root is an object; mended, if it does not say what it is.
 fn schema(parameters: &str) -> Option<Box<RawValue>> {
-    #[derive(Deserialize)]
-    struct Root {
-        #[serde(rename = "type")]
-        kind: Option<Value>,
-    }
     let parameters = parameters.trim();
     let any = || RawValue::from_string(ANY_OBJECT.into()).ok();
-    // An array would pass for a struct, and raw JSON is checked for its grammar only.
-    if !parameters.starts_with('{') || serde_json::from_str::<Value>(parameters).is_err() {
-        return any();
-    }
-    match serde_json::from_str(parameters) {
-        Ok(Root { kind: Some(kind) }) if kind == "object" => {
-            RawValue::from_string(parameters.into()).ok()
-        }
-        Ok(Root { kind: None }) => {
-            let rest = parameters.strip_prefix('{').unwrap_or_default().trim_start();
-            let comma = if rest.starts_with('}') { "" } else { "," };
+    let Some(root) = sound::object(parameters) else { return any() };
+    match root.get("type") {
+        Some(kind) if kind == "object" => RawValue::from_string(parameters.into()).ok(),
+        Some(_) => any(),
+        None => {
+            let rest = parameters.strip_prefix('{').unwrap_or_default();
+            let comma = if root.is_empty() { "" } else { "," };
             RawValue::from_string(format!(r#"{{"type":"object"{comma}{rest}"#)).ok().or_else(any)
         }
-        Ok(Root { kind: Some(_) }) | Err(_) => any(),
     }
 }
