@@ -13,6 +13,7 @@ use crate::transcripts::{self, Journal};
 
 const MODELS: [&str; 4] = ["claude-3-5-haiku", "claude-sonnet-4-5", "claude-opus-4-7", "kimi-k2"];
 const SIGNED: &str = r#"[{"before":0,"block":{"type":"thinking","thinking":"Hm.","signature":"c2ln"}},{"before":2,"block":{"type":"redacted_thinking","data":"eA=="}}]"#;
+const MIDDLE: &str = r#"[{"before":1,"block":{"type":"redacted_thinking","data":"eA=="}}]"#;
 const LATE: &str = r#"[{"before":9,"block":{"type":"redacted_thinking","data":"eA=="}}]"#;
 const UNSIGNED: &str =
     r#"[{"before":0,"block":{"type":"thinking","thinking":"Hm.","signature":""}}]"#;
@@ -43,7 +44,8 @@ fn text() -> impl Strategy<Value = String> {
         Just("Hello.".to_owned()),
         Just(String::new()),
         Just(" \n\t".to_owned()),
-        Just("\u{1c}\u{0}".to_owned()),
+        Just("\u{1c}".to_owned()),
+        Just("\u{0}".to_owned()),
         Just("trailing \n".to_owned()),
         any::<String>(),
     ]
@@ -86,6 +88,7 @@ fn part() -> impl Strategy<Value = Part> {
 fn native() -> impl Strategy<Value = Option<Native>> {
     let raw = prop_oneof![
         4 => Just(SIGNED.to_owned()),
+        1 => Just(MIDDLE.to_owned()),
         1 => Just(LATE.to_owned()),
         1 => Just(UNSIGNED.to_owned()),
         1 => any::<String>(),
