@@ -309,6 +309,11 @@ fn a_loop_that_another_model_began_goes_on_without_thinking() {
     journal.answer("", &[("look", "{}", "")], Some(native(SONNET, THOUGHT)));
     journal.finish(0, Outcome::Ok, "a");
     assert!(thinks(&journal));
+    // A thought behind a text is not at the beginning.
+    let late = THOUGHT.replace("\"before\":0", "\"before\":1");
+    let mut other = Journal::new();
+    other.user("Look.").answer("I look.", &[("look", "{}", "")], Some(native(SONNET, &late)));
+    assert!(!thinks(&other));
     // Asked for nothing, such a model is not shown its old thoughts either.
     assert!(!encode(&journal, &ask(SONNET, None)).contains("Hm."));
 }
