@@ -15,8 +15,9 @@ use super::model::{self, Form};
 use crate::cache::Cache;
 use crate::{Ask, Effort};
 
-/// What the model is told where a conversation would end with its own words: newer models reject
-/// that, and older ones would take it as the beginning of their answer.
+/// What the model is told where a conversation would begin or end with its own words: newer models
+/// reject such an end, older ones take it for the beginning of their answer, and hosts other than
+/// Anthropic reject such a beginning.
 const GO_ON: &str = r#"{"type":"text","text":"Continue."}"#;
 /// What a block has that ends a stretch worth caching.
 const MARK: &[u8] = br#","cache_control":{"type":"ephemeral"}}"#;
@@ -175,7 +176,7 @@ struct Turn<'a> {
     blocks: Vec<&'a [u8]>,
 }
 
-/// Puts messages into turns that alternate and end with the user's.
+/// Puts messages into turns that alternate, the user's first and last.
 fn turns<'a>(messages: impl Iterator<Item = (Role, &'a [u8])>) -> Vec<Turn<'a>> {
     let mut turns: Vec<Turn<'a>> = Vec::new();
     for (role, blocks) in messages.filter(|(_, blocks)| !blocks.is_empty()) {
@@ -184,8 +185,12 @@ fn turns<'a>(messages: impl Iterator<Item = (Role, &'a [u8])>) -> Vec<Turn<'a>> 
             Some(_) | None => turns.push(Turn { role, blocks: vec![blocks] }),
         }
     }
+    let go_on = || Turn { role: Role::User, blocks: vec![GO_ON.as_bytes()] };
+    if turns.first().is_some_and(|turn| turn.role == Role::Assistant) {
+        turns.insert(0, go_on());
+    }
     if turns.last().is_none_or(|turn| turn.role == Role::Assistant) {
-        turns.push(Turn { role: Role::User, blocks: vec![GO_ON.as_bytes()] });
+        turns.push(go_on());
     }
     turns
 }
