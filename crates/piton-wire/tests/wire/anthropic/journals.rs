@@ -12,6 +12,8 @@ use proptest::prelude::*;
 use crate::transcripts::{self, Journal};
 
 const MODELS: [&str; 4] = ["claude-3-5-haiku", "claude-sonnet-4-5", "claude-opus-4-7", "kimi-k2"];
+/// Stands for the first model that a journal's bodies are made for.
+const HOME: &str = "home";
 const SIGNED: &str = r#"[{"before":0,"block":{"type":"thinking","thinking":"Hm.","signature":"c2ln"}},{"before":2,"block":{"type":"redacted_thinking","data":"eA=="}}]"#;
 const MIDDLE: &str = r#"[{"before":1,"block":{"type":"redacted_thinking","data":"eA=="}}]"#;
 const LATE: &str = r#"[{"before":9,"block":{"type":"redacted_thinking","data":"eA=="}}]"#;
@@ -41,13 +43,13 @@ enum Part {
 
 fn text() -> impl Strategy<Value = String> {
     prop_oneof![
-        Just("Hello.".to_owned()),
-        Just(String::new()),
-        Just(" \n\t".to_owned()),
-        Just("\u{1c}".to_owned()),
-        Just("\u{0}".to_owned()),
-        Just("trailing \n".to_owned()),
-        any::<String>(),
+        8 => Just("Hello.".to_owned()),
+        1 => Just(String::new()),
+        1 => Just(" \n\t".to_owned()),
+        1 => Just("\u{1c}".to_owned()),
+        1 => Just("\u{0}".to_owned()),
+        1 => Just("trailing \n".to_owned()),
+        1 => any::<String>(),
     ]
 }
 
@@ -93,12 +95,12 @@ fn native() -> impl Strategy<Value = Option<Native>> {
         1 => Just(UNSIGNED.to_owned()),
         1 => any::<String>(),
     ];
+    let model = prop_oneof![4 => Just(HOME), 1 => prop::sample::select(&MODELS[..])];
     let provider = prop_oneof![4 => Just("anthropic"), 1 => Just("openai")];
-    let some =
-        (raw, provider, prop::sample::select(&MODELS[..])).prop_map(|(raw, provider, model)| {
-            let Ask { provider, host, model, .. } = transcripts::ask(provider, model);
-            Native { provider, host, model, raw: raw.into() }
-        });
+    let some = (raw, provider, model).prop_map(|(raw, provider, model)| {
+        let Ask { provider, host, model, .. } = transcripts::ask(provider, model);
+        Native { provider, host, model, raw: raw.into() }
+    });
     prop::option::weighted(0.7, some)
 }
 
@@ -149,6 +151,7 @@ fn ask() -> impl Strategy<Value = Ask> {
 /// A journal with its own count of turns and steps.
 struct Story {
     journal: Journal,
+    home: String,
     turn: u32,
     step: u32,
 }
@@ -165,6 +168,10 @@ impl Story {
             Step::Answer { parts, finish, dropped, native } => {
                 self.ask();
                 let parts = self.parts(parts);
+                let native = native.map(|native| Native {
+                    model: if native.model == HOME { self.home.clone() } else { native.model },
+                    ..native
+                });
                 let dropped = if dropped { vec!["look".to_owned()] } else { Vec::new() };
                 let usage = Usage::default();
                 self.journal.push(Event::ModelAnswered { parts, finish, usage, dropped, native });
@@ -242,7 +249,9 @@ proptest! {
         steps in prop::collection::vec(step(), 0..24),
         asks in prop::collection::vec(ask(), 1..3),
     ) {
-        let mut story = Story { journal: Journal::new(), turn: 0, step: 0 };
+        let home = asks[0].model.clone();
+        let mut story = Story { journal: Journal::new(), home, turn: 0, step: 0 };
+        story.happen(Step::User("Begin.".into()));
         let mut warm = Cache::default();
         for (at, step) in steps.into_iter().enumerate() {
             story.happen(step);
@@ -251,6 +260,7 @@ proptest! {
             let body = Anthropic.encode(&transcript, ask, &mut warm);
             let value: serde_json::Value = serde_json::from_slice(&body).unwrap();
             prop_assert_eq!(rules::violations(&value), [""; 0], "{}", value);
+            prop_assert_eq!(&value["messages"][0]["role"], "user");
             let cold = Anthropic.encode(&transcript, ask, &mut Cache::default());
             prop_assert_eq!(&body, &cold);
             let body = String::from_utf8(body).unwrap();
