@@ -1,1 +1,8 @@
 //! Streams, bodies and failures of this dialect.
+
+mod bodies;
+mod failures;
+mod journals;
+mod real;
+mod rules;
+mod streams;

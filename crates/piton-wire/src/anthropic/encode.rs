@@ -1,0 +1,223 @@
+//! From a transcript to the body of a request.
+//!
+//! Messages are encoded as bare blocks, one list per message, and put into turns afterwards: the
+//! service merges neighbours of one role anyway, and cache marks move from request to request
+//! while the blocks stay the same bytes.
+
+mod blocks;
+mod tools;
+
+use piton_core::transcript::{Message, Transcript};
+use serde::Serialize;
+
+use super::is_blank;
+use super::model::{self, Form};
+use crate::cache::Cache;
+use crate::{Ask, Effort};
+
+/// What the model is told where a conversation would begin or end with its own words: newer models
+/// reject such an end, older ones take it for the beginning of their answer, and hosts other than
+/// Anthropic reject such a beginning.
+const GO_ON: &str = r#"{"type":"text","text":"Continue."}"#;
+/// What a block has that ends a stretch worth caching.
+const MARK: &[u8] = br#","cache_control":{"type":"ephemeral"}}"#;
+/// How many user turns, from the end, are marked: the last for the next request, the one before
+/// because it was the last of the request before. The system prompt has a third mark; four are
+/// allowed.
+const MARKED_TURNS: usize = 2;
+
+/// Everything before the messages.
+#[derive(Serialize)]
+struct Head<'a> {
+    model: &'a str,
+    max_tokens: u32,
+    stream: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    thinking: Option<Thinking>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    output_config: Option<OutputConfig>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    tools: Vec<tools::Tool<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    system: Option<[System<'a>; 1]>,
+}
+
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum Thinking {
+    Enabled {
+        budget_tokens: u32,
+    },
+    /// Newer models leave the summary out unless asked for it.
+    Adaptive {
+        display: &'static str,
+    },
+}
+
+#[derive(Serialize)]
+struct OutputConfig {
+    effort: &'static str,
+}
+
+#[derive(Serialize)]
+struct System<'a> {
+    #[serde(rename = "type")]
+    kind: &'static str,
+    text: &'a str,
+    cache_control: Ephemeral,
+}
+
+/// Marks the end of a stretch worth caching.
+#[derive(Clone, Copy, Serialize)]
+#[serde(tag = "type", rename = "ephemeral")]
+struct Ephemeral {}
+
+/// Makes the body.
+pub(super) fn body(transcript: &Transcript, ask: &Ask, cache: &mut Cache) -> Vec<u8> {
+    let ask = Ask { effort: usable_effort(transcript.messages(), ask), ..ask.clone() };
+    let has_system = !is_blank(transcript.system());
+    let system = System { kind: "text", text: transcript.system(), cache_control: Ephemeral {} };
+    let (thinking, output_config) = thinking(&ask);
+    let head = Head {
+        model: &ask.model,
+        max_tokens: model::answer_tokens(&ask.model, ask.max_tokens),
+        stream: true,
+        thinking,
+        output_config,
+        tools: tools::offered(transcript.tools(), has_system),
+        system: has_system.then_some([system]),
+    };
+    // Strings, numbers and raw JSON cannot fail to serialise.
+    let mut body = serde_json::to_vec(&head).unwrap_or_default();
+    body.pop();
+    body.extend_from_slice(br#","messages":["#);
+    let encoded = cache.encode(transcript.messages(), &ask, |message| blocks::of(message, &ask));
+    let turns = turns(transcript.messages().iter().map(Role::of).zip(encoded));
+    write_turns(&mut body, &turns);
+    body.extend_from_slice(b"]}");
+    body
+}
+
+fn thinking(ask: &Ask) -> (Option<Thinking>, Option<OutputConfig>) {
+    let Some(effort) = ask.effort else { return (None, None) };
+    match model::form(&ask.model) {
+        Form::Never => (None, None),
+        Form::Budget | Form::Foreign => {
+            let most = model::answer_tokens(&ask.model, ask.max_tokens);
+            let budget = model::budget_tokens(effort, most);
+            (budget.map(|budget_tokens| Thinking::Enabled { budget_tokens }), None)
+        }
+        Form::Adaptive => {
+            let effort = match effort {
+                Effort::Low => "low",
+                Effort::Medium => "medium",
+                Effort::High => "high",
+            };
+            let thinking = Thinking::Adaptive { display: "summarized" };
+            (Some(thinking), Some(OutputConfig { effort }))
+        }
+    }
+}
+
+/// The effort that can be asked for. With a budget, the turn of an open tool loop must begin with
+/// a thought; where that thought is missing (another model had it, or there was none), the rest of
+/// the loop goes on without thinking, because a request without thinking is better than none.
+fn usable_effort(messages: &[Message], ask: &Ask) -> Option<Effort> {
+    let effort = ask.effort?;
+    match model::form(&ask.model) {
+        Form::Never => None,
+        Form::Adaptive => Some(effort),
+        Form::Budget | Form::Foreign => {
+            let most = model::answer_tokens(&ask.model, ask.max_tokens);
+            model::budget_tokens(effort, most)?;
+            let first = open_loop(messages);
+            first.is_none_or(|message| blocks::starts_with_thought(message, ask)).then_some(effort)
+        }
+    }
+}
+
+/// The first message of the model in the tool loop that the next answer continues. A loop reaches
+/// back to the last turn of the user without results in it.
+fn open_loop(messages: &[Message]) -> Option<&Message> {
+    let mut turns: Vec<(&Message, bool)> = Vec::new();
+    for message in messages.iter().filter(|message| blocks::has_content(message)) {
+        let results = matches!(message, Message::Results(_));
+        match turns.last_mut() {
+            Some((first, has)) if Role::of(first) == Role::of(message) => *has |= results,
+            Some(_) | None => turns.push((message, results)),
+        }
+    }
+    let (_, true) = turns.last()? else { return None };
+    let is_fresh = |(first, results): &(&Message, bool)| Role::of(first) == Role::User && !results;
+    let begin = turns.iter().rposition(is_fresh).map_or(0, |fresh| fresh + 1);
+    let mut first = turns.iter().skip(begin).map(|(first, _)| *first);
+    first.find(|first| Role::of(first) == Role::Assistant)
+}
+
+/// Whose message it is, as the format sees it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Role {
+    User,
+    Assistant,
+}
+
+impl Role {
+    fn of(message: &Message) -> Self {
+        match message {
+            Message::User(_) | Message::Results(_) => Self::User,
+            Message::Assistant(_) => Self::Assistant,
+        }
+    }
+}
+
+/// Neighbouring messages of one role, as lists of blocks.
+struct Turn<'a> {
+    role: Role,
+    blocks: Vec<&'a [u8]>,
+}
+
+/// Puts messages into turns that alternate, the user's first and last.
+fn turns<'a>(messages: impl Iterator<Item = (Role, &'a [u8])>) -> Vec<Turn<'a>> {
+    let mut turns: Vec<Turn<'a>> = Vec::new();
+    for (role, blocks) in messages.filter(|(_, blocks)| !blocks.is_empty()) {
+        match turns.last_mut() {
+            Some(turn) if turn.role == role => turn.blocks.push(blocks),
+            Some(_) | None => turns.push(Turn { role, blocks: vec![blocks] }),
+        }
+    }
+    let go_on = || Turn { role: Role::User, blocks: vec![GO_ON.as_bytes()] };
+    if turns.first().is_some_and(|turn| turn.role == Role::Assistant) {
+        turns.insert(0, go_on());
+    }
+    if turns.last().is_none_or(|turn| turn.role == Role::Assistant) {
+        turns.push(go_on());
+    }
+    turns
+}
+
+fn write_turns(body: &mut Vec<u8>, turns: &[Turn<'_>]) {
+    let users = turns.iter().filter(|turn| turn.role == Role::User).count();
+    let mut seen = 0;
+    for (at, turn) in turns.iter().enumerate() {
+        if 0 < at {
+            body.push(b',');
+        }
+        let role: &[u8] = match turn.role {
+            Role::User => br#"{"role":"user","content":["#,
+            Role::Assistant => br#"{"role":"assistant","content":["#,
+        };
+        body.extend_from_slice(role);
+        for (at, blocks) in turn.blocks.iter().enumerate() {
+            if 0 < at {
+                body.push(b',');
+            }
+            body.extend_from_slice(blocks);
+        }
+        seen += usize::from(turn.role == Role::User);
+        if turn.role == Role::User && users < seen + MARKED_TURNS {
+            body.pop();
+            body.extend_from_slice(MARK);
+        }
+        body.extend_from_slice(b"]}");
+    }
+}
