@@ -3,7 +3,6 @@
 
 #[expect(dead_code, reason = "used by the dialects' tests")]
 mod recorded;
-#[expect(dead_code, reason = "used by the dialects' tests")]
 mod transcripts;
 
 mod anthropic;
