@@ -1,0 +1,237 @@
+//! From bytes to pieces of an answer.
+//!
+//! The end mark is held back until `[DONE]` or the end of the body, because usage comes behind the
+//! finish reason, and so do errors. `[DONE]` without a finish reason is an end too: real servers
+//! never say why. A finish reason is a hint, calls are the fact: `stop` with calls wants tools run.
+
+use std::borrow::Cow;
+
+use piton_core::answer::Delta;
+use piton_core::event::{FailureClass, FinishReason, Native, Usage};
+
+use super::Flavour;
+use super::calls::{Calls, Closing, Fragment};
+use super::chunk::{CallPiece, Choice, Chunk, Count, Function, Piece, Text};
+use super::failure;
+use super::native::Sidecar;
+use crate::sse::EventReader;
+use crate::{Ask, Decoder, Failure};
+
+/// Reads one answer.
+#[derive(Debug)]
+pub(super) struct ChatDecoder {
+    reader: EventReader,
+    flavour: Flavour,
+    source: Native,
+    blocks: u32,
+    open: Option<(Kind, u32)>,
+    calls: Calls,
+    sidecar: Sidecar,
+    stop: Option<Stop>,
+    usage: Usage,
+    over: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Text,
+    Reasoning,
+}
+
+/// Why an answer stopped; of several reasons the gravest counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Stop {
+    Done,
+    Length,
+    Refused,
+}
+
+impl Decoder for ChatDecoder {
+    fn push(&mut self, bytes: &[u8]) -> Result<Vec<Delta>, Failure> {
+        let mut deltas = Vec::new();
+        if self.over {
+            return Ok(deltas);
+        }
+        let events = self.reader.push(bytes).map_err(|error| Failure {
+            class: FailureClass::TooLarge,
+            message: error.to_string(),
+            retry_after_ms: None,
+        })?;
+        for event in events {
+            self.event(&event, &mut deltas)?;
+            if self.over {
+                break;
+            }
+        }
+        Ok(deltas)
+    }
+
+    fn end(&mut self) -> Result<Vec<Delta>, Failure> {
+        let mut deltas = Vec::new();
+        if !self.over && self.stop.is_some() {
+            self.finish(&mut deltas);
+        }
+        Ok(deltas)
+    }
+}
+
+impl ChatDecoder {
+    pub(super) fn new(flavour: Flavour, ask: &Ask) -> Self {
+        let source = Native {
+            provider: ask.provider.clone(),
+            host: ask.host.clone(),
+            model: ask.model.clone(),
+            raw: "".into(),
+        };
+        Self {
+            reader: EventReader::default(),
+            flavour,
+            source,
+            blocks: 0,
+            open: None,
+            calls: Calls::default(),
+            sidecar: Sidecar::default(),
+            stop: None,
+            usage: Usage::default(),
+            over: false,
+        }
+    }
+
+    fn event(&mut self, event: &str, deltas: &mut Vec<Delta>) -> Result<(), Failure> {
+        let event = event.trim();
+        if event == "[DONE]" {
+            self.finish(deltas);
+            return Ok(());
+        }
+        // Words that keep a connection alive are no JSON and mean nothing.
+        if !event.starts_with('{') {
+            return Ok(());
+        }
+        let chunk: Chunk<'_> = match serde_json::from_str(event) {
+            Ok(chunk) => chunk,
+            // JSON of an unknown shape is skipped; broken JSON has lost a piece of the answer.
+            Err(error) if error.is_data() => return Ok(()),
+            Err(error) => {
+                let message = format!("an event of the stream is no JSON: {error}");
+                let class = FailureClass::Malformed;
+                return Err(Failure { class, message, retry_after_ms: None });
+            }
+        };
+        let bare = chunk.choices.is_none() && chunk.detail.is_some();
+        if chunk.error.is_some() || bare || chunk.object.text == "error" {
+            return Err(failure::of_event(event));
+        }
+        if let Some(usage) = &chunk.usage {
+            self.usage = usage.usage();
+        }
+        for choice in chunk.choices.into_iter().flatten() {
+            // Only one answer was asked for.
+            if choice.index.0.unwrap_or_default() == 0 {
+                self.choice(choice, deltas)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn choice(&mut self, choice: Choice<'_>, deltas: &mut Vec<Delta>) -> Result<(), Failure> {
+        if let Some(usage) = &choice.usage {
+            self.usage = usage.usage();
+        }
+        if let Some(piece) = choice.delta {
+            self.piece(piece, deltas);
+        }
+        let stop = match &*choice.finish_reason.text {
+            "" => None,
+            "length" | "max_tokens" | "model_length" => Some(Stop::Length),
+            "content_filter" | "refusal" | "safety" => Some(Stop::Refused),
+            "error" => return Err(failure::of_finish(FailureClass::Server)),
+            "insufficient_system_resource" => {
+                return Err(failure::of_finish(FailureClass::Overloaded));
+            }
+            _ => Some(Stop::Done),
+        };
+        self.stop = self.stop.max(stop);
+        Ok(())
+    }
+
+    fn piece(&mut self, piece: Piece<'_>, deltas: &mut Vec<Delta>) {
+        self.sidecar.content(&piece.reasoning_content.text);
+        self.sidecar.reasoning(&piece.reasoning.text);
+        let details = piece.reasoning_details.map(|details| self.sidecar.details(details));
+        // The same thought may stand in several fields of one piece: it is said once.
+        let thoughts = [
+            piece.reasoning_content.text,
+            piece.reasoning.text,
+            Cow::Owned(details.unwrap_or_default()),
+            Cow::Owned(piece.content.thinking),
+        ];
+        if let Some(thought) = thoughts.into_iter().find(|thought| !thought.is_empty()) {
+            self.say(Kind::Reasoning, thought, deltas);
+        }
+        self.say(Kind::Text, piece.content.text, deltas);
+        if !piece.refusal.is_empty() {
+            self.stop = self.stop.max(Some(Stop::Refused));
+            self.say(Kind::Text, piece.refusal.text, deltas);
+        }
+        for call in piece.tool_calls.into_iter().flatten() {
+            self.call(&call, deltas);
+        }
+        if let Some(function) = piece.function_call {
+            let (index, id) = (Count::default(), Text::default());
+            self.call(&CallPiece { index, id, function: Some(function) }, deltas);
+        }
+    }
+
+    /// A piece of text goes to the open block of its kind, or opens the next block.
+    fn say(&mut self, kind: Kind, text: Cow<'_, str>, deltas: &mut Vec<Delta>) {
+        if text.is_empty() {
+            return;
+        }
+        let index = match self.open {
+            Some((open, index)) if open == kind => index,
+            Some(_) | None => self.blocks,
+        };
+        self.blocks = self.blocks.max(index.saturating_add(1));
+        self.open = Some((kind, index));
+        let text = text.into_owned();
+        deltas.push(match kind {
+            Kind::Text => Delta::Text { index, text },
+            Kind::Reasoning => Delta::Reasoning { index, text },
+        });
+    }
+
+    fn call(&mut self, call: &CallPiece<'_>, deltas: &mut Vec<Delta>) {
+        let arguments = call.function.as_ref().map(Function::arguments).unwrap_or_default();
+        let fragment = Fragment {
+            index: call.index.0,
+            id: &call.id.text,
+            name: call.function.as_ref().map_or("", |function| &*function.name.text),
+            arguments: &arguments,
+        };
+        if self.calls.push(&fragment, self.blocks, deltas) {
+            self.blocks = self.blocks.saturating_add(1);
+            self.open = None;
+        }
+    }
+
+    fn finish(&mut self, deltas: &mut Vec<Delta>) {
+        self.over = true;
+        let closing = match self.stop {
+            Some(Stop::Done) => Closing::All,
+            Some(Stop::Length) => Closing::Written,
+            Some(Stop::Refused) => Closing::Nothing,
+            None => Closing::Sound,
+        };
+        self.calls.close(closing, deltas);
+        if let Some(raw) = self.sidecar.raw(self.flavour) {
+            deltas.push(Delta::Native(Native { raw: raw.into(), ..self.source.clone() }));
+        }
+        let finish = match self.stop {
+            Some(Stop::Length) => FinishReason::Length,
+            Some(Stop::Refused) => FinishReason::Refused,
+            Some(Stop::Done) | None if self.calls.is_empty() => FinishReason::Stop,
+            Some(Stop::Done) | None => FinishReason::ToolCalls,
+        };
+        deltas.push(Delta::End { finish, usage: self.usage });
+    }
+}

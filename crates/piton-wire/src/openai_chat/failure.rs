@@ -1,0 +1,277 @@
+//! What an error means.
+//!
+//! Servers agree on `{"error":{"message","type","code"}}` and on little else: the error may be a
+//! string, a list, text or a page; codes are words or numbers; a full context is a 400 here and a
+//! 500 there. Words decide before the status does, because they are what the servers mean.
+
+use std::borrow::Cow;
+
+use piton_core::event::FailureClass;
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use super::chunk::Text;
+use super::wait;
+use crate::Failure;
+
+/// Longest message, in characters.
+const MESSAGE_CHARS_MAX: usize = 300;
+/// A run of letters and digits this long that mixes cases is a key, not a word.
+const KEY_CHARS_MIN: usize = 24;
+
+/// What an answer with an error status means.
+pub(super) fn of_answer(
+    status: u16,
+    header: &dyn Fn(&str) -> Option<String>,
+    body: &[u8],
+) -> Failure {
+    let body = String::from_utf8_lossy(body);
+    let said = Said::read(&body);
+    let mut class = class(Some(status), &said);
+    // The server knows best whether asking again helps.
+    match header("x-should-retry").as_deref().map(str::trim) {
+        Some("true") if class == FailureClass::InvalidRequest => class = FailureClass::Server,
+        Some("false") if class == FailureClass::Server => class = FailureClass::Unknown,
+        _ => {}
+    }
+    let message = if said.message.trim().is_empty() {
+        format!("the provider answered with status {status}")
+    } else {
+        short(&said.message)
+    };
+    let retry_after_ms =
+        if class.is_transient() { wait::asked_ms(header, &said.message) } else { None };
+    Failure { class, message, retry_after_ms }
+}
+
+/// What an error inside a stream means.
+pub(super) fn of_event(event: &str) -> Failure {
+    let said = Said::read(event);
+    let status = said.code.parse().ok().filter(|status| (400..600).contains(status));
+    let class = class(status, &said);
+    let message = if said.message.trim().is_empty() {
+        "the provider ended the stream with an error".into()
+    } else {
+        short(&said.message)
+    };
+    Failure { class, message, retry_after_ms: wait::hinted_ms(&said.message) }
+}
+
+/// A finish reason that is an error.
+pub(super) fn of_finish(class: FailureClass) -> Failure {
+    let message = "the provider could not finish the answer".into();
+    Failure { class, message, retry_after_ms: None }
+}
+
+/// What a server said, whatever form it chose.
+#[derive(Debug, Default)]
+struct Said<'a> {
+    message: Cow<'a, str>,
+    kind: Cow<'a, str>,
+    code: Cow<'a, str>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+struct Body<'a> {
+    #[serde(borrow, default)]
+    error: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    detail: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    message: Text<'a>,
+    #[serde(borrow, default, rename = "type")]
+    kind: Text<'a>,
+    #[serde(borrow, default)]
+    code: Text<'a>,
+    #[serde(borrow, default)]
+    status: Text<'a>,
+    #[serde(borrow, default)]
+    metadata: Option<Metadata<'a>>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+struct Metadata<'a> {
+    #[serde(borrow, default)]
+    raw: Text<'a>,
+}
+
+impl<'a> Said<'a> {
+    fn read(body: &'a str) -> Self {
+        let text = body.trim();
+        if let Some(list) = text.strip_prefix('[') {
+            // One host wraps its error in a list.
+            return Self::read(list.strip_suffix(']').unwrap_or(list));
+        }
+        if !text.starts_with('{') {
+            // A page is for browsers; plain text is the message.
+            let page = text.starts_with('<');
+            return Self { message: if page { "".into() } else { text.into() }, ..Self::default() };
+        }
+        let Ok(body) = serde_json::from_str::<Body<'a>>(text) else {
+            return Self { message: text.into(), ..Self::default() };
+        };
+        match body.error.map(RawValue::get) {
+            Some(error) if error.starts_with('{') => Self::inner(error),
+            Some(error) if error.starts_with('"') => {
+                let message = serde_json::from_str::<Text<'_>>(error).unwrap_or_default().text;
+                Self { message, kind: body.kind.text, code: body.code.text }
+            }
+            Some(_) | None => Self::flat(body),
+        }
+    }
+
+    fn inner(error: &'a str) -> Self {
+        serde_json::from_str::<Body<'a>>(error).map(Self::flat).unwrap_or_default()
+    }
+
+    fn flat(body: Body<'a>) -> Self {
+        let detail = body.detail.map(RawValue::get).unwrap_or_default();
+        let detail = if detail.starts_with('"') {
+            serde_json::from_str::<Text<'_>>(detail).unwrap_or_default().text
+        } else {
+            detail.into()
+        };
+        // A router's own words say less than those that it passes on.
+        let raw = body.metadata.unwrap_or_default().raw.text;
+        let message = match (body.message.text, raw) {
+            (message, raw) if raw.is_empty() => message,
+            (message, raw) => format!("{message}: {raw}").into(),
+        };
+        let message = if message.is_empty() { detail } else { message };
+        let kind = if body.kind.is_empty() { body.status.text } else { body.kind.text };
+        Self { message, kind, code: body.code.text }
+    }
+}
+
+/// Words, and what they mean. The first row that fits decides.
+const WORDS: [(FailureClass, &[&str]); 7] = [
+    (
+        FailureClass::ContextOverflow,
+        &[
+            "context_length_exceeded",
+            "exceed_context_size",
+            "maximum context length",
+            "context length exceeded",
+            "context window",
+            "available context size",
+            "context size has been exceeded",
+            "prompt is too long",
+            "input is too long",
+            "too large for model with",
+            "exceeds the maximum number of tokens",
+            "maximum prompt length",
+            "reduce the length of the messages",
+        ],
+    ),
+    (
+        FailureClass::Quota,
+        &[
+            "insufficient_quota",
+            "exceeded your current quota",
+            "insufficient balance",
+            "insufficient credits",
+            "requires more credits",
+            "billing_hard_limit",
+            "billing_not_active",
+            "credit balance",
+        ],
+    ),
+    (
+        FailureClass::ContentFilter,
+        &[
+            "content_filter",
+            "content_policy_violation",
+            "responsibleaipolicyviolation",
+            "content management policy",
+            "requires moderation",
+            "flagged by",
+            "content exists risk",
+        ],
+    ),
+    (
+        FailureClass::Auth,
+        &[
+            "invalid_api_key",
+            "authentication_error",
+            "incorrect api key",
+            "invalid api key",
+            "permission_denied",
+        ],
+    ),
+    // A model that wrote a call nobody can read may write a better one next time.
+    (FailureClass::Malformed, &["tool_use_failed"]),
+    (FailureClass::RateLimited, &["rate_limit", "ratelimit", "rate limit", "too many requests"]),
+    (
+        FailureClass::Overloaded,
+        &["overloaded", "service_unavailable", "no healthy upstream", "at capacity", "slow_down"],
+    ),
+];
+
+fn class(status: Option<u16>, said: &Said<'_>) -> FailureClass {
+    let words = format!("{} {} {}", said.code, said.kind, said.message).to_lowercase();
+    let row = WORDS.iter().find(|(_, words_of)| words_of.iter().any(|word| words.contains(word)));
+    let by_words = row.map(|(class, _)| *class);
+    // What a status says for sure is not talked away by a word in the message.
+    match (status, by_words) {
+        (Some(401), _) | (Some(403), None) => FailureClass::Auth,
+        (Some(402), _) => FailureClass::Quota,
+        (_, Some(class)) => class,
+        (Some(status), None) => by_status(status),
+        // Inside a stream the request was taken already, so it is the server's trouble.
+        (None, None) if words.contains("invalid_request") => FailureClass::InvalidRequest,
+        (None, None) => FailureClass::Server,
+    }
+}
+
+fn by_status(status: u16) -> FailureClass {
+    match status {
+        413 => FailureClass::ContextOverflow,
+        429 => FailureClass::RateLimited,
+        503 | 529 => FailureClass::Overloaded,
+        408 | 409 | 425 | 500..=599 => FailureClass::Server,
+        400..=499 => FailureClass::InvalidRequest,
+        _ => FailureClass::Unknown,
+    }
+}
+
+/// One line, without anything that looks like a key.
+fn short(message: &str) -> String {
+    let mut out = String::new();
+    let mut chars = 0;
+    let mut secret_next = false;
+    for word in message.split_whitespace() {
+        let secret = std::mem::take(&mut secret_next) && word.chars().any(|it| it.is_ascii_digit());
+        secret_next = word.eq_ignore_ascii_case("bearer");
+        let word = if secret || is_key(word) { "[redacted]" } else { word };
+        let length = word.chars().count() + usize::from(!out.is_empty());
+        if MESSAGE_CHARS_MAX < chars + length {
+            // One long word is cut; a text is cut between words.
+            if out.is_empty() {
+                out.extend(word.chars().take(MESSAGE_CHARS_MAX));
+            }
+            break;
+        }
+        if !out.is_empty() {
+            out.push(' ');
+        }
+        out.push_str(word);
+        chars += length;
+    }
+    out
+}
+
+fn is_key(word: &str) -> bool {
+    let prefixed = ["sk-", "gsk_", "xai-", "sk_", "csk-", "nvapi-", "AIza"];
+    let letters = word.split(|it: char| !it.is_ascii_alphanumeric() && !matches!(it, '_' | '-'));
+    for run in letters {
+        let prefix = prefixed.iter().any(|prefix| run.starts_with(prefix));
+        let any = |test: fn(&char) -> bool| run.chars().any(|letter| test(&letter));
+        let mixed = any(char::is_ascii_digit)
+            && any(char::is_ascii_lowercase)
+            && any(char::is_ascii_uppercase);
+        if prefix && 6 < run.len() || mixed && KEY_CHARS_MIN <= run.len() {
+            return true;
+        }
+    }
+    false
+}

@@ -1,0 +1,255 @@
+//! What a server wants back exactly as it sent it: its reasoning.
+//!
+//! Kept as a JSON object of the message's own fields, so that replay copies values and knows
+//! nothing of what is in them. Signed and encrypted pieces are copied letter by letter; streamed
+//! fragments of readable text are joined, as their sender would have sent them in one piece.
+
+use std::borrow::Cow;
+
+use piton_core::event::Native;
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use super::Flavour;
+use super::chunk::Text;
+use super::spelling;
+use crate::Ask;
+
+/// The fields of an answer that go back with it.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Fields<'a> {
+    #[serde(borrow, default)]
+    reasoning_content: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    reasoning: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    reasoning_details: Option<&'a RawValue>,
+}
+
+/// Writes the native fields of an assistant message, each with a comma before it.
+///
+/// Anything that came from another provider, host or model is left out: signatures do not verify
+/// there, and reasoning is not for others to read.
+pub(super) fn replay(out: &mut Vec<u8>, flavour: Flavour, native: Option<&Native>, ask: &Ask) {
+    let own = native.filter(|native| {
+        native.provider == ask.provider && native.host == ask.host && native.model == ask.model
+    });
+    // The same provider may have been spoken to in another dialect: such blocks do not parse here.
+    let fields: Fields<'_> = own
+        .filter(|own| own.raw.starts_with('{'))
+        .and_then(|own| serde_json::from_str(&own.raw).ok())
+        .unwrap_or_default();
+    let texts = |value: &&RawValue| value.get().starts_with('"');
+    match flavour {
+        Flavour::OpenAi | Flavour::Mistral => {}
+        Flavour::DeepSeek => {
+            // In thinking mode a message without this field is refused; an empty one is taken.
+            let text = fields.reasoning_content.filter(texts).map_or("\"\"", RawValue::get);
+            field(out, "reasoning_content", text);
+        }
+        Flavour::OpenRouter => {
+            let lists = |value: &&RawValue| value.get().starts_with('[');
+            if let Some(details) = fields.reasoning_details.filter(lists) {
+                field(out, "reasoning_details", details.get());
+            }
+        }
+        Flavour::Local => {
+            if let Some(text) = fields.reasoning_content.filter(texts) {
+                field(out, "reasoning_content", text.get());
+            }
+            if let Some(text) = fields.reasoning.filter(texts) {
+                field(out, "reasoning", text.get());
+            }
+        }
+    }
+}
+
+fn field(out: &mut Vec<u8>, name: &str, raw: &str) {
+    out.extend_from_slice(b",\"");
+    out.extend_from_slice(name.as_bytes());
+    out.extend_from_slice(b"\":");
+    out.extend_from_slice(raw.as_bytes());
+}
+
+/// Collects the native fields while an answer streams.
+#[derive(Debug, Default)]
+pub(super) struct Sidecar {
+    content: String,
+    reasoning: String,
+    details: Vec<Detail>,
+}
+
+impl Sidecar {
+    /// More of `reasoning_content`.
+    pub(super) fn content(&mut self, piece: &str) {
+        self.content.push_str(piece);
+    }
+
+    /// More of `reasoning`.
+    pub(super) fn reasoning(&mut self, piece: &str) {
+        self.reasoning.push_str(piece);
+    }
+
+    /// More of `reasoning_details`; gives the readable text in them.
+    pub(super) fn details(&mut self, list: &RawValue) -> String {
+        let mut readable = String::new();
+        let list: Vec<&RawValue> = serde_json::from_str(list.get()).unwrap_or_default();
+        for raw in list {
+            let piece: DetailPiece<'_> = serde_json::from_str(raw.get()).unwrap_or_default();
+            readable.push_str(&piece.text.text);
+            readable.push_str(&piece.summary.text);
+            let last = self.details.last_mut();
+            if !last.is_some_and(|last| last.grow(&piece)) {
+                self.details.push(Detail::new(raw, &piece));
+            }
+        }
+        readable
+    }
+
+    /// What the flavour wants back, or nothing.
+    pub(super) fn raw(&self, flavour: Flavour) -> Option<String> {
+        let mut out = Vec::new();
+        match flavour {
+            Flavour::OpenAi | Flavour::Mistral => {}
+            Flavour::DeepSeek => {
+                let text = if self.content.is_empty() { &self.reasoning } else { &self.content };
+                text_field(&mut out, "reasoning_content", text);
+            }
+            Flavour::OpenRouter => {
+                if !self.details.is_empty() {
+                    out.extend_from_slice(b",\"reasoning_details\":[");
+                    for (place, detail) in self.details.iter().enumerate() {
+                        if 0 < place {
+                            out.push(b',');
+                        }
+                        detail.write(&mut out);
+                    }
+                    out.push(b']');
+                }
+            }
+            Flavour::Local => {
+                text_field(&mut out, "reasoning_content", &self.content);
+                text_field(&mut out, "reasoning", &self.reasoning);
+            }
+        }
+        let fields = String::from_utf8(out).ok()?;
+        Some(format!("{{{}}}", fields.strip_prefix(',')?))
+    }
+}
+
+fn text_field(out: &mut Vec<u8>, name: &str, text: &str) {
+    if !text.is_empty() {
+        field(out, name, "");
+        spelling::string(out, text);
+    }
+}
+
+/// One entry of `reasoning_details`.
+#[derive(Debug)]
+enum Detail {
+    /// Readable text, which comes in fragments.
+    Growing { kind: Kind, text: String, index: Option<String>, rest: [Option<String>; 3] },
+    /// Everything else comes whole and is copied.
+    Whole(String),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Text,
+    Summary,
+}
+
+/// Fields of a growing entry beside its text; the first value that comes is kept.
+const REST: [&str; 3] = ["signature", "format", "id"];
+
+#[derive(Debug, Default, Deserialize)]
+struct DetailPiece<'a> {
+    #[serde(borrow, default, rename = "type")]
+    kind: Text<'a>,
+    #[serde(borrow, default)]
+    text: Text<'a>,
+    #[serde(borrow, default)]
+    summary: Text<'a>,
+    #[serde(borrow, default)]
+    signature: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    format: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    id: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    index: Option<&'a RawValue>,
+}
+
+impl DetailPiece<'_> {
+    fn readable(&self) -> Option<(Kind, &Cow<'_, str>)> {
+        match &*self.kind.text {
+            "reasoning.text" => Some((Kind::Text, &self.text.text)),
+            "reasoning.summary" => Some((Kind::Summary, &self.summary.text)),
+            _ => None,
+        }
+    }
+
+    fn index(&self) -> Option<String> {
+        self.index.map(|index| index.get().to_owned())
+    }
+
+    fn rest(&self) -> [Option<String>; 3] {
+        [self.signature, self.format, self.id].map(|value| Some(value?.get().to_owned()))
+    }
+}
+
+impl Detail {
+    fn new(raw: &RawValue, piece: &DetailPiece<'_>) -> Self {
+        match piece.readable() {
+            Some((kind, text)) => Self::Growing {
+                kind,
+                text: text.clone().into_owned(),
+                index: piece.index(),
+                rest: piece.rest(),
+            },
+            None => Self::Whole(raw.get().to_owned()),
+        }
+    }
+
+    /// Takes in a fragment of the same entry; `false` if it is of another.
+    fn grow(&mut self, piece: &DetailPiece<'_>) -> bool {
+        let (Self::Growing { kind, text, index, rest }, Some((more_kind, more))) =
+            (self, piece.readable())
+        else {
+            return false;
+        };
+        if *kind != more_kind || *index != piece.index() {
+            return false;
+        }
+        text.push_str(more);
+        for (known, new) in rest.iter_mut().zip(piece.rest()) {
+            *known = known.take().or(new);
+        }
+        true
+    }
+
+    fn write(&self, out: &mut Vec<u8>) {
+        let (kind, text, index, rest) = match self {
+            Self::Whole(raw) => return out.extend_from_slice(raw.as_bytes()),
+            Self::Growing { kind, text, index, rest } => (kind, text, index, rest),
+        };
+        let (kind, text_name) = match kind {
+            Kind::Text => ("reasoning.text", "text"),
+            Kind::Summary => ("reasoning.summary", "summary"),
+        };
+        out.extend_from_slice(b"{\"type\":");
+        spelling::string(out, kind);
+        field(out, text_name, "");
+        spelling::string(out, text);
+        for (name, value) in REST.iter().zip(rest) {
+            if let Some(value) = value {
+                field(out, name, value);
+            }
+        }
+        if let Some(index) = index {
+            field(out, "index", index);
+        }
+        out.push(b'}');
+    }
+}
