@@ -1,9 +1,7 @@
 #![cfg(test)]
 //! Dialects against streams written for them, and against recorded ones where those are at hand.
 
-#[expect(dead_code, reason = "used by the dialects' tests")]
 mod recorded;
-#[expect(dead_code, reason = "used by the dialects' tests")]
 mod transcripts;
 
 mod anthropic;
