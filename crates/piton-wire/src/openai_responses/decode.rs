@@ -14,7 +14,7 @@ use piton_core::event::{FailureClass, FinishReason};
 use serde_json::value::RawValue;
 
 use self::event::{Event, Item, Response};
-use self::items::{Ending, Items, Kind, Place};
+use self::items::{Ending, Items, Kind};
 use super::failure;
 use crate::sse::EventReader;
 use crate::{Ask, Decoder, Failure};
@@ -170,10 +170,4 @@ impl Decoder for ResponsesDecoder {
 fn malformed(error: &serde_json::Error) -> Failure {
     let message = format!("an event of the stream cannot be read: {error}");
     Failure { class: FailureClass::Malformed, message, retry_after_ms: None }
-}
-
-impl Place<'_> {
-    fn at(output_index: Option<u64>) -> Self {
-        Self { output_index, ..Self::default() }
-    }
 }

@@ -78,7 +78,7 @@ pub(super) fn is_foreign(data: &str) -> bool {
     #[derive(Deserialize)]
     struct Head<'a> {
         #[serde(borrow, rename = "type")]
-        kind: Text<'a>,
+        kind: Option<Text<'a>>,
     }
     const OURS: [&str; 10] = [
         "response.output_",
@@ -92,8 +92,10 @@ pub(super) fn is_foreign(data: &str) -> bool {
         "response.done",
         "error",
     ];
-    serde_json::from_str::<Head<'_>>(data)
-        .is_ok_and(|head| !OURS.iter().any(|ours| head.kind.0.starts_with(ours)))
+    serde_json::from_str::<Head<'_>>(data).is_ok_and(|head| {
+        let kind = str_of(head.kind.as_ref());
+        !OURS.iter().any(|ours| kind.starts_with(ours))
+    })
 }
 
 /// An item of the output.
@@ -149,7 +151,7 @@ impl<'a> Item<'a> {
     }
 
     pub(super) fn place(&self, output_index: Option<u64>) -> Place<'_> {
-        Place { id: &self.names.id, call_id: &self.names.call_id, ..Place::at(output_index) }
+        Place { output_index, id: &self.names.id, call_id: &self.names.call_id }
     }
 
     pub(super) fn name(&self) -> Cow<'a, str> {

@@ -16,7 +16,7 @@ use crate::openai_responses::native::Collector;
 const BLOCK_INDEX_MAX: u64 = 1 << 20;
 
 /// What an event says about the item it belongs to.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Place<'a> {
     pub(super) output_index: Option<u64>,
     pub(super) id: &'a str,

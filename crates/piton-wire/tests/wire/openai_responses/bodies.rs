@@ -2,10 +2,10 @@
 
 use expect_test::{Expect, expect};
 use piton_core::event::{
-    BlobRef, ConfigChange, EffectClass, Event, Native, Outcome, PartialKind, ToolSpec, TurnEnd,
-    UserPart,
+    AnswerPart, BlobRef, ConfigChange, EffectClass, Event, FinishReason, Native, Outcome,
+    PartialKind, ToolSpec, TurnEnd, Usage, UserPart,
 };
-use piton_core::id::{Attempt, Digest, MessageId, TurnId};
+use piton_core::id::{Attempt, CallId, Digest, MessageId, TurnId};
 use piton_wire::cache::Cache;
 use piton_wire::openai_responses::rules::{codex_violations, violations};
 use piton_wire::openai_responses::{Codex, OpenAiResponses};
@@ -228,6 +228,56 @@ fn deepseek_gets_its_calls_in_a_row() {
             {"content":[{"text":"Looking.","type":"output_text"}],"phase":"commentary","role":"assistant","type":"message"}
             {"arguments":"{\"path\":\"a\"}","call_id":"call_1_1_0","name":"look","type":"function_call"}
             {"call_id":"call_1_1_0","output":"1","type":"function_call_output"}"#]],
+    );
+}
+
+// Pitfall 4: text may stand behind and between calls here
+#[test]
+fn an_answer_keeps_its_order_where_the_server_can_take_it() {
+    let mut journal = Journal::new();
+    journal.user("Look.");
+    journal.push(Event::ModelAsked {
+        step: 1,
+        attempt: Attempt::FIRST,
+        model: "script/one".parse().unwrap(),
+        digest: Digest::new("0"),
+        tokens_estimated: 0,
+    });
+    let call = |index| AnswerPart::Call {
+        call: CallId { turn: TurnId(1), step: 1, index },
+        provider_id: None,
+        name: "look".into(),
+        arguments: "{}".into(),
+    };
+    let reasoning = AnswerPart::Reasoning { text: "For people.".into() };
+    let text = AnswerPart::Text { text: "Between.".into() };
+    let parts = vec![reasoning, call(0), text, call(1)];
+    let (finish, usage) = (FinishReason::ToolCalls, Usage::default());
+    let (dropped, native) = (vec!["cut".into()], None);
+    journal.push(Event::ModelAnswered { parts, finish, usage, dropped, native });
+    check(
+        &journal,
+        &frame(),
+        expect![[r#"
+            {"content":[{"text":"Look.","type":"input_text"}],"role":"user","type":"message"}
+            {"arguments":"{}","call_id":"call_1_1_0","name":"look","type":"function_call"}
+            {"content":[{"text":"Between.","type":"output_text"}],"role":"assistant","type":"message"}
+            {"arguments":"{}","call_id":"call_1_1_1","name":"look","type":"function_call"}
+            {"call_id":"call_1_1_0","output":"Error: Interrupted before it was run; it had no effect.","type":"function_call_output"}
+            {"call_id":"call_1_1_1","output":"Error: Interrupted before it was run; it had no effect.","type":"function_call_output"}
+            {"content":[{"text":"These calls were cut off by the output limit and not run: cut. Repeat what is still needed, with shorter arguments.","type":"input_text"}],"role":"user","type":"message"}"#]],
+    );
+    check(
+        &journal,
+        &ask("deepseek", "deepseek-v4"),
+        expect![[r#"
+            {"content":[{"text":"Look.","type":"input_text"}],"role":"user","type":"message"}
+            {"content":[{"text":"Between.","type":"output_text"}],"role":"assistant","type":"message"}
+            {"arguments":"{}","call_id":"call_1_1_0","name":"look","type":"function_call"}
+            {"arguments":"{}","call_id":"call_1_1_1","name":"look","type":"function_call"}
+            {"call_id":"call_1_1_0","output":"Error: Interrupted before it was run; it had no effect.","type":"function_call_output"}
+            {"call_id":"call_1_1_1","output":"Error: Interrupted before it was run; it had no effect.","type":"function_call_output"}
+            {"content":[{"text":"These calls were cut off by the output limit and not run: cut. Repeat what is still needed, with shorter arguments.","type":"input_text"}],"role":"user","type":"message"}"#]],
     );
 }
 

@@ -63,21 +63,26 @@ fn any_id() -> impl Strategy<Value = String> {
 fn any_native() -> impl Strategy<Value = Option<Native>> {
     let item = r#"{"type":"reasoning","id":"rs_1","summary":[],"encrypted_content":"gAAA"}"#;
     let raw = prop_oneof![
-        Just(format!(r#"[{{"call":0,"reasoning":[{item}]}}]"#)),
-        Just(format!(r#"[{{"text":0,"reasoning":[{item},{item}],"phase":"final_answer"}}]"#)),
-        Just(format!(r#"[{{"call":1,"reasoning":[{item}]}},{{"text":1,"reasoning":[{item}]}}]"#)),
-        Just(r#"[{"call":0,"reasoning":[{"summary":{},"encrypted_content":"x"},5,null]}]"#.into()),
-        Just(r#"{"type":"thinking","signature":"x"}"#.to_owned()),
-        any_text(),
+        3 => Just(format!(r#"[{{"call":0,"reasoning":[{item}]}}]"#)),
+        3 => Just(format!(r#"[{{"text":0,"reasoning":[{item},{item}],"phase":"final_answer"}}]"#)),
+        3 => Just(format!(r#"[{{"call":1,"reasoning":[{item}]}},{{"text":1,"reasoning":[{item}]}}]"#)),
+        1 => Just(r#"[{"call":0,"reasoning":[{"summary":{},"encrypted_content":"x"},5]}]"#.into()),
+        1 => Just(r#"{"type":"thinking","signature":"x"}"#.to_owned()),
+        1 => any_text(),
     ];
-    let provider = prop_oneof![3 => Just("openai"), 1 => Just("deepseek"), 1 => Just("anthropic")];
-    let model = prop_oneof![3 => Just("gpt-5"), 1 => Just("deepseek-v4")];
-    prop::option::of((provider, model, raw).prop_map(|(provider, model, raw)| Native {
+    let origin = prop_oneof![
+        4 => Just(("openai", "gpt-5")),
+        2 => Just(("deepseek", "deepseek-v4")),
+        1 => Just(("openai", "gpt-6")),
+        1 => Just(("anthropic", "gpt-5")),
+    ];
+    let native = (origin, raw).prop_map(|((provider, model), raw)| Native {
         provider: provider.into(),
         host: format!("{provider}.invalid"),
         model: model.into(),
         raw: raw.into(),
-    }))
+    });
+    prop::option::weighted(0.8, native)
 }
 
 fn any_act() -> impl Strategy<Value = Act> {

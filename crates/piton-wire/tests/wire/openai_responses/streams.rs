@@ -462,7 +462,7 @@ fn strange_events_cost_nothing_but_themselves() {
         &[
             json!({"type": "response.audio.delta", "delta": {"data": 1}}),
             json!({"type": "codex.rate_limits", "output_index": "no"}),
-            json!({"no": "type"}),
+            json!({"no": "type", "delta": {}}),
             json!({"type": "keepalive", "sequence_number": 3}),
             json!({"type": "response.output_item.added", "output_index": 0, "item": null}),
             json!({"type": "response.output_item.done", "output_index": 0, "item": {"type": 5}}),
