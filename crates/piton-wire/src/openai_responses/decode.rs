@@ -1,0 +1,173 @@
+//! From the bytes of an answer to its pieces.
+//!
+//! Events are told apart by their JSON `type`, items by what names them best. Text is passed on as
+//! it comes; a finished item is the authority on what was in it, and tops up what the pieces left
+//! out. Only a terminal event makes an end, and nothing behind it is read.
+//!
+//! Hosted tools, annotations, images and everything unknown is skipped.
+
+mod event;
+mod items;
+
+use piton_core::answer::Delta;
+use piton_core::event::{FailureClass, FinishReason};
+use serde_json::value::RawValue;
+
+use self::event::{Event, Item, Response};
+use self::items::{Ending, Items, Kind};
+use super::failure;
+use crate::sse::EventReader;
+use crate::{Ask, Decoder, Failure};
+
+/// Reads one answer.
+#[derive(Debug)]
+pub(super) struct ResponsesDecoder {
+    ask: Ask,
+    events: EventReader,
+    items: Items,
+    refused: bool,
+    ended: bool,
+}
+
+impl ResponsesDecoder {
+    pub(super) fn new(ask: &Ask) -> Self {
+        Self {
+            ask: ask.clone(),
+            events: EventReader::default(),
+            items: Items::default(),
+            refused: false,
+            ended: false,
+        }
+    }
+
+    fn read(&mut self, data: &str, deltas: &mut Vec<Delta>) -> Result<(), Failure> {
+        // `[DONE]` and whatever else gateways add.
+        if !data.trim_start().starts_with('{') {
+            return Ok(());
+        }
+        let event = match serde_json::from_str::<Event<'_>>(data) {
+            Ok(event) => event,
+            // An unknown event may use a known field's name for something else.
+            Err(_) if event::is_foreign(data) => return Ok(()),
+            Err(error) => return Err(malformed(&error)),
+        };
+        self.dispatch(data, &event, deltas)
+    }
+
+    fn dispatch(
+        &mut self,
+        data: &str,
+        event: &Event<'_>,
+        deltas: &mut Vec<Delta>,
+    ) -> Result<(), Failure> {
+        let place = event.place();
+        match event.kind() {
+            "response.output_text.delta" => {
+                self.items.grow(&place, Kind::message(), event.delta(), deltas);
+            }
+            "response.refusal.delta" => {
+                self.refused = true;
+                self.items.grow(&place, Kind::message(), event.delta(), deltas);
+            }
+            "response.reasoning_summary_text.delta" | "response.reasoning_text.delta" => {
+                self.items.reason(&place, event.part(), event.delta(), deltas);
+            }
+            "response.function_call_arguments.delta" | "response.custom_tool_call_input.delta" => {
+                self.items.grow(&place, Kind::call(), event.delta(), deltas);
+            }
+            "response.output_text.done" => {
+                self.items.whole_part(&place, Kind::message(), event.whole(), deltas);
+            }
+            "response.function_call_arguments.done" | "response.custom_tool_call_input.done" => {
+                self.items.whole_part(&place, Kind::call(), event.whole(), deltas);
+            }
+            "response.output_item.added" => {
+                if let Some(item) = event.item.and_then(Item::read) {
+                    self.items.add(&item.place(event.output_index), &item, deltas);
+                }
+            }
+            "response.output_item.done" => {
+                if let Some(raw) = event.item {
+                    self.close(raw, event.output_index, deltas);
+                }
+            }
+            "response.completed" | "response.incomplete" | "response.failed" | "response.done" => {
+                self.end(event, deltas)?;
+            }
+            "error" => return Err(failure::of_event(data)),
+            "" if event.error.is_some_and(|error| error.get() != "null") => {
+                return Err(failure::of_event(data));
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn close(&mut self, raw: &RawValue, output_index: Option<u64>, deltas: &mut Vec<Delta>) {
+        if let Some(item) = Item::read(raw) {
+            self.refused |= item.is_refusal();
+            self.items.close(&item.place(output_index), &item, raw.get(), deltas);
+        }
+    }
+
+    fn end(&mut self, event: &Event<'_>, deltas: &mut Vec<Delta>) -> Result<(), Failure> {
+        let response = event.response.map(Response::read).unwrap_or_default();
+        let ending = match (event.kind(), &*response.status()) {
+            ("response.failed", _) | (_, "failed" | "cancelled") => {
+                return Err(failure::of_error(response.error));
+            }
+            ("response.incomplete", _) | (_, "incomplete") => Ending::Cut,
+            _ => Ending::Whole,
+        };
+        // The list at the end is often empty, so it only stands in for items that did not come.
+        if self.items.lack_something() {
+            for (index, raw) in (0..).zip(response.output()) {
+                self.close(raw, Some(index), deltas);
+            }
+        }
+        self.refused |= response.is_filtered();
+        let ending = if self.refused { Ending::Cut } else { ending };
+        self.items.settle(ending, deltas);
+        let finish = match ending {
+            Ending::Cut if self.refused => FinishReason::Refused,
+            Ending::Cut => FinishReason::Length,
+            Ending::Whole if self.items.has_calls() => FinishReason::ToolCalls,
+            Ending::Whole => FinishReason::Stop,
+        };
+        deltas.extend(self.items.native(&self.ask).map(Delta::Native));
+        deltas.push(Delta::End { finish, usage: response.usage() });
+        self.ended = true;
+        Ok(())
+    }
+}
+
+impl Decoder for ResponsesDecoder {
+    fn push(&mut self, bytes: &[u8]) -> Result<Vec<Delta>, Failure> {
+        let mut deltas = Vec::new();
+        if self.ended {
+            return Ok(deltas);
+        }
+        let events = self.events.push(bytes).map_err(|error| Failure {
+            class: FailureClass::TooLarge,
+            message: error.to_string(),
+            retry_after_ms: None,
+        })?;
+        for data in events {
+            if self.ended {
+                break;
+            }
+            self.read(&data, &mut deltas)?;
+        }
+        Ok(deltas)
+    }
+
+    fn end(&mut self) -> Result<Vec<Delta>, Failure> {
+        // A format with a terminal event holds nothing back.
+        Ok(Vec::new())
+    }
+}
+
+fn malformed(error: &serde_json::Error) -> Failure {
+    let message = format!("an event of the stream cannot be read: {error}");
+    Failure { class: FailureClass::Malformed, message, retry_after_ms: None }
+}

@@ -1,0 +1,349 @@
+//! From a transcript to the body of a request.
+//!
+//! What stands in the transcript is sent in its order, because this API keeps the order of an
+//! answer's items. Only what a server is known to reject is changed: names outside the allowed
+//! pattern, arguments that are no JSON object, schemas without a root object, and keys that are
+//! too long.
+
+use std::borrow::Cow;
+
+use piton_core::event::{AnswerPart, BlobRef, ToolSpec, UserPart};
+use piton_core::transcript::{Assistant, CallResult, Message, Transcript};
+use serde::Serialize;
+use serde::de::IgnoredAny;
+use serde_json::value::RawValue;
+
+use super::Variant;
+use super::native::Sidecar;
+use crate::cache::Cache;
+use crate::{Ask, Effort, wire_id};
+
+/// Fewest tokens of an answer that can be asked for.
+const MAX_OUTPUT_TOKENS_MIN: u32 = 16;
+/// Longest cache key, in bytes; a longer one is rejected.
+const CACHE_KEY_BYTES_MAX: usize = 64;
+/// Longest tool name that every server of this family takes, in bytes.
+const NAME_BYTES_MAX: usize = 64;
+/// Digits of a digest in a shortened name.
+const DIGEST_DIGITS: usize = 8;
+/// Digits of a digest in place of a cache key.
+const KEY_DIGITS: usize = 16;
+
+const NO_SCHEMA: &str = r#"{"type":"object","properties":{}}"#;
+/// The Codex backend rejects a request without instructions.
+const CODEX_INSTRUCTIONS: &str = "Follow the user's instructions.";
+/// Families that do not reason: they reject everything about reasoning.
+const NOT_REASONING: [&str; 4] = ["gpt-3", "gpt-4", "chatgpt", "gpt-5-chat"];
+
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum Item<'a> {
+    Reasoning {
+        summary: &'a RawValue,
+        encrypted_content: &'a RawValue,
+    },
+    Message {
+        role: &'static str,
+        content: Vec<Part<'a>>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        phase: Option<&'a str>,
+    },
+    FunctionCall {
+        call_id: String,
+        name: Cow<'a, str>,
+        arguments: Cow<'a, str>,
+    },
+    FunctionCallOutput {
+        call_id: String,
+        output: Cow<'a, str>,
+    },
+}
+
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum Part<'a> {
+    InputText { text: Cow<'a, str> },
+    OutputText { text: &'a str },
+}
+
+#[derive(Serialize)]
+struct Tool<'a> {
+    r#type: &'static str,
+    name: Cow<'a, str>,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    description: &'a str,
+    parameters: Box<RawValue>,
+    // The server's own choice is strict, which rejects schemas with optional properties.
+    strict: bool,
+}
+
+#[derive(Serialize)]
+struct Reasoning {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    effort: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    summary: Option<&'static str>,
+}
+
+/// Makes the body.
+pub(super) fn body(
+    variant: Variant,
+    transcript: &Transcript,
+    ask: &Ask,
+    cache: &mut Cache,
+) -> Vec<u8> {
+    let mut out = Vec::new();
+    out.extend_from_slice(b"{\"model\":");
+    json(&mut out, &ask.model);
+    match (variant, transcript.system().trim().is_empty()) {
+        (_, false) => field(&mut out, "instructions", transcript.system()),
+        (Variant::Codex, true) => field(&mut out, "instructions", CODEX_INSTRUCTIONS),
+        (Variant::Public, true) => {}
+    }
+    out.extend_from_slice(b",\"input\":[");
+    let messages = cache.encode(transcript.messages(), ask, |message| encode(message, ask));
+    for (index, message) in messages.filter(|message| !message.is_empty()).enumerate() {
+        if 0 < index {
+            out.push(b',');
+        }
+        out.extend_from_slice(message);
+    }
+    out.push(b']');
+    write_tools(&mut out, transcript.tools());
+    write_settings(&mut out, variant, ask);
+    out.push(b'}');
+    out
+}
+
+fn write_tools(out: &mut Vec<u8>, specs: &[ToolSpec]) {
+    let mut tools: Vec<Tool<'_>> = Vec::with_capacity(specs.len());
+    for spec in specs {
+        let name = wire_name(&spec.name);
+        if tools.iter().any(|tool| tool.name == name) {
+            continue;
+        }
+        let parameters = schema(&spec.parameters);
+        let description = &*spec.description;
+        tools.push(Tool { r#type: "function", name, description, parameters, strict: false });
+    }
+    if !tools.is_empty() {
+        field(out, "tools", &tools);
+        field(out, "tool_choice", "auto");
+        field(out, "parallel_tool_calls", &true);
+    }
+}
+
+fn write_settings(out: &mut Vec<u8>, variant: Variant, ask: &Ask) {
+    let effort = ask.effort.map(|effort| match effort {
+        Effort::Low => "low",
+        Effort::Medium => "medium",
+        Effort::High => "high",
+    });
+    let (reasons, summary) = match variant {
+        // The public API gives summaries to verified organisations only and rejects all others.
+        Variant::Public => (is_reasoning(&ask.model), None),
+        Variant::Codex => (true, Some("auto")),
+    };
+    if reasons && (effort.is_some() || summary.is_some()) {
+        field(out, "reasoning", &Reasoning { effort, summary });
+    }
+    if let (Variant::Public, Some(tokens)) = (variant, ask.max_tokens) {
+        field(out, "max_output_tokens", &tokens.max(MAX_OUTPUT_TOKENS_MIN));
+    }
+    field(out, "store", &false);
+    field(out, "stream", &true);
+    if reasons {
+        field(out, "include", &["reasoning.encrypted_content"]);
+    }
+    if !ask.cache_key.is_empty() {
+        field(out, "prompt_cache_key", &*cache_key(&ask.cache_key));
+    }
+}
+
+/// The items of one message, joined by commas.
+fn encode(message: &Message, ask: &Ask) -> Vec<u8> {
+    match message {
+        Message::User(parts) => {
+            let content = parts.iter().map(|part| Part::InputText { text: user_text(part) });
+            let content = content.collect();
+            join(&[Item::Message { role: "user", content, phase: None }])
+        }
+        Message::Assistant(assistant) => encode_assistant(assistant, ask),
+        Message::Results(results) => join(&results.iter().map(output).collect::<Vec<_>>()),
+    }
+}
+
+fn encode_assistant(assistant: &Assistant, ask: &Ask) -> Vec<u8> {
+    let sidecar = Sidecar::of(assistant.native.as_ref(), ask);
+    let mut items = Vec::with_capacity(assistant.parts.len());
+    let mut texts = 0;
+    for part in &assistant.parts {
+        match part {
+            AnswerPart::Text { text } => {
+                let beside = sidecar.at_text(texts);
+                texts += 1;
+                items.extend(beside.reasoning().map(replayed));
+                let (content, phase) = (vec![Part::OutputText { text }], beside.phase());
+                items.push(Item::Message { role: "assistant", content, phase });
+            }
+            AnswerPart::Call { call, name, arguments, .. } => {
+                items.extend(sidecar.at_call(call.index).reasoning().map(replayed));
+                let arguments = object(arguments);
+                let (call_id, name) = (wire_id(*call), wire_name(name));
+                items.push(Item::FunctionCall { call_id, name, arguments });
+            }
+            // Readable reasoning belongs to people. The model gets its own back, encrypted.
+            AnswerPart::Reasoning { .. } => {}
+        }
+    }
+    if is_contiguous(ask) {
+        items.sort_by_key(|item| match item {
+            Item::Reasoning { .. } => 0,
+            Item::Message { .. } => 1,
+            Item::FunctionCall { .. } | Item::FunctionCallOutput { .. } => 2,
+        });
+    }
+    join(&items)
+}
+
+fn replayed<'a>((summary, encrypted_content): (&'a RawValue, &'a RawValue)) -> Item<'a> {
+    Item::Reasoning { summary, encrypted_content }
+}
+
+fn output(result: &CallResult) -> Item<'_> {
+    let text = &*result.text;
+    // There is no mark for errors here: the text has to say it.
+    let output = if result.is_error && !text.starts_with("Error") {
+        Cow::Owned(format!("Error: {text}"))
+    } else {
+        Cow::Borrowed(text)
+    };
+    Item::FunctionCallOutput { call_id: wire_id(result.call), output }
+}
+
+fn user_text(part: &UserPart) -> Cow<'_, str> {
+    match part {
+        UserPart::Text { text } => Cow::Borrowed(text),
+        UserPart::InlinedFile { name, media_type, text } => {
+            Cow::Owned(format!("Attached file: {name}\nMIME: {media_type}\n{text}"))
+        }
+        UserPart::File { name, media_type, blob } => {
+            Cow::Owned(file_by_reference(name, media_type, blob))
+        }
+    }
+}
+
+/// Content that is kept beside the journal is not at hand here: the model learns that it exists.
+fn file_by_reference(name: &str, media_type: &str, blob: &BlobRef) -> String {
+    format!(
+        "Attached file: {name}\nMIME: {media_type}\n(Not included here; it has {} bytes.)",
+        blob.bytes
+    )
+}
+
+/// Arguments as a JSON object. Servers that parse them reject anything else, and a request that
+/// carries them would then fail for ever; the model still sees what it wrote.
+fn object(arguments: &str) -> Cow<'_, str> {
+    let is_object = arguments.trim_start().starts_with('{');
+    if is_object && serde_json::from_str::<IgnoredAny>(arguments).is_ok() {
+        return Cow::Borrowed(arguments);
+    }
+    let mut text = b"{\"invalid_arguments\":".to_vec();
+    json(&mut text, arguments);
+    text.push(b'}');
+    Cow::Owned(String::from_utf8_lossy(&text).into_owned())
+}
+
+/// A schema with an object at its root, otherwise untouched.
+fn schema(parameters: &str) -> Box<RawValue> {
+    #[derive(serde::Deserialize)]
+    struct Root<'a> {
+        #[serde(borrow, rename = "type")]
+        kind: Option<&'a RawValue>,
+        #[serde(borrow)]
+        properties: Option<&'a RawValue>,
+    }
+    let text = parameters.trim();
+    let mended = match (serde_json::from_str::<Root<'_>>(text), text.strip_prefix('{')) {
+        (Ok(root), Some(rest)) => {
+            let has_members = !rest.trim_start().starts_with('}');
+            let comma = if has_members { "," } else { "" };
+            match (root.kind.map(RawValue::get), root.properties.is_some()) {
+                (Some("\"object\""), true) => text.into(),
+                (Some("\"object\""), false) => format!("{{\"properties\":{{}}{comma}{rest}"),
+                (None, true) => format!("{{\"type\":\"object\"{comma}{rest}"),
+                (None, false) => {
+                    format!("{{\"type\":\"object\",\"properties\":{{}}{comma}{rest}")
+                }
+                (Some(_), _) => NO_SCHEMA.into(),
+            }
+        }
+        (Ok(_) | Err(_), _) => NO_SCHEMA.into(),
+    };
+    RawValue::from_string(mended).unwrap_or_else(|_| RawValue::NULL.to_owned())
+}
+
+/// A tool's name within the allowed pattern. A changed name ends with a digest of the original, so
+/// that two tools never become one.
+fn wire_name(name: &str) -> Cow<'_, str> {
+    let fits = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+    let starts = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
+    if starts && name.len() <= NAME_BYTES_MAX && name.chars().all(fits) {
+        return Cow::Borrowed(name);
+    }
+    let mut changed: String = if starts { String::new() } else { "_".into() };
+    changed.extend(name.chars().map(|c| if fits(c) { c } else { '_' }));
+    changed.truncate(NAME_BYTES_MAX - DIGEST_DIGITS - 1);
+    Cow::Owned(format!("{changed}_{:08x}", digest(name) >> 32))
+}
+
+fn cache_key(key: &str) -> Cow<'_, str> {
+    if key.len() <= CACHE_KEY_BYTES_MAX {
+        return Cow::Borrowed(key);
+    }
+    let kept: String = key.chars().filter(char::is_ascii_graphic).collect();
+    let kept = kept.get(..CACHE_KEY_BYTES_MAX - KEY_DIGITS - 1).unwrap_or(&kept);
+    Cow::Owned(format!("{kept}_{:016x}", digest(key)))
+}
+
+/// FNV-1a: names must be the same in every build, which the standard hasher does not promise.
+fn digest(text: &str) -> u64 {
+    text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    })
+}
+
+fn is_reasoning(model: &str) -> bool {
+    let family = model.rsplit('/').next().unwrap_or(model);
+    !NOT_REASONING.iter().any(|known| family.starts_with(known))
+}
+
+/// Whether the server wants the calls of a step in one row, with nothing between them and their
+/// outputs (`DeepSeek` does; it takes reasoning in any place).
+fn is_contiguous(ask: &Ask) -> bool {
+    ask.host.contains("deepseek") || ask.model.contains("deepseek")
+}
+
+fn join(items: &[Item<'_>]) -> Vec<u8> {
+    let mut out = Vec::new();
+    for item in items {
+        if !out.is_empty() {
+            out.push(b',');
+        }
+        json(&mut out, item);
+    }
+    out
+}
+
+fn field(out: &mut Vec<u8>, name: &str, value: &(impl Serialize + ?Sized)) {
+    out.push(b',');
+    json(out, name);
+    out.push(b':');
+    json(out, value);
+}
+
+fn json(out: &mut Vec<u8>, value: &(impl Serialize + ?Sized)) {
+    // Memory takes every byte, and none of these types fails to serialise.
+    let written = serde_json::to_writer(&mut *out, value);
+    debug_assert!(written.is_ok());
+}

@@ -1,0 +1,219 @@
+//! What an error means, from a status, headers and a body, or from an event of the stream.
+//!
+//! The code decides, then the words, then the status: gateways translate statuses and lose codes.
+//! Messages are short and carry no secrets, because they end up in the journal.
+
+mod wait;
+
+use piton_core::event::FailureClass;
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use self::wait::{from_headers, from_text};
+use crate::Failure;
+
+/// Longest message, in characters.
+const MESSAGE_CHARS_MAX: usize = 300;
+/// Shortest run of letters and digits that may be a secret by its length alone.
+const SECRET_CHARS_MIN: usize = 20;
+/// How much of a body that is not JSON is looked at, in bytes.
+const PLAIN_BYTES_MAX: usize = 4096;
+
+/// What a provider said about an error, wherever it put it.
+#[derive(Debug, Default)]
+struct Said {
+    code: String,
+    kind: String,
+    message: String,
+    resets_in_s: Option<u64>,
+}
+
+/// An answer with an error status.
+pub(super) fn of_answer(
+    status: u16,
+    header: &dyn Fn(&str) -> Option<String>,
+    body: &[u8],
+) -> Failure {
+    let said = read(body);
+    let class =
+        of_code(&said).or_else(|| of_words(&said.message)).unwrap_or_else(|| of_status(status));
+    let class = match header("x-should-retry").as_deref() {
+        Some("false") if class == FailureClass::RateLimited => FailureClass::Quota,
+        Some("false") if class.is_transient() => FailureClass::Unknown,
+        Some("true") if class == FailureClass::InvalidRequest => FailureClass::Server,
+        Some(_) | None => class,
+    };
+    let retry_after_ms = from_headers(header).or_else(|| hint(&said));
+    let message = if said.message.is_empty() {
+        format!("HTTP status {status}")
+    } else {
+        format!("HTTP status {status}: {}", said.message)
+    };
+    Failure { class, message: clean(&message), retry_after_ms }
+}
+
+/// An error event.
+pub(super) fn of_event(data: &str) -> Failure {
+    of_value(&serde_json::from_str(data).unwrap_or_default())
+}
+
+/// The error of a failed response.
+pub(super) fn of_error(error: Option<&RawValue>) -> Failure {
+    let error = error.and_then(|raw| serde_json::from_str(raw.get()).ok());
+    of_value(&error.unwrap_or_default())
+}
+
+fn of_value(value: &Value) -> Failure {
+    let said = said(value);
+    // What fails in the middle of an answer was accepted once: without a known reason, try again.
+    let class = of_code(&said).or_else(|| of_words(&said.message)).unwrap_or(FailureClass::Server);
+    let message = match (said.message.is_empty(), said.code.is_empty()) {
+        (false, _) => said.message.clone(),
+        (true, false) => said.code.clone(),
+        (true, true) => "the provider gave up without a reason".into(),
+    };
+    Failure { class, message: clean(&message), retry_after_ms: hint(&said) }
+}
+
+fn hint(said: &Said) -> Option<u64> {
+    said.resets_in_s
+        .map(|seconds| seconds.saturating_mul(1000))
+        .or_else(|| from_text(&said.message))
+}
+
+fn read(body: &[u8]) -> Said {
+    if let Ok(value) = serde_json::from_slice::<Value>(body) {
+        return said(&value);
+    }
+    let body = body.get(..PLAIN_BYTES_MAX).unwrap_or(body);
+    let text = String::from_utf8_lossy(body);
+    let text = text.trim();
+    let message = if text.starts_with('<') { "(an HTML page)" } else { text };
+    Said { message: message.to_owned(), ..Said::default() }
+}
+
+fn said(value: &Value) -> Said {
+    let value = value.as_array().and_then(|list| list.first()).unwrap_or(value);
+    let inner = ["error", "detail", "errors"].iter().find_map(|key| value.get(key));
+    let inner = inner.filter(|inner| !inner.is_null()).unwrap_or(value);
+    let inner = inner.as_array().and_then(|list| list.first()).unwrap_or(inner);
+    let text = |key: &str| {
+        let found = inner.get(key).or_else(|| value.get(key)).filter(|found| !found.is_null());
+        found.map(|found| found.as_str().map_or_else(|| found.to_string(), str::to_owned))
+    };
+    let message = inner.as_str().map(str::to_owned).or_else(|| text("message"));
+    Said {
+        code: text("code").unwrap_or_default(),
+        kind: text("type").unwrap_or_default(),
+        message: message.or_else(|| text("msg")).unwrap_or_default(),
+        resets_in_s: inner.get("resets_in_seconds").and_then(Value::as_u64),
+    }
+}
+
+fn of_code(said: &Said) -> Option<FailureClass> {
+    // A request that is over the limit on its own will be so for ever.
+    if said.message.starts_with("Request too large") {
+        return Some(FailureClass::ContextOverflow);
+    }
+    [&said.code, &said.kind].into_iter().find_map(|code| match code.as_str() {
+        "insufficient_quota"
+        | "usage_limit_reached"
+        | "usage_not_included"
+        | "quota_exceeded"
+        | "billing_hard_limit_reached"
+        | "billing_not_active"
+        | "insufficient_credits" => Some(FailureClass::Quota),
+        "rate_limit_exceeded" | "rate_limit_error" | "too_many_requests" => {
+            Some(FailureClass::RateLimited)
+        }
+        "server_is_overloaded" | "slow_down" | "overloaded_error" | "engine_overloaded" => {
+            Some(FailureClass::Overloaded)
+        }
+        "server_error" | "internal_error" | "internal_server_error" | "vector_store_timeout" => {
+            Some(FailureClass::Server)
+        }
+        "context_length_exceeded" | "string_above_max_length" if is_of_input(said) => {
+            Some(FailureClass::ContextOverflow)
+        }
+        "bio_policy"
+        | "cyber_policy"
+        | "misalignment_policy_violation"
+        | "content_filter"
+        | "content_policy_violation" => Some(FailureClass::ContentFilter),
+        "invalid_prompt" if is_flagged(&said.message) => Some(FailureClass::ContentFilter),
+        "invalid_api_key"
+        | "authentication_error"
+        | "invalid_authentication"
+        | "token_expired"
+        | "permission_denied"
+        | "permission_error" => Some(FailureClass::Auth),
+        "invalid_prompt"
+        | "invalid_encrypted_content"
+        | "previous_response_not_found"
+        | "model_not_found" => Some(FailureClass::InvalidRequest),
+        _ => None,
+    })
+}
+
+/// The same code is used for a short parameter that is too long.
+fn is_of_input(said: &Said) -> bool {
+    said.code == "context_length_exceeded" || said.message.contains("'input")
+}
+
+fn is_flagged(message: &str) -> bool {
+    message.contains("policy") || message.contains("flagged")
+}
+
+fn of_words(message: &str) -> Option<FailureClass> {
+    const WORDS: [(&str, FailureClass); 9] = [
+        ("exceeds the context window", FailureClass::ContextOverflow),
+        ("maximum context length", FailureClass::ContextOverflow),
+        ("prompt is too long", FailureClass::ContextOverflow),
+        ("api key", FailureClass::Auth),
+        ("authentication token", FailureClass::Auth),
+        ("exceeded your current quota", FailureClass::Quota),
+        ("usage limit", FailureClass::Quota),
+        ("rate limit", FailureClass::RateLimited),
+        ("overloaded", FailureClass::Overloaded),
+    ];
+    let message = message.to_ascii_lowercase();
+    WORDS.iter().find(|(words, _)| message.contains(words)).map(|(_, class)| *class)
+}
+
+fn of_status(status: u16) -> FailureClass {
+    match status {
+        401 | 403 | 407 => FailureClass::Auth,
+        402 => FailureClass::Quota,
+        413 => FailureClass::ContextOverflow,
+        429 => FailureClass::RateLimited,
+        503 | 529 => FailureClass::Overloaded,
+        408 | 409 | 425 | 500..=599 => FailureClass::Server,
+        400..=499 => FailureClass::InvalidRequest,
+        _ => FailureClass::Unknown,
+    }
+}
+
+/// One line, short, without anything that looks like a key.
+fn clean(message: &str) -> String {
+    let mut before = "";
+    let words = message.split_whitespace().map(|word| {
+        let before = std::mem::replace(&mut before, word);
+        // `Incorrect API key provided: …` repeats what was sent.
+        let told = before.eq_ignore_ascii_case("bearer") || before == "provided:";
+        if told || is_secret(word) { "…" } else { word }
+    });
+    let line = words.collect::<Vec<_>>().join(" ");
+    match line.char_indices().nth(MESSAGE_CHARS_MAX) {
+        None => line,
+        Some(_) => line.chars().take(MESSAGE_CHARS_MAX - 1).chain(['…']).collect(),
+    }
+}
+
+fn is_secret(word: &str) -> bool {
+    let prefixed = ["sk-", "sess-", "eyJ", "gAAA", "xai-"].iter().any(|key| word.contains(key));
+    // Names are made of words; a long run of letters and digits is not one.
+    let opaque = word
+        .split(|c: char| !c.is_ascii_alphanumeric())
+        .any(|run| SECRET_CHARS_MIN <= run.len() && run.contains(|c: char| c.is_ascii_digit()));
+    prefixed || opaque
+}

@@ -1,0 +1,146 @@
+//! What must come back as it came: encrypted reasoning, and the phase of a message.
+//!
+//! An answer's reasoning is kept beside it, each item tied to the text or call that it led to. It
+//! is sent directly before that text or call, or not at all: reasoning without what followed it is
+//! rejected, and so is reasoning from another host. Ids are dropped, because a server that stores
+//! nothing cannot find what they name.
+
+use std::borrow::Cow;
+
+use piton_core::event::Native;
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+use crate::Ask;
+
+const PHASES: [&str; 2] = ["commentary", "final_answer"];
+
+/// A borrowed string where the JSON has no escapes; `Option<Cow<str>>` would always copy.
+#[derive(Debug, Deserialize, Serialize)]
+#[serde(transparent)]
+pub(super) struct Text<'a>(#[serde(borrow)] pub(super) Cow<'a, str>);
+
+/// The stored form: what belongs to one text or call of an answer.
+#[derive(Debug, Default, Deserialize, Serialize)]
+pub(super) struct Beside<'a> {
+    /// Which text of the answer, from 0.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    text: Option<u32>,
+    /// Which call of the answer, from 0.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    call: Option<u32>,
+    /// Reasoning items that led to it, verbatim.
+    #[serde(borrow, default, skip_serializing_if = "Vec::is_empty")]
+    reasoning: Vec<&'a RawValue>,
+    /// The message's phase.
+    #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
+    phase: Option<Text<'a>>,
+}
+
+#[derive(Deserialize)]
+struct ReasoningItem<'a> {
+    #[serde(borrow)]
+    summary: Option<&'a RawValue>,
+    #[serde(borrow)]
+    encrypted_content: Option<&'a RawValue>,
+}
+
+/// The native blocks of an answer, if they may be replayed.
+#[derive(Debug, Default)]
+pub(super) struct Sidecar<'a> {
+    entries: Vec<Beside<'a>>,
+    nothing: Beside<'a>,
+}
+
+impl<'a> Sidecar<'a> {
+    /// Reads what belongs to the asked provider, host and model; of anything else there is nothing.
+    pub(super) fn of(native: Option<&'a Native>, ask: &Ask) -> Self {
+        let ours = native.filter(|native| {
+            native.provider == ask.provider && native.host == ask.host && native.model == ask.model
+        });
+        let entries = ours.and_then(|native| serde_json::from_str(&native.raw).ok());
+        Self { entries: entries.unwrap_or_default(), nothing: Beside::default() }
+    }
+
+    pub(super) fn at_text(&self, index: u32) -> &Beside<'a> {
+        self.entries.iter().find(|entry| entry.text == Some(index)).unwrap_or(&self.nothing)
+    }
+
+    pub(super) fn at_call(&self, index: u32) -> &Beside<'a> {
+        self.entries.iter().find(|entry| entry.call == Some(index)).unwrap_or(&self.nothing)
+    }
+}
+
+impl<'a> Beside<'a> {
+    /// Summary and encrypted content of every item that can be replayed without an id.
+    pub(super) fn reasoning(&self) -> impl Iterator<Item = (&'a RawValue, &'a RawValue)> {
+        self.reasoning.iter().filter_map(|raw| replayable(raw))
+    }
+
+    pub(super) fn phase(&self) -> Option<&str> {
+        let phase = self.phase.as_ref().map(|phase| &*phase.0);
+        phase.filter(|phase| PHASES.contains(phase))
+    }
+}
+
+fn replayable(raw: &RawValue) -> Option<(&RawValue, &RawValue)> {
+    let item: ReasoningItem<'_> = serde_json::from_str(raw.get()).ok()?;
+    let encrypted = item.encrypted_content?;
+    let is_text = encrypted.get().starts_with('"') && encrypted.get() != "\"\"";
+    let summary = item.summary.filter(|summary| summary.get().starts_with('['));
+    is_text.then_some((summary.unwrap_or_else(|| empty_list()), encrypted))
+}
+
+fn empty_list() -> &'static RawValue {
+    serde_json::from_str("[]").unwrap_or(RawValue::NULL)
+}
+
+/// Collects native blocks while an answer's items are walked in order.
+#[derive(Debug, Default)]
+pub(super) struct Collector<'a> {
+    entries: Vec<Beside<'a>>,
+    waiting: Vec<&'a RawValue>,
+    texts: u32,
+    calls: u32,
+}
+
+impl<'a> Collector<'a> {
+    pub(super) fn reasoning(&mut self, item: &'a str) {
+        let item = serde_json::from_str::<&RawValue>(item).ok();
+        self.waiting.extend(item.filter(|item| replayable(item).is_some()));
+    }
+
+    pub(super) fn text(&mut self, phase: Option<&'a str>) {
+        let phase = phase.map(|phase| Text(Cow::Borrowed(phase)));
+        let reasoning = std::mem::take(&mut self.waiting);
+        self.add(Beside { text: Some(self.texts), reasoning, phase, ..Beside::default() });
+        self.texts += 1;
+    }
+
+    pub(super) fn call(&mut self) {
+        let reasoning = std::mem::take(&mut self.waiting);
+        self.add(Beside { call: Some(self.calls), reasoning, ..Beside::default() });
+        self.calls += 1;
+    }
+
+    /// An item that is not sent back: reasoning that led to it has lost what must follow it.
+    pub(super) fn lost(&mut self) {
+        self.waiting.clear();
+    }
+
+    fn add(&mut self, beside: Beside<'a>) {
+        if !beside.reasoning.is_empty() || beside.phase().is_some() {
+            self.entries.push(beside);
+        }
+    }
+
+    /// The stored form, if there is anything to store.
+    pub(super) fn finish(self, ask: &Ask) -> Option<Native> {
+        if self.entries.is_empty() {
+            return None;
+        }
+        let raw = serde_json::to_string(&self.entries).ok()?.into();
+        let (provider, host) = (ask.provider.clone(), ask.host.clone());
+        Some(Native { provider, host, model: ask.model.clone(), raw })
+    }
+}
