@@ -27,6 +27,8 @@ pub(crate) enum Command {
     Ls(Ls),
     /// Show a conversation
     Print(Print),
+    /// Show the providers of models, and what keeps them from answering
+    Models,
 }
 
 /// The flags of `piton query`.
@@ -117,7 +119,7 @@ impl Flags {
     pub(crate) fn form(&self) -> Form {
         match &self.command {
             Command::Query(query) if query.json => Form::Json,
-            Command::Query(_) | Command::Ls(_) | Command::Print(_) => Form::Text,
+            Command::Query(_) | Command::Ls(_) | Command::Print(_) | Command::Models => Form::Text,
         }
     }
 }

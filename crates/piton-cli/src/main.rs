@@ -10,6 +10,7 @@ mod cmd;
 
 mod drafts;
 mod models;
+mod providers;
 mod target;
 mod wiring;
 
@@ -58,6 +59,7 @@ async fn run(flags: Flags, output: &mut Output) -> Result<Report, Fault> {
         Command::Query(query) => cmd::query::run(query, &settings, output).await,
         Command::Ls(ls) => cmd::ls::run(&ls, &settings, output).await,
         Command::Print(print) => cmd::print::run(&print, &settings, output).await,
+        Command::Models => cmd::models::run(&settings, output).await,
     }
 }
 

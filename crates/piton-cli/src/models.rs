@@ -1,7 +1,8 @@
 //! Names of models, and the models behind them.
 
+use std::collections::BTreeMap;
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use piton::model::{Model, ModelFailure, Models};
@@ -11,6 +12,7 @@ use piton_sim::script::{Script, ScriptError, ScriptedModel};
 use piton_tools::Tool;
 
 use crate::flags::script_file;
+use crate::providers::{self, FileFault, Provider, ProviderFault, SettingsFile};
 
 /// The provider of the built-in demo model.
 const DEMO: &str = "demo";
@@ -33,31 +35,82 @@ pub(crate) enum ModelFault {
     /// The script makes no sense.
     #[error("cannot use the script {}", path.display())]
     Script { path: PathBuf, source: ScriptError },
+    /// The provider cannot be asked.
+    #[error(transparent)]
+    Provider(#[from] ProviderFault),
+    /// The settings cannot be used.
+    #[error(transparent)]
+    File(#[from] FileFault),
 }
 
-/// The model that is used when nobody names one.
-pub(crate) fn default() -> ModelRef {
+/// What can be asked here: the settings file and the environment, read once.
+#[derive(Debug)]
+pub(crate) struct Shelf {
+    pub(crate) providers: BTreeMap<String, Provider>,
+    default: Option<String>,
+}
+
+impl Shelf {
+    /// Reads the settings file, if there is one.
+    pub(crate) fn read(path: Option<&Path>) -> Result<Self, ModelFault> {
+        let file = path.map(SettingsFile::read).transpose()?.unwrap_or_default();
+        let providers = providers::all(&file, &environment);
+        Ok(Self { providers, default: environment("PITON_MODEL").or(file.model) })
+    }
+
+    /// The model that is used when nobody names one.
+    pub(crate) fn default(&self) -> Result<ModelRef, ModelFault> {
+        self.default.as_deref().map_or_else(|| Ok(demo()), |typed| self.parse(typed))
+    }
+
+    /// The model that was typed. A script's file is looked up from here, so that the conversation
+    /// can be resumed from elsewhere.
+    pub(crate) fn parse(&self, typed: &str) -> Result<ModelRef, ModelFault> {
+        if let Some(path) = script_file(typed) {
+            let path = fs::canonicalize(&path)
+                .map_err(|source| ModelFault::ScriptFile { path: path.clone(), source })?;
+            let model = path.to_string_lossy().into_owned();
+            return Ok(ModelRef { provider: SCRIPT.into(), model });
+        }
+        match typed.parse::<ModelRef>() {
+            Ok(model) if model == demo() => Ok(model),
+            Ok(model)
+                if !model.model.is_empty() && self.providers.contains_key(&model.provider) =>
+            {
+                Ok(model)
+            }
+            Ok(_) | Err(_) => Err(ModelFault::Unknown(typed.to_owned())),
+        }
+    }
+
+    /// Makes a model ready. Done before a turn begins, so that a wrong name leaves nothing behind.
+    pub(crate) fn load(&self, name: &ModelRef) -> Result<Loaded, ModelFault> {
+        let name = name.clone();
+        match name.provider.as_str() {
+            DEMO => Ok(Loaded { name, model: Arc::new(DemoModel), tools: Vec::new() }),
+            SCRIPT => load_script(name),
+            provider => {
+                let found = self.providers.get(provider);
+                let found = found.ok_or_else(|| ModelFault::Unknown(name.to_string()))?;
+                let model = Arc::new(found.model(provider, &name.model, &environment)?);
+                Ok(Loaded { name, model, tools: Vec::new() })
+            }
+        }
+    }
+}
+
+/// A variable with something in it.
+pub(crate) fn environment(name: &str) -> Option<String> {
+    std::env::var(name).ok().filter(|value| !value.trim().is_empty())
+}
+
+fn demo() -> ModelRef {
     ModelRef { provider: DEMO.into(), model: String::new() }
 }
 
 /// Whether this is the demo model.
 pub(crate) fn is_demo(model: &ModelRef) -> bool {
     model.provider == DEMO
-}
-
-/// The model that was typed. A script's file is looked up from here, so that the conversation can be
-/// resumed from elsewhere.
-pub(crate) fn parse(typed: &str) -> Result<ModelRef, ModelFault> {
-    if let Some(path) = script_file(typed) {
-        let path = fs::canonicalize(&path)
-            .map_err(|source| ModelFault::ScriptFile { path: path.clone(), source })?;
-        let model = path.to_string_lossy().into_owned();
-        return Ok(ModelRef { provider: SCRIPT.into(), model });
-    }
-    match typed.parse::<ModelRef>() {
-        Ok(model) if model == default() => Ok(model),
-        Ok(_) | Err(_) => Err(ModelFault::Unknown(typed.to_owned())),
-    }
 }
 
 /// A model with the tools that exist only for it.
@@ -68,22 +121,13 @@ pub(crate) struct Loaded {
     pub(crate) tools: Vec<Arc<dyn Tool>>,
 }
 
-/// Makes a model ready. Done before a turn begins, so that a wrong name leaves nothing behind.
-pub(crate) fn load(name: &ModelRef) -> Result<Loaded, ModelFault> {
-    let name = name.clone();
-    match name.provider.as_str() {
-        DEMO => Ok(Loaded { name, model: Arc::new(DemoModel), tools: Vec::new() }),
-        SCRIPT => {
-            let path = PathBuf::from(&name.model);
-            let text = fs::read_to_string(&path)
-                .map_err(|source| ModelFault::ScriptFile { path: path.clone(), source })?;
-            let script =
-                Script::parse(&text).map_err(|source| ModelFault::Script { path, source })?;
-            let tools = script.tools();
-            Ok(Loaded { name, model: Arc::new(ScriptedModel::new(script)), tools })
-        }
-        _ => Err(ModelFault::Unknown(name.to_string())),
-    }
+fn load_script(name: ModelRef) -> Result<Loaded, ModelFault> {
+    let path = PathBuf::from(&name.model);
+    let text = fs::read_to_string(&path)
+        .map_err(|source| ModelFault::ScriptFile { path: path.clone(), source })?;
+    let script = Script::parse(&text).map_err(|source| ModelFault::Script { path, source })?;
+    let tools = script.tools();
+    Ok(Loaded { name, model: Arc::new(ScriptedModel::new(script)), tools })
 }
 
 /// The one model of this process. Which one is known only when the conversation is open, and the
@@ -115,10 +159,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_model_that_this_build_does_not_have_is_refused_by_name() {
-        for typed in ["", "opus", "anthropic/opus", "demo/x", "/demo"] {
-            assert!(matches!(parse(typed), Err(ModelFault::Unknown(name)) if name == typed));
+    fn a_model_that_nobody_offers_is_refused_by_name() {
+        let shelf =
+            Shelf { providers: providers::all(&SettingsFile::default(), &|_| None), default: None };
+        for typed in ["", "opus", "nobody/opus", "demo/x", "/demo", "anthropic", "anthropic/"] {
+            assert!(matches!(shelf.parse(typed), Err(ModelFault::Unknown(name)) if name == typed));
         }
-        assert_eq!(parse("demo").ok(), Some(default()));
+        assert_eq!(shelf.parse("demo").ok(), Some(demo()));
+        assert_eq!(shelf.parse("anthropic/opus").unwrap().to_string(), "anthropic/opus");
     }
 }

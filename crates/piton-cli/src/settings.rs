@@ -20,6 +20,8 @@ pub(crate) struct Settings {
     pub(crate) home: PathBuf,
     /// The directory that a new conversation works in, canonical.
     pub(crate) workspace: PathBuf,
+    /// The settings file, which need not be there.
+    pub(crate) file: Option<PathBuf>,
     /// Whether the environment forbids questions.
     pub(crate) no_input: bool,
 }
@@ -35,11 +37,13 @@ impl Settings {
     /// Looks around.
     pub(crate) fn resolve() -> Result<Self, Fault> {
         let workspace = env::current_dir().and_then(fs::canonicalize).map_err(Fault::Directory)?;
-        let home = match set("PITON_HOME") {
-            Some(home) => workspace.join(home),
-            None => data_directory()?,
+        // Whoever moves the data moves the settings with it.
+        let (home, file) = match set("PITON_HOME") {
+            Some(home) => (workspace.join(&home), Some(workspace.join(home))),
+            None => (data_directory()?, config_directory()),
         };
-        Ok(Self { home, workspace, no_input: set("PITON_NO_INPUT").is_some() })
+        let file = file.map(|directory| directory.join("piton.toml"));
+        Ok(Self { home, workspace, file, no_input: set("PITON_NO_INPUT").is_some() })
     }
 
     /// Whether the database is there. Looking must not make one.
@@ -72,6 +76,11 @@ impl Machine {
 fn data_directory() -> Result<PathBuf, Fault> {
     let places = etcetera::choose_base_strategy().map_err(|_| Fault::NoHome)?;
     Ok(places.data_dir().join("piton"))
+}
+
+fn config_directory() -> Option<PathBuf> {
+    let places = etcetera::choose_base_strategy().ok()?;
+    Some(places.config_dir().join("piton"))
 }
 
 fn make(directory: &Path) -> Result<(), Fault> {

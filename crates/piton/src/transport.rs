@@ -16,6 +16,7 @@ use piton_core::event::FailureClass;
 use piton_core::transcript::Transcript;
 use piton_wire::cache::Cache;
 use piton_wire::{Ask, Decoder, Dialect, Failure};
+use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 
 pub use self::endpoint::{Auth, Endpoint, KeySource, Secret};
 pub use self::patience::Timeouts;
@@ -118,22 +119,35 @@ impl Request {
 
     async fn try_send(&self, refresh: bool) -> Result<reqwest::Response, ModelFailure> {
         let url = format!("{}{}", self.endpoint.base_url, self.dialect.path(&self.ask));
-        let mut request = self
-            .client
-            .post(url)
-            .header("content-type", "application/json")
-            .header("accept", "text/event-stream")
-            .body(self.body.clone());
+        let request = self.client.post(url).headers(self.headers(refresh).await?);
+        let sent = request.body(self.body.clone()).send();
+        self.patience.first_byte(sent).await.map_err(expired)?.map_err(network)
+    }
+
+    /// The dialect's headers, overlaid by those of the settings, overlaid by the key.
+    async fn headers(&self, refresh: bool) -> Result<HeaderMap, ModelFailure> {
+        let mut headers = HeaderMap::new();
+        let mut set = |name: &str, value: &str| {
+            let header = HeaderName::try_from(name).ok().zip(HeaderValue::try_from(value).ok());
+            let (name, value) = header.ok_or_else(|| {
+                let message = format!("the header {name} or its value cannot be sent");
+                ModelFailure::new(FailureClass::InvalidRequest, message)
+            })?;
+            headers.insert(name, value);
+            Ok::<(), ModelFailure>(())
+        };
+        set("content-type", "application/json")?;
+        set("accept", "text/event-stream")?;
         for (name, value) in self.dialect.headers(&self.ask) {
-            request = request.header(name, value);
+            set(name, &value)?;
         }
         for (name, value) in &self.endpoint.headers {
-            request = request.header(name, value);
+            set(name, value)?;
         }
         if let Some((name, value)) = self.endpoint.auth.header(refresh).await? {
-            request = request.header(name, value);
+            set(name, &value)?;
         }
-        self.patience.first_byte(request.send()).await.map_err(expired)?.map_err(network)
+        Ok(headers)
     }
 
     async fn refused(&self, mut response: reqwest::Response) -> ModelFailure {

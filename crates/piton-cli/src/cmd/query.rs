@@ -23,7 +23,7 @@ use crate::ask::{
     menu,
 };
 use crate::flags::Query;
-use crate::models;
+use crate::models::{self, Shelf};
 use crate::output::{Form, Output};
 use crate::render::incomplete;
 use crate::render::lines::Line;
@@ -47,14 +47,15 @@ pub(crate) async fn run(
 ) -> Result<Report, Fault> {
     let (wish, text) = plan::request(&query)?;
     // A wrong name is found before anything is touched.
-    let model = query.model.as_deref().map(models::parse).transpose()?;
+    let shelf = Shelf::read(settings.file.as_deref())?;
+    let model = query.model.as_deref().map(|typed| shelf.parse(typed)).transpose()?;
     let mut mail = Mail::new(text, &query, settings)?;
     let signals = Signals::listen()?;
     let may_ask = !query.no_input && !settings.no_input;
     let terminal = may_ask.then(Terminal::open).flatten();
     let form = if query.json { Form::Json } else { Form::Text };
     let mut stage = Stage { output, signals, terminal, form };
-    let mut asked = Asked { query, wish, model, settings };
+    let mut asked = Asked { query, wish, model, shelf, settings };
     match asked.carry_out(&mut mail, &mut stage).await {
         Err(fault) if mail.is_kept() => Ok(Report::from(&fault).with_kept_message()),
         done => done,
@@ -67,6 +68,7 @@ struct Asked<'a> {
     query: Box<Query>,
     wish: Wish,
     model: Option<ModelRef>,
+    shelf: Shelf,
     settings: &'a Settings,
 }
 
@@ -101,7 +103,8 @@ impl Asked<'_> {
         let present = if stage.terminal.is_some() { Present::Person } else { Present::Nobody };
         let (mut lock_wait, later) = held_waits(present, self.query.lock_wait);
         loop {
-            let wanted = Wanted { query: &self.query, model: self.model.as_ref(), lock_wait };
+            let (query, model, shelf) = (&self.query, self.model.as_ref(), &self.shelf);
+            let wanted = Wanted { query, model, shelf, lock_wait };
             let opened = tokio::select! {
                 biased;
                 () = stage.signals.next() => return Err(Fault::Interrupted),

@@ -198,8 +198,16 @@ impl Fault {
                 "piton query \"list the files here\" begins one".into(),
             ],
             Self::Model(ModelFault::Unknown(_)) => vec![
-                "this build has demo (built in, no key) and script:FILE (follows a script)".into(),
+                "name it as provider/model, for example anthropic/claude-opus-4-5".into(),
+                "demo needs no key and no network; script:FILE follows a script".into(),
+                "piton models shows the providers and what they lack".into(),
             ],
+            Self::Model(ModelFault::Provider(_)) => {
+                vec!["piton models shows the providers and what they lack".into()]
+            }
+            Self::Model(ModelFault::File(_)) => {
+                vec!["mend the file; docs/models.md has its form".into()]
+            }
             Self::Model(ModelFault::ScriptFile { .. } | ModelFault::Script { .. }) => {
                 vec!["mend the file, or choose another model with --model".into()]
             }

@@ -12,7 +12,7 @@ use piton_store::{Batch, Durability, Holder, Journal, MemoryJournal, NewRecord};
 
 use super::mail::Mail;
 use crate::flags::Query;
-use crate::models::{self, Catalogue};
+use crate::models::{Catalogue, Shelf};
 use crate::output::Output;
 use crate::report::Fault;
 use crate::settings::Settings;
@@ -37,6 +37,8 @@ pub(super) struct Wanted<'a> {
     pub(super) query: &'a Query,
     /// The model that was named.
     pub(super) model: Option<&'a ModelRef>,
+    /// Where models are found.
+    pub(super) shelf: &'a Shelf,
     pub(super) lock_wait: Duration,
 }
 
@@ -68,7 +70,7 @@ pub(super) async fn open(
     mail: &mut Mail,
     output: &mut Output,
 ) -> Result<Opened, Fault> {
-    let Wanted { query, model, lock_wait } = *wanted;
+    let Wanted { query, model, lock_wait, .. } = *wanted;
     let (journal, scratch, target) = if query.no_persist {
         let (memory, target) = passing(query, settings, output).await?;
         (memory, std::env::temp_dir(), target)
@@ -88,8 +90,8 @@ pub(super) async fn open(
     let engine = wiring.engine(&[]);
     let session = enter(&engine, target.as_ref(), settings, output).await?;
     let model = model.cloned().or_else(|| session.state().config.model.clone());
-    let model = model.unwrap_or_else(models::default);
-    let loaded = models::load(&model)?;
+    let model = model.map_or_else(|| wanted.shelf.default(), Ok)?;
+    let loaded = wanted.shelf.load(&model)?;
     wiring.models.offer(&loaded);
     if loaded.tools.is_empty() {
         return Ok(Opened { engine, session, model, life });

@@ -1,0 +1,260 @@
+//! Providers: a dialect, an endpoint, a key. Built-in ones, and those of the settings file.
+//!
+//! Only the user's own settings and environment name endpoints and keys. A project's files never
+//! do: whoever opens a foreign directory must not send a key to a foreign host.
+
+mod file;
+mod key;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use piton::transport::{Auth, Endpoint, HttpModel, KeySource, Secret};
+use piton_wire::anthropic::Anthropic;
+use piton_wire::gemini::Gemini;
+use piton_wire::openai_chat::{Flavour, OpenAiChat};
+use piton_wire::openai_responses::{Codex, OpenAiResponses};
+use piton_wire::{Ask, Dialect};
+use serde::Deserialize;
+
+use self::key::KeyCommand;
+
+pub(crate) use self::file::{FileFault, SettingsFile};
+
+/// Longest wait for a connection.
+const CONNECT_WAIT: Duration = Duration::from_secs(20);
+/// Most tokens of an answer where the provider wants to be told.
+const MAX_TOKENS: u32 = 32_000;
+
+/// The wire formats that a provider can speak.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Speaks {
+    Anthropic,
+    OpenaiResponses,
+    OpenaiChat,
+    Deepseek,
+    Mistral,
+    Openrouter,
+    LocalChat,
+    Codex,
+    Gemini,
+}
+
+/// Where a key comes from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum KeyFrom {
+    /// No key is needed.
+    Nowhere,
+    /// The first of these variables that is set.
+    Variables(Vec<String>),
+    /// What a command prints.
+    Command(Vec<String>),
+}
+
+/// A provider.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Provider {
+    pub(crate) speaks: Speaks,
+    pub(crate) base_url: String,
+    pub(crate) key: KeyFrom,
+    pub(crate) headers: BTreeMap<String, String>,
+}
+
+/// Why a provider cannot be asked.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ProviderFault {
+    /// Nobody set its key.
+    #[error("{provider} needs a key: set {}", variables.join(" or "))]
+    NoKey { provider: String, variables: Vec<String> },
+    /// Its address makes no sense.
+    #[error("{provider} has no usable address: {base_url}")]
+    Address { provider: String, base_url: String },
+    /// No client could be made.
+    #[error("cannot prepare HTTP: {0}")]
+    Client(String),
+}
+
+/// Reads the environment; a test hands in another one.
+pub(crate) type Environment<'a> = &'a dyn Fn(&str) -> Option<String>;
+
+/// All providers by name: built-in ones, overlaid by those of the settings file.
+pub(crate) fn all(file: &SettingsFile, environment: Environment<'_>) -> BTreeMap<String, Provider> {
+    let mut providers: BTreeMap<String, Provider> = BUILT_IN
+        .iter()
+        .map(|built_in| (built_in.name.to_owned(), built_in.provider(environment)))
+        .collect();
+    for (name, written) in &file.providers {
+        providers.insert(name.clone(), written.provider());
+    }
+    providers
+}
+
+struct BuiltIn {
+    name: &'static str,
+    speaks: Speaks,
+    host: &'static str,
+    /// The variable of the provider's own libraries that replaces the host.
+    host_variable: &'static str,
+    /// What those libraries add to it.
+    suffix: &'static str,
+    keys: &'static [&'static str],
+}
+
+const BUILT_IN: [BuiltIn; 9] = [
+    built_in("anthropic", Speaks::Anthropic, "https://api.anthropic.com", "ANTHROPIC_BASE_URL")
+        .keys(&["ANTHROPIC_API_KEY"]),
+    built_in("openai", Speaks::OpenaiResponses, "https://api.openai.com/v1", "OPENAI_BASE_URL")
+        .keys(&["OPENAI_API_KEY"]),
+    built_in("openai-chat", Speaks::OpenaiChat, "https://api.openai.com/v1", "OPENAI_BASE_URL")
+        .keys(&["OPENAI_API_KEY"]),
+    built_in("codex", Speaks::Codex, "https://chatgpt.com/backend-api/codex", "CODEX_BASE_URL")
+        .keys(&["CODEX_ACCESS_TOKEN"]),
+    built_in(
+        "gemini",
+        Speaks::Gemini,
+        "https://generativelanguage.googleapis.com",
+        "GOOGLE_GEMINI_BASE_URL",
+    )
+    .suffix("/v1beta")
+    .keys(&["GEMINI_API_KEY", "GOOGLE_API_KEY"]),
+    built_in("deepseek", Speaks::Deepseek, "https://api.deepseek.com", "DEEPSEEK_BASE_URL")
+        .keys(&["DEEPSEEK_API_KEY"]),
+    built_in("mistral", Speaks::Mistral, "https://api.mistral.ai/v1", "MISTRAL_BASE_URL")
+        .keys(&["MISTRAL_API_KEY"]),
+    built_in(
+        "openrouter",
+        Speaks::Openrouter,
+        "https://openrouter.ai/api/v1",
+        "OPENROUTER_BASE_URL",
+    )
+    .keys(&["OPENROUTER_API_KEY"]),
+    built_in("ollama", Speaks::LocalChat, "http://localhost:11434", "OLLAMA_HOST").suffix("/v1"),
+];
+
+const fn built_in(
+    name: &'static str,
+    speaks: Speaks,
+    host: &'static str,
+    host_variable: &'static str,
+) -> BuiltIn {
+    BuiltIn { name, speaks, host, host_variable, suffix: "", keys: &[] }
+}
+
+impl BuiltIn {
+    const fn keys(mut self, keys: &'static [&'static str]) -> Self {
+        self.keys = keys;
+        self
+    }
+
+    const fn suffix(mut self, suffix: &'static str) -> Self {
+        self.suffix = suffix;
+        self
+    }
+
+    fn provider(&self, environment: Environment<'_>) -> Provider {
+        let host = environment(self.host_variable).unwrap_or_else(|| self.host.into());
+        // OLLAMA_HOST is written without a scheme as often as with one.
+        let host = if host.contains("://") { host } else { format!("http://{host}") };
+        let key = match self.keys {
+            [] => KeyFrom::Nowhere,
+            keys => KeyFrom::Variables(keys.iter().map(|key| (*key).to_owned()).collect()),
+        };
+        Provider {
+            speaks: self.speaks,
+            base_url: format!("{}{}", host.trim_end_matches('/'), self.suffix),
+            key,
+            headers: BTreeMap::new(),
+        }
+    }
+}
+
+impl Provider {
+    /// Whether its key is there; none needed counts.
+    pub(crate) fn has_key(&self, environment: Environment<'_>) -> bool {
+        match &self.key {
+            KeyFrom::Nowhere | KeyFrom::Command(_) => true,
+            KeyFrom::Variables(names) => names.iter().any(|name| environment(name).is_some()),
+        }
+    }
+
+    /// A model of this provider, ready to be asked.
+    pub(crate) fn model(
+        &self,
+        name: &str,
+        model: &str,
+        environment: Environment<'_>,
+    ) -> Result<HttpModel, ProviderFault> {
+        let address =
+            || ProviderFault::Address { provider: name.into(), base_url: self.base_url.clone() };
+        let (_, rest) = self.base_url.split_once("://").ok_or_else(address)?;
+        let host = rest.split('/').next().filter(|host| !host.is_empty()).ok_or_else(address)?;
+        let endpoint = Endpoint {
+            base_url: self.base_url.clone(),
+            auth: self.auth(name, environment)?,
+            headers: self.headers.clone().into_iter().collect(),
+        };
+        let ask = Ask {
+            provider: name.into(),
+            host: host.into(),
+            model: model.into(),
+            max_tokens: Some(MAX_TOKENS),
+            effort: None,
+            cache_key: name.into(),
+        };
+        Ok(HttpModel::new(client()?, self.dialect(), endpoint, ask))
+    }
+
+    fn auth(&self, name: &str, environment: Environment<'_>) -> Result<Auth, ProviderFault> {
+        let source: Arc<dyn KeySource> = match &self.key {
+            KeyFrom::Nowhere => return Ok(Auth::None),
+            KeyFrom::Command(command) => Arc::new(KeyCommand::new(command.clone())),
+            KeyFrom::Variables(names) => {
+                let key = names.iter().find_map(|name| environment(name));
+                Arc::new(Secret::new(key.ok_or_else(|| ProviderFault::NoKey {
+                    provider: name.into(),
+                    variables: names.clone(),
+                })?))
+            }
+        };
+        Ok(match self.speaks {
+            Speaks::Anthropic => Auth::Header("x-api-key", source),
+            Speaks::Gemini => Auth::Header("x-goog-api-key", source),
+            Speaks::OpenaiResponses
+            | Speaks::OpenaiChat
+            | Speaks::Deepseek
+            | Speaks::Mistral
+            | Speaks::Openrouter
+            | Speaks::LocalChat
+            | Speaks::Codex => Auth::Bearer(source),
+        })
+    }
+
+    fn dialect(&self) -> Arc<dyn Dialect> {
+        let chat = |flavour| Arc::new(OpenAiChat { flavour }) as Arc<dyn Dialect>;
+        match self.speaks {
+            Speaks::Anthropic => Arc::new(Anthropic),
+            Speaks::OpenaiResponses => Arc::new(OpenAiResponses),
+            Speaks::Codex => Arc::new(Codex),
+            Speaks::Gemini => Arc::new(Gemini),
+            Speaks::OpenaiChat => chat(Flavour::OpenAi),
+            Speaks::Deepseek => chat(Flavour::DeepSeek),
+            Speaks::Mistral => chat(Flavour::Mistral),
+            Speaks::Openrouter => chat(Flavour::OpenRouter),
+            Speaks::LocalChat => chat(Flavour::Local),
+        }
+    }
+}
+
+/// A client with the system's proxies and certificates. Made only when a provider is asked: loading
+/// certificates takes longer than all the rest of a start.
+pub(crate) fn client() -> Result<reqwest::Client, ProviderFault> {
+    // A second call finds the first one's choice, which is the same.
+    rustls::crypto::ring::default_provider().install_default().unwrap_or_default();
+    reqwest::Client::builder()
+        .connect_timeout(CONNECT_WAIT)
+        .user_agent(concat!("piton/", env!("CARGO_PKG_VERSION")))
+        .build()
+        .map_err(|error| ProviderFault::Client(error.to_string()))
+}
