@@ -240,8 +240,15 @@ impl Story {
     }
 }
 
+/// A few cases, or as many as the environment asks for.
+fn config() -> ProptestConfig {
+    let config = ProptestConfig { failure_persistence: None, ..ProptestConfig::default() };
+    let cases = if std::env::var_os("PROPTEST_CASES").is_some() { config.cases } else { 64 };
+    ProptestConfig { cases, ..config }
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(config())]
 
     // K14, X8, X22, J58, J59: and what is kept from request to request changes no byte.
     #[test]
