@@ -117,8 +117,10 @@ impl ChatDecoder {
                 return Err(Failure { class, message, retry_after_ms: None });
             }
         };
+        // Some servers fill in the field when there is no error.
+        let error = chunk.error.filter(|error| !matches!(error.get(), "\"\"" | "false" | "{}"));
         let bare = chunk.choices.is_none() && chunk.detail.is_some();
-        if chunk.error.is_some() || bare || chunk.object.text == "error" {
+        if error.is_some() || bare || chunk.object.text == "error" {
             return Err(failure::of_event(event));
         }
         if let Some(usage) = &chunk.usage {

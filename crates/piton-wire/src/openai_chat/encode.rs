@@ -14,10 +14,8 @@ use super::{Flavour, native, spelling};
 use crate::cache::Cache;
 use crate::{Ask, Effort};
 
-/// Stands before a list that would begin with the model's words.
-const OPENING_NOTE: &str = "(The conversation begins with an earlier answer of yours.)";
 /// Stands behind a list that would end with the model's words, or be empty.
-const CONTINUE_NOTE: &str = "Continue.";
+const CONTINUE_NOTE: &[u8] = b"Continue.";
 /// Marks a result as an error; the format has no field for it.
 const ERROR_MARK: &str = "Error: ";
 /// The schema of a tool that takes nothing, or whose own schema cannot be sent.
@@ -285,7 +283,7 @@ enum Role {
 }
 
 /// The message list as it is written: joins messages of one role, and keeps the model's words from
-/// the ends of the list.
+/// the end of the list.
 struct List<'a> {
     out: Vec<u8>,
     shape: Shape,
@@ -316,9 +314,6 @@ impl<'a> List<'a> {
                 let Some((length, rest)) = rest.split_first_chunk() else { return };
                 let length = usize::try_from(u64::from_le_bytes(*length)).unwrap_or(usize::MAX);
                 let Some((text, tail)) = rest.split_at_checked(length) else { return };
-                if self.last == Role::Nobody {
-                    self.note(OPENING_NOTE);
-                }
                 self.text(Role::Assistant, text, tail);
             }
             Some((&RESULTS, results)) => {
@@ -370,14 +365,6 @@ impl<'a> List<'a> {
         self.last = Role::Nobody;
     }
 
-    fn note(&mut self, text: &str) {
-        self.open("user");
-        self.out.extend_from_slice(self.shape.before());
-        spelling::escape(&mut self.out, text);
-        self.out.extend_from_slice(self.shape.after());
-        self.out.push(b'}');
-    }
-
     fn open(&mut self, role: &str) {
         self.comma();
         self.out.extend_from_slice(b"{\"role\":\"");
@@ -400,11 +387,10 @@ impl<'a> List<'a> {
     }
 
     fn finish(mut self) -> Vec<u8> {
-        let needs_user = matches!(self.last, Role::Nobody | Role::Assistant);
-        self.flush();
-        if needs_user {
-            self.note(CONTINUE_NOTE);
+        if matches!(self.last, Role::Nobody | Role::Assistant) {
+            self.text(Role::User, CONTINUE_NOTE, &[]);
         }
+        self.flush();
         self.out.pop();
         self.mark();
         self.out.push(b'}');

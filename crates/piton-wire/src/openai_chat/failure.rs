@@ -31,7 +31,7 @@ pub(super) fn of_answer(
     // The server knows best whether asking again helps.
     match header("x-should-retry").as_deref().map(str::trim) {
         Some("true") if class == FailureClass::InvalidRequest => class = FailureClass::Server,
-        Some("false") if class == FailureClass::Server => class = FailureClass::Unknown,
+        Some("false") if class.is_transient() => class = FailureClass::Unknown,
         _ => {}
     }
     let message = if said.message.trim().is_empty() {

@@ -279,7 +279,7 @@ fn reasoning_goes_back_on_a_match_only() {
 }
 
 #[test]
-fn the_models_words_are_never_at_the_ends() {
+fn the_models_words_are_never_at_the_end() {
     let mut journal = Journal::new();
     journal.user("Hi?").answer("Hi.", &[], None).end();
     check(

@@ -130,6 +130,7 @@ fn the_server_may_say_whether_to_ask_again() {
     let class = |status, value| failure(status, &[("x-should-retry", value)], "").0;
     assert_eq!(class(400, "true"), FailureClass::Server);
     assert_eq!(class(500, "false"), FailureClass::Unknown);
+    assert_eq!(class(429, "false"), FailureClass::Unknown);
     assert_eq!(class(401, "true"), FailureClass::Auth);
     assert_eq!(class(500, "perhaps"), FailureClass::Server);
 }

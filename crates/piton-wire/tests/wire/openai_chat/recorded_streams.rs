@@ -1,5 +1,6 @@
 //! Recorded streams, where they are at hand: what the provider's own library makes of them.
 
+use piton_core::answer::Delta;
 use piton_core::event::{AnswerPart, FinishReason, Usage};
 use piton_wire::Dialect as _;
 use piton_wire::openai_chat::{Flavour, OpenAiChat};
@@ -29,14 +30,42 @@ fn compare(recorded: &Recorded, read: &Read) {
             let failure = read.failure.as_ref().expect(name);
             let said = expected["error"]["message"].as_str().unwrap();
             assert_eq!(failure.message, said, "{name}");
+            // Byte by byte, so that nothing stands in one piece with the error.
+            let dialect = OpenAiChat { flavour: Flavour::OpenAi };
+            let slow = recorded::read(&dialect, &ask("script", "one"), &recorded.body, 1);
+            compare_heard(recorded, &slow.deltas);
         }
         "truncated" => {
             assert_eq!(read.failure, None, "{name}");
             assert!(read.answer.is_err(), "{name}");
+            compare_heard(recorded, &read.deltas);
         }
         "complete" => compare_whole(recorded, read),
         other => panic!("{name}: {other}"),
     }
+}
+
+/// What was heard before a stream broke: all of it, and no call is whole.
+fn compare_heard(recorded: &Recorded, deltas: &[Delta]) {
+    let (name, expected) = (&recorded.name, &recorded.expected);
+    let (mut text, mut thinking, mut calls) = (String::new(), String::new(), Vec::new());
+    for delta in deltas {
+        match delta {
+            Delta::Text { text: more, .. } => text.push_str(more),
+            Delta::Reasoning { text: more, .. } => thinking.push_str(more),
+            Delta::CallOpened { name, .. } => calls.push((name.clone(), String::new())),
+            Delta::CallArguments { json, .. } => calls.last_mut().unwrap().1.push_str(json),
+            Delta::Closed { .. } | Delta::Native(_) | Delta::End { .. } => {
+                panic!("{name}: {delta:?}")
+            }
+        }
+    }
+    assert_eq!(text, expected["text"], "{name}");
+    assert_eq!(thinking, expected["thinking"], "{name}");
+    let word = |value: &Value| value.as_str().unwrap().to_owned();
+    let all = expected["tool_calls"].as_array().unwrap().iter();
+    let all: Vec<_> = all.map(|call| (word(&call["name"]), word(&call["args_raw"]))).collect();
+    assert_eq!(calls, all, "{name}");
 }
 
 fn compare_whole(recorded: &Recorded, read: &Read) {
