@@ -12,4 +12,5 @@ mod interrupt;
 mod lease;
 mod permission;
 mod stream;
+mod transport;
 mod turn;

@@ -1,0 +1,228 @@
+//! Models over real HTTP on loopback: a server that answers as told, byte for byte.
+
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+
+use futures_util::future::BoxFuture;
+use piton::model::{ModelFailure, OneModel};
+use piton::transport::{Auth, Endpoint, HttpModel, KeySource, Secret};
+use piton::{Engine, NewMessage, OnIncomplete};
+use piton_core::event::{BreakReason, Event, FailureClass, Limits, ModelRef};
+use piton_core::outcome::{Cause, Ending};
+use piton_core::state::Config;
+use piton_sim::world::{World, world_tools};
+use piton_store::{Journal, MemoryJournal};
+use piton_wire::Ask;
+use piton_wire::openai_chat::{Flavour, OpenAiChat};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpListener;
+
+/// A server that gives each request the next answer, and keeps what it was sent.
+struct Server {
+    base_url: String,
+    seen: Arc<Mutex<Vec<String>>>,
+}
+
+impl Server {
+    async fn start(answers: Vec<String>) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let base_url = format!("http://{}", listener.local_addr().unwrap());
+        let seen = Arc::new(Mutex::new(Vec::new()));
+        let heard = seen.clone();
+        tokio::spawn(async move {
+            for answer in answers {
+                let (mut socket, _) = listener.accept().await.unwrap();
+                heard.lock().unwrap().push(read_request(&mut socket).await);
+                socket.write_all(answer.as_bytes()).await.unwrap();
+                socket.shutdown().await.unwrap();
+            }
+        });
+        Self { base_url, seen }
+    }
+
+    fn seen(&self) -> Vec<String> {
+        self.seen.lock().unwrap().clone()
+    }
+}
+
+async fn read_request(socket: &mut tokio::net::TcpStream) -> String {
+    let mut request = Vec::new();
+    let mut piece = [0; 4096];
+    loop {
+        let count = socket.read(&mut piece).await.unwrap();
+        request.extend_from_slice(&piece[..count]);
+        let text = String::from_utf8_lossy(&request).into_owned();
+        let Some((head, body)) = text.split_once("\r\n\r\n") else { continue };
+        let length = head.lines().find_map(|line| {
+            line.to_lowercase().strip_prefix("content-length:")?.trim().parse::<usize>().ok()
+        });
+        if length.is_none_or(|length| length <= body.len()) || count == 0 {
+            return text;
+        }
+    }
+}
+
+fn stream(chunks: &[&str]) -> String {
+    let events: String = chunks.iter().map(|chunk| format!("data: {chunk}\n\n")).collect();
+    format!(
+        "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n{events}"
+    )
+}
+
+fn refusal(status: &str, headers: &str, body: &str) -> String {
+    let length = body.len();
+    format!(
+        "HTTP/1.1 {status}\r\n{headers}content-type: application/json\r\n\
+         connection: close\r\ncontent-length: {length}\r\n\r\n{body}"
+    )
+}
+
+const HELLO: &[&str] = &[
+    r#"{"choices":[{"index":0,"delta":{"role":"assistant","content":"Hel"}}]}"#,
+    r#"{"choices":[{"index":0,"delta":{"content":"lo"}}]}"#,
+    r#"{"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}"#,
+    "[DONE]",
+];
+const CALL: &[&str] = &[
+    r#"{"choices":[{"index":0,"delta":{"role":"assistant","tool_calls":[{"index":0,"id":"x","type":"function","function":{"name":"look","arguments":""}}]}}]}"#,
+    r#"{"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"function":{"arguments":"{}"}}]}}]}"#,
+    r#"{"choices":[{"index":0,"delta":{},"finish_reason":"tool_calls"}]}"#,
+    "[DONE]",
+];
+
+struct Ran {
+    ending: Ending,
+    events: Vec<Event>,
+}
+
+impl Ran {
+    fn failures(&self) -> Vec<FailureClass> {
+        let class = |event: &Event| match event {
+            Event::ModelFailed { class, .. } => Some(*class),
+            _ => None,
+        };
+        self.events.iter().filter_map(class).collect()
+    }
+}
+
+async fn run(server: &Server, auth: Auth) -> Ran {
+    let endpoint =
+        Endpoint { base_url: server.base_url.clone(), auth, headers: vec![("x-a".into(), "b".into())] };
+    let ask = Ask {
+        provider: "test".into(),
+        host: "127.0.0.1".into(),
+        model: "m".into(),
+        max_tokens: Some(100),
+        effort: None,
+        cache_key: "c".into(),
+    };
+    rustls::crypto::ring::default_provider().install_default().ok();
+    let client = reqwest::Client::builder().no_proxy().build().unwrap();
+    let dialect = Arc::new(OpenAiChat { flavour: Flavour::OpenAi });
+    let model = Arc::new(HttpModel::new(client, dialect, endpoint, ask));
+    let journal: Arc<dyn Journal> = Arc::new(MemoryJournal::new());
+    let world = World::default();
+    let id = piton_core::id::ConversationId::new("http");
+    let mut builder = Engine::builder(journal.clone(), Arc::new(OneModel(model)));
+    for tool in world_tools(&world, &journal, &id) {
+        builder = builder.tool(tool);
+    }
+    let engine = builder.build();
+    let mut session = engine.create_as(id.clone(), Path::new("/")).await.unwrap();
+    let mut config = Config {
+        model: Some(ModelRef { provider: "test".into(), model: "m".into() }),
+        limits: Limits { backoff_ms: 0, backoff_ms_max: 1, ..Limits::default() },
+        ..Config::default()
+    };
+    engine.offer_tools(&mut config);
+    session.configure(&config);
+    let ending = session.send(NewMessage::text("go"), OnIncomplete::Ask).await.unwrap();
+    let records = journal.read(&id, piton_core::id::Seq(0), 1_000).await.unwrap();
+    let events = records.iter().map(|it| Event::from_stored(it.format, &it.body)).collect();
+    Ran { ending, events }
+}
+
+#[tokio::test]
+async fn a_turn_with_a_tool_goes_over_http() {
+    let server = Server::start(vec![stream(CALL), stream(HELLO)]).await;
+    let ran = run(&server, Auth::Bearer(Arc::new(Secret::new("k3y")))).await;
+    assert_eq!(ran.ending, Ending::Done);
+    let seen = server.seen();
+    assert_eq!(seen.len(), 2);
+    let head = seen[0].to_lowercase();
+    assert!(head.starts_with("post /chat/completions http/1.1\r\n"), "{head}");
+    assert!(head.contains("authorization: bearer k3y\r\n") && head.contains("x-a: b\r\n"));
+    assert_eq!(head.matches("content-type:").count(), 1);
+    assert!(seen[1].contains(r#""role":"tool""#), "{}", seen[1]);
+}
+
+// J45, J46: cut in the middle, cut behind the end mark
+#[tokio::test]
+async fn a_cut_stream_is_asked_for_again() {
+    let server = Server::start(vec![stream(&HELLO[..2]), stream(&HELLO[..3])]).await;
+    let ran = run(&server, Auth::None).await;
+    assert_eq!(ran.ending, Ending::Done);
+    assert_eq!(ran.failures(), [FailureClass::StreamBroke]);
+    let seen = server.seen();
+    let body = |request: &str| request.split_once("\r\n\r\n").unwrap().1.to_owned();
+    assert_eq!(body(&seen[0]), body(&seen[1]), "the same request, byte for byte");
+}
+
+// D71, J49, J50
+#[tokio::test]
+async fn refusals_are_told_apart() {
+    let busy = refusal("429 Too Many Requests", "retry-after-ms: 1\r\n", r#"{"error":{"message":"slow down"}}"#);
+    let down = refusal("503 Service Unavailable", "", "<html>down</html>");
+    let server = Server::start(vec![busy, down, stream(HELLO)]).await;
+    let ran = run(&server, Auth::None).await;
+    assert_eq!(ran.ending, Ending::Done);
+    assert_eq!(ran.failures().len(), 2);
+    assert_eq!(ran.failures()[0], FailureClass::RateLimited);
+
+    let wrong = refusal("401 Unauthorized", "", r#"{"error":{"message":"wrong key","code":"invalid_api_key"}}"#);
+    let server = Server::start(vec![wrong]).await;
+    let ran = run(&server, Auth::Bearer(Arc::new(Secret::new("k3y")))).await;
+    let Ending::Error(Cause { reason, message, .. }) = &ran.ending else { panic!("{:?}", ran.ending) };
+    assert_eq!((*reason, message.contains("wrong key")), (Some(BreakReason::ApiError), true));
+    assert_eq!(ran.failures(), [FailureClass::Auth]);
+    assert!(!format!("{:?}", ran.events).contains("k3y"), "a key is never recorded");
+}
+
+/// Gives a new key when the old one is refused.
+#[derive(Debug)]
+struct Helper;
+
+impl KeySource for Helper {
+    fn key(&self, refresh: bool) -> BoxFuture<'_, Result<Secret, ModelFailure>> {
+        let key = if refresh { "new" } else { "old" };
+        Box::pin(std::future::ready(Ok(Secret::new(key))))
+    }
+
+    fn can_refresh(&self) -> bool {
+        true
+    }
+}
+
+// K56
+#[tokio::test]
+async fn a_refused_key_is_asked_for_anew_once() {
+    let wrong = || refusal("401 Unauthorized", "", "{}");
+    let server = Server::start(vec![wrong(), stream(HELLO)]).await;
+    let ran = run(&server, Auth::Bearer(Arc::new(Helper))).await;
+    assert_eq!((ran.ending.clone(), ran.failures()), (Ending::Done, vec![]));
+    let keys: Vec<bool> = server.seen().iter().map(|it| it.contains("Bearer new")).collect();
+    assert_eq!(keys, [false, true]);
+
+    let server = Server::start(vec![wrong(), wrong()]).await;
+    let ran = run(&server, Auth::Bearer(Arc::new(Helper))).await;
+    assert_eq!(ran.failures(), [FailureClass::Auth]);
+}
+
+#[tokio::test]
+async fn nobody_there_is_a_network_failure() {
+    let server = Server::start(vec![]).await;
+    let gone = Server { base_url: "http://127.0.0.1:9".into(), seen: server.seen.clone() };
+    let ran = run(&gone, Auth::None).await;
+    assert!(ran.failures().iter().all(|class| *class == FailureClass::Network));
+    assert_eq!(ran.failures().len(), 5);
+}
