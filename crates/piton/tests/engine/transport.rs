@@ -106,8 +106,11 @@ impl Ran {
 }
 
 async fn run(server: &Server, auth: Auth) -> Ran {
-    let endpoint =
-        Endpoint { base_url: server.base_url.clone(), auth, headers: vec![("x-a".into(), "b".into())] };
+    let endpoint = Endpoint {
+        base_url: server.base_url.clone(),
+        auth,
+        headers: vec![("x-a".into(), "b".into())],
+    };
     let ask = Ask {
         provider: "test".into(),
         host: "127.0.0.1".into(),
@@ -171,7 +174,11 @@ async fn a_cut_stream_is_asked_for_again() {
 // D71, J49, J50
 #[tokio::test]
 async fn refusals_are_told_apart() {
-    let busy = refusal("429 Too Many Requests", "retry-after-ms: 1\r\n", r#"{"error":{"message":"slow down"}}"#);
+    let busy = refusal(
+        "429 Too Many Requests",
+        "retry-after-ms: 1\r\n",
+        r#"{"error":{"message":"slow down"}}"#,
+    );
     let down = refusal("503 Service Unavailable", "", "<html>down</html>");
     let server = Server::start(vec![busy, down, stream(HELLO)]).await;
     let ran = run(&server, Auth::None).await;
@@ -179,10 +186,16 @@ async fn refusals_are_told_apart() {
     assert_eq!(ran.failures().len(), 2);
     assert_eq!(ran.failures()[0], FailureClass::RateLimited);
 
-    let wrong = refusal("401 Unauthorized", "", r#"{"error":{"message":"wrong key","code":"invalid_api_key"}}"#);
+    let wrong = refusal(
+        "401 Unauthorized",
+        "",
+        r#"{"error":{"message":"wrong key","code":"invalid_api_key"}}"#,
+    );
     let server = Server::start(vec![wrong]).await;
     let ran = run(&server, Auth::Bearer(Arc::new(Secret::new("k3y")))).await;
-    let Ending::Error(Cause { reason, message, .. }) = &ran.ending else { panic!("{:?}", ran.ending) };
+    let Ending::Error(Cause { reason, message, .. }) = &ran.ending else {
+        panic!("{:?}", ran.ending)
+    };
     assert_eq!((*reason, message.contains("wrong key")), (Some(BreakReason::ApiError), true));
     assert_eq!(ran.failures(), [FailureClass::Auth]);
     assert!(!format!("{:?}", ran.events).contains("k3y"), "a key is never recorded");
