@@ -25,20 +25,27 @@ impl EventReader {
     /// Takes in the next bytes; gives the data of every event that they complete.
     pub fn push(&mut self, bytes: &[u8]) -> Result<Vec<String>, EventTooLarge> {
         let mut events = Vec::new();
-        for byte in bytes {
-            let after_cr = std::mem::take(&mut self.after_cr);
-            match byte {
-                b'\n' if after_cr => {}
-                b'\n' => self.end_line(&mut events),
-                b'\r' => {
-                    self.after_cr = true;
-                    self.end_line(&mut events);
-                }
-                byte => self.line.push(*byte),
+        let mut rest = bytes;
+        while let Some((first, after_first)) = rest.split_first() {
+            if std::mem::take(&mut self.after_cr) && *first == b'\n' {
+                rest = after_first;
+                continue;
             }
-            if EVENT_BYTES_MAX < self.line.len() + self.data.len() {
+            // Whole runs at once: lines are long, and a byte at a time costs more than the JSON.
+            let end = rest.iter().position(|byte| matches!(byte, b'\n' | b'\r'));
+            let (run, after_run) = rest.split_at(end.unwrap_or(rest.len()));
+            if EVENT_BYTES_MAX < self.line.len() + self.data.len() + run.len() {
                 return Err(EventTooLarge);
             }
+            self.line.extend_from_slice(run);
+            rest = match after_run.split_first() {
+                Some((mark, after_mark)) => {
+                    self.after_cr = *mark == b'\r';
+                    self.end_line(&mut events);
+                    after_mark
+                }
+                None => after_run,
+            };
         }
         Ok(events)
     }
