@@ -1,0 +1,374 @@
+//! From a transcript to the body of a request.
+//!
+//! Each message becomes a list of parts; contents are put together from those so that roles
+//! alternate, the last is the user's, and results stand before what was said
+//! meanwhile. Reasoning is never sent as text.
+
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+use std::{iter, ptr};
+
+use piton_core::event::{AnswerPart, ToolSpec, UserPart};
+use piton_core::transcript::{Assistant, CallResult, Message, Transcript};
+use serde::Serialize;
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use super::Generation;
+use super::native::{NESTING_MAX, NO_SIGNATURE, replay};
+use crate::cache::Cache;
+use crate::{Ask, Effort, wire_id};
+
+/// Closes a conversation that ends with the model, which some models refuse. None begins with it:
+/// a transcript asks nobody before the user has spoken.
+const CLOSING: &str = "Continue.";
+
+/// Longest name of a function, in characters.
+const NAME_MAX: usize = 64;
+/// Fewest tokens to think with that every 2.5 model accepts.
+const BUDGET_LOW: i32 = 512;
+/// Most that every 2.5 model accepts.
+const BUDGET_HIGH: i32 = 24_576;
+/// Leaves it to the model.
+const BUDGET_DYNAMIC: i32 = -1;
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Head<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    system_instruction: Option<Instruction<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tools: Option<[Tools<'a>; 1]>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    generation_config: Option<Config>,
+}
+
+#[derive(Serialize)]
+struct Instruction<'a> {
+    parts: [Part<'a>; 1],
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Tools<'a> {
+    function_declarations: Vec<Declaration<'a>>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Declaration<'a> {
+    name: Cow<'a, str>,
+    description: &'a str,
+    /// The whole of JSON Schema; `parameters` takes only a part of it.
+    parameters_json_schema: Cow<'a, RawValue>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Config {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    max_output_tokens: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    thinking_config: Option<Thinking>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Thinking {
+    include_thoughts: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "thinkingBudget")]
+    budget: Option<i32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "thinkingLevel")]
+    level: Option<&'static str>,
+}
+
+#[derive(Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Part<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    text: Option<Cow<'a, str>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    function_call: Option<FunctionCall<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    function_response: Option<FunctionResponse<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    thought_signature: Option<&'static str>,
+}
+
+#[derive(Serialize)]
+struct FunctionCall<'a> {
+    id: String,
+    name: Cow<'a, str>,
+    args: Cow<'a, RawValue>,
+}
+
+#[derive(Serialize)]
+struct FunctionResponse<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    id: Option<String>,
+    name: Cow<'a, str>,
+    response: Response<'a>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+enum Response<'a> {
+    Output(&'a str),
+    Error(&'a str),
+}
+
+/// Arguments that are not an object, in an object: the model sees what it wrote.
+#[derive(Serialize)]
+struct Unreadable<'a> {
+    unreadable: &'a str,
+}
+
+/// Makes the body.
+pub(super) fn body(transcript: &Transcript, ask: &Ask, cache: &mut Cache) -> Vec<u8> {
+    let mut out = Vec::new();
+    append(&mut out, &head(transcript, ask));
+    // The head is an object; contents become its last field.
+    out.pop();
+    if out.len() != 1 {
+        out.push(b',');
+    }
+    out.extend_from_slice(b"\"contents\":[");
+    contents(&mut out, transcript.messages(), ask, cache);
+    out.extend_from_slice(b"]}");
+    out
+}
+
+fn head<'a>(transcript: &'a Transcript, ask: &Ask) -> Head<'a> {
+    let system = Some(transcript.system()).filter(|system| !system.trim().is_empty());
+    let functions = declarations(transcript.tools());
+    let config = Config { max_output_tokens: ask.max_tokens, thinking_config: thinking(ask) };
+    let is_set = config.max_output_tokens.is_some() || config.thinking_config.is_some();
+    Head {
+        system_instruction: system.map(|text| Instruction { parts: [text_part(text)] }),
+        tools: (!functions.is_empty()).then_some([Tools { function_declarations: functions }]),
+        generation_config: is_set.then_some(config),
+    }
+}
+
+/// "As usual" names no level, because not every model knows the middle one.
+fn thinking(ask: &Ask) -> Option<Thinking> {
+    let (budget, level) = match (Generation::of(&ask.model), ask.effort?) {
+        (Generation::Plain, _) => return None,
+        (Generation::Budget, Effort::Low) => (Some(BUDGET_LOW), None),
+        (Generation::Budget, Effort::Medium) => (Some(BUDGET_DYNAMIC), None),
+        (Generation::Budget, Effort::High) => (Some(BUDGET_HIGH), None),
+        (Generation::Level, Effort::Low) => (None, Some("low")),
+        (Generation::Level, Effort::Medium) => (None, None),
+        (Generation::Level, Effort::High) => (None, Some("high")),
+    };
+    Some(Thinking { include_thoughts: true, budget, level })
+}
+
+/// A name may be declared once. One that had to be changed gives way to a tool that really has it.
+fn declarations(tools: &[ToolSpec]) -> Vec<Declaration<'_>> {
+    let mut names: BTreeSet<Cow<'_, str>> = BTreeSet::new();
+    let mut declared = Vec::with_capacity(tools.len());
+    for tool in tools {
+        let name = wire_name(&tool.name);
+        let is_others = matches!(name, Cow::Owned(_)) && tools.iter().any(|it| it.name == *name);
+        if !is_others && names.insert(name.clone()) {
+            let parameters_json_schema = schema(&tool.parameters);
+            declared.push(Declaration {
+                name,
+                description: &tool.description,
+                parameters_json_schema,
+            });
+        }
+    }
+    declared
+}
+
+fn contents(out: &mut Vec<u8>, messages: &[Message], ask: &Ask, cache: &mut Cache) {
+    // How results are named depends on how their calls were written. Looking one message back is
+    // safe beside the cache: it keeps a message only if all before it are the same.
+    let before = iter::once(None).chain(messages.iter().map(Some));
+    let mut pairs = before.zip(messages);
+    let parts = cache.encode(messages, ask, |message| {
+        let pair = pairs.find(|(_, this)| ptr::eq(*this, message));
+        message_parts(message, pair.and_then(|(before, _)| before), ask)
+    });
+    let mut last = None;
+    for (message, parts) in messages.iter().zip(parts).filter(|(_, parts)| !parts.is_empty()) {
+        let role = match message {
+            Message::User(_) | Message::Results(_) => "user",
+            Message::Assistant(_) => "model",
+        };
+        if last == Some(role) {
+            out.push(b',');
+        } else {
+            begin(out, &mut last, role);
+        }
+        out.extend_from_slice(parts);
+    }
+    if last != Some("user") {
+        begin(out, &mut last, "user");
+        append(out, &text_part(CLOSING));
+    }
+    out.extend_from_slice(b"]}");
+}
+
+fn begin(out: &mut Vec<u8>, last: &mut Option<&'static str>, role: &'static str) {
+    if last.replace(role).is_some() {
+        out.extend_from_slice(b"]},");
+    }
+    out.extend_from_slice(b"{\"role\":\"");
+    out.extend_from_slice(role.as_bytes());
+    out.extend_from_slice(b"\",\"parts\":[");
+}
+
+/// The parts of a message with commas between them; nothing if there is nothing to send.
+fn message_parts(message: &Message, before: Option<&Message>, ask: &Ask) -> Vec<u8> {
+    let mut out = Vec::new();
+    match message {
+        Message::User(parts) => {
+            for part in parts {
+                append_part(&mut out, &text_part(user_text(part)));
+            }
+        }
+        Message::Assistant(assistant) => match replay(assistant, ask) {
+            Some(replay) => out = replay.parts.join(",").into_bytes(),
+            None => answer_parts(&mut out, assistant, ask),
+        },
+        Message::Results(results) => {
+            let replay = match before {
+                Some(Message::Assistant(assistant)) => replay(assistant, ask),
+                Some(Message::User(_) | Message::Results(_)) | None => None,
+            };
+            let mut ids = replay.map(|replay| replay.ids.into_iter());
+            for result in results {
+                let id = match &mut ids {
+                    Some(ids) => ids.next().flatten(),
+                    None => Some(wire_id(result.call)),
+                };
+                append_part(&mut out, &response_part(result, id));
+            }
+        }
+    }
+    out
+}
+
+fn answer_parts(out: &mut Vec<u8>, assistant: &Assistant, ask: &Ask) {
+    let mut must_sign = Generation::of(&ask.model) == Generation::Level;
+    for part in &assistant.parts {
+        match part {
+            AnswerPart::Text { text } if text.trim().is_empty() => {}
+            AnswerPart::Text { text } => append_part(out, &text_part(&**text)),
+            AnswerPart::Reasoning { .. } => {}
+            AnswerPart::Call { call, name, arguments, .. } => {
+                let call = FunctionCall {
+                    id: wire_id(*call),
+                    name: wire_name(name),
+                    args: object(arguments),
+                };
+                // Only the first call of a step is asked for its signature.
+                let thought_signature = std::mem::take(&mut must_sign).then_some(NO_SIGNATURE);
+                let function_call = Some(call);
+                append_part(out, &Part { function_call, thought_signature, ..Part::default() });
+            }
+        }
+    }
+}
+
+fn response_part(result: &CallResult, id: Option<String>) -> Part<'_> {
+    let response = if result.is_error {
+        Response::Error(&result.text)
+    } else {
+        Response::Output(&result.text)
+    };
+    let function_response = Some(FunctionResponse { id, name: wire_name(&result.name), response });
+    Part { function_response, ..Part::default() }
+}
+
+fn text_part<'a>(text: impl Into<Cow<'a, str>>) -> Part<'a> {
+    Part { text: Some(text.into()), ..Part::default() }
+}
+
+/// What the model reads of a part of the user's message. The seam for files: once contents are at
+/// hand here, a file that travels by reference becomes inline data.
+fn user_text(part: &UserPart) -> Cow<'_, str> {
+    match part {
+        UserPart::Text { text } => Cow::Borrowed(text),
+        UserPart::InlinedFile { name, media_type, text } => {
+            format!("Attached file: {name}\nMIME: {media_type}\n{text}").into()
+        }
+        UserPart::File { name, media_type, .. } => {
+            format!("Attached file: {name}\nMIME: {media_type}\n(The content is not included.)")
+                .into()
+        }
+    }
+}
+
+/// Arguments must be an object that the service can read; the journal keeps what came.
+fn object(arguments: &str) -> Cow<'_, RawValue> {
+    let text = if arguments.trim().is_empty() { "{}" } else { arguments };
+    let is_readable = serde_json::from_str::<Value>(text)
+        .is_ok_and(|value| value.is_object() && nesting(&value) <= NESTING_MAX);
+    match serde_json::from_str::<&RawValue>(text) {
+        Ok(raw) if is_readable => Cow::Borrowed(raw),
+        Ok(_) | Err(_) => serde_json::value::to_raw_value(&Unreadable { unreadable: arguments })
+            .map_or(Cow::Borrowed(RawValue::NULL), Cow::Owned),
+    }
+}
+
+/// A schema must describe an object; any object, where it does not.
+fn schema(parameters: &str) -> Cow<'_, RawValue> {
+    let is_usable = serde_json::from_str::<Value>(parameters).is_ok_and(|schema| {
+        let is_object = schema.get("type").is_none_or(|kind| kind == "object");
+        schema.is_object() && is_object && nesting(&schema) <= NESTING_MAX
+    });
+    let text = if is_usable { parameters } else { r#"{"type":"object"}"# };
+    serde_json::from_str::<&RawValue>(text).map_or(Cow::Borrowed(RawValue::NULL), Cow::Borrowed)
+}
+
+/// How many objects and arrays stand inside each other.
+pub(super) fn nesting(value: &Value) -> usize {
+    match value {
+        Value::Array(items) => 1 + items.iter().map(nesting).max().unwrap_or(0),
+        Value::Object(fields) => 1 + fields.values().map(nesting).max().unwrap_or(0),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => 0,
+    }
+}
+
+/// A name that every provider takes: narrower than this one's own rule.
+pub(super) fn is_plain_name(name: &str) -> bool {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
+    let is_first = |byte: &u8| byte.is_ascii_alphabetic() || *byte == b'_';
+    name.len() <= NAME_MAX
+        && name.bytes().all(is_plain)
+        && name.as_bytes().first().is_some_and(is_first)
+}
+
+fn wire_name(name: &str) -> Cow<'_, str> {
+    if is_plain_name(name) {
+        return Cow::Borrowed(name);
+    }
+    let plain = |char: char| if char.is_ascii_alphanumeric() || char == '-' { char } else { '_' };
+    let mut mapped: String = name.chars().map(plain).collect();
+    if !mapped.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_') {
+        mapped.insert(0, '_');
+    }
+    mapped.truncate(NAME_MAX);
+    Cow::Owned(mapped)
+}
+
+fn append_part(out: &mut Vec<u8>, part: &Part<'_>) {
+    if !out.is_empty() {
+        out.push(b',');
+    }
+    append(out, part);
+}
+
+/// Memory takes everything; were it otherwise, nothing half-written would stay.
+fn append<T: Serialize>(out: &mut Vec<u8>, value: &T) {
+    let start = out.len();
+    if serde_json::to_writer(&mut *out, value).is_err() {
+        out.truncate(start);
+    }
+}
