@@ -194,7 +194,8 @@ impl Response {
     async fn next(&mut self) -> (Vec<Result<Delta, ModelFailure>>, bool) {
         let piece = match self.patience.idle(self.body.chunk()).await {
             Err(late) => return (vec![Err(expired(late))], true),
-            Ok(Err(error)) => return (vec![Err(network(error))], true),
+            // A connection may be reset behind the end mark: then the answer is whole all the same.
+            Ok(Err(error)) => return (self.whole().unwrap_or_else(|| vec![Err(network(error))]), true),
             Ok(Ok(piece)) => piece,
         };
         let (read, over) = match piece {
@@ -214,6 +215,15 @@ impl Response {
                 (deltas, over || ended)
             }
         }
+    }
+}
+
+impl Response {
+    /// The rest of an answer whose end mark has come.
+    fn whole(&mut self) -> Option<Vec<Result<Delta, ModelFailure>>> {
+        let deltas = self.decoder.end().ok()?;
+        let ended = deltas.iter().any(|delta| matches!(delta, Delta::End { .. }));
+        ended.then(|| deltas.into_iter().map(Ok).collect())
     }
 }
 

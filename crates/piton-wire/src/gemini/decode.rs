@@ -40,7 +40,8 @@ struct Chunk<'a> {
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Candidate<'a> {
-    index: Option<u32>,
+    #[serde(borrow)]
+    index: Option<&'a RawValue>,
     #[serde(borrow)]
     content: Option<Content<'a>>,
     #[serde(borrow)]
@@ -164,7 +165,7 @@ impl Reader {
         }
         // Only one answer is asked for; another one's parts would be mixed into it.
         let candidates = chunk.candidates.into_iter().flatten();
-        for candidate in candidates.filter(|it| it.index.unwrap_or(0) == 0) {
+        for candidate in candidates.filter(|it| it.index.is_none_or(|index| index.get() == "0")) {
             let parts = candidate.content.and_then(|content| content.parts);
             for part in parts.into_iter().flatten() {
                 self.part(part.get(), out);
@@ -253,11 +254,10 @@ impl Reader {
         out: &mut Vec<Delta>,
     ) {
         let id = call.id.filter(|id| !id.is_empty());
-        let known = self.open.iter().position(|open| match (&id, &call.name) {
-            (Some(id), _) => open.id.as_ref() == Some(id),
-            (None, Some(_)) => false,
-            (None, None) => true,
-        });
+        let by_id = self.open.iter().position(|open| id.is_some() && open.id == id);
+        // A name begins a call; without one, the fragment belongs to the call begun last.
+        let last = self.open.len().checked_sub(1).filter(|_| call.name.is_none());
+        let known = by_id.or(last);
         let is_last = call.will_continue != Some(true);
         if known.is_none() && is_last && call.partial_args.is_none() {
             let name = call.name.unwrap_or_default();

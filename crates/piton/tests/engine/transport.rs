@@ -32,7 +32,8 @@ impl Server {
         tokio::spawn(async move {
             for answer in answers {
                 let (mut socket, _) = listener.accept().await.unwrap();
-                heard.lock().unwrap().push(read_request(&mut socket).await);
+                let request = read_request(&mut socket).await;
+                heard.lock().unwrap().push(request);
                 socket.write_all(answer.as_bytes()).await.unwrap();
                 socket.shutdown().await.unwrap();
             }
