@@ -195,7 +195,9 @@ impl Response {
         let piece = match self.patience.idle(self.body.chunk()).await {
             Err(late) => return (vec![Err(expired(late))], true),
             // A connection may be reset behind the end mark: then the answer is whole all the same.
-            Ok(Err(error)) => return (self.whole().unwrap_or_else(|| vec![Err(network(error))]), true),
+            Ok(Err(error)) => {
+                return (self.whole().unwrap_or_else(|| vec![Err(network(error))]), true);
+            }
             Ok(Ok(piece)) => piece,
         };
         let (read, over) = match piece {

@@ -64,7 +64,8 @@ async fn read_request(socket: &mut tokio::net::TcpStream) -> String {
 }
 
 fn stream(chunks: &[&str]) -> String {
-    let events: String = chunks.iter().map(|chunk| format!("data: {chunk}\n\n")).collect();
+    let events: Vec<String> = chunks.iter().map(|chunk| format!("data: {chunk}\n\n")).collect();
+    let events = events.concat();
     format!(
         "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n{events}"
     )
@@ -98,11 +99,13 @@ struct Ran {
 
 impl Ran {
     fn failures(&self) -> Vec<FailureClass> {
-        let class = |event: &Event| match event {
-            Event::ModelFailed { class, .. } => Some(*class),
-            _ => None,
-        };
-        self.events.iter().filter_map(class).collect()
+        let mut classes = Vec::new();
+        for event in &self.events {
+            if let Event::ModelFailed { class, .. } = event {
+                classes.push(*class);
+            }
+        }
+        classes
     }
 }
 

@@ -39,7 +39,7 @@ fn said(read: &Read) -> Said {
             Delta::Closed { index } => {
                 said.closed.insert(index);
             }
-            Delta::Native(_) => {}
+            Delta::Native(_) | Delta::Alive => {}
             Delta::End { finish, usage } => said.end = Some((finish, usage)),
         }
     }

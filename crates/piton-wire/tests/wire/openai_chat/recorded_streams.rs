@@ -55,7 +55,7 @@ fn compare_heard(recorded: &Recorded, deltas: &[Delta]) {
             Delta::Reasoning { text: more, .. } => thinking.push_str(more),
             Delta::CallOpened { name, .. } => calls.push((name.clone(), String::new())),
             Delta::CallArguments { json, .. } => calls.last_mut().unwrap().1.push_str(json),
-            Delta::Closed { .. } | Delta::Native(_) | Delta::End { .. } => {
+            Delta::Alive | Delta::Closed { .. } | Delta::Native(_) | Delta::End { .. } => {
                 panic!("{name}: {delta:?}")
             }
         }
