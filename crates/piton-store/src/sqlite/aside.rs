@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use rusqlite::{Connection, ErrorCode};
 
 use super::open::{self, Home, Notice};
-use super::{failure, lock};
+use super::{failure, lock, private};
 use crate::StoreError;
 
 /// Most damaged databases kept beside a good one. Whoever has as many has another problem.
@@ -19,7 +19,7 @@ const DECIDING: &str = "=aside.lock";
 /// What belongs to a database, in the order in which it is moved. The file comes last: if we die in
 /// between, the next start finds it as damaged as it was, and no log lies beside a new file, where
 /// `SQLite` would remove it.
-const SUFFIXES: [&str; 3] = ["-wal", "-shm", ""];
+pub(super) const SUFFIXES: [&str; 3] = ["-wal", "-shm", ""];
 
 /// Renames the database to a free name. `None` if it turned out not to be damaged, because another
 /// process has set the bad one aside in the meantime.
@@ -43,7 +43,7 @@ pub(super) fn set_aside(home: &Home, detail: String) -> Result<Option<Notice>, S
         }
     }
     if let Some(directory) = path.parent() {
-        open::sync_directory(directory)?;
+        private::sync_directory(directory)?;
     }
     Ok(Some(Notice::SetAside { aside, detail }))
 }
@@ -85,7 +85,7 @@ fn exists(path: &Path) -> Result<bool, StoreError> {
     path.try_exists().map_err(|error| StoreError::io("look at", path, error))
 }
 
-fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
+pub(super) fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(suffix);
     name.into()
