@@ -94,14 +94,15 @@ impl Home {
 /// Opens the writer's connection. A damaged database is set aside, never mended or removed.
 pub(super) fn open(home: &Home) -> Result<(Connection, Option<Notice>), StoreError> {
     lock::clean(&home.locks);
-    match writer(&home.database) {
+    let finished = aside::finish(home)?;
+    let (aside, opened) = match writer(&home.database) {
         Err(StoreError::Damaged { detail, .. }) => {
-            let notice = aside::set_aside(home, detail)?;
-            let (db, other) = writer(&home.database)?;
-            Ok((db, notice.or(other)))
+            (aside::set_aside(home, &detail)?, writer(&home.database))
         }
-        opened => opened,
-    }
+        opened => (None, opened),
+    };
+    let (db, notice) = opened?;
+    Ok((db, aside.or(finished).or(notice)))
 }
 
 fn writer(path: &Path) -> Result<(Connection, Option<Notice>), StoreError> {
