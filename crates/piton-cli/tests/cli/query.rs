@@ -193,22 +193,22 @@ fn a_limit_exits_with_4_and_continuing_grants_a_fresh_allowance() {
             2> conversation AAAAAAAAAA (new), turn 1, model script/DIR/script.json
             2> • look: a.txt
             2> ✓ look: a.txt — seen
-            2> The turn is incomplete: 1 steps were used.
+            2> The turn is incomplete: 1 step was used.
             2> hint: to go on with a fresh allowance: piton query --continue --id AAAAAAAAAA
             exit 4
             $ piton query --continue
             Looking.
             2> conversation AAAAAAAAAA, turn 1, model script/DIR/script.json
-            2> Resuming. Interrupted (pending follow-up): 1 steps were used
+            2> Resuming. Interrupted (pending follow-up): 1 step was used
             2> • look: a.txt
             2> ✓ look: a.txt — seen
-            2> The turn is incomplete: 1 steps were used.
+            2> The turn is incomplete: 1 step was used.
             2> hint: to go on with a fresh allowance: piton query --continue --id AAAAAAAAAA
             exit 4
             $ piton query --continue --max-steps 5
             Done.
             2> conversation AAAAAAAAAA, turn 1, model script/DIR/script.json
-            2> Resuming. Interrupted (pending follow-up): 1 steps were used
+            2> Resuming. Interrupted (pending follow-up): 1 step was used
             exit 0
         "#]],
     );
