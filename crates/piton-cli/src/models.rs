@@ -60,6 +60,14 @@ pub(crate) fn parse(typed: &str) -> Result<ModelRef, ModelFault> {
     }
 }
 
+/// How a model is named so that it can be typed.
+pub(crate) fn typed(model: &ModelRef) -> String {
+    match model.provider.as_str() {
+        SCRIPT => format!("{SCRIPT}:{}", model.model),
+        _ => model.to_string(),
+    }
+}
+
 /// A model with the tools that exist only for it.
 #[derive(Debug)]
 pub(crate) struct Loaded {
@@ -103,7 +111,7 @@ impl Models for Catalogue {
         match self.0.get() {
             Some((name, found)) if name == model => Ok(found.clone()),
             Some(_) | None => {
-                let message = format!("there is no model {model} here");
+                let message = format!("there is no model {} here", typed(model));
                 Err(ModelFailure::new(FailureClass::InvalidRequest, message))
             }
         }
@@ -120,5 +128,13 @@ mod tests {
             assert!(matches!(parse(typed), Err(ModelFault::Unknown(name)) if name == typed));
         }
         assert_eq!(parse("demo").ok(), Some(default()));
+    }
+
+    #[test]
+    fn a_model_is_named_as_it_is_typed() {
+        assert_eq!(typed(&default()), "demo");
+        let script = ModelRef { provider: SCRIPT.into(), model: "/a/b.json".into() };
+        assert_eq!(typed(&script), "script:/a/b.json");
+        assert_eq!(script_file(&typed(&script)), Some(PathBuf::from("/a/b.json")));
     }
 }

@@ -209,11 +209,11 @@ fn begin(opened: &Opened, errand: Errand, stage: &mut Stage<'_>) {
 fn announce(opened: &Opened, turn: TurnId, stage: &mut Stage<'_>) {
     let conversation = opened.session.conversation();
     let life = opened.life.note();
-    let model = &opened.model;
+    let model = models::typed(&opened.model);
     stage
         .output
         .talk(&format!("conversation {conversation}{life}, turn {}, model {model}", turn.0));
-    if models::is_demo(model) && opened.life != Life::Known {
+    if models::is_demo(&opened.model) && opened.life != Life::Known {
         stage.output.talk(models::DEMO_NOTE);
     }
     if stage.form == Form::Json {

@@ -31,7 +31,7 @@ fn an_interrupt_keeps_what_is_done_and_leaves_the_turn_to_be_resumed() {
     let (world, ran) = interrupted(Signal::INT);
     expect![[r#"
         Two.
-        2> conversation AAAAAAAAAA (new), turn 1, model script/DIR/script.json
+        2> conversation AAAAAAAAAA (new), turn 1, model script:DIR/script.json
         2> • fast
         2> • slow
         2> ✓ fast — quick
@@ -55,7 +55,7 @@ fn an_interrupt_keeps_what_is_done_and_leaves_the_turn_to_be_resumed() {
         exit 0
         $ piton query --continue
         Done.
-        2> conversation AAAAAAAAAA, turn 1, model script/DIR/script.json
+        2> conversation AAAAAAAAAA, turn 1, model script:DIR/script.json
         2> Resuming. Interrupted (pending follow-up)
         exit 0
     "#]],

@@ -55,15 +55,15 @@ fn a_query_goes_on_with_the_newest_conversation_of_its_directory() {
         expect![[r#"
             $ piton query a --model script:DIR/script.json
             One.
-            2> conversation AAAAAAAAAA (new), turn 1, model script/DIR/script.json
+            2> conversation AAAAAAAAAA (new), turn 1, model script:DIR/script.json
             exit 0
             $ piton query b
             Two.
-            2> conversation AAAAAAAAAA, turn 2, model script/DIR/script.json
+            2> conversation AAAAAAAAAA, turn 2, model script:DIR/script.json
             exit 0
             $ piton query --new c --model script:DIR/script.json
             One.
-            2> conversation BBBBBBBBBB (new), turn 1, model script/DIR/script.json
+            2> conversation BBBBBBBBBB (new), turn 1, model script:DIR/script.json
             exit 0
         "#]],
     );
@@ -110,7 +110,7 @@ fn a_retry_is_told_and_shows_its_text_on_a_new_line() {
         $ piton query go --model script:DIR/script.json
         Hello 
         Hello world.
-        2> conversation AAAAAAAAAA (new), turn 1, model script/DIR/script.json
+        2> conversation AAAAAAAAAA (new), turn 1, model script:DIR/script.json
         2> retrying (attempt 2 of 5) in 1 s: the stream ended without its end mark after 6 bytes
         2> retrying (attempt 3 of 5) in 0 s: scripted failure: Overloaded
         2> retrying with a note: the answer was empty
@@ -129,7 +129,7 @@ fn failures_that_may_pass_exit_with_5_and_others_with_1() {
         &[&["query", "go", "--model", &model], &["ls", "--limit", "0"]],
         expect![[r#"
         $ piton query go --model script:DIR/script.json
-        2> conversation AAAAAAAAAA (new), turn 1, model script/DIR/script.json
+        2> conversation AAAAAAAAAA (new), turn 1, model script:DIR/script.json
         2> retrying (attempt 2 of 5) in 0 s: scripted failure: Overloaded
         2> retrying (attempt 3 of 5) in 0 s: scripted failure: Overloaded
         2> retrying (attempt 4 of 5) in 0 s: scripted failure: Overloaded
@@ -150,7 +150,7 @@ fn failures_that_may_pass_exit_with_5_and_others_with_1() {
         &[&["query", "go", "--model", &model]],
         expect![[r#"
         $ piton query go --model script:DIR/script.json
-        2> conversation AAAAAAAAAA (new), turn 1, model script/DIR/script.json
+        2> conversation AAAAAAAAAA (new), turn 1, model script:DIR/script.json
         2> The turn is incomplete: scripted failure: Auth.
         2> hint: to try again: piton query --continue --id AAAAAAAAAA
         2> hint: to try with another model: piton query --continue --id AAAAAAAAAA --model MODEL
@@ -163,7 +163,7 @@ fn failures_that_may_pass_exit_with_5_and_others_with_1() {
         &[&["query", "go", "--model", &model]],
         expect![[r#"
         $ piton query go --model script:DIR/script.json
-        2> conversation AAAAAAAAAA (new), turn 1, model script/DIR/script.json
+        2> conversation AAAAAAAAAA (new), turn 1, model script:DIR/script.json
         2> retrying with a note: the answer was empty
         2> The turn is incomplete: the model answered with nothing, twice.
         2> hint: to try again: piton query --continue --id AAAAAAAAAA
@@ -190,7 +190,7 @@ fn a_limit_exits_with_4_and_continuing_grants_a_fresh_allowance() {
         expect![[r#"
             $ piton query go --max-steps 1 --model script:DIR/script.json
             Looking.
-            2> conversation AAAAAAAAAA (new), turn 1, model script/DIR/script.json
+            2> conversation AAAAAAAAAA (new), turn 1, model script:DIR/script.json
             2> • look: a.txt
             2> ✓ look: a.txt — seen
             2> The turn is incomplete: 1 step was used.
@@ -198,7 +198,7 @@ fn a_limit_exits_with_4_and_continuing_grants_a_fresh_allowance() {
             exit 4
             $ piton query --continue
             Looking.
-            2> conversation AAAAAAAAAA, turn 1, model script/DIR/script.json
+            2> conversation AAAAAAAAAA, turn 1, model script:DIR/script.json
             2> Resuming. Interrupted (pending follow-up): 1 step was used
             2> • look: a.txt
             2> ✓ look: a.txt — seen
@@ -207,7 +207,7 @@ fn a_limit_exits_with_4_and_continuing_grants_a_fresh_allowance() {
             exit 4
             $ piton query --continue --max-steps 5
             Done.
-            2> conversation AAAAAAAAAA, turn 1, model script/DIR/script.json
+            2> conversation AAAAAAAAAA, turn 1, model script:DIR/script.json
             2> Resuming. Interrupted (pending follow-up): 1 step was used
             exit 0
         "#]],
@@ -229,7 +229,7 @@ fn tool_lines_say_how_each_call_ended() {
     world.check(&[&["query", "go", "--permissions", "auto", "--model", &model]], expect![[r#"
         $ piton query go --permissions auto --model script:DIR/script.json
         Done.
-        2> conversation AAAAAAAAAA (new), turn 1, model script/DIR/script.json
+        2> conversation AAAAAAAAAA (new), turn 1, model script:DIR/script.json
         2> ✗ nothing — failed: There is no tool nothing. Available: edit_file, glob, grep, list_dir, read_file…
         2> • shell: echo out; exit 3
         2> ✗ read_file: gone.txt — failed: there is no `gone.txt` in the workspace DIR/work: use list_dir or g…
@@ -243,7 +243,7 @@ fn tool_lines_say_how_each_call_ended() {
         expect![[r#"
             $ piton query --new go --permissions read-only --model script:DIR/script.json
             Done.
-            2> conversation BBBBBBBBBB (new), turn 1, model script/DIR/script.json
+            2> conversation BBBBBBBBBB (new), turn 1, model script:DIR/script.json
             2> – shell: echo out; exit 3 — denied
             2> ✗ nothing — failed: There is no tool nothing. Available: edit_file, glob, grep, list_dir, read_file…
             2> ✗ read_file: gone.txt — failed: there is no `gone.txt` in the workspace DIR/work: use list_dir or g…
@@ -280,7 +280,7 @@ fn what_is_not_to_be_recorded_leaves_no_trace() {
         expect![[r#"
         $ piton query a --no-persist --model script:DIR/script.json
         One.
-        2> conversation AAAAAAAAAA (not recorded), turn 1, model script/DIR/script.json
+        2> conversation AAAAAAAAAA (not recorded), turn 1, model script:DIR/script.json
         exit 0
     "#]],
     );
@@ -292,7 +292,7 @@ fn what_is_not_to_be_recorded_leaves_no_trace() {
         expect![[r#"
         $ piton query b --no-persist
         Two.
-        2> conversation BBBBBBBBBB (not recorded), turn 2, model script/DIR/script.json
+        2> conversation BBBBBBBBBB (not recorded), turn 2, model script:DIR/script.json
         exit 0
     "#]],
     );
