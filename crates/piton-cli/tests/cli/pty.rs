@@ -10,7 +10,8 @@ const CTRL_C: &str = "\x03";
 const PERMISSION: &str = "(y) yes, (a) always, (n) no: ";
 const MENU: &str = "(r) resume it, (d) discard it, (q) quit: ";
 const MENU_WITH_EDIT: &str = "(r) resume it, (d) discard it, (e) edit its message, (q) quit: ";
-const IN_DOUBT: &str = "(r) run it again, (d) treat it as done, (t) type its result: ";
+const IN_DOUBT: &str =
+    "(r) run it again, (d) treat it as done, (t) type its result, (u) unknown, tell the model: ";
 const HELD: &str = "(w) wait for it, (n) new conversation, (q) quit: ";
 
 /// Two files to write, one after the other.
@@ -162,6 +163,7 @@ fn a_person_settles_a_call_in_doubt() {
         ("r\n", "✓ slow — completed", 1),
         ("d\n", "slow — ", 0),
         ("t\n3 rows\n", "✓ slow — completed", 0),
+        ("u\n", "? slow — outcome unknown", 0),
     ] {
         let world = killed("once");
         fs::write(world.work("go"), "").unwrap();
