@@ -30,6 +30,14 @@ pub(crate) enum Fault {
         /// The most.
         bytes_max: u64,
     },
+    /// The text is larger than an entry can be, once it is stored.
+    #[error("the message takes {bytes} bytes as it is stored, more than {bytes_max}")]
+    LongStored {
+        /// What it takes.
+        bytes: usize,
+        /// The most.
+        bytes_max: usize,
+    },
     /// No unsent message is kept.
     #[error("no unsent message is kept for this directory")]
     NoDraft,
@@ -119,6 +127,7 @@ impl Fault {
             | Self::EmptyText
             | Self::TwoTexts
             | Self::LongText { .. }
+            | Self::LongStored { .. }
             | Self::NoDraft
             | Self::UnknownConversation { .. }
             | Self::Ambiguous { .. }
@@ -147,7 +156,7 @@ impl Fault {
         match self {
             Self::NoText | Self::EmptyText => "empty_text",
             Self::TwoTexts => "two_texts",
-            Self::LongText { .. } => "long_text",
+            Self::LongText { .. } | Self::LongStored { .. } => "long_text",
             Self::NoDraft => "no_draft",
             Self::Stdin(_) => "standard_input",
             Self::UnknownConversation { .. } | Self::Open(OpenError::Unknown(_)) => {
@@ -182,7 +191,11 @@ impl Fault {
             Self::TwoTexts => vec!["keep one of them".into()],
             Self::LongText { .. } => vec!["put it into a file and name the file".into()],
             Self::Stdin(_) => vec!["pipe a text in UTF-8 in, or give it as an argument".into()],
-            Self::UnknownConversation { near, .. } => {
+            Self::LongStored { .. } => vec![
+                "control characters take six bytes each; put it into a file and name the file"
+                    .into(),
+            ],
+            Self::UnknownConversation { near, aside, .. } => {
                 let mut hints = Vec::new();
                 if !near.is_empty() {
                     hints.push(format!("these are near: {}", names(near)));
