@@ -1,6 +1,6 @@
 //! How it went: a message, hints, an exit code. The only place that knows exit codes.
 
-mod fault;
+pub(crate) mod fault;
 
 use std::error::Error;
 use std::process::ExitCode;

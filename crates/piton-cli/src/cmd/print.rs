@@ -21,13 +21,14 @@ pub(crate) async fn run(
     settings: &Settings,
     output: &mut Output,
 ) -> Result<Report, Fault> {
-    if !settings.has_database() && print.id.is_none() {
-        return Err(Fault::NoConversation);
+    let nothing = Fault::NoConversation { aside: settings.set_aside() };
+    if !settings.has_database()? && print.id.is_none() {
+        return Err(nothing);
     }
     let journal: Arc<dyn Journal> = wiring::open_store(settings, output)?;
     let id = match &print.id {
-        Some(typed) => target::by_prefix(&*journal, typed).await?,
-        None => target::newest(&*journal, settings).await?.ok_or(Fault::NoConversation)?,
+        Some(typed) => target::by_prefix(&*journal, typed, settings).await?,
+        None => target::newest(&*journal, settings).await?.ok_or(nothing)?,
     };
     if print.json {
         entries(&*journal, &id, output).await?;

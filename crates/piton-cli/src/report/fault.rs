@@ -54,6 +54,8 @@ pub(crate) enum Fault {
         typed: String,
         /// Ids that begin alike.
         near: Vec<ConversationId>,
+        /// Damaged databases, where it may be.
+        aside: Vec<PathBuf>,
     },
     /// Several conversations have such an id.
     #[error("several conversations begin with {typed}")]
@@ -65,7 +67,10 @@ pub(crate) enum Fault {
     },
     /// This directory has no conversation.
     #[error("there is no conversation in this directory")]
-    NoConversation,
+    NoConversation {
+        /// Damaged databases, where one may be.
+        aside: Vec<PathBuf>,
+    },
     /// The last turn is not over, and nobody said what to do with it.
     #[error(
         "Conversation {conversation} has an incomplete turn.\n{}\n\n{}",
@@ -102,6 +107,14 @@ pub(crate) enum Fault {
     /// Nobody knows where to keep conversations.
     #[error("there is no home directory to keep conversations in")]
     NoHome,
+    /// Nobody knows whether there are conversations.
+    #[error("cannot look at {}", path.display())]
+    Home {
+        /// The database.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
     /// The directory for long outputs cannot be made.
     #[error("cannot make {}", path.display())]
     Scratch {
@@ -131,7 +144,7 @@ impl Fault {
             | Self::NoDraft
             | Self::UnknownConversation { .. }
             | Self::Ambiguous { .. }
-            | Self::NoConversation
+            | Self::NoConversation { .. }
             | Self::Model(_)
             | Self::Directory(_)
             | Self::NoHome
@@ -146,6 +159,7 @@ impl Fault {
             | Self::Open(OpenError::Lease(LeaseError::Store(_)) | OpenError::Store(_))
             | Self::Session(_)
             | Self::Store(_)
+            | Self::Home { .. }
             | Self::Scratch { .. }
             | Self::Runtime(_) => Code::Failed,
         }
@@ -163,7 +177,7 @@ impl Fault {
                 "unknown_conversation"
             }
             Self::Ambiguous { .. } => "ambiguous_conversation",
-            Self::NoConversation => "no_conversation",
+            Self::NoConversation { .. } => "no_conversation",
             Self::Incomplete { .. }
             | Self::LeftAlone
             | Self::Session(SessionError::Incomplete(_)) => "incomplete_turn",
@@ -174,7 +188,7 @@ impl Fault {
             Self::Open(OpenError::Lease(LeaseError::Store(_)) | OpenError::Store(_))
             | Self::Session(_)
             | Self::Store(_) => "store",
-            Self::Draft(_) | Self::NoHome | Self::Scratch { .. } => "home",
+            Self::Draft(_) | Self::NoHome | Self::Home { .. } | Self::Scratch { .. } => "home",
             Self::Runtime(_) => "runtime",
         }
     }
@@ -201,15 +215,20 @@ impl Fault {
                     hints.push(format!("these are near: {}", names(near)));
                 }
                 hints.push("piton ls shows all of them".into());
+                hints.extend(about(aside));
                 hints
             }
             Self::Ambiguous { found, .. } => {
                 vec![format!("give more letters; these begin so: {}", names(found))]
             }
-            Self::NoConversation => vec![
-                "piton ls shows the conversations of all directories".into(),
-                "piton query \"list the files here\" begins one".into(),
-            ],
+            Self::NoConversation { aside } => {
+                let mut hints = vec![
+                    "piton ls shows the conversations of all directories".into(),
+                    "piton query \"list the files here\" begins one".into(),
+                ];
+                hints.extend(about(aside));
+                hints
+            }
             Self::Model(ModelFault::Unknown(_)) => vec![
                 "this build has demo (built in, no key) and script:FILE (follows a script)".into(),
             ],
@@ -223,6 +242,9 @@ impl Fault {
             Self::NoHome => vec!["set HOME, or PITON_HOME to a directory".into()],
             Self::Draft(_) | Self::Scratch { .. } => {
                 vec!["set PITON_HOME to a directory you can write to".into()]
+            }
+            Self::Home { .. } => {
+                vec!["PITON_HOME has to be a directory that you may read and write".into()]
             }
             Self::Incomplete { .. } | Self::LeftAlone | Self::Interrupted | Self::Runtime(_) => {
                 Vec::new()
@@ -269,9 +291,25 @@ fn storing(error: &StoreError) -> Vec<String> {
         StoreError::Io { .. } | StoreError::Database { .. } | StoreError::Damaged { .. } => {
             vec!["check the disk, or set PITON_HOME to another directory".into()]
         }
+        StoreError::DamagedEntry { .. } => vec![
+            "other conversations still work: piton ls shows them, --id ID chooses one".into(),
+            "or begin another one: piton query --new \"TEXT\"".into(),
+        ],
         StoreError::UnknownConversation(_) => vec!["piton ls shows all conversations".into()],
         StoreError::UnknownBlob(_) | StoreError::BlobSize { .. } | StoreError::Closed => Vec::new(),
     }
+}
+
+/// What to know about damaged databases when something was not found.
+pub(crate) fn about(aside: &[PathBuf]) -> Option<String> {
+    let newest = aside.last()?.display();
+    let count = match aside.len() {
+        1 => "a damaged database lies".into(),
+        count => format!("{count} damaged databases lie"),
+    };
+    Some(format!(
+        "{count} beside the present one; to save what can be read: sqlite3 {newest} .recover"
+    ))
 }
 
 fn names(ids: &[ConversationId]) -> String {

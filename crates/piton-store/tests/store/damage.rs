@@ -159,7 +159,7 @@ async fn spoiled(sql: &str) -> (String, Vec<String>) {
     database(home.path()).execute_batch(sql).unwrap();
     let store = store(home.path());
     let error = store.read(&conversation("a"), Seq(0), 10).await.unwrap_err();
-    assert!(matches!(error, StoreError::Damaged { .. }), "{error:?}");
+    assert!(matches!(error, StoreError::DamagedEntry { .. }), "{error:?}");
     // Others stay readable, and the list shows them all.
     assert_eq!(bodies(&store, "b").await, ["one"]);
     assert_eq!(store.list(Page { skip: 0, limit: 10 }).await.unwrap().rows.len(), 2);

@@ -58,7 +58,7 @@ pub(super) async fn perform(
     let mut updates = opened.session.subscribe(state.end);
     let face = Face::new(state, stage.form, errand.turn(opened.session.state()));
     let mut watch = Watch::new(face, opened.session.controller());
-    prepare(&mut opened, errand, asked, stage);
+    prepare(&mut opened, errand, asked, stage)?;
     if stage.terminal.is_some() {
         opened.session.attend(Attendance::Attended);
         if matches!(errand, Errand::Resume | Errand::Send(OnIncomplete::Resume)) {
@@ -113,15 +113,21 @@ pub(super) async fn perform(
     Ok(Report::of_turn(&ending, &conversation, turn.as_ref()))
 }
 
-fn prepare(opened: &mut Opened, errand: Errand, asked: &Asked<'_>, stage: &Stage<'_>) {
+fn prepare(
+    opened: &mut Opened,
+    errand: Errand,
+    asked: &Asked<'_>,
+    stage: &Stage<'_>,
+) -> Result<(), Fault> {
     let in_doubt = match stage.terminal {
         Some(_) => InDoubtPolicy::Ask,
         None => InDoubtPolicy::TellModel,
     };
     let Opened { engine, session, model, .. } = opened;
-    let (workspace, begins) = (asked.settings.workspace.as_path(), errand.begins());
+    let (workspace, begins) = (asked.settings.workspace()?, errand.begins());
     let ahead = Ahead { model, workspace, in_doubt, begins };
     config::apply(session, engine, &asked.query, &ahead);
+    Ok(())
 }
 
 /// The next update. There always is one while the session lives.
