@@ -48,8 +48,7 @@ fn main() -> ExitCode {
         }
         Err(error) => Report::from(&Fault::Runtime(error)),
     };
-    report.show(&mut output, form);
-    report.code.into()
+    report.show(&mut output, form).into()
 }
 
 async fn run(flags: Flags, output: &mut Output) -> Result<Report, Fault> {
@@ -66,12 +65,10 @@ fn usage(error: &clap::Error, output: &mut Output) -> ExitCode {
     let text = error.render().to_string();
     if !error.use_stderr() {
         output.data(&text);
-        return report::Code::Ok.into();
+        return Report::ok("done").show(output, Form::Text).into();
     }
     // The flags could not be read, but whoever wants data wants it also now.
     let wants_data = std::env::args_os().any(|arg| arg == "--json");
     let form = if wants_data { Form::Json } else { Form::Text };
-    let report = Report::misuse(text.trim_end());
-    report.show(output, form);
-    report.code.into()
+    Report::misuse(text.trim_end()).show(output, form).into()
 }

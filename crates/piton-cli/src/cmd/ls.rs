@@ -29,7 +29,7 @@ pub(crate) async fn run(
     let Listing { rows, total } = listing;
     if ls.json {
         for listed in &rows {
-            output.line(&Line::listed(listed).text());
+            output.json(&Line::listed(listed));
         }
         return Ok(Report::ok("done"));
     }

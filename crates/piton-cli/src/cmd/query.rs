@@ -217,8 +217,7 @@ fn announce(opened: &Opened, turn: TurnId, stage: &mut Stage<'_>) {
         stage.output.talk(models::DEMO_NOTE);
     }
     if stage.form == Form::Json {
-        let line = Line::conversation(conversation.as_str(), turn.0).text();
-        stage.output.line(&line);
+        stage.output.json(&Line::conversation(conversation.as_str(), turn.0));
     }
 }
 

@@ -12,10 +12,11 @@ use piton_store::StoreError;
 use super::config::{self, Ahead};
 use super::face::Face;
 use super::mail::Mail;
-use super::open::Opened;
+use super::open::{Life, Opened};
 use super::watch::{Watch, answered};
 use super::{Asked, Errand};
 use crate::output::{Form, Output};
+use crate::render::answer::Pace;
 use crate::report::{Fault, Report};
 use crate::signals::Signals;
 use crate::terminal::Terminal;
@@ -56,7 +57,8 @@ pub(super) async fn perform(
     let state = opened.session.state().clone();
     // Subscribed before the first fact is pushed, so that every one of them is shown.
     let mut updates = opened.session.subscribe(state.end);
-    let face = Face::new(state, stage.form, errand.turn(opened.session.state()));
+    let pace = if stage.output.is_watched() { Pace::Streamed } else { Pace::Whole };
+    let face = Face::new(state, stage.form, pace, errand.turn(opened.session.state()));
     let mut watch = Watch::new(face, opened.session.controller());
     prepare(&mut opened, errand, asked, stage)?;
     if stage.terminal.is_some() {
@@ -65,7 +67,7 @@ pub(super) async fn perform(
             watch.find_open_questions(opened.session.state());
         }
     }
-    let Opened { mut session, .. } = opened;
+    let Opened { mut session, life, .. } = opened;
     let conversation = session.conversation().clone();
     let message = mail.leave(&conversation);
     let ending = {
@@ -110,7 +112,8 @@ pub(super) async fn perform(
     mail.seen_all();
     let ending = ending?;
     let turn = watch.state().turns.last().map(TurnView::from);
-    Ok(Report::of_turn(&ending, &conversation, turn.as_ref()))
+    let report = Report::of_turn(&ending, &conversation, turn.as_ref());
+    Ok(if life == Life::Passing { report } else { report.kept_in(conversation) })
 }
 
 fn prepare(
