@@ -41,6 +41,8 @@ fn main() -> ExitCode {
     // One thread: a turn waits far more than it works, and starting more costs time at every start.
     let report = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
         Ok(runtime) => {
+            // What was running is dropped in here, also when it was left in the middle: the runtime
+            // still works when tools and the store take their leave.
             let done = runtime.block_on(run(flags, &mut output));
             // A tool that is stuck in a system call must not hold up the exit.
             runtime.shutdown_background();

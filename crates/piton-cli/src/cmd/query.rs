@@ -104,7 +104,7 @@ impl Asked<'_> {
             let wanted = Wanted { query: &self.query, model: self.model.as_ref(), lock_wait };
             let opened = tokio::select! {
                 biased;
-                () = stage.signals.next() => return Err(Fault::Interrupted),
+                _ = stage.signals.next() => return Err(Fault::Interrupted),
                 opened = open::open(&wanted, self.settings, mail, stage.output) => opened,
             };
             match opened {

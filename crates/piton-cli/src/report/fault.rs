@@ -89,6 +89,12 @@ pub(crate) enum Fault {
     /// Stopped from outside before or beside a turn.
     #[error("interrupted")]
     Interrupted,
+    /// Stopped from outside for the second time, in the middle of a turn.
+    #[error("interrupted")]
+    LeftAtOnce {
+        /// The conversation, if it has the turn.
+        kept: Option<ConversationId>,
+    },
     /// The model cannot be had.
     #[error(transparent)]
     Model(#[from] ModelFault),
@@ -153,7 +159,7 @@ impl Fault {
             Self::Incomplete { .. }
             | Self::LeftAlone
             | Self::Session(SessionError::Incomplete(_)) => Code::Incomplete,
-            Self::Interrupted => Code::Interrupted,
+            Self::Interrupted | Self::LeftAtOnce { .. } => Code::Interrupted,
             Self::Stdin(_)
             | Self::Draft(_)
             | Self::Open(OpenError::Lease(LeaseError::Store(_)) | OpenError::Store(_))
@@ -181,7 +187,7 @@ impl Fault {
             Self::Incomplete { .. }
             | Self::LeftAlone
             | Self::Session(SessionError::Incomplete(_)) => "incomplete_turn",
-            Self::Interrupted => "interrupted",
+            Self::Interrupted | Self::LeftAtOnce { .. } => "interrupted",
             Self::Model(_) => "model",
             Self::Open(OpenError::Workspace { .. }) | Self::Directory(_) => "workspace",
             Self::Open(OpenError::Lease(LeaseError::Held { .. })) => "held",
@@ -245,6 +251,13 @@ impl Fault {
             }
             Self::Home { .. } => {
                 vec!["PITON_HOME has to be a directory that you may read and write".into()]
+            }
+            Self::LeftAtOnce { kept: Some(conversation) } => vec![
+                format!("the turn is kept; to go on: piton query --continue --id {conversation}"),
+                "a command that was running may still be running".into(),
+            ],
+            Self::LeftAtOnce { kept: None } => {
+                vec!["a command that was running may still be running".into()]
             }
             Self::Incomplete { .. } | Self::LeftAlone | Self::Interrupted | Self::Runtime(_) => {
                 Vec::new()

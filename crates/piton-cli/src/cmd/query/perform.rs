@@ -40,7 +40,7 @@ impl Stage<'_> {
         terminal.show(question);
         tokio::select! {
             biased;
-            () = self.signals.next() => Err(Fault::Interrupted),
+            _ = self.signals.next() => Err(Fault::Interrupted),
             line = terminal.line() => line.ok_or(Fault::Interrupted),
         }
     }
@@ -81,8 +81,12 @@ pub(super) async fn perform(
             tokio::select! {
                 // Work first: an interrupt that comes before the turn has begun would be forgotten.
                 biased;
-                ending = &mut work => break ending,
-                () = stage.signals.next() => watch.interrupt(&mut stage.terminal)?,
+                ending = &mut work => break Some(ending),
+                push = stage.signals.next() => {
+                    if watch.interrupt(push, &mut stage.terminal).is_break() {
+                        break None;
+                    }
+                }
                 // Held back while somebody types; updates wait where they are.
                 update = next(&mut updates), if !watch.is_asking() => {
                     let update = update?;
@@ -90,7 +94,9 @@ pub(super) async fn perform(
                     watch.show(&update, stage.output);
                 }
                 line = typed(&mut stage.terminal), if watch.is_asking() => {
-                    watch.hear(line, &mut stage.terminal)?;
+                    if watch.hear(line, &mut stage.terminal).is_break() {
+                        break None;
+                    }
                 }
                 known = answered(&mut watch.answering) => watch.settle(known, stage.output),
                 // Only when all updates are shown: a question may be settled by one of them.
@@ -109,6 +115,12 @@ pub(super) async fn perform(
         mail.see(&update);
         watch.show(&update, stage.output);
     }
+    watch.end(stage.output);
+    let Some(ending) = ending else {
+        // A commit may still be on its way, so it is unknown whether the message has arrived.
+        let is_kept = life != Life::Passing && watch.state().open_turn().is_some();
+        return Err(Fault::LeftAtOnce { kept: is_kept.then_some(conversation) });
+    };
     mail.seen_all();
     let ending = ending?;
     let turn = watch.state().turns.last().map(TurnView::from);
