@@ -8,19 +8,14 @@ set -eu
 
 cd "$(dirname "$0")/.."
 
-RUST_MINOR_MIN=95            # rust-version of the workspace is 1.95
+. dev/rust.sh
+
 NEXTEST_VERSION=0.9.143      # the version this was last tried with
 
 export CARGO_TERM_COLOR="${CARGO_TERM_COLOR:-auto}"
 
 say() {
     printf '%s\n' "$*"
-}
-
-# A reason, what to do about it, and out.
-give_up() {
-    say "dev/test.sh: $*" >&2
-    exit 1
 }
 
 # Runs one stage: a heading, the command, the time it took. The exit code is the command's.
@@ -40,28 +35,8 @@ stage() {
     say "==> $title: ok, ${seconds} s"
 }
 
-# Rust may be installed under another home than ours, or be missing from PATH.
-find_rust() {
-    own_bin=${CARGO_HOME:-${HOME:-/nonexistent}/.cargo}/bin
-    if ! command -v cargo >/dev/null 2>&1 && [ -x "$own_bin/cargo" ]; then
-        PATH=$own_bin:$PATH
-        export PATH
-    fi
-    # rustup looks for its toolchains in HOME. With a fresh one it finds nothing, although they are
-    # where its cargo is: <home>/.cargo/bin/cargo has <home>/.rustup beside it.
-    if ! rustc --version >/dev/null 2>&1 && [ -z "${RUSTUP_HOME:-}" ]; then
-        beside=$(dirname "$(command -v cargo || echo /nonexistent/bin/cargo)")/../../.rustup
-        if [ -d "$beside/toolchains" ]; then
-            RUSTUP_HOME=$(cd "$beside" && pwd)
-            export RUSTUP_HOME
-        fi
-    fi
-}
-
 check_rust() {
     find_rust
-    command -v cargo >/dev/null 2>&1 && command -v rustc >/dev/null 2>&1 ||
-        give_up "no cargo and rustc in PATH; install Rust 1.$RUST_MINOR_MIN or newer from https://rustup.rs"
     version=$(rustc --version) || give_up "rustc is there but does not start; see above"
     # "rustc 1.95.0 (...)" -> 95
     minor=$(say "$version" | sed -n 's/^rustc 1\.\([0-9][0-9]*\)\..*/\1/p')

@@ -69,13 +69,13 @@ pub async fn once_everywhere(turn: &TurnScript) -> Tally {
     tally
 }
 
-/// Kills at every point, and again at every `stride`th point of the recovery.
-pub async fn twice_everywhere(turn: &TurnScript, stride: usize) -> Tally {
+/// Kills at every point, and again at every point of the recovery.
+pub async fn twice_everywhere(turn: &TurnScript) -> Tally {
     let (reference, points) = undisturbed(turn).await;
     let mut tally = Tally { points, ..Tally::default() };
     for first in 1..=points {
         let recovery = disturbed(turn, &reference, &[first], None).await.points_of_last_life;
-        for second in (1..=recovery).step_by(stride.max(1)) {
+        for second in 1..=recovery {
             tally.add(disturbed(turn, &reference, &[first, second], None).await.tally);
         }
     }

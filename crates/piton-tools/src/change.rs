@@ -293,6 +293,8 @@ impl Change {
         if let Some(name) = leftovers.foreign(current, &known) {
             return Err(self.put_back(&Temp::left_over(entry, name)));
         }
+        // Synced before the old content goes, as in the run that died.
+        synced(entry)?;
         leftovers.remove_own(current, &known);
         Ok(())
     }

@@ -179,6 +179,10 @@ fn resolve(full: &Path, path: &str) -> Result<(PathBuf, PathBuf), Refusal> {
 }
 
 fn outside(site: &Site, path: &str) -> Refusal {
+    if !site.workspace.is_dir() {
+        let workspace = site.workspace.display();
+        return Refusal(format!("the workspace {workspace} is gone: nothing was done"));
+    }
     Refusal(format!(
         "`{path}` is outside the workspace {}: use a path inside it, relative to it, such as \
          `src/main.rs`",

@@ -23,12 +23,12 @@ use tokio::sync::oneshot;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
+use crate::control::{Attendance, Control, Controls};
 use crate::digest::Chain;
-use crate::engine::Parts;
 use crate::log::Log;
+use crate::parts::Parts;
 use crate::perform::model::{ModelFlight, ModelLanding, Tap};
 use crate::perform::tool::ToolLanding;
-use crate::session::{Attendance, Control, Controls};
 
 /// Longest wait for a cancelled tool to stop by itself. Then its outcome counts as unknown.
 const CANCEL_WAIT: Duration = Duration::from_secs(10);
@@ -229,7 +229,7 @@ impl Driver<'_> {
     async fn land(&mut self, landing: Landing) {
         match landing {
             Landing::Model(landing) => self.land_model(landing),
-            Landing::Tool(landing) => self.land_tool(landing).await,
+            Landing::Tool(landing) => self.record(landing).await,
         }
     }
 

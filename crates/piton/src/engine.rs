@@ -14,26 +14,13 @@ use crate::clock::{Clock, SystemClock};
 use crate::lease::{self, LeaseWait};
 use crate::log::Log;
 use crate::model::Models;
+use crate::parts::Parts;
 use crate::session::{OpenError, Session};
 
 /// Opens sessions on conversations. Cheap to clone; many sessions run in one process.
 #[derive(Clone, Debug)]
 pub struct Engine {
     parts: Arc<Parts>,
-}
-
-/// What performing needs.
-#[derive(Debug)]
-pub(crate) struct Parts {
-    pub(crate) journal: Arc<dyn Journal>,
-    pub(crate) models: Arc<dyn Models>,
-    pub(crate) tools: BTreeMap<String, Arc<dyn Tool>>,
-    pub(crate) clock: Arc<dyn Clock>,
-    pub(crate) chance: Arc<dyn Chance>,
-    pub(crate) scratch: PathBuf,
-    pub(crate) host: String,
-    pub(crate) boot: String,
-    pub(crate) lease_wait: LeaseWait,
 }
 
 /// Puts an engine together.

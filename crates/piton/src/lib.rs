@@ -47,6 +47,9 @@ mod perform;
 mod engine;
 mod session;
 
+mod control;
+mod parts;
+
 mod hub;
 mod lease;
 
@@ -56,9 +59,8 @@ pub mod model;
 
 mod digest;
 
+pub use self::control::{Attendance, Controller, Reply};
 pub use self::engine::{Builder, Engine};
 pub use self::hub::{Subscription, Update};
 pub use self::lease::LeaseWait;
-pub use self::session::{
-    Attendance, Controller, NewMessage, OnIncomplete, OpenError, Reply, Session, SessionError,
-};
+pub use self::session::{NewMessage, OnIncomplete, OpenError, Session, SessionError};

@@ -1,7 +1,5 @@
 //! The handle on one conversation: send, resume, answer, interrupt, discard.
 
-mod control;
-
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -17,13 +15,12 @@ use piton_store::{AppendError, ENTRY_BYTES_MAX, LeaseError, StoreError};
 use piton_tools::Site;
 use tokio_util::sync::CancellationToken;
 
-pub(crate) use self::control::{Control, Controls};
-pub use self::control::{Controller, Reply};
+use crate::control::{Attendance, Controller, Controls, Reply};
 use crate::digest::Chain;
 use crate::driver::Driver;
-use crate::engine::Parts;
 use crate::hub::Subscription;
 use crate::log::Log;
+use crate::parts::Parts;
 
 /// The one writer of a conversation. Dropping it leaves the conversation as it is.
 #[derive(Debug)]
@@ -37,16 +34,6 @@ pub struct Session {
     chain: Chain,
     controls: Controls,
     attendance: Attendance,
-}
-
-/// Whether somebody is there to answer while a turn runs.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Attendance {
-    /// Nobody: a turn that needs a person is left waiting, and can be answered later.
-    #[default]
-    Unattended,
-    /// A face answers through a [`Controller`]: the turn stays in flight while it waits.
-    Attended,
 }
 
 /// What to do with a new message when the last turn is not over.

@@ -16,8 +16,9 @@ use crate::state::{Call, Progress, Raised, Started, State, Step, Turn};
 use crate::summary::input_summary;
 
 /// What the model is told of a call whose outcome nobody knows.
-pub const UNKNOWN_TEXT: &str = "The tool was started, then the agent was interrupted; its outcome is unknown. \
-     Check what it did before you repeat it.";
+pub const UNKNOWN_TEXT: &str = "The tool was started, then the agent was interrupted; \
+     its outcome is unknown, and it may still be running. \
+     Before you repeat it, check what it did and that it has ended.";
 /// What the model is told of a call in doubt that a person takes for done.
 pub const CONFIRMED_TEXT: &str = "The user confirmed that this call took effect.";
 /// What the model is told of a call that a person refused.
@@ -154,6 +155,10 @@ fn need_in_doubt(state: &State, turn: &Turn, call: &Call, started: &Started) -> 
             InDoubtPolicy::TellModel => Need::Finish(Outcome::Unknown, UNKNOWN_TEXT.into()),
         },
         None => match started.effect {
+            // Permission may have been withdrawn since it was started.
+            EffectClass::ReadOnly | EffectClass::Idempotent if is_denied(state, call) => {
+                Need::Finish(Outcome::Unknown, UNKNOWN_TEXT.into())
+            }
             EffectClass::ReadOnly | EffectClass::Idempotent => Need::Run,
             EffectClass::Digested | EffectClass::Supervised | EffectClass::Child => Need::Settle,
             EffectClass::Once => match state.config.in_doubt {
@@ -162,6 +167,12 @@ fn need_in_doubt(state: &State, turn: &Turn, call: &Call, started: &Started) -> 
             },
         },
     }
+}
+
+/// Whether the rules in force forbid the call, whatever they said when it was started.
+pub fn is_denied(state: &State, call: &Call) -> bool {
+    let tool = state.config.tool(&call.name);
+    tool.is_some_and(|tool| permit(&state.config.permissions, tool) == RuleEffect::Deny)
 }
 
 fn decided(answer: &InquiryAnswer) -> Need {
@@ -180,7 +191,8 @@ pub fn doubt(call: &Call) -> Inquiry {
         kind: InquiryKind::InDoubt,
         call: call.id,
         question: format!(
-            "{} was started, then the agent was interrupted. Did it take effect?",
+            "{} was started, then the agent was interrupted. It may still be running. \
+             Did it take effect?",
             input_summary(&call.name, &call.arguments)
         ),
         choices: vec![Choice::RunAgain, Choice::TreatAsDone, Choice::GiveResult],

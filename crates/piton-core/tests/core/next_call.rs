@@ -165,7 +165,7 @@ fn without_a_person_the_outcome_is_unknown_and_said_to_be() {
     check(
         "in_doubt:tell_model turn user ask calls(o:a) start:a driver",
         expect![
-            "finish a unknown: The tool was started, then the agent was interrupted; its outcome is unknown. Check what it did before you repeat it."
+            "finish a unknown: The tool was started, then the agent was interrupted; its outcome is unknown, and it may still be running. Before you repeat it, check what it did and that it has ended."
         ],
     );
     check("in_doubt:tell_model turn user ask calls(d:a) start:a driver", expect!["settle a"]);
@@ -173,7 +173,7 @@ fn without_a_person_the_outcome_is_unknown_and_said_to_be() {
     check(
         "turn user ask calls(d:a) start:a driver raise:in-doubt:a in_doubt:tell_model",
         expect![
-            "finish a unknown: The tool was started, then the agent was interrupted; its outcome is unknown. Check what it did before you repeat it."
+            "finish a unknown: The tool was started, then the agent was interrupted; its outcome is unknown, and it may still be running. Before you repeat it, check what it did and that it has ended."
         ],
     );
 }
@@ -191,7 +191,7 @@ fn a_person_settles_a_call_in_doubt() {
     check(
         &format!("{asked} deny:a"),
         expect![
-            "finish a unknown: The tool was started, then the agent was interrupted; its outcome is unknown. Check what it did before you repeat it."
+            "finish a unknown: The tool was started, then the agent was interrupted; its outcome is unknown, and it may still be running. Before you repeat it, check what it did and that it has ended."
         ],
     );
 }

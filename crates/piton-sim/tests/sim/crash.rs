@@ -31,7 +31,7 @@ async fn crash_twice_at_every_pair_of_points() {
     crate::hush_scripted_panics();
     let mut tally = Tally::default();
     for turn in TURNS {
-        tally.add(crash::twice_everywhere(turn, 1).await);
+        tally.add(crash::twice_everywhere(turn).await);
     }
     check("killed again at every point of the recovery", tally);
 }

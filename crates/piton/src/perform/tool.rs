@@ -4,7 +4,7 @@ use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
 use futures_util::FutureExt as _;
-use piton_core::decide::calls::{UNKNOWN_TEXT, doubt};
+use piton_core::decide::calls::{UNKNOWN_TEXT, doubt, is_denied};
 use piton_core::event::{EffectClass, Event, Handle, InDoubtPolicy, Outcome, ToolOutput};
 use piton_core::id::CallId;
 use piton_core::state::{Call, Progress};
@@ -15,6 +15,9 @@ use crate::driver::{Driver, Landing, Launch};
 
 /// What the model is told of a call that was about to start when the user interrupted.
 const NOT_BEGUN_TEXT: &str = "Not run: the user interrupted.";
+/// What the model is told of a call that had not taken effect and is no longer allowed.
+const NOT_ALLOWED_TEXT: &str = "Interrupted before it took effect; \
+     the permission rules of this conversation no longer allow it.";
 
 /// What became of a call.
 pub(crate) struct ToolLanding {
@@ -59,16 +62,15 @@ impl Driver<'_> {
                 settled = caught(ready.tool.settle(&self.site, &ready.arguments, &handle)) => settled,
             };
             match settled.unwrap_or_else(Settled::Unknown) {
+                // Permission may have been withdrawn since it was started.
+                Settled::NotApplied if is_denied(self.log.state(), &ready.call) => {
+                    self.leave(call, Outcome::Denied, NOT_ALLOWED_TEXT.into());
+                }
                 Settled::NotApplied => self.start(ready).await,
                 Settled::Applied(finished) => self.record(ToolLanding { call, finished }).await,
                 Settled::Unknown(found) => self.leave_unknown(call, found),
             }
         }
-    }
-
-    /// Takes in the end of a call.
-    pub(crate) async fn land_tool(&mut self, landing: ToolLanding) {
-        self.record(landing).await;
     }
 
     /// Calls that have not begun never do; says whether there were any.
@@ -139,7 +141,8 @@ impl Driver<'_> {
         self.launches.push(Launch { call: Some(call), flight });
     }
 
-    async fn record(&mut self, landing: ToolLanding) {
+    /// Takes in the end of a call.
+    pub(crate) async fn record(&mut self, landing: ToolLanding) {
         let ToolLanding { call, finished } = landing;
         let mut text = bounded(finished.text);
         let blob = match finished.full {

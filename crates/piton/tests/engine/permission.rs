@@ -1,7 +1,9 @@
 //! Questions to a person: asked once, found again, answered while the rest goes on.
 
 use piton::{Attendance, OnIncomplete::Ask, Reply, Session, SessionError};
-use piton_core::event::{Event, InDoubtPolicy, PermissionMode, PermissionRule, RuleEffect};
+use piton_core::event::{
+    Entry, Event, InDoubtPolicy, Outcome, PermissionMode, PermissionRule, RuleEffect,
+};
 use piton_core::id::InquiryId;
 use piton_core::outcome::Ending;
 use tokio::time::Instant;
@@ -252,4 +254,30 @@ async fn a_decision_is_good_for_one_start() {
     assert_ne!(only(&session), first);
     assert_eq!(stage.effects(), Vec::<String>::new());
     stage.check().await;
+}
+
+// Permission is asked of the rules in force, not of those at the first start.
+#[tokio::test(start_paused = true)]
+async fn a_call_in_doubt_does_not_run_again_when_permission_was_withdrawn() {
+    for (tool, outcome) in [("change", Outcome::Denied), ("set", Outcome::Unknown)] {
+        let arguments = r#"{"path":"a","line":"1","ms":50}"#;
+        let script =
+            format!(r#"{{"steps":[{{"calls":[{{"tool":"{tool}","arguments":{arguments}}}]}}]}}"#);
+        let stage = Stage::new(&script);
+        cut(20, stage.create().await.send(say("go"), Ask)).await;
+        let mut session = stage.open().await;
+        let mut config = session.state().config.clone();
+        config.permissions.mode = PermissionMode::ReadOnly;
+        session.configure(&config);
+        assert_eq!(session.resume().await.unwrap(), Ending::Done);
+        assert_eq!(stage.effects(), Vec::<String>::new(), "{tool}");
+        let entries = stage.entries().await;
+        let ended = |entry: &&Entry| matches!(entry.event, Event::ToolFinished { .. });
+        let Event::ToolFinished { outcome: found, .. } = entries.iter().find(ended).unwrap().event
+        else {
+            unreachable!()
+        };
+        assert_eq!(found, outcome, "{tool}");
+        stage.check().await;
+    }
 }

@@ -1,0 +1,27 @@
+//! What all sessions of an engine share.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use piton_store::Journal;
+use piton_tools::Tool;
+
+use crate::chance::Chance;
+use crate::clock::Clock;
+use crate::lease::LeaseWait;
+use crate::model::Models;
+
+/// What performing needs.
+#[derive(Debug)]
+pub(crate) struct Parts {
+    pub(crate) journal: Arc<dyn Journal>,
+    pub(crate) models: Arc<dyn Models>,
+    pub(crate) tools: BTreeMap<String, Arc<dyn Tool>>,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) chance: Arc<dyn Chance>,
+    pub(crate) scratch: PathBuf,
+    pub(crate) host: String,
+    pub(crate) boot: String,
+    pub(crate) lease_wait: LeaseWait,
+}
