@@ -23,6 +23,7 @@ mod reader;
 mod report;
 
 use std::process::ExitCode;
+use std::time::Duration;
 
 use clap::Parser as _;
 
@@ -30,6 +31,9 @@ use crate::flags::{Command, Flags};
 use crate::output::{Form, Output};
 use crate::report::{Fault, Report};
 use crate::settings::Settings;
+
+/// Longest wait for threads to take their leave.
+const LEAVE_WAIT: Duration = Duration::from_secs(2);
 
 fn main() -> ExitCode {
     let mut output = Output::default();
@@ -44,8 +48,9 @@ fn main() -> ExitCode {
             // What was running is dropped in here, also when it was left in the middle: the runtime
             // still works when tools and the store take their leave.
             let done = runtime.block_on(run(flags, &mut output));
-            // A tool that is stuck in a system call must not hold up the exit.
-            runtime.shutdown_background();
+            // Threads that mind commands see that nobody waits, and kill what is left of them. One
+            // that is stuck in a system call must not hold up the exit for ever.
+            runtime.shutdown_timeout(LEAVE_WAIT);
             done.unwrap_or_else(|fault| Report::from(&fault))
         }
         Err(error) => Report::from(&Fault::Runtime(error)),

@@ -254,10 +254,10 @@ impl Fault {
             }
             Self::LeftAtOnce { kept: Some(conversation) } => vec![
                 format!("the turn is kept; to go on: piton query --continue --id {conversation}"),
-                "a command that was running may still be running".into(),
+                "a command that was running was killed; check what it had done".into(),
             ],
             Self::LeftAtOnce { kept: None } => {
-                vec!["a command that was running may still be running".into()]
+                vec!["a command that was running was killed; check what it had done".into()]
             }
             Self::Incomplete { .. } | Self::LeftAlone | Self::Interrupted | Self::Runtime(_) => {
                 Vec::new()
