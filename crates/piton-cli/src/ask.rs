@@ -36,7 +36,10 @@ impl Prompt {
             InquiryKind::Permission => format!("{question} (y) yes, (a) always, (n) no: "),
             InquiryKind::Question => format!("{question} "),
             InquiryKind::InDoubt => {
-                format!("{question} (r) run it again, (d) treat it as done, (t) type its result: ")
+                format!(
+                    "{question} (r) run it again, (d) treat it as done, (t) type its result, \
+                     (u) unknown, tell the model: "
+                )
             }
         }
     }
@@ -56,6 +59,8 @@ impl Prompt {
             InquiryKind::InDoubt => match word.as_str() {
                 "r" | "run" => Some(Reply::RunAgain),
                 "d" | "done" => Some(Reply::TreatAsDone),
+                // Not to be run again, and nothing is known: that is what the model is told.
+                "u" | "unknown" => Some(Reply::Deny),
                 "t" | "type" => {
                     self.typing = true;
                     None
@@ -205,7 +210,8 @@ mod tests {
     }
 
     #[test]
-    fn a_call_in_doubt_is_run_again_taken_for_done_or_given_a_result() {
+    fn a_call_in_doubt_is_run_again_taken_for_done_given_a_result_or_left_unknown() {
+        check(InquiryKind::InDoubt, &["U"], Some(Reply::Deny));
         check(InquiryKind::InDoubt, &["r"], Some(Reply::RunAgain));
         check(InquiryKind::InDoubt, &["x", "d"], Some(Reply::TreatAsDone));
         check(InquiryKind::InDoubt, &["t", " 3 rows "], Some(Reply::Text(" 3 rows ".into())));
@@ -228,6 +234,7 @@ mod tests {
         assert_eq!(choose("", Editing::Possible), None);
         assert!(!menu(Editing::Impossible).contains("edit"));
     }
+
     // J81
     #[test]
     fn a_held_conversation_is_waited_for_left_or_replaced() {

@@ -13,13 +13,16 @@
 //! after a power cut the text is in the shell's history, and a sync at every start would be felt.
 
 use std::fmt::Write as _;
-use std::fs::{self, File};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read as _, Write as _};
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use piton_core::id::{ConversationId, MessageId};
 use sha2::{Digest as _, Sha256};
+
+use crate::settings::make_private;
 
 /// Unsent messages that are kept for a directory; beyond that the oldest ones go.
 pub(crate) const DRAFTS_MAX: usize = 8;
@@ -31,6 +34,9 @@ const NAME_BYTES: usize = 8;
 const HALF: &str = "half";
 /// After this time a half-written file is nobody's: writing one takes milliseconds.
 const HALF_AGE_MAX: Duration = Duration::from_mins(1);
+
+/// What a draft allows: everything to its owner, nothing to others.
+const PRIVATE: u32 = 0o600;
 
 /// The drafts of one directory.
 #[derive(Debug)]
@@ -66,10 +72,10 @@ impl Drafts {
 
     /// Keeps a text, whole or not at all.
     pub(crate) fn keep(&self, message: MessageId, text: &str) -> io::Result<Draft> {
-        fs::create_dir_all(&self.directory)?;
+        make_private(&self.directory)?;
         let path = self.directory.join(message.as_str());
         let half = path.with_extension(HALF);
-        let file = File::create_new(&half)?;
+        let file = OpenOptions::new().write(true).create_new(true).mode(PRIVATE).open(&half)?;
         let written = write(&file, text).and_then(|()| fs::rename(&half, &path));
         if let Err(error) = written {
             // What cannot be written can perhaps not be removed either; its age will do that.

@@ -10,9 +10,15 @@ use crate::output::Form;
 /// Most rows that `ls` shows unless told otherwise.
 const LS_ROWS: usize = 50;
 
+/// What exit codes mean, for whoever asks for help.
+const EXIT_CODES: &str = "Exit codes: 0 ok, 1 task failed, 2 usage, 3 needs a person, 4 limit, \
+    5 may work later, 6 incomplete turn, 130 interrupted (Ctrl-C, SIGTERM, or SIGHUP from a \
+    terminal that was closed)";
+
 /// A coding agent whose turns are never lost.
 #[derive(Debug, Parser)]
 #[command(name = "piton", version, arg_required_else_help = true, disable_help_subcommand = true)]
+#[command(after_help = EXIT_CODES)]
 pub(crate) struct Flags {
     #[command(subcommand)]
     pub(crate) command: Command,

@@ -24,6 +24,7 @@ mod reader;
 mod report;
 
 use std::process::ExitCode;
+use std::time::Duration;
 
 use clap::Parser as _;
 
@@ -31,6 +32,9 @@ use crate::flags::{Command, Flags};
 use crate::output::{Form, Output};
 use crate::report::{Fault, Report};
 use crate::settings::Settings;
+
+/// Longest wait for threads to take their leave.
+const LEAVE_WAIT: Duration = Duration::from_secs(2);
 
 fn main() -> ExitCode {
     let mut output = Output::default();
@@ -42,15 +46,17 @@ fn main() -> ExitCode {
     // One thread: a turn waits far more than it works, and starting more costs time at every start.
     let report = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
         Ok(runtime) => {
+            // What was running is dropped in here, also when it was left in the middle: the runtime
+            // still works when tools and the store take their leave.
             let done = runtime.block_on(run(flags, &mut output));
-            // A tool that is stuck in a system call must not hold up the exit.
-            runtime.shutdown_background();
+            // Threads that mind commands see that nobody waits, and kill what is left of them. One
+            // that is stuck in a system call must not hold up the exit for ever.
+            runtime.shutdown_timeout(LEAVE_WAIT);
             done.unwrap_or_else(|fault| Report::from(&fault))
         }
         Err(error) => Report::from(&Fault::Runtime(error)),
     };
-    report.show(&mut output, form);
-    report.code.into()
+    report.show(&mut output, form).into()
 }
 
 async fn run(flags: Flags, output: &mut Output) -> Result<Report, Fault> {
@@ -68,12 +74,10 @@ fn usage(error: &clap::Error, output: &mut Output) -> ExitCode {
     let text = error.render().to_string();
     if !error.use_stderr() {
         output.data(&text);
-        return report::Code::Ok.into();
+        return Report::ok("done").show(output, Form::Text).into();
     }
     // The flags could not be read, but whoever wants data wants it also now.
     let wants_data = std::env::args_os().any(|arg| arg == "--json");
     let form = if wants_data { Form::Json } else { Form::Text };
-    let report = Report::misuse(text.trim_end());
-    report.show(output, form);
-    report.code.into()
+    Report::misuse(text.trim_end()).show(output, form).into()
 }

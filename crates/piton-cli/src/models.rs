@@ -113,6 +113,14 @@ pub(crate) fn is_demo(model: &ModelRef) -> bool {
     model.provider == DEMO
 }
 
+/// How a model is named so that it can be typed.
+pub(crate) fn typed(model: &ModelRef) -> String {
+    match model.provider.as_str() {
+        SCRIPT => format!("{SCRIPT}:{}", model.model),
+        _ => model.to_string(),
+    }
+}
+
 /// A model with the tools that exist only for it.
 #[derive(Debug)]
 pub(crate) struct Loaded {
@@ -147,7 +155,7 @@ impl Models for Catalogue {
         match self.0.get() {
             Some((name, found)) if name == model => Ok(found.clone()),
             Some(_) | None => {
-                let message = format!("there is no model {model} here");
+                let message = format!("there is no model {} here", typed(model));
                 Err(ModelFailure::new(FailureClass::InvalidRequest, message))
             }
         }
@@ -167,5 +175,13 @@ mod tests {
         }
         assert_eq!(shelf.parse("demo").ok(), Some(demo()));
         assert_eq!(shelf.parse("anthropic/opus").unwrap().to_string(), "anthropic/opus");
+    }
+
+    #[test]
+    fn a_model_is_named_as_it_is_typed() {
+        assert_eq!(typed(&demo()), "demo");
+        let script = ModelRef { provider: SCRIPT.into(), model: "/a/b.json".into() };
+        assert_eq!(typed(&script), "script:/a/b.json");
+        assert_eq!(script_file(&typed(&script)), Some(PathBuf::from("/a/b.json")));
     }
 }

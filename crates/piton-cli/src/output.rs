@@ -2,6 +2,9 @@
 
 use std::io::{self, IsTerminal as _, Write};
 
+use crate::render::lines::Line;
+use crate::render::visible::{visible, visible_json};
+
 /// The looks of the spinner, one after the other.
 const FRAMES: [&str; 4] = ["|", "/", "-", "\\"];
 /// Goes back to the beginning of the line and empties it.
@@ -19,11 +22,22 @@ pub(crate) enum Form {
 /// The standard streams.
 #[derive(Debug)]
 pub(crate) struct Output {
-    /// Nobody may be reading any more. That is no reason to stop the turn.
-    data_open: bool,
+    data: Data,
+    /// Whether data goes to a terminal; anywhere else it goes out exactly as it is.
+    on_terminal: bool,
     /// Whether the last data ended a line.
     line_ended: bool,
     spinner: Spinner,
+}
+
+/// What has become of standard output. Whatever it is, the turn goes on.
+#[derive(Debug)]
+enum Data {
+    Open,
+    /// Nobody is reading any more, and nobody misses anything.
+    Closed,
+    /// Somebody is, and something is missing.
+    Lost(io::Error),
 }
 
 #[derive(Debug)]
@@ -36,26 +50,34 @@ struct Spinner {
 impl Default for Output {
     fn default() -> Self {
         let spinner = Spinner { possible: io::stderr().is_terminal(), shown: false, frame: 0 };
-        Self { data_open: true, line_ended: true, spinner }
+        let on_terminal = io::stdout().is_terminal();
+        Self { data: Data::Open, on_terminal, line_ended: true, spinner }
     }
 }
 
 impl Output {
-    /// Writes data as it is.
+    /// Writes text that is data.
     pub(crate) fn data(&mut self, text: &str) {
-        let Some(last) = text.chars().next_back() else { return };
-        self.rest();
-        self.line_ended = last == '\n';
-        if self.data_open {
-            let mut stdout = io::stdout().lock();
-            let written = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush());
-            self.data_open = written.is_ok();
-        }
+        if self.on_terminal { self.put(&visible(text)) } else { self.put(text) }
     }
 
-    /// Writes a line of data.
-    pub(crate) fn line(&mut self, text: &str) {
-        self.data(&format!("{text}\n"));
+    /// Writes a line of data for programs.
+    pub(crate) fn json(&mut self, line: &Line<'_>) {
+        let text = line.text() + "\n";
+        if self.on_terminal { self.put(&visible_json(&text)) } else { self.put(&text) }
+    }
+
+    /// Whether somebody watches the data come.
+    pub(crate) fn is_watched(&self) -> bool {
+        self.on_terminal
+    }
+
+    /// Why some of the data could not be written, if that is so.
+    pub(crate) fn lost(&self) -> Option<&io::Error> {
+        match &self.data {
+            Data::Lost(error) => Some(error),
+            Data::Open | Data::Closed => None,
+        }
     }
 
     /// Ends the line of data that was begun, if one was.
@@ -68,7 +90,7 @@ impl Output {
     /// Says something to the person.
     pub(crate) fn talk(&mut self, text: &str) {
         self.rest();
-        self.say(&format!("{text}\n"));
+        self.say(&format!("{}\n", visible(text)));
     }
 
     /// Whether turning the spinner would show something.
@@ -84,13 +106,28 @@ impl Output {
         let frame = FRAMES.get(self.spinner.frame % FRAMES.len()).copied().unwrap_or_default();
         self.spinner.frame += 1;
         self.spinner.shown = true;
-        self.say(&format!("{CLEAR_LINE}{frame} {label}"));
+        self.say(&format!("{CLEAR_LINE}{frame} {}", visible(label)));
     }
 
     /// Takes the spinner away.
     pub(crate) fn rest(&mut self) {
         if std::mem::take(&mut self.spinner.shown) {
             self.say(CLEAR_LINE);
+        }
+    }
+
+    fn put(&mut self, text: &str) {
+        let Some(last) = text.chars().next_back() else { return };
+        self.rest();
+        self.line_ended = last == '\n';
+        if matches!(self.data, Data::Open) {
+            let mut stdout = io::stdout().lock();
+            let written = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush());
+            self.data = match written {
+                Ok(()) => Data::Open,
+                Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Data::Closed,
+                Err(error) => Data::Lost(error),
+            };
         }
     }
 

@@ -6,3 +6,4 @@ pub(crate) mod incomplete;
 pub(crate) mod lines;
 pub(crate) mod print;
 pub(crate) mod tool;
+pub(crate) mod visible;

@@ -1,6 +1,6 @@
 //! How it went: a message, hints, an exit code. The only place that knows exit codes.
 
-mod fault;
+pub(crate) mod fault;
 
 use std::error::Error;
 use std::process::ExitCode;
@@ -32,7 +32,7 @@ pub(crate) enum Code {
     Transient = 5,
     /// There is an incomplete turn; nothing was done.
     Incomplete = 6,
-    /// Somebody interrupted.
+    /// Somebody interrupted, or the terminal was closed.
     Interrupted = 130,
 }
 
@@ -51,12 +51,15 @@ pub(crate) struct Report {
     message: String,
     /// What is said to the person, line by line.
     talk: Vec<String>,
+    /// Where what went to standard output can be read again.
+    kept: Option<ConversationId>,
 }
 
 impl Report {
     /// Nothing more to say.
     pub(crate) fn ok(ending: &'static str) -> Self {
-        Self { code: Code::Ok, ending, reason: None, message: String::new(), talk: Vec::new() }
+        let (message, talk) = (String::new(), Vec::new());
+        Self { code: Code::Ok, ending, reason: None, message, talk, kept: None }
     }
 
     /// Nothing had to be done.
@@ -69,7 +72,7 @@ impl Report {
     pub(crate) fn misuse(message: &str) -> Self {
         let (code, reason) = (Code::Usage, Some("usage"));
         let talk = vec![message.replace("For more information, try '--help'.", "hint: try --help")];
-        Self { code, ending: "error", reason, message: message.to_owned(), talk }
+        Self { code, ending: "error", reason, message: message.to_owned(), talk, kept: None }
     }
 
     /// How a turn was left.
@@ -95,8 +98,14 @@ impl Report {
         self
     }
 
-    /// Says it.
-    pub(crate) fn show(&self, output: &mut Output, form: Form) {
+    /// Adds which conversation has it all.
+    pub(crate) fn kept_in(mut self, conversation: ConversationId) -> Self {
+        self.kept = Some(conversation);
+        self
+    }
+
+    /// Says it, and with which code to exit.
+    pub(crate) fn show(&self, output: &mut Output, form: Form) -> Code {
         output.end_line();
         for line in &self.talk {
             output.talk(line);
@@ -104,9 +113,21 @@ impl Report {
         if form == Form::Json {
             let (message, code) = (self.message.as_str(), self.code as u8);
             let result = Line::result(self.ending, self.reason, message, code);
-            output.line(&result.text());
+            output.json(&result);
         }
         output.rest();
+        self.judge(output)
+    }
+
+    /// What could not be written is no success, however well the rest went.
+    fn judge(&self, output: &mut Output) -> Code {
+        let Some(error) = output.lost().map(ToString::to_string) else { return self.code };
+        let what = if self.kept.is_some() { "answer" } else { "output" };
+        output.talk(&format!("error: the {what} could not be written to standard output: {error}"));
+        if let Some(conversation) = &self.kept {
+            output.talk(&format!("hint: it is kept; to read it: piton print {conversation}"));
+        }
+        if self.code == Code::Ok { Code::Failed } else { self.code }
     }
 }
 
@@ -127,7 +148,7 @@ impl From<&Fault> for Report {
         };
         let hints = hints.into_iter().map(|hint| format!("hint: {hint}"));
         let talk = [first].into_iter().chain(hints).collect();
-        Self { code, ending, reason: Some(reason), message, talk }
+        Self { code, ending, reason: Some(reason), message, talk, kept: None }
     }
 }
 
@@ -140,7 +161,7 @@ fn waiting(conversation: &ConversationId, resume: &str, turn: Option<&TurnView>)
             "hint: to allow all calls of this conversation from now on: piton query --continue --permissions auto --id {conversation}"
         ),
     ];
-    Report { code: Code::NeedsPerson, ending: "waiting", reason: None, message, talk }
+    Report { code: Code::NeedsPerson, message, talk, ..Report::ok("waiting") }
 }
 
 fn broken(ending: &'static str, cause: &Cause, resume: &str) -> Report {
@@ -173,7 +194,7 @@ fn broken(ending: &'static str, cause: &Cause, resume: &str) -> Report {
             format!("hint: to try with another model: {resume} --model MODEL"),
         ],
     };
-    Report { code, ending, reason: Some(reason), message, talk }
+    Report { code, reason: Some(reason), message, talk, ..Report::ok(ending) }
 }
 
 fn api_error(cause: &Cause) -> Code {

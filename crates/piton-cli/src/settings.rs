@@ -4,6 +4,7 @@ use std::env;
 use std::ffi::OsString;
 use std::fs;
 use std::io;
+use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 
 use etcetera::BaseStrategy as _;
@@ -13,13 +14,18 @@ use crate::report::Fault;
 /// Where the kernel says which boot this is; process ids mean nothing across boots.
 const BOOT_FILE: &str = "/proc/sys/kernel/random/boot_id";
 
+/// The name of the database in a home.
+const DATABASE: &str = "piton.db";
+/// What a directory that we make allows: everything to its owner, nothing to others.
+const PRIVATE: u32 = 0o700;
+
 /// Where things are.
 #[derive(Debug)]
 pub(crate) struct Settings {
     /// Where conversations are kept.
     pub(crate) home: PathBuf,
-    /// The directory that a new conversation works in, canonical.
-    pub(crate) workspace: PathBuf,
+    /// The directory that a new conversation works in, canonical. Not everything needs one.
+    workspace: io::Result<PathBuf>,
     /// The settings file, which need not be there.
     pub(crate) file: Option<PathBuf>,
     /// Whether the environment forbids questions.
@@ -36,19 +42,42 @@ pub(crate) struct Machine {
 impl Settings {
     /// Looks around.
     pub(crate) fn resolve() -> Result<Self, Fault> {
-        let workspace = env::current_dir().and_then(fs::canonicalize).map_err(Fault::Directory)?;
+        let workspace = env::current_dir().and_then(fs::canonicalize);
         // Whoever moves the data moves the settings with it.
-        let (home, file) = match set("PITON_HOME") {
-            Some(home) => (workspace.join(&home), Some(workspace.join(home))),
+        let (home, file) = match set("PITON_HOME").map(PathBuf::from) {
+            Some(home) => {
+                let home = if home.is_absolute() { home } else { here(&workspace)?.join(home) };
+                (home.clone(), Some(home))
+            }
             None => (data_directory()?, config_directory()),
         };
         let file = file.map(|directory| directory.join("piton.toml"));
         Ok(Self { home, workspace, file, no_input: set("PITON_NO_INPUT").is_some() })
     }
 
+    /// The directory that a new conversation works in.
+    pub(crate) fn workspace(&self) -> Result<&Path, Fault> {
+        here(&self.workspace)
+    }
+
     /// Whether the database is there. Looking must not make one.
-    pub(crate) fn has_database(&self) -> bool {
-        self.home.join("piton.db").exists()
+    pub(crate) fn has_database(&self) -> Result<bool, Fault> {
+        let database = self.home.join(DATABASE);
+        match fs::metadata(&database) {
+            Ok(_) => Ok(true),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+            // Conversations that cannot be seen are not conversations that are not there.
+            Err(source) => Err(Fault::Home { path: database, source }),
+        }
+    }
+
+    /// Damaged databases that were set aside earlier, whole or in part.
+    pub(crate) fn set_aside(&self) -> Vec<PathBuf> {
+        let Ok(found) = fs::read_dir(&self.home) else { return Vec::new() };
+        let mut aside: Vec<_> = found.flatten().map(|file| file.path()).collect();
+        aside.retain(|path| is_aside(path));
+        aside.sort();
+        aside
     }
 
     /// Makes the home, for whoever comes before the store.
@@ -59,7 +88,8 @@ impl Settings {
     /// Where tools keep long outputs while they are written.
     pub(crate) fn scratch(&self) -> Result<PathBuf, Fault> {
         let scratch = self.home.join("scratch");
-        make(&scratch)?;
+        make_private(&scratch)
+            .map_err(|source| Fault::Scratch { path: scratch.clone(), source })?;
         Ok(scratch)
     }
 }
@@ -83,9 +113,23 @@ fn config_directory() -> Option<PathBuf> {
     Some(places.config_dir().join("piton"))
 }
 
-fn make(directory: &Path) -> Result<(), Fault> {
-    fs::create_dir_all(directory)
-        .map_err(|source| Fault::Scratch { path: directory.to_owned(), source })
+fn here(workspace: &io::Result<PathBuf>) -> Result<&Path, Fault> {
+    let again = |error: &io::Error| match error.raw_os_error() {
+        Some(code) => io::Error::from_raw_os_error(code),
+        None => error.kind().into(),
+    };
+    workspace.as_deref().map_err(|error| Fault::Directory(again(error)))
+}
+
+fn is_aside(path: &Path) -> bool {
+    let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    let number = name.strip_prefix(DATABASE).and_then(|rest| rest.strip_prefix(".damaged-"));
+    number.is_some_and(|number| number.chars().all(|digit| digit.is_ascii_digit()))
+}
+
+/// Makes a directory that nobody else can look into, and its parents.
+pub(crate) fn make_private(directory: &Path) -> io::Result<()> {
+    fs::DirBuilder::new().recursive(true).mode(PRIVATE).create(directory)
 }
 
 /// The store syncs the directories it makes, because a synced file in a directory that is gone is
@@ -96,7 +140,7 @@ fn make_synced(directory: &Path) -> io::Result<()> {
     }
     let Some(parent) = directory.parent() else { return Ok(()) };
     make_synced(parent)?;
-    match fs::create_dir(directory) {
+    match fs::DirBuilder::new().mode(PRIVATE).create(directory) {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
         Ok(()) | Err(_) => fs::File::open(parent)?.sync_all(),
     }

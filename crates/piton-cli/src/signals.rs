@@ -1,31 +1,70 @@
-//! Interrupts from outside: Ctrl-C and the polite kill.
+//! Interrupts from outside: Ctrl-C, the polite kill, and a terminal that is closed.
+
+use std::fs;
+use std::future::pending;
 
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::report::Fault;
 
-/// The signals that ask us to stop.
+/// Where the kernel says which signals are ignored.
+const STATUS_FILE: &str = "/proc/self/status";
+/// The place of the hang-up in that mask.
+const HANG_UP_BIT: u64 = 1;
+
+/// The signals that ask us to stop. Whichever it was, the exit code is that of an interrupt.
 #[derive(Debug)]
 pub(crate) struct Signals {
     interrupt: Signal,
     terminate: Signal,
+    /// Nothing, if whoever started us wants it ignored, as `nohup` does.
+    hang_up: Option<Signal>,
+}
+
+/// How we are asked to stop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Push {
+    /// By somebody. Whoever asks twice does not want to wait.
+    Stop,
+    /// Because the terminal is gone. Shell and kernel both say so, and neither is impatient.
+    HangUp,
 }
 
 impl Signals {
     /// From now on they no longer end the process by themselves.
     pub(crate) fn listen() -> Result<Self, Fault> {
         let on = |kind| signal(kind).map_err(Fault::Runtime);
+        let hang_up = if ignores_hang_up() { None } else { Some(on(SignalKind::hangup())?) };
         Ok(Self {
             interrupt: on(SignalKind::interrupt())?,
             terminate: on(SignalKind::terminate())?,
+            hang_up,
         })
     }
 
     /// Waits for the next one.
-    pub(crate) async fn next(&mut self) {
+    pub(crate) async fn next(&mut self) -> Push {
         tokio::select! {
-            _ = self.interrupt.recv() => {}
-            _ = self.terminate.recv() => {}
+            _ = self.interrupt.recv() => Push::Stop,
+            _ = self.terminate.recv() => Push::Stop,
+            () = hung_up(self.hang_up.as_mut()) => Push::HangUp,
         }
     }
+}
+
+async fn hung_up(signal: Option<&mut Signal>) {
+    match signal {
+        Some(signal) => {
+            signal.recv().await;
+        }
+        None => pending().await,
+    }
+}
+
+/// Listening would undo it. Where the kernel does not tell, nothing is known to be ignored.
+fn ignores_hang_up() -> bool {
+    let status = fs::read_to_string(STATUS_FILE).unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+    mask.is_some_and(|mask| mask & HANG_UP_BIT != 0)
 }

@@ -16,7 +16,11 @@ const NAMED_MAX: usize = 8;
 const NEAR_LETTERS_MIN: usize = 1;
 
 /// The conversation with an id that begins so.
-pub(crate) async fn by_prefix(journal: &dyn Journal, typed: &str) -> Result<ConversationId, Fault> {
+pub(crate) async fn by_prefix(
+    journal: &dyn Journal,
+    typed: &str,
+    settings: &Settings,
+) -> Result<ConversationId, Fault> {
     // Ids have no capital letters; a phone's keyboard has other ideas.
     let prefix = typed.trim().to_lowercase();
     let mut found = match prefix.as_str() {
@@ -34,7 +38,8 @@ pub(crate) async fn by_prefix(journal: &dyn Journal, typed: &str) -> Result<Conv
         }
         (None, _) => {
             let near = near(journal, &prefix).await?;
-            Err(Fault::UnknownConversation { typed: typed.to_owned(), near })
+            let (typed, aside) = (typed.to_owned(), settings.set_aside());
+            Err(Fault::UnknownConversation { typed, near, aside })
         }
     }
 }
@@ -43,8 +48,8 @@ pub(crate) async fn by_prefix(journal: &dyn Journal, typed: &str) -> Result<Conv
 pub(crate) async fn newest(
     journal: &dyn Journal,
     settings: &Settings,
-) -> Result<Option<ConversationId>, StoreError> {
-    let here = settings.workspace.to_string_lossy();
+) -> Result<Option<ConversationId>, Fault> {
+    let here = settings.workspace()?.to_string_lossy();
     let mut page = Page { skip: 0, limit: FIRST_ROWS };
     loop {
         let listing = journal.list(page).await?;

@@ -5,6 +5,8 @@ use std::io::{BufRead as _, BufReader, Write as _};
 
 use tokio::sync::mpsc;
 
+use crate::render::visible::visible;
+
 /// Lines typed ahead that are kept.
 const LINES_MAX: usize = 16;
 
@@ -25,7 +27,7 @@ impl Terminal {
     /// Shows a question.
     pub(crate) fn show(&mut self, question: &str) {
         // A terminal that cannot be written to cannot be read from either; reading will tell.
-        self.device.write_all(question.as_bytes()).unwrap_or_default();
+        self.device.write_all(visible(question).as_bytes()).unwrap_or_default();
     }
 
     /// Waits for the next typed line; `None` when the terminal is gone or its end was typed.

@@ -122,7 +122,10 @@ fn after_failure(state: &State, turn: &Turn, step: &Step, failure: &Failure) -> 
 fn ask(state: &State, turn: &Turn, attempt: Attempt) -> Action {
     let limits = &state.config.limits;
     if 0 < limits.steps_max && limits.steps_max <= turn.steps_used {
-        let message = format!("{} steps were used", turn.steps_used);
+        let message = match turn.steps_used {
+            1 => "1 step was used".to_owned(),
+            used => format!("{used} steps were used"),
+        };
         return stop(BreakReason::MaxSteps, &message);
     }
     if 0 < limits.tokens_max && limits.tokens_max < turn.tokens_used {

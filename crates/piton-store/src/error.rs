@@ -96,6 +96,18 @@ pub enum StoreError {
         /// What was found.
         detail: String,
     },
+    /// Entries of one conversation are damaged. The others are not touched by that.
+    #[error("{path} is damaged: conversation {conversation}, entry {seq}: {detail}")]
+    DamagedEntry {
+        /// The database.
+        path: PathBuf,
+        /// The conversation.
+        conversation: ConversationId,
+        /// The first entry that cannot be read.
+        seq: Seq,
+        /// What was found.
+        detail: String,
+    },
     /// No space is left.
     #[error("no space is left for {path}")]
     Full {

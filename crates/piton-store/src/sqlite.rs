@@ -12,6 +12,7 @@ mod failure;
 mod lock;
 mod migrate;
 mod open;
+mod private;
 mod read;
 mod writer;
 

@@ -8,7 +8,7 @@ use crate::flags::Ls;
 use crate::output::Output;
 use crate::render::age::age;
 use crate::render::lines::Line;
-use crate::report::{Fault, Report};
+use crate::report::{Fault, Report, fault};
 use crate::settings::Settings;
 use crate::wiring;
 
@@ -18,7 +18,8 @@ pub(crate) async fn run(
     settings: &Settings,
     output: &mut Output,
 ) -> Result<Report, Fault> {
-    let listing = if settings.has_database() {
+    let aside = settings.set_aside();
+    let listing = if settings.has_database()? {
         let journal = wiring::open_store(settings, output)?;
         let limit = if ls.all { usize::MAX } else { ls.limit };
         journal.list(Page { skip: 0, limit }).await?
@@ -28,12 +29,15 @@ pub(crate) async fn run(
     let Listing { rows, total } = listing;
     if ls.json {
         for listed in &rows {
-            output.line(&Line::listed(listed).text());
+            output.json(&Line::listed(listed));
         }
         return Ok(Report::ok("done"));
     }
     if total == 0 {
         output.talk("No conversations yet. Begin one: piton query \"list the files here\"");
+        if let Some(hint) = fault::about(&aside) {
+            output.talk(&format!("hint: {hint}"));
+        }
         return Ok(Report::ok("nothing"));
     }
     output.data(&table(&rows, SystemClock.now()));

@@ -21,17 +21,18 @@ pub(crate) async fn run(
     settings: &Settings,
     output: &mut Output,
 ) -> Result<Report, Fault> {
-    if !settings.has_database() && print.id.is_none() {
-        return Err(Fault::NoConversation);
+    let nothing = Fault::NoConversation { aside: settings.set_aside() };
+    if !settings.has_database()? && print.id.is_none() {
+        return Err(nothing);
     }
     let journal: Arc<dyn Journal> = wiring::open_store(settings, output)?;
     let id = match &print.id {
-        Some(typed) => target::by_prefix(&*journal, typed).await?,
-        None => target::newest(&*journal, settings).await?.ok_or(Fault::NoConversation)?,
+        Some(typed) => target::by_prefix(&*journal, typed, settings).await?,
+        None => target::newest(&*journal, settings).await?.ok_or(nothing)?,
     };
     if print.json {
         entries(&*journal, &id, output).await?;
-        return Ok(Report::ok("done"));
+        return Ok(Report::ok("done").kept_in(id));
     }
     // Asked before reading: a writer that leaves in between is shown as running, which it was.
     let holder = journal.status(&id).await?.and_then(|listed| listed.holder);
@@ -40,7 +41,7 @@ pub(crate) async fn run(
     reader::for_each_record(&*journal, &id, |record| state.apply(&reader::entry(&record))).await?;
     output.talk(&format!("conversation {id}"));
     output.data(&conversation(&View::from(&state), life));
-    Ok(Report::ok("done"))
+    Ok(Report::ok("done").kept_in(id))
 }
 
 /// Shows the entries as stored, also those that this build does not know.
@@ -50,7 +51,7 @@ async fn entries(
     output: &mut Output,
 ) -> Result<(), Fault> {
     reader::for_each_record(journal, id, |record| {
-        output.line(&Line::record(record).text());
+        output.json(&Line::record(record));
     })
     .await?;
     Ok(())

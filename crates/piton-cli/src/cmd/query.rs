@@ -107,7 +107,7 @@ impl Asked<'_> {
             let wanted = Wanted { query, model, shelf, lock_wait };
             let opened = tokio::select! {
                 biased;
-                () = stage.signals.next() => return Err(Fault::Interrupted),
+                _ = stage.signals.next() => return Err(Fault::Interrupted),
                 opened = open::open(&wanted, self.settings, mail, stage.output) => opened,
             };
             match opened {
@@ -212,16 +212,15 @@ fn begin(opened: &Opened, errand: Errand, stage: &mut Stage<'_>) {
 fn announce(opened: &Opened, turn: TurnId, stage: &mut Stage<'_>) {
     let conversation = opened.session.conversation();
     let life = opened.life.note();
-    let model = &opened.model;
+    let model = models::typed(&opened.model);
     stage
         .output
         .talk(&format!("conversation {conversation}{life}, turn {}, model {model}", turn.0));
-    if models::is_demo(model) && opened.life != Life::Known {
+    if models::is_demo(&opened.model) && opened.life != Life::Known {
         stage.output.talk(models::DEMO_NOTE);
     }
     if stage.form == Form::Json {
-        let line = Line::conversation(conversation.as_str(), turn.0).text();
-        stage.output.line(&line);
+        stage.output.json(&Line::conversation(conversation.as_str(), turn.0));
     }
 }
 

@@ -1,43 +1,72 @@
 //! The text of answers, each piece exactly once, whatever was coalesced, cut or tried again.
 
-/// What has been shown of the answer that is under way.
-#[derive(Debug, Default)]
+/// How the text of an answer goes out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Pace {
+    /// As it comes, for somebody who watches.
+    Streamed,
+    /// In one piece, once it is an answer, for a program that cannot unsee a broken one.
+    Whole,
+}
+
+/// What has come of the answer that is under way.
+#[derive(Debug)]
 pub(crate) struct AnswerText {
-    shown: String,
+    pace: Pace,
+    came: String,
+    /// What came in the last try that broke off, until there is an answer.
+    broken: String,
 }
 
 impl AnswerText {
-    /// A request leaves. What was shown of an earlier try stays; the new one begins on a new line.
-    pub(crate) fn asked(&mut self) -> String {
-        self.break_off()
+    pub(crate) fn new(pace: Pace) -> Self {
+        Self { pace, came: String::new(), broken: String::new() }
     }
 
-    /// More text came; all of it is to be shown.
+    /// More text came. Returns what is to be shown of it.
     pub(crate) fn live<'a>(&mut self, text: &'a str) -> &'a str {
-        self.shown.push_str(text);
-        text
+        self.came.push_str(text);
+        match self.pace {
+            Pace::Streamed => text,
+            Pace::Whole => "",
+        }
     }
 
     /// The whole answer is there. Returns what is still to be shown of it.
     pub(crate) fn answered(&mut self, whole: &str) -> String {
-        let rest = match whole.strip_prefix(self.shown.as_str()) {
-            Some(rest) => rest.to_owned(),
+        let rest = match (self.pace, whole.strip_prefix(self.came.as_str())) {
+            (Pace::Whole, _) => whole.to_owned(),
+            (Pace::Streamed, Some(rest)) => rest.to_owned(),
             // What streamed is not how the answer begins: the answer counts.
-            None => format!("{}{whole}", self.end_of_line()),
+            (Pace::Streamed, None) => format!("{}{whole}", self.end_of_line()),
         };
-        self.shown.clear();
+        self.came.clear();
+        self.broken.clear();
         if whole.is_empty() || whole.ends_with('\n') { rest } else { rest + "\n" }
     }
 
-    /// The stream will not become an answer.
-    pub(crate) fn break_off(&mut self) -> String {
-        let end = self.end_of_line().to_owned();
-        self.shown.clear();
+    /// What came will not become an answer, or a request leaves once more. What was shown stays; the
+    /// next text begins on a new line.
+    pub(crate) fn break_off(&mut self) -> &'static str {
+        let end = match self.pace {
+            Pace::Streamed => self.end_of_line(),
+            Pace::Whole => "",
+        };
+        if !self.came.is_empty() {
+            self.broken = std::mem::take(&mut self.came);
+        }
         end
     }
 
+    /// What came, was not shown, and will not become an answer any more.
+    pub(crate) fn left_over(&mut self) -> Option<String> {
+        self.break_off();
+        let left = std::mem::take(&mut self.broken);
+        (self.pace == Pace::Whole && !left.trim().is_empty()).then_some(left)
+    }
+
     fn end_of_line(&self) -> &'static str {
-        if self.shown.is_empty() || self.shown.ends_with('\n') { "" } else { "\n" }
+        if self.came.is_empty() || self.came.ends_with('\n') { "" } else { "\n" }
     }
 }
 
@@ -54,18 +83,46 @@ mod tests {
     use Is::{Answered, Asked, Failed, Live};
 
     fn check(script: &[Is], expected: &str) {
-        let mut text = AnswerText::default();
+        assert_eq!(run(Pace::Streamed, script), (expected.to_owned(), None));
+    }
+
+    /// What is shown of a row of events, and what is left over.
+    fn run(pace: Pace, script: &[Is]) -> (String, Option<String>) {
+        let mut text = AnswerText::new(pace);
         let mut shown = String::new();
         for is in script {
             let piece = match is {
-                Asked => text.asked(),
+                Asked | Failed => text.break_off().to_owned(),
                 Live(piece) => text.live(piece).to_owned(),
                 Answered(whole) => text.answered(whole),
-                Failed => text.break_off(),
             };
             shown.push_str(&piece);
         }
-        assert_eq!(shown, expected);
+        (shown, text.left_over())
+    }
+
+    fn check_whole(script: &[Is], expected: &str, left_over: Option<&str>) {
+        assert_eq!(run(Pace::Whole, script), (expected.to_owned(), left_over.map(str::to_owned)));
+    }
+
+    #[test]
+    fn a_program_gets_whole_answers_and_nothing_else() {
+        check_whole(&[Asked, Live("He"), Live("llo"), Answered("Hello")], "Hello\n", None);
+        check_whole(
+            &[Asked, Live("Hel"), Failed, Asked, Live("Hello"), Answered("Hello")],
+            "Hello\n",
+            None,
+        );
+        check_whole(&[Asked, Answered("One\n"), Asked, Answered("Two")], "One\nTwo\n", None);
+        check_whole(&[Asked, Live("Hullo"), Answered("Hello")], "Hello\n", None);
+    }
+
+    #[test]
+    fn what_never_became_an_answer_is_left_over() {
+        check_whole(&[Asked, Live("Hel")], "", Some("Hel"));
+        check_whole(&[Asked, Live("Hel"), Failed, Asked, Failed], "", Some("Hel"));
+        check_whole(&[Asked, Answered("One"), Asked, Live("Tw"), Failed], "One\n", Some("Tw"));
+        check_whole(&[Asked, Live(" \n"), Failed], "", None);
     }
 
     // D34

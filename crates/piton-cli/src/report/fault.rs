@@ -30,6 +30,14 @@ pub(crate) enum Fault {
         /// The most.
         bytes_max: u64,
     },
+    /// The text is larger than an entry can be, once it is stored.
+    #[error("the message takes {bytes} bytes as it is stored, more than {bytes_max}")]
+    LongStored {
+        /// What it takes.
+        bytes: usize,
+        /// The most.
+        bytes_max: usize,
+    },
     /// No unsent message is kept.
     #[error("no unsent message is kept for this directory")]
     NoDraft,
@@ -46,6 +54,8 @@ pub(crate) enum Fault {
         typed: String,
         /// Ids that begin alike.
         near: Vec<ConversationId>,
+        /// Damaged databases, where it may be.
+        aside: Vec<PathBuf>,
     },
     /// Several conversations have such an id.
     #[error("several conversations begin with {typed}")]
@@ -57,7 +67,10 @@ pub(crate) enum Fault {
     },
     /// This directory has no conversation.
     #[error("there is no conversation in this directory")]
-    NoConversation,
+    NoConversation {
+        /// Damaged databases, where one may be.
+        aside: Vec<PathBuf>,
+    },
     /// The last turn is not over, and nobody said what to do with it.
     #[error(
         "Conversation {conversation} has an incomplete turn.\n{}\n\n{}",
@@ -76,6 +89,12 @@ pub(crate) enum Fault {
     /// Stopped from outside before or beside a turn.
     #[error("interrupted")]
     Interrupted,
+    /// Stopped from outside for the second time, in the middle of a turn.
+    #[error("interrupted")]
+    LeftAtOnce {
+        /// The conversation, if it has the turn.
+        kept: Option<ConversationId>,
+    },
     /// The model cannot be had.
     #[error(transparent)]
     Model(#[from] ModelFault),
@@ -94,6 +113,14 @@ pub(crate) enum Fault {
     /// Nobody knows where to keep conversations.
     #[error("there is no home directory to keep conversations in")]
     NoHome,
+    /// Nobody knows whether there are conversations.
+    #[error("cannot look at {}", path.display())]
+    Home {
+        /// The database.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
     /// The directory for long outputs cannot be made.
     #[error("cannot make {}", path.display())]
     Scratch {
@@ -119,10 +146,11 @@ impl Fault {
             | Self::EmptyText
             | Self::TwoTexts
             | Self::LongText { .. }
+            | Self::LongStored { .. }
             | Self::NoDraft
             | Self::UnknownConversation { .. }
             | Self::Ambiguous { .. }
-            | Self::NoConversation
+            | Self::NoConversation { .. }
             | Self::Model(_)
             | Self::Directory(_)
             | Self::NoHome
@@ -131,12 +159,13 @@ impl Fault {
             Self::Incomplete { .. }
             | Self::LeftAlone
             | Self::Session(SessionError::Incomplete(_)) => Code::Incomplete,
-            Self::Interrupted => Code::Interrupted,
+            Self::Interrupted | Self::LeftAtOnce { .. } => Code::Interrupted,
             Self::Stdin(_)
             | Self::Draft(_)
             | Self::Open(OpenError::Lease(LeaseError::Store(_)) | OpenError::Store(_))
             | Self::Session(_)
             | Self::Store(_)
+            | Self::Home { .. }
             | Self::Scratch { .. }
             | Self::Runtime(_) => Code::Failed,
         }
@@ -147,25 +176,25 @@ impl Fault {
         match self {
             Self::NoText | Self::EmptyText => "empty_text",
             Self::TwoTexts => "two_texts",
-            Self::LongText { .. } => "long_text",
+            Self::LongText { .. } | Self::LongStored { .. } => "long_text",
             Self::NoDraft => "no_draft",
             Self::Stdin(_) => "standard_input",
             Self::UnknownConversation { .. } | Self::Open(OpenError::Unknown(_)) => {
                 "unknown_conversation"
             }
             Self::Ambiguous { .. } => "ambiguous_conversation",
-            Self::NoConversation => "no_conversation",
+            Self::NoConversation { .. } => "no_conversation",
             Self::Incomplete { .. }
             | Self::LeftAlone
             | Self::Session(SessionError::Incomplete(_)) => "incomplete_turn",
-            Self::Interrupted => "interrupted",
+            Self::Interrupted | Self::LeftAtOnce { .. } => "interrupted",
             Self::Model(_) => "model",
             Self::Open(OpenError::Workspace { .. }) | Self::Directory(_) => "workspace",
             Self::Open(OpenError::Lease(LeaseError::Held { .. })) => "held",
             Self::Open(OpenError::Lease(LeaseError::Store(_)) | OpenError::Store(_))
             | Self::Session(_)
             | Self::Store(_) => "store",
-            Self::Draft(_) | Self::NoHome | Self::Scratch { .. } => "home",
+            Self::Draft(_) | Self::NoHome | Self::Home { .. } | Self::Scratch { .. } => "home",
             Self::Runtime(_) => "runtime",
         }
     }
@@ -182,21 +211,30 @@ impl Fault {
             Self::TwoTexts => vec!["keep one of them".into()],
             Self::LongText { .. } => vec!["put it into a file and name the file".into()],
             Self::Stdin(_) => vec!["pipe a text in UTF-8 in, or give it as an argument".into()],
-            Self::UnknownConversation { near, .. } => {
+            Self::LongStored { .. } => vec![
+                "control characters take six bytes each; put it into a file and name the file"
+                    .into(),
+            ],
+            Self::UnknownConversation { near, aside, .. } => {
                 let mut hints = Vec::new();
                 if !near.is_empty() {
                     hints.push(format!("these are near: {}", names(near)));
                 }
                 hints.push("piton ls shows all of them".into());
+                hints.extend(about(aside));
                 hints
             }
             Self::Ambiguous { found, .. } => {
                 vec![format!("give more letters; these begin so: {}", names(found))]
             }
-            Self::NoConversation => vec![
-                "piton ls shows the conversations of all directories".into(),
-                "piton query \"list the files here\" begins one".into(),
-            ],
+            Self::NoConversation { aside } => {
+                let mut hints = vec![
+                    "piton ls shows the conversations of all directories".into(),
+                    "piton query \"list the files here\" begins one".into(),
+                ];
+                hints.extend(about(aside));
+                hints
+            }
             Self::Model(ModelFault::Unknown(_)) => vec![
                 "name it as provider/model, for example anthropic/claude-opus-4-5".into(),
                 "demo needs no key and no network; script:FILE follows a script".into(),
@@ -218,6 +256,16 @@ impl Fault {
             Self::NoHome => vec!["set HOME, or PITON_HOME to a directory".into()],
             Self::Draft(_) | Self::Scratch { .. } => {
                 vec!["set PITON_HOME to a directory you can write to".into()]
+            }
+            Self::Home { .. } => {
+                vec!["PITON_HOME has to be a directory that you may read and write".into()]
+            }
+            Self::LeftAtOnce { kept: Some(conversation) } => vec![
+                format!("the turn is kept; to go on: piton query --continue --id {conversation}"),
+                "a command that was running was killed; check what it had done".into(),
+            ],
+            Self::LeftAtOnce { kept: None } => {
+                vec!["a command that was running was killed; check what it had done".into()]
             }
             Self::Incomplete { .. } | Self::LeftAlone | Self::Interrupted | Self::Runtime(_) => {
                 Vec::new()
@@ -264,9 +312,25 @@ fn storing(error: &StoreError) -> Vec<String> {
         StoreError::Io { .. } | StoreError::Database { .. } | StoreError::Damaged { .. } => {
             vec!["check the disk, or set PITON_HOME to another directory".into()]
         }
+        StoreError::DamagedEntry { .. } => vec![
+            "other conversations still work: piton ls shows them, --id ID chooses one".into(),
+            "or begin another one: piton query --new \"TEXT\"".into(),
+        ],
         StoreError::UnknownConversation(_) => vec!["piton ls shows all conversations".into()],
         StoreError::UnknownBlob(_) | StoreError::BlobSize { .. } | StoreError::Closed => Vec::new(),
     }
+}
+
+/// What to know about damaged databases when something was not found.
+pub(crate) fn about(aside: &[PathBuf]) -> Option<String> {
+    let newest = aside.last()?.display();
+    let count = match aside.len() {
+        1 => "a damaged database lies".into(),
+        count => format!("{count} damaged databases lie"),
+    };
+    Some(format!(
+        "{count} beside the present one; to save what can be read: sqlite3 {newest} .recover"
+    ))
 }
 
 fn names(ids: &[ConversationId]) -> String {

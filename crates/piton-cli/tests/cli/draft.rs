@@ -84,14 +84,14 @@ fn a_refused_message_is_kept_told_and_sent_on_demand() {
             2> An unsent message is kept: and now?
             2> hint: to send it: piton query --draft
             2> hint: to forget it, remove DIR/home/drafts/DRAFT
-            2> conversation AAAAAAAAAA, turn 1, model script/DIR/script.json
+            2> conversation AAAAAAAAAA, turn 1, model script:DIR/script.json
             2> Resuming. Waiting for input: write_file — "Run write_file: b?"
             2> • write_file: b
             2> ✓ write_file: b — created `b` (1 line, 1 byte)
             exit 0
             $ piton query --draft
             More.
-            2> conversation AAAAAAAAAA, turn 2, model script/DIR/script.json
+            2> conversation AAAAAAAAAA, turn 2, model script:DIR/script.json
             exit 0
             $ piton query --draft
             2> error: no unsent message is kept for this directory
@@ -118,7 +118,7 @@ fn a_kept_message_is_injected_when_the_turn_is_continued_with_it() {
     world.check(&[&["query", "--continue", "--draft"], &["print"]], expect![[r#"
         $ piton query --continue --draft
         Written.
-        2> conversation AAAAAAAAAA, turn 1, model script/DIR/script.json
+        2> conversation AAAAAAAAAA, turn 1, model script:DIR/script.json
         2> Your message is added to the incomplete turn. Waiting for input: write_file — "Run write_file: b?"
         2> – write_file: b — cancelled
         exit 0

@@ -44,7 +44,7 @@ fn a_turn_that_needs_a_person_ends_with_3_and_says_which_question() {
     world.check(&[&["query", "go", "--model", &model], &["query", "--continue"]], expect![[r#"
         $ piton query go --model script:DIR/script.json
         I will write.
-        2> conversation AAAAAAAAAA (new), turn 1, model script/DIR/script.json
+        2> conversation AAAAAAAAAA (new), turn 1, model script:DIR/script.json
         2> • read_file: a.txt
         2> ✓ read_file: a.txt — hello
         2> Waiting for input: write_file — "Run write_file: b.txt?"
@@ -52,7 +52,7 @@ fn a_turn_that_needs_a_person_ends_with_3_and_says_which_question() {
         2> hint: to allow all calls of this conversation from now on: piton query --continue --permissions auto --id AAAAAAAAAA
         exit 3
         $ piton query --continue
-        2> conversation AAAAAAAAAA, turn 1, model script/DIR/script.json
+        2> conversation AAAAAAAAAA, turn 1, model script:DIR/script.json
         2> Resuming. Waiting for input: write_file — "Run write_file: b.txt?"
         2> Waiting for input: write_file — "Run write_file: b.txt?"
         2> hint: to answer on a terminal: piton query --continue --id AAAAAAAAAA
@@ -70,7 +70,7 @@ fn continuing_finishes_the_turn_without_doing_anything_twice() {
         expect![[r#"
         $ piton query --continue --permissions auto
         Written.
-        2> conversation AAAAAAAAAA, turn 1, model script/DIR/script.json
+        2> conversation AAAAAAAAAA, turn 1, model script:DIR/script.json
         2> Resuming. Waiting for input: write_file — "Run write_file: b.txt?"
         2> • write_file: b.txt
         2> ✓ write_file: b.txt — created `b.txt` (1 line, 2 bytes)
@@ -89,7 +89,7 @@ fn continuing_with_a_text_keeps_the_work_and_adds_the_message() {
     world.check(&[&["query", "--continue", "never mind the file"], &["print"]], expect![[r#"
         $ piton query --continue "never mind the file"
         Written.
-        2> conversation AAAAAAAAAA, turn 1, model script/DIR/script.json
+        2> conversation AAAAAAAAAA, turn 1, model script:DIR/script.json
         2> Your message is added to the incomplete turn. Waiting for input: write_file — "Run write_file: b.txt?"
         2> – write_file: b.txt — cancelled
         exit 0
@@ -119,7 +119,7 @@ fn discarding_hides_the_turn_and_keeps_it_in_the_journal() {
         ],
         expect![[r#"
             $ piton query --discard-turn
-            2> conversation AAAAAAAAAA, turn 1, model script/DIR/script.json
+            2> conversation AAAAAAAAAA, turn 1, model script:DIR/script.json
             2> The incomplete turn is discarded. It stays in the journal, hidden.
             exit 0
             $ piton print
@@ -141,7 +141,7 @@ fn discarding_with_a_text_begins_the_next_turn() {
     world.check(&[&["query", "--discard-turn", "something else"]], expect![[r#"
         $ piton query --discard-turn "something else"
         I will write.
-        2> conversation AAAAAAAAAA, turn 2, model script/DIR/script.json
+        2> conversation AAAAAAAAAA, turn 2, model script:DIR/script.json
         2> Turn 1 is discarded. It stays in the journal, hidden.
         2> • read_file: a.txt
         2> ✓ read_file: a.txt — hello
@@ -166,7 +166,7 @@ fn continuing_without_an_incomplete_turn_proceeds_normally() {
         exit 0
         $ piton query --continue b
         Two.
-        2> conversation AAAAAAAAAA, turn 2, model script/DIR/script.json
+        2> conversation AAAAAAAAAA, turn 2, model script:DIR/script.json
         exit 0
     "#]],
     );

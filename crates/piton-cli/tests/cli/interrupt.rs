@@ -1,5 +1,8 @@
 //! Interrupts: the first keeps everything, the second leaves at once.
 
+use std::fs::{self, File};
+use std::process::{Command, Stdio};
+
 use expect_test::expect;
 use rustix::process::{Pid, Signal, kill_process};
 
@@ -31,7 +34,7 @@ fn an_interrupt_keeps_what_is_done_and_leaves_the_turn_to_be_resumed() {
     let (world, ran) = interrupted(Signal::INT);
     expect![[r#"
         Two.
-        2> conversation AAAAAAAAAA (new), turn 1, model script/DIR/script.json
+        2> conversation AAAAAAAAAA (new), turn 1, model script:DIR/script.json
         2> • fast
         2> • slow
         2> ✓ fast — quick
@@ -55,7 +58,7 @@ fn an_interrupt_keeps_what_is_done_and_leaves_the_turn_to_be_resumed() {
         exit 0
         $ piton query --continue
         Done.
-        2> conversation AAAAAAAAAA, turn 1, model script/DIR/script.json
+        2> conversation AAAAAAAAAA, turn 1, model script:DIR/script.json
         2> Resuming. Interrupted (pending follow-up)
         exit 0
     "#]],
@@ -66,8 +69,50 @@ fn an_interrupt_keeps_what_is_done_and_leaves_the_turn_to_be_resumed() {
 fn a_polite_kill_is_an_interrupt() {
     let (world, ran) = interrupted(Signal::TERM);
     assert_eq!(ran.code, 130);
-    std::fs::write(world.work("go"), "").unwrap();
+    fs::write(world.work("go"), "").unwrap();
     assert_eq!(world.run(&["query", "--continue"]).stdout, "Done.\n");
+}
+
+#[test]
+fn a_terminal_that_is_closed_is_an_interrupt() {
+    let (world, ran) = interrupted(Signal::HUP);
+    assert_eq!(ran.code, 130);
+    assert!(ran.stderr.contains("– slow — cancelled\n[interrupted]\n"), "{}", ran.stderr);
+    assert_eq!(world.run(&["query", "--continue"]).stdout, "Done.\n");
+}
+
+#[test]
+fn a_terminal_that_is_closed_never_counts_as_impatience() {
+    let world = World::new();
+    // It ends by itself a while after it was asked to.
+    let model = world.script(
+        r#"{"steps":[{"calls":[{"tool":"shell",
+            "arguments":{"command":"trap 'touch asked; sleep 1; exit 0' TERM; touch here; while :; do sleep 0.1; done"}}]}]}"#,
+    );
+    let child = world.spawn(&["query", "go", "--permissions", "auto", "--model", &model]);
+    wait_until(|| world.work("here").exists());
+    signal(&child, Signal::INT);
+    wait_until(|| world.work("asked").exists());
+    signal(&child, Signal::HUP);
+    assert_eq!(world.finish(child).code, 130);
+    assert!(world.events().iter().any(|event| event["type"] == "TurnBroke"));
+}
+
+#[test]
+fn whoever_wants_hang_ups_ignored_is_obeyed() {
+    let world = World::new();
+    let model = world.script(WAITS);
+    let piton = world.command(&["query", "go", "--model", &model]);
+    let mut command = Command::new("sh");
+    command.args(["-c", "trap '' HUP; exec \"$0\" \"$@\""]).arg(piton.get_program());
+    command.args(piton.get_args()).current_dir(world.path("work"));
+    command.envs(piton.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    world.wait_for_events("ToolFinished", 1);
+    signal(&child, Signal::HUP);
+    fs::write(world.work("go"), "").unwrap();
+    let ran = world.finish(child);
+    assert_eq!((ran.code, ran.stdout.as_str()), (0, "Two.\nDone.\n"), "{}", ran.stderr);
 }
 
 #[test]
@@ -103,17 +148,37 @@ fn a_second_interrupt_leaves_at_once() {
     // A command that ignores the polite signal keeps the first interrupt waiting.
     let model = world.script(
         r#"{"steps":[{"calls":[{"tool":"shell",
-            "arguments":{"command":"trap '' TERM INT; touch here; for i in 1 2 3 4 5 6 7 8 9; do sleep 1; done"}}]}]}"#,
+            "arguments":{"command":"trap '' TERM INT; echo $$ > shell.pid; touch here; for i in 1 2 3 4 5 6; do for j in 1 2 3 4 5 6 7 8 9 10; do sleep 1; done; done"}}]}]}"#,
     );
-    let mut child = world.spawn(&["query", "go", "--permissions", "auto", "--model", &model]);
+    let said = world.path("said");
+    let mut command = world.command(&["query", "go", "--permissions", "auto", "--model", &model]);
+    let mut child = command.stderr(File::create(&said).unwrap()).spawn().unwrap();
     wait_until(|| world.work("here").exists());
     // Two kinds, because two signals of one kind may arrive as one.
     signal(&child, Signal::INT);
     signal(&child, Signal::TERM);
-    // Not waited for with its output: the command outlives us and holds the other end.
     assert_eq!(child.wait().unwrap().code(), Some(130));
+    let pid = fs::read_to_string(world.work("shell.pid")).unwrap();
+    let pid = Pid::from_raw(pid.trim().parse().unwrap()).unwrap();
+    // Killed before we left; whoever inherits it reaps it in its own time.
+    wait_until(|| rustix::process::test_kill_process(pid).is_err() || is_zombie(pid));
+    let said = fs::read_to_string(said).unwrap();
+    let id = world.only_id();
+    let end = format!(
+        "[interrupted]\nhint: the turn is kept; to go on: piton query --continue --id {id}\n\
+         hint: a command that was running was killed; check what it had done\n"
+    );
+    assert!(said.ends_with(&end), "{said}");
+    let locks = fs::read_dir(world.path("home/locks")).unwrap().count();
+    assert_eq!(locks, 0, "the session was dropped, not only left behind");
     assert!(!world.events().iter().any(|event| event["type"] == "TurnBroke"));
     assert_eq!(world.run(&["query", "hello"]).code, 6);
+}
+
+/// Whether a process has ended and only its parent has not looked yet.
+fn is_zombie(pid: Pid) -> bool {
+    let stat = fs::read_to_string(format!("/proc/{}/stat", pid.as_raw_nonzero()));
+    stat.is_ok_and(|stat| stat.rsplit(')').next().is_some_and(|rest| rest.starts_with(" Z")))
 }
 
 // J79, J81
@@ -150,7 +215,7 @@ fn a_conversation_that_is_worked_on_says_by_whom() {
     "#]]
     .assert_eq(&printed);
     let waiting = world.spawn(&["query", "me too", "--lock-wait", "60"]);
-    std::fs::write(world.work("go"), "").unwrap();
+    fs::write(world.work("go"), "").unwrap();
     assert_eq!(world.finish(child).code, 0);
     assert_eq!(world.finish(waiting).code, 0);
     assert_eq!(world.rows()[0]["turns"], 2);

@@ -61,7 +61,7 @@ fn two_of_three_results_survive_and_only_the_third_tool_runs_again() {
             2> An unsent message is kept: hello
             2> hint: to send it: piton query --draft
             2> hint: to forget it, remove DIR/home/drafts/DRAFT
-            2> conversation AAAAAAAAAA, turn 1, model script/DIR/script.json
+            2> conversation AAAAAAAAAA, turn 1, model script:DIR/script.json
             2> Resuming. Interrupted (pending tool execution): 2 of 3 tools finished
             2> • slow
             2> ✓ slow — 3
@@ -81,7 +81,7 @@ fn a_call_in_doubt_is_not_repeated_and_the_model_is_told() {
         expect![[r#"
         $ piton query --continue
         All done.
-        2> conversation AAAAAAAAAA, turn 1, model script/DIR/script.json
+        2> conversation AAAAAAAAAA, turn 1, model script:DIR/script.json
         2> Resuming. Interrupted (pending tool execution): 2 of 3 tools finished
         2> ? slow — outcome unknown
         exit 0
@@ -170,7 +170,7 @@ fn killed_before_the_first_answer() {
             2> An unsent message is kept: hello
             2> hint: to send it: piton query --draft
             2> hint: to forget it, remove DIR/home/drafts/DRAFT
-            2> conversation AAAAAAAAAA, turn 1, model script/DIR/script.json
+            2> conversation AAAAAAAAAA, turn 1, model script:DIR/script.json
             2> Resuming. Interrupted (pending LLM response)
             exit 0
         "#]],

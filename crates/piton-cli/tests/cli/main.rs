@@ -8,6 +8,7 @@ mod world;
 mod draft;
 mod errors;
 mod faults;
+mod home;
 mod incomplete;
 mod interrupt;
 mod json;

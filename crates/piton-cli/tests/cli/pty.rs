@@ -10,7 +10,8 @@ const CTRL_C: &str = "\x03";
 const PERMISSION: &str = "(y) yes, (a) always, (n) no: ";
 const MENU: &str = "(r) resume it, (d) discard it, (q) quit: ";
 const MENU_WITH_EDIT: &str = "(r) resume it, (d) discard it, (e) edit its message, (q) quit: ";
-const IN_DOUBT: &str = "(r) run it again, (d) treat it as done, (t) type its result: ";
+const IN_DOUBT: &str =
+    "(r) run it again, (d) treat it as done, (t) type its result, (u) unknown, tell the model: ";
 const HELD: &str = "(w) wait for it, (n) new conversation, (q) quit: ";
 
 /// Two files to write, one after the other.
@@ -132,6 +133,42 @@ fn a_message_without_an_answer_is_edited_from_the_menu() {
     assert_eq!(ran.code, 2, "what was typed over is not kept: {}", ran.stderr);
 }
 
+#[test]
+fn what_a_terminal_would_obey_is_shown_to_the_person() {
+    let world = World::new();
+    let model = world.script(
+        r#"{"steps":[
+            {"calls":[{"tool":"write_file","arguments":{"path":"\u001b[2Jx","content":"1"}}]},
+            {"say":"\u001b]0;title\u0007\u202e\u009bend"}]}"#,
+    );
+    let mut person = Person::starts(&world, &["query", "go", "--model", &model]);
+    person.sees("Run write_file: ").sees(PERMISSION).types("y\n");
+    person.sees("\\x1b]0;title\\x07\\u{202e}\\x9bend");
+    let (code, screen) = person.leaves();
+    assert_eq!(code, 0, "{screen}");
+    // Ours take away the spinner.
+    let theirs = screen.replace("\r\x1b[K", "").replace("\r\n", "\n");
+    let obeyed = |letter: char| letter.is_control() && letter != '\n';
+    assert!(!theirs.chars().any(|letter| obeyed(letter) || letter == '\u{202e}'), "{theirs:?}");
+    for args in [&["print"][..], &["print", "--json"], &["ls"]] {
+        let (code, screen) = Person::starts(&world, args).leaves();
+        let theirs = screen.replace("\r\n", "\n");
+        assert!(code == 0 && !theirs.chars().any(obeyed), "{theirs:?}");
+    }
+}
+
+// K38
+#[test]
+fn a_person_sees_a_broken_answer_and_the_new_one_as_they_come() {
+    let world = World::new();
+    let model = world.script(
+        r#"{"steps":[{"say":"Hello world.","chunk":6,"chunk_ms":20,"faults":[{"kind":"cut","after":1}]}]}"#,
+    );
+    let mut person = Person::starts(&world, &["query", "go", "--model", &model]);
+    person.sees("Hello \r\n").sees("retrying (attempt 2 of 5)").sees("Hello world.");
+    assert_eq!(person.leaves().0, 0);
+}
+
 // K35, X12
 #[test]
 fn ctrl_c_keeps_what_is_done() {
@@ -162,6 +199,7 @@ fn a_person_settles_a_call_in_doubt() {
         ("r\n", "✓ slow — completed", 1),
         ("d\n", "slow — ", 0),
         ("t\n3 rows\n", "✓ slow — completed", 0),
+        ("u\n", "? slow — outcome unknown", 0),
     ] {
         let world = killed("once");
         fs::write(world.work("go"), "").unwrap();

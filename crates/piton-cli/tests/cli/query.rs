@@ -1,6 +1,6 @@
 //! Turns that end: streaming, tools, limits, failures, exit codes.
 
-use std::io::Read as _;
+use std::fs::File;
 use std::process::Stdio;
 
 use expect_test::expect;
@@ -55,15 +55,15 @@ fn a_query_goes_on_with_the_newest_conversation_of_its_directory() {
         expect![[r#"
             $ piton query a --model script:DIR/script.json
             One.
-            2> conversation AAAAAAAAAA (new), turn 1, model script/DIR/script.json
+            2> conversation AAAAAAAAAA (new), turn 1, model script:DIR/script.json
             exit 0
             $ piton query b
             Two.
-            2> conversation AAAAAAAAAA, turn 2, model script/DIR/script.json
+            2> conversation AAAAAAAAAA, turn 2, model script:DIR/script.json
             exit 0
             $ piton query --new c --model script:DIR/script.json
             One.
-            2> conversation BBBBBBBBBB (new), turn 1, model script/DIR/script.json
+            2> conversation BBBBBBBBBB (new), turn 1, model script:DIR/script.json
             exit 0
         "#]],
     );
@@ -97,7 +97,7 @@ fn a_streamed_answer_appears_exactly_once() {
 
 // K38, X10
 #[test]
-fn a_retry_is_told_and_shows_its_text_on_a_new_line() {
+fn a_retry_is_told_and_a_pipe_gets_the_whole_answer_only() {
     let world = World::new();
     let model = world.script(
         r#"{"steps":[{"say":"Hello world.","chunk":6,"chunk_ms":20,
@@ -108,15 +108,118 @@ fn a_retry_is_told_and_shows_its_text_on_a_new_line() {
         &[&["query", "go", "--model", &model]],
         expect![[r#"
         $ piton query go --model script:DIR/script.json
-        Hello 
         Hello world.
-        2> conversation AAAAAAAAAA (new), turn 1, model script/DIR/script.json
+        2> conversation AAAAAAAAAA (new), turn 1, model script:DIR/script.json
         2> retrying (attempt 2 of 5) in 1 s: the stream ended without its end mark after 6 bytes
         2> retrying (attempt 3 of 5) in 0 s: scripted failure: Overloaded
         2> retrying with a note: the answer was empty
         exit 0
     "#]],
     );
+}
+
+#[test]
+fn every_retry_has_a_number_of_its_own() {
+    let world = World::new();
+    // Slow enough that what came is recorded, which ends the row of failures.
+    let cut = r#"{"kind":"cut","after":2}"#;
+    let model = world.script(&format!(
+        r#"{{"steps":[{{"say":"Hello world.","chunk":6,"chunk_ms":300,"faults":[{cut},{cut}]}}]}}"#
+    ));
+    let ran = world.run(&["query", "go", "--model", &model]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (0, "Hello world.\n"), "{}", ran.stderr);
+    for attempt in ["(attempt 2 of 5)", "(attempt 3 of 6)"] {
+        assert_eq!(ran.stderr.matches(attempt).count(), 1, "{}", ran.stderr);
+    }
+}
+
+#[test]
+fn text_that_never_became_an_answer_goes_to_the_person() {
+    let world = World::new();
+    let fails = r#"{"kind":{"fail":"auth"}}"#;
+    let model = world.script(&format!(
+        r#"{{"steps":[{{"say":"Hello world.","chunk":6,"chunk_ms":20,
+            "faults":[{{"kind":"cut","after":1}},{fails}]}}]}}"#
+    ));
+    world.check(
+        &[&["query", "go", "--model", &model]],
+        expect![[r#"
+        $ piton query go --model script:DIR/script.json
+        2> conversation AAAAAAAAAA (new), turn 1, model script:DIR/script.json
+        2> retrying (attempt 2 of 5) in 1 s: the stream ended without its end mark after 6 bytes
+        2> [the answer broke off; this much came]
+        2> Hello
+        2> The turn is incomplete: scripted failure: Auth.
+        2> hint: to try again: piton query --continue --id AAAAAAAAAA
+        2> hint: to try with another model: piton query --continue --id AAAAAAAAAA --model MODEL
+        exit 1
+    "#]],
+    );
+}
+
+#[test]
+fn an_answer_that_cannot_be_written_is_no_success_and_costs_no_turn() {
+    let world = World::new();
+    let model = world.script(r#"{"steps":[{"say":"One."},{"say":"Two."}]}"#);
+    let full = |args: &[&str]| {
+        let file = File::options().write(true).open("/dev/full").unwrap();
+        let output = world.command(args).stdout(file).output().unwrap();
+        (output.status.code(), String::from_utf8(output.stderr).unwrap())
+    };
+    let lost = "could not be written to standard output: No space left on device";
+    for args in [
+        &["query", "a", "--model", &model][..],
+        &["query", "b", "--json"],
+        &["print"],
+        &["print", "--json"],
+        &["ls"],
+        &["ls", "--json"],
+        &["--help"],
+    ] {
+        let (code, stderr) = full(args);
+        assert_eq!((code, stderr.matches(lost).count()), (Some(1), 1), "{args:?}: {stderr}");
+        let is_kept = ["query", "print"].contains(&args[0]);
+        let hint = is_kept.then(|| format!("to read it: piton print {}\n", world.only_id()));
+        assert!(stderr.ends_with(&hint.unwrap_or_default()), "{args:?}: {stderr}");
+    }
+    let printed = world.run(&["print"]).stdout;
+    assert_eq!(printed, "> a\nOne.\n\n> b\nTwo.\n", "both turns are complete");
+    assert_eq!(world.rows()[0]["status"], "");
+    // Another failure keeps its own code.
+    assert_eq!(full(&["query", "--json", ""]).0, Some(2));
+}
+
+#[test]
+fn a_message_that_is_too_large_is_refused_before_anything_is_begun() {
+    let world = World::new();
+    let most = 2 * 1024 * 1024;
+    let check = |input: String, said: &str| {
+        let ran = world.run_with_input(&["query", "-"], &input);
+        assert_eq!((ran.code, ran.stdout.as_str()), (2, ""), "{}", ran.stderr);
+        assert!(ran.stderr.starts_with(said), "{}", ran.stderr);
+        assert!(ran.stderr.contains("put it into a file and name the file"), "{}", ran.stderr);
+        assert!(!ran.stderr.contains("conversation"), "{}", ran.stderr);
+    };
+    let long = "error: the message is larger than 2097152 bytes\n";
+    check(format!("{}\nand the rest", "a".repeat(most)), long);
+    check(format!("a{}", "é".repeat(most / 2)), long);
+    let stored = "error: the message takes 12582914 bytes as it is stored, more than 8384512\n";
+    check("\x01".repeat(most), stored);
+    assert!(!world.path("home").exists());
+}
+
+#[test]
+fn a_pipe_gets_characters_as_they_are_and_the_person_sees_them() {
+    let world = World::new();
+    let model = world.script(
+        r#"{"steps":[{"calls":[{"tool":"look"}]},{"say":"\u001b[2J\u202ered"}],
+          "tools":[{"name":"look","effect":"read_only","output":"\u001b]0;title\u0007\u009b2J"}]}"#,
+    );
+    let ran = world.run(&["query", "go", "--model", &model]);
+    assert_eq!(ran.stdout, "\x1b[2J\u{202e}red\n");
+    assert!(ran.stderr.contains("✓ look — \\x1b]0;title\\x07\\x9b2J\n"), "{}", ran.stderr);
+    let ran = world.run(&["print", "\x1b[2J"]);
+    assert!(ran.stderr.starts_with("error: there is no conversation \\x1b[2J\n"), "{}", ran.stderr);
 }
 
 #[test]
@@ -129,7 +232,7 @@ fn failures_that_may_pass_exit_with_5_and_others_with_1() {
         &[&["query", "go", "--model", &model], &["ls", "--limit", "0"]],
         expect![[r#"
         $ piton query go --model script:DIR/script.json
-        2> conversation AAAAAAAAAA (new), turn 1, model script/DIR/script.json
+        2> conversation AAAAAAAAAA (new), turn 1, model script:DIR/script.json
         2> retrying (attempt 2 of 5) in 0 s: scripted failure: Overloaded
         2> retrying (attempt 3 of 5) in 0 s: scripted failure: Overloaded
         2> retrying (attempt 4 of 5) in 0 s: scripted failure: Overloaded
@@ -150,7 +253,7 @@ fn failures_that_may_pass_exit_with_5_and_others_with_1() {
         &[&["query", "go", "--model", &model]],
         expect![[r#"
         $ piton query go --model script:DIR/script.json
-        2> conversation AAAAAAAAAA (new), turn 1, model script/DIR/script.json
+        2> conversation AAAAAAAAAA (new), turn 1, model script:DIR/script.json
         2> The turn is incomplete: scripted failure: Auth.
         2> hint: to try again: piton query --continue --id AAAAAAAAAA
         2> hint: to try with another model: piton query --continue --id AAAAAAAAAA --model MODEL
@@ -163,7 +266,7 @@ fn failures_that_may_pass_exit_with_5_and_others_with_1() {
         &[&["query", "go", "--model", &model]],
         expect![[r#"
         $ piton query go --model script:DIR/script.json
-        2> conversation AAAAAAAAAA (new), turn 1, model script/DIR/script.json
+        2> conversation AAAAAAAAAA (new), turn 1, model script:DIR/script.json
         2> retrying with a note: the answer was empty
         2> The turn is incomplete: the model answered with nothing, twice.
         2> hint: to try again: piton query --continue --id AAAAAAAAAA
@@ -190,25 +293,25 @@ fn a_limit_exits_with_4_and_continuing_grants_a_fresh_allowance() {
         expect![[r#"
             $ piton query go --max-steps 1 --model script:DIR/script.json
             Looking.
-            2> conversation AAAAAAAAAA (new), turn 1, model script/DIR/script.json
+            2> conversation AAAAAAAAAA (new), turn 1, model script:DIR/script.json
             2> • look: a.txt
             2> ✓ look: a.txt — seen
-            2> The turn is incomplete: 1 steps were used.
+            2> The turn is incomplete: 1 step was used.
             2> hint: to go on with a fresh allowance: piton query --continue --id AAAAAAAAAA
             exit 4
             $ piton query --continue
             Looking.
-            2> conversation AAAAAAAAAA, turn 1, model script/DIR/script.json
-            2> Resuming. Interrupted (pending follow-up): 1 steps were used
+            2> conversation AAAAAAAAAA, turn 1, model script:DIR/script.json
+            2> Resuming. Interrupted (pending follow-up): 1 step was used
             2> • look: a.txt
             2> ✓ look: a.txt — seen
-            2> The turn is incomplete: 1 steps were used.
+            2> The turn is incomplete: 1 step was used.
             2> hint: to go on with a fresh allowance: piton query --continue --id AAAAAAAAAA
             exit 4
             $ piton query --continue --max-steps 5
             Done.
-            2> conversation AAAAAAAAAA, turn 1, model script/DIR/script.json
-            2> Resuming. Interrupted (pending follow-up): 1 steps were used
+            2> conversation AAAAAAAAAA, turn 1, model script:DIR/script.json
+            2> Resuming. Interrupted (pending follow-up): 1 step was used
             exit 0
         "#]],
     );
@@ -229,7 +332,7 @@ fn tool_lines_say_how_each_call_ended() {
     world.check(&[&["query", "go", "--permissions", "auto", "--model", &model]], expect![[r#"
         $ piton query go --permissions auto --model script:DIR/script.json
         Done.
-        2> conversation AAAAAAAAAA (new), turn 1, model script/DIR/script.json
+        2> conversation AAAAAAAAAA (new), turn 1, model script:DIR/script.json
         2> ✗ nothing — failed: There is no tool nothing. Available: edit_file, glob, grep, list_dir, read_file…
         2> • shell: echo out; exit 3
         2> ✗ read_file: gone.txt — failed: there is no `gone.txt` in the workspace DIR/work: use list_dir or g…
@@ -243,7 +346,7 @@ fn tool_lines_say_how_each_call_ended() {
         expect![[r#"
             $ piton query --new go --permissions read-only --model script:DIR/script.json
             Done.
-            2> conversation BBBBBBBBBB (new), turn 1, model script/DIR/script.json
+            2> conversation BBBBBBBBBB (new), turn 1, model script:DIR/script.json
             2> – shell: echo out; exit 3 — denied
             2> ✗ nothing — failed: There is no tool nothing. Available: edit_file, glob, grep, list_dir, read_file…
             2> ✗ read_file: gone.txt — failed: there is no `gone.txt` in the workspace DIR/work: use list_dir or g…
@@ -259,10 +362,7 @@ fn nobody_reading_the_answer_does_not_cost_the_turn() {
     let model =
         world.script(r#"{"steps":[{"say":"A long answer in pieces.","chunk":2,"chunk_ms":2}]}"#);
     let mut child = world.spawn(&["query", "go", "--model", &model]);
-    let mut first = [0];
-    let mut stdout = child.stdout.take().unwrap();
-    stdout.read_exact(&mut first).unwrap();
-    drop(stdout);
+    drop(child.stdout.take());
     let ran = world.finish(child);
     assert_eq!(ran.code, 0, "{}", ran.stderr);
     assert_eq!(world.rows()[0]["status"], "");
@@ -280,7 +380,7 @@ fn what_is_not_to_be_recorded_leaves_no_trace() {
         expect![[r#"
         $ piton query a --no-persist --model script:DIR/script.json
         One.
-        2> conversation AAAAAAAAAA (not recorded), turn 1, model script/DIR/script.json
+        2> conversation AAAAAAAAAA (not recorded), turn 1, model script:DIR/script.json
         exit 0
     "#]],
     );
@@ -292,7 +392,7 @@ fn what_is_not_to_be_recorded_leaves_no_trace() {
         expect![[r#"
         $ piton query b --no-persist
         Two.
-        2> conversation BBBBBBBBBB (not recorded), turn 2, model script/DIR/script.json
+        2> conversation BBBBBBBBBB (not recorded), turn 2, model script:DIR/script.json
         exit 0
     "#]],
     );

@@ -187,7 +187,7 @@ fn a_restart_keeps_the_wait_and_the_spent_allowance() {
     );
     check(
         "steps_max:1 turn user ask calls(r:a) start:a finish:a driver",
-        expect!["break max_steps: 1 steps were used"],
+        expect!["break max_steps: 1 step was used"],
     );
 }
 

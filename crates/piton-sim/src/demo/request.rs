@@ -2,6 +2,9 @@
 
 use serde_json::{Value, json};
 
+/// What may stand around a word.
+const QUOTES: [char; 3] = ['"', '\'', '`'];
+
 /// A tool call that a plain request asks for.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Request {
@@ -61,10 +64,8 @@ fn request(tool: &'static str, arguments: Value) -> Request {
 /// Without the quotes and spaces around it.
 fn bare(text: &str) -> &str {
     let text = text.trim();
-    text.strip_prefix('"')
-        .and_then(|text| text.strip_suffix('"'))
-        .or_else(|| text.strip_prefix('`').and_then(|text| text.strip_suffix('`')))
-        .unwrap_or(text)
+    let within = |quote| text.strip_prefix(quote)?.strip_suffix(quote);
+    QUOTES.into_iter().find_map(within).unwrap_or(text)
 }
 
 #[cfg(test)]
@@ -82,6 +83,8 @@ mod tests {
         check("list", &[("list_dir", json!({"path": "."}))]);
         check("read `a b.txt`", &[("read_file", json!({"path": "a b.txt"}))]);
         check("search \"x in y\" in src", &[("grep", json!({"pattern": "x in y", "path": "src"}))]);
+        check("search 'kill -9' in a", &[("grep", json!({"pattern": "kill -9", "path": "a"}))]);
+        check("read '", &[("read_file", json!({"path": "'"}))]);
         check("find *.rs", &[("glob", json!({"pattern": "*.rs"}))]);
         check("run echo a: b", &[("shell", json!({"command": "echo a: b"}))]);
         check("write a.txt: hi", &[("write_file", json!({"path": "a.txt", "content": "hi\n"}))]);

@@ -3,7 +3,7 @@
 //! A file under its final name is whole and synced: it is written under another name, synced, and
 //! renamed. What is read is compared with its name.
 
-use std::fs::{self, File};
+use std::fs;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use piton_core::event::BlobRef;
 use piton_core::id::Digest;
 
-use super::open::{make_directory, sync_directory};
+use super::private::{self, make_directory, sync_directory};
 use crate::{StoreError, blob};
 
 /// Letters of the digest that choose the directory, so that no directory becomes huge.
@@ -71,7 +71,7 @@ fn draft(directory: &Path, digest: &Digest) -> PathBuf {
 }
 
 fn write(path: &Path, content: &[u8]) -> io::Result<()> {
-    let mut file = File::create(path)?;
+    let mut file = private::create().truncate(true).open(path)?;
     file.write_all(content)?;
     file.sync_all()
 }

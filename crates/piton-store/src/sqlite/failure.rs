@@ -35,6 +35,12 @@ pub(super) fn repeat(error: &StoreError) -> StoreError {
             E::NewerFormat { path: path.clone(), found: *found, known: *known }
         }
         E::Damaged { path, detail } => E::Damaged { path: path.clone(), detail: detail.clone() },
+        E::DamagedEntry { path, conversation, seq, detail } => E::DamagedEntry {
+            path: path.clone(),
+            conversation: conversation.clone(),
+            seq: *seq,
+            detail: detail.clone(),
+        },
         E::Full { path } => E::Full { path: path.clone() },
         E::Io { action, path, source } => {
             let source = io::Error::new(source.kind(), source.to_string());

@@ -4,7 +4,7 @@
 //! is therefore harmless; whoever locks it next, or the next start, takes it away. Knows nothing of
 //! conversations but their names.
 
-use std::fs::{self, File, OpenOptions, TryLockError};
+use std::fs::{self, File, TryLockError};
 use std::io::{self, Read as _, Write as _};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use piton_core::id::ConversationId;
 
+use super::private;
 use crate::{Holder, StoreError, blob};
 
 /// Times to try for a lock before it counts as held. A reader who asks for the holder has the lock
@@ -76,9 +77,7 @@ pub(super) fn take(path: &Path) -> Result<Option<Lock>, StoreError> {
         if attempt > 0 {
             std::thread::sleep(Duration::from_millis(LOCK_PAUSE_MS));
         }
-        let options =
-            OpenOptions::new().read(true).write(true).create(true).truncate(false).to_owned();
-        let file = options.open(path).map_err(failed)?;
+        let file = private::create().read(true).open(path).map_err(failed)?;
         match file.try_lock() {
             // The holder before us may have unlinked the file between our open and our lock. Then
             // we hold a file without a name, which keeps nobody out.

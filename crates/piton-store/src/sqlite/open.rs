@@ -4,13 +4,12 @@
 //! the last process ended.
 
 use std::fmt;
-use std::fs::{self, File};
-use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use rusqlite::{Connection, OpenFlags};
 
+use super::private::{self, make_directory};
 use super::{aside, failure, lock, migrate};
 use crate::StoreError;
 
@@ -83,8 +82,11 @@ pub(super) struct Home {
 impl Home {
     pub(super) fn prepare(home: &Path) -> Result<Self, StoreError> {
         let (locks, blobs) = (home.join("locks"), home.join("blobs"));
-        make_directory(&locks)?;
-        make_directory(&blobs)?;
+        for directory in [&locks, &blobs] {
+            make_directory(directory)?;
+            private::tighten(directory);
+        }
+        private::tighten_home(home);
         Ok(Self { database: home.join("piton.db"), locks, blobs })
     }
 }
@@ -92,19 +94,24 @@ impl Home {
 /// Opens the writer's connection. A damaged database is set aside, never mended or removed.
 pub(super) fn open(home: &Home) -> Result<(Connection, Option<Notice>), StoreError> {
     lock::clean(&home.locks);
-    match writer(&home.database) {
+    let finished = aside::finish(home)?;
+    let (aside, opened) = match writer(&home.database) {
         Err(StoreError::Damaged { detail, .. }) => {
-            let notice = aside::set_aside(home, detail)?;
-            let (db, other) = writer(&home.database)?;
-            Ok((db, notice.or(other)))
+            (aside::set_aside(home, &detail)?, writer(&home.database))
         }
-        opened => opened,
-    }
+        opened => (None, opened),
+    };
+    let (db, notice) = opened?;
+    Ok((db, aside.or(finished).or(notice)))
 }
 
 fn writer(path: &Path) -> Result<(Connection, Option<Notice>), StoreError> {
     let failed = |error| failure::database(path, &error);
     let mut db = connect(path).map_err(failed)?;
+    // Before anything is in it. What belongs to it gets the mode that it has when that is made.
+    for suffix in aside::SUFFIXES {
+        private::tighten(&aside::with_suffix(path, suffix));
+    }
     // Before anything is changed: a newer format must not be touched, not even its journal mode.
     migrate::format(&db, path)?;
     db.pragma_update(None, "page_size", PAGE_BYTES).map_err(failed)?;
@@ -151,28 +158,4 @@ fn journal_mode(db: &Connection) -> Result<String, rusqlite::Error> {
         }
     }
     ask()
-}
-
-/// Makes a directory and its parents, and makes that survive a power cut: a synced file in a
-/// directory that is gone is gone.
-pub(super) fn make_directory(path: &Path) -> Result<(), StoreError> {
-    if path.is_dir() {
-        return Ok(());
-    }
-    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
-    if let Some(parent) = parent {
-        make_directory(parent)?;
-    }
-    match fs::create_dir(path) {
-        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
-            Err(StoreError::io("create", path, error))
-        }
-        _ => parent.map_or(Ok(()), sync_directory),
-    }
-}
-
-/// Makes the names in a directory survive a power cut.
-pub(super) fn sync_directory(path: &Path) -> Result<(), StoreError> {
-    let synced = File::open(path).and_then(|directory| directory.sync_all());
-    synced.map_err(|error| StoreError::io("sync", path, error))
 }

@@ -114,9 +114,11 @@ pub(super) fn records(
     limit: usize,
 ) -> Result<Vec<Record>, StoreError> {
     let key = key(db, path, conversation)?;
-    let damaged = |(seq, what): (Seq, &str)| StoreError::Damaged {
+    let damaged = |(seq, what): (Seq, &str)| StoreError::DamagedEntry {
         path: path.to_owned(),
-        detail: format!("conversation {conversation}, entry {seq}: {what}"),
+        conversation: conversation.clone(),
+        seq,
+        detail: what.to_owned(),
     };
     let mut wanted = Seq(after.0.min(SEQ_MAX)).next();
     let failed = |error: &rusqlite::Error, at: Seq| {

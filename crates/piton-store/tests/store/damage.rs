@@ -47,6 +47,62 @@ async fn a_destroyed_schema_is_set_aside() {
     assert_eq!(fs::read(home.path().join("piton.db.damaged-1")).unwrap(), content);
 }
 
+/// A database that is readable without its log, the log under another name, and the note of a
+/// process that died before it had moved the database as well.
+async fn half_set_aside(home: &Path, note: &str) -> Vec<u8> {
+    let whole = crate::home();
+    let store = store(whole.path());
+    begin(&store, "a", &["one"]).await;
+    let copy = |from: &str, to: &str| fs::copy(whole.path().join(from), home.join(to)).unwrap();
+    // Everything is in the log as yet, so the copied file holds nothing at all.
+    copy("piton.db", "piton.db");
+    copy("piton.db-wal", "piton.db.damaged-1-wal");
+    fs::write(home.join("piton.db.moving"), note).unwrap();
+    fs::read(home.join("piton.db")).unwrap()
+}
+
+// J19: what the log alone had would be missed by nobody.
+#[tokio::test]
+async fn a_database_that_was_half_set_aside_is_set_aside_before_anything_is_opened() {
+    let home = home();
+    let content = half_set_aside(home.path(), r#"{"number":1,"detail":"scratched"}"#).await;
+    let (journal, notice) = SqliteJournal::open(home.path()).unwrap();
+    let aside = home.path().join("piton.db.damaged-1");
+    let detail = "scratched".to_owned();
+    assert_eq!(notice, Some(Notice::SetAside { aside: aside.clone(), detail }));
+    drop(journal);
+    assert_eq!(fs::read(&aside).unwrap(), content);
+    assert!(!home.path().join("piton.db.moving").exists());
+    // Its log beside it, so that what was committed can be read there.
+    fs::create_dir(home.path().join("saved")).unwrap();
+    for suffix in ["", "-wal"] {
+        let from = home.path().join(format!("piton.db.damaged-1{suffix}"));
+        fs::copy(from, home.path().join(format!("saved/piton.db{suffix}"))).unwrap();
+    }
+    assert_eq!(bodies(&store(&home.path().join("saved")), "a").await, ["one"]);
+    open(home.path());
+}
+
+#[tokio::test]
+async fn what_lies_under_the_name_already_is_not_overwritten() {
+    let home = home();
+    half_set_aside(home.path(), r#"{"number":1,"detail":"scratched"}"#).await;
+    let log = fs::read(home.path().join("piton.db.damaged-1-wal")).unwrap();
+    fs::write(home.path().join("piton.db-wal"), "another log").unwrap();
+    SqliteJournal::open(home.path()).unwrap();
+    assert_eq!(fs::read(home.path().join("piton.db.damaged-1-wal")).unwrap(), log);
+    assert_eq!(fs::read(home.path().join("piton.db.damaged-2-wal")).unwrap(), b"another log");
+}
+
+#[tokio::test]
+async fn half_a_note_means_that_nothing_was_moved() {
+    let home = home();
+    begin(&store(home.path()), "a", &["one"]).await;
+    fs::write(home.path().join("piton.db.moving"), r#"{"number":1,"det"#).unwrap();
+    assert_eq!(bodies(&store(home.path()), "a").await, ["one"]);
+    assert!(!home.path().join("piton.db.moving").exists());
+}
+
 // J82: nothing is cleaned up under the feet of a living writer.
 #[tokio::test]
 async fn a_damaged_database_stays_while_somebody_holds_a_lease() {
@@ -103,7 +159,7 @@ async fn spoiled(sql: &str) -> (String, Vec<String>) {
     database(home.path()).execute_batch(sql).unwrap();
     let store = store(home.path());
     let error = store.read(&conversation("a"), Seq(0), 10).await.unwrap_err();
-    assert!(matches!(error, StoreError::Damaged { .. }), "{error:?}");
+    assert!(matches!(error, StoreError::DamagedEntry { .. }), "{error:?}");
     // Others stay readable, and the list shows them all.
     assert_eq!(bodies(&store, "b").await, ["one"]);
     assert_eq!(store.list(Page { skip: 0, limit: 10 }).await.unwrap().rows.len(), 2);

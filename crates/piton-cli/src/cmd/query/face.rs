@@ -8,7 +8,7 @@ use piton_core::state::{Call, Exchange, Progress, State, Turn};
 use piton_core::summary::input_summary;
 
 use crate::output::{Form, Output};
-use crate::render::answer::AnswerText;
+use crate::render::answer::{AnswerText, Pace};
 use crate::render::lines::Line;
 use crate::render::tool;
 
@@ -24,8 +24,8 @@ pub(super) struct Face {
 
 impl Face {
     /// A face that has seen what `state` says, and has announced a turn.
-    pub(super) fn new(state: State, form: Form, announced: TurnId) -> Self {
-        Self { state, form, text: AnswerText::default(), announced }
+    pub(super) fn new(state: State, form: Form, pace: Pace, announced: TurnId) -> Self {
+        Self { state, form, text: AnswerText::new(pace), announced }
     }
 
     /// Shows an update; hands back a question that it raises.
@@ -34,7 +34,7 @@ impl Face {
             Update::Entry(entry) => {
                 self.state.apply(entry);
                 if self.form == Form::Json {
-                    output.line(&Line::entry(entry).text());
+                    output.json(&Line::entry(entry));
                 }
                 self.entry(entry, output)
             }
@@ -64,33 +64,37 @@ impl Face {
         match (self.form, kind) {
             (Form::Text, PartialKind::Text) => output.data(self.text.live(text)),
             (Form::Text, PartialKind::Reasoning) => {}
-            (Form::Json, kind) => {
-                output.line(&Line::live(kind, text).text());
-            }
+            (Form::Json, kind) => output.json(&Line::live(kind, text)),
+        }
+    }
+
+    /// Nothing more will come of the answer: what was held back of it goes to the person.
+    pub(super) fn give_up_answer(&mut self, output: &mut Output) {
+        let end = self.text.break_off();
+        self.show(end, output);
+        if let Some(left) = self.text.left_over() {
+            output.talk(&format!("[the answer broke off; this much came]\n{}", left.trim_end()));
         }
     }
 
     fn entry(&mut self, entry: &Entry, output: &mut Output) -> Option<Inquiry> {
         match &entry.event {
             Event::ModelAsked { .. } => {
-                let text = self.text.asked();
-                self.show(&text, output);
+                let end = self.text.break_off();
+                self.show(end, output);
             }
             Event::ModelAnswered { parts, .. } => {
                 let text = self.text.answered(&spoken(parts));
                 self.show(&text, output);
             }
             Event::ModelFailed { .. } => {
-                let text = self.text.break_off();
-                self.show(&text, output);
+                let end = self.text.break_off();
+                self.show(end, output);
                 if let Some(line) = self.retry_line() {
                     output.talk(&line);
                 }
             }
-            Event::TurnBroke { .. } => {
-                let text = self.text.break_off();
-                self.show(&text, output);
-            }
+            Event::TurnBroke { .. } => self.give_up_answer(output),
             Event::ToolStarted { call, .. } => {
                 if let Some(call) = self.call(*call) {
                     output.talk(&tool::started(call));
@@ -146,7 +150,10 @@ impl Face {
         }
         let at = retry_at(failure, step.failures, limits)?;
         let seconds = (at.ms_since(failure.at) + 500) / 1_000;
-        let (next, most) = (step.failures + 1, limits.failures_max);
+        // Failures in a row are limited, and text that came ends the row: so the last try moves on.
+        let left = limits.failures_max.saturating_sub(step.failures);
+        let most = step.attempts_used.saturating_add(left).min(limits.attempts_max);
+        let next = step.attempts_used + 1;
         (step.attempts_used < limits.attempts_max)
             .then(|| format!("retrying (attempt {next} of {most}) in {seconds} s: {message}"))
     }

@@ -43,7 +43,8 @@ impl Mail {
         query: &Query,
         settings: &Settings,
     ) -> Result<Self, Fault> {
-        let drafts = (!query.no_persist).then(|| Drafts::new(&settings.home, &settings.workspace));
+        let here = settings.workspace()?;
+        let drafts = (!query.no_persist).then(|| Drafts::new(&settings.home, here));
         let others = drafts.as_ref().map(Drafts::unsent).unwrap_or_default();
         let (fetch, draft, trouble, leaving) = (query.draft, None, None, false);
         let mut mail = Self { drafts, fetch, text: None, draft, others, trouble, leaving };
@@ -157,6 +158,8 @@ async fn arrived(journal: &dyn Journal, draft: &Draft) -> Result<bool, Fault> {
     match read.await {
         // The message would have been its first.
         Err(StoreError::UnknownConversation(_)) => Ok(false),
+        // Nobody can tell. A person who reads it can, and nothing else must suffer from it.
+        Err(StoreError::DamagedEntry { .. }) => Ok(found),
         read => Ok(read.map(|()| found)?),
     }
 }

@@ -14,7 +14,7 @@ use super::mail::Mail;
 use crate::flags::Query;
 use crate::models::{Catalogue, Shelf};
 use crate::output::Output;
-use crate::report::Fault;
+use crate::report::{Fault, fault};
 use crate::settings::Settings;
 use crate::wiring::{self, Wiring};
 use crate::{reader, target};
@@ -75,10 +75,15 @@ pub(super) async fn open(
         let (memory, target) = passing(query, settings, output).await?;
         (memory, std::env::temp_dir(), target)
     } else {
+        let aside = settings.set_aside();
         let journal = wiring::open_store(settings, output)?;
         // Before the conversation is looked for or waited for: both may fail.
         mail.sort(&*journal, output).await?;
         let target = target(query, &*journal, settings).await?;
+        let missing = target.is_none() && !query.new;
+        if let Some(hint) = fault::about(&aside).filter(|_| missing) {
+            output.talk(&format!("hint: {hint}"));
+        }
         (journal, settings.scratch()?, target)
     };
     let wiring = Wiring { journal, models: Arc::new(Catalogue::default()), scratch, lock_wait };
@@ -109,9 +114,9 @@ async fn target(
     settings: &Settings,
 ) -> Result<Option<ConversationId>, Fault> {
     match &query.id {
-        Some(typed) => Ok(Some(target::by_prefix(journal, typed).await?)),
+        Some(typed) => Ok(Some(target::by_prefix(journal, typed, settings).await?)),
         None if query.new => Ok(None),
-        None => Ok(target::newest(journal, settings).await?),
+        None => target::newest(journal, settings).await,
     }
 }
 
@@ -124,14 +129,15 @@ async fn passing(
     let memory: Arc<dyn Journal> = Arc::new(MemoryJournal::new());
     let mut meant = None;
     // Opening a database that is not there would make one.
-    if settings.has_database() {
+    if settings.has_database()? {
         let journal = wiring::open_store(settings, output)?;
         meant = target(query, &*journal, settings).await?;
         if let Some(id) = &meant {
             copy(&*journal, &*memory, id).await?;
         }
     } else if let Some(typed) = &query.id {
-        return Err(Fault::UnknownConversation { typed: typed.clone(), near: Vec::new() });
+        let (typed, near, aside) = (typed.clone(), Vec::new(), settings.set_aside());
+        return Err(Fault::UnknownConversation { typed, near, aside });
     }
     Ok((memory, meant))
 }
@@ -158,14 +164,14 @@ async fn enter(
     target: Option<&ConversationId>,
     settings: &Settings,
     output: &mut Output,
-) -> Result<Session, OpenError> {
-    let Some(id) = target else { return engine.create(&settings.workspace).await };
+) -> Result<Session, Fault> {
+    let Some(id) = target else { return Ok(engine.create(settings.workspace()?).await?) };
     let mut opening = pin!(engine.open(id));
     tokio::select! {
         biased;
-        opened = &mut opening => return opened,
+        opened = &mut opening => return Ok(opened?),
         () = tokio::time::sleep(SILENT_WAIT) => {}
     }
     output.talk(&format!("Waiting for another process that works on conversation {id}."));
-    opening.await
+    Ok(opening.await?)
 }

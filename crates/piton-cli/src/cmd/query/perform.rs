@@ -12,10 +12,11 @@ use piton_store::StoreError;
 use super::config::{self, Ahead};
 use super::face::Face;
 use super::mail::Mail;
-use super::open::Opened;
+use super::open::{Life, Opened};
 use super::watch::{Watch, answered};
 use super::{Asked, Errand};
 use crate::output::{Form, Output};
+use crate::render::answer::Pace;
 use crate::report::{Fault, Report};
 use crate::signals::Signals;
 use crate::terminal::Terminal;
@@ -39,7 +40,7 @@ impl Stage<'_> {
         terminal.show(question);
         tokio::select! {
             biased;
-            () = self.signals.next() => Err(Fault::Interrupted),
+            _ = self.signals.next() => Err(Fault::Interrupted),
             line = terminal.line() => line.ok_or(Fault::Interrupted),
         }
     }
@@ -56,16 +57,17 @@ pub(super) async fn perform(
     let state = opened.session.state().clone();
     // Subscribed before the first fact is pushed, so that every one of them is shown.
     let mut updates = opened.session.subscribe(state.end);
-    let face = Face::new(state, stage.form, errand.turn(opened.session.state()));
+    let pace = if stage.output.is_watched() { Pace::Streamed } else { Pace::Whole };
+    let face = Face::new(state, stage.form, pace, errand.turn(opened.session.state()));
     let mut watch = Watch::new(face, opened.session.controller());
-    prepare(&mut opened, errand, asked, stage);
+    prepare(&mut opened, errand, asked, stage)?;
     if stage.terminal.is_some() {
         opened.session.attend(Attendance::Attended);
         if matches!(errand, Errand::Resume | Errand::Send(OnIncomplete::Resume)) {
             watch.find_open_questions(opened.session.state());
         }
     }
-    let Opened { mut session, .. } = opened;
+    let Opened { mut session, life, .. } = opened;
     let conversation = session.conversation().clone();
     let message = mail.leave(&conversation);
     let ending = {
@@ -79,8 +81,12 @@ pub(super) async fn perform(
             tokio::select! {
                 // Work first: an interrupt that comes before the turn has begun would be forgotten.
                 biased;
-                ending = &mut work => break ending,
-                () = stage.signals.next() => watch.interrupt(&mut stage.terminal)?,
+                ending = &mut work => break Some(ending),
+                push = stage.signals.next() => {
+                    if watch.interrupt(push, &mut stage.terminal).is_break() {
+                        break None;
+                    }
+                }
                 // Held back while somebody types; updates wait where they are.
                 update = next(&mut updates), if !watch.is_asking() => {
                     let update = update?;
@@ -88,7 +94,9 @@ pub(super) async fn perform(
                     watch.show(&update, stage.output);
                 }
                 line = typed(&mut stage.terminal), if watch.is_asking() => {
-                    watch.hear(line, &mut stage.terminal)?;
+                    if watch.hear(line, &mut stage.terminal).is_break() {
+                        break None;
+                    }
                 }
                 known = answered(&mut watch.answering) => watch.settle(known, stage.output),
                 // Only when all updates are shown: a question may be settled by one of them.
@@ -107,21 +115,34 @@ pub(super) async fn perform(
         mail.see(&update);
         watch.show(&update, stage.output);
     }
+    watch.end(stage.output);
+    let Some(ending) = ending else {
+        // A commit may still be on its way, so it is unknown whether the message has arrived.
+        let is_kept = life != Life::Passing && watch.state().open_turn().is_some();
+        return Err(Fault::LeftAtOnce { kept: is_kept.then_some(conversation) });
+    };
     mail.seen_all();
     let ending = ending?;
     let turn = watch.state().turns.last().map(TurnView::from);
-    Ok(Report::of_turn(&ending, &conversation, turn.as_ref()))
+    let report = Report::of_turn(&ending, &conversation, turn.as_ref());
+    Ok(if life == Life::Passing { report } else { report.kept_in(conversation) })
 }
 
-fn prepare(opened: &mut Opened, errand: Errand, asked: &Asked<'_>, stage: &Stage<'_>) {
+fn prepare(
+    opened: &mut Opened,
+    errand: Errand,
+    asked: &Asked<'_>,
+    stage: &Stage<'_>,
+) -> Result<(), Fault> {
     let in_doubt = match stage.terminal {
         Some(_) => InDoubtPolicy::Ask,
         None => InDoubtPolicy::TellModel,
     };
     let Opened { engine, session, model, .. } = opened;
-    let (workspace, begins) = (asked.settings.workspace.as_path(), errand.begins());
+    let (workspace, begins) = (asked.settings.workspace()?, errand.begins());
     let ahead = Ahead { model, workspace, in_doubt, begins };
     config::apply(session, engine, &asked.query, &ahead);
+    Ok(())
 }
 
 /// The next update. There always is one while the session lives.

@@ -1,16 +1,19 @@
 //! What a query comes to: a table over what was typed and what is there.
 
+use std::io::ErrorKind::InvalidData;
 use std::io::{self, Read as _};
 
 use piton::OnIncomplete;
+use piton_store::ENTRY_BYTES_MAX;
 
 use crate::drafts::TEXT_BYTES_MAX;
 use crate::flags::Query;
 use crate::report::Fault;
 
-// JSON escaping can make six bytes of one only for control characters; of text that people write it
-// makes at most two, and a message must fit one entry.
-const _: () = assert!(2 * TEXT_BYTES_MAX < piton_store::ENTRY_BYTES_MAX as u64);
+/// Largest stored form of a text, in bytes: an entry, less what it says besides.
+const STORED_BYTES_MAX: usize = ENTRY_BYTES_MAX - 4 * 1024;
+// Of text that people write, JSON makes at most two bytes of one. It makes six of a control character.
+const _: () = assert!(2 * TEXT_BYTES_MAX < STORED_BYTES_MAX as u64);
 
 /// What the flags ask for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -90,18 +93,42 @@ pub(crate) fn request(query: &Query) -> Result<(Wish, Option<String>), Fault> {
     };
     match text {
         None if wish == Wish::Say && !query.draft => Err(Fault::NoText),
-        Some(text) if text.trim().is_empty() => Err(Fault::EmptyText),
-        Some(text) if TEXT_BYTES_MAX < text.len() as u64 => {
-            Err(Fault::LongText { bytes_max: TEXT_BYTES_MAX })
-        }
-        text => Ok((wish, text)),
+        Some(text) => Ok((wish, Some(sendable(text)?))),
+        None => Ok((wish, None)),
     }
 }
 
+fn sendable(text: String) -> Result<String, Fault> {
+    if text.trim().is_empty() {
+        return Err(Fault::EmptyText);
+    }
+    check_size(text.len())?;
+    let stored = serde_json::to_string(&text).map_or(usize::MAX, |stored| stored.len());
+    if STORED_BYTES_MAX < stored {
+        return Err(Fault::LongStored { bytes: stored, bytes_max: STORED_BYTES_MAX });
+    }
+    Ok(text)
+}
+
+fn check_size(bytes: usize) -> Result<(), Fault> {
+    if TEXT_BYTES_MAX < bytes as u64 {
+        return Err(Fault::LongText { bytes_max: TEXT_BYTES_MAX });
+    }
+    Ok(())
+}
+
 fn read_stdin() -> Result<String, Fault> {
-    let mut text = String::new();
+    let mut bytes = Vec::new();
     // One more than allowed, so that too much is told from just enough.
-    io::stdin().take(TEXT_BYTES_MAX + 1).read_to_string(&mut text).map_err(Fault::Stdin)?;
+    io::stdin().take(TEXT_BYTES_MAX + 1).read_to_end(&mut bytes).map_err(Fault::Stdin)?;
+    piped(bytes)
+}
+
+/// The size comes first: what was cut off may be the rest of a character, or all but white space.
+fn piped(bytes: Vec<u8>) -> Result<String, Fault> {
+    check_size(bytes.len())?;
+    let text = String::from_utf8(bytes);
+    let text = text.map_err(|error| Fault::Stdin(io::Error::new(InvalidData, error)))?;
     Ok(text.trim_end().to_owned())
 }
 
@@ -114,6 +141,33 @@ mod tests {
             let situation = Situation { incomplete, text, person };
             assert_eq!(plan(wish, situation), expected, "{wish:?} {situation:?}");
         }
+    }
+
+    #[test]
+    fn what_is_piped_in_is_whole_or_too_large() {
+        let most = usize::try_from(TEXT_BYTES_MAX).unwrap();
+        let long = |bytes: Vec<u8>| matches!(piped(bytes), Err(Fault::LongText { .. }));
+        let mut blank_at_the_border = vec![b'a'; most];
+        blank_at_the_border.push(b'\n');
+        assert!(long(blank_at_the_border));
+        let mut cut_in_a_letter = vec![b'a'; most];
+        cut_in_a_letter.push("é".as_bytes()[0]);
+        assert!(long(cut_in_a_letter));
+        assert_eq!(piped(vec![b'a'; most]).unwrap().len(), most);
+        assert_eq!(piped(b" two\nlines \n\n".to_vec()).unwrap(), " two\nlines");
+        assert!(matches!(piped(vec![b'a', 0xff]), Err(Fault::Stdin(_))));
+    }
+
+    #[test]
+    fn a_text_is_measured_as_it_is_stored() {
+        let most = usize::try_from(TEXT_BYTES_MAX).unwrap();
+        let check = |text: String, fits: bool| match sendable(text) {
+            Ok(_) => assert!(fits),
+            Err(fault) => assert!(!fits && matches!(fault, Fault::LongStored { .. }), "{fault}"),
+        };
+        check("\"".repeat(most), true);
+        check("\x01".repeat(most), false);
+        check("\x01".repeat(STORED_BYTES_MAX / 6 - 1), true);
     }
 
     // J22

@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::fmt;
 use std::future::{Future, pending};
+use std::ops::ControlFlow;
 use std::pin::Pin;
 
 use piton::{Controller, Reply, Update};
@@ -13,7 +14,7 @@ use piton_core::state::{State, Turn};
 use super::face::Face;
 use crate::ask::{Heard, Prompt};
 use crate::output::Output;
-use crate::report::Fault;
+use crate::signals::Push;
 use crate::terminal::Terminal;
 
 /// Whether the question was open, once that is known.
@@ -82,10 +83,17 @@ impl Watch {
         }
     }
 
-    /// The first signal stops the turn and keeps everything, the second one stops us.
-    pub(super) fn interrupt(&mut self, terminal: &mut Option<Terminal>) -> Result<(), Fault> {
+    /// The first push stops the turn and keeps everything; somebody's second one breaks us off.
+    pub(super) fn interrupt(
+        &mut self,
+        push: Push,
+        terminal: &mut Option<Terminal>,
+    ) -> ControlFlow<()> {
         if std::mem::replace(&mut self.interrupted, true) {
-            return Err(Fault::Interrupted);
+            return match push {
+                Push::Stop => ControlFlow::Break(()),
+                Push::HangUp => ControlFlow::Continue(()),
+            };
         }
         if let (true, Some(terminal)) = (self.asking, terminal) {
             // The question stays unanswered on its line.
@@ -94,7 +102,12 @@ impl Watch {
         self.prompts.clear();
         self.asking = false;
         self.controller.interrupt();
-        Ok(())
+        ControlFlow::Continue(())
+    }
+
+    /// Nothing more will be shown.
+    pub(super) fn end(&mut self, output: &mut Output) {
+        self.face.give_up_answer(output);
     }
 
     pub(super) fn is_asking(&self) -> bool {
@@ -120,11 +133,11 @@ impl Watch {
         &mut self,
         line: Option<String>,
         terminal: &mut Option<Terminal>,
-    ) -> Result<(), Fault> {
-        let Some(line) = line else { return self.interrupt(terminal) };
+    ) -> ControlFlow<()> {
+        let Some(line) = line else { return self.interrupt(Push::HangUp, terminal) };
         self.asking = false;
         self.understand(&line);
-        Ok(())
+        ControlFlow::Continue(())
     }
 
     fn understand(&mut self, line: &str) {
