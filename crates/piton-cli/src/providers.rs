@@ -258,3 +258,47 @@ pub(crate) fn client() -> Result<reqwest::Client, ProviderFault> {
         .build()
         .map_err(|error| ProviderFault::Client(error.to_string()))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(name: &str, variables: &[(&str, &str)]) -> Provider {
+        let variables: BTreeMap<String, String> =
+            variables.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect();
+        let environment = |name: &str| variables.get(name).cloned();
+        all(&SettingsFile::default(), &environment).remove(name).unwrap()
+    }
+
+    #[test]
+    fn base_urls_are_spelled_as_the_providers_own_libraries_spell_them() {
+        let check = |name, variable, value, expected| {
+            assert_eq!(found(name, &[(variable, value)]).base_url, expected);
+        };
+        let local = "http://127.0.0.1:1";
+        check("anthropic", "ANTHROPIC_BASE_URL", "http://127.0.0.1:1/", local);
+        check("openai", "OPENAI_BASE_URL", "http://127.0.0.1:1/v1", "http://127.0.0.1:1/v1");
+        check("gemini", "GOOGLE_GEMINI_BASE_URL", local, "http://127.0.0.1:1/v1beta");
+        check("ollama", "OLLAMA_HOST", "127.0.0.1:1", "http://127.0.0.1:1/v1");
+        assert_eq!(found("anthropic", &[]).base_url, "https://api.anthropic.com");
+    }
+
+    #[test]
+    fn a_missing_key_is_named_and_a_key_shows_itself_to_nobody() {
+        let provider = found("gemini", &[]);
+        let fault = provider.model("gemini", "m", &|_| None).unwrap_err();
+        assert_eq!(fault.to_string(), "gemini needs a key: set GEMINI_API_KEY or GOOGLE_API_KEY");
+        let model = provider.model("gemini", "m", &|_| Some("s3cret".into())).unwrap();
+        assert!(!format!("{model:?}").contains("s3cret"));
+        assert!(found("ollama", &[]).model("ollama", "m", &|_| None).is_ok());
+    }
+
+    #[test]
+    fn the_settings_file_replaces_a_built_in_provider() {
+        let text = "[providers.openai]\ndialect = \"openai-chat\"\nbase_url = \"http://h/v1\"\n";
+        let file = SettingsFile::parse(text).unwrap();
+        let providers = all(&file, &|_| None);
+        assert_eq!(providers["openai"].speaks, Speaks::OpenaiChat);
+        assert_eq!(providers["openai"].key, KeyFrom::Nowhere);
+    }
+}

@@ -1,6 +1,6 @@
 //! What every store promises, as tests. A store passes them all by one line:
 //!
-//! ```ignore
+//! ```text
 //! piton_store::contract_tests!(|| async { (journal, whatever_must_live_as_long) });
 //! ```
 //!

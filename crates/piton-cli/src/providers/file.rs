@@ -47,6 +47,10 @@ pub(crate) enum FileFault {
 impl SettingsFile {
     /// Reads the file; no file says nothing.
     pub(crate) fn read(path: &Path) -> Result<Self, FileFault> {
+        // A home that is no directory is the store's to report.
+        if !path.parent().is_some_and(Path::is_dir) {
+            return Ok(Self::default());
+        }
         let text = match fs::read_to_string(path) {
             Ok(text) => text,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Self::default()),
@@ -73,5 +77,43 @@ impl Written {
             key,
             headers: self.headers.clone(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_provider_is_a_few_lines() {
+        let file = SettingsFile::parse(
+            r#"
+            model = "work/large"
+
+            [providers.work]
+            dialect = "openai-chat"
+            base_url = "https://models.example.invalid/v1/"
+            key_command = ["pass", "show", "models"]
+            headers = { x-team = "climbers" }
+            "#,
+        )
+        .unwrap();
+        let provider = file.providers["work"].provider();
+        assert_eq!(file.model.as_deref(), Some("work/large"));
+        assert_eq!(provider.speaks, Speaks::OpenaiChat);
+        assert_eq!(provider.base_url, "https://models.example.invalid/v1");
+        assert_eq!(
+            provider.key,
+            KeyFrom::Command(vec!["pass".into(), "show".into(), "models".into()])
+        );
+        assert_eq!(provider.headers["x-team"], "climbers");
+    }
+
+    #[test]
+    fn what_is_misspelled_is_named() {
+        let text = "[providers.work]\ndialect = \"klingon\"\nbase_url = \"x\"\n";
+        assert!(SettingsFile::parse(text).unwrap_err().contains("klingon"));
+        let text = "[providers.work]\ndialect = \"gemini\"\nbase = \"x\"\n";
+        assert!(SettingsFile::parse(text).unwrap_err().contains("base"));
     }
 }

@@ -36,8 +36,9 @@ fn what_was_typed_cannot_be_done() {
             2> hint: keep one of them
             exit 2
             $ piton query a --model anthropic/opus
-            2> error: there is no model anthropic/opus in this build
-            2> hint: this build has demo (built in, no key) and script:FILE (follows a script)
+            2> error: anthropic needs a key: set ANTHROPIC_API_KEY
+            2> hint: piton models shows the providers and what they lack
+            2> hint: your message is kept; to send it: piton query --draft
             exit 2
             $ piton query a --model script:gone.json
             2> error: cannot read the script gone.json: No such file or directory (os error 2)

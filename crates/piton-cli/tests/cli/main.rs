@@ -16,5 +16,6 @@ mod kill;
 mod kill9;
 mod ls;
 mod print;
+mod providers;
 mod pty;
 mod query;
