@@ -70,7 +70,7 @@ pub fn violations(transcript: &Transcript) -> Vec<Violation> {
                 if assistant.parts.is_empty() || assistant.parts.iter().any(is_blank) {
                     broken(Rule::Empty);
                 }
-                for part in &assistant.parts {
+                for part in assistant.parts.iter() {
                     if let AnswerPart::Call { call, name, .. } = part {
                         if name.is_empty() || !seen.insert(*call) {
                             broken(Rule::BadCall);

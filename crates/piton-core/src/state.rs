@@ -162,7 +162,7 @@ impl State {
             Event::ModelPartial { kind, text } => self.in_step(|step| stream(step, *kind, text)),
             Event::ModelAnswered { parts, finish, usage, dropped, native } => {
                 let answered = Answered {
-                    parts: parts.clone(),
+                    parts: parts.as_slice().into(),
                     finish: *finish,
                     dropped: dropped.clone(),
                     usage: *usage,
@@ -429,7 +429,7 @@ fn fail(step: &mut Step, failure: Failure) -> bool {
 fn answer(turn: &mut Turn, answered: Answered) -> bool {
     let (id, usage) = (turn.id, answered.usage.total());
     let Some(step) = asked_step(turn) else { return false };
-    for part in &answered.parts {
+    for part in answered.parts.iter() {
         // What a refusal asks for is not done, and a call without a name cannot be.
         if let AnswerPart::Call { call, provider_id, name, arguments } = part
             && answered.finish != FinishReason::Refused
@@ -439,8 +439,8 @@ fn answer(turn: &mut Turn, answered: Answered) -> bool {
         {
             step.calls.push(Call {
                 id: *call,
-                provider_id: provider_id.clone(),
-                name: name.clone(),
+                provider_id: provider_id.as_deref().map(Into::into),
+                name: name.as_str().into(),
                 arguments: arguments.clone(),
                 progress: Progress::Waiting,
                 starts: 0,

@@ -48,8 +48,9 @@ pub enum Message {
 /// A message of the model.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Assistant {
-    /// Text, reasoning and calls; never empty.
-    pub parts: Vec<AnswerPart>,
+    /// Text, reasoning and calls; never empty. Shared with the state: a transcript is made for every
+    /// request, and must not cost more with every step.
+    pub parts: Arc<[AnswerPart]>,
     /// Provider-native blocks, usable for the same provider only.
     pub native: Option<Native>,
 }
@@ -60,9 +61,9 @@ pub struct CallResult {
     /// Our name of the call.
     pub call: CallId,
     /// The provider's name of the call.
-    pub provider_id: Option<String>,
+    pub provider_id: Option<Arc<str>>,
     /// The tool.
-    pub name: String,
+    pub name: Arc<str>,
     /// What it gave; never empty.
     pub text: Arc<str>,
     /// Whether it did not do what was asked.
@@ -179,19 +180,11 @@ fn add_answer(messages: &mut Vec<Message>, step: &Step, answer: &Answered, conti
         return;
     }
     // A call part that the fold did not take up has no result, so it must not be sent either.
-    let taken = |part: &&AnswerPart| match part {
+    let taken = |part: &AnswerPart| match part {
         AnswerPart::Call { call, .. } => step.calls.iter().any(|known| known.id == *call),
         AnswerPart::Text { text } | AnswerPart::Reasoning { text } => !text.trim().is_empty(),
     };
-    let mut parts: Vec<AnswerPart> = Vec::with_capacity(answer.parts.len());
-    for part in answer.parts.iter().filter(taken) {
-        // The same call twice in one answer is one call.
-        let twice = matches!(part, AnswerPart::Call { call, .. }
-            if parts.iter().any(|known| matches!(known, AnswerPart::Call { call: id, .. } if id == call)));
-        if !twice {
-            parts.push(part.clone());
-        }
-    }
+    let parts = sendable(&answer.parts, taken);
     if !parts.is_empty() {
         messages.push(Message::Assistant(Assistant { parts, native: answer.native.clone() }));
     }
@@ -209,11 +202,27 @@ fn add_answer(messages: &mut Vec<Message>, step: &Step, answer: &Answered, conti
     }
 }
 
+/// The parts to send: all of them, shared, in the usual case.
+fn sendable(parts: &Arc<[AnswerPart]>, taken: impl Fn(&AnswerPart) -> bool) -> Arc<[AnswerPart]> {
+    // The same call twice in one answer is one call.
+    let is_repeated = |place: usize, part: &AnswerPart| match part {
+        AnswerPart::Call { call, .. } => parts.iter().take(place).any(
+            |known| matches!(known, AnswerPart::Call { call: earlier, .. } if earlier == call),
+        ),
+        AnswerPart::Text { .. } | AnswerPart::Reasoning { .. } => false,
+    };
+    let kept = |(place, part): &(usize, &AnswerPart)| taken(part) && !is_repeated(*place, part);
+    if parts.iter().enumerate().all(|item| kept(&item)) {
+        return parts.clone();
+    }
+    parts.iter().enumerate().filter(kept).map(|(_, part)| part.clone()).collect()
+}
+
 fn add_unanswered(messages: &mut Vec<Message>, turn: &Turn, step: &Step, followed: bool) {
     let over = followed || turn.end.is_some();
     if over && !step.streamed.text.is_empty() {
         let text = format!("{}\n\n{CUT_MARK}", step.streamed.text).into();
-        let parts = vec![AnswerPart::Text { text }];
+        let parts = [AnswerPart::Text { text }].into();
         messages.push(Message::Assistant(Assistant { parts, native: None }));
     }
     if !over && 0 < step.empties {

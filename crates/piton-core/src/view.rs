@@ -200,5 +200,5 @@ fn tool(turn: &Turn, call: &Call) -> ToolView {
         ),
     };
     let input = input_summary(&call.name, &call.arguments);
-    ToolView { call: call.id, name: call.name.clone(), input, state, output }
+    ToolView { call: call.id, name: call.name.to_string(), input, state, output }
 }

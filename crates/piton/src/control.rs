@@ -54,7 +54,8 @@ impl Reply {
         let answer = match self {
             Self::Allow => InquiryAnswer::Allow,
             Self::AllowAlways => {
-                let tool = turn.call(asked.call).map(|call| call.name.clone()).unwrap_or_default();
+                let tool =
+                    turn.call(asked.call).map(|call| call.name.to_string()).unwrap_or_default();
                 let mut permissions = state.config.permissions.clone();
                 // A deny rule stays: it beats this one, and only a person who sees it may lift it.
                 let gives_way =

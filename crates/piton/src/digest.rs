@@ -71,7 +71,7 @@ fn link(before: Hash, message: &Message) -> Hash {
             }
         }
         Message::Assistant(assistant) => {
-            for part in &assistant.parts {
+            for part in assistant.parts.iter() {
                 match part {
                     AnswerPart::Text { text } => feed(&mut hasher, &["answer", text]),
                     AnswerPart::Reasoning { text } => feed(&mut hasher, &["reasoning", text]),

@@ -124,7 +124,7 @@ pub struct Failure {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Answered {
     /// Text, reasoning and calls, in order.
-    pub parts: Vec<AnswerPart>,
+    pub parts: Arc<[AnswerPart]>,
     /// Why the stream ended.
     pub finish: FinishReason,
     /// Calls that were cut off.
@@ -143,9 +143,9 @@ pub struct Call {
     /// Our name for it.
     pub id: CallId,
     /// The provider's name for it.
-    pub provider_id: Option<String>,
+    pub provider_id: Option<Arc<str>>,
     /// The tool.
-    pub name: String,
+    pub name: Arc<str>,
     /// Its arguments as they came.
     pub arguments: Arc<str>,
     /// How far it is.

@@ -36,7 +36,8 @@ impl Status {
             return Self::Idle;
         }
         if let Some(inquiry) = turn.pending_inquiries().next() {
-            let tool = turn.call(inquiry.call).map_or_else(String::new, |call| call.name.clone());
+            let tool =
+                turn.call(inquiry.call).map_or_else(String::new, |call| call.name.to_string());
             return Self::WaitingForInput { tool };
         }
         if turn.steps().next_back().is_some_and(|step| !step.is_settled()) {

@@ -12,8 +12,9 @@ use crate::{ENTRY_BYTES_MAX, NewRecord, Record};
 /// A commit of more bytes than this is cut into several rows, so that a page of records can be read
 /// out of it without unpacking all of it.
 const CHUNK_BYTES: usize = 256 * 1024;
-/// Bodies below this size, in bytes, are not worth packing.
-const PACK_BYTES_MIN: usize = 128;
+/// Bodies below this size, in bytes, are not worth packing: the time would be longer than what the
+/// disk saves.
+const PACK_BYTES_MIN: usize = 256;
 /// Bytes that often occur. Most commits are small and alike, so what they share need not be written
 /// each time. Part of the stored form: another dictionary is another format of the database.
 const DICTIONARY: &[u8] = include_bytes!("dictionary.txt");

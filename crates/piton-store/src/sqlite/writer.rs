@@ -118,10 +118,12 @@ fn answer(
     match ledger.commit(group) {
         Ok(verdicts) => {
             for ((append, verdict), reply) in group.iter().zip(verdicts).zip(replies) {
-                if let Ok(end) = &verdict {
-                    wakers.announce(&append.conversation, *end);
-                }
+                let end = verdict.as_ref().ok().copied();
+                // The writer first: it waits for this to go on.
                 reply.send(verdict).ok();
+                if let Some(end) = end {
+                    wakers.announce(&append.conversation, end);
+                }
             }
         }
         Err(error) => {

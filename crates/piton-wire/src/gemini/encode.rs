@@ -256,7 +256,7 @@ fn message_parts(message: &Message, before: Option<&Message>, ask: &Ask) -> Vec<
 
 fn answer_parts(out: &mut Vec<u8>, assistant: &Assistant, ask: &Ask) {
     let mut must_sign = Generation::of(&ask.model) == Generation::Level;
-    for part in &assistant.parts {
+    for part in assistant.parts.iter() {
         match part {
             AnswerPart::Text { text } if text.trim().is_empty() => {}
             AnswerPart::Text { text } => append_part(out, &text_part(&**text)),

@@ -212,7 +212,7 @@ fn by_reference(name: &str, media_type: &str) -> String {
 /// apart without looking for the seam.
 fn assistant(message: &Assistant, flavour: Flavour, ask: &Ask) -> Vec<u8> {
     let mut text = String::new();
-    for part in &message.parts {
+    for part in message.parts.iter() {
         if let AnswerPart::Text { text: more } = part {
             if !text.is_empty() {
                 text.push_str(GAP);

@@ -177,7 +177,7 @@ fn encode_assistant(assistant: &Assistant, ask: &Ask) -> Vec<u8> {
     let sidecar = Sidecar::of(assistant.native.as_ref(), ask);
     let mut items = Vec::with_capacity(assistant.parts.len());
     let mut texts = 0;
-    for part in &assistant.parts {
+    for part in assistant.parts.iter() {
         match part {
             AnswerPart::Text { text } => {
                 let beside = sidecar.at_text(texts);

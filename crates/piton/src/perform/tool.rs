@@ -94,7 +94,7 @@ impl Driver<'_> {
     fn ready(&self, id: CallId) -> Result<Ready, String> {
         let turn = self.log.state().open_turn();
         let call = turn.and_then(|turn| turn.call(id)).ok_or("the call is gone")?.clone();
-        let tool = self.parts.tools.get(&call.name).cloned();
+        let tool = self.parts.tools.get(&*call.name).cloned();
         let tool = tool.ok_or_else(|| format!("this piton has no tool {}", call.name))?;
         let arguments = serde_json::from_str(&call.arguments).map_err(|error| error.to_string())?;
         Ok(Ready { call, tool, arguments: Arc::new(arguments) })
