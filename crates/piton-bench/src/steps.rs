@@ -22,7 +22,7 @@ use crate::report::{Row, Target};
 
 const STEPS: usize = 200;
 const WINDOW: usize = 20;
-const ROUNDS: usize = 6;
+const ROUNDS: usize = 12;
 
 /// Turns of 200 steps: with a shell `true`, and with 2 KB of output a step.
 pub(crate) fn shell_true(bench: &Bench) -> Outcome<Vec<Row>> {

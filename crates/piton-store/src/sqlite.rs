@@ -18,6 +18,7 @@ mod writer;
 
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -49,6 +50,28 @@ pub struct SqliteJournal {
     readers: Arc<Readers>,
     wakers: Arc<Wakers>,
     writer: Writer,
+    /// How many leases this process holds here.
+    leases: Arc<AtomicUsize>,
+}
+
+/// A writer's place, counted.
+#[derive(Debug)]
+struct Held {
+    _lock: lock::Lock,
+    leases: Arc<AtomicUsize>,
+}
+
+impl Held {
+    fn new(lock: lock::Lock, leases: Arc<AtomicUsize>) -> Self {
+        leases.fetch_add(1, Ordering::Relaxed);
+        Self { _lock: lock, leases }
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        self.leases.fetch_sub(1, Ordering::Relaxed);
+    }
 }
 
 impl SqliteJournal {
@@ -61,7 +84,7 @@ impl SqliteJournal {
         let wakers = Arc::<Wakers>::default();
         let writer = Writer::start(db, home.database.clone(), Arc::clone(&wakers))?;
         let readers = Arc::new(Readers::new(home.database.clone()));
-        Ok((Self { home, readers, wakers, writer }, notice))
+        Ok((Self { home, readers, wakers, writer, leases: Arc::default() }, notice))
     }
 
     /// Lets the database grow to so many pages only, so that tests can fill the disk.
@@ -113,7 +136,8 @@ impl Journal for SqliteJournal {
         let id = conversation.clone();
         let stored = self.readers.with(move |db, path| read::epoch(db, path, &id)).await?;
         let epoch = Epoch(stored.unwrap_or(0).saturating_add(1));
-        Ok(Lease::new(conversation.clone(), epoch, Box::new(lock)))
+        let held = Held::new(lock, self.leases.clone());
+        Ok(Lease::new(conversation.clone(), epoch, Box::new(held)))
     }
 
     async fn append(&self, lease: &Lease, batch: Batch) -> Result<Seq, AppendError> {
@@ -129,6 +153,12 @@ impl Journal for SqliteJournal {
             row,
             durability,
         };
+        // The only writer of this process has nobody to share a commit with.
+        if self.leases.load(Ordering::Relaxed) <= 1
+            && let Some(done) = self.writer.append_here(&append)
+        {
+            return done;
+        }
         self.writer.append(append).await
     }
 

@@ -53,6 +53,8 @@ struct Feed {
     /// Counts requests, so that a face knows live text of an old one.
     request: u64,
     live: Vec<(PartialKind, String)>,
+    /// The last entry in front of the live text. What came after it is shown after it.
+    live_after: Seq,
 }
 
 impl Shared {
@@ -90,6 +92,9 @@ impl Hub {
     /// Shows live text.
     pub(crate) fn live(&self, kind: PartialKind, text: &str) {
         let mut feed = self.shared.feed();
+        if feed.live.is_empty() {
+            feed.live_after = feed.end;
+        }
         match feed.live.last_mut() {
             Some((last, whole)) if *last == kind => whole.push_str(text),
             Some(_) | None => feed.live.push((kind, text.to_owned())),
@@ -156,6 +161,11 @@ impl Subscription {
             self.after = entry.seq;
             return Found::Update(Update::Entry(entry));
         }
+        if feed.live_after <= self.after
+            && let Some(update) = self.seen.next(&feed)
+        {
+            return Found::Update(update);
+        }
         if self.after < feed.end {
             let next = self.after.next();
             let oldest = feed.entries.front().map_or(feed.end.next(), |entry| entry.seq);
@@ -167,7 +177,7 @@ impl Subscription {
             self.after = entry.seq;
             return Found::Update(Update::Entry(entry));
         }
-        self.seen.next(&feed).map_or(Found::Nothing, Found::Update)
+        Found::Nothing
     }
 
     async fn catch_up(&mut self) -> Result<(), StoreError> {

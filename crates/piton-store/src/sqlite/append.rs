@@ -103,10 +103,15 @@ impl Ledger {
     /// Moves the log into the file, if it has grown. For moments when nobody waits. A failure is
     /// not reported: nothing is lost by it, and the next commit says if the disk is at fault.
     pub(super) fn tidy(&mut self) {
-        if self.logged_bytes >= CHECKPOINT_BYTES {
+        if self.is_untidy() {
             self.logged_bytes = 0;
             self.db.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(())).ok();
         }
+    }
+
+    /// Whether the log should be moved into the file soon.
+    pub(super) fn is_untidy(&self) -> bool {
+        self.logged_bytes >= CHECKPOINT_BYTES
     }
 
     /// Lets the database grow to so many pages only.

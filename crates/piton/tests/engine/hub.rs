@@ -212,3 +212,28 @@ async fn a_face_never_sees_an_entry_before_the_journal_has_it() {
     let (ending, ()) = tokio::join!(session.send(say("go"), Ask), watched);
     assert_eq!(ending.unwrap(), Ending::Done);
 }
+
+// A face that looks only now and then still sees things in the order in which they happened.
+#[tokio::test(start_paused = true)]
+async fn live_text_comes_before_the_entries_that_followed_it() {
+    let stage = Stage::new(
+        r#"{"steps":[{"say":"Hello world","chunk":6,"faults":[{"kind":"cut","after":1}]}]}"#,
+    )
+    .limits(|limits| limits.failures_max = 1);
+    let mut session = stage.create().await;
+    let mut face = session.subscribe(Seq(0));
+    session.send(say("go"), Ask).await.unwrap();
+    drop(session);
+    let mut seen = Vec::new();
+    while let Some(update) = face.next().await.unwrap() {
+        match update {
+            Update::Live { text, .. } => seen.push(text),
+            Update::Entry(entry) => {
+                if matches!(entry.event, Event::ModelAsked { .. } | Event::ModelFailed { .. }) {
+                    seen.push(format!("{:?}", entry.event).split(' ').next().unwrap().to_owned());
+                }
+            }
+        }
+    }
+    assert_eq!(seen, ["ModelAsked", "Hello ", "ModelFailed"]);
+}
