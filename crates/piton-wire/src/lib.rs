@@ -10,6 +10,8 @@ pub mod gemini;
 pub mod openai_chat;
 pub mod openai_responses;
 
+mod http_date;
+
 pub mod cache;
 pub mod sse;
 

@@ -3,6 +3,8 @@
 //! In a header by the book, in words inside the message elsewhere. There is no clock here: a date
 //! counts from the answer's own `date` header.
 
+use crate::http_date;
+
 /// Milliseconds to wait, from the headers first and the message then.
 pub(super) fn asked_ms(header: &dyn Fn(&str) -> Option<String>, message: &str) -> Option<u64> {
     let exact = header("retry-after-ms").and_then(|value| ms(value.trim(), 1.0));
@@ -17,9 +19,9 @@ pub(super) fn asked_ms(header: &dyn Fn(&str) -> Option<String>, message: &str) -
 
 fn after(value: &str, header: &dyn Fn(&str) -> Option<String>) -> Option<u64> {
     ms(value, 1000.0).or_else(|| {
-        let until = epoch_s(value)?;
-        let now = epoch_s(header("date")?.trim())?;
-        u64::try_from(until.saturating_sub(now)).ok()?.checked_mul(1000)
+        let until = http_date::seconds(value)?;
+        let now = http_date::seconds(&header("date")?)?;
+        until.checked_sub(now)?.checked_mul(1000)
     })
 }
 
@@ -85,26 +87,6 @@ fn ms(number: &str, factor: f64) -> Option<u64> {
     (0.0..=9e15).contains(&value).then_some(value.ceil() as u64)
 }
 
-/// Seconds since 1970 of a date such as `Sun, 06 Nov 1994 08:49:37 GMT`.
-fn epoch_s(date: &str) -> Option<i64> {
-    const MONTHS: [&str; 12] =
-        ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
-    let mut words = date.split_whitespace().skip(1);
-    let day: i64 = words.next()?.parse().ok()?;
-    let name = words.next()?;
-    let month = i64::try_from(MONTHS.iter().position(|month| *month == name)?).ok()? + 1;
-    let year: i64 = words.next()?.parse().ok().filter(|year| (1970..10_000).contains(year))?;
-    let mut time = words.next()?.split(':').map(|part| part.parse::<i64>().ok());
-    let (hour, minute, second) = (time.next()??, time.next()??, time.next()??);
-    // Days from a civil date: years begin in March, so that leap days come last.
-    let shifted = if month <= 2 { year - 1 } else { year };
-    let era = shifted.div_euclid(400);
-    let of_era = shifted - era * 400;
-    let of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
-    let days = era * 146_097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719_468;
-    Some(days * 86_400 + hour * 3600 + minute * 60 + second)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -133,8 +115,8 @@ mod tests {
         check(&[("retry-after", "Sun, 06 Nov 1994 08:50:07 GMT"), date], "", Some(30_000));
         check(&[("retry-after", "Sun, 06 Nov 1994 08:49:07 GMT"), date], "", None);
         check(&[("retry-after", "Sun, 06 Nov 1994 08:50:07 GMT")], "", None);
-        assert_eq!(epoch_s("Sun, 06 Nov 1994 08:49:37 GMT"), Some(784_111_777));
-        assert_eq!(epoch_s("Thu, 29 Feb 2024 00:00:00 GMT"), Some(1_709_164_800));
+        assert_eq!(http_date::seconds("Sun, 06 Nov 1994 08:49:37 GMT"), Some(784_111_777));
+        assert_eq!(http_date::seconds("Thu, 29 Feb 2024 00:00:00 GMT"), Some(1_709_164_800));
     }
 
     #[test]

@@ -3,6 +3,8 @@
 //! There is no clock here. A date is compared with the date of the same answer, which is also right
 //! where our clock is wrong.
 
+use crate::http_date;
+
 /// Words before a time to wait, in lower case.
 const HINTS: [&str; 4] = ["try again in ", "retry in ", "retry after ", "wait "];
 
@@ -12,7 +14,7 @@ pub(super) fn asked(header: &dyn Fn(&str) -> Option<String>) -> Option<u64> {
     exact.or_else(|| {
         let value = header("retry-after")?;
         millis(&value, 1000.0).or_else(|| {
-            let (then, now) = (http_date(&value)?, http_date(&header("date")?)?);
+            let (then, now) = (http_date::seconds(&value)?, http_date::seconds(&header("date")?)?);
             Some(then.saturating_sub(now).saturating_mul(1000))
         })
     })
@@ -48,32 +50,16 @@ fn millis(number: &str, factor: f64) -> Option<u64> {
     (0.0..=3.2e10).contains(&millis).then_some(millis as u64)
 }
 
-/// Seconds since the Unix epoch of a date such as `Sun, 06 Nov 1994 08:49:37 GMT`.
-fn http_date(text: &str) -> Option<u64> {
-    let mut words = text.split_ascii_whitespace().skip(1);
-    let day: u64 = words.next()?.parse().ok()?;
-    let months = "JanFebMarAprMayJunJulAugSepOctNovDec";
-    let month = months.find(words.next()?).filter(|at| at % 3 == 0)? / 3 + 1;
-    let year: u64 = words.next()?.parse().ok().filter(|year| (1970..=9999).contains(year))?;
-    let mut clock = words.next()?.splitn(3, ':').map(|number| number.parse::<u64>().ok());
-    let (hour, minute, second) = (clock.next()??, clock.next()??, clock.next()??);
-    // Days of the Gregorian calendar, with years that begin in March so that the leap day is last.
-    let month = u64::try_from(month).ok()?;
-    let (year, month) = if month < 3 { (year - 1, month + 9) } else { (year, month - 3) };
-    let days = year * 365 + year / 4 - year / 100 + year / 400 + (month * 153 + 2) / 5 + day;
-    days.checked_sub(719_469)?.checked_mul(86_400)?.checked_add(hour * 3600 + minute * 60 + second)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn dates_are_read() {
-        assert_eq!(http_date("Thu, 01 Jan 1970 00:00:00 GMT"), Some(0));
-        assert_eq!(http_date("Sun, 06 Nov 1994 08:49:37 GMT"), Some(784_111_777));
-        assert_eq!(http_date("Thu, 29 Feb 2024 12:00:00 GMT"), Some(1_709_208_000));
-        assert_eq!(http_date("soon"), None);
+        assert_eq!(http_date::seconds("Thu, 01 Jan 1970 00:00:00 GMT"), Some(0));
+        assert_eq!(http_date::seconds("Sun, 06 Nov 1994 08:49:37 GMT"), Some(784_111_777));
+        assert_eq!(http_date::seconds("Thu, 29 Feb 2024 12:00:00 GMT"), Some(1_709_208_000));
+        assert_eq!(http_date::seconds("soon"), None);
     }
 
     #[test]

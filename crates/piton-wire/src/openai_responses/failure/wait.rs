@@ -1,5 +1,7 @@
 //! How long a provider asks to wait: headers first, then its words.
 
+use crate::http_date;
+
 /// Waits are bounded by the caller; this only keeps nonsense from overflowing.
 const WAIT_MS_MAX: f64 = 1e12;
 
@@ -14,7 +16,7 @@ pub(super) fn from_headers(header: &dyn Fn(&str) -> Option<String>) -> Option<u6
     if let Some(seconds) = number(after.clone()) {
         return bounded_ms(seconds * 1000.0);
     }
-    let (then, now) = (unix_seconds(&after)?, unix_seconds(&header("date")?)?);
+    let (then, now) = (http_date::seconds(&after)?, http_date::seconds(&header("date")?)?);
     Some(then.saturating_sub(now).saturating_mul(1000))
 }
 
@@ -51,24 +53,4 @@ fn bounded_ms(ms: f64) -> Option<u64> {
         reason = "checked to be a whole number within range"
     )]
     (0.0..WAIT_MS_MAX).contains(&ms).then(|| ms.ceil() as u64)
-}
-
-/// `Sun, 06 Nov 1994 08:49:37 GMT`, the only form that servers may send.
-fn unix_seconds(date: &str) -> Option<u64> {
-    const MONTHS: &str = "JanFebMarAprMayJunJulAugSepOctNovDec";
-    let (_, date) = date.trim().split_once(", ")?;
-    let mut words = date.split_ascii_whitespace();
-    let day: u64 = words.next()?.parse().ok()?;
-    let month = words.next().filter(|month| month.len() == 3)?;
-    let month = MONTHS.find(month).filter(|at| at % 3 == 0)? as u64 / 3 + 1;
-    let year: u64 = words.next()?.parse().ok().filter(|year| (1970..10_000).contains(year))?;
-    let mut clock = words.next()?.split(':').map(|part| part.parse::<u64>().ok());
-    let (hour, minute, second) = (clock.next()??, clock.next()??, clock.next()??);
-    // Days since 1970 with years that begin in March, so that leap days come last.
-    let (shifted_year, shifted_month) =
-        if month < 3 { (year - 1, month + 9) } else { (year, month - 3) };
-    let leap_days = shifted_year / 4 - shifted_year / 100 + shifted_year / 400;
-    let days = shifted_year * 365 + leap_days + (shifted_month * 153 + 2) / 5 + day;
-    let days = days.checked_sub(719_469)?;
-    Some(days * 86_400 + hour * 3600 + minute * 60 + second)
 }
