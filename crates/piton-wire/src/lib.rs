@@ -23,6 +23,7 @@ use piton_core::id::CallId;
 use piton_core::transcript::Transcript;
 
 use crate::cache::Cache;
+use crate::sse::EventTooLarge;
 
 /// A provider's wire format.
 pub trait Dialect: fmt::Debug + Send + Sync {
@@ -46,13 +47,16 @@ pub trait Dialect: fmt::Debug + Send + Sync {
 }
 
 /// Reads the body of one answer, in pieces of any size.
+///
+/// What is read goes into the caller's list, beside the verdict and not instead of it: what came
+/// before a failure is valid and stays, also where both came with the same bytes.
 pub trait Decoder: fmt::Debug + Send {
-    /// Takes in the next bytes. An error ends the answer; what came before it stays valid.
-    fn push(&mut self, bytes: &[u8]) -> Result<Vec<Delta>, Failure>;
+    /// Takes in the next bytes. A failure ends the answer; nothing behind it is read.
+    fn push(&mut self, bytes: &[u8], deltas: &mut Vec<Delta>) -> Result<(), Failure>;
 
     /// The body ended. Gives what was held back, such as the end mark of a format whose last event
     /// is optional. An answer without its end mark by then was cut.
-    fn end(&mut self) -> Result<Vec<Delta>, Failure>;
+    fn end(&mut self, deltas: &mut Vec<Delta>) -> Result<(), Failure>;
 }
 
 /// What a request is made with, beside the transcript.
@@ -93,6 +97,19 @@ pub struct Failure {
     pub message: String,
     /// How long it asked to wait, in milliseconds.
     pub retry_after_ms: Option<u64>,
+}
+
+impl Failure {
+    /// A failure of a class, without a wait.
+    pub(crate) fn new(class: FailureClass, message: impl Into<String>) -> Self {
+        Self { class, message: message.into(), retry_after_ms: None }
+    }
+}
+
+impl From<EventTooLarge> for Failure {
+    fn from(error: EventTooLarge) -> Self {
+        Self::new(FailureClass::TooLarge, error.to_string())
+    }
 }
 
 /// The name of a call on the wire, for every provider that takes letters, digits and underscores.

@@ -22,9 +22,13 @@ pub struct EventReader {
 pub struct EventTooLarge;
 
 impl EventReader {
-    /// Takes in the next bytes; gives the data of every event that they complete.
-    pub fn push(&mut self, bytes: &[u8]) -> Result<Vec<String>, EventTooLarge> {
-        let mut events = Vec::new();
+    /// Takes in the next bytes; gives the data of every event that they complete to `take`, one at
+    /// a time, so that what came before an error has been read when the error is told.
+    pub fn push<E: From<EventTooLarge>>(
+        &mut self,
+        bytes: &[u8],
+        mut take: impl FnMut(&str) -> Result<(), E>,
+    ) -> Result<(), E> {
         let mut rest = bytes;
         while let Some(first) = rest.first() {
             if std::mem::take(&mut self.after_cr) && *first == b'\n' {
@@ -36,30 +40,33 @@ impl EventReader {
             let (run, behind) = rest.split_at(end.unwrap_or(rest.len()));
             self.line.extend_from_slice(run);
             if EVENT_BYTES_MAX < self.line.len() + self.data.len() {
-                return Err(EventTooLarge);
+                return Err(EventTooLarge.into());
             }
             if let Some((end, behind)) = behind.split_first() {
                 self.after_cr = *end == b'\r';
-                self.end_line(&mut events);
+                self.end_line(&mut take)?;
                 rest = behind;
             } else {
                 break;
             }
         }
-        Ok(events)
+        Ok(())
     }
 
-    fn end_line(&mut self, events: &mut Vec<String>) {
+    fn end_line<E>(&mut self, take: &mut impl FnMut(&str) -> Result<(), E>) -> Result<(), E> {
         if self.line.is_empty() {
             if std::mem::take(&mut self.has_data) {
-                events.push(std::mem::take(&mut self.data));
+                let taken = take(&self.data);
+                self.data.clear();
+                return taken;
             }
-            return;
+            return Ok(());
         }
         let mut line = std::mem::take(&mut self.line);
         self.add_field(&String::from_utf8_lossy(&line));
         line.clear();
         self.line = line;
+        Ok(())
     }
 
     fn add_field(&mut self, line: &str) {
@@ -85,7 +92,11 @@ mod tests {
             let mut reader = EventReader::default();
             let mut events = Vec::new();
             for piece in body.as_bytes().chunks(size) {
-                events.extend(reader.push(piece).unwrap());
+                let take = |event: &str| {
+                    events.push(event.to_owned());
+                    Ok::<(), EventTooLarge>(())
+                };
+                reader.push(piece, take).unwrap();
             }
             assert_eq!(events, expected, "in pieces of {size}");
         }
@@ -111,6 +122,21 @@ mod tests {
     fn an_event_without_its_empty_line_is_discarded() {
         check("data: a\n\ndata: cut\n", &["a"]);
         check("\n\n\n", &[]);
+    }
+
+    #[test]
+    fn events_before_one_that_is_too_large_are_given() {
+        let body = format!("data: a\n\ndata: {}", "x".repeat(EVENT_BYTES_MAX));
+        for size in [4096, body.len()] {
+            let (mut reader, mut events) = (EventReader::default(), Vec::new());
+            let mut take = |event: &str| {
+                events.push(event.to_owned());
+                Ok(())
+            };
+            let mut pieces = body.as_bytes().chunks(size);
+            let read = pieces.try_for_each(|piece| reader.push(piece, &mut take));
+            assert_eq!((read, events), (Err(EventTooLarge), vec!["a".to_owned()]));
+        }
     }
 
     #[test]

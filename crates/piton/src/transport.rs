@@ -200,33 +200,33 @@ impl Response {
             }
             Ok(Ok(piece)) => piece,
         };
+        let mut deltas = Vec::new();
         let (read, over) = match piece {
-            Some(bytes) => (self.decoder.push(&bytes), false),
-            None => (self.decoder.end(), true),
+            Some(bytes) => (self.decoder.push(&bytes, &mut deltas), false),
+            None => (self.decoder.end(&mut deltas), true),
         };
-        match read {
-            Err(failure) => (vec![Err(failure.into())], true),
-            Ok(deltas) => {
-                let ended = deltas.iter().any(|delta| matches!(delta, Delta::End { .. }));
-                let mut deltas: Vec<_> = deltas.into_iter().map(Ok).collect();
-                if deltas.is_empty() && !over {
-                    // Bytes without meaning are still a sign of life.
-                    deltas.push(Ok(Delta::Alive));
-                }
-                // What follows the end mark is not waited for.
-                (deltas, over || ended)
-            }
+        // What follows the end mark is not waited for, whatever it is.
+        let ended = has_end(&deltas);
+        if deltas.is_empty() && !over {
+            // Bytes without meaning are still a sign of life.
+            deltas.push(Delta::Alive);
         }
+        // What came before the failure was said, and stays (J44, J46).
+        let failed = read.is_err();
+        let failure = read.err().filter(|_| !ended).map(|failure| Err(failure.into()));
+        (deltas.into_iter().map(Ok).chain(failure).collect(), over || ended || failed)
+    }
+
+    /// The rest of an answer whose end mark has come.
+    fn whole(&mut self) -> Option<Vec<Result<Delta, ModelFailure>>> {
+        let mut deltas = Vec::new();
+        self.decoder.end(&mut deltas).ok()?;
+        has_end(&deltas).then(|| deltas.into_iter().map(Ok).collect())
     }
 }
 
-impl Response {
-    /// The rest of an answer whose end mark has come.
-    fn whole(&mut self) -> Option<Vec<Result<Delta, ModelFailure>>> {
-        let deltas = self.decoder.end().ok()?;
-        let ended = deltas.iter().any(|delta| matches!(delta, Delta::End { .. }));
-        ended.then(|| deltas.into_iter().map(Ok).collect())
-    }
+fn has_end(deltas: &[Delta]) -> bool {
+    deltas.iter().any(|delta| matches!(delta, Delta::End { .. }))
 }
 
 impl From<Failure> for ModelFailure {

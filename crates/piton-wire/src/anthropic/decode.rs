@@ -16,7 +16,7 @@ use serde_json::value::RawValue;
 use self::event::{Event, Message, Piece, Start, Tokens};
 use super::native::{Keeper, Origin};
 use super::{failure, is_blank};
-use crate::sse::{EventReader, EventTooLarge};
+use crate::sse::EventReader;
 use crate::{Ask, Decoder, Failure};
 
 /// Reads one answer.
@@ -31,8 +31,6 @@ pub(super) struct Reader {
     stop_reason: Option<String>,
     tokens: Tokens,
     over: bool,
-    /// A failure that came with pieces before it; they are handed out first.
-    failure: Option<Failure>,
 }
 
 /// A block as far as it has come.
@@ -66,22 +64,20 @@ enum Content {
 }
 
 impl Decoder for Reader {
-    fn push(&mut self, bytes: &[u8]) -> Result<Vec<Delta>, Failure> {
-        let mut deltas = self.end()?;
+    fn push(&mut self, bytes: &[u8], deltas: &mut Vec<Delta>) -> Result<(), Failure> {
         if self.over {
-            return Ok(deltas);
+            return Ok(());
         }
-        if let Err(failure) = self.read(bytes, &mut deltas) {
-            self.over = true;
-            self.failure = Some(failure);
-        }
-        // What came before an error stays valid, also where both came with the same bytes.
-        if deltas.is_empty() { self.end() } else { Ok(deltas) }
+        let mut events = std::mem::take(&mut self.events);
+        let read = events.push(bytes, |event| self.take(event, deltas));
+        self.events = events;
+        self.over |= read.is_err();
+        read
     }
 
-    /// The end mark of this format is its own event: no piece is held back, only a failure.
-    fn end(&mut self) -> Result<Vec<Delta>, Failure> {
-        self.failure.take().map_or(Ok(Vec::new()), Err)
+    /// The end mark of this format is its own event: nothing is held back.
+    fn end(&mut self, _deltas: &mut Vec<Delta>) -> Result<(), Failure> {
+        Ok(())
     }
 }
 
@@ -96,23 +92,14 @@ impl Reader {
             stop_reason: None,
             tokens: Tokens::default(),
             over: false,
-            failure: None,
         }
-    }
-
-    fn read(&mut self, bytes: &[u8], deltas: &mut Vec<Delta>) -> Result<(), Failure> {
-        let too_large = |error: EventTooLarge| failed(FailureClass::TooLarge, &error.to_string());
-        for event in self.events.push(bytes).map_err(too_large)? {
-            self.take(&event, deltas)?;
-            // Behind the end mark some gateways send the end mark of another format.
-            if self.over {
-                break;
-            }
-        }
-        Ok(())
     }
 
     fn take(&mut self, data: &str, deltas: &mut Vec<Delta>) -> Result<(), Failure> {
+        // Behind the end mark some gateways send the end mark of another format.
+        if self.over {
+            return Ok(());
+        }
         let Ok(event) = serde_json::from_str::<Event<'_>>(data) else {
             return if event::is_foreign(data) { Ok(()) } else { Err(malformed("an event")) };
         };
@@ -150,7 +137,7 @@ impl Reader {
             return if same || self.blocks.is_empty() {
                 Ok(())
             } else {
-                Err(failed(FailureClass::Malformed, "another message began inside a message"))
+                Err(Failure::new(FailureClass::Malformed, "another message began inside a message"))
             };
         }
         self.id = Some(message.id.unwrap_or_default());
@@ -353,9 +340,5 @@ impl Reader {
 }
 
 fn malformed(what: &str) -> Failure {
-    failed(FailureClass::Malformed, &format!("{what} of the stream could not be read"))
-}
-
-fn failed(class: FailureClass, message: &str) -> Failure {
-    Failure { class, message: message.into(), retry_after_ms: None }
+    Failure::new(FailureClass::Malformed, format!("{what} of the stream could not be read"))
 }

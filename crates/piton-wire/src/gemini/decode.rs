@@ -154,7 +154,10 @@ impl Reader {
             Err(error) if error.is_data() => return Ok(()),
             // Behind a finish reason there is nothing left to lose; before it, text is missing.
             Err(_) if self.finish.is_some() => return Ok(()),
-            Err(error) => return Err(malformed(format!("unreadable chunk: {error}"))),
+            Err(error) => {
+                let message = format!("unreadable chunk: {error}");
+                return Err(Failure::new(FailureClass::Malformed, message));
+            }
         };
         if let Some(error) = chunk.error {
             // The answer was whole before the error.
@@ -177,7 +180,7 @@ impl Reader {
                     let said = [candidate.finish_reason, candidate.finish_message];
                     let said: Vec<_> = said.into_iter().flatten().map(RawValue::get).collect();
                     let message = failure::short(&said.join(" ").replace('"', ""));
-                    return Err(Failure { class, message, retry_after_ms: None });
+                    return Err(Failure::new(class, message));
                 }
             }
         }
@@ -345,32 +348,25 @@ impl Reader {
 }
 
 impl Decoder for Reader {
-    fn push(&mut self, bytes: &[u8]) -> Result<Vec<Delta>, Failure> {
-        let mut out = Vec::new();
+    fn push(&mut self, bytes: &[u8], out: &mut Vec<Delta>) -> Result<(), Failure> {
         if self.is_done {
-            return Ok(out);
+            return Ok(());
         }
-        let values = self.frames.push(bytes).map_err(|error| Failure {
-            class: FailureClass::TooLarge,
-            message: error.to_string(),
-            retry_after_ms: None,
-        })?;
-        for value in values {
-            self.chunk(&value, &mut out)?;
-        }
+        let mut frames = std::mem::take(&mut self.frames);
+        let read = frames.push(bytes, |value| self.chunk(value, out));
+        self.frames = frames;
+        self.is_done |= read.is_err();
+        read?;
         if self.frames.is_closed() {
-            self.finish(&mut out);
+            self.finish(out);
         }
-        Ok(out)
+        Ok(())
     }
 
-    fn end(&mut self) -> Result<Vec<Delta>, Failure> {
-        let mut out = Vec::new();
-        self.finish(&mut out);
-        Ok(out)
+    fn end(&mut self, out: &mut Vec<Delta>) -> Result<(), Failure> {
+        if !self.is_done {
+            self.finish(out);
+        }
+        Ok(())
     }
-}
-
-fn malformed(message: String) -> Failure {
-    Failure { class: FailureClass::Malformed, message, retry_after_ms: None }
 }

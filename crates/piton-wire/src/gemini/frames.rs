@@ -18,8 +18,12 @@ pub(super) enum Frames {
 }
 
 impl Frames {
-    /// Takes in the next bytes; gives every value that they complete.
-    pub(super) fn push(&mut self, bytes: &[u8]) -> Result<Vec<String>, EventTooLarge> {
+    /// Takes in the next bytes; gives every value that they complete to `take`.
+    pub(super) fn push<E: From<EventTooLarge>>(
+        &mut self,
+        bytes: &[u8],
+        take: impl FnMut(&str) -> Result<(), E>,
+    ) -> Result<(), E> {
         let mut bytes = bytes;
         if let Self::Undecided = self {
             // A byte order mark counts as blank.
@@ -33,9 +37,9 @@ impl Frames {
             };
         }
         match self {
-            Self::Undecided => Ok(Vec::new()),
-            Self::Events(reader) => reader.push(bytes),
-            Self::Values(reader) => reader.push(bytes),
+            Self::Undecided => Ok(()),
+            Self::Events(reader) => reader.push(bytes, take),
+            Self::Values(reader) => reader.push(bytes, take),
         }
     }
 
@@ -56,8 +60,11 @@ pub(super) struct ValueReader {
 }
 
 impl ValueReader {
-    fn push(&mut self, bytes: &[u8]) -> Result<Vec<String>, EventTooLarge> {
-        let mut values = Vec::new();
+    fn push<E: From<EventTooLarge>>(
+        &mut self,
+        bytes: &[u8],
+        mut take: impl FnMut(&str) -> Result<(), E>,
+    ) -> Result<(), E> {
         for byte in bytes {
             if self.depth == 0 {
                 match byte {
@@ -74,15 +81,16 @@ impl ValueReader {
             }
             self.value.push(*byte);
             if EVENT_BYTES_MAX < self.value.len() {
-                return Err(EventTooLarge);
+                return Err(EventTooLarge.into());
             }
             if self.take(*byte) {
                 // Decoded as a whole, so a character split over pieces stays whole.
-                values.push(String::from_utf8_lossy(&self.value).into_owned());
+                let taken = take(&String::from_utf8_lossy(&self.value));
                 self.value.clear();
+                taken?;
             }
         }
-        Ok(values)
+        Ok(())
     }
 
     /// Follows the nesting; whether the value is whole now.
@@ -115,7 +123,11 @@ mod tests {
             let mut frames = Frames::default();
             let mut values = Vec::new();
             for piece in body.as_bytes().chunks(size) {
-                values.extend(frames.push(piece).unwrap());
+                let take = |value: &str| {
+                    values.push(value.to_owned());
+                    Ok::<(), EventTooLarge>(())
+                };
+                frames.push(piece, take).unwrap();
             }
             assert_eq!(values, expected, "in pieces of {size}");
             assert_eq!(frames.is_closed(), closed, "in pieces of {size}");

@@ -47,31 +47,22 @@ enum Stop {
 }
 
 impl Decoder for ChatDecoder {
-    fn push(&mut self, bytes: &[u8]) -> Result<Vec<Delta>, Failure> {
-        let mut deltas = Vec::new();
+    fn push(&mut self, bytes: &[u8], deltas: &mut Vec<Delta>) -> Result<(), Failure> {
         if self.over {
-            return Ok(deltas);
+            return Ok(());
         }
-        let events = self.reader.push(bytes).map_err(|error| Failure {
-            class: FailureClass::TooLarge,
-            message: error.to_string(),
-            retry_after_ms: None,
-        })?;
-        for event in events {
-            self.event(&event, &mut deltas)?;
-            if self.over {
-                break;
-            }
-        }
-        Ok(deltas)
+        let mut reader = std::mem::take(&mut self.reader);
+        let read = reader.push(bytes, |event| self.event(event, deltas));
+        self.reader = reader;
+        self.over |= read.is_err();
+        read
     }
 
-    fn end(&mut self) -> Result<Vec<Delta>, Failure> {
-        let mut deltas = Vec::new();
+    fn end(&mut self, deltas: &mut Vec<Delta>) -> Result<(), Failure> {
         if !self.over && self.stop.is_some() {
-            self.finish(&mut deltas);
+            self.finish(deltas);
         }
-        Ok(deltas)
+        Ok(())
     }
 }
 
@@ -98,6 +89,9 @@ impl ChatDecoder {
     }
 
     fn event(&mut self, event: &str, deltas: &mut Vec<Delta>) -> Result<(), Failure> {
+        if self.over {
+            return Ok(());
+        }
         let event = event.trim();
         if event == "[DONE]" {
             self.finish(deltas);
@@ -113,8 +107,7 @@ impl ChatDecoder {
             Err(error) if error.is_data() => return Ok(()),
             Err(error) => {
                 let message = format!("an event of the stream is no JSON: {error}");
-                let class = FailureClass::Malformed;
-                return Err(Failure { class, message, retry_after_ms: None });
+                return Err(Failure::new(FailureClass::Malformed, message));
             }
         };
         // Some servers fill in the field when there is no error.

@@ -42,7 +42,7 @@ impl ResponsesDecoder {
 
     fn read(&mut self, data: &str, deltas: &mut Vec<Delta>) -> Result<(), Failure> {
         // `[DONE]` and whatever else gateways add.
-        if !data.trim_start().starts_with('{') {
+        if self.ended || !data.trim_start().starts_with('{') {
             return Ok(());
         }
         let event = match serde_json::from_str::<Event<'_>>(data) {
@@ -142,32 +142,24 @@ impl ResponsesDecoder {
 }
 
 impl Decoder for ResponsesDecoder {
-    fn push(&mut self, bytes: &[u8]) -> Result<Vec<Delta>, Failure> {
-        let mut deltas = Vec::new();
+    fn push(&mut self, bytes: &[u8], deltas: &mut Vec<Delta>) -> Result<(), Failure> {
         if self.ended {
-            return Ok(deltas);
+            return Ok(());
         }
-        let events = self.events.push(bytes).map_err(|error| Failure {
-            class: FailureClass::TooLarge,
-            message: error.to_string(),
-            retry_after_ms: None,
-        })?;
-        for data in events {
-            if self.ended {
-                break;
-            }
-            self.read(&data, &mut deltas)?;
-        }
-        Ok(deltas)
+        let mut events = std::mem::take(&mut self.events);
+        let read = events.push(bytes, |data| self.read(data, deltas));
+        self.events = events;
+        self.ended |= read.is_err();
+        read
     }
 
-    fn end(&mut self) -> Result<Vec<Delta>, Failure> {
+    fn end(&mut self, _deltas: &mut Vec<Delta>) -> Result<(), Failure> {
         // A format with a terminal event holds nothing back.
-        Ok(Vec::new())
+        Ok(())
     }
 }
 
 fn malformed(error: &serde_json::Error) -> Failure {
     let message = format!("an event of the stream cannot be read: {error}");
-    Failure { class: FailureClass::Malformed, message, retry_after_ms: None }
+    Failure::new(FailureClass::Malformed, message)
 }

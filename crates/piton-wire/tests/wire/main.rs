@@ -1,6 +1,7 @@
 #![cfg(test)]
 //! Dialects against streams written for them, and against recorded ones where those are at hand.
 
+mod broken_streams;
 mod recorded;
 mod transcripts;
 

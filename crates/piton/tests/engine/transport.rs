@@ -175,6 +175,28 @@ async fn a_cut_stream_is_asked_for_again() {
     assert_eq!(body(&seen[0]), body(&seen[1]), "the same request, byte for byte");
 }
 
+// J44, J46: the text and the error come with the same bytes
+#[tokio::test]
+async fn text_in_front_of_an_error_is_kept() {
+    let error = r#"{"error":{"code":"server_error","message":"Something broke."}}"#;
+    let broken = [HELLO[0], HELLO[1], error];
+    let server = Server::start(vec![stream(&broken), stream(HELLO)]).await;
+    let ran = run(&server, Auth::None).await;
+    assert_eq!((&ran.ending, ran.failures()), (&Ending::Done, vec![FailureClass::Server]));
+    let partials = ran.events.iter().filter_map(|event| {
+        if let Event::ModelPartial { text, .. } = event { Some(&**text) } else { None }
+    });
+    assert_eq!(partials.collect::<String>(), "Hello");
+    let failed = ran.events.iter().find_map(|event| {
+        if let Event::ModelFailed { bytes_received, .. } = event {
+            Some(*bytes_received)
+        } else {
+            None
+        }
+    });
+    assert_eq!(failed, Some(5), "the failure says how much had come");
+}
+
 // D71, J49, J50
 #[tokio::test]
 async fn refusals_are_told_apart() {
