@@ -15,8 +15,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 pub use self::config::{
-    ConfigChange, InDoubtPolicy, Limits, ModelRef, NotAModel, PermissionMode, PermissionRule,
-    Permissions, RuleEffect,
+    ConfigChange, Effort, InDoubtPolicy, Limits, ModelRef, NotAModel, NotAnEffort, PermissionMode,
+    PermissionRule, Permissions, RuleEffect,
 };
 pub use self::inquiry::{Choice, Inquiry, InquiryAnswer, InquiryKind};
 pub use self::model::{AnswerPart, FailureClass, FinishReason, Native, PartialKind, Usage};

@@ -13,6 +13,7 @@ pub mod action;
 pub mod decide;
 
 pub mod answer;
+pub mod attachment;
 pub mod integrity;
 pub mod transcript;
 

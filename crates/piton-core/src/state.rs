@@ -13,9 +13,9 @@ pub use self::turn::{
     Streamed, Turn,
 };
 use crate::event::{
-    AnswerPart, ConfigChange, Entry, Event, FailureClass, FinishReason, ForkOrigin, InDoubtPolicy,
-    Inquiry, InquiryAnswer, Limits, ModelRef, PartialKind, Permissions, ToolSpec, TurnEnd, Usage,
-    UserPart,
+    AnswerPart, ConfigChange, Effort, Entry, Event, FailureClass, FinishReason, ForkOrigin,
+    InDoubtPolicy, Inquiry, InquiryAnswer, Limits, ModelRef, PartialKind, Permissions, ToolSpec,
+    TurnEnd, Usage, UserPart,
 };
 use crate::id::{Attempt, CallId, DriverId, Epoch, InquiryId, MessageId, Seq, Timestamp, TurnId};
 
@@ -74,6 +74,10 @@ pub struct Config {
     pub permissions: Permissions,
     /// What to do with a call in doubt that only a person can settle.
     pub in_doubt: InDoubtPolicy,
+    /// How much the model should think.
+    pub effort: Effort,
+    /// Most tokens of one answer; 0 leaves it to the provider.
+    pub answer_tokens_max: u32,
 }
 
 /// The driver that performs.
@@ -329,10 +333,13 @@ impl State {
 
 impl Config {
     fn change(&mut self, change: &ConfigChange) -> bool {
-        let ConfigChange { model, system, tools, limits, permissions, in_doubt } = change.clone();
+        let ConfigChange { model, system, tools, limits, permissions, .. } = change.clone();
+        let ConfigChange { in_doubt, effort, answer_tokens_max, .. } = *change;
         self.model = model.or(self.model.take());
         self.limits = limits.unwrap_or(self.limits);
         self.in_doubt = in_doubt.unwrap_or(self.in_doubt);
+        self.effort = effort.unwrap_or(self.effort);
+        self.answer_tokens_max = answer_tokens_max.unwrap_or(self.answer_tokens_max);
         if let Some(system) = system {
             self.system = system;
         }
@@ -357,6 +364,8 @@ impl Config {
             limits: differs(&self.limits, &wanted.limits),
             permissions: differs(&self.permissions, &wanted.permissions),
             in_doubt: differs(&self.in_doubt, &wanted.in_doubt),
+            effort: differs(&self.effort, &wanted.effort),
+            answer_tokens_max: differs(&self.answer_tokens_max, &wanted.answer_tokens_max),
         }
     }
 

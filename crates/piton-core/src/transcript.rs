@@ -4,13 +4,17 @@
 //! results stand directly behind their calls, in call order, exactly one per call. A call without
 //! an end gets a truthful synthetic result here, never in the journal.
 
+mod files;
+
 use std::sync::Arc;
 
+pub use self::files::Files;
 use crate::answer::EMPTY_NOTE;
 use crate::event::{
-    AnswerPart, FinishReason, ModelRef, Native, Outcome, ToolSpec, TurnEnd, UserPart,
+    AnswerPart, BlobRef, Effort, FinishReason, ModelRef, Native, Outcome, ToolSpec, TurnEnd,
+    UserPart,
 };
-use crate::id::CallId;
+use crate::id::{CallId, ConversationId};
 use crate::state::{Answered, Call, Item, Progress, Said, State, Step, Turn};
 
 /// Bytes of text that count as one token in estimates.
@@ -29,9 +33,14 @@ pub const SUMMARY_HEADING: &str = "[Earlier conversation summary — treat as ba
 #[derive(Clone, Debug, PartialEq)]
 pub struct Transcript {
     model: Option<ModelRef>,
+    effort: Effort,
+    answer_tokens_max: u32,
     system: Arc<str>,
     tools: Arc<[ToolSpec]>,
     messages: Vec<Message>,
+    /// What the state does not know and whoever sends it adds.
+    conversation: Option<ConversationId>,
+    files: Files,
 }
 
 /// One message.
@@ -83,12 +92,17 @@ impl From<&State> for Transcript {
                 add_turn(&mut messages, turn);
             }
         }
+        files::leave_out_old(&mut messages);
         let config = &state.config;
         Self {
             model: config.model.clone(),
+            effort: config.effort,
+            answer_tokens_max: config.answer_tokens_max,
             system: config.system.clone(),
             tools: config.tools.clone(),
             messages,
+            conversation: None,
+            files: Files::default(),
         }
     }
 }
@@ -97,6 +111,43 @@ impl Transcript {
     /// Who is asked.
     pub fn model(&self) -> Option<&ModelRef> {
         self.model.as_ref()
+    }
+
+    /// How much it should think.
+    pub fn effort(&self) -> Effort {
+        self.effort
+    }
+
+    /// Most tokens of its answer; 0 leaves it to the provider.
+    pub fn answer_tokens_max(&self) -> u32 {
+        self.answer_tokens_max
+    }
+
+    /// Says which conversation it belongs to; providers keep prompt caches by that.
+    #[must_use]
+    pub fn in_conversation(self, conversation: ConversationId) -> Self {
+        Self { conversation: Some(conversation), ..self }
+    }
+
+    /// The conversation it belongs to, if somebody said so.
+    pub fn conversation(&self) -> Option<&ConversationId> {
+        self.conversation.as_ref()
+    }
+
+    /// The files that it refers to.
+    pub fn files_wanted(&self) -> impl Iterator<Item = &BlobRef> {
+        files::of(&self.messages)
+    }
+
+    /// Adds what the files hold.
+    #[must_use]
+    pub fn with_files(self, files: Files) -> Self {
+        Self { files, ..self }
+    }
+
+    /// What the files hold, as far as somebody added it.
+    pub fn files(&self) -> &Files {
+        &self.files
     }
 
     /// The system prompt.
@@ -127,7 +178,7 @@ fn message_bytes(message: &Message) -> usize {
             .iter()
             .map(|part| match part {
                 UserPart::Text { text } | UserPart::InlinedFile { text, .. } => text.len(),
-                UserPart::File { name, .. } => name.len(),
+                UserPart::File { media_type, blob, .. } => files::text_bytes(media_type, blob),
             })
             .sum(),
         Message::Assistant(assistant) => assistant

@@ -3,6 +3,7 @@
 mod status;
 
 pub use self::status::Status;
+use crate::attachment;
 use crate::event::{AnswerPart, BreakReason, InquiryKind, Outcome, TurnEnd, UserPart};
 use crate::id::{CallId, InquiryId, MessageId, TurnId};
 use crate::state::{Call, Item, Progress, Said, State, Step, Turn};
@@ -156,8 +157,8 @@ fn said_text(said: &Said) -> String {
         .iter()
         .map(|part| match part {
             UserPart::Text { text } => text.to_string(),
-            UserPart::File { name, .. } | UserPart::InlinedFile { name, .. } => {
-                format!("[{name}]")
+            UserPart::File { .. } | UserPart::InlinedFile { .. } => {
+                attachment::label(part).unwrap_or_default()
             }
         })
         .collect();

@@ -65,12 +65,64 @@ pub struct ConfigChange {
     /// What to do with a call in doubt that only a person can settle.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub in_doubt: Option<InDoubtPolicy>,
+    /// How much the model should think.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub effort: Option<Effort>,
+    /// Most tokens of one answer; 0 leaves it to the provider.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answer_tokens_max: Option<u32>,
 }
 
 impl ConfigChange {
     /// Whether it changes nothing.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
+    }
+}
+
+/// How much a model should think before it answers. Each provider has its own words for it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Effort {
+    /// Not at all, where the model allows that.
+    None,
+    /// Hardly.
+    Minimal,
+    /// A little.
+    Low,
+    /// As usual.
+    Medium,
+    /// Much.
+    High,
+    /// As much as it can.
+    Max,
+    /// As the provider sees fit. Also what a later build recorded and this one does not know: the
+    /// rest of the change must count all the same.
+    #[default]
+    #[serde(other)]
+    Auto,
+}
+
+/// A text that names no effort.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("an effort is one of auto, none, minimal, low, medium, high, max")]
+pub struct NotAnEffort;
+
+impl FromStr for Effort {
+    type Err = NotAnEffort;
+
+    fn from_str(text: &str) -> Result<Self, NotAnEffort> {
+        match text {
+            "auto" => Ok(Self::Auto),
+            "none" => Ok(Self::None),
+            "minimal" => Ok(Self::Minimal),
+            "low" => Ok(Self::Low),
+            "medium" => Ok(Self::Medium),
+            "high" => Ok(Self::High),
+            // Some providers call it so.
+            "max" | "xhigh" => Ok(Self::Max),
+            _ => Err(NotAnEffort),
+        }
     }
 }
 

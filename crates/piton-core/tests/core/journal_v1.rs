@@ -84,8 +84,8 @@ fn the_sample_means_what_it_always_meant() {
         title The pond
         turn 1
           user m1: Look at these.
-        [pond.png]
-        [notes.txt]
+        [image pond.png, 9 bytes]
+        [file notes.txt, 6 bytes]
           assistant: I see a pond.
           tool 1.1.0 edit: pond.txt: Unknown: nobody knows
           tool 1.1.1 shell: ls: Ok: pond.txt

@@ -20,4 +20,5 @@ mod plausible;
 mod transcript;
 
 mod answer;
+mod attachments;
 mod view;

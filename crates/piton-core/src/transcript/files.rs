@@ -1,0 +1,91 @@
+//! Files that a transcript refers to: which ones go along, and what they hold.
+//!
+//! The state knows files by their digest only. Whoever sends a transcript adds the contents; what
+//! is missing then is told to the model, because a conversation must outlive a lost file.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+
+use super::Message;
+use crate::attachment::{self, FILES_BYTES_MAX};
+use crate::event::{BlobRef, UserPart};
+use crate::id::Digest;
+
+/// Bytes of text that cost a model as much as an image does: about 1,600 tokens.
+const IMAGE_TEXT_BYTES: usize = 6_400;
+/// Bytes of a document that cost as much as one byte of text; the rest is layout and pictures.
+const DOCUMENT_BYTES_PER_TEXT_BYTE: usize = 16;
+
+/// Contents by digest. Cheap to clone.
+#[derive(Clone, Default, PartialEq, Eq)]
+pub struct Files(BTreeMap<Digest, Arc<[u8]>>);
+
+impl Files {
+    /// Adds what a file holds.
+    pub fn insert(&mut self, digest: Digest, content: Arc<[u8]>) {
+        self.0.insert(digest, content);
+    }
+
+    /// What a file holds.
+    pub fn get(&self, digest: &Digest) -> Option<&[u8]> {
+        self.0.get(digest).map(|content| &**content)
+    }
+
+    /// Forgets all but the named ones.
+    pub fn retain(&mut self, keep: impl Fn(&Digest) -> bool) {
+        self.0.retain(|digest, _| keep(digest));
+    }
+}
+
+impl fmt::Debug for Files {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.0.keys()).finish()
+    }
+}
+
+/// The files of messages, oldest first.
+pub(super) fn of(messages: &[Message]) -> impl Iterator<Item = &BlobRef> {
+    messages
+        .iter()
+        .flat_map(|message| match message {
+            Message::User(parts) => parts.as_slice(),
+            Message::Assistant(_) | Message::Results(_) => &[],
+        })
+        .filter_map(|part| match part {
+            UserPart::File { blob, .. } => Some(blob),
+            UserPart::Text { .. } | UserPart::InlinedFile { .. } => None,
+        })
+}
+
+/// Puts a note in the place of the oldest files when all of them together are too large for one
+/// request. Done here and not when encoding, so that a kept encoding of the message is not reused.
+pub(super) fn leave_out_old(messages: &mut [Message]) {
+    let mut bytes = 0_u64;
+    for message in messages.iter_mut().rev() {
+        let Message::User(parts) = message else { continue };
+        for part in parts.iter_mut().rev() {
+            let UserPart::File { name, media_type, blob } = part else { continue };
+            bytes = bytes.saturating_add(blob.bytes);
+            if FILES_BYTES_MAX < bytes {
+                let heading = attachment::heading(name, media_type);
+                let most = attachment::size(FILES_BYTES_MAX);
+                *part = UserPart::text(format!(
+                    "{heading}(No longer sent: a request carries the newest {most} of files.)"
+                ));
+            }
+        }
+    }
+}
+
+/// As how much text a file counts in an estimate.
+pub(super) fn text_bytes(media_type: &str, blob: &BlobRef) -> usize {
+    let bytes = usize::try_from(blob.bytes).unwrap_or(usize::MAX);
+    if media_type.starts_with("image/") {
+        IMAGE_TEXT_BYTES
+    } else if attachment::is_textual(media_type) {
+        bytes
+    } else {
+        bytes / DOCUMENT_BYTES_PER_TEXT_BYTE
+    }
+}
