@@ -14,7 +14,7 @@ mod sound;
 use piton_core::transcript::Transcript;
 
 use crate::cache::Cache;
-use crate::{Ask, Decoder, Dialect, Failure};
+use crate::{Ask, Decoder, Dialect, Failure, Takes};
 
 /// The version of the format that is spoken here.
 const VERSION: &str = "2023-06-01";
@@ -34,6 +34,10 @@ impl Dialect for Anthropic {
 
     fn encode(&self, transcript: &Transcript, ask: &Ask, cache: &mut Cache) -> Vec<u8> {
         encode::body(transcript, ask, cache)
+    }
+
+    fn takes(&self, ask: &Ask) -> Takes {
+        model::takes(&ask.model)
     }
 
     fn decoder(&self, ask: &Ask) -> Box<dyn Decoder> {

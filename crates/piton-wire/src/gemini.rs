@@ -19,7 +19,7 @@ mod usage;
 use piton_core::transcript::Transcript;
 
 use crate::cache::Cache;
-use crate::{Ask, Decoder, Dialect, Failure};
+use crate::{Ask, Decoder, Dialect, Failure, Takes};
 
 /// The dialect. The base URL ends with the version (`…/v1beta`), or with `…/publishers/google` at
 /// Vertex, because only the deployment knows it.
@@ -42,6 +42,10 @@ impl Dialect for Gemini {
         encode::body(transcript, ask, cache)
     }
 
+    fn takes(&self, _: &Ask) -> Takes {
+        TAKES
+    }
+
     fn decoder(&self, ask: &Ask) -> Box<dyn Decoder> {
         Box::new(decode::Reader::new(ask))
     }
@@ -55,6 +59,14 @@ impl Dialect for Gemini {
         failure::of_answer(status, header, body)
     }
 }
+
+/// All models take the same, and none takes GIF.
+const TAKES: Takes = Takes {
+    images: &["image/png", "image/jpeg", "image/webp"],
+    pdf: true,
+    texts: true,
+    ..Takes::IMAGES
+};
 
 /// What a model's name says about how it thinks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

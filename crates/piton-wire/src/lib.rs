@@ -10,6 +10,8 @@ pub mod gemini;
 pub mod openai_chat;
 pub mod openai_responses;
 
+mod effort;
+mod file;
 mod http_date;
 
 pub mod cache;
@@ -23,6 +25,8 @@ use piton_core::id::CallId;
 use piton_core::transcript::Transcript;
 
 use crate::cache::Cache;
+pub use crate::effort::Effort;
+pub use crate::file::Takes;
 use crate::sse::EventTooLarge;
 
 /// A provider's wire format.
@@ -37,6 +41,9 @@ pub trait Dialect: fmt::Debug + Send + Sync {
     /// rejects and another accepts (ids, order, empty parts) is mended here. The cache keeps what
     /// does not change from request to request, so a step costs what is new.
     fn encode(&self, transcript: &Transcript, ask: &Ask, cache: &mut Cache) -> Vec<u8>;
+
+    /// Which files can be sent. What cannot is told to the model in its place.
+    fn takes(&self, ask: &Ask) -> Takes;
 
     /// Reads one answer.
     fn decoder(&self, ask: &Ask) -> Box<dyn Decoder>;
@@ -74,17 +81,6 @@ pub struct Ask {
     pub effort: Option<Effort>,
     /// Names the conversation for prompt caches.
     pub cache_key: String,
-}
-
-/// How much a model should think.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Effort {
-    /// As little as it can.
-    Low,
-    /// As usual.
-    Medium,
-    /// As much as it can.
-    High,
 }
 
 /// Why a request failed, as far as the wire tells.

@@ -18,7 +18,7 @@ mod wait;
 use piton_core::transcript::Transcript;
 
 use crate::cache::Cache;
-use crate::{Ask, Decoder, Dialect, Failure};
+use crate::{Ask, Decoder, Dialect, Failure, Takes};
 
 /// Whose reading of the format is spoken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,6 +33,19 @@ pub enum Flavour {
     OpenRouter,
     /// Servers on one's own machines: Ollama, vLLM, llama.cpp, and others with chat templates.
     Local,
+}
+
+impl Flavour {
+    fn takes(self, ask: &Ask) -> Takes {
+        match self {
+            Self::OpenAi => Takes::openai(&ask.model),
+            Self::DeepSeek => Takes::NOTHING,
+            // Whether a model sees is not in its name here; the server says so.
+            Self::Mistral | Self::Local => Takes::IMAGES,
+            // Reads documents itself for models that cannot.
+            Self::OpenRouter => Takes { pdf: true, ..Takes::IMAGES },
+        }
+    }
 }
 
 /// The dialect.
@@ -53,6 +66,10 @@ impl Dialect for OpenAiChat {
 
     fn encode(&self, transcript: &Transcript, ask: &Ask, cache: &mut Cache) -> Vec<u8> {
         encode::body(self.flavour, transcript, ask, cache)
+    }
+
+    fn takes(&self, ask: &Ask) -> Takes {
+        self.flavour.takes(ask)
     }
 
     fn decoder(&self, ask: &Ask) -> Box<dyn Decoder> {

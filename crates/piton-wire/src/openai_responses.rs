@@ -15,7 +15,7 @@ pub mod rules;
 use piton_core::transcript::Transcript;
 
 use crate::cache::Cache;
-use crate::{Ask, Decoder, Dialect, Failure};
+use crate::{Ask, Decoder, Dialect, Failure, Takes};
 
 /// Where requests go; base URLs of this family end with their version (`…/v1`, `…/codex`).
 const PATH: &str = "/responses";
@@ -35,6 +35,17 @@ enum Variant {
     Codex,
 }
 
+impl Variant {
+    fn takes(self, ask: &Ask) -> Takes {
+        match self {
+            Self::Public if ask.host.contains("deepseek") => Takes::NOTHING,
+            Self::Public => Takes::openai(&ask.model),
+            // Its own client sends images and never documents.
+            Self::Codex => Takes { pdf: false, ..Takes::openai(&ask.model) },
+        }
+    }
+}
+
 impl Dialect for OpenAiResponses {
     fn path(&self, _ask: &Ask) -> String {
         PATH.into()
@@ -46,6 +57,10 @@ impl Dialect for OpenAiResponses {
 
     fn encode(&self, transcript: &Transcript, ask: &Ask, cache: &mut Cache) -> Vec<u8> {
         encode::body(Variant::Public, transcript, ask, cache)
+    }
+
+    fn takes(&self, ask: &Ask) -> Takes {
+        Variant::Public.takes(ask)
     }
 
     fn decoder(&self, ask: &Ask) -> Box<dyn Decoder> {
@@ -81,6 +96,10 @@ impl Dialect for Codex {
 
     fn encode(&self, transcript: &Transcript, ask: &Ask, cache: &mut Cache) -> Vec<u8> {
         encode::body(Variant::Codex, transcript, ask, cache)
+    }
+
+    fn takes(&self, ask: &Ask) -> Takes {
+        Variant::Codex.takes(ask)
     }
 
     fn decoder(&self, ask: &Ask) -> Box<dyn Decoder> {

@@ -45,6 +45,7 @@ struct Head<'a> {
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 enum Thinking {
+    Disabled,
     Enabled {
         budget_tokens: u32,
     },
@@ -91,7 +92,9 @@ pub(super) fn body(transcript: &Transcript, ask: &Ask, cache: &mut Cache) -> Vec
     let mut body = serde_json::to_vec(&head).unwrap_or_default();
     body.pop();
     body.extend_from_slice(br#","messages":["#);
-    let encoded = cache.encode(transcript.messages(), &ask, |message| blocks::of(message, &ask));
+    let encoded = cache.encode(transcript.messages(), &ask, |message| {
+        blocks::of(message, &ask, transcript.files())
+    });
     let turns = turns(transcript.messages().iter().map(Role::of).zip(encoded));
     write_turns(&mut body, &turns);
     body.extend_from_slice(b"]}");
@@ -102,6 +105,10 @@ fn thinking(ask: &Ask) -> (Option<Thinking>, Option<OutputConfig>) {
     let Some(effort) = ask.effort else { return (None, None) };
     match model::form(&ask.model) {
         Form::Never => (None, None),
+        // These think unasked.
+        Form::Adaptive | Form::Foreign if effort == Effort::None => {
+            (Some(Thinking::Disabled), None)
+        }
         Form::Budget | Form::Foreign => {
             let most = model::answer_tokens(&ask.model, ask.max_tokens);
             let budget = model::budget_tokens(effort, most);
@@ -109,9 +116,10 @@ fn thinking(ask: &Ask) -> (Option<Thinking>, Option<OutputConfig>) {
         }
         Form::Adaptive => {
             let effort = match effort {
-                Effort::Low => "low",
+                Effort::None | Effort::Minimal | Effort::Low => "low",
                 Effort::Medium => "medium",
                 Effort::High => "high",
+                Effort::Max => "max",
             };
             let thinking = Thinking::Adaptive { display: "summarized" };
             (Some(thinking), Some(OutputConfig { effort }))
@@ -126,6 +134,7 @@ fn usable_effort(messages: &[Message], ask: &Ask) -> Option<Effort> {
     let effort = ask.effort?;
     match model::form(&ask.model) {
         Form::Never => None,
+        Form::Foreign if effort == Effort::None => Some(effort),
         Form::Adaptive => Some(effort),
         Form::Budget | Form::Foreign => {
             let most = model::answer_tokens(&ask.model, ask.max_tokens);

@@ -4,6 +4,7 @@
 //! from 4.7 an effort; 4.6 takes both. A name is all that a request has, so the name decides.
 
 use crate::Effort;
+use crate::file::{IMAGES, Takes};
 
 /// The first version that thinks, and the first that wants no budget.
 const THINKS: (u8, u8) = (3, 7);
@@ -17,6 +18,12 @@ const FAMILIES: [&str; 6] = ["claude", "opus", "sonnet", "haiku", "fable", "myth
 const ANSWER_TOKENS_OLD: u32 = 4096;
 const ANSWER_TOKENS_FOREIGN: u32 = 8192;
 const ANSWER_TOKENS: u32 = 32_000;
+
+/// Largest image, in bytes: 5 MiB once it is written in base64.
+const IMAGE_BYTES_MAX: u64 = 5 * 1024 * 1024 / 4 * 3;
+/// The first version that sees images, and the first that reads documents.
+const SEES: (u8, u8) = (3, 0);
+const READS: (u8, u8) = (3, 5);
 
 /// Smallest budget that the endpoint accepts, in tokens.
 pub(super) const BUDGET_TOKENS_MIN: u32 = 1024;
@@ -56,6 +63,20 @@ pub(super) fn takes_prefill(model: &str) -> bool {
     }
 }
 
+/// The files that a model takes.
+pub(super) fn takes(model: &str) -> Takes {
+    let model = model.to_ascii_lowercase();
+    let images = Takes { images: IMAGES, image_bytes_max: IMAGE_BYTES_MAX, ..Takes::NOTHING };
+    if form(&model) == Form::Foreign {
+        return images;
+    }
+    match version(&model) {
+        Some(version) if version < SEES => Takes::NOTHING,
+        Some(version) if version < READS => images,
+        Some(_) | None => Takes { pdf: true, texts: true, ..images },
+    }
+}
+
 /// The version in a name: the first number, and the one directly behind it. Dates are longer.
 fn version(model: &str) -> Option<(u8, u8)> {
     let number = |word: &str| if word.len() <= 2 { word.parse::<u8>().ok() } else { None };
@@ -77,9 +98,12 @@ pub(super) fn answer_tokens(model: &str, asked: Option<u32>) -> u32 {
 /// The budget for an effort, or `None` where the answer is too short to leave room for thought.
 pub(super) fn budget_tokens(effort: Effort, answer_tokens: u32) -> Option<u32> {
     let wanted = match effort {
+        Effort::None => return None,
+        Effort::Minimal => BUDGET_TOKENS_MIN,
         Effort::Low => 2048,
         Effort::Medium => 8192,
         Effort::High => 24_576,
+        Effort::Max => u32::MAX,
     };
     // The budget is part of the answer's tokens: a quarter stays for what is said.
     let most = answer_tokens - answer_tokens.div_ceil(4);
@@ -117,5 +141,19 @@ mod tests {
         assert_eq!(budget_tokens(Effort::Low, 32_000), Some(2048));
         assert_eq!(budget_tokens(Effort::Medium, 1366), Some(1024));
         assert_eq!(budget_tokens(Effort::Medium, 1365), None);
+        assert_eq!(budget_tokens(Effort::Minimal, 32_000), Some(1024));
+        assert_eq!(budget_tokens(Effort::Max, 64_000), Some(48_000));
+        assert_eq!(budget_tokens(Effort::None, 64_000), None);
+    }
+
+    #[test]
+    fn older_models_see_less() {
+        assert_eq!(takes("claude-2.1"), Takes::NOTHING);
+        assert!(
+            !takes("claude-3-opus-20240229").pdf
+                && takes("claude-3-opus-20240229").images == IMAGES
+        );
+        assert!(takes("claude-3-5-haiku-latest").pdf && takes("claude-opus-4-7").texts);
+        assert!(!takes("kimi-k2").pdf);
     }
 }

@@ -8,15 +8,16 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::{iter, ptr};
 
-use piton_core::event::{AnswerPart, ToolSpec, UserPart};
-use piton_core::transcript::{Assistant, CallResult, Message, Transcript};
+use piton_core::event::{AnswerPart, ToolSpec};
+use piton_core::transcript::{Assistant, CallResult, Files, Message, Transcript};
 use serde::Serialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::Generation;
 use super::native::{NESTING_MAX, NO_SIGNATURE, replay};
+use super::{Generation, TAKES};
 use crate::cache::Cache;
+use crate::file::{Piece, base64};
 use crate::{Ask, Effort, wire_id};
 
 /// Closes a conversation that ends with the model, which some models refuse. None begins with it:
@@ -25,6 +26,10 @@ const CLOSING: &str = "Continue.";
 
 /// Longest name of a function, in characters.
 const NAME_MAX: usize = 64;
+/// Does not think; the largest models of the generation cannot be kept from it.
+const BUDGET_NONE: i32 = 0;
+/// The least that those accept.
+const BUDGET_PRO_LEAST: i32 = 128;
 /// Fewest tokens to think with that every 2.5 model accepts.
 const BUDGET_LOW: i32 = 512;
 /// Most that every 2.5 model accepts.
@@ -90,11 +95,20 @@ struct Part<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     text: Option<Cow<'a, str>>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    inline_data: Option<InlineData<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     function_call: Option<FunctionCall<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     function_response: Option<FunctionResponse<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     thought_signature: Option<&'static str>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct InlineData<'a> {
+    mime_type: &'a str,
+    data: String,
 }
 
 #[derive(Serialize)]
@@ -135,7 +149,7 @@ pub(super) fn body(transcript: &Transcript, ask: &Ask, cache: &mut Cache) -> Vec
         out.push(b',');
     }
     out.extend_from_slice(b"\"contents\":[");
-    contents(&mut out, transcript.messages(), ask, cache);
+    contents(&mut out, transcript, ask, cache);
     out.extend_from_slice(b"]}");
     out
 }
@@ -154,16 +168,20 @@ fn head<'a>(transcript: &'a Transcript, ask: &Ask) -> Head<'a> {
 
 /// "As usual" names no level, because not every model knows the middle one.
 fn thinking(ask: &Ask) -> Option<Thinking> {
+    let is_pro = ask.model.contains("-pro");
     let (budget, level) = match (Generation::of(&ask.model), ask.effort?) {
         (Generation::Plain, _) => return None,
-        (Generation::Budget, Effort::Low) => (Some(BUDGET_LOW), None),
+        (Generation::Budget, Effort::None) if is_pro => (Some(BUDGET_PRO_LEAST), None),
+        (Generation::Budget, Effort::None) => (Some(BUDGET_NONE), None),
+        (Generation::Budget, Effort::Minimal | Effort::Low) => (Some(BUDGET_LOW), None),
         (Generation::Budget, Effort::Medium) => (Some(BUDGET_DYNAMIC), None),
-        (Generation::Budget, Effort::High) => (Some(BUDGET_HIGH), None),
-        (Generation::Level, Effort::Low) => (None, Some("low")),
+        (Generation::Budget, Effort::High | Effort::Max) => (Some(BUDGET_HIGH), None),
+        (Generation::Level, Effort::None | Effort::Minimal) if !is_pro => (None, Some("minimal")),
+        (Generation::Level, Effort::None | Effort::Minimal | Effort::Low) => (None, Some("low")),
         (Generation::Level, Effort::Medium) => (None, None),
-        (Generation::Level, Effort::High) => (None, Some("high")),
+        (Generation::Level, Effort::High | Effort::Max) => (None, Some("high")),
     };
-    Some(Thinking { include_thoughts: true, budget, level })
+    Some(Thinking { include_thoughts: budget != Some(BUDGET_NONE), budget, level })
 }
 
 /// A name may be declared once. One that had to be changed gives way to a tool that really has it.
@@ -185,14 +203,15 @@ fn declarations(tools: &[ToolSpec]) -> Vec<Declaration<'_>> {
     declared
 }
 
-fn contents(out: &mut Vec<u8>, messages: &[Message], ask: &Ask, cache: &mut Cache) {
+fn contents(out: &mut Vec<u8>, transcript: &Transcript, ask: &Ask, cache: &mut Cache) {
+    let (messages, files) = (transcript.messages(), transcript.files());
     // How results are named depends on how their calls were written. Looking one message back is
     // safe beside the cache: it keeps a message only if all before it are the same.
     let before = iter::once(None).chain(messages.iter().map(Some));
     let mut pairs = before.zip(messages);
     let parts = cache.encode(messages, ask, |message| {
         let pair = pairs.find(|(_, this)| ptr::eq(*this, message));
-        message_parts(message, pair.and_then(|(before, _)| before), ask)
+        message_parts(message, pair.and_then(|(before, _)| before), ask, files)
     });
     let mut last = None;
     for (message, parts) in messages.iter().zip(parts).filter(|(_, parts)| !parts.is_empty()) {
@@ -224,12 +243,12 @@ fn begin(out: &mut Vec<u8>, last: &mut Option<&'static str>, role: &'static str)
 }
 
 /// The parts of a message with commas between them; nothing if there is nothing to send.
-fn message_parts(message: &Message, before: Option<&Message>, ask: &Ask) -> Vec<u8> {
+fn message_parts(message: &Message, before: Option<&Message>, ask: &Ask, files: &Files) -> Vec<u8> {
     let mut out = Vec::new();
     match message {
         Message::User(parts) => {
             for part in parts {
-                append_part(&mut out, &text_part(user_text(part)));
+                append_part(&mut out, &user_part(Piece::of(part, files, &TAKES)));
             }
         }
         Message::Assistant(assistant) => match replay(assistant, ask) {
@@ -290,18 +309,16 @@ fn text_part<'a>(text: impl Into<Cow<'a, str>>) -> Part<'a> {
     Part { text: Some(text.into()), ..Part::default() }
 }
 
-/// What the model reads of a part of the user's message. The seam for files: once contents are at
-/// hand here, a file that travels by reference becomes inline data.
-fn user_text(part: &UserPart) -> Cow<'_, str> {
-    match part {
-        UserPart::Text { text } => Cow::Borrowed(text),
-        UserPart::InlinedFile { name, media_type, text } => {
-            format!("Attached file: {name}\nMIME: {media_type}\n{text}").into()
-        }
-        UserPart::File { name, media_type, .. } => {
-            format!("Attached file: {name}\nMIME: {media_type}\n(The content is not included.)")
-                .into()
-        }
+fn user_part(piece: Piece<'_>) -> Part<'_> {
+    let inline = |mime_type, data| {
+        let inline_data = Some(InlineData { mime_type, data });
+        Part { inline_data, ..Part::default() }
+    };
+    match piece {
+        Piece::Text(text) => text_part(text),
+        Piece::Image { media_type, data } => inline(media_type, data),
+        Piece::Pdf { data, .. } => inline("application/pdf", data),
+        Piece::LongText { text, .. } => inline("text/plain", base64(text.as_bytes())),
     }
 }
 

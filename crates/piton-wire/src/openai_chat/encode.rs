@@ -7,11 +7,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use piton_core::event::{AnswerPart, ToolSpec, UserPart};
-use piton_core::transcript::{Assistant, CallResult, Message, Transcript};
+use piton_core::transcript::{Assistant, CallResult, Files, Message, Transcript};
 use serde_json::value::RawValue;
 
 use super::{Flavour, native, spelling};
 use crate::cache::Cache;
+use crate::effort::is_reasoning;
+use crate::file::{Piece, Takes, data_url};
 use crate::{Ask, Effort};
 
 /// Stands behind a list that would end with the model's words, or be empty.
@@ -36,8 +38,9 @@ pub(super) fn body(
     frame(&mut out, flavour, ask);
     tools(&mut out, transcript.tools());
     out.extend_from_slice(b",\"messages\":[");
+    let (files, takes) = (transcript.files(), flavour.takes(ask));
     let encode = |message: &Message| match message {
-        Message::User(parts) => user(parts),
+        Message::User(parts) => user(parts, files, &takes),
         Message::Assistant(message) => assistant(message, flavour, ask),
         Message::Results(results) => tool_results(results, flavour, shape),
     };
@@ -113,23 +116,34 @@ fn frame(out: &mut Vec<u8>, flavour: Flavour, ask: &Ask) {
         out.extend_from_slice(format!(",\"{name}\":{most}").as_bytes());
     }
     if let Some(effort) = ask.effort {
-        let effort = match effort {
-            Effort::Low => "low",
-            Effort::Medium => "medium",
-            Effort::High => "high",
-        };
-        let field = match flavour {
-            Flavour::OpenAi | Flavour::DeepSeek | Flavour::Local => {
-                format!(",\"reasoning_effort\":\"{effort}\"")
-            }
-            Flavour::OpenRouter => format!(",\"reasoning\":{{\"effort\":\"{effort}\"}}"),
-            Flavour::Mistral => String::new(),
-        };
-        out.extend_from_slice(field.as_bytes());
+        out.extend_from_slice(reasoning(flavour, effort, &ask.model).as_bytes());
     }
     if flavour == Flavour::OpenAi && !ask.cache_key.is_empty() {
         out.extend_from_slice(b",\"prompt_cache_key\":");
         spelling::string(out, &ask.cache_key);
+    }
+}
+
+/// The field that says how much to think.
+fn reasoning(flavour: Flavour, effort: Effort, model: &str) -> String {
+    let word = match (flavour, effort) {
+        (Flavour::Mistral, _) => return String::new(),
+        (Flavour::OpenAi, _) if !is_reasoning(model) => return String::new(),
+        (Flavour::DeepSeek, Effort::None) => {
+            return ",\"thinking\":{\"type\":\"disabled\"}".into();
+        }
+        (Flavour::OpenAi, effort) => effort.openai_word(model),
+        // The router finds the nearest word of the model itself.
+        (Flavour::OpenRouter | Flavour::Local, Effort::None) => "none",
+        (Flavour::OpenRouter, Effort::Minimal) => "minimal",
+        (Flavour::OpenRouter, Effort::Max) => "xhigh",
+        (Flavour::OpenRouter | Flavour::DeepSeek | Flavour::Local, effort) => effort.plain_word(),
+    };
+    match flavour {
+        Flavour::OpenRouter => format!(",\"reasoning\":{{\"effort\":\"{word}\"}}"),
+        Flavour::OpenAi | Flavour::DeepSeek | Flavour::Local | Flavour::Mistral => {
+            format!(",\"reasoning_effort\":\"{word}\"")
+        }
     }
 }
 
@@ -178,34 +192,46 @@ fn parameters(out: &mut Vec<u8>, schema: &str) {
     }
 }
 
-/// First byte of an encoded message: who speaks.
+/// First byte of an encoded message: who speaks. What has files in it is a list of parts already.
 const USER: u8 = b'u';
+const USER_PARTS: u8 = b'p';
 const ASSISTANT: u8 = b'a';
 const RESULTS: u8 = b't';
 
-fn user(parts: &[UserPart]) -> Vec<u8> {
-    let mut out = vec![USER];
-    for (place, part) in parts.iter().enumerate() {
+fn user(parts: &[UserPart], files: &Files, takes: &Takes) -> Vec<u8> {
+    let pieces: Vec<_> = parts.iter().map(|part| Piece::of(part, files, takes)).collect();
+    let is_text = pieces.iter().all(|piece| matches!(piece, Piece::Text(_)));
+    let (kind, gap): (u8, &[u8]) = if is_text { (USER, GAP_ESCAPED) } else { (USER_PARTS, b",") };
+    let mut out = vec![kind];
+    for (place, piece) in pieces.iter().enumerate() {
         if 0 < place {
-            out.extend_from_slice(GAP_ESCAPED);
+            out.extend_from_slice(gap);
         }
-        match part {
-            UserPart::Text { text } => spelling::escape(&mut out, text),
-            UserPart::InlinedFile { name, media_type, text } => {
-                spelling::escape(&mut out, &format!("Attached file: {name}\nMIME: {media_type}\n"));
-                spelling::escape(&mut out, text);
+        match piece {
+            Piece::Text(text) if is_text => spelling::escape(&mut out, text),
+            Piece::Text(text) => text_part(&mut out, |out| spelling::escape(out, text)),
+            Piece::LongText { text, .. } => text_part(&mut out, |out| spelling::escape(out, text)),
+            Piece::Image { media_type, data } => {
+                out.extend_from_slice(b"{\"type\":\"image_url\",\"image_url\":{\"url\":");
+                spelling::string(&mut out, &data_url(media_type, data));
+                out.extend_from_slice(b"}}");
             }
-            UserPart::File { name, media_type, .. } => {
-                spelling::escape(&mut out, &by_reference(name, media_type));
+            Piece::Pdf { name, data } => {
+                out.extend_from_slice(b"{\"type\":\"file\",\"file\":{\"filename\":");
+                spelling::string(&mut out, name);
+                out.extend_from_slice(b",\"file_data\":");
+                spelling::string(&mut out, &data_url("application/pdf", data));
+                out.extend_from_slice(b"}}");
             }
         }
     }
     out
 }
 
-/// A file whose content is kept elsewhere; here it could become an image part.
-fn by_reference(name: &str, media_type: &str) -> String {
-    format!("Attached file: {name}\nMIME: {media_type}\n(Its content is not shown here.)")
+fn text_part(out: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>)) {
+    out.extend_from_slice(b"{\"type\":\"text\",\"text\":\"");
+    write(out);
+    out.extend_from_slice(b"\"}");
 }
 
 /// Text and what stands behind it, with the length of the text in front, so that they can be told
@@ -290,8 +316,17 @@ struct List<'a> {
     wordless: &'static [u8],
     last: Role,
     first: bool,
-    texts: Vec<&'a [u8]>,
+    texts: Vec<Said<'a>>,
     tail: &'a [u8],
+}
+
+/// What one message adds to the one that is being joined.
+#[derive(Clone, Copy)]
+enum Said<'a> {
+    /// The inside of a string.
+    Text(&'a [u8]),
+    /// The inside of a list of parts.
+    Parts(&'a [u8]),
 }
 
 impl<'a> List<'a> {
@@ -309,12 +344,13 @@ impl<'a> List<'a> {
 
     fn push(&mut self, message: &'a [u8]) {
         match message.split_first() {
-            Some((&USER, text)) => self.text(Role::User, text, &[]),
+            Some((&USER, text)) => self.said(Role::User, Said::Text(text), &[]),
+            Some((&USER_PARTS, parts)) => self.said(Role::User, Said::Parts(parts), &[]),
             Some((&ASSISTANT, rest)) => {
                 let Some((length, rest)) = rest.split_first_chunk() else { return };
                 let length = usize::try_from(u64::from_le_bytes(*length)).unwrap_or(usize::MAX);
                 let Some((text, tail)) = rest.split_at_checked(length) else { return };
-                self.text(Role::Assistant, text, tail);
+                self.said(Role::Assistant, Said::Text(text), tail);
             }
             Some((&RESULTS, results)) => {
                 self.flush();
@@ -326,13 +362,13 @@ impl<'a> List<'a> {
         }
     }
 
-    fn text(&mut self, role: Role, text: &'a [u8], tail: &'a [u8]) {
+    fn said(&mut self, role: Role, said: Said<'a>, tail: &'a [u8]) {
         if self.last != role {
             self.flush();
             self.last = role;
         }
-        if !text.is_empty() {
-            self.texts.push(text);
+        if !matches!(said, Said::Text([])) {
+            self.texts.push(said);
         }
         // Of answers in a row the last one's reasoning is the one that goes on.
         self.tail = tail;
@@ -350,12 +386,15 @@ impl<'a> List<'a> {
         self.open(role);
         if texts.is_empty() {
             self.out.extend_from_slice(self.wordless);
+        } else if texts.iter().any(|said| matches!(said, Said::Parts(_))) {
+            self.write_parts(&texts);
         } else {
             self.out.extend_from_slice(shape.before());
-            for (place, text) in texts.iter().enumerate() {
+            for (place, said) in texts.iter().enumerate() {
                 if 0 < place {
                     self.out.extend_from_slice(GAP_ESCAPED);
                 }
+                let (Said::Text(text) | Said::Parts(text)) = said;
                 self.out.extend_from_slice(text);
             }
             self.out.extend_from_slice(shape.after());
@@ -363,6 +402,17 @@ impl<'a> List<'a> {
         self.out.extend_from_slice(tail);
         self.out.push(b'}');
         self.last = Role::Nobody;
+    }
+
+    fn write_parts(&mut self, said: &[Said<'_>]) {
+        for (place, said) in said.iter().enumerate() {
+            self.out.push(if place == 0 { b'[' } else { b',' });
+            match said {
+                Said::Text(text) => text_part(&mut self.out, |out| out.extend_from_slice(text)),
+                Said::Parts(parts) => self.out.extend_from_slice(parts),
+            }
+        }
+        self.out.push(b']');
     }
 
     fn open(&mut self, role: &str) {
@@ -380,7 +430,8 @@ impl<'a> List<'a> {
 
     /// Marks the list of parts that was just written as the end of what is worth caching.
     fn mark(&mut self) {
-        if self.shape == Shape::Marked && self.out.ends_with(b"}]") {
+        // Only texts can be marked.
+        if self.shape == Shape::Marked && self.out.ends_with(b"\"}]") {
             self.out.truncate(self.out.len() - 2);
             self.out.extend_from_slice(b",\"cache_control\":{\"type\":\"ephemeral\"}}]");
         }
@@ -388,7 +439,7 @@ impl<'a> List<'a> {
 
     fn finish(mut self) -> Vec<u8> {
         if matches!(self.last, Role::Nobody | Role::Assistant) {
-            self.text(Role::User, CONTINUE_NOTE, &[]);
+            self.said(Role::User, Said::Text(CONTINUE_NOTE), &[]);
         }
         self.flush();
         self.out.pop();

@@ -7,8 +7,8 @@
 
 use std::borrow::Cow;
 
-use piton_core::event::{AnswerPart, BlobRef, ToolSpec, UserPart};
-use piton_core::transcript::{Assistant, CallResult, Message, Transcript};
+use piton_core::event::{AnswerPart, ToolSpec, UserPart};
+use piton_core::transcript::{Assistant, CallResult, Files, Message, Transcript};
 use serde::Serialize;
 use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
@@ -16,7 +16,9 @@ use serde_json::value::RawValue;
 use super::Variant;
 use super::native::Sidecar;
 use crate::cache::Cache;
-use crate::{Ask, Effort, wire_id};
+use crate::effort::is_reasoning;
+use crate::file::{Piece, Takes, data_url};
+use crate::{Ask, wire_id};
 
 /// Fewest tokens of an answer that can be asked for.
 const MAX_OUTPUT_TOKENS_MIN: u32 = 16;
@@ -32,8 +34,6 @@ const KEY_DIGITS: usize = 16;
 const NO_SCHEMA: &str = r#"{"type":"object","properties":{}}"#;
 /// The Codex backend rejects a request without instructions.
 const CODEX_INSTRUCTIONS: &str = "Follow the user's instructions.";
-/// Families that do not reason: they reject everything about reasoning.
-const NOT_REASONING: [&str; 4] = ["gpt-3", "gpt-4", "chatgpt", "gpt-5-chat"];
 
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
@@ -63,6 +63,8 @@ enum Item<'a> {
 #[serde(tag = "type", rename_all = "snake_case")]
 enum Part<'a> {
     InputText { text: Cow<'a, str> },
+    InputImage { image_url: String },
+    InputFile { filename: &'a str, file_data: String },
     OutputText { text: &'a str },
 }
 
@@ -101,7 +103,13 @@ pub(super) fn body(
         (Variant::Public, true) => {}
     }
     out.extend_from_slice(b",\"input\":[");
-    let messages = cache.encode(transcript.messages(), ask, |message| encode(message, ask));
+    let (files, takes) = (transcript.files(), variant.takes(ask));
+    let encode = |message: &Message| match message {
+        Message::User(parts) => encode_said(parts, files, &takes),
+        Message::Assistant(assistant) => encode_assistant(assistant, ask),
+        Message::Results(results) => join(&results.iter().map(output).collect::<Vec<_>>()),
+    };
+    let messages = cache.encode(transcript.messages(), ask, encode);
     for (index, message) in messages.filter(|message| !message.is_empty()).enumerate() {
         if 0 < index {
             out.push(b',');
@@ -134,11 +142,7 @@ fn write_tools(out: &mut Vec<u8>, specs: &[ToolSpec]) {
 }
 
 fn write_settings(out: &mut Vec<u8>, variant: Variant, ask: &Ask) {
-    let effort = ask.effort.map(|effort| match effort {
-        Effort::Low => "low",
-        Effort::Medium => "medium",
-        Effort::High => "high",
-    });
+    let effort = ask.effort.map(|effort| effort.openai_word(&ask.model));
     let (reasons, summary) = match variant {
         // The public API gives summaries to verified organisations only and rejects all others.
         Variant::Public => (is_reasoning(&ask.model), None),
@@ -160,17 +164,18 @@ fn write_settings(out: &mut Vec<u8>, variant: Variant, ask: &Ask) {
     }
 }
 
-/// The items of one message, joined by commas.
-fn encode(message: &Message, ask: &Ask) -> Vec<u8> {
-    match message {
-        Message::User(parts) => {
-            let content = parts.iter().map(|part| Part::InputText { text: user_text(part) });
-            let content = content.collect();
-            join(&[Item::Message { role: "user", content, phase: None }])
+fn encode_said(parts: &[UserPart], files: &Files, takes: &Takes) -> Vec<u8> {
+    let content = parts.iter().map(|part| match Piece::of(part, files, takes) {
+        Piece::Text(text) => Part::InputText { text },
+        Piece::Image { media_type, data } => {
+            Part::InputImage { image_url: data_url(media_type, &data) }
         }
-        Message::Assistant(assistant) => encode_assistant(assistant, ask),
-        Message::Results(results) => join(&results.iter().map(output).collect::<Vec<_>>()),
-    }
+        Piece::Pdf { name: filename, data } => {
+            Part::InputFile { filename, file_data: data_url("application/pdf", &data) }
+        }
+        Piece::LongText { text, .. } => Part::InputText { text: Cow::Borrowed(text) },
+    });
+    join(&[Item::Message { role: "user", content: content.collect(), phase: None }])
 }
 
 fn encode_assistant(assistant: &Assistant, ask: &Ask) -> Vec<u8> {
@@ -219,26 +224,6 @@ fn output(result: &CallResult) -> Item<'_> {
         Cow::Borrowed(text)
     };
     Item::FunctionCallOutput { call_id: wire_id(result.call), output }
-}
-
-fn user_text(part: &UserPart) -> Cow<'_, str> {
-    match part {
-        UserPart::Text { text } => Cow::Borrowed(text),
-        UserPart::InlinedFile { name, media_type, text } => {
-            Cow::Owned(format!("Attached file: {name}\nMIME: {media_type}\n{text}"))
-        }
-        UserPart::File { name, media_type, blob } => {
-            Cow::Owned(file_by_reference(name, media_type, blob))
-        }
-    }
-}
-
-/// Content that is kept beside the journal is not at hand here: the model learns that it exists.
-fn file_by_reference(name: &str, media_type: &str, blob: &BlobRef) -> String {
-    format!(
-        "Attached file: {name}\nMIME: {media_type}\n(Not included here; it has {} bytes.)",
-        blob.bytes
-    )
 }
 
 /// Arguments as a JSON object. Servers that parse them reject anything else, and a request that
@@ -311,11 +296,6 @@ fn digest(text: &str) -> u64 {
     text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
     })
-}
-
-fn is_reasoning(model: &str) -> bool {
-    let family = model.rsplit('/').next().unwrap_or(model);
-    !NOT_REASONING.iter().any(|known| family.starts_with(known))
 }
 
 /// Whether the server wants the calls of a step in one row, with nothing between them and their

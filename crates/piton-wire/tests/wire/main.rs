@@ -2,6 +2,8 @@
 //! Dialects against streams written for them, and against recorded ones where those are at hand.
 
 mod broken_streams;
+mod efforts;
+mod files;
 mod recorded;
 mod transcripts;
 

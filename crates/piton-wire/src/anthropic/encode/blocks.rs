@@ -4,8 +4,8 @@
 
 use std::borrow::Cow;
 
-use piton_core::event::{AnswerPart, BlobRef, UserPart};
-use piton_core::transcript::{Assistant, CallResult, Message};
+use piton_core::event::{AnswerPart, UserPart};
+use piton_core::transcript::{Assistant, CallResult, Files, Message};
 use serde::Serialize;
 use serde_json::value::RawValue;
 
@@ -13,7 +13,8 @@ use super::tools;
 use crate::anthropic::model::{self, Form};
 use crate::anthropic::native::{self, Kept};
 use crate::anthropic::{is_blank, sound};
-use crate::{Ask, wire_id};
+use crate::file::Piece;
+use crate::{Ask, Effort, wire_id};
 
 /// Stands in for the output of a tool that gave none: an error without content is rejected.
 const NO_OUTPUT: &str = "(no output)";
@@ -23,6 +24,13 @@ const NO_OUTPUT: &str = "(no output)";
 enum Block<'a> {
     Text {
         text: Cow<'a, str>,
+    },
+    Image {
+        source: Source<'a>,
+    },
+    Document {
+        source: Source<'a>,
+        title: &'a str,
     },
     ToolUse {
         id: String,
@@ -35,6 +43,14 @@ enum Block<'a> {
         #[serde(skip_serializing_if = "Option::is_none")]
         is_error: Option<bool>,
     },
+}
+
+/// What an image or a document holds.
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum Source<'a> {
+    Base64 { media_type: &'a str, data: &'a str },
+    Text { media_type: &'a str, data: &'a str },
 }
 
 /// Arguments of a call. The service takes only objects; what the model wrote instead is shown to
@@ -73,10 +89,10 @@ impl Blocks {
 }
 
 /// The blocks of a message; none where nothing in it may be sent.
-pub(super) fn of(message: &Message, ask: &Ask) -> Vec<u8> {
+pub(super) fn of(message: &Message, ask: &Ask, files: &Files) -> Vec<u8> {
     let mut blocks = Blocks::default();
     match message {
-        Message::User(parts) => add_said(&mut blocks, parts),
+        Message::User(parts) => add_said(&mut blocks, parts, ask, files),
         Message::Assistant(assistant) => add_answer(&mut blocks, assistant, ask),
         Message::Results(results) => add_results(&mut blocks, results),
     }
@@ -116,23 +132,25 @@ fn is_said(part: &AnswerPart) -> bool {
     }
 }
 
-fn add_said(blocks: &mut Blocks, parts: &[UserPart]) {
+fn add_said(blocks: &mut Blocks, parts: &[UserPart], ask: &Ask, files: &Files) {
+    let takes = model::takes(&ask.model);
     for part in parts.iter().filter(|part| is_readable(part)) {
-        let text = match part {
-            UserPart::Text { text } => Cow::Borrowed(&**text),
-            UserPart::InlinedFile { name, media_type, text } => {
-                Cow::Owned(format!("Attached file: {name}\nMIME: {media_type}\n{text}"))
+        match Piece::of(part, files, &takes) {
+            Piece::Text(text) => blocks.push(&Block::Text { text }),
+            Piece::Image { media_type, data } => {
+                let source = Source::Base64 { media_type, data: &data };
+                blocks.push(&Block::Image { source });
             }
-            UserPart::File { name, media_type, blob } => file(name, media_type, blob),
-        };
-        blocks.push(&Block::Text { text });
+            Piece::Pdf { name: title, data } => {
+                let source = Source::Base64 { media_type: "application/pdf", data: &data };
+                blocks.push(&Block::Document { source, title });
+            }
+            Piece::LongText { name: title, text: data } => {
+                let source = Source::Text { media_type: "text/plain", data };
+                blocks.push(&Block::Document { source, title });
+            }
+        }
     }
-}
-
-/// A file by reference. Its content is not at hand here, so the model learns only that it exists.
-fn file<'a>(name: &str, media_type: &str, blob: &BlobRef) -> Cow<'a, str> {
-    let bytes = blob.bytes;
-    format!("Attached file: {name}\nMIME: {media_type}\n(not shown, {bytes} bytes)").into()
 }
 
 /// Texts and thoughts in their order, calls behind them: nothing may follow a call.
@@ -168,7 +186,7 @@ fn thoughts<'a>(assistant: &'a Assistant, ask: &Ask) -> Vec<Kept<'a>> {
     let wanted = match model::form(&ask.model) {
         Form::Never => false,
         Form::Budget => ask.effort.is_some(),
-        Form::Adaptive | Form::Foreign => true,
+        Form::Adaptive | Form::Foreign => ask.effort != Some(Effort::None),
     };
     if wanted { native::replayable(assistant.native.as_ref(), ask) } else { Vec::new() }
 }

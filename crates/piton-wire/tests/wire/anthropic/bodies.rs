@@ -224,7 +224,7 @@ fn files_are_named() {
         &journal,
         &ask(OPUS, None),
         expect![[
-            r#"{"role":"user","content":[{"type":"text","text":"Hello."},{"type":"text","text":"See:"},{"type":"text","text":"Attached file: a.txt\nMIME: text/plain\none\ntwo"},{"type":"text","text":"Attached file: b.png\nMIME: image/png\n(not shown, 12 bytes)","cache_control":{"type":"ephemeral"}}]}"#
+            r#"{"role":"user","content":[{"type":"text","text":"Hello."},{"type":"text","text":"See:"},{"type":"text","text":"Attached file: a.txt\nMIME: text/plain\none\ntwo"},{"type":"text","text":"Attached file: b.png\nMIME: image/png\n(Its content is lost.)","cache_control":{"type":"ephemeral"}}]}"#
         ]],
     );
 }

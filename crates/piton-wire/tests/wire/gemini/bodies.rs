@@ -240,8 +240,8 @@ fn files_are_texts() {
         &journal,
         "gemini-2.5-flash",
         expect![[r#"
-        {"role":"user","parts":[{"text":"See:"},{"text":"Attached file: a.rs\nMIME: text/x-rust\nfn a() {}"},{"text":"Attached file: a.png\nMIME: image/png\n(The content is not included.)"}]}
-    "#]],
+            {"role":"user","parts":[{"text":"See:"},{"text":"Attached file: a.rs\nMIME: text/x-rust\nfn a() {}"},{"text":"Attached file: a.png\nMIME: image/png\n(Its content is lost.)"}]}
+        "#]],
     );
 }
 

@@ -225,9 +225,9 @@ fn files() {
         Flavour::OpenAi,
         &journal,
         expect![[r#"
-        {"role":"system","content":"Be brief."}
-        {"role":"user","content":"See.\n\nAttached file: a.txt\nMIME: text/plain\nA\n\n\nAttached file: b.png\nMIME: image/png\n(Its content is not shown here.)"}
-    "#]],
+            {"role":"system","content":"Be brief."}
+            {"role":"user","content":"See.\n\nAttached file: a.txt\nMIME: text/plain\nA\n\n\nAttached file: b.png\nMIME: image/png\n(Its content is lost.)"}
+        "#]],
     );
 }
 

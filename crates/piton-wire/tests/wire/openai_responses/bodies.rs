@@ -320,7 +320,7 @@ fn files_are_told_apart_from_what_was_typed() {
         &journal,
         &frame(),
         expect![[
-            r#"{"content":[{"text":"See.","type":"input_text"},{"text":"Attached file: a.txt\nMIME: text/plain\ncontent","type":"input_text"},{"text":"Attached file: b.png\nMIME: image/png\n(Not included here; it has 12 bytes.)","type":"input_text"}],"role":"user","type":"message"}"#
+            r#"{"content":[{"text":"See.","type":"input_text"},{"text":"Attached file: a.txt\nMIME: text/plain\ncontent","type":"input_text"},{"text":"Attached file: b.png\nMIME: image/png\n(Its content is lost.)","type":"input_text"}],"role":"user","type":"message"}"#
         ]],
     );
 }
