@@ -11,10 +11,11 @@ mod native;
 pub mod rules;
 mod sound;
 
+use piton_core::event::ToolSpec;
 use piton_core::transcript::Transcript;
 
 use crate::cache::Cache;
-use crate::{Ask, Decoder, Dialect, Failure, Takes};
+use crate::{Ask, Decoder, Dialect, Failure, Takes, names};
 
 /// The version of the format that is spoken here.
 const VERSION: &str = "2023-06-01";
@@ -40,8 +41,8 @@ impl Dialect for Anthropic {
         model::takes(&ask.model)
     }
 
-    fn decoder(&self, ask: &Ask) -> Box<dyn Decoder> {
-        Box::new(decode::Reader::new(ask))
+    fn decoder(&self, tools: &[ToolSpec], ask: &Ask) -> Box<dyn Decoder> {
+        names::restoring(Box::new(decode::Reader::new(ask)), tools)
     }
 
     fn failure(

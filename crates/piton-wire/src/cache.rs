@@ -3,29 +3,45 @@
 //! Messages share their texts with the journal's state, so finding the unchanged prefix compares
 //! pointers, not bytes. What is the same is copied, only what is new is encoded.
 
-use piton_core::transcript::Message;
+use piton_core::transcript::{Files, Message};
 
 use crate::Ask;
+use crate::names::{Moved, Names};
 
 /// The encoded messages of the last request.
 #[derive(Debug, Default)]
 pub struct Cache {
-    ask: Option<Ask>,
+    made_for: Option<(&'static str, Ask, Moved)>,
     parts: Vec<(Message, Vec<u8>)>,
 }
 
+/// All that the bytes of a message depend on, beside the message and those before it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Frame<'a> {
+    /// Names the dialect, and its flavour where that changes messages.
+    pub(crate) dialect: &'static str,
+    pub(crate) ask: &'a Ask,
+    pub(crate) names: &'a Names,
+    /// What the files hold. Their names are digests, so a message says which content it has.
+    pub(crate) files: &'a Files,
+}
+
 impl Cache {
-    /// Encodes messages with `encode`, which must depend on nothing but its message and `ask`.
-    /// Gives each message's bytes; empty ones are left out by the caller.
-    pub fn encode(
+    /// Encodes messages with `encode`, which must depend on nothing but its message, those before
+    /// it, and `frame`. Gives each message's bytes; empty ones are left out by the caller.
+    pub(crate) fn encode(
         &mut self,
         messages: &[Message],
-        ask: &Ask,
+        frame: Frame<'_>,
         mut encode: impl FnMut(&Message) -> Vec<u8>,
     ) -> impl Iterator<Item = &[u8]> {
-        if self.ask.as_ref() != Some(ask) {
+        let same = self.made_for.as_ref().is_some_and(|(dialect, ask, moved)| {
+            *dialect == frame.dialect && ask == frame.ask && moved == frame.names.moved()
+        });
+        if !same {
             self.parts.clear();
-            self.ask = Some(ask.clone());
+            let moved = frame.names.moved().clone();
+            self.made_for = Some((frame.dialect, frame.ask.clone(), moved));
         }
         let known = self.parts.iter().zip(messages);
         let same = known.take_while(|((known, _), message)| known == *message).count();

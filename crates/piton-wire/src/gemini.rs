@@ -12,14 +12,14 @@ mod finish;
 mod frames;
 mod native;
 mod partial_args;
-mod retry_after;
 pub mod rules;
 mod usage;
 
+use piton_core::event::ToolSpec;
 use piton_core::transcript::Transcript;
 
 use crate::cache::Cache;
-use crate::{Ask, Decoder, Dialect, Failure, Takes};
+use crate::{Ask, Decoder, Dialect, Failure, Takes, names};
 
 /// The dialect. The base URL ends with the version (`…/v1beta`), or with `…/publishers/google` at
 /// Vertex, because only the deployment knows it.
@@ -46,8 +46,8 @@ impl Dialect for Gemini {
         TAKES
     }
 
-    fn decoder(&self, ask: &Ask) -> Box<dyn Decoder> {
-        Box::new(decode::Reader::new(ask))
+    fn decoder(&self, tools: &[ToolSpec], ask: &Ask) -> Box<dyn Decoder> {
+        names::restoring(Box::new(decode::Reader::new(ask)), tools)
     }
 
     fn failure(

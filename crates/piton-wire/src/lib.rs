@@ -12,7 +12,12 @@ pub mod openai_responses;
 
 mod effort;
 mod file;
+mod fingerprint;
 mod http_date;
+mod names;
+mod said;
+mod status;
+mod wait;
 
 pub mod cache;
 pub mod sse;
@@ -20,7 +25,7 @@ pub mod sse;
 use std::fmt;
 
 use piton_core::answer::Delta;
-use piton_core::event::FailureClass;
+use piton_core::event::{FailureClass, ToolSpec};
 use piton_core::id::CallId;
 use piton_core::transcript::Transcript;
 
@@ -45,8 +50,9 @@ pub trait Dialect: fmt::Debug + Send + Sync {
     /// Which files can be sent. What cannot is told to the model in its place.
     fn takes(&self, ask: &Ask) -> Takes;
 
-    /// Reads one answer.
-    fn decoder(&self, ask: &Ask) -> Box<dyn Decoder>;
+    /// Reads one answer to a request that offered `tools`: calls come back with the real names of
+    /// the tools, however those had to be spelled on the wire.
+    fn decoder(&self, tools: &[ToolSpec], ask: &Ask) -> Box<dyn Decoder>;
 
     /// Says what an answer with an error status means.
     fn failure(&self, status: u16, header: &dyn Fn(&str) -> Option<String>, body: &[u8])

@@ -11,14 +11,15 @@ mod decode;
 mod encode;
 mod failure;
 mod native;
+mod resets;
 pub mod rules;
 mod spelling;
-mod wait;
 
+use piton_core::event::ToolSpec;
 use piton_core::transcript::Transcript;
 
 use crate::cache::Cache;
-use crate::{Ask, Decoder, Dialect, Failure, Takes};
+use crate::{Ask, Decoder, Dialect, Failure, Takes, names};
 
 /// Whose reading of the format is spoken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,8 +73,8 @@ impl Dialect for OpenAiChat {
         self.flavour.takes(ask)
     }
 
-    fn decoder(&self, ask: &Ask) -> Box<dyn Decoder> {
-        Box::new(decode::ChatDecoder::new(self.flavour, ask))
+    fn decoder(&self, tools: &[ToolSpec], ask: &Ask) -> Box<dyn Decoder> {
+        names::restoring(Box::new(decode::ChatDecoder::new(self.flavour, ask)), tools)
     }
 
     fn failure(

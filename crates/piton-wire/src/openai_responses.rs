@@ -12,10 +12,11 @@ mod failure;
 mod native;
 pub mod rules;
 
+use piton_core::event::ToolSpec;
 use piton_core::transcript::Transcript;
 
 use crate::cache::Cache;
-use crate::{Ask, Decoder, Dialect, Failure, Takes};
+use crate::{Ask, Decoder, Dialect, Failure, Takes, names};
 
 /// Where requests go; base URLs of this family end with their version (`…/v1`, `…/codex`).
 const PATH: &str = "/responses";
@@ -36,6 +37,13 @@ enum Variant {
 }
 
 impl Variant {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Public => "openai_responses",
+            Self::Codex => "codex",
+        }
+    }
+
     fn takes(self, ask: &Ask) -> Takes {
         match self {
             Self::Public if ask.host.contains("deepseek") => Takes::NOTHING,
@@ -63,8 +71,8 @@ impl Dialect for OpenAiResponses {
         Variant::Public.takes(ask)
     }
 
-    fn decoder(&self, ask: &Ask) -> Box<dyn Decoder> {
-        Box::new(decode::ResponsesDecoder::new(ask))
+    fn decoder(&self, tools: &[ToolSpec], ask: &Ask) -> Box<dyn Decoder> {
+        names::restoring(Box::new(decode::ResponsesDecoder::new(ask)), tools)
     }
 
     fn failure(
@@ -102,8 +110,8 @@ impl Dialect for Codex {
         Variant::Codex.takes(ask)
     }
 
-    fn decoder(&self, ask: &Ask) -> Box<dyn Decoder> {
-        Box::new(decode::ResponsesDecoder::new(ask))
+    fn decoder(&self, tools: &[ToolSpec], ask: &Ask) -> Box<dyn Decoder> {
+        names::restoring(Box::new(decode::ResponsesDecoder::new(ask)), tools)
     }
 
     fn failure(

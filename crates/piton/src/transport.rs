@@ -80,7 +80,12 @@ impl Model for HttpModel {
             patience: Patience::new(self.timeouts),
             body: self.body(transcript),
         };
-        let sent = stream::once(request.send());
+        let decoder = self.dialect.decoder(transcript.tools(), &self.ask);
+        let sent = stream::once(async move {
+            let patience = request.patience;
+            let body = request.send().await?;
+            Ok::<_, ModelFailure>(Response { decoder, patience, body })
+        });
         Box::pin(sent.flat_map(|sent| match sent {
             Ok(answer) => answer.read(),
             Err(failure) => Box::pin(stream::iter([Err(failure)])) as AnswerStream,
@@ -100,7 +105,7 @@ struct Request {
 
 impl Request {
     /// Sends it. A key that is refused is asked for anew, once.
-    async fn send(self) -> Result<Response, ModelFailure> {
+    async fn send(self) -> Result<reqwest::Response, ModelFailure> {
         let mut response = self.try_send(false).await?;
         if response.status() == reqwest::StatusCode::UNAUTHORIZED
             && self.endpoint.auth.can_refresh()
@@ -110,11 +115,7 @@ impl Request {
         if !response.status().is_success() {
             return Err(self.refused(response).await);
         }
-        Ok(Response {
-            decoder: self.dialect.decoder(&self.ask),
-            patience: self.patience,
-            body: response,
-        })
+        Ok(response)
     }
 
     async fn try_send(&self, refresh: bool) -> Result<reqwest::Response, ModelFailure> {

@@ -12,7 +12,8 @@ use serde::Serialize;
 
 use super::is_blank;
 use super::model::{self, Form};
-use crate::cache::Cache;
+use crate::cache::{Cache, Frame};
+use crate::names::Names;
 use crate::{Ask, Effort};
 
 /// What the model is told where a conversation would begin or end with its own words: newer models
@@ -76,6 +77,7 @@ struct Ephemeral {}
 /// Makes the body.
 pub(super) fn body(transcript: &Transcript, ask: &Ask, cache: &mut Cache) -> Vec<u8> {
     let ask = Ask { effort: usable_effort(transcript.messages(), ask), ..ask.clone() };
+    let names = Names::of(transcript.tools());
     let has_system = !is_blank(transcript.system());
     let system = System { kind: "text", text: transcript.system(), cache_control: Ephemeral {} };
     let (thinking, output_config) = thinking(&ask);
@@ -85,16 +87,15 @@ pub(super) fn body(transcript: &Transcript, ask: &Ask, cache: &mut Cache) -> Vec
         stream: true,
         thinking,
         output_config,
-        tools: tools::offered(transcript.tools(), has_system),
+        tools: tools::offered(transcript.tools(), &names, has_system),
         system: has_system.then_some([system]),
     };
     // Strings, numbers and raw JSON cannot fail to serialise.
     let mut body = serde_json::to_vec(&head).unwrap_or_default();
     body.pop();
     body.extend_from_slice(br#","messages":["#);
-    let encoded = cache.encode(transcript.messages(), &ask, |message| {
-        blocks::of(message, &ask, transcript.files())
-    });
+    let frame = Frame { dialect: "anthropic", ask: &ask, names: &names, files: transcript.files() };
+    let encoded = cache.encode(transcript.messages(), frame, |message| blocks::of(message, frame));
     let turns = turns(transcript.messages().iter().map(Role::of).zip(encoded));
     write_turns(&mut body, &turns);
     body.extend_from_slice(b"]}");

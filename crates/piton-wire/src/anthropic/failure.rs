@@ -4,13 +4,10 @@
 //! the service says "invalid request" also where the account is empty or the conversation too long,
 //! and those are not the same for whoever has to act. Bodies are not trusted to be JSON.
 
-mod message;
-mod wait;
-
 use piton_core::event::FailureClass;
 use serde_json::Value;
 
-use crate::Failure;
+use crate::{Failure, said, status, wait};
 
 /// Sentences that say more than the kind, in lower case.
 const OVERFLOW: [&str; 5] = [
@@ -41,10 +38,10 @@ pub(super) fn from_http(
 ) -> Failure {
     let text = String::from_utf8_lossy(body);
     let told = serde_json::from_str(&text).map_or_else(|_| Told::default(), |body| told(&body));
-    let class = obey(class(&told, status), header("x-should-retry").as_deref(), status);
-    let said = if told.message.is_empty() { message::plain(&text) } else { told.message };
-    let retry_after_ms = wait::asked(header).or_else(|| wait::told(&said));
-    let said = message::short(&said);
+    let class = status::obey(class(&told, status), header);
+    let said = if told.message.is_empty() { said::plain(&text) } else { &told.message };
+    let retry_after_ms = wait::of_headers(header).or_else(|| wait::of_words(said));
+    let said = said::short(said);
     let message = if said.is_empty() { format!("status {status}") } else { said };
     Failure { class, message, retry_after_ms }
 }
@@ -53,8 +50,8 @@ pub(super) fn from_http(
 pub(super) fn from_event(data: &str) -> Failure {
     let told = serde_json::from_str(data).map_or_else(|_| Told::default(), |body| told(&body));
     let class = class(&told, told.code.unwrap_or(0));
-    let retry_after_ms = wait::told(&told.message);
-    let said = message::short(&told.message);
+    let retry_after_ms = wait::of_words(&told.message);
+    let said = said::short(&told.message);
     let message = if said.is_empty() { "the provider reported an error".into() } else { said };
     Failure { class, message, retry_after_ms }
 }
@@ -91,31 +88,8 @@ fn class(told: &Told, status: u16) -> FailureClass {
         _ if says(&QUOTA) => FailureClass::Quota,
         _ if says(&FILTER) => FailureClass::ContentFilter,
         "invalid_request_error" | "not_found_error" => FailureClass::InvalidRequest,
-        _ => by_status(status),
-    }
-}
-
-fn by_status(status: u16) -> FailureClass {
-    match status {
-        401 | 403 | 407 => FailureClass::Auth,
-        402 => FailureClass::Quota,
-        // An error event without a kind, a busy service, two requests that met: the same request
-        // may pass later.
-        0 | 408 | 409 | 425 | 500..=502 | 504..=528 | 530..=599 => FailureClass::Server,
-        413 => FailureClass::ContextOverflow,
-        429 => FailureClass::RateLimited,
-        400..=499 => FailureClass::InvalidRequest,
-        503 | 529 => FailureClass::Overloaded,
-        _ => FailureClass::Unknown,
-    }
-}
-
-/// The service may say outright whether a retry is of use; it knows better than a status.
-fn obey(class: FailureClass, should_retry: Option<&str>, status: u16) -> FailureClass {
-    match should_retry.map(str::trim) {
-        Some("true") if !class.is_transient() => FailureClass::Server,
-        Some("false") if class.is_transient() && status == 429 => FailureClass::Quota,
-        Some("false") if class.is_transient() => FailureClass::Unknown,
-        Some(_) | None => class,
+        // An error event without a kind: the request had been taken.
+        _ if status == 0 => FailureClass::Server,
+        _ => status::class(status),
     }
 }

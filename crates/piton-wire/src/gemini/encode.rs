@@ -5,27 +5,25 @@
 //! meanwhile. Reasoning is never sent as text.
 
 use std::borrow::Cow;
-use std::collections::BTreeSet;
 use std::{iter, ptr};
 
 use piton_core::event::{AnswerPart, ToolSpec};
-use piton_core::transcript::{Assistant, CallResult, Files, Message, Transcript};
+use piton_core::transcript::{Assistant, CallResult, Message, Transcript};
 use serde::Serialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::native::{NESTING_MAX, NO_SIGNATURE, replay};
 use super::{Generation, TAKES};
-use crate::cache::Cache;
+use crate::cache::{Cache, Frame};
 use crate::file::{Piece, base64};
+use crate::names::Names;
 use crate::{Ask, Effort, wire_id};
 
 /// Closes a conversation that ends with the model, which some models refuse. None begins with it:
 /// a transcript asks nobody before the user has spoken.
 const CLOSING: &str = "Continue.";
 
-/// Longest name of a function, in characters.
-const NAME_MAX: usize = 64;
 /// Does not think; the largest models of the generation cannot be kept from it.
 const BUDGET_NONE: i32 = 0;
 /// The least that those accept.
@@ -142,21 +140,23 @@ struct Unreadable<'a> {
 /// Makes the body.
 pub(super) fn body(transcript: &Transcript, ask: &Ask, cache: &mut Cache) -> Vec<u8> {
     let mut out = Vec::new();
-    append(&mut out, &head(transcript, ask));
+    let names = Names::of(transcript.tools());
+    append(&mut out, &head(transcript, ask, &names));
     // The head is an object; contents become its last field.
     out.pop();
     if out.len() != 1 {
         out.push(b',');
     }
     out.extend_from_slice(b"\"contents\":[");
-    contents(&mut out, transcript, ask, cache);
+    let frame = Frame { dialect: "gemini", ask, names: &names, files: transcript.files() };
+    contents(&mut out, transcript.messages(), frame, cache);
     out.extend_from_slice(b"]}");
     out
 }
 
-fn head<'a>(transcript: &'a Transcript, ask: &Ask) -> Head<'a> {
+fn head<'a>(transcript: &'a Transcript, ask: &Ask, names: &'a Names) -> Head<'a> {
     let system = Some(transcript.system()).filter(|system| !system.trim().is_empty());
-    let functions = declarations(transcript.tools());
+    let functions = declarations(transcript.tools(), names);
     let config = Config { max_output_tokens: ask.max_tokens, thinking_config: thinking(ask) };
     let is_set = config.max_output_tokens.is_some() || config.thinking_config.is_some();
     Head {
@@ -184,34 +184,23 @@ fn thinking(ask: &Ask) -> Option<Thinking> {
     Some(Thinking { include_thoughts: budget != Some(BUDGET_NONE), budget, level })
 }
 
-/// A name may be declared once. One that had to be changed gives way to a tool that really has it.
-fn declarations(tools: &[ToolSpec]) -> Vec<Declaration<'_>> {
-    let mut names: BTreeSet<Cow<'_, str>> = BTreeSet::new();
-    let mut declared = Vec::with_capacity(tools.len());
-    for tool in tools {
-        let name = wire_name(&tool.name);
-        let is_others = matches!(name, Cow::Owned(_)) && tools.iter().any(|it| it.name == *name);
-        if !is_others && names.insert(name.clone()) {
-            let parameters_json_schema = schema(&tool.parameters);
-            declared.push(Declaration {
-                name,
-                description: &tool.description,
-                parameters_json_schema,
-            });
-        }
-    }
-    declared
+fn declarations<'a>(tools: &'a [ToolSpec], names: &'a Names) -> Vec<Declaration<'a>> {
+    let declared = names.offered(tools).map(|(name, tool)| Declaration {
+        name,
+        description: &tool.description,
+        parameters_json_schema: schema(&tool.parameters),
+    });
+    declared.collect()
 }
 
-fn contents(out: &mut Vec<u8>, transcript: &Transcript, ask: &Ask, cache: &mut Cache) {
-    let (messages, files) = (transcript.messages(), transcript.files());
+fn contents(out: &mut Vec<u8>, messages: &[Message], frame: Frame<'_>, cache: &mut Cache) {
     // How results are named depends on how their calls were written. Looking one message back is
     // safe beside the cache: it keeps a message only if all before it are the same.
     let before = iter::once(None).chain(messages.iter().map(Some));
     let mut pairs = before.zip(messages);
-    let parts = cache.encode(messages, ask, |message| {
+    let parts = cache.encode(messages, frame, |message| {
         let pair = pairs.find(|(_, this)| ptr::eq(*this, message));
-        message_parts(message, pair.and_then(|(before, _)| before), ask, files)
+        message_parts(message, pair.and_then(|(before, _)| before), frame)
     });
     let mut last = None;
     for (message, parts) in messages.iter().zip(parts).filter(|(_, parts)| !parts.is_empty()) {
@@ -243,21 +232,21 @@ fn begin(out: &mut Vec<u8>, last: &mut Option<&'static str>, role: &'static str)
 }
 
 /// The parts of a message with commas between them; nothing if there is nothing to send.
-fn message_parts(message: &Message, before: Option<&Message>, ask: &Ask, files: &Files) -> Vec<u8> {
+fn message_parts(message: &Message, before: Option<&Message>, frame: Frame<'_>) -> Vec<u8> {
     let mut out = Vec::new();
     match message {
         Message::User(parts) => {
             for part in parts {
-                append_part(&mut out, &user_part(Piece::of(part, files, &TAKES)));
+                append_part(&mut out, &user_part(Piece::of(part, frame.files, &TAKES)));
             }
         }
-        Message::Assistant(assistant) => match replay(assistant, ask) {
+        Message::Assistant(assistant) => match replay(assistant, frame) {
             Some(replay) => out = replay.parts.join(",").into_bytes(),
-            None => answer_parts(&mut out, assistant, ask),
+            None => answer_parts(&mut out, assistant, frame),
         },
         Message::Results(results) => {
             let replay = match before {
-                Some(Message::Assistant(assistant)) => replay(assistant, ask),
+                Some(Message::Assistant(assistant)) => replay(assistant, frame),
                 Some(Message::User(_) | Message::Results(_)) | None => None,
             };
             let mut ids = replay.map(|replay| replay.ids.into_iter());
@@ -266,15 +255,15 @@ fn message_parts(message: &Message, before: Option<&Message>, ask: &Ask, files: 
                     Some(ids) => ids.next().flatten(),
                     None => Some(wire_id(result.call)),
                 };
-                append_part(&mut out, &response_part(result, id));
+                append_part(&mut out, &response_part(result, id, frame.names));
             }
         }
     }
     out
 }
 
-fn answer_parts(out: &mut Vec<u8>, assistant: &Assistant, ask: &Ask) {
-    let mut must_sign = Generation::of(&ask.model) == Generation::Level;
+fn answer_parts(out: &mut Vec<u8>, assistant: &Assistant, frame: Frame<'_>) {
+    let mut must_sign = Generation::of(&frame.ask.model) == Generation::Level;
     for part in assistant.parts.iter() {
         match part {
             AnswerPart::Text { text } if text.trim().is_empty() => {}
@@ -283,7 +272,7 @@ fn answer_parts(out: &mut Vec<u8>, assistant: &Assistant, ask: &Ask) {
             AnswerPart::Call { call, name, arguments, .. } => {
                 let call = FunctionCall {
                     id: wire_id(*call),
-                    name: wire_name(name),
+                    name: frame.names.wire(name),
                     args: object(arguments),
                 };
                 // Only the first call of a step is asked for its signature.
@@ -295,13 +284,13 @@ fn answer_parts(out: &mut Vec<u8>, assistant: &Assistant, ask: &Ask) {
     }
 }
 
-fn response_part(result: &CallResult, id: Option<String>) -> Part<'_> {
+fn response_part<'a>(result: &'a CallResult, id: Option<String>, names: &'a Names) -> Part<'a> {
     let response = if result.is_error {
         Response::Error(&result.text)
     } else {
         Response::Output(&result.text)
     };
-    let function_response = Some(FunctionResponse { id, name: wire_name(&result.name), response });
+    let function_response = Some(FunctionResponse { id, name: names.wire(&result.name), response });
     Part { function_response, ..Part::default() }
 }
 
@@ -351,28 +340,6 @@ pub(super) fn nesting(value: &Value) -> usize {
         Value::Object(fields) => 1 + fields.values().map(nesting).max().unwrap_or(0),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => 0,
     }
-}
-
-/// A name that every provider takes: narrower than this one's own rule.
-pub(super) fn is_plain_name(name: &str) -> bool {
-    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
-    let is_first = |byte: &u8| byte.is_ascii_alphabetic() || *byte == b'_';
-    name.len() <= NAME_MAX
-        && name.bytes().all(is_plain)
-        && name.as_bytes().first().is_some_and(is_first)
-}
-
-fn wire_name(name: &str) -> Cow<'_, str> {
-    if is_plain_name(name) {
-        return Cow::Borrowed(name);
-    }
-    let plain = |char: char| if char.is_ascii_alphanumeric() || char == '-' { char } else { '_' };
-    let mut mapped: String = name.chars().map(plain).collect();
-    if !mapped.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_') {
-        mapped.insert(0, '_');
-    }
-    mapped.truncate(NAME_MAX);
-    Cow::Owned(mapped)
 }
 
 fn append_part(out: &mut Vec<u8>, part: &Part<'_>) {

@@ -8,11 +8,8 @@ use piton_core::event::FailureClass;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::retry_after;
-use crate::Failure;
-
-/// Longest message, in characters.
-const MESSAGE_MAX: usize = 300;
+use crate::said::short;
+use crate::{Failure, status, wait};
 
 /// What an error body says.
 #[derive(Default)]
@@ -35,7 +32,7 @@ pub(super) fn of_answer(
         |_| Said { message: String::from_utf8_lossy(body).into_owned(), ..Said::default() },
         |value| Said::of(value.get(0).unwrap_or(&value)),
     );
-    said.failure(status, retry_after::of_headers(header))
+    said.failure(status, wait::of_headers(header))
 }
 
 /// An error inside a stream: its value under `error`.
@@ -44,41 +41,6 @@ pub(super) fn of_event(error: &RawValue) -> Failure {
     let said = Said::of(&serde_json::json!({ "error": error }));
     let status = said.code.unwrap_or_else(|| code_of(&said.status));
     said.failure(status, None)
-}
-
-/// A message without keys, blanks in a row, or a length that fills a screen.
-pub(super) fn short(message: &str) -> String {
-    let mut words = message.split_whitespace().map(without_key);
-    let mut whole = words.next().unwrap_or_default();
-    for word in words {
-        whole.push(' ');
-        whole.push_str(&word);
-        if 4 * MESSAGE_MAX < whole.len() {
-            break;
-        }
-    }
-    match whole.char_indices().nth(MESSAGE_MAX - 1) {
-        Some((end, _)) if whole.chars().count() != MESSAGE_MAX => {
-            whole.truncate(end);
-            whole + "…"
-        }
-        _ => whole,
-    }
-}
-
-/// Cuts a word where something that looks like a key begins.
-fn without_key(word: &str) -> String {
-    const MARKS: [&str; 6] = ["AIza", "AQ.", "ya29.", "sk-", "key=", "token="];
-    let starts = MARKS.iter().filter_map(|mark| {
-        let at = word.find(mark)?;
-        let name = if mark.ends_with('=') { mark.len() } else { 0 };
-        // Short ones are words that happen to begin like a key.
-        (name + 8 <= word.len() - at).then_some(at + name)
-    });
-    match starts.min().and_then(|start| word.get(..start)) {
-        Some(kept) => format!("{kept}[removed]"),
-        None => word.to_owned(),
-    }
 }
 
 impl Said {
@@ -101,11 +63,11 @@ impl Said {
             }
         }
         let asked = details.iter().find_map(|detail| text(detail.get("retryDelay")));
-        let spoken = || retry_after::duration(message.split_once("retry in ")?.1);
+        let spoken = || wait::of_words(&message);
         Self {
             code: code.and_then(|code| u16::try_from(code).ok()),
             status: text(error.get("status")).unwrap_or_default(),
-            retry_after_ms: asked.as_deref().and_then(retry_after::duration).or_else(spoken),
+            retry_after_ms: asked.as_deref().and_then(wait::duration).or_else(spoken),
             message,
             reasons,
         }
@@ -131,7 +93,6 @@ impl Said {
         let too_long = ["input token count", "maximum number of tokens", "payload size exceeds"];
         match status {
             400 | 413 if says(&too_long) => FailureClass::ContextOverflow,
-            413 => FailureClass::ContextOverflow,
             // A bad key is an invalid argument here.
             400 if because(&["API_KEY"]) || says(&["api key"]) => FailureClass::Auth,
             400..=403 | 429
@@ -142,19 +103,13 @@ impl Said {
             400 if says(&["blocked by safety", "safety filter", "prohibited content"]) => {
                 FailureClass::ContentFilter
             }
-            401 | 403 => FailureClass::Auth,
-            402 => FailureClass::Quota,
             // A day's allowance does not come back while we wait, and a limit of zero never does.
             429 if because(&["PerDay", "QUOTA_EXHAUSTED"])
                 || says(&["limit: 0,", "limit: 0\n"]) =>
             {
                 FailureClass::Quota
             }
-            429 => FailureClass::RateLimited,
-            503 | 529 => FailureClass::Overloaded,
-            408 | 409 | 499 | 500..=599 => FailureClass::Server,
-            400..=499 => FailureClass::InvalidRequest,
-            _ => FailureClass::Unknown,
+            status => status::class(status),
         }
     }
 }

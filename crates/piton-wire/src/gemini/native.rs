@@ -15,8 +15,9 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::Generation;
-use super::encode::{is_plain_name, nesting};
-use crate::Ask;
+use super::encode::nesting;
+use crate::cache::Frame;
+use crate::names;
 
 /// Accepted in place of a signature that was never given: the call is another's, or made up.
 pub(super) const NO_SIGNATURE: &str = "skip_thought_signature_validator";
@@ -111,7 +112,8 @@ pub(super) struct Replay<'a> {
 ///
 /// The neutral form decides which calls there are: their results follow, and a call without a
 /// result, or a result without its call, is refused by the service.
-pub(super) fn replay<'a>(assistant: &'a Assistant, ask: &Ask) -> Option<Replay<'a>> {
+pub(super) fn replay<'a>(assistant: &'a Assistant, frame: Frame<'_>) -> Option<Replay<'a>> {
+    let ask = frame.ask;
     let native = assistant.native.as_ref()?;
     let is_theirs =
         native.provider == ask.provider && native.host == ask.host && native.model == ask.model;
@@ -120,7 +122,9 @@ pub(super) fn replay<'a>(assistant: &'a Assistant, ask: &Ask) -> Option<Replay<'
     }
     let raw_parts: Vec<&RawValue> = serde_json::from_str(&native.raw).ok()?;
     let mut calls = assistant.parts.iter().filter_map(|part| match part {
-        AnswerPart::Call { provider_id, name, .. } => Some((provider_id.as_deref(), name.as_str())),
+        AnswerPart::Call { provider_id, name, .. } => {
+            Some((provider_id.as_deref(), frame.names.wire(name)))
+        }
         AnswerPart::Text { .. } | AnswerPart::Reasoning { .. } => None,
     });
     let mut must_sign = Generation::of(&ask.model) == Generation::Level;
@@ -133,7 +137,7 @@ pub(super) fn replay<'a>(assistant: &'a Assistant, ask: &Ask) -> Option<Replay<'
         let mut text = Cow::Borrowed(raw.get());
         if let Some(call) = part.get("functionCall") {
             let id = call.get("id").and_then(Value::as_str).filter(|id| !id.is_empty());
-            if calls.next()? != (id, call.get("name")?.as_str()?) {
+            if calls.next()? != (id, Cow::Borrowed(call.get("name")?.as_str()?)) {
                 return None;
             }
             if id.is_some() && replay.ids.iter().any(|known| known.as_deref() == id) {
@@ -165,7 +169,7 @@ fn is_sendable(part: &Value) -> bool {
     let is_whole = match (fields.get("text"), fields.get("functionCall")) {
         (Some(text), _) => text.as_str().is_some_and(|text| is_signed || !text.is_empty()),
         (_, Some(call)) => {
-            call.get("name").and_then(Value::as_str).is_some_and(is_plain_name)
+            call.get("name").and_then(Value::as_str).is_some_and(names::is_plain)
                 && call.get("args").is_none_or(Value::is_object)
                 && call.get("id").is_none_or(Value::is_string)
         }

@@ -4,16 +4,17 @@
 //! row, which chat templates refuse, become one; the mark of the last cached piece) is left to
 //! [`List`], which only copies. The same transcript and ask always give the same bytes.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use piton_core::event::{AnswerPart, ToolSpec, UserPart};
 use piton_core::transcript::{Assistant, CallResult, Files, Message, Transcript};
 use serde_json::value::RawValue;
 
 use super::{Flavour, native, spelling};
-use crate::cache::Cache;
+use crate::cache::{Cache, Frame};
 use crate::effort::is_reasoning;
 use crate::file::{Piece, Takes, data_url};
+use crate::names::Names;
 use crate::{Ask, Effort};
 
 /// Stands behind a list that would end with the model's words, or be empty.
@@ -36,23 +37,37 @@ pub(super) fn body(
     let shape = Shape::of(flavour, ask);
     let mut out = Vec::new();
     frame(&mut out, flavour, ask);
-    tools(&mut out, transcript.tools());
+    let names = Names::of(transcript.tools());
+    tools(&mut out, transcript.tools(), &names);
     out.extend_from_slice(b",\"messages\":[");
-    let (files, takes) = (transcript.files(), flavour.takes(ask));
+    let files = transcript.files();
+    let takes = flavour.takes(ask);
+    let frame = Frame { dialect: dialect(flavour), ask, names: &names, files };
     let encode = |message: &Message| match message {
         Message::User(parts) => user(parts, files, &takes),
-        Message::Assistant(message) => assistant(message, flavour, ask),
+        Message::Assistant(message) => assistant(message, flavour, frame),
         Message::Results(results) => tool_results(results, flavour, shape),
     };
     let (last, texts, tail): (_, _, &[u8]) = (Role::Nobody, Vec::new(), &[]);
     let mut list = List { out, shape, wordless: wordless(flavour), last, first: true, texts, tail };
     list.system(transcript.system());
-    for message in cache.encode(transcript.messages(), ask, encode) {
+    for message in cache.encode(transcript.messages(), frame, encode) {
         list.push(message);
     }
     let mut out = list.finish();
     out.extend_from_slice(b"]}");
     out
+}
+
+/// Flavours differ in ids and reasoning, so one's messages are not another's.
+fn dialect(flavour: Flavour) -> &'static str {
+    match flavour {
+        Flavour::OpenAi => "openai_chat",
+        Flavour::DeepSeek => "openai_chat/deepseek",
+        Flavour::Mistral => "openai_chat/mistral",
+        Flavour::OpenRouter => "openai_chat/openrouter",
+        Flavour::Local => "openai_chat/local",
+    }
 }
 
 /// How texts are written.
@@ -147,14 +162,10 @@ fn reasoning(flavour: Flavour, effort: Effort, model: &str) -> String {
     }
 }
 
-fn tools(out: &mut Vec<u8>, tools: &[ToolSpec]) {
-    let mut names = BTreeSet::new();
-    for tool in tools {
-        let name = spelling::name(&tool.name);
-        let before: &[u8] = if names.is_empty() { b",\"tools\":[" } else { b"," };
-        if names.contains(&name) {
-            continue;
-        }
+fn tools(out: &mut Vec<u8>, tools: &[ToolSpec], names: &Names) {
+    let mut none = true;
+    for (name, tool) in names.offered(tools) {
+        let before: &[u8] = if std::mem::take(&mut none) { b",\"tools\":[" } else { b"," };
         out.extend_from_slice(before);
         out.extend_from_slice(b"{\"type\":\"function\",\"function\":{\"name\":");
         spelling::string(out, &name);
@@ -165,9 +176,8 @@ fn tools(out: &mut Vec<u8>, tools: &[ToolSpec]) {
         out.extend_from_slice(b",\"parameters\":");
         parameters(out, &tool.parameters);
         out.extend_from_slice(b"}}");
-        names.insert(name);
     }
-    if !names.is_empty() {
+    if !none {
         out.push(b']');
     }
 }
@@ -236,7 +246,7 @@ fn text_part(out: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>)) {
 
 /// Text and what stands behind it, with the length of the text in front, so that they can be told
 /// apart without looking for the seam.
-fn assistant(message: &Assistant, flavour: Flavour, ask: &Ask) -> Vec<u8> {
+fn assistant(message: &Assistant, flavour: Flavour, frame: Frame<'_>) -> Vec<u8> {
     let mut text = String::new();
     for part in message.parts.iter() {
         if let AnswerPart::Text { text: more } = part {
@@ -262,13 +272,13 @@ fn assistant(message: &Assistant, flavour: Flavour, ask: &Ask) -> Vec<u8> {
     let mut out = vec![ASSISTANT];
     out.extend_from_slice(&u64::try_from(escaped.len()).unwrap_or_default().to_le_bytes());
     out.append(&mut escaped);
-    native::replay(&mut out, flavour, message.native.as_ref(), ask);
+    native::replay(&mut out, flavour, message.native.as_ref(), frame.ask);
     for (place, (id, (_, _, name, arguments))) in ids.iter().zip(calls).enumerate() {
         out.extend_from_slice(if place == 0 { b",\"tool_calls\":[" } else { b"," });
         out.extend_from_slice(b"{\"id\":");
         spelling::string(&mut out, id);
         out.extend_from_slice(b",\"type\":\"function\",\"function\":{\"name\":");
-        spelling::string(&mut out, &spelling::name(name));
+        spelling::string(&mut out, &frame.names.wire(name));
         out.extend_from_slice(b",\"arguments\":");
         spelling::arguments(&mut out, arguments);
         out.extend_from_slice(b"}}");

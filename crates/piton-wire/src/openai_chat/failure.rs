@@ -11,13 +11,9 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::chunk::Text;
-use super::wait;
-use crate::Failure;
-
-/// Longest message, in characters.
-const MESSAGE_CHARS_MAX: usize = 300;
-/// A run of letters and digits this long that mixes cases is a key, not a word.
-const KEY_CHARS_MIN: usize = 24;
+use super::resets;
+use crate::said::short;
+use crate::{Failure, status, wait};
 
 /// What an answer with an error status means.
 pub(super) fn of_answer(
@@ -27,20 +23,17 @@ pub(super) fn of_answer(
 ) -> Failure {
     let body = String::from_utf8_lossy(body);
     let said = Said::read(&body);
-    let mut class = class(Some(status), &said);
-    // The server knows best whether asking again helps.
-    match header("x-should-retry").as_deref().map(str::trim) {
-        Some("true") if class == FailureClass::InvalidRequest => class = FailureClass::Server,
-        Some("false") if class.is_transient() => class = FailureClass::Unknown,
-        _ => {}
-    }
+    let class = status::obey(class(Some(status), &said), header);
     let message = if said.message.trim().is_empty() {
         format!("the provider answered with status {status}")
     } else {
         short(&said.message)
     };
-    let retry_after_ms =
-        if class.is_transient() { wait::asked_ms(header, &said.message) } else { None };
+    let asked_ms = || {
+        let told = wait::of_headers(header).or_else(|| wait::of_words(&said.message));
+        told.or_else(|| resets::of_headers(header))
+    };
+    let retry_after_ms = if class.is_transient() { asked_ms() } else { None };
     Failure { class, message, retry_after_ms }
 }
 
@@ -54,7 +47,7 @@ pub(super) fn of_event(event: &str) -> Failure {
     } else {
         short(&said.message)
     };
-    Failure { class, message, retry_after_ms: wait::hinted_ms(&said.message) }
+    Failure { class, message, retry_after_ms: wait::of_words(&said.message) }
 }
 
 /// A finish reason that is an error.
@@ -216,62 +209,9 @@ fn class(status: Option<u16>, said: &Said<'_>) -> FailureClass {
         (Some(401), _) | (Some(403), None) => FailureClass::Auth,
         (Some(402), _) => FailureClass::Quota,
         (_, Some(class)) => class,
-        (Some(status), None) => by_status(status),
+        (Some(status), None) => status::class(status),
         // Inside a stream the request was taken already, so it is the server's trouble.
         (None, None) if words.contains("invalid_request") => FailureClass::InvalidRequest,
         (None, None) => FailureClass::Server,
     }
-}
-
-fn by_status(status: u16) -> FailureClass {
-    match status {
-        413 => FailureClass::ContextOverflow,
-        429 => FailureClass::RateLimited,
-        503 | 529 => FailureClass::Overloaded,
-        408 | 409 | 425 | 500..=599 => FailureClass::Server,
-        400..=499 => FailureClass::InvalidRequest,
-        _ => FailureClass::Unknown,
-    }
-}
-
-/// One line, without anything that looks like a key.
-fn short(message: &str) -> String {
-    let mut out = String::new();
-    let mut chars = 0;
-    let mut secret_next = false;
-    for word in message.split_whitespace() {
-        let secret = std::mem::take(&mut secret_next) && word.chars().any(|it| it.is_ascii_digit());
-        secret_next = word.eq_ignore_ascii_case("bearer");
-        let word = if secret || is_key(word) { "[redacted]" } else { word };
-        let length = word.chars().count() + usize::from(!out.is_empty());
-        if MESSAGE_CHARS_MAX < chars + length {
-            // One long word is cut; a text is cut between words.
-            if out.is_empty() {
-                out.extend(word.chars().take(MESSAGE_CHARS_MAX));
-            }
-            break;
-        }
-        if !out.is_empty() {
-            out.push(' ');
-        }
-        out.push_str(word);
-        chars += length;
-    }
-    out
-}
-
-fn is_key(word: &str) -> bool {
-    let prefixed = ["sk-", "gsk_", "xai-", "sk_", "csk-", "nvapi-", "AIza"];
-    let letters = word.split(|it: char| !it.is_ascii_alphanumeric() && !matches!(it, '_' | '-'));
-    for run in letters {
-        let prefix = prefixed.iter().any(|prefix| run.starts_with(prefix));
-        let any = |test: fn(&char) -> bool| run.chars().any(|letter| test(&letter));
-        let mixed = any(char::is_ascii_digit)
-            && any(char::is_ascii_lowercase)
-            && any(char::is_ascii_uppercase);
-        if prefix && 6 < run.len() || mixed && KEY_CHARS_MIN <= run.len() {
-            return true;
-        }
-    }
-    false
 }

@@ -8,10 +8,12 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use super::Flavour;
-use super::spelling::{MISTRAL_ID_CHARS, NAME_CHARS_MAX, ROUTER_ID_CHARS_MAX, is_object};
+use super::spelling::{MISTRAL_ID_CHARS, ROUTER_ID_CHARS_MAX, is_object};
 
 /// Longest id of a call, in characters.
 const ID_CHARS_MAX: usize = 40;
+/// Longest function name.
+const NAME_BYTES_MAX: usize = 64;
 
 /// Finds what breaks the rules that all servers share.
 pub fn violations(body: &Value) -> Vec<String> {
@@ -64,7 +66,7 @@ fn role(message: &Value) -> &str {
 fn name_fits(name: &Value) -> bool {
     name.as_str().is_some_and(|name| {
         let fits = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
-        (1..=NAME_CHARS_MAX).contains(&name.len()) && name.bytes().all(fits)
+        (1..=NAME_BYTES_MAX).contains(&name.len()) && name.bytes().all(fits)
     })
 }
 

@@ -1,4 +1,4 @@
-//! How names, ids and texts are spelled: everything that a server checks with a pattern.
+//! How ids and texts are spelled: everything that a server checks with a pattern.
 
 use std::collections::BTreeSet;
 
@@ -6,16 +6,13 @@ use piton_core::id::CallId;
 use serde::de::IgnoredAny;
 
 use super::Flavour;
+use crate::fingerprint::fingerprint;
 use crate::wire_id;
 
-/// Longest function name, in characters.
-pub(super) const NAME_CHARS_MAX: usize = 64;
 /// Length of an id for Mistral, in characters.
 pub(super) const MISTRAL_ID_CHARS: usize = 9;
 /// Longest id that `OpenRouter` is sent back, in characters.
 pub(super) const ROUTER_ID_CHARS_MAX: usize = 64;
-/// Characters of a changed name that stay readable; the rest is for the digest.
-const NAME_CHARS_KEPT: usize = 54;
 
 const BASE_62: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
@@ -44,23 +41,6 @@ pub(super) fn string(out: &mut Vec<u8>, text: &str) {
     out.push(b'"');
     escape(out, text);
     out.push(b'"');
-}
-
-/// A tool's name, in letters that every server takes. A changed name ends in a digest of the
-/// original, so that two names that differ only in forbidden letters stay two.
-pub(super) fn name(name: &str) -> String {
-    let fits = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '_' | '-');
-    let starts = name.starts_with(|letter: char| letter.is_ascii_alphabetic() || letter == '_');
-    if starts && name.len() <= NAME_CHARS_MAX && name.chars().all(fits) {
-        return name.into();
-    }
-    let kept: String = name
-        .chars()
-        .take(NAME_CHARS_KEPT)
-        .map(|letter| if fits(letter) { letter } else { '_' })
-        .collect();
-    let front = if starts { "" } else { "_" };
-    format!("{front}{kept}_{:08x}", digest(name.as_bytes()) & 0xffff_ffff)
 }
 
 /// Ids of the calls of one message, the same when made from the calls and from their results.
@@ -106,7 +86,7 @@ fn mistral_id(call: CallId) -> String {
     let mut rest = if packed {
         turn | step << TURN_BITS | index << (TURN_BITS + STEP_BITS)
     } else {
-        digest(wire_id(call).as_bytes())
+        fingerprint(&wire_id(call))
     };
     let mut id = String::with_capacity(MISTRAL_ID_CHARS);
     for _ in 0..MISTRAL_ID_CHARS {
@@ -137,13 +117,6 @@ pub(super) fn arguments(out: &mut Vec<u8>, raw: &str) {
     }
 }
 
-/// FNV-1a: short, and the same on every machine.
-fn digest(bytes: &[u8]) -> u64 {
-    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |sum, byte| {
-        (sum ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3)
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use piton_core::id::TurnId;
@@ -157,17 +130,6 @@ mod tests {
             let mut out = Vec::new();
             string(&mut out, text);
             assert_eq!(serde_json::from_slice::<Value>(&out).unwrap(), Value::from(text));
-        }
-    }
-
-    #[test]
-    fn names_fit_and_stay_apart() {
-        assert_eq!(name("look"), "look");
-        assert_ne!(name("a.b"), name("a/b"));
-        for odd in ["", "9x", "a b", "日本語", &"x".repeat(65), "mcp.server:tool"] {
-            let name = name(odd);
-            assert!((1..=NAME_CHARS_MAX).contains(&name.len()), "{name}");
-            assert!(name.bytes().all(|it| it.is_ascii_alphanumeric() || it == b'_' || it == b'-'));
         }
     }
 

@@ -15,19 +15,17 @@ use serde_json::value::RawValue;
 
 use super::Variant;
 use super::native::Sidecar;
-use crate::cache::Cache;
+use crate::cache::{Cache, Frame};
 use crate::effort::is_reasoning;
 use crate::file::{Piece, Takes, data_url};
+use crate::fingerprint::fingerprint;
+use crate::names::Names;
 use crate::{Ask, wire_id};
 
 /// Fewest tokens of an answer that can be asked for.
 const MAX_OUTPUT_TOKENS_MIN: u32 = 16;
 /// Longest cache key, in bytes; a longer one is rejected.
 const CACHE_KEY_BYTES_MAX: usize = 64;
-/// Longest tool name that every server of this family takes, in bytes.
-const NAME_BYTES_MAX: usize = 64;
-/// Digits of a digest in a shortened name.
-const DIGEST_DIGITS: usize = 8;
 /// Digits of a digest in place of a cache key.
 const KEY_DIGITS: usize = 16;
 
@@ -104,12 +102,14 @@ pub(super) fn body(
     }
     out.extend_from_slice(b",\"input\":[");
     let (files, takes) = (transcript.files(), variant.takes(ask));
+    let names = Names::of(transcript.tools());
+    let frame = Frame { dialect: variant.name(), ask, names: &names, files };
     let encode = |message: &Message| match message {
         Message::User(parts) => encode_said(parts, files, &takes),
-        Message::Assistant(assistant) => encode_assistant(assistant, ask),
+        Message::Assistant(assistant) => encode_assistant(assistant, frame),
         Message::Results(results) => join(&results.iter().map(output).collect::<Vec<_>>()),
     };
-    let messages = cache.encode(transcript.messages(), ask, encode);
+    let messages = cache.encode(transcript.messages(), frame, encode);
     for (index, message) in messages.filter(|message| !message.is_empty()).enumerate() {
         if 0 < index {
             out.push(b',');
@@ -117,19 +117,15 @@ pub(super) fn body(
         out.extend_from_slice(message);
     }
     out.push(b']');
-    write_tools(&mut out, transcript.tools());
+    write_tools(&mut out, transcript.tools(), &names);
     write_settings(&mut out, variant, ask);
     out.push(b'}');
     out
 }
 
-fn write_tools(out: &mut Vec<u8>, specs: &[ToolSpec]) {
+fn write_tools(out: &mut Vec<u8>, specs: &[ToolSpec], names: &Names) {
     let mut tools: Vec<Tool<'_>> = Vec::with_capacity(specs.len());
-    for spec in specs {
-        let name = wire_name(&spec.name);
-        if tools.iter().any(|tool| tool.name == name) {
-            continue;
-        }
+    for (name, spec) in names.offered(specs) {
         let parameters = schema(&spec.parameters);
         let description = &*spec.description;
         tools.push(Tool { r#type: "function", name, description, parameters, strict: false });
@@ -178,8 +174,8 @@ fn encode_said(parts: &[UserPart], files: &Files, takes: &Takes) -> Vec<u8> {
     join(&[Item::Message { role: "user", content: content.collect(), phase: None }])
 }
 
-fn encode_assistant(assistant: &Assistant, ask: &Ask) -> Vec<u8> {
-    let sidecar = Sidecar::of(assistant.native.as_ref(), ask);
+fn encode_assistant(assistant: &Assistant, frame: Frame<'_>) -> Vec<u8> {
+    let sidecar = Sidecar::of(assistant.native.as_ref(), frame.ask);
     let mut items = Vec::with_capacity(assistant.parts.len());
     let mut texts = 0;
     for part in assistant.parts.iter() {
@@ -194,14 +190,14 @@ fn encode_assistant(assistant: &Assistant, ask: &Ask) -> Vec<u8> {
             AnswerPart::Call { call, name, arguments, .. } => {
                 items.extend(sidecar.at_call(call.index).reasoning().map(replayed));
                 let arguments = object(arguments);
-                let (call_id, name) = (wire_id(*call), wire_name(name));
+                let (call_id, name) = (wire_id(*call), frame.names.wire(name));
                 items.push(Item::FunctionCall { call_id, name, arguments });
             }
             // Readable reasoning belongs to people. The model gets its own back, encrypted.
             AnswerPart::Reasoning { .. } => {}
         }
     }
-    if is_contiguous(ask) {
+    if is_contiguous(frame.ask) {
         items.sort_by_key(|item| match item {
             Item::Reasoning { .. } => 0,
             Item::Message { .. } => 1,
@@ -268,34 +264,13 @@ fn schema(parameters: &str) -> Box<RawValue> {
     RawValue::from_string(mended).unwrap_or_else(|_| RawValue::NULL.to_owned())
 }
 
-/// A tool's name within the allowed pattern. A changed name ends with a digest of the original, so
-/// that two tools never become one.
-fn wire_name(name: &str) -> Cow<'_, str> {
-    let fits = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
-    let starts = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
-    if starts && name.len() <= NAME_BYTES_MAX && name.chars().all(fits) {
-        return Cow::Borrowed(name);
-    }
-    let mut changed: String = if starts { String::new() } else { "_".into() };
-    changed.extend(name.chars().map(|c| if fits(c) { c } else { '_' }));
-    changed.truncate(NAME_BYTES_MAX - DIGEST_DIGITS - 1);
-    Cow::Owned(format!("{changed}_{:08x}", digest(name) >> 32))
-}
-
 fn cache_key(key: &str) -> Cow<'_, str> {
     if key.len() <= CACHE_KEY_BYTES_MAX {
         return Cow::Borrowed(key);
     }
     let kept: String = key.chars().filter(char::is_ascii_graphic).collect();
     let kept = kept.get(..CACHE_KEY_BYTES_MAX - KEY_DIGITS - 1).unwrap_or(&kept);
-    Cow::Owned(format!("{kept}_{:016x}", digest(key)))
-}
-
-/// FNV-1a: names must be the same in every build, which the standard hasher does not promise.
-fn digest(text: &str) -> u64 {
-    text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-    })
+    Cow::Owned(format!("{kept}_{:016x}", fingerprint(key)))
 }
 
 /// Whether the server wants the calls of a step in one row, with nothing between them and their

@@ -3,21 +3,12 @@
 //! The code decides, then the words, then the status: gateways translate statuses and lose codes.
 //! Messages are short and carry no secrets, because they end up in the journal.
 
-mod wait;
-
 use piton_core::event::FailureClass;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use self::wait::{from_headers, from_text};
-use crate::Failure;
-
-/// Longest message, in characters.
-const MESSAGE_CHARS_MAX: usize = 300;
-/// Shortest run of letters and digits that may be a secret by its length alone.
-const SECRET_CHARS_MIN: usize = 20;
-/// How much of a body that is not JSON is looked at, in bytes.
-const PLAIN_BYTES_MAX: usize = 4096;
+use crate::said::{self, short};
+use crate::{Failure, status, wait};
 
 /// What a provider said about an error, wherever it put it.
 #[derive(Debug, Default)]
@@ -36,20 +27,15 @@ pub(super) fn of_answer(
 ) -> Failure {
     let said = read(body);
     let class =
-        of_code(&said).or_else(|| of_words(&said.message)).unwrap_or_else(|| of_status(status));
-    let class = match header("x-should-retry").as_deref() {
-        Some("false") if class == FailureClass::RateLimited => FailureClass::Quota,
-        Some("false") if class.is_transient() => FailureClass::Unknown,
-        Some("true") if class == FailureClass::InvalidRequest => FailureClass::Server,
-        Some(_) | None => class,
-    };
-    let retry_after_ms = from_headers(header).or_else(|| hint(&said));
+        of_code(&said).or_else(|| of_words(&said.message)).unwrap_or_else(|| status::class(status));
+    let class = status::obey(class, header);
+    let retry_after_ms = wait::of_headers(header).or_else(|| hint(&said));
     let message = if said.message.is_empty() {
         format!("HTTP status {status}")
     } else {
         format!("HTTP status {status}: {}", said.message)
     };
-    Failure { class, message: clean(&message), retry_after_ms }
+    Failure { class, message: short(&message), retry_after_ms }
 }
 
 /// An error event.
@@ -72,24 +58,20 @@ fn of_value(value: &Value) -> Failure {
         (true, false) => said.code.clone(),
         (true, true) => "the provider gave up without a reason".into(),
     };
-    Failure { class, message: clean(&message), retry_after_ms: hint(&said) }
+    Failure { class, message: short(&message), retry_after_ms: hint(&said) }
 }
 
 fn hint(said: &Said) -> Option<u64> {
     said.resets_in_s
         .map(|seconds| seconds.saturating_mul(1000))
-        .or_else(|| from_text(&said.message))
+        .or_else(|| wait::of_words(&said.message))
 }
 
 fn read(body: &[u8]) -> Said {
     if let Ok(value) = serde_json::from_slice::<Value>(body) {
         return said(&value);
     }
-    let body = body.get(..PLAIN_BYTES_MAX).unwrap_or(body);
-    let text = String::from_utf8_lossy(body);
-    let text = text.trim();
-    let message = if text.starts_with('<') { "(an HTML page)" } else { text };
-    Said { message: message.to_owned(), ..Said::default() }
+    Said { message: said::plain(&String::from_utf8_lossy(body)).to_owned(), ..Said::default() }
 }
 
 fn said(value: &Value) -> Said {
@@ -178,42 +160,4 @@ fn of_words(message: &str) -> Option<FailureClass> {
     ];
     let message = message.to_ascii_lowercase();
     WORDS.iter().find(|(words, _)| message.contains(words)).map(|(_, class)| *class)
-}
-
-fn of_status(status: u16) -> FailureClass {
-    match status {
-        401 | 403 | 407 => FailureClass::Auth,
-        402 => FailureClass::Quota,
-        413 => FailureClass::ContextOverflow,
-        429 => FailureClass::RateLimited,
-        503 | 529 => FailureClass::Overloaded,
-        408 | 409 | 425 | 500..=599 => FailureClass::Server,
-        400..=499 => FailureClass::InvalidRequest,
-        _ => FailureClass::Unknown,
-    }
-}
-
-/// One line, short, without anything that looks like a key.
-fn clean(message: &str) -> String {
-    let mut before = "";
-    let words = message.split_whitespace().map(|word| {
-        let before = std::mem::replace(&mut before, word);
-        // `Incorrect API key provided: …` repeats what was sent.
-        let told = before.eq_ignore_ascii_case("bearer") || before == "provided:";
-        if told || is_secret(word) { "…" } else { word }
-    });
-    let line = words.collect::<Vec<_>>().join(" ");
-    match line.char_indices().nth(MESSAGE_CHARS_MAX) {
-        None => line,
-        Some(_) => line.chars().take(MESSAGE_CHARS_MAX - 1).chain(['…']).collect(),
-    }
-}
-
-fn is_secret(word: &str) -> bool {
-    let prefixed = ["sk-", "sess-", "eyJ", "gAAA", "xai-"].iter().any(|key| word.contains(key));
-    // Names are made of words; a long run of letters and digits is not one.
-    let opaque = word
-        .split(|c: char| !c.is_ascii_alphanumeric())
-        .any(|run| SECRET_CHARS_MIN <= run.len() && run.contains(|c: char| c.is_ascii_digit()));
-    prefixed || opaque
 }

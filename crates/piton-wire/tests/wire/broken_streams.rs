@@ -116,7 +116,7 @@ fn text_in_front_of_an_error_in_an_array_is_kept() {
 #[test]
 fn nothing_is_read_behind_a_failure() {
     for case in cases() {
-        let mut decoder = case.dialect.decoder(&ask("test", "m"));
+        let mut decoder = case.dialect.decoder(&[], &ask("test", "m"));
         let mut deltas = Vec::new();
         decoder.push(events(&[case.error]).as_bytes(), &mut deltas).unwrap_err();
         decoder.push(events(case.before).as_bytes(), &mut deltas).unwrap();

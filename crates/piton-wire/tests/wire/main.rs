@@ -2,8 +2,10 @@
 //! Dialects against streams written for them, and against recorded ones where those are at hand.
 
 mod broken_streams;
+mod caches;
 mod efforts;
 mod files;
+mod names;
 mod recorded;
 mod transcripts;
 

@@ -57,7 +57,7 @@ fn read_one(folder: &Path, path: &Path) -> Option<Recorded> {
 
 /// Reads a body in pieces of one size.
 pub(crate) fn read(dialect: &dyn Dialect, ask: &Ask, body: &[u8], size: usize) -> Read {
-    let mut decoder = dialect.decoder(ask);
+    let mut decoder = dialect.decoder(&[], ask);
     let (mut deltas, mut failure) = (Vec::new(), None);
     for piece in body.chunks(size) {
         failure = decoder.push(piece, &mut deltas).err();

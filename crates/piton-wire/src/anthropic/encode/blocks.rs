@@ -5,14 +5,14 @@
 use std::borrow::Cow;
 
 use piton_core::event::{AnswerPart, UserPart};
-use piton_core::transcript::{Assistant, CallResult, Files, Message};
+use piton_core::transcript::{Assistant, CallResult, Message};
 use serde::Serialize;
 use serde_json::value::RawValue;
 
-use super::tools;
 use crate::anthropic::model::{self, Form};
 use crate::anthropic::native::{self, Kept};
 use crate::anthropic::{is_blank, sound};
+use crate::cache::Frame;
 use crate::file::Piece;
 use crate::{Ask, Effort, wire_id};
 
@@ -89,11 +89,11 @@ impl Blocks {
 }
 
 /// The blocks of a message; none where nothing in it may be sent.
-pub(super) fn of(message: &Message, ask: &Ask, files: &Files) -> Vec<u8> {
+pub(super) fn of(message: &Message, frame: Frame<'_>) -> Vec<u8> {
     let mut blocks = Blocks::default();
     match message {
-        Message::User(parts) => add_said(&mut blocks, parts, ask, files),
-        Message::Assistant(assistant) => add_answer(&mut blocks, assistant, ask),
+        Message::User(parts) => add_said(&mut blocks, parts, frame),
+        Message::Assistant(assistant) => add_answer(&mut blocks, assistant, frame),
         Message::Results(results) => add_results(&mut blocks, results),
     }
     blocks.0
@@ -132,10 +132,10 @@ fn is_said(part: &AnswerPart) -> bool {
     }
 }
 
-fn add_said(blocks: &mut Blocks, parts: &[UserPart], ask: &Ask, files: &Files) {
-    let takes = model::takes(&ask.model);
+fn add_said(blocks: &mut Blocks, parts: &[UserPart], frame: Frame<'_>) {
+    let takes = model::takes(&frame.ask.model);
     for part in parts.iter().filter(|part| is_readable(part)) {
-        match Piece::of(part, files, &takes) {
+        match Piece::of(part, frame.files, &takes) {
             Piece::Text(text) => blocks.push(&Block::Text { text }),
             Piece::Image { media_type, data } => {
                 let source = Source::Base64 { media_type, data: &data };
@@ -154,13 +154,13 @@ fn add_said(blocks: &mut Blocks, parts: &[UserPart], ask: &Ask, files: &Files) {
 }
 
 /// Texts and thoughts in their order, calls behind them: nothing may follow a call.
-fn add_answer(blocks: &mut Blocks, assistant: &Assistant, ask: &Ask) {
+fn add_answer(blocks: &mut Blocks, assistant: &Assistant, frame: Frame<'_>) {
     let said = || assistant.parts.iter().filter(|part| is_said(part));
     // A thought alone is no message.
     if said().next().is_none() {
         return;
     }
-    let mut kept = thoughts(assistant, ask).into_iter().peekable();
+    let mut kept = thoughts(assistant, frame.ask).into_iter().peekable();
     for (at, part) in said().enumerate() {
         if let AnswerPart::Text { text } = part {
             while let Some(thought) = kept.next_if(|kept| kept.before <= at) {
@@ -174,7 +174,7 @@ fn add_answer(blocks: &mut Blocks, assistant: &Assistant, ask: &Ask) {
     }
     for part in said() {
         if let AnswerPart::Call { call, name, arguments, .. } = part {
-            let (id, name) = (wire_id(*call), tools::wire_name(name));
+            let (id, name) = (wire_id(*call), frame.names.wire(name));
             blocks.push(&Block::ToolUse { id, name, input: input(arguments) });
         }
     }

@@ -1,7 +1,6 @@
-//! Tools as the service takes them: names of a narrow alphabet, schemas that describe an object.
+//! Tools as the service takes them: schemas that describe an object.
 
 use std::borrow::Cow;
-use std::collections::BTreeSet;
 
 use piton_core::event::ToolSpec;
 use serde::Serialize;
@@ -9,11 +8,7 @@ use serde_json::value::RawValue;
 
 use super::Ephemeral;
 use crate::anthropic::sound;
-
-/// Longest name, in letters; formerly, and with other hosts still, it is half of that.
-const NAME_LETTERS_MAX: usize = 128;
-/// How much of a name is kept when it is mended.
-const MENDED_LETTERS: usize = 55;
+use crate::names::Names;
 
 /// A schema that says nothing: any object.
 const ANY_OBJECT: &str = r#"{"type":"object"}"#;
@@ -30,14 +25,14 @@ pub(super) struct Tool<'a> {
 }
 
 /// The tools, each name once. The last carries the cache mark where no system prompt does.
-pub(super) fn offered(specs: &[ToolSpec], has_system: bool) -> Vec<Tool<'_>> {
-    let mut names = BTreeSet::new();
+pub(super) fn offered<'a>(
+    specs: &'a [ToolSpec],
+    names: &'a Names,
+    has_system: bool,
+) -> Vec<Tool<'a>> {
     let mut tools: Vec<Tool<'_>> = Vec::with_capacity(specs.len());
-    for spec in specs {
-        let name = wire_name(&spec.name);
-        if let Some(input_schema) = schema(&spec.parameters)
-            && names.insert(name.clone())
-        {
+    for (name, spec) in names.offered(specs) {
+        if let Some(input_schema) = schema(&spec.parameters) {
             let description = spec.description.trim();
             tools.push(Tool { name, description, input_schema, cache_control: None });
         }
@@ -46,23 +41,6 @@ pub(super) fn offered(specs: &[ToolSpec], has_system: bool) -> Vec<Tool<'_>> {
         last.cache_control = Some(Ephemeral {});
     }
     tools
-}
-
-/// A name that the service accepts. One that it does not gets a tail made from the whole of it, so
-/// that different names stay different; the same name is mended in the same way everywhere.
-pub(super) fn wire_name(name: &str) -> Cow<'_, str> {
-    let fits = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
-    if (1..=NAME_LETTERS_MAX).contains(&name.len()) && name.bytes().all(fits) {
-        return Cow::Borrowed(name);
-    }
-    let letters = name.chars().take(MENDED_LETTERS);
-    let mended: String =
-        letters.map(|it| if u8::try_from(it).is_ok_and(fits) { it } else { '_' }).collect();
-    // FNV-1a: short, and the same on every machine.
-    let tail = name
-        .bytes()
-        .fold(0x811c_9dc5_u32, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193));
-    Cow::Owned(format!("{mended}_{tail:08x}"))
 }
 
 /// The schema as it was given, if its root is an object; mended, if it does not say what it is.

@@ -193,9 +193,9 @@ fn odd_names_and_arguments_are_mended() {
         &journal,
         &ask(OPUS, None),
         expect![[r#"
-        {"role":"user","content":[{"type":"text","text":"Look.","cache_control":{"type":"ephemeral"}}]}
-        {"role":"assistant","content":[{"type":"tool_use","id":"call_1_1_0","name":"mcp_files_read_9c0bda67","input":{}},{"type":"tool_use","id":"call_1_1_2","name":"look","input":{"unreadable_arguments":"{\"path\": \"a"}},{"type":"tool_use","id":"call_1_1_3","name":"look","input":{"unreadable_arguments":"{\"a\": 1e999}"}},{"type":"tool_use","id":"call_1_1_4","name":"look","input":{"unreadable_arguments":"{\"a\": \"\\ud800\"}"}},{"type":"tool_use","id":"call_1_1_5","name":"look","input":{"unreadable_arguments":"{\"a\":[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]}"}},{"type":"tool_use","id":"call_1_1_6","name":"look","input":{"a" : 1.0}}]}
-        {"role":"user","content":[{"type":"tool_result","tool_use_id":"call_1_1_0","content":"Interrupted before it was run; it had no effect.","is_error":true},{"type":"tool_result","tool_use_id":"call_1_1_2","content":"Interrupted before it was run; it had no effect.","is_error":true},{"type":"tool_result","tool_use_id":"call_1_1_3","content":"Interrupted before it was run; it had no effect.","is_error":true},{"type":"tool_result","tool_use_id":"call_1_1_4","content":"Interrupted before it was run; it had no effect.","is_error":true},{"type":"tool_result","tool_use_id":"call_1_1_5","content":"Interrupted before it was run; it had no effect.","is_error":true},{"type":"tool_result","tool_use_id":"call_1_1_6","content":"Interrupted before it was run; it had no effect.","is_error":true,"cache_control":{"type":"ephemeral"}}]}"#]],
+            {"role":"user","content":[{"type":"text","text":"Look.","cache_control":{"type":"ephemeral"}}]}
+            {"role":"assistant","content":[{"type":"tool_use","id":"call_1_1_0","name":"mcp_files_read_26ba0aa7","input":{}},{"type":"tool_use","id":"call_1_1_2","name":"look","input":{"unreadable_arguments":"{\"path\": \"a"}},{"type":"tool_use","id":"call_1_1_3","name":"look","input":{"unreadable_arguments":"{\"a\": 1e999}"}},{"type":"tool_use","id":"call_1_1_4","name":"look","input":{"unreadable_arguments":"{\"a\": \"\\ud800\"}"}},{"type":"tool_use","id":"call_1_1_5","name":"look","input":{"unreadable_arguments":"{\"a\":[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]}"}},{"type":"tool_use","id":"call_1_1_6","name":"look","input":{"a" : 1.0}}]}
+            {"role":"user","content":[{"type":"tool_result","tool_use_id":"call_1_1_0","content":"Interrupted before it was run; it had no effect.","is_error":true},{"type":"tool_result","tool_use_id":"call_1_1_2","content":"Interrupted before it was run; it had no effect.","is_error":true},{"type":"tool_result","tool_use_id":"call_1_1_3","content":"Interrupted before it was run; it had no effect.","is_error":true},{"type":"tool_result","tool_use_id":"call_1_1_4","content":"Interrupted before it was run; it had no effect.","is_error":true},{"type":"tool_result","tool_use_id":"call_1_1_5","content":"Interrupted before it was run; it had no effect.","is_error":true},{"type":"tool_result","tool_use_id":"call_1_1_6","content":"Interrupted before it was run; it had no effect.","is_error":true,"cache_control":{"type":"ephemeral"}}]}"#]],
     );
 }
 
@@ -373,7 +373,7 @@ fn schemas_describe_objects_and_names_are_unique() {
             {"name":"list","input_schema":{"type":"object"}},
             {"name":"text","input_schema":{"type":"object"}},
             {"name":"broken","input_schema":{"type":"object"}},
-            {"name":"a_b_108bf50c","input_schema":{"type":"object"},"cache_control":{"type":"ephemeral"}}],"messages":[
+            {"name":"a_b_0466522c","input_schema":{"type":"object"},"cache_control":{"type":"ephemeral"}}],"messages":[
             {"role":"user","content":[{"type":"text","text":"Hello.","cache_control":{"type":"ephemeral"}}]}]}"#]],
     );
 }

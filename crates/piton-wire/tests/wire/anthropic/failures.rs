@@ -96,7 +96,7 @@ fn the_wait_is_read_from_headers_dates_and_words() {
         (vec![("retry-after", "Sun, 15 Nov 2026 10:01:05 GMT")], "", None),
         (vec![("retry-after", "-5")], "", None),
         (vec![("retry-after", "NaN")], "", None),
-        (vec![("retry-after", "1e300")], "", None),
+        (vec![("retry-after", "1e300")], "", Some(31_536_000_000)),
         (vec![], "Please try again in 20 seconds.", Some(20_000)),
         (vec![], "Please try again.", None),
     ] {
@@ -125,7 +125,7 @@ fn messages_are_short_and_hold_no_keys() {
     assert!(found.message.ends_with('…'));
     for (said, kept) in [
         ("key sk-ant-api03-abcdef is wrong", "key [hidden] is wrong"),
-        ("key 'sk-ant-api03-abcdef', sorry", "key [hidden] sorry"),
+        ("key 'sk-ant-api03-abcdef', sorry", "key '[hidden]', sorry"),
         ("Authorization: Bearer abc.def", "Authorization: Bearer [hidden]"),
         ("x-api-key: abcdef refused", "x-api-key: [hidden] refused"),
         ("task-force sk- stays", "task-force sk- stays"),

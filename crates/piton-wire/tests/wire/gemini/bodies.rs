@@ -212,11 +212,11 @@ fn names_are_mapped_and_declared_once() {
         &journal,
         &gemini("gemini-3-pro"),
         expect![[r#"
-        {"systemInstruction":{"parts":[{"text":"Be brief."}]},"tools":[{"functionDeclarations":[{"name":"a_b","description":"","parametersJsonSchema":{"type":"object"}},{"name":"_n_","description":"","parametersJsonSchema":{"type":"object"}},{"name":"_1","description":"","parametersJsonSchema":{"anyOf":[]}},{"name":"xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx","description":"","parametersJsonSchema":{"type":"object"}},{"name":"_","description":"","parametersJsonSchema":{}}]}],"generationConfig":{"maxOutputTokens":4096},"contents":[
-        {"role":"user","parts":[{"text":"Go."}]},
-        {"role":"model","parts":[{"functionCall":{"id":"call_1_1_0","name":"a_b","args":{}},"thoughtSignature":"skip_thought_signature_validator"},{"functionCall":{"id":"call_1_1_1","name":"_n_","args":{}}}]},
-        {"role":"user","parts":[{"functionResponse":{"id":"call_1_1_0","name":"a_b","response":{"error":"Interrupted before it was run; it had no effect."}}},{"functionResponse":{"id":"call_1_1_1","name":"_n_","response":{"error":"Interrupted before it was run; it had no effect."}}}]}]}
-    "#]],
+            {"systemInstruction":{"parts":[{"text":"Be brief."}]},"tools":[{"functionDeclarations":[{"name":"a_b_04833892","description":"","parametersJsonSchema":{}},{"name":"a_b","description":"","parametersJsonSchema":{"type":"object"}},{"name":"__n__fd5e4e56","description":"","parametersJsonSchema":{"type":"object"}},{"name":"_1_86019afc","description":"","parametersJsonSchema":{"anyOf":[]}},{"name":"xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx_9147a8dd","description":"","parametersJsonSchema":{"type":"object"}}]}],"generationConfig":{"maxOutputTokens":4096},"contents":[
+            {"role":"user","parts":[{"text":"Go."}]},
+            {"role":"model","parts":[{"functionCall":{"id":"call_1_1_0","name":"a_b_04833892","args":{}},"thoughtSignature":"skip_thought_signature_validator"},{"functionCall":{"id":"call_1_1_1","name":"__n__fd5e4e56","args":{}}}]},
+            {"role":"user","parts":[{"functionResponse":{"id":"call_1_1_0","name":"a_b_04833892","response":{"error":"Interrupted before it was run; it had no effect."}}},{"functionResponse":{"id":"call_1_1_1","name":"__n__fd5e4e56","response":{"error":"Interrupted before it was run; it had no effect."}}}]}]}
+        "#]],
     );
 }
 

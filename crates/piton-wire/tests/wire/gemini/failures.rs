@@ -223,7 +223,7 @@ fn messages_are_short_and_hold_no_key() {
         &[],
         &format!("GET /v1beta/models?key={key}&x=1 denied for {key}, asked by sk-0123456789"),
         expect![[r#"
-            Auth: HTTP 403: GET /v1beta/models?key=[removed] denied for [removed] asked by [removed]
+            Auth: HTTP 403: GET /v1beta/models?key=[hidden]&x=1 denied for [hidden], asked by [hidden]
         "#]],
     );
     let long = Gemini.failure(500, &|_| None, "ä ".repeat(5000).as_bytes()).message;

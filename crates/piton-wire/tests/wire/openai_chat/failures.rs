@@ -130,7 +130,7 @@ fn the_server_may_say_whether_to_ask_again() {
     let class = |status, value| failure(status, &[("x-should-retry", value)], "").0;
     assert_eq!(class(400, "true"), FailureClass::Server);
     assert_eq!(class(500, "false"), FailureClass::Unknown);
-    assert_eq!(class(429, "false"), FailureClass::Unknown);
+    assert_eq!(class(429, "false"), FailureClass::Quota);
     assert_eq!(class(401, "true"), FailureClass::Auth);
     assert_eq!(class(500, "perhaps"), FailureClass::Server);
 }
@@ -140,10 +140,10 @@ fn messages_are_short_and_hold_no_keys() {
     let message = |text: &str| failure(400, &[], text).1;
     assert_eq!(
         message("Incorrect key: sk-proj-abcdef123456. See (sk-abcdefgh1) docs"),
-        "Incorrect key: [redacted] See [redacted] docs"
+        "Incorrect key: [hidden] See ([hidden]) docs"
     );
-    assert_eq!(message("Bearer abc123 was refused"), "Bearer [redacted] was refused");
-    assert_eq!(message("token Zm9vYmFyYmF6cXV4Zm9vYmFyOTk="), "token [redacted]");
+    assert_eq!(message("Bearer abc123 was refused"), "Bearer [hidden] was refused");
+    assert_eq!(message("token Zm9vYmFyYmF6cXV4Zm9vYmFyOTk="), "token [hidden]=");
     assert_eq!(
         message("the model grok-4-1-fast-non-reasoning"),
         "the model grok-4-1-fast-non-reasoning"

@@ -355,10 +355,10 @@ fn tools_are_mended_where_a_server_would_reject_them() {
         "a" {"properties":{},"type":"object"}
         "b" {"properties":{"x":{}},"type":"object"}
         "c" {"properties":{},"type":"object"}
-        "mcp_files_read_16da19f4" {"properties":{},"type":"object"}
-        "mcp_files_read_5b476d23" {"properties":{},"type":"object"}
-        "_1st_44990518" {"properties":{},"type":"object"}
-        "longlonglonglonglonglonglonglonglonglonglonglonglonglon_0ebaa3d0" {"properties":{},"type":"object"}"#]]
+        "mcp_files_read_8bd3dc0b" {"properties":{},"type":"object"}
+        "mcp_files_read_c439fe14" {"properties":{},"type":"object"}
+        "_1st_176bc8cb" {"properties":{},"type":"object"}
+        "longlonglonglonglonglonglonglonglonglonglonglonglonglon_db2456f5" {"properties":{},"type":"object"}"#]]
     .assert_eq(&lines(tools));
     assert_eq!(body["input"][1]["name"], body["tools"][3]["name"]);
 }

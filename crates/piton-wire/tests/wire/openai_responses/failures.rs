@@ -112,12 +112,7 @@ fn bodies_take_many_forms() {
     );
     check(400, &[], r#"{"message":"Bare."}"#, expect!["InvalidRequest: HTTP status 400: Bare."]);
     check(400, &[], r#""Just text.""#, expect!["InvalidRequest: HTTP status 400: Just text."]);
-    check(
-        502,
-        &[],
-        "<html><title>Bad gateway</title></html>",
-        expect!["Server: HTTP status 502: (an HTML page)"],
-    );
+    check(502, &[], "<html><title>Bad gateway</title></html>", expect!["Server: HTTP status 502"]);
     check(
         503,
         &[],
@@ -190,9 +185,9 @@ fn messages_are_short_and_keep_no_secrets() {
         401,
         &[],
         &error("invalid_api_key", secrets),
-        expect![
-            "Auth: HTTP status 401: Incorrect API key provided: … Header Bearer … item … content …"
-        ],
+        expect![[
+            r#"Auth: HTTP status 401: Incorrect API key provided: [hidden] Header Bearer [hidden] item [hidden], content [hidden]=."#
+        ]],
     );
     let long = failure(400, &[], &"é ".repeat(5000));
     assert!(long.ends_with('…'));
