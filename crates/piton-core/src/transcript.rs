@@ -232,7 +232,9 @@ fn add_answer(messages: &mut Vec<Message>, step: &Step, answer: &Answered, conti
     }
     // A call part that the fold did not take up has no result, so it must not be sent either.
     let taken = |part: &AnswerPart| match part {
-        AnswerPart::Call { call, .. } => step.calls.iter().any(|known| known.id == *call),
+        AnswerPart::Call { call, name, .. } => {
+            !name.is_empty() && step.calls.iter().any(|known| known.id == *call)
+        }
         AnswerPart::Text { text } | AnswerPart::Reasoning { text } => !text.trim().is_empty(),
     };
     let parts = sendable(&answer.parts, taken);
@@ -257,9 +259,10 @@ fn add_answer(messages: &mut Vec<Message>, step: &Step, answer: &Answered, conti
 fn sendable(parts: &Arc<[AnswerPart]>, taken: impl Fn(&AnswerPart) -> bool) -> Arc<[AnswerPart]> {
     // The same call twice in one answer is one call.
     let is_repeated = |place: usize, part: &AnswerPart| match part {
-        AnswerPart::Call { call, .. } => parts.iter().take(place).any(
-            |known| matches!(known, AnswerPart::Call { call: earlier, .. } if earlier == call),
-        ),
+        AnswerPart::Call { call, .. } => parts.iter().take(place).any(|known| {
+            matches!(known, AnswerPart::Call { call: earlier, .. } if earlier == call)
+                && taken(known)
+        }),
         AnswerPart::Text { .. } | AnswerPart::Reasoning { .. } => false,
     };
     let kept = |(place, part): &(usize, &AnswerPart)| taken(part) && !is_repeated(*place, part);

@@ -1,10 +1,11 @@
 //! What a model is sent, message by message.
 
 use expect_test::{Expect, expect};
-use piton_core::event::{AnswerPart, UserPart};
+use piton_core::event::{AnswerPart, Event, FinishReason, Usage, UserPart};
+use piton_core::id::{CallId, TurnId};
 use piton_core::transcript::{Message, Transcript};
 
-use crate::script::fold;
+use crate::script::{Journal, fold};
 
 fn check(script: &str, expected: Expect) {
     expected.assert_eq(&shown(&Transcript::from(&fold(script))));
@@ -399,4 +400,24 @@ fn the_estimate_counts_everything_that_is_sent() {
     assert_eq!(estimate("turn user:12345678"), 2);
     assert_eq!(estimate("system:1234 turn user:12345678"), 3);
     assert_eq!(estimate("turn user:12345678 ask calls(r:a) finish:a:12345"), 4);
+}
+
+// X8: found by the requests of imported histories.
+#[test]
+fn a_call_without_a_name_does_not_stand_for_the_one_with_its_id() {
+    let mut journal = Journal::of("turn user ask");
+    let part = |name: &str| AnswerPart::Call {
+        call: CallId { turn: TurnId(1), step: 1, index: 0 },
+        provider_id: None,
+        name: name.into(),
+        arguments: "{}".into(),
+    };
+    let (parts, finish) = (vec![part(""), part("r"), part("o")], FinishReason::ToolCalls);
+    let (usage, dropped, native) = (Usage::default(), vec![], None);
+    journal.push(Event::ModelAnswered { parts, finish, usage, dropped, native });
+    let expected = expect![[r#"
+        u m1
+        a r@1.1.0
+        r 1.1.0 r!Interrupted before it was run; it had no effect."#]];
+    expected.assert_eq(&shown(&Transcript::from(&journal.state)));
 }
