@@ -49,6 +49,9 @@ pub fn violations(body: &Value) -> Vec<String> {
         ..Checker::default()
     };
     let items = body.get("input").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+    if items.is_empty() {
+        checker.found.push("R-INPUT: the input is empty".into());
+    }
     for (at, item) in items.iter().enumerate() {
         checker.check_id(at, item);
         match kind(item) {

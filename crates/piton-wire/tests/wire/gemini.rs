@@ -1,8 +1,8 @@
 //! Streams, bodies and failures of this dialect.
 
+mod any_bytes;
 mod bodies;
 mod failures;
-mod property;
 mod replayed;
 mod rules;
 mod streams;

@@ -11,5 +11,6 @@ mod transcripts;
 
 mod anthropic;
 mod gemini;
+mod journals;
 mod openai_chat;
 mod openai_responses;

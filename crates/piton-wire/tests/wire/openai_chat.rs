@@ -3,7 +3,6 @@
 mod bodies;
 mod broken_rules;
 mod failures;
-mod journals;
 mod native;
 mod recorded_streams;
 mod streams;

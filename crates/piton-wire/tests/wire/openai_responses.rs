@@ -2,7 +2,6 @@
 
 mod bodies;
 mod failures;
-mod journals;
 mod real;
 mod rules;
 mod streams;
