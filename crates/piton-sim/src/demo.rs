@@ -34,16 +34,34 @@ Join requests with \"then\": list . then read README.md";
 #[derive(Clone, Copy, Debug, Default)]
 pub struct DemoModel;
 
+/// What a tool gave, as far as the demo model repeats it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Gave {
+    pub(crate) name: String,
+    pub(crate) text: String,
+    pub(crate) is_error: bool,
+}
+
 impl Model for DemoModel {
     fn ask(&self, transcript: &Transcript) -> AnswerStream {
         let (asked, results) = open_work(transcript.messages());
-        let requests = request::parse(&asked);
-        let deltas = match requests.get(results.len()) {
-            Some(request) => call(request, results.len()),
-            None if requests.is_empty() => say(HELP),
-            None => say(&report(&results)),
+        let gave = |result: &&CallResult| Gave {
+            name: result.name.to_string(),
+            text: result.text.to_string(),
+            is_error: result.is_error,
         };
-        Box::pin(stream::iter(deltas.into_iter().map(Ok)))
+        let results: Vec<Gave> = results.iter().map(gave).collect();
+        Box::pin(stream::iter(answer(&asked, &results).into_iter().map(Ok)))
+    }
+}
+
+/// The answer to what was typed last, with the results since then.
+pub(crate) fn answer(asked: &str, results: &[Gave]) -> Vec<Delta> {
+    let requests = request::parse(asked);
+    match requests.get(results.len()) {
+        Some(request) => call(request, results.len()),
+        None if requests.is_empty() => say(HELP),
+        None => say(&report(results)),
     }
 }
 
@@ -96,7 +114,7 @@ fn end(finish: FinishReason) -> Delta {
     Delta::End { finish, usage: Usage::default() }
 }
 
-fn report(results: &[&CallResult]) -> String {
+fn report(results: &[Gave]) -> String {
     let mut report = String::from("(demo model) Done. This is what the tools gave:");
     for result in results {
         let failed = if result.is_error { " (failed)" } else { "" };

@@ -2,21 +2,25 @@
 //!
 //! Which step comes next is read off the transcript, not remembered, so a killed and resumed
 //! process goes on in the right place. Only faults are counted in memory: each is met once per
-//! process.
+//! process. The same script is played over HTTP by [`crate::serve`].
 
+pub mod fault;
 mod stream;
 mod tool;
 
-use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::borrow::Cow;
+use std::sync::Arc;
 
 use piton::model::{AnswerStream, Model};
-use piton_core::event::{AnswerPart, EffectClass, FailureClass};
+use piton_core::answer::Delta;
+use piton_core::event::{AnswerPart, EffectClass};
 use piton_core::transcript::{CUT_MARK, Message, Transcript};
 use piton_tools::Tool;
 use serde::Deserialize;
 use serde_json::Value;
 
+use self::fault::MetFaults;
+pub use self::fault::{Fault, FaultKind};
 use self::tool::ScriptTool;
 
 /// What the model says and does, step by step.
@@ -79,36 +83,6 @@ pub enum ScriptEnd {
     Refused,
 }
 
-/// What goes wrong with one attempt.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Fault {
-    /// In which way.
-    pub kind: FaultKind,
-    /// After how many chunks.
-    #[serde(default)]
-    pub after: usize,
-    /// How long the provider asks to wait, in milliseconds.
-    #[serde(default)]
-    pub retry_after_ms: Option<u64>,
-}
-
-/// In which way an attempt goes wrong.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum FaultKind {
-    /// The stream ends without its end mark.
-    Cut,
-    /// The answer is empty.
-    Empty,
-    /// Nothing more comes.
-    Stall,
-    /// The model's code panics.
-    Panic,
-    /// The provider reports a failure.
-    Fail(FailureClass),
-}
-
 /// A tool that exists only in a script.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -144,37 +118,40 @@ impl Script {
         let tool = |tool: &ToolScript| Arc::new(ScriptTool(tool.clone())) as Arc<dyn Tool>;
         self.tools.iter().map(tool).collect()
     }
+
+    /// The step behind so many answers.
+    pub fn step(&self, place: usize) -> Cow<'_, ScriptStep> {
+        let over = || ScriptStep { say: "The script is over.".into(), ..ScriptStep::default() };
+        self.steps.get(place).map_or_else(|| Cow::Owned(over()), Cow::Borrowed)
+    }
+}
+
+impl ScriptStep {
+    /// What the step says, in pieces; `place` is how many answers stand before it.
+    pub(crate) fn deltas(&self, place: usize) -> Vec<Delta> {
+        stream::deltas(self, place)
+    }
 }
 
 /// The model that follows a script.
 #[derive(Debug)]
 pub struct ScriptedModel {
     script: Script,
-    // How many faults of each step were met. A lock, because a model is asked from any task.
-    met: Mutex<BTreeMap<usize, usize>>,
+    met: MetFaults,
 }
 
 impl ScriptedModel {
     /// A model at the beginning of a script.
     pub fn new(script: Script) -> Self {
-        Self { script, met: Mutex::new(BTreeMap::new()) }
-    }
-
-    fn next_fault(&self, place: usize, step: &ScriptStep) -> Option<Fault> {
-        let mut met = self.met.lock().unwrap_or_else(PoisonError::into_inner);
-        let count = met.entry(place).or_default();
-        let fault = step.faults.get(*count).copied();
-        *count += usize::from(fault.is_some());
-        fault
+        Self { script, met: MetFaults::default() }
     }
 }
 
 impl Model for ScriptedModel {
     fn ask(&self, transcript: &Transcript) -> AnswerStream {
         let place = transcript.messages().iter().filter(|message| is_answer(message)).count();
-        let over = ScriptStep { say: "The script is over.".into(), ..ScriptStep::default() };
-        let step = self.script.steps.get(place).unwrap_or(&over);
-        stream::play(step, self.next_fault(place, step), place)
+        let step = self.script.step(place);
+        stream::play(&step, self.met.next(place, &step.faults, |_| true), place)
     }
 }
 
@@ -183,8 +160,13 @@ fn is_answer(message: &Message) -> bool {
     match message {
         Message::User(_) | Message::Results(_) => false,
         Message::Assistant(assistant) => !assistant.parts.iter().any(|part| match part {
-            AnswerPart::Text { text } => text.ends_with(CUT_MARK),
+            AnswerPart::Text { text } => is_cut(text),
             AnswerPart::Reasoning { .. } | AnswerPart::Call { .. } => false,
         }),
     }
+}
+
+/// Whether a text is that of an answer that was cut off.
+pub(crate) fn is_cut(text: &str) -> bool {
+    text.ends_with(CUT_MARK)
 }

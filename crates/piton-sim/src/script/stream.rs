@@ -6,10 +6,11 @@ use std::time::Duration;
 use futures_util::stream;
 use piton::model::{AnswerStream, ModelFailure};
 use piton_core::answer::Delta;
-use piton_core::event::{FinishReason, Usage};
+use piton_core::event::{FailureClass, FinishReason, Usage};
 use serde_json::Value;
 
-use super::{Fault, FaultKind, ScriptCall, ScriptEnd, ScriptStep};
+use super::fault::{self, Fault, FaultKind};
+use super::{ScriptCall, ScriptEnd, ScriptStep};
 
 /// One thing that a stream does.
 enum Beat {
@@ -45,9 +46,13 @@ fn crash() -> ! {
 }
 
 fn spoil(beats: &mut VecDeque<Beat>, fault: Fault) {
+    if fault.kind == FaultKind::NoEnd {
+        beats.retain(|beat| !matches!(beat, Beat::Give(Ok(Delta::End { .. }))));
+        return;
+    }
     beats.truncate(fault.after);
     match fault.kind {
-        FaultKind::Cut => {}
+        FaultKind::Cut | FaultKind::NoEnd => {}
         FaultKind::Empty => {
             beats.clear();
             let usage = Usage { input: 1, ..Usage::default() };
@@ -55,15 +60,22 @@ fn spoil(beats: &mut VecDeque<Beat>, fault: Fault) {
         }
         FaultKind::Stall => beats.push_back(Beat::Stall),
         FaultKind::Panic => beats.push_back(Beat::Panic),
-        FaultKind::Fail(class) => {
-            let mut failure = ModelFailure::new(class, format!("scripted failure: {class:?}"));
-            failure.retry_after_ms = fault.retry_after_ms;
-            beats.push_back(Beat::Give(Err(failure)));
-        }
+        FaultKind::Fail(class) => beats.push_back(fail(class, fault)),
+        // What only a wire can do is reported as a reader of the wire would report it.
+        FaultKind::Status(status) => beats.push_back(fail(fault::class_of(status), fault)),
+        FaultKind::Drop => beats.push_back(fail(FailureClass::Network, fault)),
+        FaultKind::Garbage => beats.push_back(fail(FailureClass::Malformed, fault)),
+        FaultKind::BadSignature => beats.push_back(fail(FailureClass::InvalidRequest, fault)),
     }
 }
 
-fn deltas(step: &ScriptStep, place: usize) -> Vec<Delta> {
+fn fail(class: FailureClass, fault: Fault) -> Beat {
+    let mut failure = ModelFailure::new(class, format!("scripted failure: {class:?}"));
+    failure.retry_after_ms = fault.retry_after_ms;
+    Beat::Give(Err(failure))
+}
+
+pub(super) fn deltas(step: &ScriptStep, place: usize) -> Vec<Delta> {
     let mut deltas = Vec::new();
     let mut index = 0;
     for piece in chunks(&step.think, step.chunk) {

@@ -1,8 +1,10 @@
 #![cfg(test)]
-//! The crash suites, in process: every point, every pair, ten in a row; and their controls.
+//! The crash suites, in process: every point, every pair, ten in a row; and their controls. And
+//! the scripted model as a provider over HTTP.
 
 mod crash;
 mod disk;
+mod serve;
 
 /// Scripted panics are wanted; their reports would only hide the real ones.
 fn hush_scripted_panics() {

@@ -1,0 +1,73 @@
+//! What a request says, the same for every dialect.
+
+use crate::demo::Gave;
+use crate::script;
+
+/// The messages of a request, as far as the choice of an answer needs them.
+#[derive(Debug, Default)]
+pub(super) struct Heard {
+    messages: Vec<Message>,
+}
+
+#[derive(Debug)]
+enum Message {
+    User(String),
+    /// Neighbouring words of the model are one answer, in however many pieces they come.
+    Answer {
+        cut: bool,
+    },
+    Results(Vec<Gave>),
+}
+
+impl Heard {
+    /// The user says something.
+    pub(super) fn user(&mut self, text: &str) {
+        match self.messages.last_mut() {
+            Some(Message::User(said)) => {
+                said.push('\n');
+                said.push_str(text);
+            }
+            _ => self.messages.push(Message::User(text.to_owned())),
+        }
+    }
+
+    /// The model says something; no text for anything that is none.
+    pub(super) fn answer(&mut self, text: &str) {
+        let is_cut = script::is_cut(text);
+        match self.messages.last_mut() {
+            Some(Message::Answer { cut }) => *cut |= is_cut,
+            _ => self.messages.push(Message::Answer { cut: is_cut }),
+        }
+    }
+
+    /// A tool gives something.
+    pub(super) fn result(&mut self, gave: Gave) {
+        match self.messages.last_mut() {
+            Some(Message::Results(results)) => results.push(gave),
+            _ => self.messages.push(Message::Results(vec![gave])),
+        }
+    }
+
+    /// How many answers there are; one that was cut off is none.
+    pub(super) fn place(&self) -> usize {
+        let answers = self.messages.iter();
+        answers.filter(|message| matches!(message, Message::Answer { cut: false })).count()
+    }
+
+    /// The last thing the user typed, and the results since then.
+    pub(super) fn open_work(self) -> (String, Vec<Gave>) {
+        let mut asked = String::new();
+        let mut results = Vec::new();
+        for message in self.messages {
+            match message {
+                Message::User(text) => {
+                    asked = text;
+                    results.clear();
+                }
+                Message::Results(batch) => results.extend(batch),
+                Message::Answer { .. } => {}
+            }
+        }
+        (asked, results)
+    }
+}

@@ -1,0 +1,53 @@
+//! What the server plays: a script, or the demo model.
+
+use std::time::Duration;
+
+use super::heard::Heard;
+use super::reply::Reply;
+use crate::demo;
+use crate::script::{Fault, Script};
+
+/// What the server plays.
+#[derive(Clone, Debug)]
+pub enum Part {
+    /// A script, step by step.
+    Script(Script),
+    /// The built-in demo model, which drives tools from plain requests.
+    Demo,
+}
+
+impl From<Script> for Part {
+    fn from(script: Script) -> Self {
+        Self::Script(script)
+    }
+}
+
+/// What comes next, if nothing goes wrong, and what does go wrong.
+#[derive(Debug)]
+pub(super) struct Next {
+    pub(super) reply: Reply,
+    pub(super) pause: Duration,
+    pub(super) faults: Vec<Fault>,
+}
+
+impl Part {
+    /// The answer to what was heard.
+    pub(super) fn next(&self, heard: Heard) -> Next {
+        let place = heard.place();
+        match self {
+            Self::Script(script) => {
+                let step = script.step(place);
+                Next {
+                    reply: Reply::new(place, step.deltas(place)),
+                    pause: Duration::from_millis(step.chunk_ms),
+                    faults: step.faults.clone(),
+                }
+            }
+            Self::Demo => {
+                let (asked, results) = heard.open_work();
+                let deltas = demo::answer(&asked, &results);
+                Next { reply: Reply::new(place, deltas), pause: Duration::ZERO, faults: Vec::new() }
+            }
+        }
+    }
+}
