@@ -4,3 +4,4 @@ pub(crate) mod ls;
 pub(crate) mod models;
 pub(crate) mod print;
 pub(crate) mod query;
+pub(crate) mod serve;

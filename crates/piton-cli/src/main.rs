@@ -28,7 +28,7 @@ use std::time::Duration;
 
 use clap::Parser as _;
 
-use crate::flags::{Command, Flags};
+use crate::flags::{Command, Flags, Sim};
 use crate::output::{Form, Output};
 use crate::report::{Fault, Report};
 use crate::settings::Settings;
@@ -66,6 +66,7 @@ async fn run(flags: Flags, output: &mut Output) -> Result<Report, Fault> {
         Command::Ls(ls) => cmd::ls::run(&ls, &settings, output).await,
         Command::Print(print) => cmd::print::run(&print, &settings, output).await,
         Command::Models => cmd::models::run(&settings, output).await,
+        Command::Sim(Sim::Serve(serve)) => cmd::serve::run(serve, output).await,
     }
 }
 

@@ -129,11 +129,15 @@ pub(crate) struct Loaded {
     pub(crate) tools: Vec<Arc<dyn Tool>>,
 }
 
+/// Reads a script.
+pub(crate) fn read_script(path: &Path) -> Result<Script, ModelFault> {
+    let text = fs::read_to_string(path)
+        .map_err(|source| ModelFault::ScriptFile { path: path.to_owned(), source })?;
+    Script::parse(&text).map_err(|source| ModelFault::Script { path: path.to_owned(), source })
+}
+
 fn load_script(name: ModelRef) -> Result<Loaded, ModelFault> {
-    let path = PathBuf::from(&name.model);
-    let text = fs::read_to_string(&path)
-        .map_err(|source| ModelFault::ScriptFile { path: path.clone(), source })?;
-    let script = Script::parse(&text).map_err(|source| ModelFault::Script { path, source })?;
+    let script = read_script(Path::new(&name.model))?;
     let tools = script.tools();
     Ok(Loaded { name, model: Arc::new(ScriptedModel::new(script)), tools })
 }

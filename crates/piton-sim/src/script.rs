@@ -5,6 +5,7 @@
 //! process. The same script is played over HTTP by [`crate::serve`].
 
 pub mod fault;
+mod notation;
 mod stream;
 mod tool;
 
@@ -21,6 +22,7 @@ use serde_json::Value;
 
 use self::fault::MetFaults;
 pub use self::fault::{Fault, FaultKind};
+pub use self::notation::{FaultTextError, parse_fault};
 use self::tool::ScriptTool;
 
 /// What the model says and does, step by step.

@@ -2,7 +2,10 @@
 //!
 //! Types of their own, apart from what is stored; only events go out exactly as they are stored.
 
+use std::collections::BTreeMap;
+
 use piton_core::event::{Entry, PartialKind};
+use piton_sim::serve::Seen;
 use piton_store::{Listed, Record};
 use serde::Serialize;
 use serde_json::value::RawValue;
@@ -22,6 +25,19 @@ pub(crate) enum Line<'a> {
     Live { kind: PartialKind, text: &'a str },
     /// How it went.
     Result { ending: &'a str, reason: Option<&'a str>, message: &'a str, exit_code: u8 },
+    /// Where a scripted model is served.
+    Serving { url: &'a str, variables: BTreeMap<&'a str, &'a str> },
+    /// A request that a served model got.
+    Request {
+        dialect: &'a str,
+        method: &'a str,
+        path: &'a str,
+        step: Option<usize>,
+        status: u16,
+        note: &'a str,
+        bytes: usize,
+        sha256: &'a str,
+    },
     /// A row of a list.
     Listed {
         conversation: &'a str,
@@ -61,6 +77,24 @@ impl<'a> Line<'a> {
         exit_code: u8,
     ) -> Self {
         Self::Result { ending, reason, message, exit_code }
+    }
+
+    pub(crate) fn serving(url: &'a str, variables: &'a [(&'static str, String)]) -> Self {
+        let variables = variables.iter().map(|(name, value)| (*name, value.as_str())).collect();
+        Self::Serving { url, variables }
+    }
+
+    pub(crate) fn request(seen: &'a Seen) -> Self {
+        Self::Request {
+            dialect: seen.dialect,
+            method: &seen.method,
+            path: &seen.path,
+            step: seen.step.map(|step| step + 1),
+            status: seen.status,
+            note: &seen.note,
+            bytes: seen.body.len(),
+            sha256: &seen.sha256,
+        }
     }
 
     pub(crate) fn listed(listed: &'a Listed) -> Self {

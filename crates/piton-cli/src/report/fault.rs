@@ -129,6 +129,14 @@ pub(crate) enum Fault {
         /// What the system said.
         source: io::Error,
     },
+    /// The port cannot be had.
+    #[error("cannot listen on port {port} of 127.0.0.1")]
+    Listen {
+        /// The port.
+        port: u16,
+        /// What the system said.
+        source: io::Error,
+    },
     /// The system does not let us run.
     #[error("cannot start")]
     Runtime(#[source] io::Error),
@@ -154,6 +162,7 @@ impl Fault {
             | Self::Model(_)
             | Self::Directory(_)
             | Self::NoHome
+            | Self::Listen { .. }
             | Self::Open(OpenError::Unknown(_) | OpenError::Workspace { .. }) => Code::Usage,
             Self::Open(OpenError::Lease(LeaseError::Held { .. })) => Code::Transient,
             Self::Incomplete { .. }
@@ -195,6 +204,7 @@ impl Fault {
             | Self::Session(_)
             | Self::Store(_) => "store",
             Self::Draft(_) | Self::NoHome | Self::Home { .. } | Self::Scratch { .. } => "home",
+            Self::Listen { .. } => "listen",
             Self::Runtime(_) => "runtime",
         }
     }
@@ -235,19 +245,9 @@ impl Fault {
                 hints.extend(about(aside));
                 hints
             }
-            Self::Model(ModelFault::Unknown(_)) => vec![
-                "name it as provider/model, for example anthropic/claude-opus-4-5".into(),
-                "demo needs no key and no network; script:FILE follows a script".into(),
-                "piton models shows the providers and what they lack".into(),
-            ],
-            Self::Model(ModelFault::Provider(_)) => {
-                vec!["piton models shows the providers and what they lack".into()]
-            }
-            Self::Model(ModelFault::File(_)) => {
-                vec!["mend the file; docs/models.md has its form".into()]
-            }
-            Self::Model(ModelFault::ScriptFile { .. } | ModelFault::Script { .. }) => {
-                vec!["mend the file, or choose another model with --model".into()]
+            Self::Model(error) => choosing(error),
+            Self::Listen { .. } => {
+                vec!["choose another one with --port; 0 takes one that is free".into()]
             }
             Self::Open(error) => opening(error),
             Self::Session(error) => going_on(error),
@@ -270,6 +270,23 @@ impl Fault {
             Self::Incomplete { .. } | Self::LeftAlone | Self::Interrupted | Self::Runtime(_) => {
                 Vec::new()
             }
+        }
+    }
+}
+
+fn choosing(error: &ModelFault) -> Vec<String> {
+    match error {
+        ModelFault::Unknown(_) => vec![
+            "name it as provider/model, for example anthropic/claude-opus-4-5".into(),
+            "demo needs no key and no network; script:FILE follows a script".into(),
+            "piton models shows the providers and what they lack".into(),
+        ],
+        ModelFault::Provider(_) => {
+            vec!["piton models shows the providers and what they lack".into()]
+        }
+        ModelFault::File(_) => vec!["mend the file; docs/models.md has its form".into()],
+        ModelFault::ScriptFile { .. } | ModelFault::Script { .. } => {
+            vec!["mend the file, or choose another model; docs/sim.md has its form".into()]
         }
     }
 }

@@ -19,3 +19,4 @@ mod print;
 mod providers;
 mod pty;
 mod query;
+mod serve;
