@@ -232,6 +232,7 @@ mod tests {
             retry_after_ms: None,
             jitter_permille: 0,
             at: Timestamp(0),
+            rejected: None,
         });
         let cause = Cause { reason, failure, message: "why".into() };
         let id = ConversationId::new("abc");

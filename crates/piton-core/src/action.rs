@@ -1,7 +1,7 @@
 //! What the shell may be asked to do. Data, not behaviour.
 
 use crate::event::{BreakReason, Inquiry, Outcome};
-use crate::id::{Attempt, CallId, MessageId, Timestamp};
+use crate::id::{Attempt, CallId, MessageId, StepId, Timestamp};
 
 /// The next thing to do in a conversation.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,6 +27,8 @@ pub enum Action {
     },
     /// Lay a summary over older turns: the next request would be too large.
     Compact,
+    /// Leave out the native blocks of these answers: the provider refused them.
+    Repair(Vec<StepId>),
     /// Start these calls.
     RunTools(Vec<CallId>),
     /// Find out what became of these calls of a dead driver.

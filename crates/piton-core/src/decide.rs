@@ -10,6 +10,7 @@ use crate::action::{Action, Wish};
 use crate::budget::{context_over_budget, may_compact};
 use crate::event::{BreakReason, FailureClass, FinishReason, TurnEnd};
 use crate::id::Attempt;
+use crate::repair::{REPAIRS_MAX, plan};
 use crate::retry::retry_at;
 use crate::state::{Call, Exchange, Failure, Item, Progress, State, Step, Turn};
 
@@ -105,6 +106,14 @@ fn after_failure(state: &State, turn: &Turn, step: &Step, failure: &Failure) -> 
             Action::Compact
         } else {
             stop(BreakReason::Limit, &failure.message)
+        };
+    }
+    if let Some(rejected) = &failure.rejected {
+        let steps = plan(state, step, rejected);
+        return if steps.is_empty() || REPAIRS_MAX <= step.repairs {
+            stop(BreakReason::ApiError, &failure.message)
+        } else {
+            Action::Repair(steps)
         };
     }
     let retry = retry_at(failure, step.failures, limits);

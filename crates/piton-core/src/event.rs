@@ -19,11 +19,13 @@ pub use self::config::{
     PermissionRule, Permissions, RuleEffect,
 };
 pub use self::inquiry::{Choice, Inquiry, InquiryAnswer, InquiryKind};
-pub use self::model::{AnswerPart, FailureClass, FinishReason, Native, PartialKind, Usage};
+pub use self::model::{
+    AnswerPart, FailureClass, FinishReason, Native, PartialKind, Rejected, Usage,
+};
 pub use self::tool::{BlobRef, EffectClass, Handle, Outcome, ToolOutput, ToolSpec};
 use crate::id::{
-    Attempt, CallId, ConversationId, Digest, DriverId, Epoch, InquiryId, MessageId, Seq, Timestamp,
-    TurnId,
+    Attempt, CallId, ConversationId, Digest, DriverId, Epoch, InquiryId, MessageId, Seq, StepId,
+    Timestamp, TurnId,
 };
 
 /// Version of the stored form. A reader keeps entries of a higher version as [`Event::Unknown`].
@@ -148,6 +150,15 @@ pub enum Event {
         bytes_received: u64,
         /// Chance for the back-off, 0 to 999. Recorded, so that the time of the next try is a fact.
         jitter_permille: u16,
+        /// Native blocks of earlier answers that were refused, if that was the reason.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        rejected: Option<Rejected>,
+    },
+    /// Native blocks that a provider refused are not sent any more. The answers they came with stay,
+    /// and so do the blocks, in their entries.
+    HistoryRepaired {
+        /// The steps whose answers go without.
+        steps: Vec<StepId>,
     },
     /// A person is asked. State, not a message: any face finds it again.
     InquiryRaised {

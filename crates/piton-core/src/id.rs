@@ -147,6 +147,21 @@ impl Attempt {
 #[serde(transparent)]
 pub struct TurnId(pub u32);
 
+/// A step: turn, step within the turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct StepId {
+    /// The turn it belongs to.
+    pub turn: TurnId,
+    /// The step of that turn, from 1.
+    pub step: u32,
+}
+
+impl fmt::Display for StepId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}", self.turn.0, self.step)
+    }
+}
+
 /// A tool call: turn, step within the turn, position within the answer. Written `turn.step.index`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct CallId {

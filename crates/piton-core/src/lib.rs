@@ -19,6 +19,7 @@ pub mod transcript;
 
 pub mod budget;
 pub mod permit;
+pub mod repair;
 pub mod retry;
 
 pub mod outcome;

@@ -51,7 +51,14 @@ mod tests {
 
     fn failure(class: FailureClass, retry_after_ms: Option<u64>, jitter_permille: u16) -> Failure {
         let message = String::new();
-        Failure { class, message, retry_after_ms, jitter_permille, at: Timestamp(10_000) }
+        Failure {
+            class,
+            message,
+            retry_after_ms,
+            jitter_permille,
+            at: Timestamp(10_000),
+            rejected: None,
+        }
     }
 
     fn check(failure: Failure, failures: u32, expected: Option<u64>) {

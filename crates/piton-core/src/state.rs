@@ -17,7 +17,9 @@ use crate::event::{
     InDoubtPolicy, Inquiry, InquiryAnswer, Limits, ModelRef, PartialKind, Permissions, ToolSpec,
     TurnEnd, Usage, UserPart,
 };
-use crate::id::{Attempt, CallId, DriverId, Epoch, InquiryId, MessageId, Seq, Timestamp, TurnId};
+use crate::id::{
+    Attempt, CallId, DriverId, Epoch, InquiryId, MessageId, Seq, StepId, Timestamp, TurnId,
+};
 
 /// A conversation, folded from its journal.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -177,16 +179,10 @@ impl State {
                 self.usage = if fits { self.usage.plus(*usage) } else { self.usage };
                 fits
             }
-            Event::ModelFailed { class, message, retry_after_ms, jitter_permille, .. } => {
-                let failure = Failure {
-                    class: *class,
-                    message: message.clone(),
-                    retry_after_ms: *retry_after_ms,
-                    jitter_permille: *jitter_permille,
-                    at,
-                };
-                self.in_step(|step| fail(step, failure))
+            Event::ModelFailed { .. } => {
+                self.in_step(|step| Failure::of(event, at).is_some_and(|it| fail(step, it)))
             }
+            Event::HistoryRepaired { steps } => self.repair(steps),
             Event::InquiryRaised { inquiry } => self.in_turn(None, |turn| raise(turn, inquiry)),
             Event::InquiryAnswered { inquiry, answer, .. } => {
                 self.in_turn(None, |turn| settle(turn, inquiry, answer))
@@ -314,6 +310,24 @@ impl State {
         self.overlay = Some(Overlay { summary: summary.clone(), through });
         // A request that was too large is another one now.
         self.open_turn_mut().is_none_or(Turn::forgive_overflow)
+    }
+
+    /// Native blocks go; a repair that takes none away is none.
+    fn repair(&mut self, steps: &[StepId]) -> bool {
+        let mut shrank = false;
+        for turn in &mut self.turns {
+            let id = turn.id;
+            for step in turn.steps_mut() {
+                let is_named = steps.contains(&StepId { turn: id, step: step.number });
+                if let Some(answer) = step.answer.as_mut().filter(|_| is_named) {
+                    shrank |= answer.native.take().is_some();
+                }
+            }
+        }
+        if let Some(turn) = self.open_turn_mut().filter(|_| shrank) {
+            turn.forgive_rejection();
+        }
+        shrank
     }
 
     fn queue(&mut self, message: &MessageId, parts: &[UserPart]) -> bool {

@@ -15,6 +15,7 @@ mod file;
 mod fingerprint;
 mod http_date;
 mod names;
+mod rejected;
 mod said;
 mod status;
 mod wait;
@@ -25,7 +26,7 @@ pub mod sse;
 use std::fmt;
 
 use piton_core::answer::Delta;
-use piton_core::event::{FailureClass, ToolSpec};
+use piton_core::event::{FailureClass, Rejected, ToolSpec};
 use piton_core::id::CallId;
 use piton_core::transcript::Transcript;
 
@@ -99,12 +100,14 @@ pub struct Failure {
     pub message: String,
     /// How long it asked to wait, in milliseconds.
     pub retry_after_ms: Option<u64>,
+    /// Native blocks of earlier answers that were refused, if that was the reason.
+    pub rejected: Option<Rejected>,
 }
 
 impl Failure {
     /// A failure of a class, without a wait.
     pub(crate) fn new(class: FailureClass, message: impl Into<String>) -> Self {
-        Self { class, message: message.into(), retry_after_ms: None }
+        Self { class, message: message.into(), retry_after_ms: None, rejected: None }
     }
 }
 

@@ -102,6 +102,7 @@ impl Driver<'_> {
                 Action::StartQueued(_)
                 | Action::AskModel { .. }
                 | Action::Compact
+                | Action::Repair(_)
                 | Action::RunTools(_)
                 | Action::Settle(_)
                 | Action::Raise(_)
@@ -133,6 +134,7 @@ impl Driver<'_> {
             Action::StartQueued(message) => self.start_queued(&message),
             Action::AskModel { step, attempt, .. } => self.ask_model(step, attempt),
             Action::Compact => self.compact(),
+            Action::Repair(steps) => self.log.push(Event::HistoryRepaired { steps }),
             Action::RunTools(calls) => self.start_tools(calls).await,
             Action::Settle(calls) => self.settle(calls).await,
             Action::Raise(inquiries) => {

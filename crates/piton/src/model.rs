@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use futures_util::Stream;
 use piton_core::answer::Delta;
-use piton_core::event::{FailureClass, ModelRef};
+use piton_core::event::{FailureClass, ModelRef, Rejected};
 use piton_core::transcript::Transcript;
 
 /// The answer of a model as it arrives. It ends behind `Delta::End`, or with an error, or, when the
@@ -38,12 +38,14 @@ pub struct ModelFailure {
     pub message: String,
     /// How long the provider asked to wait, in milliseconds.
     pub retry_after_ms: Option<u64>,
+    /// Native blocks of earlier answers that were refused, if that was the reason.
+    pub rejected: Option<Rejected>,
 }
 
 impl ModelFailure {
     /// A failure of a class.
     pub fn new(class: FailureClass, message: impl Into<String>) -> Self {
-        Self { class, message: message.into(), retry_after_ms: None }
+        Self { class, message: message.into(), retry_after_ms: None, rejected: None }
     }
 }
 

@@ -232,8 +232,8 @@ fn has_end(deltas: &[Delta]) -> bool {
 
 impl From<Failure> for ModelFailure {
     fn from(failure: Failure) -> Self {
-        let Failure { class, message, retry_after_ms } = failure;
-        Self { class, message, retry_after_ms }
+        let Failure { class, message, retry_after_ms, rejected } = failure;
+        Self { class, message, retry_after_ms, rejected }
     }
 }
 

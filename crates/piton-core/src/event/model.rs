@@ -100,6 +100,21 @@ pub struct Native {
     pub raw: Arc<str>,
 }
 
+/// Replayed native blocks that a provider does not take, as it names them.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "blocks", rename_all = "snake_case")]
+pub enum Rejected {
+    /// Those of the model's latest message, all at once: some of them alone are refused too.
+    LatestMessage,
+    /// Those of the open turn; older ones are not looked at.
+    OpenTurn,
+    /// The one that this was quoted from; any, if nothing was quoted.
+    Named {
+        /// A piece of it, verbatim.
+        excerpt: String,
+    },
+}
+
 /// What kind of failure a model request met. The retry rule asks only this.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use crate::event::{
-    AnswerPart, BreakReason, EffectClass, FailureClass, FinishReason, Handle, Inquiry,
-    InquiryAnswer, InquiryKind, ModelRef, Native, Outcome, ToolOutput, TurnEnd, Usage, UserPart,
+    AnswerPart, BreakReason, EffectClass, Event, FailureClass, FinishReason, Handle, Inquiry,
+    InquiryAnswer, InquiryKind, ModelRef, Native, Outcome, Rejected, ToolOutput, TurnEnd, Usage,
+    UserPart,
 };
 use crate::id::{Attempt, CallId, InquiryId, MessageId, Timestamp, TurnId};
 
@@ -71,6 +72,8 @@ pub struct Step {
     pub failures: u32,
     /// Empty answers since the last grant of allowances.
     pub empties: u32,
+    /// Repairs of the history in a row.
+    pub repairs: u32,
     /// The last failure.
     pub failure: Option<Failure>,
     /// What has streamed so far.
@@ -118,6 +121,8 @@ pub struct Failure {
     pub jitter_permille: u16,
     /// When.
     pub at: Timestamp,
+    /// Native blocks of earlier answers that were refused.
+    pub rejected: Option<Rejected>,
 }
 
 /// A whole answer.
@@ -201,6 +206,26 @@ pub struct Broke {
     pub reason: BreakReason,
     /// More about it, for people.
     pub message: String,
+}
+
+impl Failure {
+    /// What a recorded failure says.
+    pub(super) fn of(event: &Event, at: Timestamp) -> Option<Self> {
+        let Event::ModelFailed {
+            class, message, retry_after_ms, jitter_permille, rejected, ..
+        } = event
+        else {
+            return None;
+        };
+        Some(Self {
+            class: *class,
+            message: message.clone(),
+            retry_after_ms: *retry_after_ms,
+            jitter_permille: *jitter_permille,
+            at,
+            rejected: rejected.clone(),
+        })
+    }
 }
 
 impl Turn {
@@ -295,6 +320,7 @@ impl Turn {
         for step in self.steps_mut() {
             step.failures = 0;
             step.empties = 0;
+            step.repairs = 0;
             step.attempts_used = 0;
             if step.exchange == Exchange::Failed {
                 step.exchange = Exchange::Quiet;
@@ -322,6 +348,18 @@ impl Turn {
         true
     }
 
+    /// A request with refused blocks may be tried again: they are left out now.
+    pub(super) fn forgive_rejection(&mut self) {
+        if let Some(Item::Step(step)) = self.items.last_mut()
+            && step.exchange == Exchange::Failed
+            && step.failure.as_ref().is_some_and(|failure| failure.rejected.is_some())
+        {
+            step.exchange = Exchange::Quiet;
+            step.failures = 0;
+            step.repairs = step.repairs.saturating_add(1);
+        }
+    }
+
     /// Whoever was at work is gone: a request is lost, a call is in doubt.
     pub(super) fn lose_what_is_in_flight(&mut self) -> bool {
         self.lose_the_request();
@@ -346,6 +384,7 @@ impl Step {
             attempts_used: 0,
             failures: 0,
             empties: 0,
+            repairs: 0,
             failure: None,
             streamed: Streamed::default(),
             answer: None,

@@ -33,6 +33,7 @@ fn kind(event: &Event) -> &'static str {
         Event::ModelPartial { .. } => "ModelPartial",
         Event::ModelAnswered { .. } => "ModelAnswered",
         Event::ModelFailed { .. } => "ModelFailed",
+        Event::HistoryRepaired { .. } => "HistoryRepaired",
         Event::InquiryRaised { .. } => "InquiryRaised",
         Event::InquiryAnswered { .. } => "InquiryAnswered",
         Event::ToolStarted { .. } => "ToolStarted",

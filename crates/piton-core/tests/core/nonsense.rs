@@ -7,10 +7,11 @@ use piton_core::decide::decide;
 use piton_core::event::{
     AnswerPart, BlobRef, BreakReason, ConfigChange, EVENT_FORMAT, EffectClass, Entry, Event,
     FailureClass, FinishReason, ForkOrigin, Handle, Inquiry, InquiryAnswer, InquiryKind, Limits,
-    Native, Outcome, PartialKind, ToolOutput, TurnEnd, UnknownEvent, Usage, UserPart,
+    Native, Outcome, PartialKind, Rejected, ToolOutput, TurnEnd, UnknownEvent, Usage, UserPart,
 };
 use piton_core::id::{
-    Attempt, CallId, ConversationId, Digest, DriverId, Epoch, InquiryId, MessageId, Seq, TurnId,
+    Attempt, CallId, ConversationId, Digest, DriverId, Epoch, InquiryId, MessageId, Seq, StepId,
+    TurnId,
 };
 use piton_core::integrity::{Rule, violations};
 use piton_core::outcome::Ending;
@@ -108,15 +109,26 @@ fn failure() -> impl Strategy<Value = Event> {
         FailureClass::Auth,
         FailureClass::ContextOverflow,
     ]);
-    (class, text(), option::of(any::<u64>()), any::<u16>()).prop_map(
-        |(class, message, retry_after_ms, jitter_permille)| Event::ModelFailed {
+    let rejected = option::of(prop_oneof![
+        Just(Rejected::LatestMessage),
+        Just(Rejected::OpenTurn),
+        text().prop_map(|excerpt| Rejected::Named { excerpt }),
+    ]);
+    (class, text(), option::of(any::<u64>()), any::<u16>(), rejected).prop_map(
+        |(class, message, retry_after_ms, jitter_permille, rejected)| Event::ModelFailed {
             class,
             message,
             retry_after_ms,
             bytes_received: u64::MAX,
             jitter_permille,
+            rejected,
         },
     )
+}
+
+fn repair() -> impl Strategy<Value = Event> {
+    let step = (number(), number()).prop_map(|(turn, step)| StepId { turn: TurnId(turn), step });
+    vec(step, 0..4).prop_map(|steps| Event::HistoryRepaired { steps })
 }
 
 fn model() -> impl Strategy<Value = Event> {
@@ -130,7 +142,7 @@ fn model() -> impl Strategy<Value = Event> {
     let kind = select(vec![PartialKind::Text, PartialKind::Reasoning]);
     let partial =
         (kind, text()).prop_map(|(kind, text)| Event::ModelPartial { kind, text: text.into() });
-    prop_oneof![3 => asked, 1 => partial, 3 => answer(), 1 => failure()]
+    prop_oneof![3 => asked, 1 => partial, 3 => answer(), 1 => failure(), 1 => repair()]
 }
 
 fn tool() -> impl Strategy<Value = Event> {

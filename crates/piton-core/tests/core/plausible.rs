@@ -11,7 +11,7 @@ use piton_core::event::{
 };
 use piton_core::id::CallId;
 use piton_core::integrity::violations;
-use piton_core::state::{Call, Exchange, Progress, Turn};
+use piton_core::state::{Call, Exchange, Progress, State, Turn};
 use piton_core::transcript::{Message, Transcript};
 use proptest::collection::vec;
 use proptest::prelude::any;
@@ -21,7 +21,7 @@ use crate::nonsense::quietly;
 use crate::script::Journal;
 
 /// Answers that a model may give. `{n}` is a number, so that calls have names of their own.
-const ANSWERS: [&str; 10] = [
+const ANSWERS: [&str; 12] = [
     "answer:done",
     "calls(r:a{n})",
     "calls(t:so o:a{n} r:b{n} d:c{n})",
@@ -32,10 +32,19 @@ const ANSWERS: [&str; 10] = [
     "length(t:so r:a{n} x:o)",
     "refused(t:no o:a{n})",
     "length(x:o)",
+    "calls(n:raw{n} r:a{n})",
+    "answer(t:done n:raw{n})",
 ];
 const FAILURES: [&str; 6] = ["network", "server", "empty", "auth", "context_overflow", "stalled"];
+const REJECTIONS: [&str; 4] = ["reject:latest", "reject:turn", "reject:raw1", "reject:"];
 /// Actions within which a turn must be over once the world behaves.
 const CALM_ACTIONS_MAX: usize = 60;
+
+/// How many native blocks are left.
+fn natives(state: &State) -> usize {
+    let steps = state.turns.iter().flat_map(Turn::steps);
+    steps.filter(|step| step.answer.as_ref().is_some_and(|it| it.native.is_some())).count()
+}
 
 struct World {
     journal: Journal,
@@ -185,6 +194,11 @@ impl World {
                 self.play(&format!("ask:{step}"));
             }
             Action::Compact => self.compact(),
+            Action::Repair(steps) => {
+                let before = natives(&self.journal.state);
+                self.journal.push(Event::HistoryRepaired { steps });
+                assert!(natives(&self.journal.state) < before, "a repair shrinks");
+            }
             Action::RunTools(calls) => self.start(&calls[..=choice % calls.len()]),
             Action::Settle(calls) => self.settle(calls[choice % calls.len()], choice),
             Action::Raise(inquiries) => {
@@ -221,6 +235,9 @@ impl World {
         if self.open().is_some_and(is_asked) {
             match choice % 8 {
                 0 => self.play("partial:piece"),
+                1 if choice.is_multiple_of(3) => {
+                    self.play(REJECTIONS[choice / 8 % REJECTIONS.len()]);
+                }
                 1 | 2 => self.play(&format!("fail:{}", FAILURES[choice / 8 % FAILURES.len()])),
                 _ => self.play(ANSWERS[choice / 8 % ANSWERS.len()]),
             }

@@ -11,12 +11,12 @@ use std::collections::BTreeMap;
 
 use piton_core::event::{
     AnswerPart, BreakReason, Choice, ConfigChange, EffectClass, Entry, Event, FailureClass,
-    FinishReason, Handle, InDoubtPolicy, Inquiry, InquiryAnswer, InquiryKind, Limits, Outcome,
-    PartialKind, PermissionMode, PermissionRule, Permissions, RuleEffect, ToolOutput, ToolSpec,
-    TurnEnd, UnknownEvent, Usage, UserPart,
+    FinishReason, Handle, InDoubtPolicy, Inquiry, InquiryAnswer, InquiryKind, Limits, Native,
+    Outcome, PartialKind, PermissionMode, PermissionRule, Permissions, Rejected, RuleEffect,
+    ToolOutput, ToolSpec, TurnEnd, UnknownEvent, Usage, UserPart,
 };
 use piton_core::id::{
-    Attempt, CallId, Digest, DriverId, Epoch, InquiryId, MessageId, Seq, Timestamp, TurnId,
+    Attempt, CallId, Digest, DriverId, Epoch, InquiryId, MessageId, Seq, StepId, Timestamp, TurnId,
 };
 use piton_core::state::{Item, State, Turn};
 
@@ -144,7 +144,7 @@ impl Journal {
             "user" | "inject" | "say" | "queue" | "unqueue" | "retry" | "resend" => {
                 self.message(verb, rest)
             }
-            "ask" | "partial" | "think" | "fail" => self.model(verb, rest),
+            "ask" | "partial" | "think" | "fail" | "reject" | "repair" => self.model(verb, rest),
             "answer" | "length" | "refused" => {
                 let text = if rest.is_empty() { "done" } else { rest };
                 self.answer(verb, &format!("t:{text}"))
@@ -211,6 +211,27 @@ impl Journal {
             }
             "partial" => Event::ModelPartial { kind: PartialKind::Text, text: rest.into() },
             "think" => Event::ModelPartial { kind: PartialKind::Reasoning, text: rest.into() },
+            "reject" => Event::ModelFailed {
+                class: FailureClass::InvalidRequest,
+                message: "bad signature".into(),
+                retry_after_ms: None,
+                bytes_received: 0,
+                jitter_permille: 0,
+                rejected: Some(match rest {
+                    "latest" => Rejected::LatestMessage,
+                    "turn" => Rejected::OpenTurn,
+                    excerpt => Rejected::Named { excerpt: excerpt.into() },
+                }),
+            },
+            "repair" => Event::HistoryRepaired {
+                steps: rest
+                    .split('+')
+                    .map(|step| {
+                        let (turn, step) = step.split_once('.').unwrap();
+                        StepId { turn: TurnId(turn.parse().unwrap()), step: step.parse().unwrap() }
+                    })
+                    .collect(),
+            },
             _ => {
                 let (class, wait) = rest.split_once(':').unwrap_or((rest, ""));
                 Event::ModelFailed {
@@ -219,18 +240,19 @@ impl Journal {
                     retry_after_ms: wait.parse().ok(),
                     bytes_received: 0,
                     jitter_permille: 0,
+                    rejected: None,
                 }
             }
         }
     }
 
-    /// An answer: `t:text`, `th:reasoning`, `x:tool` cut off, else a call `tool:name`; the tool `bad`
+    /// An answer: `t:text`, `th:reasoning`, `x:tool` cut off, `n:native`, else a call `tool:name`; the tool `bad`
     /// is `r` with arguments that are not JSON, and `list` is `r` with a list of them.
     fn answer(&mut self, verb: &str, items: &str) -> Event {
         let turn = self.turn();
         let step = self.state.turns.last().and_then(|turn| turn.steps().next_back());
         let step = step.map_or(1, |step| step.number);
-        let (mut parts, mut dropped, mut index) = (vec![], vec![], 0);
+        let (mut parts, mut dropped, mut index, mut native) = (vec![], vec![], 0, None);
         for item in items.split_whitespace() {
             let (kind, rest) = item.split_once(':').unwrap();
             let (tool, arguments) = match kind {
@@ -240,6 +262,12 @@ impl Journal {
                 }
                 "th" => {
                     parts.push(AnswerPart::Reasoning { text: rest.into() });
+                    continue;
+                }
+                "n" => {
+                    let (host, model) = ("h".into(), "one".into());
+                    native =
+                        Some(Native { provider: "demo".into(), host, model, raw: rest.into() });
                     continue;
                 }
                 "x" => {
@@ -263,7 +291,7 @@ impl Journal {
             _ => FinishReason::Stop,
         };
         let usage = Usage { input: 100, output: 10, cached: 0 };
-        Event::ModelAnswered { parts, finish, usage, dropped, native: None }
+        Event::ModelAnswered { parts, finish, usage, dropped, native }
     }
 
     fn tool(&self, verb: &str, rest: &str) -> Event {

@@ -7,7 +7,7 @@
 use piton_core::event::FailureClass;
 use serde_json::Value;
 
-use crate::{Failure, said, status, wait};
+use crate::{Failure, rejected, said, status, wait};
 
 /// Sentences that say more than the kind, in lower case.
 const OVERFLOW: [&str; 5] = [
@@ -39,11 +39,12 @@ pub(super) fn from_http(
     let text = String::from_utf8_lossy(body);
     let told = serde_json::from_str(&text).map_or_else(|_| Told::default(), |body| told(&body));
     let class = status::obey(class(&told, status), header);
+    let rejected = rejected::of("", &told.message);
     let said = if told.message.is_empty() { said::plain(&text) } else { &told.message };
     let retry_after_ms = wait::of_headers(header).or_else(|| wait::of_words(said));
     let said = said::short(said);
     let message = if said.is_empty() { format!("status {status}") } else { said };
-    Failure { class, message, retry_after_ms }
+    Failure { class, message, retry_after_ms, rejected }
 }
 
 /// From an error event.
@@ -53,7 +54,8 @@ pub(super) fn from_event(data: &str) -> Failure {
     let retry_after_ms = wait::of_words(&told.message);
     let said = said::short(&told.message);
     let message = if said.is_empty() { "the provider reported an error".into() } else { said };
-    Failure { class, message, retry_after_ms }
+    let rejected = rejected::of("", &told.message);
+    Failure { class, message, retry_after_ms, rejected }
 }
 
 fn told(body: &Value) -> Told {

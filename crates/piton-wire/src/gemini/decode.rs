@@ -20,7 +20,7 @@ use super::frames::Frames;
 use super::native::Collector;
 use super::partial_args::{Piece, put};
 use super::usage::Counted;
-use crate::{Ask, Decoder, Failure, said};
+use crate::{Ask, Decoder, Failure, rejected, said};
 
 /// Fields that are only looked at when they matter stay raw: an odd value in one of them must not
 /// cost the text beside it, and skipping is cheaper than reading.
@@ -180,7 +180,8 @@ impl Reader {
                     let said = [candidate.finish_reason, candidate.finish_message];
                     let said: Vec<_> = said.into_iter().flatten().map(RawValue::get).collect();
                     let message = said::short(&said.join(" ").replace('"', ""));
-                    return Err(Failure::new(class, message));
+                    let rejected = rejected::of("", &message.replace('_', " "));
+                    return Err(Failure { rejected, ..Failure::new(class, message) });
                 }
             }
         }

@@ -9,7 +9,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use crate::said::short;
-use crate::{Failure, status, wait};
+use crate::{Failure, rejected, status, wait};
 
 /// What an error body says.
 #[derive(Default)]
@@ -81,7 +81,8 @@ impl Said {
             message => format!("{name} {status}: {message}"),
         };
         let retry_after_ms = retry_after_ms.or(self.retry_after_ms);
-        Failure { class, message: short(&message), retry_after_ms }
+        let rejected = rejected::of("", &self.message);
+        Failure { class, message: short(&message), retry_after_ms, rejected }
     }
 
     fn class(&self, status: u16) -> FailureClass {

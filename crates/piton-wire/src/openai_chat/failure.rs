@@ -13,7 +13,7 @@ use serde_json::value::RawValue;
 use super::chunk::Text;
 use super::resets;
 use crate::said::short;
-use crate::{Failure, status, wait};
+use crate::{Failure, rejected, status, wait};
 
 /// What an answer with an error status means.
 pub(super) fn of_answer(
@@ -34,7 +34,8 @@ pub(super) fn of_answer(
         told.or_else(|| resets::of_headers(header))
     };
     let retry_after_ms = if class.is_transient() { asked_ms() } else { None };
-    Failure { class, message, retry_after_ms }
+    let rejected = rejected::of(&said.code, &said.message);
+    Failure { class, message, retry_after_ms, rejected }
 }
 
 /// What an error inside a stream means.
@@ -47,13 +48,13 @@ pub(super) fn of_event(event: &str) -> Failure {
     } else {
         short(&said.message)
     };
-    Failure { class, message, retry_after_ms: wait::of_words(&said.message) }
+    let rejected = rejected::of(&said.code, &said.message);
+    Failure { class, message, retry_after_ms: wait::of_words(&said.message), rejected }
 }
 
 /// A finish reason that is an error.
 pub(super) fn of_finish(class: FailureClass) -> Failure {
-    let message = "the provider could not finish the answer".into();
-    Failure { class, message, retry_after_ms: None }
+    Failure::new(class, "the provider could not finish the answer")
 }
 
 /// What a server said, whatever form it chose.

@@ -8,7 +8,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use crate::said::{self, short};
-use crate::{Failure, status, wait};
+use crate::{Failure, rejected, status, wait};
 
 /// What a provider said about an error, wherever it put it.
 #[derive(Debug, Default)]
@@ -35,7 +35,8 @@ pub(super) fn of_answer(
     } else {
         format!("HTTP status {status}: {}", said.message)
     };
-    Failure { class, message: short(&message), retry_after_ms }
+    let rejected = rejected::of(&said.code, &said.message);
+    Failure { class, message: short(&message), retry_after_ms, rejected }
 }
 
 /// An error event.
@@ -58,7 +59,8 @@ fn of_value(value: &Value) -> Failure {
         (true, false) => said.code.clone(),
         (true, true) => "the provider gave up without a reason".into(),
     };
-    Failure { class, message: short(&message), retry_after_ms: hint(&said) }
+    let rejected = rejected::of(&said.code, &said.message);
+    Failure { class, message: short(&message), retry_after_ms: hint(&said), rejected }
 }
 
 fn hint(said: &Said) -> Option<u64> {

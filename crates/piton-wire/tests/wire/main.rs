@@ -7,6 +7,7 @@ mod efforts;
 mod files;
 mod names;
 mod recorded;
+mod repaired;
 mod transcripts;
 
 mod anthropic;

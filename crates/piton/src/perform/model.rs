@@ -139,6 +139,7 @@ impl Driver<'_> {
                     retry_after_ms: failure.retry_after_ms,
                     bytes_received: landing.bytes_received,
                     jitter_permille: u16::try_from(jitter).unwrap_or(0),
+                    rejected: failure.rejected,
                 });
             }
         }

@@ -11,6 +11,7 @@ mod incomplete;
 mod interrupt;
 mod lease;
 mod permission;
+mod repair;
 mod stream;
 mod transport;
 mod turn;

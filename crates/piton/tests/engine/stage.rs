@@ -246,6 +246,7 @@ fn word(event: &Event) -> String {
         Event::ModelPartial { .. } => "partial".into(),
         Event::ModelAnswered { .. } => "answer".into(),
         Event::ModelFailed { .. } => "failure".into(),
+        Event::HistoryRepaired { steps } => format!("repair:{}", steps.len()),
         Event::InquiryRaised { inquiry } => format!("raise:{}", inquiry.call.index),
         Event::InquiryAnswered { .. } => "reply".into(),
         Event::ToolStarted { call, .. } => format!("start:{}", call.index),

@@ -18,13 +18,13 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpListener;
 
 /// A server that gives each request the next answer, and keeps what it was sent.
-struct Server {
-    base_url: String,
+pub(crate) struct Server {
+    pub(crate) base_url: String,
     seen: Arc<Mutex<Vec<String>>>,
 }
 
 impl Server {
-    async fn start(answers: Vec<String>) -> Self {
+    pub(crate) async fn start(answers: Vec<String>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let base_url = format!("http://{}", listener.local_addr().unwrap());
         let seen = Arc::new(Mutex::new(Vec::new()));
@@ -41,7 +41,7 @@ impl Server {
         Self { base_url, seen }
     }
 
-    fn seen(&self) -> Vec<String> {
+    pub(crate) fn seen(&self) -> Vec<String> {
         self.seen.lock().unwrap().clone()
     }
 }
@@ -63,7 +63,7 @@ async fn read_request(socket: &mut tokio::net::TcpStream) -> String {
     }
 }
 
-fn stream(chunks: &[&str]) -> String {
+pub(crate) fn stream(chunks: &[&str]) -> String {
     let events: Vec<String> = chunks.iter().map(|chunk| format!("data: {chunk}\n\n")).collect();
     let events = events.concat();
     format!(
@@ -71,7 +71,7 @@ fn stream(chunks: &[&str]) -> String {
     )
 }
 
-fn refusal(status: &str, headers: &str, body: &str) -> String {
+pub(crate) fn refusal(status: &str, headers: &str, body: &str) -> String {
     let length = body.len();
     format!(
         "HTTP/1.1 {status}\r\n{headers}content-type: application/json\r\n\

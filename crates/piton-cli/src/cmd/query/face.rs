@@ -114,6 +114,10 @@ impl Face {
             Event::Compacted { .. } => {
                 output.talk("Older turns were summed up to make room.");
             }
+            Event::HistoryRepaired { .. } => {
+                output
+                    .talk("The provider refused reasoning that was kept; asking again without it.");
+            }
             Event::InquiryRaised { inquiry } => return Some(inquiry.clone()),
             Event::ConversationOpened { .. }
             | Event::ConfigChanged { .. }

@@ -12,7 +12,7 @@ use piton_core::decide::decide;
 use piton_core::event::{
     BreakReason, ConfigChange, EffectClass, Entry, Event, FailureClass, Handle, InDoubtPolicy,
     InquiryAnswer, InquiryKind, Limits, ModelRef, Outcome, PartialKind, PermissionMode,
-    Permissions, ToolOutput, TurnEnd, UserPart,
+    Permissions, Rejected, ToolOutput, TurnEnd, UserPart,
 };
 use piton_core::id::{
     Attempt, CallId, Digest, DriverId, Epoch, InquiryId, MessageId, Timestamp, TurnId,
@@ -267,6 +267,7 @@ impl Story {
                 self.ask(step, attempt);
             }
             Action::Compact => self.compact(),
+            Action::Repair(steps) => self.push(Event::HistoryRepaired { steps }),
             Action::RunTools(calls) => {
                 for call in &calls[..=luck.below(calls.len())] {
                     self.start(*call);
@@ -320,6 +321,7 @@ impl Story {
             let place = (turn.id, step.number);
             return match luck.below(10) {
                 0 => self.stream(luck),
+                1 if luck.once_in(4) => self.reject(luck),
                 1 => self.fail(luck.pick(&FAILURES)),
                 _ => self.hear(place, luck),
             };
@@ -342,6 +344,20 @@ impl Story {
             retry_after_ms: None,
             bytes_received: 0,
             jitter_permille: 0,
+            rejected: None,
+        });
+    }
+
+    /// The provider refuses what it signed itself.
+    fn reject(&mut self, luck: &mut Luck) {
+        let unnamed = Rejected::Named { excerpt: String::new() };
+        self.push(Event::ModelFailed {
+            class: FailureClass::InvalidRequest,
+            message: "a signature is not valid".into(),
+            retry_after_ms: None,
+            bytes_received: 0,
+            jitter_permille: 0,
+            rejected: Some(luck.pick(&[Rejected::LatestMessage, Rejected::OpenTurn, unnamed])),
         });
     }
 
