@@ -11,13 +11,15 @@ use super::responses::{Codex, Responses};
 use super::voice::Voice;
 
 /// Where each provider is found.
-pub const PATHS: [&str; 10] = [
+pub const PATHS: [&str; 12] = [
     "POST /v1/messages",
     "POST /v1/chat/completions",
     "POST /v1/responses",
     "POST /backend-api/codex/responses",
     "POST /v1beta/models/MODEL:streamGenerateContent",
     "POST /v1beta/models/MODEL:generateContent",
+    "POST /v1/models/MODEL:streamGenerateContent",
+    "POST /v1/models/MODEL:generateContent",
     "POST /deepseek/chat/completions",
     "POST /mistral/v1/chat/completions",
     "POST /openrouter/api/v1/chat/completions",
@@ -75,7 +77,9 @@ pub(super) fn find(method: &str, path: &str, query: &str) -> Option<Route> {
 }
 
 fn gemini(path: &str, query: &str) -> Option<Route> {
-    let (model, method) = path.strip_prefix("/v1beta/models/")?.rsplit_once(':')?;
+    // Google's own library has moved from the one to the other.
+    let rest = path.strip_prefix("/v1beta/").or_else(|| path.strip_prefix("/v1/"))?;
+    let (model, method) = rest.strip_prefix("models/")?.rsplit_once(':')?;
     let events = query.split('&').any(|field| field == "alt=sse");
     let (streams, framing) = match method {
         "streamGenerateContent" if events => (Streams::Yes, Framing::Events),

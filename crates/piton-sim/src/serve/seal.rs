@@ -7,13 +7,14 @@ use std::fmt::Write as _;
 
 use sha2::{Digest as _, Sha256};
 
-/// Bytes of the digest that go into a seal.
+/// Bytes of the digest that go into a seal, two letters each.
 const SEAL_BYTES: usize = 24;
 
 /// The seal of a content for a model.
 pub(super) fn of(model: &str, content: &str) -> String {
     let digest = Sha256::digest(format!("piton-sim\0{model}\0{content}"));
-    let mut seal = String::from("sim");
+    // Four letters, so that the whole is base64, which Google's library insists on.
+    let mut seal = String::from("simu");
     for byte in digest.iter().take(SEAL_BYTES) {
         // Writing to a string cannot fail.
         write!(seal, "{byte:02x}").unwrap_or_default();
