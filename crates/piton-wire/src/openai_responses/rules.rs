@@ -49,7 +49,9 @@ pub fn violations(body: &Value) -> Vec<String> {
         ..Checker::default()
     };
     let items = body.get("input").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
-    if items.is_empty() {
+    // The short form: one message of the user.
+    let is_text = body.get("input").and_then(Value::as_str).is_some_and(|text| !text.is_empty());
+    if items.is_empty() && !is_text {
         checker.found.push("R-INPUT: the input is empty".into());
     }
     for (at, item) in items.iter().enumerate() {

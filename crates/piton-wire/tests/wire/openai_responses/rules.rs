@@ -76,6 +76,7 @@ fn every_rule_finds_what_breaks_it() {
     check("R-PARTTYPE", |body| body["input"][3]["content"][0]["type"] = "input_text".into());
     check("R-ROLE", |body| body["input"][0]["role"] = "tool".into());
     check("R-INPUT", |body| body["input"] = json!([]));
+    check("R-INPUT", |body| body["input"] = json!(""));
 }
 
 #[test]
