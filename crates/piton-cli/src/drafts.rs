@@ -5,6 +5,9 @@
 //! `MESSAGE.CONVERSATION`. Only there can the message have arrived, and there it is looked for
 //! before anything is said or sent again.
 //!
+//! Files that go along with a message are named in `files/MESSAGE`; their content is read when the
+//! message is sent.
+//!
 //! A file belongs to the process that holds its lock, and is unsent when nobody does: the system
 //! gives up the locks of a process however it dies. So every message has a file of its own, with a
 //! name that nobody else uses, and two processes in one directory cannot take each other's.
@@ -12,9 +15,11 @@
 //! Nothing here is synced. A kill does not lose what was written, and that is what drafts are for;
 //! after a power cut the text is in the shell's history, and a sync at every start would be felt.
 
+use std::ffi::OsStr;
 use std::fmt::Write as _;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read as _, Write as _};
+use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
@@ -50,6 +55,8 @@ pub(crate) struct Drafts {
 pub(crate) struct Draft {
     pub(crate) message: MessageId,
     pub(crate) text: String,
+    /// Files that go along, as they were named in the same directory.
+    pub(crate) files: Vec<PathBuf>,
     /// Where it was last about to go.
     pub(crate) conversation: Option<ConversationId>,
     pub(crate) path: PathBuf,
@@ -83,7 +90,8 @@ impl Drafts {
             return Err(error);
         }
         let (text, since) = (text.to_owned(), SystemTime::now());
-        Ok(Draft { message, text, conversation: None, path, since, _file: file })
+        let (conversation, files) = (None, Vec::new());
+        Ok(Draft { message, text, files, conversation, path, since, _file: file })
     }
 
     /// Takes what no living process has, the newest first. What cannot be read is left alone.
@@ -114,8 +122,27 @@ impl Draft {
     /// Gives the same text another name: it was sent, and is said once more.
     pub(crate) fn say_again(&mut self, message: MessageId) -> io::Result<()> {
         let path = self.path.with_file_name(message.as_str());
+        if !self.files.is_empty() {
+            fs::rename(list(&self.path, &self.message), list(&self.path, &message))?;
+        }
         fs::rename(&self.path, &path)?;
         (self.path, self.message, self.conversation) = (path, message, None);
+        Ok(())
+    }
+
+    /// Remembers the files that go along, instead of others.
+    pub(crate) fn name_files(&mut self, files: &[PathBuf]) -> io::Result<()> {
+        if self.files == files {
+            return Ok(());
+        }
+        let list = list(&self.path, &self.message);
+        make_private(list.parent().unwrap_or(&list))?;
+        let names: Vec<_> = files.iter().map(|path| path.as_os_str().as_encoded_bytes()).collect();
+        let mut file =
+            OpenOptions::new().write(true).create(true).truncate(true).mode(PRIVATE).open(&list)?;
+        // No path has this byte in it.
+        file.write_all(&names.join(&0))?;
+        self.files = files.to_vec();
         Ok(())
     }
 
@@ -123,6 +150,9 @@ impl Draft {
     pub(crate) fn remove(self) {
         // One that cannot be removed is found in the journal by the next run.
         fs::remove_file(&self.path).unwrap_or_default();
+        if !self.files.is_empty() {
+            fs::remove_file(list(&self.path, &self.message)).unwrap_or_default();
+        }
     }
 
     fn take(path: PathBuf) -> Option<Self> {
@@ -140,15 +170,28 @@ impl Draft {
         let read = (&file).take(TEXT_BYTES_MAX + 1).read_to_string(&mut text);
         let usable = read.is_ok_and(|bytes| bytes as u64 <= TEXT_BYTES_MAX);
         let conversation = conversation.map(ConversationId::new);
+        let files = named(&list(&path, &message));
         (usable && !text.trim().is_empty()).then_some(Self {
             message,
             text,
+            files,
             conversation,
             path,
             since,
             _file: file,
         })
     }
+}
+
+/// Where the files of a message are named.
+fn list(draft: &Path, message: &MessageId) -> PathBuf {
+    draft.with_file_name("files").join(message.as_str())
+}
+
+fn named(list: &Path) -> Vec<PathBuf> {
+    let Ok(names) = fs::read(list) else { return Vec::new() };
+    let names = names.split(|byte| *byte == 0).filter(|name| !name.is_empty());
+    names.map(|name| PathBuf::from(OsStr::from_bytes(name))).collect()
 }
 
 fn write(mut file: &File, text: &str) -> io::Result<()> {
@@ -209,6 +252,26 @@ mod tests {
         drop(draft);
         let draft = here.unsent().pop().unwrap();
         assert_eq!((draft.message, draft.conversation), (MessageId::new("b"), None));
+    }
+
+    #[test]
+    fn a_draft_names_the_files_that_go_along() {
+        let home = TempDir::new().unwrap();
+        let here = drafts(&home, "/here");
+        let files = [PathBuf::from("a b.png"), PathBuf::from("../c\n.pdf")];
+        let mut draft = here.keep(MessageId::new("a"), "see").unwrap();
+        draft.name_files(&files).unwrap();
+        draft.say_again(MessageId::new("b")).unwrap();
+        draft.goes_to(&ConversationId::new("c"));
+        drop(draft);
+        let mut draft = here.unsent().pop().unwrap();
+        assert_eq!(draft.files, files);
+        draft.name_files(&files[..1]).unwrap();
+        drop(draft);
+        let draft = here.unsent().pop().unwrap();
+        assert_eq!(draft.files, files[..1]);
+        draft.remove();
+        assert_eq!(fs::read_dir(here.directory.join("files")).unwrap().count(), 0);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use piton_core::event::PermissionMode;
+use piton_core::event::{Effort, PermissionMode};
 use piton_sim::script::{Fault as ScriptFault, parse_fault};
 
 use crate::output::Form;
@@ -54,9 +54,18 @@ pub(crate) struct Query {
     /// Begin a conversation
     #[arg(long, conflicts_with_all = ["id", "resume", "discard_turn"])]
     pub(crate) new: bool,
-    /// Who answers: demo, or script:FILE
+    /// A file that goes along: an image, a PDF, a text; can be given several times
+    #[arg(long = "file", short = 'f', value_name = "PATH")]
+    pub(crate) files: Vec<PathBuf>,
+    /// Who answers: provider/model, demo, or script:FILE
     #[arg(long, value_name = "MODEL")]
     pub(crate) model: Option<String>,
+    /// How much the model should think: auto, none, minimal, low, medium, high, max
+    #[arg(long, value_name = "EFFORT")]
+    pub(crate) effort: Option<Effort>,
+    /// Most tokens of one answer; 0 leaves it to the provider
+    #[arg(long, value_name = "N")]
+    pub(crate) max_tokens: Option<u32>,
     /// Go on with the incomplete turn; with TEXT, keep its work and add a message
     #[arg(long = "continue", value_name = "TEXT", conflicts_with = "discard_turn")]
     #[expect(clippy::option_option, reason = "absent, without a text, with a text")]

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 use std::sync::{Arc, OnceLock};
 
 use piton::model::{Model, ModelFailure, Models};
@@ -12,7 +13,9 @@ use piton_sim::script::{Script, ScriptError, ScriptedModel};
 use piton_tools::Tool;
 
 use crate::flags::script_file;
-use crate::providers::{self, FileFault, Provider, ProviderFault, SettingsFile};
+use crate::providers::{
+    self, FileFault, Provider, ProviderFault, RequestDefaults, SettingsFile, WrittenEffort,
+};
 
 /// The provider of the built-in demo model.
 const DEMO: &str = "demo";
@@ -38,6 +41,9 @@ pub(crate) enum ModelFault {
     /// The provider cannot be asked.
     #[error(transparent)]
     Provider(#[from] ProviderFault),
+    /// A variable says something that makes no sense.
+    #[error("{name} cannot be {value}: {why}")]
+    Variable { name: &'static str, value: String, why: String },
     /// The settings cannot be used.
     #[error(transparent)]
     File(#[from] FileFault),
@@ -48,14 +54,32 @@ pub(crate) enum ModelFault {
 pub(crate) struct Shelf {
     pub(crate) providers: BTreeMap<String, Provider>,
     default: Option<String>,
+    /// What the environment says about requests, and what the settings say of all providers.
+    environment: RequestDefaults,
+    general: RequestDefaults,
 }
 
 impl Shelf {
     /// Reads the settings file, if there is one.
     pub(crate) fn read(path: Option<&Path>) -> Result<Self, ModelFault> {
         let file = path.map(SettingsFile::read).transpose()?.unwrap_or_default();
-        let providers = providers::all(&file, &environment);
-        Ok(Self { providers, default: environment("PITON_MODEL").or(file.model) })
+        let providers = providers::all(&file, &environment)?;
+        let effort = file.effort.map(|WrittenEffort(effort)| effort);
+        Ok(Self {
+            providers,
+            default: environment("PITON_MODEL").or(file.model),
+            environment: RequestDefaults {
+                effort: variable("PITON_EFFORT")?,
+                max_tokens: variable("PITON_MAX_TOKENS")?,
+            },
+            general: RequestDefaults { effort, max_tokens: file.max_tokens },
+        })
+    }
+
+    /// What requests to a model are made with, unless the conversation says otherwise.
+    pub(crate) fn defaults(&self, model: &ModelRef) -> RequestDefaults {
+        let provider = self.providers.get(&model.provider).map(|provider| provider.defaults);
+        self.environment.or(provider.unwrap_or_default()).or(self.general)
     }
 
     /// The model that is used when nobody names one.
@@ -96,6 +120,19 @@ impl Shelf {
                 Ok(Loaded { name, model, tools: Vec::new() })
             }
         }
+    }
+}
+
+/// What a variable says, if it is set.
+fn variable<T>(name: &'static str) -> Result<Option<T>, ModelFault>
+where
+    T: FromStr,
+    T::Err: ToString,
+{
+    let Some(value) = environment(name) else { return Ok(None) };
+    match value.trim().parse() {
+        Ok(parsed) => Ok(Some(parsed)),
+        Err(error) => Err(ModelFault::Variable { name, value, why: error.to_string() }),
     }
 }
 
@@ -172,8 +209,12 @@ mod tests {
 
     #[test]
     fn a_model_that_nobody_offers_is_refused_by_name() {
-        let shelf =
-            Shelf { providers: providers::all(&SettingsFile::default(), &|_| None), default: None };
+        let shelf = Shelf {
+            providers: providers::all(&SettingsFile::default(), &|_| None).unwrap(),
+            default: None,
+            environment: RequestDefaults::default(),
+            general: RequestDefaults::default(),
+        };
         for typed in ["", "opus", "nobody/opus", "demo/x", "/demo", "anthropic", "anthropic/"] {
             assert!(matches!(shelf.parse(typed), Err(ModelFault::Unknown(name)) if name == typed));
         }

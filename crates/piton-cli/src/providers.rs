@@ -11,6 +11,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use piton::transport::{Auth, Endpoint, HttpModel, KeySource, Secret};
+use piton_core::event::Effort;
 use piton_wire::anthropic::Anthropic;
 use piton_wire::gemini::Gemini;
 use piton_wire::openai_chat::{Flavour, OpenAiChat};
@@ -20,7 +21,7 @@ use serde::Deserialize;
 
 use self::key::KeyCommand;
 
-pub(crate) use self::file::{FileFault, SettingsFile};
+pub(crate) use self::file::{FileFault, SettingsFile, WrittenEffort};
 
 /// Longest wait for a connection.
 const CONNECT_WAIT: Duration = Duration::from_secs(20);
@@ -60,6 +61,26 @@ pub(crate) struct Provider {
     pub(crate) base_url: String,
     pub(crate) key: KeyFrom,
     pub(crate) headers: BTreeMap<String, String>,
+    pub(crate) defaults: RequestDefaults,
+}
+
+/// What requests are made with unless a conversation says otherwise.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct RequestDefaults {
+    /// How much the model should think.
+    pub(crate) effort: Option<Effort>,
+    /// Most tokens of one answer.
+    pub(crate) max_tokens: Option<u32>,
+}
+
+impl RequestDefaults {
+    /// What is said here, else what is said there.
+    pub(crate) fn or(self, other: Self) -> Self {
+        Self {
+            effort: self.effort.or(other.effort),
+            max_tokens: self.max_tokens.or(other.max_tokens),
+        }
+    }
 }
 
 /// Why a provider cannot be asked.
@@ -68,6 +89,9 @@ pub(crate) enum ProviderFault {
     /// Nobody set its key.
     #[error("{provider} needs a key: set {}", variables.join(" or "))]
     NoKey { provider: String, variables: Vec<String> },
+    /// The settings say too little of it.
+    #[error("the provider {provider} needs dialect and base_url in the settings")]
+    TooLittle { provider: String },
     /// Its address makes no sense.
     #[error("{provider} has no usable address: {base_url}")]
     Address { provider: String, base_url: String },
@@ -80,15 +104,21 @@ pub(crate) enum ProviderFault {
 pub(crate) type Environment<'a> = &'a dyn Fn(&str) -> Option<String>;
 
 /// All providers by name: built-in ones, overlaid by those of the settings file.
-pub(crate) fn all(file: &SettingsFile, environment: Environment<'_>) -> BTreeMap<String, Provider> {
+pub(crate) fn all(
+    file: &SettingsFile,
+    environment: Environment<'_>,
+) -> Result<BTreeMap<String, Provider>, ProviderFault> {
     let mut providers: BTreeMap<String, Provider> = BUILT_IN
         .iter()
         .map(|built_in| (built_in.name.to_owned(), built_in.provider(environment)))
         .collect();
     for (name, written) in &file.providers {
-        providers.insert(name.clone(), written.provider());
+        let provider = written.provider(providers.get(name));
+        let provider =
+            provider.ok_or_else(|| ProviderFault::TooLittle { provider: name.clone() })?;
+        providers.insert(name.clone(), provider);
     }
-    providers
+    Ok(providers)
 }
 
 struct BuiltIn {
@@ -100,6 +130,8 @@ struct BuiltIn {
     /// What those libraries add to it.
     suffix: &'static str,
     keys: &'static [&'static str],
+    /// A header that a variable gives: the account, where a login has several.
+    header: Option<(&'static str, &'static str)>,
 }
 
 const BUILT_IN: [BuiltIn; 9] = [
@@ -110,7 +142,8 @@ const BUILT_IN: [BuiltIn; 9] = [
     built_in("openai-chat", Speaks::OpenaiChat, "https://api.openai.com/v1", "OPENAI_BASE_URL")
         .keys(&["OPENAI_API_KEY"]),
     built_in("codex", Speaks::Codex, "https://chatgpt.com/backend-api/codex", "CODEX_BASE_URL")
-        .keys(&["CODEX_ACCESS_TOKEN"]),
+        .keys(&["CODEX_ACCESS_TOKEN"])
+        .header("chatgpt-account-id", "CODEX_ACCOUNT_ID"),
     built_in(
         "gemini",
         Speaks::Gemini,
@@ -139,7 +172,7 @@ const fn built_in(
     host: &'static str,
     host_variable: &'static str,
 ) -> BuiltIn {
-    BuiltIn { name, speaks, host, host_variable, suffix: "", keys: &[] }
+    BuiltIn { name, speaks, host, host_variable, suffix: "", keys: &[], header: None }
 }
 
 impl BuiltIn {
@@ -153,7 +186,15 @@ impl BuiltIn {
         self
     }
 
+    const fn header(mut self, header: &'static str, variable: &'static str) -> Self {
+        self.header = Some((header, variable));
+        self
+    }
+
     fn provider(&self, environment: Environment<'_>) -> Provider {
+        let header = self.header.and_then(|(name, variable)| {
+            Some((name.to_owned(), environment(variable)?.trim().to_owned()))
+        });
         let host = environment(self.host_variable).unwrap_or_else(|| self.host.into());
         // OLLAMA_HOST is written without a scheme as often as with one.
         let host = if host.contains("://") { host } else { format!("http://{host}") };
@@ -165,17 +206,24 @@ impl BuiltIn {
             speaks: self.speaks,
             base_url: format!("{}{}", host.trim_end_matches('/'), self.suffix),
             key,
-            headers: BTreeMap::new(),
+            headers: header.into_iter().collect(),
+            defaults: RequestDefaults::default(),
         }
     }
 }
 
 impl Provider {
-    /// Whether its key is there; none needed counts.
-    pub(crate) fn has_key(&self, environment: Environment<'_>) -> bool {
-        match &self.key {
-            KeyFrom::Nowhere | KeyFrom::Command(_) => true,
-            KeyFrom::Variables(names) => names.iter().any(|name| environment(name).is_some()),
+    /// Its address without the name and password that may stand in it.
+    pub(crate) fn shown_address(&self) -> String {
+        let Some((scheme, rest)) = self.base_url.split_once("://") else {
+            return self.base_url.clone();
+        };
+        let (host, path) =
+            rest.split_once('/').map_or((rest, None), |(host, path)| (host, Some(path)));
+        let host = host.rsplit('@').next().unwrap_or(host);
+        match path {
+            Some(path) => format!("{scheme}://{host}/{path}"),
+            None => format!("{scheme}://{host}"),
         }
     }
 
@@ -187,8 +235,10 @@ impl Provider {
         environment: Environment<'_>,
     ) -> Result<HttpModel, ProviderFault> {
         let address =
-            || ProviderFault::Address { provider: name.into(), base_url: self.base_url.clone() };
-        let (_, rest) = self.base_url.split_once("://").ok_or_else(address)?;
+            || ProviderFault::Address { provider: name.into(), base_url: self.shown_address() };
+        let shown = self.shown_address();
+        let (_, rest) = shown.split_once("://").ok_or_else(address)?;
+        // Without what stands in front of it: it is recorded beside native blocks.
         let host = rest.split('/').next().filter(|host| !host.is_empty()).ok_or_else(address)?;
         let endpoint = Endpoint {
             base_url: self.base_url.clone(),
@@ -201,7 +251,8 @@ impl Provider {
             model: model.into(),
             max_tokens: Some(MAX_TOKENS),
             effort: None,
-            cache_key: name.into(),
+            // Each request names its conversation.
+            cache_key: String::new(),
         };
         Ok(HttpModel::new(client()?, self.dialect(), endpoint, ask))
     }
@@ -212,10 +263,12 @@ impl Provider {
             KeyFrom::Command(command) => Arc::new(KeyCommand::new(command.clone())),
             KeyFrom::Variables(names) => {
                 let key = names.iter().find_map(|name| environment(name));
-                Arc::new(Secret::new(key.ok_or_else(|| ProviderFault::NoKey {
+                let key = key.ok_or_else(|| ProviderFault::NoKey {
                     provider: name.into(),
                     variables: names.clone(),
-                })?))
+                })?;
+                // A line end from a file would make a header that cannot be sent.
+                Arc::new(Secret::new(key.trim()))
             }
         };
         Ok(match self.speaks {
@@ -267,7 +320,7 @@ mod tests {
         let variables: BTreeMap<String, String> =
             variables.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect();
         let environment = |name: &str| variables.get(name).cloned();
-        all(&SettingsFile::default(), &environment).remove(name).unwrap()
+        all(&SettingsFile::default(), &environment).unwrap().remove(name).unwrap()
     }
 
     #[test]
@@ -297,8 +350,34 @@ mod tests {
     fn the_settings_file_replaces_a_built_in_provider() {
         let text = "[providers.openai]\ndialect = \"openai-chat\"\nbase_url = \"http://h/v1\"\n";
         let file = SettingsFile::parse(text).unwrap();
-        let providers = all(&file, &|_| None);
+        let providers = all(&file, &|_| None).unwrap();
         assert_eq!(providers["openai"].speaks, Speaks::OpenaiChat);
         assert_eq!(providers["openai"].key, KeyFrom::Nowhere);
+    }
+
+    #[test]
+    fn a_line_about_a_built_in_provider_changes_only_that() {
+        let file = SettingsFile::parse("[providers.gemini]\neffort = \"low\"\n").unwrap();
+        let found = all(&file, &|_| None).unwrap().remove("gemini").unwrap();
+        let defaults = RequestDefaults { effort: Some(Effort::Low), max_tokens: None };
+        let built_in = all(&SettingsFile::default(), &|_| None).unwrap().remove("gemini").unwrap();
+        assert_eq!(found, Provider { defaults, ..built_in });
+        let file = SettingsFile::parse("[providers.mine]\neffort = \"low\"\n").unwrap();
+        let fault = all(&file, &|_| None).unwrap_err().to_string();
+        assert_eq!(fault, "the provider mine needs dialect and base_url in the settings");
+    }
+
+    #[test]
+    fn an_address_is_shown_without_its_password() {
+        let shown = |url: &str| found("anthropic", &[("ANTHROPIC_BASE_URL", url)]).shown_address();
+        assert_eq!(shown("http://user:pa@ss@h:1/x"), "http://h:1/x");
+        assert_eq!(shown("http://h:1"), "http://h:1");
+    }
+
+    #[test]
+    fn codex_is_told_the_account() {
+        let provider = found("codex", &[("CODEX_ACCOUNT_ID", "a1\n")]);
+        assert_eq!(provider.headers["chatgpt-account-id"], "a1");
+        assert_eq!(found("codex", &[]).headers.len(), 0);
     }
 }

@@ -5,7 +5,7 @@
 
 use std::fmt::Write as _;
 
-use piton_core::event::{AnswerPart, UserPart};
+use piton_core::event::{AnswerPart, Effort, UserPart};
 use piton_core::id::Digest;
 use piton_core::transcript::{Message, Transcript};
 use sha2::{Digest as _, Sha256};
@@ -47,6 +47,13 @@ fn head(transcript: &Transcript) -> Hash {
     let mut hasher = Sha256::new();
     let model = transcript.model().map(ToString::to_string).unwrap_or_default();
     feed(&mut hasher, &[&model, transcript.system()]);
+    // Fed only when set: requests of journals without them keep their digests.
+    if transcript.effort() != Effort::default() {
+        feed(&mut hasher, &["effort", &format!("{:?}", transcript.effort())]);
+    }
+    if transcript.answer_tokens_max() != 0 {
+        feed(&mut hasher, &["answer tokens", &transcript.answer_tokens_max().to_string()]);
+    }
     for tool in transcript.tools() {
         feed(&mut hasher, &[&tool.name, &tool.description, &tool.parameters]);
     }

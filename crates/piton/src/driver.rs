@@ -25,6 +25,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::control::{Attendance, Control, Controls};
 use crate::digest::Chain;
+use crate::files::FileShelf;
 use crate::log::Log;
 use crate::parts::Parts;
 use crate::perform::model::{ModelFlight, ModelLanding, Tap};
@@ -38,6 +39,7 @@ pub(crate) struct Driver<'a> {
     pub(crate) parts: &'a Parts,
     pub(crate) log: &'a mut Log,
     pub(crate) chain: &'a mut Chain,
+    pub(crate) files: &'a Arc<FileShelf>,
     pub(crate) site: Arc<Site>,
     pub(crate) controls: &'a mut Controls,
     pub(crate) attendance: Attendance,

@@ -59,9 +59,10 @@ pub mod model;
 pub mod transport;
 
 mod digest;
+mod files;
 
 pub use self::control::{Attendance, Controller, Reply};
 pub use self::engine::{Builder, Engine};
 pub use self::hub::{Subscription, Update};
 pub use self::lease::LeaseWait;
-pub use self::session::{NewMessage, OnIncomplete, OpenError, Session, SessionError};
+pub use self::session::{FileLeftOut, NewMessage, OnIncomplete, OpenError, Session, SessionError};

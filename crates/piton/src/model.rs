@@ -20,6 +20,11 @@ pub type AnswerStream = Pin<Box<dyn Stream<Item = Result<Delta, ModelFailure>> +
 pub trait Model: fmt::Debug + Send + Sync {
     /// Sends the transcript.
     fn ask(&self, transcript: &Transcript) -> AnswerStream;
+
+    /// Why a file cannot be sent, if it cannot; goes behind the model's name.
+    fn refusal(&self, _media_type: &str, _bytes: u64) -> Option<String> {
+        None
+    }
 }
 
 /// Finds models by name.

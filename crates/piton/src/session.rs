@@ -1,12 +1,15 @@
 //! The handle on one conversation: send, resume, answer, interrupt, discard.
 
+mod attach;
+
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use futures_util::stream::FuturesUnordered;
 use piton_core::action::{Action, Wish};
+use piton_core::attachment::{self, FILES_BYTES_MAX};
 use piton_core::decide::decide;
-use piton_core::event::{Event, TurnEnd, UserPart};
+use piton_core::event::{Event, ModelRef, TurnEnd, UserPart};
 use piton_core::id::{Attempt, ConversationId, DriverId, InquiryId, MessageId, Seq};
 use piton_core::outcome::Ending;
 use piton_core::state::{Config, State};
@@ -15,9 +18,11 @@ use piton_store::{AppendError, ENTRY_BYTES_MAX, LeaseError, StoreError};
 use piton_tools::Site;
 use tokio_util::sync::CancellationToken;
 
+pub use self::attach::FileLeftOut;
 use crate::control::{Attendance, Controller, Controls, Reply};
 use crate::digest::Chain;
 use crate::driver::Driver;
+use crate::files::FileShelf;
 use crate::hub::Subscription;
 use crate::log::Log;
 use crate::parts::Parts;
@@ -32,6 +37,7 @@ pub struct Session {
     started: bool,
     workspace: PathBuf,
     chain: Chain,
+    files: Arc<FileShelf>,
     controls: Controls,
     attendance: Attendance,
 }
@@ -96,6 +102,20 @@ pub enum SessionError {
     /// The message has nothing in it.
     #[error("the message is empty")]
     EmptyMessage,
+    /// The model does not take a file of the message.
+    #[error("{} cannot be sent: {model} {}", file.name, file.why)]
+    FileRefused {
+        /// The file.
+        file: FileLeftOut,
+        /// Who was to get it.
+        model: ModelRef,
+    },
+    /// The files of the message are too large for one request.
+    #[error("the files have {}, and one message takes {}", attachment::size(*bytes), attachment::size(FILES_BYTES_MAX))]
+    FilesSize {
+        /// All of them together.
+        bytes: u64,
+    },
     /// Nobody waits for an answer to this question.
     #[error("no question {0} is open")]
     NotAsked(InquiryId),
@@ -112,6 +132,7 @@ impl Session {
             started: false,
             workspace: PathBuf::new(),
             chain: Chain::default(),
+            files: Arc::default(),
             controls: Controls::default(),
             attendance: Attendance::default(),
         }
@@ -183,6 +204,7 @@ impl Session {
         }
         let message = id.unwrap_or_else(|| MessageId::from_chance(self.parts.chance.next()));
         check_size(&message, &parts)?;
+        self.check_files(&parts)?;
         let open = self.state().open_turn();
         match (open.map(|turn| (turn.id, TurnView::from(turn))), on_incomplete) {
             (None, _) => self.begin(message, parts),
@@ -315,6 +337,7 @@ impl Session {
             parts: &self.parts,
             log: &mut self.log,
             chain: &mut self.chain,
+            files: &self.files,
             site: Arc::new(site),
             controls: &mut self.controls,
             attendance: self.attendance,

@@ -6,8 +6,10 @@
 
 mod endpoint;
 mod patience;
+mod veil;
 
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use futures_util::StreamExt as _;
 use futures_util::stream;
@@ -15,16 +17,23 @@ use piton_core::answer::Delta;
 use piton_core::event::FailureClass;
 use piton_core::transcript::Transcript;
 use piton_wire::cache::Cache;
-use piton_wire::{Ask, Decoder, Dialect, Failure};
+use piton_wire::{Ask, Decoder, Dialect, Effort, Failure};
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
+use tokio_util::bytes::Bytes;
 
 pub use self::endpoint::{Auth, Endpoint, KeySource, Secret};
 pub use self::patience::Timeouts;
 use self::patience::{Expired, Patience};
+use self::veil::Veil;
 use crate::model::{AnswerStream, Model, ModelFailure};
 
 /// Largest body of an error answer that is read, in bytes.
 const ERROR_BODY_BYTES_MAX: usize = 64 * 1024;
+/// Largest body of an answer that is read, in bytes: far more than an answer may have, because
+/// every piece of it comes in an envelope.
+const BODY_BYTES_MAX: usize = 256 * 1024 * 1024;
+/// Longest wait for the end of a body behind its end mark; a new connection costs more.
+const DRAIN_WAIT: Duration = Duration::from_millis(20);
 
 /// A model behind an HTTP endpoint.
 #[derive(Debug)]
@@ -34,6 +43,7 @@ pub struct HttpModel {
     endpoint: Arc<Endpoint>,
     ask: Ask,
     timeouts: Timeouts,
+    body_bytes_max: usize,
     // One request is encoded at a time; a lock, because a model is asked from any task.
     cache: Mutex<Cache>,
 }
@@ -52,6 +62,7 @@ impl HttpModel {
             endpoint: Arc::new(endpoint),
             ask,
             timeouts: Timeouts::default(),
+            body_bytes_max: BODY_BYTES_MAX,
             cache: Mutex::default(),
         }
     }
@@ -63,29 +74,55 @@ impl HttpModel {
         self
     }
 
+    /// Reads more or less of an answer before giving up.
+    #[must_use]
+    pub fn body_bytes_max(mut self, bytes: usize) -> Self {
+        self.body_bytes_max = bytes;
+        self
+    }
+
     /// The body that a transcript would be sent as.
     pub fn body(&self, transcript: &Transcript) -> Vec<u8> {
+        self.encode(transcript, &self.ask_for(transcript))
+    }
+
+    fn encode(&self, transcript: &Transcript, ask: &Ask) -> Vec<u8> {
         let mut cache = self.cache.lock().unwrap_or_else(PoisonError::into_inner);
-        self.dialect.encode(transcript, &self.ask, &mut cache)
+        self.dialect.encode(transcript, ask, &mut cache)
+    }
+
+    /// What the conversation says goes before what this model was made with.
+    fn ask_for(&self, transcript: &Transcript) -> Ask {
+        let mut ask = self.ask.clone();
+        ask.effort = Effort::of(transcript.effort()).or(ask.effort);
+        ask.max_tokens =
+            Some(transcript.answer_tokens_max()).filter(|most| *most != 0).or(ask.max_tokens);
+        if let Some(conversation) = transcript.conversation() {
+            ask.cache_key = conversation.to_string();
+        }
+        ask
     }
 }
 
 impl Model for HttpModel {
+    fn refusal(&self, media_type: &str, bytes: u64) -> Option<String> {
+        self.dialect.takes(&self.ask).refusal(media_type, bytes)
+    }
+
     fn ask(&self, transcript: &Transcript) -> AnswerStream {
+        let ask = self.ask_for(transcript);
         let request = Request {
             client: self.client.clone(),
             dialect: self.dialect.clone(),
             endpoint: self.endpoint.clone(),
-            ask: self.ask.clone(),
             patience: Patience::new(self.timeouts),
-            body: self.body(transcript),
+            body: self.encode(transcript, &ask),
+            veil: Veil::over(&self.endpoint.headers),
+            bytes_max: self.body_bytes_max,
+            decoder: self.dialect.decoder(transcript.tools(), &ask),
+            ask,
         };
-        let decoder = self.dialect.decoder(transcript.tools(), &self.ask);
-        let sent = stream::once(async move {
-            let patience = request.patience;
-            let body = request.send().await?;
-            Ok::<_, ModelFailure>(Response { decoder, patience, body })
-        });
+        let sent = stream::once(request.send());
         Box::pin(sent.flat_map(|sent| match sent {
             Ok(answer) => answer.read(),
             Err(failure) => Box::pin(stream::iter([Err(failure)])) as AnswerStream,
@@ -101,11 +138,14 @@ struct Request {
     ask: Ask,
     patience: Patience,
     body: Vec<u8>,
+    bytes_max: usize,
+    veil: Veil,
+    decoder: Box<dyn Decoder>,
 }
 
 impl Request {
     /// Sends it. A key that is refused is asked for anew, once.
-    async fn send(self) -> Result<reqwest::Response, ModelFailure> {
+    async fn send(mut self) -> Result<Response, ModelFailure> {
         let mut response = self.try_send(false).await?;
         if response.status() == reqwest::StatusCode::UNAUTHORIZED
             && self.endpoint.auth.can_refresh()
@@ -115,18 +155,25 @@ impl Request {
         if !response.status().is_success() {
             return Err(self.refused(response).await);
         }
-        Ok(response)
+        Ok(Response {
+            decoder: self.decoder,
+            patience: self.patience,
+            body: response,
+            bytes_left: self.bytes_max,
+            veil: self.veil,
+        })
     }
 
-    async fn try_send(&self, refresh: bool) -> Result<reqwest::Response, ModelFailure> {
+    async fn try_send(&mut self, refresh: bool) -> Result<reqwest::Response, ModelFailure> {
         let url = format!("{}{}", self.endpoint.base_url, self.dialect.path(&self.ask));
-        let request = self.client.post(url).headers(self.headers(refresh).await?);
+        let headers = self.headers(refresh).await?;
+        let request = self.client.post(url).headers(headers);
         let sent = request.body(self.body.clone()).send();
         self.patience.first_byte(sent).await.map_err(expired)?.map_err(network)
     }
 
     /// The dialect's headers, overlaid by those of the settings, overlaid by the key.
-    async fn headers(&self, refresh: bool) -> Result<HeaderMap, ModelFailure> {
+    async fn headers(&mut self, refresh: bool) -> Result<HeaderMap, ModelFailure> {
         let mut headers = HeaderMap::new();
         let mut set = |name: &str, value: &str| {
             let header = HeaderName::try_from(name).ok().zip(HeaderValue::try_from(value).ok());
@@ -147,11 +194,12 @@ impl Request {
         }
         if let Some((name, value)) = self.endpoint.auth.header(refresh).await? {
             set(name, &value)?;
+            self.veil.add(&value);
         }
         Ok(headers)
     }
 
-    async fn refused(&self, mut response: reqwest::Response) -> ModelFailure {
+    async fn refused(self, mut response: reqwest::Response) -> ModelFailure {
         let status = response.status().as_u16();
         let headers = response.headers().clone();
         let header = |name: &str| Some(headers.get(name)?.to_str().ok()?.to_owned());
@@ -163,7 +211,7 @@ impl Request {
                 break;
             }
         }
-        self.dialect.failure(status, &header, &body).into()
+        self.veil.cover(self.dialect.failure(status, &header, &body).into())
     }
 }
 
@@ -172,17 +220,19 @@ struct Response {
     decoder: Box<dyn Decoder>,
     patience: Patience,
     body: reqwest::Response,
+    bytes_left: usize,
+    veil: Veil,
 }
 
 /// What a reader of an answer has left to do.
 enum Reading {
-    Open(Response),
+    Open(Box<Response>),
     Over,
 }
 
 impl Response {
     fn read(self) -> AnswerStream {
-        let pieces = stream::unfold(Reading::Open(self), |reading| async move {
+        let pieces = stream::unfold(Reading::Open(Box::new(self)), |reading| async move {
             let Reading::Open(mut open) = reading else { return None };
             let (deltas, over) = open.next().await;
             let rest = if over { Reading::Over } else { Reading::Open(open) };
@@ -201,6 +251,12 @@ impl Response {
             }
             Ok(Ok(piece)) => piece,
         };
+        let bytes = piece.as_ref().map_or(0, Bytes::len);
+        let Some(rest) = self.bytes_left.checked_sub(bytes) else {
+            let message = "the answer came in more bytes than an answer can have";
+            return (vec![Err(ModelFailure::new(FailureClass::TooLarge, message))], true);
+        };
+        self.bytes_left = rest;
         let mut deltas = Vec::new();
         let (read, over) = match piece {
             Some(bytes) => (self.decoder.push(&bytes, &mut deltas), false),
@@ -208,14 +264,26 @@ impl Response {
         };
         // What follows the end mark is not waited for, whatever it is.
         let ended = has_end(&deltas);
+        if ended && !over {
+            self.drain().await;
+        }
         if deltas.is_empty() && !over {
             // Bytes without meaning are still a sign of life.
             deltas.push(Delta::Alive);
         }
         // What came before the failure was said, and stays (J44, J46).
         let failed = read.is_err();
-        let failure = read.err().filter(|_| !ended).map(|failure| Err(failure.into()));
+        let failure =
+            read.err().filter(|_| !ended).map(|failure| Err(self.veil.cover(failure.into())));
         (deltas.into_iter().map(Ok).chain(failure).collect(), over || ended || failed)
+    }
+
+    /// Takes in what is left behind the end mark, if it is there: only a connection whose answer
+    /// was read to its end serves the next step too.
+    async fn drain(&mut self) {
+        let rest = async { while let Ok(Some(_)) = self.body.chunk().await {} };
+        // Late or never is no fault: the answer is whole.
+        tokio::time::timeout(DRAIN_WAIT, rest).await.unwrap_or_default();
     }
 
     /// The rest of an answer whose end mark has come.

@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use crate::models::{Shelf, environment};
+use futures_util::future::join_all;
+
+use crate::models::{self, Shelf, environment};
 use crate::output::Output;
 use crate::providers::{self, KeyFrom, Provider};
 use crate::report::{Fault, Report};
@@ -14,47 +16,59 @@ const REACH_WAIT: Duration = Duration::from_secs(3);
 /// Shows them.
 pub(crate) async fn run(settings: &Settings, output: &mut Output) -> Result<Report, Fault> {
     let shelf = Shelf::read(settings.file.as_deref())?;
-    let client = providers::client().map_err(crate::models::ModelFault::from)?;
+    let client = providers::client().map_err(models::ModelFault::from)?;
+    let states = shelf.providers.values().map(|provider| state(&client, provider));
+    // All at once: one that does not answer must not hold up the others.
+    let states = join_all(states).await;
     let mut lines = vec![row("PROVIDER", "ADDRESS", "STATE")];
     lines.push(row("demo", "built in", "ready: no key, no network, no language model"));
-    for (name, provider) in &shelf.providers {
-        let state = match lack(provider) {
-            Some(lack) => lack,
-            None => reach(&client, provider).await,
-        };
-        lines.push(row(name, &provider.base_url, &state));
+    for ((name, provider), state) in shelf.providers.iter().zip(states) {
+        lines.push(row(name, &provider.shown_address(), &state));
     }
     output.data(&lines.concat());
+    match shelf.default() {
+        Ok(model) => output.talk(&format!("new conversations use {}", models::typed(&model))),
+        Err(fault) => output.talk(&format!("warning: for new conversations: {fault}")),
+    }
     Ok(Report::ok("listed"))
 }
 
 fn row(name: &str, address: &str, state: &str) -> String {
-    format!("{name:<12}  {address:<42}  {state}\n")
+    format!("{name:<12}  {address:<48}  {state}\n")
 }
 
-/// What has to be set before it can be asked.
-fn lack(provider: &Provider) -> Option<String> {
-    match &provider.key {
-        KeyFrom::Variables(names) if !provider.has_key(&environment) => {
-            Some(format!("no key: set {}", names.join(" or ")))
+/// Whether it can be asked, and why not.
+async fn state(client: &reqwest::Client, provider: &Provider) -> String {
+    let key = match &provider.key {
+        KeyFrom::Nowhere => "no key needed".into(),
+        KeyFrom::Command(command) => {
+            let program = command.first().map_or("", String::as_str);
+            format!("key from the command {program}")
         }
-        KeyFrom::Variables(_) | KeyFrom::Nowhere | KeyFrom::Command(_) => None,
+        KeyFrom::Variables(names) => match names.iter().find(|name| environment(name).is_some()) {
+            Some(name) => format!("key from {name}"),
+            None => return format!("no key: set {}", names.join(" or ")),
+        },
+    };
+    match reach(client, provider).await {
+        None => format!("ready: {key}"),
+        Some(why) => format!("{why} ({key})"),
     }
 }
 
-/// Whether anybody answers at its address. Sends no key and asks no model.
-async fn reach(client: &reqwest::Client, provider: &Provider) -> String {
+/// Why nobody answers at its address, if nobody does. Sends no key and asks no model.
+async fn reach(client: &reqwest::Client, provider: &Provider) -> Option<String> {
     let asked = client.head(&provider.base_url).timeout(REACH_WAIT).send().await;
     match asked {
-        Ok(_) => "ready".into(),
-        Err(error) if error.is_timeout() => "no answer within 3 s".into(),
+        Ok(_) => None,
+        Err(error) if error.is_timeout() => Some("no answer within 3 s".into()),
         Err(error) => {
             let error = error.without_url();
             let mut cause: &dyn std::error::Error = &error;
             while let Some(source) = cause.source() {
                 cause = source;
             }
-            format!("not reachable: {cause}")
+            Some(format!("not reachable: {cause}"))
         }
     }
 }

@@ -1,5 +1,6 @@
 //! `piton query`: one turn, from a message to its answer, or from where it was left.
 
+mod attach;
 mod config;
 mod face;
 mod mail;
@@ -14,6 +15,7 @@ use piton_core::id::TurnId;
 use piton_core::state::State;
 use piton_core::view::TurnView;
 
+pub(crate) use self::attach::AttachFault;
 use self::mail::Mail;
 use self::open::{Life, Opened, Wanted};
 use self::perform::Stage;
@@ -74,10 +76,13 @@ struct Asked<'a> {
 
 impl Asked<'_> {
     async fn carry_out(&mut self, mail: &mut Mail, stage: &mut Stage<'_>) -> Result<Report, Fault> {
+        mail.read_files(stage).await?;
         let opened = self.open(mail, stage).await?;
+        // Those of a kept message are known only now.
+        mail.read_files(stage).await?;
         let situation = Situation {
             incomplete: opened.session.state().open_turn().is_some(),
-            text: mail.has_text(),
+            text: mail.has_content(),
             // What is not recorded must not run half of a turn that is.
             person: stage.terminal.is_some() && !self.query.no_persist,
         };

@@ -5,9 +5,10 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use piton_core::event::{Effort, NotAnEffort};
 use serde::Deserialize;
 
-use super::{KeyFrom, Provider, Speaks};
+use super::{KeyFrom, Provider, RequestDefaults, Speaks};
 
 /// What the file says.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
@@ -15,6 +16,10 @@ use super::{KeyFrom, Provider, Speaks};
 pub(crate) struct SettingsFile {
     /// The model that is used when nobody names one.
     pub(crate) model: Option<String>,
+    /// How much models should think.
+    pub(crate) effort: Option<WrittenEffort>,
+    /// Most tokens of one answer.
+    pub(crate) max_tokens: Option<u32>,
     /// Providers by name.
     pub(crate) providers: BTreeMap<String, Written>,
 }
@@ -23,14 +28,34 @@ pub(crate) struct SettingsFile {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Written {
-    dialect: Speaks,
-    base_url: String,
+    #[serde(default)]
+    dialect: Option<Speaks>,
+    #[serde(default)]
+    base_url: Option<String>,
     #[serde(default)]
     key_env: Option<String>,
     #[serde(default)]
     key_command: Option<Vec<String>>,
     #[serde(default)]
     headers: BTreeMap<String, String>,
+    #[serde(default)]
+    effort: Option<WrittenEffort>,
+    #[serde(default)]
+    max_tokens: Option<u32>,
+}
+
+/// An effort as written. The stored form takes words that it does not know; a person should hear
+/// of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "String")]
+pub(crate) struct WrittenEffort(pub(crate) Effort);
+
+impl TryFrom<String> for WrittenEffort {
+    type Error = NotAnEffort;
+
+    fn try_from(text: String) -> Result<Self, NotAnEffort> {
+        text.parse().map(Self)
+    }
 }
 
 /// A settings file that cannot be used.
@@ -65,18 +90,31 @@ impl SettingsFile {
 }
 
 impl Written {
-    pub(super) fn provider(&self) -> Provider {
+    /// The provider that is meant. With a dialect and an address of its own it is a new one; what
+    /// is said of a built-in one changes only that. `None` if too little is said.
+    pub(super) fn provider(&self, built_in: Option<&Provider>) -> Option<Provider> {
         let key = match (&self.key_command, &self.key_env) {
-            (Some(command), _) => KeyFrom::Command(command.clone()),
-            (None, Some(variable)) => KeyFrom::Variables(vec![variable.clone()]),
-            (None, None) => KeyFrom::Nowhere,
+            (Some(command), _) => Some(KeyFrom::Command(command.clone())),
+            (None, Some(variable)) => Some(KeyFrom::Variables(vec![variable.clone()])),
+            (None, None) => None,
         };
-        Provider {
-            speaks: self.dialect,
-            base_url: self.base_url.trim_end_matches('/').to_owned(),
-            key,
-            headers: self.headers.clone(),
+        let base_url = self.base_url.as_deref().map(|url| url.trim_end_matches('/').to_owned());
+        let effort = self.effort.map(|WrittenEffort(effort)| effort);
+        let defaults = RequestDefaults { effort, max_tokens: self.max_tokens };
+        let mut headers = self.headers.clone();
+        if let (Some(speaks), Some(base_url)) = (self.dialect, base_url.clone()) {
+            let key = key.unwrap_or(KeyFrom::Nowhere);
+            return Some(Provider { speaks, base_url, key, headers, defaults });
         }
+        let built_in = built_in?.clone();
+        headers.extend(built_in.headers);
+        Some(Provider {
+            speaks: self.dialect.unwrap_or(built_in.speaks),
+            base_url: base_url.unwrap_or(built_in.base_url),
+            key: key.unwrap_or(built_in.key),
+            headers,
+            defaults,
+        })
     }
 }
 
@@ -98,7 +136,7 @@ mod tests {
             "#,
         )
         .unwrap();
-        let provider = file.providers["work"].provider();
+        let provider = file.providers["work"].provider(None).unwrap();
         assert_eq!(file.model.as_deref(), Some("work/large"));
         assert_eq!(provider.speaks, Speaks::OpenaiChat);
         assert_eq!(provider.base_url, "https://models.example.invalid/v1");
@@ -115,5 +153,9 @@ mod tests {
         assert!(SettingsFile::parse(text).unwrap_err().contains("klingon"));
         let text = "[providers.work]\ndialect = \"gemini\"\nbase = \"x\"\n";
         assert!(SettingsFile::parse(text).unwrap_err().contains("base"));
+        let text = "effort = \"heroic\"\n";
+        assert!(SettingsFile::parse(text).unwrap_err().contains("one of auto, none, minimal"));
+        let text = "[providers.openai]\nmax_tokens = -1\n";
+        assert!(SettingsFile::parse(text).unwrap_err().contains("max_tokens"));
     }
 }

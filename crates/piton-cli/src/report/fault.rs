@@ -9,6 +9,7 @@ use piton_core::view::TurnView;
 use piton_store::{AppendError, LeaseError, StoreError};
 
 use super::Code;
+use crate::cmd::query::AttachFault;
 use crate::models::ModelFault;
 use crate::render::incomplete;
 
@@ -47,6 +48,9 @@ pub(crate) enum Fault {
     /// Standard input cannot be read as text.
     #[error("cannot read standard input")]
     Stdin(#[source] io::Error),
+    /// A file cannot go along.
+    #[error(transparent)]
+    Attach(#[from] AttachFault),
     /// No conversation has such an id.
     #[error("there is no conversation {typed}")]
     UnknownConversation {
@@ -156,6 +160,8 @@ impl Fault {
             | Self::LongText { .. }
             | Self::LongStored { .. }
             | Self::NoDraft
+            | Self::Attach(_)
+            | Self::Session(SessionError::FileRefused { .. } | SessionError::FilesSize { .. })
             | Self::UnknownConversation { .. }
             | Self::Ambiguous { .. }
             | Self::NoConversation { .. }
@@ -187,6 +193,10 @@ impl Fault {
             Self::TwoTexts => "two_texts",
             Self::LongText { .. } | Self::LongStored { .. } => "long_text",
             Self::NoDraft => "no_draft",
+            Self::Attach(_)
+            | Self::Session(SessionError::FileRefused { .. } | SessionError::FilesSize { .. }) => {
+                "file"
+            }
             Self::Stdin(_) => "standard_input",
             Self::UnknownConversation { .. } | Self::Open(OpenError::Unknown(_)) => {
                 "unknown_conversation"
@@ -218,6 +228,7 @@ impl Fault {
             ],
             Self::EmptyText => vec!["say something, or give - and pipe a text in".into()],
             Self::NoDraft => vec!["say something: piton query \"TEXT\"".into()],
+            Self::Attach(fault) => vec![attaching(fault).into()],
             Self::TwoTexts => vec!["keep one of them".into()],
             Self::LongText { .. } => vec!["put it into a file and name the file".into()],
             Self::Stdin(_) => vec!["pipe a text in UTF-8 in, or give it as an argument".into()],
@@ -284,9 +295,27 @@ fn choosing(error: &ModelFault) -> Vec<String> {
         ModelFault::Provider(_) => {
             vec!["piton models shows the providers and what they lack".into()]
         }
-        ModelFault::File(_) => vec!["mend the file; docs/models.md has its form".into()],
+        ModelFault::Variable { .. } => {
+            vec!["set it to something else, or unset it".into()]
+        }
+        ModelFault::File(_) => {
+            vec!["mend the file; docs/models.md has its form".into()]
+        }
         ModelFault::ScriptFile { .. } | ModelFault::Script { .. } => {
             vec!["mend the file, or choose another model; docs/sim.md has its form".into()]
+        }
+    }
+}
+
+fn attaching(fault: &AttachFault) -> &'static str {
+    match fault {
+        AttachFault::Unreadable { .. } => "check the path after --file; it counts from here",
+        AttachFault::Directory { .. } => {
+            "name files one by one; the tools can look into directories"
+        }
+        AttachFault::Empty { .. } => "there is nothing to send in it; leave it out",
+        AttachFault::Large { .. } => {
+            "make it smaller, or leave it in this directory and name it: tools read files in parts"
         }
     }
 }
@@ -308,6 +337,11 @@ fn opening(error: &OpenError) -> Vec<String> {
 
 fn going_on(error: &SessionError) -> Vec<String> {
     match error {
+        SessionError::FileRefused { .. } => vec![
+            "choose a model that takes it with --model; docs/models.md says what each takes".into(),
+            "or leave it in this directory and name it, and let the tools look at it".into(),
+        ],
+        SessionError::FilesSize { .. } => vec!["send fewer or smaller files".into()],
         SessionError::Append(AppendError::Store(error)) => storing(error),
         SessionError::Append(
             AppendError::Conflict { .. } | AppendError::Fenced { .. } | AppendError::Size { .. },

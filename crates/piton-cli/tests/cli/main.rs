@@ -2,12 +2,16 @@
 #![cfg(test)]
 #![expect(clippy::needless_raw_string_hashes, reason = "expectations are written by a machine")]
 
+mod loopback;
 mod person;
 mod world;
 
+mod codex;
+mod connections;
 mod draft;
 mod errors;
 mod faults;
+mod files;
 mod home;
 mod incomplete;
 mod interrupt;
@@ -15,8 +19,10 @@ mod json;
 mod kill;
 mod kill9;
 mod ls;
+mod models;
 mod print;
 mod providers;
 mod pty;
 mod query;
 mod serve;
+mod settings;

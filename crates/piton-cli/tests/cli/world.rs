@@ -137,7 +137,7 @@ impl World {
         });
     }
 
-    fn ran(&self, output: Output) -> Ran {
+    pub(crate) fn ran(&self, output: Output) -> Ran {
         let text = |bytes| String::from_utf8(bytes).unwrap();
         let ran = Ran {
             code: output.status.code().unwrap_or(-1),

@@ -32,9 +32,9 @@ impl Files {
         self.0.get(digest).map(|content| &**content)
     }
 
-    /// Forgets all but the named ones.
-    pub fn retain(&mut self, keep: impl Fn(&Digest) -> bool) {
-        self.0.retain(|digest, _| keep(digest));
+    /// What a file holds, to be kept elsewhere too.
+    pub fn share(&self, digest: &Digest) -> Option<Arc<[u8]>> {
+        self.0.get(digest).cloned()
     }
 }
 

@@ -104,10 +104,13 @@ impl Driver<'_> {
         });
         let tap = Arc::new(Tap::default());
         self.asking = Some(ModelFlight { tap: tap.clone(), unflushed: Vec::new(), oldest: None });
-        let models = self.parts.models.clone();
+        let transcript = transcript.in_conversation(self.log.lease().conversation().clone());
+        let (models, journal) = (self.parts.models.clone(), self.parts.journal.clone());
+        let files = self.files.clone();
         let flight = Box::pin(async move {
             let (mut partial, watch) = (Partial::default(), &tap);
             let exchange = async {
+                let transcript = files.fill(transcript, &*journal).await?;
                 // Asked in here and not before: nothing leaves ahead of its commit.
                 let stream = models.find(&model)?.ask(&transcript);
                 receive(stream, &mut partial, watch, &limits).await

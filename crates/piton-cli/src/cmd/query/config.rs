@@ -4,8 +4,11 @@ use std::path::Path;
 
 use piton::{Engine, Session};
 use piton_core::event::{InDoubtPolicy, ModelRef};
+use piton_core::state::Config;
 
+use super::open::Life;
 use crate::flags::Query;
+use crate::providers::RequestDefaults;
 
 /// Makes the flags count from the next commit on. What no flag names stays as it was: a resumed turn
 /// goes on with the model, tools and limits it was started with.
@@ -21,6 +24,12 @@ pub(super) fn apply(session: &mut Session, engine: &Engine, query: &Query, turn:
     if let Some(steps_max) = query.max_steps {
         config.limits.steps_max = steps_max;
     }
+    if turn.life != Life::Known || is_other_provider(&state.config, turn.model) {
+        config.effort = turn.defaults.effort.unwrap_or(config.effort);
+        config.answer_tokens_max = turn.defaults.max_tokens.unwrap_or(config.answer_tokens_max);
+    }
+    config.effort = query.effort.unwrap_or(config.effort);
+    config.answer_tokens_max = query.max_tokens.unwrap_or(config.answer_tokens_max);
     if let Some(mode) = query.permissions {
         config.permissions.mode = mode.into();
     }
@@ -31,11 +40,19 @@ pub(super) fn apply(session: &mut Session, engine: &Engine, query: &Query, turn:
     session.configure(&config);
 }
 
+fn is_other_provider(config: &Config, model: &ModelRef) -> bool {
+    config.model.as_ref().is_none_or(|now| now.provider != model.provider)
+}
+
 /// The turn that comes.
 #[derive(Debug)]
 pub(super) struct Ahead<'a> {
     pub(super) model: &'a ModelRef,
     pub(super) workspace: &'a Path,
+    /// What the settings say for this model; counts when the conversation begins or its provider
+    /// changes. After that the conversation knows.
+    pub(super) defaults: RequestDefaults,
+    pub(super) life: Life,
     /// Depends on who is there now, not on who was there when the turn began.
     pub(super) in_doubt: InDoubtPolicy,
     /// Whether it begins; tools of a turn that goes on must not change under it.

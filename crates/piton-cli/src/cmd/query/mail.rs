@@ -4,14 +4,17 @@
 //! when the message was seen as an entry. In between it is told from a sent one by the journal.
 
 use std::io;
+use std::path::PathBuf;
 
 use piton::chance::{Chance as _, SystemChance};
-use piton::{NewMessage, Update};
+use piton::{NewMessage, Session, Update};
 use piton_core::event::Event;
-use piton_core::id::{ConversationId, MessageId};
+use piton_core::id::MessageId;
 use piton_core::summary::output_summary;
 use piton_store::{Journal, StoreError};
 
+use super::attach::{self, Attached};
+use super::perform::Stage;
 use crate::drafts::{DRAFTS_MAX, Draft, Drafts};
 use crate::flags::Query;
 use crate::output::Output;
@@ -27,6 +30,10 @@ pub(super) struct Mail {
     /// Whether a kept message is wanted; which one is known when the store is open.
     fetch: bool,
     text: Option<String>,
+    /// Files that go along, as they were named here.
+    paths: Vec<PathBuf>,
+    /// What is in them, once they are read.
+    files: Vec<Attached>,
     draft: Option<Draft>,
     /// Unsent messages of earlier queries, the newest first, until they are told.
     others: Vec<Draft>,
@@ -46,8 +53,17 @@ impl Mail {
         let here = settings.workspace()?;
         let drafts = (!query.no_persist).then(|| Drafts::new(&settings.home, here));
         let others = drafts.as_ref().map(Drafts::unsent).unwrap_or_default();
-        let (fetch, draft, trouble, leaving) = (query.draft, None, None, false);
-        let mut mail = Self { drafts, fetch, text: None, draft, others, trouble, leaving };
+        let mut mail = Self {
+            drafts,
+            fetch: query.draft,
+            text: None,
+            paths: query.files.clone(),
+            files: Vec::new(),
+            draft: None,
+            others,
+            trouble: None,
+            leaving: false,
+        };
         if let Some(text) = text {
             if !query.no_persist {
                 settings.make_home()?;
@@ -67,7 +83,11 @@ impl Mail {
                 Some(place) => Ok(self.others.remove(place)),
                 None => drafts.keep(new_name(), &text),
             };
-            match kept {
+            let named = kept.and_then(|mut draft| {
+                draft.name_files(&self.paths)?;
+                Ok(draft)
+            });
+            match named {
                 Ok(draft) => self.draft = Some(draft),
                 Err(error) => self.trouble = Some(error),
             }
@@ -103,6 +123,9 @@ impl Mail {
             }
             let draft = unsent.remove(0);
             self.text = Some(draft.text.clone());
+            if self.paths.is_empty() {
+                self.paths.clone_from(&draft.files);
+            }
             self.draft = Some(draft);
         }
         tell(unsent, output);
@@ -110,17 +133,37 @@ impl Mail {
     }
 
     /// Whether there is something to say.
-    pub(super) fn has_text(&self) -> bool {
-        self.text.is_some()
+    pub(super) fn has_content(&self) -> bool {
+        self.text.is_some() || !self.paths.is_empty()
     }
 
-    /// The message, now that it leaves for a conversation.
-    pub(super) fn leave(&mut self, conversation: &ConversationId) -> NewMessage {
+    /// Reads the files that go along, unless that is done.
+    pub(super) async fn read_files(&mut self, stage: &mut Stage<'_>) -> Result<(), Fault> {
+        if self.files.len() == self.paths.len() {
+            return Ok(());
+        }
+        let paths = self.paths.clone();
+        // Elsewhere, because a pipe may keep us waiting.
+        let reading = tokio::task::spawn_blocking(move || attach::read(&paths));
+        tokio::select! {
+            biased;
+            _ = stage.signals.next() => Err(Fault::Interrupted),
+            read = reading => {
+                self.files = read.map_err(|_| Fault::Interrupted)??;
+                Ok(())
+            }
+        }
+    }
+
+    /// The message, now that it leaves for a conversation. Its files are durable from here on.
+    pub(super) async fn leave(&mut self, session: &Session) -> Result<NewMessage, Fault> {
+        let files = attach::keep(session, &self.files).await?;
         self.leaving = true;
-        let message = NewMessage::text(self.text.clone().unwrap_or_default());
-        let Some(draft) = &mut self.draft else { return message };
-        draft.goes_to(conversation);
-        NewMessage { id: Some(draft.message.clone()), ..message }
+        let mut message = NewMessage::text(self.text.clone().unwrap_or_default());
+        message.parts.extend(files);
+        let Some(draft) = &mut self.draft else { return Ok(message) };
+        draft.goes_to(session.conversation());
+        Ok(NewMessage { id: Some(draft.message.clone()), ..message })
     }
 
     /// Looks for the message among the entries.
@@ -183,7 +226,11 @@ fn tell(mut unsent: Vec<Draft>, output: &mut Output) {
         }
     }
     let Some(newest) = unsent.first() else { return };
-    let line = output_summary(&newest.text);
+    let mut line = output_summary(&newest.text);
+    if !newest.files.is_empty() {
+        let names: Vec<_> = newest.files.iter().map(|path| path.display().to_string()).collect();
+        line = format!("{line} (with {})", names.join(", "));
+    }
     match unsent.len() {
         1 => output.talk(&format!("An unsent message is kept: {line}")),
         count => output.talk(&format!("{count} unsent messages are kept, the newest: {line}")),

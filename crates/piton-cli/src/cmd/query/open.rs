@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use piton::clock::{Clock as _, SystemClock};
 use piton::{Engine, OpenError, Session};
-use piton_core::event::ModelRef;
-use piton_core::id::{ConversationId, Seq};
+use piton_core::event::{Event, ModelRef, UserPart};
+use piton_core::id::{ConversationId, Digest, Seq};
 use piton_store::{Batch, Durability, Holder, Journal, MemoryJournal, NewRecord};
 
 use super::mail::Mail;
@@ -144,18 +144,37 @@ async fn passing(
 
 async fn copy(from: &dyn Journal, to: &dyn Journal, id: &ConversationId) -> Result<(), Fault> {
     let Some(listed) = from.status(id).await? else { return Ok(()) };
-    let mut records = Vec::new();
+    let (mut records, mut files) = (Vec::new(), Vec::new());
     reader::for_each_record(from, id, |record| {
+        files.extend(files_of(reader::entry(&record).event));
         let (at, format, body) = (record.at, record.format, record.body);
         records.push(NewRecord { at, format, body });
     })
     .await?;
+    for digest in files {
+        // One that is lost is lost here too.
+        if let Ok(content) = from.blob(&digest).await {
+            to.put_blob(&content).await?;
+        }
+    }
     let (status, durability) = (listed.row, Durability::Relaxed);
     let batch = Batch { expected: Seq::default(), records, status, durability };
     let holder = Holder { pid: std::process::id(), host: String::new(), since: SystemClock.now() };
     let lease = to.lease(id, holder).await.map_err(OpenError::from)?;
     to.append(&lease, batch).await.map_err(piton::SessionError::from)?;
     Ok(())
+}
+
+/// The contents beside the journal that an event refers to.
+fn files_of(event: Event) -> Vec<Digest> {
+    let (Event::UserMessage { parts, .. } | Event::MessageQueued { parts, .. }) = event else {
+        return Vec::new();
+    };
+    let digest = |part| match part {
+        UserPart::File { blob, .. } => Some(blob.digest),
+        UserPart::Text { .. } | UserPart::InlinedFile { .. } => None,
+    };
+    parts.into_iter().filter_map(digest).collect()
 }
 
 /// Takes the writer's place, and says so when that takes long.

@@ -4,7 +4,7 @@ use std::future::{pending, ready};
 use std::pin::pin;
 use std::time::Duration;
 
-use piton::{Attendance, OnIncomplete, Subscription, Update};
+use piton::{Attendance, FileLeftOut, OnIncomplete, Subscription, Update};
 use piton_core::event::InDoubtPolicy;
 use piton_core::view::TurnView;
 use piton_store::StoreError;
@@ -15,6 +15,7 @@ use super::mail::Mail;
 use super::open::{Life, Opened};
 use super::watch::{Watch, answered};
 use super::{Asked, Errand};
+use crate::models;
 use crate::output::{Form, Output};
 use crate::render::answer::Pace;
 use crate::report::{Fault, Report};
@@ -61,6 +62,7 @@ pub(super) async fn perform(
     let face = Face::new(state, stage.form, pace, errand.turn(opened.session.state()));
     let mut watch = Watch::new(face, opened.session.controller());
     prepare(&mut opened, errand, asked, stage)?;
+    tell_of_files(&opened, stage.output);
     if stage.terminal.is_some() {
         opened.session.attend(Attendance::Attended);
         if matches!(errand, Errand::Resume | Errand::Send(OnIncomplete::Resume)) {
@@ -69,7 +71,7 @@ pub(super) async fn perform(
     }
     let Opened { mut session, life, .. } = opened;
     let conversation = session.conversation().clone();
-    let message = mail.leave(&conversation);
+    let message = mail.leave(&session).await?;
     let ending = {
         let mut work = pin!(async {
             match errand {
@@ -138,11 +140,20 @@ fn prepare(
         Some(_) => InDoubtPolicy::Ask,
         None => InDoubtPolicy::TellModel,
     };
-    let Opened { engine, session, model, .. } = opened;
+    let Opened { engine, session, model, life } = opened;
     let (workspace, begins) = (asked.settings.workspace()?, errand.begins());
-    let ahead = Ahead { model, workspace, in_doubt, begins };
+    let (defaults, life) = (asked.shelf.defaults(model), *life);
+    let ahead = Ahead { model, workspace, defaults, life, in_doubt, begins };
     config::apply(session, engine, &asked.query, &ahead);
     Ok(())
+}
+
+/// What the model does not get of earlier messages is said to the person too.
+fn tell_of_files(opened: &Opened, output: &mut Output) {
+    for FileLeftOut { name, why } in opened.session.files_left_out() {
+        let model = models::typed(&opened.model);
+        output.talk(&format!("note: {model} {why}; it is only told of {name}"));
+    }
 }
 
 /// The next update. There always is one while the session lives.

@@ -92,7 +92,7 @@ pub(crate) fn request(query: &Query) -> Result<(Wish, Option<String>), Fault> {
         Some(_) | None => typed,
     };
     match text {
-        None if wish == Wish::Say && !query.draft => Err(Fault::NoText),
+        None if wish == Wish::Say && !query.draft && query.files.is_empty() => Err(Fault::NoText),
         Some(text) => Ok((wish, Some(sendable(text)?))),
         None => Ok((wish, None)),
     }

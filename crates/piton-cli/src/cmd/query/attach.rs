@@ -1,0 +1,93 @@
+//! Files that go with a message: read whole before anything is begun, with limits.
+
+use std::fs::File;
+use std::io::{self, Read as _};
+use std::path::{Component, Path, PathBuf};
+
+use piton::{Session, SessionError};
+use piton_core::attachment::{self, FILES_BYTES_MAX};
+use piton_core::event::UserPart;
+
+/// A file as it was found.
+#[derive(Debug)]
+pub(super) struct Attached {
+    name: String,
+    content: Vec<u8>,
+}
+
+/// Why a file cannot go along.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum AttachFault {
+    /// It cannot be read.
+    #[error("cannot read {}", path.display())]
+    Unreadable { path: PathBuf, source: io::Error },
+    /// It is a directory.
+    #[error("{} is a directory", path.display())]
+    Directory { path: PathBuf },
+    /// There is nothing in it.
+    #[error("{} is empty", path.display())]
+    Empty { path: PathBuf },
+    /// It is larger than a message may be.
+    #[error("{} is larger than {}", path.display(), attachment::size(FILES_BYTES_MAX))]
+    Large { path: PathBuf },
+}
+
+/// Reads files. May block: what is named may be a pipe.
+pub(super) fn read(paths: &[PathBuf]) -> Result<Vec<Attached>, AttachFault> {
+    paths.iter().map(|path| read_one(path)).collect()
+}
+
+/// Makes parts of a message of them; durable from here on.
+pub(super) async fn keep(
+    session: &Session,
+    attached: &[Attached],
+) -> Result<Vec<UserPart>, SessionError> {
+    let mut parts = Vec::with_capacity(attached.len());
+    for Attached { name, content } in attached {
+        parts.push(session.attach(name, content).await?);
+    }
+    Ok(parts)
+}
+
+fn read_one(path: &Path) -> Result<Attached, AttachFault> {
+    let path = || path.to_owned();
+    let unreadable = |source| AttachFault::Unreadable { path: path(), source };
+    let file = File::open(path()).map_err(unreadable)?;
+    if file.metadata().map_err(unreadable)?.is_dir() {
+        return Err(AttachFault::Directory { path: path() });
+    }
+    let mut content = Vec::new();
+    // One more than allowed, so that too much is told from just enough.
+    file.take(FILES_BYTES_MAX + 1).read_to_end(&mut content).map_err(unreadable)?;
+    match content.len() as u64 {
+        0 => Err(AttachFault::Empty { path: path() }),
+        bytes if FILES_BYTES_MAX < bytes => Err(AttachFault::Large { path: path() }),
+        _ => Ok(Attached { name: name(&path()), content }),
+    }
+}
+
+/// What the model and people call it: the path as typed if it leads down from here, else its last
+/// part. Where somebody's files lie is nobody's business.
+fn name(path: &Path) -> String {
+    let is_down = |part: Component<'_>| matches!(part, Component::Normal(_) | Component::CurDir);
+    let told = if path.components().all(is_down) {
+        path.components().filter(|part| matches!(part, Component::Normal(_))).collect()
+    } else {
+        PathBuf::from(path.file_name().unwrap_or(path.as_os_str()))
+    };
+    told.to_string_lossy().into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_tells_no_more_than_was_typed_from_here() {
+        for (path, expected) in
+            [("a.png", "a.png"), ("./b/./a.png", "b/a.png"), ("/x/y/a.png", "a.png"), ("../a", "a")]
+        {
+            assert_eq!(name(Path::new(path)), expected);
+        }
+    }
+}

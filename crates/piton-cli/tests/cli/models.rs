@@ -1,0 +1,69 @@
+//! `piton models`: what is configured, what is reachable, and why not.
+
+use std::fs;
+use std::net::TcpListener;
+
+use crate::loopback::{CANARY, Loopback};
+use crate::world::World;
+
+fn row(listed: &str, provider: &str) -> String {
+    let row = listed.lines().find(|line| line.split_whitespace().next() == Some(provider));
+    row.unwrap_or_else(|| panic!("{provider}: {listed}")).to_owned()
+}
+
+#[test]
+fn every_provider_is_listed_with_what_it_lacks() {
+    let world = World::new();
+    let mut command = world.command(&["models"]);
+    for key in ["ANTHROPIC", "OPENAI", "GEMINI", "GOOGLE", "DEEPSEEK", "MISTRAL", "OPENROUTER"] {
+        command.env_remove(format!("{key}_API_KEY"));
+    }
+    let gone = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    command.env_remove("CODEX_ACCESS_TOKEN").env("NO_PROXY", "127.0.0.1");
+    let ran = world.ran(command.env("OLLAMA_HOST", gone.to_string()).output().unwrap());
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    for (provider, state) in [
+        ("demo", "ready: no key, no network, no language model"),
+        ("anthropic", "no key: set ANTHROPIC_API_KEY"),
+        ("openai", "no key: set OPENAI_API_KEY"),
+        ("openai-chat", "no key: set OPENAI_API_KEY"),
+        ("codex", "no key: set CODEX_ACCESS_TOKEN"),
+        ("gemini", "no key: set GEMINI_API_KEY or GOOGLE_API_KEY"),
+        ("ollama", "not reachable: Connection refused (os error 111) (no key needed)"),
+    ] {
+        let row = row(&ran.stdout, provider);
+        assert!(row.ends_with(state), "{row}");
+    }
+    assert_eq!(ran.stderr, "new conversations use demo\n");
+}
+
+#[test]
+fn a_provider_that_answers_is_ready_and_gets_no_key() {
+    let world = World::new();
+    let answer =
+        || b"HTTP/1.1 404 Not Found\r\nconnection: close\r\ncontent-length: 0\r\n\r\n".to_vec();
+    let server = Loopback::start(vec![answer(), answer()]);
+    let address = format!("http://{}", server.address);
+    fs::create_dir_all(world.path("home")).unwrap();
+    let settings = format!(
+        "model = \"mine/large\"\n[providers.mine]\ndialect = \"anthropic\"\n\
+         base_url = \"{address}\"\nkey_command = [\"pass\", \"{CANARY}\"]\n"
+    );
+    fs::write(world.path("home/piton.toml"), settings).unwrap();
+    let mut command = world.command(&["models"]);
+    command.env("NO_PROXY", "127.0.0.1").env("GOOGLE_API_KEY", CANARY);
+    let ran = world.ran(command.env("GOOGLE_GEMINI_BASE_URL", &address).output().unwrap());
+    assert!(
+        row(&ran.stdout, "gemini").ends_with("ready: key from GOOGLE_API_KEY"),
+        "{}",
+        ran.stdout
+    );
+    assert!(
+        row(&ran.stdout, "mine").ends_with("ready: key from the command pass"),
+        "{}",
+        ran.stdout
+    );
+    assert!(ran.stderr.contains("new conversations use mine/large"), "{}", ran.stderr);
+    assert!(!format!("{}{}", ran.stdout, ran.stderr).contains(CANARY));
+    assert!(!server.request(0).0.contains(CANARY) && !server.request(1).0.contains(CANARY));
+}

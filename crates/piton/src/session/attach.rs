@@ -1,0 +1,66 @@
+//! Files of messages: attached before they are sent, and refused before anything is written.
+
+use piton_core::attachment::FILES_BYTES_MAX;
+use piton_core::event::{TurnEnd, UserPart};
+use piton_core::state::Turn;
+use piton_store::AppendError;
+
+use super::{Session, SessionError};
+use crate::files;
+
+/// A file that the model cannot be sent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FileLeftOut {
+    /// Its name.
+    pub name: String,
+    /// Why; goes behind the model's name.
+    pub why: String,
+}
+
+impl Session {
+    /// Makes a part of a message of a file: text as text, anything else kept beside the journal.
+    /// It is durable when this returns, so the original is needed no more.
+    pub async fn attach(&self, name: &str, content: &[u8]) -> Result<UserPart, SessionError> {
+        let kept = files::keep(&*self.parts.journal, name, content).await;
+        Ok(kept.map_err(AppendError::from)?)
+    }
+
+    /// The files of the conversation that the model is only told of.
+    pub fn files_left_out(&self) -> Vec<FileLeftOut> {
+        let turns = self.state().turns.iter().filter(|turn| turn.end != Some(TurnEnd::Discarded));
+        let said = turns.flat_map(Turn::said);
+        said.flat_map(|said| self.refused(&said.parts)).collect()
+    }
+
+    /// The files among parts that the configured model does not take.
+    fn refused(&self, parts: &[UserPart]) -> Vec<FileLeftOut> {
+        if !parts.iter().any(|part| matches!(part, UserPart::File { .. })) {
+            return Vec::new();
+        }
+        let model = self.state().config.model.as_ref();
+        // A model that cannot be found says so when it is asked.
+        let Some(Ok(model)) = model.map(|model| self.parts.models.find(model)) else {
+            return Vec::new();
+        };
+        let refused = |part: &UserPart| {
+            let UserPart::File { name, media_type, blob } = part else { return None };
+            let why = model.refusal(media_type, blob.bytes)?;
+            Some(FileLeftOut { name: name.clone(), why })
+        };
+        parts.iter().filter_map(refused).collect()
+    }
+
+    /// Refuses files before anything is written: an error of the provider would come too late.
+    pub(super) fn check_files(&self, parts: &[UserPart]) -> Result<(), SessionError> {
+        let model = self.state().config.model.clone();
+        if let (Some(file), Some(model)) = (self.refused(parts).into_iter().next(), model) {
+            return Err(SessionError::FileRefused { file, model });
+        }
+        let bytes = parts.iter().map(|part| match part {
+            UserPart::File { blob, .. } => blob.bytes,
+            UserPart::Text { .. } | UserPart::InlinedFile { .. } => 0,
+        });
+        let bytes = bytes.sum();
+        if FILES_BYTES_MAX < bytes { Err(SessionError::FilesSize { bytes }) } else { Ok(()) }
+    }
+}

@@ -1,0 +1,72 @@
+//! What must not be seen: keys that a provider repeats in its complaints.
+//!
+//! A failure's message goes to the journal, to the screen and into reports. Some providers quote the
+//! key that they refuse, and gateways quote whole headers.
+
+use crate::model::ModelFailure;
+
+/// What stands in the place of a secret.
+const COVER: &str = "[secret]";
+/// Shortest text that is taken for a secret, in bytes. A shorter one would hide half of a message
+/// and protects nothing.
+const SECRET_BYTES_MIN: usize = 3;
+
+/// The secrets of one request.
+#[derive(Default)]
+pub(super) struct Veil(Vec<String>);
+
+impl Veil {
+    /// Over the headers that the settings add: they may well hold a key, and are never news.
+    pub(super) fn over(headers: &[(String, String)]) -> Self {
+        let mut veil = Self::default();
+        for (_, value) in headers.iter().filter(|(name, _)| is_telling(name)) {
+            veil.add(value);
+        }
+        veil
+    }
+
+    /// Adds the value of a header, with and without the word in front.
+    pub(super) fn add(&mut self, value: &str) {
+        let key = value.rsplit(' ').next().unwrap_or(value);
+        for secret in [value, key] {
+            if SECRET_BYTES_MIN <= secret.len() && !self.0.iter().any(|known| known == secret) {
+                self.0.push(secret.to_owned());
+            }
+        }
+    }
+
+    /// A failure that quotes no secret.
+    pub(super) fn cover(&self, mut failure: ModelFailure) -> ModelFailure {
+        for secret in &self.0 {
+            if failure.message.contains(secret) {
+                failure.message = failure.message.replace(secret, COVER);
+            }
+        }
+        failure
+    }
+}
+
+/// Whether a header's name says that its value is nobody's business.
+fn is_telling(name: &str) -> bool {
+    const WORDS: [&str; 6] = ["auth", "key", "token", "secret", "cookie", "password"];
+    let name = name.to_ascii_lowercase();
+    WORDS.iter().any(|word| name.contains(word))
+}
+
+#[cfg(test)]
+mod tests {
+    use piton_core::event::FailureClass;
+
+    use super::*;
+
+    #[test]
+    fn a_key_that_is_quoted_is_covered() {
+        let headers =
+            [("X-Team-Token".into(), "t0ken".into()), ("x-team".into(), "climbers".into())];
+        let mut veil = Veil::over(&headers);
+        veil.add("Bearer k3y");
+        let said = "no k3y, no t0ken for climbers: Bearer k3y";
+        let covered = veil.cover(ModelFailure::new(FailureClass::Auth, said));
+        assert_eq!(covered.message, "no [secret], no [secret] for climbers: [secret]");
+    }
+}
