@@ -5,6 +5,7 @@
 //! only the store and the world remain.
 
 pub mod fault;
+pub mod provider;
 pub mod turns;
 
 use std::path::Path;
@@ -12,8 +13,9 @@ use std::sync::Arc;
 
 use piton::chance::SeededChance;
 use piton::clock::RuntimeClock;
-use piton::model::{AnswerStream, Model, OneModel};
+use piton::model::{AnswerStream, Model, ModelFailure, Models};
 use piton::{Engine, LeaseWait, NewMessage, OnIncomplete, Reply, Session, SessionError};
+use piton_core::answer::Delta;
 use piton_core::event::{
     Entry, Event, InDoubtPolicy, InquiryKind, Limits, ModelRef, PermissionMode, Permissions,
     UserPart,
@@ -25,16 +27,25 @@ use piton_core::state::{Config, State, Turn};
 use piton_core::transcript::{Message, Transcript};
 use piton_store::{Journal, MemoryJournal, Record};
 
+use crate::crash::provider::{Provider, Run};
 use crate::crash::turns::TurnScript;
 use crate::disk::{MortalJournal, Sabotage};
 use crate::oracle::{self, Final};
-use crate::script::ScriptedModel;
 use crate::world::{SeenRequest, World, world_tools};
 
 /// Most times that one life answers, resumes or sends before it counts as stuck.
 const ROUNDS_MAX: usize = 50;
 /// Records read at once; a scripted turn is far shorter.
 const RECORDS_MAX: usize = 100_000;
+
+/// A conversation to disturb, and who is asked in it.
+#[derive(Clone, Copy, Debug)]
+pub struct Play<'a> {
+    /// What happens.
+    pub turn: &'a TurnScript,
+    /// Who is asked.
+    pub provider: &'a dyn Provider,
+}
 
 /// What a suite tried, and what it found.
 #[derive(Clone, Debug, Default)]
@@ -50,6 +61,11 @@ pub struct Tally {
 }
 
 impl Tally {
+    /// Before the first disturbed run; nothing may be wrong with the undisturbed one either.
+    fn beginning(reference: &Final, points: u64) -> Self {
+        Self { points, violations: reference.world.problems(), ..Self::default() }
+    }
+
     /// Adds another tally.
     pub fn add(&mut self, other: Self) {
         self.points += other.points;
@@ -59,57 +75,79 @@ impl Tally {
     }
 }
 
+/// Kills nobody: what is wrong even so.
+pub async fn never(play: Play<'_>) -> Tally {
+    let (reference, points) = undisturbed(play).await;
+    Tally { runs: 1, ..Tally::beginning(&reference, points) }
+}
+
 /// Kills once at every point.
-pub async fn once_everywhere(turn: &TurnScript) -> Tally {
-    let (reference, points) = undisturbed(turn).await;
-    let mut tally = Tally { points, ..Tally::default() };
+pub async fn once_everywhere(play: Play<'_>) -> Tally {
+    let (reference, points) = undisturbed(play).await;
+    let mut tally = Tally::beginning(&reference, points);
     for point in 1..=points {
-        tally.add(disturbed(turn, &reference, &[point], None).await.tally);
+        tally.add(disturbed(play, &reference, &[point], None).await.tally);
     }
     tally
 }
 
 /// Kills at every point, and again at every point of the recovery.
-pub async fn twice_everywhere(turn: &TurnScript) -> Tally {
-    let (reference, points) = undisturbed(turn).await;
-    let mut tally = Tally { points, ..Tally::default() };
+pub async fn twice_everywhere(play: Play<'_>) -> Tally {
+    twice_at_every(play, 1).await
+}
+
+/// Kills at every point, and again at every `nth` point of the recovery; which ones depends on the
+/// first, so that over all of them no place is left out.
+pub async fn twice_at_every(play: Play<'_>, nth: u64) -> Tally {
+    let (reference, points) = undisturbed(play).await;
+    let mut tally = Tally::beginning(&reference, points);
     for first in 1..=points {
-        let recovery = disturbed(turn, &reference, &[first], None).await.points_of_last_life;
-        for second in 1..=recovery {
-            tally.add(disturbed(turn, &reference, &[first, second], None).await.tally);
+        let recovery = disturbed(play, &reference, &[first], None).await.points_of_last_life;
+        let seconds = (1..=recovery).filter(|second| (first + second).is_multiple_of(nth));
+        for second in seconds {
+            tally.add(disturbed(play, &reference, &[first, second], None).await.tally);
         }
     }
     tally
 }
 
 /// Kills at every point, then ten times in a row while recovering, each time a little later.
-pub async fn ten_in_a_row(turn: &TurnScript) -> Tally {
-    let (reference, points) = undisturbed(turn).await;
-    let mut tally = Tally { points, ..Tally::default() };
+pub async fn ten_in_a_row(play: Play<'_>) -> Tally {
+    let (reference, points) = undisturbed(play).await;
+    let mut tally = Tally::beginning(&reference, points);
     for first in 1..=points {
         let kills: Vec<u64> = std::iter::once(first).chain(1..=10).collect();
-        tally.add(disturbed(turn, &reference, &kills, None).await.tally);
+        tally.add(disturbed(play, &reference, &kills, None).await.tally);
     }
     tally
 }
 
 /// Kills once at every point, with a safety rule broken: there should be violations.
-pub async fn sabotaged(turn: &TurnScript, sabotage: Sabotage) -> Tally {
-    let (reference, points) = undisturbed(turn).await;
-    let mut tally = Tally { points, ..Tally::default() };
+pub async fn sabotaged(play: Play<'_>, sabotage: Sabotage) -> Tally {
+    let (reference, points) = undisturbed(play).await;
+    let mut tally = Tally::beginning(&reference, points);
     for point in 1..=points {
-        tally.add(disturbed(turn, &reference, &[point], Some(sabotage)).await.tally);
+        tally.add(disturbed(play, &reference, &[point], Some(sabotage)).await.tally);
     }
     tally
 }
 
-async fn undisturbed(turn: &TurnScript) -> (Final, u64) {
+async fn undisturbed(play: Play<'_>) -> (Final, u64) {
     let world = World::default();
     let journal: Arc<dyn Journal> = Arc::new(MemoryJournal::default());
+    let run = play.provider.begin(play.turn);
     world.begin_life(None);
-    live(turn, &journal, &world).await;
+    live(play, &*run, &journal, &world).await;
     let points = world.points();
-    (Final { state: fold(&records(&journal).await), world }, points)
+    (end(&*run, &records(&journal).await, world), points)
+}
+
+/// The end of a run, with what the provider has to say about it.
+fn end(run: &dyn Run, records: &[Record], world: World) -> Final {
+    for problem in run.problems() {
+        world.complain(problem);
+    }
+    Final { state: fold(records), world, bodies: run.bodies() }
 }
 
 struct Disturbed {
@@ -118,7 +156,7 @@ struct Disturbed {
 }
 
 async fn disturbed(
-    turn: &TurnScript,
+    play: Play<'_>,
     reference: &Final,
     kills: &[u64],
     sabotage: Option<Sabotage>,
@@ -128,12 +166,13 @@ async fn disturbed(
     let mut found = Vec::new();
     let mut before = Vec::new();
     let mut killed = 0;
+    let run = play.provider.begin(play.turn);
     for kill_at in kills.iter().copied().map(Some).chain([None]) {
         world.begin_life(kill_at);
         let died = tokio::select! {
             biased;
             () = world.died() => true,
-            () = live(turn, &journal, &world) => false,
+            () = live(play, &*run, &journal, &world) => false,
         };
         let after = records(&journal).await;
         found.extend(oracle::lost(&before, &after));
@@ -144,39 +183,39 @@ async fn disturbed(
             before.clear();
         }
     }
-    let end = Final { state: fold(&before), world };
+    let end = end(&*run, &before, world);
     found.extend(oracle::judge(reference, &end));
-    let violations =
-        found.into_iter().map(|what| format!("{} {kills:?}: {what}", turn.name)).collect();
+    let name = format!("{} {:?}", play.turn.name, play.provider);
+    let violations = found.into_iter().map(|what| format!("{name} {kills:?}: {what}")).collect();
     let tally = Tally { points: 0, runs: 1, kills: killed, violations };
     Disturbed { tally, points_of_last_life: end.world.points() }
 }
 
 /// One process, from start to the end of the script's messages.
-async fn live(turn: &TurnScript, journal: &Arc<dyn Journal>, world: &World) {
-    if let Err(problem) = try_live(turn, journal, world).await {
+async fn live(play: Play<'_>, run: &dyn Run, journal: &Arc<dyn Journal>, world: &World) {
+    if let Err(problem) = try_live(play, run, journal, world).await {
         world.complain(problem);
     }
 }
 
 async fn try_live(
-    turn: &TurnScript,
+    play: Play<'_>,
+    run: &dyn Run,
     journal: &Arc<dyn Journal>,
     world: &World,
 ) -> Result<(), String> {
     let mortal = Arc::new(MortalJournal::new(journal.clone(), world.clone()));
-    let mut session = enter(turn, journal, world, mortal).await?;
-    converse(turn, &mut session, world).await.map_err(|error| error.to_string())
+    let engine = engine(run, journal, world, mortal);
+    let mut session = enter(play, &engine, journal).await?;
+    converse(play, &mut session, world).await.map_err(|error| error.to_string())
 }
 
 /// Opens the conversation, or begins it.
 async fn enter(
-    turn: &TurnScript,
+    play: Play<'_>,
+    engine: &Engine,
     journal: &Arc<dyn Journal>,
-    world: &World,
-    mortal: Arc<MortalJournal>,
 ) -> Result<Session, String> {
-    let engine = engine(turn, journal, world, mortal);
     let known = journal.status(&conversation()).await.map_err(|error| error.to_string())?.is_some();
     let opened = if known {
         engine.open(&conversation()).await
@@ -185,27 +224,28 @@ async fn enter(
     };
     let mut session = opened.map_err(|error| error.to_string())?;
     if session.state().config.model.is_none() {
-        session.configure(&config(turn, &engine));
+        session.configure(&config(play, engine));
     }
     Ok(session)
 }
 
 /// Sends all messages of the script.
 async fn converse(
-    turn: &TurnScript,
+    play: Play<'_>,
     session: &mut Session,
     world: &World,
 ) -> Result<(), SessionError> {
-    for (number, text) in turn.messages.iter().enumerate() {
+    for (number, text) in play.turn.messages.iter().enumerate() {
         let id = Some(MessageId::new(format!("m{number}")));
         let message = NewMessage { id, parts: vec![UserPart::text(*text)] };
-        finish(session, message, world).await?;
+        finish(play, session, message, world).await?;
     }
     Ok(())
 }
 
 /// Sends, answers and resumes until the turn is over.
 async fn finish(
+    play: Play<'_>,
     session: &mut Session,
     message: NewMessage,
     world: &World,
@@ -213,13 +253,24 @@ async fn finish(
     for _ in 0..ROUNDS_MAX {
         match session.send(message.clone(), OnIncomplete::Resume).await? {
             Ending::Done | Ending::Closed(_) | Ending::Nothing => return Ok(()),
-            Ending::WaitingForInput => answer(session, world).await?,
+            Ending::WaitingForInput => {
+                switch(play, session);
+                answer(session, world).await?;
+            }
             Ending::Incomplete(_) | Ending::Error(_) => {
                 session.resume().await?;
             }
         }
     }
     Ok(())
+}
+
+/// A person who, when asked, lets another model go on; recorded together with the answer.
+fn switch(play: Play<'_>, session: &mut Session) {
+    if let Some(model) = play.provider.next_model() {
+        let config = Config { model: Some(model), ..session.state().config.clone() };
+        session.configure(&config);
+    }
 }
 
 /// A person who denies `set`, allows the rest, and settles doubts by looking at the world.
@@ -245,13 +296,13 @@ async fn answer(session: &mut Session, world: &World) -> Result<(), SessionError
 }
 
 fn engine(
-    turn: &TurnScript,
+    run: &dyn Run,
     journal: &Arc<dyn Journal>,
     world: &World,
     mortal: Arc<MortalJournal>,
 ) -> Engine {
-    let model = WatchedModel { inner: ScriptedModel::new(turn.script()), world: world.clone() };
-    let mut builder = Engine::builder(mortal, Arc::new(OneModel(Arc::new(model))))
+    let models = WatchedModels { inner: run.models(), world: world.clone() };
+    let mut builder = Engine::builder(mortal, Arc::new(models))
         .clock(Arc::new(RuntimeClock::starting_at(Timestamp(1_000_000))))
         .chance(Arc::new(SeededChance::new(7)))
         .lease_wait(LeaseWait::NONE);
@@ -261,13 +312,14 @@ fn engine(
     builder.build()
 }
 
-fn config(turn: &TurnScript, engine: &Engine) -> Config {
+fn config(play: Play<'_>, engine: &Engine) -> Config {
+    let turn = play.turn;
     let mut config = Config {
-        model: Some(ModelRef { provider: "script".into(), model: turn.name.into() }),
+        model: Some(play.provider.first_model(turn)),
         system: "You are a script.".into(),
         permissions: Permissions { mode: turn.mode, rules: Vec::new() },
         in_doubt: turn.in_doubt,
-        limits: Limits { context_tokens_max: turn.context_tokens_max, ..Limits::default() },
+        limits: Limits { context_tokens_max: turn.context_tokens_max, ..play.provider.limits() },
         ..Config::default()
     };
     engine.offer_tools(&mut config);
@@ -293,8 +345,21 @@ fn fold(records: &[Record]) -> State {
 
 /// Lets a process die as its request leaves, and remembers every request.
 #[derive(Debug)]
+struct WatchedModels {
+    inner: Arc<dyn Models>,
+    world: World,
+}
+
+impl Models for WatchedModels {
+    fn find(&self, model: &ModelRef) -> Result<Arc<dyn Model>, ModelFailure> {
+        let (inner, world) = (self.inner.find(model)?, self.world.clone());
+        Ok(Arc::new(WatchedModel { inner, world }))
+    }
+}
+
+#[derive(Debug)]
 struct WatchedModel {
-    inner: ScriptedModel,
+    inner: Arc<dyn Model>,
     world: World,
 }
 
@@ -310,7 +375,10 @@ impl Model for WatchedModel {
         Box::pin(futures_util::StreamExt::then(stream, move |delta| {
             let world = world.clone();
             async move {
-                world.point().await;
+                // Bytes without meaning come as the network likes; a point there would have no name.
+                if delta != Ok(Delta::Alive) {
+                    world.point().await;
+                }
                 delta
             }
         }))

@@ -19,6 +19,8 @@ pub struct Final {
     pub state: State,
     /// The world.
     pub world: World,
+    /// The bodies of all requests, where there are bodies.
+    pub bodies: Vec<String>,
 }
 
 /// Compares a disturbed run with the undisturbed one. Every sentence is a violation.
@@ -27,6 +29,7 @@ pub fn judge(reference: &Final, disturbed: &Final) -> Vec<String> {
     found.extend(done_twice(&disturbed.world.ledger()));
     found.extend(different_end(reference, disturbed));
     found.extend(unknown_requests(reference, disturbed));
+    found.extend(unknown_bodies(reference, disturbed));
     found
 }
 
@@ -111,4 +114,12 @@ fn unknown_requests(reference: &Final, disturbed: &Final) -> Vec<String> {
         .filter(|request| !known.contains(&(request.place, request.content.clone())))
         .map(|request| format!("request {} is new: {}", request.place, request.content))
         .collect()
+}
+
+/// The same for the bytes that went over a wire.
+fn unknown_bodies(reference: &Final, disturbed: &Final) -> Vec<String> {
+    let known: BTreeSet<&String> = reference.bodies.iter().collect();
+    let bodies = disturbed.bodies.iter().filter(|body| !is_settlement(body));
+    let new = bodies.filter(|body| !known.contains(body));
+    new.map(|body| format!("these bytes are new: {body}")).collect()
 }

@@ -7,19 +7,19 @@ use piton_core::event::UserPart;
 use piton_core::id::MessageId;
 use piton_store::{Journal, MemoryJournal};
 
-use super::turns::TurnScript;
-use super::{Final, Tally, converse, enter, fold, live, records, undisturbed};
+use super::provider::Run;
+use super::{Final, Play, Tally, converse, end, engine, enter, live, records, undisturbed};
 use crate::disk::{DiskFault, MortalJournal};
 use crate::oracle;
 use crate::world::World;
 
 /// Lets every append fail once, each in a run of its own, and the next life finish the turn.
-pub async fn disk_fails_everywhere(turn: &TurnScript, fault: DiskFault) -> Tally {
-    let (reference, points) = undisturbed(turn).await;
-    let mut tally = Tally { points, ..Tally::default() };
+pub async fn disk_fails_everywhere(play: Play<'_>, fault: DiskFault) -> Tally {
+    let (reference, points) = undisturbed(play).await;
+    let mut tally = Tally::beginning(&reference, points);
     let mut number = 1;
     // One more than there are appends: the run that no fault reaches is the last one.
-    while let Some(violations) = failed_once(turn, &reference, number, fault).await {
+    while let Some(violations) = failed_once(play, &reference, number, fault).await {
         tally.runs += 1;
         tally.kills += 1;
         tally.violations.extend(violations);
@@ -30,7 +30,7 @@ pub async fn disk_fails_everywhere(turn: &TurnScript, fault: DiskFault) -> Tally
 
 /// What is wrong after the given append failed; `None` if there was no such append.
 async fn failed_once(
-    turn: &TurnScript,
+    play: Play<'_>,
     reference: &Final,
     number: u64,
     fault: DiskFault,
@@ -39,33 +39,36 @@ async fn failed_once(
     let journal: Arc<dyn Journal> = Arc::new(MemoryJournal::default());
     let mortal = MortalJournal::new(journal.clone(), world.clone()).failing(number, fault);
     let mortal = Arc::new(mortal);
+    let run = play.provider.begin(play.turn);
     world.begin_life(None);
-    let mut found = fail(turn, &journal, &world, mortal.clone()).await;
+    let mut found = fail(play, &*run, &journal, &world, mortal.clone()).await;
     if mortal.appends() < number {
         return None;
     }
     let before = records(&journal).await;
-    live(turn, &journal, &world).await;
+    live(play, &*run, &journal, &world).await;
     let after = records(&journal).await;
     found.extend(oracle::lost(&before, &after));
-    let end = Final { state: fold(&after), world };
+    let end = end(&*run, &after, world);
     found.extend(oracle::judge(reference, &end));
-    let place = |what| format!("{} append {number} {fault:?}: {what}", turn.name);
+    let place = |what| format!("{} append {number} {fault:?}: {what}", play.turn.name);
     Some(found.into_iter().map(place).collect())
 }
 
 /// The life that meets the fault: it must report it, and must not go on as if nothing were.
 async fn fail(
-    turn: &TurnScript,
+    play: Play<'_>,
+    run: &dyn Run,
     journal: &Arc<dyn Journal>,
     world: &World,
     mortal: Arc<MortalJournal>,
 ) -> Vec<String> {
-    let mut session = match enter(turn, journal, world, mortal.clone()).await {
+    let engine = engine(run, journal, world, mortal.clone());
+    let mut session = match enter(play, &engine, journal).await {
         Ok(session) => session,
         Err(problem) => return vec![problem],
     };
-    let Err(error) = converse(turn, &mut session, world).await else {
+    let Err(error) = converse(play, &mut session, world).await else {
         return vec!["the fault was not reported".into()];
     };
     let mut found = Vec::new();

@@ -1,8 +1,13 @@
 //! Kills the driver at every crash point of every scripted turn (M1-M9, M11-M13, M15, M18).
 
-use piton_sim::crash::turns::TURNS;
-use piton_sim::crash::{self, Tally};
+use piton_sim::crash::provider::InProcess;
+use piton_sim::crash::turns::{TURNS, TurnScript};
+use piton_sim::crash::{self, Play, Tally};
 use piton_sim::disk::Sabotage;
+
+pub(crate) fn in_process(turn: &TurnScript) -> Play<'_> {
+    Play { turn, provider: &InProcess }
+}
 
 fn check(suite: &str, tally: Tally) {
     let Tally { points, runs, kills, violations } = tally;
@@ -21,7 +26,7 @@ async fn crash_once_at_every_point() {
     crate::hush_scripted_panics();
     let mut tally = Tally::default();
     for turn in TURNS {
-        tally.add(crash::once_everywhere(turn).await);
+        tally.add(crash::once_everywhere(in_process(turn)).await);
     }
     check("killed once at every point", tally);
 }
@@ -31,7 +36,7 @@ async fn crash_twice_at_every_pair_of_points() {
     crate::hush_scripted_panics();
     let mut tally = Tally::default();
     for turn in TURNS {
-        tally.add(crash::twice_everywhere(turn).await);
+        tally.add(crash::twice_everywhere(in_process(turn)).await);
     }
     check("killed again at every point of the recovery", tally);
 }
@@ -42,7 +47,7 @@ async fn crash_ten_times_in_a_row() {
     crate::hush_scripted_panics();
     let mut tally = Tally::default();
     for turn in TURNS {
-        tally.add(crash::ten_in_a_row(turn).await);
+        tally.add(crash::ten_in_a_row(in_process(turn)).await);
     }
     check("killed, then ten times in a row", tally);
 }
@@ -53,7 +58,7 @@ async fn crash_oracle_notices_each_broken_safety_rule() {
     for sabotage in Sabotage::ALL {
         let mut tally = Tally::default();
         for turn in TURNS {
-            tally.add(crash::sabotaged(turn, sabotage).await);
+            tally.add(crash::sabotaged(in_process(turn), sabotage).await);
         }
         println!(
             "control {sabotage:?}: {} runs, {} violations (some are wanted)",

@@ -9,7 +9,7 @@ async fn check(fault: DiskFault) {
     crate::hush_scripted_panics();
     let mut tally = Tally::default();
     for turn in TURNS {
-        tally.add(disk_fails_everywhere(turn, fault).await);
+        tally.add(disk_fails_everywhere(crate::crash::in_process(turn), fault).await);
     }
     let Tally { runs, violations, .. } = tally;
     println!("{fault:?}: {} turns, {runs} appends failed, {violations:?}", TURNS.len());

@@ -1,8 +1,9 @@
 #![cfg(test)]
-//! The crash suites, in process: every point, every pair, ten in a row; and their controls. And
-//! the scripted model as a provider over HTTP.
+//! The crash suites: every point, every pair, ten in a row, and their controls; in process, and
+//! over HTTP with the scripted model as a provider.
 
 mod crash;
+mod crash_http;
 mod disk;
 mod serve;
 

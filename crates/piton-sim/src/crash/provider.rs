@@ -1,0 +1,68 @@
+//! Who is asked in a crash suite: the scripted model in process, or somebody behind a wire.
+//!
+//! A provider outlives the lives of a run, as a real one does: what it has met, it has met.
+
+use std::fmt;
+use std::sync::Arc;
+
+use piton::model::{Models, OneModel};
+use piton_core::event::{Limits, ModelRef};
+
+use super::turns::TurnScript;
+use crate::script::{Script, ScriptedModel};
+
+/// Plays the script of a turn, run after run.
+pub trait Provider: fmt::Debug {
+    /// Begins a run: nobody was asked yet.
+    fn begin(&self, turn: &TurnScript) -> Box<dyn Run>;
+
+    /// Who answers first.
+    fn first_model(&self, turn: &TurnScript) -> ModelRef {
+        ModelRef { provider: "script".into(), model: turn.name.into() }
+    }
+
+    /// Who answers behind the first question to a person; `None` changes nothing.
+    fn next_model(&self) -> Option<ModelRef> {
+        None
+    }
+
+    /// The allowances of a turn.
+    fn limits(&self) -> Limits {
+        Limits::default()
+    }
+}
+
+/// One run, from the first life to the last.
+pub trait Run: fmt::Debug {
+    /// The models as one life finds them.
+    fn models(&self) -> Arc<dyn Models>;
+
+    /// What must not happen and did, seen from the provider.
+    fn problems(&self) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// The bodies of all requests, where there are bodies.
+    fn bodies(&self) -> Vec<String> {
+        Vec::new()
+    }
+}
+
+/// The scripted model, in process. Every life meets the script's faults anew.
+#[derive(Clone, Copy, Debug)]
+pub struct InProcess;
+
+#[derive(Debug)]
+struct InProcessRun(Script);
+
+impl Provider for InProcess {
+    fn begin(&self, turn: &TurnScript) -> Box<dyn Run> {
+        Box::new(InProcessRun(turn.script()))
+    }
+}
+
+impl Run for InProcessRun {
+    fn models(&self) -> Arc<dyn Models> {
+        Arc::new(OneModel(Arc::new(ScriptedModel::new(self.0.clone()))))
+    }
+}
