@@ -1,158 +1,111 @@
-//! Providers over real HTTP on loopback: one tool-using turn each, and a change of provider in the
-//! middle of a turn.
+//! Providers over real HTTP on loopback, played by the simulator: one tool-using turn each, and a
+//! change of provider in the middle of a turn. The player objects to whatever its provider would
+//! reject, and to signed reasoning that is altered or of another model.
 
-use std::io::{Read as _, Write as _};
-use std::net::TcpListener;
-use std::sync::{Arc, Mutex};
-use std::thread;
+use piton_core::event::FailureClass;
+use piton_sim::script::{Fault, FaultKind, Script};
+use piton_sim::serve::{Options, Server};
 
-use serde_json::Value;
+use crate::world::{Ran, World};
 
-use crate::world::World;
-
-/// A server that gives each request the next answer.
-struct Server {
-    address: String,
-    seen: Arc<Mutex<Vec<String>>>,
-}
-
-impl Server {
-    fn start(answers: Vec<String>) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let address = listener.local_addr().unwrap().to_string();
-        let seen = Arc::new(Mutex::new(Vec::new()));
-        let heard = seen.clone();
-        // Ends with its last answer, or with the test.
-        thread::spawn(move || {
-            for answer in answers {
-                let (mut socket, _) = listener.accept().unwrap();
-                let request = read_request(&mut socket);
-                heard.lock().unwrap().push(request);
-                socket.write_all(answer.as_bytes()).unwrap();
-            }
-        });
-        Self { address, seen }
-    }
-
-    fn request(&self, number: usize) -> (String, Value) {
-        let seen = self.seen.lock().unwrap();
-        let (head, body) = seen[number].split_once("\r\n\r\n").unwrap();
-        (head.to_lowercase(), serde_json::from_str(body).unwrap())
-    }
-}
-
-fn read_request(socket: &mut std::net::TcpStream) -> String {
-    let (mut request, mut piece) = (Vec::new(), [0; 4096]);
-    loop {
-        let count = socket.read(&mut piece).unwrap();
-        request.extend_from_slice(&piece[..count]);
-        let text = String::from_utf8_lossy(&request).into_owned();
-        let Some((head, body)) = text.split_once("\r\n\r\n") else { continue };
-        let head = head.to_lowercase();
-        let length = head.lines().find_map(|line| line.strip_prefix("content-length:"));
-        if length.unwrap().trim().parse::<usize>().unwrap() <= body.len() {
-            return text;
-        }
-    }
-}
-
-fn stream(events: &[&str]) -> String {
-    let events: Vec<String> = events.iter().map(|event| format!("data: {event}\n\n")).collect();
-    let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n";
-    format!("{head}{}", events.concat())
-}
-
-/// A call of `read_file`, then a closing word, in one provider's words.
-struct Words {
+/// A provider as it is played.
+#[derive(Clone, Copy)]
+struct Provider {
     model: &'static str,
-    address: &'static str,
-    suffix: &'static str,
+    /// Another model of the same provider.
+    other: &'static str,
     key: &'static str,
     path: &'static str,
-    shown_key: &'static str,
-    call: &'static [&'static str],
-    close: &'static [&'static str],
+    key_header: &'static str,
+    /// What stands in a request that carries signed reasoning back.
+    seal: &'static str,
 }
 
-const ALL: [Words; 4] = [
-    Words {
-        model: "anthropic/claude-sonnet-4-5",
-        address: "ANTHROPIC_BASE_URL",
-        suffix: "",
-        key: "ANTHROPIC_API_KEY",
-        path: "post /v1/messages http/1.1",
-        shown_key: "x-api-key: k3y",
-        call: &[
-            r#"{"type":"message_start","message":{"id":"m","type":"message","role":"assistant","model":"m","content":[],"stop_reason":null,"usage":{"input_tokens":9,"output_tokens":1}}}"#,
-            r#"{"type":"content_block_start","index":0,"content_block":{"type":"tool_use","id":"t","name":"read_file","input":{}}}"#,
-            r#"{"type":"content_block_delta","index":0,"delta":{"type":"input_json_delta","partial_json":"{\"path\":\"a.txt\"}"}}"#,
-            r#"{"type":"content_block_stop","index":0}"#,
-            r#"{"type":"message_delta","delta":{"stop_reason":"tool_use"},"usage":{"output_tokens":7}}"#,
-            r#"{"type":"message_stop"}"#,
-        ],
-        close: &[
-            r#"{"type":"message_start","message":{"id":"m","type":"message","role":"assistant","model":"m","content":[],"stop_reason":null,"usage":{"input_tokens":9,"output_tokens":1}}}"#,
-            r#"{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}"#,
-            r#"{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"It says hi."}}"#,
-            r#"{"type":"content_block_stop","index":0}"#,
-            r#"{"type":"message_delta","delta":{"stop_reason":"end_turn"},"usage":{"output_tokens":7}}"#,
-            r#"{"type":"message_stop"}"#,
-        ],
-    },
-    Words {
-        model: "openai/gpt-5",
-        address: "OPENAI_BASE_URL",
-        suffix: "/v1",
-        key: "OPENAI_API_KEY",
-        path: "post /v1/responses http/1.1",
-        shown_key: "authorization: bearer k3y",
-        call: &[
-            r#"{"type":"response.created","response":{"id":"r"}}"#,
-            r#"{"type":"response.output_item.added","output_index":0,"item":{"type":"function_call","id":"fc","call_id":"c","name":"read_file","arguments":""}}"#,
-            r#"{"type":"response.function_call_arguments.delta","output_index":0,"delta":"{\"path\":\"a.txt\"}"}"#,
-            r#"{"type":"response.output_item.done","output_index":0,"item":{"type":"function_call","id":"fc","call_id":"c","name":"read_file","arguments":"{\"path\":\"a.txt\"}","status":"completed"}}"#,
-            r#"{"type":"response.completed","response":{"id":"r","status":"completed","output":[],"usage":{"input_tokens":9,"output_tokens":7}}}"#,
-        ],
-        close: &[
-            r#"{"type":"response.output_item.added","output_index":0,"item":{"type":"message","role":"assistant","content":[]}}"#,
-            r#"{"type":"response.output_text.delta","output_index":0,"content_index":0,"delta":"It says hi."}"#,
-            r#"{"type":"response.output_item.done","output_index":0,"item":{"type":"message","role":"assistant","content":[{"type":"output_text","text":"It says hi."}]}}"#,
-            r#"{"type":"response.completed","response":{"id":"r","status":"completed","output":[],"usage":{"input_tokens":9,"output_tokens":7}}}"#,
-        ],
-    },
-    Words {
-        model: "openai-chat/gpt-4o",
-        address: "OPENAI_BASE_URL",
-        suffix: "/v1",
-        key: "OPENAI_API_KEY",
-        path: "post /v1/chat/completions http/1.1",
-        shown_key: "authorization: bearer k3y",
-        call: &[
-            r#"{"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"id":"c","type":"function","function":{"name":"read_file","arguments":"{\"path\":\"a.txt\"}"}}]}}]}"#,
-            r#"{"choices":[{"index":0,"delta":{},"finish_reason":"tool_calls"}]}"#,
-            "[DONE]",
-        ],
-        close: &[
-            r#"{"choices":[{"index":0,"delta":{"content":"It says hi."}}]}"#,
-            r#"{"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}"#,
-            "[DONE]",
-        ],
-    },
-    Words {
-        model: "gemini/gemini-2.5-pro",
-        address: "GOOGLE_GEMINI_BASE_URL",
-        suffix: "",
-        key: "GEMINI_API_KEY",
-        path: "post /v1beta/models/gemini-2.5-pro:streamgeneratecontent?alt=sse http/1.1",
-        shown_key: "x-goog-api-key: k3y",
-        call: &[
-            r#"{"candidates":[{"content":{"role":"model","parts":[{"functionCall":{"name":"read_file","args":{"path":"a.txt"}}}]},"finishReason":"STOP"}],"usageMetadata":{"promptTokenCount":9,"candidatesTokenCount":7}}"#,
-        ],
-        close: &[
-            r#"{"candidates":[{"content":{"role":"model","parts":[{"text":"It says hi."}]},"finishReason":"STOP"}],"usageMetadata":{"promptTokenCount":9,"candidatesTokenCount":7}}"#,
-        ],
-    },
-];
+const ANTHROPIC: Provider = Provider {
+    model: "anthropic/claude-sonnet-4-5",
+    other: "anthropic/claude-opus-4-5",
+    key: "ANTHROPIC_API_KEY",
+    path: "/v1/messages",
+    key_header: "x-api-key",
+    seal: "\"signature\":\"simu",
+};
+const OPENAI: Provider = Provider {
+    model: "openai/gpt-5",
+    other: "openai/gpt-5-mini",
+    key: "OPENAI_API_KEY",
+    path: "/v1/responses",
+    key_header: "authorization",
+    seal: "\"encrypted_content\":\"gAAAAAB",
+};
+const CHAT: Provider = Provider {
+    model: "openai-chat/gpt-4o",
+    other: "openai-chat/gpt-4o-mini",
+    path: "/v1/chat/completions",
+    seal: "",
+    ..OPENAI
+};
+const CODEX: Provider = Provider {
+    model: "codex/gpt-5-codex",
+    other: "codex/gpt-5",
+    key: "CODEX_ACCESS_TOKEN",
+    path: "/backend-api/codex/responses",
+    ..OPENAI
+};
+const GEMINI: Provider = Provider {
+    model: "gemini/gemini-3-pro",
+    other: "gemini/gemini-3-flash",
+    key: "GEMINI_API_KEY",
+    path: "/v1beta/models/gemini-3-pro:streamGenerateContent?alt=sse",
+    key_header: "x-goog-api-key",
+    seal: "\"thoughtSignature\":\"simu",
+};
+const OLLAMA: Provider = Provider {
+    model: "ollama/llama",
+    other: "ollama/qwen",
+    key: "",
+    path: "/ollama/v1/chat/completions",
+    key_header: "",
+    seal: "",
+};
+const DEEPSEEK: Provider = Provider {
+    model: "deepseek/deepseek-reasoner",
+    other: "deepseek/deepseek-chat",
+    key: "DEEPSEEK_API_KEY",
+    path: "/deepseek/chat/completions",
+    seal: "\"reasoning_content\":\"A file, hm.\"",
+    ..CHAT
+};
+const MISTRAL: Provider = Provider {
+    model: "mistral/large",
+    other: "mistral/small",
+    key: "MISTRAL_API_KEY",
+    path: "/mistral/v1/chat/completions",
+    ..CHAT
+};
+const OPENROUTER: Provider = Provider {
+    model: "openrouter/a/b",
+    other: "openrouter/c/d",
+    key: "OPENROUTER_API_KEY",
+    path: "/openrouter/api/v1/chat/completions",
+    seal: "\"reasoning_details\"",
+    ..CHAT
+};
+
+/// Every dialect, and a server without a key.
+const DIALECTS: [Provider; 6] = [ANTHROPIC, OPENAI, CHAT, CODEX, GEMINI, OLLAMA];
+const FLAVOURS: [Provider; 3] = [DEEPSEEK, MISTRAL, OPENROUTER];
+
+/// Serves a turn that reads a file, with faults at its second step.
+fn serve(faults: &[Fault]) -> Server {
+    let script = r#"{ "steps": [
+        { "think": "A file, hm.",
+          "calls": [{ "tool": "read_file", "arguments": { "path": "a.txt" } }], "chunk": 3 },
+        { "say": "It says hi.", "chunk": 3 }
+    ] }"#;
+    let faults = faults.iter().map(|fault| (Some(1), *fault)).collect();
+    let options = Options { key: Some("k3y".into()), faults, ..Options::default() };
+    Server::with(Script::parse(script).unwrap(), options).unwrap()
+}
 
 fn world() -> World {
     let world = World::new();
@@ -160,60 +113,155 @@ fn world() -> World {
     world
 }
 
-/// Runs a query against a server as the provider of `words`.
-fn query(world: &World, words: &Words, server: &Server, args: &[&str]) -> (i32, String, String) {
-    let mut command = world.command(args);
-    command
-        .env(words.address, format!("http://{}{}", server.address, words.suffix))
-        .env(words.key, "k3y")
-        .env("NO_PROXY", "127.0.0.1");
-    let output = command.output().unwrap();
-    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    (output.status.code().unwrap(), text(&output.stdout), text(&output.stderr))
+/// Runs a query whose requests all go to the server.
+fn query(world: &World, server: &Server, provider: &Provider, args: &[&str]) -> Ran {
+    let mut command = world.command(&[&["query"], args].concat());
+    command.envs(server.variables()).env("NO_PROXY", "127.0.0.1");
+    // Reasoning goes back only to who is asked to reason.
+    command.env("PITON_EFFORT", "medium");
+    if !provider.key.is_empty() {
+        command.env(provider.key, "k3y");
+    }
+    world.finish(command.spawn().unwrap())
+}
+
+fn statuses(server: &Server) -> Vec<u16> {
+    server.seen().iter().map(|seen| seen.status).collect()
+}
+
+fn finished(world: &World) -> usize {
+    world.events().iter().filter(|event| event["type"] == "ToolFinished").count()
 }
 
 #[test]
 fn every_provider_is_spoken_to_in_its_own_words() {
-    for words in &ALL {
-        let world = world();
-        let server = Server::start(vec![stream(words.call), stream(words.close)]);
-        let args = ["query", "what does a.txt say?", "--model", words.model];
-        let (code, stdout, stderr) = query(&world, words, &server, &args);
-        assert_eq!((code, stdout.as_str()), (0, "It says hi.\n"), "{}: {stderr}", words.model);
-        let (head, _) = server.request(0);
-        assert!(head.starts_with(words.path), "{head}");
-        assert!(head.contains(words.shown_key), "{head}");
-        let (_, body) = server.request(1);
-        assert!(body.to_string().contains("hi\\n"), "the result goes back: {body}");
+    for provider in DIALECTS.iter().chain(&FLAVOURS) {
+        let (world, server) = (world(), serve(&[]));
+        let ran =
+            query(&world, &server, provider, &["what does a.txt say?", "--model", provider.model]);
+        let seen = server.seen();
+        assert_eq!(
+            (ran.code, ran.stdout.as_str()),
+            (0, "It says hi.\n"),
+            "{seen:?}: {}",
+            ran.stderr
+        );
+        assert_eq!(statuses(&server), [200, 200], "{}", provider.model);
+        assert_eq!(seen[0].path, provider.path);
+        if !provider.key_header.is_empty() {
+            assert_eq!(seen[0].header(provider.key_header), Some("[key]"), "{}", provider.model);
+        }
+        let body = String::from_utf8_lossy(&seen[1].body).into_owned();
+        assert!(body.contains("hi\\n"), "the result goes back: {body}");
+        // Signed reasoning goes back as it came, or the player would have objected.
+        assert!(body.contains(provider.seal), "{} in {body}", provider.seal);
         let journal = world.run(&["print", "--json"]).stdout;
         assert!(!journal.contains("k3y"), "a key is never recorded");
     }
 }
 
-// X8, K40: the work of one provider goes on with another
+/// The work of one provider goes on with another.
+fn switches_to_every_other(from: &Provider) {
+    for to in DIALECTS.iter().filter(|to| to.model != from.model) {
+        let (world, server) = (world(), serve(&[Fault::new(FaultKind::Fail(FailureClass::Auth))]));
+        let ran = query(&world, &server, from, &["what does a.txt say?", "--model", from.model]);
+        assert_eq!(ran.code, 1, "{}", ran.stderr);
+        let ran = query(&world, &server, to, &["--continue", "--model", to.model]);
+        let pair = format!("{} to {}: {}", from.model, to.model, ran.stderr);
+        assert_eq!((ran.code, ran.stdout.as_str()), (0, "It says hi.\n"), "{pair}");
+        let seen = server.seen();
+        assert_eq!(seen.len(), 3, "{pair}: {seen:?}");
+        assert_eq!((seen[2].path.as_str(), seen[2].status), (to.path, 200), "{pair}");
+        let body = String::from_utf8_lossy(&seen[2].body).into_owned();
+        assert!(body.contains("hi\\n") && body.contains("read_file"), "{pair}: {body}");
+        assert!(!body.contains("simu") && !body.contains("gAAAAAB"), "{pair}: {body}");
+        assert_eq!(finished(&world), 1, "{pair}: the tool is not run again");
+    }
+}
+
+// X8, K40
 #[test]
-fn a_turn_changes_its_provider_in_the_middle() {
-    for from in &ALL {
-        for to in ALL.iter().filter(|to| to.model != from.model) {
-            let world = world();
-            let broken =
-                "HTTP/1.1 401 Unauthorized\r\ncontent-length: 2\r\nconnection: close\r\n\r\n{}";
-            let server = Server::start(vec![stream(from.call), broken.into()]);
-            let args = ["query", "what does a.txt say?", "--model", from.model];
-            let (code, _, stderr) = query(&world, from, &server, &args);
-            assert_eq!(code, 1, "{stderr}");
-            let server = Server::start(vec![stream(to.close)]);
-            let args = ["query", "--continue", "--model", to.model];
-            let (code, stdout, stderr) = query(&world, to, &server, &args);
-            let pair = format!("{} to {}: {stderr}", from.model, to.model);
-            assert_eq!((code, stdout.as_str()), (0, "It says hi.\n"), "{pair}");
-            let (_, body) = server.request(0);
-            let body = body.to_string();
-            assert!(body.contains("hi\\n") && body.contains("read_file"), "{pair}: {body}");
-            let finished = world.events();
-            let finished = finished.iter().filter(|event| event["type"] == "ToolFinished").count();
-            assert_eq!(finished, 1, "the tool is not run again");
-        }
+fn a_turn_of_anthropic_goes_on_with_every_other_dialect() {
+    switches_to_every_other(&ANTHROPIC);
+}
+
+// X8, K40
+#[test]
+fn a_turn_of_responses_goes_on_with_every_other_dialect() {
+    switches_to_every_other(&OPENAI);
+}
+
+// X8, K40
+#[test]
+fn a_turn_of_chat_completions_goes_on_with_every_other_dialect() {
+    switches_to_every_other(&CHAT);
+}
+
+// X8, K40
+#[test]
+fn a_turn_of_codex_goes_on_with_every_other_dialect() {
+    switches_to_every_other(&CODEX);
+}
+
+// X8, K40
+#[test]
+fn a_turn_of_gemini_goes_on_with_every_other_dialect() {
+    switches_to_every_other(&GEMINI);
+}
+
+// X8, K40
+#[test]
+fn a_turn_of_a_local_server_goes_on_with_every_other_dialect() {
+    switches_to_every_other(&OLLAMA);
+}
+
+// X8: signatures are bound to their model, and the player knows its own.
+#[test]
+fn a_turn_changes_its_model_and_leaves_the_signatures_behind() {
+    for provider in DIALECTS.iter().chain(&FLAVOURS) {
+        let (world, server) = (world(), serve(&[Fault::new(FaultKind::Fail(FailureClass::Auth))]));
+        let ran =
+            query(&world, &server, provider, &["what does a.txt say?", "--model", provider.model]);
+        assert_eq!(ran.code, 1, "{}", ran.stderr);
+        let ran = query(&world, &server, provider, &["--continue", "--model", provider.other]);
+        let said = format!("{}: {} {:?}", provider.other, ran.stderr, server.seen());
+        assert_eq!((ran.code, ran.stdout.as_str()), (0, "It says hi.\n"), "{said}");
+        assert_eq!(finished(&world), 1, "{said}");
+    }
+}
+
+// J51, J52
+#[test]
+fn signatures_that_the_provider_rejects_are_left_out_and_the_turn_goes_on() {
+    for provider in [ANTHROPIC, OPENAI, CODEX, GEMINI] {
+        let (world, server) = (world(), serve(&[Fault::new(FaultKind::BadSignature).times(10)]));
+        let ran =
+            query(&world, &server, &provider, &["what does a.txt say?", "--model", provider.model]);
+        let seen = server.seen();
+        assert_eq!(
+            (ran.code, ran.stdout.as_str()),
+            (0, "It says hi.\n"),
+            "{seen:?}: {}",
+            ran.stderr
+        );
+        assert_eq!(statuses(&server), [200, 400, 200], "{}", provider.model);
+        let body = String::from_utf8_lossy(&seen[2].body).into_owned();
+        assert!(!body.contains("simu") && !body.contains("gAAAAAB"), "{body}");
+        assert_eq!(finished(&world), 1, "{}", provider.model);
+    }
+}
+
+// D71, J49: a retry is never hidden
+#[test]
+fn a_busy_provider_is_asked_again_and_the_person_sees_it() {
+    for provider in &DIALECTS {
+        let busy = Fault::new(FaultKind::Status(429)).times(2).retry_after_ms(1);
+        let (world, server) = (world(), serve(&[busy]));
+        let ran =
+            query(&world, &server, provider, &["what does a.txt say?", "--model", provider.model]);
+        assert_eq!((ran.code, ran.stdout.as_str()), (0, "It says hi.\n"), "{}", ran.stderr);
+        assert_eq!(statuses(&server), [200, 429, 429, 200], "{}", provider.model);
+        assert_eq!(ran.stderr.matches("retrying (attempt ").count(), 2, "{}", ran.stderr);
     }
 }
 

@@ -1,5 +1,6 @@
 //! One request: who is asked, whether it may be, what comes next, and what goes wrong.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::sync::Arc;
 
@@ -37,6 +38,8 @@ pub(super) struct Stage {
     part: Part,
     options: Options,
     met: MetFaults,
+    /// Faults beside those of the script, by step.
+    beside: BTreeMap<Option<usize>, Vec<Fault>>,
     met_beside: MetFaults,
     book: Arc<Book>,
 }
@@ -52,7 +55,11 @@ struct Outcome {
 impl Stage {
     pub(super) fn new(part: Part, options: Options, book: Arc<Book>) -> Self {
         let (met, met_beside) = (MetFaults::default(), MetFaults::default());
-        Self { part, options, met, met_beside, book }
+        let mut beside: BTreeMap<Option<usize>, Vec<Fault>> = BTreeMap::new();
+        for (step, fault) in &options.faults {
+            beside.entry(*step).or_default().push(*fault);
+        }
+        Self { part, options, met, beside, met_beside, book }
     }
 
     /// Answers a request, or breaks.
@@ -111,13 +118,10 @@ impl Stage {
     fn fault(&self, next: &Next, signed: bool) -> Option<Fault> {
         let place = next.reply.place;
         let meets = |fault: &Fault| fault.kind != FaultKind::BadSignature || signed;
-        let beside = |wanted: Option<usize>| -> Vec<Fault> {
-            let faults = self.options.faults.iter();
-            faults.filter(|(step, _)| *step == wanted).map(|(_, fault)| *fault).collect()
-        };
+        let beside = |wanted| self.beside.get(&wanted).map_or(&[][..], Vec::as_slice);
         self.met_beside
-            .next(ANY_STEP, &beside(None), meets)
-            .or_else(|| self.met_beside.next(place, &beside(Some(place)), meets))
+            .next(ANY_STEP, beside(None), meets)
+            .or_else(|| self.met_beside.next(place, beside(Some(place)), meets))
             .or_else(|| self.met.next(place, &next.faults, meets))
     }
 

@@ -16,3 +16,4 @@ mod repair;
 mod stream;
 mod transport;
 mod turn;
+mod wire_faults;

@@ -146,3 +146,12 @@ async fn the_demo_model_can_be_asked_in_every_dialect() {
         assert!(text.starts_with("I am piton's built-in demo model"), "{}: {text}", played.path);
     }
 }
+
+#[test]
+fn the_script_of_the_documentation_can_be_read() {
+    let page = include_str!("../../../../../docs/sim.md");
+    let (_, rest) = page.split_once("```json\n").unwrap();
+    let (example, _) = rest.split_once("```").unwrap();
+    let script = piton_sim::script::Script::parse(example).unwrap();
+    assert_eq!((script.steps.len(), script.steps[0].faults[0].times), (2, 2));
+}
