@@ -1,7 +1,11 @@
 //! The commands, one file each.
 
+pub(crate) mod kept;
+pub(crate) mod kill;
+pub(crate) mod logs;
 pub(crate) mod ls;
 pub(crate) mod models;
 pub(crate) mod print;
+pub(crate) mod ps;
 pub(crate) mod query;
 pub(crate) mod serve;

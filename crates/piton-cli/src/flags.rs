@@ -34,6 +34,12 @@ pub(crate) enum Command {
     Ls(Ls),
     /// Show a conversation
     Print(Print),
+    /// Show the commands that run, of all conversations
+    Ps(Ps),
+    /// Show what a command has printed
+    Logs(Logs),
+    /// Stop a command, with everything it started
+    Kill(Kill),
     /// Show the providers of models, and what keeps them from answering
     Models,
     /// Play a provider, for tests of this and other agents
@@ -173,6 +179,36 @@ pub(crate) struct Serve {
     pub(crate) json: bool,
 }
 
+/// The flags of `piton ps`.
+#[derive(Debug, Args)]
+pub(crate) struct Ps {
+    /// Also those that have ended and are still kept
+    #[arg(long)]
+    pub(crate) all: bool,
+    /// One JSON object per line
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// The flags of `piton logs`.
+#[derive(Debug, Args)]
+pub(crate) struct Logs {
+    /// The command, as `piton ps` names it; its call is enough where that is clear
+    #[arg(value_name = "COMMAND")]
+    pub(crate) command: String,
+    /// Go on until it ends
+    #[arg(short, long)]
+    pub(crate) follow: bool,
+}
+
+/// The flags of `piton kill`.
+#[derive(Debug, Args)]
+pub(crate) struct Kill {
+    /// The command, as `piton ps` names it; its call is enough where that is clear
+    #[arg(value_name = "COMMAND")]
+    pub(crate) command: String,
+}
+
 impl Flags {
     /// In which form the outcome is wanted.
     pub(crate) fn form(&self) -> Form {
@@ -182,6 +218,9 @@ impl Flags {
             Command::Query(_)
             | Command::Ls(_)
             | Command::Print(_)
+            | Command::Ps(_)
+            | Command::Logs(_)
+            | Command::Kill(_)
             | Command::Models
             | Command::Sim(_) => Form::Text,
         }

@@ -37,6 +37,10 @@ use crate::settings::Settings;
 const LEAVE_WAIT: Duration = Duration::from_secs(2);
 
 fn main() -> ExitCode {
+    // A supervisor of commands is this binary, executed again; somebody waits for it to be there.
+    if let Some(code) = piton_tools::supervise::dispatch(std::env::args_os()) {
+        return code;
+    }
     let mut output = Output::default();
     let flags = match Flags::try_parse() {
         Ok(flags) => flags,
@@ -65,6 +69,9 @@ async fn run(flags: Flags, output: &mut Output) -> Result<Report, Fault> {
         Command::Query(query) => cmd::query::run(query, &settings, output).await,
         Command::Ls(ls) => cmd::ls::run(&ls, &settings, output).await,
         Command::Print(print) => cmd::print::run(&print, &settings, output).await,
+        Command::Ps(ps) => Ok(cmd::ps::run(&ps, &settings, output)),
+        Command::Logs(logs) => cmd::logs::run(&logs, &settings, output).await,
+        Command::Kill(kill) => cmd::kill::run(&kill, &settings, output).await,
         Command::Models => cmd::models::run(&settings, output).await,
         Command::Sim(Sim::Serve(serve)) => cmd::serve::run(serve, output).await,
     }

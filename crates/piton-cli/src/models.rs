@@ -1,6 +1,7 @@
 //! Names of models, and the models behind them.
 
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -14,7 +15,7 @@ use piton_tools::Tool;
 
 use crate::flags::script_file;
 use crate::providers::{
-    self, FileFault, Provider, ProviderFault, RequestDefaults, SettingsFile, WrittenEffort,
+    self, FileFault, KeyFrom, Provider, ProviderFault, RequestDefaults, SettingsFile, WrittenEffort,
 };
 
 /// The provider of the built-in demo model.
@@ -80,6 +81,15 @@ impl Shelf {
     pub(crate) fn defaults(&self, model: &ModelRef) -> RequestDefaults {
         let provider = self.providers.get(&model.provider).map(|provider| provider.defaults);
         self.environment.or(provider.unwrap_or_default()).or(self.general)
+    }
+
+    /// The variables that hold keys. What piton needs them for is no business of a command.
+    pub(crate) fn key_variables(&self) -> Vec<OsString> {
+        let keys = self.providers.values().flat_map(|provider| match &provider.key {
+            KeyFrom::Variables(names) => names.as_slice(),
+            KeyFrom::Nowhere | KeyFrom::Command(_) => &[],
+        });
+        keys.map(OsString::from).collect()
     }
 
     /// The model that is used when nobody names one.

@@ -85,6 +85,11 @@ impl Settings {
         make_synced(&self.home).map_err(|source| Fault::Scratch { path: self.home.clone(), source })
     }
 
+    /// Where commands are recorded.
+    pub(crate) fn calls(&self) -> PathBuf {
+        self.home.join("calls")
+    }
+
     /// Where tools keep long outputs while they are written.
     pub(crate) fn scratch(&self) -> Result<PathBuf, Fault> {
         let scratch = self.home.join("scratch");

@@ -1,11 +1,13 @@
 //! Puts store, models and tools together.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use piton::{Engine, LeaseWait};
 use piton_store::{Journal, SqliteJournal};
+use piton_tools::supervise::Supervisor;
 use piton_tools::{Registry, Tool};
 
 use crate::models::Catalogue;
@@ -33,6 +35,22 @@ pub(crate) struct Wiring {
     /// Where tools keep long outputs while they are written.
     pub(crate) scratch: PathBuf,
     pub(crate) lock_wait: Duration,
+    pub(crate) commands: Commands,
+}
+
+/// How commands are run.
+#[derive(Clone, Debug)]
+pub(crate) enum Commands {
+    /// They outlive this process.
+    Supervised(Arc<Supervisor>),
+    /// They end with it, and do not see these variables.
+    Plain(Vec<OsString>),
+}
+
+/// Supervises commands, with records in the home.
+pub(crate) fn supervisor(settings: &Settings, hidden: Vec<OsString>) -> Supervisor {
+    // Not its path: the file there may be another one by now.
+    Supervisor::new("/proc/self/exe".into(), settings.calls(), hidden)
 }
 
 impl Wiring {
@@ -44,7 +62,10 @@ impl Wiring {
             .machine(host, boot)
             .scratch(self.scratch.clone())
             .lease_wait(wait);
-        let registry = Registry::standard();
+        let registry = match &self.commands {
+            Commands::Supervised(supervisor) => Registry::supervised(supervisor.clone()),
+            Commands::Plain(hidden) => Registry::plain(hidden.clone()),
+        };
         for spec in registry.specs() {
             if let Some(tool) = registry.get(&spec.name) {
                 builder = builder.tool(tool.clone());

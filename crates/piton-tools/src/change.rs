@@ -381,6 +381,8 @@ mod tests {
 
     use piton_core::id::TurnId;
 
+    use piton_core::id::ConversationId;
+
     use super::*;
 
     /// Changes `f` from `old` to `ours` while `meddle` happens between the look and the swap: the
@@ -395,7 +397,11 @@ mod tests {
         if let Some(old) = old {
             fs::write(&file, old).expect("written");
         }
-        let site = Site { workspace: workspace.clone(), scratch: workspace.clone() };
+        let site = Site {
+            workspace: workspace.clone(),
+            scratch: workspace.clone(),
+            conversation: ConversationId::new("c"),
+        };
         let place = Place::locate(&site, "f").expect("located");
         let change = Change::new(place, old.map(str::as_bytes), b"ours").expect("a change");
         let call = CallId { turn: TurnId(1), step: 1, index: 0 };

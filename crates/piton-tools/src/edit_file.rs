@@ -5,6 +5,7 @@
 
 use async_trait::async_trait;
 use piton_core::event::{EffectClass, Handle, ToolSpec};
+use piton_core::id::CallId;
 use serde::Deserialize;
 
 use crate::arguments::parse;
@@ -53,7 +54,12 @@ impl Tool for EditFile {
         }
     }
 
-    async fn prepare(&self, site: &Site, arguments: &Arguments) -> Result<Prepared, Refusal> {
+    async fn prepare(
+        &self,
+        site: &Site,
+        _: CallId,
+        arguments: &Arguments,
+    ) -> Result<Prepared, Refusal> {
         let wanted: EditArguments = parse(SCHEMA, arguments)?;
         let site = site.clone();
         // Elsewhere: the file has to be read, searched and digested.

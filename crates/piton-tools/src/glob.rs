@@ -4,6 +4,7 @@ use std::ops::ControlFlow;
 
 use async_trait::async_trait;
 use piton_core::event::{EffectClass, Handle, ToolSpec};
+use piton_core::id::CallId;
 use serde::Deserialize;
 use tokio_util::sync::CancellationToken;
 
@@ -53,7 +54,12 @@ impl Tool for Glob {
         }
     }
 
-    async fn prepare(&self, site: &Site, arguments: &Arguments) -> Result<Prepared, Refusal> {
+    async fn prepare(
+        &self,
+        site: &Site,
+        _: CallId,
+        arguments: &Arguments,
+    ) -> Result<Prepared, Refusal> {
         // In place: resolving a path takes microseconds.
         look(site, arguments)?;
         Ok(Prepared::default())

@@ -10,6 +10,7 @@ use async_trait::async_trait;
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder};
 use piton_core::event::{EffectClass, Handle, ToolSpec};
+use piton_core::id::CallId;
 use serde::Deserialize;
 use tokio_util::sync::CancellationToken;
 
@@ -77,7 +78,12 @@ impl Tool for Grep {
         }
     }
 
-    async fn prepare(&self, site: &Site, arguments: &Arguments) -> Result<Prepared, Refusal> {
+    async fn prepare(
+        &self,
+        site: &Site,
+        _: CallId,
+        arguments: &Arguments,
+    ) -> Result<Prepared, Refusal> {
         // In place: building a matcher and resolving a path takes microseconds.
         Search::new(site, arguments)?;
         Ok(Prepared::default())

@@ -16,7 +16,10 @@ mod list_dir;
 mod read_file;
 mod registry;
 mod shell;
+mod shell_stop;
+mod shell_wait;
 mod suggestion;
+pub mod supervise;
 mod walk;
 mod workspace;
 mod write_file;
@@ -27,7 +30,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use piton_core::event::{Handle, Outcome, ToolSpec};
-use piton_core::id::CallId;
+use piton_core::id::{CallId, ConversationId, TurnId};
 use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 
@@ -39,6 +42,8 @@ pub use self::list_dir::ListDir;
 pub use self::read_file::{READ_BYTES_MAX, ReadFile};
 pub use self::registry::{DuplicateTool, Registry};
 pub use self::shell::{SPILL_BYTES_MAX, Shell};
+pub use self::shell_stop::ShellStop;
+pub use self::shell_wait::ShellWait;
 pub use self::write_file::WriteFile;
 
 /// Largest text of a result that goes to the model, in bytes; the rest goes to a blob.
@@ -55,16 +60,36 @@ pub trait Tool: fmt::Debug + Send + Sync {
 
     /// Checks the arguments and looks at the world without touching it. What it refuses was never
     /// started.
-    async fn prepare(&self, site: &Site, arguments: &Arguments) -> Result<Prepared, Refusal>;
+    async fn prepare(
+        &self,
+        site: &Site,
+        call: CallId,
+        arguments: &Arguments,
+    ) -> Result<Prepared, Refusal>;
 
     /// Acts. Called only after the start was recorded with the handle from [`Tool::prepare`], also
-    /// when a settled call has to run again. Stops soon after `job.cancel` is cancelled and then
+    /// when a settled call has to run again or, with its old handle, is found
+    /// [running](Settled::Running). Stops soon after `job.cancel` is cancelled and then
     /// returns [`Outcome::Cancelled`], unless it had already finished.
     async fn run(&self, job: Job) -> Finished;
 
     /// Finds out what became of a call in doubt. Changes nothing but what the dead run left over.
     /// Asked only for effect classes that have something to find out.
     async fn settle(&self, site: &Site, arguments: &Arguments, handle: &Handle) -> Settled;
+
+    /// The end of the call that was started with `handle` is durable: whatever was kept to settle
+    /// it may go. Does not wait.
+    fn forget(&self, _site: &Site, _handle: &Handle) {}
+
+    /// A driver starts, and of all that was kept only what settles calls with these handles is
+    /// needed. Does not wait.
+    fn tidy(&self, _site: &Site, _needed: &[Handle]) {}
+
+    /// The turn was interrupted or discarded: stops what its calls have left running, except what
+    /// was asked to go on. Says what was stopped.
+    async fn leave_turn(&self, _site: &Site, _turn: TurnId) -> Vec<String> {
+        Vec::new()
+    }
 }
 
 /// Where tools work.
@@ -74,6 +99,8 @@ pub struct Site {
     pub workspace: PathBuf,
     /// A directory for long outputs while they are written.
     pub scratch: PathBuf,
+    /// The conversation, after which records that outlive this process are named.
+    pub conversation: ConversationId,
 }
 
 /// What [`Tool::prepare`] found.
@@ -148,6 +175,8 @@ pub enum Settled {
     NotApplied,
     /// It provably took effect; this is its result.
     Applied(Finished),
+    /// It is still at it: [`Tool::run`] with the same handle waits for its end, and starts nothing.
+    Running,
     /// Neither can be proved; the text says what was found.
     Unknown(String),
 }

@@ -6,6 +6,7 @@ use std::os::fd::OwnedFd;
 
 use async_trait::async_trait;
 use piton_core::event::{EffectClass, Handle, ToolSpec};
+use piton_core::id::CallId;
 use rustix::fs::{AtFlags, Dir, FileType, readlinkat, statat};
 use serde::Deserialize;
 
@@ -55,7 +56,12 @@ impl Tool for ListDir {
         }
     }
 
-    async fn prepare(&self, site: &Site, arguments: &Arguments) -> Result<Prepared, Refusal> {
+    async fn prepare(
+        &self,
+        site: &Site,
+        _: CallId,
+        arguments: &Arguments,
+    ) -> Result<Prepared, Refusal> {
         // In place: resolving and opening a path takes microseconds.
         open(site, arguments)?;
         Ok(Prepared::default())

@@ -8,6 +8,7 @@ use std::io::{self, BufRead, BufReader, Read};
 
 use async_trait::async_trait;
 use piton_core::event::{EffectClass, Handle, ToolSpec};
+use piton_core::id::CallId;
 use serde::Deserialize;
 
 use crate::arguments::parse;
@@ -65,7 +66,12 @@ impl Tool for ReadFile {
         }
     }
 
-    async fn prepare(&self, site: &Site, arguments: &Arguments) -> Result<Prepared, Refusal> {
+    async fn prepare(
+        &self,
+        site: &Site,
+        _: CallId,
+        arguments: &Arguments,
+    ) -> Result<Prepared, Refusal> {
         // In place: resolving and opening a path takes microseconds.
         let wanted: ReadArguments = parse(SCHEMA, arguments)?;
         open(site, &wanted)?;

@@ -3,11 +3,15 @@
 //! Keeps the order in which they were added: the model reads them in that order, and a request that
 //! is the same every time keeps the provider's cache warm.
 
+use std::ffi::OsString;
 use std::sync::Arc;
 
 use piton_core::event::ToolSpec;
 
-use crate::{EditFile, Glob, Grep, ListDir, ReadFile, Shell, Tool, WriteFile};
+use crate::supervise::Supervisor;
+use crate::{
+    EditFile, Glob, Grep, ListDir, ReadFile, Shell, ShellStop, ShellWait, Tool, WriteFile,
+};
 
 /// Tools by name.
 #[derive(Clone, Debug, Default)]
@@ -36,9 +40,30 @@ impl Registry {
             Arc::new(Grep),
             Arc::new(WriteFile),
             Arc::new(EditFile),
-            Arc::new(Shell),
+            Arc::new(Shell::default()),
         ];
         Self { tools: tools.into_iter().map(|tool| (tool.spec().name, tool)).collect() }
+    }
+
+    /// The same, with commands that outlive the agent.
+    pub fn supervised(supervisor: Arc<Supervisor>) -> Self {
+        let mut registry = Self::standard();
+        registry.tools.retain(|(name, _)| name != "shell");
+        let tools: [Arc<dyn Tool>; 3] = [
+            Arc::new(Shell::supervised(supervisor.clone())),
+            Arc::new(ShellWait::new(supervisor.clone())),
+            Arc::new(ShellStop::new(supervisor)),
+        ];
+        registry.tools.extend(tools.into_iter().map(|tool| (tool.spec().name, tool)));
+        registry
+    }
+
+    /// The same, with commands that end with the agent and do not see some variables.
+    pub fn plain(hidden: Vec<OsString>) -> Self {
+        let mut registry = Self::standard();
+        registry.tools.retain(|(name, _)| name != "shell");
+        registry.tools.push(("shell".into(), Arc::new(Shell::plain(hidden))));
+        registry
     }
 
     /// Adds one more behind the others.
@@ -71,8 +96,8 @@ mod tests {
     #[test]
     fn a_second_tool_of_the_same_name_is_refused() {
         let mut registry = Registry::new();
-        assert_eq!(registry.add(Arc::new(Shell)), Ok(()));
-        assert_eq!(registry.add(Arc::new(Shell)), Err(DuplicateTool("shell".into())));
+        assert_eq!(registry.add(Arc::new(Shell::default())), Ok(()));
+        assert_eq!(registry.add(Arc::new(Shell::default())), Err(DuplicateTool("shell".into())));
         assert_eq!(registry.specs().len(), 1);
     }
 

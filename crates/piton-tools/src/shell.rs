@@ -1,30 +1,40 @@
 //! `shell`: a command line, run by `sh`.
 //!
-//! Knows arguments and how a result reads. [`process`] keeps the command in check, [`capture`] keeps
-//! its output in bounds.
+//! Knows arguments and how a result reads. With a supervisor a command outlives the agent
+//! ([`supervised`]). Without one [`process`] keeps it in check and [`capture`] keeps its output in
+//! bounds, and nobody knows what became of it when the agent dies.
 
-mod capture;
+pub(crate) mod capture;
 mod process;
+mod supervised;
+mod told;
 
+use std::ffi::OsString;
 use std::io::{self, Write};
-use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
-use std::process::ExitStatus;
+use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
 use piton_core::event::{EffectClass, Handle, Outcome, ToolSpec};
+use piton_core::id::{CallId, TurnId};
 use serde::Deserialize;
 
 use self::capture::Captured;
 pub use self::capture::SPILL_BYTES_MAX;
 use self::process::{Command, End, Ended};
+use self::supervised::Supervised;
+pub(crate) use self::supervised::{finished as finished_of, listening};
+pub(crate) use self::told::{exit_code, told_of};
 use crate::arguments::parse;
+use crate::supervise::Supervisor;
 use crate::workspace::Place;
 use crate::{Arguments, Finished, Job, Prepared, Refusal, Settled, Site, Tool, blocking};
 
 /// How long a command may run if the call does not say, in seconds.
 const TIMEOUT_S_DEFAULT: u64 = 120;
+/// The same with a supervisor: the call returns much sooner, and the command goes on.
+const SUPERVISED_TIMEOUT_S_DEFAULT: u64 = 600;
 /// Longest command line, in bytes: the kernel takes no longer argument (128 KiB with its NUL).
 const COMMAND_BYTES_MAX: usize = 128 * 1024 - 1;
 
@@ -39,45 +49,157 @@ const SCHEMA: &str = r#"{
     "additionalProperties": false
 }"#;
 
+const SUPERVISED_SCHEMA: &str = r#"{
+    "type": "object",
+    "properties": {
+        "command": {"type": "string", "description": "Command line for `sh -c`. There is no terminal and no input."},
+        "timeout_s": {"type": "integer", "minimum": 1, "maximum": 3600, "description": "Seconds until it is stopped. Default: 600, or no limit with keep."},
+        "wait_s": {"type": "integer", "minimum": 0, "maximum": 600, "description": "Seconds until this call returns although the command goes on. Default: 60. For a server: 2, and keep."},
+        "keep": {"type": "boolean", "description": "Let it go on when the turn is interrupted or discarded. Default: false."},
+        "dir": {"type": "string", "description": "Directory to run in, relative to the workspace. Default: the workspace."}
+    },
+    "required": ["command"],
+    "additionalProperties": false
+}"#;
+
 /// The tool.
-#[derive(Clone, Copy, Debug)]
-pub struct Shell;
+#[derive(Clone, Debug, Default)]
+pub struct Shell {
+    supervised: Option<Supervised>,
+    hidden: Arc<[OsString]>,
+}
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct ShellArguments {
     command: String,
     timeout_s: Option<u64>,
+    wait_s: Option<u64>,
+    keep: Option<bool>,
     dir: Option<String>,
+}
+
+/// What is to run, and where.
+#[derive(Debug)]
+struct Line {
+    command: String,
+    directory: PathBuf,
+    timeout_s: Option<u64>,
+    wait_s: Option<u64>,
+    keep: bool,
+}
+
+impl Shell {
+    /// Commands outlive the agent.
+    pub fn supervised(supervisor: Arc<Supervisor>) -> Self {
+        Self { supervised: Some(Supervised(supervisor)), hidden: Arc::default() }
+    }
+
+    /// Commands end with the agent, and do not see these variables.
+    pub fn plain(hidden: Vec<OsString>) -> Self {
+        Self { supervised: None, hidden: hidden.into() }
+    }
+
+    fn schema(&self) -> &'static str {
+        if self.supervised.is_some() { SUPERVISED_SCHEMA } else { SCHEMA }
+    }
 }
 
 #[async_trait]
 impl Tool for Shell {
     fn spec(&self) -> ToolSpec {
+        let shows = "Runs a command line with sh in the workspace and shows its output, stdout and \
+                     stderr together. A long output is shown in extracts.";
+        let (description, effect) = match &self.supervised {
+            Some(_) => (
+                format!(
+                    "{shows} A command that takes long goes on when the call returns: wait for it \
+                     with shell_wait, stop it with shell_stop."
+                ),
+                EffectClass::Supervised,
+            ),
+            // Nobody can know what became of a command whose agent died.
+            None => (
+                format!(
+                    "{shows} Send long-running programs to the background with their output in a \
+                     file."
+                ),
+                EffectClass::Once,
+            ),
+        };
         ToolSpec {
             name: "shell".into(),
-            description: "Runs a command line with sh in the workspace and shows its output, \
-                          stdout and stderr together. A long output is shown in extracts. Send \
-                          long-running programs to the background with their output in a file."
-                .into(),
-            parameters: SCHEMA.into(),
-            // The seam for the supervisor: once commands outlive the agent, this becomes
-            // `Supervised`, `prepare` names the job's directory in the handle, and `settle`
-            // attaches again. Until then nobody can know what became of a command whose agent died.
-            effect: EffectClass::Once,
+            description: description.into(),
+            parameters: self.schema().into(),
+            effect,
         }
     }
 
-    async fn prepare(&self, site: &Site, arguments: &Arguments) -> Result<Prepared, Refusal> {
+    async fn prepare(
+        &self,
+        site: &Site,
+        call: CallId,
+        arguments: &Arguments,
+    ) -> Result<Prepared, Refusal> {
         // In place: resolving a path takes microseconds.
-        look(site, arguments)?;
-        Ok(Prepared::default())
+        look(site, self.schema(), arguments)?;
+        match &self.supervised {
+            Some(_) => Supervised::prepare(site, call),
+            None => Ok(Prepared::default()),
+        }
     }
 
     async fn run(&self, job: Job) -> Finished {
-        let (command, timeout) = match look(&job.site, &job.arguments) {
-            Ok(ready) => ready,
+        let line = match look(&job.site, self.schema(), &job.arguments) {
+            Ok(line) => line,
             Err(refusal) => return refusal.into(),
+        };
+        match &self.supervised {
+            Some(supervised) => supervised.run(job, line).await,
+            None => self.run_plain(job, line).await,
+        }
+    }
+
+    async fn settle(&self, _: &Site, _: &Arguments, handle: &Handle) -> Settled {
+        match &self.supervised {
+            Some(supervised) => supervised.settle(handle).await,
+            None => Settled::Unknown(
+                "the command was started, then the agent died: it may have run in part, to its \
+                 end, or still be running"
+                    .into(),
+            ),
+        }
+    }
+
+    fn forget(&self, _: &Site, handle: &Handle) {
+        if let Some(supervised) = &self.supervised {
+            supervised.forget(handle);
+        }
+    }
+
+    fn tidy(&self, site: &Site, needed: &[Handle]) {
+        if let Some(supervised) = &self.supervised {
+            supervised.tidy(site, needed);
+        }
+    }
+
+    async fn leave_turn(&self, site: &Site, turn: TurnId) -> Vec<String> {
+        match &self.supervised {
+            Some(supervised) => supervised.leave_turn(site, turn).await,
+            None => Vec::new(),
+        }
+    }
+}
+
+impl Shell {
+    async fn run_plain(&self, job: Job, line: Line) -> Finished {
+        let timeout = Duration::from_secs(line.timeout_s.unwrap_or(TIMEOUT_S_DEFAULT));
+        let command = Command {
+            line: line.command,
+            directory: line.directory,
+            timeout,
+            scratch: job.site.scratch.clone(),
+            hidden: self.hidden.clone(),
         };
         if job.cancel.is_cancelled() {
             return Finished::cancelled("stopped before the command was started");
@@ -107,27 +229,19 @@ impl Tool for Shell {
         };
         result.unwrap_or_else(Finished::from)
     }
-
-    async fn settle(&self, _: &Site, _: &Arguments, _: &Handle) -> Settled {
-        Settled::Unknown(
-            "the command was started, then the agent died: it may have run in part, to its end, \
-             or still be running"
-                .into(),
-        )
-    }
 }
 
-fn look(site: &Site, arguments: &Arguments) -> Result<(Command, Duration), Refusal> {
-    let wanted: ShellArguments = parse(SCHEMA, arguments)?;
-    let line = wanted.command;
-    if line.trim().is_empty() || line.contains('\0') {
+fn look(site: &Site, schema: &str, arguments: &Arguments) -> Result<Line, Refusal> {
+    let wanted: ShellArguments = parse(schema, arguments)?;
+    let command = wanted.command;
+    if command.trim().is_empty() || command.contains('\0') {
         return Err(Refusal("an empty command, or one with a NUL, cannot be run".into()));
     }
-    if COMMAND_BYTES_MAX < line.len() {
+    if COMMAND_BYTES_MAX < command.len() {
         return Err(Refusal(format!(
             "the command has {} bytes, more than {COMMAND_BYTES_MAX}: write a script with \
              write_file and run that",
-            line.len()
+            command.len()
         )));
     }
     let directory: PathBuf = {
@@ -135,8 +249,8 @@ fn look(site: &Site, arguments: &Arguments) -> Result<(Command, Duration), Refus
         place.open_directory(site)?;
         place.absolute(site)
     };
-    let timeout = Duration::from_secs(wanted.timeout_s.unwrap_or(TIMEOUT_S_DEFAULT));
-    Ok((Command { line, directory, timeout, scratch: site.scratch.clone() }, timeout))
+    let (timeout_s, wait_s) = (wanted.timeout_s, wanted.wait_s);
+    Ok(Line { command, directory, timeout_s, wait_s, keep: wanted.keep.unwrap_or(false) })
 }
 
 fn finished(ended: Ended, timeout: Duration) -> Finished {
@@ -149,43 +263,22 @@ fn finished(ended: Ended, timeout: Duration) -> Finished {
                 .to_owned(),
         );
     }
-    let (outcome, exit_code) = match end {
+    let (outcome, code) = match end {
         End::Exited => {
-            notes.extend(told(status, output.is_empty()));
+            notes.extend(status.and_then(|status| told_of(status, output.is_empty())));
             (Outcome::Ok, status.and_then(exit_code))
         }
         End::TimedOut => {
-            notes.push(format!(
-                "[stopped after {} s, with everything it had started; give a longer timeout_s, or \
-                 send it to the background]",
-                timeout.as_secs()
-            ));
+            notes.push(told::timed_out(timeout.as_secs()));
             (Outcome::Failed, None)
         }
         End::Cancelled => {
-            notes.push("[stopped on request, with everything it had started]".to_owned());
+            notes.push(told::STOPPED.to_owned());
             (Outcome::Cancelled, None)
         }
     };
     let Captured { text, full } = output.into_extract(&notes);
-    Finished { outcome, text, exit_code, full }
-}
-
-/// What to say about the way it ended; nothing if the output says it all.
-fn told(status: Option<ExitStatus>, silent: bool) -> Option<String> {
-    let status = status?;
-    match (status.code(), silent) {
-        (Some(0), false) => None,
-        (Some(0), true) => Some("[exit code 0, no output]".into()),
-        (Some(code), _) => Some(format!("[exit code {code}]")),
-        // The standard library knows the names of the signals.
-        (None, _) => Some(format!("[killed by {status}]")),
-    }
-}
-
-/// The exit code; for a command that was killed what a shell makes of it, 128 and the signal.
-fn exit_code(status: ExitStatus) -> Option<i32> {
-    status.code().or_else(|| status.signal().map(|signal| 128 + signal))
+    Finished { outcome, text, exit_code: code, full }
 }
 
 #[cfg(test)]
@@ -194,16 +287,6 @@ mod tests {
 
     #[test]
     fn schema_and_struct_agree() {
-        crate::arguments::assert_agree::<ShellArguments>(SCHEMA);
-    }
-
-    #[test]
-    fn the_end_of_a_command_is_told() {
-        let told = |raw, silent| told(Some(ExitStatus::from_raw(raw)), silent).unwrap_or_default();
-        assert_eq!(told(0, false), "");
-        assert_eq!(told(0, true), "[exit code 0, no output]");
-        assert_eq!(told(3 << 8, false), "[exit code 3]");
-        assert_eq!(told(9, false), "[killed by signal: 9 (SIGKILL)]");
-        assert_eq!(exit_code(ExitStatus::from_raw(9)), Some(137));
+        crate::arguments::assert_agree::<ShellArguments>(SUPERVISED_SCHEMA);
     }
 }

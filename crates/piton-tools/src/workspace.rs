@@ -212,6 +212,8 @@ fn open_step(directory: &OwnedFd, name: &str) -> Result<OwnedFd, Errno> {
 mod tests {
     use std::os::unix::fs::symlink;
 
+    use piton_core::id::ConversationId;
+
     use super::*;
 
     fn site() -> (tempfile::TempDir, Site) {
@@ -221,7 +223,8 @@ mod tests {
         fs::create_dir_all(workspace.join("src")).expect("created");
         fs::write(workspace.join("src/main.rs"), "fn main() {}\n").expect("written");
         fs::write(root.join("secret"), "s").expect("written");
-        (directory, Site { workspace, scratch: root.join("scratch") })
+        let conversation = ConversationId::new("c");
+        (directory, Site { workspace, scratch: root.join("scratch"), conversation })
     }
 
     fn located(site: &Site, path: &str) -> Result<String, String> {

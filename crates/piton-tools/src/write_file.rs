@@ -2,6 +2,7 @@
 
 use async_trait::async_trait;
 use piton_core::event::{EffectClass, Handle, ToolSpec};
+use piton_core::id::CallId;
 use serde::Deserialize;
 
 use crate::arguments::parse;
@@ -43,7 +44,12 @@ impl Tool for WriteFile {
         }
     }
 
-    async fn prepare(&self, site: &Site, arguments: &Arguments) -> Result<Prepared, Refusal> {
+    async fn prepare(
+        &self,
+        site: &Site,
+        _: CallId,
+        arguments: &Arguments,
+    ) -> Result<Prepared, Refusal> {
         let wanted: WriteArguments = parse(SCHEMA, arguments)?;
         let site = site.clone();
         // Elsewhere: the file has to be read and digested.

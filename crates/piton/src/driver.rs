@@ -14,11 +14,11 @@ use futures_util::stream::FuturesUnordered;
 use piton_core::action::{Action, Verdict, Wish};
 use piton_core::budget::mechanical_summary;
 use piton_core::decide::decide;
-use piton_core::event::{BreakReason, Event, ToolOutput, TurnEnd};
+use piton_core::event::{BreakReason, Event, Handle, ToolOutput, TurnEnd};
 use piton_core::id::{Attempt, CallId, MessageId, TurnId};
 use piton_core::outcome::Ending;
 use piton_store::AppendError;
-use piton_tools::Site;
+use piton_tools::{Site, Tool};
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -55,6 +55,8 @@ pub(crate) struct Driver<'a> {
     pub(crate) retry: Option<(u32, Attempt, Instant)>,
     /// Those whose answers are not durable yet.
     pub(crate) acknowledgements: Vec<oneshot::Sender<bool>>,
+    /// What settles calls whose ends are not durable yet; behind the commit nobody needs it.
+    pub(crate) settled: Vec<(Arc<dyn Tool>, Handle)>,
 }
 
 /// An effect that waits for its intent to be durable.
@@ -205,6 +207,9 @@ impl Driver<'_> {
         for acknowledgement in self.acknowledgements.drain(..) {
             // Whoever asked may have gone; the answer counts all the same.
             acknowledgement.send(true).unwrap_or_default();
+        }
+        for (tool, handle) in self.settled.drain(..) {
+            tool.forget(&self.site, &handle);
         }
         Ok(())
     }

@@ -9,10 +9,10 @@ use futures_util::stream::FuturesUnordered;
 use piton_core::action::{Action, Wish};
 use piton_core::attachment::{self, FILES_BYTES_MAX};
 use piton_core::decide::decide;
-use piton_core::event::{Event, ModelRef, TurnEnd, UserPart};
-use piton_core::id::{Attempt, ConversationId, DriverId, InquiryId, MessageId, Seq};
+use piton_core::event::{BreakReason, Event, Handle, ModelRef, TurnEnd, UserPart};
+use piton_core::id::{Attempt, ConversationId, DriverId, InquiryId, MessageId, Seq, TurnId};
 use piton_core::outcome::Ending;
-use piton_core::state::{Config, State};
+use piton_core::state::{Config, Progress, State, Turn};
 use piton_core::view::{TurnView, View};
 use piton_store::{AppendError, ENTRY_BYTES_MAX, LeaseError, StoreError};
 use piton_tools::Site;
@@ -221,6 +221,7 @@ impl Session {
                 self.log.push(Event::UserMessage { message, parts, attempt: Attempt::FIRST });
             }
             (Some((turn, _)), OnIncomplete::Discard) => {
+                self.stop_left_running(turn).await;
                 self.start();
                 self.log.push(Event::TurnEnded { turn, end: TurnEnd::Discarded });
                 self.begin(message, parts);
@@ -240,7 +241,7 @@ impl Session {
     /// is kept in the journal and hidden; its effects are not undone.
     pub async fn retry(&mut self, message: &MessageId) -> Result<Ending, SessionError> {
         self.log.usable()?;
-        let said = self.state().turns.iter().flat_map(piton_core::state::Turn::said);
+        let said = self.state().turns.iter().flat_map(Turn::said);
         let Some(said) = said.filter(|said| said.message == *message).last() else {
             return self.run().await;
         };
@@ -255,6 +256,7 @@ impl Session {
     pub async fn close_turn(&mut self, end: TurnEnd) -> Result<(), SessionError> {
         self.log.usable()?;
         if let Some(turn) = self.state().open_turn().map(|turn| turn.id) {
+            self.stop_left_running(turn).await;
             self.start();
             self.log.push(Event::TurnEnded { turn, end });
             self.log.commit().await?;
@@ -278,7 +280,7 @@ impl Session {
 
     fn knows(&self, message: &MessageId) -> bool {
         let queued = self.state().queue.iter().any(|queued| queued.message == *message);
-        let mut said = self.state().turns.iter().flat_map(piton_core::state::Turn::said);
+        let mut said = self.state().turns.iter().flat_map(Turn::said);
         queued || said.any(|said| said.message == *message)
     }
 
@@ -324,6 +326,23 @@ impl Session {
         });
     }
 
+    /// Where tools work.
+    fn site(&self) -> Site {
+        Site {
+            workspace: self.workspace.clone(),
+            scratch: self.parts.scratch.clone(),
+            conversation: self.conversation().clone(),
+        }
+    }
+
+    /// Whoever leaves a turn does not leave behind what it has running.
+    async fn stop_left_running(&self, turn: TurnId) {
+        let site = self.site();
+        for tool in self.parts.tools.values() {
+            tool.leave_turn(&site, turn).await;
+        }
+    }
+
     async fn run(&mut self) -> Result<Ending, SessionError> {
         let idle = self.state().open_turn().is_none() && self.state().queue.is_empty();
         if idle && !self.started {
@@ -332,7 +351,11 @@ impl Session {
         self.start();
         self.controls.reset();
         self.started = false;
-        let site = Site { workspace: self.workspace.clone(), scratch: self.parts.scratch.clone() };
+        let site = self.site();
+        let needed = unsettled(self.state());
+        for tool in self.parts.tools.values() {
+            tool.tidy(&site, &needed);
+        }
         let driver = Driver {
             parts: &self.parts,
             log: &mut self.log,
@@ -348,11 +371,28 @@ impl Session {
             give_up_at: None,
             retry: None,
             acknowledgements: Vec::new(),
+            settled: Vec::new(),
         };
         let ending = driver.run().await?;
         self.started = true;
+        if let Some(turn) = self.state().open_turn()
+            && turn.broke.as_ref().is_some_and(|broke| broke.reason == BreakReason::Interrupted)
+        {
+            self.stop_left_running(turn.id).await;
+        }
         Ok(ending)
     }
+}
+
+/// The handles of calls that were started and have not ended.
+fn unsettled(state: &State) -> Vec<Handle> {
+    let steps = state.open_turn().into_iter().flat_map(Turn::steps);
+    let calls = steps.flat_map(|step| &step.calls);
+    let started = calls.filter_map(|call| match &call.progress {
+        Progress::Running(started) | Progress::InDoubt(started) => Some(started.handle.clone()),
+        Progress::Waiting | Progress::Done(_) => None,
+    });
+    started.collect()
 }
 
 /// What a provider takes: an empty text is refused by most of them.

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use piton_core::event::{Entry, PartialKind};
 use piton_sim::serve::Seen;
 use piton_store::{Listed, Record};
+use piton_tools::supervise::{Kept, KeptState, Status};
 use serde::Serialize;
 use serde_json::value::RawValue;
 
@@ -47,6 +48,16 @@ pub(crate) enum Line<'a> {
         status: &'a str,
         running_pid: Option<u32>,
         touched: u64,
+    },
+    /// A command.
+    Command {
+        conversation: &'a str,
+        call: String,
+        command: &'a str,
+        state: &'a str,
+        exit_code: Option<i32>,
+        keep: bool,
+        at: u64,
     },
 }
 
@@ -107,6 +118,26 @@ impl<'a> Line<'a> {
             status: &row.status,
             running_pid: holder.as_ref().map(|holder| holder.pid),
             touched: row.touched.0,
+        }
+    }
+
+    pub(crate) fn command(kept: &'a Kept) -> Self {
+        let Kept { conversation, intent, state, .. } = kept;
+        let (state, exit_code) = match state {
+            KeptState::Running => ("running", None),
+            KeptState::Ended(Status::Exit(code)) => ("ended", Some(*code)),
+            KeptState::Ended(Status::Signal(signal)) => ("ended", Some(128 + signal)),
+            KeptState::NeverRan => ("never_ran", None),
+            KeptState::InDoubt => ("in_doubt", None),
+        };
+        Self::Command {
+            conversation: conversation.as_str(),
+            call: intent.call.to_string(),
+            command: &intent.command,
+            state,
+            exit_code,
+            keep: intent.keep,
+            at: intent.at_ms,
         }
     }
 

@@ -9,6 +9,7 @@ use piton_core::view::TurnView;
 use piton_store::{AppendError, LeaseError, StoreError};
 
 use super::Code;
+use crate::cmd::kept::CommandFault;
 use crate::cmd::query::AttachFault;
 use crate::models::ModelFault;
 use crate::render::incomplete;
@@ -69,6 +70,9 @@ pub(crate) enum Fault {
         /// Which ones.
         found: Vec<ConversationId>,
     },
+    /// A command cannot be found, read or stopped.
+    #[error(transparent)]
+    Command(#[from] CommandFault),
     /// This directory has no conversation.
     #[error("there is no conversation in this directory")]
     NoConversation {
@@ -165,6 +169,7 @@ impl Fault {
             | Self::UnknownConversation { .. }
             | Self::Ambiguous { .. }
             | Self::NoConversation { .. }
+            | Self::Command(CommandFault::Unknown { .. } | CommandFault::Ambiguous { .. })
             | Self::Model(_)
             | Self::Directory(_)
             | Self::NoHome
@@ -177,6 +182,7 @@ impl Fault {
             Self::Interrupted | Self::LeftAtOnce { .. } => Code::Interrupted,
             Self::Stdin(_)
             | Self::Draft(_)
+            | Self::Command(CommandFault::Closed { .. } | CommandFault::Endless { .. })
             | Self::Open(OpenError::Lease(LeaseError::Store(_)) | OpenError::Store(_))
             | Self::Session(_)
             | Self::Store(_)
@@ -203,6 +209,7 @@ impl Fault {
             }
             Self::Ambiguous { .. } => "ambiguous_conversation",
             Self::NoConversation { .. } => "no_conversation",
+            Self::Command(_) => "command",
             Self::Incomplete { .. }
             | Self::LeftAlone
             | Self::Session(SessionError::Incomplete(_)) => "incomplete_turn",
@@ -248,6 +255,7 @@ impl Fault {
             Self::Ambiguous { found, .. } => {
                 vec![format!("give more letters; these begin so: {}", names(found))]
             }
+            Self::Command(fault) => fault.hints(),
             Self::NoConversation { aside } => {
                 let mut hints = vec![
                     "piton ls shows the conversations of all directories".into(),
@@ -271,13 +279,7 @@ impl Fault {
             Self::Home { .. } => {
                 vec!["PITON_HOME has to be a directory that you may read and write".into()]
             }
-            Self::LeftAtOnce { kept: Some(conversation) } => vec![
-                format!("the turn is kept; to go on: piton query --continue --id {conversation}"),
-                "a command that was running was killed; check what it had done".into(),
-            ],
-            Self::LeftAtOnce { kept: None } => {
-                vec!["a command that was running was killed; check what it had done".into()]
-            }
+            Self::LeftAtOnce { kept } => left_at_once(kept.as_ref()),
             Self::Incomplete { .. } | Self::LeftAlone | Self::Interrupted | Self::Runtime(_) => {
                 Vec::new()
             }
@@ -318,6 +320,13 @@ fn attaching(fault: &AttachFault) -> &'static str {
             "make it smaller, or leave it in this directory and name it: tools read files in parts"
         }
     }
+}
+
+fn left_at_once(kept: Option<&ConversationId>) -> Vec<String> {
+    let kept =
+        kept.map(|id| format!("the turn is kept; to go on: piton query --continue --id {id}"));
+    let killed = "a command that was running was killed; check what it had done";
+    kept.into_iter().chain([killed.into()]).collect()
 }
 
 fn opening(error: &OpenError) -> Vec<String> {

@@ -2,7 +2,8 @@
 //!
 //! A round is one turn. It is killed again and again until it has been killed often enough, then
 //! let go to its end. What must hold is judged from the files alone: each edit took effect exactly
-//! once, each command at most once, and nothing that was in the journal is ever gone.
+//! once, each command exactly once, what has no supervisor at most once, and nothing that was in the
+//! journal is ever gone.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -123,7 +124,8 @@ impl Round {
                 assert!(count <= 1, "{log}: {call} took effect {count} times");
                 match finished.get(&call).map(String::as_str) {
                     Some("ok") => assert_eq!(count, 1, "{log}: {call} is said to be done"),
-                    Some("unknown") => {}
+                    // A command outlives its agent: what became of it is never unknown.
+                    Some("unknown") if log == "pay.log" => {}
                     other => panic!("{log}: {call} ended as {other:?}"),
                 }
             }

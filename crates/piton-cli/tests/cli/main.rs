@@ -7,6 +7,8 @@ mod person;
 mod world;
 
 mod codex;
+mod command;
+mod command_deaths;
 mod connections;
 mod draft;
 mod errors;
@@ -22,6 +24,7 @@ mod ls;
 mod models;
 mod print;
 mod providers;
+mod ps;
 mod pty;
 mod query;
 mod serve;

@@ -61,6 +61,9 @@ pub enum Handle {
     Job {
         /// Where its record is kept.
         directory: String,
+        /// The boot in which it was to start. In another one, a record that is missing proves nothing.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        boot: Option<String>,
     },
     /// A child conversation.
     Conversation {

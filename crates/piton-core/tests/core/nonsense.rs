@@ -149,7 +149,7 @@ fn tool() -> impl Strategy<Value = Event> {
     let effect = select(vec![EffectClass::ReadOnly, EffectClass::Digested, EffectClass::Once]);
     let handle = select(vec![
         Handle::None,
-        Handle::Job { directory: "j".into() },
+        Handle::Job { directory: "j".into(), boot: Some("b".into()) },
         Handle::Conversation { id: "c".into() },
         Handle::Edit { path: "p".into(), before: None, after: Digest::new("00") },
     ]);

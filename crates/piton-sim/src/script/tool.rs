@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use piton_core::event::{Handle, Outcome, ToolSpec};
+use piton_core::id::CallId;
 use piton_tools::{Arguments, Finished, Job, Prepared, Refusal, Settled, Site, Tool};
 
 use super::ToolScript;
@@ -28,7 +29,12 @@ impl Tool for ScriptTool {
         }
     }
 
-    async fn prepare(&self, _site: &Site, _arguments: &Arguments) -> Result<Prepared, Refusal> {
+    async fn prepare(
+        &self,
+        _site: &Site,
+        _call: CallId,
+        _arguments: &Arguments,
+    ) -> Result<Prepared, Refusal> {
         Ok(Prepared::default())
     }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use piton_core::event::{EffectClass, Event, Handle, Outcome, ToolSpec};
-use piton_core::id::{ConversationId, Digest, Seq};
+use piton_core::id::{CallId, ConversationId, Digest, Seq};
 use piton_store::Journal;
 use piton_tools::{Arguments, Finished, Job, Prepared, Refusal, Settled, Site, Tool};
 use serde_json::Value;
@@ -61,7 +61,12 @@ impl Tool for WorldTool {
         }
     }
 
-    async fn prepare(&self, _site: &Site, arguments: &Arguments) -> Result<Prepared, Refusal> {
+    async fn prepare(
+        &self,
+        _site: &Site,
+        _call: CallId,
+        arguments: &Arguments,
+    ) -> Result<Prepared, Refusal> {
         if self.effect != EffectClass::Digested {
             return Ok(Prepared::default());
         }

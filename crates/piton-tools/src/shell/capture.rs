@@ -7,8 +7,10 @@
 use std::collections::VecDeque;
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::os::unix::fs::FileExt as _;
 use std::path::PathBuf;
 
+use crate::supervise::{HEAD_BYTES, left_out};
 use crate::{OUTPUT_BYTES_MAX, excerpt};
 
 /// Most bytes of an output that are kept in full, in bytes: the first half and the last half.
@@ -23,7 +25,7 @@ const _: () = assert!(2 * OUTPUT_BYTES_MAX as u64 <= SPILL_BYTES_MAX);
 
 /// Output as it comes.
 #[derive(Debug)]
-pub(super) struct Capture {
+pub(crate) struct Capture {
     head: Vec<u8>,
     tail: VecDeque<u8>,
     total: u64,
@@ -32,15 +34,63 @@ pub(super) struct Capture {
 
 /// An extract and, if it is one, the whole.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Captured {
+pub(crate) struct Captured {
     /// What the model sees.
-    pub(super) text: String,
+    pub(crate) text: String,
     /// Everything that was kept, if the text is not everything.
-    pub(super) full: Option<Vec<u8>>,
+    pub(crate) full: Option<Vec<u8>>,
+}
+
+impl Captured {
+    /// Of an output that is kept in a file, from one of its bytes on.
+    pub(crate) fn of_file(file: &File, from: u64, notes: &[String]) -> io::Result<Self> {
+        let length = file.metadata()?.len();
+        let from = from.min(length);
+        let gap = left_out(length);
+        // What is gone from the middle is not read: it would be a sea of zeros.
+        let (middle, rest) = (HEAD_BYTES, HEAD_BYTES + gap);
+        let mut head = Vec::new();
+        let mut tail = Vec::new();
+        if gap == 0 {
+            read_range(file, from, length, &mut head)?;
+        } else {
+            read_range(file, from, middle, &mut head)?;
+            read_range(file, from.max(rest), length, &mut tail)?;
+        }
+        let missed = rest.saturating_sub(from.max(middle)).min(gap);
+        let whole = head.len() + tail.len() <= 2 * SHOWN_HALF_BYTES && missed == 0;
+        let mut capture = Capture { spill: Spill::Elsewhere, ..Capture::new(PathBuf::new()) };
+        capture.push(&head);
+        capture.skip(missed);
+        capture.push(&tail);
+        let mut captured = capture.into_extract(notes);
+        if !whole {
+            let note = format!("\n[... {missed} bytes left out ...]\n");
+            let note = if missed == 0 { "" } else { &note };
+            captured.full = Some([&head, note.as_bytes(), &tail].concat());
+        }
+        Ok(captured)
+    }
+}
+
+fn read_range(file: &File, from: u64, until: u64, into: &mut Vec<u8>) -> io::Result<()> {
+    let length = usize::try_from(until.saturating_sub(from)).unwrap_or(usize::MAX);
+    into.resize(length, 0);
+    let mut filled = 0;
+    while let Some(rest) = into.get_mut(filled..).filter(|rest| !rest.is_empty()) {
+        match file.read_at(rest, from + filled as u64) {
+            Ok(0) => break,
+            Ok(count) => filled += count,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    into.truncate(filled);
+    Ok(())
 }
 
 impl Capture {
-    pub(super) fn new(scratch: PathBuf) -> Self {
+    pub(crate) fn new(scratch: PathBuf) -> Self {
         Self {
             head: Vec::new(),
             tail: VecDeque::new(),
@@ -49,11 +99,11 @@ impl Capture {
         }
     }
 
-    pub(super) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.total == 0
     }
 
-    pub(super) fn push(&mut self, bytes: &[u8]) {
+    pub(crate) fn push(&mut self, bytes: &[u8]) {
         self.spill(bytes);
         self.total += bytes.len() as u64;
         let room = SHOWN_HALF_BYTES - self.head.len();
@@ -62,6 +112,14 @@ impl Capture {
         self.tail.extend(rest);
         let surplus = self.tail.len().saturating_sub(SHOWN_HALF_BYTES);
         self.tail.drain(..surplus);
+    }
+
+    /// Bytes that are not there any more. They are missing from the end that is shown, too.
+    fn skip(&mut self, bytes: u64) {
+        if 0 < bytes {
+            self.total += bytes;
+            self.tail.clear();
+        }
     }
 
     fn spill(&mut self, bytes: &[u8]) {
@@ -75,7 +133,7 @@ impl Capture {
                 }
                 return;
             }
-            Spill::Failed(_) => return,
+            Spill::Elsewhere | Spill::Failed(_) => return,
         };
         // Up to now everything is in memory, and there is not a gap in it.
         let opened = Ring::open(&scratch).and_then(|mut ring| {
@@ -91,10 +149,10 @@ impl Capture {
     }
 
     /// The text for the model, with `notes` behind it, each on its own line.
-    pub(super) fn into_extract(mut self, notes: &[String]) -> Captured {
+    pub(crate) fn into_extract(mut self, notes: &[String]) -> Captured {
         let mut notes = notes.to_vec();
         let full = match self.spill {
-            Spill::Unneeded { .. } => None,
+            Spill::Unneeded { .. } | Spill::Elsewhere => None,
             Spill::Open(ring) => match ring.into_bytes() {
                 Ok(bytes) => Some(bytes),
                 Err(error) => {
@@ -157,7 +215,11 @@ fn trim_start(bytes: &[u8]) -> &[u8] {
 
 #[derive(Debug)]
 enum Spill {
-    Unneeded { scratch: PathBuf },
+    Unneeded {
+        scratch: PathBuf,
+    },
+    /// It is in a file already.
+    Elsewhere,
     Open(Ring),
     Failed(String),
 }

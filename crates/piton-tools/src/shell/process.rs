@@ -4,11 +4,13 @@
 //! caller, so there is no order of events to get wrong between threads. Real time, not the
 //! runtime's: a command lives in the real world.
 
+use std::ffi::OsString;
 use std::io::{self, PipeReader, Read};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{self, Child, ExitStatus, Stdio};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -43,6 +45,8 @@ pub(super) struct Command {
     pub(super) timeout: Duration,
     /// Where long output waits.
     pub(super) scratch: PathBuf,
+    /// Variables that it does not see.
+    pub(super) hidden: Arc<[OsString]>,
 }
 
 /// Why a command is over.
@@ -93,6 +97,9 @@ pub(super) fn run(command: &Command, wire: &PipeReader) -> io::Result<Ended> {
         // A group of its own: what it starts can be stopped with it. This and everything above
         // can be done by posix_spawn, which costs the same however large this process is.
         .process_group(0);
+    for name in &*command.hidden {
+        builder.env_remove(name);
+    }
     let child = builder.spawn()?;
     // Our copies of the write end: while they are open, the output has no end.
     drop(builder);

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use piton_core::event::{Handle, Outcome};
-use piton_core::id::{CallId, TurnId};
+use piton_core::id::{CallId, ConversationId, TurnId};
 use piton_tools::{
     Arguments, Finished, Job, OUTPUT_BYTES_MAX, Prepared, Refusal, Registry, Settled, Site, Tool,
 };
@@ -27,7 +27,11 @@ impl Bench {
     pub(crate) fn new(tool: &str) -> Self {
         let directory = tempfile::tempdir().unwrap();
         let root = directory.path().canonicalize().unwrap();
-        let site = Site { workspace: root.join("ws"), scratch: root.join("scratch") };
+        let site = Site {
+            workspace: root.join("ws"),
+            scratch: root.join("scratch"),
+            conversation: ConversationId::new("c"),
+        };
         fs::create_dir(&site.workspace).unwrap();
         let tool = Registry::standard().get(tool).unwrap().clone();
         Self { tool, site: Arc::new(site), _directory: directory }
@@ -59,7 +63,7 @@ impl Bench {
     }
 
     pub(crate) async fn prepare(&self, arguments: &Value) -> Result<Prepared, Refusal> {
-        self.tool.prepare(&self.site, &object(arguments)).await
+        self.tool.prepare(&self.site, CALL, &object(arguments)).await
     }
 
     /// Runs with a handle that was recorded earlier.

@@ -7,7 +7,7 @@ use futures_util::FutureExt as _;
 use piton_core::decide::calls::{UNKNOWN_TEXT, doubt, is_denied};
 use piton_core::event::{EffectClass, Event, Handle, InDoubtPolicy, Outcome, ToolOutput};
 use piton_core::id::CallId;
-use piton_core::state::{Call, Progress};
+use piton_core::state::{Call, Progress, Started};
 use piton_core::summary::shorten;
 use piton_tools::{Arguments, Finished, Job, OUTPUT_BYTES_MAX, Settled, Tool};
 
@@ -67,6 +67,7 @@ impl Driver<'_> {
                     self.leave(call, Outcome::Denied, NOT_ALLOWED_TEXT.into());
                 }
                 Settled::NotApplied => self.start(ready).await,
+                Settled::Running => self.attach(ready),
                 Settled::Applied(finished) => self.record(ToolLanding { call, finished }).await,
                 Settled::Unknown(found) => self.leave_unknown(call, found),
             }
@@ -106,7 +107,7 @@ impl Driver<'_> {
             biased;
             // It touches nothing, so nothing is lost: the call was not started.
             () = self.controls.interrupted() => return,
-            prepared = caught(tool.prepare(&self.site, &arguments)) => prepared,
+            prepared = caught(tool.prepare(&self.site, call.id, &arguments)) => prepared,
         };
         let prepared = match prepared {
             Ok(Ok(prepared)) => prepared,
@@ -117,6 +118,15 @@ impl Driver<'_> {
         let effect = self.effect(&call);
         self.log.push(Event::ToolStarted { call: id, effect, handle: handle.clone() });
         self.launch(id, tool, arguments, handle);
+    }
+
+    /// Waits for the end of what a dead driver started, like for anything else that runs: it can be
+    /// interrupted, and its siblings do not wait for it.
+    fn attach(&mut self, ready: Ready) {
+        let Ready { call, tool, arguments } = ready;
+        let Progress::InDoubt(Started { effect, handle }) = call.progress else { return };
+        self.log.push(Event::ToolStarted { call: call.id, effect, handle: handle.clone() });
+        self.launch(call.id, tool, arguments, handle);
     }
 
     fn effect(&self, call: &Call) -> EffectClass {
@@ -157,7 +167,18 @@ impl Driver<'_> {
             },
         };
         let output = ToolOutput { text: text.into(), exit_code: finished.exit_code, blob };
+        self.settled.extend(self.to_forget(call));
         self.log.push(Event::ToolFinished { call, outcome: finished.outcome, output });
+    }
+
+    /// What was recorded at the start of a call, with the tool that knows what it means.
+    fn to_forget(&self, id: CallId) -> Option<(Arc<dyn Tool>, Handle)> {
+        let call = self.log.state().open_turn()?.call(id)?;
+        let (Progress::Running(started) | Progress::InDoubt(started)) = &call.progress else {
+            return None;
+        };
+        let tool = self.parts.tools.get(&*call.name).filter(|_| !started.handle.is_none())?;
+        Some((tool.clone(), started.handle.clone()))
     }
 
     fn fail(&mut self, call: CallId, reason: String) {

@@ -9,7 +9,7 @@ use async_trait::async_trait;
 use futures_util::future::BoxFuture;
 use piton::model::{AnswerStream, Model};
 use piton_core::event::{BlobRef, EffectClass, Event, Handle, ModelRef, ToolSpec};
-use piton_core::id::{ConversationId, Digest, Seq};
+use piton_core::id::{CallId, ConversationId, Digest, Seq};
 use piton_core::transcript::{Message, Transcript};
 use piton_store::{
     AppendError, Batch, Durability, Holder, Journal, Lease, LeaseError, Listed, Listing,
@@ -188,7 +188,12 @@ impl Tool for OddTool {
         }
     }
 
-    async fn prepare(&self, _site: &Site, _arguments: &Arguments) -> Result<Prepared, Refusal> {
+    async fn prepare(
+        &self,
+        _site: &Site,
+        _call: CallId,
+        _arguments: &Arguments,
+    ) -> Result<Prepared, Refusal> {
         (self.prepare)().await
     }
 

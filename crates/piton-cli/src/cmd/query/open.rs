@@ -16,7 +16,7 @@ use crate::models::{Catalogue, Shelf};
 use crate::output::Output;
 use crate::report::{Fault, fault};
 use crate::settings::Settings;
-use crate::wiring::{self, Wiring};
+use crate::wiring::{self, Commands, Wiring};
 use crate::{reader, target};
 
 /// After how long a person is told that another process is in the way.
@@ -86,7 +86,15 @@ pub(super) async fn open(
         }
         (journal, settings.scratch()?, target)
     };
-    let wiring = Wiring { journal, models: Arc::new(Catalogue::default()), scratch, lock_wait };
+    let hidden = wanted.shelf.key_variables();
+    let commands = if query.no_persist {
+        // Nobody could come back to them.
+        Commands::Plain(hidden)
+    } else {
+        Commands::Supervised(Arc::new(wiring::supervisor(settings, hidden)))
+    };
+    let models = Arc::new(Catalogue::default());
+    let wiring = Wiring { journal, models, scratch, lock_wait, commands };
     let life = match &target {
         _ if query.no_persist => Life::Passing,
         Some(_) => Life::Known,

@@ -1,0 +1,81 @@
+//! Which command is meant: `CONVERSATION/CALL`, or its end where that is clear.
+
+use std::io;
+
+use piton_tools::supervise::{Kept, KeptState, Shelf};
+
+/// Why a command cannot be found, read or stopped.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum CommandFault {
+    /// None is called so.
+    #[error("there is no command {typed}")]
+    Unknown {
+        /// What was typed.
+        typed: String,
+    },
+    /// Several are called so.
+    #[error("several commands are meant by {typed}")]
+    Ambiguous {
+        /// What was typed.
+        typed: String,
+        /// Which ones.
+        found: Vec<String>,
+    },
+    /// Its record cannot be used.
+    #[error("cannot get at the command {name}")]
+    Closed {
+        /// Which one.
+        name: String,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// It does not end.
+    #[error("the command {name} does not end, although it was killed")]
+    Endless {
+        /// Which one.
+        name: String,
+    },
+}
+
+impl CommandFault {
+    /// What to do next, one way per line.
+    pub(crate) fn hints(&self) -> Vec<String> {
+        match self {
+            Self::Unknown { .. } => vec!["piton ps --all shows all of them".into()],
+            Self::Ambiguous { found, .. } => {
+                vec![format!("name one of these: {}", found.join(", "))]
+            }
+            Self::Closed { .. } => Vec::new(),
+            Self::Endless { .. } => vec!["it hangs in the kernel; try again later".into()],
+        }
+    }
+}
+
+/// How a command is named so that it can be typed.
+pub(super) fn name(kept: &Kept) -> String {
+    format!("{}/{}", kept.conversation, kept.intent.call)
+}
+
+/// The command that was typed. One that runs is meant before one that has ended.
+pub(super) fn find(shelf: &Shelf, typed: &str) -> Result<Kept, CommandFault> {
+    let typed = typed.trim().to_lowercase();
+    let (conversation, call) = typed.rsplit_once('/').unwrap_or(("", &typed));
+    let mut found = shelf.all();
+    found.retain(|kept| {
+        kept.conversation.as_str().starts_with(conversation) && kept.intent.call.to_string() == call
+    });
+    if found.iter().any(|kept| kept.state == KeptState::Running) {
+        found.retain(|kept| kept.state == KeptState::Running);
+    }
+    // Of one call the newest start counts.
+    found.reverse();
+    found.dedup_by_key(|kept| name(kept));
+    match (found.pop(), found.is_empty()) {
+        (Some(only), true) => Ok(only),
+        (Some(last), false) => {
+            found.push(last);
+            Err(CommandFault::Ambiguous { typed, found: found.iter().map(name).collect() })
+        }
+        (None, _) => Err(CommandFault::Unknown { typed }),
+    }
+}

@@ -1,0 +1,94 @@
+//! `piton logs`: what a command has printed, and with `-f` what it prints.
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt as _;
+use std::time::Duration;
+
+use piton_tools::supervise::{HEAD_BYTES, KeptState, Shelf, TAIL_BYTES};
+
+use super::kept::{CommandFault, find, name};
+use crate::flags::Logs;
+use crate::output::Output;
+use crate::report::{Fault, Report};
+use crate::settings::Settings;
+
+/// How often to look for more.
+const LOOK_EVERY: Duration = Duration::from_millis(100);
+/// Most bytes read at once.
+const CHUNK_BYTES: usize = 64 * 1024;
+
+/// Shows it.
+pub(crate) async fn run(
+    logs: &Logs,
+    settings: &Settings,
+    output: &mut Output,
+) -> Result<Report, Fault> {
+    let shelf = Shelf::new(settings.calls());
+    let mut kept = find(&shelf, &logs.command)?;
+    let fault = |source| CommandFault::Closed { name: name(&kept), source };
+    let out = File::open(shelf.directory(&kept.name).join("out")).map_err(fault)?;
+    let mut printer = Printer::default();
+    loop {
+        // Looked at before its output is read: what was printed before the end is shown.
+        let is_running = kept.state == KeptState::Running;
+        let fault = |source| CommandFault::Closed { name: name(&kept), source };
+        printer.print(&out, output).map_err(fault)?;
+        if !logs.follow || !is_running {
+            break;
+        }
+        tokio::time::sleep(LOOK_EVERY).await;
+        match find(&shelf, &name(&kept)) {
+            Ok(found) if found.name == kept.name => kept = found,
+            // Its conversation has its end, so its record is gone; the open file is not.
+            Ok(_) | Err(_) => kept.state = KeptState::InDoubt,
+        }
+    }
+    output.end_line();
+    Ok(Report::ok("done"))
+}
+
+/// How far the output was shown.
+#[derive(Debug, Default)]
+struct Printer {
+    at: u64,
+    /// The beginning of a character whose rest has not come yet.
+    rest: Vec<u8>,
+}
+
+impl Printer {
+    fn print(&mut self, out: &File, output: &mut Output) -> io::Result<()> {
+        let mut chunk = vec![0; CHUNK_BYTES];
+        loop {
+            let length = out.metadata()?.len();
+            self.jump(length, output);
+            // Not across the edge behind which the middle may be gone.
+            let most = HEAD_BYTES.checked_sub(self.at).filter(|most| 0 < *most);
+            let most = most.and_then(|most| usize::try_from(most).ok()).unwrap_or(CHUNK_BYTES);
+            let Some(chunk) = chunk.get_mut(..most.min(CHUNK_BYTES)) else { return Ok(()) };
+            let count = out.read_at(chunk, self.at)?;
+            if count == 0 {
+                return Ok(());
+            }
+            self.at += count as u64;
+            self.rest.extend(chunk.iter().take(count));
+            // A character that is cut off at the end waits for its rest.
+            let whole = match str::from_utf8(&self.rest) {
+                Err(error) if error.error_len().is_none() => error.valid_up_to(),
+                Ok(_) | Err(_) => self.rest.len(),
+            };
+            let text: Vec<u8> = self.rest.drain(..whole).collect();
+            output.data(&String::from_utf8_lossy(&text));
+        }
+    }
+
+    /// Passes over what is gone from the middle of a long output.
+    fn jump(&mut self, length: u64, output: &mut Output) {
+        let tail = length.saturating_sub(TAIL_BYTES);
+        if HEAD_BYTES <= self.at && self.at < tail {
+            output.end_line();
+            output.talk(&format!("[... {} bytes left out ...]", tail - self.at));
+            self.at = tail;
+        }
+    }
+}

@@ -1,0 +1,69 @@
+//! `piton ps`: commands, of all conversations. Reads their records, never a journal.
+
+use piton::clock::{Clock as _, SystemClock};
+use piton_core::id::Timestamp;
+use piton_core::summary::shorten;
+use piton_tools::supervise::{Kept, KeptState, Shelf, Status};
+
+use super::kept::name;
+use crate::flags::Ps;
+use crate::output::Output;
+use crate::render::age::age;
+use crate::render::lines::Line;
+use crate::report::Report;
+use crate::settings::Settings;
+
+/// Longest command line that is shown, in letters.
+const COMMAND_LETTERS_MAX: usize = 80;
+
+/// Lists them.
+pub(crate) fn run(ps: &Ps, settings: &Settings, output: &mut Output) -> Report {
+    let mut found = Shelf::new(settings.calls()).all();
+    found.retain(|kept| ps.all || kept.state == KeptState::Running);
+    if ps.json {
+        for kept in &found {
+            output.json(&Line::command(kept));
+        }
+        return Report::ok("done");
+    }
+    if found.is_empty() {
+        output.talk("No command is running.");
+        return Report::ok("nothing");
+    }
+    let now = SystemClock.now();
+    let mut rows = vec![["COMMAND", "STARTED", "STATE", "LINE"].map(str::to_owned)];
+    rows.extend(found.iter().map(|kept| row(kept, now)));
+    let mut widths = [0; 4];
+    for row in &rows {
+        for (width, cell) in widths.iter_mut().zip(row) {
+            *width = (*width).max(cell.chars().count());
+        }
+    }
+    for row in &rows {
+        let cells = row.iter().zip(widths).map(|(cell, width)| format!("{cell:width$}"));
+        let line = cells.collect::<Vec<_>>().join("  ");
+        output.data(&format!("{}\n", line.trim_end()));
+    }
+    Report::ok("done")
+}
+
+fn row(kept: &Kept, now: Timestamp) -> [String; 4] {
+    let line = kept.intent.command.split_whitespace().collect::<Vec<_>>().join(" ");
+    [
+        name(kept),
+        age(Timestamp(kept.intent.at_ms), now),
+        state(kept),
+        shorten(&line, COMMAND_LETTERS_MAX),
+    ]
+}
+
+fn state(kept: &Kept) -> String {
+    let state = match kept.state {
+        KeptState::Running => "running".into(),
+        KeptState::Ended(Status::Exit(code)) => format!("exit code {code}"),
+        KeptState::Ended(Status::Signal(signal)) => format!("signal {signal}"),
+        KeptState::NeverRan => "never ran".into(),
+        KeptState::InDoubt => "outcome unknown".into(),
+    };
+    if kept.intent.keep { format!("{state}, keep") } else { state }
+}

@@ -1,0 +1,254 @@
+//! `shell` with a supervisor: the command outlives the agent.
+//!
+//! Starting and coming back are one door. Whoever runs a call with a handle that was used before
+//! finds its record claimed, and waits for what is there instead of starting anything.
+
+use std::io::{self, PipeReader, PipeWriter, Write as _};
+use std::os::unix::process::ExitStatusExt as _;
+use std::process::ExitStatus;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use piton_core::event::{Handle, Outcome};
+use piton_core::id::{CallId, TurnId};
+
+use super::capture::Captured;
+use super::told::{self, exit_code, told_of};
+use super::{Line, SUPERVISED_TIMEOUT_S_DEFAULT};
+use crate::supervise::{
+    Attached, End, Intent, LOG_VERSION, Order, Patience, Status, Story, Supervisor, Verdict, Why,
+    boot, forbid, now_ms,
+};
+use crate::{Finished, Job, Prepared, Refusal, Settled, Site, blocking};
+
+/// Letters of chance in the name of a record.
+const CHANCE_LETTERS: u32 = 6;
+
+/// The supervised way.
+#[derive(Clone, Debug)]
+pub(super) struct Supervised(pub(super) Arc<Supervisor>);
+
+impl Supervised {
+    /// Names the record of this start. Nothing is made yet.
+    pub(super) fn prepare(site: &Site, call: CallId) -> Result<Prepared, Refusal> {
+        let chance = getrandom::u64().map_err(|error| Refusal(format!("no chance: {error}")))?;
+        let letters = (0..CHANCE_LETTERS).filter_map(|place| {
+            char::from_digit(u32::try_from((chance >> (5 * place)) % 32).ok()?, 32)
+        });
+        let letters: String = letters.collect();
+        let directory = format!("{}/{call}-{letters}", site.conversation);
+        let handle = Handle::Job { directory, boot: Some(boot().to_owned()) };
+        Ok(Prepared { handle })
+    }
+
+    /// Starts the command, or attaches to it, and waits.
+    pub(super) async fn run(&self, job: Job, line: Line) -> Finished {
+        let Some(name) = name_of(&job.handle).map(str::to_owned) else {
+            return Finished::failed("the start of the command was recorded without a place");
+        };
+        if job.cancel.is_cancelled() {
+            return Finished::cancelled("stopped before the command was started");
+        }
+        let wait = line.wait_s.map_or(self.0.patience(), Duration::from_secs);
+        let intent = intent(job.call, &name, line);
+        let supervisor = self.0.clone();
+        let (word, speaker) = match io::pipe() {
+            Ok(pipe) => pipe,
+            Err(error) => return Finished::failed(format!("the command did not start: {error}")),
+        };
+        let minding = blocking::whole(move || {
+            let directory = supervisor.shelf().directory(&name);
+            let until = Some(Instant::now() + wait);
+            let patience = Patience { until, word: &word, order: Order::Stop(Why::Interrupt) };
+            let waited = supervisor.start(&directory, intent).and_then(|mut attached| {
+                let (end, story) = attached.wait(&patience)?;
+                finished(&attached, &end, &story, 0)
+            });
+            Ok(waited.unwrap_or_else(|error| {
+                Finished::failed(format!("the command could not be run: {error}"))
+            }))
+        });
+        listening(minding, &job, speaker).await
+    }
+
+    /// What became of a command whose agent died.
+    pub(super) async fn settle(&self, handle: &Handle) -> Settled {
+        let Handle::Job { directory: name, boot: began } = handle.clone() else {
+            return Settled::Unknown("the command was started without a record".into());
+        };
+        let supervisor = self.0.clone();
+        let settling = blocking::whole(move || {
+            let directory = supervisor.shelf().directory(&name);
+            let settled = match Attached::open(&directory) {
+                Ok(attached) => settled(attached),
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                    if began.is_some_and(|began| began != boot()) {
+                        return Ok(Settled::Unknown(NO_RECORD.into()));
+                    }
+                    forbid(&directory).map(|()| Settled::NotApplied)
+                }
+                Err(error) => Err(error),
+            };
+            Ok(settled.unwrap_or_else(|error| {
+                Settled::Unknown(format!("the record of the command cannot be read: {error}"))
+            }))
+        });
+        settling.await.unwrap_or_else(|refusal| Settled::Unknown(refusal.0))
+    }
+
+    pub(super) fn forget(&self, handle: &Handle) {
+        if let Some(name) = name_of(handle).map(str::to_owned) {
+            let shelf = self.0.shelf().clone();
+            drop(tokio::task::spawn_blocking(move || shelf.forget(&name)));
+        }
+    }
+
+    pub(super) fn tidy(&self, site: &Site, needed: &[Handle]) {
+        let needed: Vec<String> = needed.iter().filter_map(name_of).map(str::to_owned).collect();
+        let (shelf, conversation) = (self.0.shelf().clone(), site.conversation.clone());
+        drop(tokio::task::spawn_blocking(move || {
+            shelf.sweep(&conversation, |name| needed.iter().any(|needed| needed == name));
+        }));
+    }
+
+    pub(super) async fn leave_turn(&self, site: &Site, turn: TurnId) -> Vec<String> {
+        let (shelf, conversation) = (self.0.shelf().clone(), site.conversation.clone());
+        let leaving = blocking::whole(move || Ok(shelf.leave_turn(&conversation, turn)));
+        leaving.await.unwrap_or_default()
+    }
+}
+
+/// What is said of a command without a record after a restart: a file system may lose the name of a
+/// file whose content it was asked to keep.
+const NO_RECORD: &str = "the machine was restarted, and there is no record of the command: it may \
+                         or may not have run";
+
+/// The name of the record that a handle points to.
+pub(crate) fn name_of(handle: &Handle) -> Option<&str> {
+    match handle {
+        Handle::Job { directory, .. } => Some(directory),
+        Handle::None | Handle::Edit { .. } | Handle::Conversation { .. } => None,
+    }
+}
+
+/// Lets somebody who waits in a thread hear that the call is cancelled, or that nobody waits for it
+/// any more, which the end of the wire says.
+pub(crate) async fn listening(
+    minding: impl Future<Output = Result<Finished, Refusal>>,
+    job: &Job,
+    mut speaker: PipeWriter,
+) -> Finished {
+    tokio::pin!(minding);
+    let result = tokio::select! {
+        biased;
+        result = &mut minding => result,
+        () = job.cancel.cancelled() => {
+            // If nobody listens, the command has ended: its result is on its way.
+            drop(speaker.write_all(&[1]));
+            minding.await
+        }
+    };
+    result.unwrap_or_else(Finished::from)
+}
+
+fn intent(call: CallId, name: &str, line: Line) -> Intent {
+    let timeout_s = match line.timeout_s {
+        None if line.keep => None,
+        timeout_s => Some(timeout_s.unwrap_or(SUPERVISED_TIMEOUT_S_DEFAULT)),
+    };
+    Intent {
+        version: LOG_VERSION,
+        call,
+        command: line.command,
+        directory: line.directory,
+        timeout_ms: timeout_s.map(|timeout_s| timeout_s.saturating_mul(1_000)),
+        keep: line.keep,
+        at_ms: now_ms(),
+        marker: name.to_owned(),
+    }
+}
+
+fn settled(mut attached: Attached) -> io::Result<Settled> {
+    let (story, verdict) = attached.look()?;
+    let end = match verdict {
+        Verdict::Attach | Verdict::Adopt(_) => return Ok(Settled::Running),
+        Verdict::NeverRan(_) => return Ok(Settled::NotApplied),
+        Verdict::Collect(status) => End::Ended(status),
+        Verdict::Rebooted | Verdict::StatusLost => {
+            let (end, story) =
+                attached.wait(&Patience { until: None, word: &silent()?, order: Order::Leave })?;
+            let End::InDoubt(why) = end else { return Ok(Settled::Running) };
+            let Finished { text, .. } = finished(&attached, &end, &story, 0)?;
+            return Ok(Settled::Unknown(format!("{why}.\n{text}")));
+        }
+    };
+    Ok(Settled::Applied(finished(&attached, &end, &story, 0)?))
+}
+
+fn silent() -> io::Result<PipeReader> {
+    Ok(io::pipe()?.0)
+}
+
+/// The result of a call, with the output from one of its bytes on.
+pub(crate) fn finished(
+    attached: &Attached,
+    end: &End,
+    story: &Story,
+    from: u64,
+) -> io::Result<Finished> {
+    let length = attached.out.metadata()?.len();
+    let why = story.stopped.as_ref().map(|stop| stop.why);
+    let mut notes = Vec::new();
+    if story.left_running && why.is_none() {
+        notes.push("[something that it started is still running]".to_owned());
+    }
+    let (outcome, code) = match (end, why) {
+        (End::NeverRan(why), _) => {
+            return Ok(Finished::failed(format!("the command did not start: {why}")));
+        }
+        (End::Ended(_), Some(Why::Timeout)) => {
+            let limit_ms = story.intent.as_ref().and_then(|intent| intent.timeout_ms);
+            notes.push(told::timed_out(limit_ms.unwrap_or_default() / 1_000));
+            (Outcome::Failed, None)
+        }
+        (End::Ended(_), Some(Why::Person)) => {
+            notes.push(told::STOPPED_BY_PERSON.to_owned());
+            (Outcome::Cancelled, None)
+        }
+        (End::Ended(_), Some(Why::Interrupt | Why::Model)) => {
+            notes.push(told::STOPPED.to_owned());
+            (Outcome::Cancelled, None)
+        }
+        (End::Ended(status), None) => {
+            let status = as_exit_status(*status);
+            notes.extend(told_of(status, length == 0));
+            (Outcome::Ok, exit_code(status))
+        }
+        (End::InDoubt(why), _) => {
+            notes.push(format!("[{why}]"));
+            (Outcome::Unknown, None)
+        }
+        (End::Running, _) => {
+            attached.detach();
+            notes.push(still_running(story, length));
+            (Outcome::Ok, None)
+        }
+    };
+    let Captured { text, full } = Captured::of_file(&attached.out, from, &notes)?;
+    Ok(Finished { outcome, text, exit_code: code, full })
+}
+
+fn still_running(story: &Story, length: u64) -> String {
+    let call = story.intent.as_ref().map(|intent| intent.call.to_string()).unwrap_or_default();
+    format!(
+        "[still running, {length} bytes of output so far; wait for more with shell_wait, call \
+         {call}, from {length}; stop it with shell_stop, call {call}]"
+    )
+}
+
+fn as_exit_status(status: Status) -> ExitStatus {
+    ExitStatus::from_raw(match status {
+        Status::Exit(code) => code << 8,
+        Status::Signal(signal) => signal,
+    })
+}

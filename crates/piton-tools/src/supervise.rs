@@ -1,0 +1,140 @@
+//! Commands that outlive the agent, each started at most once, with an end that is not lost.
+//!
+//! The agent claims a call by making its log ([`claim`]), writes down what is to run, and hands the
+//! open files to two supervisors ([`pair`], [`courier`]): itself, executed again. The outer one
+//! passes them on to the inner one, which starts a process that waits behind a gate ([`gate`]),
+//! records and syncs which process that is, and only then opens the gate. The end is recorded
+//! before the process is reaped, by the inner one, or by the outer one if that was killed
+//! ([`keeper`]). The command prints straight into a file ([`output`]).
+//!
+//! Whoever comes later looks at lock and log ([`verdict`]) and attaches, collects, adopts or says
+//! what cannot be known ([`attach`]). What a person or a model has had enough of is stopped with all
+//! that it started ([`cancel`]).
+//!
+//! This room knows neither arguments nor how a result reads: that is the tool's.
+
+mod attach;
+mod cancel;
+mod claim;
+mod courier;
+mod exit_info;
+mod fail;
+mod gate;
+mod identity;
+mod inner;
+mod keeper;
+mod outer;
+mod output;
+mod pair;
+mod record;
+mod shelf;
+mod verdict;
+
+use std::ffi::{OsStr, OsString};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::Duration;
+
+pub(crate) use self::attach::{Attached, End, Order, Patience};
+pub(crate) use self::claim::{Claimed, claim, forbid};
+use self::courier::Parcel;
+pub(crate) use self::identity::boot;
+pub(crate) use self::output::left_out;
+pub use self::output::{HEAD_BYTES, TAIL_BYTES};
+use self::pair::Pairs;
+pub use self::record::{Intent, Status, Why};
+pub(crate) use self::record::{LOG_VERSION, Story, now_ms};
+pub use self::shelf::{Kept, KeptState, Shelf};
+pub(crate) use self::verdict::Verdict;
+
+/// How long a call waits for its command unless told otherwise.
+const WAIT_DEFAULT: Duration = Duration::from_mins(1);
+/// The word that makes our binary a supervisor.
+const WORD: &str = "supervise";
+
+/// Supervises the commands of this process.
+#[derive(Debug)]
+pub struct Supervisor {
+    shelf: Shelf,
+    pairs: Pairs,
+    wait: Duration,
+}
+
+impl Supervisor {
+    /// Keeps records in `calls` and runs `program`, which must give [`dispatch`] its arguments
+    /// before it does anything else. Commands do not see the variables named in `hidden`.
+    pub fn new(program: PathBuf, calls: PathBuf, hidden: Vec<OsString>) -> Self {
+        let (shelf, pairs) = (Shelf::new(calls), Pairs::new(program, hidden));
+        Self { shelf, pairs, wait: WAIT_DEFAULT }
+    }
+
+    /// After how long a call returns while its command goes on.
+    #[must_use]
+    pub fn wait(mut self, wait: Duration) -> Self {
+        self.wait = wait;
+        self
+    }
+
+    /// The records of all commands.
+    pub fn shelf(&self) -> &Shelf {
+        &self.shelf
+    }
+
+    pub(crate) fn patience(&self) -> Duration {
+        self.wait
+    }
+
+    /// Starts the command of a call, or attaches to it if it was claimed before.
+    pub(crate) fn start(&self, directory: &Path, intent: Intent) -> io::Result<Attached> {
+        let claim = match claim(directory, intent)? {
+            Claimed::Ours(claim) => claim,
+            Claimed::Taken => return Attached::open(directory),
+        };
+        let (wire, theirs) = io::pipe()?;
+        let parcel = Parcel {
+            id: 0,
+            log: claim.log.try_clone()?,
+            out: claim.out.try_clone()?,
+            wire: theirs.into(),
+        };
+        self.pairs.send(parcel)?;
+        fail::here("sent");
+        Ok(Attached::started(claim, wire))
+    }
+}
+
+/// The two kinds of supervisors.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Role {
+    Outer,
+    Inner,
+}
+
+impl Role {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Outer => "outer",
+            Self::Inner => "inner",
+        }
+    }
+
+    fn arguments(self) -> [&'static str; 2] {
+        [WORD, self.name()]
+    }
+}
+
+/// Acts as a supervisor if the arguments say so. To be called before anything else is set up: every
+/// first command of an agent waits for it twice.
+pub fn dispatch(mut arguments: impl Iterator<Item = OsString>) -> Option<ExitCode> {
+    if arguments.nth(1)? != OsStr::new(WORD) {
+        return None;
+    }
+    let role = arguments.next()?;
+    let role = [Role::Outer, Role::Inner].into_iter().find(|it| role == OsStr::new(it.name()))?;
+    let done = match role {
+        Role::Outer => outer::run(),
+        Role::Inner => inner::run(),
+    };
+    Some(if done.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}

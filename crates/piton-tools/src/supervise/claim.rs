@@ -1,0 +1,161 @@
+//! Who may start a command: whoever makes its log, once.
+//!
+//! The lock lies on the open file, not on a process. Whoever is handed that open file holds the lock
+//! too, so there is no moment between the claim and the end of the last holder in which it is free.
+
+use std::fs::{DirBuilder, File, OpenOptions};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::path::Path;
+
+use rustix::fs::{FlockOperation, flock};
+use rustix::io::Errno;
+
+use super::record::{self, Intent, Record, Story};
+use super::verdict::Lock;
+
+/// What a directory that we make allows: everything to its owner, nothing to others.
+const PRIVATE_DIRECTORY: u32 = 0o700;
+/// The same for a file.
+const PRIVATE_FILE: u32 = 0o600;
+
+/// The files of a call that is ours to start.
+#[derive(Debug)]
+pub(crate) struct Claim {
+    /// The record, locked.
+    pub(crate) log: File,
+    /// Where the command prints.
+    pub(crate) out: File,
+}
+
+/// What came of an attempt to claim.
+#[derive(Debug)]
+pub(crate) enum Claimed {
+    /// It is ours.
+    Ours(Claim),
+    /// Somebody has claimed it before.
+    Taken,
+}
+
+/// Claims the call whose record is kept in `directory`, and writes down what is to run.
+pub(crate) fn claim(directory: &Path, intent: Intent) -> io::Result<Claimed> {
+    let mut made = make_log(directory);
+    if made.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::NotFound) {
+        // Somebody who tidies up has removed the directory of the conversation, which was empty.
+        made = make_log(directory);
+    }
+    let log = match made {
+        Ok(log) => log,
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Ok(Claimed::Taken),
+        Err(error) => return Err(error),
+    };
+    // Whoever looked between the two lines above has settled that it never runs, and said so.
+    if lock(&log)? == Lock::Held || 0 < log.metadata()?.len() {
+        return Ok(Claimed::Taken);
+    }
+    super::fail::here("claimed");
+    record::append(&log, &Record::Intended(intent))?;
+    let out = opening().create_new(true).open(directory.join("out"))?;
+    super::fail::here("intended");
+    Ok(Claimed::Ours(Claim { log, out }))
+}
+
+fn make_log(directory: &Path) -> io::Result<File> {
+    DirBuilder::new().recursive(true).mode(PRIVATE_DIRECTORY).create(directory)?;
+    opening().create_new(true).open(directory.join("log"))
+}
+
+/// Sees to it that a call which nobody has claimed is never started: who comes too late to find out
+/// that it was given up finds it taken.
+pub(crate) fn forbid(directory: &Path) -> io::Result<()> {
+    DirBuilder::new().recursive(true).mode(PRIVATE_DIRECTORY).create(directory)?;
+    let log = opening().create(true).open(directory.join("log"))?;
+    if lock(&log)? == Lock::Free && Story::read(&log)?.started.is_none() {
+        let why = "it was not started when its agent died".into();
+        record::append(&log, &Record::NeverRan { why })?;
+    }
+    Ok(())
+}
+
+/// Opens the log of a call.
+pub(crate) fn open_log(directory: &Path) -> io::Result<File> {
+    opening().open(directory.join("log"))
+}
+
+/// Opens the output of a call.
+pub(crate) fn open_out(directory: &Path) -> io::Result<File> {
+    opening().open(directory.join("out"))
+}
+
+/// Takes the lock if nobody has it. Whoever gets it keeps it as long as the file is open.
+pub(crate) fn lock(log: &File) -> io::Result<Lock> {
+    match flock(log, FlockOperation::NonBlockingLockExclusive) {
+        Ok(()) => Ok(Lock::Free),
+        Err(Errno::WOULDBLOCK) => Ok(Lock::Held),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Looks at the lock without taking it from anybody.
+pub(crate) fn peek(log: &File) -> io::Result<Lock> {
+    match flock(log, FlockOperation::NonBlockingLockShared) {
+        Ok(()) => {
+            flock(log, FlockOperation::Unlock)?;
+            Ok(Lock::Free)
+        }
+        Err(Errno::WOULDBLOCK) => Ok(Lock::Held),
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn opening() -> OpenOptions {
+    let mut options = OpenOptions::new();
+    options.read(true).append(true).mode(PRIVATE_FILE);
+    options
+}
+
+#[cfg(test)]
+mod tests {
+    use piton_core::id::{CallId, TurnId};
+
+    use super::*;
+
+    pub(crate) fn intent() -> Intent {
+        Intent {
+            version: record::LOG_VERSION,
+            call: CallId { turn: TurnId(1), step: 1, index: 0 },
+            command: "true".into(),
+            directory: "/".into(),
+            timeout_ms: None,
+            keep: false,
+            at_ms: 0,
+            marker: "m".into(),
+        }
+    }
+
+    #[test]
+    fn a_call_is_claimed_once_and_the_lock_lives_with_its_file() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("c/1.1.0");
+        let Claimed::Ours(claim_) = claim(&path, intent()).unwrap() else { panic!("not ours") };
+        assert!(matches!(claim(&path, intent()).unwrap(), Claimed::Taken));
+        let later = open_log(&path).unwrap();
+        assert_eq!(lock(&later).unwrap(), Lock::Held);
+        // A copy of the handle is the same lock: the first going away does not free it.
+        let copy = claim_.log.try_clone().unwrap();
+        drop(claim_);
+        assert_eq!(peek(&later).unwrap(), Lock::Held);
+        drop(copy);
+        assert_eq!(peek(&later).unwrap(), Lock::Free);
+        assert_eq!(Story::read(&later).unwrap().intent, Some(intent()));
+    }
+
+    #[test]
+    fn what_was_given_up_cannot_be_claimed_any_more() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("c/1.1.0");
+        forbid(&path).unwrap();
+        assert!(matches!(claim(&path, intent()).unwrap(), Claimed::Taken));
+        assert!(Story::read(&open_log(&path).unwrap()).unwrap().never_ran.is_some());
+    }
+}

@@ -1,0 +1,60 @@
+//! The process that becomes the command, held back until its start is on the disk.
+//!
+//! A safe program cannot fork, so the gate is a shell: it reads one line from its supervisor and
+//! then *becomes* the command. Number and start time stay the same, so what was recorded is the
+//! command. If the line does not come, because the supervisor is dead, it records that the command
+//! never ran, and is gone. Until then it has the record as its standard error, and with it the lock;
+//! the command gets neither.
+
+use std::fs::File;
+use std::io::{self, PipeWriter, Write as _};
+use std::os::unix::process::CommandExt as _;
+use std::process::{Command, Stdio};
+
+use rustix::process::Pid;
+
+use super::record::{Intent, Record, encode};
+
+/// What every process of a command carries in its environment.
+pub(crate) const MARKER: &str = "PITON_CALL";
+/// The shell, for the gate and for the command. Not a login shell: those cost hundreds of
+/// milliseconds and differ from person to person.
+const SHELL: &str = "/bin/sh";
+/// Line, then command. No line, then a word in the record.
+const SCRIPT: &str = r#"read -r go && exec /bin/sh -c "$1" </dev/null 2>&1; printf '%s' "$2" >&2"#;
+
+/// A command behind its gate.
+#[derive(Debug)]
+pub(super) struct Gate {
+    pub(super) pid: Pid,
+    opener: PipeWriter,
+}
+
+impl Gate {
+    /// Starts the process; the command waits behind the gate.
+    pub(super) fn shut(intent: &Intent, log: &File, out: &File) -> io::Result<Self> {
+        let never = Record::NeverRan { why: "its supervisor died before it was started".into() };
+        let (waits, opener) = io::pipe()?;
+        let child = Command::new(SHELL)
+            .args(["-c", SCRIPT, "sh", &intent.command, &encode(&never)?])
+            .current_dir(&intent.directory)
+            .env(MARKER, &intent.marker)
+            // A pager would wait for a key that nobody can press.
+            .env("PAGER", "cat")
+            .env("GIT_PAGER", "cat")
+            .env("TERM", "dumb")
+            .stdin(waits)
+            .stdout(out.try_clone()?)
+            .stderr(Stdio::from(log.try_clone()?))
+            // A group of its own: what it starts can be stopped with it.
+            .process_group(0)
+            .spawn()?;
+        // Dropping the child neither stops nor reaps it; its keeper does that.
+        Ok(Self { pid: Pid::from_child(&child), opener })
+    }
+
+    /// Lets the command begin.
+    pub(super) fn open(mut self) -> io::Result<()> {
+        self.opener.write_all(b"\n")
+    }
+}

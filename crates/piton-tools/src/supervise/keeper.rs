@@ -1,0 +1,334 @@
+//! Looks after commands whose parent this process is: their end, their time, their output.
+//!
+//! The same for the inner supervisor, which starts commands, and for the outer one, which inherits
+//! them when the inner one is killed. One thread, one `poll`.
+
+use std::fs::{self, File};
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use rustix::process::{
+    Pid, PidfdFlags, WaitId, WaitIdOptions, pidfd_open, test_kill_process_group, waitid,
+};
+
+use super::cancel::{Stopping, TERM_GRACE};
+use super::courier::Parcel;
+use super::fail;
+use super::gate::Gate;
+use super::identity::Identity;
+use super::output::Bound;
+use super::record::{self, Intent, Record, Status, Stop, Story, Why, Witness};
+
+/// How often the output of a command that prints is looked at; one that is silent is looked at less
+/// and less, but at least every [`LOOK_RARELY`].
+const LOOK_OFTEN: Duration = Duration::from_millis(100);
+const LOOK_RARELY: Duration = Duration::from_secs(1);
+/// How soon an end that could not be written down is tried again. Until then it is not reaped.
+const RETRY: Duration = Duration::from_millis(100);
+
+/// Commands and who looks after them.
+#[derive(Debug)]
+pub(super) struct Keeper {
+    witness: Witness,
+    minded: Vec<Minded>,
+    left: Vec<Left>,
+    reap_at: Instant,
+}
+
+/// A command that runs.
+#[derive(Debug)]
+struct Minded {
+    parcel: Parcel,
+    marker: String,
+    who: Identity,
+    pid: Pid,
+    /// Becomes readable when the command has ended.
+    handle: OwnedFd,
+    look: Look,
+    timeout_at: Option<Instant>,
+    stopping: Option<Stopping>,
+    retry_at: Option<Instant>,
+}
+
+/// Something that a command started, that goes on and may print.
+#[derive(Debug)]
+struct Left {
+    group: Pid,
+    out: File,
+    look: Look,
+}
+
+/// When to look at an output again.
+#[derive(Debug)]
+struct Look {
+    bound: Bound,
+    length: u64,
+    every: Duration,
+    at: Instant,
+}
+
+impl Keeper {
+    pub(super) fn new(witness: Witness) -> Self {
+        let reap_at = Instant::now() + LOOK_RARELY;
+        Self { witness, minded: Vec::new(), left: Vec::new(), reap_at }
+    }
+
+    /// Whether there is anything to look after.
+    pub(super) fn is_busy(&self) -> bool {
+        !self.minded.is_empty() || !self.left.is_empty()
+    }
+
+    /// Starts the command of a call. One that cannot be started is recorded as never run, or has no
+    /// start in its record, which is the same.
+    pub(super) fn launch(&mut self, parcel: Parcel) {
+        let launched = Story::read(&parcel.log).and_then(|story| {
+            let intent = story.intent.ok_or_else(|| io::Error::other("nothing to run"))?;
+            let gate = Gate::shut(&intent, &parcel.log, &parcel.out)?;
+            fail::here("shut");
+            Ok((intent, gate))
+        });
+        let (intent, gate) = match launched {
+            Ok(launched) => launched,
+            Err(error) => {
+                let why = format!("it could not be started: {error}");
+                record::append(&parcel.log, &Record::NeverRan { why }).ok();
+                return;
+            }
+        };
+        let pid = gate.pid;
+        if let Ok(who) = open_gate(gate, &parcel.log)
+            && let Ok(handle) = pidfd_open(pid, PidfdFlags::empty())
+        {
+            self.mind(parcel, &intent, who, handle);
+        }
+    }
+
+    /// Takes over a command that somebody else has started, if there is anything left to do.
+    pub(super) fn inherit(&mut self, parcel: Parcel) {
+        let Ok(story) = Story::read(&parcel.log) else { return };
+        if story.ended.is_some() || story.never_ran.is_some() {
+            return;
+        }
+        // Without a start the gate is shut for ever: its process says so itself.
+        let (Some(intent), Some(who)) = (story.intent, story.started) else { return };
+        if let Some(handle) = who.open() {
+            self.mind(parcel, &intent, who, handle);
+        }
+    }
+
+    fn mind(&mut self, parcel: Parcel, intent: &Intent, who: Identity, handle: OwnedFd) {
+        let Some(pid) = who.pid() else { return };
+        let timeout_at = intent.remaining().map(|remaining| Instant::now() + remaining);
+        self.minded.push(Minded {
+            parcel,
+            marker: intent.marker.clone(),
+            who,
+            pid,
+            handle,
+            look: Look::new(),
+            timeout_at,
+            stopping: None,
+            retry_at: None,
+        });
+    }
+
+    /// Sleeps until something happens; says which of the sockets has something to say.
+    pub(super) fn wait<const N: usize>(&self, sockets: [Option<&OwnedFd>; N]) -> [bool; N] {
+        let sources = sockets.iter().flatten().map(AsFd::as_fd);
+        let handles = self.minded.iter().filter(|minded| minded.retry_at.is_none());
+        let handles = handles.map(|minded| minded.handle.as_fd());
+        let sources: Vec<_> = sources.chain(handles).collect();
+        let mut waits: Vec<_> =
+            sources.iter().map(|fd| PollFd::from_borrowed_fd(*fd, PollFlags::IN)).collect();
+        let timeout = self.next_look().map(|at| at.saturating_duration_since(Instant::now()));
+        let timeout = timeout.and_then(|wait| Timespec::try_from(wait).ok());
+        if !matches!(poll(&mut waits, timeout.as_ref()), Ok(_) | Err(Errno::INTR)) {
+            // Out of kernel memory. Everything is looked at again anyway.
+            std::thread::sleep(LOOK_OFTEN);
+        }
+        let mut ready = waits.iter().map(|wait| !wait.revents().is_empty());
+        sockets.map(|socket| socket.is_some() && ready.next().unwrap_or(false))
+    }
+
+    fn next_look(&self) -> Option<Instant> {
+        let minded = self.minded.iter().flat_map(|minded| {
+            let due = minded.stopping.as_ref().map_or(minded.timeout_at, Stopping::due);
+            [due, minded.retry_at, Some(minded.look.at)]
+        });
+        let left = self.left.iter().map(|left| Some(left.look.at));
+        let reap = (self.is_busy() || has_children()).then_some(self.reap_at);
+        minded.chain(left).chain([reap]).flatten().min()
+    }
+
+    /// Does what is due; gives the numbers of the calls that are over.
+    pub(super) fn tend(&mut self) -> Vec<u64> {
+        let now = Instant::now();
+        let mut over = Vec::new();
+        for mut minded in std::mem::take(&mut self.minded) {
+            minded.tend(now);
+            match minded.end(self.witness) {
+                Ended::No => self.minded.push(minded),
+                Ended::Yes { left } => {
+                    over.push(minded.parcel.id);
+                    self.left.extend(left);
+                }
+            }
+        }
+        self.left.retain_mut(|left| {
+            left.look.tend(&left.out, now);
+            test_kill_process_group(left.group).is_ok()
+        });
+        if self.reap_at <= now {
+            self.reap_at = now + LOOK_RARELY;
+            self.reap_strangers();
+        }
+        over
+    }
+
+    /// What commands left behind becomes our child when its parent ends, and has to be reaped.
+    fn reap_strangers(&self) {
+        for pid in children() {
+            if !self.minded.iter().any(|minded| minded.pid == pid) {
+                waitid(WaitId::Pid(pid), WaitIdOptions::EXITED | WaitIdOptions::NOHANG).ok();
+            }
+        }
+    }
+}
+
+/// Whether a command is over.
+enum Ended {
+    No,
+    Yes { left: Option<Left> },
+}
+
+impl Minded {
+    fn tend(&mut self, now: Instant) {
+        self.look.tend(&self.parcel.out, now);
+        if self.timeout_at.is_some_and(|at| at <= now) && self.stopping.is_none() {
+            // Said before it is done. If it cannot be said, it is done all the same.
+            let stop = Record::Stopped(Stop { why: Why::Timeout });
+            record::append(&self.parcel.log, &stop).ok();
+            self.stopping = Some(Stopping::begin(&self.who, &self.marker, TERM_GRACE));
+        }
+        if let Some(stopping) = &mut self.stopping {
+            stopping.advance();
+        }
+        self.retry_at = self.retry_at.filter(|at| now < *at);
+    }
+
+    /// Records the end, if there is one, and only then lets the process go.
+    fn end(&mut self, witness: Witness) -> Ended {
+        let peek = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT | WaitIdOptions::NOHANG;
+        let status = match waitid(WaitId::Pid(self.pid), peek) {
+            Ok(Some(status)) => status,
+            // Not ours to wait for: whoever has it knows better.
+            Err(Errno::CHILD) => return Ended::Yes { left: None },
+            Ok(None) | Err(_) => return Ended::No,
+        };
+        let status = match (status.exit_status(), status.terminating_signal()) {
+            (Some(code), _) => Status::Exit(code),
+            (None, Some(signal)) => Status::Signal(signal),
+            (None, None) => return Ended::No,
+        };
+        fail::here(point(witness, ["inner-ended", "outer-ended"]));
+        if self.record(status, witness).is_err() {
+            self.retry_at = Some(Instant::now() + RETRY);
+            return Ended::No;
+        }
+        fail::here(point(witness, ["inner-recorded", "outer-recorded"]));
+        waitid(WaitId::Pid(self.pid), WaitIdOptions::EXITED).ok();
+        fail::here(point(witness, ["inner-reaped", "outer-reaped"]));
+        if let Some(stopping) = &self.stopping {
+            stopping.finish();
+        }
+        let left = self.left_behind();
+        // The word first, the sync second: who waits makes the end durable in a place of its own.
+        rustix::io::write(&self.parcel.wire, &[1]).ok();
+        self.parcel.log.sync_data().ok();
+        Ended::Yes { left }
+    }
+
+    fn record(&self, status: Status, witness: Witness) -> io::Result<()> {
+        // The end of a gate that was never opened is not the end of the command.
+        if witness == Witness::Outer && Story::read(&self.parcel.log)?.never_ran.is_some() {
+            return Ok(());
+        }
+        record::append(&self.parcel.log, &Record::Ended { status, by: witness })
+    }
+
+    /// What goes on behind the command. Its output goes on being bounded.
+    fn left_behind(&self) -> Option<Left> {
+        if test_kill_process_group(self.pid).is_err() {
+            return None;
+        }
+        record::append(&self.parcel.log, &Record::LeftRunning).ok();
+        let out = self.parcel.out.try_clone().ok()?;
+        Some(Left { group: self.pid, out, look: Look::new() })
+    }
+}
+
+impl Look {
+    fn new() -> Self {
+        let at = Instant::now() + LOOK_OFTEN;
+        Self { bound: Bound::new(), length: 0, every: LOOK_OFTEN, at }
+    }
+
+    fn tend(&mut self, out: &File, now: Instant) {
+        if now < self.at {
+            return;
+        }
+        // A file system without holes keeps everything: more than was promised, never less.
+        let length = self.bound.keep(out).unwrap_or(self.length);
+        let is_silent = length == self.length;
+        self.every = if is_silent { (2 * self.every).min(LOOK_RARELY) } else { LOOK_OFTEN };
+        self.length = length;
+        self.at = now + self.every;
+    }
+}
+
+/// Writes the start down, makes sure it stays, and only then lets the command begin. On any error
+/// the gate falls shut with its handle.
+fn open_gate(gate: Gate, log: &File) -> io::Result<Identity> {
+    if fail::wanted("gate-before-record") {
+        // The mistake that the tests must notice.
+        let who = Identity::of(gate.pid).ok_or_else(gone)?;
+        gate.open()?;
+        std::thread::sleep(LOOK_OFTEN);
+        record::append(log, &Record::Started(who.clone()))?;
+        return Ok(who);
+    }
+    let who = Identity::of(gate.pid).ok_or_else(gone)?;
+    record::append(log, &Record::Started(who.clone()))?;
+    fail::here("started");
+    log.sync_data()?;
+    fail::here("synced");
+    gate.open()?;
+    fail::here("opened");
+    Ok(who)
+}
+
+/// Which of two points it is.
+fn point(witness: Witness, [inner, outer]: [&'static str; 2]) -> &'static str {
+    match witness {
+        Witness::Inner => inner,
+        Witness::Outer | Witness::Adopter => outer,
+    }
+}
+
+fn gone() -> io::Error {
+    io::Error::other("the process of the command is gone")
+}
+
+fn has_children() -> bool {
+    children().next().is_some()
+}
+
+fn children() -> impl Iterator<Item = Pid> {
+    let list = fs::read_to_string("/proc/thread-self/children").unwrap_or_default();
+    let pids: Vec<_> =
+        list.split_whitespace().filter_map(|pid| Pid::from_raw(pid.parse().ok()?)).collect();
+    pids.into_iter()
+}
