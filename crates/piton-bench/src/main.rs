@@ -10,6 +10,7 @@ mod measure;
 mod report;
 mod start;
 mod steps;
+mod supervised;
 mod turn;
 
 use std::path::PathBuf;
@@ -48,11 +49,12 @@ fn main() -> Outcome<()> {
 
 type Measure = fn(&Bench) -> Outcome<Vec<Row>>;
 
-const MEASURES: [(&str, Measure); 7] = [
+const MEASURES: [(&str, Measure); 8] = [
     ("append", appends::one),
     ("group", appends::many),
     ("start", start::first_request),
     ("step", steps::shell_true),
+    ("supervised", supervised::shell),
     ("turn", turn::long_turn),
     ("ls", listing::ls),
     ("fold", folding::open),
