@@ -81,7 +81,7 @@ fn what_it_prints_leads_a_client_to_it() {
         said,
         [
             "anthropic POST /v1/messages, step 1: 200",
-            "anthropic POST /v1/messages, step 2: 529 (Status(529))",
+            "anthropic POST /v1/messages, step 2: 529 (fault: 529)",
             "anthropic POST /v1/messages, step 2: 200",
         ]
     );

@@ -1,6 +1,7 @@
 //! What goes wrong with an attempt, and how often it has.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::sync::{Mutex, PoisonError};
 
 use piton_core::event::FailureClass;
@@ -51,6 +52,25 @@ pub enum FaultKind {
     /// The provider does not accept the signed reasoning that came back. Met only by a request that
     /// has some.
     BadSignature,
+}
+
+impl fmt::Display for FaultKind {
+    /// As it is typed on a command line.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = match self {
+            Self::Cut => "cut",
+            Self::NoEnd => "no-end",
+            Self::Empty => "empty",
+            Self::Stall => "stall",
+            Self::Panic => "panic",
+            Self::Drop => "drop",
+            Self::Garbage => "garbage",
+            Self::BadSignature => "bad-signature",
+            Self::Status(status) => return write!(f, "{status}"),
+            Self::Fail(class) => return write!(f, "{class:?}"),
+        };
+        f.write_str(name)
+    }
 }
 
 impl Fault {

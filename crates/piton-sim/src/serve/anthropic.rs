@@ -54,6 +54,10 @@ impl Voice for Anthropic {
         heard
     }
 
+    fn reject(&self, message: &str) -> Refusal {
+        refusal(400, message)
+    }
+
     fn objection(&self, asked: &Asked) -> Option<Refusal> {
         let findings = piton_wire::anthropic::rules::violations(&asked.body);
         let first = findings.first()?;

@@ -57,6 +57,10 @@ impl Voice for Chat {
         heard
     }
 
+    fn reject(&self, message: &str) -> Refusal {
+        invalid(message, Value::Null, Value::Null)
+    }
+
     fn objection(&self, asked: &Asked) -> Option<Refusal> {
         let findings = match self.flavour {
             // What only stricter servers want is not asked for here.

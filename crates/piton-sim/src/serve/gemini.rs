@@ -62,6 +62,10 @@ impl Voice for Gemini {
         heard
     }
 
+    fn reject(&self, message: &str) -> Refusal {
+        self.refusal(400, message, Vec::new())
+    }
+
     fn objection(&self, asked: &Asked) -> Option<Refusal> {
         let findings = rules::violations_for(&asked.model, &asked.body);
         let first = findings.first()?;

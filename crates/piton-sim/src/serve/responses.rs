@@ -57,6 +57,10 @@ impl Voice for Responses {
         heard
     }
 
+    fn reject(&self, message: &str) -> Refusal {
+        chat::invalid(message, Value::Null, Value::Null)
+    }
+
     fn objection(&self, asked: &Asked) -> Option<Refusal> {
         if let Some(id) = asked.body.get("previous_response_id").and_then(Value::as_str) {
             // Nothing is kept here, so nothing can be found.
@@ -118,6 +122,10 @@ impl Voice for Codex {
 
     fn hear(&self, asked: &Asked) -> Heard {
         Responses.hear(asked)
+    }
+
+    fn reject(&self, message: &str) -> Refusal {
+        objection::detail(message)
     }
 
     fn objection(&self, asked: &Asked) -> Option<Refusal> {

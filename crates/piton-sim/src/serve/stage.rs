@@ -84,7 +84,9 @@ impl Stage {
         let (path, query) = (head.uri.path(), head.uri.query().unwrap_or_default());
         let Some(route) = route::find(head.method.as_str(), path, query) else {
             let refusal = route::nobody(head.method.as_str(), path);
-            return Outcome::refused("", &refusal);
+            // The answer names all paths; whoever watches knows them.
+            let note = "nothing is served there".into();
+            return Outcome { note, ..Outcome::refused("", &refusal) };
         };
         let refused = |refusal: Refusal| Outcome::refused(route.dialect, &refusal);
         match self.key(&route, head) {
@@ -97,7 +99,7 @@ impl Stage {
         };
         let asked = asked(&route, sent);
         if asked.body.is_null() {
-            return refused(route.voice.refuse(FailureClass::InvalidRequest, None, None));
+            return refused(route.voice.reject("The body of the request is not valid JSON."));
         }
         if let Some(refusal) = route.voice.objection(&asked) {
             return refused(refusal);
@@ -108,7 +110,7 @@ impl Stage {
         }
         let next = self.part.next(route.voice.hear(&asked));
         let (step, fault) = (next.reply.place, self.fault(&next, !sealed.is_empty()));
-        let note = fault.map(|fault| format!("{:?}", fault.kind)).unwrap_or_default();
+        let note = fault.map(|fault| format!("fault: {}", fault.kind)).unwrap_or_default();
         let signed = sealed.first().map_or("", |sealed| sealed.at.as_str());
         let plan = plan(&route, &asked, next, fault.as_ref(), signed);
         Outcome { plan, dialect: route.dialect, step: Some(step), note }

@@ -17,6 +17,9 @@ pub(super) trait Voice: Send {
     /// What the request says.
     fn hear(&self, asked: &Asked) -> Heard;
 
+    /// The request is not accepted, for a reason of its own.
+    fn reject(&self, message: &str) -> Refusal;
+
     /// What it does not accept in the request.
     fn objection(&self, asked: &Asked) -> Option<Refusal>;
 

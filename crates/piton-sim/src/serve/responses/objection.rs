@@ -76,6 +76,7 @@ fn prefix(kind: &str) -> &'static str {
     }
 }
 
-fn detail(message: &str) -> Refusal {
+/// How the Codex backend says no.
+pub(super) fn detail(message: &str) -> Refusal {
     Refusal::new(400, json!({ "detail": message }))
 }

@@ -184,14 +184,22 @@ async fn an_unknown_path_is_told_which_there_are() {
     assert!(PATHS.iter().all(|path| message.contains(path)), "{message}");
     let seen = server.seen();
     assert_eq!((seen[0].path.as_str(), seen[0].dialect), ("/v2/messages?key=[key]", ""));
+    assert_eq!(seen[0].note, "nothing is served there");
 }
 
 #[tokio::test]
 async fn a_body_that_is_no_json_is_refused() {
     let server = silent();
-    let url = format!("{}/v1/messages", server.url());
-    let sent = super::client().post(url).header("x-api-key", "k").body("{").send().await.unwrap();
-    assert_eq!(sent.status(), 400);
+    for played in played() {
+        let url = format!("{}{}", server.url(), played.path);
+        let request = super::client().post(url).header("x-api-key", "k").bearer_auth("k");
+        let answer = request.header("x-goog-api-key", "k").body("{").send().await.unwrap();
+        let status = answer.status().as_u16();
+        let failure = played.dialect.failure(status, &|_| None, &answer.bytes().await.unwrap());
+        let class = piton_core::event::FailureClass::InvalidRequest;
+        assert_eq!((status, failure.class), (400, class), "{}", played.path);
+        assert!(failure.message.contains("not valid JSON"), "{}", failure.message);
+    }
 }
 
 #[tokio::test]
