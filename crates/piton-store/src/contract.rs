@@ -103,6 +103,7 @@ macro_rules! contract_tests {
             lease::of_many_that_ask_at_once_one_gets_the_lease,
             lease::asking_who_holds_it_never_refuses_a_writer,
             read::reading_goes_page_by_page,
+            read::long_journals_read_alike_at_every_length,
             read::an_unknown_conversation_is_an_error,
             read::a_reader_sees_a_prefix_while_a_writer_writes,
             read::waiting_returns_at_once_when_there_is_more,

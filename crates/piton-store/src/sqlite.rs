@@ -12,8 +12,10 @@ mod failure;
 mod lock;
 mod migrate;
 mod open;
+mod place;
 mod private;
 mod read;
+mod room;
 mod writer;
 
 use std::path::Path;

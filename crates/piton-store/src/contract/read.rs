@@ -4,10 +4,12 @@ use piton_core::id::Seq;
 use tokio::task::JoinSet;
 
 use super::{Store, batch, begin, conversation, lease, texts};
-use crate::StoreError;
+use crate::{Page, StoreError};
 
 /// Commits that a reader watches; each has two entries.
 const COMMITS: u64 = 50;
+/// Commits of each of several long journals; together more than any store treats alike.
+const LONG: u64 = 450;
 /// Readers who wait for the same conversation.
 const WAITERS: usize = 8;
 
@@ -30,6 +32,37 @@ pub async fn reading_goes_page_by_page(store: Store) {
         }
     }
     assert_eq!(read(u64::MAX, usize::MAX).await, "");
+}
+
+/// Journals that grow in turn: whatever a store does with them at some length, every part reads
+/// back at every length, and the list knows every end.
+pub async fn long_journals_read_alike_at_every_length(store: Store) {
+    let names = ["a", "b", "c"];
+    let mut leases = Vec::new();
+    for name in names {
+        leases.push(lease(&store, name).await);
+    }
+    for commit in 0..LONG {
+        for lease in &leases {
+            let body = format!("{commit} of {}", lease.conversation().as_str());
+            store.append(lease, batch(commit, &[&body])).await.unwrap();
+        }
+        if !commit.is_multiple_of(25) {
+            continue;
+        }
+        for name in names {
+            let from = commit.saturating_sub(3).min(commit / 2);
+            for after in [0, from, commit] {
+                let records = store.read(&conversation(name), Seq(after), 1_000).await.unwrap();
+                let expected: Vec<String> =
+                    (after..=commit).map(|commit| format!("{commit} of {name}")).collect();
+                assert_eq!(texts(&records), expected, "behind {after} of {commit}");
+            }
+        }
+        let listing = store.list(Page { skip: 0, limit: 10 }).await.unwrap();
+        assert_eq!(listing.rows.len(), names.len());
+        assert!(listing.rows.iter().all(|row| row.end == Seq(commit + 1)), "{listing:?}");
+    }
 }
 
 pub async fn an_unknown_conversation_is_an_error(store: Store) {

@@ -14,8 +14,9 @@ use piton_core::id::{ConversationId, Epoch, Seq};
 use rusqlite::{Connection, OptionalExtension as _, params};
 
 use super::chunk::Chunk;
-use super::read::{self, SEQ_MAX};
-use super::{failure, migrate};
+use super::place::{self, SEQ_MAX};
+use super::room::Room;
+use super::{failure, migrate, read};
 use crate::record::Place;
 use crate::{AppendError, Durability, StatusRow, StoreError};
 
@@ -24,8 +25,8 @@ const KNOWN_MAX: usize = 4096;
 /// The log is moved into the file when about as many bytes were committed, at a moment when nobody
 /// waits. More would write a little less to the disk and make recovery slower.
 const CHECKPOINT_BYTES: usize = 4 * 1024 * 1024;
-/// What a commit writes beyond its chunks, in bytes; only for guessing the size of the log.
-const COMMIT_OVERHEAD_BYTES: usize = 2048;
+/// What an append writes beyond its chunks, in bytes; only for guessing the size of the log.
+const APPEND_OVERHEAD_BYTES: usize = 1024;
 
 /// One batch, encoded and ready to be inserted.
 #[derive(Debug)]
@@ -61,6 +62,9 @@ pub(super) struct Ledger {
     hardness: Durability,
     version: Option<i64>,
     known: HashMap<ConversationId, Known>,
+    /// Chunks that are not entered in `places`.
+    lag: i64,
+    room: Room,
     logged_bytes: usize,
 }
 
@@ -76,6 +80,7 @@ impl Ledger {
     pub(super) fn new(db: Connection, path: PathBuf) -> Result<Self, StoreError> {
         db.set_prepared_statement_cache_capacity(32);
         let file = identity(&path).map_err(|error| StoreError::io("look at", &path, error))?;
+        let room = Room::of(&path);
         Ok(Self {
             db,
             path,
@@ -83,6 +88,8 @@ impl Ledger {
             hardness: Durability::Synced,
             version: None,
             known: HashMap::new(),
+            lag: 0,
+            room,
             logged_bytes: 0,
         })
     }
@@ -93,6 +100,7 @@ impl Ledger {
         if committed.is_err() {
             // What was remembered may speak of rows that are gone again.
             self.known.clear();
+            self.version = None;
             if !self.db.is_autocommit() {
                 self.run("ROLLBACK").ok();
             }
@@ -105,6 +113,7 @@ impl Ledger {
     pub(super) fn tidy(&mut self) {
         if self.is_untidy() {
             self.logged_bytes = 0;
+            self.room.rewind();
             self.db.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(())).ok();
         }
     }
@@ -121,6 +130,9 @@ impl Ledger {
 
     fn stage(&mut self, group: &[Append]) -> Result<Verdicts, StoreError> {
         self.check_file()?;
+        let bytes =
+            group.iter().map(|append| append.bytes() + APPEND_OVERHEAD_BYTES).sum::<usize>();
+        self.room.make(bytes as u64);
         self.harden(group).map_err(|error| self.failed(&error))?;
         self.run("BEGIN IMMEDIATE").map_err(|error| self.failed(&error))?;
         self.forget_if_stale()?;
@@ -132,12 +144,12 @@ impl Ledger {
                 Err(Refusal::Database(error)) => return Err(self.failed(&error)),
             });
         }
+        self.lag = place::enter(&self.db, self.lag).map_err(|error| self.failed(&error))?;
         // An fsync that fails here leaves frames in the log that nobody was told about. The next
         // commit overwrites them; should the machine die first, they may come back, as a fact that
         // was true and not acknowledged. The other way round cannot happen.
         self.run("COMMIT").map_err(|error| self.failed(&error))?;
-        let bytes: usize = group.iter().map(Append::bytes).sum();
-        self.logged_bytes += bytes + COMMIT_OVERHEAD_BYTES;
+        self.logged_bytes += bytes;
         Ok(verdicts)
     }
 
@@ -178,6 +190,7 @@ impl Ledger {
         if self.version != Some(version) {
             migrate::format(&self.db, &self.path)?;
             self.known.clear();
+            self.lag = place::lag(&self.db).map_err(|error| self.failed(&error))?;
             self.version = Some(version);
         }
         if self.known.len() > KNOWN_MAX {
@@ -214,6 +227,7 @@ impl Ledger {
         };
         for chunk in &append.chunks {
             insert_chunk(&self.db, key, chunk)?;
+            self.lag += 1;
         }
         Ok(append.end())
     }
@@ -262,7 +276,7 @@ fn load(db: &Connection, conversation: &ConversationId) -> Result<Option<Known>,
         Ok(Known { key: row.get(0)?, place: Place { epoch, end: Seq::default() }, row: shown })
     });
     let Some(mut known) = found.optional()? else { return Ok(None) };
-    known.place.end = read::last(db, known.key)?.end;
+    known.place.end = place::last(db, known.key)?.end;
     Ok(Some(known))
 }
 
@@ -294,8 +308,11 @@ fn update(db: &Connection, key: i64, append: &Append) -> Result<(), rusqlite::Er
 }
 
 fn insert_chunk(db: &Connection, key: i64, chunk: &Chunk) -> Result<(), rusqlite::Error> {
-    let mut insert = db.prepare_cached("INSERT INTO chunks VALUES (?1, ?2, ?3, ?4, ?5, ?6)")?;
-    let place = read::chunk_key(key, chunk.first);
+    let mut insert = db.prepare_cached(
+        "INSERT INTO chunks (place, records, unpacked, checksum, status, body)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+    )?;
+    let place = place::of(key, chunk.first);
     let records = read::signed(chunk.records);
     let unpacked = read::signed(chunk.unpacked as u64);
     let checksum = chunk.checksum(key);

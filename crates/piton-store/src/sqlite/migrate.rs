@@ -7,8 +7,12 @@
 //! commit writes whole pages, twice. So a commit must touch few pages.
 //!
 //! - One row holds the consecutive records of one commit (`chunks`), not one record.
-//! - Its key is `conversation << 32 | first seq`: a plain integer key keeps rows out of inner pages,
-//!   and there is no second index to write.
+//! - Rows stand in the order of their commits, so what many conversations write at once shares its
+//!   pages. Where a conversation's rows are is in `places`, by `conversation << 32 | first seq`. It
+//!   lags behind: a commit does not write it, a batch of rows is entered once in a while. What is not
+//!   entered yet is short and is looked through. Rows in the order of their place would write twice
+//!   as much in a group of many conversations; an index that is always up to date, half as much again
+//!   in a lone one.
 //! - The state of the open turn changes with every commit, so it rides in the row that is written
 //!   anyway; the row in `conversations` is written at the borders of turns only.
 //! - `status` stands before `body`, so that a list reads the first page of a row and never its body.
@@ -24,7 +28,8 @@ use crate::StoreError;
 const APPLICATION_ID: i64 = 0x7069_746e;
 
 /// Every format's step from the one before it.
-const STEPS: &[&str] = &["
+const STEPS: &[&str] = &[
+    "
     CREATE TABLE conversations (
         key INTEGER PRIMARY KEY CHECK (key BETWEEN 1 AND 0x7fffffff),
         name TEXT NOT NULL UNIQUE,
@@ -43,7 +48,33 @@ const STEPS: &[&str] = &["
         status TEXT,
         body BLOB NOT NULL
     ) STRICT;
-"];
+",
+    "
+    ALTER TABLE chunks RENAME TO chunks_by_place;
+    CREATE TABLE chunks (
+        id INTEGER PRIMARY KEY,
+        place INTEGER NOT NULL,
+        records INTEGER NOT NULL,
+        unpacked INTEGER NOT NULL,
+        checksum INTEGER NOT NULL,
+        status TEXT,
+        body BLOB NOT NULL
+    ) STRICT;
+    INSERT INTO chunks (place, records, unpacked, checksum, status, body)
+        SELECT key, records, unpacked, checksum, status, body FROM chunks_by_place ORDER BY key;
+    DROP TABLE chunks_by_place;
+    CREATE TABLE places (
+        place INTEGER PRIMARY KEY,
+        chunk INTEGER NOT NULL
+    ) STRICT;
+    INSERT INTO places SELECT place, id FROM chunks ORDER BY place;
+    CREATE TABLE placed (
+        only INTEGER PRIMARY KEY CHECK (only = 1),
+        up_to INTEGER NOT NULL
+    ) STRICT;
+    INSERT INTO placed SELECT 1, coalesce(max(id), 0) FROM chunks;
+",
+];
 
 /// Brings the tables up to this build's format. Two processes may do so at the same time: the
 /// second waits for the first one's transaction and finds nothing left to do.

@@ -7,21 +7,16 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use piton_core::id::{ConversationId, Seq, Timestamp};
-use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OptionalExtension as _, Row, params};
 use tokio::sync::Semaphore;
 
 use super::chunk::Chunk;
+use super::place::{self, SEQ_MAX};
 use super::{failure, open};
 use crate::{Listed, Page, Record, StatusRow, StoreError};
 
 /// Connections for reading.
 const READERS_MAX: usize = 4;
-/// Bits of a chunk's key that hold the position.
-const SEQ_BITS: u32 = 32;
-/// Highest position in a journal.
-pub(super) const SEQ_MAX: u64 = (1 << SEQ_BITS) - 1;
-
 /// A few connections that are used in turn.
 #[derive(Debug)]
 pub(super) struct Readers {
@@ -62,27 +57,6 @@ impl Readers {
     }
 }
 
-/// Where a journal ends and what its last commit says about the open turn.
-#[derive(Debug, Default)]
-pub(super) struct Last {
-    pub(super) end: Seq,
-    pub(super) status: String,
-}
-
-/// Reads the last chunk's head, not its body.
-pub(super) fn last(db: &Connection, key: i64) -> Result<Last, rusqlite::Error> {
-    let mut ask = db.prepare_cached(
-        "SELECT key, records, status FROM chunks WHERE key BETWEEN ?1 AND ?2
-         ORDER BY key DESC LIMIT 1",
-    )?;
-    let bounds = [chunk_key(key, Seq(0)), chunk_key(key, Seq(SEQ_MAX))];
-    let found = ask.query_row(bounds, |row| {
-        let (first, records) = (first_seq(row.get(0)?), unsigned(row.get(1)?));
-        Ok(Last { end: Seq((first.0 + records).saturating_sub(1)), status: text(row, 2)? })
-    });
-    Ok(found.optional()?.unwrap_or_default())
-}
-
 /// Where a journal ends.
 pub(super) fn end(
     db: &Connection,
@@ -90,7 +64,7 @@ pub(super) fn end(
     conversation: &ConversationId,
 ) -> Result<Seq, StoreError> {
     let key = key(db, path, conversation)?;
-    last(db, key).map(|last| last.end).map_err(|error| failure::database(path, &error))
+    place::last(db, key).map(|last| last.end).map_err(|error| failure::database(path, &error))
 }
 
 /// The highest epoch that wrote; `None` before the first append.
@@ -113,75 +87,83 @@ pub(super) fn records(
     after: Seq,
     limit: usize,
 ) -> Result<Vec<Record>, StoreError> {
-    let key = key(db, path, conversation)?;
-    let damaged = |(seq, what): (Seq, &str)| StoreError::DamagedEntry {
+    let moment = db.unchecked_transaction().map_err(|error| failure::database(path, &error))?;
+    let key = key(&moment, path, conversation)?;
+    let mut reading = Reading {
+        key,
+        wanted: Seq(after.0.min(SEQ_MAX)).next(),
+        limit,
+        ends: None,
+        found: Vec::new(),
+    };
+    let from = Seq(reading.wanted.0.min(SEQ_MAX));
+    let read = match limit {
+        0 => Ok(()),
+        _ => place::visit(&moment, key, from, |chunk, checksum| reading.take(&chunk, checksum)),
+    };
+    let damaged = |(seq, detail): (Seq, String)| StoreError::DamagedEntry {
         path: path.to_owned(),
         conversation: conversation.clone(),
         seq,
-        detail: what.to_owned(),
+        detail,
     };
-    let mut wanted = Seq(after.0.min(SEQ_MAX)).next();
-    let failed = |error: &rusqlite::Error, at: Seq| {
-        let named = failure::database(path, error);
-        let is_damage = matches!(named, StoreError::Damaged { .. });
-        if is_damage { damaged((at, &error.to_string())) } else { named }
-    };
-    let mut found = Vec::new();
-    let mut ask = db.prepare_cached(CHUNKS_FROM).map_err(|error| failed(&error, wanted))?;
-    let bounds = [
-        chunk_key(key, Seq(0)),
-        chunk_key(key, Seq(wanted.0.min(SEQ_MAX))),
-        chunk_key(key, Seq(SEQ_MAX)),
-    ];
-    let mut rows = ask.query(bounds).map_err(|error| failed(&error, wanted))?;
-    let mut ends = None;
-    while found.len() < limit
-        && let Some(row) = rows.next().map_err(|error| failed(&error, wanted))?
-    {
-        let (chunk, checksum) = chunk(row).map_err(|error| failed(&error, wanted))?;
-        // The first row may begin before the wanted place; every other one begins where the one
-        // before it ended.
-        let due = ends.map_or(chunk.first, Seq::next);
-        if chunk.first != due || (ends.is_none() && chunk.first > wanted) {
-            return Err(damaged((ends.map_or(wanted, |_| due), "it is missing")));
+    match read {
+        // A conversation is created by its first append, so one without any entry has lost them.
+        Ok(()) if reading.ends.is_none() && limit > 0 => {
+            Err(damaged((Seq(1), "it is missing".to_owned())))
         }
-        if chunk.checksum(key) != checksum {
-            return Err(damaged((chunk.first, "its checksum is wrong")));
+        Ok(()) => Ok(reading.found),
+        Err(Trouble::Entry(seq, what)) => Err(damaged((seq, what.to_owned()))),
+        Err(Trouble::Database(error)) => {
+            let named = failure::database(path, &error);
+            let is_damage = matches!(named, StoreError::Damaged { .. });
+            Err(if is_damage { damaged((reading.wanted, error.to_string())) } else { named })
         }
-        ends = Some(chunk.last());
-        let records = chunk.decode().map_err(damaged)?;
-        for record in records.into_iter().filter(|record| record.seq >= wanted) {
-            if found.len() < limit {
-                found.push(record);
-            }
-        }
-        wanted = wanted.max(chunk.last().next());
     }
-    // A conversation is created by its first append, so one without any entry has lost them.
-    if ends.is_none() && limit > 0 {
-        return Err(damaged((Seq(1), "it is missing")));
-    }
-    Ok(found)
 }
 
-/// From the chunk that holds a place, or the last one before it, to the end of the journal.
-const CHUNKS_FROM: &str = "
-    SELECT key, records, unpacked, checksum, status, body FROM chunks
-    WHERE key >= coalesce(
-        (SELECT key FROM chunks WHERE key BETWEEN ?1 AND ?2 ORDER BY key DESC LIMIT 1), ?1)
-    AND key <= ?3 ORDER BY key";
+/// A walk along a journal that trusts no row.
+struct Reading {
+    key: i64,
+    wanted: Seq,
+    limit: usize,
+    /// Where the last row ended.
+    ends: Option<Seq>,
+    found: Vec<Record>,
+}
 
-fn chunk(row: &Row<'_>) -> Result<(Chunk, i64), rusqlite::Error> {
-    let is_last = row.get_ref(4)? != ValueRef::Null;
-    let status = if is_last { Some(text(row, 4)?) } else { None };
-    let chunk = Chunk {
-        first: first_seq(row.get(0)?),
-        records: unsigned(row.get(1)?),
-        unpacked: usize::try_from(unsigned(row.get(2)?)).unwrap_or(usize::MAX),
-        status,
-        body: row.get(5)?,
-    };
-    Ok((chunk, row.get(3)?))
+enum Trouble {
+    Entry(Seq, &'static str),
+    Database(rusqlite::Error),
+}
+
+impl From<rusqlite::Error> for Trouble {
+    fn from(error: rusqlite::Error) -> Self {
+        Self::Database(error)
+    }
+}
+
+impl Reading {
+    /// Takes what is wanted of the next row; says whether more is wanted.
+    fn take(&mut self, chunk: &Chunk, checksum: i64) -> Result<bool, Trouble> {
+        // The first row may begin before the wanted place; every other one begins where the one
+        // before it ended.
+        let due = self.ends.map_or(chunk.first, Seq::next);
+        if chunk.first != due || (self.ends.is_none() && chunk.first > self.wanted) {
+            return Err(Trouble::Entry(self.ends.map_or(self.wanted, |_| due), "it is missing"));
+        }
+        if chunk.checksum(self.key) != checksum {
+            return Err(Trouble::Entry(chunk.first, "its checksum is wrong"));
+        }
+        self.ends = Some(chunk.last());
+        if chunk.last() >= self.wanted {
+            let records = chunk.decode().map_err(|(seq, what)| Trouble::Entry(seq, what))?;
+            let wanted = records.into_iter().filter(|record| record.seq >= self.wanted);
+            self.found.extend(wanted.take(self.limit - self.found.len()));
+            self.wanted = chunk.last().next();
+        }
+        Ok(self.found.len() < self.limit)
+    }
 }
 
 /// One part of the list and the number of all conversations, from one moment. Holders are left
@@ -201,7 +183,10 @@ pub(super) fn list(
              ORDER BY touched DESC, key DESC LIMIT ?1 OFFSET ?2",
         )?;
         let (limit, skip) = (signed(page.limit as u64), signed(page.skip as u64));
-        let rows = ask.query_map(params![limit, skip], |row| listed(&moment, row))?;
+        let mut recent = place::Recent::read(&moment)?;
+        let rows = ask.query_map(params![limit, skip], |row| {
+            listed(row, recent.last(&moment, row.get(0)?)?)
+        })?;
         let rows = rows.collect::<Result<Vec<_>, _>>()?;
         Ok((rows, usize::try_from(total).unwrap_or(0)))
     };
@@ -220,13 +205,13 @@ pub(super) fn status(
             "SELECT key, name, touched, turns, title, workspace FROM conversations
              WHERE name = ?1",
         )?;
-        ask.query_row([conversation.as_str()], |row| listed(&moment, row)).optional()
+        let listed = |row: &Row<'_>| listed(row, place::last(&moment, row.get(0)?)?);
+        ask.query_row([conversation.as_str()], listed).optional()
     };
     read().map_err(|error| failure::database(path, &error))
 }
 
-fn listed(db: &Connection, row: &Row<'_>) -> Result<Listed, rusqlite::Error> {
-    let last = last(db, row.get(0)?)?;
+fn listed(row: &Row<'_>, last: place::Last) -> Result<Listed, rusqlite::Error> {
     let shown = StatusRow { status: last.status, ..status_row(row, 2)? };
     let conversation = ConversationId::new(text(row, 1)?);
     Ok(Listed { conversation, end: last.end, row: shown, holder: None })
@@ -280,18 +265,9 @@ pub(super) fn status_row(row: &Row<'_>, first: usize) -> Result<StatusRow, rusql
 }
 
 /// Text for people. A flipped bit in a title must not hide the conversation, let alone the list.
-fn text(row: &Row<'_>, column: usize) -> Result<String, rusqlite::Error> {
+pub(super) fn text(row: &Row<'_>, column: usize) -> Result<String, rusqlite::Error> {
     let bytes = row.get_ref(column)?.as_bytes_or_null()?.unwrap_or_default();
     Ok(String::from_utf8_lossy(bytes).into_owned())
-}
-
-/// The key of the chunk that begins at `first`.
-pub(super) fn chunk_key(conversation: i64, first: Seq) -> i64 {
-    (conversation << SEQ_BITS) | signed(first.0.min(SEQ_MAX))
-}
-
-fn first_seq(chunk_key: i64) -> Seq {
-    Seq(unsigned(chunk_key) & SEQ_MAX)
 }
 
 /// `SQLite`'s numbers have a sign, ours have none. No honest number is too large for it.

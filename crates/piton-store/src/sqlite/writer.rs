@@ -8,6 +8,7 @@
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::thread::JoinHandle;
+use std::time::Instant;
 
 use piton_core::id::Seq;
 use rusqlite::Connection;
@@ -22,6 +23,9 @@ use crate::{AppendError, StoreError};
 const QUEUE_APPENDS_MAX: usize = 1024;
 /// Appends in one transaction. Bounds how long the first of them waits for the last.
 const GROUP_APPENDS_MAX: usize = 256;
+/// How long a commit waits for those who shared the last one, in microseconds: they were answered a
+/// moment ago and are likely to write again. Less than a commit takes.
+const GATHER_US: u128 = 50;
 
 enum Request {
     Append(Append, oneshot::Sender<Result<Seq, AppendError>>),
@@ -113,28 +117,12 @@ impl Drop for Writer {
 }
 
 fn serve(shared: &Mutex<Ledger>, mut requests: mpsc::Receiver<Request>, wakers: &Wakers) {
-    let mut group = Vec::new();
-    let mut replies = Vec::new();
+    let mut group = Group::default();
     while let Some(first) = requests.blocking_recv() {
-        let mut next = Some(first);
-        while let Some(request) = next {
-            match request {
-                Request::Append(append, reply) => {
-                    group.push(append);
-                    replies.push(reply);
-                }
-                Request::LimitPages(pages, reply) => {
-                    hold(shared).limit_pages(pages);
-                    reply.send(()).ok();
-                }
-                Request::Tidy => {}
-            }
-            let room = group.len() < GROUP_APPENDS_MAX;
-            next = if room { requests.try_recv().ok() } else { None };
-        }
-        if !group.is_empty() {
-            answer(&mut hold(shared), &group, replies.drain(..), wakers);
-            group.clear();
+        group.take(first, shared);
+        group.gather(&mut requests, shared);
+        if !group.appends.is_empty() {
+            group.commit(&mut hold(shared), wakers);
         }
         if requests.is_empty() {
             hold(shared).tidy();
@@ -147,28 +135,67 @@ fn hold(ledger: &Mutex<Ledger>) -> MutexGuard<'_, Ledger> {
     ledger.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn answer(
-    ledger: &mut Ledger,
-    group: &[Append],
-    replies: impl Iterator<Item = oneshot::Sender<Result<Seq, AppendError>>>,
-    wakers: &Wakers,
-) {
-    // A caller who no longer listens is none of our business, hence `ok` on every reply.
-    match ledger.commit(group) {
-        Ok(verdicts) => {
-            for ((append, verdict), reply) in group.iter().zip(verdicts).zip(replies) {
-                let end = verdict.as_ref().ok().copied();
-                // The writer first: it waits for this to go on.
-                reply.send(verdict).ok();
-                if let Some(end) = end {
-                    wakers.announce(&append.conversation, end);
+/// Appends that are committed together.
+#[derive(Default)]
+struct Group {
+    appends: Vec<Append>,
+    replies: Vec<oneshot::Sender<Result<Seq, AppendError>>>,
+    /// How many appends the last commit held.
+    last: usize,
+}
+
+impl Group {
+    fn take(&mut self, request: Request, shared: &Mutex<Ledger>) {
+        match request {
+            Request::Append(append, reply) => {
+                self.appends.push(append);
+                self.replies.push(reply);
+            }
+            Request::LimitPages(pages, reply) => {
+                hold(shared).limit_pages(pages);
+                reply.send(()).ok();
+            }
+            Request::Tidy => {}
+        }
+    }
+
+    /// Takes what waits, and for a moment also what is about to come.
+    fn gather(&mut self, requests: &mut mpsc::Receiver<Request>, shared: &Mutex<Ledger>) {
+        let start = Instant::now();
+        while self.appends.len() < GROUP_APPENDS_MAX {
+            if let Ok(request) = requests.try_recv() {
+                self.take(request, shared);
+            } else if self.appends.len() < self.last && start.elapsed().as_micros() < GATHER_US {
+                std::thread::yield_now();
+            } else {
+                break;
+            }
+        }
+    }
+
+    fn commit(&mut self, ledger: &mut Ledger, wakers: &Wakers) {
+        self.last = self.appends.len();
+        let replies = self.replies.drain(..);
+        // A caller who no longer listens is none of our business, hence `ok` on every reply.
+        match ledger.commit(&self.appends) {
+            Ok(verdicts) => {
+                let ends: Vec<_> = verdicts.iter().map(|end| end.as_ref().ok().copied()).collect();
+                // Those who write first, and all in one go: they wait for this to go on.
+                for (verdict, reply) in verdicts.into_iter().zip(replies) {
+                    reply.send(verdict).ok();
+                }
+                for (append, end) in self.appends.iter().zip(ends) {
+                    if let Some(end) = end {
+                        wakers.announce(&append.conversation, end);
+                    }
+                }
+            }
+            Err(error) => {
+                for reply in replies {
+                    reply.send(Err(failure::repeat(&error).into())).ok();
                 }
             }
         }
-        Err(error) => {
-            for reply in replies {
-                reply.send(Err(failure::repeat(&error).into())).ok();
-            }
-        }
+        self.appends.clear();
     }
 }

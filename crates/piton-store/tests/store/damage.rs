@@ -172,7 +172,7 @@ async fn spoiled(sql: &str) -> (String, Vec<String>) {
 // J19, M14: what was committed before the damage is readable, what is damaged has a name.
 #[tokio::test]
 async fn a_damaged_entry_is_named_and_those_before_it_are_readable() {
-    let third = "key & 0xffffffff = 3 AND key >> 32 = 1";
+    let third = "place & 0xffffffff = 3 AND place >> 32 = 1";
     let cases = [
         (format!("DELETE FROM chunks WHERE {third}"), "entry 3: it is missing"),
         (
@@ -195,9 +195,9 @@ async fn a_damaged_entry_is_named_and_those_before_it_are_readable() {
 #[tokio::test]
 async fn a_journal_without_its_beginning_is_no_journal() {
     let missing = ("conversation a, entry 1: it is missing".to_owned(), vec![]);
-    let first = "DELETE FROM chunks WHERE key & 0xffffffff = 1 AND key >> 32 = 1";
+    let first = "DELETE FROM chunks WHERE place & 0xffffffff = 1 AND place >> 32 = 1";
     assert_eq!(spoiled(first).await, missing);
-    assert_eq!(spoiled("DELETE FROM chunks WHERE key >> 32 = 1").await, missing);
+    assert_eq!(spoiled("DELETE FROM chunks WHERE place >> 32 = 1").await, missing);
 }
 
 #[tokio::test]

@@ -16,8 +16,8 @@ async fn a_newer_database_is_refused_in_a_sentence_and_left_alone() {
     let before = std::fs::read(home.path().join("piton.db")).unwrap();
 
     let error = SqliteJournal::open(home.path()).unwrap_err();
-    assert!(matches!(error, StoreError::NewerFormat { found: 7, known: 1, .. }), "{error:?}");
-    assert!(error.to_string().ends_with("piton.db has format 7, this piton knows up to 1"));
+    assert!(matches!(error, StoreError::NewerFormat { found: 7, known: 2, .. }), "{error:?}");
+    assert!(error.to_string().ends_with("piton.db has format 7, this piton knows up to 2"));
     assert_eq!(std::fs::read(home.path().join("piton.db")).unwrap(), before);
 }
 
@@ -32,6 +32,34 @@ async fn a_writer_stops_when_a_newer_build_takes_over() {
     let error = store_error(refused);
     assert!(matches!(error, StoreError::NewerFormat { .. }), "{error:?}");
     assert_eq!(bodies(&store, "a").await, ["one"]);
+}
+
+#[tokio::test]
+async fn a_database_of_the_first_format_is_brought_up_to_date() {
+    let home = home();
+    for name in ["a", "b"] {
+        begin(&store(home.path()), name, &["one", "two"]).await;
+    }
+    database(home.path())
+        .execute_batch(
+            "CREATE TABLE old (
+                 key INTEGER PRIMARY KEY, records INTEGER NOT NULL, unpacked INTEGER NOT NULL,
+                 checksum INTEGER NOT NULL, status TEXT, body BLOB NOT NULL
+             ) STRICT;
+             INSERT INTO old SELECT place, records, unpacked, checksum, status, body FROM chunks;
+             DROP TABLE chunks; DROP TABLE places; DROP TABLE placed;
+             ALTER TABLE old RENAME TO chunks;
+             PRAGMA user_version = 1;",
+        )
+        .unwrap();
+
+    let store = store(home.path());
+    for name in ["a", "b"] {
+        assert_eq!(bodies(&store, name).await, ["one", "two"]);
+        let lease = lease(&store, name).await;
+        store.append(&lease, batch(2, &["three"])).await.unwrap();
+        assert_eq!(bodies(&store, name).await, ["one", "two", "three"]);
+    }
 }
 
 #[test]
