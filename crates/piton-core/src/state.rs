@@ -48,6 +48,9 @@ pub struct State {
     pub strays: u64,
     /// Events of unknown kinds.
     pub unknown: u64,
+    /// Grows with every event that may change more than the last step of the open turn. As long as it
+    /// is the same, what stands before that step means the same.
+    pub past: u64,
 }
 
 /// How a conversation began.
@@ -139,8 +142,40 @@ impl State {
     /// Takes in one entry.
     pub fn apply(&mut self, entry: &Entry) {
         self.end = entry.seq;
+        let goes_on = self.goes_on(&entry.event);
         let fits = self.take(&entry.event, entry.at);
+        self.past += u64::from(fits && !goes_on);
         self.strays += u64::from(!fits);
+    }
+
+    /// Whether an event can change the last step only, or add one behind it.
+    fn goes_on(&self, event: &Event) -> bool {
+        match event {
+            Event::ModelAsked { .. }
+            | Event::ModelPartial { .. }
+            | Event::ModelAnswered { .. }
+            | Event::ModelFailed { .. }
+            | Event::InquiryRaised { .. }
+            | Event::InquiryAnswered { .. } => true,
+            Event::ToolStarted { call, .. } | Event::ToolFinished { call, .. } => {
+                let last = self.open_turn().and_then(|turn| turn.items.last());
+                matches!(last, Some(Item::Step(step)) if step.number == call.step)
+            }
+            Event::ConversationOpened { .. }
+            | Event::ConfigChanged { .. }
+            | Event::DriverStarted { .. }
+            | Event::TurnStarted { .. }
+            | Event::UserMessage { .. }
+            | Event::TurnResumed { .. }
+            | Event::HistoryRepaired { .. }
+            | Event::TurnEnded { .. }
+            | Event::TurnBroke { .. }
+            | Event::MessageRetried { .. }
+            | Event::Compacted { .. }
+            | Event::MessageQueued { .. }
+            | Event::MessageUnqueued { .. }
+            | Event::Unknown(_) => false,
+        }
     }
 
     /// Takes in one event; says whether it fits.
@@ -239,7 +274,8 @@ impl State {
 
     fn begin(&mut self, id: TurnId, agent: Option<String>, at: Timestamp) -> bool {
         // Only the last turn is ever open, and names only grow: overlays cover turns by their name.
-        if self.open_turn().is_some() || id < self.next_turn() {
+        let known = self.turns.iter().chain(&self.superseded).any(|turn| id <= turn.id);
+        if self.open_turn().is_some() || known || id < self.next_turn() {
             return false;
         }
         self.turns.push(Turn::new(id, agent));

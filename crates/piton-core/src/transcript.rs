@@ -37,10 +37,30 @@ pub struct Transcript {
     answer_tokens_max: u32,
     system: Arc<str>,
     tools: Arc<[ToolSpec]>,
-    messages: Vec<Message>,
+    messages: Arc<Vec<Message>>,
+    settled: Settled,
     /// What the state does not know and whoever sends it adds.
     conversation: Option<ConversationId>,
     files: Files,
+}
+
+/// How much of a transcript stays as it is while the turn goes on: all but what the last item of
+/// the last turn became.
+#[derive(Clone, Copy, Debug, Default)]
+struct Settled {
+    /// The past that it was made from.
+    past: u64,
+    /// Items of the last turn.
+    items: usize,
+    messages: usize,
+    bytes: usize,
+}
+
+/// Two transcripts that say the same are the same, whatever they were made from.
+impl PartialEq for Settled {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
 }
 
 /// One message.
@@ -55,13 +75,21 @@ pub enum Message {
 }
 
 /// A message of the model.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct Assistant {
     /// Text, reasoning and calls; never empty. Shared with the state: a transcript is made for every
     /// request, and must not cost more with every step.
     pub parts: Arc<[AnswerPart]>,
     /// Provider-native blocks, usable for the same provider only.
     pub native: Option<Native>,
+}
+
+/// Whoever compares requests meets the same shared parts again and again, and need not read them.
+impl PartialEq for Assistant {
+    fn eq(&self, other: &Self) -> bool {
+        (Arc::ptr_eq(&self.parts, &other.parts) || self.parts == other.parts)
+            && self.native == other.native
+    }
 }
 
 /// The result of one call.
@@ -82,14 +110,14 @@ pub struct CallResult {
 impl From<&State> for Transcript {
     fn from(state: &State) -> Self {
         let mut messages = Vec::new();
-        let covered = state.overlay.as_ref().map(|overlay| overlay.through);
+        let mut settled = Settled { past: state.past, ..Settled::default() };
         if let Some(overlay) = &state.overlay {
             messages.push(note(&format!("{SUMMARY_HEADING}\n\n{}", overlay.summary)));
         }
         for turn in &state.turns {
-            let hidden = turn.end == Some(TurnEnd::Discarded);
-            if !hidden && covered.is_none_or(|through| through < turn.id) {
-                add_turn(&mut messages, turn);
+            settled = settled.with(&messages, 0);
+            if is_shown(state, turn) {
+                settled = add_turn(&mut messages, turn, settled);
             }
         }
         files::leave_out_old(&mut messages);
@@ -100,14 +128,38 @@ impl From<&State> for Transcript {
             answer_tokens_max: config.answer_tokens_max,
             system: config.system.clone(),
             tools: config.tools.clone(),
-            messages,
+            messages: Arc::new(messages),
+            settled,
             conversation: None,
             files: Files::default(),
         }
     }
 }
 
+fn is_shown(state: &State, turn: &Turn) -> bool {
+    let covered = state.overlay.as_ref().is_some_and(|overlay| turn.id <= overlay.through);
+    turn.end != Some(TurnEnd::Discarded) && !covered
+}
+
 impl Transcript {
+    /// Brings it up to a later state of the same conversation. The same as making it anew, in time
+    /// proportional to what is new; gives the number of messages that were there before.
+    pub fn update(&mut self, state: &State) -> usize {
+        let shown = state.turns.last().filter(|turn| is_shown(state, turn));
+        if self.settled.past != state.past || shown.is_none() {
+            *self = Self::from(state);
+            return 0;
+        }
+        let kept = self.settled.messages;
+        let messages = Arc::make_mut(&mut self.messages);
+        messages.truncate(kept);
+        if let Some(turn) = shown {
+            self.settled = add_turn(messages, turn, self.settled);
+        }
+        debug_assert_eq!(self.messages, Self::from(state).messages, "an update loses nothing");
+        kept
+    }
+
     /// Who is asked.
     pub fn model(&self) -> Option<&ModelRef> {
         self.model.as_ref()
@@ -167,8 +219,8 @@ impl Transcript {
 
     /// A rough size in tokens; no tokeniser of any provider.
     pub fn tokens_estimated(&self) -> u64 {
-        let messages: usize = self.messages.iter().map(message_bytes).sum();
-        (self.system.len() + messages) as u64 / BYTES_PER_TOKEN
+        let rest: usize = self.messages.iter().skip(self.settled.messages).map(message_bytes).sum();
+        (self.system.len() + self.settled.bytes + rest) as u64 / BYTES_PER_TOKEN
     }
 }
 
@@ -197,9 +249,22 @@ fn note(text: &str) -> Message {
     Message::User(vec![UserPart::text(text)])
 }
 
-fn add_turn(messages: &mut Vec<Message>, turn: &Turn) {
-    let mut items = turn.items.iter().peekable();
+impl Settled {
+    /// After more messages, and so many items of a turn.
+    fn with(self, messages: &[Message], items: usize) -> Self {
+        let more: usize = messages.iter().skip(self.messages).map(message_bytes).sum();
+        Self { messages: messages.len(), bytes: self.bytes + more, items, ..self }
+    }
+}
+
+/// Adds the items that are not settled yet; says what is settled now.
+fn add_turn(messages: &mut Vec<Message>, turn: &Turn, settled: Settled) -> Settled {
+    let mut now = settled;
+    let mut items = turn.items.iter().skip(settled.items).peekable();
     while let Some(item) = items.next() {
+        if items.peek().is_none() {
+            now = now.with(messages, turn.items.len() - 1);
+        }
         match item {
             Item::User(said) => add_said(messages, said),
             Item::Step(step) => match &step.answer {
@@ -216,6 +281,7 @@ fn add_turn(messages: &mut Vec<Message>, turn: &Turn) {
             },
         }
     }
+    now
 }
 
 fn add_said(messages: &mut Vec<Message>, said: &Said) {

@@ -1,45 +1,48 @@
-//! Digests of requests, made in time proportional to what is new.
+//! Requests and their digests, made in time proportional to what is new.
 //!
-//! Each message is chained to the digest of all before it. Messages of earlier requests share their
-//! texts with the journal's state, so finding the unchanged prefix compares pointers, not bytes.
+//! Each message is chained to the digest of all before it, so what stayed as it was is not read
+//! again.
 
 use std::fmt::Write as _;
 
 use piton_core::event::{AnswerPart, Effort, UserPart};
 use piton_core::id::Digest;
+use piton_core::state::State;
 use piton_core::transcript::{Message, Transcript};
 use sha2::{Digest as _, Sha256};
 
 type Hash = [u8; 32];
 
-/// Remembers the digests of the last request's messages.
+/// The last request and the digests of its messages.
 #[derive(Debug, Default)]
 pub(crate) struct Chain {
-    head: Option<Hash>,
-    links: Vec<(Message, Hash)>,
+    last: Option<Transcript>,
+    links: Vec<Hash>,
 }
 
 impl Chain {
-    /// The digest of a request.
-    pub(crate) fn digest(&mut self, transcript: &Transcript) -> Digest {
-        let head = head(transcript);
-        if self.head != Some(head) {
-            self.links.clear();
-            self.head = Some(head);
+    /// The request that a state calls for, and its digest.
+    pub(crate) fn next(&mut self, state: &State) -> (Transcript, Digest) {
+        let mut kept = 0;
+        let transcript = match self.last.take() {
+            Some(mut last) => {
+                kept = last.update(state);
+                last
+            }
+            None => Transcript::from(state),
+        };
+        // The first link is that of the head.
+        self.links.truncate(if kept == 0 { 0 } else { kept + 1 });
+        if self.links.is_empty() {
+            self.links.push(head(&transcript));
         }
-        let messages = transcript.messages();
-        let same = self
-            .links
-            .iter()
-            .zip(messages)
-            .take_while(|((known, _), message)| known == *message)
-            .count();
-        self.links.truncate(same);
-        for message in messages.iter().skip(same) {
-            let before = self.links.last().map_or(head, |(_, hash)| *hash);
-            self.links.push((message.clone(), link(before, message)));
+        let mut hash = self.links.last().copied().unwrap_or_default();
+        for message in transcript.messages().iter().skip(kept) {
+            hash = link(hash, message);
+            self.links.push(hash);
         }
-        hex(self.links.last().map_or(head, |(_, hash)| *hash))
+        self.last = Some(transcript.clone());
+        (transcript, hex(hash))
     }
 }
 

@@ -1,12 +1,12 @@
 //! What single facts mean.
 
-use piton_core::event::{EVENT_FORMAT, Event, FailureClass, Outcome};
+use piton_core::event::{EVENT_FORMAT, Event, FailureClass, Outcome, TurnEnd};
 use piton_core::id::{CallId, MessageId, TurnId};
 use piton_core::integrity::violations;
 use piton_core::state::{Exchange, Progress, State, Step};
 use piton_core::transcript::Transcript;
 
-use crate::script::{Journal, fold};
+use crate::script::{Journal, entry, fold};
 
 fn step(state: &State) -> &Step {
     state.turns.last().unwrap().steps().next_back().unwrap()
@@ -34,6 +34,16 @@ fn strays(script: &str, last: &str) -> u64 {
 #[test]
 fn the_first_finish_counts() {
     assert_eq!(strays("turn user ask calls(r:a) start:a finish:a:one", "failed:a:two start:a"), 2);
+}
+
+#[test]
+fn even_the_last_name_is_given_once() {
+    let turn = TurnId(u32::MAX);
+    let start = || Event::TurnStarted { turn, agent: None };
+    let entries = [start(), Event::TurnEnded { turn, end: TurnEnd::Completed }, start()];
+    let entries: Vec<_> = (1..).zip(entries).map(|(seq, event)| entry(seq, event)).collect();
+    let state = State::from_entries(&entries);
+    assert_eq!((state.turns.len(), state.strays), (1, 1));
 }
 
 // O35

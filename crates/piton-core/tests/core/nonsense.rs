@@ -292,6 +292,24 @@ proptest! {
         }
     }
 
+    // Looked at after any events, or after several: what is brought up to date is what is made anew.
+    #[test]
+    fn an_updated_transcript_is_the_same_as_a_new_one(entries in journal(), looks in any::<u64>()) {
+        let mut state = State::default();
+        let mut updated = Transcript::from(&state);
+        for (place, entry) in entries.iter().enumerate() {
+            state.apply(entry);
+            if looks >> (place % 64) & 1 == 1 {
+                let before = updated.clone();
+                let kept = updated.update(&state);
+                let new = Transcript::from(&state);
+                prop_assert_eq!(&updated, &new);
+                prop_assert_eq!(updated.tokens_estimated(), new.tokens_estimated());
+                prop_assert_eq!(before.messages().get(..kept), updated.messages().get(..kept));
+            }
+        }
+    }
+
     // O2, O9 to O15, O17
     #[test]
     fn the_transcript_is_valid_whatever_the_journal_says(entries in journal()) {

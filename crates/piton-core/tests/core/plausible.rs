@@ -48,6 +48,8 @@ fn natives(state: &State) -> usize {
 
 struct World {
     journal: Journal,
+    /// Of the last request.
+    transcript: Transcript,
     count: u32,
 }
 
@@ -248,8 +250,10 @@ impl World {
         }
     }
 
-    fn check_request(&self) {
+    fn check_request(&mut self) {
         let transcript = Transcript::from(&self.journal.state);
+        self.transcript.update(&self.journal.state);
+        assert_eq!(self.transcript, transcript);
         assert_eq!(violations(&transcript), vec![]);
         let sent = format!("{:?}", transcript.messages());
         let turn = self.open().unwrap();
@@ -285,7 +289,9 @@ fn is_asked(turn: &Turn) -> bool {
 }
 
 fn live(tape: &[usize]) {
-    let mut world = World { journal: Journal::new(), count: 0 };
+    let journal = Journal::new();
+    let transcript = Transcript::from(&journal.state);
+    let mut world = World { journal, transcript, count: 0 };
     world.play(match tape[0] % 3 {
         0 => "context_max:60 failures_max:2 steps_max:3",
         1 => "mode:ask attempts_max:3",

@@ -10,7 +10,6 @@ use piton_core::answer::{Answer, Delta, Partial};
 use piton_core::event::{Event, FailureClass, FinishReason, Limits, ModelRef, PartialKind};
 use piton_core::id::{Attempt, TurnId};
 use piton_core::integrity;
-use piton_core::transcript::Transcript;
 use piton_store::ENTRY_BYTES_MAX;
 use tokio::sync::Notify;
 use tokio::time::Instant;
@@ -89,7 +88,7 @@ impl ModelFlight {
 impl Driver<'_> {
     /// Records the intent to ask; the request itself leaves after the commit.
     pub(crate) fn ask_model(&mut self, step: u32, attempt: Attempt) {
-        let transcript = Transcript::from(self.log.state());
+        let (transcript, digest) = self.chain.next(self.log.state());
         debug_assert_eq!(integrity::violations(&transcript), [], "the transcript is valid by type");
         let nobody = || ModelRef { provider: "none".into(), model: String::new() };
         let model = transcript.model().cloned().unwrap_or_else(nobody);
@@ -99,7 +98,7 @@ impl Driver<'_> {
             step,
             attempt,
             model: model.clone(),
-            digest: self.chain.digest(&transcript),
+            digest,
             tokens_estimated: transcript.tokens_estimated(),
         });
         let tap = Arc::new(Tap::default());
