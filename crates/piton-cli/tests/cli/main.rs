@@ -27,5 +27,6 @@ mod providers;
 mod ps;
 mod pty;
 mod query;
+mod resumed_bytes;
 mod serve;
 mod settings;
