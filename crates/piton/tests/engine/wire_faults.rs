@@ -112,12 +112,15 @@ impl Ran {
 
 /// One turn over the server. There is no end to its patience with failures, but it does not wait.
 async fn run(server: &Server, spoken: &Spoken) -> Ran {
+    run_within(server, spoken, Timeouts::default()).await
+}
+
+async fn run_within(server: &Server, spoken: &Spoken, timeouts: Timeouts) -> Ran {
     rustls::crypto::ring::default_provider().install_default().ok();
     let client = reqwest::Client::builder().no_proxy().build().unwrap();
     let model =
         HttpModel::new(client, spoken.dialect.clone(), spoken.endpoint(server), spoken.ask());
-    let soon = Duration::from_millis(100);
-    let model = model.timeouts(Timeouts { first_byte: soon * 20, idle: soon });
+    let model = model.timeouts(timeouts);
     let journal: Arc<dyn Journal> = Arc::new(MemoryJournal::new());
     let (world, id) = (World::default(), ConversationId::new("wire"));
     let mut builder = Engine::builder(journal.clone(), Arc::new(OneModel(Arc::new(model))));
@@ -248,17 +251,23 @@ async fn a_packed_answer_is_the_same_answer() {
 // J44, J47: silence, before the answer and inside it
 #[tokio::test]
 async fn an_answer_that_falls_silent_is_asked_for_again() {
+    let soon = Duration::from_millis(200);
+    let timeouts = Timeouts { first_byte: soon, idle: soon };
+    let told = |ran: &Ran, least: usize| {
+        assert_eq!((ran.ending.clone(), ran.texts()), (Ending::Done, vec!["Hi".to_owned()]));
+        let failures = ran.failures();
+        // On a machine that is busy enough, an answer that does not stall may seem to.
+        let stalled = failures.iter().all(|class| *class == FailureClass::Stalled);
+        assert!(least <= failures.len() && stalled, "{failures:?}");
+    };
     for spoken in all() {
         let faults = vec![(Some(0), Fault::new(FaultKind::Stall).after(1).times(2))];
         let server = served(IN_TWO, Options { faults, ..Options::default() });
-        let ran = run(&server, &spoken).await;
-        assert_eq!((ran.ending.clone(), ran.texts()), (Ending::Done, vec!["Hi".to_owned()]));
-        assert_eq!(ran.failures(), [FailureClass::Stalled; 2], "{}", spoken.model);
+        told(&run_within(&server, &spoken, timeouts).await, 2);
     }
-    let chat = &all()[3];
     let faults = vec![(Some(0), Fault::new(FaultKind::Stall))];
-    let ran = run(&served(HI, Options { faults, ..Options::default() }), chat).await;
-    assert_eq!((ran.texts(), ran.failures()), (vec!["Hi".to_owned()], vec![FailureClass::Stalled]));
+    let server = served(HI, Options { faults, ..Options::default() });
+    told(&run_within(&server, &all()[3], timeouts).await, 1);
 }
 
 #[tokio::test]
