@@ -257,10 +257,12 @@ fn a_command_that_was_killed_with_everybody_who_knew_it_does_not_run_again() {
 #[test]
 fn an_interrupt_stops_the_command_and_what_it_sent_away() {
     let escapes = "setsid sh -c 'echo $$ > p; mv p away; exec sleep 600' & \
-                   (sh -c 'echo $$ > q; mv q child; exec sleep 600' &) ; ";
+                   (sh -c 'echo $$ > q; mv q child; exec sleep 600' &) ; \
+                   env -i PATH=\"$PATH\" setsid sh -c \
+                   '(echo $$ > r; sh -c \"echo \\$\\$ > s; mv s bare; exec sleep 600\" &)' ; ";
     let scene = Scene::new(&json!({ "command": format!("{escapes}{COMMAND}") }));
-    wait_until(|| ["away", "child"].iter().all(|name| scene.world.work(name).exists()));
-    let pids = ["here", "away", "child"]
+    wait_until(|| ["away", "child", "bare"].iter().all(|name| scene.world.work(name).exists()));
+    let pids = ["here", "away", "child", "bare"]
         .map(|name| number(&fs::read_to_string(scene.world.work(name)).unwrap()));
     kill_process(Pid::from_child(&scene.agent), Signal::INT).unwrap();
     let ran = scene.world.finish(scene.agent);

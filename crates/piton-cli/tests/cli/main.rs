@@ -30,3 +30,4 @@ mod query;
 mod resumed_bytes;
 mod serve;
 mod settings;
+mod supervised;

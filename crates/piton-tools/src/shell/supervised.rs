@@ -85,7 +85,7 @@ impl Supervised {
                     if began.is_some_and(|began| began != boot()) {
                         return Ok(Settled::Unknown(NO_RECORD.into()));
                     }
-                    forbid(&directory).map(|()| Settled::NotApplied)
+                    forbid(&directory).and_then(|()| settled(Attached::open(&directory)?))
                 }
                 Err(error) => Err(error),
             };

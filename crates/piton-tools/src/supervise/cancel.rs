@@ -1,8 +1,8 @@
 //! Stops a command with everything it has started, wherever that went.
 //!
 //! First politely, then not. A process is signalled only if it provably belongs to the command: it
-//! is in its group while the command itself is not reaped, it descends from it, or it carries its
-//! mark in its environment.
+//! is in its group while the command itself is not reaped, it descends from it, it carries its mark
+//! in its environment, or it fell to our supervisor while no other command was there.
 
 use std::fs;
 use std::os::fd::OwnedFd;
@@ -19,17 +19,25 @@ pub(crate) const TERM_GRACE: Duration = Duration::from_secs(1);
 /// A command that is being stopped.
 #[derive(Debug)]
 pub(crate) struct Stopping {
-    who: Identity,
-    marker: String,
+    family: Family,
     kill_at: Instant,
     killed: bool,
+}
+
+/// By what processes of a command are known.
+#[derive(Debug)]
+struct Family {
+    who: Identity,
+    marker: String,
+    /// Who inherits what a process of the command leaves behind.
+    supervisor: Option<i32>,
 }
 
 impl Stopping {
     /// Asks the command to end.
     pub(crate) fn begin(who: &Identity, marker: &str, grace: Duration) -> Self {
         let kill_at = Instant::now() + grace;
-        let stopping = Self { who: who.clone(), marker: marker.into(), kill_at, killed: false };
+        let stopping = Self { family: Family::new(who, marker), kill_at, killed: false };
         if !grace.is_zero() {
             stopping.signal(Signal::TERM);
         }
@@ -55,9 +63,10 @@ impl Stopping {
     }
 
     fn signal(&self, signal: Signal) {
-        let escaped = belongings(&self.who, &self.marker);
+        let escaped = self.family.members();
+        let who = &self.family.who;
         // The group's number is the command's. While that is there, it is nobody else's.
-        if let (Some(_), Some(pid)) = (self.who.open(), self.who.pid()) {
+        if let (Some(_), Some(pid)) = (who.open(), who.pid()) {
             kill_process_group(pid, signal).ok();
         }
         for process in escaped {
@@ -67,42 +76,71 @@ impl Stopping {
     }
 }
 
-/// Whether anything that carries the mark is there.
+/// Whether anything of a command is there.
 pub(crate) fn is_anything_left(who: &Identity, marker: &str) -> bool {
-    !belongings(who, marker).is_empty()
+    !Family::new(who, marker).members().is_empty()
 }
 
-/// Handles on everything that belongs to a command.
-fn belongings(who: &Identity, marker: &str) -> Vec<OwnedFd> {
-    let me = rustix::process::getpid();
-    let mark = format!("{MARKER}={marker}");
-    let mut found = Vec::new();
-    let mut others = Vec::new();
-    let is_there = who.open().is_some();
-    for pid in processes().filter(|pid| *pid != me) {
-        // First the handle, then the look: the number cannot change hands in between.
-        let Ok(handle) = pidfd_open(pid, PidfdFlags::empty()) else { continue };
-        let Some(stat) = Stat::read(pid).filter(|stat| !stat.is_zombie) else { continue };
-        let number = pid.as_raw_nonzero().get();
-        if carries(pid, mark.as_bytes()) || (is_there && number == who.pid) {
-            found.push((number, handle));
-        } else {
-            others.push((number, stat.parent, handle));
-        }
+/// A process, seen once.
+struct Seen {
+    pid: i32,
+    parent: i32,
+    start: u64,
+    /// The mark that it carries.
+    mark: Option<Vec<u8>>,
+    handle: OwnedFd,
+}
+
+impl Family {
+    fn new(who: &Identity, marker: &str) -> Self {
+        let parent = who.open().and_then(|_| Some(Stat::read(who.pid()?)?.parent));
+        let supervisor = parent.filter(|parent| is_supervisor(*parent));
+        Self { who: who.clone(), marker: marker.into(), supervisor }
     }
-    // What descends from one that belongs to it belongs to it, with or without the mark. Each round
-    // finds the children of those found before; a family has finitely many generations.
-    loop {
-        let (children, rest): (Vec<_>, Vec<_>) = others
+
+    /// Handles on everything that belongs to the command.
+    fn members(&self) -> Vec<OwnedFd> {
+        let is_there = self.who.open().is_some();
+        let ours = |mark: &Option<Vec<u8>>| mark.as_deref() == Some(self.marker.as_bytes());
+        let (mut found, mut others): (Vec<_>, Vec<_>) = look_around()
             .into_iter()
-            .partition(|(_, parent, _)| found.iter().any(|(number, _)| number == parent));
-        others = rest;
-        if children.is_empty() {
-            break;
+            .partition(|seen| ours(&seen.mark) || (is_there && seen.pid == self.who.pid));
+        // Whoever forgot its mark and lost its parents is a child of the supervisor now. With
+        // another command there it could be that one's.
+        let fell = |seen: &Seen| self.supervisor == Some(seen.parent);
+        if !others.iter().any(|seen| fell(seen) && seen.mark.is_some()) {
+            let (strays, rest) =
+                others.into_iter().partition(|seen| fell(seen) && self.who.start <= seen.start);
+            others = rest;
+            found.extend::<Vec<_>>(strays);
         }
-        found.extend(children.into_iter().map(|(number, _, handle)| (number, handle)));
+        // What descends from one that belongs to it belongs to it, with or without the mark. Each
+        // round finds the children of those found before; a family has finitely many generations.
+        loop {
+            let (children, rest): (Vec<_>, Vec<_>) = others
+                .into_iter()
+                .partition(|seen| found.iter().any(|member| member.pid == seen.parent));
+            others = rest;
+            if children.is_empty() {
+                break;
+            }
+            found.extend(children);
+        }
+        found.into_iter().map(|seen| seen.handle).collect()
     }
-    found.into_iter().map(|(_, handle)| handle).collect()
+}
+
+/// All processes that we may look into, but ourselves.
+fn look_around() -> Vec<Seen> {
+    let me = rustix::process::getpid();
+    let seen = processes().filter(|pid| *pid != me).filter_map(|pid| {
+        // First the handle, then the look: the number cannot change hands in between.
+        let handle = pidfd_open(pid, PidfdFlags::empty()).ok()?;
+        let stat = Stat::read(pid).filter(|stat| !stat.is_zombie)?;
+        let (parent, start, mark) = (stat.parent, stat.start, mark(pid));
+        Some(Seen { pid: pid.as_raw_nonzero().get(), parent, start, mark, handle })
+    });
+    seen.collect()
 }
 
 fn processes() -> impl Iterator<Item = Pid> {
@@ -110,7 +148,17 @@ fn processes() -> impl Iterator<Item = Pid> {
     entries.filter_map(|entry| Pid::from_raw(entry.file_name().to_str()?.parse().ok()?))
 }
 
-fn carries(pid: Pid, mark: &[u8]) -> bool {
-    let environ = fs::read(format!("/proc/{}/environ", pid.as_raw_nonzero())).unwrap_or_default();
-    environ.split(|byte| *byte == 0).any(|variable| variable == mark)
+/// The mark that a process carries.
+fn mark(pid: Pid) -> Option<Vec<u8>> {
+    let environ = fs::read(format!("/proc/{}/environ", pid.as_raw_nonzero())).ok()?;
+    let mut variables = environ.split(|byte| *byte == 0);
+    let prefix = format!("{MARKER}=");
+    variables.find_map(|variable| variable.strip_prefix(prefix.as_bytes())).map(<[u8]>::to_vec)
+}
+
+/// Whether a process is a supervisor of ours.
+fn is_supervisor(pid: i32) -> bool {
+    let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    let mut words = line.split(|byte| *byte == 0).skip(1);
+    words.next() == Some(super::WORD.as_bytes())
 }

@@ -1,9 +1,9 @@
-//! Who may start a command: whoever makes its log, once.
+//! Who may start a command: whoever gives its log its name, once.
 //!
 //! The lock lies on the open file, not on a process. Whoever is handed that open file holds the lock
 //! too, so there is no moment between the claim and the end of the last holder in which it is free.
 
-use std::fs::{DirBuilder, File, OpenOptions};
+use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::Path;
@@ -38,35 +38,40 @@ pub(crate) enum Claimed {
 }
 
 /// Claims the call whose record is kept in `directory`, and writes down what is to run.
+///
+/// The log gets its name when it is locked and says what is to run, and only one file can get that
+/// name. So nobody ever sees a claimed log that is free.
 pub(crate) fn claim(directory: &Path, intent: Intent) -> io::Result<Claimed> {
-    let mut made = make_log(directory);
+    let chance = getrandom::u64().map_err(|error| io::Error::other(error.to_string()))?;
+    let unnamed = directory.join(format!("log.{chance:016x}"));
+    let mut made = make(directory, &unnamed);
     if made.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::NotFound) {
         // Somebody who tidies up has removed the directory of the conversation, which was empty.
-        made = make_log(directory);
+        made = make(directory, &unnamed);
     }
-    let log = match made {
-        Ok(log) => log,
+    let log = made?;
+    lock(&log)?;
+    record::append(&log, &Record::Intended(intent))?;
+    super::fail::here("intended");
+    let named = fs::hard_link(&unnamed, directory.join("log"));
+    fs::remove_file(&unnamed)?;
+    match named {
+        Ok(()) => {}
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Ok(Claimed::Taken),
         Err(error) => return Err(error),
-    };
-    // Whoever looked between the two lines above has settled that it never runs, and said so.
-    if lock(&log)? == Lock::Held || 0 < log.metadata()?.len() {
-        return Ok(Claimed::Taken);
     }
-    super::fail::here("claimed");
-    record::append(&log, &Record::Intended(intent))?;
     let out = opening().create_new(true).open(directory.join("out"))?;
-    super::fail::here("intended");
+    super::fail::here("claimed");
     Ok(Claimed::Ours(Claim { log, out }))
 }
 
-fn make_log(directory: &Path) -> io::Result<File> {
+fn make(directory: &Path, log: &Path) -> io::Result<File> {
     DirBuilder::new().recursive(true).mode(PRIVATE_DIRECTORY).create(directory)?;
-    opening().create_new(true).open(directory.join("log"))
+    opening().create_new(true).open(log)
 }
 
 /// Sees to it that a call which nobody has claimed is never started: who comes too late to find out
-/// that it was given up finds it taken.
+/// that it was given up finds it taken. The log says whether that was so.
 pub(crate) fn forbid(directory: &Path) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(PRIVATE_DIRECTORY).create(directory)?;
     let log = opening().create(true).open(directory.join("log"))?;

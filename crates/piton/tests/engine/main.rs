@@ -6,6 +6,7 @@
 mod stage;
 mod watch;
 
+mod attach;
 mod files;
 mod hub;
 mod incomplete;

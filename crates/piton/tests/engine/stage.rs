@@ -20,7 +20,7 @@ use piton_sim::world::{World, world_tools};
 use piton_store::Journal;
 use piton_tools::Tool;
 
-use crate::watch::{OddTool, Request, WatchedJournal, WatchedModel};
+use crate::watch::{Request, WatchedJournal, WatchedModel};
 
 pub(crate) struct Stage {
     pub(crate) journal: Arc<WatchedJournal>,
@@ -59,7 +59,7 @@ impl Stage {
         stage
     }
 
-    pub(crate) fn tool(mut self, tool: Arc<OddTool>) -> Self {
+    pub(crate) fn tool(mut self, tool: Arc<dyn Tool>) -> Self {
         self.odd.push(tool);
         self
     }
