@@ -4,10 +4,12 @@
 //! lost. An event that does not fit is counted as a stray and changes nothing; an event of an
 //! unknown kind is counted too, and its entry stays in the journal.
 
+mod calibration;
 mod turn;
 
 use std::sync::Arc;
 
+pub use self::calibration::Calibration;
 pub use self::turn::{
     Answered, Broke, Call, Ended, Exchange, Failure, Item, Progress, Raised, Said, Started, Step,
     Streamed, Turn,
@@ -42,6 +44,8 @@ pub struct State {
     pub overlay: Option<Overlay>,
     /// Tokens of the whole conversation.
     pub usage: Usage,
+    /// How far estimates are from what providers count.
+    pub calibration: Calibration,
     /// When a turn last began or ended.
     pub touched: Timestamp,
     /// Events that did not fit.
@@ -135,8 +139,12 @@ impl State {
 
     /// The name of the next turn.
     pub fn next_turn(&self) -> TurnId {
-        let last = |turns: &[Turn]| turns.iter().map(|turn| turn.id.0).max().unwrap_or(0);
-        TurnId(last(&self.turns).max(last(&self.superseded)).saturating_add(1))
+        TurnId(self.last_turn().0.saturating_add(1))
+    }
+
+    fn last_turn(&self) -> TurnId {
+        let turns = self.turns.iter().chain(&self.superseded);
+        turns.map(|turn| turn.id).max().unwrap_or_default()
     }
 
     /// Takes in one entry.
@@ -197,8 +205,10 @@ impl State {
             Event::TurnStarted { turn, agent } => self.begin(*turn, agent.clone(), at),
             Event::UserMessage { message, parts, attempt } => self.say(message, parts, *attempt),
             Event::TurnResumed { turn } => self.in_turn(Some(*turn), Turn::grant),
-            Event::ModelAsked { step, attempt, model, .. } => {
-                self.in_turn(None, |turn| ask(turn, *step, *attempt, model))
+            Event::ModelAsked { step, attempt, model, tokens_estimated, .. } => {
+                let fits = self.in_turn(None, |turn| ask(turn, *step, *attempt, model));
+                self.calibration.ask(if fits { *tokens_estimated } else { 0 });
+                fits
             }
             Event::ModelPartial { kind, text } => self.in_step(|step| stream(step, *kind, text)),
             Event::ModelAnswered { parts, finish, usage, dropped, native } => {
@@ -211,7 +221,10 @@ impl State {
                     model: None,
                 };
                 let fits = self.in_turn(None, |turn| answer(turn, answered));
-                self.usage = if fits { self.usage.plus(*usage) } else { self.usage };
+                if fits {
+                    self.usage = self.usage.plus(*usage);
+                    self.calibration.answer(usage.input);
+                }
                 fits
             }
             Event::ModelFailed { .. } => {
@@ -274,8 +287,7 @@ impl State {
 
     fn begin(&mut self, id: TurnId, agent: Option<String>, at: Timestamp) -> bool {
         // Only the last turn is ever open, and names only grow: overlays cover turns by their name.
-        let known = self.turns.iter().chain(&self.superseded).any(|turn| id <= turn.id);
-        if self.open_turn().is_some() || known || id < self.next_turn() {
+        if self.open_turn().is_some() || id <= self.last_turn() {
             return false;
         }
         self.turns.push(Turn::new(id, agent));

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use piton_core::event::Usage;
 use piton_core::id::ConversationId;
 use piton_core::state::State;
 use piton_core::view::View;
@@ -39,9 +40,22 @@ pub(crate) async fn run(
     let life = holder.map_or(Life::Still, |holder| Life::Running { pid: holder.pid });
     let mut state = State::default();
     reader::for_each_record(&*journal, &id, |record| state.apply(&reader::entry(&record))).await?;
-    output.talk(&format!("conversation {id}"));
+    output.talk(&format!("conversation {id}{}", counted(&state)));
     output.data(&conversation(&View::from(&state), life));
     Ok(Report::ok("done").kept_in(id))
+}
+
+/// What it cost, and how far estimates were from that, where providers count.
+fn counted(state: &State) -> String {
+    let Usage { input, output, .. } = state.usage;
+    if input == 0 && output == 0 {
+        return String::new();
+    }
+    let per_estimated = state.calibration.permille().map(|permille| {
+        let hundredths = permille.div_ceil(10);
+        format!(", {}.{:02} for each estimated", hundredths / 100, hundredths % 100)
+    });
+    format!(": {input} tokens in{}, {output} out", per_estimated.unwrap_or_default())
 }
 
 /// Shows the entries as stored, also those that this build does not know.

@@ -66,6 +66,30 @@ fn requests_go_through_the_proxy_of_the_environment() {
     assert!(head.starts_with("post http://models.invalid/v1/chat/completions http/1.1"), "{head}");
 }
 
+// K56: the command is asked again when its key is refused, once, and no more often than needed
+#[test]
+fn a_key_of_a_command_is_asked_for_anew_when_it_is_refused() {
+    let (world, provider) = (World::new(), chat());
+    let refused = || refusal("401 Unauthorized", "{}");
+    let server = Loopback::start(vec![refused(), stream(CALL), stream(provider.yes)]);
+    fs::create_dir_all(world.path("home")).unwrap();
+    let settings = format!(
+        "[providers.own]\ndialect = \"openai-chat\"\nbase_url = \"http://{}/v1\"\n\
+         key_command = [\"sh\", \"-c\", \"echo x >> asked; echo key-$(wc -l < asked)\"]\n",
+        server.address
+    );
+    fs::write(world.path("home/piton.toml"), settings).unwrap();
+    let mut command = world.command(&["query", "go", "--model", "own/gpt-4o"]);
+    let ran = world.ran(command.env("NO_PROXY", "127.0.0.1").output().unwrap());
+    assert_eq!((ran.code, ran.stdout.as_str()), (0, "Yes.\n"), "{}", ran.stderr);
+    let key = |number| {
+        let (head, _) = server.request(number);
+        let line = head.lines().find(|line| line.starts_with("authorization:"));
+        line.unwrap().rsplit(' ').next().unwrap().to_owned()
+    };
+    assert_eq!([key(0), key(1), key(2)], ["key-1", "key-2", "key-2"]);
+}
+
 /// A server behind a certificate that nobody but `certificate` vouches for. Gives one answer.
 fn start_tls(certificate: &Path, answer: Vec<u8>) -> String {
     let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();

@@ -20,20 +20,20 @@ fn the_incomplete_turn_comes_after_the_complete_ones() {
     world.check(
         &[&["print"]],
         expect![[r#"
-        $ piton print
-        > hi
-        Hello.
-        How are you?
+            $ piton print
+            > hi
+            Hello.
+            How are you?
 
-        ⏳ Incomplete turn (waiting for input)
-        > two
-        > lines
-        ✓ read_file: a.txt — completed
-        ⏸ shell: false — waiting for input: "Run shell: false?"
-        ⏸ write_file: b.txt — waiting for input: "Run write_file: b.txt?"
-        2> conversation AAAAAAAAAA
-        exit 0
-    "#]],
+            ⏳ Incomplete turn (waiting for input)
+            > two
+            > lines
+            ✓ read_file: a.txt — completed
+            ⏸ shell: false — waiting for input: "Run shell: false?"
+            ⏸ write_file: b.txt — waiting for input: "Run write_file: b.txt?"
+            2> conversation AAAAAAAAAA: 200 tokens in, 1.26 for each estimated, 20 out
+            exit 0
+        "#]],
     );
 }
 

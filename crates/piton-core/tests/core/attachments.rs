@@ -88,8 +88,11 @@ fn a_request_carries_the_newest_files_and_tells_of_the_others() {
     journal.push(Event::TurnStarted { turn: TurnId(1), agent: None });
     let half = FILES_BYTES_MAX / 2;
     journal.push(message("m1", vec![file("old", half), file("middle", half)]));
+    let mut updated = Transcript::from(&journal.state);
     journal.push(message("m2", vec![UserPart::text("and"), file("new", half)]));
     let transcript = Transcript::from(&journal.state);
+    updated.update(&journal.state);
+    assert_eq!(updated, transcript);
     let wanted: Vec<_> = transcript.files_wanted().map(|blob| blob.digest.as_str()).collect();
     assert_eq!(wanted, ["middle", "new"]);
     let Message::User(parts) = &transcript.messages()[0] else { panic!() };

@@ -220,7 +220,19 @@ fn the_same_call_twice_in_one_answer_is_one_call() {
     assert_eq!(violations(&Transcript::from(&journal.state)), vec![]);
 }
 
-// D10, D25
+// Found by a random journal: the highest number was given twice.
+#[test]
+fn no_turn_has_the_name_of_another() {
+    let mut journal = Journal::new();
+    let turn = TurnId(u32::MAX);
+    for _ in 0..2 {
+        journal.push(Event::TurnStarted { turn, agent: None });
+        journal.push(Event::TurnEnded { turn, end: TurnEnd::Discarded });
+    }
+    assert_eq!((journal.state.turns.len(), journal.state.strays), (1, 2));
+}
+
+// D25
 #[test]
 fn tokens_are_counted_for_the_turn_and_for_the_conversation() {
     let state = fold("turn user ask calls(r:a) finish:a resume ask answer");

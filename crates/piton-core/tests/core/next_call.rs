@@ -45,6 +45,7 @@ fn arguments_that_are_not_a_json_object_are_never_executed() {
     );
 }
 
+// J57: what is to be done is read off the answer, also where nobody can do it
 #[test]
 fn an_unknown_tool_is_answered_with_the_names_of_the_known_ones() {
     check(

@@ -1,6 +1,7 @@
 //! The stream of an answer: kept in bounded pieces, whole only at its end mark, tried again.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures_util::{StreamExt as _, stream};
 use piton::OnIncomplete::Ask;
@@ -97,6 +98,39 @@ async fn a_silent_stream_is_broken_off_and_tried_again() {
     let took = start.elapsed().as_millis();
     assert!((8_000..=8_250).contains(&took), "{took}");
     stage.check().await;
+}
+
+/// A model that says nothing for a while but that it is there, or not even that.
+#[derive(Debug)]
+struct Ponders {
+    beats: u32,
+    beat: Duration,
+}
+
+impl Model for Ponders {
+    fn ask(&self, _transcript: &Transcript) -> AnswerStream {
+        let (beats, beat) = (self.beats, self.beat);
+        let alive = stream::iter(0..beats).then(move |_| async move {
+            // wait: on the virtual clock
+            tokio::time::sleep(beat).await;
+            Ok(Delta::Alive)
+        });
+        let said = Delta::Text { index: 0, text: "so".into() };
+        let end = Delta::End { finish: FinishReason::Stop, usage: Usage::default() };
+        Box::pin(alive.chain(stream::iter([Ok(said), Ok(end)])))
+    }
+}
+
+// J47: signs of life while arguments are made count, and a limit of 0 is none
+#[tokio::test(start_paused = true)]
+async fn a_stream_that_lives_is_waited_for() {
+    for (beats, beat, idle_ms_max) in [(20, 6, 7_000), (1, 3_600, 0)] {
+        let model = Ponders { beats, beat: Duration::from_secs(beat) };
+        let stage = Stage::with_model(Arc::new(model));
+        let stage = stage.limits(|limits| limits.idle_ms_max = idle_ms_max);
+        assert_eq!(stage.create().await.send(say("go"), Ask).await.unwrap(), Ending::Done);
+        assert_eq!(failures(&stage).await, []);
+    }
 }
 
 // J45, O28, X10, J44

@@ -110,6 +110,10 @@ impl Ran {
 }
 
 async fn run(server: &Server, auth: Auth) -> Ran {
+    run_with(server, auth, |model| model).await
+}
+
+async fn run_with(server: &Server, auth: Auth, change: fn(HttpModel) -> HttpModel) -> Ran {
     let endpoint = Endpoint {
         base_url: server.base_url.clone(),
         auth,
@@ -126,7 +130,7 @@ async fn run(server: &Server, auth: Auth) -> Ran {
     rustls::crypto::ring::default_provider().install_default().ok();
     let client = reqwest::Client::builder().no_proxy().build().unwrap();
     let dialect = Arc::new(OpenAiChat { flavour: Flavour::OpenAi });
-    let model = Arc::new(HttpModel::new(client, dialect, endpoint, ask));
+    let model = Arc::new(change(HttpModel::new(client, dialect, endpoint, ask)));
     let journal: Arc<dyn Journal> = Arc::new(MemoryJournal::new());
     let world = World::default();
     let id = piton_core::id::ConversationId::new("http");
@@ -240,6 +244,16 @@ impl KeySource for Helper {
     fn can_refresh(&self) -> bool {
         true
     }
+}
+
+// J60: also bytes that mean nothing come to an end
+#[tokio::test]
+async fn an_endless_body_is_left() {
+    let pings = ": ping\n\n".repeat(2_000);
+    let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n";
+    let server = Server::start(vec![format!("{head}{pings}")]).await;
+    let ran = run_with(&server, Auth::None, |model| model.body_bytes_max(10_000)).await;
+    assert_eq!(ran.failures(), [FailureClass::TooLarge]);
 }
 
 // K56
