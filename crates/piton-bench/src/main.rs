@@ -12,6 +12,7 @@ mod start;
 mod steps;
 mod supervised;
 mod turn;
+mod wire;
 
 use std::path::PathBuf;
 
@@ -49,7 +50,7 @@ fn main() -> Outcome<()> {
 
 type Measure = fn(&Bench) -> Outcome<Vec<Row>>;
 
-const MEASURES: [(&str, Measure); 8] = [
+const MEASURES: [(&str, Measure); 9] = [
     ("append", appends::one),
     ("group", appends::many),
     ("start", start::first_request),
@@ -58,4 +59,5 @@ const MEASURES: [(&str, Measure); 8] = [
     ("turn", turn::long_turn),
     ("ls", listing::ls),
     ("fold", folding::open),
+    ("wire", wire::all),
 ];

@@ -3,6 +3,7 @@
 //! Messages share their texts with the journal's state, so finding the unchanged prefix compares
 //! pointers, not bytes. What is the same is copied, only what is new is encoded.
 
+use piton_core::event::AnswerPart;
 use piton_core::transcript::{Files, Message};
 
 use crate::Ask;
@@ -26,6 +27,26 @@ pub(crate) struct Frame<'a> {
     pub(crate) files: &'a Files,
 }
 
+/// About how many bytes a message will be, so that its buffer need not grow: its texts, some of
+/// their letters escaped, and what stands around each part.
+pub(crate) fn bytes_estimated(message: &Message) -> usize {
+    const AROUND: usize = 96;
+    let of = |text: &str| text.len() + text.len() / 8 + AROUND;
+    match message {
+        Message::User(_) => AROUND,
+        Message::Assistant(assistant) => assistant
+            .parts
+            .iter()
+            .map(|part| match part {
+                AnswerPart::Text { text } => of(text),
+                AnswerPart::Call { name, arguments, .. } => of(arguments) + of(name),
+                AnswerPart::Reasoning { .. } => 0,
+            })
+            .sum(),
+        Message::Results(results) => results.iter().map(|result| of(&result.text)).sum(),
+    }
+}
+
 impl Cache {
     /// Encodes messages with `encode`, which must depend on nothing but its message, those before
     /// it, and `frame`. Gives each message's bytes; empty ones are left out by the caller.
@@ -34,7 +55,7 @@ impl Cache {
         messages: &[Message],
         frame: Frame<'_>,
         mut encode: impl FnMut(&Message) -> Vec<u8>,
-    ) -> impl Iterator<Item = &[u8]> {
+    ) -> impl Iterator<Item = &[u8]> + Clone {
         let same = self.made_for.as_ref().is_some_and(|(dialect, ask, moved)| {
             *dialect == frame.dialect && ask == frame.ask && moved == frame.names.moved()
         });

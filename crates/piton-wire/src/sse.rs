@@ -4,6 +4,8 @@
 //! join with a line break; an empty line ends an event; an event without one at the end of the body
 //! is discarded. Text is decoded per line, so a character that is split over pieces stays whole.
 
+use std::borrow::Cow;
+
 /// Longest line and longest event, in bytes; what is longer is an error of the stream.
 pub const EVENT_BYTES_MAX: usize = 16 * 1024 * 1024;
 
@@ -36,51 +38,84 @@ impl EventReader {
                 continue;
             }
             // Whole runs between line ends: byte by byte is slower than the JSON parser behind.
-            let end = rest.iter().position(|byte| matches!(byte, b'\n' | b'\r'));
+            let end = memchr::memchr2(b'\n', b'\r', rest);
             let (run, behind) = rest.split_at(end.unwrap_or(rest.len()));
-            self.line.extend_from_slice(run);
-            if EVENT_BYTES_MAX < self.line.len() + self.data.len() {
+            if EVENT_BYTES_MAX < self.line.len() + run.len() + self.data.len() {
                 return Err(EventTooLarge.into());
             }
-            if let Some((end, behind)) = behind.split_first() {
-                self.after_cr = *end == b'\r';
-                self.end_line(&mut take)?;
-                rest = behind;
-            } else {
+            let Some((end, behind)) = behind.split_first() else {
+                self.line.extend_from_slice(run);
                 break;
+            };
+            self.after_cr = *end == b'\r';
+            if self.line.is_empty() {
+                rest = self.end_line(run, behind, &mut take)?;
+            } else {
+                let mut line = std::mem::take(&mut self.line);
+                line.extend_from_slice(run);
+                let ended = self.end_line(&line, behind, &mut take);
+                line.clear();
+                self.line = line;
+                rest = ended?;
             }
         }
         Ok(())
     }
 
-    fn end_line<E>(&mut self, take: &mut impl FnMut(&str) -> Result<(), E>) -> Result<(), E> {
-        if self.line.is_empty() {
+    /// Takes in a line; gives what is left of the bytes behind it.
+    fn end_line<'a, E>(
+        &mut self,
+        line: &[u8],
+        behind: &'a [u8],
+        take: &mut impl FnMut(&str) -> Result<(), E>,
+    ) -> Result<&'a [u8], E> {
+        if line.is_empty() {
             if std::mem::take(&mut self.has_data) {
                 let taken = take(&self.data);
                 self.data.clear();
-                return taken;
+                taken?;
             }
-            return Ok(());
+            return Ok(behind);
         }
-        let mut line = std::mem::take(&mut self.line);
-        self.add_field(&String::from_utf8_lossy(&line));
-        line.clear();
-        self.line = line;
-        Ok(())
+        let line = text(line);
+        let Some(value) = data_of(&line) else { return Ok(behind) };
+        // Nearly every event is one line and an empty one: those need not be kept anywhere.
+        if !self.has_data
+            && let Some(rest) = self.behind_empty_line(behind)
+        {
+            take(value)?;
+            return Ok(rest);
+        }
+        if self.has_data {
+            self.data.push('\n');
+        }
+        self.data.push_str(value);
+        self.has_data = true;
+        Ok(behind)
     }
 
-    fn add_field(&mut self, line: &str) {
-        if let Some(value) = line.strip_prefix("data") {
-            let Some(value) = value.strip_prefix(':').or(value.is_empty().then_some("")) else {
-                return;
-            };
-            if self.has_data {
-                self.data.push('\n');
-            }
-            self.data.push_str(value.strip_prefix(' ').unwrap_or(value));
-            self.has_data = true;
-        }
+    /// What follows the empty line that comes next, if one does.
+    fn behind_empty_line<'a>(&mut self, behind: &'a [u8]) -> Option<&'a [u8]> {
+        let crlf = if self.after_cr { behind.strip_prefix(b"\n") } else { None };
+        let (first, rest) = crlf.unwrap_or(behind).split_first()?;
+        matches!(first, b'\n' | b'\r').then(|| {
+            self.after_cr = *first == b'\r';
+            rest
+        })
     }
+}
+
+/// Text from bytes that should be UTF-8. The check of the standard library is many times faster than
+/// its lossy reading, which is for the few that are not.
+pub(crate) fn text(bytes: &[u8]) -> Cow<'_, str> {
+    std::str::from_utf8(bytes).map_or_else(|_| String::from_utf8_lossy(bytes), Cow::Borrowed)
+}
+
+/// The value of a data field.
+fn data_of(line: &str) -> Option<&str> {
+    let value = line.strip_prefix("data")?;
+    let value = value.strip_prefix(':').or(value.is_empty().then_some(""))?;
+    Some(value.strip_prefix(' ').unwrap_or(value))
 }
 
 #[cfg(test)]

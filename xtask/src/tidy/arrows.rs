@@ -43,7 +43,10 @@ const RULES: [Rule; 10] = [
     free("piton-store", &["piton-core"]),
     free("piton-tools", &["piton-core"]),
     free("piton", &["piton-core", "piton-store", "piton-tools", "piton-wire"]),
-    free("piton-bench", &["piton", "piton-core", "piton-sim", "piton-store", "piton-tools"]),
+    free(
+        "piton-bench",
+        &["piton", "piton-core", "piton-sim", "piton-store", "piton-tools", "piton-wire"],
+    ),
     free("piton-sim", &["piton", "piton-core", "piton-store", "piton-tools", "piton-wire"]),
     face("piton-server", &["piton", "piton-core"]),
     face("piton-tui", &["piton", "piton-core"]),

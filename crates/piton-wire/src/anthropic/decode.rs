@@ -174,7 +174,7 @@ impl Reader {
             "text" => self.add_text(index, start.text.unwrap_or_default(), deltas),
             "thinking" => {
                 self.add_thought(index, start.thinking.unwrap_or_default(), deltas);
-                self.sign(index, start.signature.unwrap_or_default());
+                self.sign(index, start.signature);
             }
             "redacted_thinking" => {
                 self.insert(index, Content::Redacted { raw: block.get().to_owned() });
@@ -201,7 +201,7 @@ impl Reader {
         match &*piece.kind {
             "text_delta" => self.add_text(index, piece.text.unwrap_or_default(), deltas),
             "thinking_delta" => self.add_thought(index, piece.thinking.unwrap_or_default(), deltas),
-            "signature_delta" => self.sign(index, piece.signature.unwrap_or_default()),
+            "signature_delta" => self.sign(index, piece.signature),
             "input_json_delta" => {
                 let json = piece.partial_json.unwrap_or_default();
                 if let Some(Block { content: Content::Call { arguments, .. }, closed: false }) =
@@ -244,12 +244,14 @@ impl Reader {
     }
 
     /// A signature comes whole and replaces the one before.
-    fn sign(&mut self, index: u32, value: String) {
+    fn sign(&mut self, index: u32, value: Option<&RawValue>) {
+        let text = value.map_or("", RawValue::get);
         if let Some(Block { content: Content::Thinking { signature, .. }, .. }) =
             self.blocks.get_mut(&index)
-            && !value.is_empty()
+            && text.starts_with('"')
+            && text != r#""""#
         {
-            *signature = value;
+            text.clone_into(signature);
         }
     }
 

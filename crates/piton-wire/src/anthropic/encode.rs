@@ -27,6 +27,9 @@ const MARK: &[u8] = br#","cache_control":{"type":"ephemeral"}}"#;
 /// allowed.
 const MARKED_TURNS: usize = 2;
 
+/// More than what stands around the blocks of a message.
+const TURN_BYTES: usize = 64;
+
 /// Everything before the messages.
 #[derive(Serialize)]
 struct Head<'a> {
@@ -96,8 +99,8 @@ pub(super) fn body(transcript: &Transcript, ask: &Ask, cache: &mut Cache) -> Vec
     body.extend_from_slice(br#","messages":["#);
     let frame = Frame { dialect: "anthropic", ask: &ask, names: &names, files: transcript.files() };
     let encoded = cache.encode(transcript.messages(), frame, |message| blocks::of(message, frame));
-    let turns = turns(transcript.messages().iter().map(Role::of).zip(encoded));
-    write_turns(&mut body, &turns);
+    body.reserve(encoded.clone().map(|blocks| blocks.len() + TURN_BYTES).sum());
+    write_turns(&mut body, transcript.messages().iter().map(Role::of).zip(encoded));
     body.extend_from_slice(b"]}");
     body
 }
@@ -180,54 +183,47 @@ impl Role {
     }
 }
 
-/// Neighbouring messages of one role, as lists of blocks.
-struct Turn<'a> {
-    role: Role,
-    blocks: Vec<&'a [u8]>,
-}
-
-/// Puts messages into turns that alternate, the user's first and last.
-fn turns<'a>(messages: impl Iterator<Item = (Role, &'a [u8])>) -> Vec<Turn<'a>> {
-    let mut turns: Vec<Turn<'a>> = Vec::new();
-    for (role, blocks) in messages.filter(|(_, blocks)| !blocks.is_empty()) {
-        match turns.last_mut() {
-            Some(turn) if turn.role == role => turn.blocks.push(blocks),
-            Some(_) | None => turns.push(Turn { role, blocks: vec![blocks] }),
-        }
+/// Writes messages as turns that alternate, the user's first and last. Nothing is collected: a
+/// long conversation must not cost more than the copy of its bytes.
+fn write_turns<'a>(body: &mut Vec<u8>, messages: impl Iterator<Item = (Role, &'a [u8])> + Clone) {
+    let messages = messages.filter(|(_, blocks)| !blocks.is_empty());
+    let go_on = (Role::User, GO_ON.as_bytes());
+    let first = messages.clone().next().is_some_and(|(role, _)| role == Role::Assistant);
+    let last = messages.clone().last().is_none_or(|(role, _)| role == Role::Assistant);
+    let messages = first.then_some(go_on).into_iter().chain(messages);
+    let messages = messages.chain(last.then_some(go_on));
+    let begins = |before: Option<Role>, role: Role| before != Some(role);
+    let mut before = None;
+    let mut users = 0;
+    for (role, _) in messages.clone() {
+        users += usize::from(begins(before, role) && role == Role::User);
+        before = Some(role);
     }
-    let go_on = || Turn { role: Role::User, blocks: vec![GO_ON.as_bytes()] };
-    if turns.first().is_some_and(|turn| turn.role == Role::Assistant) {
-        turns.insert(0, go_on());
-    }
-    if turns.last().is_none_or(|turn| turn.role == Role::Assistant) {
-        turns.push(go_on());
-    }
-    turns
-}
-
-fn write_turns(body: &mut Vec<u8>, turns: &[Turn<'_>]) {
-    let users = turns.iter().filter(|turn| turn.role == Role::User).count();
-    let mut seen = 0;
-    for (at, turn) in turns.iter().enumerate() {
-        if 0 < at {
+    let (mut before, mut seen) = (None, 0);
+    for (role, blocks) in messages {
+        if begins(before, role) {
+            end_turn(body, before, users < seen + MARKED_TURNS);
+            body.extend_from_slice(match role {
+                Role::User => br#"{"role":"user","content":["#,
+                Role::Assistant => br#"{"role":"assistant","content":["#,
+            });
+            seen += usize::from(role == Role::User);
+        } else {
             body.push(b',');
         }
-        let role: &[u8] = match turn.role {
-            Role::User => br#"{"role":"user","content":["#,
-            Role::Assistant => br#"{"role":"assistant","content":["#,
-        };
-        body.extend_from_slice(role);
-        for (at, blocks) in turn.blocks.iter().enumerate() {
-            if 0 < at {
-                body.push(b',');
-            }
-            body.extend_from_slice(blocks);
-        }
-        seen += usize::from(turn.role == Role::User);
-        if turn.role == Role::User && users < seen + MARKED_TURNS {
-            body.pop();
-            body.extend_from_slice(MARK);
-        }
-        body.extend_from_slice(b"]}");
+        body.extend_from_slice(blocks);
+        before = Some(role);
     }
+    end_turn(body, before, users < seen + MARKED_TURNS);
+    // The comma behind the last one.
+    body.pop();
+}
+
+fn end_turn(body: &mut Vec<u8>, role: Option<Role>, is_marked: bool) {
+    let Some(role) = role else { return };
+    if role == Role::User && is_marked {
+        body.pop();
+        body.extend_from_slice(MARK);
+    }
+    body.extend_from_slice(b"]},");
 }

@@ -47,6 +47,7 @@ impl Keeper {
     /// Keeps a block whose JSON text is `block`.
     pub(super) fn keep(&mut self, before: usize, block: &str) {
         self.raw.push(if self.raw.is_empty() { '[' } else { ',' });
+        self.raw.reserve(block.len() + 32);
         // Writing to a string cannot fail.
         write!(self.raw, r#"{{"before":{before},"block":{block}}}"#).unwrap_or_default();
     }

@@ -20,6 +20,8 @@ use crate::file::{Piece, base64};
 use crate::names::Names;
 use crate::{Ask, Effort, wire_id};
 
+/// More than what stands around the parts of a message.
+const CONTENT_BYTES: usize = 64;
 /// Closes a conversation that ends with the model, which some models refuse. None begins with it:
 /// a transcript asks nobody before the user has spoken.
 const CLOSING: &str = "Continue.";
@@ -202,6 +204,7 @@ fn contents(out: &mut Vec<u8>, messages: &[Message], frame: Frame<'_>, cache: &m
         let pair = pairs.find(|(_, this)| ptr::eq(*this, message));
         message_parts(message, pair.and_then(|(before, _)| before), frame)
     });
+    out.reserve(parts.clone().map(|parts| parts.len() + CONTENT_BYTES).sum());
     let mut last = None;
     for (message, parts) in messages.iter().zip(parts).filter(|(_, parts)| !parts.is_empty()) {
         let role = match message {

@@ -3,7 +3,7 @@
 //! The first byte that is not blank decides: an array or a bare object (how errors and some
 //! gateways answer) is JSON, everything else is server-sent events. Nothing is parsed here.
 
-use crate::sse::{EVENT_BYTES_MAX, EventReader, EventTooLarge};
+use crate::sse::{EVENT_BYTES_MAX, EventReader, EventTooLarge, text};
 
 /// Assembles the texts of JSON values.
 #[derive(Debug, Default)]
@@ -85,7 +85,7 @@ impl ValueReader {
             }
             if self.take(*byte) {
                 // Decoded as a whole, so a character split over pieces stays whole.
-                let taken = take(&String::from_utf8_lossy(&self.value));
+                let taken = take(&text(&self.value));
                 self.value.clear();
                 taken?;
             }

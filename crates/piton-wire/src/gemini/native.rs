@@ -94,8 +94,17 @@ impl Collector {
             Kept::Verbatim(raw) => Some(raw),
             Kept::Call { raw, index } => Some(raw).filter(|_| !is_cut(index)),
         });
-        let parts: Vec<String> = parts.collect();
-        Some(format!("[{}]", parts.join(",")))
+        let mut whole = String::from("[");
+        for part in parts {
+            whole.reserve(part.len() + 2);
+            whole.push_str(&part);
+            whole.push(',');
+        }
+        if whole.ends_with(',') {
+            whole.pop();
+        }
+        whole.push(']');
+        Some(whole)
     }
 }
 

@@ -27,6 +27,9 @@ const NO_PARAMETERS: &str = r#"{"type":"object","properties":{}}"#;
 const GAP: &str = "\n\n";
 const GAP_ESCAPED: &[u8] = b"\\n\\n";
 
+/// More than what stands around a message.
+const MESSAGE_BYTES: usize = 64;
+
 /// Makes the body.
 pub(super) fn body(
     flavour: Flavour,
@@ -51,7 +54,9 @@ pub(super) fn body(
     let (last, texts, tail): (_, _, &[u8]) = (Role::Nobody, Vec::new(), &[]);
     let mut list = List { out, shape, wordless: wordless(flavour), last, first: true, texts, tail };
     list.system(transcript.system());
-    for message in cache.encode(transcript.messages(), frame, encode) {
+    let messages = cache.encode(transcript.messages(), frame, encode);
+    list.out.reserve(messages.clone().map(|message| message.len() + MESSAGE_BYTES).sum());
+    for message in messages {
         list.push(message);
     }
     let mut out = list.finish();
@@ -386,13 +391,13 @@ impl<'a> List<'a> {
 
     /// Writes the message that was being joined.
     fn flush(&mut self) {
-        let texts = std::mem::take(&mut self.texts);
         let tail = std::mem::take(&mut self.tail);
         let (role, shape) = match self.last {
             Role::User => ("user", self.shape),
             Role::Assistant => ("assistant", Shape::Plain),
             Role::Nobody | Role::Tool => return,
         };
+        let mut texts = std::mem::take(&mut self.texts);
         self.open(role);
         if texts.is_empty() {
             self.out.extend_from_slice(self.wordless);
@@ -411,6 +416,9 @@ impl<'a> List<'a> {
         }
         self.out.extend_from_slice(tail);
         self.out.push(b'}');
+        // Kept, so that a list costs no allocation per message.
+        texts.clear();
+        self.texts = texts;
         self.last = Role::Nobody;
     }
 

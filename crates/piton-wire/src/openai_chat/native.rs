@@ -109,7 +109,8 @@ impl Sidecar {
 
     /// What the flavour wants back, or nothing.
     pub(super) fn raw(&self, flavour: Flavour) -> Option<String> {
-        let mut out = Vec::new();
+        let details: usize = self.details.iter().map(Detail::len).sum();
+        let mut out = Vec::with_capacity(details + self.content.len() + self.reasoning.len());
         match flavour {
             Flavour::OpenAi | Flavour::Mistral => {}
             Flavour::DeepSeek => {
@@ -133,8 +134,10 @@ impl Sidecar {
                 text_field(&mut out, "reasoning", &self.reasoning);
             }
         }
-        let fields = String::from_utf8(out).ok()?;
-        Some(format!("{{{}}}", fields.strip_prefix(',')?))
+        // Every field has a comma before it; the first one's becomes the brace.
+        *out.first_mut()? = b'{';
+        out.push(b'}');
+        String::from_utf8(out).ok()
     }
 }
 
@@ -209,6 +212,17 @@ impl Detail {
                 rest: piece.rest(),
             },
             None => Self::Whole(raw.get().to_owned()),
+        }
+    }
+
+    /// About how long it is when written.
+    fn len(&self) -> usize {
+        match self {
+            Self::Whole(raw) => raw.len() + 1,
+            Self::Growing { text, rest, .. } => {
+                let rest: usize = rest.iter().flatten().map(String::len).sum();
+                text.len() + rest + 128
+            }
         }
     }
 

@@ -106,15 +106,16 @@ impl ResponsesDecoder {
     fn close(&mut self, raw: &RawValue, output_index: Option<u64>, deltas: &mut Vec<Delta>) {
         if let Some(item) = Item::read(raw) {
             self.refused |= item.is_refusal();
-            self.items.close(&item.place(output_index), &item, raw.get(), deltas);
+            self.items.close(&item.place(output_index), &item, raw, deltas);
         }
     }
 
     fn end(&mut self, event: &Event<'_>, deltas: &mut Vec<Delta>) -> Result<(), Failure> {
-        let response = event.response.map(Response::read).unwrap_or_default();
+        let nothing = Response::default();
+        let response = event.response.as_ref().unwrap_or(&nothing);
         let ending = match (event.kind(), &*response.status()) {
             ("response.failed", _) | (_, "failed" | "cancelled") => {
-                return Err(failure::of_error(response.error));
+                return Err(failure::of_error(response.error()));
             }
             ("response.incomplete", _) | (_, "incomplete") => Ending::Cut,
             _ => Ending::Whole,

@@ -15,7 +15,7 @@ use serde_json::value::RawValue;
 
 use super::Variant;
 use super::native::Sidecar;
-use crate::cache::{Cache, Frame};
+use crate::cache::{Cache, Frame, bytes_estimated};
 use crate::effort::is_reasoning;
 use crate::file::{Piece, Takes, data_url};
 use crate::fingerprint::fingerprint;
@@ -106,10 +106,16 @@ pub(super) fn body(
     let frame = Frame { dialect: variant.name(), ask, names: &names, files };
     let encode = |message: &Message| match message {
         Message::User(parts) => encode_said(parts, files, &takes),
-        Message::Assistant(assistant) => encode_assistant(assistant, frame),
-        Message::Results(results) => join(&results.iter().map(output).collect::<Vec<_>>()),
+        Message::Assistant(assistant) => {
+            encode_assistant(assistant, frame, bytes_estimated(message))
+        }
+        Message::Results(results) => {
+            let items: Vec<_> = results.iter().map(output).collect();
+            join(&items, bytes_estimated(message))
+        }
     };
     let messages = cache.encode(transcript.messages(), frame, encode);
+    out.reserve(messages.clone().map(|message| message.len() + 1).sum());
     for (index, message) in messages.filter(|message| !message.is_empty()).enumerate() {
         if 0 < index {
             out.push(b',');
@@ -171,10 +177,10 @@ fn encode_said(parts: &[UserPart], files: &Files, takes: &Takes) -> Vec<u8> {
         }
         Piece::LongText { text, .. } => Part::InputText { text: Cow::Borrowed(text) },
     });
-    join(&[Item::Message { role: "user", content: content.collect(), phase: None }])
+    join(&[Item::Message { role: "user", content: content.collect(), phase: None }], 0)
 }
 
-fn encode_assistant(assistant: &Assistant, frame: Frame<'_>) -> Vec<u8> {
+fn encode_assistant(assistant: &Assistant, frame: Frame<'_>, bytes: usize) -> Vec<u8> {
     let sidecar = Sidecar::of(assistant.native.as_ref(), frame.ask);
     let mut items = Vec::with_capacity(assistant.parts.len());
     let mut texts = 0;
@@ -204,7 +210,7 @@ fn encode_assistant(assistant: &Assistant, frame: Frame<'_>) -> Vec<u8> {
             Item::FunctionCall { .. } | Item::FunctionCallOutput { .. } => 2,
         });
     }
-    join(&items)
+    join(&items, bytes)
 }
 
 fn replayed<'a>((summary, encrypted_content): (&'a RawValue, &'a RawValue)) -> Item<'a> {
@@ -279,8 +285,8 @@ fn is_contiguous(ask: &Ask) -> bool {
     ask.host.contains("deepseek") || ask.model.contains("deepseek")
 }
 
-fn join(items: &[Item<'_>]) -> Vec<u8> {
-    let mut out = Vec::new();
+fn join(items: &[Item<'_>], bytes: usize) -> Vec<u8> {
+    let mut out = Vec::with_capacity(bytes);
     for item in items {
         if !out.is_empty() {
             out.push(b',');

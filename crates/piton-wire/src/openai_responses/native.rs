@@ -13,6 +13,9 @@ use serde_json::value::RawValue;
 
 use crate::Ask;
 
+/// More than what stands around an item in the stored form.
+const ENTRY_BYTES: usize = 64;
+
 const PHASES: [&str; 2] = ["commentary", "final_answer"];
 
 /// A borrowed string where the JSON has no escapes; `Option<Cow<str>>` would always copy.
@@ -86,9 +89,13 @@ impl<'a> Beside<'a> {
 fn replayable(raw: &RawValue) -> Option<(&RawValue, &RawValue)> {
     let item: ReasoningItem<'_> = serde_json::from_str(raw.get()).ok()?;
     let encrypted = item.encrypted_content?;
-    let is_text = encrypted.get().starts_with('"') && encrypted.get() != "\"\"";
     let summary = item.summary.filter(|summary| summary.get().starts_with('['));
-    is_text.then_some((summary.unwrap_or_else(|| empty_list()), encrypted))
+    is_encrypted(encrypted).then_some((summary.unwrap_or_else(|| empty_list()), encrypted))
+}
+
+/// Whether there is something in encrypted content.
+pub(super) fn is_encrypted(content: &RawValue) -> bool {
+    content.get().starts_with('"') && content.get() != "\"\""
 }
 
 fn empty_list() -> &'static RawValue {
@@ -105,9 +112,9 @@ pub(super) struct Collector<'a> {
 }
 
 impl<'a> Collector<'a> {
-    pub(super) fn reasoning(&mut self, item: &'a str) {
-        let item = serde_json::from_str::<&RawValue>(item).ok();
-        self.waiting.extend(item.filter(|item| replayable(item).is_some()));
+    /// An item that can be sent back, or one that cannot.
+    pub(super) fn reasoning(&mut self, item: Option<&'a RawValue>) {
+        self.waiting.extend(item);
     }
 
     pub(super) fn text(&mut self, phase: Option<&'a str>) {
@@ -139,7 +146,11 @@ impl<'a> Collector<'a> {
         if self.entries.is_empty() {
             return None;
         }
-        let raw = serde_json::to_string(&self.entries).ok()?.into();
+        let items = self.entries.iter().flat_map(|entry| &entry.reasoning);
+        let bytes: usize = items.map(|item| item.get().len() + ENTRY_BYTES).sum();
+        let mut raw = Vec::with_capacity(bytes + ENTRY_BYTES);
+        serde_json::to_writer(&mut raw, &self.entries).ok()?;
+        let raw = String::from_utf8(raw).ok()?.into();
         let (provider, host) = (ask.provider.clone(), ask.host.clone());
         Some(Native { provider, host, model: ask.model.clone(), raw })
     }

@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 
 use piton_core::event::Usage;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use serde_json::value::RawValue;
 
 /// Events, blocks and pieces that are read. Others are skipped.
@@ -46,7 +46,8 @@ pub(super) struct Piece<'a> {
     pub(super) kind: Cow<'a, str>,
     pub(super) text: Option<String>,
     pub(super) thinking: Option<String>,
-    pub(super) signature: Option<String>,
+    #[serde(borrow)]
+    pub(super) signature: Option<&'a RawValue>,
     pub(super) partial_json: Option<String>,
     pub(super) stop_reason: Option<String>,
 }
@@ -58,7 +59,8 @@ pub(super) struct Start<'a> {
     pub(super) kind: Cow<'a, str>,
     pub(super) text: Option<String>,
     pub(super) thinking: Option<String>,
-    pub(super) signature: Option<String>,
+    #[serde(borrow)]
+    pub(super) signature: Option<&'a RawValue>,
     pub(super) id: Option<String>,
     pub(super) name: Option<String>,
     #[serde(borrow)]
@@ -139,13 +141,14 @@ fn kind(data: &str) -> Option<Kind<'_>> {
 }
 
 /// A thought that came in pieces, as one block. Signatures are over the value of the text, so
-/// escaping it anew does no harm.
+/// escaping it anew does no harm; the signature itself is the JSON that came.
 pub(super) fn thinking_block(thinking: &str, signature: &str) -> String {
-    #[derive(Serialize)]
-    #[serde(tag = "type", rename = "thinking")]
-    struct Thinking<'a> {
-        thinking: &'a str,
-        signature: &'a str,
+    let thinking = serde_json::to_string(thinking).unwrap_or_default();
+    let frame = r#"{"type":"thinking","thinking":,"signature":}"#.len();
+    let mut block = String::with_capacity(frame + thinking.len() + signature.len());
+    for piece in [r#"{"type":"thinking","thinking":"#, &thinking, r#","signature":"#, signature] {
+        block.push_str(piece);
     }
-    serde_json::to_string(&Thinking { thinking, signature }).unwrap_or_default()
+    block.push('}');
+    block
 }

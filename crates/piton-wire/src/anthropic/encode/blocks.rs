@@ -12,7 +12,7 @@ use serde_json::value::RawValue;
 use crate::anthropic::model::{self, Form};
 use crate::anthropic::native::{self, Kept};
 use crate::anthropic::{is_blank, sound};
-use crate::cache::Frame;
+use crate::cache::{Frame, bytes_estimated};
 use crate::file::Piece;
 use crate::{Ask, Effort, wire_id};
 
@@ -63,7 +63,6 @@ enum Input<'a> {
     None {},
 }
 
-#[derive(Default)]
 struct Blocks(Vec<u8>);
 
 impl Blocks {
@@ -90,7 +89,7 @@ impl Blocks {
 
 /// The blocks of a message; none where nothing in it may be sent.
 pub(super) fn of(message: &Message, frame: Frame<'_>) -> Vec<u8> {
-    let mut blocks = Blocks::default();
+    let mut blocks = Blocks(Vec::with_capacity(bytes_estimated(message)));
     match message {
         Message::User(parts) => add_said(&mut blocks, parts, frame),
         Message::Assistant(assistant) => add_answer(&mut blocks, assistant, frame),

@@ -4,19 +4,21 @@
 //! that field, not the answer.
 
 use std::borrow::Cow;
+use std::fmt;
 
 use piton_core::event::Usage;
-use serde::Deserialize;
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
 use super::items::Place;
-use crate::openai_responses::native::Text;
+use crate::openai_responses::native::{self, Text};
 
 /// Separates the parts of a reasoning summary.
 pub(super) const PART_BREAK: &str = "\n\n";
 
 /// Any event.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, serde::Deserialize)]
 pub(super) struct Event<'a> {
     #[serde(borrow, rename = "type")]
     kind: Option<Text<'a>>,
@@ -38,7 +40,7 @@ pub(super) struct Event<'a> {
     #[serde(borrow)]
     pub(super) item: Option<&'a RawValue>,
     #[serde(borrow)]
-    pub(super) response: Option<&'a RawValue>,
+    pub(super) response: Option<Response<'a>>,
     #[serde(borrow)]
     pub(super) error: Option<&'a RawValue>,
 }
@@ -75,7 +77,7 @@ fn str_of<'a>(text: Option<&'a Text<'_>>) -> &'a str {
 
 /// Whether an event that cannot be read is none of those that matter here.
 pub(super) fn is_foreign(data: &str) -> bool {
-    #[derive(Deserialize)]
+    #[derive(serde::Deserialize)]
     struct Head<'a> {
         #[serde(borrow, rename = "type")]
         kind: Option<Text<'a>>,
@@ -99,7 +101,7 @@ pub(super) fn is_foreign(data: &str) -> bool {
 }
 
 /// An item of the output.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, serde::Deserialize)]
 pub(super) struct Item<'a> {
     #[serde(borrow, rename = "type")]
     kind: Text<'a>,
@@ -121,6 +123,8 @@ pub(super) struct Item<'a> {
     content: Option<&'a RawValue>,
     #[serde(borrow)]
     summary: Option<&'a RawValue>,
+    #[serde(borrow)]
+    encrypted_content: Option<&'a RawValue>,
     #[serde(skip)]
     names: Names<'a>,
 }
@@ -131,7 +135,7 @@ struct Names<'a> {
     call_id: Cow<'a, str>,
 }
 
-#[derive(Deserialize)]
+#[derive(serde::Deserialize)]
 struct Part<'a> {
     #[serde(borrow)]
     text: Option<Text<'a>>,
@@ -160,6 +164,11 @@ impl<'a> Item<'a> {
 
     pub(super) fn phase(&self) -> Cow<'a, str> {
         loose(self.phase)
+    }
+
+    /// Whether it is reasoning that can be sent back.
+    pub(super) fn is_replayable(&self) -> bool {
+        self.encrypted_content.is_some_and(native::is_encrypted)
     }
 
     pub(super) fn is_incomplete(&self) -> bool {
@@ -215,9 +224,62 @@ fn loose(raw: Option<&RawValue>) -> Cow<'_, str> {
     }
 }
 
-/// The response as terminal events carry it.
-#[derive(Debug, Default, Deserialize)]
-pub(super) struct Response<'a> {
+/// The response as terminal events carry it. Read in the same pass as its event, because it may
+/// repeat all that was said; of anything but an object nothing is read.
+#[derive(Debug, Default)]
+pub(super) struct Response<'a>(Fields<'a>);
+
+impl<'de: 'a, 'a> Deserialize<'de> for Response<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(ResponseVisitor)
+    }
+}
+
+struct ResponseVisitor;
+
+impl<'de> Visitor<'de> for ResponseVisitor {
+    type Value = Response<'de>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("anything")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Response<'de>, A::Error> {
+        Fields::deserialize(MapAccessDeserializer::new(map)).map(Response)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Response<'de>, A::Error> {
+        while items.next_element::<IgnoredAny>()?.is_some() {}
+        Ok(Response::default())
+    }
+
+    fn visit_str<E>(self, _: &str) -> Result<Response<'de>, E> {
+        Ok(Response::default())
+    }
+
+    fn visit_u64<E>(self, _: u64) -> Result<Response<'de>, E> {
+        Ok(Response::default())
+    }
+
+    fn visit_i64<E>(self, _: i64) -> Result<Response<'de>, E> {
+        Ok(Response::default())
+    }
+
+    fn visit_f64<E>(self, _: f64) -> Result<Response<'de>, E> {
+        Ok(Response::default())
+    }
+
+    fn visit_bool<E>(self, _: bool) -> Result<Response<'de>, E> {
+        Ok(Response::default())
+    }
+
+    fn visit_unit<E>(self) -> Result<Response<'de>, E> {
+        Ok(Response::default())
+    }
+}
+
+#[derive(Debug, Default, serde::Deserialize)]
+struct Fields<'a> {
     #[serde(borrow)]
     status: Option<&'a RawValue>,
     #[serde(borrow)]
@@ -227,41 +289,43 @@ pub(super) struct Response<'a> {
     #[serde(borrow)]
     output: Option<&'a RawValue>,
     #[serde(borrow)]
-    pub(super) error: Option<&'a RawValue>,
+    error: Option<&'a RawValue>,
 }
 
-#[derive(Default, Deserialize)]
+#[derive(Default, serde::Deserialize)]
 struct Spent {
     input_tokens: Option<u64>,
     output_tokens: Option<u64>,
     input_tokens_details: Option<SpentDetails>,
 }
 
-#[derive(Default, Deserialize)]
+#[derive(Default, serde::Deserialize)]
 struct SpentDetails {
     cached_tokens: Option<u64>,
 }
 
 impl<'a> Response<'a> {
-    pub(super) fn read(raw: &'a RawValue) -> Self {
-        serde_json::from_str(raw.get()).unwrap_or_default()
+    pub(super) fn error(&self) -> Option<&'a RawValue> {
+        self.0.error
     }
 
     pub(super) fn status(&self) -> Cow<'a, str> {
-        loose(self.status)
+        loose(self.0.status)
     }
 
     pub(super) fn is_filtered(&self) -> bool {
-        self.incomplete_details.is_some_and(|details| details.get().contains("\"content_filter\""))
+        self.0
+            .incomplete_details
+            .is_some_and(|details| details.get().contains("\"content_filter\""))
     }
 
     pub(super) fn output(&self) -> Vec<&'a RawValue> {
-        let output = self.output.and_then(|raw| serde_json::from_str(raw.get()).ok());
+        let output = self.0.output.and_then(|raw| serde_json::from_str(raw.get()).ok());
         output.unwrap_or_default()
     }
 
     pub(super) fn usage(&self) -> Usage {
-        let tokens = self.usage.and_then(|raw| serde_json::from_str(raw.get()).ok());
+        let tokens = self.0.usage.and_then(|raw| serde_json::from_str(raw.get()).ok());
         let tokens: Spent = tokens.unwrap_or_default();
         let details = tokens.input_tokens_details.unwrap_or_default();
         Usage {

@@ -7,6 +7,7 @@ use piton_core::answer::Delta;
 use piton_core::event::Native;
 use serde::de::IgnoredAny;
 use serde_json::Value;
+use serde_json::value::RawValue;
 
 use super::event::{Item, PART_BREAK};
 use crate::Ask;
@@ -28,8 +29,8 @@ pub(super) struct Place<'a> {
 pub(super) enum Kind {
     /// Text for the user.
     Message { phase: String },
-    /// Reasoning, and the finished item as it came.
-    Reasoning { part: (Option<u64>, Option<u64>), raw: String },
+    /// Reasoning, and the finished item as it came, if it can be sent back.
+    Reasoning { part: (Option<u64>, Option<u64>), raw: Option<Box<RawValue>> },
     /// A call of a tool of ours.
     Call { name: String, closing: Closing },
     /// Anything else; it only holds its place.
@@ -87,7 +88,7 @@ impl Kind {
     fn of(item: &Item<'_>) -> Self {
         match item.kind() {
             "message" => Self::Message { phase: item.phase().into_owned() },
-            "reasoning" => Self::Reasoning { part: (None, None), raw: String::new() },
+            "reasoning" => Self::Reasoning { part: (None, None), raw: None },
             "function_call" | "custom_tool_call" => Self::call(),
             _ => Self::Other,
         }
@@ -120,7 +121,7 @@ impl Items {
         text: &str,
         deltas: &mut Vec<Delta>,
     ) {
-        let kind = Kind::Reasoning { part, raw: String::new() };
+        let kind = Kind::Reasoning { part, raw: None };
         let Some(slot) = self.open(place, kind) else { return };
         let is_next = match &mut slot.kind {
             Kind::Reasoning { part: known, .. } => std::mem::replace(known, part) != part,
@@ -171,7 +172,7 @@ impl Items {
         &mut self,
         place: &Place<'_>,
         item: &Item<'_>,
-        raw: &str,
+        raw: &RawValue,
         deltas: &mut Vec<Delta>,
     ) {
         let kind = Kind::of(item);
@@ -190,7 +191,7 @@ impl Items {
                 slot.top_up(&whole, deltas);
             }
             Kind::Reasoning { raw: kept, .. } => {
-                raw.clone_into(kept);
+                *kept = item.is_replayable().then(|| raw.to_owned());
                 slot.top_up(&whole, deltas);
             }
             Kind::Call { closing, .. } if item.is_incomplete() => {
@@ -233,7 +234,7 @@ impl Items {
         let mut collector = Collector::default();
         for slot in &self.slots {
             match &slot.kind {
-                Kind::Reasoning { raw, .. } => collector.reasoning(raw),
+                Kind::Reasoning { raw, .. } => collector.reasoning(raw.as_deref()),
                 Kind::Message { phase } if !slot.streamed.trim().is_empty() => {
                     collector.text(Some(phase.as_str()).filter(|phase| !phase.is_empty()));
                 }
