@@ -126,6 +126,10 @@ impl<'a> Piece<'a> {
                 let Some(content) = files.get(&blob.digest) else {
                     return note("Its content is lost");
                 };
+                // Services take an empty text as no content, and an empty file as a broken one.
+                if content.is_empty() {
+                    return note("It is empty");
+                }
                 if media_type.starts_with("image/") {
                     return Self::Image { media_type, data: base64(content) };
                 }

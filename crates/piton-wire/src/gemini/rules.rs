@@ -117,6 +117,11 @@ fn check_parts(content: &Value, place: &str, found: &mut Vec<String>) {
             Some(Value::String(_)) | None => {}
             Some(_) => found.push(format!("G-PARTS: {place} has a text that is none")),
         }
+        if let Some(blob) = part.get("inlineData")
+            && ["mimeType", "data"].iter().any(|key| is_missing(blob, key))
+        {
+            found.push(format!("G-BLOB: {place} lacks a type or data"));
+        }
         for (key, object) in [("functionCall", "args"), ("functionResponse", "response")] {
             let Some(function) = part.get(key) else {
                 continue;
@@ -131,6 +136,10 @@ fn check_parts(content: &Value, place: &str, found: &mut Vec<String>) {
             }
         }
     }
+}
+
+fn is_missing(object: &Value, key: &str) -> bool {
+    object.get(key).and_then(Value::as_str).is_none_or(str::is_empty)
 }
 
 fn check_order(turns: &[Turn<'_>], found: &mut Vec<String>) {

@@ -128,7 +128,15 @@ fn parts_without_content_or_with_too_much() {
         ("G-PARTS", with("/contents/0/parts/0", json!({}))),
         ("G-PARTS", with("/contents/0/parts/0/text", json!(""))),
         ("G-PARTS", with("/contents/0/parts/0/text", json!(5))),
-        ("G-PARTS", with("/contents/0/parts/0/inlineData", json!({}))),
+        (
+            "G-PARTS",
+            with("/contents/0/parts/0/inlineData", json!({"mimeType": "a/b", "data": "QQ=="})),
+        ),
+        (
+            "G-BLOB",
+            with("/contents/0/parts/0", json!({"inlineData": {"mimeType": "a/b", "data": ""}})),
+        ),
+        ("G-BLOB", with("/contents/0/parts/0", json!({"inlineData": {"data": "QQ=="}}))),
         ("G-PARTS", with("/systemInstruction/parts/0", json!({}))),
         ("G-PARTS", with("/contents/1/parts/1/functionCall/args", json!([]))),
         ("G-PARTS", with("/contents/2/parts/0/functionResponse/response", json!("b"))),
