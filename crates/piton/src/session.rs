@@ -40,6 +40,8 @@ pub struct Session {
     files: Arc<FileShelf>,
     controls: Controls,
     attendance: Attendance,
+    /// What was stopped because its turn was left.
+    stopped: Vec<String>,
 }
 
 /// What to do with a new message when the last turn is not over.
@@ -135,6 +137,7 @@ impl Session {
             files: Arc::default(),
             controls: Controls::default(),
             attendance: Attendance::default(),
+            stopped: Vec::new(),
         }
     }
 
@@ -164,6 +167,12 @@ impl Session {
     /// Says whether somebody is there to answer.
     pub fn attend(&mut self, attendance: Attendance) {
         self.attendance = attendance;
+    }
+
+    /// What was stopped since this was asked last because its turn was interrupted or discarded: what
+    /// calls had left running. Nothing is stopped in silence.
+    pub fn take_stopped(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.stopped)
     }
 
     /// A handle to interrupt and answer while the session runs.
@@ -336,10 +345,10 @@ impl Session {
     }
 
     /// Whoever leaves a turn does not leave behind what it has running.
-    async fn stop_left_running(&self, turn: TurnId) {
+    async fn stop_left_running(&mut self, turn: TurnId) {
         let site = self.site();
         for tool in self.parts.tools.values() {
-            tool.leave_turn(&site, turn).await;
+            self.stopped.extend(tool.leave_turn(&site, turn).await);
         }
     }
 
@@ -375,10 +384,10 @@ impl Session {
         };
         let ending = driver.run().await?;
         self.started = true;
-        if let Some(turn) = self.state().open_turn()
-            && turn.broke.as_ref().is_some_and(|broke| broke.reason == BreakReason::Interrupted)
-        {
-            self.stop_left_running(turn.id).await;
+        let interrupted =
+            |turn: &&Turn| matches!(&turn.broke, Some(it) if it.reason == BreakReason::Interrupted);
+        if let Some(turn) = self.state().open_turn().filter(interrupted).map(|turn| turn.id) {
+            self.stop_left_running(turn).await;
         }
         Ok(ending)
     }

@@ -147,6 +147,7 @@ async fn discard(mut opened: Opened, stage: &mut Stage<'_>) -> Result<Report, Fa
     let turn = opened.session.state().open_turn().map(|turn| turn.id);
     announce(&opened, turn.unwrap_or_default(), stage);
     opened.session.close_turn(TurnEnd::Discarded).await?;
+    perform::say_stopped(&opened.session.take_stopped(), stage);
     stage.output.talk("The incomplete turn is discarded. It stays in the journal, hidden.");
     Ok(Report::ok("closed"))
 }

@@ -105,7 +105,7 @@ fn number(text: &str) -> Pid {
     Pid::from_raw(text.trim().parse().unwrap()).unwrap()
 }
 
-fn parent(of: Pid) -> Pid {
+pub(crate) fn parent(of: Pid) -> Pid {
     let status = fs::read_to_string(format!("/proc/{}/status", of.as_raw_nonzero())).unwrap();
     number(status.lines().find_map(|line| line.strip_prefix("PPid:")).unwrap())
 }
@@ -278,7 +278,9 @@ fn a_discarded_turn_takes_its_command_along() {
     let mut scene = Scene::waiting();
     scene.kill_agent();
     let command = scene.command();
-    assert_eq!(scene.world.run(&["query", "--discard-turn"]).code, 0);
+    let ran = scene.world.run(&["query", "--discard-turn"]);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    assert!(ran.stderr.contains("\nStopped with the turn: echo begun;"), "{}", ran.stderr);
     assert!(is_gone(command));
     assert_eq!(lines_of(&scene.world.work("ledger")), 0);
 }

@@ -201,6 +201,8 @@ struct Tally {
     collected: u32,
     never_ran: u32,
     in_doubt: u32,
+    /// Of all these, those whose end an agent had to ask the kernel for.
+    adopted: u32,
 }
 
 // Executed at most once, always; the status exact unless the verdict says that it is in doubt.
@@ -257,6 +259,8 @@ fn death(chance: &mut Chance, tally: &mut Tally, round: u32) {
         on_a_runtime(come_later(&place, tally, &about));
     }
     assert!(place.effects() <= 1, "{about}");
+    let log = fs::read_to_string(place.root.join("calls/c/first/log")).unwrap_or_default();
+    tally.adopted += u32::from(log.contains("adopter"));
 }
 
 /// What the next agent makes of it.

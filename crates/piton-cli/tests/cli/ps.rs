@@ -132,6 +132,7 @@ fn a_turn_that_is_interrupted_later_stops_what_it_had_handed_out() {
     kill_process(Pid::from_child(&scene.agent), Signal::INT).unwrap();
     let ran = scene.world.finish(scene.agent);
     assert_eq!(ran.code, 130, "{}", ran.stderr);
+    assert!(ran.stderr.contains("\nStopped with the turn: echo begun;"), "{}", ran.stderr);
     wait_until(|| is_gone(command));
     assert_eq!(finished(&scene.world, "1.3.0")["outcome"], "cancelled");
     assert_eq!(lines_of(&scene.world.work("ledger")), 0);

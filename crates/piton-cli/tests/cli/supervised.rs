@@ -221,6 +221,22 @@ async fn a_handle_starts_one_command_however_often_it_is_run() {
 }
 
 #[tokio::test]
+async fn killed_supervisors_are_replaced() {
+    let bench = Bench::new();
+    let command = json!({ "command": "echo $PPID > parent" });
+    for _ in 0..3 {
+        assert_eq!(bench.call(command.clone()).await.exit_code, Some(0));
+        let inner = bench.pid("parent").await;
+        fs::remove_file(bench.site.workspace.join("parent")).unwrap();
+        let outer = crate::command::parent(inner);
+        for pid in [outer, inner] {
+            kill_process(pid, Signal::KILL).unwrap();
+            crate::world::wait_until(|| is_gone(pid));
+        }
+    }
+}
+
+#[tokio::test]
 async fn what_cannot_be_started_says_so() {
     let bench = Bench::with("/nowhere/piton".into());
     let finished = bench.call(json!({ "command": "touch ran" })).await;

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use piton::{Attendance, FileLeftOut, OnIncomplete, Subscription, Update};
 use piton_core::event::InDoubtPolicy;
+use piton_core::summary::shorten;
 use piton_core::view::TurnView;
 use piton_store::StoreError;
 
@@ -24,6 +25,9 @@ use crate::terminal::Terminal;
 
 /// How often the spinner turns.
 const SPIN_EVERY: Duration = Duration::from_millis(120);
+
+/// Longest command line that is shown, in letters.
+const COMMAND_LETTERS_MAX: usize = 80;
 
 /// Where a turn is shown.
 #[derive(Debug)]
@@ -111,6 +115,7 @@ pub(super) async fn perform(
             }
         }
     };
+    say_stopped(&session.take_stopped(), stage);
     // With the session gone the updates come to an end, and all of them are shown.
     drop(session);
     while let Some(update) = updates.next().await? {
@@ -128,6 +133,14 @@ pub(super) async fn perform(
     let turn = watch.state().turns.last().map(TurnView::from);
     let report = Report::of_turn(&ending, &conversation, turn.as_ref());
     Ok(if life == Life::Passing { report } else { report.kept_in(conversation) })
+}
+
+/// Says what was stopped with its turn.
+pub(super) fn say_stopped(commands: &[String], stage: &mut Stage<'_>) {
+    for command in commands {
+        let line = shorten(command, COMMAND_LETTERS_MAX);
+        stage.output.talk(&format!("Stopped with the turn: {line}"));
+    }
 }
 
 fn prepare(
