@@ -47,21 +47,21 @@ fn an_interrupt_keeps_what_is_done_and_leaves_the_turn_to_be_resumed() {
     world.check(
         &[&["print"], &["query", "--continue"]],
         expect![[r#"
-        $ piton print
-        ⏳ Incomplete turn (pending follow-up)
-        > go
-        Two.
-        ✓ fast — completed
-        – slow — cancelled
-        [interrupted]
-        2> conversation AAAAAAAAAA
-        exit 0
-        $ piton query --continue
-        Done.
-        2> conversation AAAAAAAAAA, turn 1, model script:DIR/script.json
-        2> Resuming. Interrupted (pending follow-up)
-        exit 0
-    "#]],
+            $ piton print
+            ⏳ Incomplete turn (pending follow-up)
+            > go
+            Two.
+            ✓ fast — completed
+            – slow — cancelled
+            [interrupted]
+            2> conversation AAAAAAAAAA: 100 tokens in, 1.29 for each estimated, 10 out
+            exit 0
+            $ piton query --continue
+            Done.
+            2> conversation AAAAAAAAAA, turn 1, model script:DIR/script.json
+            2> Resuming. Interrupted (pending follow-up)
+            exit 0
+        "#]],
     );
 }
 
@@ -210,7 +210,7 @@ fn a_conversation_that_is_worked_on_says_by_whom() {
         Two.
         ✓ fast — completed
         … slow — running
-        2> conversation AAAAAAAAAA
+        2> conversation AAAAAAAAAA: 100 tokens in, 1.29 for each estimated, 10 out
         exit 0
     "#]]
     .assert_eq(&printed);
