@@ -1,15 +1,15 @@
 //! Commands that outlive the agent, each started at most once, with an end that is not lost.
 //!
-//! The agent claims a call by making its log ([`claim`]), writes down what is to run, and hands the
-//! open files to two supervisors ([`pair`], [`courier`]): itself, executed again. The outer one
-//! passes them on to the inner one, which starts a process that waits behind a gate ([`gate`]),
+//! The agent claims a call by making its log (`claim`), writes down what is to run, and hands the
+//! open files to two supervisors (`pair`, `courier`): itself, executed again. The outer one
+//! passes them on to the inner one, which starts a process that waits behind a gate (`gate`),
 //! records and syncs which process that is, and only then opens the gate. The end is recorded
 //! before the process is reaped, by the inner one, or by the outer one if that was killed
-//! ([`keeper`]). The command prints straight into a file ([`output`]).
+//! (`keeper`). The command prints straight into a file (`output`).
 //!
-//! Whoever comes later looks at lock and log ([`verdict`]) and attaches, collects, adopts or says
-//! what cannot be known ([`attach`]). What a person or a model has had enough of is stopped with all
-//! that it started ([`cancel`]).
+//! Whoever comes later looks at lock and log (`verdict`) and attaches, collects, adopts or says
+//! what cannot be known (`attach`). What a person or a model has had enough of is stopped with all
+//! that it started (`cancel`).
 //!
 //! This room knows neither arguments nor how a result reads: that is the tool's.
 

@@ -31,7 +31,7 @@ fn the_incomplete_turn_comes_after_the_complete_ones() {
             ✓ read_file: a.txt — completed
             ⏸ shell: false — waiting for input: "Run shell: false?"
             ⏸ write_file: b.txt — waiting for input: "Run write_file: b.txt?"
-            2> conversation AAAAAAAAAA: 200 tokens in, 1.26 for each estimated, 20 out
+            2> conversation AAAAAAAAAA: 200 tokens in, R for each estimated, 20 out
             exit 0
         "#]],
     );

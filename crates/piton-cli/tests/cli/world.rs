@@ -160,7 +160,7 @@ impl World {
         for (id, letter) in self.ids.borrow().iter().zip('A'..='Z') {
             text = text.replace(id, &letter.to_string().repeat(ID_LETTERS));
         }
-        without_draft_names(&text)
+        without_ratios(&without_draft_names(&text))
     }
 }
 
@@ -190,6 +190,18 @@ fn without_draft_names(text: &str) -> String {
     for piece in pieces {
         let end = piece.find('\n').unwrap_or(piece.len());
         write!(normal, "/home/drafts/DRAFT{}", &piece[end..]).unwrap();
+    }
+    normal
+}
+
+/// Estimates count the path of the workspace, which is as long as the machine likes.
+fn without_ratios(text: &str) -> String {
+    let mut pieces = text.split(" for each estimated");
+    let mut normal = pieces.next().unwrap_or_default().to_owned();
+    for piece in pieces {
+        let number = normal.rfind(' ').map_or(0, |at| at + 1);
+        normal.truncate(number);
+        write!(normal, "R for each estimated{piece}").unwrap();
     }
     normal
 }
