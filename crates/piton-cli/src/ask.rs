@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use piton::Reply;
-use piton_core::event::{Inquiry, InquiryKind};
+use piton_core::event::{self as inquiry, Inquiry, InquiryKind};
 
 /// A question that is being asked.
 #[derive(Clone, Debug)]
@@ -33,7 +33,10 @@ impl Prompt {
         let question = &self.inquiry.question;
         match self.inquiry.kind {
             InquiryKind::InDoubt if self.typing => "the result of the call: ".into(),
-            InquiryKind::Permission => format!("{question} (y) yes, (a) always, (n) no: "),
+            InquiryKind::Permission if self.may_be_always() => {
+                format!("{question} (y) yes, (a) always, (n) no: ")
+            }
+            InquiryKind::Permission => format!("{question} (y) yes, (n) no: "),
             InquiryKind::Question => format!("{question} "),
             InquiryKind::InDoubt => {
                 format!(
@@ -44,6 +47,11 @@ impl Prompt {
         }
     }
 
+    /// Whether there is a rule for calls like this one.
+    fn may_be_always(&self) -> bool {
+        self.inquiry.choices.contains(&inquiry::Choice::AllowAlways)
+    }
+
     /// Takes in a typed line.
     pub(crate) fn hear(&mut self, line: &str) -> Heard {
         let word = line.trim().to_lowercase();
@@ -52,7 +60,7 @@ impl Prompt {
             InquiryKind::Question => Some(Reply::Text(line.to_owned())),
             InquiryKind::Permission => match word.as_str() {
                 "y" | "yes" => Some(Reply::Allow),
-                "a" | "always" => Some(Reply::AllowAlways),
+                "a" | "always" if self.may_be_always() => Some(Reply::AllowAlways),
                 "n" | "no" => Some(Reply::Deny),
                 _ => None,
             },
@@ -187,7 +195,8 @@ mod tests {
         let call = CallId { turn: TurnId(1), step: 1, index: 0 };
         let question = "Run it?".into();
         let id = InquiryId::new("1");
-        let mut prompt = Prompt::new(Inquiry { id, kind, call, question, choices: Vec::new() });
+        let choices = vec![inquiry::Choice::AllowAlways];
+        let mut prompt = Prompt::new(Inquiry { id, kind, call, question, choices });
         let heard = lines.iter().find_map(|line| match prompt.hear(line) {
             Heard::Reply(reply) => Some(reply),
             Heard::Ask => None,

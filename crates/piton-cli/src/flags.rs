@@ -108,6 +108,8 @@ pub(crate) struct Query {
 pub(crate) enum Mode {
     /// What only reads runs; anything else asks
     Ask,
+    /// What only reads or edits files runs; anything else asks
+    AcceptEdits,
     /// Everything runs
     Auto,
     /// What only reads runs; anything else is denied
@@ -231,6 +233,7 @@ impl From<Mode> for PermissionMode {
     fn from(mode: Mode) -> Self {
         match mode {
             Mode::Ask => Self::Ask,
+            Mode::AcceptEdits => Self::AcceptEdits,
             Mode::Auto => Self::Auto,
             Mode::ReadOnly => Self::ReadOnly,
         }

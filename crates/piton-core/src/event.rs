@@ -16,7 +16,7 @@ use serde_json::value::RawValue;
 
 pub use self::config::{
     ConfigChange, Effort, InDoubtPolicy, Limits, ModelRef, NotAModel, NotAnEffort, PermissionMode,
-    PermissionRule, Permissions, RuleEffect,
+    PermissionRule, Permissions, RuleEffect, RuleScope,
 };
 pub use self::inquiry::{Choice, Inquiry, InquiryAnswer, InquiryKind};
 pub use self::model::{

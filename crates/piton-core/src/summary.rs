@@ -4,6 +4,8 @@ use serde_json::{Map, Value};
 
 /// Longest summary of a call's input, in characters.
 pub const INPUT_SUMMARY_CHARS_MAX: usize = 100;
+/// Longest command in a question, in characters.
+pub const QUESTION_CHARS_MAX: usize = 4_000;
 /// Longest summary of a call's output, in characters.
 pub const OUTPUT_SUMMARY_CHARS_MAX: usize = 80;
 /// Arguments that say the most about a call, the first that is there wins.
@@ -24,6 +26,33 @@ pub fn input_summary(name: &str, arguments: &str) -> String {
         None => format!("{name} {}", one_line(arguments)),
     };
     shorten(&summary, INPUT_SUMMARY_CHARS_MAX)
+}
+
+/// What a call was asked to do, for somebody who has to decide on it: nothing is left out that
+/// could make a difference, and nothing hides.
+pub fn input_in_full(name: &str, arguments: &str) -> String {
+    let fields: Map<String, Value> = serde_json::from_str(arguments).unwrap_or_default();
+    let Some(command) = fields.get("command").and_then(Value::as_str) else {
+        return input_summary(name, arguments);
+    };
+    let mut shown = String::new();
+    for letter in command.trim().chars() {
+        let plain = letter.is_ascii_graphic() || letter == ' ' || letter.is_alphanumeric();
+        if plain {
+            shown.push(letter);
+        } else {
+            shown.extend(letter.escape_default());
+        }
+    }
+    let mut text = format!("{name}: {}", shorten(&shown, QUESTION_CHARS_MAX));
+    let hidden = shown.chars().count().saturating_sub(QUESTION_CHARS_MAX);
+    if 0 < hidden {
+        text = format!("{text} [and {hidden} more characters]");
+    }
+    match fields.get("dir").and_then(Value::as_str) {
+        Some(directory) => format!("{text} (in {})", shorten(directory, INPUT_SUMMARY_CHARS_MAX)),
+        None => text,
+    }
 }
 
 /// Sums up what a call gave: its first line with something on it.

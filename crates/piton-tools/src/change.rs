@@ -66,7 +66,9 @@ impl Change {
     /// What to write down before the change is made.
     pub(crate) fn prepared(self) -> Prepared {
         let path = self.place.shown().to_owned();
-        Prepared { handle: Handle::Edit { path, before: self.before, after: self.after } }
+        let real = Some(path.clone());
+        let handle = Handle::Edit { path, before: self.before, after: self.after };
+        Prepared { handle, path: real }
     }
 
     /// The place that is changed.

@@ -61,8 +61,8 @@ impl Tool for Glob {
         arguments: &Arguments,
     ) -> Result<Prepared, Refusal> {
         // In place: resolving a path takes microseconds.
-        look(site, arguments)?;
-        Ok(Prepared::default())
+        let (_, place) = look(site, arguments)?;
+        Ok(place.prepared())
     }
 
     async fn run(&self, job: Job) -> Finished {

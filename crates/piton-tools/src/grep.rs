@@ -85,8 +85,8 @@ impl Tool for Grep {
         arguments: &Arguments,
     ) -> Result<Prepared, Refusal> {
         // In place: building a matcher and resolving a path takes microseconds.
-        Search::new(site, arguments)?;
-        Ok(Prepared::default())
+        let search = Search::new(site, arguments)?;
+        Ok(search.place.prepared())
     }
 
     async fn run(&self, job: Job) -> Finished {

@@ -108,6 +108,8 @@ pub struct Site {
 pub struct Prepared {
     /// What settles the call after a crash.
     pub handle: Handle,
+    /// The path that the call works on, relative to the workspace, behind all links.
+    pub path: Option<String>,
 }
 
 /// A call that is refused before it starts.

@@ -63,8 +63,8 @@ impl Tool for ListDir {
         arguments: &Arguments,
     ) -> Result<Prepared, Refusal> {
         // In place: resolving and opening a path takes microseconds.
-        open(site, arguments)?;
-        Ok(Prepared::default())
+        let (place, _) = open(site, arguments)?;
+        Ok(place.prepared())
     }
 
     async fn run(&self, job: Job) -> Finished {

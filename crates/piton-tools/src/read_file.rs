@@ -75,7 +75,7 @@ impl Tool for ReadFile {
         // In place: resolving and opening a path takes microseconds.
         let wanted: ReadArguments = parse(SCHEMA, arguments)?;
         open(site, &wanted)?;
-        Ok(Prepared::default())
+        Ok(Place::locate(site, &wanted.path)?.prepared())
     }
 
     async fn run(&self, job: Job) -> Finished {

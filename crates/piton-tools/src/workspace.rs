@@ -17,7 +17,7 @@ use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 
 pub(crate) use self::entry::{Entry, MissingParents, kind_name};
-use crate::{Refusal, Site, suggestion};
+use crate::{Prepared, Refusal, Site, suggestion};
 
 /// A resolved path beneath the workspace: no `..`, no link on the way when it was resolved.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -65,6 +65,11 @@ impl Place {
         } else {
             site.workspace.join(&self.relative)
         }
+    }
+
+    /// What a call that only looks here is prepared with.
+    pub(crate) fn prepared(&self) -> Prepared {
+        Prepared { path: Some(self.shown().to_owned()), ..Prepared::default() }
     }
 
     /// Opens the directory at this place.

@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use piton_core::action::Wish;
 use piton_core::event::{
-    ConfigChange, Event, InquiryAnswer, InquiryKind, PermissionRule, RuleEffect,
+    ConfigChange, Event, Inquiry, InquiryAnswer, InquiryKind, PermissionRule, RuleScope,
 };
 use piton_core::id::InquiryId;
+use piton_core::permit::{always, with};
 use piton_core::state::State;
 use tokio::sync::{mpsc, oneshot, watch};
 
@@ -28,7 +29,7 @@ pub enum Attendance {
 pub enum Reply {
     /// Run the call.
     Allow,
-    /// Run the call and every later call of the same tool in this conversation.
+    /// Run the call, and what [`always_rules`] say from now on in this conversation.
     AllowAlways,
     /// Do not run the call.
     Deny,
@@ -54,17 +55,11 @@ impl Reply {
         let answer = match self {
             Self::Allow => InquiryAnswer::Allow,
             Self::AllowAlways => {
-                let tool =
-                    turn.call(asked.call).map(|call| call.name.to_string()).unwrap_or_default();
-                let mut permissions = state.config.permissions.clone();
-                // A deny rule stays: it beats this one, and only a person who sees it may lift it.
-                let gives_way =
-                    |rule: &PermissionRule| rule.tool == tool && rule.effect != RuleEffect::Deny;
-                permissions.rules.retain(|rule| !gives_way(rule));
-                permissions.rules.push(PermissionRule { tool, effect: RuleEffect::Allow });
-                let change =
-                    ConfigChange { permissions: Some(permissions), ..ConfigChange::default() };
-                events.push(Event::ConfigChanged { change });
+                if let Some(rules) = always_rules(state, asked, RuleScope::Conversation) {
+                    let permissions = Some(with(&state.config.permissions, &rules));
+                    let change = ConfigChange { permissions, ..ConfigChange::default() };
+                    events.push(Event::ConfigChanged { change });
+                }
                 InquiryAnswer::Allow
             }
             Self::Deny => InquiryAnswer::Deny,
@@ -85,6 +80,17 @@ impl Reply {
             Self::TreatAsDone | Self::Text(_) => kind != InquiryKind::Permission,
         }
     }
+}
+
+/// The rules that "always" would make for a question; `None` if it would only be good for one call.
+pub fn always_rules(
+    state: &State,
+    asked: &Inquiry,
+    scope: RuleScope,
+) -> Option<Vec<PermissionRule>> {
+    let call = state.open_turn()?.call(asked.call)?;
+    let tool = state.config.tool(&call.name)?;
+    always(&state.config.permissions, tool, &call.arguments, scope)
 }
 
 /// A message to a running driver.

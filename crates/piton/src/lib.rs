@@ -61,7 +61,7 @@ pub mod transport;
 mod digest;
 mod files;
 
-pub use self::control::{Attendance, Controller, Reply};
+pub use self::control::{Attendance, Controller, Reply, always_rules};
 pub use self::engine::{Builder, Engine};
 pub use self::hub::{Subscription, Update};
 pub use self::lease::LeaseWait;

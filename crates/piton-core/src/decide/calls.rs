@@ -8,12 +8,12 @@ use serde_json::{Map, Value};
 use crate::action::{Action, Verdict};
 use crate::event::{
     Choice, EffectClass, InDoubtPolicy, Inquiry, InquiryAnswer, InquiryKind, Outcome, RuleEffect,
-    ToolSpec,
+    RuleScope, ToolSpec,
 };
 use crate::id::InquiryId;
-use crate::permit::permit;
+use crate::permit::{always, permit};
 use crate::state::{Call, Progress, Raised, Started, State, Step, Turn};
-use crate::summary::input_summary;
+use crate::summary::{input_in_full, input_summary};
 
 /// What the model is told of a call whose outcome nobody knows.
 pub const UNKNOWN_TEXT: &str = "The tool was started, then the agent was interrupted; \
@@ -122,11 +122,11 @@ fn need_before_start(state: &State, turn: &Turn, call: &Call) -> Need {
         Some(InquiryAnswer::Deny) => return Need::Finish(Outcome::Denied, DENIED_TEXT.into()),
         Some(InquiryAnswer::TreatAsDone | InquiryAnswer::Text { .. }) | None => {}
     }
-    match permit(&state.config.permissions, tool) {
+    match permit(&state.config.permissions, tool, &call.arguments) {
         RuleEffect::Allow => Need::Run,
         RuleEffect::Deny => Need::Finish(Outcome::Denied, denied_by_rule(tool)),
         RuleEffect::Ask if asked.is_some() => Need::Person,
-        RuleEffect::Ask => Need::Raise(permission(call)),
+        RuleEffect::Ask => Need::Raise(permission(state, call, tool)),
     }
 }
 
@@ -134,13 +134,19 @@ fn denied_by_rule(tool: &ToolSpec) -> String {
     format!("The permission rules of this conversation do not allow {}.", tool.name)
 }
 
-fn permission(call: &Call) -> Inquiry {
+fn permission(state: &State, call: &Call, tool: &ToolSpec) -> Inquiry {
+    let permissions = &state.config.permissions;
+    let scope = RuleScope::Conversation;
+    let mut choices = vec![Choice::Allow, Choice::Deny];
+    if always(permissions, tool, &call.arguments, scope).is_some() {
+        choices.insert(1, Choice::AllowAlways);
+    }
     Inquiry {
         id: InquiryId::new(format!("{}.permission.1", call.id)),
         kind: InquiryKind::Permission,
         call: call.id,
-        question: format!("Run {}?", input_summary(&call.name, &call.arguments)),
-        choices: vec![Choice::Allow, Choice::AllowAlways, Choice::Deny],
+        question: format!("Run {}?", input_in_full(&call.name, &call.arguments)),
+        choices,
     }
 }
 
@@ -172,7 +178,8 @@ fn need_in_doubt(state: &State, turn: &Turn, call: &Call, started: &Started) -> 
 /// Whether the rules in force forbid the call, whatever they said when it was started.
 pub fn is_denied(state: &State, call: &Call) -> bool {
     let tool = state.config.tool(&call.name);
-    tool.is_some_and(|tool| permit(&state.config.permissions, tool) == RuleEffect::Deny)
+    let permissions = &state.config.permissions;
+    tool.is_some_and(|tool| permit(permissions, tool, &call.arguments) == RuleEffect::Deny)
 }
 
 fn decided(answer: &InquiryAnswer) -> Need {

@@ -180,19 +180,61 @@ pub enum PermissionMode {
     /// Calls that only read run; anything else asks a person.
     #[default]
     Ask,
+    /// Calls that only read or edit files run; anything else asks a person.
+    AcceptEdits,
     /// Everything runs.
     Auto,
     /// Calls that only read run; anything else is denied.
     ReadOnly,
 }
 
-/// A standing decision on a tool.
+/// A standing decision on calls of a tool.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PermissionRule {
-    /// The tool's name.
+    /// The tool's name, or `*` for every tool.
     pub tool: String,
     /// What to do with its calls.
     pub effect: RuleEffect,
+    /// Only calls that run this command. `cargo test` is exactly that; `cargo test *` has any words
+    /// after it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub command: Option<String>,
+    /// Only calls on this path, relative to the workspace. `*` and `?` stay within a name, `**` does
+    /// not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path: Option<String>,
+    /// How far it reaches.
+    #[serde(default, skip_serializing_if = "RuleScope::is_conversation")]
+    pub scope: RuleScope,
+}
+
+impl PermissionRule {
+    /// A decision on every call of a tool in this conversation.
+    pub fn of_tool(tool: impl Into<String>, effect: RuleEffect) -> Self {
+        let scope = RuleScope::Conversation;
+        Self { tool: tool.into(), effect, command: None, path: None, scope }
+    }
+}
+
+/// How far a rule reaches. The journal is the home of a conversation's own rules only; the others
+/// are noted in it as they were when the turn ran.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RuleScope {
+    /// This conversation.
+    #[default]
+    Conversation,
+    /// Every conversation in the same workspace.
+    Project,
+    /// Every conversation.
+    User,
+}
+
+impl RuleScope {
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
+    fn is_conversation(&self) -> bool {
+        *self == Self::Conversation
+    }
 }
 
 /// What a rule does.

@@ -39,7 +39,7 @@ pub enum InquiryKind {
 pub enum Choice {
     /// Run this call.
     Allow,
-    /// Run this call, and every later call of the same tool in this conversation.
+    /// Run this call, and later ones like it without asking.
     AllowAlways,
     /// Do not run this call.
     Deny,

@@ -353,7 +353,7 @@ impl Journal {
             "rule" => {
                 let (tool, effect) = rest.split_once(':').unwrap();
                 let effect = read::<RuleEffect>(effect);
-                permissions.rules.push(PermissionRule { tool: tool.into(), effect });
+                permissions.rules.push(PermissionRule::of_tool(tool, effect));
             }
             limit => set_limit(&mut limits, limit, rest.parse().unwrap()),
         }

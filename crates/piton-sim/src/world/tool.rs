@@ -74,7 +74,8 @@ impl Tool for WorldTool {
         let before = self.world.file(path);
         let after = digest(&changed(before.as_deref(), line));
         let before = before.as_deref().map(digest);
-        Ok(Prepared { handle: Handle::Edit { path: path.into(), before, after } })
+        let handle = Handle::Edit { path: path.into(), before, after };
+        Ok(Prepared { handle, ..Prepared::default() })
     }
 
     async fn run(&self, job: Job) -> Finished {

@@ -38,7 +38,7 @@ impl Supervised {
         let letters: String = letters.collect();
         let directory = format!("{}/{call}-{letters}", site.conversation);
         let handle = Handle::Job { directory, boot: Some(boot().to_owned()) };
-        Ok(Prepared { handle })
+        Ok(Prepared { handle, path: None })
     }
 
     /// Starts the command, or attaches to it, and waits.

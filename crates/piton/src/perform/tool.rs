@@ -5,8 +5,12 @@ use std::sync::Arc;
 
 use futures_util::FutureExt as _;
 use piton_core::decide::calls::{UNKNOWN_TEXT, doubt, is_denied};
-use piton_core::event::{EffectClass, Event, Handle, InDoubtPolicy, Outcome, ToolOutput};
+use piton_core::event::{
+    EffectClass, Event, Handle, InDoubtPolicy, InquiryKind, Outcome, ToolOutput,
+};
 use piton_core::id::CallId;
+use piton_core::permit::needs_real_path;
+use piton_core::permit::path::normal;
 use piton_core::state::{Call, Progress, Started};
 use piton_core::summary::shorten;
 use piton_tools::{Arguments, Finished, Job, OUTPUT_BYTES_MAX, Settled, Tool};
@@ -114,10 +118,28 @@ impl Driver<'_> {
             Ok(Err(refusal)) => return self.fail(call.id, refusal.to_string()),
             Err(crash) => return self.fail(call.id, crash),
         };
+        if let Some(detour) = self.detour(&call, &arguments, prepared.path.as_deref()) {
+            return self.fail(call.id, detour);
+        }
         let (id, handle) = (call.id, prepared.handle);
         let effect = self.effect(&call);
         self.log.push(Event::ToolStarted { call: id, effect, handle: handle.clone() });
         self.launch(id, tool, arguments, handle);
+    }
+
+    /// The rules were asked about the path as the model wrote it. If a link leads elsewhere, they
+    /// have said nothing about the file there: the model has to name it, and they are asked again.
+    fn detour(&self, call: &Call, arguments: &Arguments, real: Option<&str>) -> Option<String> {
+        let (state, real) = (self.log.state(), real?);
+        let asked = state.open_turn()?.inquiry(call.id, InquiryKind::Permission);
+        let by_person = asked.is_some_and(|asked| asked.answer.is_some());
+        if by_person || !needs_real_path(&state.config.permissions, &call.name) {
+            return None;
+        }
+        let written = arguments.get("path").and_then(serde_json::Value::as_str).unwrap_or(".");
+        (normal(written).as_deref() != Some(real)).then(|| {
+            format!("`{written}` is another name of `{real}`: use that. The tool was not run.")
+        })
     }
 
     /// Waits for the end of what a dead driver started, like for anything else that runs: it can be

@@ -53,7 +53,8 @@ impl Tool for Long {
     async fn prepare(&self, site: &Site, call: CallId, _: &Arguments) -> Result<Prepared, Refusal> {
         let directory = format!("{}/{call}", site.conversation);
         self.note(format!("prepare {directory}"));
-        Ok(Prepared { handle: Handle::Job { directory, boot: None } })
+        let handle = Handle::Job { directory, boot: None };
+        Ok(Prepared { handle, ..Prepared::default() })
     }
 
     async fn run(&self, job: Job) -> Finished {

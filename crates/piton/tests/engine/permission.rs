@@ -76,7 +76,7 @@ async fn always_is_a_rule_for_the_tool() {
     let mut session = stage.open().await;
     assert_eq!(session.resume().await.unwrap(), Ending::WaitingForInput, "set is another tool");
     assert_eq!(stage.effects(), ["pay 1.1.0", "pay 1.1.1", "pay 1.2.0"]);
-    let rule = PermissionRule { tool: "pay".into(), effect: RuleEffect::Allow };
+    let rule = PermissionRule::of_tool("pay", RuleEffect::Allow);
     assert_eq!(session.state().config.permissions.rules, [rule]);
     stage.check().await;
 }
@@ -86,7 +86,7 @@ async fn always_is_a_rule_for_the_tool() {
 async fn always_replaces_a_rule_to_ask() {
     let mut stage =
         Stage::new(r#"{"steps":[{"calls":[{"tool":"pay"}]},{"calls":[{"tool":"pay"}]}]}"#);
-    let ask = PermissionRule { tool: "pay".into(), effect: RuleEffect::Ask };
+    let ask = PermissionRule::of_tool("pay", RuleEffect::Ask);
     stage.config.permissions.rules = vec![ask];
     let mut session = stage.create().await;
     assert_eq!(session.send(say("go"), Ask).await.unwrap(), Ending::WaitingForInput);

@@ -6,9 +6,9 @@ use std::future::{Future, pending};
 use std::ops::ControlFlow;
 use std::pin::Pin;
 
-use piton::{Controller, Reply, Update};
-use piton_core::event::{Inquiry, InquiryKind, RuleEffect};
-use piton_core::permit::permit;
+use piton::{Controller, Reply, Update, always_rules};
+use piton_core::event::{Inquiry, InquiryKind, Permissions, RuleEffect, RuleScope};
+use piton_core::permit::{permit, with};
 use piton_core::state::{State, Turn};
 
 use super::face::Face;
@@ -61,7 +61,7 @@ impl Watch {
     /// Questions of a turn that goes on, unless a rule answers them by now.
     pub(super) fn find_open_questions(&mut self, state: &State) {
         let open = state.open_turn().into_iter().flat_map(Turn::pending_inquiries);
-        let asked = open.filter(|inquiry| needs_person(state, inquiry));
+        let asked = open.filter(|inquiry| needs_person(state, &state.config.permissions, inquiry));
         self.prompts.extend(asked.cloned().map(Prompt::new));
     }
 
@@ -159,26 +159,26 @@ impl Watch {
         }
     }
 
-    /// A rule now answers what else was to be asked about the same tool.
+    /// A rule now answers what else was to be asked about the same.
     fn forget_permissions_like(&mut self, answered: &Inquiry) {
-        let face = &self.face;
-        let tool = |inquiry: &Inquiry| face.call(inquiry.call).map(|call| call.name.clone());
-        let allowed = tool(answered);
-        self.prompts.retain(|prompt| {
-            prompt.inquiry.kind != InquiryKind::Permission || tool(&prompt.inquiry) != allowed
-        });
+        let state = &self.face.state;
+        let Some(rules) = always_rules(state, answered, RuleScope::Conversation) else { return };
+        let permissions = with(&state.config.permissions, &rules);
+        self.prompts.retain(|prompt| needs_person(state, &permissions, &prompt.inquiry));
     }
 }
 
 /// Whether no rule answers the question.
-fn needs_person(state: &State, inquiry: &Inquiry) -> bool {
+fn needs_person(state: &State, permissions: &Permissions, inquiry: &Inquiry) -> bool {
     match inquiry.kind {
         InquiryKind::Question | InquiryKind::InDoubt => true,
         InquiryKind::Permission => {
             let turn = state.open_turn();
             let call = turn.and_then(|turn| turn.call(inquiry.call));
             let tool = call.and_then(|call| state.config.tool(&call.name));
-            tool.is_none_or(|tool| permit(&state.config.permissions, tool) == RuleEffect::Ask)
+            let asks =
+                |tool, arguments: &str| permit(permissions, tool, arguments) == RuleEffect::Ask;
+            call.zip(tool).is_none_or(|(call, tool)| asks(tool, &call.arguments))
         }
     }
 }

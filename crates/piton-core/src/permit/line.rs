@@ -1,0 +1,291 @@
+//! A command line, as far as it is certain what a shell makes of it.
+//!
+//! This is no shell. It reads plain words, `&&`, `||`, `;`, `|`, new lines and quotes without
+//! anything in them that a shell would replace. Of all else it says that it is not certain, and
+//! still names the commands that can be seen in it, so that what is denied is found there too.
+
+use std::iter::Peekable;
+use std::str::Chars;
+
+/// How deep commands in commands are followed.
+const DEPTH_MAX: usize = 8;
+/// Longest command line that is read, in bytes. A person should look at a longer one.
+const LINE_BYTES_MAX: usize = 16 * 1024;
+/// How far the target of a redirection is looked ahead for, in letters.
+const TARGET_CHARS_MAX: usize = 32;
+
+/// Words that begin or join commands. What follows them is a command.
+const RESERVED: [&str; 20] = [
+    "!", "{", "}", "if", "then", "elif", "else", "fi", "for", "in", "while", "until", "do", "done",
+    "case", "esac", "function", "select", "coproc", "[[",
+];
+
+/// What was read.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Line {
+    /// The words of each command, in order.
+    pub(super) commands: Vec<Vec<String>>,
+    /// Whether the shell runs exactly these commands with exactly these words.
+    pub(super) certain: bool,
+}
+
+impl Line {
+    /// Reads a command line.
+    pub(super) fn read(text: &str) -> Self {
+        if LINE_BYTES_MAX < text.len() { Self::default() } else { Self::read_at(text, 0) }
+    }
+
+    fn read_at(text: &str, depth: usize) -> Self {
+        let mut reader = Reader {
+            rest: text.chars().peekable(),
+            line: Self { commands: Vec::new(), certain: true },
+            words: Vec::new(),
+            word: None,
+            quoted: false,
+            skipping: false,
+            joined: false,
+            depth,
+        };
+        reader.read();
+        reader.line
+    }
+
+    /// The commands that can be seen, without what stands in front of their names.
+    pub(super) fn seen(&self) -> impl Iterator<Item = &[String]> {
+        self.commands.iter().map(|words| {
+            let before = words.iter().take_while(|word| is_reserved(word) || is_assignment(word));
+            words.get(before.count()..).unwrap_or_default()
+        })
+    }
+}
+
+fn is_reserved(word: &str) -> bool {
+    RESERVED.contains(&word)
+}
+
+fn is_assignment(word: &str) -> bool {
+    let Some((name, _)) = word.split_once('=') else { return false };
+    let name = name.trim_end_matches('+');
+    !name.is_empty() && name.chars().all(|letter| letter.is_ascii_alphanumeric() || letter == '_')
+}
+
+struct Reader<'a> {
+    rest: Peekable<Chars<'a>>,
+    line: Line,
+    words: Vec<String>,
+    word: Option<String>,
+    /// Whether the present word has a quote in it.
+    quoted: bool,
+    /// Whether the next word is the file of a redirection.
+    skipping: bool,
+    /// Whether the last operator wants a command behind it.
+    joined: bool,
+    depth: usize,
+}
+
+impl Reader<'_> {
+    fn read(&mut self) {
+        while let Some(letter) = self.rest.next() {
+            self.take(letter);
+        }
+        self.end_command();
+        if self.joined {
+            self.doubt();
+        }
+    }
+
+    fn take(&mut self, letter: char) {
+        match letter {
+            ' ' | '\t' => self.end_word(),
+            '\n' => self.end_command(),
+            ';' => self.operator(false),
+            '&' if self.next_is('&') => self.operator(true),
+            '|' if self.next_is('|') => self.operator(true),
+            '|' => self.operator(true),
+            '&' | '(' | ')' => {
+                self.doubt();
+                self.end_command();
+            }
+            '<' | '>' => self.redirection(letter),
+            '\'' => self.single_quotes(),
+            '"' => self.double_quotes(),
+            '$' | '`' => self.replaced(letter),
+            '\\' => {
+                self.doubt();
+                match self.rest.next() {
+                    Some('\n') | None => {}
+                    Some(plain) => self.push(plain),
+                }
+            }
+            '*' | '?' | '[' | '{' | '}' => {
+                self.doubt();
+                self.push(letter);
+            }
+            '#' | '!' if self.word.is_none() => {
+                self.doubt();
+                self.push(letter);
+            }
+            '~' if self.may_be_home() => {
+                self.doubt();
+                self.push(letter);
+            }
+            plain => self.push(plain),
+        }
+    }
+
+    /// A tilde is replaced at the beginning of a word, and in what is assigned.
+    fn may_be_home(&self) -> bool {
+        self.word.as_ref().is_none_or(|word| word.is_empty() || word.ends_with([':', '=']))
+    }
+
+    fn next_is(&mut self, wanted: char) -> bool {
+        self.rest.next_if_eq(&wanted).is_some()
+    }
+
+    fn doubt(&mut self) {
+        self.line.certain = false;
+    }
+
+    /// Adds to the present word. What a person cannot see, or can take for something else, is not
+    /// certain.
+    fn push(&mut self, letter: char) {
+        if letter.is_control() && letter != '\t' && letter != '\n'
+            || !letter.is_ascii() && !letter.is_alphanumeric()
+        {
+            self.doubt();
+        }
+        self.word.get_or_insert_default().push(letter);
+    }
+
+    fn end_word(&mut self) {
+        let quoted = std::mem::take(&mut self.quoted);
+        let Some(word) = self.word.take() else { return };
+        if std::mem::take(&mut self.skipping) {
+            return;
+        }
+        // A name that is written in a strange way is not what it looks like.
+        let strange =
+            || quoted || word.is_empty() || !word.is_ascii() || word.contains(['=', '\n', '\t']);
+        if self.words.is_empty() && (strange() || is_reserved(&word)) {
+            self.doubt();
+        }
+        self.words.push(word);
+    }
+
+    fn end_command(&mut self) {
+        self.end_word();
+        self.skipping = false;
+        if !self.words.is_empty() {
+            self.joined = false;
+            self.line.commands.push(std::mem::take(&mut self.words));
+        }
+    }
+
+    fn operator(&mut self, joins: bool) {
+        self.end_word();
+        if self.words.is_empty() {
+            self.doubt();
+        }
+        self.end_command();
+        self.joined = joins;
+    }
+
+    fn single_quotes(&mut self) {
+        self.begin_quotes();
+        loop {
+            match self.rest.next() {
+                Some('\'') => return,
+                Some(letter) => self.push(letter),
+                None => return self.doubt(),
+            }
+        }
+    }
+
+    fn double_quotes(&mut self) {
+        self.begin_quotes();
+        loop {
+            match self.rest.next() {
+                Some('"') => return,
+                Some(letter @ ('$' | '`')) => self.replaced(letter),
+                Some('\\') => {
+                    self.doubt();
+                    if let Some(letter) = self.rest.next() {
+                        self.push(letter);
+                    }
+                }
+                Some(letter) => self.push(letter),
+                None => return self.doubt(),
+            }
+        }
+    }
+
+    fn begin_quotes(&mut self) {
+        self.quoted = true;
+        self.word.get_or_insert_default();
+    }
+
+    /// Something stands for a text that nobody knows before it runs.
+    fn replaced(&mut self, letter: char) {
+        self.doubt();
+        if letter == '`' {
+            let inner: String = self.rest.by_ref().take_while(|letter| *letter != '`').collect();
+            self.inner(&inner);
+        } else if self.next_is('(') {
+            self.parentheses();
+        } else {
+            self.push(letter);
+        }
+    }
+
+    /// Reads the commands up to the closing parenthesis.
+    fn parentheses(&mut self) {
+        let mut open = 1;
+        let mut inner = String::new();
+        for letter in self.rest.by_ref() {
+            match letter {
+                '(' => open += 1,
+                ')' => open -= 1,
+                _ => {}
+            }
+            if open == 0 {
+                break;
+            }
+            inner.push(letter);
+        }
+        self.inner(&inner);
+    }
+
+    fn inner(&mut self, text: &str) {
+        self.word.get_or_insert_default();
+        if self.depth < DEPTH_MAX {
+            let inner = Line::read_at(text, self.depth + 1);
+            self.line.commands.extend(inner.commands);
+        }
+    }
+
+    /// Only what leads to nothing or to another output is certain.
+    fn redirection(&mut self, letter: char) {
+        let numbered = |word: &String| word.chars().all(|digit| digit.is_ascii_digit());
+        match self.word.take_if(|word| !self.quoted && numbered(word)) {
+            Some(_) => {}
+            None => self.end_word(),
+        }
+        if self.next_is('(') {
+            self.doubt();
+            return self.parentheses();
+        }
+        let rest: String = self.rest.clone().take(TARGET_CHARS_MAX).collect();
+        let target = rest.trim_start_matches([' ', '\t']);
+        let ends = |rest: &str| rest.chars().next().is_none_or(|next| " \t\n;|&".contains(next));
+        let harmless = target.strip_prefix("/dev/null").is_some_and(ends)
+            || letter == '>'
+                && ["&1", "&2"].iter().any(|to| rest.strip_prefix(to).is_some_and(ends));
+        if harmless {
+            self.next_is('&');
+        } else {
+            self.doubt();
+            while self.rest.next_if(|letter| "<>&|-".contains(*letter)).is_some() {}
+        }
+        self.skipping = true;
+    }
+}

@@ -1,0 +1,480 @@
+use super::*;
+
+fn tool(name: &str, effect: EffectClass) -> ToolSpec {
+    ToolSpec { name: name.into(), description: "".into(), parameters: "{}".into(), effect }
+}
+
+fn check(mode: PermissionMode, rules: &[RuleEffect], effect: EffectClass, expected: RuleEffect) {
+    let rules = rules
+        .iter()
+        .map(|effect| PermissionRule::of_tool("t", *effect))
+        .chain([PermissionRule::of_tool("other", RuleEffect::Deny)])
+        .collect();
+    assert_eq!(permit(&Permissions { mode, rules }, &tool("t", effect), "{}"), expected);
+}
+
+#[test]
+fn reading_needs_no_permission() {
+    use PermissionMode::{AcceptEdits, Ask, Auto, ReadOnly};
+    for mode in [Ask, AcceptEdits, Auto, ReadOnly] {
+        check(mode, &[], EffectClass::ReadOnly, RuleEffect::Allow);
+    }
+}
+
+#[test]
+fn the_mode_decides_on_effects_without_a_rule() {
+    check(PermissionMode::Ask, &[], EffectClass::Digested, RuleEffect::Ask);
+    check(PermissionMode::AcceptEdits, &[], EffectClass::Supervised, RuleEffect::Ask);
+    check(PermissionMode::Auto, &[], EffectClass::Once, RuleEffect::Allow);
+    check(PermissionMode::ReadOnly, &[], EffectClass::Idempotent, RuleEffect::Deny);
+}
+
+// D43
+#[test]
+fn deny_beats_ask_beats_allow_beats_the_mode() {
+    use RuleEffect::{Allow, Ask, Deny};
+    check(PermissionMode::Auto, &[Allow, Deny], EffectClass::ReadOnly, Deny);
+    check(PermissionMode::Auto, &[Allow, Ask], EffectClass::ReadOnly, Ask);
+    check(PermissionMode::ReadOnly, &[Allow], EffectClass::Once, Allow);
+}
+
+fn rules(written: &[(&str, RuleEffect)]) -> Vec<PermissionRule> {
+    let rule = |(command, effect): &(&str, RuleEffect)| PermissionRule {
+        command: Some((*command).into()),
+        ..PermissionRule::of_tool("shell", *effect)
+    };
+    written.iter().map(rule).collect()
+}
+
+fn arguments(command: &str) -> String {
+    serde_json::json!({ "command": command }).to_string()
+}
+
+fn of_command(mode: PermissionMode, written: &[(&str, RuleEffect)], command: &str) -> RuleEffect {
+    let permissions = Permissions { mode, rules: rules(written) };
+    permit(&permissions, &tool("shell", EffectClass::Supervised), &arguments(command))
+}
+
+/// What a careless person might allow.
+const ALLOWED: [(&str, RuleEffect); 10] = [
+    ("a", RuleEffect::Allow),
+    ("ls *", RuleEffect::Allow),
+    ("cargo test", RuleEffect::Allow),
+    ("git status *", RuleEffect::Allow),
+    ("sudo systemctl restart web", RuleEffect::Allow),
+    ("sh", RuleEffect::Allow),
+    ("env *", RuleEffect::Allow),
+    ("xargs *", RuleEffect::Allow),
+    ("find *", RuleEffect::Allow),
+    ("export FOO=1", RuleEffect::Allow),
+];
+
+// Must show 3: no rule for a command allows another one.
+#[test]
+fn must_show_3_what_is_allowed_runs() {
+    for command in [
+        "a",
+        "  a  ",
+        "ls",
+        "ls -l src",
+        "ls 'a b' \"c d\" HEAD~1",
+        "a && cargo test",
+        "a || cargo test; ls",
+        "a\ncargo test\n",
+        "a |\n ls",
+        "ls -l 2>&1 | a >/dev/null",
+        "ls '$(rm -rf b)' '; rm' 'a`b`'",
+        "ls </dev/null 2> /dev/null",
+        "sudo systemctl restart web",
+        "export FOO=1",
+    ] {
+        let effect = of_command(PermissionMode::Ask, &ALLOWED, command);
+        assert_eq!(effect, RuleEffect::Allow, "{command:?}");
+    }
+}
+
+/// Each tries to run something that nobody allowed.
+const BYPASSES: &[&str] = &[
+    // More commands.
+    "a && rm -rf b",
+    "a || rm -rf b",
+    "a; rm -rf b",
+    "a;rm -rf b",
+    "a | rm -rf b",
+    "a & rm -rf b",
+    "a |& rm -rf b",
+    "a\nrm -rf b",
+    "a\r\nrm -rf b",
+    "a\rrm -rf b",
+    "rm -rf b && a",
+    "a &&",
+    "&& a",
+    "a ;; a",
+    "a & ",
+    "ls && (rm -rf b)",
+    "a;\\\nrm b",
+    "a \\\n&& rm b",
+    "ls # x\nrm -rf b",
+    // Substitutions.
+    "ls $(rm -rf b)",
+    "ls `rm -rf b`",
+    "ls \"$(rm -rf b)\"",
+    "ls \"`rm -rf b`\"",
+    "ls <(rm -rf b)",
+    "ls >(rm -rf b)",
+    "ls ${x:-$(rm b)}",
+    "ls $((`rm b`))",
+    "ls \"${x:=$(rm b)}\"",
+    "ls $'\\x3b' rm",
+    "ls $IFS$9",
+    "ls $HOME",
+    "ls \"$HOME\"",
+    "ls \"a\\\"; rm b; \\\"\"",
+    // Redirections.
+    "ls > ~/.bashrc",
+    "ls >b",
+    "ls >>b",
+    "ls 2>b",
+    "ls &>b",
+    "ls >|b",
+    "ls <>b",
+    "ls <b",
+    "ls <<E\nx\nE",
+    "ls <<<x",
+    "ls >/dev/nullx",
+    "ls >/dev/null/../../b",
+    "ls >&3",
+    "ls >&b",
+    "ls 2>&1x",
+    "> b",
+    "ls > /dev/sda",
+    "ls >/dev/'null'x",
+    "cargo test>b",
+    // What stands in front of a name.
+    "LD_PRELOAD=./b.so ls",
+    "PATH=. ls",
+    "FOO=x a",
+    "A=1 B=2 ls",
+    "PATH=.; ls",
+    "PATH+=:. a",
+    "a=b",
+    "GIT_SSH_COMMAND=rm git status",
+    "! a",
+    "time a",
+    "{ a; }",
+    "( a )",
+    "if a; then rm; fi",
+    "while a; do rm b; done",
+    "for x in a; do rm; done",
+    "case a in a) rm;; esac",
+    "coproc a",
+    "function a { rm b; }; a",
+    "a() { rm b; }; a",
+    "ls() { rm b; }\nls",
+    "alias a=rm; a b",
+    "alias a=rm\na",
+    "unset x; a",
+    "export PATH=.; a",
+    "export FOO=1; a",
+    "set -x; a",
+    ". ./b; a",
+    "exec a",
+    "[[ a ]]",
+    // Wrappers.
+    "env rm -rf b",
+    "env FOO=1 ls",
+    "env -i sh -c 'rm b'",
+    "xargs rm",
+    "a | xargs rm",
+    "ls | xargs a",
+    "find . -exec rm {} +",
+    "find . -delete",
+    "sh -c 'rm b'",
+    "sh b",
+    "a | sh",
+    "ls | sh",
+    "sh | a",
+    "echo x | sh",
+    "sh; a",
+    "eval a",
+    "eval 'rm b'",
+    "command a",
+    "builtin a",
+    "nohup a",
+    "nice a",
+    "timeout 5 a",
+    "sudo a",
+    "sudo ls",
+    "sudo -u x systemctl restart web",
+    "busybox ls",
+    "exec ls",
+    "sudo systemctl restart web && a",
+    "sudo systemctl restart web extra",
+    "stdbuf -o0 ls",
+    // Names that are not what they look like.
+    "r''m b",
+    "r\"\"m b",
+    "'ls'",
+    "\"a\"",
+    "l''s",
+    "\\ls",
+    "l\\s",
+    "l$@s",
+    "l${x}s",
+    "$x",
+    "${x} a",
+    "$(echo ls)",
+    "`echo ls`",
+    "l?",
+    "l*",
+    "[l]s",
+    "/bin/l?",
+    "{ls,-l}",
+    "{rm,b}",
+    "~/ls",
+    "./ls",
+    "/tmp/ls",
+    "../ls",
+    "LS",
+    "Ls",
+    "ｌｓ",
+    "lѕ",
+    "а",
+    "l\u{200b}s",
+    "\u{202e}ls",
+    "ls\u{a0}-l",
+    "ls\u{200b}",
+    "ls \u{202e}x",
+    "a\u{3000}",
+    "a\u{0}",
+    "a\u{b}",
+    "a\u{c}b",
+    "ls\u{85}rm",
+    "ls \u{2028}rm",
+    "ls \u{1b}[2K",
+    "''",
+    "'' a",
+    "a b",
+    "a ''",
+    "cargo  test  --all",
+    "cargo testx",
+    "cargo",
+    "cargo test -- --x",
+    "cargo\\ test",
+    "'cargo test'",
+    "cargo$IFS'test'",
+    "git",
+    "git -c x=y status",
+    "git 'status;' rm",
+    "git statusx",
+    "lsx",
+    "xls",
+    // Words that a shell replaces.
+    "ls *",
+    "ls b?",
+    "ls [ab]",
+    "ls {a,b}",
+    "ls ~",
+    "ls ~root",
+    "ls --x=~",
+    "ls a:~",
+    // Half of something.
+    "ls 'a",
+    "ls \"a",
+    "ls $(",
+    "ls `",
+    "ls \\",
+    "ls (",
+    "ls )",
+    "ls }",
+    "",
+    " ",
+    "\n",
+    ";",
+];
+
+// Must show 3
+#[test]
+fn must_show_3_no_rule_for_a_command_allows_another() {
+    for command in BYPASSES {
+        let effect = of_command(PermissionMode::Ask, &ALLOWED, command);
+        assert_eq!(effect, RuleEffect::Ask, "{command:?}");
+        let effect = of_command(PermissionMode::ReadOnly, &ALLOWED, command);
+        assert_eq!(effect, RuleEffect::Deny, "{command:?}");
+    }
+    let long = format!("ls {}", "x ".repeat(20_000));
+    assert_eq!(of_command(PermissionMode::Ask, &ALLOWED, &long), RuleEffect::Ask);
+}
+
+const DENIED: [(&str, RuleEffect); 2] = [("rm *", RuleEffect::Deny), ("ls *", RuleEffect::Allow)];
+
+// Must show 3
+#[test]
+fn must_show_3_what_is_denied_is_found_wherever_it_can_be_seen() {
+    for command in [
+        "rm b",
+        "rm",
+        "/bin/rm b",
+        "./rm b",
+        "RM b",
+        "r''m b",
+        "\\rm b",
+        "'rm' b",
+        "ls && rm b",
+        "ls; rm b",
+        "ls | rm b",
+        "ls & rm b",
+        "ls\nrm b",
+        "ls $(rm b)",
+        "ls `rm b`",
+        "ls \"$(rm b)\"",
+        "ls \"`rm b`\"",
+        "ls <(rm b)",
+        "x=$(rm b)",
+        "X=1 rm b",
+        ">f rm b",
+        "2>f rm b",
+        "ls >f; rm b",
+        "(rm b)",
+        "{ rm b; }",
+        "! rm b",
+        "if rm b; then ls; fi",
+        "if ls; then rm b; fi",
+        "while ls; do rm b; done",
+        "f() { rm b; }; f",
+        "case x in x) rm b;; esac",
+        "env rm b",
+        "env A=1 rm b",
+        "sudo -u x rm b",
+        "xargs -n1 rm",
+        "ls | xargs rm",
+        "find . -exec rm {} +",
+        "sh -c 'rm b'",
+        "sh -c 'ls; rm b'",
+        "bash -lc \"rm b\"",
+        "eval rm b",
+        "eval 'r''m' b",
+        "sudo sh -c 'env rm b'",
+        "nohup rm b &",
+        "timeout 5 /usr/bin/rm b",
+        "echo $(echo $(rm b))",
+        "command rm b",
+        "exec rm b",
+        "time rm b",
+        "python3 -c 'x' rm b",
+    ] {
+        for mode in [PermissionMode::Auto, PermissionMode::Ask] {
+            assert_eq!(of_command(mode, &DENIED, command), RuleEffect::Deny, "{command:?}");
+        }
+    }
+}
+
+// Must show 3
+#[test]
+fn must_show_3_where_a_denied_command_could_hide_a_person_is_asked() {
+    for command in [
+        "$x b",
+        "${x}m b",
+        "r$y b",
+        "`echo rm`x",
+        "{rm,b}",
+        "r? b",
+        "/bin/r* b",
+        "eval \"$x\"",
+        "sh b",
+        "echo cm0gYg | base64 -d | sh",
+        "python3 b",
+        "env $x",
+        "sh <<E\nx\nE",
+        "xargs -a f",
+        ". ./b",
+        "alias x=y\nx b",
+        "ls *",
+        "X=1",
+        "awk 'BEGIN{}'",
+    ] {
+        let effect = of_command(PermissionMode::Auto, &DENIED, command);
+        assert_eq!(effect, RuleEffect::Ask, "{command:?}");
+    }
+    for command in ["ls rm", "echo rm b", "cargo test", "git rm b", "ls 'rm b'"] {
+        let effect = of_command(PermissionMode::Auto, &DENIED, command);
+        assert_eq!(effect, RuleEffect::Allow, "{command:?}");
+    }
+}
+
+// D44: "always" is good for this command and no other.
+#[test]
+fn always_allows_each_command_of_the_line_word_for_word() {
+    let shell = tool("shell", EffectClass::Supervised);
+    let propose = |mode, standing: &[(&str, RuleEffect)], command: &str| {
+        let permissions = Permissions { mode, rules: rules(standing) };
+        let scope = RuleScope::Project;
+        let rules = always(&permissions, &shell, &arguments(command), scope)?;
+        assert!(rules.iter().all(|rule| rule.scope == scope && fault(rule).is_none()));
+        Some(rules.into_iter().filter_map(|rule| rule.command).collect::<Vec<_>>())
+    };
+    let ask = |command| propose(PermissionMode::Ask, &[], command);
+    assert_eq!(ask("cargo test"), Some(vec!["cargo test".into()]));
+    assert_eq!(ask("a && a; b 'x y'"), Some(vec!["a".into(), "b 'x y'".into()]));
+    assert_eq!(ask("grep \"it's\" '*'"), Some(vec!["grep \"it's\" '*'".into()]));
+    for command in ["rm *", "a > b", "a $x", "a | sh", "env A=1 b && c", "X=1 a", "a\u{202e}"] {
+        assert_eq!(ask(command), None, "{command:?}");
+    }
+    assert_eq!(propose(PermissionMode::Ask, &[("a *", RuleEffect::Ask)], "a b"), None);
+}
+
+fn of_path(mode: PermissionMode, effect: RuleEffect, pattern: &str, path: &str) -> RuleEffect {
+    let rule = PermissionRule {
+        path: Some(pattern.into()),
+        ..PermissionRule::of_tool("edit_file", effect)
+    };
+    let arguments = serde_json::json!({ "path": path }).to_string();
+    let permissions = Permissions { mode, rules: vec![rule] };
+    permit(&permissions, &tool("edit_file", EffectClass::Digested), &arguments)
+}
+
+// Must show 3
+#[test]
+fn must_show_3_a_rule_for_paths_is_no_rule_for_others() {
+    use RuleEffect::{Allow, Ask, Deny};
+    let allow = |path| of_path(PermissionMode::Ask, Allow, "src/**", path);
+    assert_eq!(allow("src/main.rs"), Allow);
+    assert_eq!(allow("./src/a/../main.rs"), Allow);
+    for path in ["src/../.git/config", "srcs/x", "../src/x", "/src/x", "SRC/x", "", "src/../../x"] {
+        assert_eq!(allow(path), Ask, "{path:?}");
+    }
+    let deny = |path| of_path(PermissionMode::Auto, Deny, "**/.env", path);
+    for path in [".env", "a/.env", "a/../.env", ".//.env"] {
+        assert_eq!(deny(path), Deny, "{path:?}");
+    }
+    for path in ["/w/.env", "../w/.env"] {
+        assert_eq!(deny(path), Ask, "{path:?}");
+    }
+    assert_eq!(deny("src/main.rs"), Allow);
+}
+
+#[test]
+fn edits_are_accepted_except_where_others_run_them() {
+    let edit = |path| of_path(PermissionMode::AcceptEdits, RuleEffect::Deny, "none", path);
+    assert_eq!(edit("src/main.rs"), RuleEffect::Allow);
+    for path in [".git/hooks/pre-commit", "a/.git/config", ".GIT/x", "/abs", "../x"] {
+        assert_eq!(edit(path), RuleEffect::Ask, "{path:?}");
+    }
+}
+
+#[test]
+fn a_rule_that_makes_no_sense_is_named_and_never_allows() {
+    let command = |text: &str| rules(&[(text, RuleEffect::Allow)]).remove(0);
+    for text in ["a && b", "a > b", "$x", "", "a | *", "'a"] {
+        assert!(fault(&command(text)).is_some(), "{text:?}");
+        assert_eq!(
+            of_command(PermissionMode::Ask, &[(text, RuleEffect::Allow)], "a"),
+            RuleEffect::Ask
+        );
+        assert_eq!(
+            of_command(PermissionMode::Auto, &[(text, RuleEffect::Deny)], "a"),
+            RuleEffect::Ask
+        );
+    }
+    assert!(fault(&command("a *")).is_none() && fault(&command("*")).is_none());
+}
