@@ -1,5 +1,6 @@
 //! The commands, one file each.
 
+pub(crate) mod answer;
 pub(crate) mod kept;
 pub(crate) mod kill;
 pub(crate) mod logs;

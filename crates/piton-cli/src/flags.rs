@@ -30,6 +30,8 @@ pub(crate) struct Flags {
 pub(crate) enum Command {
     /// Say something and see the turn through; the answer goes to standard output
     Query(Box<Query>),
+    /// Show what a turn asks, or answer it
+    Answer(Answer),
     /// List conversations, the newest first
     Ls(Ls),
     /// Show a conversation
@@ -114,6 +116,26 @@ pub(crate) enum Mode {
     Auto,
     /// What only reads runs; anything else is denied
     ReadOnly,
+}
+
+/// The flags of `piton answer`.
+#[derive(Debug, Args)]
+pub(crate) struct Answer {
+    /// yes, no or always; run, done or unknown for a call in doubt. Without it, shows what is asked
+    #[arg(value_name = "ANSWER")]
+    pub(crate) word: Option<String>,
+    /// The answer in words, or the result of a call in doubt
+    #[arg(long, value_name = "TEXT", conflicts_with = "word")]
+    pub(crate) text: Option<String>,
+    /// The conversation, or the beginning of its id; else the newest one of this directory
+    #[arg(long, value_name = "ID")]
+    pub(crate) id: Option<String>,
+    /// Then go on with the turn
+    #[arg(long = "continue")]
+    pub(crate) resume: bool,
+    /// One JSON object per line
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 /// The flags of `piton ls`.
@@ -216,8 +238,10 @@ impl Flags {
     pub(crate) fn form(&self) -> Form {
         match &self.command {
             Command::Query(query) if query.json => Form::Json,
+            Command::Answer(answer) if answer.json => Form::Json,
             Command::Sim(Sim::Serve(serve)) if serve.json => Form::Json,
             Command::Query(_)
+            | Command::Answer(_)
             | Command::Ls(_)
             | Command::Print(_)
             | Command::Ps(_)

@@ -67,6 +67,7 @@ async fn run(flags: Flags, output: &mut Output) -> Result<Report, Fault> {
     let settings = Settings::resolve()?;
     match flags.command {
         Command::Query(query) => cmd::query::run(query, &settings, output).await,
+        Command::Answer(answer) => cmd::answer::run(&answer, &settings, output).await,
         Command::Ls(ls) => cmd::ls::run(&ls, &settings, output).await,
         Command::Print(print) => cmd::print::run(&print, &settings, output).await,
         Command::Ps(ps) => Ok(cmd::ps::run(&ps, &settings, output)),

@@ -157,6 +157,7 @@ fn waiting(conversation: &ConversationId, resume: &str, turn: Option<&TurnView>)
     let talk = vec![
         message.clone(),
         format!("hint: to answer on a terminal: {resume}"),
+        format!("hint: to answer from anywhere: piton answer --id {conversation}"),
         format!(
             "hint: to allow all calls of this conversation from now on: piton query --continue --permissions auto --id {conversation}"
         ),

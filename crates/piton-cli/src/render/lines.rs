@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use piton_core::event::{Entry, PartialKind};
+use piton_core::event::{Entry, Inquiry, PartialKind};
 use piton_sim::serve::Seen;
 use piton_store::{Listed, Record};
 use piton_tools::supervise::{Kept, KeptState, Status};
@@ -49,6 +49,8 @@ pub(crate) enum Line<'a> {
         running_pid: Option<u32>,
         touched: u64,
     },
+    /// A question that waits for an answer.
+    Question { conversation: &'a str, id: &'a str, question: &'a str, answers: &'a [&'a str] },
     /// A command.
     Command {
         conversation: &'a str,
@@ -119,6 +121,15 @@ impl<'a> Line<'a> {
             running_pid: holder.as_ref().map(|holder| holder.pid),
             touched: row.touched.0,
         }
+    }
+
+    pub(crate) fn question(
+        conversation: &'a str,
+        asked: &'a Inquiry,
+        answers: &'a [&'a str],
+    ) -> Self {
+        let (id, question) = (asked.id.as_str(), asked.question.as_str());
+        Self::Question { conversation, id, question, answers }
     }
 
     pub(crate) fn command(kept: &'a Kept) -> Self {

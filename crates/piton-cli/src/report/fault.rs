@@ -73,6 +73,20 @@ pub(crate) enum Fault {
     /// A command cannot be found, read or stopped.
     #[error(transparent)]
     Command(#[from] CommandFault),
+    /// Nobody waits for an answer.
+    #[error("conversation {0} asks nothing")]
+    NothingAsked(ConversationId),
+    /// The process that asks is there, and asks on its own terminal.
+    #[error("{0}: it takes answers where it runs")]
+    AskedElsewhere(String),
+    /// That is no answer to the question.
+    #[error("that does not answer: {question}")]
+    NoAnswer {
+        /// What is asked.
+        question: String,
+        /// What can be answered.
+        words: String,
+    },
     /// This directory has no conversation.
     #[error("there is no conversation in this directory")]
     NoConversation {
@@ -169,13 +183,17 @@ impl Fault {
             | Self::UnknownConversation { .. }
             | Self::Ambiguous { .. }
             | Self::NoConversation { .. }
+            | Self::NothingAsked(_)
+            | Self::NoAnswer { .. }
             | Self::Command(CommandFault::Unknown { .. } | CommandFault::Ambiguous { .. })
             | Self::Model(_)
             | Self::Directory(_)
             | Self::NoHome
             | Self::Listen { .. }
             | Self::Open(OpenError::Unknown(_) | OpenError::Workspace { .. }) => Code::Usage,
-            Self::Open(OpenError::Lease(LeaseError::Held { .. })) => Code::Transient,
+            Self::Open(OpenError::Lease(LeaseError::Held { .. })) | Self::AskedElsewhere(_) => {
+                Code::Transient
+            }
             Self::Incomplete { .. }
             | Self::LeftAlone
             | Self::Session(SessionError::Incomplete(_)) => Code::Incomplete,
@@ -216,7 +234,11 @@ impl Fault {
             Self::Interrupted | Self::LeftAtOnce { .. } => "interrupted",
             Self::Model(_) => "model",
             Self::Open(OpenError::Workspace { .. }) | Self::Directory(_) => "workspace",
-            Self::Open(OpenError::Lease(LeaseError::Held { .. })) => "held",
+            Self::Open(OpenError::Lease(LeaseError::Held { .. })) | Self::AskedElsewhere(_) => {
+                "held"
+            }
+            Self::NothingAsked(_) => "nothing_asked",
+            Self::NoAnswer { .. } => "answer",
             Self::Open(OpenError::Lease(LeaseError::Store(_)) | OpenError::Store(_))
             | Self::Session(_)
             | Self::Store(_) => "store",
@@ -255,6 +277,17 @@ impl Fault {
             Self::Ambiguous { found, .. } => {
                 vec![format!("give more letters; these begin so: {}", names(found))]
             }
+            Self::NothingAsked(id) => vec![
+                format!("piton print {id} shows it"),
+                "piton ls shows which conversations wait for input; --id ID chooses one".into(),
+            ],
+            Self::AskedElsewhere(_) => {
+                vec!["answer there, or stop it with Ctrl-C; the question stays open".into()]
+            }
+            Self::NoAnswer { words, .. } => vec![
+                format!("answer with one of {words}"),
+                "always is possible only where a rule can say it; docs/permissions.md".into(),
+            ],
             Self::Command(fault) => fault.hints(),
             Self::NoConversation { aside } => {
                 let mut hints = vec![

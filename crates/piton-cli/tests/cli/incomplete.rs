@@ -49,6 +49,7 @@ fn a_turn_that_needs_a_person_ends_with_3_and_says_which_question() {
         2> ✓ read_file: a.txt — hello
         2> Waiting for input: write_file — "Run write_file: b.txt?"
         2> hint: to answer on a terminal: piton query --continue --id AAAAAAAAAA
+        2> hint: to answer from anywhere: piton answer --id AAAAAAAAAA
         2> hint: to allow all calls of this conversation from now on: piton query --continue --permissions auto --id AAAAAAAAAA
         exit 3
         $ piton query --continue
@@ -56,6 +57,7 @@ fn a_turn_that_needs_a_person_ends_with_3_and_says_which_question() {
         2> Resuming. Waiting for input: write_file — "Run write_file: b.txt?"
         2> Waiting for input: write_file — "Run write_file: b.txt?"
         2> hint: to answer on a terminal: piton query --continue --id AAAAAAAAAA
+        2> hint: to answer from anywhere: piton answer --id AAAAAAAAAA
         2> hint: to allow all calls of this conversation from now on: piton query --continue --permissions auto --id AAAAAAAAAA
         exit 3
     "#]]);
@@ -147,6 +149,7 @@ fn discarding_with_a_text_begins_the_next_turn() {
         2> ✓ read_file: a.txt — hello
         2> Waiting for input: write_file — "Run write_file: b.txt?"
         2> hint: to answer on a terminal: piton query --continue --id AAAAAAAAAA
+        2> hint: to answer from anywhere: piton answer --id AAAAAAAAAA
         2> hint: to allow all calls of this conversation from now on: piton query --continue --permissions auto --id AAAAAAAAAA
         exit 3
     "#]]);

@@ -3,7 +3,8 @@
 use std::fs;
 use std::os::unix::fs::symlink;
 
-use crate::world::World;
+use crate::person::Person;
+use crate::world::{World, lines_of};
 
 fn write(path: &str) -> String {
     format!(
@@ -37,4 +38,50 @@ fn a_question_shows_the_whole_command() {
     let run = world.run(&["query", "go", "--model", &model]);
     assert_eq!(run.code, 3, "{}", run.stderr);
     assert!(run.stderr.contains(r"x \n&& rm -rf b?"), "{}", run.stderr);
+}
+
+const PAY: &str = r#"{"steps":[{"calls":[{"tool":"pay"},{"tool":"pay"}]},{"say":"Paid."}],
+    "tools":[{"name":"pay","effect":"once","append_to":"pay.log","output":"paid"}]}"#;
+
+/// Questions that are open, by what `piton answer` shows.
+fn open(world: &World) -> usize {
+    world.run(&["answer"]).stdout.matches("Run pay").count()
+}
+
+// J15, J32, J34, M8: nobody is there, and somebody answers later, one question at a time.
+#[test]
+fn a_question_of_a_headless_run_is_answered_from_elsewhere() {
+    let world = World::new();
+    let model = world.script(PAY);
+    assert_eq!(world.run(&["query", "go", "--model", &model]).code, 3);
+    assert_eq!(open(&world), 2);
+    let no = world.run(&["answer", "perhaps"]);
+    assert_eq!(no.code, 2);
+    assert!(no.stderr.contains("answer with one of yes, no, always"), "{}", no.stderr);
+    assert_eq!(world.run(&["answer", "no"]).code, 0);
+    assert_eq!(open(&world), 1);
+    let done = world.run(&["answer", "yes", "--continue"]);
+    assert_eq!((done.code, done.stdout.as_str()), (0, "Paid.\n"), "{}", done.stderr);
+    assert_eq!(lines_of(&world.work("pay.log")), 1);
+    assert_eq!(world.run(&["answer", "yes"]).code, 2, "nothing is asked any more");
+}
+
+// M8, J32: kill -9 while the question is on the screen.
+#[test]
+fn a_question_survives_a_kill_and_its_effect_happens_once() {
+    let world = World::new();
+    let model = world.script(PAY);
+    let mut person = Person::starts(&world, &["query", "go", "--model", &model]);
+    person.sees("always would mean: pay, in this conversation").sees("(n) no: ");
+    let held = world.run(&["answer", "yes"]);
+    assert_eq!(held.code, 5, "{}", held.stderr);
+    assert!(held.stderr.contains("it takes answers where it runs"), "{}", held.stderr);
+    drop(person);
+    assert!(!world.work("pay.log").exists());
+    let done = world.run(&["answer", "always"]);
+    assert_eq!(done.code, 0, "{}", done.stderr);
+    assert!(done.stderr.contains("without asking: pay, in this conversation"), "{}", done.stderr);
+    let done = world.run(&["query", "--continue"]);
+    assert_eq!((done.code, done.stdout.as_str()), (0, "Paid.\n"), "{}", done.stderr);
+    assert_eq!(lines_of(&world.work("pay.log")), 2);
 }

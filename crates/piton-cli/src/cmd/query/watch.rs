@@ -13,6 +13,7 @@ use piton_core::state::{State, Turn};
 
 use super::face::Face;
 use crate::ask::{Heard, Prompt};
+use crate::cmd::answer::told;
 use crate::output::Output;
 use crate::signals::Push;
 use crate::terminal::Terminal;
@@ -123,6 +124,10 @@ impl Watch {
     pub(super) fn ask(&mut self, terminal: &mut Option<Terminal>, output: &mut Output) {
         let (Some(prompt), Some(terminal)) = (self.prompts.front(), terminal) else { return };
         output.rest();
+        let rules = always_rules(&self.face.state, &prompt.inquiry, RuleScope::Conversation);
+        if let Some(rules) = rules {
+            terminal.show(&format!("always would mean: {}\n", told(&rules)));
+        }
         terminal.show(&prompt.text());
         self.asking = true;
     }

@@ -1,0 +1,169 @@
+//! `piton answer`: answers what a turn asks, from any terminal, today or tomorrow.
+//!
+//! A question is a fact in the journal, and so is its answer. Nothing runs here unless `--continue`
+//! says so.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use clap::Parser as _;
+use piton::{Reply, always_rules};
+use piton_core::event::{Inquiry, InquiryKind, PermissionRule, RuleScope};
+use piton_core::id::ConversationId;
+use piton_core::state::{State, Turn};
+use piton_store::Journal;
+
+use super::query;
+use crate::ask::{Heard, Prompt};
+use crate::flags::{Answer, Command, Flags};
+use crate::models::Catalogue;
+use crate::output::Output;
+use crate::render::lines::Line;
+use crate::report::{Fault, Report};
+use crate::settings::Settings;
+use crate::wiring::{Commands, Wiring};
+use crate::{reader, target, wiring};
+
+/// How long to wait for a process that is about to leave the conversation. One that asks on its own
+/// terminal does not leave.
+const HELD_WAIT: Duration = Duration::from_secs(1);
+
+/// Shows the questions, or answers the first of them.
+pub(crate) async fn run(
+    answer: &Answer,
+    settings: &Settings,
+    output: &mut Output,
+) -> Result<Report, Fault> {
+    let nothing = Fault::NoConversation { aside: settings.set_aside() };
+    if !settings.has_database()? && answer.id.is_none() {
+        return Err(nothing);
+    }
+    let journal = wiring::open_store(settings, output)?;
+    let id = match &answer.id {
+        Some(typed) => target::by_prefix(&*journal, typed, settings).await?,
+        None => target::newest(&*journal, settings).await?.ok_or(nothing)?,
+    };
+    if answer.word.is_none() && answer.text.is_none() {
+        return show(&*journal, &id, answer, output).await;
+    }
+    record(journal, &id, answer, settings, output).await?;
+    if !answer.resume {
+        let hint = format!("to go on: piton query --continue --id {id}");
+        output.talk(&format!("hint: {hint}"));
+        return Ok(Report::ok("done"));
+    }
+    let mut words = vec!["piton", "query", "--continue", "--id", id.as_str()];
+    words.extend(answer.json.then_some("--json"));
+    match Flags::try_parse_from(words).map(|flags| flags.command) {
+        Ok(Command::Query(query)) => query::run(query, settings, output).await,
+        Ok(_) => Ok(Report::ok("done")),
+        Err(error) => Ok(Report::misuse(&error.to_string())),
+    }
+}
+
+/// Shows what is asked. Takes no lease, so it also shows what another process asks.
+async fn show(
+    journal: &dyn Journal,
+    id: &ConversationId,
+    answer: &Answer,
+    output: &mut Output,
+) -> Result<Report, Fault> {
+    let mut state = State::default();
+    reader::for_each_record(journal, id, |record| state.apply(&reader::entry(&record))).await?;
+    let questions = questions(&state);
+    for asked in &questions {
+        if answer.json {
+            output.json(&Line::question(id.as_str(), asked, &words(asked.kind)));
+            continue;
+        }
+        output.data(&format!("{}\n", asked.question));
+        output.talk(&format!("answers: {}", words(asked.kind).join(", ")));
+        if let Some(rules) = always_rules(&state, asked, RuleScope::Conversation) {
+            output.talk(&format!("always: {}", told(&rules)));
+        }
+    }
+    if questions.is_empty() {
+        return Ok(Report::nothing(&format!("Conversation {id} asks nothing.")));
+    }
+    Ok(Report::ok("done"))
+}
+
+/// Writes the answer to the first question down.
+async fn record(
+    journal: Arc<dyn Journal>,
+    id: &ConversationId,
+    answer: &Answer,
+    settings: &Settings,
+    output: &mut Output,
+) -> Result<(), Fault> {
+    let wiring = Wiring {
+        journal,
+        models: Arc::new(Catalogue::default()),
+        scratch: settings.scratch()?,
+        lock_wait: HELD_WAIT,
+        commands: Commands::Plain(Vec::new()),
+    };
+    let opened = wiring.engine(&[]).open(id).await.map_err(Fault::from);
+    let mut session = opened.map_err(|fault| {
+        if fault.is_held() { Fault::AskedElsewhere(fault.to_string()) } else { fault }
+    })?;
+    let Some(asked) = questions(session.state()).into_iter().next() else {
+        return Err(Fault::NothingAsked(id.clone()));
+    };
+    let reply = understand(&asked, answer)?;
+    let rules = match reply {
+        Reply::AllowAlways => always_rules(session.state(), &asked, RuleScope::Conversation),
+        Reply::Allow | Reply::Deny | Reply::RunAgain | Reply::TreatAsDone | Reply::Text(_) => None,
+    };
+    session.answer(&asked.id, reply).await?;
+    output.talk(&format!("Answered: {}", asked.question));
+    if let Some(rules) = rules {
+        output.talk(&format!("From now on without asking: {}", told(&rules)));
+    }
+    match questions(session.state()).len() {
+        0 => {}
+        left => output.talk(&format!("{left} more to answer: piton answer --id {id}")),
+    }
+    Ok(())
+}
+
+fn questions(state: &State) -> Vec<Inquiry> {
+    state.open_turn().into_iter().flat_map(Turn::pending_inquiries).cloned().collect()
+}
+
+fn understand(asked: &Inquiry, answer: &Answer) -> Result<Reply, Fault> {
+    let mut prompt = Prompt::new(asked.clone());
+    let heard = match (&answer.word, &answer.text) {
+        (_, Some(text)) if asked.kind != InquiryKind::Permission => {
+            Heard::Reply(Reply::Text(text.clone()))
+        }
+        (Some(word), _) => prompt.hear(word),
+        (None, _) => Heard::Ask,
+    };
+    match heard {
+        Heard::Reply(reply) => Ok(reply),
+        Heard::Ask => Err(Fault::NoAnswer {
+            question: asked.question.clone(),
+            words: words(asked.kind).join(", "),
+        }),
+    }
+}
+
+/// What can be answered.
+fn words(kind: InquiryKind) -> Vec<&'static str> {
+    match kind {
+        InquiryKind::Permission => vec!["yes", "no", "always"],
+        InquiryKind::InDoubt => vec!["run", "done", "unknown", "--text RESULT"],
+        InquiryKind::Question => vec!["--text TEXT"],
+    }
+}
+
+/// Rules, for people.
+pub(crate) fn told(rules: &[PermissionRule]) -> String {
+    let one = |rule: &PermissionRule| match &rule.command {
+        Some(command) => format!("{} `{command}`", rule.tool),
+        None => rule.tool.clone(),
+    };
+    let rules: Vec<_> = rules.iter().map(one).collect();
+    format!("{}, in this conversation", rules.join(", "))
+}
