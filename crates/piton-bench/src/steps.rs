@@ -14,6 +14,7 @@ use piton_core::transcript::Transcript;
 use piton_sim::script::{Script, ScriptCall, ScriptStep, ScriptedModel};
 use piton_store::SqliteJournal;
 use piton_tools::Registry;
+use piton_tools::supervise::Supervisor;
 use serde_json::json;
 
 use crate::Bench;
@@ -33,8 +34,8 @@ pub(crate) fn shell_true(bench: &Bench) -> Outcome<Vec<Row>> {
     // Taken in turn, and pooled over all rounds: another program's noise hits all of them alike.
     for _ in 0..ROUNDS {
         floors.extend(floor(&dir)?);
-        quiet.extend(play(&dir, "true")?);
-        let times = play(&dir, "printf %02000d 7")?;
+        quiet.extend(play(bench, &dir, "true")?);
+        let times = play(bench, &dir, "printf %02000d 7")?;
         early.extend(times.iter().skip(1).take(WINDOW));
         late.extend(times.iter().skip(STEPS - WINDOW - 1).take(WINDOW));
     }
@@ -74,8 +75,9 @@ fn floor(dir: &Path) -> Outcome<Vec<Duration>> {
     Ok(times)
 }
 
-/// Runs a turn on the real store with the real shell; gives the time of each step.
-fn play(dir: &Path, command: &str) -> Outcome<Vec<Duration>> {
+/// Runs a turn on the real store with the real shell, supervised as in the binary; gives the time of
+/// each step.
+fn play(bench: &Bench, dir: &Path, command: &str) -> Outcome<Vec<Duration>> {
     let (journal, _) = SqliteJournal::open(&dir.join("home"))?;
     let call = ScriptCall {
         tool: "shell".into(),
@@ -89,7 +91,9 @@ fn play(dir: &Path, command: &str) -> Outcome<Vec<Duration>> {
     let model = Arc::new(TimedModel { inner, asked: Mutex::default() });
     let mut builder = Engine::builder(Arc::new(journal), Arc::new(OneModel(model.clone())))
         .scratch(dir.to_owned());
-    let registry = Registry::standard();
+    let program = bench.bin.join("piton");
+    let supervisor = Supervisor::new(program, dir.join("calls"), Vec::new());
+    let registry = Registry::supervised(Arc::new(supervisor));
     for spec in registry.specs() {
         builder = builder.tool(registry.get(&spec.name).ok_or("a tool without itself")?.clone());
     }

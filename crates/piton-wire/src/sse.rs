@@ -3,6 +3,7 @@
 //! Lines end with LF, CRLF or CR; comments and unknown fields are skipped; several `data:` lines
 //! join with a line break; an empty line ends an event; an event without one at the end of the body
 //! is discarded. Text is decoded per line, so a character that is split over pieces stays whole.
+//! Some servers send JSON objects one to a line instead; a reader may take those as well.
 
 use std::borrow::Cow;
 
@@ -16,6 +17,7 @@ pub struct EventReader {
     data: String,
     has_data: bool,
     after_cr: bool,
+    takes_lines: bool,
 }
 
 /// An event or line is larger than [`EVENT_BYTES_MAX`].
@@ -24,6 +26,11 @@ pub struct EventReader {
 pub struct EventTooLarge;
 
 impl EventReader {
+    /// Takes a line that is a JSON object for an event, which to others means nothing.
+    pub fn with_lines() -> Self {
+        Self { takes_lines: true, ..Self::default() }
+    }
+
     /// Takes in the next bytes; gives the data of every event that they complete to `take`, one at
     /// a time, so that what came before an error has been read when the error is told.
     pub fn push<E: From<EventTooLarge>>(
@@ -78,6 +85,9 @@ impl EventReader {
             return Ok(behind);
         }
         let line = text(line);
+        if self.takes_lines && line.starts_with('{') && line.ends_with('}') {
+            return take(&line).map(|()| behind);
+        }
         let Some(value) = data_of(&line) else { return Ok(behind) };
         // Nearly every event is one line and an empty one: those need not be kept anywhere.
         if !self.has_data

@@ -205,7 +205,7 @@ impl Reader {
         if let Some(text) = part.text {
             let is_thought = part.thought == Some(true);
             match signature {
-                Some(_) => self.native.verbatim(raw.to_owned()),
+                Some(_) => self.native.verbatim(raw),
                 None if is_thought => {}
                 None => self.native.text(&text),
             }
@@ -222,7 +222,7 @@ impl Reader {
         ];
         if others.iter().any(Option::is_some) {
             self.run = None;
-            self.native.verbatim(raw.to_owned());
+            self.native.verbatim(raw);
         } else if signature.is_some() {
             self.native.signature_only(raw);
         }
@@ -268,7 +268,7 @@ impl Reader {
             // What ends a call that never began, or names nothing, is no call.
             if !name.is_empty() || id.is_some() || call.args.is_some() {
                 let index = self.begin();
-                self.native.call(raw.to_owned(), index, signature.is_some());
+                self.native.call(raw, index, signature.is_some());
                 self.has_calls |= !name.is_empty();
                 out.push(Delta::CallOpened { index, provider_id: id, name });
                 self.arguments(index, call.args, out);
@@ -322,7 +322,7 @@ impl Reader {
         }
         let signed = open.signature.as_ref().map(|raw| format!(r#","thoughtSignature":{raw}"#));
         let raw = format!(r#"{{"functionCall":{call}{}}}"#, signed.as_deref().unwrap_or_default());
-        self.native.call(raw, index, signed.is_some());
+        self.native.call(&raw, index, signed.is_some());
     }
 
     /// Gives the end mark, if a finish reason came.
@@ -340,7 +340,7 @@ impl Reader {
         let native = std::mem::take(&mut self.native);
         let native = native.finish(|index| is_cut && bare.contains(&index));
         if let Some(raw) = native.filter(|_| reason != FinishReason::Refused) {
-            out.push(Delta::Native(Native { raw: raw.into(), ..self.origin.clone() }));
+            out.push(Delta::Native(Native { raw, ..self.origin.clone() }));
         }
         let wants_tools = reason == FinishReason::Stop && self.has_calls;
         let finish = if wants_tools { FinishReason::ToolCalls } else { reason };

@@ -7,6 +7,8 @@
 //! would be a lie about who said it.
 
 use std::borrow::Cow;
+use std::ops::Range;
+use std::sync::Arc;
 
 use piton_core::event::AnswerPart;
 use piton_core::transcript::Assistant;
@@ -37,18 +39,17 @@ const KINDS: [&str; 8] = [
     "toolResponse",
 ];
 
-/// Gathers the parts of an answer while it streams.
+/// Gathers the parts of an answer while it streams. Signatures can be large, so parts are written
+/// behind each other at once.
 #[derive(Debug, Default)]
 pub(super) struct Collector {
-    parts: Vec<Kept>,
+    /// An open list of the parts, a comma behind each.
+    whole: String,
+    /// Unsigned text that more may follow.
+    text: String,
+    /// Where each call stands.
+    calls: Vec<(Range<usize>, u32)>,
     is_needed: bool,
-}
-
-#[derive(Debug)]
-enum Kept {
-    Text(String),
-    Verbatim(String),
-    Call { raw: String, index: u32 },
 }
 
 #[derive(Serialize)]
@@ -59,52 +60,67 @@ struct TextPart<'a> {
 impl Collector {
     /// Unsigned text.
     pub(super) fn text(&mut self, text: &str) {
-        match self.parts.last_mut() {
-            _ if text.is_empty() => {}
-            Some(Kept::Text(whole)) => whole.push_str(text),
-            _ => self.parts.push(Kept::Text(text.to_owned())),
-        }
+        self.text.push_str(text);
     }
 
     /// A part that no neutral form can stand for.
-    pub(super) fn verbatim(&mut self, raw: String) {
+    pub(super) fn verbatim(&mut self, raw: &str) {
         self.is_needed = true;
-        self.parts.push(Kept::Verbatim(raw));
+        self.add(raw);
     }
 
     /// A signature without content. It is sent back on an empty text, since a part must hold
     /// something.
     pub(super) fn signature_only(&mut self, raw: &str) {
-        self.verbatim(with_field(raw, r#""text":"""#));
+        self.verbatim(&with_field(raw, r#""text":"""#));
     }
 
     /// A call, which is left out again if it turns out to have been cut.
-    pub(super) fn call(&mut self, raw: String, index: u32, is_signed: bool) {
+    pub(super) fn call(&mut self, raw: &str, index: u32, is_signed: bool) {
         self.is_needed |= is_signed;
-        self.parts.push(Kept::Call { raw, index });
+        let place = self.add(raw);
+        self.calls.push((place, index));
+    }
+
+    /// Adds a part behind the text before it; says where it stands now.
+    fn add(&mut self, raw: &str) -> Range<usize> {
+        self.end_text();
+        self.put(raw)
+    }
+
+    fn end_text(&mut self) {
+        let text = std::mem::take(&mut self.text);
+        if let Ok(part) = serde_json::to_string(&TextPart { text: &text })
+            && !text.is_empty()
+        {
+            self.put(&part);
+        }
+    }
+
+    fn put(&mut self, raw: &str) -> Range<usize> {
+        if self.whole.is_empty() {
+            self.whole.push('[');
+        }
+        let start = self.whole.len();
+        self.whole.push_str(raw);
+        self.whole.push(',');
+        start..self.whole.len()
     }
 
     /// The parts as a JSON array, if the neutral form would lose something.
-    pub(super) fn finish(self, is_cut: impl Fn(u32) -> bool) -> Option<String> {
+    pub(super) fn finish(mut self, is_cut: impl Fn(u32) -> bool) -> Option<Arc<str>> {
         if !self.is_needed {
             return None;
         }
-        let parts = self.parts.into_iter().filter_map(|part| match part {
-            Kept::Text(text) => serde_json::to_string(&TextPart { text: &text }).ok(),
-            Kept::Verbatim(raw) => Some(raw),
-            Kept::Call { raw, index } => Some(raw).filter(|_| !is_cut(index)),
-        });
-        let mut whole = String::from("[");
-        for part in parts {
-            whole.reserve(part.len() + 2);
-            whole.push_str(&part);
-            whole.push(',');
+        self.end_text();
+        for (place, _) in self.calls.into_iter().rev().filter(|(_, index)| is_cut(*index)) {
+            self.whole.replace_range(place, "");
         }
-        if whole.ends_with(',') {
-            whole.pop();
+        if self.whole.ends_with(',') {
+            self.whole.pop();
         }
-        whole.push(']');
-        Some(whole)
+        self.whole.push(']');
+        Some(self.whole.into())
     }
 }
 

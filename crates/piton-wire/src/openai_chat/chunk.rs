@@ -23,6 +23,34 @@ pub(super) struct Chunk<'a> {
     pub(super) detail: Option<&'a RawValue>,
     #[serde(borrow, default)]
     pub(super) object: Text<'a>,
+    /// Only to know who speaks; see [`Own`].
+    #[serde(borrow, default)]
+    pub(super) message: Option<&'a RawValue>,
+}
+
+/// What Ollama's own interface says instead of choices.
+#[derive(Debug, serde::Deserialize)]
+pub(super) struct Own<'a> {
+    #[serde(borrow)]
+    pub(super) message: Piece<'a>,
+    pub(super) done: bool,
+    #[serde(borrow, default)]
+    pub(super) done_reason: Text<'a>,
+    #[serde(default)]
+    prompt_eval_count: Count,
+    #[serde(default)]
+    eval_count: Count,
+}
+
+impl Own<'_> {
+    pub(super) fn usage(&self) -> Usage {
+        let number = |count: Count| count.0.unwrap_or_default();
+        Usage {
+            input: number(self.prompt_eval_count),
+            output: number(self.eval_count),
+            ..Usage::default()
+        }
+    }
 }
 
 #[derive(Debug, serde::Deserialize)]
@@ -45,10 +73,10 @@ pub(super) struct Piece<'a> {
     pub(super) refusal: Text<'a>,
     #[serde(borrow, default)]
     pub(super) reasoning_content: Text<'a>,
-    #[serde(borrow, default)]
+    #[serde(borrow, default, alias = "thinking")]
     pub(super) reasoning: Text<'a>,
     #[serde(borrow, default)]
-    pub(super) reasoning_details: Option<&'a RawValue>,
+    pub(super) reasoning_details: Entries<'a>,
     #[serde(borrow, default)]
     pub(super) tool_calls: Option<Vec<CallPiece<'a>>>,
     #[serde(borrow, default)]
@@ -212,6 +240,17 @@ impl<'de> Visitor<'de> for TextVisitor {
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Text<'de>, A::Error> {
         while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
         Ok(Text::default())
+    }
+}
+
+/// The entries of a list, unread; anything else is an empty one.
+#[derive(Debug, Default)]
+pub(super) struct Entries<'a>(pub(super) Vec<&'a RawValue>);
+
+impl<'de: 'a, 'a> Deserialize<'de> for Entries<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let raw = <&RawValue>::deserialize(deserializer)?;
+        Ok(Self(serde_json::from_str(raw.get()).unwrap_or_default()))
     }
 }
 

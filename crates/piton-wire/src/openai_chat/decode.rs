@@ -11,7 +11,7 @@ use piton_core::event::{FailureClass, FinishReason, Native, Usage};
 
 use super::Flavour;
 use super::calls::{Calls, Closing, Fragment};
-use super::chunk::{CallPiece, Choice, Chunk, Count, Function, Piece, Text};
+use super::chunk::{CallPiece, Choice, Chunk, Count, Function, Own, Piece, Text};
 use super::failure;
 use super::native::Sidecar;
 use crate::sse::EventReader;
@@ -75,7 +75,7 @@ impl ChatDecoder {
             raw: "".into(),
         };
         Self {
-            reader: EventReader::default(),
+            reader: EventReader::with_lines(),
             flavour,
             source,
             blocks: 0,
@@ -119,11 +119,31 @@ impl ChatDecoder {
         if let Some(usage) = &chunk.usage {
             self.usage = usage.usage();
         }
+        if chunk.choices.is_none()
+            && chunk.message.is_some()
+            && let Ok(own) = serde_json::from_str::<Own<'_>>(event)
+        {
+            return self.own(own, deltas);
+        }
         for choice in chunk.choices.into_iter().flatten() {
             // Only one answer was asked for.
             if choice.index.0.unwrap_or_default() == 0 {
                 self.choice(choice, deltas)?;
             }
+        }
+        Ok(())
+    }
+
+    /// A line of Ollama's own interface; the last one says so.
+    fn own(&mut self, own: Own<'_>, deltas: &mut Vec<Delta>) -> Result<(), Failure> {
+        if own.done {
+            self.usage = own.usage();
+        }
+        self.piece(own.message, deltas);
+        if own.done {
+            let reason = if own.done_reason.is_empty() { "stop" } else { &own.done_reason.text };
+            self.stop(reason)?;
+            self.finish(deltas);
         }
         Ok(())
     }
@@ -135,7 +155,11 @@ impl ChatDecoder {
         if let Some(piece) = choice.delta {
             self.piece(piece, deltas);
         }
-        let stop = match &*choice.finish_reason.text {
+        self.stop(&choice.finish_reason.text)
+    }
+
+    fn stop(&mut self, reason: &str) -> Result<(), Failure> {
+        let stop = match reason {
             "" => None,
             "length" | "max_tokens" | "model_length" => Some(Stop::Length),
             "content_filter" | "refusal" | "safety" => Some(Stop::Refused),
@@ -152,12 +176,12 @@ impl ChatDecoder {
     fn piece(&mut self, piece: Piece<'_>, deltas: &mut Vec<Delta>) {
         self.sidecar.content(&piece.reasoning_content.text);
         self.sidecar.reasoning(&piece.reasoning.text);
-        let details = piece.reasoning_details.map(|details| self.sidecar.details(details));
+        let details = self.sidecar.details(&piece.reasoning_details.0);
         // The same thought may stand in several fields of one piece: it is said once.
         let thoughts = [
             piece.reasoning_content.text,
             piece.reasoning.text,
-            Cow::Owned(details.unwrap_or_default()),
+            Cow::Owned(details),
             Cow::Owned(piece.content.thinking),
         ];
         if let Some(thought) = thoughts.into_iter().find(|thought| !thought.is_empty()) {

@@ -77,7 +77,10 @@ fn field(out: &mut Vec<u8>, name: &str, raw: &str) {
 pub(super) struct Sidecar {
     content: String,
     reasoning: String,
-    details: Vec<Detail>,
+    /// Whole entries of `reasoning_details`, a comma behind each; they can be large.
+    details: String,
+    /// The entry that more may follow.
+    growing: Option<Growing>,
 }
 
 impl Sidecar {
@@ -92,25 +95,37 @@ impl Sidecar {
     }
 
     /// More of `reasoning_details`; gives the readable text in them.
-    pub(super) fn details(&mut self, list: &RawValue) -> String {
+    pub(super) fn details(&mut self, list: &[&RawValue]) -> String {
         let mut readable = String::new();
-        let list: Vec<&RawValue> = serde_json::from_str(list.get()).unwrap_or_default();
         for raw in list {
             let piece: DetailPiece<'_> = serde_json::from_str(raw.get()).unwrap_or_default();
             readable.push_str(&piece.text.text);
             readable.push_str(&piece.summary.text);
-            let last = self.details.last_mut();
-            if !last.is_some_and(|last| last.grow(&piece)) {
-                self.details.push(Detail::new(raw, &piece));
+            if self.growing.as_mut().is_some_and(|last| last.grow(&piece)) {
+                continue;
+            }
+            self.end_growing();
+            self.growing = Growing::new(&piece);
+            if self.growing.is_none() {
+                self.details.push_str(raw.get());
+                self.details.push(',');
             }
         }
         readable
     }
 
+    fn end_growing(&mut self) {
+        if let Some(growing) = self.growing.take() {
+            self.details.push_str(&growing.written());
+            self.details.push(',');
+        }
+    }
+
     /// What the flavour wants back, or nothing.
-    pub(super) fn raw(&self, flavour: Flavour) -> Option<String> {
-        let details: usize = self.details.iter().map(Detail::len).sum();
-        let mut out = Vec::with_capacity(details + self.content.len() + self.reasoning.len());
+    pub(super) fn raw(&mut self, flavour: Flavour) -> Option<String> {
+        self.end_growing();
+        let lengths = [&self.details, &self.content, &self.reasoning].map(String::len);
+        let mut out = Vec::with_capacity(lengths.iter().sum::<usize>() + 64);
         match flavour {
             Flavour::OpenAi | Flavour::Mistral => {}
             Flavour::DeepSeek => {
@@ -118,14 +133,9 @@ impl Sidecar {
                 text_field(&mut out, "reasoning_content", text);
             }
             Flavour::OpenRouter => {
-                if !self.details.is_empty() {
+                if let Some(details) = self.details.strip_suffix(',') {
                     out.extend_from_slice(b",\"reasoning_details\":[");
-                    for (place, detail) in self.details.iter().enumerate() {
-                        if 0 < place {
-                            out.push(b',');
-                        }
-                        detail.write(&mut out);
-                    }
+                    out.extend_from_slice(details.as_bytes());
                     out.push(b']');
                 }
             }
@@ -148,13 +158,14 @@ fn text_field(out: &mut Vec<u8>, name: &str, text: &str) {
     }
 }
 
-/// One entry of `reasoning_details`.
+/// An entry of `reasoning_details` that comes in fragments: readable text. Every other one comes
+/// whole and is copied.
 #[derive(Debug)]
-enum Detail {
-    /// Readable text, which comes in fragments.
-    Growing { kind: Kind, text: String, index: Option<String>, rest: [Option<String>; 3] },
-    /// Everything else comes whole and is copied.
-    Whole(String),
+struct Growing {
+    kind: Kind,
+    text: String,
+    index: Option<String>,
+    rest: [Option<String>; 3],
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -202,68 +213,46 @@ impl DetailPiece<'_> {
     }
 }
 
-impl Detail {
-    fn new(raw: &RawValue, piece: &DetailPiece<'_>) -> Self {
-        match piece.readable() {
-            Some((kind, text)) => Self::Growing {
-                kind,
-                text: text.clone().into_owned(),
-                index: piece.index(),
-                rest: piece.rest(),
-            },
-            None => Self::Whole(raw.get().to_owned()),
-        }
-    }
-
-    /// About how long it is when written.
-    fn len(&self) -> usize {
-        match self {
-            Self::Whole(raw) => raw.len() + 1,
-            Self::Growing { text, rest, .. } => {
-                let rest: usize = rest.iter().flatten().map(String::len).sum();
-                text.len() + rest + 128
-            }
-        }
+impl Growing {
+    /// The first fragment, if this is one.
+    fn new(piece: &DetailPiece<'_>) -> Option<Self> {
+        let (kind, text) = piece.readable()?;
+        let text = text.clone().into_owned();
+        Some(Self { kind, text, index: piece.index(), rest: piece.rest() })
     }
 
     /// Takes in a fragment of the same entry; `false` if it is of another.
     fn grow(&mut self, piece: &DetailPiece<'_>) -> bool {
-        let (Self::Growing { kind, text, index, rest }, Some((more_kind, more))) =
-            (self, piece.readable())
-        else {
-            return false;
-        };
-        if *kind != more_kind || *index != piece.index() {
+        let Some((kind, more)) = piece.readable() else { return false };
+        if self.kind != kind || self.index != piece.index() {
             return false;
         }
-        text.push_str(more);
-        for (known, new) in rest.iter_mut().zip(piece.rest()) {
+        self.text.push_str(more);
+        for (known, new) in self.rest.iter_mut().zip(piece.rest()) {
             *known = known.take().or(new);
         }
         true
     }
 
-    fn write(&self, out: &mut Vec<u8>) {
-        let (kind, text, index, rest) = match self {
-            Self::Whole(raw) => return out.extend_from_slice(raw.as_bytes()),
-            Self::Growing { kind, text, index, rest } => (kind, text, index, rest),
-        };
-        let (kind, text_name) = match kind {
+    fn written(&self) -> String {
+        let (kind, text_name) = match self.kind {
             Kind::Text => ("reasoning.text", "text"),
             Kind::Summary => ("reasoning.summary", "summary"),
         };
-        out.extend_from_slice(b"{\"type\":");
-        spelling::string(out, kind);
-        field(out, text_name, "");
-        spelling::string(out, text);
-        for (name, value) in REST.iter().zip(rest) {
+        let mut out = b"{\"type\":".to_vec();
+        spelling::string(&mut out, kind);
+        field(&mut out, text_name, "");
+        spelling::string(&mut out, &self.text);
+        for (name, value) in REST.iter().zip(&self.rest) {
             if let Some(value) = value {
-                field(out, name, value);
+                field(&mut out, name, value);
             }
         }
-        if let Some(index) = index {
-            field(out, "index", index);
+        if let Some(index) = &self.index {
+            field(&mut out, "index", index);
         }
         out.push(b'}');
+        // Made of texts only.
+        String::from_utf8(out).unwrap_or_default()
     }
 }

@@ -323,3 +323,28 @@ fn usage_in_all_its_places() {
     let beside = r#"{"choices":[{"delta":{},"finish_reason":"stop"}],"usage":{"prompt_tokens":10,"completion_tokens":1,"total_tokens":15,"completion_tokens_details":{"reasoning_tokens":4},"prompt_tokens_details":{"cached_tokens":4}}}"#;
     assert_eq!(usage(beside), expected);
 }
+
+// O31: Ollama's own interface, one object to a line; arguments are objects, calls have no ids.
+#[test]
+fn objects_one_to_a_line() {
+    let body = concat!(
+        r#"{"model":"m","message":{"role":"assistant","content":"","thinking":"Hm"},"done":false}"#,
+        "\n",
+        r#"{"model":"m","message":{"role":"assistant","content":"So: é"},"done":false}"#,
+        "\r\n",
+        r#"{"model":"m","message":{"role":"assistant","content":"","tool_calls":["#,
+        r#"{"function":{"name":"f","arguments":{"x":1}}},{"function":{"name":"f","arguments":{"x":2}}}"#,
+        r#"]},"done":false}"#,
+        "\n",
+        r#"{"model":"m","message":{"role":"assistant","content":""},"done_reason":"stop","#,
+        r#""done":true,"prompt_eval_count":7,"eval_count":3}"#,
+        "\n",
+    );
+    let whole = read(Flavour::Local, body);
+    assert_eq!(whole.answer.as_ref().unwrap().usage, Usage { input: 7, output: 3, cached: 0 });
+    let told = told(&whole.answer);
+    assert_eq!(told, r#"(Hm) | So: é | <f#- {"x":1}> | <f#- {"x":2}> | calls"#);
+    // Without its last line it was cut.
+    let cut = body.get(..body.len() / 2).unwrap();
+    assert!(read(Flavour::Local, cut).answer.is_err());
+}
