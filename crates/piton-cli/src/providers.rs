@@ -307,6 +307,8 @@ pub(crate) fn client() -> Result<reqwest::Client, ProviderFault> {
     rustls::crypto::ring::default_provider().install_default().unwrap_or_default();
     reqwest::Client::builder()
         .connect_timeout(CONNECT_WAIT)
+        // A redirect to another host would take keys along: only `Authorization` is left behind.
+        .redirect(reqwest::redirect::Policy::none())
         .user_agent(concat!("piton/", env!("CARGO_PKG_VERSION")))
         .build()
         .map_err(|error| ProviderFault::Client(error.to_string()))

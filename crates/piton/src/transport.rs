@@ -6,6 +6,7 @@
 
 mod endpoint;
 mod patience;
+mod redirect;
 mod veil;
 
 use std::sync::{Arc, Mutex, PoisonError};
@@ -49,7 +50,8 @@ pub struct HttpModel {
 }
 
 impl HttpModel {
-    /// A model that is asked through `client`, whose connections are reused.
+    /// A model that is asked through `client`, whose connections are reused. It should follow no
+    /// redirects (`reqwest::redirect::Policy::none()`): those take keys in headers to other hosts.
     pub fn new(
         client: reqwest::Client,
         dialect: Arc<dyn Dialect>,
@@ -151,6 +153,9 @@ impl Request {
             && self.endpoint.auth.can_refresh()
         {
             response = self.try_send(true).await?;
+        }
+        if response.status().is_redirection() {
+            return Err(self.veil.cover(redirect::redirected(&response)));
         }
         if !response.status().is_success() {
             return Err(self.refused(response).await);

@@ -95,6 +95,14 @@ pub(crate) fn refusal(status: &str, body: &str) -> Vec<u8> {
     head.into_bytes()
 }
 
+/// An answer that points to another server.
+pub(crate) fn redirect(status: &str, to: &str) -> Vec<u8> {
+    let head = format!(
+        "HTTP/1.1 {status}\r\nlocation: {to}\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
+    );
+    head.into_bytes()
+}
+
 /// Events as they are streamed.
 pub(crate) fn events(events: &[&str]) -> String {
     events.iter().map(|event| format!("data: {event}\n\n")).collect::<Vec<_>>().concat()

@@ -28,6 +28,7 @@ mod providers;
 mod ps;
 mod pty;
 mod query;
+mod redirects;
 mod resumed_bytes;
 mod serve;
 mod settings;
