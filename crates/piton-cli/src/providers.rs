@@ -25,8 +25,6 @@ pub(crate) use self::file::{FileFault, SettingsFile, WrittenEffort};
 
 /// Longest wait for a connection.
 const CONNECT_WAIT: Duration = Duration::from_secs(20);
-/// Most tokens of an answer where the provider wants to be told.
-const MAX_TOKENS: u32 = 32_000;
 
 /// The wire formats that a provider can speak.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
@@ -249,7 +247,8 @@ impl Provider {
             provider: name.into(),
             host: host.into(),
             model: model.into(),
-            max_tokens: Some(MAX_TOKENS),
+            // The conversation says, or nobody: each model has its own limit.
+            max_tokens: None,
             effort: None,
             // Each request names its conversation.
             cache_key: String::new(),

@@ -47,6 +47,35 @@ fn flags_reach_every_provider_in_its_words() {
         gemini/gemini-2.5-flash: generationConfig {"maxOutputTokens":5000,"thinkingConfig":{"includeThoughts":true,"thinkingBudget":512}}"#]].assert_eq(&lines.join("\n"));
 }
 
+// A number above a model's own limit is rejected, so without a flag, a variable or a setting no
+// number is sent. The endpoint of Anthropic insists on one, and gets one that the model takes.
+#[test]
+fn a_length_that_nobody_named_is_left_to_the_provider() {
+    let mut lines = Vec::new();
+    let old = Provider { model: "anthropic/claude-3-haiku-20240307", ..PROVIDERS[0] };
+    for provider in PROVIDERS.iter().chain([&old]) {
+        let world = World::new();
+        let server = Loopback::start((0..2).map(|_| stream(provider.yes)).collect());
+        let unset = ["query", "go", "--new", "--model", provider.model];
+        let zero = [&unset[..], &["--max-tokens", "0"]].concat();
+        for args in [&unset[..], &zero] {
+            let ran = provider.run(&world, &server, args);
+            assert_eq!(ran.code, 0, "{}", ran.stderr);
+        }
+        let told = said(&server.request(0).1);
+        assert_eq!(told, said(&server.request(1).1), "0 and unset are one");
+        lines.push(format!("{} ({told})", provider.model));
+    }
+    expect![[r#"
+        anthropic/claude-sonnet-4-5 (max_tokens 32000)
+        openai/gpt-5 ()
+        openai-chat/gpt-4o ()
+        codex/gpt-5-codex (reasoning {"summary":"auto"})
+        gemini/gemini-2.5-flash ()
+        anthropic/claude-3-haiku-20240307 (max_tokens 4096)"#]]
+    .assert_eq(&lines.join("\n"));
+}
+
 // J37
 #[test]
 fn a_conversation_keeps_what_it_was_told() {
@@ -63,7 +92,7 @@ fn a_conversation_keeps_what_it_was_told() {
     fs::write(world.path("home/piton.toml"), "effort = \"low\"\nmax_tokens = 7\n").unwrap();
     assert_eq!(ask(&[]), first, "the settings are for new conversations");
     let back = ask(&["--effort", "auto", "--max-tokens", "0"]);
-    assert_eq!(back, "max_completion_tokens 32000");
+    assert_eq!(back, "", "nothing is said, so the provider decides");
     let fresh = ask(&["--new", "--model", provider.model]);
     assert_eq!(fresh, r#"max_completion_tokens 7, reasoning_effort "low""#);
 }
