@@ -3,6 +3,7 @@
 //! Only the user's own settings and environment name endpoints and keys. A project's files never
 //! do: whoever opens a foreign directory must not send a key to a foreign host.
 
+mod address;
 mod file;
 mod key;
 
@@ -91,7 +92,9 @@ pub(crate) enum ProviderFault {
     #[error("the provider {provider} needs dialect and base_url in the settings")]
     TooLittle { provider: String },
     /// Its address makes no sense.
-    #[error("{provider} has no usable address: {base_url}")]
+    #[error(
+        "{provider} has no usable address: \"{base_url}\"; write https://HOST/PATH or http://HOST:PORT/PATH"
+    )]
     Address { provider: String, base_url: String },
     /// No client could be made.
     #[error("cannot prepare HTTP: {0}")]
@@ -114,6 +117,10 @@ pub(crate) fn all(
         let provider = written.provider(providers.get(name));
         let provider =
             provider.ok_or_else(|| ProviderFault::TooLittle { provider: name.clone() })?;
+        // What the environment says of a provider is looked at only when that one is asked.
+        if written.has_address() {
+            provider.check_address(name)?;
+        }
         providers.insert(name.clone(), provider);
     }
     Ok(providers)
@@ -194,8 +201,7 @@ impl BuiltIn {
             Some((name.to_owned(), environment(variable)?.trim().to_owned()))
         });
         let host = environment(self.host_variable).unwrap_or_else(|| self.host.into());
-        // OLLAMA_HOST is written without a scheme as often as with one.
-        let host = if host.contains("://") { host } else { format!("http://{host}") };
+        let host = if self.speaks == Speaks::LocalChat { address::ollama(&host) } else { host };
         let key = match self.keys {
             [] => KeyFrom::Nowhere,
             keys => KeyFrom::Variables(keys.iter().map(|key| (*key).to_owned()).collect()),
@@ -214,7 +220,7 @@ impl Provider {
     /// Its address without the name and password that may stand in it.
     pub(crate) fn shown_address(&self) -> String {
         let Some((scheme, rest)) = self.base_url.split_once("://") else {
-            return self.base_url.clone();
+            return self.base_url.rsplit('@').next().unwrap_or_default().to_owned();
         };
         let (host, path) =
             rest.split_once('/').map_or((rest, None), |(host, path)| (host, Some(path)));
@@ -225,6 +231,13 @@ impl Provider {
         }
     }
 
+    fn check_address(&self, name: &str) -> Result<(), ProviderFault> {
+        if address::is_usable(&self.base_url) {
+            return Ok(());
+        }
+        Err(ProviderFault::Address { provider: name.into(), base_url: self.shown_address() })
+    }
+
     /// A model of this provider, ready to be asked.
     pub(crate) fn model(
         &self,
@@ -232,12 +245,11 @@ impl Provider {
         model: &str,
         environment: Environment<'_>,
     ) -> Result<HttpModel, ProviderFault> {
-        let address =
-            || ProviderFault::Address { provider: name.into(), base_url: self.shown_address() };
+        self.check_address(name)?;
         let shown = self.shown_address();
-        let (_, rest) = shown.split_once("://").ok_or_else(address)?;
+        let (_, rest) = shown.split_once("://").unwrap_or_default();
         // Without what stands in front of it: it is recorded beside native blocks.
-        let host = rest.split('/').next().filter(|host| !host.is_empty()).ok_or_else(address)?;
+        let host = rest.split('/').next().unwrap_or_default();
         let endpoint = Endpoint {
             base_url: self.base_url.clone(),
             auth: self.auth(name, environment)?,
@@ -354,6 +366,25 @@ mod tests {
         let providers = all(&file, &|_| None).unwrap();
         assert_eq!(providers["openai"].speaks, Speaks::OpenaiChat);
         assert_eq!(providers["openai"].key, KeyFrom::Nowhere);
+    }
+
+    #[test]
+    fn an_address_that_cannot_be_used_is_refused_when_the_settings_are_read() {
+        let text = "[providers.openai]\nbase_url = \"ftp://me:pw@h\"\n";
+        let fault = all(&SettingsFile::parse(text).unwrap(), &|_| None).unwrap_err().to_string();
+        let start = "openai has no usable address: \"ftp://h\"; write https://";
+        assert!(fault.starts_with(start), "{fault}");
+        let provider = found("anthropic", &[("ANTHROPIC_BASE_URL", "h")]);
+        let fault = provider.model("anthropic", "m", &|_| Some("k".into())).unwrap_err();
+        assert!(fault.to_string().contains("no usable address: \"h\""), "{fault}");
+    }
+
+    #[test]
+    fn a_built_in_provider_at_another_address_keeps_its_key() {
+        let text = "[providers.gemini]\ndialect = \"gemini\"\nbase_url = \"http://h/v1\"\n";
+        let providers = all(&SettingsFile::parse(text).unwrap(), &|_| None).unwrap();
+        assert_eq!(providers["gemini"].base_url, "http://h/v1");
+        assert_eq!(providers["gemini"].key, found("gemini", &[]).key);
     }
 
     #[test]

@@ -315,13 +315,17 @@ fn expired(expired: Expired) -> ModelFailure {
 }
 
 fn network(error: reqwest::Error) -> ModelFailure {
+    let host = error.url().map(redirect::host);
     // The URL may carry a key.
     let error = error.without_url();
-    let mut message = error.to_string();
+    let mut message = host.map_or_else(|| error.to_string(), |host| format!("{host}: {error}"));
     let mut source = std::error::Error::source(&error);
     while let Some(cause) = source {
         message = format!("{message}: {cause}");
         source = cause.source();
     }
-    ModelFailure::new(FailureClass::Network, message)
+    // What cannot be sent at all cannot be sent later either.
+    let class =
+        if error.is_builder() { FailureClass::InvalidRequest } else { FailureClass::Network };
+    ModelFailure::new(class, message)
 }

@@ -90,8 +90,14 @@ impl SettingsFile {
 }
 
 impl Written {
-    /// The provider that is meant. With a dialect and an address of its own it is a new one; what
-    /// is said of a built-in one changes only that. `None` if too little is said.
+    /// Whether it says where the provider is.
+    pub(super) fn has_address(&self) -> bool {
+        self.base_url.is_some()
+    }
+
+    /// The provider that is meant. With another dialect and an address it is a new one, which gets
+    /// no key that it was not given; what is said of a built-in one changes only that. `None` if
+    /// too little is said.
     pub(super) fn provider(&self, built_in: Option<&Provider>) -> Option<Provider> {
         let key = match (&self.key_command, &self.key_env) {
             (Some(command), _) => Some(KeyFrom::Command(command.clone())),
@@ -102,7 +108,8 @@ impl Written {
         let effort = self.effort.map(|WrittenEffort(effort)| effort);
         let defaults = RequestDefaults { effort, max_tokens: self.max_tokens };
         let mut headers = self.headers.clone();
-        if let (Some(speaks), Some(base_url)) = (self.dialect, base_url.clone()) {
+        let is_new = self.dialect != built_in.map(|built_in| built_in.speaks);
+        if let (true, Some(speaks), Some(base_url)) = (is_new, self.dialect, base_url.clone()) {
             let key = key.unwrap_or(KeyFrom::Nowhere);
             return Some(Provider { speaks, base_url, key, headers, defaults });
         }

@@ -24,7 +24,8 @@ fn told(status: u16, from: &Url, to: Option<&Url>) -> String {
     )
 }
 
-fn host(url: &Url) -> String {
+/// The host of an address, with the port if it is an unusual one.
+pub(super) fn host(url: &Url) -> String {
     let host = url.host_str().unwrap_or("nowhere");
     match url.port() {
         Some(port) => format!("{host}:{port}"),

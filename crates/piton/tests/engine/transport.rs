@@ -279,3 +279,28 @@ async fn nobody_there_is_a_network_failure() {
     assert!(ran.failures().iter().all(|class| *class == FailureClass::Network));
     assert_eq!(ran.failures().len(), 5);
 }
+
+fn failed(ran: &Ran) -> &str {
+    let message = ran.events.iter().find_map(|event| {
+        if let Event::ModelFailed { message, .. } = event { Some(&**message) } else { None }
+    });
+    message.unwrap()
+}
+
+#[tokio::test]
+async fn an_address_that_cannot_be_asked_is_not_asked_again() {
+    let server = Server { base_url: "ftp://h".into(), seen: Arc::default() };
+    let ran = run(&server, Auth::None).await;
+    assert_eq!(ran.failures(), [FailureClass::InvalidRequest]);
+    assert!(failed(&ran).starts_with("h: "), "{}", failed(&ran));
+}
+
+#[tokio::test]
+async fn a_host_that_is_not_there_is_named_without_its_password() {
+    let gone = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let server = Server { base_url: format!("http://me:pa55@{gone}"), seen: Arc::default() };
+    let ran = run(&server, Auth::None).await;
+    assert!(ran.failures().iter().all(|class| *class == FailureClass::Network));
+    let said = failed(&ran);
+    assert!(said.starts_with(&format!("{gone}: ")) && !said.contains("pa55"), "{said}");
+}
