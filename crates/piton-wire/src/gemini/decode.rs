@@ -19,6 +19,7 @@ use super::finish::{Finish, finish};
 use super::frames::Frames;
 use super::native::Collector;
 use super::partial_args::{Piece, put};
+use super::signature;
 use super::usage::Counted;
 use crate::{Ask, Decoder, Failure, rejected, said};
 
@@ -193,11 +194,21 @@ impl Reader {
     }
 
     fn part(&mut self, raw: &str, out: &mut Vec<Delta>) {
+        let cut = signature::cut(raw);
+        let without = cut.as_ref().and_then(|cut| {
+            let part = serde_json::from_str::<Part<'_>>(&cut.rest).ok()?;
+            // Cut at the right place: what is left there is the part's own.
+            (part.thought_signature?.get() == signature::EMPTY).then_some((part, Some(cut.value)))
+        });
+        let whole = || {
+            let part = serde_json::from_str::<Part<'_>>(raw).ok()?;
+            let signature = part.thought_signature.map(RawValue::get);
+            Some((part, signature.filter(|it| *it != signature::EMPTY)))
+        };
         // A part of a kind or shape that we do not know is skipped.
-        let Ok(part) = serde_json::from_str::<Part<'_>>(raw) else {
+        let Some((part, signature)) = without.or_else(whole) else {
             return;
         };
-        let signature = part.thought_signature.filter(|it| it.get() != r#""""#);
         if let Some(call) = part.function_call {
             self.call(call, raw, signature, out);
             return;
@@ -250,13 +261,7 @@ impl Reader {
         index
     }
 
-    fn call(
-        &mut self,
-        call: Call<'_>,
-        raw: &str,
-        signature: Option<&RawValue>,
-        out: &mut Vec<Delta>,
-    ) {
+    fn call(&mut self, call: Call<'_>, raw: &str, signature: Option<&str>, out: &mut Vec<Delta>) {
         let id = call.id.filter(|id| !id.is_empty());
         let by_id = self.open.iter().position(|open| id.is_some() && open.id == id);
         // A name begins a call; without one, the fragment belongs to the call begun last.
@@ -288,7 +293,7 @@ impl Reader {
                 open.is_broken |= put(&mut open.args, piece).is_err();
             }
             if open.signature.is_none() {
-                open.signature = signature.map(|raw| raw.get().to_owned());
+                open.signature = signature.map(str::to_owned);
             }
         }
         if is_last {

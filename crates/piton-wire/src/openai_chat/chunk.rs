@@ -243,14 +243,61 @@ impl<'de> Visitor<'de> for TextVisitor {
     }
 }
 
-/// The entries of a list, unread; anything else is an empty one.
+/// The entries of a list, unread; anything else is an empty one. Read in one go: an entry can be
+/// large, and looking through it twice would take twice as long.
 #[derive(Debug, Default)]
 pub(super) struct Entries<'a>(pub(super) Vec<&'a RawValue>);
 
 impl<'de: 'a, 'a> Deserialize<'de> for Entries<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let raw = <&RawValue>::deserialize(deserializer)?;
-        Ok(Self(serde_json::from_str(raw.get()).unwrap_or_default()))
+        deserializer.deserialize_any(EntriesVisitor)
+    }
+}
+
+struct EntriesVisitor;
+
+impl<'de> Visitor<'de> for EntriesVisitor {
+    type Value = Entries<'de>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("anything")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Entries<'de>, A::Error> {
+        let mut entries = Vec::new();
+        while let Some(entry) = list.next_element()? {
+            entries.push(entry);
+        }
+        Ok(Entries(entries))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Entries<'de>, A::Error> {
+        while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
+        Ok(Entries::default())
+    }
+
+    fn visit_str<E>(self, _: &str) -> Result<Entries<'de>, E> {
+        Ok(Entries::default())
+    }
+
+    fn visit_u64<E>(self, _: u64) -> Result<Entries<'de>, E> {
+        Ok(Entries::default())
+    }
+
+    fn visit_i64<E>(self, _: i64) -> Result<Entries<'de>, E> {
+        Ok(Entries::default())
+    }
+
+    fn visit_f64<E>(self, _: f64) -> Result<Entries<'de>, E> {
+        Ok(Entries::default())
+    }
+
+    fn visit_bool<E>(self, _: bool) -> Result<Entries<'de>, E> {
+        Ok(Entries::default())
+    }
+
+    fn visit_unit<E>(self) -> Result<Entries<'de>, E> {
+        Ok(Entries::default())
     }
 }
 

@@ -98,7 +98,7 @@ impl Sidecar {
     pub(super) fn details(&mut self, list: &[&RawValue]) -> String {
         let mut readable = String::new();
         for raw in list {
-            let piece: DetailPiece<'_> = serde_json::from_str(raw.get()).unwrap_or_default();
+            let piece = DetailPiece::read(raw);
             readable.push_str(&piece.text.text);
             readable.push_str(&piece.summary.text);
             if self.growing.as_mut().is_some_and(|last| last.grow(&piece)) {
@@ -195,7 +195,15 @@ struct DetailPiece<'a> {
     index: Option<&'a RawValue>,
 }
 
-impl DetailPiece<'_> {
+impl<'a> DetailPiece<'a> {
+    /// An entry without a word of text is not looked into: encrypted ones are large.
+    fn read(raw: &'a RawValue) -> Self {
+        let bytes = raw.get().as_bytes();
+        let has = |ending: &[u8]| memchr::memmem::find(bytes, ending).is_some();
+        let told = (has(b"text\"") || has(b"summary\"")).then(|| serde_json::from_str(raw.get()));
+        told.and_then(Result::ok).unwrap_or_default()
+    }
+
     fn readable(&self) -> Option<(Kind, &Cow<'_, str>)> {
         match &*self.kind.text {
             "reasoning.text" => Some((Kind::Text, &self.text.text)),
