@@ -6,6 +6,7 @@ pub(crate) mod kill;
 pub(crate) mod logs;
 pub(crate) mod ls;
 pub(crate) mod models;
+pub(crate) mod permissions;
 pub(crate) mod print;
 pub(crate) mod ps;
 pub(crate) mod query;

@@ -32,6 +32,8 @@ pub(crate) enum Command {
     Query(Box<Query>),
     /// Show what a turn asks, or answer it
     Answer(Answer),
+    /// Show the rules that say what may run, or take one back
+    Permissions(Permissions),
     /// List conversations, the newest first
     Ls(Ls),
     /// Show a conversation
@@ -138,6 +140,30 @@ pub(crate) struct Answer {
     pub(crate) json: bool,
 }
 
+/// The flags of `piton permissions`.
+#[derive(Debug, Args)]
+pub(crate) struct Permissions {
+    #[command(subcommand)]
+    pub(crate) change: Option<Revoke>,
+    /// The conversation, or the beginning of its id; else the newest one of this directory
+    #[arg(long, value_name = "ID", global = true)]
+    pub(crate) id: Option<String>,
+    /// One JSON object per line
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+}
+
+/// What to do with a rule.
+#[derive(Clone, Copy, Debug, Subcommand)]
+pub(crate) enum Revoke {
+    /// Take back a rule of the conversation
+    Revoke {
+        /// Its number in the list
+        #[arg(value_name = "N")]
+        number: usize,
+    },
+}
+
 /// The flags of `piton ls`.
 #[derive(Debug, Args)]
 pub(crate) struct Ls {
@@ -239,9 +265,11 @@ impl Flags {
         match &self.command {
             Command::Query(query) if query.json => Form::Json,
             Command::Answer(answer) if answer.json => Form::Json,
+            Command::Permissions(flags) if flags.json => Form::Json,
             Command::Sim(Sim::Serve(serve)) if serve.json => Form::Json,
             Command::Query(_)
             | Command::Answer(_)
+            | Command::Permissions(_)
             | Command::Ls(_)
             | Command::Print(_)
             | Command::Ps(_)

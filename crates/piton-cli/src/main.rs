@@ -11,6 +11,7 @@ mod cmd;
 mod drafts;
 mod models;
 mod providers;
+mod rules;
 mod target;
 mod wiring;
 
@@ -68,6 +69,7 @@ async fn run(flags: Flags, output: &mut Output) -> Result<Report, Fault> {
     match flags.command {
         Command::Query(query) => cmd::query::run(query, &settings, output).await,
         Command::Answer(answer) => cmd::answer::run(&answer, &settings, output).await,
+        Command::Permissions(flags) => cmd::permissions::run(&flags, &settings, output).await,
         Command::Ls(ls) => cmd::ls::run(&ls, &settings, output).await,
         Command::Print(print) => cmd::print::run(&print, &settings, output).await,
         Command::Ps(ps) => Ok(cmd::ps::run(&ps, &settings, output)),

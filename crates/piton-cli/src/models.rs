@@ -17,6 +17,7 @@ use crate::flags::script_file;
 use crate::providers::{
     self, FileFault, KeyFrom, Provider, ProviderFault, RequestDefaults, SettingsFile, WrittenEffort,
 };
+use crate::rules::WrittenRule;
 
 /// The provider of the built-in demo model.
 const DEMO: &str = "demo";
@@ -58,6 +59,8 @@ pub(crate) struct Shelf {
     /// What the environment says about requests, and what the settings say of all providers.
     environment: RequestDefaults,
     general: RequestDefaults,
+    /// Standing rules of the settings.
+    pub(crate) rules: Vec<WrittenRule>,
 }
 
 impl Shelf {
@@ -74,6 +77,7 @@ impl Shelf {
                 max_tokens: variable("PITON_MAX_TOKENS")?,
             },
             general: RequestDefaults { effort, max_tokens: file.max_tokens },
+            rules: file.permissions,
         })
     }
 
@@ -221,6 +225,7 @@ mod tests {
     fn a_model_that_nobody_offers_is_refused_by_name() {
         let shelf = Shelf {
             providers: providers::all(&SettingsFile::default(), &|_| None).unwrap(),
+            rules: Vec::new(),
             default: None,
             environment: RequestDefaults::default(),
             general: RequestDefaults::default(),

@@ -194,6 +194,12 @@ impl Session {
         }
     }
 
+    /// Makes what was configured durable, without going on.
+    pub async fn keep(&mut self) -> Result<(), SessionError> {
+        self.log.usable()?;
+        Ok(self.log.commit().await?)
+    }
+
     /// Sends a message and performs the turn.
     pub async fn send(
         &mut self,

@@ -1,4 +1,4 @@
-//! The settings file `piton.toml`, as far as models go.
+//! The settings file `piton.toml`: models, and standing rules.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -9,6 +9,7 @@ use piton_core::event::{Effort, NotAnEffort};
 use serde::Deserialize;
 
 use super::{KeyFrom, Provider, RequestDefaults, Speaks};
+use crate::rules::WrittenRule;
 
 /// What the file says.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
@@ -20,6 +21,8 @@ pub(crate) struct SettingsFile {
     pub(crate) effort: Option<WrittenEffort>,
     /// Most tokens of one answer.
     pub(crate) max_tokens: Option<u32>,
+    /// Standing rules.
+    pub(crate) permissions: Vec<WrittenRule>,
     /// Providers by name.
     pub(crate) providers: BTreeMap<String, Written>,
 }

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use piton_core::event::{Entry, Inquiry, PartialKind};
+use piton_core::event::{Entry, Inquiry, PartialKind, PermissionRule, RuleScope};
 use piton_sim::serve::Seen;
 use piton_store::{Listed, Record};
 use piton_tools::supervise::{Kept, KeptState, Status};
@@ -49,6 +49,8 @@ pub(crate) enum Line<'a> {
         running_pid: Option<u32>,
         touched: u64,
     },
+    /// A rule that says what may run.
+    Rule { number: usize, from: &'a str, rule: &'a PermissionRule, scope: RuleScope },
     /// A question that waits for an answer.
     Question { conversation: &'a str, id: &'a str, question: &'a str, answers: &'a [&'a str] },
     /// A command.
@@ -121,6 +123,10 @@ impl<'a> Line<'a> {
             running_pid: holder.as_ref().map(|holder| holder.pid),
             touched: row.touched.0,
         }
+    }
+
+    pub(crate) fn rule(number: usize, rule: &'a PermissionRule, from: &'a str) -> Self {
+        Self::Rule { number, from, rule, scope: rule.scope }
     }
 
     pub(crate) fn question(

@@ -73,6 +73,22 @@ pub(crate) enum Fault {
     /// A command cannot be found, read or stopped.
     #[error(transparent)]
     Command(#[from] CommandFault),
+    /// No rule has that number.
+    #[error("there is no rule {number}; there are {count}")]
+    NoRule {
+        /// What was typed.
+        number: usize,
+        /// How many there are.
+        count: usize,
+    },
+    /// A rule that is not the conversation's own.
+    #[error("the rule is in the settings {file}: {rule}")]
+    RuleOfFile {
+        /// The rule.
+        rule: String,
+        /// Where it is.
+        file: String,
+    },
     /// Nobody waits for an answer.
     #[error("conversation {0} asks nothing")]
     NothingAsked(ConversationId),
@@ -183,6 +199,8 @@ impl Fault {
             | Self::UnknownConversation { .. }
             | Self::Ambiguous { .. }
             | Self::NoConversation { .. }
+            | Self::NoRule { .. }
+            | Self::RuleOfFile { .. }
             | Self::NothingAsked(_)
             | Self::NoAnswer { .. }
             | Self::Command(CommandFault::Unknown { .. } | CommandFault::Ambiguous { .. })
@@ -237,6 +255,7 @@ impl Fault {
             Self::Open(OpenError::Lease(LeaseError::Held { .. })) | Self::AskedElsewhere(_) => {
                 "held"
             }
+            Self::NoRule { .. } | Self::RuleOfFile { .. } => "rule",
             Self::NothingAsked(_) => "nothing_asked",
             Self::NoAnswer { .. } => "answer",
             Self::Open(OpenError::Lease(LeaseError::Store(_)) | OpenError::Store(_))
@@ -277,6 +296,8 @@ impl Fault {
             Self::Ambiguous { found, .. } => {
                 vec![format!("give more letters; these begin so: {}", names(found))]
             }
+            Self::NoRule { .. } => vec!["piton permissions shows them with their numbers".into()],
+            Self::RuleOfFile { .. } => vec!["take it out of that file".into()],
             Self::NothingAsked(id) => vec![
                 format!("piton print {id} shows it"),
                 "piton ls shows which conversations wait for input; --id ID chooses one".into(),

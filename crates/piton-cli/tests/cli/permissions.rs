@@ -85,3 +85,46 @@ fn a_question_survives_a_kill_and_its_effect_happens_once() {
     assert_eq!((done.code, done.stdout.as_str()), (0, "Paid.\n"), "{}", done.stderr);
     assert_eq!(lines_of(&world.work("pay.log")), 2);
 }
+
+// D43, D44: rules of the settings, of the workspace and of the conversation, and how they go.
+#[test]
+fn rules_are_listed_with_their_scope_and_taken_back() {
+    let world = World::new();
+    let model = world.script(PAY);
+    fs::create_dir_all(world.path("home")).unwrap();
+    let here = fs::canonicalize(world.work(".")).unwrap();
+    let elsewhere =
+        "[[permissions]]\ntool = \"pay\"\neffect = \"deny\"\nworkspace = \"/elsewhere\"\n";
+    let text = format!(
+        "[[permissions]]\ntool = \"shell\"\ncommand = \"rm *\"\neffect = \"deny\"\n{elsewhere}\
+         [[permissions]]\ntool = \"grep\"\npath = \"src/**\"\neffect = \"ask\"\nworkspace = {here:?}\n"
+    );
+    fs::write(world.path("home/piton.toml"), text).unwrap();
+    assert_eq!(world.run(&["query", "go", "--model", &model]).code, 3);
+    assert_eq!(world.run(&["answer", "always"]).code, 0);
+    let listed = world.run(&["permissions"]).stdout;
+    let rows: Vec<&str> = listed.lines().collect();
+    assert_eq!(rows.len(), 3, "{listed}");
+    assert!(rows[0].starts_with("1  allow pay  conversation  "), "{listed}");
+    assert!(rows[1].starts_with("2  deny shell `rm *`  user  "), "{listed}");
+    assert!(rows[2].starts_with("3  ask grep on src/**  project  "), "{listed}");
+    assert_eq!(world.run(&["permissions", "revoke", "2"]).code, 2);
+    assert_eq!(world.run(&["permissions", "revoke", "9"]).code, 2);
+    assert_eq!(world.run(&["permissions", "revoke", "1"]).code, 0);
+    let json = world.run(&["permissions", "--json"]).stdout;
+    assert!(!json.contains("\"pay\"") && json.contains("\"scope\":\"project\""), "{json}");
+    assert_eq!(world.run(&["query", "--continue"]).code, 3, "the other call asks again");
+    assert_eq!(lines_of(&world.work("pay.log")), 1);
+}
+
+// Must show 3
+#[test]
+fn a_rule_that_makes_no_sense_is_refused_with_a_sentence() {
+    let world = World::new();
+    fs::create_dir_all(world.path("home")).unwrap();
+    let text = "[[permissions]]\ntool = \"shell\"\ncommand = \"a && b\"\neffect = \"allow\"\n";
+    fs::write(world.path("home/piton.toml"), text).unwrap();
+    let refused = world.run(&["query", "go"]);
+    assert_eq!(refused.code, 2, "{}", refused.stderr);
+    assert!(refused.stderr.contains("written in plain words"), "{}", refused.stderr);
+}

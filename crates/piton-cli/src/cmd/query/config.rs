@@ -9,6 +9,7 @@ use piton_core::state::Config;
 use super::open::Life;
 use crate::flags::Query;
 use crate::providers::RequestDefaults;
+use crate::rules::{self, WrittenRule};
 
 /// Makes the flags count from the next commit on. What no flag names stays as it was: a resumed turn
 /// goes on with the model, tools and limits it was started with.
@@ -17,8 +18,10 @@ pub(super) fn apply(session: &mut Session, engine: &Engine, query: &Query, turn:
     let mut config = state.config.clone();
     let workspace = state.opened.as_ref().map_or("", |opened| opened.workspace.as_str());
     config.model = Some(turn.model.clone());
+    let here = if workspace.is_empty() { turn.workspace } else { Path::new(workspace) };
+    // As the settings are now: what was taken back there counts no more.
+    config.permissions.rules = rules::in_force(&config.permissions.rules, turn.rules, here);
     if config.system.is_empty() {
-        let here = if workspace.is_empty() { turn.workspace } else { Path::new(workspace) };
         config.system = system_prompt(here).into();
     }
     if let Some(steps_max) = query.max_steps {
@@ -49,6 +52,8 @@ fn is_other_provider(config: &Config, model: &ModelRef) -> bool {
 pub(super) struct Ahead<'a> {
     pub(super) model: &'a ModelRef,
     pub(super) workspace: &'a Path,
+    /// Standing rules of the settings.
+    pub(super) rules: &'a [WrittenRule],
     /// What the settings say for this model; counts when the conversation begins or its provider
     /// changes. After that the conversation knows.
     pub(super) defaults: RequestDefaults,

@@ -156,7 +156,8 @@ fn prepare(
     let Opened { engine, session, model, life } = opened;
     let (workspace, begins) = (asked.settings.workspace()?, errand.begins());
     let (defaults, life) = (asked.shelf.defaults(model), *life);
-    let ahead = Ahead { model, workspace, defaults, life, in_doubt, begins };
+    let rules = &asked.shelf.rules;
+    let ahead = Ahead { model, workspace, rules, defaults, life, in_doubt, begins };
     config::apply(session, engine, &asked.query, &ahead);
     Ok(())
 }

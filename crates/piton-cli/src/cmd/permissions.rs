@@ -1,0 +1,130 @@
+//! `piton permissions`: the rules in force, with their scope and where they come from.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use piton_core::event::{PermissionRule, RuleEffect, RuleScope};
+use piton_core::id::ConversationId;
+use piton_core::state::State;
+use piton_store::Journal;
+
+use crate::flags::{Permissions, Revoke};
+use crate::models::{Catalogue, Shelf};
+use crate::output::Output;
+use crate::render::lines::Line;
+use crate::report::{Fault, Report};
+use crate::settings::Settings;
+use crate::wiring::{Commands, Wiring};
+use crate::{reader, rules, target, wiring};
+
+/// How long to wait for a process that is about to leave the conversation.
+const HELD_WAIT: Duration = Duration::from_secs(1);
+
+/// Shows them, or takes one back.
+pub(crate) async fn run(
+    flags: &Permissions,
+    settings: &Settings,
+    output: &mut Output,
+) -> Result<Report, Fault> {
+    let shelf = Shelf::read(settings.file.as_deref())?;
+    let mut state = State::default();
+    let mut meant = None;
+    if settings.has_database()? || flags.id.is_some() {
+        let journal = wiring::open_store(settings, output)?;
+        let id = match &flags.id {
+            Some(typed) => Some(target::by_prefix(&*journal, typed, settings).await?),
+            None => target::newest(&*journal, settings).await?,
+        };
+        if let Some(id) = id {
+            reader::for_each_record(&*journal, &id, |record| state.apply(&reader::entry(&record)))
+                .await?;
+            meant = Some((journal, id));
+        }
+    }
+    let workspace = match &state.opened {
+        Some(opened) => PathBuf::from(&opened.workspace),
+        None => settings.workspace()?.to_owned(),
+    };
+    let rules = rules::in_force(&state.config.permissions.rules, &shelf.rules, &workspace);
+    let file = settings.file.as_ref().map(|file| file.display().to_string()).unwrap_or_default();
+    let Some(Revoke::Revoke { number }) = flags.change else {
+        for (at, rule) in rules.iter().enumerate() {
+            let id = meant.as_ref().map_or("", |(_, id)| id.as_str());
+            show(at + 1, rule, from(rule, id, &file), flags.json, output);
+        }
+        if rules.is_empty() {
+            return Ok(Report::nothing("There are no rules; the mode decides on every call."));
+        }
+        return Ok(Report::ok("done"));
+    };
+    let rule = number.checked_sub(1).and_then(|at| rules.get(at));
+    let rule = rule.ok_or(Fault::NoRule { number, count: rules.len() })?;
+    match (rule.scope, meant) {
+        (RuleScope::Conversation, Some((journal, id))) => {
+            revoke(journal, &id, rule, settings).await?;
+            output.talk(&format!("Taken back: {}", told(rule)));
+            Ok(Report::ok("done"))
+        }
+        (RuleScope::Conversation | RuleScope::Project | RuleScope::User, _) => {
+            Err(Fault::RuleOfFile { rule: told(rule), file })
+        }
+    }
+}
+
+/// Writes down that the conversation goes on without the rule.
+async fn revoke(
+    journal: Arc<dyn Journal>,
+    id: &ConversationId,
+    rule: &PermissionRule,
+    settings: &Settings,
+) -> Result<(), Fault> {
+    let wiring = Wiring {
+        journal,
+        models: Arc::new(Catalogue::default()),
+        scratch: settings.scratch()?,
+        lock_wait: HELD_WAIT,
+        commands: Commands::Plain(Vec::new()),
+    };
+    let mut session = wiring.engine(&[]).open(id).await?;
+    let mut config = session.state().config.clone();
+    config.permissions.rules.retain(|other| other != rule);
+    session.configure(&config);
+    session.keep().await?;
+    Ok(())
+}
+
+fn show(number: usize, rule: &PermissionRule, from: &str, json: bool, output: &mut Output) {
+    if json {
+        output.json(&Line::rule(number, rule, from));
+    } else {
+        let scope = scope_word(rule.scope);
+        output.data(&format!("{number}  {}  {scope}  {from}\n", told(rule)));
+    }
+}
+
+fn from<'a>(rule: &PermissionRule, conversation: &'a str, file: &'a str) -> &'a str {
+    match rule.scope {
+        RuleScope::Conversation => conversation,
+        RuleScope::Project | RuleScope::User => file,
+    }
+}
+
+fn scope_word(scope: RuleScope) -> &'static str {
+    match scope {
+        RuleScope::Conversation => "conversation",
+        RuleScope::Project => "project",
+        RuleScope::User => "user",
+    }
+}
+
+fn told(rule: &PermissionRule) -> String {
+    let effect = match rule.effect {
+        RuleEffect::Allow => "allow",
+        RuleEffect::Ask => "ask",
+        RuleEffect::Deny => "deny",
+    };
+    let command = rule.command.as_ref().map(|command| format!(" `{command}`"));
+    let path = rule.path.as_ref().map(|path| format!(" on {path}"));
+    format!("{effect} {}{}{}", rule.tool, command.unwrap_or_default(), path.unwrap_or_default())
+}

@@ -1,0 +1,67 @@
+//! Standing rules of the settings file.
+//!
+//! They are kept in the user's own file, also those for one workspace: a repository must not grant
+//! itself rights.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use piton_core::event::{PermissionRule, RuleEffect, RuleScope};
+use piton_core::permit::fault;
+use serde::Deserialize;
+
+/// A rule as written.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "Fields")]
+pub(crate) struct WrittenRule {
+    rule: PermissionRule,
+    /// Where it counts; everywhere if absent.
+    workspace: Option<PathBuf>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Fields {
+    tool: String,
+    effect: RuleEffect,
+    command: Option<String>,
+    path: Option<String>,
+    workspace: Option<PathBuf>,
+}
+
+impl TryFrom<Fields> for WrittenRule {
+    type Error = String;
+
+    fn try_from(fields: Fields) -> Result<Self, String> {
+        let Fields { tool, effect, command, path, workspace } = fields;
+        let scope = if workspace.is_some() { RuleScope::Project } else { RuleScope::User };
+        if workspace.as_ref().is_some_and(|workspace| !workspace.is_absolute()) {
+            return Err("the workspace of a rule is a path that begins with /".into());
+        }
+        let rule = PermissionRule { tool, effect, command, path, scope };
+        match fault(&rule) {
+            Some(fault) => Err(fault.into()),
+            None => Ok(Self { rule, workspace }),
+        }
+    }
+}
+
+/// The rules that count in a workspace.
+pub(crate) fn counting_in(written: &[WrittenRule], workspace: &Path) -> Vec<PermissionRule> {
+    let counts = |rule: &&WrittenRule| {
+        rule.workspace.as_ref().is_none_or(|written| {
+            fs::canonicalize(written).unwrap_or_else(|_| written.clone()) == workspace
+        })
+    };
+    written.iter().filter(counts).map(|rule| rule.rule.clone()).collect()
+}
+
+/// What a conversation is run with: its own rules, and those of the settings as they are now.
+pub(crate) fn in_force(
+    own: &[PermissionRule],
+    written: &[WrittenRule],
+    workspace: &Path,
+) -> Vec<PermissionRule> {
+    let own = own.iter().filter(|rule| rule.scope == RuleScope::Conversation).cloned();
+    own.chain(counting_in(written, workspace)).collect()
+}
