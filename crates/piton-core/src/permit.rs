@@ -138,7 +138,13 @@ impl<'a> Asked<'a> {
     fn new(tool: &'a str, arguments: &str) -> Self {
         let fields: Map<String, Value> = serde_json::from_str(arguments).unwrap_or_default();
         let text = |key| fields.get(key).and_then(Value::as_str);
-        let line = text("command").map(Line::read);
+        let elsewhere = text("dir").is_some_and(|it| path::normal(it).as_deref() != Some("."));
+        let line = text("command").map(|command| {
+            let mut line = Line::read(command);
+            // There a relative name is another program.
+            line.certain &= !(elsewhere && line.has_relative_program());
+            line
+        });
         Self { tool, line, path: text("path").map(path::normal) }
     }
 

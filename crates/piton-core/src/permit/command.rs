@@ -1,7 +1,7 @@
 //! Rules for commands: what they match in a command line.
 
 use super::line::Line;
-use super::runners::{base_name, is_runner};
+use super::runners::{base_name, is_mover, is_runner};
 
 /// How deep commands in arguments are followed.
 const DEPTH_MAX: usize = 4;
@@ -69,7 +69,7 @@ impl Pattern {
 pub(super) fn allows(patterns: &[Pattern], line: &Line) -> bool {
     let alone = line.commands.len() == 1;
     let allowed = |words: &Vec<String>| {
-        let runner = words.first().is_none_or(|program| is_runner(program));
+        let runner = words.first().is_none_or(|program| is_runner(program) || is_mover(program));
         patterns.iter().any(|pattern| {
             // What runs other commands, or changes what they mean, is allowed alone and word for
             // word: with words of its own, with input or in front of others it is another command.

@@ -50,6 +50,12 @@ impl Line {
         reader.line
     }
 
+    /// Whether a program is named by a path that depends on where it is run.
+    pub(super) fn has_relative_program(&self) -> bool {
+        let mut programs = self.commands.iter().filter_map(|words| words.first());
+        programs.any(|program| program.contains('/') && !program.starts_with('/'))
+    }
+
     /// The commands that can be seen, without what stands in front of their names.
     pub(super) fn seen(&self) -> impl Iterator<Item = &[String]> {
         self.commands.iter().map(|words| {

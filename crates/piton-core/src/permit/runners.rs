@@ -150,6 +150,11 @@ pub(super) fn is_runner(program: &str) -> bool {
         || name.starts_with("ld-musl")
 }
 
+/// Whether later commands run in another directory, where a relative name is another program.
+pub(super) fn is_mover(program: &str) -> bool {
+    ["cd", "pushd", "popd"].contains(&program)
+}
+
 /// The name of a program without its directory. Some file systems do not know capital letters.
 pub(super) fn base_name(program: &str) -> String {
     program.rsplit('/').next().unwrap_or(program).to_ascii_lowercase()

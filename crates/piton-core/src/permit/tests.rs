@@ -56,7 +56,7 @@ fn of_command(mode: PermissionMode, written: &[(&str, RuleEffect)], command: &st
 }
 
 /// What a careless person might allow.
-const ALLOWED: [(&str, RuleEffect); 10] = [
+const ALLOWED: [(&str, RuleEffect); 12] = [
     ("a", RuleEffect::Allow),
     ("ls *", RuleEffect::Allow),
     ("cargo test", RuleEffect::Allow),
@@ -67,6 +67,8 @@ const ALLOWED: [(&str, RuleEffect); 10] = [
     ("xargs *", RuleEffect::Allow),
     ("find *", RuleEffect::Allow),
     ("export FOO=1", RuleEffect::Allow),
+    ("cd *", RuleEffect::Allow),
+    ("./b", RuleEffect::Allow),
 ];
 
 // Must show 3: no rule for a command allows another one.
@@ -278,6 +280,10 @@ const BYPASSES: &[&str] = &[
     "ls ~root",
     "ls --x=~",
     "ls a:~",
+    // The same name in another place.
+    "cd x && ./b",
+    "cd x; a",
+    "pushd x && ./b",
     // Half of something.
     "ls 'a",
     "ls \"a",
@@ -477,4 +483,19 @@ fn a_rule_that_makes_no_sense_is_named_and_never_allows() {
         );
     }
     assert!(fault(&command("a *")).is_none() && fault(&command("*")).is_none());
+}
+
+// Must show 3: a relative name is another program in another directory.
+#[test]
+fn must_show_3_a_relative_program_is_allowed_in_the_workspace_only() {
+    let permissions = Permissions { mode: PermissionMode::Ask, rules: rules(&ALLOWED) };
+    let shell = tool("shell", EffectClass::Supervised);
+    let check = |command: &str, directory: &str, expected| {
+        let arguments = serde_json::json!({ "command": command, "dir": directory }).to_string();
+        assert_eq!(permit(&permissions, &shell, &arguments), expected, "{command} in {directory}");
+    };
+    check("./b", ".", RuleEffect::Allow);
+    check("./b", "x", RuleEffect::Ask);
+    check("a && ./b", "/w/x", RuleEffect::Ask);
+    check("cargo test", "x", RuleEffect::Allow);
 }
