@@ -96,6 +96,21 @@ impl Shelf {
         keys.map(OsString::from).collect()
     }
 
+    /// What to do about a key that the provider of a model refuses.
+    pub(crate) fn key_advice(&self, model: &ModelRef) -> String {
+        let name = &model.provider;
+        match self.providers.get(name).map(|provider| &provider.key) {
+            Some(KeyFrom::Variables(names)) => {
+                format!("set {} to a key that {name} takes", names.join(" or "))
+            }
+            Some(KeyFrom::Command(_)) => {
+                format!("see that the key command of {name} in piton.toml prints a key it takes")
+            }
+            Some(KeyFrom::Nowhere) => format!("give {name} a key in piton.toml"),
+            None => format!("see to the key of {name}"),
+        }
+    }
+
     /// The model that is used when nobody names one.
     pub(crate) fn default(&self) -> Result<ModelRef, ModelFault> {
         self.default.as_deref().map_or_else(|| Ok(demo()), |typed| self.parse(typed))

@@ -1,5 +1,6 @@
 //! How it went: a message, hints, an exit code. The only place that knows exit codes.
 
+mod advice;
 pub(crate) mod fault;
 
 use std::error::Error;
@@ -75,11 +76,12 @@ impl Report {
         Self { code, ending: "error", reason, message: message.to_owned(), talk, kept: None }
     }
 
-    /// How a turn was left.
+    /// How a turn was left. `key` says what to do if the provider refused the key.
     pub(crate) fn of_turn(
         ending: &Ending,
         conversation: &ConversationId,
         turn: Option<&TurnView>,
+        key: &str,
     ) -> Self {
         let resume = format!("piton query --continue --id {conversation}");
         match ending {
@@ -87,8 +89,8 @@ impl Report {
             Ending::Closed(_) => Self::ok("closed"),
             Ending::Nothing => Self::ok("nothing"),
             Ending::WaitingForInput => waiting(conversation, &resume, turn),
-            Ending::Incomplete(cause) => broken("incomplete", cause, &resume),
-            Ending::Error(cause) => broken("error", cause, &resume),
+            Ending::Incomplete(cause) => broken("incomplete", cause, conversation, key),
+            Ending::Error(cause) => broken("error", cause, conversation, key),
         }
     }
 
@@ -165,7 +167,7 @@ fn waiting(conversation: &ConversationId, resume: &str, turn: Option<&TurnView>)
     Report { code: Code::NeedsPerson, message, talk, ..Report::ok("waiting") }
 }
 
-fn broken(ending: &'static str, cause: &Cause, resume: &str) -> Report {
+fn broken(ending: &'static str, cause: &Cause, conversation: &ConversationId, key: &str) -> Report {
     let (code, ending, reason) = match cause.reason {
         Some(BreakReason::Interrupted) => (Code::Interrupted, "interrupted", "interrupted"),
         Some(BreakReason::MaxSteps) => (Code::Limit, ending, "max_steps"),
@@ -175,27 +177,26 @@ fn broken(ending: &'static str, cause: &Cause, resume: &str) -> Report {
         None => (Code::Incomplete, ending, "process_lost"),
     };
     let message = cause.message.clone();
-    let talk = match code {
+    let first = match code {
         // Not shown as an error: it is what was asked for.
-        Code::Interrupted => {
-            vec!["[interrupted]".into(), format!("hint: the work is kept; to go on: {resume}")]
-        }
-        Code::Limit => vec![
-            format!("The turn is incomplete: {message}."),
-            format!("hint: to go on with a fresh allowance: {resume}"),
-        ],
+        Code::Interrupted => "[interrupted]".into(),
         Code::Ok
         | Code::Failed
         | Code::Usage
         | Code::NeedsPerson
+        | Code::Limit
         | Code::Transient
-        | Code::Incomplete => vec![
-            format!("The turn is incomplete: {message}."),
-            format!("hint: to try again: {resume}"),
-            format!("hint: to try with another model: {resume} --model MODEL"),
-        ],
+        | Code::Incomplete => format!("The turn is incomplete: {}", sentence(&message)),
     };
+    let hints = advice::after(cause, code, conversation, key).into_iter();
+    let talk = [first].into_iter().chain(hints.map(|hint| format!("hint: {hint}"))).collect();
     Report { code, reason: Some(reason), message, talk, ..Report::ok(ending) }
+}
+
+/// Providers end some of their messages with a full stop, and some not.
+fn sentence(message: &str) -> String {
+    let ended = message.ends_with(['.', '!', '?', '…']);
+    if ended { message.to_owned() } else { format!("{message}.") }
 }
 
 fn api_error(cause: &Cause) -> Code {
@@ -238,7 +239,7 @@ mod tests {
         let cause = Cause { reason, failure, message: "why".into() };
         let id = ConversationId::new("abc");
         for ending in [Ending::Incomplete(cause.clone()), Ending::Error(cause)] {
-            assert_eq!(Report::of_turn(&ending, &id, None).code, expected, "{ending:?}");
+            assert_eq!(Report::of_turn(&ending, &id, None, "").code, expected, "{ending:?}");
         }
     }
 
@@ -260,7 +261,7 @@ mod tests {
         let reason = Some(BreakReason::Interrupted);
         let cause = Cause { reason, failure: None, message: "interrupted".into() };
         let id = ConversationId::new("abc");
-        let report = Report::of_turn(&Ending::Incomplete(cause), &id, None);
+        let report = Report::of_turn(&Ending::Incomplete(cause), &id, None, "");
         assert_eq!(report.talk.first().map(String::as_str), Some("[interrupted]"));
         assert!(!report.talk.iter().any(|line| line.contains("error")));
     }

@@ -99,7 +99,6 @@ impl Asked<'_> {
             Plan::Refuse => return Err(refusal(&opened)),
             Plan::Choose => choose_errand(&opened, stage, mail).await?,
         };
-        begin(&opened, errand, stage);
         perform::perform(opened, errand, self, mail, stage).await
     }
 

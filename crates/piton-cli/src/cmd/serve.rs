@@ -9,8 +9,9 @@ use crate::render::lines::Line;
 use crate::report::{Fault, Report};
 use crate::signals::Signals;
 
-/// The key that the printed variables hold; any other one does as well.
-const KEY: &str = "sim";
+/// The key that the printed variables hold; any other one does as well. No word of its own: keys
+/// are covered wherever a message repeats them.
+const KEY: &str = "piton-sim-key";
 /// The variables that hold it.
 const KEYS: [&str; 7] = [
     "ANTHROPIC_API_KEY",

@@ -154,8 +154,10 @@ fn a_model_that_does_not_see_is_not_asked_and_later_told() {
     let deaf = ["query", "A dot?", "-f", "a.png", "--model", "openai-chat/gpt-3.5-turbo"];
     let refused = provider.run(&world, &server, &deaf);
     assert_eq!((refused.code, server.requests()), (2, 0));
+    let lines = provider.run(&world, &server, &[&deaf[..], &["--json"]].concat()).stdout;
+    let only: Value = serde_json::from_str(&lines).expect("one line: no conversation has begun");
+    assert_eq!((&only["type"], &only["reason"]), (&"result".into(), &"file".into()));
     expect![[r#"
-        2> conversation AAAAAAAAAA (new), turn 1, model openai-chat/gpt-3.5-turbo
         2> error: a.png cannot be sent: openai-chat/gpt-3.5-turbo takes no images
         2> hint: choose a model that takes it with --model; docs/models.md says what each takes
         2> hint: or leave it in this directory and name it, and let the tools look at it

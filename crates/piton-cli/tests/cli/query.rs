@@ -150,7 +150,7 @@ fn text_that_never_became_an_answer_goes_to_the_person() {
         2> [the answer broke off; this much came]
         2> Hello
         2> The turn is incomplete: scripted failure: Auth.
-        2> hint: to try again: piton query --continue --id AAAAAAAAAA
+        2> hint: see to the key of script, then: piton query --continue --id AAAAAAAAAA
         2> hint: to try with another model: piton query --continue --id AAAAAAAAAA --model MODEL
         exit 1
     "#]],
@@ -255,7 +255,7 @@ fn failures_that_may_pass_exit_with_5_and_others_with_1() {
         $ piton query go --model script:DIR/script.json
         2> conversation AAAAAAAAAA (new), turn 1, model script:DIR/script.json
         2> The turn is incomplete: scripted failure: Auth.
-        2> hint: to try again: piton query --continue --id AAAAAAAAAA
+        2> hint: see to the key of script, then: piton query --continue --id AAAAAAAAAA
         2> hint: to try with another model: piton query --continue --id AAAAAAAAAA --model MODEL
         exit 1
     "#]],

@@ -51,7 +51,7 @@ impl Session {
     }
 
     /// Refuses files before anything is written: an error of the provider would come too late.
-    pub(super) fn check_files(&self, parts: &[UserPart]) -> Result<(), SessionError> {
+    pub fn check_files(&self, parts: &[UserPart]) -> Result<(), SessionError> {
         let model = self.state().config.model.clone();
         if let (Some(file), Some(model)) = (self.refused(parts).into_iter().next(), model) {
             return Err(SessionError::FileRefused { file, model });

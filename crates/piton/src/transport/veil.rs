@@ -6,7 +6,7 @@
 use crate::model::ModelFailure;
 
 /// What stands in the place of a secret.
-const COVER: &str = "[secret]";
+const COVER: &str = "[hidden]";
 /// Shortest text that is taken for a secret, in bytes. A shorter one would hide half of a message
 /// and protects nothing.
 const SECRET_BYTES_MIN: usize = 3;
@@ -67,6 +67,6 @@ mod tests {
         veil.add("Bearer k3y");
         let said = "no k3y, no t0ken for climbers: Bearer k3y";
         let covered = veil.cover(ModelFailure::new(FailureClass::Auth, said));
-        assert_eq!(covered.message, "no [secret], no [secret] for climbers: [secret]");
+        assert_eq!(covered.message, "no [hidden], no [hidden] for climbers: [hidden]");
     }
 }

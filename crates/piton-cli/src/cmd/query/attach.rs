@@ -37,7 +37,7 @@ pub(super) fn read(paths: &[PathBuf]) -> Result<Vec<Attached>, AttachFault> {
     paths.iter().map(|path| read_one(path)).collect()
 }
 
-/// Makes parts of a message of them; durable from here on.
+/// Makes parts of a message of them, which the model takes; durable from here on.
 pub(super) async fn keep(
     session: &Session,
     attached: &[Attached],
@@ -46,6 +46,7 @@ pub(super) async fn keep(
     for Attached { name, content } in attached {
         parts.push(session.attach(name, content).await?);
     }
+    session.check_files(&parts)?;
     Ok(parts)
 }
 

@@ -15,7 +15,7 @@ use super::face::Face;
 use super::mail::Mail;
 use super::open::{Life, Opened};
 use super::watch::{Watch, answered};
-use super::{Asked, Errand};
+use super::{Asked, Errand, begin};
 use crate::models;
 use crate::output::{Form, Output};
 use crate::render::answer::Pace;
@@ -51,6 +51,14 @@ impl Stage<'_> {
     }
 }
 
+/// Somebody is there to be asked, also what was asked before.
+fn attend(opened: &mut Opened, errand: Errand, watch: &mut Watch) {
+    opened.session.attend(Attendance::Attended);
+    if matches!(errand, Errand::Resume | Errand::Send(OnIncomplete::Resume)) {
+        watch.find_open_questions(opened.session.state());
+    }
+}
+
 /// Performs the errand and reports how the turn was left.
 pub(super) async fn perform(
     mut opened: Opened,
@@ -66,16 +74,16 @@ pub(super) async fn perform(
     let face = Face::new(state, stage.form, pace, errand.turn(opened.session.state()));
     let mut watch = Watch::new(face, opened.session.controller());
     prepare(&mut opened, errand, asked, stage)?;
+    // A file that is refused leaves no conversation behind, so none is announced.
+    let message = mail.leave(&opened.session).await?;
+    begin(&opened, errand, stage);
     tell_of_files(&opened, stage.output);
     if stage.terminal.is_some() {
-        opened.session.attend(Attendance::Attended);
-        if matches!(errand, Errand::Resume | Errand::Send(OnIncomplete::Resume)) {
-            watch.find_open_questions(opened.session.state());
-        }
+        attend(&mut opened, errand, &mut watch);
     }
-    let Opened { mut session, life, .. } = opened;
+    let Opened { mut session, life, model, .. } = opened;
     let conversation = session.conversation().clone();
-    let message = mail.leave(&session).await?;
+    let key = asked.shelf.key_advice(&model);
     let ending = {
         let mut work = pin!(async {
             match errand {
@@ -131,7 +139,7 @@ pub(super) async fn perform(
     mail.seen_all();
     let ending = ending?;
     let turn = watch.state().turns.last().map(TurnView::from);
-    let report = Report::of_turn(&ending, &conversation, turn.as_ref());
+    let report = Report::of_turn(&ending, &conversation, turn.as_ref(), &key);
     Ok(if life == Life::Passing { report } else { report.kept_in(conversation) })
 }
 

@@ -1,0 +1,79 @@
+//! What helps after a turn broke. Asking again helps only where the answer may be another one.
+
+use piton_core::event::FailureClass;
+use piton_core::id::ConversationId;
+use piton_core::outcome::Cause;
+
+use super::Code;
+
+/// Ways to go on, the best one first. `key` says what to do if the provider refused the key.
+pub(super) fn after(
+    cause: &Cause,
+    code: Code,
+    conversation: &ConversationId,
+    key: &str,
+) -> Vec<String> {
+    let resume = format!("piton query --continue --id {conversation}");
+    let other = format!("to try with another model: {resume} --model MODEL");
+    let discard = format!("to discard the turn: piton query --discard-turn --id {conversation}");
+    let class = cause.failure.as_ref().map(|failure| failure.class);
+    match (code, class) {
+        (Code::Interrupted, _) => vec![format!("the work is kept; to go on: {resume}")],
+        (_, Some(FailureClass::ContextOverflow)) => {
+            vec![format!("to go on with a model that takes more: {resume} --model MODEL"), discard]
+        }
+        (Code::Limit, _) => vec![format!("to go on with a fresh allowance: {resume}")],
+        (_, Some(FailureClass::Auth)) => vec![format!("{key}, then: {resume}"), other],
+        (_, Some(FailureClass::Quota)) => {
+            vec![format!("see to the account at the provider, then: {resume}"), other]
+        }
+        (_, Some(FailureClass::InvalidRequest)) => vec![other, discard],
+        (_, Some(FailureClass::ContentFilter)) => vec![
+            format!("to say it in other words: piton query --continue TEXT --id {conversation}"),
+            other,
+            discard,
+        ],
+        _ => vec![format!("to try again: {resume}"), other],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use piton_core::event::BreakReason;
+    use piton_core::id::Timestamp;
+    use piton_core::state::Failure;
+
+    use super::*;
+
+    fn said(class: FailureClass, code: Code) -> String {
+        let (message, at) = (String::new(), Timestamp(0));
+        let failure = Failure {
+            class,
+            message,
+            retry_after_ms: None,
+            jitter_permille: 0,
+            at,
+            rejected: None,
+        };
+        let reason = Some(BreakReason::ApiError);
+        let cause = Cause { reason, failure: Some(failure), message: "why".into() };
+        after(&cause, code, &ConversationId::new("abc"), "set KEY").join("\n")
+    }
+
+    #[test]
+    fn what_would_fail_again_is_not_advised() {
+        let again = "piton query --continue --id abc";
+        assert!(said(FailureClass::Auth, Code::Failed).starts_with("set KEY, then: "));
+        assert!(said(FailureClass::Quota, Code::Failed).starts_with("see to the account"));
+        for (class, code) in [
+            (FailureClass::ContextOverflow, Code::Limit),
+            (FailureClass::InvalidRequest, Code::Failed),
+            (FailureClass::ContentFilter, Code::Failed),
+        ] {
+            let said = said(class, code);
+            assert!(!said.lines().any(|line| line.ends_with(again)), "{said}");
+            assert!(said.contains("--discard-turn") && said.contains("--model MODEL"), "{said}");
+        }
+        assert!(said(FailureClass::Overloaded, Code::Transient).starts_with("to try again"));
+    }
+}
