@@ -178,7 +178,7 @@ fn a_draft_on_its_way_to_a_damaged_conversation_blocks_nothing() {
     let model = world.script(r#"{"steps":[{"say":"Xylophones."}]}"#);
     world.run(&["query", "a", "--model", &model]);
     let id = world.only_id();
-    world.run(&["query", "kept", "--id", "zzz"]);
+    world.run(&["query", "kept", "--id", "nil"]);
     let drafts = fs::read_dir(world.path("home/drafts")).unwrap().next().unwrap().unwrap().path();
     let draft = fs::read_dir(drafts).unwrap().next().unwrap().unwrap().path();
     fs::rename(&draft, draft.with_extension(id)).unwrap();

@@ -56,7 +56,7 @@ fn every_way_to_end_has_a_result_with_its_exit_code() {
     };
     check(&["query", "--json", "go", "--model", &model], 3, "waiting", Value::Null);
     check(&["query", "--json", "more"], 6, "refused", "incomplete_turn".into());
-    check(&["query", "--json", "more", "--id", "0"], 2, "error", "unknown_conversation".into());
+    check(&["query", "--json", "more", "--id", "nil"], 2, "error", "unknown_conversation".into());
     check(&["query", "--json", ""], 2, "error", "empty_text".into());
     check(&["query", "--json", "--discard-turn"], 0, "closed", Value::Null);
     check(&["query", "--json", "--continue"], 0, "nothing", Value::Null);
