@@ -17,6 +17,7 @@ const HANG_UP_BIT: u64 = 1;
 pub(crate) struct Signals {
     interrupt: Signal,
     terminate: Signal,
+    quit: Signal,
     /// Nothing, if whoever started us wants it ignored, as `nohup` does.
     hang_up: Option<Signal>,
 }
@@ -24,8 +25,12 @@ pub(crate) struct Signals {
 /// How we are asked to stop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Push {
-    /// By somebody. Whoever asks twice does not want to wait.
-    Stop,
+    /// With Ctrl-C. Whoever does it twice does not want to wait.
+    Interrupt,
+    /// By the polite kill. Whoever does it twice does not want to wait.
+    Terminate,
+    /// At once.
+    Quit,
     /// Because the terminal is gone. Shell and kernel both say so, and neither is impatient.
     HangUp,
 }
@@ -38,6 +43,7 @@ impl Signals {
         Ok(Self {
             interrupt: on(SignalKind::interrupt())?,
             terminate: on(SignalKind::terminate())?,
+            quit: on(SignalKind::quit())?,
             hang_up,
         })
     }
@@ -45,8 +51,9 @@ impl Signals {
     /// Waits for the next one.
     pub(crate) async fn next(&mut self) -> Push {
         tokio::select! {
-            _ = self.interrupt.recv() => Push::Stop,
-            _ = self.terminate.recv() => Push::Stop,
+            _ = self.quit.recv() => Push::Quit,
+            _ = self.interrupt.recv() => Push::Interrupt,
+            _ = self.terminate.recv() => Push::Terminate,
             () = hung_up(self.hang_up.as_mut()) => Push::HangUp,
         }
     }

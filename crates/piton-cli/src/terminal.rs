@@ -1,27 +1,51 @@
 //! Asking a person on the terminal, whatever the standard streams are connected to.
 
 use std::fs::{File, OpenOptions};
-use std::io::{BufRead as _, BufReader, Write as _};
+use std::io::{Read as _, Write as _};
 
+use rustix::process::getpgrp;
+use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcgetpgrp, tcsetattr};
 use tokio::sync::mpsc;
 
 use crate::render::visible::visible;
 
-/// Lines typed ahead that are kept.
-const LINES_MAX: usize = 16;
+/// Pieces typed ahead that are kept.
+const PIECES_MAX: usize = 16;
+/// Longest piece that is read at once, in bytes. A terminal gives a line in pieces of this size.
+const PIECE_BYTES_MAX: usize = 4096;
 
 /// The terminal this process was started on.
 #[derive(Debug)]
 pub(crate) struct Terminal {
     device: File,
-    lines: Option<mpsc::Receiver<String>>,
+    pieces: Option<mpsc::Receiver<Vec<u8>>>,
+    /// What was typed and not taken yet.
+    typed: Vec<u8>,
+    /// How the terminal was set before single keys were wanted.
+    lines: Option<Termios>,
+}
+
+/// What a person typed.
+#[derive(Debug)]
+pub(crate) enum Typed {
+    /// A key, as the bytes that it sends.
+    Key(Vec<u8>),
+    /// A line.
+    Line(String),
+    /// Nothing, and nothing more will come: the terminal is gone, or its end was typed.
+    Nothing,
 }
 
 impl Terminal {
     /// The terminal, if there is one.
     pub(crate) fn open() -> Option<Self> {
         let device = OpenOptions::new().read(true).write(true).open("/dev/tty").ok()?;
-        Some(Self { device, lines: None })
+        Some(Self { device, pieces: None, typed: Vec::new(), lines: None })
+    }
+
+    /// Whether we are in its foreground. In the background, reading from it would stop us.
+    pub(crate) fn is_ours(&self) -> bool {
+        tcgetpgrp(&self.device).is_ok_and(|group| group == getpgrp())
     }
 
     /// Shows a question.
@@ -32,23 +56,79 @@ impl Terminal {
 
     /// Waits for the next typed line; `None` when the terminal is gone or its end was typed.
     pub(crate) async fn line(&mut self) -> Option<String> {
-        if self.lines.is_none() {
-            self.lines = self.device.try_clone().ok().map(read_lines);
+        loop {
+            if let Some(end) = self.typed.iter().position(|byte| *byte == b'\n') {
+                let line: Vec<u8> = self.typed.drain(..=end).collect();
+                return Some(String::from_utf8_lossy(&line).trim_end_matches('\n').to_owned());
+            }
+            let piece = self.piece().await?;
+            self.typed.extend(piece);
         }
-        self.lines.as_mut()?.recv().await
+    }
+
+    /// From now on single keys count, and nothing that was typed before. Ctrl-C stays a signal. A
+    /// terminal that cannot be set goes on with lines, whose first letters count.
+    pub(crate) fn want_keys(&mut self) {
+        if self.lines.is_some() {
+            return;
+        }
+        self.lines = tcgetattr(&self.device).ok();
+        if let Some(lines) = &self.lines {
+            let mut keys = lines.clone();
+            keys.local_modes.remove(LocalModes::ICANON | LocalModes::ECHO);
+            self.set(&keys);
+        }
+    }
+
+    /// Lines count again.
+    pub(crate) fn want_lines(&mut self) {
+        if let Some(lines) = self.lines.take() {
+            self.set(&lines);
+        }
+    }
+
+    /// Waits for whichever is wanted: a key or a line.
+    pub(crate) async fn typed(&mut self) -> Typed {
+        if self.lines.is_some() {
+            return self.piece().await.map_or(Typed::Nothing, Typed::Key);
+        }
+        self.line().await.map_or(Typed::Nothing, Typed::Line)
+    }
+
+    fn set(&mut self, modes: &Termios) {
+        // What cannot be set stays as it was, which still works: with lines.
+        tcsetattr(&self.device, OptionalActions::Flush, modes).unwrap_or_default();
+        self.typed.clear();
+        while self.pieces.as_mut().is_some_and(|pieces| pieces.try_recv().is_ok()) {}
+    }
+
+    async fn piece(&mut self) -> Option<Vec<u8>> {
+        if self.pieces.is_none() {
+            self.pieces = self.device.try_clone().ok().map(read_pieces);
+        }
+        self.pieces.as_mut()?.recv().await
+    }
+}
+
+impl Drop for Terminal {
+    fn drop(&mut self) {
+        // Whoever comes behind us expects lines.
+        self.want_lines();
     }
 }
 
 /// Reads on a thread of its own: a terminal cannot be waited for in any other way that every
 /// platform has. The thread ends with the process.
-fn read_lines(device: File) -> mpsc::Receiver<String> {
-    let (sender, lines) = mpsc::channel(LINES_MAX);
+fn read_pieces(mut device: File) -> mpsc::Receiver<Vec<u8>> {
+    let (sender, pieces) = mpsc::channel(PIECES_MAX);
     std::thread::spawn(move || {
-        for line in BufReader::new(device).lines().map_while(Result::ok) {
-            if sender.blocking_send(line).is_err() {
+        let mut piece = vec![0; PIECE_BYTES_MAX];
+        while let Ok(bytes @ 1..) = device.read(&mut piece) {
+            let typed = piece.get(..bytes).unwrap_or_default().to_vec();
+            if sender.blocking_send(typed).is_err() {
                 return;
             }
         }
     });
-    lines
+    pieces
 }

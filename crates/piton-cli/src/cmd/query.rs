@@ -3,6 +3,7 @@
 mod attach;
 mod config;
 mod face;
+mod interrupt;
 mod mail;
 mod open;
 mod perform;

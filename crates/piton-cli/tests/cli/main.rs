@@ -22,6 +22,7 @@ mod json;
 mod kill;
 mod kill9;
 mod ls;
+mod menu;
 mod models;
 mod print;
 mod providers;

@@ -169,14 +169,15 @@ fn a_person_sees_a_broken_answer_and_the_new_one_as_they_come() {
     assert_eq!(person.leaves().0, 0);
 }
 
-// K35, X12
+// K35, X12, J92: the menu is refused.
 #[test]
 fn ctrl_c_keeps_what_is_done() {
     let world = World::new();
     let model = world.script(WAITS);
     let args = ["query", "go", "--permissions", "auto", "--model", &model];
     let mut person = Person::starts(&world, &args);
-    person.sees("✓ fast — quick").types(CTRL_C).sees("[interrupted]").sees("the work is kept");
+    person.sees("✓ fast — quick").types(CTRL_C).sees("(s) stop the tools and exit").types(CTRL_C);
+    person.sees("[interrupted]").sees("the work is kept");
     check(&world, person, 130, &["✓ fast — completed", "– slow — cancelled"]);
     assert_eq!(world.run(&["query", "--continue"]).stdout, "Done.\n");
     assert_eq!(lines_of(&world.work("fast.log")), 1);

@@ -98,6 +98,13 @@ impl Mail {
         }
     }
 
+    /// Takes the next text, now that the message before it has arrived with its files.
+    pub(super) fn write_next(&mut self, text: String) {
+        self.paths.clear();
+        self.files.clear();
+        self.write(text);
+    }
+
     /// Finds out which drafts have arrived after all, and tells of the others.
     pub(super) async fn sort(
         &mut self,

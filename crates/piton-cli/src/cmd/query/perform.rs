@@ -4,14 +4,17 @@ use std::future::{pending, ready};
 use std::pin::pin;
 use std::time::Duration;
 
-use piton::{Attendance, FileLeftOut, OnIncomplete, Subscription, Update};
-use piton_core::event::InDoubtPolicy;
+use piton::{Attendance, FileLeftOut, OnIncomplete, SessionError, Subscription, Update};
+use piton_core::event::{InDoubtPolicy, TurnEnd};
+use piton_core::id::Seq;
+use piton_core::outcome::Ending;
 use piton_core::summary::shorten;
 use piton_core::view::TurnView;
 use piton_store::StoreError;
 
 use super::config::{self, Ahead};
 use super::face::Face;
+use super::interrupt::{Chosen, RESTART_TEXT};
 use super::mail::Mail;
 use super::open::{Life, Opened};
 use super::watch::{Watch, answered};
@@ -21,7 +24,7 @@ use crate::output::{Form, Output};
 use crate::render::answer::Pace;
 use crate::report::{Fault, Report};
 use crate::signals::Signals;
-use crate::terminal::Terminal;
+use crate::terminal::{Terminal, Typed};
 
 /// How often the spinner turns.
 const SPIN_EVERY: Duration = Duration::from_millis(120);
@@ -59,88 +62,200 @@ fn attend(opened: &mut Opened, errand: Errand, watch: &mut Watch) {
     }
 }
 
-/// Performs the errand and reports how the turn was left.
+/// Performs the errand, then what a person chose in the meantime, and reports how the turn was
+/// left.
 pub(super) async fn perform(
     mut opened: Opened,
-    errand: Errand,
+    mut errand: Errand,
     asked: &Asked<'_>,
     mail: &mut Mail,
     stage: &mut Stage<'_>,
 ) -> Result<Report, Fault> {
+    loop {
+        let mut seen = see_through(&mut opened, errand, asked, mail, stage).await?;
+        say_stopped(&opened.session.take_stopped(), stage);
+        if let Some(chosen) = seen.watch.stopped(&mut stage.terminal) {
+            seen.catch_up(opened.session.state().end, mail, stage).await?;
+            match follow(chosen, &mut opened, mail, stage).await? {
+                Followed::Errand(next) => {
+                    errand = next;
+                    continue;
+                }
+                Followed::Closed => return Ok(Report::ok("closed")),
+                Followed::Nothing => {}
+            }
+        }
+        return seen.end(opened, asked, mail, stage).await;
+    }
+}
+
+/// What follows from a choice.
+enum Followed {
+    /// The turn goes on with another message.
+    Errand(Errand),
+    /// The turn is closed.
+    Closed,
+    /// It is left as it is.
+    Nothing,
+}
+
+/// Does what was chosen from the menu, now that nothing runs.
+async fn follow(
+    chosen: Chosen,
+    opened: &mut Opened,
+    mail: &mut Mail,
+    stage: &mut Stage<'_>,
+) -> Result<Followed, Fault> {
+    let text = match chosen {
+        // Whoever does not type a reply after all leaves the turn to be resumed.
+        Chosen::Reply => stage.ask("your reply: ").await.unwrap_or_default(),
+        Chosen::Restart => RESTART_TEXT.to_owned(),
+        Chosen::Stop => return close(opened, TurnEnd::Stopped, stage).await,
+        Chosen::Abort => return close(opened, TurnEnd::Discarded, stage).await,
+        Chosen::Exit | Chosen::Continue => return Ok(Followed::Nothing),
+    };
+    if text.trim().is_empty() {
+        return Ok(Followed::Nothing);
+    }
+    mail.write_next(text);
+    Ok(Followed::Errand(Errand::Send(OnIncomplete::Inject)))
+}
+
+async fn close(
+    opened: &mut Opened,
+    end: TurnEnd,
+    stage: &mut Stage<'_>,
+) -> Result<Followed, Fault> {
+    if opened.session.state().open_turn().is_none() {
+        // It was faster than the person.
+        return Ok(Followed::Nothing);
+    }
+    opened.session.close_turn(end).await?;
+    stage.output.talk(match end {
+        TurnEnd::Discarded => "The turn is discarded. It stays in the journal, hidden.",
+        TurnEnd::Stopped | TurnEnd::Completed => "The turn is closed with what is there.",
+    });
+    Ok(Followed::Closed)
+}
+
+/// A turn that was shown until nothing ran any more.
+struct Seen {
+    watch: Watch,
+    updates: Subscription,
+    /// Nothing, if we left at once.
+    ending: Option<Result<Ending, SessionError>>,
+}
+
+impl Seen {
+    /// Shows everything up to an entry.
+    async fn catch_up(
+        &mut self,
+        end: Seq,
+        mail: &mut Mail,
+        stage: &mut Stage<'_>,
+    ) -> Result<(), Fault> {
+        while self.watch.state().end < end
+            && let Some(update) = self.updates.next().await?
+        {
+            mail.see(&update);
+            self.watch.show(&update, stage.output);
+        }
+        self.watch.end(stage.output);
+        Ok(())
+    }
+
+    /// Shows the rest, and says how the turn was left.
+    async fn end(
+        mut self,
+        opened: Opened,
+        asked: &Asked<'_>,
+        mail: &mut Mail,
+        stage: &mut Stage<'_>,
+    ) -> Result<Report, Fault> {
+        let Opened { session, life, model, .. } = opened;
+        let conversation = session.conversation().clone();
+        // With the session gone the updates come to an end, and all of them are shown.
+        drop(session);
+        while let Some(update) = self.updates.next().await? {
+            mail.see(&update);
+            self.watch.show(&update, stage.output);
+        }
+        self.watch.end(stage.output);
+        let Some(ending) = self.ending else {
+            // A commit may still be on its way, so it is unknown whether the message has arrived.
+            let is_kept = life != Life::Passing && self.watch.state().open_turn().is_some();
+            return Err(Fault::LeftAtOnce { kept: is_kept.then_some(conversation) });
+        };
+        mail.seen_all();
+        let ending = ending?;
+        let turn = self.watch.state().turns.last().map(TurnView::from);
+        let key = asked.shelf.key_advice(&model);
+        let report = Report::of_turn(&ending, &conversation, turn.as_ref(), &key);
+        Ok(if life == Life::Passing { report } else { report.kept_in(conversation) })
+    }
+}
+
+/// Shows the turn until nothing of it runs any more.
+async fn see_through(
+    opened: &mut Opened,
+    errand: Errand,
+    asked: &Asked<'_>,
+    mail: &mut Mail,
+    stage: &mut Stage<'_>,
+) -> Result<Seen, Fault> {
     let state = opened.session.state().clone();
     // Subscribed before the first fact is pushed, so that every one of them is shown.
     let mut updates = opened.session.subscribe(state.end);
     let pace = if stage.output.is_watched() { Pace::Streamed } else { Pace::Whole };
     let face = Face::new(state, stage.form, pace, errand.turn(opened.session.state()));
     let mut watch = Watch::new(face, opened.session.controller());
-    prepare(&mut opened, errand, asked, stage)?;
+    prepare(opened, errand, asked, stage)?;
     // A file that is refused leaves no conversation behind, so none is announced.
     let message = mail.leave(&opened.session).await?;
-    begin(&opened, errand, stage);
-    tell_of_files(&opened, stage.output);
+    begin(opened, errand, stage);
+    tell_of_files(opened, stage.output);
     if stage.terminal.is_some() {
-        attend(&mut opened, errand, &mut watch);
+        attend(opened, errand, &mut watch);
     }
-    let Opened { mut session, life, model, .. } = opened;
-    let conversation = session.conversation().clone();
-    let key = asked.shelf.key_advice(&model);
-    let ending = {
-        let mut work = pin!(async {
-            match errand {
-                Errand::Send(on_incomplete) => session.send(message, on_incomplete).await,
-                Errand::Resume => session.resume().await,
+    let session = &mut opened.session;
+    let mut work = pin!(async {
+        match errand {
+            Errand::Send(on_incomplete) => session.send(message, on_incomplete).await,
+            Errand::Resume => session.resume().await,
+        }
+    });
+    let ending = loop {
+        tokio::select! {
+            // Work first: an interrupt that comes before the turn has begun would be forgotten.
+            biased;
+            ending = &mut work => break Some(ending),
+            push = stage.signals.next() => {
+                if watch.interrupt(push, &mut stage.terminal, stage.output).is_break() {
+                    break None;
+                }
             }
-        });
-        loop {
-            tokio::select! {
-                // Work first: an interrupt that comes before the turn has begun would be forgotten.
-                biased;
-                ending = &mut work => break Some(ending),
-                push = stage.signals.next() => {
-                    if watch.interrupt(push, &mut stage.terminal).is_break() {
-                        break None;
-                    }
+            // Held back while somebody types; updates wait where they are.
+            update = next(&mut updates), if !watch.is_asking() => {
+                let update = update?;
+                mail.see(&update);
+                watch.show(&update, stage.output);
+            }
+            typed = typed(&mut stage.terminal), if watch.is_asking() => {
+                if watch.take_in(typed, &mut stage.terminal, stage.output).is_break() {
+                    break None;
                 }
-                // Held back while somebody types; updates wait where they are.
-                update = next(&mut updates), if !watch.is_asking() => {
-                    let update = update?;
-                    mail.see(&update);
-                    watch.show(&update, stage.output);
-                }
-                line = typed(&mut stage.terminal), if watch.is_asking() => {
-                    if watch.hear(line, &mut stage.terminal).is_break() {
-                        break None;
-                    }
-                }
-                known = answered(&mut watch.answering) => watch.settle(known, stage.output),
-                // Only when all updates are shown: a question may be settled by one of them.
-                () = ready(()), if watch.may_ask() && stage.terminal.is_some() => {
-                    watch.ask(&mut stage.terminal, stage.output);
-                }
-                () = tokio::time::sleep(SPIN_EVERY), if stage.output.can_spin() => {
-                    watch.spin(stage.output);
-                }
+            }
+            known = answered(&mut watch.answering) => watch.settle(known, stage.output),
+            // Only when all updates are shown: a question may be settled by one of them.
+            () = ready(()), if watch.may_ask() && stage.terminal.is_some() => {
+                watch.ask(&mut stage.terminal, stage.output);
+            }
+            () = tokio::time::sleep(SPIN_EVERY), if stage.output.can_spin() => {
+                watch.spin(stage.output);
             }
         }
     };
-    say_stopped(&session.take_stopped(), stage);
-    // With the session gone the updates come to an end, and all of them are shown.
-    drop(session);
-    while let Some(update) = updates.next().await? {
-        mail.see(&update);
-        watch.show(&update, stage.output);
-    }
-    watch.end(stage.output);
-    let Some(ending) = ending else {
-        // A commit may still be on its way, so it is unknown whether the message has arrived.
-        let is_kept = life != Life::Passing && watch.state().open_turn().is_some();
-        return Err(Fault::LeftAtOnce { kept: is_kept.then_some(conversation) });
-    };
-    mail.seen_all();
-    let ending = ending?;
-    let turn = watch.state().turns.last().map(TurnView::from);
-    let report = Report::of_turn(&ending, &conversation, turn.as_ref(), &key);
-    Ok(if life == Life::Passing { report } else { report.kept_in(conversation) })
+    Ok(Seen { watch, updates, ending })
 }
 
 /// Says what was stopped with its turn.
@@ -186,9 +301,9 @@ async fn next(updates: &mut Subscription) -> Result<Update, StoreError> {
     }
 }
 
-async fn typed(terminal: &mut Option<Terminal>) -> Option<String> {
+async fn typed(terminal: &mut Option<Terminal>) -> Typed {
     match terminal {
-        Some(terminal) => terminal.line().await,
+        Some(terminal) => terminal.typed().await,
         None => pending().await,
     }
 }

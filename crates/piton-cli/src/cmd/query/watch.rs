@@ -5,6 +5,7 @@ use std::fmt;
 use std::future::{Future, pending};
 use std::ops::ControlFlow;
 use std::pin::Pin;
+use std::time::Instant;
 
 use piton::{Controller, Reply, Update, always_rules};
 use piton_core::event::{Inquiry, InquiryKind, Permissions, RuleEffect, RuleScope};
@@ -12,11 +13,12 @@ use piton_core::permit::{permit, with};
 use piton_core::state::{State, Turn};
 
 use super::face::Face;
+use super::interrupt::{self, Asked, Chosen, Escalation, Next};
 use crate::ask::{Heard, Prompt};
 use crate::cmd::answer::told;
 use crate::output::Output;
 use crate::signals::Push;
-use crate::terminal::Terminal;
+use crate::terminal::{Terminal, Typed};
 
 /// Whether the question was open, once that is known.
 type Answering = Option<Pin<Box<dyn Future<Output = bool>>>>;
@@ -39,7 +41,11 @@ pub(super) struct Watch {
     /// An answer that the driver has not taken in yet. It cannot be waited for in place: the driver
     /// runs in the same task.
     pub(super) answering: Answering,
-    interrupted: bool,
+    /// The menu that is open.
+    menu: Option<interrupt::Scope>,
+    escalation: Escalation,
+    /// What was chosen from a menu, to be done when the turn has stopped.
+    chosen: Option<Chosen>,
 }
 
 impl fmt::Debug for Watch {
@@ -50,8 +56,16 @@ impl fmt::Debug for Watch {
 
 impl Watch {
     pub(super) fn new(face: Face, controller: Controller) -> Self {
-        let prompts = VecDeque::new();
-        Self { face, controller, prompts, asking: false, answering: None, interrupted: false }
+        Self {
+            face,
+            controller,
+            prompts: VecDeque::new(),
+            asking: false,
+            answering: None,
+            menu: None,
+            escalation: Escalation::default(),
+            chosen: None,
+        }
     }
 
     /// What has been shown.
@@ -69,7 +83,7 @@ impl Watch {
     /// Shows an update; a question that it raises is asked when its turn comes.
     pub(super) fn show(&mut self, update: &Update, output: &mut Output) {
         if let Some(inquiry) = self.face.take(update, output)
-            && !self.interrupted
+            && !self.escalation.is_stopping()
         {
             self.prompts.push_back(Prompt::new(inquiry));
         }
@@ -77,33 +91,109 @@ impl Watch {
 
     /// Turns the spinner while something is waited for that is no person.
     pub(super) fn spin(&self, output: &mut Output) {
-        if !self.asking
+        if !self.is_asking()
             && let Some(label) = self.face.label()
         {
             output.spin(&label);
         }
     }
 
-    /// The first push stops the turn and keeps everything; somebody's second one breaks us off.
+    /// A person gets a menu first. Else the first push stops the turn and keeps everything;
+    /// somebody's next one breaks us off.
     pub(super) fn interrupt(
         &mut self,
         push: Push,
         terminal: &mut Option<Terminal>,
+        output: &mut Output,
     ) -> ControlFlow<()> {
-        if std::mem::replace(&mut self.interrupted, true) {
-            return match push {
-                Push::Stop => ControlFlow::Break(()),
-                Push::HangUp => ControlFlow::Continue(()),
-            };
+        let asked = match terminal {
+            Some(_) if self.is_asking() => Asked::Something,
+            Some(terminal) if terminal.is_ours() => Asked::Nothing,
+            Some(_) | None => Asked::Nobody,
+        };
+        let next = self.escalation.push(push, asked, Instant::now());
+        match (next, terminal) {
+            (Next::Menu, Some(terminal)) => {
+                output.rest();
+                let scope = interrupt::Scope::of(&self.face.state);
+                terminal.want_keys();
+                terminal.show(scope.menu());
+                self.menu = Some(scope);
+            }
+            (Next::Menu | Next::Stop, terminal) => self.stop(terminal),
+            (Next::Leave, terminal) => {
+                self.close_menu(terminal);
+                return ControlFlow::Break(());
+            }
+            (Next::Nothing, _) => {}
         }
+        ControlFlow::Continue(())
+    }
+
+    fn stop(&mut self, terminal: &mut Option<Terminal>) {
+        self.close_menu(terminal);
         if let (true, Some(terminal)) = (self.asking, terminal) {
             // The question stays unanswered on its line.
             terminal.show("\n");
         }
         self.prompts.clear();
         self.asking = false;
+        self.escalation.stop();
         self.controller.interrupt();
+    }
+
+    /// Lines count again, below the menu.
+    fn close_menu(&mut self, terminal: &mut Option<Terminal>) {
+        if let (Some(_), Some(terminal)) = (self.menu.take(), terminal) {
+            terminal.want_lines();
+            terminal.show("\n");
+        }
+    }
+
+    /// Takes in what was typed. A terminal that is gone cannot be asked: the turn is interrupted, and
+    /// a question stays open.
+    pub(super) fn take_in(
+        &mut self,
+        typed: Typed,
+        terminal: &mut Option<Terminal>,
+        output: &mut Output,
+    ) -> ControlFlow<()> {
+        match typed {
+            Typed::Key(key) => self.press(&key, terminal),
+            // A terminal without single keys.
+            Typed::Line(line) if self.menu.is_some() => {
+                self.press(line.trim().as_bytes(), terminal);
+            }
+            Typed::Line(line) => {
+                self.asking = false;
+                self.understand(&line);
+            }
+            Typed::Nothing => return self.interrupt(Push::HangUp, terminal, output),
+        }
         ControlFlow::Continue(())
+    }
+
+    fn press(&mut self, key: &[u8], terminal: &mut Option<Terminal>) {
+        let Some(chosen) = self.menu.and_then(|scope| scope.choose(key)) else { return };
+        if let Some(terminal) = terminal {
+            terminal.show(chosen.word());
+        }
+        match chosen {
+            Chosen::Continue => {
+                self.close_menu(terminal);
+                self.escalation.reset();
+            }
+            Chosen::Reply | Chosen::Stop | Chosen::Abort | Chosen::Exit | Chosen::Restart => {
+                self.chosen = Some(chosen);
+                self.stop(terminal);
+            }
+        }
+    }
+
+    /// The turn is not running any more: a menu about it has no meaning. Says what was chosen.
+    pub(super) fn stopped(&mut self, terminal: &mut Option<Terminal>) -> Option<Chosen> {
+        self.close_menu(terminal);
+        self.chosen.take()
     }
 
     /// Nothing more will be shown.
@@ -111,13 +201,14 @@ impl Watch {
         self.face.give_up_answer(output);
     }
 
+    /// Whether a person is being asked, so that nothing may be shown in between.
     pub(super) fn is_asking(&self) -> bool {
-        self.asking
+        self.asking || self.menu.is_some()
     }
 
     /// Whether there is a question to ask and nothing in its way.
     pub(super) fn may_ask(&self) -> bool {
-        !self.asking && self.answering.is_none() && !self.prompts.is_empty()
+        !self.is_asking() && self.answering.is_none() && !self.prompts.is_empty()
     }
 
     /// Asks the first question.
@@ -130,19 +221,6 @@ impl Watch {
         }
         terminal.show(&prompt.text());
         self.asking = true;
-    }
-
-    /// Takes in a typed line. A terminal that is gone cannot be asked: the turn is interrupted, and
-    /// the question stays open.
-    pub(super) fn hear(
-        &mut self,
-        line: Option<String>,
-        terminal: &mut Option<Terminal>,
-    ) -> ControlFlow<()> {
-        let Some(line) = line else { return self.interrupt(Push::HangUp, terminal) };
-        self.asking = false;
-        self.understand(&line);
-        ControlFlow::Continue(())
     }
 
     fn understand(&mut self, line: &str) {
