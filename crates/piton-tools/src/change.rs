@@ -22,7 +22,7 @@ use rustix::io::Errno;
 pub(crate) use self::diff::extract;
 use self::temp::{Key, Leftovers, Temp};
 use crate::workspace::{Entry, MissingParents, Place};
-use crate::{Finished, Prepared, Refusal, Settled, Site, digest};
+use crate::{Finished, Prepared, Refusal, Settled, Site, blocking, digest, fail};
 
 /// Largest file that is changed, and largest content that is written, in bytes. Both versions are
 /// in memory at once.
@@ -91,16 +91,18 @@ impl Change {
         let entry = self.place.entry(site, parents)?;
         // Held as long as the directory is open, so that a second run of the same call, in this
         // process or another, finds the work either not begun or ended.
-        temp::lock(&entry.directory);
+        let is_alone = temp::lock(&entry.directory);
         let leftovers = Leftovers::find(&entry, &self.key(), Some(call));
         let current = content(&entry)?;
         let found = current.as_deref().map(digest::of);
         if found.as_ref() == Some(&self.after) {
-            self.check_displaced(&entry, leftovers, current.as_deref().unwrap_or_default())?;
+            self.check_displaced(&entry, &leftovers)?;
             return Ok(Applied::Earlier);
         }
+        if is_alone {
+            leftovers.remove_own(&self.known());
+        }
         if found != self.before {
-            leftovers.remove_known(&[self.before.as_ref(), Some(&self.after)]);
             return Err(self.conflict(found.is_some()));
         }
         let new = renew(current.as_deref())?;
@@ -110,8 +112,8 @@ impl Change {
                 entry.shown
             )));
         }
-        leftovers.remove_own(&new, &[self.before.as_ref(), Some(&self.after)]);
         let temp = Temp::write(&entry, &self.key(), call, &new)?;
+        fail::here("edit-written");
         let applied = match self.before {
             None => self.create(&entry, &temp)?,
             Some(_) => self.exchange(&entry, &temp)?,
@@ -136,31 +138,44 @@ impl Change {
 
     fn look(&self, site: &Site) -> Result<Settled, Refusal> {
         let entry = self.place.entry(site, MissingParents::Refuse)?;
+        let is_alone = temp::lock(&entry.directory);
         let current = content(&entry)?;
         let found = current.as_deref().map(digest::of);
-        if found.as_ref() == Some(&self.after) {
-            let leftovers = Leftovers::find(&entry, &self.key(), None);
-            let known = [self.before.as_ref(), Some(&self.after)];
-            let current = current.as_deref().unwrap_or_default();
-            return Ok(match leftovers.foreign(current, &known) {
-                None => {
-                    // The run that died may have got no further than the swap: end its work, in its
-                    // order. Whoever records this as done must be able to rely on it.
-                    synced(&entry)?;
-                    leftovers.remove_own(current, &known);
-                    Settled::Applied(self.already())
-                }
-                Some(name) => Settled::Unknown(format!(
-                    "`{}` was changed, but another version of it was displaced, which is kept in \
-                     `{name}` beside it",
-                    entry.shown
-                )),
-            });
+        let leftovers = Leftovers::find(&entry, &self.key(), None);
+        let displaced = leftovers.foreign(&self.known());
+        let is_applied = found.as_ref() == Some(&self.after);
+        if is_applied {
+            // The run that died may have got no further than the swap: end its work, in its order.
+            // Whoever records this as done must be able to rely on it.
+            synced(&entry)?;
         }
-        if found == self.before {
-            return Ok(Settled::NotApplied);
+        if is_alone {
+            leftovers.remove_own(&self.known());
         }
-        Ok(Settled::Unknown(self.conflict(found.is_some()).0))
+        Ok(match displaced {
+            Some(name) if is_applied => Settled::Unknown(format!(
+                "`{}` was changed, but another version of it was displaced, which is kept in \
+                 `{name}` beside it",
+                entry.shown
+            )),
+            Some(name) => Settled::Unknown(format!(
+                "{}. Another version of it is kept in `{name}` beside it",
+                self.conflict(found.is_some()).0
+            )),
+            None if is_applied => Settled::Applied(self.already()),
+            None if found == self.before => Settled::NotApplied,
+            None => Settled::Unknown(self.conflict(found.is_some()).0),
+        })
+    }
+
+    fn abandon(&self, site: &Site) {
+        if let Ok(entry) = self.place.entry(site, MissingParents::Refuse)
+            && temp::lock(&entry.directory)
+            // It may have been made: the old content goes only when the new one stays.
+            && synced(&entry).is_ok()
+        {
+            Leftovers::find(&entry, &self.key(), None).remove_own(&self.known());
+        }
     }
 
     /// The result of a change that turns out to have been made before.
@@ -169,6 +184,11 @@ impl Change {
             "`{}` has the new content: the change was already applied",
             self.place.shown()
         ))
+    }
+
+    /// What may be thrown away: the journal knows both, and one of them is in place.
+    fn known(&self) -> [Option<&Digest>; 2] {
+        [self.before.as_ref(), Some(&self.after)]
     }
 
     fn key(&self) -> Key {
@@ -229,7 +249,7 @@ impl Change {
     /// Swaps the new content with the old in one step and looks at what was displaced.
     fn exchange(&self, entry: &Entry, temp: &Temp<'_>) -> Result<Placed, Refusal> {
         match temp.swap() {
-            Ok(()) => {}
+            Ok(()) => fail::here("edit-swapped"),
             Err(errno) if is_unsupported(errno) => return self.replace(entry, temp),
             Err(Errno::NOENT) => {
                 temp.remove();
@@ -285,19 +305,13 @@ impl Change {
     }
 
     /// The change was made by a run that died: what it displaced must be what it meant to.
-    fn check_displaced(
-        &self,
-        entry: &Entry,
-        leftovers: Leftovers<'_>,
-        current: &[u8],
-    ) -> Result<(), Refusal> {
-        let known = [self.before.as_ref(), Some(&self.after)];
-        if let Some(name) = leftovers.foreign(current, &known) {
+    fn check_displaced(&self, entry: &Entry, leftovers: &Leftovers<'_>) -> Result<(), Refusal> {
+        if let Some(name) = leftovers.foreign(&self.known()) {
             return Err(self.put_back(&Temp::left_over(entry, name)));
         }
         // Synced before the old content goes, as in the run that died.
         synced(entry)?;
-        leftovers.remove_own(current, &known);
+        leftovers.remove_own(&self.known());
         Ok(())
     }
 }
@@ -320,6 +334,15 @@ pub(crate) enum Applied {
 enum Placed {
     Now,
     Earlier,
+}
+
+/// Removes what a dead run of a change that is given up left over.
+pub(crate) async fn abandon(site: &Site, handle: &Handle) {
+    let (site, handle) = (site.clone(), handle.clone());
+    // What cannot be removed now stays: it is hidden, and does no harm.
+    blocking::whole(move || Change::recorded(&handle).map(|change| change.abandon(&site)))
+        .await
+        .ok();
 }
 
 /// The content at `place` now; `None` if there is no file, also if its directory is missing.

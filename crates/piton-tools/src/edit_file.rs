@@ -96,6 +96,10 @@ impl Tool for EditFile {
             .await
             .unwrap_or_else(|Refusal(text)| Settled::Unknown(text))
     }
+
+    async fn abandon(&self, site: &Site, handle: &Handle) {
+        change::abandon(site, handle).await;
+    }
 }
 
 impl EditArguments {

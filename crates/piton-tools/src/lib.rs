@@ -10,6 +10,7 @@ mod change;
 mod digest;
 mod edit_file;
 mod excerpt;
+mod fail;
 mod glob;
 mod grep;
 mod list_dir;
@@ -80,6 +81,10 @@ pub trait Tool: fmt::Debug + Send + Sync {
     /// The end of the call that was started with `handle` is durable: whatever was kept to settle
     /// it may go. Does not wait.
     fn forget(&self, _site: &Site, _handle: &Handle) {}
+
+    /// The call that was started with `handle` is in doubt and given up, because its turn is left:
+    /// removes what its dead run left over, and changes nothing else.
+    async fn abandon(&self, _site: &Site, _handle: &Handle) {}
 
     /// A driver starts, and of all that was kept only what settles calls with these handles is
     /// needed. Does not wait.

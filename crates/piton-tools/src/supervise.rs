@@ -18,7 +18,6 @@ mod cancel;
 mod claim;
 mod courier;
 mod exit_info;
-mod fail;
 mod gate;
 mod identity;
 mod inner;
@@ -47,6 +46,7 @@ pub use self::record::{Intent, Status, Why};
 pub(crate) use self::record::{LOG_VERSION, Story, now_ms};
 pub use self::shelf::{Kept, KeptState, Shelf};
 pub(crate) use self::verdict::Verdict;
+use crate::fail;
 
 /// How long a call waits for its command unless told otherwise.
 const WAIT_DEFAULT: Duration = Duration::from_mins(1);

@@ -83,6 +83,10 @@ impl Tool for WriteFile {
             .await
             .unwrap_or_else(|Refusal(text)| Settled::Unknown(text))
     }
+
+    async fn abandon(&self, site: &Site, handle: &Handle) {
+        change::abandon(site, handle).await;
+    }
 }
 
 fn report(change: &Change, applied: Applied) -> Finished {

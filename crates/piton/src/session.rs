@@ -12,7 +12,7 @@ use piton_core::decide::decide;
 use piton_core::event::{BreakReason, Event, Handle, ModelRef, TurnEnd, UserPart};
 use piton_core::id::{Attempt, ConversationId, DriverId, InquiryId, MessageId, Seq, TurnId};
 use piton_core::outcome::Ending;
-use piton_core::state::{Config, Progress, State, Turn};
+use piton_core::state::{Call, Config, Progress, Started, State, Turn};
 use piton_core::view::{TurnView, View};
 use piton_store::{AppendError, ENTRY_BYTES_MAX, LeaseError, StoreError};
 use piton_tools::Site;
@@ -261,6 +261,7 @@ impl Session {
             return self.run().await;
         };
         let attempt = said.attempt.next();
+        self.abandon_in_doubt().await;
         self.start();
         // The fold keeps the message's parts; saying it again would be a stray.
         self.log.push(Event::MessageRetried { message: message.clone(), attempt });
@@ -356,6 +357,17 @@ impl Session {
         for tool in self.parts.tools.values() {
             self.stopped.extend(tool.leave_turn(&site, turn).await);
         }
+        self.abandon_in_doubt().await;
+    }
+
+    /// Nobody will ask any more what became of the calls in doubt.
+    async fn abandon_in_doubt(&self) {
+        let site = self.site();
+        for (call, started) in unsettled(self.state()) {
+            if let Some(tool) = self.parts.tools.get(&*call.name) {
+                tool.abandon(&site, &started.handle).await;
+            }
+        }
     }
 
     async fn run(&mut self) -> Result<Ending, SessionError> {
@@ -367,7 +379,8 @@ impl Session {
         self.controls.reset();
         self.started = false;
         let site = self.site();
-        let needed = unsettled(self.state());
+        let needed = unsettled(self.state()).map(|(_, started)| started.handle.clone());
+        let needed: Vec<Handle> = needed.collect();
         for tool in self.parts.tools.values() {
             tool.tidy(&site, &needed);
         }
@@ -399,15 +412,14 @@ impl Session {
     }
 }
 
-/// The handles of calls that were started and have not ended.
-fn unsettled(state: &State) -> Vec<Handle> {
+/// Calls that were started and have not ended.
+fn unsettled(state: &State) -> impl Iterator<Item = (&Call, &Started)> {
     let steps = state.open_turn().into_iter().flat_map(Turn::steps);
     let calls = steps.flat_map(|step| &step.calls);
-    let started = calls.filter_map(|call| match &call.progress {
-        Progress::Running(started) | Progress::InDoubt(started) => Some(started.handle.clone()),
+    calls.filter_map(|call| match &call.progress {
+        Progress::Running(started) | Progress::InDoubt(started) => Some((call, started)),
         Progress::Waiting | Progress::Done(_) => None,
-    });
-    started.collect()
+    })
 }
 
 /// What a provider takes: an empty text is refused by most of them.

@@ -12,6 +12,7 @@ mod command;
 mod command_deaths;
 mod connections;
 mod draft;
+mod edits;
 mod errors;
 mod faults;
 mod files;

@@ -1,7 +1,9 @@
 //! The file beside the file: where new content waits, and where displaced content is looked at.
 //!
 //! Its name tells whose it is, so that what a killed run left behind is found and cleaned by the
-//! next run of the same call, and by nobody else.
+//! next run of the same call, or by whoever finds out what became of it. The name also tells whether
+//! it can hold anything but our own: `.part` is content that is still being written, `.tmp` is
+//! complete and may have been exchanged with somebody else's.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -13,18 +15,22 @@ use std::time::Duration;
 use piton_core::id::{CallId, Digest};
 use rustix::fs::{
     AtFlags, Dir, FlockOperation, Gid, Mode, OFlags, RenameFlags, Uid, fchmod, fchown, flock,
-    fstat, fsync, openat, renameat_with, statat, unlinkat,
+    fstat, fsync, openat, renameat, renameat_with, statat, unlinkat,
 };
 use rustix::io::Errno;
 
 use super::read_bounded;
 use crate::workspace::Entry;
-use crate::{Refusal, digest};
+use crate::{Refusal, digest, fail};
 
 /// Mode of a new file before the umask.
 const FILE_MODE: Mode = Mode::from_raw_mode(0o666);
 /// Mode of a temporary file until it has the mode of the file that it replaces.
 const PRIVATE_MODE: Mode = Mode::from_raw_mode(0o600);
+/// How the name ends while the content is being written.
+const PART: &str = ".part";
+/// How it ends once the content is complete and synced.
+const WHOLE: &str = ".tmp";
 /// Names that are tried before giving up.
 const NAMES_TRIED_MAX: usize = 16;
 /// Hexadecimal digits of the key in a name: 64 bits.
@@ -42,13 +48,16 @@ static NONCE: AtomicU32 = AtomicU32::new(0);
 /// Keeps others from changing files of `directory` until it is closed; the kernel closes it with the
 /// process. The lock only makes conflicts rare: without it (a network file system, somebody who
 /// never lets go) the digests still tell the truth, so it is not waited for at any price.
-pub(super) fn lock(directory: &OwnedFd) {
+///
+/// Says whether nobody else is at work.
+pub(super) fn lock(directory: &OwnedFd) -> bool {
     for _ in 0..LOCK_TRIES_MAX {
         match flock(directory, FlockOperation::NonBlockingLockExclusive) {
             Err(Errno::WOULDBLOCK) => thread::sleep(LOCK_RETRY),
-            Ok(()) | Err(_) => return,
+            locked => return locked.is_ok(),
         }
     }
+    false
 }
 
 /// Which change a temporary file belongs to. Call ids are only unique within one conversation, and
@@ -90,16 +99,21 @@ impl<'a> Temp<'a> {
         let failed = |error: io::Error| {
             Refusal(format!("`{}` is unchanged: writing beside it failed: {error}", entry.shown))
         };
-        let (temp, mut file) =
+        let (part, mut file) =
             Self::create(entry, key, call).map_err(|errno| failed(errno.into()))?;
         let written = file.write_all(content).and_then(|()| {
             adopt_mode(entry, &file)?;
-            Ok(fsync(&file)?)
+            if !fail::wanted("edit-not-synced") {
+                fsync(&file)?;
+            }
+            let name = part.name.trim_end_matches(PART).to_owned() + WHOLE;
+            renameat(&entry.directory, part.name(), &entry.directory, name.as_str())?;
+            Ok(name)
         });
         match written {
-            Ok(()) => Ok(temp),
+            Ok(name) => Ok(Self { entry, name }),
             Err(error) => {
-                temp.remove();
+                part.remove();
                 Err(failed(error))
             }
         }
@@ -138,10 +152,15 @@ impl<'a> Temp<'a> {
         let mode = if exists.is_ok() { PRIVATE_MODE } else { FILE_MODE };
         for _ in 0..NAMES_TRIED_MAX {
             let nonce = NONCE.fetch_add(1, Ordering::Relaxed);
-            let name = format!(".piton-{call}-{}-{}.{nonce}.tmp", key.0, std::process::id());
+            let stem = format!(".piton-{call}-{}-{}.{nonce}", key.0, std::process::id());
+            let whole = format!("{stem}{WHOLE}");
+            if statat(&entry.directory, whole.as_str(), AtFlags::SYMLINK_NOFOLLOW).is_ok() {
+                // Of a process with the same number before the last reboot.
+                continue;
+            }
+            let name = format!("{stem}{PART}");
             match openat(&entry.directory, name.as_str(), flags, mode) {
                 Ok(file) => return Ok((Self { entry, name }, File::from(file))),
-                // A process of the same number before the last reboot.
                 Err(Errno::EXIST) => {}
                 Err(errno) => return Err(errno),
             }
@@ -190,33 +209,26 @@ impl<'a> Leftovers<'a> {
         Self { entry, names }
     }
 
-    /// A leftover that is neither one of the two known versions nor the torn beginning of `new`:
-    /// somebody else's content that a killed run displaced.
-    pub(super) fn foreign(&self, new: &[u8], known: &[Option<&Digest>]) -> Option<String> {
-        self.names.iter().find(|name| !self.is_own(name, Some(new), known)).cloned()
+    /// A leftover that is neither unfinished nor one of the two known versions: somebody else's
+    /// content that a killed run displaced.
+    pub(super) fn foreign(&self, known: &[Option<&Digest>]) -> Option<String> {
+        self.names.iter().find(|name| !self.is_own(name, known)).cloned()
     }
 
-    /// Removes what is known or the torn beginning of `new`.
-    pub(super) fn remove_own(&self, new: &[u8], known: &[Option<&Digest>]) {
-        self.remove(Some(new), known);
-    }
-
-    /// Removes what is one of the known versions. Anything else is kept: it may be all that is left
-    /// of somebody's work.
-    pub(super) fn remove_known(&self, known: &[Option<&Digest>]) {
-        self.remove(None, known);
-    }
-
-    fn remove(&self, new: Option<&[u8]>, known: &[Option<&Digest>]) {
-        for name in self.names.iter().filter(|name| self.is_own(name, new, known)) {
+    /// Removes what is unfinished or one of the known versions. Anything else is kept: it may be all
+    /// that is left of somebody's work.
+    pub(super) fn remove_own(&self, known: &[Option<&Digest>]) {
+        for name in self.names.iter().filter(|name| self.is_own(name, known)) {
             Temp::left_over(self.entry, name.clone()).remove();
         }
     }
 
-    fn is_own(&self, name: &str, new: Option<&[u8]>, known: &[Option<&Digest>]) -> bool {
+    fn is_own(&self, name: &str, known: &[Option<&Digest>]) -> bool {
+        if name.ends_with(PART) {
+            return true;
+        }
         let Some(bytes) = read(self.entry, name) else { return false };
-        let found = digest::of(&bytes);
-        known.contains(&Some(&found)) || new.is_some_and(|new| new.starts_with(&bytes))
+        known.contains(&Some(&digest::of(&bytes)))
     }
 }
 

@@ -52,7 +52,7 @@ pub(crate) fn claim(directory: &Path, intent: Intent) -> io::Result<Claimed> {
     let log = made?;
     lock(&log)?;
     record::append(&log, &Record::Intended(intent))?;
-    super::fail::here("intended");
+    crate::fail::here("intended");
     let named = fs::hard_link(&unnamed, directory.join("log"));
     fs::remove_file(&unnamed)?;
     match named {
@@ -61,7 +61,7 @@ pub(crate) fn claim(directory: &Path, intent: Intent) -> io::Result<Claimed> {
         Err(error) => return Err(error),
     }
     let out = opening().create_new(true).open(directory.join("out"))?;
-    super::fail::here("claimed");
+    crate::fail::here("claimed");
     Ok(Claimed::Ours(Claim { log, out }))
 }
 

@@ -6,9 +6,9 @@ use std::os::fd::AsFd as _;
 use rustix::process::{getpid, set_child_subreaper};
 
 use super::courier::{self, Arrival};
-use super::fail;
 use super::keeper::Keeper;
 use super::record::Witness;
+use crate::fail;
 
 /// Lives as long as it has anything to look after, or somebody who may send more.
 pub(super) fn run() -> io::Result<()> {

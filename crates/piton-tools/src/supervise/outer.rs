@@ -15,10 +15,11 @@ use rustix::io::Errno;
 use rustix::net::{Shutdown, shutdown};
 use rustix::process::{getpid, set_child_subreaper, setsid};
 
+use super::Role;
 use super::courier::{self, Arrival, Parcel};
 use super::keeper::Keeper;
 use super::record::Witness;
-use super::{Role, fail};
+use crate::fail;
 
 /// How long to rest when the kernel has no memory to wait with.
 const NAP: Duration = Duration::from_millis(100);

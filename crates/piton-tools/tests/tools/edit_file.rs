@@ -22,12 +22,16 @@ async fn prepared(content: &str) -> (Bench, Handle) {
 
 /// What a run that is killed leaves beside the file; the name is copied from a real run.
 fn leftover(bench: &Bench, handle: &Handle, content: &str) -> String {
+    left_over_as(bench, handle, "tmp", content)
+}
+
+fn left_over_as(bench: &Bench, handle: &Handle, kind: &str, content: &str) -> String {
     use sha2::Digest as _;
     let Handle::Edit { path, after, .. } = handle else { panic!("{handle:?}") };
     let key = sha2::Sha256::digest(format!("{path}\0{after}").as_bytes());
     let key: Vec<String> = key.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
     let key = key.concat();
-    let name = format!(".piton-{CALL}-{key}-4242.0.tmp");
+    let name = format!(".piton-{CALL}-{key}-4242.0.{kind}");
     bench.file(&name, content);
     name
 }
@@ -108,13 +112,16 @@ async fn a_foreign_edit_between_look_and_act_is_kept() {
 
 #[tokio::test]
 async fn a_run_killed_while_writing_is_cleaned_up_and_repeated() {
-    for torn in ["", "a B", "a B c"] {
+    // Unfinished content may be anything after a power cut; finished content is what was recorded.
+    for (kind, content) in [("part", ""), ("part", "a B"), ("part", "\0\0"), ("tmp", "a B c")] {
         let (bench, handle) = prepared("a b c").await;
-        leftover(&bench, &handle, torn);
+        left_over_as(&bench, &handle, kind, content);
         assert_eq!(bench.settle(&edit(), &handle).await, Settled::NotApplied);
+        assert_eq!(bench.names(""), ["f"], "{kind} {content:?}");
+        left_over_as(&bench, &handle, kind, content);
         assert_eq!(bench.run(&edit(), &handle).await.outcome, Outcome::Ok);
         assert_eq!(bench.content("f"), "a B c");
-        assert_eq!(bench.names(""), ["f"], "{torn:?}");
+        assert_eq!(bench.names(""), ["f"], "{kind} {content:?}");
     }
 }
 
