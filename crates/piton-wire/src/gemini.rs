@@ -13,6 +13,7 @@ mod frames;
 mod native;
 mod partial_args;
 pub mod rules;
+mod signature;
 mod usage;
 
 use piton_core::event::ToolSpec;

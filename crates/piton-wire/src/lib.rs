@@ -14,8 +14,6 @@ mod effort;
 mod file;
 mod fingerprint;
 mod http_date;
-mod lifted;
-mod list;
 mod names;
 mod rejected;
 mod said;

@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::verbatim::Verbatim;
 use crate::id::CallId;
 
 /// A piece of an answer.
@@ -98,7 +97,7 @@ pub struct Native {
     /// The model they belong to.
     pub model: String,
     /// The bytes, never re-serialised.
-    pub raw: Verbatim,
+    pub raw: Arc<str>,
 }
 
 /// Replayed native blocks that a provider does not take, as it names them.

@@ -14,12 +14,8 @@ use super::calls::{Calls, Closing, Fragment};
 use super::chunk::{CallPiece, Choice, Chunk, Count, Function, Own, Piece, Text};
 use super::failure;
 use super::native::Sidecar;
-use crate::lifted::Lifted;
 use crate::sse::EventReader;
 use crate::{Ask, Decoder, Failure};
-
-/// Where encrypted reasoning stands. Whatever may hold such a field is read as it came.
-const OPAQUE_KEYS: [&str; 1] = ["\"data\""];
 
 /// Reads one answer.
 #[derive(Debug)]
@@ -105,8 +101,7 @@ impl ChatDecoder {
         if !event.starts_with('{') {
             return Ok(());
         }
-        let lifted = Lifted::of(event, &OPAQUE_KEYS);
-        let chunk: Chunk<'_> = match serde_json::from_str(lifted.rest()) {
+        let chunk: Chunk<'_> = match serde_json::from_str(event) {
             Ok(chunk) => chunk,
             // JSON of an unknown shape is skipped; broken JSON has lost a piece of the answer.
             Err(error) if error.is_data() => return Ok(()),
@@ -126,30 +121,25 @@ impl ChatDecoder {
         }
         if chunk.choices.is_none()
             && chunk.message.is_some()
-            && let Ok(own) = serde_json::from_str::<Own<'_>>(lifted.rest())
+            && let Ok(own) = serde_json::from_str::<Own<'_>>(event)
         {
-            return self.own(own, &lifted, deltas);
+            return self.own(own, deltas);
         }
         for choice in chunk.choices.into_iter().flatten() {
             // Only one answer was asked for.
             if choice.index.0.unwrap_or_default() == 0 {
-                self.choice(choice, &lifted, deltas)?;
+                self.choice(choice, deltas)?;
             }
         }
         Ok(())
     }
 
     /// A line of Ollama's own interface; the last one says so.
-    fn own(
-        &mut self,
-        own: Own<'_>,
-        lifted: &Lifted<'_>,
-        deltas: &mut Vec<Delta>,
-    ) -> Result<(), Failure> {
+    fn own(&mut self, own: Own<'_>, deltas: &mut Vec<Delta>) -> Result<(), Failure> {
         if own.done {
             self.usage = own.usage();
         }
-        self.piece(own.message, lifted, deltas);
+        self.piece(own.message, deltas);
         if own.done {
             let reason = if own.done_reason.is_empty() { "stop" } else { &own.done_reason.text };
             self.stop(reason)?;
@@ -158,17 +148,12 @@ impl ChatDecoder {
         Ok(())
     }
 
-    fn choice(
-        &mut self,
-        choice: Choice<'_>,
-        lifted: &Lifted<'_>,
-        deltas: &mut Vec<Delta>,
-    ) -> Result<(), Failure> {
+    fn choice(&mut self, choice: Choice<'_>, deltas: &mut Vec<Delta>) -> Result<(), Failure> {
         if let Some(usage) = &choice.usage {
             self.usage = usage.usage();
         }
         if let Some(piece) = choice.delta {
-            self.piece(piece, lifted, deltas);
+            self.piece(piece, deltas);
         }
         self.stop(&choice.finish_reason.text)
     }
@@ -188,10 +173,10 @@ impl ChatDecoder {
         Ok(())
     }
 
-    fn piece(&mut self, piece: Piece<'_>, lifted: &Lifted<'_>, deltas: &mut Vec<Delta>) {
+    fn piece(&mut self, piece: Piece<'_>, deltas: &mut Vec<Delta>) {
         self.sidecar.content(&piece.reasoning_content.text);
         self.sidecar.reasoning(&piece.reasoning.text);
-        let details = self.sidecar.details(&piece.reasoning_details.0, lifted);
+        let details = self.sidecar.details(&piece.reasoning_details.0);
         // The same thought may stand in several fields of one piece: it is said once.
         let thoughts = [
             piece.reasoning_content.text,
@@ -208,11 +193,11 @@ impl ChatDecoder {
             self.say(Kind::Text, piece.refusal.text, deltas);
         }
         for call in piece.tool_calls.into_iter().flatten() {
-            self.call(&call, lifted, deltas);
+            self.call(&call, deltas);
         }
         if let Some(function) = piece.function_call {
             let (index, id) = (Count::default(), Text::default());
-            self.call(&CallPiece { index, id, function: Some(function) }, lifted, deltas);
+            self.call(&CallPiece { index, id, function: Some(function) }, deltas);
         }
     }
 
@@ -234,13 +219,13 @@ impl ChatDecoder {
         });
     }
 
-    fn call(&mut self, call: &CallPiece<'_>, lifted: &Lifted<'_>, deltas: &mut Vec<Delta>) {
+    fn call(&mut self, call: &CallPiece<'_>, deltas: &mut Vec<Delta>) {
         let arguments = call.function.as_ref().map(Function::arguments).unwrap_or_default();
         let fragment = Fragment {
             index: call.index.0,
             id: &call.id.text,
             name: call.function.as_ref().map_or("", |function| &*function.name.text),
-            arguments: &lifted.whole(&arguments),
+            arguments: &arguments,
         };
         if self.calls.push(&fragment, self.blocks, deltas) {
             self.blocks = self.blocks.saturating_add(1);

@@ -6,7 +6,6 @@ mod caches;
 mod efforts;
 mod files;
 mod names;
-mod opaque;
 mod recorded;
 mod repaired;
 mod transcripts;

@@ -1,0 +1,169 @@
+//! Changes of files: never torn, never twice, and nobody else's work lost.
+
+use std::fs;
+
+use piton_core::event::{Handle, Outcome as Ended};
+use serde_json::{Value, json};
+
+use crate::Outcome;
+use crate::scene::{CALL, Deed, Said, Scene, site};
+use crate::trace::{Point, Watch, Who};
+
+/// Lines of the file that is changed.
+const LINES: usize = 600;
+/// The file.
+const NAME: &str = "f.txt";
+/// What somebody else writes.
+pub(crate) const THEIRS: &str = "somebody else's work\n";
+
+/// Kinds of changes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Edit {
+    /// `write_file` of a new file.
+    Create,
+    /// `write_file` over an old one.
+    Replace,
+    /// `edit_file`, which would fail or do harm if it were made twice.
+    Amend,
+}
+
+impl Edit {
+    pub(crate) const ALL: [Self; 3] = [Self::Create, Self::Replace, Self::Amend];
+
+    /// The content before.
+    pub(crate) fn before(self) -> Option<String> {
+        match self {
+            Self::Create => None,
+            Self::Replace | Self::Amend => Some("an old line\n".repeat(LINES) + "n=0.\n"),
+        }
+    }
+
+    /// The content after.
+    pub(crate) fn after(self) -> String {
+        match self {
+            Self::Create | Self::Replace => "a new line, longer\n".repeat(LINES),
+            // Once more, and it would be another one.
+            Self::Amend => self.before().unwrap_or_default().replace("n=0.", "n=0.n=0."),
+        }
+    }
+
+    fn arguments(self) -> (&'static str, Value) {
+        match self {
+            Self::Create | Self::Replace => {
+                ("write_file", json!({ "path": NAME, "content": self.after() }))
+            }
+            Self::Amend => {
+                ("edit_file", json!({ "path": NAME, "old": "n=0.\n", "new": "n=0.n=0.\n" }))
+            }
+        }
+    }
+
+    /// A scene in which the change is recorded and to be made.
+    pub(crate) fn scene(self) -> Outcome<Scene> {
+        let (tool, arguments) = self.arguments();
+        let arguments = arguments.as_object().cloned().unwrap_or_default();
+        let mut deed = Deed { tool: tool.into(), arguments, handle: Handle::None };
+        let scene = Scene::new(&deed)?;
+        if let Some(before) = self.before() {
+            fs::write(scene.work(NAME), before)?;
+        }
+        let runtime = tokio::runtime::Builder::new_current_thread().build()?;
+        let tool = deed.tool(scene.root())?;
+        let (place, arguments) = (site(scene.root()), deed.arguments.clone());
+        deed.handle = runtime.block_on(tool.prepare(&place, CALL, &arguments))?.handle;
+        scene.ask(&deed)?;
+        Ok(scene)
+    }
+}
+
+/// The system calls that make a change.
+pub(crate) fn points(edit: Edit) -> Outcome<Vec<Point>> {
+    let scene = edit.scene()?;
+    scene.come_and_go("first", &Watch::only(Who::Hands))?;
+    Ok(crate::trace::points(&scene.trace()?))
+}
+
+/// The file as it is now.
+pub(crate) fn content(scene: &Scene) -> Option<String> {
+    fs::read(scene.work(NAME)).ok().map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// Somebody else saves the file, as editors do: beside it, then over it.
+pub(crate) fn meddle(scene: &Scene) -> Outcome<()> {
+    fs::write(scene.root().join("theirs"), THEIRS)?;
+    Ok(fs::rename(scene.root().join("theirs"), scene.work(NAME))?)
+}
+
+/// Everything beside the file.
+pub(crate) fn beside(scene: &Scene) -> Vec<(String, String)> {
+    let entries = fs::read_dir(scene.root().join("work")).into_iter().flatten().flatten();
+    let entries = entries.filter(|entry| entry.file_name() != NAME);
+    entries
+        .map(|entry| {
+            let bytes = fs::read(entry.path()).unwrap_or_default();
+            (
+                entry.file_name().to_string_lossy().into_owned(),
+                String::from_utf8_lossy(&bytes).into_owned(),
+            )
+        })
+        .collect()
+}
+
+/// Nobody else was there: the file is whole at every time, and the change is made in the end.
+pub(crate) fn judge_alone(edit: Edit, scene: &Scene) -> Outcome<Result<&'static str, String>> {
+    if let Err(torn) = whole(edit, scene) {
+        return Ok(Err(torn));
+    }
+    let was_after = content(scene) == Some(edit.after());
+    if let Some(said) = scene.said("first") {
+        return Ok(made(edit, scene, &said, "answered"));
+    }
+    scene.come_and_go("later", &Watch::Nothing)?;
+    let Some(said) = scene.said("later") else {
+        return Ok(Err("nobody could say what became of it".into()));
+    };
+    Ok(match said.verdict.as_str() {
+        "applied" if was_after => made(edit, scene, &said, "had been made"),
+        "not applied" if !was_after => made(edit, scene, &said, "made anew"),
+        verdict => Err(format!("{verdict}: {}", said.text)),
+    })
+}
+
+/// Something failed on the way: the file is whole, and what was said is true.
+pub(crate) fn judge_failed(edit: Edit, scene: &Scene) -> Result<&'static str, String> {
+    whole(edit, scene)?;
+    let is_after = content(scene) == Some(edit.after());
+    let said = scene.said("first").ok_or("no answer")?;
+    match (said.outcome, is_after) {
+        (Ended::Ok, true) => Ok("made all the same"),
+        (Ended::Failed, false) => Ok("refused, and the file is as before"),
+        (Ended::Failed, true) if said.text.contains("was changed") => Ok("made, with a warning"),
+        (outcome, _) => Err(format!("{outcome:?}, but made: {is_after}: {}", said.text)),
+    }
+}
+
+/// The file has one of its two contents.
+fn whole(edit: Edit, scene: &Scene) -> Result<(), String> {
+    let found = content(scene);
+    if found == edit.before() || found == Some(edit.after()) {
+        return Ok(());
+    }
+    let bytes = found.map(|found| found.len());
+    Err(format!("the file is destroyed: {bytes:?} bytes"))
+}
+
+fn made(
+    edit: Edit,
+    scene: &Scene,
+    said: &Said,
+    found: &'static str,
+) -> Result<&'static str, String> {
+    let beside = beside(scene);
+    if said.outcome != Ended::Ok || content(scene) != Some(edit.after()) {
+        return Err(format!("not made: {}", said.text));
+    }
+    if let Some((name, _)) = beside.first() {
+        return Err(format!("{name} was left behind"));
+    }
+    Ok(found)
+}

@@ -1,0 +1,106 @@
+//! Deaths at every system call of agent and supervisors.
+
+use crate::commands::{self, boot};
+use crate::edits::{self, Edit};
+use crate::report::{Row, progress};
+use crate::scene::Scene;
+use crate::trace::{Point, Watch, Who, points, was_killed};
+use crate::{Outcome, Plan};
+
+/// System calls between two words of progress.
+const TOLD_EVERY: usize = 100;
+/// Where it matters that the gate is opened too early.
+const AROUND_THE_GATE: [&str; 4] = ["write", "clock_nanosleep", "fdatasync", "ppoll"];
+
+/// Each of agent, outer and inner supervisor dies at every system call of its own.
+pub(crate) fn of_commands(plan: &Plan) -> Outcome<Vec<Row>> {
+    let deed = commands::deed(&boot());
+    let mut rows = Vec::new();
+    for (who, what) in [
+        (Who::Agent, "commands: agent killed at every system call, first thread"),
+        (Who::Hands, "commands: agent killed at every system call, the thread that waits"),
+        (Who::Outer, "commands: outer supervisor killed at every system call"),
+        (Who::Inner, "commands: inner supervisor killed at every system call"),
+    ] {
+        let mut row = Row::of(what);
+        let undisturbed = Scene::new(&deed)?;
+        undisturbed.come_and_go("first", &Watch::only(who))?;
+        undisturbed.empties()?;
+        let points = points(&undisturbed.trace()?);
+        for (at, point) in points.iter().enumerate().step_by(plan.step) {
+            let scene = Scene::new(&deed)?;
+            let watch = Watch::kill(who, point);
+            let judged = match scene.come_and_go("first", &watch) {
+                Ok(()) => commands::judge(&scene)?,
+                Err(hangs) => Err(hangs.to_string()),
+            };
+            row.count(&told(point), reached(&scene, judged));
+            tell(at, points.len());
+        }
+        rows.push(row);
+    }
+    Ok(rows)
+}
+
+/// The gate opens before the start of the command is recorded: that must be noticed.
+pub(crate) fn without_gate(_: &Plan) -> Outcome<Vec<Row>> {
+    let mut row = Row::control("the gate opens before the start is recorded, inner killed");
+    let deed = commands::deed(&boot());
+    let mistaken = |watch: Watch| watch.with_mistake("gate-before-record");
+    let undisturbed = Scene::new(&deed)?;
+    undisturbed.come_and_go("first", &mistaken(Watch::only(Who::Inner)))?;
+    undisturbed.empties()?;
+    let points = points(&undisturbed.trace()?);
+    for point in points.iter().filter(|point| AROUND_THE_GATE.contains(&point.call.as_str())) {
+        let scene = Scene::new(&deed)?;
+        scene.come_and_go("first", &mistaken(Watch::kill(Who::Inner, point)))?;
+        row.count(&told(point), commands::judge(&scene)?);
+    }
+    Ok(vec![row])
+}
+
+/// Whoever changes a file dies at every system call, and somebody comes later.
+pub(crate) fn of_edits(plan: &Plan) -> Outcome<Vec<Row>> {
+    let mut row = Row::of("edits: killed at every system call");
+    for edit in Edit::ALL {
+        for point in edits::points(edit)?.iter().step_by(plan.step) {
+            let scene = edit.scene()?;
+            scene.come_and_go("first", &Watch::kill(Who::Hands, point))?;
+            let judged = reached(&scene, edits::judge_alone(edit, &scene)?);
+            row.count(&format!("{edit:?}, {}", told(point)), judged);
+        }
+    }
+    Ok(vec![row])
+}
+
+/// The kernel refuses one system call after the other.
+pub(crate) fn errors_in_edits(plan: &Plan) -> Outcome<Vec<Row>> {
+    let mut row = Row::of("edits: every system call on a file fails once with EIO");
+    for edit in Edit::ALL {
+        let points = edits::points(edit)?;
+        // What wakes another thread, or waits for one, does not fail.
+        for point in points.iter().filter(|point| point.is_about_files).step_by(plan.step) {
+            let scene = edit.scene()?;
+            scene.come_and_go("first", &Watch::fault(Who::Hands, point, "error=EIO"))?;
+            let judged = edits::judge_failed(edit, &scene);
+            row.count(&format!("{edit:?}, {}", told(point)), judged);
+        }
+    }
+    Ok(vec![row])
+}
+
+/// What came of it, or that the point was not reached: counts differ a little from run to run.
+fn reached(scene: &Scene, judged: Result<&'static str, String>) -> Result<&'static str, String> {
+    let was_killed = scene.trace().is_ok_and(|trace| was_killed(&trace));
+    judged.map(|found| if was_killed { found } else { "ended before that call" })
+}
+
+pub(crate) fn told(point: &Point) -> String {
+    format!("{} {}", point.call, point.when)
+}
+
+fn tell(at: usize, of: usize) {
+    if at % TOLD_EVERY == TOLD_EVERY - 1 {
+        progress(&format!("  {} of about {of}", at + 1));
+    }
+}

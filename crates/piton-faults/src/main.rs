@@ -1,0 +1,113 @@
+//! Kills, cuts the power and meddles, and counts what was lost.
+//!
+//! One program in all parts: the one that judges, the agent that is killed, both of its supervisors,
+//! and the agent that comes later. `docs/faults.md` says what each figure means.
+
+mod act;
+mod commands;
+mod cuts;
+mod disk;
+mod edits;
+mod kills;
+mod meddling;
+mod people;
+mod report;
+mod scene;
+mod story;
+mod trace;
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use crate::report::Row;
+
+/// Anything that keeps an experiment from being made.
+type Outcome<T> = Result<T, Box<dyn std::error::Error + Send + Sync>>;
+
+/// Rounds with random deaths, unless told otherwise.
+const ROUNDS: u32 = 1_000;
+
+const USAGE: &str = "rounds=N, step=N, seed=N, only=NAME";
+
+/// How much to try.
+#[derive(Clone, Debug)]
+struct Plan {
+    /// Rounds with random deaths.
+    rounds: u32,
+    /// Every how many-th system call is tried.
+    step: usize,
+    seed: u64,
+    /// Which experiments, by a part of their names.
+    only: Option<String>,
+}
+
+fn main() -> ExitCode {
+    let mut words: Vec<String> = std::env::args().skip(1).collect();
+    trace::follow(&words);
+    if let Some(code) = piton_tools::supervise::dispatch(std::env::args_os()) {
+        return code;
+    }
+    let part = if words.is_empty() { String::new() } else { words.remove(0) };
+    let done = match (part.as_str(), words.as_slice()) {
+        ("first", [root]) => act::first(Path::new(root)).map(|()| true),
+        ("later", [root]) => act::later(Path::new(root)).map(|()| true),
+        ("all", _) => plan(&words).and_then(judge),
+        _ => Err(format!("to be run by dev/faults: piton-faults all {USAGE}").into()),
+    };
+    match done {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            report::progress(&format!("error: {error}"));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn plan(words: &[String]) -> Outcome<Plan> {
+    let seed = u64::from(std::process::id());
+    let mut plan = Plan { rounds: ROUNDS, step: 1, seed, only: None };
+    for word in words {
+        match word.split_once('=') {
+            Some(("rounds", count)) => plan.rounds = count.parse()?,
+            Some(("step", step)) => plan.step = step.parse::<usize>()?.max(1),
+            Some(("seed", seed)) => plan.seed = seed.parse()?,
+            Some(("only", name)) => plan.only = Some(name.to_owned()),
+            _ => return Err(format!("{word}: not one of {USAGE}").into()),
+        }
+    }
+    Ok(plan)
+}
+
+/// Makes all experiments; says whether everything held, and whether every control failed.
+fn judge(plan: Plan) -> Outcome<bool> {
+    if !trace::works() {
+        return Err(
+            "strace is missing or may not trace here; Debian: apt-get install strace".into()
+        );
+    }
+    if !cfg!(debug_assertions) {
+        return Err("the controls need a debug build; use dev/faults".into());
+    }
+    let mut rows: Vec<Row> = Vec::new();
+    for (name, experiment) in EXPERIMENTS {
+        if plan.only.as_ref().is_none_or(|only| name.contains(only.as_str())) {
+            rows.extend(experiment(&plan)?);
+        }
+    }
+    report::print(&rows, &plan);
+    Ok(rows.iter().all(Row::holds))
+}
+
+type Experiment = fn(&Plan) -> Outcome<Vec<Row>>;
+
+const EXPERIMENTS: [(&str, Experiment); 8] = [
+    ("command-kills", kills::of_commands),
+    ("command-deaths", commands::random_deaths),
+    ("command-gate", kills::without_gate),
+    ("command-cuts", cuts::of_commands),
+    ("edit-kills", kills::of_edits),
+    ("edit-errors", kills::errors_in_edits),
+    ("edit-meddling", meddling::with_edits),
+    ("edit-cuts", cuts::of_edits),
+];

@@ -1,0 +1,49 @@
+//! Other processes, and chance.
+
+use std::fs;
+use std::path::Path;
+
+use rustix::process::{Pid, Signal, kill_process};
+
+use crate::scene::ROOT;
+
+/// Chance from a seed, so that a failing run can be repeated.
+#[derive(Debug)]
+pub(crate) struct Chance(pub(crate) u64);
+
+impl Chance {
+    pub(crate) fn below(&mut self, bound: u64) -> u64 {
+        self.0 =
+            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % bound.max(1)
+    }
+}
+
+/// Everybody who belongs to the scene at `root`. The dead who were not reaped do not count.
+pub(crate) fn of(root: &Path) -> Vec<i32> {
+    let mark = format!("{ROOT}={}", root.display());
+    let own = i32::try_from(std::process::id()).unwrap_or(0);
+    let all = fs::read_dir("/proc").into_iter().flatten().flatten();
+    let all = all.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
+    all.filter(|pid| *pid != own)
+        .filter(|pid| {
+            let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+            environment.split(|byte| *byte == 0).any(|variable| variable == mark.as_bytes())
+        })
+        .collect()
+}
+
+/// Children of a process, of any of its threads.
+pub(crate) fn children(pid: i32) -> Vec<i32> {
+    let threads = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
+    let lists = threads.map(|thread| fs::read_to_string(thread.path().join("children")));
+    let lists = lists.map(Result::unwrap_or_default).collect::<Vec<_>>().concat();
+    lists.split_whitespace().filter_map(|pid| pid.parse().ok()).collect()
+}
+
+pub(crate) fn kill(pid: i32) {
+    if let Some(pid) = Pid::from_raw(pid) {
+        // It may be gone already.
+        kill_process(pid, Signal::KILL).ok();
+    }
+}

@@ -1,0 +1,23 @@
+#![cfg(test)]
+//! The figures of `dev/faults`, from a part of the points: the whole takes minutes.
+
+use std::process::Command;
+
+/// Every how many-th system call is tried.
+const STEP: &str = "step=8";
+/// Rounds with random deaths.
+const ROUNDS: &str = "rounds=120";
+
+// K22, M14, J20: what must hold holds, and every mistake made on purpose is noticed.
+#[test]
+fn crash_figures_hold_and_their_controls_fail() {
+    let strace = Command::new("strace").args(["-qq", "-o", "/dev/null", "true"]).output();
+    if !strace.is_ok_and(|output| output.status.success()) {
+        println!("skipped: strace is missing or may not trace here");
+        return;
+    }
+    let mut faults = Command::new(env!("CARGO_BIN_EXE_piton-faults"));
+    let output = faults.args(["all", STEP, ROUNDS, "seed=1"]).output().unwrap();
+    println!("{}", String::from_utf8_lossy(&output.stdout));
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+}
