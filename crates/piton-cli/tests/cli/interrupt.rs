@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::process::{Command, Stdio};
 
 use expect_test::expect;
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::{Pid, Signal, kill_process, test_kill_process_group};
 
 use crate::world::{Ran, World, lines, wait_until};
 
@@ -219,4 +219,26 @@ fn a_conversation_that_is_worked_on_says_by_whom() {
     assert_eq!(world.finish(child).code, 0);
     assert_eq!(world.finish(waiting).code, 0);
     assert_eq!(world.rows()[0]["turns"], 2);
+}
+
+// K35: nobody waits for its key any more
+#[test]
+fn an_interrupt_ends_a_key_command_and_its_helpers() {
+    let world = World::new();
+    fs::create_dir_all(world.path("home")).unwrap();
+    let pid = world.path("pid");
+    let settings = format!(
+        "[providers.mine]\ndialect = \"openai-chat\"\nbase_url = \"http://127.0.0.1:9/v1\"\n\
+         key_command = [\"sh\", \"-c\", \"sleep 600 & echo $$ > {0}.new; mv {0}.new {0}; wait\"]\n",
+        pid.display()
+    );
+    fs::write(world.path("home/piton.toml"), settings).unwrap();
+    let child = world.spawn(&["query", "go", "--model", "mine/m"]);
+    wait_until(|| pid.exists());
+    signal(&child, Signal::INT);
+    let ran = world.finish(child);
+    assert_eq!(ran.code, 130, "{}", ran.stderr);
+    let group = fs::read_to_string(&pid).unwrap().trim().parse().unwrap();
+    let group = Pid::from_raw(group).unwrap();
+    wait_until(|| test_kill_process_group(group).is_err());
 }
