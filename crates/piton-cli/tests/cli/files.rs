@@ -202,6 +202,25 @@ fn a_kept_message_is_sent_with_its_files() {
     assert_eq!(names, ["a.png", "later.txt"]);
 }
 
+// J39: two messages that say the same of different things are two.
+#[test]
+fn a_kept_message_stays_when_its_text_is_sent_with_other_files() {
+    let world = world();
+    let model = world.script(ONE);
+    let failed = world.run(&["query", "see", "--model", &model, "-f", "later.txt"]);
+    assert_eq!(failed.code, 2);
+    fs::write(world.work("later.txt"), "now").unwrap();
+    let other = world.run(&["query", "see", "--model", &model, "-f", "a.png"]);
+    assert_eq!(other.code, 0, "{}", other.stderr);
+    let told = "An unsent message is kept: see (with later.txt)";
+    assert!(other.stderr.contains(told), "{}", other.stderr);
+    let sent = world.run(&["query", "--draft", "--continue"]);
+    assert_eq!(sent.code, 0, "{}", sent.stderr);
+    let parts = user_parts(&world);
+    let names: Vec<_> = parts.iter().filter_map(|part| part["name"].as_str()).collect();
+    assert_eq!(names, ["a.png", "later.txt"]);
+}
+
 #[test]
 fn what_is_not_recorded_has_the_files_of_what_was() {
     let (world, provider) = (world(), chat());

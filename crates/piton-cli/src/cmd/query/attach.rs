@@ -1,6 +1,6 @@
 //! Files that go with a message: read whole before anything is begun, with limits.
 
-use std::fs::File;
+use std::fs::{self, File, Metadata};
 use std::io::{self, Read as _};
 use std::path::{Component, Path, PathBuf};
 
@@ -35,6 +35,14 @@ pub(crate) enum AttachFault {
 /// Reads files. May block: what is named may be a pipe.
 pub(super) fn read(paths: &[PathBuf]) -> Result<Vec<Attached>, AttachFault> {
     paths.iter().map(|path| read_one(path)).collect()
+}
+
+/// Whether files can go along, as far as can be told without opening them.
+pub(super) fn could_go(paths: &[PathBuf]) -> bool {
+    paths.iter().all(|path| {
+        let fits = |found: Metadata| (1..=FILES_BYTES_MAX).contains(&found.len());
+        fs::metadata(path).is_ok_and(|found| !found.is_dir() && (!found.is_file() || fits(found)))
+    })
 }
 
 /// Makes parts of a message of them, which the model takes; durable from here on.

@@ -76,7 +76,11 @@ impl Mail {
     /// Takes another text instead.
     pub(super) fn write(&mut self, text: String) {
         let old = self.draft.take();
-        let same = self.others.iter().position(|draft| draft.text == text);
+        // With other files it is another message, unless the first ones could not go: then it is
+        // the same, put right.
+        let same = self.others.iter().position(|draft| {
+            draft.text == text && (draft.files == self.paths || !attach::could_go(&draft.files))
+        });
         if let Some(drafts) = &self.drafts {
             let kept = match same {
                 // Typed once more because it did not go through: one message, not two.
