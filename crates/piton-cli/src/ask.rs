@@ -1,9 +1,14 @@
 //! What is asked of a person, and what a typed line means. Nothing is read or shown here.
 
+mod form;
+
 use std::time::Duration;
 
 use piton::Reply;
-use piton_core::event::{self as inquiry, Inquiry, InquiryKind};
+use piton_core::event::{self as inquiry, Inquiry, InquiryKind, Shape, Wants};
+use piton_core::question::Secret;
+
+use self::form::{Filled, Form};
 
 /// A question that is being asked.
 #[derive(Clone, Debug)]
@@ -11,6 +16,8 @@ pub(crate) struct Prompt {
     pub(crate) inquiry: Inquiry,
     /// Whether the next line is the result of the call.
     typing: bool,
+    /// A form that is being filled in.
+    form: Option<Form>,
 }
 
 /// What a typed line leads to.
@@ -25,7 +32,18 @@ pub(crate) enum Heard {
 impl Prompt {
     /// A question, not asked yet.
     pub(crate) fn new(inquiry: Inquiry) -> Self {
-        Self { inquiry, typing: false }
+        let form = match inquiry.wants.as_ref().map(|wants| &wants.shape) {
+            Some(Shape::Form { schema }) => Some(Form::new(schema)),
+            Some(Shape::Text | Shape::Confirm | Shape::Choice { .. } | Shape::Secret) | None => {
+                None
+            }
+        };
+        Self { inquiry, typing: false, form }
+    }
+
+    /// Whether what is typed must not be seen.
+    pub(crate) fn is_secret(&self) -> bool {
+        self.inquiry.wants.as_ref().is_some_and(|wants| wants.shape == Shape::Secret)
     }
 
     /// What to show in front of the cursor.
@@ -37,7 +55,11 @@ impl Prompt {
                 format!("{question} (y) yes, (a) always, (n) no: ")
             }
             InquiryKind::Permission => format!("{question} (y) yes, (n) no: "),
-            InquiryKind::Question => format!("{question} "),
+            InquiryKind::Question => match (&self.form, &self.inquiry.wants) {
+                (Some(form), _) => form.text(question),
+                (None, Some(wants)) => put(question, wants),
+                (None, None) => format!("{question} "),
+            },
             InquiryKind::InDoubt => {
                 format!(
                     "{question} (r) run it again, (d) treat it as done, (t) type its result, \
@@ -57,7 +79,7 @@ impl Prompt {
         let word = line.trim().to_lowercase();
         let reply = match self.inquiry.kind {
             InquiryKind::InDoubt if self.typing => Some(Reply::Text(line.to_owned())),
-            InquiryKind::Question => Some(Reply::Text(line.to_owned())),
+            InquiryKind::Question => self.hear_answer(line),
             InquiryKind::Permission => match word.as_str() {
                 "y" | "yes" => Some(Reply::Allow),
                 "a" | "always" if self.may_be_always() => Some(Reply::AllowAlways),
@@ -77,6 +99,48 @@ impl Prompt {
             },
         };
         reply.map_or(Heard::Ask, Heard::Reply)
+    }
+
+    /// A line that answers a tool. One that says nothing, where nothing is no answer, declines.
+    fn hear_answer(&mut self, line: &str) -> Option<Reply> {
+        if let Some(form) = &mut self.form {
+            return match form.hear(line) {
+                Filled::Whole(json) => Some(Reply::Text(json)),
+                Filled::Declined => Some(Reply::Deny),
+                Filled::InPart => None,
+            };
+        }
+        let Some(wants) = &self.inquiry.wants else { return Some(Reply::Text(line.to_owned())) };
+        match wants.shape {
+            Shape::Text | Shape::Secret if line.is_empty() && wants.default.is_none() => {
+                Some(Reply::Deny)
+            }
+            Shape::Secret => wants.read(line).ok().map(|words| Reply::Secret(Secret::new(words))),
+            Shape::Text | Shape::Confirm | Shape::Choice { .. } | Shape::Form { .. } => {
+                wants.read(line).ok().map(Reply::Text)
+            }
+        }
+    }
+}
+
+/// A question with what can be typed.
+fn put(question: &str, wants: &Wants) -> String {
+    let empty = match &wants.default {
+        Some(default) => format!("empty line: {default}"),
+        None => "empty line: no answer".into(),
+    };
+    let default =
+        wants.default.as_ref().map(|it| format!(", empty line: {it}")).unwrap_or_default();
+    match &wants.shape {
+        Shape::Text | Shape::Form { .. } => format!("{question} ({empty}) "),
+        Shape::Secret => format!("{question} (not shown; {empty}) "),
+        Shape::Confirm => format!("{question} (y) yes, (n) no{default}: "),
+        Shape::Choice { options } => {
+            let lines = options.iter().enumerate();
+            let lines: Vec<_> =
+                lines.map(|(place, option)| format!("  {}  {option}\n", place + 1)).collect();
+            format!("{question}\n{}number or words{default}: ", lines.concat())
+        }
     }
 }
 
@@ -196,7 +260,11 @@ mod tests {
         let question = "Run it?".into();
         let id = InquiryId::new("1");
         let choices = vec![inquiry::Choice::AllowAlways];
-        let mut prompt = Prompt::new(Inquiry { id, kind, call, question, choices });
+        check_inquiry(Inquiry { id, kind, call, question, choices, wants: None }, lines, expected);
+    }
+
+    fn check_inquiry(inquiry: Inquiry, lines: &[&str], expected: Option<Reply>) {
+        let mut prompt = Prompt::new(inquiry);
         let heard = lines.iter().find_map(|line| match prompt.hear(line) {
             Heard::Reply(reply) => Some(reply),
             Heard::Ask => None,
@@ -230,6 +298,39 @@ mod tests {
     #[test]
     fn a_question_takes_the_line_as_it_is() {
         check(InquiryKind::Question, &["y"], Some(Reply::Text("y".into())));
+    }
+
+    fn check_question(shape: Shape, lines: &[&str], expected: Option<Reply>) {
+        let call = CallId { turn: TurnId(1), step: 1, index: 0 };
+        let question = piton_core::question::Question::new("q", "What?").shaped(shape);
+        check_inquiry(question.inquiry(call, 1), lines, expected);
+    }
+
+    // J15
+    #[test]
+    fn an_answer_fits_its_question_or_it_is_asked_again() {
+        let text = |text: &str| Some(Reply::Text(text.into()));
+        check_question(Shape::Text, &[" so "], text(" so "));
+        check_question(Shape::Text, &[""], Some(Reply::Deny));
+        check_question(Shape::Confirm, &["", "perhaps", "Y"], text("yes"));
+        let options = || Shape::Choice { options: vec!["red".into(), "blue".into()] };
+        check_question(options(), &["green", "3", "2"], text("blue"));
+        check_question(Shape::Secret, &["x"], Some(Reply::Secret(Secret::new("x"))));
+    }
+
+    #[test]
+    fn a_question_says_what_can_be_typed() {
+        let call = CallId { turn: TurnId(1), step: 1, index: 0 };
+        let shown = |question: piton_core::question::Question| {
+            Prompt::new(question.inquiry(call, 1)).text()
+        };
+        let question = || piton_core::question::Question::new("q", "Which?");
+        assert_eq!(shown(question()), "Which? (empty line: no answer) ");
+        let options = Shape::Choice { options: vec!["red".into(), "blue".into()] };
+        assert_eq!(
+            shown(question().shaped(options).or("red")),
+            "Which?\n  1  red\n  2  blue\nnumber or words, empty line: red: "
+        );
     }
 
     // J24

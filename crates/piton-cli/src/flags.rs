@@ -123,12 +123,16 @@ pub(crate) enum Mode {
 /// The flags of `piton answer`.
 #[derive(Debug, Args)]
 pub(crate) struct Answer {
-    /// yes, no or always; run, done or unknown for a call in doubt. Without it, shows what is asked
+    /// yes, no or always; run, done or unknown for a call in doubt; an option or a short text for a
+    /// question. Without it, shows what is asked
     #[arg(value_name = "ANSWER")]
     pub(crate) word: Option<String>,
     /// The answer in words, or the result of a call in doubt
     #[arg(long, value_name = "TEXT", conflicts_with = "word")]
     pub(crate) text: Option<String>,
+    /// Do not answer the question of a tool; it is told so
+    #[arg(long, conflicts_with_all = ["word", "text"])]
+    pub(crate) decline: bool,
     /// The conversation, or the beginning of its id; else the newest one of this directory
     #[arg(long, value_name = "ID")]
     pub(crate) id: Option<String>,

@@ -6,7 +6,7 @@ pub(crate) mod fault;
 use std::error::Error;
 use std::process::ExitCode;
 
-use piton_core::event::BreakReason;
+use piton_core::event::{BreakReason, InquiryKind};
 use piton_core::id::ConversationId;
 use piton_core::outcome::{Cause, Ending};
 use piton_core::view::TurnView;
@@ -156,14 +156,16 @@ impl From<&Fault> for Report {
 
 fn waiting(conversation: &ConversationId, resume: &str, turn: Option<&TurnView>) -> Report {
     let message = turn.map_or_else(|| "Waiting for input".into(), incomplete::waits_for);
-    let talk = vec![
+    let mut talk = vec![
         message.clone(),
         format!("hint: to answer on a terminal: {resume}"),
         format!("hint: to answer from anywhere: piton answer --id {conversation}"),
-        format!(
-            "hint: to allow all calls of this conversation from now on: piton query --continue --permissions auto --id {conversation}"
-        ),
     ];
+    if turn.and_then(incomplete::asked_kind) == Some(InquiryKind::Permission) {
+        talk.push(format!(
+            "hint: to allow all calls of this conversation from now on: piton query --continue --permissions auto --id {conversation}"
+        ));
+    }
     Report { code: Code::NeedsPerson, message, talk, ..Report::ok("waiting") }
 }
 

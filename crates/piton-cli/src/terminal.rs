@@ -23,6 +23,15 @@ pub(crate) struct Terminal {
     typed: Vec<u8>,
     /// How the terminal was set before single keys were wanted.
     lines: Option<Termios>,
+    /// How the terminal was set before something was typed that must not be seen.
+    shown: Option<Termios>,
+}
+
+/// Whether what is typed is seen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Echo {
+    On,
+    Off,
 }
 
 /// What a person typed.
@@ -40,12 +49,34 @@ impl Terminal {
     /// The terminal, if there is one.
     pub(crate) fn open() -> Option<Self> {
         let device = OpenOptions::new().read(true).write(true).open("/dev/tty").ok()?;
-        Some(Self { device, pieces: None, typed: Vec::new(), lines: None })
+        Some(Self { device, pieces: None, typed: Vec::new(), lines: None, shown: None })
     }
 
     /// Whether we are in its foreground. In the background, reading from it would stop us.
     pub(crate) fn is_ours(&self) -> bool {
         tcgetpgrp(&self.device).is_ok_and(|group| group == getpgrp())
+    }
+
+    /// Shows what is typed from now on, or not.
+    pub(crate) fn echo(&mut self, echo: Echo) {
+        let set = |termios: &Termios| {
+            // A terminal that cannot be set shows what is typed; that is for the person to see.
+            tcsetattr(&self.device, OptionalActions::Now, termios).unwrap_or_default();
+        };
+        match (echo, &self.shown) {
+            (Echo::Off, None) => {
+                let Ok(now) = tcgetattr(&self.device) else { return };
+                let mut hidden = now.clone();
+                hidden.local_modes.remove(LocalModes::ECHO);
+                set(&hidden);
+                self.shown = Some(now);
+            }
+            (Echo::On, Some(before)) => {
+                set(before);
+                self.shown = None;
+            }
+            (Echo::Off, Some(_)) | (Echo::On, None) => {}
+        }
     }
 
     /// Shows a question.
@@ -112,8 +143,9 @@ impl Terminal {
 
 impl Drop for Terminal {
     fn drop(&mut self) {
-        // Whoever comes behind us expects lines.
+        // Whoever comes behind us expects lines, and to see them.
         self.want_lines();
+        self.echo(Echo::On);
     }
 }
 

@@ -8,7 +8,7 @@ use std::time::Duration;
 use piton::{Engine, LeaseWait};
 use piton_store::{Journal, SqliteJournal};
 use piton_tools::supervise::Supervisor;
-use piton_tools::{Registry, Tool};
+use piton_tools::{AskUser, Registry, Tool};
 
 use crate::models::Catalogue;
 use crate::output::Output;
@@ -62,10 +62,14 @@ impl Wiring {
             .machine(host, boot)
             .scratch(self.scratch.clone())
             .lease_wait(wait);
-        let registry = match &self.commands {
+        let mut registry = match &self.commands {
             Commands::Supervised(supervisor) => Registry::supervised(supervisor.clone()),
             Commands::Plain(hidden) => Registry::plain(hidden.clone()),
         };
+        if let Err(taken) = registry.add(Arc::new(AskUser)) {
+            // None of the standard tools has this name.
+            debug_assert!(false, "{taken}");
+        }
         for spec in registry.specs() {
             if let Some(tool) = registry.get(&spec.name) {
                 builder = builder.tool(tool.clone());

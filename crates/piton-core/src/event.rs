@@ -18,7 +18,7 @@ pub use self::config::{
     ConfigChange, Effort, InDoubtPolicy, Limits, ModelRef, NotAModel, NotAnEffort, PermissionMode,
     PermissionRule, Permissions, RuleEffect, RuleScope,
 };
-pub use self::inquiry::{Choice, Inquiry, InquiryAnswer, InquiryKind};
+pub use self::inquiry::{Choice, Inquiry, InquiryAnswer, InquiryKind, Shape, Wants};
 pub use self::model::{
     AnswerPart, FailureClass, FinishReason, Native, PartialKind, Rejected, Usage,
 };
@@ -184,6 +184,13 @@ pub enum Event {
         /// What is needed to settle it.
         #[serde(default, skip_serializing_if = "Handle::is_none")]
         handle: Handle,
+    },
+    /// A tool cannot go on without answers, and has done nothing that may not be done again: it runs
+    /// again from scratch when its questions are answered. Durable together with the questions.
+    /// Without it, a start without a finish leaves the call in doubt.
+    ToolSuspended {
+        /// The call.
+        call: CallId,
     },
     /// A tool ended; durable as soon as this one ends, whatever its siblings do. The first one
     /// counts, later ones are strays.

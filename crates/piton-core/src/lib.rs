@@ -23,5 +23,6 @@ pub mod repair;
 pub mod retry;
 
 pub mod outcome;
+pub mod question;
 pub mod summary;
 pub mod view;

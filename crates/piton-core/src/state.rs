@@ -165,7 +165,9 @@ impl State {
             | Event::ModelFailed { .. }
             | Event::InquiryRaised { .. }
             | Event::InquiryAnswered { .. } => true,
-            Event::ToolStarted { call, .. } | Event::ToolFinished { call, .. } => {
+            Event::ToolStarted { call, .. }
+            | Event::ToolSuspended { call }
+            | Event::ToolFinished { call, .. } => {
                 let last = self.open_turn().and_then(|turn| turn.items.last());
                 matches!(last, Some(Item::Step(step)) if step.number == call.step)
             }
@@ -239,6 +241,7 @@ impl State {
                 let started = Started { effect: *effect, handle: handle.clone() };
                 self.in_turn(None, |turn| advance(turn, *call, Progress::Running(started)))
             }
+            Event::ToolSuspended { call } => self.in_turn(None, |turn| suspend(turn, *call)),
             Event::ToolFinished { call, outcome, output } => {
                 let ended = Ended { outcome: *outcome, output: output.clone() };
                 self.in_turn(None, |turn| advance(turn, *call, Progress::Done(ended)))
@@ -551,5 +554,16 @@ fn advance(turn: &mut Turn, call: CallId, progress: Progress) -> bool {
         call.starts += u32::from(matches!(progress, Progress::Running(_)));
         call.progress = progress;
         true
+    })
+}
+
+/// A call that was started waits again: it asked before it acted.
+fn suspend(turn: &mut Turn, call: CallId) -> bool {
+    turn.call_mut(call).is_some_and(|call| {
+        let started = matches!(call.progress, Progress::Running(_) | Progress::InDoubt(_));
+        if started {
+            call.progress = Progress::Waiting;
+        }
+        started
     })
 }

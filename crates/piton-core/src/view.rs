@@ -193,7 +193,7 @@ fn tool(turn: &Turn, call: &Call) -> ToolView {
     };
     let (state, output) = match &call.progress {
         Progress::Waiting => (asking().unwrap_or(ToolState::Pending), String::new()),
-        Progress::Running(_) => (ToolState::Running, String::new()),
+        Progress::Running(_) => (asking().unwrap_or(ToolState::Running), String::new()),
         Progress::InDoubt(_) => (asking().unwrap_or(ToolState::InDoubt), String::new()),
         Progress::Done(ended) => (
             ToolState::Done { outcome: ended.outcome, exit_code: ended.output.exit_code },

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use piton_core::event::{Handle, Outcome as Ended};
-use piton_tools::{Finished, Job, Settled, Tool};
+use piton_tools::{Asker, Finished, Job, Settled, Tool};
 use tokio::runtime::{Builder, Runtime};
 use tokio_util::sync::CancellationToken;
 
@@ -63,6 +63,7 @@ fn job(root: &Path, deed: &Deed, handle: Handle) -> Job {
         arguments: Arc::new(deed.arguments.clone()),
         handle,
         cancel: CancellationToken::new(),
+        asker: Asker::default(),
     }
 }
 

@@ -283,8 +283,9 @@ async fn answer(session: &mut Session, world: &World) -> Result<(), SessionError
             let reply = match inquiry.kind {
                 InquiryKind::Permission if inquiry.question.contains("set") => Reply::Deny,
                 InquiryKind::Permission => Reply::Allow,
-                InquiryKind::InDoubt | InquiryKind::Question if took_effect => Reply::TreatAsDone,
-                InquiryKind::InDoubt | InquiryKind::Question => Reply::RunAgain,
+                InquiryKind::Question => Reply::Text("blue".into()),
+                InquiryKind::InDoubt if took_effect => Reply::TreatAsDone,
+                InquiryKind::InDoubt => Reply::RunAgain,
             };
             (inquiry.id.clone(), reply)
         })

@@ -56,6 +56,7 @@ fn misfit(property: &Value, value: &Value) -> Option<String> {
         "string" => value.is_string(),
         "integer" => value.is_i64() || value.is_u64(),
         "boolean" => value.is_boolean(),
+        "array" => value.is_array(),
         _ => true,
     };
     if !fits {
@@ -126,6 +127,7 @@ pub(crate) fn assert_agree<T: DeserializeOwned>(schema: &str) {
         (None, "string") => "x".into(),
         (None, "integer") => 1.into(),
         (None, "boolean") => true.into(),
+        (None, "array") => Value::Array(Vec::new()),
         (None, other) => panic!("unknown type {other}"),
     };
     let all: Arguments =

@@ -5,6 +5,8 @@
 //! [`Tool::settle`] finds out what became of a call whose driver died.
 
 mod arguments;
+mod ask;
+mod ask_user;
 mod blocking;
 mod change;
 mod digest;
@@ -32,9 +34,12 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use piton_core::event::{Handle, Outcome, ToolSpec};
 use piton_core::id::{CallId, ConversationId, TurnId};
+use piton_core::question::Question;
 use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 
+pub use self::ask::{Ask, Asker, Response, Responses};
+pub use self::ask_user::AskUser;
 pub use self::change::EDIT_BYTES_MAX;
 pub use self::edit_file::EditFile;
 pub use self::glob::Glob;
@@ -135,6 +140,8 @@ pub struct Job {
     pub handle: Handle,
     /// Stops it.
     pub cancel: CancellationToken,
+    /// What a person said to it, and the way to ask more.
+    pub asker: Asker,
 }
 
 /// How a call ended.
@@ -148,22 +155,43 @@ pub struct Finished {
     pub exit_code: Option<i32>,
     /// The whole output, if `text` is an extract.
     pub full: Option<Vec<u8>>,
+    /// The call has not ended: it needs answers to these and to what it asked before.
+    pub asks: Option<Vec<Question>>,
 }
 
 impl Finished {
     /// A call that did what it does.
     pub fn ok(text: impl Into<String>) -> Self {
-        Self { outcome: Outcome::Ok, text: text.into(), exit_code: None, full: None }
+        Self { outcome: Outcome::Ok, text: text.into(), exit_code: None, full: None, asks: None }
     }
 
     /// A call that could not do what was asked; `text` says what to do next.
     pub fn failed(text: impl Into<String>) -> Self {
-        Self { outcome: Outcome::Failed, text: text.into(), exit_code: None, full: None }
+        Self {
+            outcome: Outcome::Failed,
+            text: text.into(),
+            exit_code: None,
+            full: None,
+            asks: None,
+        }
+    }
+
+    /// A call that cannot go on without answers, to these questions and to those it had
+    /// [asked](Job::ask). It says that it has done nothing that may not be done again: it runs again
+    /// from scratch, with [all answers](Job::responses), whatever its effect class.
+    pub fn needs_input(questions: Vec<Question>) -> Self {
+        Self { asks: Some(questions), ..Self::cancelled("waits for an answer") }
     }
 
     /// A call that was stopped; `text` says what it had done until then.
     pub fn cancelled(text: impl Into<String>) -> Self {
-        Self { outcome: Outcome::Cancelled, text: text.into(), exit_code: None, full: None }
+        Self {
+            outcome: Outcome::Cancelled,
+            text: text.into(),
+            exit_code: None,
+            full: None,
+            asks: None,
+        }
     }
 }
 

@@ -76,6 +76,11 @@ impl Registry {
         Ok(())
     }
 
+    /// Leaves one out, such as `ask_user` where there is no person.
+    pub fn remove(&mut self, name: &str) {
+        self.tools.retain(|(other, _)| other != name);
+    }
+
     /// The tool of that name.
     pub fn get(&self, name: &str) -> Option<&Arc<dyn Tool>> {
         self.tools.iter().find(|(other, _)| other == name).map(|(_, tool)| tool)

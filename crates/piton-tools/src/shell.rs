@@ -278,7 +278,7 @@ fn finished(ended: Ended, timeout: Duration) -> Finished {
         }
     };
     let Captured { text, full } = output.into_extract(&notes);
-    Finished { outcome, text, exit_code: code, full }
+    Finished { outcome, text, exit_code: code, full, asks: None }
 }
 
 #[cfg(test)]

@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use piton_core::action::Wish;
 use piton_core::event::{
-    ConfigChange, Event, Inquiry, InquiryAnswer, InquiryKind, PermissionRule, RuleScope,
+    ConfigChange, Event, Inquiry, InquiryAnswer, InquiryKind, PermissionRule, RuleScope, Shape,
 };
 use piton_core::id::InquiryId;
 use piton_core::permit::{always, with};
+use piton_core::question::Secret;
 use piton_core::state::State;
 use tokio::sync::{mpsc, oneshot, watch};
 
@@ -39,6 +40,8 @@ pub enum Reply {
     TreatAsDone,
     /// Say what a call in doubt gave, or what a tool wanted to know.
     Text(String),
+    /// Tell a tool a secret that it wanted to know. Only that it was told is recorded.
+    Secret(Secret),
 }
 
 impl Reply {
@@ -48,11 +51,9 @@ impl Reply {
         let Some(asked) = turn.pending_inquiries().find(|asked| asked.id == *inquiry) else {
             return Vec::new();
         };
-        if !self.settles(asked.kind) {
-            return Vec::new();
-        }
+        let Some(reply) = self.settling(asked) else { return Vec::new() };
         let mut events = Vec::new();
-        let answer = match self {
+        let answer = match reply {
             Self::Allow => InquiryAnswer::Allow,
             Self::AllowAlways => {
                 if let Some(rules) = always_rules(state, asked, RuleScope::Conversation) {
@@ -66,19 +67,47 @@ impl Reply {
             Self::RunAgain => InquiryAnswer::RunAgain,
             Self::TreatAsDone => InquiryAnswer::TreatAsDone,
             Self::Text(text) => InquiryAnswer::Text { text: text.into() },
+            Self::Secret(_) => InquiryAnswer::Redacted,
         };
         let by = "user".into();
         events.push(Event::InquiryAnswered { inquiry: inquiry.clone(), answer, by });
         events
     }
 
-    /// Whether the answer moves a question of this kind on. One that does not would close the
-    /// question and leave its call waiting for ever.
-    fn settles(&self, kind: InquiryKind) -> bool {
-        match self {
-            Self::Allow | Self::AllowAlways | Self::Deny | Self::RunAgain => true,
-            Self::TreatAsDone | Self::Text(_) => kind != InquiryKind::Permission,
+    /// The answer, if it moves the question on. One that does not would close the question and leave
+    /// its call waiting for ever.
+    fn settling(self, asked: &Inquiry) -> Option<Self> {
+        let wants = asked.wants.as_ref();
+        let is_secret = wants.is_some_and(|wants| wants.shape == Shape::Secret);
+        match (asked.kind, self) {
+            (_, Self::Deny) => Some(Self::Deny),
+            // Only what a secret question is told is kept out of the journal.
+            (InquiryKind::Question, Self::Secret(secret)) => {
+                is_secret.then_some(Self::Secret(secret))
+            }
+            (InquiryKind::Question, Self::Text(_)) if is_secret => None,
+            (InquiryKind::Question, Self::Text(text)) => match wants {
+                Some(wants) => wants.read(&text).ok().map(Self::Text),
+                None => Some(Self::Text(text)),
+            },
+            (InquiryKind::Question, _)
+            | (_, Self::Secret(_))
+            | (InquiryKind::Permission, Self::TreatAsDone | Self::Text(_)) => None,
+            (InquiryKind::Permission | InquiryKind::InDoubt, reply) => Some(reply),
         }
+    }
+}
+
+/// The secret that a reply tells.
+pub(crate) fn secret_of(reply: &Reply) -> Option<Secret> {
+    match reply {
+        Reply::Secret(secret) => Some(secret.clone()),
+        Reply::Allow
+        | Reply::AllowAlways
+        | Reply::Deny
+        | Reply::RunAgain
+        | Reply::TreatAsDone
+        | Reply::Text(_) => None,
     }
 }
 
@@ -88,6 +117,9 @@ pub fn always_rules(
     asked: &Inquiry,
     scope: RuleScope,
 ) -> Option<Vec<PermissionRule>> {
+    if asked.kind != InquiryKind::Permission {
+        return None;
+    }
     let call = state.open_turn()?.call(asked.call)?;
     let tool = state.config.tool(&call.name)?;
     always(&state.config.permissions, tool, &call.arguments, scope)

@@ -18,18 +18,20 @@ use piton_core::event::{BreakReason, Event, Handle, ToolOutput, TurnEnd};
 use piton_core::id::{Attempt, CallId, MessageId, TurnId};
 use piton_core::outcome::Ending;
 use piton_store::AppendError;
-use piton_tools::{Site, Tool};
+use piton_tools::{Ask, Site, Tool};
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use crate::control::{Attendance, Control, Controls};
+use crate::control::{Attendance, Control, Controls, secret_of};
 use crate::digest::Chain;
 use crate::files::FileShelf;
 use crate::log::Log;
 use crate::parts::Parts;
+use crate::perform::ask::{Asks, Secrets};
 use crate::perform::model::{ModelFlight, ModelLanding, Tap};
 use crate::perform::tool::ToolLanding;
+use crate::unattended::Unattended;
 
 /// Longest wait for a cancelled tool to stop by itself. Then its outcome counts as unknown.
 const CANCEL_WAIT: Duration = Duration::from_secs(10);
@@ -43,6 +45,10 @@ pub(crate) struct Driver<'a> {
     pub(crate) site: Arc<Site>,
     pub(crate) controls: &'a mut Controls,
     pub(crate) attendance: Attendance,
+    pub(crate) unattended: Unattended,
+    pub(crate) secrets: &'a mut Secrets,
+    /// Questions of running tools.
+    pub(crate) asks: Asks,
     /// What is in flight. Dropped with the driver, so nothing is ever leaked.
     pub(crate) flights: FuturesUnordered<BoxFuture<'static, Landing>>,
     /// Effects whose intents are not durable yet.
@@ -75,6 +81,7 @@ pub(crate) enum Landing {
 /// Why the loop looks at the world again.
 enum Woken {
     Landed(Landing),
+    Asked(Ask),
     Told(Control),
     Interrupted,
     Streamed,
@@ -99,6 +106,7 @@ impl Driver<'_> {
                 Action::WaitForPerson => match (self.controls.waiting(), self.attendance) {
                     (Some(control), _) => self.obey(control),
                     (None, Attendance::Attended) => self.wait(None).await?,
+                    (None, Attendance::Unattended) if self.answer_unattended() => {}
                     (None, Attendance::Unattended) => return self.rest().await,
                 },
                 Action::Await => self.wait(None).await?,
@@ -169,6 +177,7 @@ impl Driver<'_> {
     /// Stops what runs, within a bound. What has not begun never does.
     async fn stop_tools(&mut self) -> Result<(), AppendError> {
         self.cancel.cancel();
+        self.asks.defer_all();
         if self.scrap_launches() {
             return Ok(());
         }
@@ -192,6 +201,7 @@ impl Driver<'_> {
         self.flights.extend(self.launches.drain(..).map(|launch| launch.flight));
         match self.woken(deadline).await {
             Woken::Landed(landing) => self.land(landing).await,
+            Woken::Asked(ask) => self.take_ask(ask),
             Woken::Told(control) => self.obey(control),
             Woken::Streamed => self.show_stream(),
             Woken::FlushDue => self.flush_stream(),
@@ -211,6 +221,7 @@ impl Driver<'_> {
         for (tool, handle) in self.settled.drain(..) {
             tool.forget(&self.site, &handle);
         }
+        self.tell_askers();
         Ok(())
     }
 
@@ -221,6 +232,7 @@ impl Driver<'_> {
             biased;
             told = self.controls.told() => told.map_or(Woken::Interrupted, Woken::Told),
             Some(landing) = self.flights.next() => Woken::Landed(landing),
+            Some(ask) = self.asks.next() => Woken::Asked(ask),
             () = more_text(streamed) => Woken::Streamed,
             () = sleep_until(flush_at) => Woken::FlushDue,
             () = sleep_until(deadline) => Woken::Waited,
@@ -277,6 +289,7 @@ impl Driver<'_> {
 
     fn finish(&mut self, verdicts: Vec<Verdict>) {
         for Verdict { call, outcome, text } in verdicts {
+            self.withdraw_questions(call);
             self.log.push(Event::ToolFinished { call, outcome, output: ToolOutput::text(text) });
         }
     }
@@ -289,11 +302,13 @@ impl Driver<'_> {
 
     fn obey(&mut self, control: Control) {
         let Control::Answer { inquiry, reply, done } = control;
+        let secret = secret_of(&reply);
         let events = reply.events(self.log.state(), &inquiry);
         if events.is_empty() {
             // Whoever asked may have gone.
             done.send(false).unwrap_or_default();
         } else {
+            self.secrets.extend(secret.map(|secret| (inquiry, secret)));
             for event in events {
                 self.log.push(event);
             }

@@ -49,6 +49,7 @@ mod session;
 
 mod control;
 mod parts;
+mod unattended;
 
 mod hub;
 mod lease;
@@ -66,3 +67,4 @@ pub use self::engine::{Builder, Engine};
 pub use self::hub::{Subscription, Update};
 pub use self::lease::LeaseWait;
 pub use self::session::{FileLeftOut, NewMessage, OnIncomplete, OpenError, Session, SessionError};
+pub use self::unattended::{Policy, Unattended};

@@ -1,4 +1,5 @@
 //! Performing one action: the only place that touches the world.
 
+pub(crate) mod ask;
 pub(crate) mod model;
 pub(crate) mod tool;

@@ -19,13 +19,15 @@ use piton_tools::Site;
 use tokio_util::sync::CancellationToken;
 
 pub use self::attach::FileLeftOut;
-use crate::control::{Attendance, Controller, Controls, Reply};
+use crate::control::{Attendance, Controller, Controls, Reply, secret_of};
 use crate::digest::Chain;
 use crate::driver::Driver;
 use crate::files::FileShelf;
 use crate::hub::Subscription;
 use crate::log::Log;
 use crate::parts::Parts;
+use crate::perform::ask::{Asks, Secrets};
+use crate::unattended::Unattended;
 
 /// The one writer of a conversation. Dropping it leaves the conversation as it is.
 #[derive(Debug)]
@@ -40,6 +42,9 @@ pub struct Session {
     files: Arc<FileShelf>,
     controls: Controls,
     attendance: Attendance,
+    unattended: Unattended,
+    /// What tools were told in secret, by question. Never written down.
+    secrets: Secrets,
     /// What was stopped because its turn was left.
     stopped: Vec<String>,
 }
@@ -137,6 +142,8 @@ impl Session {
             files: Arc::default(),
             controls: Controls::default(),
             attendance: Attendance::default(),
+            unattended: Unattended::default(),
+            secrets: Secrets::new(),
             stopped: Vec::new(),
         }
     }
@@ -167,6 +174,11 @@ impl Session {
     /// Says whether somebody is there to answer.
     pub fn attend(&mut self, attendance: Attendance) {
         self.attendance = attendance;
+    }
+
+    /// Says what becomes of questions while nobody is there.
+    pub fn leave_unattended(&mut self, unattended: Unattended) {
+        self.unattended = unattended;
     }
 
     /// What was stopped since this was asked last because its turn was interrupted or discarded: what
@@ -283,10 +295,12 @@ impl Session {
     /// Answers a question while the session does not run.
     pub async fn answer(&mut self, inquiry: &InquiryId, reply: Reply) -> Result<(), SessionError> {
         self.log.usable()?;
+        let secret = secret_of(&reply);
         let events = reply.events(self.state(), inquiry);
         if events.is_empty() {
             return Err(SessionError::NotAsked(inquiry.clone()));
         }
+        self.secrets.extend(secret.map(|secret| (inquiry.clone(), secret)));
         self.start();
         for event in events {
             self.log.push(event);
@@ -392,6 +406,9 @@ impl Session {
             site: Arc::new(site),
             controls: &mut self.controls,
             attendance: self.attendance,
+            unattended: self.unattended,
+            secrets: &mut self.secrets,
+            asks: Asks::default(),
             flights: FuturesUnordered::new(),
             launches: Vec::new(),
             asking: None,

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use clap::Parser as _;
 use piton::{Reply, always_rules};
-use piton_core::event::{Inquiry, InquiryKind, PermissionRule, RuleScope};
+use piton_core::event::{Inquiry, InquiryKind, PermissionRule, RuleScope, Shape};
 use piton_core::id::ConversationId;
 use piton_core::state::{State, Turn};
 use piton_store::Journal;
@@ -43,7 +43,7 @@ pub(crate) async fn run(
         Some(typed) => target::by_prefix(&*journal, typed, settings).await?,
         None => target::newest(&*journal, settings).await?.ok_or(nothing)?,
     };
-    if answer.word.is_none() && answer.text.is_none() {
+    if answer.word.is_none() && answer.text.is_none() && !answer.decline {
         return show(&*journal, &id, answer, output).await;
     }
     record(journal, &id, answer, settings, output).await?;
@@ -73,11 +73,11 @@ async fn show(
     let questions = questions(&state);
     for asked in &questions {
         if answer.json {
-            output.json(&Line::question(id.as_str(), asked, &words(asked.kind)));
+            output.json(&Line::question(id.as_str(), asked, &words(asked)));
             continue;
         }
         output.data(&format!("{}\n", asked.question));
-        output.talk(&format!("answers: {}", words(asked.kind).join(", ")));
+        output.talk(&format!("answers: {}", words(asked).join(", ")));
         if let Some(rules) = always_rules(&state, asked, RuleScope::Conversation) {
             output.talk(&format!("always: {}", told(&rules)));
         }
@@ -113,7 +113,12 @@ async fn record(
     let reply = understand(&asked, answer)?;
     let rules = match reply {
         Reply::AllowAlways => always_rules(session.state(), &asked, RuleScope::Conversation),
-        Reply::Allow | Reply::Deny | Reply::RunAgain | Reply::TreatAsDone | Reply::Text(_) => None,
+        Reply::Allow
+        | Reply::Deny
+        | Reply::RunAgain
+        | Reply::TreatAsDone
+        | Reply::Text(_)
+        | Reply::Secret(_) => None,
     };
     session.answer(&asked.id, reply).await?;
     output.talk(&format!("Answered: {}", asked.question));
@@ -133,8 +138,22 @@ fn questions(state: &State) -> Vec<Inquiry> {
 
 fn understand(asked: &Inquiry, answer: &Answer) -> Result<Reply, Fault> {
     let mut prompt = Prompt::new(asked.clone());
+    if prompt.is_secret() && !answer.decline {
+        // It would be in the history of a shell, and nobody is there who could be told.
+        return Err(Fault::SecretOnTerminal { question: asked.question.clone() });
+    }
+    let typed = answer.text.as_ref().or(answer.word.as_ref());
     let heard = match (&answer.word, &answer.text) {
-        (_, Some(text)) if asked.kind != InquiryKind::Permission => {
+        _ if answer.decline && asked.kind == InquiryKind::Question => Heard::Reply(Reply::Deny),
+        _ if answer.decline => Heard::Ask,
+        _ if asked.kind == InquiryKind::Question => {
+            let read = typed.map(|typed| match &asked.wants {
+                Some(wants) => wants.read(typed),
+                None => Ok(typed.clone()),
+            });
+            read.and_then(Result::ok).map_or(Heard::Ask, |text| Heard::Reply(Reply::Text(text)))
+        }
+        (_, Some(text)) if asked.kind == InquiryKind::InDoubt => {
             Heard::Reply(Reply::Text(text.clone()))
         }
         (Some(word), _) => prompt.hear(word),
@@ -144,17 +163,25 @@ fn understand(asked: &Inquiry, answer: &Answer) -> Result<Reply, Fault> {
         Heard::Reply(reply) => Ok(reply),
         Heard::Ask => Err(Fault::NoAnswer {
             question: asked.question.clone(),
-            words: words(asked.kind).join(", "),
+            words: words(asked).join(", "),
         }),
     }
 }
 
 /// What can be answered.
-fn words(kind: InquiryKind) -> Vec<&'static str> {
-    match kind {
+fn words(asked: &Inquiry) -> Vec<&str> {
+    match asked.kind {
         InquiryKind::Permission => vec!["yes", "no", "always"],
         InquiryKind::InDoubt => vec!["run", "done", "unknown", "--text RESULT"],
-        InquiryKind::Question => vec!["--text TEXT"],
+        InquiryKind::Question => match asked.wants.as_ref().map(|wants| &wants.shape) {
+            Some(Shape::Confirm) => vec!["yes", "no", "--decline"],
+            Some(Shape::Choice { options }) => {
+                options.iter().map(String::as_str).chain(["--decline"]).collect()
+            }
+            Some(Shape::Form { .. }) => vec!["--text JSON", "--decline"],
+            Some(Shape::Secret) => vec!["--decline"],
+            Some(Shape::Text) | None => vec!["--text TEXT", "--decline"],
+        },
     }
 }
 

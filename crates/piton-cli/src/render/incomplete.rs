@@ -1,6 +1,6 @@
 //! What an incomplete turn waits for, and the commands that deal with it.
 
-use piton_core::event::BreakReason;
+use piton_core::event::{BreakReason, InquiryKind};
 use piton_core::id::ConversationId;
 use piton_core::view::{Incomplete, ItemView, Status, ToolState, ToolView, TurnView};
 
@@ -32,6 +32,16 @@ pub(crate) fn waits_for(turn: &TurnView) -> String {
 pub(crate) fn asked(turn: &TurnView) -> Option<(&str, &str)> {
     tools(turn).find_map(|tool| match &tool.state {
         ToolState::Asking { question, .. } => Some((tool.name.as_str(), question.as_str())),
+        ToolState::Pending | ToolState::Running | ToolState::InDoubt | ToolState::Done { .. } => {
+            None
+        }
+    })
+}
+
+/// What the first open question is about.
+pub(crate) fn asked_kind(turn: &TurnView) -> Option<InquiryKind> {
+    tools(turn).find_map(|tool| match &tool.state {
+        ToolState::Asking { kind, .. } => Some(*kind),
         ToolState::Pending | ToolState::Running | ToolState::InDoubt | ToolState::Done { .. } => {
             None
         }

@@ -4,7 +4,9 @@
 
 use std::collections::BTreeMap;
 
-use piton_core::event::{Entry, Inquiry, PartialKind, PermissionRule, RuleScope};
+use piton_core::event::{
+    Entry, Inquiry, InquiryKind, PartialKind, PermissionRule, RuleScope, Wants,
+};
 use piton_sim::serve::Seen;
 use piton_store::{Listed, Record};
 use piton_tools::supervise::{Kept, KeptState, Status};
@@ -52,7 +54,15 @@ pub(crate) enum Line<'a> {
     /// A rule that says what may run.
     Rule { number: usize, from: &'a str, rule: &'a PermissionRule, scope: RuleScope },
     /// A question that waits for an answer.
-    Question { conversation: &'a str, id: &'a str, question: &'a str, answers: &'a [&'a str] },
+    Question {
+        conversation: &'a str,
+        id: &'a str,
+        question: &'a str,
+        answers: &'a [&'a str],
+        kind: InquiryKind,
+        call: String,
+        wants: Option<&'a Wants>,
+    },
     /// A command.
     Command {
         conversation: &'a str,
@@ -134,8 +144,9 @@ impl<'a> Line<'a> {
         asked: &'a Inquiry,
         answers: &'a [&'a str],
     ) -> Self {
-        let (id, question) = (asked.id.as_str(), asked.question.as_str());
-        Self::Question { conversation, id, question, answers }
+        let Inquiry { id, kind, call, question, wants, .. } = asked;
+        let (call, kind, wants) = (call.to_string(), *kind, wants.as_ref());
+        Self::Question { conversation, id: id.as_str(), question, answers, kind, call, wants }
     }
 
     pub(crate) fn command(kept: &'a Kept) -> Self {

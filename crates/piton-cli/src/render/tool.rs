@@ -10,6 +10,11 @@ pub(crate) fn started(call: &Call) -> String {
     format!("• {}", input_summary(&call.name, &call.arguments))
 }
 
+/// A call waits for a person.
+pub(crate) fn suspended(call: &Call) -> String {
+    format!("… {} — waits for an answer", input_summary(&call.name, &call.arguments))
+}
+
 /// A call ended.
 pub(crate) fn finished(call: &Call, ended: &Ended) -> String {
     let input = input_summary(&call.name, &call.arguments);

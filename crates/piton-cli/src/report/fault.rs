@@ -103,6 +103,12 @@ pub(crate) enum Fault {
         /// What can be answered.
         words: String,
     },
+    /// A secret that was to be written into a command line.
+    #[error("a secret is taken on a terminal only: {question}")]
+    SecretOnTerminal {
+        /// What is asked.
+        question: String,
+    },
     /// This directory has no conversation.
     #[error("there is no conversation in this directory")]
     NoConversation {
@@ -203,6 +209,7 @@ impl Fault {
             | Self::RuleOfFile { .. }
             | Self::NothingAsked(_)
             | Self::NoAnswer { .. }
+            | Self::SecretOnTerminal { .. }
             | Self::Command(CommandFault::Unknown { .. } | CommandFault::Ambiguous { .. })
             | Self::Model(_)
             | Self::Directory(_)
@@ -257,7 +264,7 @@ impl Fault {
             }
             Self::NoRule { .. } | Self::RuleOfFile { .. } => "rule",
             Self::NothingAsked(_) => "nothing_asked",
-            Self::NoAnswer { .. } => "answer",
+            Self::NoAnswer { .. } | Self::SecretOnTerminal { .. } => "answer",
             Self::Open(OpenError::Lease(LeaseError::Store(_)) | OpenError::Store(_))
             | Self::Session(_)
             | Self::Store(_) => "store",
@@ -305,10 +312,8 @@ impl Fault {
             Self::AskedElsewhere(_) => {
                 vec!["answer there, or stop it with Ctrl-C; the question stays open".into()]
             }
-            Self::NoAnswer { words, .. } => vec![
-                format!("answer with one of {words}"),
-                "always is possible only where a rule can say it; docs/permissions.md".into(),
-            ],
+            Self::NoAnswer { words, .. } => answering(words),
+            Self::SecretOnTerminal { .. } => vec![SECRET.into()],
             Self::Command(fault) => fault.hints(),
             Self::NoConversation { aside } => {
                 let mut hints = vec![
@@ -361,6 +366,16 @@ fn choosing(error: &ModelFault) -> Vec<String> {
             vec!["mend the file, or choose another model; docs/sim.md has its form".into()]
         }
     }
+}
+
+/// What to do about a secret that is asked.
+const SECRET: &str = "on a terminal: piton query --continue; or: piton answer --decline";
+
+fn answering(words: &str) -> Vec<String> {
+    let rule = "always is possible only where a rule can say it; docs/permissions.md";
+    let answers = format!("answer with one of {words}");
+    let may_be_always = words.contains("always");
+    [answers].into_iter().chain(may_be_always.then(|| rule.into())).collect()
 }
 
 fn attaching(fault: &AttachFault) -> &'static str {

@@ -30,6 +30,7 @@ mod providers;
 mod ps;
 mod pty;
 mod query;
+mod question;
 mod redirects;
 mod resumed_bytes;
 mod serve;

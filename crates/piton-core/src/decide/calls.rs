@@ -118,16 +118,30 @@ fn need_before_start(state: &State, turn: &Turn, call: &Call) -> Need {
     };
     let asked = turn.inquiry(call.id, InquiryKind::Permission);
     match asked.and_then(|raised| raised.answer.as_ref()) {
-        Some(InquiryAnswer::Allow | InquiryAnswer::RunAgain) => return Need::Run,
+        Some(InquiryAnswer::Allow | InquiryAnswer::RunAgain) => {
+            return run_unless_asking(turn, call);
+        }
         Some(InquiryAnswer::Deny) => return Need::Finish(Outcome::Denied, DENIED_TEXT.into()),
-        Some(InquiryAnswer::TreatAsDone | InquiryAnswer::Text { .. }) | None => {}
+        Some(
+            InquiryAnswer::TreatAsDone
+            | InquiryAnswer::Text { .. }
+            | InquiryAnswer::Redacted
+            | InquiryAnswer::Cancelled { .. },
+        )
+        | None => {}
     }
     match permit(&state.config.permissions, tool, &call.arguments) {
-        RuleEffect::Allow => Need::Run,
+        RuleEffect::Allow => run_unless_asking(turn, call),
         RuleEffect::Deny => Need::Finish(Outcome::Denied, denied_by_rule(tool)),
         RuleEffect::Ask if asked.is_some() => Need::Person,
         RuleEffect::Ask => Need::Raise(permission(state, call, tool)),
     }
+}
+
+/// A call that asked before it acted runs again when all its questions are answered.
+fn run_unless_asking(turn: &Turn, call: &Call) -> Need {
+    let asks = turn.questions(call.id).any(|raised| raised.answer.is_none());
+    if asks { Need::Person } else { Need::Run }
 }
 
 fn denied_by_rule(tool: &ToolSpec) -> String {
@@ -147,6 +161,7 @@ fn permission(state: &State, call: &Call, tool: &ToolSpec) -> Inquiry {
         call: call.id,
         question: format!("Run {}?", input_in_full(&call.name, &call.arguments)),
         choices,
+        wants: None,
     }
 }
 
@@ -187,7 +202,9 @@ fn decided(answer: &InquiryAnswer) -> Need {
         InquiryAnswer::RunAgain | InquiryAnswer::Allow => Need::Run,
         InquiryAnswer::TreatAsDone => Need::Finish(Outcome::Ok, CONFIRMED_TEXT.into()),
         InquiryAnswer::Text { text } => Need::Finish(Outcome::Ok, text.to_string()),
-        InquiryAnswer::Deny => Need::Finish(Outcome::Unknown, UNKNOWN_TEXT.into()),
+        InquiryAnswer::Deny | InquiryAnswer::Redacted | InquiryAnswer::Cancelled { .. } => {
+            Need::Finish(Outcome::Unknown, UNKNOWN_TEXT.into())
+        }
     }
 }
 
@@ -203,6 +220,7 @@ pub fn doubt(call: &Call) -> Inquiry {
             input_summary(&call.name, &call.arguments)
         ),
         choices: vec![Choice::RunAgain, Choice::TreatAsDone, Choice::GiveResult],
+        wants: None,
     }
 }
 

@@ -1,4 +1,4 @@
-//! Questions to a person. A permission request is one kind.
+//! Questions to a person. A permission request is one kind, what a tool wants to know another.
 
 use std::sync::Arc;
 
@@ -19,6 +19,57 @@ pub struct Inquiry {
     pub question: String,
     /// What can be answered.
     pub choices: Vec<Choice>,
+    /// What a tool wants to know; absent for other kinds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wants: Option<Wants>,
+}
+
+/// What a tool wants to know, apart from the words it asks with.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Wants {
+    /// Its name, unique within its call: under it the tool finds the answer when it runs again.
+    pub name: String,
+    /// What an answer looks like.
+    #[serde(default)]
+    pub shape: Shape,
+    /// What an empty answer means.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub default: Option<String>,
+    /// Whether only a person may answer: no model, no policy.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub human_only: bool,
+    /// The tool's word that it has done nothing yet. As long as the question is open, a call whose
+    /// driver died may then run again from scratch, whatever its effect class.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub before_acting: bool,
+}
+
+/// What an answer looks like.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "as", rename_all = "snake_case")]
+pub enum Shape {
+    /// Any text.
+    #[default]
+    Text,
+    /// `yes` or `no`.
+    Confirm,
+    /// One of several.
+    Choice {
+        /// They.
+        options: Vec<String>,
+    },
+    /// A text that is never written down.
+    Secret,
+    /// A JSON object.
+    Form {
+        /// JSON schema of it, as text.
+        schema: Arc<str>,
+    },
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands in a reference")]
+fn is_false(value: &bool) -> bool {
+    !*value
 }
 
 /// What a question is about.
@@ -68,15 +119,25 @@ pub enum InquiryAnswer {
         /// The text.
         text: Arc<str>,
     },
+    /// The tool was told; what is not written down, because it is a secret.
+    Redacted,
+    /// Nobody answers any more.
+    Cancelled {
+        /// Why.
+        reason: String,
+    },
 }
 
 impl InquiryAnswer {
     /// Whether it decides a question of this kind. One that does not leaves the question open,
     /// because the first answer counts and nothing could follow from it.
     pub fn decides(&self, kind: InquiryKind) -> bool {
-        match (kind, self) {
-            (InquiryKind::Permission, Self::TreatAsDone | Self::Text { .. }) => false,
-            (InquiryKind::Permission | InquiryKind::InDoubt | InquiryKind::Question, _) => true,
+        match kind {
+            InquiryKind::Permission => matches!(self, Self::Allow | Self::Deny | Self::RunAgain),
+            InquiryKind::Question => {
+                !matches!(self, Self::Allow | Self::RunAgain | Self::TreatAsDone)
+            }
+            InquiryKind::InDoubt => !matches!(self, Self::Redacted | Self::Cancelled { .. }),
         }
     }
 }

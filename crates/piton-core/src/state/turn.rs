@@ -298,6 +298,20 @@ impl Turn {
         self.inquiries.iter().rev().find(|raised| raised.inquiry.id == *id)
     }
 
+    /// The newest question of a call by the name its tool gave it.
+    pub fn question(&self, call: CallId, name: &str) -> Option<&Raised> {
+        self.questions(call)
+            .rev()
+            .find(|raised| raised.inquiry.wants.as_ref().is_some_and(|wants| wants.name == name))
+    }
+
+    /// What the tool of a call asked, in order.
+    pub fn questions(&self, call: CallId) -> impl DoubleEndedIterator<Item = &Raised> {
+        self.inquiries.iter().filter(move |raised| {
+            raised.inquiry.call == call && raised.inquiry.kind == InquiryKind::Question
+        })
+    }
+
     /// Questions without an answer whose call still waits for one, in the order they were raised.
     pub fn pending_inquiries(&self) -> impl Iterator<Item = &Inquiry> {
         self.inquiries
@@ -360,15 +374,30 @@ impl Turn {
         }
     }
 
-    /// Whoever was at work is gone: a request is lost, a call is in doubt.
+    /// Whoever was at work is gone: a request is lost, a call is in doubt. A call that stood at a
+    /// question, and has done nothing before it, is not: it heard no answer, because an answer is
+    /// durable before it is told.
     pub(super) fn lose_what_is_in_flight(&mut self) -> bool {
         self.lose_the_request();
-        for step in self.steps_mut() {
-            for call in &mut step.calls {
-                if let Progress::Running(started) = &call.progress {
-                    call.progress = Progress::InDoubt(started.clone());
-                }
-            }
+        let open = self.inquiries.iter().filter(|raised| raised.answer.is_none());
+        let open = open.filter(|raised| raised.inquiry.kind == InquiryKind::Question);
+        let asking: Vec<(CallId, bool)> = open
+            .map(|Raised { inquiry, .. }| {
+                let before = inquiry.wants.as_ref().is_some_and(|wants| wants.before_acting);
+                (inquiry.call, before)
+            })
+            .collect();
+        for call in self.steps_mut().flat_map(|step| &mut step.calls) {
+            let Progress::Running(started) = &call.progress else { continue };
+            let repeatable =
+                matches!(started.effect, EffectClass::ReadOnly | EffectClass::Idempotent);
+            let unharmed =
+                |(asks, before): &(CallId, bool)| *asks == call.id && (*before || repeatable);
+            call.progress = if asking.iter().any(unharmed) {
+                Progress::Waiting
+            } else {
+                Progress::InDoubt(started.clone())
+            };
         }
         true
     }
@@ -413,7 +442,8 @@ impl Call {
     fn waits_for(&self, inquiry: &Inquiry) -> bool {
         match (&self.progress, inquiry.kind) {
             (Progress::Waiting, InquiryKind::Permission | InquiryKind::Question)
-            | (Progress::InDoubt(_), InquiryKind::InDoubt | InquiryKind::Question) => true,
+            | (Progress::Running(_), InquiryKind::Question)
+            | (Progress::InDoubt(_), InquiryKind::InDoubt) => true,
             (
                 Progress::Waiting | Progress::InDoubt(_) | Progress::Running(_) | Progress::Done(_),
                 _,

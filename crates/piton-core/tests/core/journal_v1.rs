@@ -37,6 +37,7 @@ fn kind(event: &Event) -> &'static str {
         Event::InquiryRaised { .. } => "InquiryRaised",
         Event::InquiryAnswered { .. } => "InquiryAnswered",
         Event::ToolStarted { .. } => "ToolStarted",
+        Event::ToolSuspended { .. } => "ToolSuspended",
         Event::ToolFinished { .. } => "ToolFinished",
         Event::TurnEnded { .. } => "TurnEnded",
         Event::TurnBroke { .. } => "TurnBroke",

@@ -8,6 +8,7 @@ use piton_core::event::{
     AnswerPart, BlobRef, BreakReason, ConfigChange, EVENT_FORMAT, EffectClass, Entry, Event,
     FailureClass, FinishReason, ForkOrigin, Handle, Inquiry, InquiryAnswer, InquiryKind, Limits,
     Native, Outcome, PartialKind, Rejected, ToolOutput, TurnEnd, UnknownEvent, Usage, UserPart,
+    Wants,
 };
 use piton_core::id::{
     Attempt, CallId, ConversationId, Digest, DriverId, Epoch, InquiryId, MessageId, Seq, StepId,
@@ -166,6 +167,7 @@ fn tool() -> impl Strategy<Value = Event> {
             effect,
             handle
         }),
+        call().prop_map(|call| Event::ToolSuspended { call }),
         (call(), outcome, text()).prop_map(|(call, outcome, text)| {
             Event::ToolFinished { call, outcome, output: ToolOutput::text(text) }
         }),
@@ -180,11 +182,15 @@ fn inquiry() -> impl Strategy<Value = Event> {
         InquiryAnswer::RunAgain,
         InquiryAnswer::TreatAsDone,
         InquiryAnswer::Text { text: "t".into() },
+        InquiryAnswer::Redacted,
+        InquiryAnswer::Cancelled { reason: "r".into() },
     ]);
     let id = |call: CallId, kind: InquiryKind| InquiryId::new(format!("{call}.{kind:?}"));
     prop_oneof![
         (call(), kind.clone(), text()).prop_map(move |(call, kind, question)| {
-            let inquiry = Inquiry { id: id(call, kind), kind, call, question, choices: vec![] };
+            let wants = Some(Wants { before_acting: true, ..Wants::default() });
+            let (id, choices) = (id(call, kind), Vec::new());
+            let inquiry = Inquiry { id, kind, call, question, choices, wants };
             Event::InquiryRaised { inquiry }
         }),
         (call(), kind, answer).prop_map(move |(call, kind, answer)| {

@@ -18,6 +18,7 @@ use piton_core::event::{
 use piton_core::id::{
     Attempt, CallId, Digest, DriverId, Epoch, InquiryId, MessageId, Seq, StepId, Timestamp, TurnId,
 };
+use piton_core::question::Question;
 use piton_core::state::{Item, State, Turn};
 
 /// The tools of every script: letter and effect class.
@@ -149,10 +150,12 @@ impl Journal {
                 let text = if rest.is_empty() { "done" } else { rest };
                 self.answer(verb, &format!("t:{text}"))
             }
-            "start" | "finish" | "failed" | "denied" | "cancelled" | "lost" => {
+            "start" | "suspend" | "finish" | "failed" | "denied" | "cancelled" | "lost" => {
                 self.tool(verb, rest)
             }
-            "raise" | "allow" | "deny" | "rerun" | "asdone" | "tell" => self.inquiry(verb, rest),
+            "raise" | "allow" | "deny" | "rerun" | "asdone" | "tell" | "redact" | "withdraw" => {
+                self.inquiry(verb, rest)
+            }
             _ => Event::ConfigChanged { change: self.change(verb, rest) },
         }
     }
@@ -304,6 +307,7 @@ impl Journal {
                 let effect = tool.map_or(EffectClass::Once, |tool| tool.effect);
                 return Event::ToolStarted { call, effect, handle: Handle::None };
             }
+            "suspend" => return Event::ToolSuspended { call },
             "finish" => Outcome::Ok,
             "failed" => Outcome::Failed,
             "denied" => Outcome::Denied,
@@ -319,14 +323,20 @@ impl Journal {
         if verb == "raise" {
             let call = self.call(second);
             let starts = turn.call(call).map_or(0, |call| call.starts);
+            // `question` says nothing of what was done before it, `first` says that nothing was.
+            if let "question" | "first" = first {
+                let mut question = Question::new(format!("q{}", self.entries.len()), "What?");
+                question.wants.before_acting = first == "first";
+                return Event::InquiryRaised { inquiry: question.inquiry(call, 1) };
+            }
             let (kind, id) = match first {
                 "permission" => (InquiryKind::Permission, format!("{call}.permission.1")),
-                "question" => (InquiryKind::Question, format!("{call}.question.1")),
                 _ => (InquiryKind::InDoubt, format!("{call}.in-doubt.{starts}")),
             };
             let (id, choices) = (InquiryId::new(id), vec![Choice::Allow, Choice::Deny]);
             let question = format!("{second}?");
-            return Event::InquiryRaised { inquiry: Inquiry { id, kind, call, question, choices } };
+            let inquiry = Inquiry { id, kind, call, question, choices, wants: None };
+            return Event::InquiryRaised { inquiry };
         }
         let call = self.call(first);
         let newest = turn.inquiries.iter().rev().find(|raised| raised.inquiry.call == call);
@@ -335,6 +345,8 @@ impl Journal {
             "deny" => InquiryAnswer::Deny,
             "rerun" => InquiryAnswer::RunAgain,
             "asdone" => InquiryAnswer::TreatAsDone,
+            "redact" => InquiryAnswer::Redacted,
+            "withdraw" => InquiryAnswer::Cancelled { reason: "gone".into() },
             _ => InquiryAnswer::Text { text: second.into() },
         };
         let inquiry = newest.unwrap().inquiry.id.clone();

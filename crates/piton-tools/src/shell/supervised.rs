@@ -235,7 +235,7 @@ pub(crate) fn finished(
         }
     };
     let Captured { text, full } = Captured::of_file(&attached.out, from, &notes)?;
-    Ok(Finished { outcome, text, exit_code: code, full })
+    Ok(Finished { outcome, text, exit_code: code, full, asks: None })
 }
 
 fn still_running(story: &Story, length: u64) -> String {

@@ -7,7 +7,8 @@ use std::sync::Arc;
 use piton_core::event::{Handle, Outcome};
 use piton_core::id::{CallId, ConversationId, TurnId};
 use piton_tools::{
-    Arguments, Finished, Job, OUTPUT_BYTES_MAX, Prepared, Refusal, Registry, Settled, Site, Tool,
+    Arguments, Asker, Finished, Job, OUTPUT_BYTES_MAX, Prepared, Refusal, Registry, Settled, Site,
+    Tool,
 };
 use serde_json::Value;
 use tempfile::TempDir;
@@ -78,6 +79,7 @@ impl Bench {
             arguments: Arc::new(object(arguments)),
             handle: handle.clone(),
             cancel: stop.clone(),
+            asker: Asker::default(),
         }
     }
 

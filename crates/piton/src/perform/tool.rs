@@ -164,7 +164,8 @@ impl Driver<'_> {
         handle: Handle,
     ) {
         let cancel = self.cancel.child_token();
-        let job = Job { site: self.site.clone(), call, arguments, handle, cancel };
+        let (site, asker) = (self.site.clone(), self.asks.asker(self.responses(call)));
+        let job = Job { site, call, arguments, handle, cancel, asker };
         let flight = Box::pin(async move {
             let finished = caught(async { tool.run(job).await }).await;
             let finished = finished.unwrap_or_else(Finished::failed);
@@ -175,7 +176,11 @@ impl Driver<'_> {
 
     /// Takes in the end of a call.
     pub(crate) async fn record(&mut self, landing: ToolLanding) {
-        let ToolLanding { call, finished } = landing;
+        let ToolLanding { call, mut finished } = landing;
+        if let Some(questions) = finished.asks {
+            return self.suspend(call, &questions);
+        }
+        self.veil(&mut finished.text, finished.full.as_mut());
         let mut text = bounded(finished.text);
         let blob = match finished.full {
             None => None,
@@ -190,11 +195,12 @@ impl Driver<'_> {
         };
         let output = ToolOutput { text: text.into(), exit_code: finished.exit_code, blob };
         self.settled.extend(self.to_forget(call));
+        self.withdraw_questions(call);
         self.log.push(Event::ToolFinished { call, outcome: finished.outcome, output });
     }
 
     /// What was recorded at the start of a call, with the tool that knows what it means.
-    fn to_forget(&self, id: CallId) -> Option<(Arc<dyn Tool>, Handle)> {
+    pub(crate) fn to_forget(&self, id: CallId) -> Option<(Arc<dyn Tool>, Handle)> {
         let call = self.log.state().open_turn()?.call(id)?;
         let (Progress::Running(started) | Progress::InDoubt(started)) = &call.progress else {
             return None;
@@ -203,11 +209,12 @@ impl Driver<'_> {
         Some((tool.clone(), started.handle.clone()))
     }
 
-    fn fail(&mut self, call: CallId, reason: String) {
+    pub(crate) fn fail(&mut self, call: CallId, reason: String) {
         self.leave(call, Outcome::Failed, reason);
     }
 
     fn leave(&mut self, call: CallId, outcome: Outcome, text: String) {
+        self.withdraw_questions(call);
         let output = ToolOutput::text(bounded(text));
         self.log.push(Event::ToolFinished { call, outcome, output });
     }

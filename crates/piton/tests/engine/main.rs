@@ -13,6 +13,7 @@ mod incomplete;
 mod interrupt;
 mod lease;
 mod permission;
+mod question;
 mod repair;
 mod stream;
 mod transport;

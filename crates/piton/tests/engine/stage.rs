@@ -250,6 +250,7 @@ fn word(event: &Event) -> String {
         Event::InquiryRaised { inquiry } => format!("raise:{}", inquiry.call.index),
         Event::InquiryAnswered { .. } => "reply".into(),
         Event::ToolStarted { call, .. } => format!("start:{}", call.index),
+        Event::ToolSuspended { call } => format!("suspend:{}", call.index),
         Event::ToolFinished { call, outcome: Outcome::Ok, .. } => format!("finish:{}", call.index),
         Event::ToolFinished { call, outcome, .. } => format!("finish:{}:{outcome:?}", call.index),
         Event::TurnEnded { end, .. } => format!("end:{end:?}"),

@@ -118,6 +118,11 @@ impl Face {
                 output
                     .talk("The provider refused reasoning that was kept; asking again without it.");
             }
+            Event::ToolSuspended { call } => {
+                if let Some(call) = self.call(*call) {
+                    output.talk(&tool::suspended(call));
+                }
+            }
             Event::InquiryRaised { inquiry } => return Some(inquiry.clone()),
             Event::ConversationOpened { .. }
             | Event::ConfigChanged { .. }

@@ -8,7 +8,7 @@ use std::pin::Pin;
 use std::time::Instant;
 
 use piton::{Controller, Reply, Update, always_rules};
-use piton_core::event::{Inquiry, InquiryKind, Permissions, RuleEffect, RuleScope};
+use piton_core::event::{Event, Inquiry, InquiryKind, Permissions, RuleEffect, RuleScope};
 use piton_core::permit::{permit, with};
 use piton_core::state::{State, Turn};
 
@@ -18,7 +18,7 @@ use crate::ask::{Heard, Prompt};
 use crate::cmd::answer::told;
 use crate::output::Output;
 use crate::signals::Push;
-use crate::terminal::{Terminal, Typed};
+use crate::terminal::{Echo, Terminal, Typed};
 
 /// Whether the question was open, once that is known.
 type Answering = Option<Pin<Box<dyn Future<Output = bool>>>>;
@@ -82,6 +82,11 @@ impl Watch {
 
     /// Shows an update; a question that it raises is asked when its turn comes.
     pub(super) fn show(&mut self, update: &Update, output: &mut Output) {
+        if let Update::Entry(entry) = update
+            && let Event::InquiryAnswered { inquiry, .. } = &entry.event
+        {
+            self.prompts.retain(|prompt| prompt.inquiry.id != *inquiry);
+        }
         if let Some(inquiry) = self.face.take(update, output)
             && !self.escalation.is_stopping()
         {
@@ -134,6 +139,7 @@ impl Watch {
         self.close_menu(terminal);
         if let (true, Some(terminal)) = (self.asking, terminal) {
             // The question stays unanswered on its line.
+            terminal.echo(Echo::On);
             terminal.show("\n");
         }
         self.prompts.clear();
@@ -166,6 +172,13 @@ impl Watch {
             }
             Typed::Line(line) => {
                 self.asking = false;
+                if let (Some(terminal), true) =
+                    (terminal, self.prompts.front().is_some_and(Prompt::is_secret))
+                {
+                    // The return was not shown either.
+                    terminal.echo(Echo::On);
+                    terminal.show("\n");
+                }
                 self.understand(&line);
             }
             Typed::Nothing => return self.interrupt(Push::HangUp, terminal, output),
@@ -218,6 +231,9 @@ impl Watch {
         let rules = always_rules(&self.face.state, &prompt.inquiry, RuleScope::Conversation);
         if let Some(rules) = rules {
             terminal.show(&format!("always would mean: {}\n", told(&rules)));
+        }
+        if prompt.is_secret() {
+            terminal.echo(Echo::Off);
         }
         terminal.show(&prompt.text());
         self.asking = true;

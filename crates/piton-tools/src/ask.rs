@@ -1,0 +1,114 @@
+//! Questions of a tool, and how their answers come back.
+//!
+//! There are two ways to ask. A tool that can begin again returns
+//! [`Finished::needs_input`](crate::Finished::needs_input): it ends, and runs again from scratch with
+//! all answers in [`Job::responses`]. A tool that holds something open meanwhile waits in
+//! [`Job::ask`]. Both leave the same record, and any face can answer.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+
+use piton_core::id::CallId;
+use piton_core::question::{Question, Secret};
+use tokio::sync::{mpsc, oneshot};
+
+use crate::Job;
+
+/// What came of a question.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Response {
+    /// An answer that fits the question.
+    Given(String),
+    /// The answer to a secret question. Is not to be written anywhere.
+    Secret(Secret),
+    /// Somebody saw it and would not answer.
+    Declined,
+    /// Nobody will answer; the text says why.
+    Withdrawn(String),
+    /// Nobody is there now, or the turn is being interrupted. The question stays open: stop what
+    /// waits for it, and return [`Finished::needs_input`](crate::Finished::needs_input) if nothing
+    /// was done that may not be done again.
+    Deferred,
+}
+
+impl Response {
+    /// The words of an answer, a secret one included.
+    pub fn words(&self) -> Option<&str> {
+        match self {
+            Self::Given(text) => Some(text),
+            Self::Secret(secret) => Some(secret.reveal()),
+            Self::Declined | Self::Withdrawn(_) | Self::Deferred => None,
+        }
+    }
+}
+
+/// Responses by the names of their questions.
+pub type Responses = BTreeMap<String, Response>;
+
+/// Questions on their way to whoever drives.
+#[derive(Debug)]
+pub struct Ask {
+    /// The call that asks.
+    pub call: CallId,
+    /// What it asks.
+    pub questions: Vec<Question>,
+    /// Takes one response for each, in order. Dropped, all of them are deferred.
+    pub reply: oneshot::Sender<Vec<Response>>,
+}
+
+/// How a call reaches a person. Without a line to anybody, every question is deferred.
+#[derive(Clone, Default)]
+pub struct Asker {
+    responses: Arc<Responses>,
+    line: Option<mpsc::Sender<Ask>>,
+}
+
+impl Asker {
+    /// Knows what was answered so far, and where to ask more.
+    pub fn new(responses: Responses, line: mpsc::Sender<Ask>) -> Self {
+        Self { responses: Arc::new(responses), line: Some(line) }
+    }
+
+    /// Knows what was answered so far, and nobody else.
+    pub fn knowing(responses: Responses) -> Self {
+        Self { responses: Arc::new(responses), line: None }
+    }
+}
+
+impl fmt::Debug for Asker {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Asker").field("responses", &self.responses).finish_non_exhaustive()
+    }
+}
+
+impl Job {
+    /// All that was answered to this call before it began, also in earlier runs and by processes
+    /// that are gone. A secret that an earlier process heard is not there any more.
+    pub fn responses(&self) -> &Responses {
+        &self.asker.responses
+    }
+
+    /// Asks, and waits for a response: at once if the question was answered before, never if nobody
+    /// does. What else the step has to do goes on meanwhile.
+    pub async fn ask(&self, question: Question) -> Response {
+        self.ask_all(vec![question]).await.pop().unwrap_or(Response::Deferred)
+    }
+
+    /// The same for several questions, which are raised together. One response for each, in order.
+    pub async fn ask_all(&self, questions: Vec<Question>) -> Vec<Response> {
+        let deferred = vec![Response::Deferred; questions.len()];
+        let Some(line) = &self.asker.line else { return deferred };
+        let (reply, heard) = oneshot::channel();
+        let ask = Ask { call: self.call, questions, reply };
+        let asked = async {
+            line.send(ask).await.ok()?;
+            heard.await.ok()
+        };
+        tokio::select! {
+            biased;
+            () = self.cancel.cancelled() => deferred,
+            responses = asked => responses.unwrap_or(deferred),
+        }
+    }
+}

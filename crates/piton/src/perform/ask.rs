@@ -1,0 +1,216 @@
+//! Questions of tools: raised before anybody is asked, durable before the tool hears an answer.
+//!
+//! So a call whose question is open has heard nothing, whatever becomes of its driver.
+
+use std::collections::BTreeMap;
+
+use piton_core::action::Wish;
+use piton_core::event::{Event, Inquiry, InquiryAnswer, InquiryKind};
+use piton_core::id::{CallId, InquiryId};
+use piton_core::question::{Question, Secret};
+use piton_core::state::{Raised, Turn};
+use piton_tools::{Ask, Asker, Response, Responses};
+use tokio::sync::{mpsc, oneshot};
+
+use crate::control::Attendance;
+use crate::driver::Driver;
+
+/// Questions of one call; a tool that asks more gets no further.
+const QUESTIONS_MAX: usize = 100;
+/// Asks on their way to the driver.
+const ASKS_MAX: usize = 64;
+/// In whose name questions are answered when nobody is there.
+const POLICY: &str = "unattended policy";
+/// In whose name questions are closed that nobody needs any more.
+const ENGINE: &str = "piton";
+/// What a secret reads as where it would be written down.
+const COVERED: &str = "[redacted]";
+
+/// What tools were told in secret, by question.
+pub(crate) type Secrets = BTreeMap<InquiryId, Secret>;
+
+/// Questions of running tools.
+#[derive(Debug)]
+pub(crate) struct Asks {
+    sender: mpsc::Sender<Ask>,
+    arriving: mpsc::Receiver<Ask>,
+    waiting: Vec<Asking>,
+}
+
+/// A running tool that waits for answers.
+#[derive(Debug)]
+struct Asking {
+    call: CallId,
+    names: Vec<String>,
+    reply: oneshot::Sender<Vec<Response>>,
+    /// Nobody will answer now: it learns so as soon as its questions are durable.
+    deferred: bool,
+}
+
+impl Default for Asks {
+    fn default() -> Self {
+        let (sender, arriving) = mpsc::channel(ASKS_MAX);
+        Self { sender, arriving, waiting: Vec::new() }
+    }
+}
+
+impl Asks {
+    /// The way to the driver for one call.
+    pub(crate) fn asker(&self, responses: Responses) -> Asker {
+        Asker::new(responses, self.sender.clone())
+    }
+
+    /// The next question that arrives.
+    pub(crate) async fn next(&mut self) -> Option<Ask> {
+        self.arriving.recv().await
+    }
+
+    /// Whoever waits is told that nobody answers now.
+    pub(crate) fn defer_all(&mut self) {
+        self.waiting.clear();
+    }
+}
+
+impl Driver<'_> {
+    /// A running tool asks.
+    pub(crate) fn take_ask(&mut self, ask: Ask) {
+        let Ask { call, questions, reply } = ask;
+        if !self.running().contains(&call) {
+            // It has ended, and does not wait any more.
+            return;
+        }
+        self.raise(call, &questions);
+        let deferred = self.attendance == Attendance::Unattended;
+        if deferred {
+            self.answer_unattended();
+        }
+        let names = questions.into_iter().map(|question| question.wants.name).collect();
+        self.asks.waiting.push(Asking { call, names, reply, deferred });
+    }
+
+    /// Everything is durable: tools whose questions are answered may hear so.
+    pub(crate) fn tell_askers(&mut self) {
+        for asking in std::mem::take(&mut self.asks.waiting) {
+            let turn = self.log.state().open_turn();
+            let responses: Vec<_> =
+                asking.names.iter().map(|name| self.response(turn, asking.call, name)).collect();
+            if asking.deferred || responses.iter().all(Option::is_some) {
+                let deferred = |it: Option<Response>| it.unwrap_or(Response::Deferred);
+                // A tool that does not wait any more need not know.
+                drop(asking.reply.send(responses.into_iter().map(deferred).collect()));
+            } else if !asking.reply.is_closed() {
+                self.asks.waiting.push(asking);
+            }
+        }
+    }
+
+    /// A call cannot go on without answers: it waits, and runs again when it has them.
+    pub(crate) fn suspend(&mut self, call: CallId, questions: &[Question]) {
+        self.raise(call, questions);
+        let turn = self.log.state().open_turn();
+        let open = |raised: &Raised| raised.answer.is_none();
+        let asks = turn.is_some_and(|turn| turn.questions(call).any(open));
+        // An interrupt may have come between a question and its answer.
+        if asks || self.controls.wish() == Wish::Interrupt {
+            self.settled.extend(self.to_forget(call));
+            self.log.push(Event::ToolSuspended { call });
+        } else {
+            let text = "The tool asks for answers that it has already, and does not go on.";
+            self.fail(call, text.into());
+        }
+    }
+
+    /// All that a call was told so far.
+    pub(crate) fn responses(&self, call: CallId) -> Responses {
+        let Some(turn) = self.log.state().open_turn() else { return Responses::new() };
+        let names = turn.questions(call).filter_map(|raised| raised.inquiry.wants.as_ref());
+        let named = names.filter_map(|wants| {
+            let response = self.response(Some(turn), call, &wants.name)?;
+            Some((wants.name.clone(), response))
+        });
+        named.collect()
+    }
+
+    /// Answers what the policy answers while nobody is there; says whether there was anything.
+    pub(crate) fn answer_unattended(&mut self) -> bool {
+        let open = self.log.state().open_turn().into_iter().flat_map(Turn::pending_inquiries);
+        let answered = |asked: &Inquiry| {
+            let answer = self.unattended.answer(asked)?;
+            Some(Event::InquiryAnswered { inquiry: asked.id.clone(), answer, by: POLICY.into() })
+        };
+        let events: Vec<Event> = open.filter_map(answered).collect();
+        let any = !events.is_empty();
+        for event in events {
+            self.log.push(event);
+        }
+        any
+    }
+
+    /// A call that ends needs no answers any more.
+    pub(crate) fn withdraw_questions(&mut self, call: CallId) {
+        let turn = self.log.state().open_turn();
+        let open = turn.into_iter().flat_map(|turn| turn.questions(call));
+        let open = open.filter(|raised| raised.answer.is_none());
+        let open: Vec<InquiryId> = open.map(|raised| raised.inquiry.id.clone()).collect();
+        for inquiry in open {
+            let answer = InquiryAnswer::Cancelled { reason: "the call has ended".into() };
+            self.log.push(Event::InquiryAnswered { inquiry, answer, by: ENGINE.into() });
+        }
+    }
+
+    /// Covers what tools were told in secret, before a result is written down.
+    pub(crate) fn veil(&self, text: &mut String, full: Option<&mut Vec<u8>>) {
+        let secrets: Vec<&str> =
+            self.secrets.values().map(Secret::reveal).filter(|it| !it.is_empty()).collect();
+        let cover = |text: &str| {
+            secrets.iter().fold(text.to_owned(), |text, secret| text.replace(secret, COVERED))
+        };
+        if secrets.is_empty() {
+            return;
+        }
+        *text = cover(text);
+        if let Some(full) = full {
+            *full = cover(&String::from_utf8_lossy(full)).into_bytes();
+        }
+    }
+
+    /// Records the questions that were not asked yet. A secret that nobody remembers is asked again,
+    /// under another name.
+    fn raise(&mut self, call: CallId, questions: &[Question]) {
+        for question in questions {
+            let Some(turn) = self.log.state().open_turn() else { return };
+            let name = &question.wants.name;
+            let forgotten = |raised: &Raised| {
+                raised.answer == Some(InquiryAnswer::Redacted)
+                    && !self.secrets.contains_key(&raised.inquiry.id)
+            };
+            let is_new = turn.question(call, name).is_none_or(forgotten);
+            let named = |raised: &&Raised| {
+                raised.inquiry.wants.as_ref().is_some_and(|wants| wants.name == *name)
+            };
+            let attempt = turn.questions(call).filter(named).count() + 1;
+            if is_new && turn.questions(call).count() < QUESTIONS_MAX {
+                let inquiry = question.inquiry(call, attempt);
+                self.log.push(Event::InquiryRaised { inquiry });
+            }
+        }
+    }
+
+    /// What came of a question; none while it is open.
+    fn response(&self, turn: Option<&Turn>, call: CallId, name: &str) -> Option<Response> {
+        let Some(raised) = turn.and_then(|turn| turn.question(call, name)) else {
+            return Some(Response::Withdrawn("the tool asks too much".into()));
+        };
+        debug_assert_eq!(raised.inquiry.kind, InquiryKind::Question);
+        match raised.answer.as_ref()? {
+            InquiryAnswer::Text { text } => Some(Response::Given(text.to_string())),
+            InquiryAnswer::Redacted => {
+                self.secrets.get(&raised.inquiry.id).cloned().map(Response::Secret)
+            }
+            InquiryAnswer::Deny => Some(Response::Declined),
+            InquiryAnswer::Cancelled { reason } => Some(Response::Withdrawn(reason.clone())),
+            // The fold takes none of these for an answer to a question.
+            InquiryAnswer::Allow | InquiryAnswer::RunAgain | InquiryAnswer::TreatAsDone => None,
+        }
+    }
+}
