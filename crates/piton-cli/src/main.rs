@@ -12,6 +12,7 @@ mod drafts;
 mod models;
 mod providers;
 mod rules;
+mod sandbox;
 mod target;
 mod wiring;
 

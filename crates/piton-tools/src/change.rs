@@ -406,6 +406,7 @@ mod tests {
 
     use piton_core::id::TurnId;
 
+    use piton_core::event::PermissionMode;
     use piton_core::id::ConversationId;
 
     use super::*;
@@ -426,6 +427,7 @@ mod tests {
             workspace: workspace.clone(),
             scratch: workspace.clone(),
             conversation: ConversationId::new("c"),
+            permissions: PermissionMode::default(),
         };
         let place = Place::locate(&site, "f").expect("located");
         let change = Change::new(place, old.map(str::as_bytes), b"ours").expect("a change");

@@ -18,6 +18,7 @@ mod grep;
 mod list_dir;
 mod read_file;
 mod registry;
+pub mod sandbox;
 mod shell;
 mod shell_stop;
 mod shell_wait;
@@ -32,7 +33,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use piton_core::event::{Handle, Outcome, ToolSpec};
+use piton_core::event::{Handle, Outcome, PermissionMode, ToolSpec};
 use piton_core::id::{CallId, ConversationId, TurnId};
 use piton_core::question::Question;
 use serde_json::{Map, Value};
@@ -111,6 +112,8 @@ pub struct Site {
     pub scratch: PathBuf,
     /// The conversation, after which records that outlive this process are named.
     pub conversation: ConversationId,
+    /// What runs without asking. A command that nobody was asked about is confined.
+    pub permissions: PermissionMode,
 }
 
 /// What [`Tool::prepare`] found.

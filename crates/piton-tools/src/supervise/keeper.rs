@@ -21,6 +21,7 @@ use super::identity::Identity;
 use super::output::Bound;
 use super::record::{self, Intent, Record, Status, Stop, Story, Why, Witness};
 use crate::fail;
+use crate::sandbox::Wardens;
 
 /// How often the output of a command that prints is looked at; one that is silent is looked at less
 /// and less, but at least every [`LOOK_RARELY`].
@@ -33,6 +34,7 @@ const RETRY: Duration = Duration::from_millis(100);
 #[derive(Debug)]
 pub(super) struct Keeper {
     witness: Witness,
+    wardens: Wardens,
     minded: Vec<Minded>,
     left: Vec<Left>,
     reap_at: Instant,
@@ -73,7 +75,8 @@ struct Look {
 impl Keeper {
     pub(super) fn new(witness: Witness) -> Self {
         let reap_at = Instant::now() + LOOK_RARELY;
-        Self { witness, minded: Vec::new(), left: Vec::new(), reap_at }
+        let wardens = Wardens::default();
+        Self { witness, wardens, minded: Vec::new(), left: Vec::new(), reap_at }
     }
 
     /// Whether there is anything to look after.
@@ -86,7 +89,7 @@ impl Keeper {
     pub(super) fn launch(&mut self, parcel: Parcel) {
         let launched = Story::read(&parcel.log).and_then(|story| {
             let intent = story.intent.ok_or_else(|| io::Error::other("nothing to run"))?;
-            let gate = Gate::shut(&intent, &parcel.log, &parcel.out)?;
+            let gate = Gate::shut(&mut self.wardens, &intent, &parcel.log, &parcel.out)?;
             fail::here("shut");
             Ok((intent, gate))
         });
