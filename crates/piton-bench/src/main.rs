@@ -8,6 +8,7 @@ mod folding;
 mod listing;
 mod measure;
 mod report;
+mod sleepers;
 mod start;
 mod steps;
 mod supervised;
@@ -30,6 +31,11 @@ struct Bench {
 
 fn main() -> Outcome<()> {
     let only: Vec<String> = std::env::args().skip(1).collect();
+    if let [part, dir, count] = only.as_slice()
+        && part == supervised::COMMANDS_ONLY
+    {
+        return supervised::commands_only(dir.as_ref(), count.parse()?);
+    }
     let bin = std::env::current_exe()?.parent().map(PathBuf::from).unwrap_or_default();
     let near = bin.join("piton-bench-data");
     std::fs::create_dir_all(&near)?;
@@ -50,12 +56,14 @@ fn main() -> Outcome<()> {
 
 type Measure = fn(&Bench) -> Outcome<Vec<Row>>;
 
-const MEASURES: [(&str, Measure); 9] = [
+const MEASURES: [(&str, Measure); 11] = [
     ("append", appends::one),
     ("group", appends::many),
     ("start", start::first_request),
     ("step", steps::shell_true),
     ("supervised", supervised::shell),
+    ("syncs", supervised::syncs),
+    ("sleepers", sleepers::held),
     ("turn", turn::long_turn),
     ("ls", listing::ls),
     ("fold", folding::open),

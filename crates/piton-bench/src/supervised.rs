@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use piton_core::event::{Outcome as Ended, PermissionMode};
+use piton_core::event::Outcome as Ended;
 use piton_core::id::{CallId, ConversationId, TurnId};
 use piton_tools::supervise::Supervisor;
 use piton_tools::{Arguments, Asker, Job, Shell, Site, Tool as _};
@@ -20,6 +20,11 @@ use crate::report::{Row, Target};
 
 const ROUNDS: usize = 400;
 const FIRST_ROUNDS: usize = 60;
+/// Commands of two processes whose syncs are counted.
+const FEW: u32 = 2;
+const MANY: u32 = 12;
+/// Makes this program run commands and measure nothing.
+pub(crate) const COMMANDS_ONLY: &str = "commands-only";
 
 /// A supervised `true` against a plain one and two syncs.
 pub(crate) fn shell(bench: &Bench) -> Outcome<Vec<Row>> {
@@ -46,24 +51,81 @@ pub(crate) fn shell(bench: &Bench) -> Outcome<Vec<Row>> {
         unit: "x",
         target: Target::AtMost(most),
     };
+    let (again, spawned) = interleaved(ROUNDS, || runtime.block_on(run(&kept, &dir)), spawn)?;
+    let added = Row {
+        what: "what supervision adds to a shell `true`",
+        value: shown(again),
+        floor: format!("spawn and wait {}", shown(spawned)),
+        figure: (again.as_secs_f64() - spawned.as_secs_f64()) * 1e3,
+        unit: " ms",
+        target: Target::AtMost(2.0),
+    };
     Ok(vec![
         row("a supervised shell `true`", value, floor, 3.0),
         row("the first one of a process", first, first_floor, 8.0),
+        added,
     ])
 }
 
-fn shell_of(piton: &Path, dir: &Path) -> Shell {
+/// How often the agent and both supervisors sync for one command, as `strace` counts.
+pub(crate) fn syncs(bench: &Bench) -> Outcome<Vec<Row>> {
+    let (few, many) = (traced(bench, FEW)?, traced(bench, MANY)?);
+    let each = f64::from(many.saturating_sub(few)) / f64::from(MANY - FEW);
+    Ok(vec![Row {
+        what: "syncs of a supervised command",
+        value: format!("{few} for {FEW}, {many} for {MANY}"),
+        floor: "its start and its end".into(),
+        figure: each,
+        unit: "",
+        target: Target::AtMost(2.0),
+    }])
+}
+
+fn traced(bench: &Bench, count: u32) -> Outcome<u32> {
+    let dir = bench.dir.path().join(format!("syncs-{count}"));
+    std::fs::create_dir_all(&dir)?;
+    let trace = dir.join("trace");
+    let status = Command::new("strace")
+        .args(["-f", "-qq", "-e", "trace=fsync,fdatasync", "-o"])
+        .arg(&trace)
+        .arg(std::env::current_exe()?)
+        .arg(COMMANDS_ONLY)
+        .arg(&dir)
+        .arg(count.to_string())
+        .status();
+    if !status.is_ok_and(|status| status.success()) {
+        return Err("syncs are counted by strace, which is missing or failed".into());
+    }
+    let lines = std::fs::read_to_string(trace)?;
+    let calls = lines.lines().filter(|line| line.contains("sync(") && !line.contains("resumed"));
+    Ok(u32::try_from(calls.count())?)
+}
+
+/// What is traced: some commands, and nothing else.
+pub(crate) fn commands_only(dir: &Path, count: u32) -> Outcome<()> {
+    let bin = std::env::current_exe()?.parent().map(PathBuf::from).unwrap_or_default();
+    let (shell, runtime) = (shell_of(&bin.join("piton"), dir), runtime()?);
+    for _ in 0..count {
+        runtime.block_on(run(&shell, dir))?;
+    }
+    Ok(())
+}
+
+pub(crate) fn shell_of(piton: &Path, dir: &Path) -> Shell {
     let supervisor = Supervisor::new(PathBuf::from(piton), dir.join("calls"), Vec::new());
     Shell::supervised(Arc::new(supervisor))
 }
 
-async fn run(shell: &Shell, dir: &Path) -> Outcome<Duration> {
-    let site = Site {
+pub(crate) fn site(dir: &Path) -> Site {
+    Site {
         workspace: dir.to_owned(),
         scratch: dir.to_owned(),
         conversation: ConversationId::new("bench"),
-        permissions: PermissionMode::default(),
-    };
+    }
+}
+
+async fn run(shell: &Shell, dir: &Path) -> Outcome<Duration> {
+    let site = site(dir);
     let arguments: Arguments =
         json!({ "command": "true" }).as_object().cloned().unwrap_or_default();
     let call = CallId { turn: TurnId(1), step: 1, index: 0 };
@@ -83,6 +145,14 @@ async fn run(shell: &Shell, dir: &Path) -> Outcome<Duration> {
     let time = start.elapsed();
     shell.forget(&site, &handle);
     if finished.outcome == Ended::Ok { Ok(time) } else { Err(finished.text.into()) }
+}
+
+/// The same command without anybody who looks after it.
+fn spawn() -> Outcome<Duration> {
+    let start = Instant::now();
+    let mut command = Command::new("/bin/sh");
+    command.args(["-c", "true"]).stdin(Stdio::null()).stdout(Stdio::null()).status()?;
+    Ok(start.elapsed())
 }
 
 fn plain(dir: &Path) -> Outcome<Duration> {

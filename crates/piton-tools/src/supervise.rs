@@ -22,6 +22,7 @@ mod gate;
 mod identity;
 mod inner;
 mod keeper;
+mod limit;
 mod outer;
 mod output;
 mod pair;
@@ -34,8 +35,6 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
-
-use crate::sandbox::{self, Rules};
 
 pub(crate) use self::attach::{Attached, End, Order, Patience};
 pub(crate) use self::claim::{Claimed, claim, forbid};
@@ -53,7 +52,7 @@ use crate::fail;
 /// How long a call waits for its command unless told otherwise.
 const WAIT_DEFAULT: Duration = Duration::from_mins(1);
 /// The word that makes our binary a supervisor.
-pub(crate) const WORD: &str = "supervise";
+const WORD: &str = "supervise";
 
 /// Supervises the commands of this process.
 #[derive(Debug)]
@@ -61,16 +60,14 @@ pub struct Supervisor {
     shelf: Shelf,
     pairs: Pairs,
     wait: Duration,
-    sandbox: Rules,
 }
 
 impl Supervisor {
     /// Keeps records in `calls` and runs `program`, which must give [`dispatch`] its arguments
-    /// before it does anything else. Commands do not see the variables named in `hidden`. They are
-    /// not confined.
+    /// before it does anything else. Commands do not see the variables named in `hidden`.
     pub fn new(program: PathBuf, calls: PathBuf, hidden: Vec<OsString>) -> Self {
         let (shelf, pairs) = (Shelf::new(calls), Pairs::new(program, hidden));
-        Self { shelf, pairs, wait: WAIT_DEFAULT, sandbox: Rules::none() }
+        Self { shelf, pairs, wait: WAIT_DEFAULT }
     }
 
     /// After how long a call returns while its command goes on.
@@ -78,17 +75,6 @@ impl Supervisor {
     pub fn wait(mut self, wait: Duration) -> Self {
         self.wait = wait;
         self
-    }
-
-    /// When commands are confined, and to what.
-    #[must_use]
-    pub fn sandbox(mut self, rules: Rules) -> Self {
-        self.sandbox = rules;
-        self
-    }
-
-    pub(crate) fn rules(&self) -> &Rules {
-        &self.sandbox
     }
 
     /// The records of all commands.
@@ -146,9 +132,6 @@ pub fn dispatch(mut arguments: impl Iterator<Item = OsString>) -> Option<ExitCod
         return None;
     }
     let role = arguments.next()?;
-    if let Some(code) = sandbox::probe::dispatch(&role, &arguments.by_ref().collect::<Vec<_>>()) {
-        return Some(code);
-    }
     let role = [Role::Outer, Role::Inner].into_iter().find(|it| role == OsStr::new(it.name()))?;
     let done = match role {
         Role::Outer => outer::run(),

@@ -307,3 +307,25 @@ fn commands_do_not_see_keys_of_providers() {
         assert!(!shown.contains("sk-hush"), "{shown}");
     }
 }
+
+// One supervisor holds some files for each of all commands; a command has the limit that the agent had.
+#[test]
+fn supervisors_may_open_all_the_files_there_are_and_commands_as_many_as_their_agent() {
+    let world = World::new();
+    let command = "ulimit -Sn > own; grep 'open files' /proc/$PPID/limits > inner";
+    let steps = json!([
+        { "calls": [{ "tool": "shell", "arguments": { "command": command } }] },
+        { "say": "Done." }
+    ]);
+    let model = world.script(&json!({ "steps": steps }).to_string());
+    let agent = world.command(&["query", "go", "--permissions", "auto", "--model", &model]);
+    let mut limited = Command::new("/bin/sh");
+    limited.args(["-c", "ulimit -Sn 200; exec \"$0\" \"$@\""]).arg(agent.get_program());
+    limited.args(agent.get_args()).current_dir(world.path("work"));
+    limited.envs(agent.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    assert!(limited.output().unwrap().status.success());
+    assert_eq!(fs::read_to_string(world.work("own")).unwrap(), "200\n");
+    let inner = fs::read_to_string(world.work("inner")).unwrap();
+    let [.., soft, hard, _] = inner.split_whitespace().collect::<Vec<_>>()[..] else { panic!() };
+    assert_eq!(soft, hard, "{inner}");
+}

@@ -135,7 +135,6 @@ mod tests {
             keep: false,
             at_ms: 0,
             marker: "m".into(),
-            sandbox: None,
         }
     }
 

@@ -14,15 +14,14 @@ use std::process::{Command, Stdio};
 use rustix::process::Pid;
 
 use super::record::{Intent, Record, encode};
-use crate::sandbox::Wardens;
 
 /// What every process of a command carries in its environment.
 pub(crate) const MARKER: &str = "PITON_CALL";
 /// The shell, for the gate and for the command. Not a login shell: those cost hundreds of
 /// milliseconds and differ from person to person.
 const SHELL: &str = "/bin/sh";
-/// Line, then command. No line, then a word in the record.
-const SCRIPT: &str = r#"read -r go && exec /bin/sh -c "$1" </dev/null 2>&1; printf '%s' "$2" >&2"#;
+/// Limit, line, then command. No line, then a word in the record.
+const SCRIPT: &str = r#"ulimit -Sn "$3" 2>/dev/null; read -r go && exec /bin/sh -c "$1" </dev/null 2>&1; printf '%s' "$2" >&2"#;
 
 /// A command behind its gate.
 #[derive(Debug)]
@@ -32,19 +31,18 @@ pub(super) struct Gate {
 }
 
 impl Gate {
-    /// Starts the process; the command waits behind the gate. What is confined is so from here on:
-    /// the gate is behind the walls already, with the record open and no way to open another.
+    /// Starts the process; the command waits behind the gate, and will have `files` open at most.
     pub(super) fn shut(
-        wardens: &mut Wardens,
         intent: &Intent,
+        files: Option<u64>,
         log: &File,
         out: &File,
     ) -> io::Result<Self> {
+        let files = files.map_or_else(|| "unlimited".to_owned(), |files| files.to_string());
         let never = Record::NeverRan { why: "its supervisor died before it was started".into() };
         let (waits, opener) = io::pipe()?;
-        let mut command = Command::new(SHELL);
-        command
-            .args(["-c", SCRIPT, "sh", &intent.command, &encode(&never)?])
+        let child = Command::new(SHELL)
+            .args(["-c", SCRIPT, "sh", &intent.command, &encode(&never)?, &files])
             .current_dir(&intent.directory)
             .env(MARKER, &intent.marker)
             // A pager would wait for a key that nobody can press.
@@ -55,11 +53,8 @@ impl Gate {
             .stdout(out.try_clone()?)
             .stderr(Stdio::from(log.try_clone()?))
             // A group of its own: what it starts can be stopped with it.
-            .process_group(0);
-        let child = match &intent.sandbox {
-            None => command.spawn()?,
-            Some(policy) => wardens.spawn(policy, command, out)?,
-        };
+            .process_group(0)
+            .spawn()?;
         // Dropping the child neither stops nor reaps it; its keeper does that.
         Ok(Self { pid: Pid::from_child(&child), opener })
     }

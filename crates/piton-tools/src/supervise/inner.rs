@@ -7,6 +7,7 @@ use rustix::process::{getpid, set_child_subreaper};
 
 use super::courier::{self, Arrival};
 use super::keeper::Keeper;
+use super::limit;
 use super::record::Witness;
 use crate::fail;
 
@@ -18,7 +19,7 @@ pub(super) fn run() -> io::Result<()> {
     }
     set_child_subreaper(Some(getpid()))?;
     let socket = stdin.as_fd().try_clone_to_owned()?;
-    let mut keeper = Keeper::new(Witness::Inner);
+    let mut keeper = Keeper::new(Witness::Inner, limit::raise());
     let mut listens = true;
     while listens || keeper.is_busy() {
         let [ready] = keeper.wait([listens.then_some(&socket)]);

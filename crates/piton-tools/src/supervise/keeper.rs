@@ -21,7 +21,6 @@ use super::identity::Identity;
 use super::output::Bound;
 use super::record::{self, Intent, Record, Status, Stop, Story, Why, Witness};
 use crate::fail;
-use crate::sandbox::Wardens;
 
 /// How often the output of a command that prints is looked at; one that is silent is looked at less
 /// and less, but at least every [`LOOK_RARELY`].
@@ -34,7 +33,8 @@ const RETRY: Duration = Duration::from_millis(100);
 #[derive(Debug)]
 pub(super) struct Keeper {
     witness: Witness,
-    wardens: Wardens,
+    /// How many files a command may have open.
+    files: Option<u64>,
     minded: Vec<Minded>,
     left: Vec<Left>,
     reap_at: Instant,
@@ -73,10 +73,9 @@ struct Look {
 }
 
 impl Keeper {
-    pub(super) fn new(witness: Witness) -> Self {
+    pub(super) fn new(witness: Witness, files: Option<u64>) -> Self {
         let reap_at = Instant::now() + LOOK_RARELY;
-        let wardens = Wardens::default();
-        Self { witness, wardens, minded: Vec::new(), left: Vec::new(), reap_at }
+        Self { witness, files, minded: Vec::new(), left: Vec::new(), reap_at }
     }
 
     /// Whether there is anything to look after.
@@ -89,7 +88,7 @@ impl Keeper {
     pub(super) fn launch(&mut self, parcel: Parcel) {
         let launched = Story::read(&parcel.log).and_then(|story| {
             let intent = story.intent.ok_or_else(|| io::Error::other("nothing to run"))?;
-            let gate = Gate::shut(&mut self.wardens, &intent, &parcel.log, &parcel.out)?;
+            let gate = Gate::shut(&intent, self.files, &parcel.log, &parcel.out)?;
             fail::here("shut");
             Ok((intent, gate))
         });

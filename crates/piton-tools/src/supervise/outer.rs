@@ -15,10 +15,10 @@ use rustix::io::Errno;
 use rustix::net::{Shutdown, shutdown};
 use rustix::process::{getpid, set_child_subreaper, setsid};
 
-use super::Role;
 use super::courier::{self, Arrival, Parcel};
 use super::keeper::Keeper;
 use super::record::Witness;
+use super::{Role, limit};
 use crate::fail;
 
 /// How long to rest when the kernel has no memory to wait with.
@@ -36,12 +36,14 @@ pub(super) fn run() -> io::Result<()> {
     let agent = stdin.as_fd().try_clone_to_owned()?;
     let (inner, theirs) = courier::wires()?;
     let mut child = spawn_inner(theirs)?;
+    // Behind the start of the inner one, which has to know what was before.
+    let files = limit::raise();
     let held = pass_on(&agent, &inner);
     // Whoever sends more is told that nobody takes it.
     shutdown(&agent, Shutdown::Both).ok();
     // Its children are ours as soon as it has ended, not as soon as it is silent.
     child.wait()?;
-    let mut keeper = Keeper::new(Witness::Outer);
+    let mut keeper = Keeper::new(Witness::Outer, files);
     for parcel in held.into_values() {
         keeper.inherit(parcel);
     }
