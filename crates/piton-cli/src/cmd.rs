@@ -11,3 +11,4 @@ pub(crate) mod print;
 pub(crate) mod ps;
 pub(crate) mod query;
 pub(crate) mod serve;
+pub(crate) mod undo;

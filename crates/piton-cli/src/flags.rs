@@ -7,7 +7,6 @@ use piton_core::event::{Effort, PermissionMode};
 use piton_sim::script::{Fault as ScriptFault, parse_fault};
 
 use crate::output::Form;
-use crate::sandbox::SandboxMode;
 
 /// Most rows that `ls` shows unless told otherwise.
 const LS_ROWS: usize = 50;
@@ -45,6 +44,8 @@ pub(crate) enum Command {
     Logs(Logs),
     /// Stop a command, with everything it started
     Kill(Kill),
+    /// Take back what was changed in a file of this directory, the newest change first
+    Undo(Undo),
     /// Show the providers of models, and what keeps them from answering
     Models,
     /// Play a provider, for tests of this and other agents
@@ -93,12 +94,6 @@ pub(crate) struct Query {
     /// What may run without asking
     #[arg(long, value_name = "MODE")]
     pub(crate) permissions: Option<Mode>,
-    /// When commands are confined to the workspace [default: auto]
-    #[arg(long, value_name = "MODE")]
-    pub(crate) sandbox: Option<SandboxMode>,
-    /// Confined commands have no network
-    #[arg(long)]
-    pub(crate) no_network: bool,
     /// Never ask anything on the terminal (also: `PITON_NO_INPUT=1`)
     #[arg(long)]
     pub(crate) no_input: bool,
@@ -270,6 +265,23 @@ pub(crate) struct Kill {
     pub(crate) command: String,
 }
 
+/// The flags of `piton undo`.
+#[derive(Debug, Args)]
+pub(crate) struct Undo {
+    /// The number of a change in the list; else the newest one that was not taken back
+    #[arg(value_name = "N")]
+    pub(crate) number: Option<usize>,
+    /// Show the changes that can be taken back, with their numbers
+    #[arg(long, conflicts_with_all = ["number", "show"])]
+    pub(crate) list: bool,
+    /// Print the old version instead of putting it back
+    #[arg(long)]
+    pub(crate) show: bool,
+    /// Only changes of this conversation, or of those whose ids begin so
+    #[arg(long, value_name = "ID")]
+    pub(crate) id: Option<String>,
+}
+
 impl Flags {
     /// In which form the outcome is wanted.
     pub(crate) fn form(&self) -> Form {
@@ -286,6 +298,7 @@ impl Flags {
             | Command::Ps(_)
             | Command::Logs(_)
             | Command::Kill(_)
+            | Command::Undo(_)
             | Command::Models
             | Command::Sim(_) => Form::Text,
         }

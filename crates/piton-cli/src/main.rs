@@ -12,7 +12,6 @@ mod drafts;
 mod models;
 mod providers;
 mod rules;
-mod sandbox;
 mod target;
 mod wiring;
 
@@ -76,6 +75,7 @@ async fn run(flags: Flags, output: &mut Output) -> Result<Report, Fault> {
         Command::Ps(ps) => Ok(cmd::ps::run(&ps, &settings, output)),
         Command::Logs(logs) => cmd::logs::run(&logs, &settings, output).await,
         Command::Kill(kill) => cmd::kill::run(&kill, &settings, output).await,
+        Command::Undo(undo) => cmd::undo::run(&undo, &settings, output),
         Command::Models => cmd::models::run(&settings, output).await,
         Command::Sim(Sim::Serve(serve)) => cmd::serve::run(serve, output).await,
     }

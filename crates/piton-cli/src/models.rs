@@ -18,7 +18,6 @@ use crate::providers::{
     self, FileFault, KeyFrom, Provider, ProviderFault, RequestDefaults, SettingsFile, WrittenEffort,
 };
 use crate::rules::WrittenRule;
-use crate::sandbox::WrittenSandbox;
 
 /// The provider of the built-in demo model.
 const DEMO: &str = "demo";
@@ -62,8 +61,6 @@ pub(crate) struct Shelf {
     general: RequestDefaults,
     /// Standing rules of the settings.
     pub(crate) rules: Vec<WrittenRule>,
-    /// What commands may touch.
-    pub(crate) sandbox: WrittenSandbox,
 }
 
 impl Shelf {
@@ -81,7 +78,6 @@ impl Shelf {
             },
             general: RequestDefaults { effort, max_tokens: file.max_tokens },
             rules: file.permissions,
-            sandbox: file.sandbox,
         })
     }
 
@@ -244,7 +240,6 @@ mod tests {
     fn a_model_that_nobody_offers_is_refused_by_name() {
         let shelf = Shelf {
             providers: providers::all(&SettingsFile::default(), &|_| None).unwrap(),
-            sandbox: WrittenSandbox::default(),
             rules: Vec::new(),
             default: None,
             environment: RequestDefaults::default(),

@@ -7,7 +7,6 @@ use std::time::Duration;
 
 use piton::{Engine, LeaseWait};
 use piton_store::{Journal, SqliteJournal};
-use piton_tools::sandbox::Rules;
 use piton_tools::supervise::Supervisor;
 use piton_tools::{AskUser, Registry, Tool};
 
@@ -44,16 +43,14 @@ pub(crate) struct Wiring {
 pub(crate) enum Commands {
     /// They outlive this process.
     Supervised(Arc<Supervisor>),
-    /// They end with it, do not see these variables, and are confined by these rules.
-    Plain(Vec<OsString>, Rules),
-    /// There are none to run: nobody drives a turn here.
-    Unused,
+    /// They end with it, and do not see these variables.
+    Plain(Vec<OsString>),
 }
 
 /// Supervises commands, with records in the home.
-pub(crate) fn supervisor(settings: &Settings, hidden: Vec<OsString>, rules: Rules) -> Supervisor {
+pub(crate) fn supervisor(settings: &Settings, hidden: Vec<OsString>) -> Supervisor {
     // Not its path: the file there may be another one by now.
-    Supervisor::new("/proc/self/exe".into(), settings.calls(), hidden).sandbox(rules)
+    Supervisor::new("/proc/self/exe".into(), settings.calls(), hidden)
 }
 
 impl Wiring {
@@ -67,8 +64,7 @@ impl Wiring {
             .lease_wait(wait);
         let mut registry = match &self.commands {
             Commands::Supervised(supervisor) => Registry::supervised(supervisor.clone()),
-            Commands::Plain(hidden, rules) => Registry::plain(hidden.clone(), rules.clone()),
-            Commands::Unused => Registry::standard(),
+            Commands::Plain(hidden) => Registry::plain(hidden.clone()),
         };
         if let Err(taken) = registry.add(Arc::new(AskUser)) {
             // None of the standard tools has this name.

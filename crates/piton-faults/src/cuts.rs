@@ -92,7 +92,7 @@ pub(crate) fn of_edits(_: &Plan) -> Outcome<Vec<Row>> {
     ];
     let mut done = Vec::new();
     for (mut row, mistake) in rows {
-        for edit in Edit::ALL {
+        for edit in Edit::AT_ONCE {
             let scene = edit.scene()?;
             let run = Run::of(&scene, mistake)?;
             for (at, tree, _) in run.states(Path::new("")) {

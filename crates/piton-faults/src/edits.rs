@@ -11,6 +11,8 @@ use crate::trace::{Point, Watch, Who};
 
 /// Lines of the file that is changed.
 const LINES: usize = 600;
+/// Lines of one that is overwritten in several writes.
+const MANY_LINES: usize = 10_000;
 /// The file.
 const NAME: &str = "f.txt";
 /// What somebody else writes.
@@ -25,16 +27,21 @@ pub(crate) enum Edit {
     Replace,
     /// `edit_file`, which would fail or do harm if it were made twice.
     Amend,
+    /// `write_file` over a file with two names, which cannot be done in one step.
+    Overwrite,
 }
 
 impl Edit {
-    pub(crate) const ALL: [Self; 3] = [Self::Create, Self::Replace, Self::Amend];
+    /// Those that take one step.
+    pub(crate) const AT_ONCE: [Self; 3] = [Self::Create, Self::Replace, Self::Amend];
+    pub(crate) const ALL: [Self; 4] = [Self::Create, Self::Replace, Self::Amend, Self::Overwrite];
 
     /// The content before.
     pub(crate) fn before(self) -> Option<String> {
         match self {
             Self::Create => None,
             Self::Replace | Self::Amend => Some("an old line\n".repeat(LINES) + "n=0.\n"),
+            Self::Overwrite => Some("an old line\n".repeat(MANY_LINES)),
         }
     }
 
@@ -42,6 +49,7 @@ impl Edit {
     pub(crate) fn after(self) -> String {
         match self {
             Self::Create | Self::Replace => "a new line, longer\n".repeat(LINES),
+            Self::Overwrite => "a new line, longer\n".repeat(MANY_LINES),
             // Once more, and it would be another one.
             Self::Amend => self.before().unwrap_or_default().replace("n=0.", "n=0.n=0."),
         }
@@ -49,7 +57,7 @@ impl Edit {
 
     fn arguments(self) -> (&'static str, Value) {
         match self {
-            Self::Create | Self::Replace => {
+            Self::Create | Self::Replace | Self::Overwrite => {
                 ("write_file", json!({ "path": NAME, "content": self.after() }))
             }
             Self::Amend => {
@@ -66,6 +74,9 @@ impl Edit {
         let scene = Scene::new(&deed)?;
         if let Some(before) = self.before() {
             fs::write(scene.work(NAME), before)?;
+        }
+        if self == Self::Overwrite {
+            fs::hard_link(scene.work(NAME), scene.root().join("other-name"))?;
         }
         let runtime = tokio::runtime::Builder::new_current_thread().build()?;
         let tool = deed.tool(scene.root())?;
@@ -111,7 +122,10 @@ pub(crate) fn beside(scene: &Scene) -> Vec<(String, String)> {
 
 /// Nobody else was there: the file is whole at every time, and the change is made in the end.
 pub(crate) fn judge_alone(edit: Edit, scene: &Scene) -> Outcome<Result<&'static str, String>> {
-    if let Err(torn) = whole(edit, scene) {
+    // What is overwritten is torn for a while, until somebody comes later.
+    if edit != Edit::Overwrite
+        && let Err(torn) = whole(edit, scene)
+    {
         return Ok(Err(torn));
     }
     let was_after = content(scene) == Some(edit.after());
@@ -164,6 +178,10 @@ fn made(
     }
     if let Some((name, _)) = beside.first() {
         return Err(format!("{name} was left behind"));
+    }
+    let other = fs::read_to_string(scene.root().join("other-name"));
+    if edit == Edit::Overwrite && !other.is_ok_and(|other| other == edit.after()) {
+        return Err("its other name is another file now".into());
     }
     Ok(found)
 }

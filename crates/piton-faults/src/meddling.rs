@@ -29,7 +29,7 @@ pub(crate) fn with_edits(plan: &Plan) -> Outcome<Vec<Row>> {
         Row::of("edits: killed at every system call, then somebody else saves the file");
     let mut during =
         Row::of("edits: held up at every system call while somebody else saves the file");
-    for edit in Edit::ALL {
+    for edit in Edit::AT_ONCE {
         for point in edits::points(edit)?.iter().step_by(plan.step) {
             let at = format!("{edit:?}, {}", told(point));
             let scene = edit.scene()?;

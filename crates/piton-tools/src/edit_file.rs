@@ -90,11 +90,18 @@ impl Tool for EditFile {
         .unwrap_or_else(Finished::from)
     }
 
-    async fn settle(&self, site: &Site, _: &Arguments, handle: &Handle) -> Settled {
-        let (site, handle) = (site.clone(), handle.clone());
-        blocking::whole(move || Ok(Change::recorded(&handle)?.settle(&site)))
-            .await
-            .unwrap_or_else(|Refusal(text)| Settled::Unknown(text))
+    async fn settle(&self, site: &Site, arguments: &Arguments, handle: &Handle) -> Settled {
+        let (site, arguments, handle) = (site.clone(), arguments.clone(), handle.clone());
+        blocking::whole(move || {
+            let wanted: EditArguments = parse(SCHEMA, &arguments)?;
+            let change = Change::recorded(&handle)?;
+            let renew = |content: Option<&[u8]>| {
+                wanted.renew(change.place().shown(), content.unwrap_or_default())
+            };
+            Ok(change.settle(&site, renew))
+        })
+        .await
+        .unwrap_or_else(|Refusal(text)| Settled::Unknown(text))
     }
 
     async fn abandon(&self, site: &Site, handle: &Handle) {

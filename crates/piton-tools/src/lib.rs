@@ -18,12 +18,12 @@ mod grep;
 mod list_dir;
 mod read_file;
 mod registry;
-pub mod sandbox;
 mod shell;
 mod shell_stop;
 mod shell_wait;
 mod suggestion;
 pub mod supervise;
+pub mod undo;
 mod walk;
 mod workspace;
 mod write_file;
@@ -33,7 +33,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use piton_core::event::{Handle, Outcome, PermissionMode, ToolSpec};
+use piton_core::event::{Handle, Outcome, ToolSpec};
 use piton_core::id::{CallId, ConversationId, TurnId};
 use piton_core::question::Question;
 use serde_json::{Map, Value};
@@ -108,12 +108,10 @@ pub trait Tool: fmt::Debug + Send + Sync {
 pub struct Site {
     /// The directory that paths are confined to, canonical.
     pub workspace: PathBuf,
-    /// A directory for long outputs while they are written.
+    /// A directory for long outputs while they are written, and for old versions of changed files.
     pub scratch: PathBuf,
     /// The conversation, after which records that outlive this process are named.
     pub conversation: ConversationId,
-    /// What runs without asking. A command that nobody was asked about is confined.
-    pub permissions: PermissionMode,
 }
 
 /// What [`Tool::prepare`] found.

@@ -229,9 +229,7 @@ mod tests {
         fs::write(workspace.join("src/main.rs"), "fn main() {}\n").expect("written");
         fs::write(root.join("secret"), "s").expect("written");
         let conversation = ConversationId::new("c");
-        let permissions = piton_core::event::PermissionMode::default();
-        let scratch = root.join("scratch");
-        (directory, Site { workspace, scratch, conversation, permissions })
+        (directory, Site { workspace, scratch: root.join("scratch"), conversation })
     }
 
     fn located(site: &Site, path: &str) -> Result<String, String> {

@@ -7,6 +7,7 @@ use serde::Deserialize;
 
 use crate::arguments::parse;
 use crate::change::{self, Applied, Change};
+use crate::undo::Undo;
 use crate::workspace::Place;
 use crate::{Arguments, Finished, Job, Prepared, Refusal, Settled, Site, Tool, blocking};
 
@@ -70,18 +71,28 @@ impl Tool for WriteFile {
         blocking::whole(move || {
             let wanted: WriteArguments = parse(SCHEMA, &job.arguments)?;
             let change = Change::recorded(&job.handle)?;
-            let applied = change.apply(&job.site, job.call, |_| Ok(wanted.content.into_bytes()))?;
+            let applied =
+                change.apply(&job.site, job.call, |_| Ok(wanted.content.clone().into_bytes()))?;
             Ok(report(&change, applied))
         })
         .await
         .unwrap_or_else(Finished::from)
     }
 
-    async fn settle(&self, site: &Site, _: &Arguments, handle: &Handle) -> Settled {
-        let (site, handle) = (site.clone(), handle.clone());
-        blocking::whole(move || Ok(Change::recorded(&handle)?.settle(&site)))
-            .await
-            .unwrap_or_else(|Refusal(text)| Settled::Unknown(text))
+    async fn settle(&self, site: &Site, arguments: &Arguments, handle: &Handle) -> Settled {
+        let (site, arguments, handle) = (site.clone(), arguments.clone(), handle.clone());
+        blocking::whole(move || {
+            let wanted: WriteArguments = parse(SCHEMA, &arguments)?;
+            let renew = |_: Option<&[u8]>| Ok(wanted.content.clone().into_bytes());
+            Ok(Change::recorded(&handle)?.settle(&site, renew))
+        })
+        .await
+        .unwrap_or_else(|Refusal(text)| Settled::Unknown(text))
+    }
+
+    fn tidy(&self, site: &Site, _: &[Handle]) {
+        let undo = Undo::new(&site.scratch);
+        drop(tokio::task::spawn_blocking(move || undo.sweep()));
     }
 
     async fn abandon(&self, site: &Site, handle: &Handle) {

@@ -101,7 +101,7 @@ async fn record(
         models: Arc::new(Catalogue::default()),
         scratch: settings.scratch()?,
         lock_wait: HELD_WAIT,
-        commands: Commands::Unused,
+        commands: Commands::Plain(Vec::new()),
     };
     let opened = wiring.engine(&[]).open(id).await.map_err(Fault::from);
     let mut session = opened.map_err(|fault| {

@@ -84,7 +84,7 @@ async fn revoke(
         models: Arc::new(Catalogue::default()),
         scratch: settings.scratch()?,
         lock_wait: HELD_WAIT,
-        commands: Commands::Unused,
+        commands: Commands::Plain(Vec::new()),
     };
     let mut session = wiring.engine(&[]).open(id).await?;
     let mut config = session.state().config.clone();

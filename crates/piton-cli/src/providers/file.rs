@@ -10,7 +10,6 @@ use serde::Deserialize;
 
 use super::{KeyFrom, Provider, RequestDefaults, Speaks};
 use crate::rules::WrittenRule;
-use crate::sandbox::WrittenSandbox;
 
 /// What the file says.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
@@ -24,8 +23,6 @@ pub(crate) struct SettingsFile {
     pub(crate) max_tokens: Option<u32>,
     /// Standing rules.
     pub(crate) permissions: Vec<WrittenRule>,
-    /// What commands may touch.
-    pub(crate) sandbox: WrittenSandbox,
     /// Providers by name.
     pub(crate) providers: BTreeMap<String, Written>,
 }

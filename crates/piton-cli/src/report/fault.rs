@@ -11,6 +11,7 @@ use piton_store::{AppendError, LeaseError, StoreError};
 use super::Code;
 use crate::cmd::kept::CommandFault;
 use crate::cmd::query::AttachFault;
+use crate::cmd::undo::UndoFault;
 use crate::models::ModelFault;
 use crate::render::incomplete;
 
@@ -73,6 +74,9 @@ pub(crate) enum Fault {
     /// A command cannot be found, read or stopped.
     #[error(transparent)]
     Command(#[from] CommandFault),
+    /// A change of a file is not taken back.
+    #[error(transparent)]
+    Undo(#[from] UndoFault),
     /// No rule has that number.
     #[error("there is no rule {number}; there are {count}")]
     NoRule {
@@ -211,6 +215,7 @@ impl Fault {
             | Self::NoAnswer { .. }
             | Self::SecretOnTerminal { .. }
             | Self::Command(CommandFault::Unknown { .. } | CommandFault::Ambiguous { .. })
+            | Self::Undo(UndoFault::Unknown { .. })
             | Self::Model(_)
             | Self::Directory(_)
             | Self::NoHome
@@ -225,6 +230,7 @@ impl Fault {
             Self::Interrupted | Self::LeftAtOnce { .. } => Code::Interrupted,
             Self::Stdin(_)
             | Self::Draft(_)
+            | Self::Undo(UndoFault::Refused { .. })
             | Self::Command(CommandFault::Closed { .. } | CommandFault::Endless { .. })
             | Self::Open(OpenError::Lease(LeaseError::Store(_)) | OpenError::Store(_))
             | Self::Session(_)
@@ -253,6 +259,7 @@ impl Fault {
             Self::Ambiguous { .. } => "ambiguous_conversation",
             Self::NoConversation { .. } => "no_conversation",
             Self::Command(_) => "command",
+            Self::Undo(_) => "undo",
             Self::Incomplete { .. }
             | Self::LeftAlone
             | Self::Session(SessionError::Incomplete(_)) => "incomplete_turn",
@@ -315,6 +322,7 @@ impl Fault {
             Self::NoAnswer { words, .. } => answering(words),
             Self::SecretOnTerminal { .. } => vec![SECRET.into()],
             Self::Command(fault) => fault.hints(),
+            Self::Undo(fault) => fault.hints(),
             Self::NoConversation { aside } => {
                 let mut hints = vec![
                     "piton ls shows the conversations of all directories".into(),

@@ -6,6 +6,59 @@ use serde_json::json;
 
 use crate::world::World;
 
+/// A workspace with `f.txt`, and a turn that changes it and makes `g.txt`.
+fn edited() -> World {
+    let world = World::new();
+    fs::write(world.work("f.txt"), "old\n").unwrap();
+    let calls = json!([
+        { "tool": "edit_file", "arguments": { "path": "f.txt", "old": "old", "new": "new" } },
+        { "tool": "write_file", "arguments": { "path": "g.txt", "content": "made\n" } }
+    ]);
+    let steps = json!([{ "calls": [calls[0]] }, { "calls": [calls[1]] }, { "say": "Done." }]);
+    let model = world.script(&json!({ "steps": steps }).to_string());
+    let ran = world.run(&["query", "go", "--permissions", "auto", "--model", &model]);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    world
+}
+
+#[test]
+fn changes_are_listed_and_taken_back_one_after_the_other() {
+    let world = edited();
+    let list = world.run(&["undo", "--list"]).stdout;
+    let paths: Vec<_> = list.lines().map(|line| line.split_whitespace().last().unwrap()).collect();
+    assert_eq!(paths, ["g.txt", "f.txt"], "{list}");
+    assert_eq!(world.run(&["undo", "--show", "2"]).stdout, "old\n");
+    for left in [&["f.txt"][..], &["f.txt"][..]] {
+        let ran = world.run(&["undo"]);
+        assert_eq!(ran.code, 0, "{}", ran.stderr);
+        assert_eq!(names(&world), left);
+    }
+    assert_eq!(fs::read_to_string(world.work("f.txt")).unwrap(), "old\n");
+    let ran = world.run(&["undo"]);
+    assert!(ran.stderr.contains("Nothing to take back"), "{}", ran.stderr);
+    // Once more by number: the change is made again.
+    assert_eq!(world.run(&["undo", "2"]).code, 0);
+    assert_eq!(fs::read_to_string(world.work("f.txt")).unwrap(), "new\n");
+    let none = world.run(&["undo", "--list", "--id", "nobody"]);
+    assert_eq!((none.code, none.stdout.as_str()), (0, ""));
+}
+
+#[test]
+fn a_change_under_a_foreign_one_is_not_taken_back_and_both_are_kept() {
+    let world = edited();
+    fs::write(world.work("f.txt"), "mine\n").unwrap();
+    let ran = world.run(&["undo", "2"]);
+    assert_eq!(ran.code, 1);
+    assert!(ran.stderr.contains("changed since"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("piton undo --show 2"), "{}", ran.stderr);
+    assert_eq!(fs::read_to_string(world.work("f.txt")).unwrap(), "mine\n");
+    assert_eq!(world.run(&["undo", "--show", "2"]).stdout, "old\n");
+    assert!(world.run(&["undo", "--list"]).stdout.contains("f.txt  changed since"));
+    let ran = world.run(&["undo", "7"]);
+    assert_eq!(ran.code, 2);
+    assert!(ran.stderr.contains("there are 2"), "{}", ran.stderr);
+}
+
 /// A turn that changes a file, and dies at a point of that.
 fn died(point: &str) -> World {
     let world = World::new();

@@ -13,13 +13,16 @@ use std::thread;
 use std::time::Duration;
 
 use piton_core::id::{CallId, Digest};
+use rustix::buffer::spare_capacity;
 use rustix::fs::{
-    AtFlags, Dir, FlockOperation, Gid, Mode, OFlags, RenameFlags, Uid, fchmod, fchown, flock,
-    fstat, fsync, openat, renameat, renameat_with, statat, unlinkat,
+    AtFlags, Dir, FlockOperation, Gid, Mode, OFlags, RenameFlags, Uid, XattrFlags, fchmod, fchown,
+    fgetxattr, flistxattr, flock, fsetxattr, fstat, fsync, openat, renameat, renameat_with, statat,
+    unlinkat,
 };
 use rustix::io::Errno;
 
-use super::read_bounded;
+use super::Unplaced;
+use super::content::read_bounded;
 use crate::workspace::Entry;
 use crate::{Refusal, digest, fail};
 
@@ -31,6 +34,8 @@ const PRIVATE_MODE: Mode = Mode::from_raw_mode(0o600);
 const PART: &str = ".part";
 /// How it ends once the content is complete and synced.
 const WHOLE: &str = ".tmp";
+/// Most bytes of all names, and of one value, of extended attributes: the kernel takes no more.
+const ATTRIBUTE_BYTES_MAX: usize = 64 * 1024;
 /// Names that are tried before giving up.
 const NAMES_TRIED_MAX: usize = 16;
 /// Hexadecimal digits of the key in a name: 64 bits.
@@ -95,14 +100,21 @@ impl<'a> Temp<'a> {
         key: &Key,
         call: CallId,
         content: &[u8],
-    ) -> Result<Self, Refusal> {
+    ) -> Result<Self, Unplaced> {
         let failed = |error: io::Error| {
-            Refusal(format!("`{}` is unchanged: writing beside it failed: {error}", entry.shown))
+            let shown = &entry.shown;
+            let refusal =
+                Refusal(format!("`{shown}` is unchanged: writing beside it failed: {error}"));
+            if error.kind() == io::ErrorKind::PermissionDenied {
+                Unplaced::OnlyInPlace(refusal)
+            } else {
+                Unplaced::Refused(refusal)
+            }
         };
         let (part, mut file) =
             Self::create(entry, key, call).map_err(|errno| failed(errno.into()))?;
         let written = file.write_all(content).and_then(|()| {
-            adopt_mode(entry, &file)?;
+            adopt_attributes(entry, &file)?;
             if !fail::wanted("edit-not-synced") {
                 fsync(&file)?;
             }
@@ -126,6 +138,21 @@ impl<'a> Temp<'a> {
 
     pub(super) fn name(&self) -> &str {
         &self.name
+    }
+
+    /// Gives the file itself a name beside its own, whatever it holds.
+    pub(super) fn aside(entry: &'a Entry, key: &Key, call: CallId) -> Result<Self, Errno> {
+        let (part, _) = Self::create(entry, key, call)?;
+        let (directory, name) = (&entry.directory, entry.name.as_str());
+        let aside = Self { entry, name: part.name.trim_end_matches(PART).to_owned() + WHOLE };
+        let moved = renameat(directory, name, directory, aside.name());
+        part.remove();
+        moved.map(|()| aside)
+    }
+
+    /// What is under this name now.
+    pub(super) fn content(&self) -> Option<Vec<u8>> {
+        read(self.entry, &self.name)
     }
 
     /// The digest of what is under this name now; `None` if it is not a file of ours any more.
@@ -169,7 +196,7 @@ impl<'a> Temp<'a> {
     }
 }
 
-fn adopt_mode(entry: &Entry, file: &File) -> io::Result<()> {
+fn adopt_attributes(entry: &Entry, file: &File) -> io::Result<()> {
     let Ok(theirs) = statat(&entry.directory, entry.name.as_str(), AtFlags::SYMLINK_NOFOLLOW)
     else {
         return Ok(());
@@ -181,7 +208,24 @@ fn adopt_mode(entry: &Entry, file: &File) -> io::Result<()> {
         let (owner, group) = (Uid::from_raw(theirs.st_uid), Gid::from_raw(theirs.st_gid));
         fchown(file, Some(owner), Some(group)).ok();
     }
+    adopt_extended(entry, file);
     Ok(fchmod(file, Mode::from_raw_mode(theirs.st_mode))?)
+}
+
+/// Access lists, labels and whatever else is written on the file. What may not be copied is not: the
+/// edit matters more.
+fn adopt_extended(entry: &Entry, file: &File) {
+    let Ok(Some(theirs)) = entry.open() else { return };
+    let mut names = Vec::with_capacity(ATTRIBUTE_BYTES_MAX);
+    if flistxattr(&theirs, spare_capacity(&mut names)).is_err() {
+        return;
+    }
+    for name in names.split(|byte| *byte == 0).filter(|name| !name.is_empty()) {
+        let mut value = Vec::with_capacity(ATTRIBUTE_BYTES_MAX);
+        if fgetxattr(&theirs, name, spare_capacity(&mut value)).is_ok() {
+            fsetxattr(file, name, &value, XattrFlags::empty()).ok();
+        }
+    }
 }
 
 fn read(entry: &Entry, name: &str) -> Option<Vec<u8>> {

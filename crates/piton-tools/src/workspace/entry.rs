@@ -84,6 +84,12 @@ impl Entry {
         }
     }
 
+    /// Opens the file of that name to read and overwrite it.
+    pub(crate) fn open_to_overwrite(&self) -> Result<File, Errno> {
+        let flags = OFlags::RDWR | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        openat(&self.directory, self.name.as_str(), flags, Mode::empty()).map(File::from)
+    }
+
     fn kind(&self) -> FileType {
         statat(&self.directory, self.name.as_str(), AtFlags::SYMLINK_NOFOLLOW)
             .map_or(FileType::Unknown, |stat| FileType::from_raw_mode(stat.st_mode))

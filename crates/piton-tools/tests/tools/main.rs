@@ -9,4 +9,5 @@ mod list_dir;
 mod read_file;
 mod refused;
 mod shell;
+mod undo;
 mod write_file;

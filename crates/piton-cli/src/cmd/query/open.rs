@@ -87,12 +87,11 @@ pub(super) async fn open(
         (journal, settings.scratch()?, target)
     };
     let hidden = wanted.shelf.key_variables();
-    let rules = wanted.shelf.sandbox.rules(query, settings);
     let commands = if query.no_persist {
         // Nobody could come back to them.
-        Commands::Plain(hidden, rules)
+        Commands::Plain(hidden)
     } else {
-        Commands::Supervised(Arc::new(wiring::supervisor(settings, hidden, rules)))
+        Commands::Supervised(Arc::new(wiring::supervisor(settings, hidden)))
     };
     let models = Arc::new(Catalogue::default());
     let wiring = Wiring { journal, models, scratch, lock_wait, commands };

@@ -1,0 +1,128 @@
+//! Old versions: kept, listed, put back unless somebody was there since.
+
+use std::fs;
+use std::os::unix::fs::MetadataExt as _;
+
+use piton_tools::undo::{Undo, Version, VersionState};
+use serde_json::json;
+
+use crate::bench::Bench;
+
+fn undo(bench: &Bench) -> Undo {
+    Undo::new(&bench.site.scratch)
+}
+
+fn versions(bench: &Bench) -> Vec<(String, Version)> {
+    undo(bench).of(&bench.site.workspace)
+}
+
+async fn edited() -> Bench {
+    let bench = Bench::new("edit_file");
+    bench.file("f", "a b c");
+    bench.ok(json!({"path": "f", "old": "b", "new": "B"})).await;
+    bench
+}
+
+#[tokio::test]
+async fn an_edit_is_taken_back_and_made_again() {
+    let bench = edited().await;
+    let [(name, version)] = &versions(&bench)[..] else { panic!() };
+    assert_eq!((version.path.as_str(), version.undone), ("f", false));
+    assert_eq!(undo(&bench).content(name).unwrap().unwrap(), b"a b c");
+    assert_eq!(undo(&bench).state(version), VersionState::Made);
+    for (content, undone) in [("a b c", true), ("a B c", false), ("a b c", true)] {
+        undo(&bench).take_back(name).unwrap();
+        assert_eq!(bench.content("f"), content);
+        let [(_, version)] = &versions(&bench)[..] else { panic!() };
+        assert_eq!(version.undone, undone);
+        assert_eq!(bench.names(""), ["f"]);
+    }
+}
+
+#[tokio::test]
+async fn a_file_that_was_changed_since_stays_and_so_does_its_old_version() {
+    let bench = edited().await;
+    let [(name, version)] = &versions(&bench)[..] else { panic!() };
+    bench.file("f", "mine");
+    assert_eq!(undo(&bench).state(version), VersionState::Changed);
+    let refusal = undo(&bench).take_back(name).unwrap_err().0;
+    assert!(refusal.contains("changed since"), "{refusal}");
+    assert_eq!(bench.content("f"), "mine");
+    assert_eq!(undo(&bench).content(name).unwrap().unwrap(), b"a b c");
+    bench.file("f", "a b c");
+    assert_eq!(undo(&bench).state(version), VersionState::NotMade);
+    assert!(undo(&bench).take_back(name).unwrap_err().0.contains("already"));
+}
+
+#[tokio::test]
+async fn a_file_that_was_made_is_removed_and_made_again() {
+    let bench = Bench::new("write_file");
+    bench.ok(json!({"path": "new/f", "content": "x"})).await;
+    let [(name, _)] = &versions(&bench)[..] else { panic!() };
+    assert_eq!(undo(&bench).content(name).unwrap(), None);
+    undo(&bench).take_back(name).unwrap();
+    assert_eq!(bench.names("new"), [""; 0]);
+    undo(&bench).take_back(name).unwrap();
+    assert_eq!((bench.content("new/f").as_str(), bench.names("new").len()), ("x", 1));
+    bench.file("new/f", "mine");
+    assert!(undo(&bench).take_back(name).is_err());
+    assert_eq!(bench.content("new/f"), "mine");
+}
+
+#[tokio::test]
+async fn a_refused_edit_keeps_nothing() {
+    let bench = Bench::new("edit_file");
+    bench.file("f", "a b c");
+    let arguments = json!({"path": "f", "old": "b", "new": "B"});
+    let handle = bench.prepare(&arguments).await.unwrap().handle;
+    bench.file("f", "theirs");
+    bench.run(&arguments, &handle).await;
+    assert_eq!(versions(&bench), []);
+}
+
+#[tokio::test]
+async fn a_damaged_version_is_not_put_back() {
+    let bench = edited().await;
+    let [(name, _)] = &versions(&bench)[..] else { panic!() };
+    let file = bench.site.scratch.join("undo").join(name);
+    let text = fs::read_to_string(&file).unwrap().replace("a b c", "a x c");
+    fs::write(&file, text).unwrap();
+    assert!(undo(&bench).take_back(name).unwrap_err().0.contains("damaged"));
+    assert_eq!(bench.content("f"), "a B c");
+    assert_eq!(fs::metadata(&file).unwrap().mode() & 0o77, 0, "not for others to read");
+}
+
+// A file with two names is one file: an edit must not make two of it.
+#[tokio::test]
+async fn a_file_with_two_names_keeps_both() {
+    let bench = Bench::new("edit_file");
+    bench.file("f", "a b c");
+    fs::hard_link(bench.path("f"), bench.path("g")).unwrap();
+    bench.ok(json!({"path": "f", "old": "b", "new": "longer"})).await;
+    assert_eq!(
+        (bench.content("f"), bench.content("g")),
+        ("a longer c".into(), "a longer c".into())
+    );
+    bench.ok(json!({"path": "g", "old": "longer", "new": ""})).await;
+    assert_eq!((bench.content("f"), bench.content("g")), ("a  c".into(), "a  c".into()));
+    let [(name, _), _] = &versions(&bench)[..] else { panic!() };
+    undo(&bench).take_back(name).unwrap();
+    assert_eq!(bench.content("f"), "a longer c");
+    assert_eq!(bench.names(""), ["f", "g"]);
+}
+
+#[tokio::test]
+async fn attributes_that_are_written_on_a_file_stay() {
+    use rustix::fs::{XattrFlags, getxattr, setxattr};
+    let bench = Bench::new("edit_file");
+    bench.file("f", "a b c");
+    let path = bench.path("f");
+    if setxattr(&path, "user.piton", b"kept", XattrFlags::empty()).is_err() {
+        println!("skipped: this file system has no extended attributes");
+        return;
+    }
+    bench.ok(json!({"path": "f", "old": "b", "new": "B"})).await;
+    let mut value = [0; 16];
+    let length = getxattr(&path, "user.piton", &mut value).unwrap();
+    assert_eq!(value.get(..length), Some(&b"kept"[..]));
+}
