@@ -8,6 +8,7 @@ mod config;
 mod inquiry;
 mod model;
 mod tool;
+mod verbatim;
 
 use std::sync::Arc;
 
@@ -23,6 +24,7 @@ pub use self::model::{
     AnswerPart, FailureClass, FinishReason, Native, PartialKind, Rejected, Usage,
 };
 pub use self::tool::{BlobRef, EffectClass, Handle, Outcome, ToolOutput, ToolSpec};
+pub use self::verbatim::Verbatim;
 use crate::id::{
     Attempt, CallId, ConversationId, Digest, DriverId, Epoch, InquiryId, MessageId, Seq, StepId,
     Timestamp, TurnId,

@@ -13,7 +13,6 @@ mod frames;
 mod native;
 mod partial_args;
 pub mod rules;
-mod signature;
 mod usage;
 
 use piton_core::event::ToolSpec;

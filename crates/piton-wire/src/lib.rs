@@ -14,6 +14,8 @@ mod effort;
 mod file;
 mod fingerprint;
 mod http_date;
+mod lifted;
+mod list;
 mod names;
 mod rejected;
 mod said;

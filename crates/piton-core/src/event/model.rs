@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use super::verbatim::Verbatim;
 use crate::id::CallId;
 
 /// A piece of an answer.
@@ -97,7 +98,7 @@ pub struct Native {
     /// The model they belong to.
     pub model: String,
     /// The bytes, never re-serialised.
-    pub raw: Arc<str>,
+    pub raw: Verbatim,
 }
 
 /// Replayed native blocks that a provider does not take, as it names them.

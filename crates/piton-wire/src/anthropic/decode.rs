@@ -16,6 +16,7 @@ use serde_json::value::RawValue;
 use self::event::{Event, Message, Piece, Start, Tokens};
 use super::native::{Keeper, Origin};
 use super::{failure, is_blank};
+use crate::lifted::Lifted;
 use crate::sse::EventReader;
 use crate::{Ask, Decoder, Failure};
 
@@ -100,18 +101,19 @@ impl Reader {
         if self.over {
             return Ok(());
         }
-        let Ok(event) = serde_json::from_str::<Event<'_>>(data) else {
+        let lifted = Lifted::of(data, &event::OPAQUE_KEYS);
+        let Ok(event) = serde_json::from_str::<Event<'_>>(lifted.rest()) else {
             return if event::is_foreign(data) { Ok(()) } else { Err(malformed("an event")) };
         };
         match &*event.kind {
-            "content_block_delta" => self.grow(event.index, event.delta, deltas),
+            "content_block_delta" => self.grow(event.index, event.delta, &lifted, deltas),
             "content_block_start" => match event.content_block {
-                Some(block) => self.open(event.index, block, deltas)?,
+                Some(block) => self.open(event.index, block, &lifted, deltas)?,
                 None => return Err(malformed("a block")),
             },
             "content_block_stop" => self.close(event.index.unwrap_or(self.latest), deltas),
             "message_start" => match event.message {
-                Some(message) => self.begin(message, deltas)?,
+                Some(message) => self.begin(message, &lifted, deltas)?,
                 None => return Err(malformed("the start of a message")),
             },
             "message_delta" => {
@@ -128,7 +130,12 @@ impl Reader {
         Ok(())
     }
 
-    fn begin(&mut self, message: &RawValue, deltas: &mut Vec<Delta>) -> Result<(), Failure> {
+    fn begin(
+        &mut self,
+        message: &RawValue,
+        lifted: &Lifted<'_>,
+        deltas: &mut Vec<Delta>,
+    ) -> Result<(), Failure> {
         let message: Message<'_> =
             serde_json::from_str(message.get()).map_err(|_| malformed("the start of a message"))?;
         if let Some(id) = &self.id {
@@ -145,7 +152,7 @@ impl Reader {
         self.stop_reason = message.stop_reason;
         // A message may arrive whole, without events for its blocks.
         for (index, block) in (0..).zip(message.content.unwrap_or_default()) {
-            self.open(Some(index), block, deltas)?;
+            self.open(Some(index), block, lifted, deltas)?;
             self.close(index, deltas);
         }
         Ok(())
@@ -155,6 +162,7 @@ impl Reader {
         &mut self,
         index: Option<u32>,
         block: &RawValue,
+        lifted: &Lifted<'_>,
         deltas: &mut Vec<Delta>,
     ) -> Result<(), Failure> {
         let index =
@@ -174,14 +182,15 @@ impl Reader {
             "text" => self.add_text(index, start.text.unwrap_or_default(), deltas),
             "thinking" => {
                 self.add_thought(index, start.thinking.unwrap_or_default(), deltas);
-                self.sign(index, start.signature);
+                self.sign(index, start.signature, lifted);
             }
             "redacted_thinking" => {
-                self.insert(index, Content::Redacted { raw: block.get().to_owned() });
+                let raw = lifted.whole(block.get()).into_owned();
+                self.insert(index, Content::Redacted { raw });
             }
             "tool_use" => {
                 let name = start.name.unwrap_or_default();
-                let given = start.input.map_or("", RawValue::get).to_owned();
+                let given = lifted.whole(start.input.map_or("", RawValue::get)).into_owned();
                 let (named, arguments) = (!name.is_empty(), String::new());
                 self.insert(index, Content::Call { named, given, arguments });
                 deltas.push(Delta::CallOpened { index, provider_id: start.id, name });
@@ -195,13 +204,19 @@ impl Reader {
         self.blocks.insert(index, Block { content, closed: false });
     }
 
-    fn grow(&mut self, index: Option<u32>, piece: Option<Piece<'_>>, deltas: &mut Vec<Delta>) {
+    fn grow(
+        &mut self,
+        index: Option<u32>,
+        piece: Option<Piece<'_>>,
+        lifted: &Lifted<'_>,
+        deltas: &mut Vec<Delta>,
+    ) {
         let index = index.unwrap_or(self.latest);
         let Some(piece) = piece else { return };
         match &*piece.kind {
             "text_delta" => self.add_text(index, piece.text.unwrap_or_default(), deltas),
             "thinking_delta" => self.add_thought(index, piece.thinking.unwrap_or_default(), deltas),
-            "signature_delta" => self.sign(index, piece.signature),
+            "signature_delta" => self.sign(index, piece.signature, lifted),
             "input_json_delta" => {
                 let json = piece.partial_json.unwrap_or_default();
                 if let Some(Block { content: Content::Call { arguments, .. }, closed: false }) =
@@ -244,14 +259,14 @@ impl Reader {
     }
 
     /// A signature comes whole and replaces the one before.
-    fn sign(&mut self, index: u32, value: Option<&RawValue>) {
+    fn sign(&mut self, index: u32, value: Option<&RawValue>, lifted: &Lifted<'_>) {
         let text = value.map_or("", RawValue::get);
         if let Some(Block { content: Content::Thinking { signature, .. }, .. }) =
             self.blocks.get_mut(&index)
             && text.starts_with('"')
             && text != r#""""#
         {
-            text.clone_into(signature);
+            *signature = lifted.whole(text).into_owned();
         }
     }
 
@@ -318,7 +333,12 @@ impl Reader {
     /// The thoughts of this answer, with their places among what the journal keeps of it; `None`
     /// when one of them was cut, because then none may be sent back.
     fn native(&self, whole_calls: &[u32]) -> Option<Delta> {
-        let mut keeper = Keeper::default();
+        let sizes = self.blocks.values().map(|block| match &block.content {
+            Content::Thinking { text, signature } => text.len() + signature.len(),
+            Content::Redacted { raw } => raw.len(),
+            Content::Text { .. } | Content::Call { .. } | Content::Other => 0,
+        });
+        let mut keeper = Keeper::with_room(sizes);
         let mut before = 0;
         for (index, block) in &self.blocks {
             match &block.content {
@@ -331,9 +351,10 @@ impl Reader {
                 }
                 Content::Thinking { signature, .. } if signature.is_empty() => return None,
                 Content::Thinking { text, signature } => {
-                    keeper.keep(before, &event::thinking_block(text, signature));
+                    let text = serde_json::to_string(text).unwrap_or_default();
+                    keeper.keep(before, &event::thinking_block(&text, signature));
                 }
-                Content::Redacted { raw } => keeper.keep(before, raw),
+                Content::Redacted { raw } => keeper.keep(before, &[raw]),
                 Content::Other => {}
             }
         }

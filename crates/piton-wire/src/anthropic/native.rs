@@ -43,13 +43,23 @@ pub(super) struct Keeper {
     raw: String,
 }
 
+/// More than what is written around what is in a block.
+const FRAME_BYTES: usize = 128;
+
 impl Keeper {
-    /// Keeps a block whose JSON text is `block`.
-    pub(super) fn keep(&mut self, before: usize, block: &str) {
+    /// With room for blocks that hold so many bytes: they can be large, and growing copies.
+    pub(super) fn with_room(sizes: impl Iterator<Item = usize>) -> Self {
+        let bytes = sizes.filter(|bytes| 0 < *bytes).map(|bytes| bytes + FRAME_BYTES).sum();
+        Self { raw: String::with_capacity(bytes) }
+    }
+
+    /// Keeps a block whose JSON text is that of the pieces together.
+    pub(super) fn keep(&mut self, before: usize, block: &[&str]) {
         self.raw.push(if self.raw.is_empty() { '[' } else { ',' });
-        self.raw.reserve(block.len() + 32);
         // Writing to a string cannot fail.
-        write!(self.raw, r#"{{"before":{before},"block":{block}}}"#).unwrap_or_default();
+        write!(self.raw, r#"{{"before":{before},"block":"#).unwrap_or_default();
+        self.raw.extend(block.iter().copied());
+        self.raw.push('}');
     }
 
     /// What was kept, if anything.

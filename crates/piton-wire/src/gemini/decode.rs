@@ -7,6 +7,8 @@
 //! gateways stamp `STOP` on every chunk, so the first one is not always the last: ending there
 //! would make half an answer look whole. A body that ends without any finish reason was cut.
 
+use std::borrow::Cow;
+
 use piton_core::answer::Delta;
 use piton_core::event::{FailureClass, FinishReason, Native};
 use serde::Deserialize;
@@ -19,9 +21,12 @@ use super::finish::{Finish, finish};
 use super::frames::Frames;
 use super::native::Collector;
 use super::partial_args::{Piece, put};
-use super::signature;
 use super::usage::Counted;
+use crate::lifted::Lifted;
 use crate::{Ask, Decoder, Failure, rejected, said};
+
+/// Where signatures stand. Whatever may hold such a field is read as it came.
+const OPAQUE_KEYS: [&str; 1] = ["\"thoughtSignature\""];
 
 /// Fields that are only looked at when they matter stay raw: an odd value in one of them must not
 /// cost the text beside it, and skipping is cheaper than reading.
@@ -92,6 +97,13 @@ struct Call<'a> {
     will_continue: Option<bool>,
 }
 
+/// A part's JSON, and what was lifted out of it.
+#[derive(Clone, Copy)]
+struct Raw<'a> {
+    json: &'a str,
+    lifted: &'a Lifted<'a>,
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Run {
     Text,
@@ -127,6 +139,13 @@ pub(super) struct Reader {
     is_done: bool,
 }
 
+impl Raw<'_> {
+    /// Something in the part, as it came.
+    fn whole<'b>(&'b self, json: &'b str) -> Cow<'b, str> {
+        self.lifted.whole(json)
+    }
+}
+
 impl Reader {
     pub(super) fn new(ask: &Ask) -> Self {
         let (provider, host, model) = (ask.provider.clone(), ask.host.clone(), ask.model.clone());
@@ -149,7 +168,8 @@ impl Reader {
         if text.trim_ascii().is_empty() || text == "[DONE]" {
             return Ok(());
         }
-        let chunk = match serde_json::from_str::<Chunk<'_>>(text) {
+        let lifted = Lifted::of(text, &OPAQUE_KEYS);
+        let chunk = match serde_json::from_str::<Chunk<'_>>(lifted.rest()) {
             Ok(chunk) => chunk,
             // JSON of another shape is an event that we do not know.
             Err(error) if error.is_data() => return Ok(()),
@@ -172,7 +192,7 @@ impl Reader {
         for candidate in candidates.filter(|it| it.index.is_none_or(|index| index.get() == "0")) {
             let parts = candidate.content.and_then(|content| content.parts);
             for part in parts.into_iter().flatten() {
-                self.part(part.get(), out);
+                self.part(Raw { json: part.get(), lifted: &lifted }, out);
             }
             match candidate.finish_reason.map_or(Finish::NotYet, finish) {
                 Finish::NotYet => {}
@@ -193,22 +213,12 @@ impl Reader {
         Ok(())
     }
 
-    fn part(&mut self, raw: &str, out: &mut Vec<Delta>) {
-        let cut = signature::cut(raw);
-        let without = cut.as_ref().and_then(|cut| {
-            let part = serde_json::from_str::<Part<'_>>(&cut.rest).ok()?;
-            // Cut at the right place: what is left there is the part's own.
-            (part.thought_signature?.get() == signature::EMPTY).then_some((part, Some(cut.value)))
-        });
-        let whole = || {
-            let part = serde_json::from_str::<Part<'_>>(raw).ok()?;
-            let signature = part.thought_signature.map(RawValue::get);
-            Some((part, signature.filter(|it| *it != signature::EMPTY)))
-        };
+    fn part(&mut self, raw: Raw<'_>, out: &mut Vec<Delta>) {
         // A part of a kind or shape that we do not know is skipped.
-        let Some((part, signature)) = without.or_else(whole) else {
+        let Ok(part) = serde_json::from_str::<Part<'_>>(raw.json) else {
             return;
         };
+        let signature = part.thought_signature.map(RawValue::get).filter(|it| *it != "\"\"");
         if let Some(call) = part.function_call {
             self.call(call, raw, signature, out);
             return;
@@ -216,7 +226,7 @@ impl Reader {
         if let Some(text) = part.text {
             let is_thought = part.thought == Some(true);
             match signature {
-                Some(_) => self.native.verbatim(raw),
+                Some(_) => self.native.verbatim(raw.whole(raw.json).into_owned()),
                 None if is_thought => {}
                 None => self.native.text(&text),
             }
@@ -233,9 +243,9 @@ impl Reader {
         ];
         if others.iter().any(Option::is_some) {
             self.run = None;
-            self.native.verbatim(raw);
+            self.native.verbatim(raw.whole(raw.json).into_owned());
         } else if signature.is_some() {
-            self.native.signature_only(raw);
+            self.native.signature_only(&raw.whole(raw.json));
         }
     }
 
@@ -261,7 +271,13 @@ impl Reader {
         index
     }
 
-    fn call(&mut self, call: Call<'_>, raw: &str, signature: Option<&str>, out: &mut Vec<Delta>) {
+    fn call(
+        &mut self,
+        call: Call<'_>,
+        raw: Raw<'_>,
+        signature: Option<&str>,
+        out: &mut Vec<Delta>,
+    ) {
         let id = call.id.filter(|id| !id.is_empty());
         let by_id = self.open.iter().position(|open| id.is_some() && open.id == id);
         // A name begins a call; without one, the fragment belongs to the call begun last.
@@ -273,10 +289,12 @@ impl Reader {
             // What ends a call that never began, or names nothing, is no call.
             if !name.is_empty() || id.is_some() || call.args.is_some() {
                 let index = self.begin();
-                self.native.call(raw, index, signature.is_some());
+                let json = raw.whole(raw.json).into_owned();
+                self.native.call(json, index, signature.is_some());
                 self.has_calls |= !name.is_empty();
                 out.push(Delta::CallOpened { index, provider_id: id, name });
-                self.arguments(index, call.args, out);
+                let args = call.args.map(|args| raw.whole(args.get()).into_owned());
+                self.arguments(index, args, out);
             }
             return;
         }
@@ -293,7 +311,7 @@ impl Reader {
                 open.is_broken |= put(&mut open.args, piece).is_err();
             }
             if open.signature.is_none() {
-                open.signature = signature.map(str::to_owned);
+                open.signature = signature.map(|it| raw.whole(it).into_owned());
             }
         }
         if is_last {
@@ -303,10 +321,10 @@ impl Reader {
     }
 
     /// Without arguments, whether the call is whole is known at the end.
-    fn arguments(&mut self, index: u32, args: Option<&RawValue>, out: &mut Vec<Delta>) {
+    fn arguments(&mut self, index: u32, args: Option<String>, out: &mut Vec<Delta>) {
         match args {
-            Some(args) => {
-                out.push(Delta::CallArguments { index, json: args.get().to_owned() });
+            Some(json) => {
+                out.push(Delta::CallArguments { index, json });
                 out.push(Delta::Closed { index });
             }
             None => self.bare.push(index),
@@ -327,7 +345,7 @@ impl Reader {
         }
         let signed = open.signature.as_ref().map(|raw| format!(r#","thoughtSignature":{raw}"#));
         let raw = format!(r#"{{"functionCall":{call}{}}}"#, signed.as_deref().unwrap_or_default());
-        self.native.call(&raw, index, signed.is_some());
+        self.native.call(raw, index, signed.is_some());
     }
 
     /// Gives the end mark, if a finish reason came.

@@ -7,10 +7,8 @@
 //! would be a lie about who said it.
 
 use std::borrow::Cow;
-use std::ops::Range;
-use std::sync::Arc;
 
-use piton_core::event::AnswerPart;
+use piton_core::event::{AnswerPart, Verbatim};
 use piton_core::transcript::Assistant;
 use serde::Serialize;
 use serde_json::Value;
@@ -19,7 +17,7 @@ use serde_json::value::RawValue;
 use super::Generation;
 use super::encode::nesting;
 use crate::cache::Frame;
-use crate::names;
+use crate::{list, names};
 
 /// Accepted in place of a signature that was never given: the call is another's, or made up.
 pub(super) const NO_SIGNATURE: &str = "skip_thought_signature_validator";
@@ -39,17 +37,20 @@ const KINDS: [&str; 8] = [
     "toolResponse",
 ];
 
-/// Gathers the parts of an answer while it streams. Signatures can be large, so parts are written
-/// behind each other at once.
+/// Gathers the parts of an answer while it streams.
 #[derive(Debug, Default)]
 pub(super) struct Collector {
-    /// An open list of the parts, a comma behind each.
-    whole: String,
+    parts: Vec<Part>,
     /// Unsigned text that more may follow.
     text: String,
-    /// Where each call stands.
-    calls: Vec<(Range<usize>, u32)>,
     is_needed: bool,
+}
+
+#[derive(Debug)]
+struct Part {
+    json: String,
+    /// The call that it is, if it is one.
+    call: Option<u32>,
 }
 
 #[derive(Serialize)]
@@ -64,63 +65,47 @@ impl Collector {
     }
 
     /// A part that no neutral form can stand for.
-    pub(super) fn verbatim(&mut self, raw: &str) {
+    pub(super) fn verbatim(&mut self, json: String) {
         self.is_needed = true;
-        self.add(raw);
+        self.add(json, None);
     }
 
     /// A signature without content. It is sent back on an empty text, since a part must hold
     /// something.
     pub(super) fn signature_only(&mut self, raw: &str) {
-        self.verbatim(&with_field(raw, r#""text":"""#));
+        self.verbatim(with_field(raw, r#""text":"""#));
     }
 
     /// A call, which is left out again if it turns out to have been cut.
-    pub(super) fn call(&mut self, raw: &str, index: u32, is_signed: bool) {
+    pub(super) fn call(&mut self, json: String, index: u32, is_signed: bool) {
         self.is_needed |= is_signed;
-        let place = self.add(raw);
-        self.calls.push((place, index));
+        self.add(json, Some(index));
     }
 
-    /// Adds a part behind the text before it; says where it stands now.
-    fn add(&mut self, raw: &str) -> Range<usize> {
+    /// Adds a part behind the text before it.
+    fn add(&mut self, json: String, call: Option<u32>) {
         self.end_text();
-        self.put(raw)
+        self.parts.push(Part { json, call });
     }
 
     fn end_text(&mut self) {
         let text = std::mem::take(&mut self.text);
-        if let Ok(part) = serde_json::to_string(&TextPart { text: &text })
+        if let Ok(json) = serde_json::to_string(&TextPart { text: &text })
             && !text.is_empty()
         {
-            self.put(&part);
+            self.parts.push(Part { json, call: None });
         }
-    }
-
-    fn put(&mut self, raw: &str) -> Range<usize> {
-        if self.whole.is_empty() {
-            self.whole.push('[');
-        }
-        let start = self.whole.len();
-        self.whole.push_str(raw);
-        self.whole.push(',');
-        start..self.whole.len()
     }
 
     /// The parts as a JSON array, if the neutral form would lose something.
-    pub(super) fn finish(mut self, is_cut: impl Fn(u32) -> bool) -> Option<Arc<str>> {
+    pub(super) fn finish(mut self, is_cut: impl Fn(u32) -> bool) -> Option<Verbatim> {
         if !self.is_needed {
             return None;
         }
         self.end_text();
-        for (place, _) in self.calls.into_iter().rev().filter(|(_, index)| is_cut(*index)) {
-            self.whole.replace_range(place, "");
-        }
-        if self.whole.ends_with(',') {
-            self.whole.pop();
-        }
-        self.whole.push(']');
-        Some(self.whole.into())
+        let whole = self.parts.iter().filter(|part| !part.call.is_some_and(&is_cut));
+        let parts: Vec<&str> = whole.map(|part| part.json.as_str()).collect();
+        Some(list::written("[", &parts, "]").into())
     }
 }
 

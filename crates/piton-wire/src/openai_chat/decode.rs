@@ -14,8 +14,12 @@ use super::calls::{Calls, Closing, Fragment};
 use super::chunk::{CallPiece, Choice, Chunk, Count, Function, Own, Piece, Text};
 use super::failure;
 use super::native::Sidecar;
+use crate::lifted::Lifted;
 use crate::sse::EventReader;
 use crate::{Ask, Decoder, Failure};
+
+/// Where encrypted reasoning stands. Whatever may hold such a field is read as it came.
+const OPAQUE_KEYS: [&str; 1] = ["\"data\""];
 
 /// Reads one answer.
 #[derive(Debug)]
@@ -101,7 +105,8 @@ impl ChatDecoder {
         if !event.starts_with('{') {
             return Ok(());
         }
-        let chunk: Chunk<'_> = match serde_json::from_str(event) {
+        let lifted = Lifted::of(event, &OPAQUE_KEYS);
+        let chunk: Chunk<'_> = match serde_json::from_str(lifted.rest()) {
             Ok(chunk) => chunk,
             // JSON of an unknown shape is skipped; broken JSON has lost a piece of the answer.
             Err(error) if error.is_data() => return Ok(()),
@@ -121,25 +126,30 @@ impl ChatDecoder {
         }
         if chunk.choices.is_none()
             && chunk.message.is_some()
-            && let Ok(own) = serde_json::from_str::<Own<'_>>(event)
+            && let Ok(own) = serde_json::from_str::<Own<'_>>(lifted.rest())
         {
-            return self.own(own, deltas);
+            return self.own(own, &lifted, deltas);
         }
         for choice in chunk.choices.into_iter().flatten() {
             // Only one answer was asked for.
             if choice.index.0.unwrap_or_default() == 0 {
-                self.choice(choice, deltas)?;
+                self.choice(choice, &lifted, deltas)?;
             }
         }
         Ok(())
     }
 
     /// A line of Ollama's own interface; the last one says so.
-    fn own(&mut self, own: Own<'_>, deltas: &mut Vec<Delta>) -> Result<(), Failure> {
+    fn own(
+        &mut self,
+        own: Own<'_>,
+        lifted: &Lifted<'_>,
+        deltas: &mut Vec<Delta>,
+    ) -> Result<(), Failure> {
         if own.done {
             self.usage = own.usage();
         }
-        self.piece(own.message, deltas);
+        self.piece(own.message, lifted, deltas);
         if own.done {
             let reason = if own.done_reason.is_empty() { "stop" } else { &own.done_reason.text };
             self.stop(reason)?;
@@ -148,12 +158,17 @@ impl ChatDecoder {
         Ok(())
     }
 
-    fn choice(&mut self, choice: Choice<'_>, deltas: &mut Vec<Delta>) -> Result<(), Failure> {
+    fn choice(
+        &mut self,
+        choice: Choice<'_>,
+        lifted: &Lifted<'_>,
+        deltas: &mut Vec<Delta>,
+    ) -> Result<(), Failure> {
         if let Some(usage) = &choice.usage {
             self.usage = usage.usage();
         }
         if let Some(piece) = choice.delta {
-            self.piece(piece, deltas);
+            self.piece(piece, lifted, deltas);
         }
         self.stop(&choice.finish_reason.text)
     }
@@ -173,10 +188,10 @@ impl ChatDecoder {
         Ok(())
     }
 
-    fn piece(&mut self, piece: Piece<'_>, deltas: &mut Vec<Delta>) {
+    fn piece(&mut self, piece: Piece<'_>, lifted: &Lifted<'_>, deltas: &mut Vec<Delta>) {
         self.sidecar.content(&piece.reasoning_content.text);
         self.sidecar.reasoning(&piece.reasoning.text);
-        let details = self.sidecar.details(&piece.reasoning_details.0);
+        let details = self.sidecar.details(&piece.reasoning_details.0, lifted);
         // The same thought may stand in several fields of one piece: it is said once.
         let thoughts = [
             piece.reasoning_content.text,
@@ -193,11 +208,11 @@ impl ChatDecoder {
             self.say(Kind::Text, piece.refusal.text, deltas);
         }
         for call in piece.tool_calls.into_iter().flatten() {
-            self.call(&call, deltas);
+            self.call(&call, lifted, deltas);
         }
         if let Some(function) = piece.function_call {
             let (index, id) = (Count::default(), Text::default());
-            self.call(&CallPiece { index, id, function: Some(function) }, deltas);
+            self.call(&CallPiece { index, id, function: Some(function) }, lifted, deltas);
         }
     }
 
@@ -219,13 +234,13 @@ impl ChatDecoder {
         });
     }
 
-    fn call(&mut self, call: &CallPiece<'_>, deltas: &mut Vec<Delta>) {
+    fn call(&mut self, call: &CallPiece<'_>, lifted: &Lifted<'_>, deltas: &mut Vec<Delta>) {
         let arguments = call.function.as_ref().map(Function::arguments).unwrap_or_default();
         let fragment = Fragment {
             index: call.index.0,
             id: &call.id.text,
             name: call.function.as_ref().map_or("", |function| &*function.name.text),
-            arguments: &arguments,
+            arguments: &lifted.whole(&arguments),
         };
         if self.calls.push(&fragment, self.blocks, deltas) {
             self.blocks = self.blocks.saturating_add(1);

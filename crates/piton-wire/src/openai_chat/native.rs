@@ -13,7 +13,8 @@ use serde_json::value::RawValue;
 use super::Flavour;
 use super::chunk::Text;
 use super::spelling;
-use crate::Ask;
+use crate::lifted::Lifted;
+use crate::{Ask, list};
 
 /// The fields of an answer that go back with it.
 #[derive(Debug, Default, Deserialize)]
@@ -77,8 +78,8 @@ fn field(out: &mut Vec<u8>, name: &str, raw: &str) {
 pub(super) struct Sidecar {
     content: String,
     reasoning: String,
-    /// Whole entries of `reasoning_details`, a comma behind each; they can be large.
-    details: String,
+    /// Whole entries of `reasoning_details`.
+    details: Vec<String>,
     /// The entry that more may follow.
     growing: Option<Growing>,
 }
@@ -95,10 +96,15 @@ impl Sidecar {
     }
 
     /// More of `reasoning_details`; gives the readable text in them.
-    pub(super) fn details(&mut self, list: &[&RawValue]) -> String {
+    pub(super) fn details(&mut self, list: &[&RawValue], lifted: &Lifted<'_>) -> String {
         let mut readable = String::new();
         for raw in list {
-            let piece = DetailPiece::read(raw);
+            let whole;
+            let mut piece = DetailPiece::read(raw.get());
+            if lifted.is_cut(raw.get()) && piece.readable().is_some() {
+                whole = lifted.whole(raw.get());
+                piece = DetailPiece::read(&whole);
+            }
             readable.push_str(&piece.text.text);
             readable.push_str(&piece.summary.text);
             if self.growing.as_mut().is_some_and(|last| last.grow(&piece)) {
@@ -107,8 +113,7 @@ impl Sidecar {
             self.end_growing();
             self.growing = Growing::new(&piece);
             if self.growing.is_none() {
-                self.details.push_str(raw.get());
-                self.details.push(',');
+                self.details.push(lifted.whole(raw.get()).into_owned());
             }
         }
         readable
@@ -116,16 +121,14 @@ impl Sidecar {
 
     fn end_growing(&mut self) {
         if let Some(growing) = self.growing.take() {
-            self.details.push_str(&growing.written());
-            self.details.push(',');
+            self.details.push(growing.written());
         }
     }
 
     /// What the flavour wants back, or nothing.
     pub(super) fn raw(&mut self, flavour: Flavour) -> Option<String> {
         self.end_growing();
-        let lengths = [&self.details, &self.content, &self.reasoning].map(String::len);
-        let mut out = Vec::with_capacity(lengths.iter().sum::<usize>() + 64);
+        let mut out = Vec::new();
         match flavour {
             Flavour::OpenAi | Flavour::Mistral => {}
             Flavour::DeepSeek => {
@@ -133,11 +136,9 @@ impl Sidecar {
                 text_field(&mut out, "reasoning_content", text);
             }
             Flavour::OpenRouter => {
-                if let Some(details) = self.details.strip_suffix(',') {
-                    out.extend_from_slice(b",\"reasoning_details\":[");
-                    out.extend_from_slice(details.as_bytes());
-                    out.push(b']');
-                }
+                let entries: Vec<&str> = self.details.iter().map(String::as_str).collect();
+                let whole = || list::written("{\"reasoning_details\":[", &entries, "]}");
+                return (!entries.is_empty()).then(whole);
             }
             Flavour::Local => {
                 text_field(&mut out, "reasoning_content", &self.content);
@@ -196,11 +197,11 @@ struct DetailPiece<'a> {
 }
 
 impl<'a> DetailPiece<'a> {
-    /// An entry without a word of text is not looked into: encrypted ones are large.
-    fn read(raw: &'a RawValue) -> Self {
-        let bytes = raw.get().as_bytes();
+    /// An entry without a word of text is not looked into.
+    fn read(raw: &'a str) -> Self {
+        let bytes = raw.as_bytes();
         let has = |ending: &[u8]| memchr::memmem::find(bytes, ending).is_some();
-        let told = (has(b"text\"") || has(b"summary\"")).then(|| serde_json::from_str(raw.get()));
+        let told = (has(b"text\"") || has(b"summary\"")).then(|| serde_json::from_str(raw));
         told.and_then(Result::ok).unwrap_or_default()
     }
 

@@ -16,8 +16,12 @@ use serde_json::value::RawValue;
 use self::event::{Event, Item, Response};
 use self::items::{Ending, Items, Kind};
 use super::failure;
+use crate::lifted::Lifted;
 use crate::sse::EventReader;
 use crate::{Ask, Decoder, Failure};
+
+/// Where encrypted reasoning stands. Whatever may hold such a field is read as it came.
+const OPAQUE_KEYS: [&str; 1] = ["\"encrypted_content\""];
 
 /// Reads one answer.
 #[derive(Debug)]
@@ -45,19 +49,21 @@ impl ResponsesDecoder {
         if self.ended || !data.trim_start().starts_with('{') {
             return Ok(());
         }
-        let event = match serde_json::from_str::<Event<'_>>(data) {
+        let lifted = Lifted::of(data, &OPAQUE_KEYS);
+        let event = match serde_json::from_str::<Event<'_>>(lifted.rest()) {
             Ok(event) => event,
             // An unknown event may use a known field's name for something else.
             Err(_) if event::is_foreign(data) => return Ok(()),
             Err(error) => return Err(malformed(&error)),
         };
-        self.dispatch(data, &event, deltas)
+        self.dispatch(data, &event, &lifted, deltas)
     }
 
     fn dispatch(
         &mut self,
         data: &str,
         event: &Event<'_>,
+        lifted: &Lifted<'_>,
         deltas: &mut Vec<Delta>,
     ) -> Result<(), Failure> {
         let place = event.place();
@@ -82,17 +88,17 @@ impl ResponsesDecoder {
                 self.items.whole_part(&place, Kind::call(), event.whole(), deltas);
             }
             "response.output_item.added" => {
-                if let Some(item) = event.item.and_then(Item::read) {
+                if let Some(item) = event.item.and_then(|raw| Item::read(raw.get())) {
                     self.items.add(&item.place(event.output_index), &item, deltas);
                 }
             }
             "response.output_item.done" => {
                 if let Some(raw) = event.item {
-                    self.close(raw, event.output_index, deltas);
+                    self.close(raw, event.output_index, lifted, deltas);
                 }
             }
             "response.completed" | "response.incomplete" | "response.failed" | "response.done" => {
-                self.end(event, deltas)?;
+                self.end(event, lifted, deltas)?;
             }
             "error" => return Err(failure::of_event(data)),
             "" if event.error.is_some_and(|error| error.get() != "null") => {
@@ -103,14 +109,31 @@ impl ResponsesDecoder {
         Ok(())
     }
 
-    fn close(&mut self, raw: &RawValue, output_index: Option<u64>, deltas: &mut Vec<Delta>) {
-        if let Some(item) = Item::read(raw) {
-            self.refused |= item.is_refusal();
-            self.items.close(&item.place(output_index), &item, raw, deltas);
+    fn close(
+        &mut self,
+        raw: &RawValue,
+        output_index: Option<u64>,
+        lifted: &Lifted<'_>,
+        deltas: &mut Vec<Delta>,
+    ) {
+        let Some(mut item) = Item::read(raw.get()) else { return };
+        let whole;
+        // Only reasoning is opaque: what has the same key elsewhere is to be read.
+        if lifted.is_cut(raw.get()) && item.kind() != "reasoning" {
+            whole = lifted.whole(raw.get());
+            let Some(read) = Item::read(&whole) else { return };
+            item = read;
         }
+        self.refused |= item.is_refusal();
+        self.items.close(&item.place(output_index), &item, || lifted.whole(raw.get()), deltas);
     }
 
-    fn end(&mut self, event: &Event<'_>, deltas: &mut Vec<Delta>) -> Result<(), Failure> {
+    fn end(
+        &mut self,
+        event: &Event<'_>,
+        lifted: &Lifted<'_>,
+        deltas: &mut Vec<Delta>,
+    ) -> Result<(), Failure> {
         let nothing = Response::default();
         let response = event.response.as_ref().unwrap_or(&nothing);
         let ending = match (event.kind(), &*response.status()) {
@@ -123,7 +146,7 @@ impl ResponsesDecoder {
         // The list at the end is often empty, so it only stands in for items that did not come.
         if self.items.lack_something() {
             for (index, raw) in (0..).zip(response.output()) {
-                self.close(raw, Some(index), deltas);
+                self.close(raw, Some(index), lifted, deltas);
             }
         }
         self.refused |= response.is_filtered();

@@ -6,9 +6,10 @@
 //! nothing cannot find what they name.
 
 use std::borrow::Cow;
+use std::fmt::Write as _;
 
 use piton_core::event::Native;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::Ask;
@@ -19,24 +20,24 @@ const ENTRY_BYTES: usize = 64;
 const PHASES: [&str; 2] = ["commentary", "final_answer"];
 
 /// A borrowed string where the JSON has no escapes; `Option<Cow<str>>` would always copy.
-#[derive(Debug, Deserialize, Serialize)]
+#[derive(Debug, Deserialize)]
 #[serde(transparent)]
 pub(super) struct Text<'a>(#[serde(borrow)] pub(super) Cow<'a, str>);
 
 /// The stored form: what belongs to one text or call of an answer.
-#[derive(Debug, Default, Deserialize, Serialize)]
+#[derive(Debug, Default, Deserialize)]
 pub(super) struct Beside<'a> {
     /// Which text of the answer, from 0.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     text: Option<u32>,
     /// Which call of the answer, from 0.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     call: Option<u32>,
     /// Reasoning items that led to it, verbatim.
-    #[serde(borrow, default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(borrow, default)]
     reasoning: Vec<&'a RawValue>,
     /// The message's phase.
-    #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
+    #[serde(borrow, default)]
     phase: Option<Text<'a>>,
 }
 
@@ -102,31 +103,65 @@ fn empty_list() -> &'static RawValue {
     serde_json::from_str("[]").unwrap_or(RawValue::NULL)
 }
 
+/// What stands beside one text or call, on its way into the journal.
+#[derive(Debug)]
+struct Entry<'a> {
+    of: Of,
+    reasoning: Vec<&'a str>,
+    phase: Option<&'a str>,
+}
+
+/// A text or a call of an answer, counted from 0.
+#[derive(Clone, Copy, Debug)]
+enum Of {
+    Text(u32),
+    Call(u32),
+}
+
+impl Entry<'_> {
+    /// Writes the stored form, which [`Beside`] reads. By hand: items are large, and a serialiser
+    /// would look through them.
+    fn write(&self, raw: &mut String) {
+        let (key, index) = match self.of {
+            Of::Text(index) => ("text", index),
+            Of::Call(index) => ("call", index),
+        };
+        // Writing to a string cannot fail.
+        write!(raw, r#"{{"{key}":{index}"#).unwrap_or_default();
+        for (at, item) in self.reasoning.iter().enumerate() {
+            raw.push_str(if at == 0 { r#","reasoning":["# } else { "," });
+            raw.push_str(item);
+        }
+        raw.push_str(if self.reasoning.is_empty() { "" } else { "]" });
+        if let Some(phase) = self.phase.and_then(|phase| serde_json::to_string(phase).ok()) {
+            raw.extend([r#","phase":"#, &phase]);
+        }
+        raw.push('}');
+    }
+}
+
 /// Collects native blocks while an answer's items are walked in order.
 #[derive(Debug, Default)]
 pub(super) struct Collector<'a> {
-    entries: Vec<Beside<'a>>,
-    waiting: Vec<&'a RawValue>,
+    entries: Vec<Entry<'a>>,
+    waiting: Vec<&'a str>,
     texts: u32,
     calls: u32,
 }
 
 impl<'a> Collector<'a> {
-    /// An item that can be sent back, or one that cannot.
-    pub(super) fn reasoning(&mut self, item: Option<&'a RawValue>) {
+    /// The JSON of an item that can be sent back, or one that cannot.
+    pub(super) fn reasoning(&mut self, item: Option<&'a str>) {
         self.waiting.extend(item);
     }
 
     pub(super) fn text(&mut self, phase: Option<&'a str>) {
-        let phase = phase.map(|phase| Text(Cow::Borrowed(phase)));
-        let reasoning = std::mem::take(&mut self.waiting);
-        self.add(Beside { text: Some(self.texts), reasoning, phase, ..Beside::default() });
+        self.add(Of::Text(self.texts), phase);
         self.texts += 1;
     }
 
     pub(super) fn call(&mut self) {
-        let reasoning = std::mem::take(&mut self.waiting);
-        self.add(Beside { call: Some(self.calls), reasoning, ..Beside::default() });
+        self.add(Of::Call(self.calls), None);
         self.calls += 1;
     }
 
@@ -135,9 +170,10 @@ impl<'a> Collector<'a> {
         self.waiting.clear();
     }
 
-    fn add(&mut self, beside: Beside<'a>) {
-        if !beside.reasoning.is_empty() || beside.phase().is_some() {
-            self.entries.push(beside);
+    fn add(&mut self, of: Of, phase: Option<&'a str>) {
+        let reasoning = std::mem::take(&mut self.waiting);
+        if !reasoning.is_empty() || phase.is_some_and(|phase| PHASES.contains(&phase)) {
+            self.entries.push(Entry { of, reasoning, phase });
         }
     }
 
@@ -147,11 +183,14 @@ impl<'a> Collector<'a> {
             return None;
         }
         let items = self.entries.iter().flat_map(|entry| &entry.reasoning);
-        let bytes: usize = items.map(|item| item.get().len() + ENTRY_BYTES).sum();
-        let mut raw = Vec::with_capacity(bytes + ENTRY_BYTES);
-        serde_json::to_writer(&mut raw, &self.entries).ok()?;
-        let raw = String::from_utf8(raw).ok()?.into();
+        let bytes: usize = items.map(|item| item.len() + ENTRY_BYTES).sum();
+        let mut raw = String::with_capacity(bytes + ENTRY_BYTES);
+        for entry in &self.entries {
+            raw.push(if raw.is_empty() { '[' } else { ',' });
+            entry.write(&mut raw);
+        }
+        raw.push(']');
         let (provider, host) = (ask.provider.clone(), ask.host.clone());
-        Some(Native { provider, host, model: ask.model.clone(), raw })
+        Some(Native { provider, host, model: ask.model.clone(), raw: raw.into() })
     }
 }

@@ -6,6 +6,7 @@ mod caches;
 mod efforts;
 mod files;
 mod names;
+mod opaque;
 mod recorded;
 mod repaired;
 mod transcripts;

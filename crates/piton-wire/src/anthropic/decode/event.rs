@@ -20,6 +20,8 @@ const EVENTS: [&str; 7] = [
     "message_stop",
 ];
 const BLOCKS: [&str; 4] = ["redacted_thinking", "text", "thinking", "tool_use"];
+/// Where signatures and redacted thoughts stand. Whatever may hold such a field is read as it came.
+pub(super) const OPAQUE_KEYS: [&str; 2] = ["\"signature\"", "\"data\""];
 const PIECES: [&str; 4] = ["input_json_delta", "signature_delta", "text_delta", "thinking_delta"];
 
 #[derive(Debug, Deserialize)]
@@ -140,15 +142,8 @@ fn kind(data: &str) -> Option<Kind<'_>> {
     serde_json::from_str(data).ok()
 }
 
-/// A thought that came in pieces, as one block. Signatures are over the value of the text, so
-/// escaping it anew does no harm; the signature itself is the JSON that came.
-pub(super) fn thinking_block(thinking: &str, signature: &str) -> String {
-    let thinking = serde_json::to_string(thinking).unwrap_or_default();
-    let frame = r#"{"type":"thinking","thinking":,"signature":}"#.len();
-    let mut block = String::with_capacity(frame + thinking.len() + signature.len());
-    for piece in [r#"{"type":"thinking","thinking":"#, &thinking, r#","signature":"#, signature] {
-        block.push_str(piece);
-    }
-    block.push('}');
-    block
+/// A thought that came in pieces, as one block, from the JSON of its fields. Signatures are over the
+/// value of the text, so escaping it anew does no harm; the signature itself is the JSON that came.
+pub(super) fn thinking_block<'a>(thinking: &'a str, signature: &'a str) -> [&'a str; 5] {
+    [r#"{"type":"thinking","thinking":"#, thinking, r#","signature":"#, signature, "}"]
 }

@@ -144,8 +144,8 @@ struct Part<'a> {
 }
 
 impl<'a> Item<'a> {
-    pub(super) fn read(raw: &'a RawValue) -> Option<Self> {
-        let mut item: Self = serde_json::from_str(raw.get()).ok()?;
+    pub(super) fn read(raw: &'a str) -> Option<Self> {
+        let mut item: Self = serde_json::from_str(raw).ok()?;
         item.names = Names { id: loose(item.id), call_id: loose(item.call_id) };
         Some(item)
     }

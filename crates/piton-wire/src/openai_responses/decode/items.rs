@@ -3,11 +3,12 @@
 //! An event belongs to the item with its call id, else with its item id, else with its output
 //! index: some hosts give a new id with every event, others the same index to every item.
 
+use std::borrow::Cow;
+
 use piton_core::answer::Delta;
 use piton_core::event::Native;
 use serde::de::IgnoredAny;
 use serde_json::Value;
-use serde_json::value::RawValue;
 
 use super::event::{Item, PART_BREAK};
 use crate::Ask;
@@ -30,7 +31,7 @@ pub(super) enum Kind {
     /// Text for the user.
     Message { phase: String },
     /// Reasoning, and the finished item as it came, if it can be sent back.
-    Reasoning { part: (Option<u64>, Option<u64>), raw: Option<Box<RawValue>> },
+    Reasoning { part: (Option<u64>, Option<u64>), raw: Option<String> },
     /// A call of a tool of ours.
     Call { name: String, closing: Closing },
     /// Anything else; it only holds its place.
@@ -167,12 +168,13 @@ impl Items {
         slot.name(&item.name(), deltas);
     }
 
-    /// An item is finished; it is the authority on its content.
-    pub(super) fn close(
+    /// An item is finished; it is the authority on its content. Its JSON is only asked for if it has
+    /// to be kept.
+    pub(super) fn close<'a>(
         &mut self,
         place: &Place<'_>,
         item: &Item<'_>,
-        raw: &RawValue,
+        raw: impl FnOnce() -> Cow<'a, str>,
         deltas: &mut Vec<Delta>,
     ) {
         let kind = Kind::of(item);
@@ -191,7 +193,7 @@ impl Items {
                 slot.top_up(&whole, deltas);
             }
             Kind::Reasoning { raw: kept, .. } => {
-                *kept = item.is_replayable().then(|| raw.to_owned());
+                *kept = item.is_replayable().then(|| raw().into_owned());
                 slot.top_up(&whole, deltas);
             }
             Kind::Call { closing, .. } if item.is_incomplete() => {
