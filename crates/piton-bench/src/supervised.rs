@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use piton_core::event::Outcome as Ended;
 use piton_core::id::{CallId, ConversationId, TurnId};
 use piton_tools::supervise::Supervisor;
-use piton_tools::{Arguments, Asker, Job, Shell, Site, Tool as _};
+use piton_tools::{Arguments, Asker, Job, Progress, Shell, Site, Tool as _};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
@@ -140,6 +140,7 @@ async fn run(shell: &Shell, dir: &Path) -> Outcome<Duration> {
             handle: prepared.handle,
             cancel: CancellationToken::new(),
             asker: Asker::default(),
+            progress: Progress::default(),
         })
         .await;
     let time = start.elapsed();

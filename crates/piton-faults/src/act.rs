@@ -8,7 +8,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use piton_core::event::{Handle, Outcome as Ended};
-use piton_tools::{Asker, Finished, Job, Settled, Tool};
+use piton_tools::{Asker, Finished, Job, Progress, Settled, Tool};
 use tokio::runtime::{Builder, Runtime};
 use tokio_util::sync::CancellationToken;
 
@@ -64,6 +64,7 @@ fn job(root: &Path, deed: &Deed, handle: Handle) -> Job {
         handle,
         cancel: CancellationToken::new(),
         asker: Asker::default(),
+        progress: Progress::default(),
     }
 }
 

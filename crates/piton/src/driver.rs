@@ -30,6 +30,7 @@ use crate::log::Log;
 use crate::parts::Parts;
 use crate::perform::ask::{Asks, Secrets};
 use crate::perform::model::{ModelFlight, ModelLanding, Tap};
+use crate::perform::progress::ProgressTap;
 use crate::perform::tool::ToolLanding;
 use crate::unattended::Unattended;
 
@@ -59,6 +60,8 @@ pub(crate) struct Driver<'a> {
     pub(crate) give_up_at: Option<Instant>,
     /// When a try of a step may leave.
     pub(crate) retry: Option<(u32, Attempt, Instant)>,
+    /// Where running calls say how far they are.
+    pub(crate) progress: Arc<ProgressTap>,
     /// Those whose answers are not durable yet.
     pub(crate) acknowledgements: Vec<oneshot::Sender<bool>>,
     /// What settles calls whose ends are not durable yet; behind the commit nobody needs it.
@@ -85,6 +88,7 @@ enum Woken {
     Told(Control),
     Interrupted,
     Streamed,
+    Progressed,
     FlushDue,
     Waited,
 }
@@ -204,6 +208,7 @@ impl Driver<'_> {
             Woken::Asked(ask) => self.take_ask(ask),
             Woken::Told(control) => self.obey(control),
             Woken::Streamed => self.show_stream(),
+            Woken::Progressed => self.show_progress(),
             Woken::FlushDue => self.flush_stream(),
             Woken::Interrupted | Woken::Waited => {}
         }
@@ -234,6 +239,7 @@ impl Driver<'_> {
             Some(landing) = self.flights.next() => Woken::Landed(landing),
             Some(ask) = self.asks.next() => Woken::Asked(ask),
             () = more_text(streamed) => Woken::Streamed,
+            () = self.progress.more() => Woken::Progressed,
             () = sleep_until(flush_at) => Woken::FlushDue,
             () = sleep_until(deadline) => Woken::Waited,
         }

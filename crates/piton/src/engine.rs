@@ -57,6 +57,19 @@ impl Engine {
         config.tools = self.parts.tools.values().map(|tool| tool.spec()).collect();
     }
 
+    /// The same engine with more tools; one of the same name replaces its own.
+    #[must_use]
+    pub fn with_tools(&self, more: &[Arc<dyn Tool>]) -> Self {
+        let mut parts = (*self.parts).clone();
+        parts.tools.extend(more.iter().map(|tool| (tool.spec().name, tool.clone())));
+        Self { parts: Arc::new(parts) }
+    }
+
+    /// What sessions of this engine work with.
+    pub(crate) fn parts(&self) -> &Arc<Parts> {
+        &self.parts
+    }
+
     /// Begins a conversation that works in `workspace`. Nothing is written before its first message.
     pub async fn create(&self, workspace: &Path) -> Result<Session, OpenError> {
         let conversation = ConversationId::from_chance(self.parts.chance.next());

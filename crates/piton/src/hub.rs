@@ -4,11 +4,11 @@
 //! reads what it missed from the journal, and gets live text in one piece. So a slow face never
 //! stalls the turn, and a face that comes late finds everything.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use piton_core::event::{Entry, Event, PartialKind};
-use piton_core::id::{ConversationId, Seq};
+use piton_core::id::{CallId, ConversationId, Seq};
 use piton_store::{Journal, StoreError};
 use tokio::sync::watch;
 
@@ -27,6 +27,13 @@ pub enum Update {
         /// Text or reasoning.
         kind: PartialKind,
         /// What came since the last piece.
+        text: String,
+    },
+    /// How far a running call is. Only the newest word is kept, so some may be missed.
+    Progress {
+        /// The call.
+        call: CallId,
+        /// How far.
         text: String,
     },
 }
@@ -55,6 +62,9 @@ struct Feed {
     live: Vec<(PartialKind, String)>,
     /// The last entry in front of the live text. What came after it is shown after it.
     live_after: Seq,
+    /// How far calls are, with the number of the word.
+    progress: BTreeMap<CallId, (u64, String)>,
+    words: u64,
 }
 
 impl Shared {
@@ -78,6 +88,9 @@ impl Hub {
             if matches!(entry.event, Event::ModelAsked { .. } | Event::ModelAnswered { .. }) {
                 feed.request += 1;
                 feed.live.clear();
+            }
+            if let Event::ToolFinished { call, .. } = &entry.event {
+                feed.progress.remove(call);
             }
             feed.end = entry.seq;
             feed.entries.push_back(Arc::new(entry));
@@ -103,11 +116,22 @@ impl Hub {
         self.changed.send_modify(|version| *version += 1);
     }
 
+    /// Shows how far a call is.
+    pub(crate) fn progress(&self, call: CallId, text: String) {
+        let mut feed = self.shared.feed();
+        feed.words += 1;
+        let word = feed.words;
+        feed.progress.insert(call, (word, text));
+        drop(feed);
+        self.changed.send_modify(|version| *version += 1);
+    }
+
     /// A face that has seen everything up to `after`.
     pub(crate) fn subscribe(&self, after: Seq) -> Subscription {
         let changed = self.changed.subscribe();
         let seen = LiveSeen::default();
-        Subscription { shared: self.shared.clone(), changed, after, seen, behind: VecDeque::new() }
+        let (shared, behind) = (self.shared.clone(), VecDeque::new());
+        Subscription { shared, changed, after, seen, words: 0, behind }
     }
 }
 
@@ -118,6 +142,8 @@ pub struct Subscription {
     changed: watch::Receiver<u64>,
     after: Seq,
     seen: LiveSeen,
+    /// The last word on how far a call is.
+    words: u64,
     behind: VecDeque<Arc<Entry>>,
 }
 
@@ -176,6 +202,11 @@ impl Subscription {
             let Some(entry) = feed.entries.get(place).cloned() else { return Found::Behind };
             self.after = entry.seq;
             return Found::Update(Update::Entry(entry));
+        }
+        let newer = feed.progress.iter().filter(|(_, (word, _))| self.words < *word);
+        if let Some((call, (word, text))) = newer.min_by_key(|(_, (word, _))| *word) {
+            self.words = *word;
+            return Found::Update(Update::Progress { call: *call, text: text.clone() });
         }
         Found::Nothing
     }

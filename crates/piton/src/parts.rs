@@ -13,7 +13,7 @@ use crate::lease::LeaseWait;
 use crate::model::Models;
 
 /// What performing needs.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Parts {
     pub(crate) journal: Arc<dyn Journal>,
     pub(crate) models: Arc<dyn Models>,

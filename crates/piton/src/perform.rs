@@ -2,4 +2,5 @@
 
 pub(crate) mod ask;
 pub(crate) mod model;
+pub(crate) mod progress;
 pub(crate) mod tool;

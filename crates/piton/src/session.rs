@@ -22,6 +22,7 @@ pub use self::attach::FileLeftOut;
 use crate::control::{Attendance, Controller, Controls, Reply, secret_of};
 use crate::digest::Chain;
 use crate::driver::Driver;
+use crate::engine::Engine;
 use crate::files::FileShelf;
 use crate::hub::Subscription;
 use crate::log::Log;
@@ -356,6 +357,11 @@ impl Session {
         });
     }
 
+    /// Works with the tools of this engine from now on. It must be one over the same store.
+    pub fn adopt(&mut self, engine: &Engine) {
+        self.parts = engine.parts().clone();
+    }
+
     /// Where tools work.
     fn site(&self) -> Site {
         Site {
@@ -415,6 +421,7 @@ impl Session {
             cancel: CancellationToken::new(),
             give_up_at: None,
             retry: None,
+            progress: Arc::default(),
             acknowledgements: Vec::new(),
             settled: Vec::new(),
         };

@@ -5,8 +5,9 @@
 use std::collections::BTreeMap;
 
 use piton_core::event::{
-    Entry, Inquiry, InquiryKind, PartialKind, PermissionRule, RuleScope, Wants,
+    EffectClass, Entry, Inquiry, InquiryKind, PartialKind, PermissionRule, RuleScope, Wants,
 };
+use piton_core::id::CallId;
 use piton_sim::serve::Seen;
 use piton_store::{Listed, Record};
 use piton_tools::supervise::{Kept, KeptState, Status};
@@ -26,6 +27,8 @@ pub(crate) enum Line<'a> {
     Entry { seq: u64, at: u64, event: Option<Box<RawValue>> },
     /// Streamed text that an entry will supersede.
     Live { kind: PartialKind, text: &'a str },
+    /// How far a running call is; not recorded.
+    Progress { call: String, text: &'a str },
     /// How it went.
     Result { ending: &'a str, reason: Option<&'a str>, message: &'a str, exit_code: u8 },
     /// Where a scripted model is served.
@@ -53,6 +56,27 @@ pub(crate) enum Line<'a> {
     },
     /// A rule that says what may run.
     Rule { number: usize, from: &'a str, rule: &'a PermissionRule, scope: RuleScope },
+    /// A server of tools, and how it stands with it.
+    McpServer {
+        name: &'a str,
+        from: &'a str,
+        how: &'a str,
+        trust: bool,
+        state: &'a str,
+        why: &'a str,
+        tools: Option<usize>,
+        server: Option<&'a str>,
+        version: Option<&'a str>,
+        protocol: Option<&'a str>,
+    },
+    /// A tool of such a server.
+    McpTool {
+        name: &'a str,
+        server: &'a str,
+        tool: &'a str,
+        effect: EffectClass,
+        description: &'a str,
+    },
     /// A question that waits for an answer.
     Question {
         conversation: &'a str,
@@ -93,6 +117,16 @@ impl<'a> Line<'a> {
 
     pub(crate) fn live(kind: PartialKind, text: &'a str) -> Self {
         Self::Live { kind, text }
+    }
+
+    /// A value that is one word in these lines.
+    pub(crate) fn word(value: &impl Serialize) -> String {
+        let word = serde_json::to_value(value).ok();
+        word.and_then(|word| Some(word.as_str()?.to_owned())).unwrap_or_default()
+    }
+
+    pub(crate) fn progress(call: CallId, text: &'a str) -> Self {
+        Self::Progress { call: call.to_string(), text }
     }
 
     pub(crate) fn result(

@@ -15,6 +15,11 @@ pub(crate) fn suspended(call: &Call) -> String {
     format!("… {} — waits for an answer", input_summary(&call.name, &call.arguments))
 }
 
+/// How far a call is.
+pub(crate) fn progress(call: &Call, text: &str) -> String {
+    format!("  {}: {text}", call.name)
+}
+
 /// A call ended.
 pub(crate) fn finished(call: &Call, ended: &Ended) -> String {
     let input = input_summary(&call.name, &call.arguments);

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use piton_core::event::{Handle, Outcome};
 use piton_core::id::{CallId, ConversationId, TurnId};
 use piton_tools::supervise::{HEAD_BYTES, Supervisor, TAIL_BYTES};
-use piton_tools::{Arguments, Asker, Finished, Job, OUTPUT_BYTES_MAX, Shell, Site, Tool};
+use piton_tools::{Arguments, Asker, Finished, Job, OUTPUT_BYTES_MAX, Progress, Shell, Site, Tool};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -71,6 +71,7 @@ impl Bench {
             handle: handle.clone(),
             cancel: cancel.clone(),
             asker: Asker::default(),
+            progress: Progress::default(),
         };
         self.tool.run(job).await
     }

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use piton_core::event::{Handle, Outcome};
 use piton_core::id::{CallId, ConversationId, TurnId};
 use piton_tools::{
-    Arguments, Asker, Finished, Job, OUTPUT_BYTES_MAX, Prepared, Refusal, Registry, Settled, Site,
-    Tool,
+    Arguments, Asker, Finished, Job, OUTPUT_BYTES_MAX, Prepared, Progress, Refusal, Registry,
+    Settled, Site, Tool,
 };
 use serde_json::Value;
 use tempfile::TempDir;
@@ -80,6 +80,7 @@ impl Bench {
             handle: handle.clone(),
             cancel: stop.clone(),
             asker: Asker::default(),
+            progress: Progress::default(),
         }
     }
 

@@ -13,7 +13,7 @@ use piton_core::permit::needs_real_path;
 use piton_core::permit::path::normal;
 use piton_core::state::{Call, Progress, Started};
 use piton_core::summary::shorten;
-use piton_tools::{Arguments, Finished, Job, OUTPUT_BYTES_MAX, Settled, Tool};
+use piton_tools::{Arguments, Finished, Job, OUTPUT_BYTES_MAX, Progress as Said, Settled, Tool};
 
 use crate::driver::{Driver, Landing, Launch};
 
@@ -165,7 +165,9 @@ impl Driver<'_> {
     ) {
         let cancel = self.cancel.child_token();
         let (site, asker) = (self.site.clone(), self.asks.asker(self.responses(call)));
-        let job = Job { site, call, arguments, handle, cancel, asker };
+        let watch = self.progress.clone();
+        let progress = Said::to(move |text| watch.say(call, text));
+        let job = Job { site, call, arguments, handle, cancel, asker, progress };
         let flight = Box::pin(async move {
             let finished = caught(async { tool.run(job).await }).await;
             let finished = finished.unwrap_or_else(Finished::failed);

@@ -1,11 +1,15 @@
 //! Faces: each gets every entry once, and none can hold up the turn.
 
+use std::time::Duration;
+
 use piton::{OnIncomplete::Ask, Subscription, Update};
 use piton_core::event::{Event, TurnEnd};
 use piton_core::id::Seq;
 use piton_core::outcome::Ending;
+use piton_tools::{Finished, Job};
 
 use crate::stage::{Stage, pass, say};
+use crate::watch::OddTool;
 
 const STEPS: &str = r#"{"steps":[
     {"say":"I look.","chunk":2,"chunk_ms":5,"calls":[{"tool":"look","arguments":{"ms":10}}]},
@@ -90,6 +94,7 @@ struct Screen {
 impl Screen {
     fn show(&mut self, update: Update) {
         match update {
+            Update::Progress { .. } => {}
             Update::Live { text, .. } => {
                 self.pieces += 1;
                 self.live.push_str(&text);
@@ -228,6 +233,7 @@ async fn live_text_comes_before_the_entries_that_followed_it() {
     while let Some(update) = face.next().await.unwrap() {
         match update {
             Update::Live { text, .. } => seen.push(text),
+            Update::Progress { .. } => {}
             Update::Entry(entry) => {
                 if matches!(entry.event, Event::ModelAsked { .. } | Event::ModelFailed { .. }) {
                     seen.push(format!("{:?}", entry.event).split(' ').next().unwrap().to_owned());
@@ -236,4 +242,39 @@ async fn live_text_comes_before_the_entries_that_followed_it() {
         }
     }
     assert_eq!(seen, ["ModelAsked", "Hello ", "ModelFailed"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_newest_word_of_a_running_call_is_shown_and_recorded_nowhere() {
+    let steps = r#"{"steps":[{"calls":[{"tool":"tells"}]},{"say":"Done."}]}"#;
+    let stage = Stage::new(steps).tool(OddTool::once("tells", |job: Job| async move {
+        for word in ["one", "two"] {
+            job.progress.say(word);
+        }
+        // wait: the clock is virtual, and lets others work
+        tokio::time::sleep(Duration::from_millis(10)).await;
+        job.progress.say("three");
+        // wait: the clock is virtual, and lets others work
+        tokio::time::sleep(Duration::from_millis(10)).await;
+        Finished::ok("told")
+    }));
+    let mut session = stage.create().await;
+    let mut face = session.subscribe(Seq(0));
+    let watching = tokio::spawn(async move {
+        let mut words = Vec::new();
+        while let Some(update) = face.next().await.unwrap() {
+            if let Update::Progress { call, text } = update {
+                words.push(format!("{call} {text}"));
+            }
+        }
+        words
+    });
+    session.send(say("go"), Ask).await.unwrap();
+    // Whoever comes late is not told how far a call was that has ended.
+    let mut late = session.subscribe(Seq(0));
+    drop(session);
+    assert_eq!(watching.await.unwrap(), ["1.1.0 two", "1.1.0 three"]);
+    while let Some(update) = late.next().await.unwrap() {
+        assert!(!matches!(update, Update::Progress { .. }));
+    }
 }

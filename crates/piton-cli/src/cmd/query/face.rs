@@ -20,12 +20,14 @@ pub(super) struct Face {
     form: Form,
     text: AnswerText,
     announced: TurnId,
+    /// The newest word on how far a call is.
+    newest: Option<(CallId, String)>,
 }
 
 impl Face {
     /// A face that has seen what `state` says, and has announced a turn.
     pub(super) fn new(state: State, form: Form, pace: Pace, announced: TurnId) -> Self {
-        Self { state, form, text: AnswerText::new(pace), announced }
+        Self { state, form, text: AnswerText::new(pace), announced, newest: None }
     }
 
     /// Shows an update; hands back a question that it raises.
@@ -42,6 +44,10 @@ impl Face {
                 self.live(*kind, text, output);
                 None
             }
+            Update::Progress { call, text } => {
+                self.progress(*call, text, output);
+                None
+            }
         }
     }
 
@@ -50,7 +56,11 @@ impl Face {
         let step = self.state.open_turn()?.steps().next_back()?;
         let running = |call: &&Call| matches!(call.progress, Progress::Running(_));
         if let Some(call) = step.calls.iter().find(running) {
-            return Some(input_summary(&call.name, &call.arguments));
+            let label = input_summary(&call.name, &call.arguments);
+            return Some(match &self.newest {
+                Some((id, far)) if *id == call.id => format!("{label}: {far}"),
+                Some(_) | None => label,
+            });
         }
         (step.exchange == Exchange::Asked).then(|| "waiting for the model".into())
     }
@@ -66,6 +76,17 @@ impl Face {
             (Form::Text, PartialKind::Reasoning) => {}
             (Form::Json, kind) => output.json(&Line::live(kind, text)),
         }
+    }
+
+    /// How far a call is: beside the spinner if there is one, else on a line of its own.
+    fn progress(&mut self, id: CallId, text: &str, output: &mut Output) {
+        let Some(call) = self.call(id) else { return };
+        if self.form == Form::Json {
+            output.json(&Line::progress(id, text));
+        } else if !output.can_spin() {
+            output.talk(&tool::progress(call, text));
+        }
+        self.newest = Some((id, text.to_owned()));
     }
 
     /// Nothing more will come of the answer: what was held back of it goes to the person.
