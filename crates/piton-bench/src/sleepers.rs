@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use piton_core::id::{CallId, TurnId};
 use piton_tools::supervise::{KeptState, Supervisor};
-use piton_tools::{Arguments, Asker, Job, Shell, Tool as _};
+use piton_tools::{Arguments, Asker, Job, Progress, Shell, Tool as _};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
@@ -72,7 +72,8 @@ async fn begin(shell: &Shell, dir: &Path, index: u32) -> Outcome<()> {
     let handle = shell.prepare(&site, call, &arguments).await?.handle;
     let (site, arguments) = (Arc::new(site), Arc::new(arguments));
     let (cancel, asker) = (CancellationToken::new(), Asker::default());
-    let finished = shell.run(Job { site, call, arguments, handle, cancel, asker }).await;
+    let progress = Progress::default();
+    let finished = shell.run(Job { site, call, arguments, handle, cancel, asker, progress }).await;
     if finished.text.contains("still running") { Ok(()) } else { Err(finished.text.into()) }
 }
 

@@ -6,6 +6,9 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use piton_core::event::{Effort, PermissionMode};
 use piton_sim::script::{Fault as ScriptFault, parse_fault};
 
+mod mcp;
+
+pub(crate) use self::mcp::{Mcp, McpWish, SimMcp};
 use crate::output::Form;
 
 /// Most rows that `ls` shows unless told otherwise.
@@ -46,6 +49,8 @@ pub(crate) enum Command {
     Kill(Kill),
     /// Take back what was changed in a file of this directory, the newest change first
     Undo(Undo),
+    /// Servers of tools: show them, their tools, or trust those of this directory
+    Mcp(Mcp),
     /// Show the providers of models, and what keeps them from answering
     Models,
     /// Play a provider, for tests of this and other agents
@@ -201,6 +206,8 @@ pub(crate) enum Sim {
     /// Serve a scripted model on loopback, in the dialect of every provider
     #[command(after_help = SERVE_HELP)]
     Serve(Serve),
+    /// Serve tools with countable effects over the Model Context Protocol
+    Mcp(SimMcp),
 }
 
 /// How to use the server, for whoever asks for help.
@@ -290,6 +297,7 @@ impl Flags {
             Command::Answer(answer) if answer.json => Form::Json,
             Command::Permissions(flags) if flags.json => Form::Json,
             Command::Sim(Sim::Serve(serve)) if serve.json => Form::Json,
+            Command::Mcp(mcp) if mcp.json => Form::Json,
             Command::Query(_)
             | Command::Answer(_)
             | Command::Permissions(_)
@@ -299,6 +307,7 @@ impl Flags {
             | Command::Logs(_)
             | Command::Kill(_)
             | Command::Undo(_)
+            | Command::Mcp(_)
             | Command::Models
             | Command::Sim(_) => Form::Text,
         }

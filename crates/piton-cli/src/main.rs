@@ -9,6 +9,7 @@ mod settings;
 mod cmd;
 
 mod drafts;
+mod mcp;
 mod models;
 mod providers;
 mod rules;
@@ -77,6 +78,8 @@ async fn run(flags: Flags, output: &mut Output) -> Result<Report, Fault> {
         Command::Kill(kill) => cmd::kill::run(&kill, &settings, output).await,
         Command::Undo(undo) => cmd::undo::run(&undo, &settings, output),
         Command::Models => cmd::models::run(&settings, output).await,
+        Command::Mcp(flags) => cmd::mcp::run(&flags, &settings, output).await,
+        Command::Sim(Sim::Mcp(flags)) => cmd::sim_mcp::run(flags, output).await,
         Command::Sim(Sim::Serve(serve)) => cmd::serve::run(serve, output).await,
     }
 }

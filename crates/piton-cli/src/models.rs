@@ -9,6 +9,7 @@ use std::sync::{Arc, OnceLock};
 
 use piton::model::{Model, ModelFailure, Models};
 use piton_core::event::{FailureClass, ModelRef};
+use piton_mcp::WrittenServer;
 use piton_sim::demo::DemoModel;
 use piton_sim::script::{Script, ScriptError, ScriptedModel};
 use piton_tools::Tool;
@@ -61,6 +62,8 @@ pub(crate) struct Shelf {
     general: RequestDefaults,
     /// Standing rules of the settings.
     pub(crate) rules: Vec<WrittenRule>,
+    /// Servers of tools.
+    pub(crate) mcp: BTreeMap<String, WrittenServer>,
 }
 
 impl Shelf {
@@ -78,6 +81,7 @@ impl Shelf {
             },
             general: RequestDefaults { effort, max_tokens: file.max_tokens },
             rules: file.permissions,
+            mcp: file.mcp,
         })
     }
 
@@ -241,6 +245,7 @@ mod tests {
         let shelf = Shelf {
             providers: providers::all(&SettingsFile::default(), &|_| None).unwrap(),
             rules: Vec::new(),
+            mcp: BTreeMap::new(),
             default: None,
             environment: RequestDefaults::default(),
             general: RequestDefaults::default(),

@@ -207,7 +207,7 @@ fn api_error(cause: &Cause) -> Code {
 }
 
 /// An error with what lies behind it.
-fn chain(error: &dyn Error) -> String {
+pub(crate) fn chain(error: &dyn Error) -> String {
     let mut text = error.to_string();
     let mut source = error.source();
     while let Some(behind) = source {

@@ -28,6 +28,8 @@ pub(crate) struct Settings {
     workspace: io::Result<PathBuf>,
     /// The settings file, which need not be there.
     pub(crate) file: Option<PathBuf>,
+    /// Where things are kept that can be made again.
+    pub(crate) cache: Option<PathBuf>,
     /// Whether the environment forbids questions.
     pub(crate) no_input: bool,
 }
@@ -44,15 +46,20 @@ impl Settings {
     pub(crate) fn resolve() -> Result<Self, Fault> {
         let workspace = env::current_dir().and_then(fs::canonicalize);
         // Whoever moves the data moves the settings with it.
-        let (home, file) = match set("PITON_HOME").map(PathBuf::from) {
+        let (home, file, cache) = match set("PITON_HOME").map(PathBuf::from) {
             Some(home) => {
                 let home = if home.is_absolute() { home } else { here(&workspace)?.join(home) };
-                (home.clone(), Some(home))
+                (home.clone(), Some(home.clone()), Some(home.join("cache")))
             }
-            None => (data_directory()?, config_directory()),
+            None => (data_directory()?, config_directory(), cache_directory()),
         };
         let file = file.map(|directory| directory.join("piton.toml"));
-        Ok(Self { home, workspace, file, no_input: set("PITON_NO_INPUT").is_some() })
+        Ok(Self { home, workspace, file, cache, no_input: set("PITON_NO_INPUT").is_some() })
+    }
+
+    /// Where the user's own settings are.
+    pub(crate) fn config(&self) -> Option<&Path> {
+        self.file.as_deref().and_then(Path::parent)
     }
 
     /// The directory that a new conversation works in.
@@ -116,6 +123,11 @@ fn data_directory() -> Result<PathBuf, Fault> {
 fn config_directory() -> Option<PathBuf> {
     let places = etcetera::choose_base_strategy().ok()?;
     Some(places.config_dir().join("piton"))
+}
+
+fn cache_directory() -> Option<PathBuf> {
+    let places = etcetera::choose_base_strategy().ok()?;
+    Some(places.cache_dir().join("piton"))
 }
 
 fn here(workspace: &io::Result<PathBuf>) -> Result<&Path, Fault> {

@@ -145,6 +145,8 @@ pub struct Job {
     pub cancel: CancellationToken,
     /// What a person said to it, and the way to ask more.
     pub asker: Asker,
+    /// Where it says how far it is.
+    pub progress: Progress,
 }
 
 /// How a call ended.

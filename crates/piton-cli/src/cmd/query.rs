@@ -8,6 +8,7 @@ mod mail;
 mod open;
 mod perform;
 mod plan;
+mod servers;
 mod watch;
 
 use piton::OnIncomplete;
@@ -100,7 +101,11 @@ impl Asked<'_> {
             Plan::Refuse => return Err(refusal(&opened)),
             Plan::Choose => choose_errand(&opened, stage, mail).await?,
         };
-        perform::perform(opened, errand, self, mail, stage).await
+        let mut opened = opened;
+        let servers = servers::join(&mut opened, errand, self, stage).await?;
+        let done = perform::perform(opened, errand, self, mail, stage).await;
+        servers.close().await;
+        done
     }
 
     /// Opens the conversation. If another process holds it, a person says what to do.

@@ -1,4 +1,4 @@
-//! The settings file `piton.toml`: models, and standing rules.
+//! The settings file `piton.toml`: models, standing rules, and servers of tools.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -6,6 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use piton_core::event::{Effort, NotAnEffort};
+use piton_mcp::WrittenServer;
 use serde::Deserialize;
 
 use super::{KeyFrom, Provider, RequestDefaults, Speaks};
@@ -23,6 +24,8 @@ pub(crate) struct SettingsFile {
     pub(crate) max_tokens: Option<u32>,
     /// Standing rules.
     pub(crate) permissions: Vec<WrittenRule>,
+    /// Servers of tools by name.
+    pub(crate) mcp: BTreeMap<String, WrittenServer>,
     /// Providers by name.
     pub(crate) providers: BTreeMap<String, Written>,
 }

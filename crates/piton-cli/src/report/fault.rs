@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use piton::{OpenError, SessionError};
 use piton_core::id::ConversationId;
 use piton_core::view::TurnView;
+use piton_mcp::{ProjectFault, TrustFault};
 use piton_store::{AppendError, LeaseError, StoreError};
 
 use super::Code;
@@ -14,6 +15,10 @@ use crate::cmd::query::AttachFault;
 use crate::cmd::undo::UndoFault;
 use crate::models::ModelFault;
 use crate::render::incomplete;
+
+/// What helps with servers of tools.
+const SERVERS: &str =
+    "piton mcp list shows the servers; docs/mcp.md says how they are written down";
 
 /// Why a command could not do its work.
 #[derive(Debug, thiserror::Error)]
@@ -185,6 +190,15 @@ pub(crate) enum Fault {
         /// What the system said.
         source: io::Error,
     },
+    /// No server of tools has that name.
+    #[error("there is no MCP server {0}")]
+    NoServer(String),
+    /// What the workspace says of servers cannot be used.
+    #[error(transparent)]
+    Project(#[from] ProjectFault),
+    /// What a person approved cannot be read or kept.
+    #[error(transparent)]
+    Trust(#[from] TrustFault),
     /// The system does not let us run.
     #[error("cannot start")]
     Runtime(#[source] io::Error),
@@ -211,6 +225,8 @@ impl Fault {
             | Self::NoConversation { .. }
             | Self::NoRule { .. }
             | Self::RuleOfFile { .. }
+            | Self::NoServer(_)
+            | Self::Project(_)
             | Self::NothingAsked(_)
             | Self::NoAnswer { .. }
             | Self::SecretOnTerminal { .. }
@@ -237,6 +253,7 @@ impl Fault {
             | Self::Store(_)
             | Self::Home { .. }
             | Self::Scratch { .. }
+            | Self::Trust(_)
             | Self::Runtime(_) => Code::Failed,
         }
     }
@@ -270,6 +287,7 @@ impl Fault {
                 "held"
             }
             Self::NoRule { .. } | Self::RuleOfFile { .. } => "rule",
+            Self::NoServer(_) | Self::Project(_) | Self::Trust(_) => "mcp",
             Self::NothingAsked(_) => "nothing_asked",
             Self::NoAnswer { .. } | Self::SecretOnTerminal { .. } => "answer",
             Self::Open(OpenError::Lease(LeaseError::Store(_)) | OpenError::Store(_))
@@ -310,6 +328,7 @@ impl Fault {
             Self::Ambiguous { found, .. } => {
                 vec![format!("give more letters; these begin so: {}", names(found))]
             }
+            Self::NoServer(_) | Self::Project(_) | Self::Trust(_) => vec![SERVERS.into()],
             Self::NoRule { .. } => vec!["piton permissions shows them with their numbers".into()],
             Self::RuleOfFile { .. } => vec!["take it out of that file".into()],
             Self::NothingAsked(id) => vec![

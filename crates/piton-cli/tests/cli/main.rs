@@ -23,6 +23,8 @@ mod json;
 mod kill;
 mod kill9;
 mod ls;
+mod mcp;
+mod mcp_deaths;
 mod menu;
 mod models;
 mod print;

@@ -9,6 +9,9 @@ use super::seat::{Out, Seat, at};
 /// Steps of `slow` unless told otherwise.
 const STEPS: u64 = 3;
 
+/// How often to look for a file that is waited for.
+const LOOK_EVERY: Duration = Duration::from_millis(5);
+
 /// Name, what it does, arguments, hints.
 fn list() -> Vec<(&'static str, &'static str, Value, Value)> {
     let key = || json!({"key": {"type": "string"}});
@@ -24,8 +27,8 @@ fn list() -> Vec<(&'static str, &'static str, Value, Value)> {
         ("look", "Looks, and notes that it did", key(), json!({"readOnlyHint": true})),
         (
             "slow",
-            "Takes some steps and tells of each",
-            json!({"key": {"type": "string"}, "steps": {"type": "integer"}, "ms": {"type": "integer"}}),
+            "Takes some steps, tells of each, and waits for a file",
+            json!({"key": {"type": "string"}, "steps": {"type": "integer"}, "ms": {"type": "integer"}, "until": {"type": "string"}}),
             json!({}),
         ),
         ("hang", "Never answers", key(), json!({})),
@@ -121,6 +124,12 @@ async fn slow(seat: &Seat, params: &Value, out: &Out) -> Value {
         let note = json!({"jsonrpc": "2.0", "method": "notifications/progress", "params": params});
         out.write(&note).await;
         tokio::time::sleep(pause).await;
+    }
+    if let Some(file) = at(arguments, "/until").as_str() {
+        while !std::path::Path::new(file).exists() {
+            // wait: whoever makes the file gives no other sign
+            tokio::time::sleep(LOOK_EVERY).await;
+        }
     }
     let key = at(arguments, "/key").as_str().unwrap_or_default();
     seat.note(&format!("slow {key}"));

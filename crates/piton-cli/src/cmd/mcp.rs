@@ -1,0 +1,241 @@
+//! `piton mcp`: servers of tools, what they offer, and whether they may be started.
+
+use futures_util::future::join_all;
+use piton_mcp::{
+    About, Approvals, ConnectFault, Expand, Launch, Listed, Origin, PROJECT_FILE, Project, Server,
+    ServerSettings, Servers,
+};
+
+use crate::flags::{Mcp, McpWish};
+use crate::mcp::{self, Found};
+use crate::models::{Shelf, environment};
+use crate::output::Output;
+use crate::render::lines::Line;
+use crate::report::{Fault, Report};
+use crate::settings::Settings;
+
+/// Longest description in a list, in letters.
+const DESCRIPTION_LETTERS_MAX: usize = 80;
+
+/// Does it.
+pub(crate) async fn run(
+    flags: &Mcp,
+    settings: &Settings,
+    output: &mut Output,
+) -> Result<Report, Fault> {
+    let shelf = Shelf::read(settings.file.as_deref())?;
+    match &flags.wish {
+        McpWish::List => list(&shelf, settings, flags.json, output).await,
+        McpWish::Tools { server } => {
+            tools(&shelf, settings, server.as_deref(), flags.json, output).await
+        }
+        McpWish::Trust { revoke: false } => trust(&shelf, settings, output),
+        McpWish::Trust { revoke: true } => revoke(settings, output),
+    }
+}
+
+/// What a server said when it was asked.
+type Looked = Result<(About, Vec<Listed>), ConnectFault>;
+
+/// Asks all servers at once; one that does not answer must not hold up the others.
+async fn look(servers: &Servers) -> Vec<Looked> {
+    let looked = join_all(servers.iter().map(|server| server.look())).await;
+    servers.close().await;
+    looked
+}
+
+async fn list(
+    shelf: &Shelf,
+    settings: &Settings,
+    json: bool,
+    output: &mut Output,
+) -> Result<Report, Fault> {
+    let workspace = settings.workspace()?;
+    let Found { allowed, held, notes } = mcp::find(shelf, settings, workspace);
+    let off: Vec<_> = allowed.iter().filter(|server| !server.enabled).cloned().collect();
+    let servers = Servers::new(allowed, mcp::place(settings, workspace));
+    let looked = look(&servers).await;
+    let mut rows = 0;
+    for (server, looked) in servers.iter().zip(looked) {
+        show(server.settings(), &State::of(&looked), json, output);
+        rows += 1;
+    }
+    for server in &off {
+        show(server, &State::Off, json, output);
+    }
+    for server in &held {
+        show(server, &State::Held, json, output);
+    }
+    for note in notes {
+        output.talk(&note);
+    }
+    if rows + off.len() + held.len() == 0 {
+        return Ok(Report::nothing("There are no MCP servers; docs/mcp.md says how to add one."));
+    }
+    Ok(Report::ok("listed"))
+}
+
+/// How it stands with a server.
+enum State<'a> {
+    Ready(&'a About, usize),
+    Failed(&'a ConnectFault),
+    Off,
+    Held,
+}
+
+impl<'a> State<'a> {
+    fn of(looked: &'a Looked) -> Self {
+        match looked {
+            Ok((about, tools)) => Self::Ready(about, tools.len()),
+            Err(fault) => Self::Failed(fault),
+        }
+    }
+
+    fn word(&self) -> &'static str {
+        match self {
+            Self::Ready(..) => "ready",
+            Self::Failed(_) => "failed",
+            Self::Off => "off",
+            Self::Held => "not_trusted",
+        }
+    }
+
+    fn told(&self) -> String {
+        match self {
+            Self::Ready(about, tools) => {
+                let About { name, version, protocol } = about;
+                format!("ready: {tools} tools, {name} {version}, protocol {protocol}")
+            }
+            Self::Failed(fault) => format!("failed: {fault}"),
+            Self::Off => "off: enabled = false".into(),
+            Self::Held => "not trusted: look at it, then: piton mcp trust".into(),
+        }
+    }
+}
+
+fn show(settings: &ServerSettings, state: &State<'_>, json: bool, output: &mut Output) {
+    let (name, from) = (&settings.name, origin(settings.origin));
+    let how = settings.launch.as_ref().map_or_else(|_| String::new(), Launch::told);
+    if json {
+        let why = match state {
+            State::Failed(fault) => fault.to_string(),
+            State::Ready(..) | State::Off | State::Held => String::new(),
+        };
+        let (about, tools) = match state {
+            State::Ready(about, tools) => (Some(*about), Some(*tools)),
+            State::Failed(_) | State::Off | State::Held => (None, None),
+        };
+        output.json(&Line::McpServer {
+            name,
+            from,
+            how: &how,
+            trust: settings.trust,
+            state: state.word(),
+            why: &why,
+            tools,
+            server: about.map(|about| about.name.as_str()),
+            version: about.map(|about| about.version.as_str()),
+            protocol: about.map(|about| about.protocol.as_str()),
+        });
+    } else {
+        let told = state.told().replace('\n', "\n    ");
+        output.data(&format!("{name}  {from}  {how}\n    {told}\n"));
+    }
+}
+
+fn origin(origin: Origin) -> &'static str {
+    match origin {
+        Origin::Settings => "piton.toml",
+        Origin::Project => PROJECT_FILE,
+    }
+}
+
+async fn tools(
+    shelf: &Shelf,
+    settings: &Settings,
+    only: Option<&str>,
+    json: bool,
+    output: &mut Output,
+) -> Result<Report, Fault> {
+    let workspace = settings.workspace()?;
+    let Found { mut allowed, held, notes } = mcp::find(shelf, settings, workspace);
+    if let Some(name) = only {
+        let known = allowed.iter().chain(&held).any(|server| server.name == name);
+        if !known {
+            return Err(Fault::NoServer(name.to_owned()));
+        }
+        allowed.retain(|server| server.name == name);
+    }
+    for note in notes {
+        output.talk(&note);
+    }
+    let servers = Servers::new(allowed, mcp::place(settings, workspace));
+    let looked = look(&servers).await;
+    for (server, looked) in servers.iter().zip(looked) {
+        match looked {
+            Ok((_, tools)) => offered(server, &tools, json, output),
+            Err(fault) => output.talk(&format!("mcp: {}: {fault}", server.settings().name)),
+        }
+    }
+    Ok(Report::ok("listed"))
+}
+
+fn offered(server: &Server, tools: &[Listed], json: bool, output: &mut Output) {
+    for tool in tools {
+        let spec = tool.spec(server.settings());
+        if json {
+            output.json(&Line::McpTool {
+                name: &spec.name,
+                server: &server.settings().name,
+                tool: &tool.name,
+                effect: spec.effect,
+                description: &tool.description,
+            });
+        } else {
+            let first = tool.description.lines().next().unwrap_or_default();
+            let first = piton_core::summary::shorten(first, DESCRIPTION_LETTERS_MAX);
+            let effect = Line::word(&spec.effect);
+            output.data(&format!("{}  {effect}  {first}\n", spec.name));
+        }
+    }
+}
+
+/// Approves the file as it is, and says what that lets happen.
+fn trust(shelf: &Shelf, settings: &Settings, output: &mut Output) -> Result<Report, Fault> {
+    let workspace = settings.workspace()?;
+    let Some(project) = Project::read(workspace)? else { return Ok(nothing_there()) };
+    let hidden = shelf.key_variables();
+    for server in project.servers(&Expand::new(&environment, &hidden)) {
+        let what = match &server.launch {
+            Ok(launch @ Launch::Program { env, .. }) if !env.is_empty() => {
+                let names: Vec<&str> = env.keys().map(String::as_str).collect();
+                format!("starts {} with {}", launch.told(), names.join(", "))
+            }
+            Ok(launch @ Launch::Program { .. }) => format!("starts {}", launch.told()),
+            Ok(launch @ Launch::Http { .. }) => format!("asks {}", launch.told()),
+            Err(fault) => format!("cannot be used: {fault}"),
+        };
+        output.talk(&format!("{}: {what}", server.name));
+    }
+    let directory = settings.config().ok_or(Fault::NoHome)?;
+    Approvals::read(directory)?.approve(workspace, &project.digest)?;
+    output.talk(&format!(
+        "{PROJECT_FILE} of {} is trusted as it is now. Once it changes it is asked about again.",
+        workspace.display()
+    ));
+    Ok(Report::ok("done"))
+}
+
+fn revoke(settings: &Settings, output: &mut Output) -> Result<Report, Fault> {
+    let workspace = settings.workspace()?;
+    let directory = settings.config().ok_or(Fault::NoHome)?;
+    if !Approvals::read(directory)?.revoke(workspace)? {
+        return Ok(Report::nothing("It was not trusted."));
+    }
+    output.talk(&format!("{PROJECT_FILE} of {} is no longer trusted.", workspace.display()));
+    Ok(Report::ok("done"))
+}
+
+fn nothing_there() -> Report {
+    Report::nothing("There is no .mcp.json in this directory.")
+}

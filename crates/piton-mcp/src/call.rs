@@ -1,0 +1,208 @@
+//! One call: sent once, waited for, and told truthfully.
+
+use std::time::Duration;
+
+use rmcp::model::{
+    CallToolRequest, CallToolRequestParams, CallToolResult, ClientRequest, InputRequest,
+    InputRequiredResult, InputResponses, JsonObject, ServerResult,
+};
+use rmcp::service::{PeerRequestOptions, RequestHandle, RoleClient, ServiceError};
+use rmcp::transport::streamable_http_client::StreamableHttpError;
+use tokio::time::{Instant, sleep_until};
+
+use crate::connection::{Connection, chain};
+use crate::handler::OpenCall;
+
+/// Most rounds of questions within one call.
+const ROUNDS_MAX: usize = 10;
+/// Why the server is told to stop.
+const CANCEL_REASON: &str = "the user interrupted";
+
+/// How a call ended.
+#[derive(Debug)]
+pub(crate) enum Ended {
+    /// The server answered.
+    Answered(CallToolResult),
+    /// The server answered that it will not do it.
+    Refused(String),
+    /// Nothing of it has left.
+    NeverSent(String),
+    /// It has left, and no answer will come.
+    Lost(String),
+    /// It has left, then we were told to stop, and told the server.
+    Cancelled,
+}
+
+/// Makes the call.
+pub(crate) async fn call(
+    connection: &Connection,
+    tool: &str,
+    open: &OpenCall,
+    silence_max: Option<Duration>,
+) -> Ended {
+    let arguments: JsonObject = (*open.job().arguments).clone();
+    let mut params = CallToolRequestParams::new(tool.to_owned()).with_arguments(arguments);
+    for _ in 0..ROUNDS_MAX {
+        match round(connection, params.clone(), open, silence_max).await {
+            Ok(ServerResult::CallToolResult(result)) => return Ended::Answered(result),
+            Ok(ServerResult::InputRequiredResult(asked)) => {
+                params.request_state.clone_from(&asked.request_state);
+                match answers(connection, open, asked) {
+                    Ok(answers) => params.input_responses = answers,
+                    Err(ended) => return ended,
+                }
+            }
+            Ok(_) => return Ended::Lost("it answered with something else than a result".into()),
+            Err(ended) => return ended,
+        }
+    }
+    Ended::Refused(format!("it asked for more than {ROUNDS_MAX} times"))
+}
+
+/// One request and its answer.
+async fn round(
+    connection: &Connection,
+    params: CallToolRequestParams,
+    open: &OpenCall,
+    silence_max: Option<Duration>,
+) -> Result<ServerResult, Ended> {
+    let request = ClientRequest::CallToolRequest(CallToolRequest::new(params));
+    let options = PeerRequestOptions::no_options();
+    let sent = connection.peer().send_request_with_option(request, options).await;
+    // Here it has not even reached the queue.
+    let mut handle = sent.map_err(|error| Ended::NeverSent(chain(&error)))?;
+    let id = handle.id.clone();
+    open.name(id.clone(), handle.progress_token.clone());
+    let ended = wait(connection, &mut handle, open, silence_max).await;
+    let ended = match ended {
+        Waited::Answered(result) => Ok(*result),
+        Waited::Failed(error) => Err(judge(connection, &id, &error)),
+        Waited::Gone => Err(judge(connection, &id, &ServiceError::TransportClosed)),
+        // Both may still be in the queue, but nobody can say so for certain.
+        Waited::Silent(limit) => {
+            cancel(handle, "timeout").await;
+            Err(Ended::Lost(format!("it was silent for {} s (call_seconds)", limit.as_secs())))
+        }
+        Waited::Stopped => {
+            cancel(handle, CANCEL_REASON).await;
+            Err(Ended::Cancelled)
+        }
+    };
+    connection.wire.forget(&id);
+    ended
+}
+
+/// Why the wait is over.
+enum Waited {
+    Answered(Box<ServerResult>),
+    Failed(ServiceError),
+    Gone,
+    Silent(Duration),
+    Stopped,
+}
+
+async fn wait(
+    connection: &Connection,
+    handle: &mut RequestHandle<RoleClient>,
+    open: &OpenCall,
+    silence_max: Option<Duration>,
+) -> Waited {
+    let mut signs = open.signs();
+    let mut asking = false;
+    let mut since = Instant::now();
+    loop {
+        let deadline = silence_max.filter(|_| !asking).map(|limit| (since + limit, limit));
+        tokio::select! {
+            biased;
+            answer = &mut handle.rx => return match answer {
+                Ok(Ok(result)) => Waited::Answered(Box::new(result)),
+                Ok(Err(error)) => Waited::Failed(error),
+                Err(_) => Waited::Gone,
+            },
+            () = connection.wire.gone.cancelled() => return last_look(handle),
+            () = open.job().cancel.cancelled() => return Waited::Stopped,
+            Ok(()) = signs.changed() => {
+                asking = 0 < signs.borrow_and_update().questions;
+                since = Instant::now();
+            }
+            limit = silence(deadline) => return Waited::Silent(limit),
+        }
+    }
+}
+
+/// The answer may have come together with the end.
+fn last_look(handle: &mut RequestHandle<RoleClient>) -> Waited {
+    match handle.rx.try_recv() {
+        Ok(Ok(result)) => Waited::Answered(Box::new(result)),
+        Ok(Err(error)) => Waited::Failed(error),
+        Err(_) => Waited::Gone,
+    }
+}
+
+async fn silence(deadline: Option<(Instant, Duration)>) -> Duration {
+    match deadline {
+        Some((at, limit)) => {
+            sleep_until(at).await;
+            limit
+        }
+        None => std::future::pending().await,
+    }
+}
+
+/// Tells the server to stop; whether it hears that is its own affair.
+async fn cancel(handle: RequestHandle<RoleClient>, reason: &str) {
+    handle.cancel(Some(reason.to_owned())).await.unwrap_or_default();
+}
+
+/// What an error says about whether the call may have taken effect.
+fn judge(connection: &Connection, id: &rmcp::model::RequestId, error: &ServiceError) -> Ended {
+    if let ServiceError::McpError(error) = error {
+        return Ended::Refused(error.message.to_string());
+    }
+    if let ServiceError::TransportSend(sent) = error {
+        return http(&*sent.error);
+    }
+    if connection.wire.may_have_left(id) {
+        Ended::Lost("the connection was lost".into())
+    } else {
+        Ended::NeverSent("the connection was lost before".into())
+    }
+}
+
+/// A refusal over HTTP is an answer; anything else may hide an effect.
+fn http(error: &(dyn std::error::Error + Send + Sync + 'static)) -> Ended {
+    use StreamableHttpError as Http;
+    let told = chain(error);
+    match error.downcast_ref::<Http<reqwest::Error>>() {
+        Some(Http::Client(error)) if error.is_connect() || error.is_builder() => {
+            Ended::NeverSent(told)
+        }
+        Some(Http::AuthRequired(_) | Http::InsufficientScope(_)) => {
+            Ended::Refused(format!("it wants to know who asks ({told}): see to its headers"))
+        }
+        Some(Http::ReservedHeaderConflict(_)) => Ended::NeverSent(told),
+        Some(Http::SessionExpired) => Ended::Refused(told),
+        Some(Http::HttpStatus(status)) if status.status == 429 => Ended::Refused(told),
+        Some(Http::UnexpectedServerResponse(text)) if text.starts_with("HTTP 4") => {
+            Ended::Refused(told)
+        }
+        _ => Ended::Lost(told),
+    }
+}
+
+/// Asks a person what the server wants to know, one question after the other.
+fn answers(
+    connection: &Connection,
+    open: &OpenCall,
+    asked: InputRequiredResult,
+) -> Result<Option<InputResponses>, Ended> {
+    let mut answers = InputResponses::new();
+    for (key, request) in asked.input_requests.unwrap_or_default() {
+        let InputRequest::Elicitation(request) = request else {
+            return Err(Ended::Refused("it asked for something that piton does not offer".into()));
+        };
+        let answer = connection.handler.elicit(open, &request.params);
+        answers.insert(key, serde_json::to_value(answer).unwrap_or_default());
+    }
+    Ok((!answers.is_empty()).then_some(answers))
+}

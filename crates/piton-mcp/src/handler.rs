@@ -1,0 +1,167 @@
+//! What a server may say and ask while calls are open.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use piton_tools::Job;
+use rmcp::ClientHandler;
+use rmcp::model::{
+    ClientCapabilities, ClientConfig, ElicitRequestParams, ElicitResult, ElicitationAction,
+    ErrorData, Implementation, ProgressNotificationParam, ProgressToken, ProtocolVersion,
+    RequestId,
+};
+use rmcp::service::{InboundStreamOrigin, NotificationContext, RequestContext, RoleClient};
+use tokio::sync::watch;
+
+use crate::text::line;
+
+/// Longest line of progress, in bytes.
+const PROGRESS_BYTES_MAX: usize = 200;
+
+/// The calls that are open on one connection.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Desk(Arc<Mutex<Vec<Arc<OpenCall>>>>);
+
+/// A call that waits for its answer.
+#[derive(Debug)]
+pub(crate) struct OpenCall {
+    job: Job,
+    /// Known once the request is on its way.
+    names: Mutex<Option<(RequestId, ProgressToken)>>,
+    /// Changes with every sign of life.
+    signs: watch::Sender<Signs>,
+}
+
+/// What is known of an open call.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Signs {
+    /// Questions to a person that the server waits for. While there is one, its silence is ours.
+    pub(crate) questions: usize,
+}
+
+impl Desk {
+    fn calls(&self) -> MutexGuard<'_, Vec<Arc<OpenCall>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Opens a call, before anything of it can leave.
+    pub(crate) fn open(&self, job: Job) -> Guard {
+        let call =
+            Arc::new(OpenCall { job, names: Mutex::default(), signs: watch::Sender::default() });
+        self.calls().push(call.clone());
+        Guard { desk: self.clone(), call }
+    }
+
+    fn by_token(&self, token: &ProgressToken) -> Option<Arc<OpenCall>> {
+        let calls = self.calls();
+        let named =
+            calls.iter().find(|call| call.names().as_ref().is_some_and(|it| it.1 == *token));
+        // One that has left this moment does not know its token yet.
+        named.or_else(|| calls.iter().find(|call| call.names().is_none())).cloned()
+    }
+
+    /// The call that a request of the server belongs to. Over pipes the server does not say; then it
+    /// is the one that was opened last.
+    fn by_origin(&self, origin: Option<&InboundStreamOrigin>) -> Option<Arc<OpenCall>> {
+        let calls = self.calls();
+        if let Some(InboundStreamOrigin::OutboundRequest(id)) = origin
+            && let Some(call) =
+                calls.iter().find(|call| call.names().as_ref().is_some_and(|it| it.0 == *id))
+        {
+            return Some(call.clone());
+        }
+        calls.last().cloned()
+    }
+}
+
+impl OpenCall {
+    fn names(&self) -> MutexGuard<'_, Option<(RequestId, ProgressToken)>> {
+        self.names.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// How the request is called.
+    pub(crate) fn name(&self, id: RequestId, token: ProgressToken) {
+        *self.names() = Some((id, token));
+    }
+
+    pub(crate) fn signs(&self) -> watch::Receiver<Signs> {
+        self.signs.subscribe()
+    }
+
+    pub(crate) fn job(&self) -> &Job {
+        &self.job
+    }
+
+    fn live(&self) {
+        self.signs.send_modify(|_| {});
+    }
+}
+
+/// Keeps a call open.
+#[derive(Debug)]
+pub(crate) struct Guard {
+    desk: Desk,
+    pub(crate) call: Arc<OpenCall>,
+}
+
+impl Drop for Guard {
+    fn drop(&mut self) {
+        self.desk.calls().retain(|call| !Arc::ptr_eq(call, &self.call));
+    }
+}
+
+/// Our side of a connection.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Handler {
+    pub(crate) desk: Desk,
+}
+
+impl Handler {
+    /// Puts a question of the server to a person; there is no way to yet, so it is declined.
+    #[expect(clippy::unused_self, reason = "how to ask belongs to the connection")]
+    pub(crate) fn elicit(&self, _call: &OpenCall, _asked: &ElicitRequestParams) -> ElicitResult {
+        ElicitResult::new(ElicitationAction::Decline)
+    }
+}
+
+impl ClientHandler for Handler {
+    fn get_info(&self) -> ClientConfig {
+        let us = Implementation::new("piton", env!("CARGO_PKG_VERSION"));
+        ClientConfig::new(ClientCapabilities::default(), us)
+            .with_protocol_version(ProtocolVersion::V_2025_11_25)
+    }
+
+    async fn create_elicitation(
+        &self,
+        request: ElicitRequestParams,
+        context: RequestContext<RoleClient>,
+    ) -> Result<ElicitResult, ErrorData> {
+        let origin = context.extensions.get::<InboundStreamOrigin>();
+        let Some(call) = self.desk.by_origin(origin) else {
+            // Nobody is at work who could be asked in whose name.
+            return Ok(ElicitResult::new(ElicitationAction::Cancel));
+        };
+        Ok(self.elicit(&call, &request))
+    }
+
+    async fn on_progress(
+        &self,
+        params: ProgressNotificationParam,
+        _context: NotificationContext<RoleClient>,
+    ) {
+        if let Some(call) = self.desk.by_token(&params.progress_token) {
+            call.live();
+            call.job.progress.say(&progress_text(&params));
+        }
+    }
+}
+
+fn progress_text(params: &ProgressNotificationParam) -> String {
+    let count = match params.total {
+        Some(total) => format!("{}/{total}", params.progress),
+        None => params.progress.to_string(),
+    };
+    match &params.message {
+        Some(message) => format!("{count} {}", line(message, PROGRESS_BYTES_MAX)),
+        None => count,
+    }
+}

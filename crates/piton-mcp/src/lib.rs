@@ -1,0 +1,44 @@
+//! Tools of MCP servers: programs of others, reached over pipes or HTTP.
+//!
+//! Knows how servers are configured, trusted, started, asked and ended, and hands out their tools as
+//! [`piton_tools::Tool`]s. Knows neither the model nor the journal.
+//!
+//! A call is sent at most once. What was never sent has failed; what was sent and not answered is
+//! said to be unknown, unless a trusted server declared that a second run does no harm. Nothing here
+//! repeats a call: after a crash of the agent the effect class of the tool decides, as for any tool.
+//!
+//! Modules are listed in reading order.
+
+mod settings;
+
+mod expand;
+mod project;
+mod trust;
+
+mod servers;
+
+mod connection;
+mod server;
+
+mod call;
+mod tool;
+
+mod handler;
+mod outcome;
+mod process;
+mod wire;
+
+mod cache;
+mod listing;
+mod name;
+mod text;
+
+pub use self::connection::{About, ConnectFault};
+pub use self::expand::{Expand, Missing};
+pub use self::listing::Listed;
+pub use self::project::{PROJECT_FILE, Project, ProjectFault};
+pub use self::server::Server;
+pub use self::servers::{Freshness, Offer, Place, Servers};
+pub use self::settings::{Launch, Origin, ServerSettings, WrittenServer};
+pub use self::tool::McpTool;
+pub use self::trust::{Approvals, TrustFault};

@@ -1,0 +1,217 @@
+//! From what a server sent to what the model sees.
+
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
+use piton_core::event::{EffectClass, Outcome};
+use piton_tools::{Finished, OUTPUT_BYTES_MAX};
+use rmcp::model::{CallToolResult, ContentBlock, Resource, ResourceContents};
+use serde_json::Value;
+
+use crate::call::Ended;
+use crate::text::{head, tail};
+
+/// Room for the note about what was left out, in bytes.
+const NOTE_BYTES: usize = 160;
+/// What is kept of the end of a long result, in bytes.
+const TAIL_BYTES: usize = 4 * 1024;
+const _: () = assert!(NOTE_BYTES + TAIL_BYTES < OUTPUT_BYTES_MAX / 2);
+
+/// The end of a call, as it is recorded. `found` is what became of the server.
+pub(crate) fn finished(server: &str, effect: EffectClass, ended: Ended, found: &str) -> Finished {
+    match ended {
+        Ended::Answered(result) => answered(&result),
+        Ended::Refused(reason) => bounded(
+            Outcome::Failed,
+            format!("The MCP server {server} refused the call: {reason}"),
+            None,
+        ),
+        Ended::NeverSent(reason) => bounded(
+            Outcome::Failed,
+            format!(
+                "The MCP server {server} was not reached, and the call was not sent: {reason}.{found}"
+            ),
+            None,
+        ),
+        Ended::Lost(reason) => {
+            let text = format!(
+                "The call was sent to the MCP server {server}, and no answer came: {reason}."
+            );
+            let (outcome, then) = doubt(effect, Outcome::Failed);
+            bounded(outcome, format!("{text} {then}{found}"), None)
+        }
+        Ended::Cancelled => {
+            let text = format!("Interrupted; the MCP server {server} was told to stop.");
+            let (outcome, then) = doubt(effect, Outcome::Cancelled);
+            bounded(outcome, format!("{text} {then}"), None)
+        }
+    }
+}
+
+/// What follows from a call that was sent and not answered.
+fn doubt(effect: EffectClass, harmless: Outcome) -> (Outcome, &'static str) {
+    match effect {
+        EffectClass::ReadOnly => (harmless, "It changes nothing, so it can be called again."),
+        EffectClass::Idempotent => {
+            (harmless, "It may have taken effect; calling it again changes nothing more.")
+        }
+        EffectClass::Digested
+        | EffectClass::Supervised
+        | EffectClass::Child
+        | EffectClass::Once => (
+            Outcome::Unknown,
+            "Whether it took effect is unknown, and it was not repeated. \
+             Check before you call it again.",
+        ),
+    }
+}
+
+fn answered(result: &CallToolResult) -> Finished {
+    let mut parts = Vec::new();
+    let mut left_out = false;
+    for block in &result.content {
+        let (text, whole) = told(block);
+        left_out |= !whole;
+        parts.push(text);
+    }
+    if let Some(structured) = &result.structured_content
+        && !is_told(&result.content, structured)
+    {
+        let text = serde_json::to_string_pretty(structured).unwrap_or_default();
+        parts.push(format!("[structured content]\n{text}"));
+    }
+    let failed = result.is_error == Some(true);
+    let outcome = if failed { Outcome::Failed } else { Outcome::Ok };
+    if parts.is_empty() {
+        parts.push(
+            if failed { "[it failed and says no more]" } else { "[done; no content]" }.into(),
+        );
+    }
+    // What cannot be shown is kept as the server sent it.
+    let full = left_out.then(|| serde_json::to_vec(result).unwrap_or_default());
+    bounded(outcome, parts.join("\n"), full)
+}
+
+/// Servers repeat structured content as text, for those who do not know it.
+fn is_told(content: &[ContentBlock], structured: &Value) -> bool {
+    let is_same =
+        |text: &str| serde_json::from_str::<Value>(text).is_ok_and(|it| it == *structured);
+    content.iter().any(|block| matches!(block, ContentBlock::Text(text) if is_same(&text.text)))
+}
+
+/// A block as text, and whether that is all of it.
+fn told(block: &ContentBlock) -> (String, bool) {
+    match block {
+        ContentBlock::Text(text) => (text.text.clone(), true),
+        ContentBlock::Image(image) => (binary("image", &image.mime_type, &image.data), false),
+        ContentBlock::Audio(audio) => (binary("audio", &audio.mime_type, &audio.data), false),
+        ContentBlock::ResourceLink(link) => (linked(link), true),
+        ContentBlock::Resource(embedded) => match &embedded.resource {
+            ResourceContents::TextResourceContents { uri, text, .. } => {
+                (format!("[resource {uri}]\n{text}"), true)
+            }
+            ResourceContents::BlobResourceContents { uri, mime_type, blob, .. } => {
+                let kind = mime_type.as_deref().unwrap_or("data");
+                (binary(&format!("resource {uri},"), kind, blob), false)
+            }
+            _ => ("[a resource of an unknown kind]".into(), false),
+        },
+        _ => ("[content of an unknown kind]".into(), false),
+    }
+}
+
+fn binary(what: &str, kind: &str, data: &str) -> String {
+    let bytes = BASE64_STANDARD.decode(data).map_or(data.len(), |bytes| bytes.len());
+    format!("[{what} {kind}, {bytes} bytes; kept with the whole output]")
+}
+
+fn linked(link: &Resource) -> String {
+    let kind = link.mime_type.as_ref().map(|kind| format!(", {kind}")).unwrap_or_default();
+    let about = link.description.as_ref().map(|it| format!(": {it}")).unwrap_or_default();
+    format!("[link to the resource {} <{}>{kind}{about}]", link.name, link.uri)
+}
+
+/// In bounds; the whole goes to a blob.
+fn bounded(outcome: Outcome, text: String, full: Option<Vec<u8>>) -> Finished {
+    if text.len() <= OUTPUT_BYTES_MAX {
+        return Finished { outcome, full, ..Finished::ok(text) };
+    }
+    let front = head(&text, OUTPUT_BYTES_MAX - TAIL_BYTES - NOTE_BYTES);
+    let end = tail(&text, TAIL_BYTES);
+    let missing = text.len() - front.len() - end.len();
+    let shown =
+        format!("{front}\n[{missing} bytes are left out here; the whole output is kept]\n{end}");
+    let full = Some(full.unwrap_or_else(|| text.into_bytes()));
+    Finished { outcome, full, ..Finished::ok(shown) }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn result(value: Value) -> Finished {
+        let result: CallToolResult = serde_json::from_value(value).unwrap();
+        finished("s", EffectClass::Once, Ended::Answered(result), "")
+    }
+
+    #[test]
+    fn every_kind_of_content_is_told() {
+        let found = result(json!({"content": [
+            {"type": "text", "text": "hi"},
+            {"type": "image", "mimeType": "image/png", "data": "AAAA"},
+            {"type": "resource_link", "uri": "file:///a", "name": "a", "mimeType": "text/plain"},
+            {"type": "resource", "resource": {"uri": "file:///b", "text": "bee"}},
+        ]}));
+        assert_eq!(
+            found.text,
+            "hi\n[image image/png, 3 bytes; kept with the whole output]\n\
+             [link to the resource a <file:///a>, text/plain]\n[resource file:///b]\nbee"
+        );
+        assert_eq!(found.outcome, Outcome::Ok);
+        let full: Value = serde_json::from_slice(&found.full.unwrap()).unwrap();
+        assert_eq!(full["content"][1]["data"], "AAAA");
+    }
+
+    #[test]
+    fn structured_content_is_told_once() {
+        let structured = json!({"n": 1});
+        let twice = json!({"content": [{"type": "text", "text": "{\"n\": 1}"}], "structuredContent": structured});
+        assert_eq!(result(twice).text, "{\"n\": 1}");
+        let only = result(json!({"content": [], "structuredContent": structured}));
+        assert_eq!(only.text, "[structured content]\n{\n  \"n\": 1\n}");
+        assert_eq!(result(json!({"content": []})).text, "[done; no content]");
+    }
+
+    #[test]
+    fn a_result_that_says_it_is_an_error_has_failed() {
+        let found = result(json!({"content": [{"type": "text", "text": "no"}], "isError": true}));
+        assert_eq!((found.outcome, found.text.as_str()), (Outcome::Failed, "no"));
+    }
+
+    #[test]
+    fn a_huge_result_is_cut_in_the_middle_and_kept_whole() {
+        let text = format!("begin{}end", "é".repeat(OUTPUT_BYTES_MAX));
+        let found = result(json!({"content": [{"type": "text", "text": text}]}));
+        assert!(found.text.len() <= OUTPUT_BYTES_MAX);
+        assert!(found.text.starts_with("begin") && found.text.ends_with("end"));
+        assert!(found.text.contains("bytes are left out here"));
+        assert_eq!(found.full, Some(text.into_bytes()));
+    }
+
+    #[test]
+    fn only_what_may_have_taken_effect_is_unknown() {
+        let check = |effect, ended, expected| {
+            let found = finished("s", effect, ended, "");
+            assert_eq!(found.outcome, expected, "{effect:?} {}", found.text);
+        };
+        let lost = || Ended::Lost("x".into());
+        check(EffectClass::Once, lost(), Outcome::Unknown);
+        check(EffectClass::ReadOnly, lost(), Outcome::Failed);
+        check(EffectClass::Idempotent, lost(), Outcome::Failed);
+        check(EffectClass::Once, Ended::NeverSent("x".into()), Outcome::Failed);
+        check(EffectClass::Once, Ended::Refused("x".into()), Outcome::Failed);
+        check(EffectClass::Once, Ended::Cancelled, Outcome::Unknown);
+        check(EffectClass::ReadOnly, Ended::Cancelled, Outcome::Cancelled);
+    }
+}
