@@ -55,7 +55,8 @@ async fn fill(journal: &SqliteJournal, id: &ConversationId, bench: &Bench) -> Ou
     let holder = Holder { pid: 1, host: "bench".into(), since: Timestamp(0) };
     let lease = journal.lease(id, holder).await?;
     let workspace = bench.dir.path().to_string_lossy().into_owned();
-    let mut events = vec![Event::ConversationOpened { workspace, title: None, origin: None }];
+    let mut events =
+        vec![Event::ConversationOpened { workspace, title: None, origin: None, parent: None }];
     for turn in 1.. {
         if ENTRIES <= events.len() {
             break;

@@ -87,7 +87,7 @@ fn play(bench: &Bench, dir: &Path, command: &str) -> Outcome<Vec<Duration>> {
     let step = ScriptStep { calls: vec![call], ..ScriptStep::default() };
     let mut steps = vec![step; STEPS];
     steps.push(ScriptStep { say: "done".into(), ..ScriptStep::default() });
-    let inner = ScriptedModel::new(Script { steps, tools: Vec::new() });
+    let inner = ScriptedModel::new(Script { steps, ..Script::default() });
     let model = Arc::new(TimedModel { inner, asked: Mutex::default() });
     let mut builder = Engine::builder(Arc::new(journal), Arc::new(OneModel(model.clone())))
         .scratch(dir.to_owned());

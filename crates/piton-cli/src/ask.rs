@@ -4,7 +4,7 @@ mod form;
 
 use std::time::Duration;
 
-use piton::Reply;
+use piton::{Reply, Worker};
 use piton_core::event::{self as inquiry, Inquiry, InquiryKind, Shape, Wants};
 use piton_core::question::Secret;
 
@@ -18,6 +18,8 @@ pub(crate) struct Prompt {
     typing: bool,
     /// A form that is being filled in.
     form: Option<Form>,
+    /// Who asks, if it is a worker.
+    pub(crate) worker: Option<Worker>,
 }
 
 /// What a typed line leads to.
@@ -38,12 +40,19 @@ impl Prompt {
                 None
             }
         };
-        Self { inquiry, typing: false, form }
+        Self { inquiry, typing: false, form, worker: None }
     }
 
     /// Whether what is typed must not be seen.
     pub(crate) fn is_secret(&self) -> bool {
         self.inquiry.wants.as_ref().is_some_and(|wants| wants.shape == Shape::Secret)
+    }
+
+    /// A question of a worker, not asked yet.
+    pub(crate) fn of_worker(worker: &Worker, inquiry: Inquiry) -> Self {
+        let question = format!("[worker {}] {}", worker.number(), inquiry.question);
+        let worker = Some(worker.clone());
+        Self { worker, ..Self::new(Inquiry { question, ..inquiry }) }
     }
 
     /// What to show in front of the cursor.

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::{Arc, OnceLock};
 
+use piton::Delegation;
 use piton::model::{Model, ModelFailure, Models};
 use piton_core::event::{FailureClass, ModelRef};
 use piton_mcp::WrittenServer;
@@ -64,6 +65,8 @@ pub(crate) struct Shelf {
     pub(crate) rules: Vec<WrittenRule>,
     /// Servers of tools.
     pub(crate) mcp: BTreeMap<String, WrittenServer>,
+    /// What workers are allowed.
+    pub(crate) delegation: Delegation,
 }
 
 impl Shelf {
@@ -82,6 +85,7 @@ impl Shelf {
             general: RequestDefaults { effort, max_tokens: file.max_tokens },
             rules: file.permissions,
             mcp: file.mcp,
+            delegation: file.workers.into(),
         })
     }
 
@@ -212,27 +216,40 @@ fn load_script(name: ModelRef) -> Result<Loaded, ModelFault> {
     Ok(Loaded { name, model: Arc::new(ScriptedModel::new(script)), tools })
 }
 
-/// The one model of this process. Which one is known only when the conversation is open, and the
-/// engine exists before that.
+/// The model of this process, and its provider's others for workers. Which one is known only when the
+/// conversation is open, and the engine exists before that.
 #[derive(Debug, Default)]
-pub(crate) struct Catalogue(OnceLock<(ModelRef, Arc<dyn Model>)>);
+pub(crate) struct Catalogue {
+    offered: OnceLock<(ModelRef, Arc<dyn Model>)>,
+    provider: OnceLock<Provider>,
+}
 
 impl Catalogue {
-    /// Offers a model; the first one stays.
-    pub(crate) fn offer(&self, loaded: &Loaded) {
-        self.0.get_or_init(|| (loaded.name.clone(), loaded.model.clone()));
+    /// Offers a model and, if it has one, its provider; the first one stays. A worker goes nowhere that
+    /// the conversation does not go.
+    pub(crate) fn offer(&self, loaded: &Loaded, provider: Option<&Provider>) {
+        self.offered.get_or_init(|| (loaded.name.clone(), loaded.model.clone()));
+        if let Some(provider) = provider {
+            self.provider.get_or_init(|| provider.clone());
+        }
+    }
+
+    fn other(&self, model: &ModelRef) -> Option<Arc<dyn Model>> {
+        let (offered, _) = self.offered.get()?;
+        let provider = self.provider.get().filter(|_| offered.provider == model.provider)?;
+        let made = provider.model(&model.provider, &model.model, &environment).ok()?;
+        Some(Arc::new(made))
     }
 }
 
 impl Models for Catalogue {
     fn find(&self, model: &ModelRef) -> Result<Arc<dyn Model>, ModelFailure> {
-        match self.0.get() {
-            Some((name, found)) if name == model => Ok(found.clone()),
-            Some(_) | None => {
-                let message = format!("there is no model {} here", typed(model));
-                Err(ModelFailure::new(FailureClass::InvalidRequest, message))
-            }
-        }
+        let offered = self.offered.get().filter(|(name, _)| name == model);
+        let found = offered.map(|(_, found)| found.clone()).or_else(|| self.other(model));
+        found.ok_or_else(|| {
+            let message = format!("there is no model {} here", typed(model));
+            ModelFailure::new(FailureClass::InvalidRequest, message)
+        })
     }
 }
 
@@ -246,6 +263,7 @@ mod tests {
             providers: providers::all(&SettingsFile::default(), &|_| None).unwrap(),
             rules: Vec::new(),
             mcp: BTreeMap::new(),
+            delegation: Delegation::default(),
             default: None,
             environment: RequestDefaults::default(),
             general: RequestDefaults::default(),

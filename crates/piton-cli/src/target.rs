@@ -1,7 +1,7 @@
 //! Which conversation is meant.
 
 use piton_core::id::ConversationId;
-use piton_store::{Journal, Page, StoreError};
+use piton_store::{Journal, Listed, Page, StoreError};
 
 use crate::report::Fault;
 use crate::settings::Settings;
@@ -10,6 +10,8 @@ use crate::settings::Settings;
 const FIRST_ROWS: usize = 8;
 /// Conversations looked at together after that.
 const MORE_ROWS: usize = 512;
+/// Conversations looked through for a beginning of an id.
+const FOUND_MAX: usize = 1_000;
 /// Conversations named when an id is ambiguous or unknown.
 const NAMED_MAX: usize = 8;
 /// Shortest beginning of an id by which near ones are looked for, in letters.
@@ -25,11 +27,16 @@ pub(crate) async fn by_prefix(
     let prefix = typed.trim().to_lowercase();
     let mut found = match prefix.as_str() {
         "" => Vec::new(),
-        prefix => journal.find(prefix, NAMED_MAX).await?,
+        prefix => journal.find(prefix, FOUND_MAX).await?,
     };
     if let Some(exact) = found.iter().find(|id| id.as_str() == prefix) {
         return Ok(exact.clone());
     }
+    // Workers are named after the conversation that they belong to; who means one says so.
+    if found.iter().any(|id| id.as_worker().is_none()) {
+        found.retain(|id| id.as_worker().is_none());
+    }
+    found.truncate(NAMED_MAX);
     match (found.pop(), found.is_empty()) {
         (Some(only), true) => Ok(only),
         (Some(last), false) => {
@@ -54,7 +61,10 @@ pub(crate) async fn newest(
     loop {
         let listing = journal.list(page).await?;
         let seen = page.skip + listing.rows.len();
-        let found = listing.rows.into_iter().find(|listed| listed.row.workspace == here);
+        let is_meant = |listed: &Listed| {
+            listed.row.workspace == here && listed.conversation.as_worker().is_none()
+        };
+        let found = listing.rows.into_iter().find(is_meant);
         if let Some(listed) = found {
             return Ok(Some(listed.conversation));
         }

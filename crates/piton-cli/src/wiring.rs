@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use piton::{Engine, LeaseWait};
+use piton::{Delegation, Engine, LeaseWait};
 use piton_store::{Journal, SqliteJournal};
 use piton_tools::supervise::Supervisor;
 use piton_tools::{AskUser, Registry, Tool};
@@ -36,6 +36,8 @@ pub(crate) struct Wiring {
     pub(crate) scratch: PathBuf,
     pub(crate) lock_wait: Duration,
     pub(crate) commands: Commands,
+    /// What workers are allowed.
+    pub(crate) delegation: Delegation,
 }
 
 /// How commands are run.
@@ -61,7 +63,8 @@ impl Wiring {
         let mut builder = Engine::builder(self.journal.clone(), self.models.clone())
             .machine(host, boot)
             .scratch(self.scratch.clone())
-            .lease_wait(wait);
+            .lease_wait(wait)
+            .delegate(self.delegation);
         let mut registry = match &self.commands {
             Commands::Supervised(supervisor) => Registry::supervised(supervisor.clone()),
             Commands::Plain(hidden) => Registry::plain(hidden.clone()),

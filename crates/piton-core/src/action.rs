@@ -1,6 +1,6 @@
 //! What the shell may be asked to do. Data, not behaviour.
 
-use crate::event::{BreakReason, Inquiry, Outcome};
+use crate::event::{BreakReason, Inquiry, Outcome, PlannedCall};
 use crate::id::{Attempt, CallId, MessageId, StepId, Timestamp};
 
 /// The next thing to do in a conversation.
@@ -29,6 +29,8 @@ pub enum Action {
     Compact,
     /// Leave out the native blocks of these answers: the provider refused them.
     Repair(Vec<StepId>),
+    /// Read the last answer as a plan, and make calls of it.
+    Plan(Vec<PlannedCall>),
     /// Start these calls.
     RunTools(Vec<CallId>),
     /// Find out what became of these calls of a dead driver.

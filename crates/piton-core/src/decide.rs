@@ -8,9 +8,10 @@ pub mod calls;
 use self::calls::next_for_calls;
 use crate::action::{Action, Wish};
 use crate::budget::{context_over_budget, may_compact};
+use crate::coordinate::{is_to_plan, plan};
 use crate::event::{BreakReason, FailureClass, FinishReason, TurnEnd};
 use crate::id::Attempt;
-use crate::repair::{REPAIRS_MAX, plan};
+use crate::repair::{self, REPAIRS_MAX};
 use crate::retry::retry_at;
 use crate::state::{Call, Exchange, Failure, Item, Progress, State, Step, Turn};
 
@@ -70,6 +71,7 @@ fn next_for_step(state: &State, turn: &Turn, step: &Step) -> Action {
     match (step.exchange, &step.answer, &step.failure) {
         (Exchange::Asked, _, _) => Action::Await,
         (Exchange::Failed, None, Some(failure)) => after_failure(state, turn, step, failure),
+        (_, Some(_), _) if step.is_final() && is_to_plan(turn) => Action::Plan(plan(turn, step)),
         (_, Some(_), _) if step.is_final() => Action::Complete,
         (_, Some(answer), _) if !resumed_behind(turn) => match answer.finish {
             FinishReason::Refused => stop(BreakReason::ApiError, "the model refused to answer"),
@@ -109,7 +111,7 @@ fn after_failure(state: &State, turn: &Turn, step: &Step, failure: &Failure) -> 
         };
     }
     if let Some(rejected) = &failure.rejected {
-        let steps = plan(state, step, rejected);
+        let steps = repair::plan(state, step, rejected);
         return if steps.is_empty() || REPAIRS_MAX <= step.repairs {
             stop(BreakReason::ApiError, &failure.message)
         } else {

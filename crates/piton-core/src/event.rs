@@ -58,6 +58,9 @@ pub enum Event {
         /// Where a fork was cut.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         origin: Option<ForkOrigin>,
+        /// The call that it works for, if it is a worker's.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        parent: Option<ParentCall>,
     },
     /// Configuration changed from here on. Configuration is part of the turn: a resumed turn has
     /// the model, tools and limits it was started with.
@@ -247,6 +250,22 @@ pub enum Event {
         /// The message.
         message: MessageId,
     },
+    /// The conversation that a call was handed to waits for a person, and nobody works on the call.
+    /// The next driver looks again. Without this fact the call counts as running until then.
+    CallParked {
+        /// The call.
+        call: CallId,
+        /// What is asked there.
+        question: String,
+    },
+    /// An answer was read as a plan: these are calls of its step, as if the model had asked for them.
+    /// In the same commit as the answer, or decided again from it.
+    CallsPlanned {
+        /// The step of the open turn.
+        step: u32,
+        /// The calls, in order.
+        calls: Vec<PlannedCall>,
+    },
     /// A fact that this build does not know. Kept verbatim.
     #[serde(skip)]
     Unknown(UnknownEvent),
@@ -268,6 +287,26 @@ pub struct ForkOrigin {
     pub conversation: ConversationId,
     /// The last entry that the fork shares.
     pub through: Seq,
+}
+
+/// The call that a worker's conversation works for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ParentCall {
+    /// The conversation of the call.
+    pub conversation: ConversationId,
+    /// The call.
+    pub call: CallId,
+}
+
+/// A call that the engine made of an answer.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PlannedCall {
+    /// Its name.
+    pub call: CallId,
+    /// The tool.
+    pub name: String,
+    /// Its arguments, as JSON.
+    pub arguments: Arc<str>,
 }
 
 /// A piece of a user message.

@@ -11,6 +11,8 @@ use serde::{Deserialize, Serialize};
 
 /// Letters of printed random ids: Crockford's base 32, which has no look-alikes.
 const ALPHABET: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
+/// Stands in a worker's name between the conversation and the call. No letter of a random id.
+const WORKER_MARK: char = '_';
 /// Length of a printed random id, in characters: 50 bits of chance.
 const RANDOM_ID_CHARS: u32 = 10;
 
@@ -59,6 +61,22 @@ text_id!(
     /// A conversation: one journal.
     ConversationId
 );
+impl ConversationId {
+    /// The conversation that a call of this one is handed to. Told by its name, so that a call that is
+    /// started again finds the same one, and people see where it belongs.
+    #[must_use]
+    pub fn of_worker(&self, call: CallId) -> Self {
+        Self(format!("{}{WORKER_MARK}{}-{}-{}", self.0, call.turn.0, call.step, call.index))
+    }
+
+    /// The conversation that a worker's one belongs to, and the call, as far as its name tells.
+    pub fn as_worker(&self) -> Option<(Self, CallId)> {
+        let (parent, call) = self.0.rsplit_once(WORKER_MARK)?;
+        let call = call.replace('-', ".").parse().ok()?;
+        (!parent.is_empty()).then(|| (Self(parent.to_owned()), call))
+    }
+}
+
 text_id!(
     /// A user message. A retry reuses it, so a face never shows the message twice.
     MessageId
@@ -222,6 +240,23 @@ mod tests {
     fn a_call_id_refuses_anything_else() {
         for text in ["", "1", "1.2", "1.2.x", "1.2.3.4", "-1.2.3"] {
             assert_eq!(text.parse::<CallId>(), Err(NotACallId), "{text}");
+        }
+    }
+
+    // X16
+    #[test]
+    fn a_worker_is_named_after_its_call() {
+        let parent = ConversationId::new("abc");
+        let mut names = std::collections::BTreeSet::new();
+        for (step, index) in (1..=3).flat_map(|step| (0..150).map(move |index| (step, index))) {
+            let call = CallId { turn: TurnId(2), step, index };
+            let worker = parent.of_worker(call);
+            assert_eq!(worker.as_worker(), Some((parent.clone(), call)));
+            assert!(names.insert(worker));
+        }
+        assert_eq!(parent.as_worker(), None);
+        for name in ["", "_1-1-0", "a_", "a_1-1", "a_b_c", "a_1-1-x"] {
+            assert_eq!(ConversationId::new(name).as_worker(), None, "{name}");
         }
     }
 

@@ -18,6 +18,7 @@ pub mod integrity;
 pub mod transcript;
 
 pub mod budget;
+pub mod coordinate;
 pub mod permit;
 pub mod repair;
 pub mod retry;

@@ -1,7 +1,7 @@
 //! How a run of the driver left the turn: the five ways a turn ends, told by one value.
 
 use crate::event::{BreakReason, TurnEnd};
-use crate::state::{Failure, State};
+use crate::state::{Failure, State, Turn};
 
 /// How a turn stands when its driver has nothing more to do.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -40,7 +40,7 @@ impl Ending {
             Some(end) => return Self::Closed(end),
             None => {}
         }
-        if turn.broke.is_none() && turn.pending_inquiries().next().is_some() {
+        if turn.broke.is_none() && is_waiting(turn) {
             return Self::WaitingForInput;
         }
         let reason = turn.broke.as_ref().map(|broke| broke.reason);
@@ -55,6 +55,11 @@ impl Ending {
         };
         if turn.has_work() { Self::Incomplete(cause) } else { Self::Error(cause) }
     }
+}
+
+/// Whether a person is asked, in this conversation or in one that works for it.
+fn is_waiting(turn: &Turn) -> bool {
+    turn.pending_inquiries().next().is_some() || turn.parked().is_some()
 }
 
 /// A failed request explains an API error, a request that was too large, and a turn that nobody

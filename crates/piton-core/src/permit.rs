@@ -45,7 +45,10 @@ pub fn permit(permissions: &Permissions, tool: &ToolSpec, arguments: &str) -> Ru
 
 fn by_mode(mode: PermissionMode, effect: EffectClass, asked: &Asked<'_>) -> RuleEffect {
     match (mode, effect) {
-        (PermissionMode::Auto, _) | (_, EffectClass::ReadOnly) => RuleEffect::Allow,
+        // Whoever a call is handed to has the same permissions, and asks for what it does itself.
+        (PermissionMode::Auto, _) | (_, EffectClass::ReadOnly | EffectClass::Child) => {
+            RuleEffect::Allow
+        }
         (PermissionMode::AcceptEdits, EffectClass::Digested) if asked.edits_plain_file() => {
             RuleEffect::Allow
         }

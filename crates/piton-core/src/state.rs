@@ -5,23 +5,22 @@
 //! unknown kind is counted too, and its entry stays in the journal.
 
 mod calibration;
+mod call;
 mod turn;
 
 use std::sync::Arc;
 
 pub use self::calibration::Calibration;
 pub use self::turn::{
-    Answered, Broke, Call, Ended, Exchange, Failure, Item, Progress, Raised, Said, Started, Step,
-    Streamed, Turn,
+    Answered, Broke, Call, Ended, Exchange, Failure, Item, Parked, Progress, Raised, Said, Started,
+    Step, Streamed, Turn,
 };
 use crate::event::{
     AnswerPart, ConfigChange, Effort, Entry, Event, FailureClass, FinishReason, ForkOrigin,
-    InDoubtPolicy, Inquiry, InquiryAnswer, Limits, ModelRef, PartialKind, Permissions, ToolSpec,
-    TurnEnd, Usage, UserPart,
+    InDoubtPolicy, Inquiry, InquiryAnswer, Limits, ModelRef, ParentCall, PartialKind, Permissions,
+    ToolSpec, TurnEnd, Usage, UserPart,
 };
-use crate::id::{
-    Attempt, CallId, DriverId, Epoch, InquiryId, MessageId, Seq, StepId, Timestamp, TurnId,
-};
+use crate::id::{Attempt, DriverId, Epoch, InquiryId, MessageId, Seq, StepId, Timestamp, TurnId};
 
 /// A conversation, folded from its journal.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -66,6 +65,8 @@ pub struct Opened {
     pub title: Option<String>,
     /// Where a fork was cut.
     pub origin: Option<ForkOrigin>,
+    /// The call that it works for, if it is a worker's.
+    pub parent: Option<ParentCall>,
 }
 
 /// The configuration in force.
@@ -167,9 +168,14 @@ impl State {
             | Event::InquiryAnswered { .. } => true,
             Event::ToolStarted { call, .. }
             | Event::ToolSuspended { call }
-            | Event::ToolFinished { call, .. } => {
+            | Event::ToolFinished { call, .. }
+            | Event::CallParked { call, .. } => {
                 let last = self.open_turn().and_then(|turn| turn.items.last());
                 matches!(last, Some(Item::Step(step)) if step.number == call.step)
+            }
+            Event::CallsPlanned { step, .. } => {
+                let last = self.open_turn().and_then(|turn| turn.items.last());
+                matches!(last, Some(Item::Step(last)) if last.number == *step)
             }
             Event::ConversationOpened { .. }
             | Event::ConfigChanged { .. }
@@ -191,13 +197,9 @@ impl State {
     /// Takes in one event; says whether it fits.
     fn take(&mut self, event: &Event, at: Timestamp) -> bool {
         match event {
-            Event::ConversationOpened { workspace, title, origin } => {
+            Event::ConversationOpened { .. } => {
                 self.touched = self.touched.max(at);
-                self.open(Opened {
-                    workspace: workspace.clone(),
-                    title: title.clone(),
-                    origin: origin.clone(),
-                })
+                Opened::of(event).is_some_and(|opened| self.open(opened))
             }
             Event::ConfigChanged { change } => self.config.change(change),
             Event::DriverStarted { driver, epoch, pid, .. } => {
@@ -237,15 +239,11 @@ impl State {
             Event::InquiryAnswered { inquiry, answer, .. } => {
                 self.in_turn(None, |turn| settle(turn, inquiry, answer))
             }
-            Event::ToolStarted { call, effect, handle } => {
-                let started = Started { effect: *effect, handle: handle.clone() };
-                self.in_turn(None, |turn| advance(turn, *call, Progress::Running(started)))
-            }
-            Event::ToolSuspended { call } => self.in_turn(None, |turn| suspend(turn, *call)),
-            Event::ToolFinished { call, outcome, output } => {
-                let ended = Ended { outcome: *outcome, output: output.clone() };
-                self.in_turn(None, |turn| advance(turn, *call, Progress::Done(ended)))
-            }
+            Event::ToolStarted { .. }
+            | Event::ToolFinished { .. }
+            | Event::ToolSuspended { .. }
+            | Event::CallParked { .. }
+            | Event::CallsPlanned { .. } => self.in_turn(None, |turn| call::take(turn, event)),
             Event::TurnEnded { turn, end } => self.close(*turn, *end, at),
             Event::TurnBroke { turn, reason, message } => self.in_turn(Some(*turn), |turn| {
                 turn.broke = Some(Broke { reason: *reason, message: message.clone() });
@@ -396,6 +394,16 @@ impl State {
     }
 }
 
+impl Opened {
+    /// What the first entry says.
+    fn of(event: &Event) -> Option<Self> {
+        let Event::ConversationOpened { workspace, title, origin, parent } = event.clone() else {
+            return None;
+        };
+        Some(Self { workspace, title, origin, parent })
+    }
+}
+
 impl Config {
     fn change(&mut self, change: &ConfigChange) -> bool {
         let ConfigChange { model, system, tools, limits, permissions, .. } = change.clone();
@@ -518,6 +526,7 @@ fn answer(turn: &mut Turn, answered: Answered) -> bool {
                 arguments: arguments.clone(),
                 progress: Progress::Waiting,
                 starts: 0,
+                worker: None,
             });
         }
     }
@@ -545,25 +554,5 @@ fn settle(turn: &mut Turn, inquiry: &InquiryId, answer: &InquiryAnswer) -> bool 
         let fits = answer.decides(raised.inquiry.kind);
         raised.answer = fits.then(|| answer.clone());
         fits
-    })
-}
-
-/// A call moves on. A finished call never does: the first finish counts.
-fn advance(turn: &mut Turn, call: CallId, progress: Progress) -> bool {
-    turn.call_mut(call).filter(|call| !call.is_done()).is_some_and(|call| {
-        call.starts += u32::from(matches!(progress, Progress::Running(_)));
-        call.progress = progress;
-        true
-    })
-}
-
-/// A call that was started waits again: it asked before it acted.
-fn suspend(turn: &mut Turn, call: CallId) -> bool {
-    turn.call_mut(call).is_some_and(|call| {
-        let started = matches!(call.progress, Progress::Running(_) | Progress::InDoubt(_));
-        if started {
-            call.progress = Progress::Waiting;
-        }
-        started
     })
 }

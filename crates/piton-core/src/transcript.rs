@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 pub use self::files::Files;
 use crate::answer::EMPTY_NOTE;
+use crate::coordinate;
 use crate::event::{
     AnswerPart, BlobRef, Effort, FinishReason, ModelRef, Native, Outcome, ToolSpec, TurnEnd,
     UserPart,
@@ -266,7 +267,7 @@ fn add_turn(messages: &mut Vec<Message>, turn: &Turn, settled: Settled) -> Settl
             now = now.with(messages, turn.items.len() - 1);
         }
         match item {
-            Item::User(said) => add_said(messages, said),
+            Item::User(said) => add_said(messages, turn, said),
             Item::Step(step) => match &step.answer {
                 Some(answer) => {
                     // The same question when the request is repeated: its step then stands behind.
@@ -284,9 +285,11 @@ fn add_turn(messages: &mut Vec<Message>, turn: &Turn, settled: Settled) -> Settl
     now
 }
 
-fn add_said(messages: &mut Vec<Message>, said: &Said) {
-    let parts: Vec<_> = said.parts.iter().filter(|part| part.has_content()).cloned().collect();
+fn add_said(messages: &mut Vec<Message>, turn: &Turn, said: &Said) {
+    let has_content = |part: &&UserPart| part.has_content();
+    let mut parts: Vec<_> = said.parts.iter().filter(has_content).cloned().collect();
     if !parts.is_empty() {
+        parts.extend(coordinate::note_behind(turn, said).map(UserPart::text));
         messages.push(Message::User(parts));
     }
 }
@@ -309,6 +312,9 @@ fn add_answer(messages: &mut Vec<Message>, step: &Step, answer: &Answered, conti
     }
     if !step.calls.is_empty() {
         messages.push(Message::Results(step.calls.iter().map(result).collect()));
+    }
+    if step.planned {
+        messages.push(note(&coordinate::synthesis_note(step)));
     }
     if !answer.dropped.is_empty() {
         let names = answer.dropped.join(", ");
@@ -353,7 +359,9 @@ fn add_unanswered(messages: &mut Vec<Message>, turn: &Turn, step: &Step, followe
 fn result(call: &Call) -> CallResult {
     let (text, is_error) = match &call.progress {
         Progress::Waiting => (OPEN_TEXT.into(), true),
-        Progress::Running(_) | Progress::InDoubt(_) => (DOUBT_TEXT.into(), true),
+        Progress::Running(_) | Progress::InDoubt(_) | Progress::Parked(_) => {
+            (DOUBT_TEXT.into(), true)
+        }
         Progress::Done(ended) => {
             let text = &ended.output.text;
             let text = if text.trim().is_empty() { "(no output)".into() } else { text.clone() };

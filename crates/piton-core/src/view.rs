@@ -5,7 +5,7 @@ mod status;
 pub use self::status::Status;
 use crate::attachment;
 use crate::event::{AnswerPart, BreakReason, InquiryKind, Outcome, TurnEnd, UserPart};
-use crate::id::{CallId, InquiryId, MessageId, TurnId};
+use crate::id::{CallId, ConversationId, InquiryId, MessageId, TurnId};
 use crate::state::{Call, Item, Progress, Said, State, Step, Turn};
 use crate::summary::{input_summary, output_summary};
 
@@ -67,6 +67,8 @@ pub struct ToolView {
     pub state: ToolState,
     /// What it gave, in one line.
     pub output: String,
+    /// The conversation that it was handed to.
+    pub worker: Option<ConversationId>,
 }
 
 /// How far a call is.
@@ -87,6 +89,13 @@ pub enum ToolState {
     },
     /// Started by a driver that is gone.
     InDoubt,
+    /// The conversation that it was handed to asks a person.
+    Parked {
+        /// That conversation.
+        conversation: Option<ConversationId>,
+        /// What is asked there.
+        question: String,
+    },
     /// Ended.
     Done {
         /// In which way.
@@ -191,15 +200,20 @@ fn tool(turn: &Turn, call: &Call) -> ToolView {
             }
         })
     };
+    let worker = call.worker.clone();
     let (state, output) = match &call.progress {
         Progress::Waiting => (asking().unwrap_or(ToolState::Pending), String::new()),
         Progress::Running(_) => (asking().unwrap_or(ToolState::Running), String::new()),
         Progress::InDoubt(_) => (asking().unwrap_or(ToolState::InDoubt), String::new()),
+        Progress::Parked(parked) => {
+            let question = parked.question.clone();
+            (ToolState::Parked { conversation: worker.clone(), question }, String::new())
+        }
         Progress::Done(ended) => (
             ToolState::Done { outcome: ended.outcome, exit_code: ended.output.exit_code },
             output_summary(&ended.output.text),
         ),
     };
     let input = input_summary(&call.name, &call.arguments);
-    ToolView { call: call.id, name: call.name.to_string(), input, state, output }
+    ToolView { call: call.id, name: call.name.to_string(), input, state, output, worker }
 }

@@ -8,13 +8,16 @@ pub mod fault;
 pub mod provider;
 pub mod turns;
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
 use piton::chance::SeededChance;
 use piton::clock::RuntimeClock;
 use piton::model::{AnswerStream, Model, ModelFailure, Models};
-use piton::{Engine, LeaseWait, NewMessage, OnIncomplete, Reply, Session, SessionError};
+use piton::{
+    Delegation, Engine, LeaseWait, NewMessage, OnIncomplete, Reply, Session, SessionError,
+};
 use piton_core::answer::Delta;
 use piton_core::event::{
     Entry, Event, InDoubtPolicy, InquiryKind, Limits, ModelRef, PermissionMode, Permissions,
@@ -31,7 +34,7 @@ use crate::crash::provider::{Provider, Run};
 use crate::crash::turns::TurnScript;
 use crate::disk::{MortalJournal, Sabotage};
 use crate::oracle::{self, Final};
-use crate::world::{SeenRequest, World, world_tools};
+use crate::world::{Effect, SeenRequest, World, world_tools};
 
 /// Most times that one life answers, resumes or sends before it counts as stuck.
 const ROUNDS_MAX: usize = 50;
@@ -139,15 +142,18 @@ async fn undisturbed(play: Play<'_>) -> (Final, u64) {
     world.begin_life(None);
     live(play, &*run, &journal, &world).await;
     let points = world.points();
-    (end(&*run, &records(&journal).await, world), points)
+    (end(&*run, &all_records(&journal).await, world), points)
 }
 
 /// The end of a run, with what the provider has to say about it.
-fn end(run: &dyn Run, records: &[Record], world: World) -> Final {
+fn end(run: &dyn Run, records: &Records, world: World) -> Final {
     for problem in run.problems() {
         world.complain(problem);
     }
-    Final { state: fold(records), world, bodies: run.bodies() }
+    let mut states: BTreeMap<_, _> =
+        records.iter().map(|(id, records)| (id.clone(), fold(records))).collect();
+    let state = states.remove(&conversation()).unwrap_or_default();
+    Final { state, workers: states, world, bodies: run.bodies() }
 }
 
 struct Disturbed {
@@ -164,7 +170,7 @@ async fn disturbed(
     let world = World::default();
     let mut journal: Arc<dyn Journal> = Arc::new(MemoryJournal::default());
     let mut found = Vec::new();
-    let mut before = Vec::new();
+    let mut before = Records::new();
     let mut killed = 0;
     let run = play.provider.begin(play.turn);
     for kill_at in kills.iter().copied().map(Some).chain([None]) {
@@ -174,8 +180,8 @@ async fn disturbed(
             () = world.died() => true,
             () = live(play, &*run, &journal, &world) => false,
         };
-        let after = records(&journal).await;
-        found.extend(oracle::lost(&before, &after));
+        let after = all_records(&journal).await;
+        found.extend(oracle::lost_anywhere(&before, &after));
         before = after;
         killed += u64::from(died);
         if let (true, Some(sabotage)) = (died, sabotage) {
@@ -205,9 +211,9 @@ async fn try_live(
     world: &World,
 ) -> Result<(), String> {
     let mortal = Arc::new(MortalJournal::new(journal.clone(), world.clone()));
-    let engine = engine(run, journal, world, mortal);
+    let engine = engine(play, run, journal, world, mortal);
     let mut session = enter(play, &engine, journal).await?;
-    converse(play, &mut session, world).await.map_err(|error| error.to_string())
+    converse(play, &engine, &mut session, world).await.map_err(|error| error.to_string())
 }
 
 /// Opens the conversation, or begins it.
@@ -232,13 +238,14 @@ async fn enter(
 /// Sends all messages of the script.
 async fn converse(
     play: Play<'_>,
+    engine: &Engine,
     session: &mut Session,
     world: &World,
 ) -> Result<(), SessionError> {
     for (number, text) in play.turn.messages.iter().enumerate() {
         let id = Some(MessageId::new(format!("m{number}")));
         let message = NewMessage { id, parts: vec![UserPart::text(*text)] };
-        finish(play, session, message, world).await?;
+        finish(play, engine, session, message, world).await?;
     }
     Ok(())
 }
@@ -246,6 +253,7 @@ async fn converse(
 /// Sends, answers and resumes until the turn is over.
 async fn finish(
     play: Play<'_>,
+    engine: &Engine,
     session: &mut Session,
     message: NewMessage,
     world: &World,
@@ -256,6 +264,7 @@ async fn finish(
             Ending::WaitingForInput => {
                 switch(play, session);
                 answer(session, world).await?;
+                answer_workers(engine, session, world).await?;
             }
             Ending::Incomplete(_) | Ending::Error(_) => {
                 session.resume().await?;
@@ -273,13 +282,33 @@ fn switch(play: Play<'_>, session: &mut Session) {
     }
 }
 
+/// A person who answers what workers ask, where they ask it.
+async fn answer_workers(
+    engine: &Engine,
+    session: &Session,
+    world: &World,
+) -> Result<(), SessionError> {
+    let steps = session.state().open_turn().into_iter().flat_map(Turn::steps);
+    let open = steps.flat_map(|step| &step.calls).filter(|call| !call.is_done());
+    let workers: Vec<_> = open.filter_map(|call| call.worker.clone()).collect();
+    for worker in workers {
+        if let Ok(mut worker) = engine.open(&worker).await {
+            answer(&mut worker, world).await?;
+        }
+    }
+    Ok(())
+}
+
 /// A person who denies `set`, allows the rest, and settles doubts by looking at the world.
 async fn answer(session: &mut Session, world: &World) -> Result<(), SessionError> {
     let turn = session.state().open_turn();
     let pending = turn.into_iter().flat_map(Turn::pending_inquiries);
     let replies: Vec<_> = pending
         .map(|inquiry| {
-            let took_effect = world.ledger().iter().any(|effect| effect.call == inquiry.call);
+            let is_this = |effect: &Effect| {
+                (&effect.conversation, effect.call) == (session.conversation(), inquiry.call)
+            };
+            let took_effect = world.ledger().iter().any(is_this);
             let reply = match inquiry.kind {
                 InquiryKind::Permission if inquiry.question.contains("set") => Reply::Deny,
                 InquiryKind::Permission => Reply::Allow,
@@ -297,6 +326,7 @@ async fn answer(session: &mut Session, world: &World) -> Result<(), SessionError
 }
 
 fn engine(
+    play: Play<'_>,
     run: &dyn Run,
     journal: &Arc<dyn Journal>,
     world: &World,
@@ -307,8 +337,11 @@ fn engine(
         .clock(Arc::new(RuntimeClock::starting_at(Timestamp(1_000_000))))
         .chance(Arc::new(SeededChance::new(7)))
         .lease_wait(LeaseWait::NONE);
-    for tool in world_tools(world, journal, &conversation()) {
+    for tool in world_tools(world, journal) {
         builder = builder.tool(tool);
+    }
+    if !play.turn.script().workers.is_empty() {
+        builder = builder.delegate(Delegation::default());
     }
     builder.build()
 }
@@ -331,8 +364,16 @@ fn conversation() -> ConversationId {
     ConversationId::new("simulated")
 }
 
-async fn records(journal: &Arc<dyn Journal>) -> Vec<Record> {
-    journal.read(&conversation(), Seq(0), RECORDS_MAX).await.unwrap_or_default()
+/// The journals of a conversation and of those who work for it.
+pub(crate) type Records = BTreeMap<ConversationId, Vec<Record>>;
+
+async fn all_records(journal: &Arc<dyn Journal>) -> Records {
+    let mut all = Records::new();
+    for id in journal.find("", RECORDS_MAX).await.unwrap_or_default() {
+        let records = journal.read(&id, Seq(0), RECORDS_MAX).await.unwrap_or_default();
+        all.insert(id, records);
+    }
+    all
 }
 
 fn fold(records: &[Record]) -> State {

@@ -28,6 +28,7 @@ tools. Ask me, for example:\n\
   run cargo --version\n\
   write notes.txt: hello\n\
   edit notes.txt: hello -> goodbye\n\
+  delegate: list src\n\
 Join requests with \"then\": list . then read README.md";
 
 /// The demo model.

@@ -126,10 +126,12 @@ pub enum Sabotage {
     FinishForgotten,
     /// Answers are forgotten with everything behind them.
     AnswerForgotten,
+    /// The journals of workers are forgotten: as if they were kept in memory only.
+    WorkersForgotten,
 }
 
 impl Sabotage {
-    /// All of them.
+    /// All that concern a conversation alone.
     pub const ALL: [Self; 3] = [Self::StartNotSynced, Self::FinishForgotten, Self::AnswerForgotten];
 
     /// What is left of a journal after a crash under this sabotage.
@@ -156,6 +158,8 @@ impl Sabotage {
     fn keep(self, mut records: Vec<Record>) -> Vec<Record> {
         let event = |record: &Record| Event::from_stored(record.format, &record.body);
         match self {
+            // Only the conversation itself is copied.
+            Self::WorkersForgotten => {}
             Self::StartNotSynced => {
                 while records
                     .last()

@@ -3,13 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use piton_core::decide::calls::{CONFIRMED_TEXT, UNKNOWN_TEXT};
-use piton_core::event::EffectClass;
-use piton_core::id::CallId;
+use piton_core::event::{EffectClass, Event};
+use piton_core::id::{CallId, ConversationId};
 use piton_core::state::State;
 use piton_core::transcript::{Message, Transcript};
 use piton_core::view::Status;
 use piton_store::Record;
 
+use crate::crash::Records;
 use crate::world::{Effect, World};
 
 /// The end of a run: what the journal means, and what the world looks like.
@@ -17,6 +18,8 @@ use crate::world::{Effect, World};
 pub struct Final {
     /// The folded journal.
     pub state: State,
+    /// The folded journals of those who work for it.
+    pub workers: BTreeMap<ConversationId, State>,
     /// The world.
     pub world: World,
     /// The bodies of all requests, where there are bodies.
@@ -28,8 +31,25 @@ pub fn judge(reference: &Final, disturbed: &Final) -> Vec<String> {
     let mut found = disturbed.world.problems();
     found.extend(done_twice(&disturbed.world.ledger()));
     found.extend(different_end(reference, disturbed));
+    found.extend(different_workers(reference, disturbed));
     found.extend(unknown_requests(reference, disturbed));
     found.extend(unknown_bodies(reference, disturbed));
+    found
+}
+
+/// The same for every journal; and a worker that has ended is never touched again (M16).
+pub(crate) fn lost_anywhere(before: &Records, after: &Records) -> Vec<String> {
+    let mut found = Vec::new();
+    for (id, before) in before {
+        let after = after.get(id).map_or(&[][..], Vec::as_slice);
+        found.extend(lost(before, after).into_iter().map(|what| format!("{id}: {what}")));
+        let has_ended = before.last().is_some_and(|last| {
+            matches!(Event::from_stored(last.format, &last.body), Event::TurnEnded { .. })
+        });
+        if id.as_worker().is_some() && has_ended && before.len() < after.len() {
+            found.push(format!("{id} had ended and was worked on again"));
+        }
+    }
     found
 }
 
@@ -45,18 +65,23 @@ pub fn lost(before: &[Record], after: &[Record]) -> Vec<String> {
 
 /// A call takes effect at most once, unless repeating it is harmless by its class.
 fn done_twice(ledger: &[Effect]) -> Vec<String> {
-    let mut counts: BTreeMap<CallId, u32> = BTreeMap::new();
+    let mut counts: BTreeMap<(&ConversationId, CallId), u32> = BTreeMap::new();
     for effect in ledger {
         match effect.class {
             EffectClass::ReadOnly | EffectClass::Idempotent => {}
             EffectClass::Digested
             | EffectClass::Supervised
             | EffectClass::Child
-            | EffectClass::Once => *counts.entry(effect.call).or_default() += 1,
+            | EffectClass::Once => {
+                *counts.entry((&effect.conversation, effect.call)).or_default() += 1;
+            }
         }
     }
     let twice = counts.into_iter().filter(|(_, count)| 1 < *count);
-    twice.map(|(call, count)| format!("call {call} took effect {count} times")).collect()
+    let told = |((conversation, call), count)| {
+        format!("call {call} of {conversation} took effect {count} times")
+    };
+    twice.map(told).collect()
 }
 
 fn different_end(reference: &Final, disturbed: &Final) -> Vec<String> {
@@ -64,18 +89,43 @@ fn different_end(reference: &Final, disturbed: &Final) -> Vec<String> {
     if Status::of(&disturbed.state) != Status::Idle {
         found.push(format!("the turn is not over: {}", Status::of(&disturbed.state)));
     }
-    if disturbed.state.strays != 0 {
-        found.push(format!("{} strays in the journal", disturbed.state.strays));
-    }
     if reference.world.files() != disturbed.world.files() {
         found.push(format!("files differ: {:?}", disturbed.world.files()));
     }
-    let (wanted, got) = (Transcript::from(&reference.state), Transcript::from(&disturbed.state));
+    found.extend(different_talk(&reference.state, &disturbed.state));
+    found
+}
+
+/// The same workers, each with the same end.
+fn different_workers(reference: &Final, disturbed: &Final) -> Vec<String> {
+    let mut found = Vec::new();
+    for id in disturbed.workers.keys().filter(|id| !reference.workers.contains_key(*id)) {
+        found.push(format!("{id} is a worker too many"));
+    }
+    for (id, wanted) in &reference.workers {
+        let Some(got) = disturbed.workers.get(id) else {
+            found.push(format!("{id} is a worker too few"));
+            continue;
+        };
+        if Status::of(wanted) != Status::of(got) {
+            found.push(format!("{id} is left {}, not {}", Status::of(got), Status::of(wanted)));
+        }
+        found.extend(different_talk(wanted, got).into_iter().map(|what| format!("{id}: {what}")));
+    }
+    found
+}
+
+fn different_talk(reference: &State, disturbed: &State) -> Vec<String> {
+    let mut found = Vec::new();
+    if disturbed.strays != 0 {
+        found.push(format!("{} strays in the journal", disturbed.strays));
+    }
+    let (wanted, got) = (Transcript::from(reference), Transcript::from(disturbed));
     if wanted.messages().len() != got.messages().len() {
         found.push(format!("{} messages, not {}", got.messages().len(), wanted.messages().len()));
     }
     for (place, (wanted, got)) in wanted.messages().iter().zip(got.messages()).enumerate() {
-        if !same(wanted, got, &disturbed.state) {
+        if !same(wanted, got, disturbed) {
             found.push(format!("message {place} is {got:?}, not {wanted:?}"));
         }
     }

@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use piton::model::{AnswerStream, Model};
 use piton_core::answer::Delta;
-use piton_core::event::{AnswerPart, EffectClass};
+use piton_core::event::{AnswerPart, EffectClass, UserPart};
 use piton_core::transcript::{CUT_MARK, Message, Transcript};
 use piton_tools::Tool;
 use serde::Deserialize;
@@ -34,7 +34,42 @@ pub struct Script {
     /// Tools that exist only in this script.
     #[serde(default)]
     pub tools: Vec<ToolScript>,
+    /// What workers answer, by their task.
+    #[serde(default)]
+    pub workers: Vec<WorkerScript>,
 }
+
+/// What a worker says and does.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct WorkerScript {
+    /// The message that hands it its task.
+    pub task: String,
+    /// The answers behind that message, in order.
+    pub steps: Vec<ScriptStep>,
+}
+
+/// What stands in a conversation, as far as the choice of an answer needs it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Talk {
+    /// The user said this.
+    User(String),
+    /// The model answered.
+    Answer,
+}
+
+/// What comes next.
+#[derive(Debug)]
+pub(crate) struct Cue<'a> {
+    pub(crate) step: Cow<'a, ScriptStep>,
+    /// How many answers stand before it.
+    pub(crate) place: usize,
+    /// Where its faults are counted.
+    pub(crate) faults_at: usize,
+}
+
+/// Most steps of one worker; its faults are counted in a range of this length.
+const WORKER_STEPS_MAX: usize = 10_000;
 
 /// One answer.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
@@ -121,10 +156,38 @@ impl Script {
         self.tools.iter().map(tool).collect()
     }
 
-    /// The step behind so many answers.
-    pub fn step(&self, place: usize) -> Cow<'_, ScriptStep> {
+    /// What comes next in a conversation: behind the last message that hands somebody a task, what that
+    /// worker says; else the script's own steps.
+    pub(crate) fn cue(&self, talk: &[Talk]) -> Cue<'_> {
+        let answers = |talk: &[Talk]| talk.iter().filter(|it| **it == Talk::Answer).count();
+        let handed = talk.iter().enumerate().rev().find_map(|(at, talk)| {
+            let (number, worker) =
+                (1..).zip(&self.workers).find(|(_, worker)| worker.is_told(talk))?;
+            Some((at, number, worker))
+        });
+        let (steps, own, first) = match handed {
+            None => (&self.steps, answers(talk), 0),
+            Some((at, number, worker)) => {
+                let since = talk.get(at..).unwrap_or_default();
+                (&worker.steps, answers(since), number * WORKER_STEPS_MAX)
+            }
+        };
         let over = || ScriptStep { say: "The script is over.".into(), ..ScriptStep::default() };
-        self.steps.get(place).map_or_else(|| Cow::Owned(over()), Cow::Borrowed)
+        let step = steps.get(own).map_or_else(|| Cow::Owned(over()), Cow::Borrowed);
+        Cue { step, place: answers(talk), faults_at: first + own }
+    }
+}
+
+impl WorkerScript {
+    /// Whether this message hands it its task. Providers may have joined it with the one before.
+    fn is_told(&self, talk: &Talk) -> bool {
+        match talk {
+            Talk::User(said) => {
+                let before = said.strip_suffix(self.task.as_str());
+                before.is_some_and(|before| before.is_empty() || before.ends_with('\n'))
+            }
+            Talk::Answer => false,
+        }
     }
 }
 
@@ -151,9 +214,23 @@ impl ScriptedModel {
 
 impl Model for ScriptedModel {
     fn ask(&self, transcript: &Transcript) -> AnswerStream {
-        let place = transcript.messages().iter().filter(|message| is_answer(message)).count();
-        let step = self.script.step(place);
-        stream::play(&step, self.met.next(place, &step.faults, |_| true), place)
+        let talk: Vec<Talk> = transcript.messages().iter().filter_map(talk).collect();
+        let Cue { step, place, faults_at } = self.script.cue(&talk);
+        stream::play(&step, self.met.next(faults_at, &step.faults, |_| true), place)
+    }
+}
+
+fn talk(message: &Message) -> Option<Talk> {
+    match message {
+        Message::User(parts) => {
+            let texts = parts.iter().filter_map(|part| match part {
+                UserPart::Text { text } => Some(&**text),
+                UserPart::File { .. } | UserPart::InlinedFile { .. } => None,
+            });
+            Some(Talk::User(texts.collect::<Vec<_>>().join("\n")))
+        }
+        Message::Assistant(_) => is_answer(message).then_some(Talk::Answer),
+        Message::Results(_) => None,
     }
 }
 

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use piton_core::event::EffectClass;
-use piton_core::id::CallId;
+use piton_core::id::{CallId, ConversationId};
 use tokio::sync::Notify;
 
 pub use self::tool::{WorldTool, world_tools};
@@ -41,6 +41,8 @@ struct Inner {
 /// An effect that was really done.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Effect {
+    /// The conversation of the call.
+    pub conversation: ConversationId,
     /// The call that did it.
     pub call: CallId,
     /// The tool.

@@ -82,6 +82,12 @@ pub trait Tool: fmt::Debug + Send + Sync {
     /// returns [`Outcome::Cancelled`], unless it had already finished.
     async fn run(&self, job: Job) -> Finished;
 
+    /// Acts, like [`Tool::run`]; a tool whose work may need a person elsewhere says so instead of
+    /// waiting for that. It is run again, with the same handle, when a driver starts.
+    async fn run_or_park(&self, job: Job) -> Ran {
+        Ran::Finished(self.run(job).await)
+    }
+
     /// Finds out what became of a call in doubt. Changes nothing but what the dead run left over.
     /// Asked only for effect classes that have something to find out.
     async fn settle(&self, site: &Site, arguments: &Arguments, handle: &Handle) -> Settled;
@@ -162,6 +168,18 @@ pub struct Finished {
     pub full: Option<Vec<u8>>,
     /// The call has not ended: it needs answers to these and to what it asked before.
     pub asks: Option<Vec<Question>>,
+}
+
+/// How far a call came.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Ran {
+    /// To its end.
+    Finished(Finished),
+    /// To a question for a person that is asked in another conversation.
+    Parked {
+        /// What is asked there.
+        question: String,
+    },
 }
 
 impl Finished {

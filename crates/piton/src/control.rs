@@ -6,11 +6,13 @@ use piton_core::action::Wish;
 use piton_core::event::{
     ConfigChange, Event, Inquiry, InquiryAnswer, InquiryKind, PermissionRule, RuleScope, Shape,
 };
-use piton_core::id::InquiryId;
+use piton_core::id::{ConversationId, InquiryId};
 use piton_core::permit::{always, with};
 use piton_core::question::Secret;
 use piton_core::state::State;
 use tokio::sync::{mpsc, oneshot, watch};
+
+use crate::delegate::Crew;
 
 /// Answers that wait for the driver; more are refused.
 const CONTROLS_MAX: usize = 64;
@@ -139,19 +141,26 @@ pub(crate) struct Controls {
     seen: watch::Receiver<bool>,
     sender: mpsc::Sender<Control>,
     messages: mpsc::Receiver<Control>,
+    crew: Arc<Crew>,
 }
 
 impl Default for Controls {
     fn default() -> Self {
         let (sender, messages) = mpsc::channel(CONTROLS_MAX);
         let (interrupt, seen) = watch::channel(false);
-        Self { interrupt: Arc::new(interrupt), seen, sender, messages }
+        Self { interrupt: Arc::new(interrupt), seen, sender, messages, crew: Arc::default() }
     }
 }
 
 impl Controls {
     pub(crate) fn controller(&self) -> Controller {
-        Controller { interrupt: self.interrupt.clone(), sender: self.sender.clone() }
+        let (interrupt, sender) = (self.interrupt.clone(), self.sender.clone());
+        Controller { interrupt, sender, crew: self.crew.clone() }
+    }
+
+    /// Those who work for this conversation at the moment.
+    pub(crate) fn crew(&self) -> &Arc<Crew> {
+        &self.crew
     }
 
     pub(crate) fn wish(&self) -> Wish {
@@ -193,6 +202,7 @@ impl Controls {
 pub struct Controller {
     interrupt: Arc<watch::Sender<bool>>,
     sender: mpsc::Sender<Control>,
+    crew: Arc<Crew>,
 }
 
 impl Controller {
@@ -208,5 +218,18 @@ impl Controller {
         let (done, known) = oneshot::channel();
         let control = Control::Answer { inquiry, reply, done };
         self.sender.send(control).await.is_ok() && known.await.unwrap_or(false)
+    }
+
+    /// Answers a question of a worker; says whether it was open, and the worker at work.
+    pub async fn answer_worker(
+        &self,
+        worker: &ConversationId,
+        inquiry: InquiryId,
+        reply: Reply,
+    ) -> bool {
+        match self.crew.find(worker) {
+            Some(controller) => controller.answer(inquiry, reply).await,
+            None => false,
+        }
     }
 }

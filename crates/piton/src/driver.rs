@@ -14,7 +14,7 @@ use futures_util::stream::FuturesUnordered;
 use piton_core::action::{Action, Verdict, Wish};
 use piton_core::budget::mechanical_summary;
 use piton_core::decide::decide;
-use piton_core::event::{BreakReason, Event, Handle, ToolOutput, TurnEnd};
+use piton_core::event::{BreakReason, Event, Handle, PlannedCall, ToolOutput, TurnEnd};
 use piton_core::id::{Attempt, CallId, MessageId, TurnId};
 use piton_core::outcome::Ending;
 use piton_store::AppendError;
@@ -79,6 +79,11 @@ pub(crate) struct Launch {
 pub(crate) enum Landing {
     Model(ModelLanding),
     Tool(ToolLanding),
+    /// A call waits for a person elsewhere.
+    Parked {
+        call: CallId,
+        question: String,
+    },
 }
 
 /// Why the loop looks at the world again.
@@ -119,6 +124,7 @@ impl Driver<'_> {
                 | Action::AskModel { .. }
                 | Action::Compact
                 | Action::Repair(_)
+                | Action::Plan(_)
                 | Action::RunTools(_)
                 | Action::Settle(_)
                 | Action::Raise(_)
@@ -151,6 +157,7 @@ impl Driver<'_> {
             Action::AskModel { step, attempt, .. } => self.ask_model(step, attempt),
             Action::Compact => self.compact(),
             Action::Repair(steps) => self.log.push(Event::HistoryRepaired { steps }),
+            Action::Plan(calls) => self.plan(calls),
             Action::RunTools(calls) => self.start_tools(calls).await,
             Action::Settle(calls) => self.settle(calls).await,
             Action::Raise(inquiries) => {
@@ -257,6 +264,9 @@ impl Driver<'_> {
         match landing {
             Landing::Model(landing) => self.land_model(landing),
             Landing::Tool(landing) => self.record(landing).await,
+            Landing::Parked { call, question } => {
+                self.log.push(Event::CallParked { call, question });
+            }
         }
     }
 
@@ -284,6 +294,13 @@ impl Driver<'_> {
             parts: queued.parts,
             attempt: Attempt::FIRST,
         });
+    }
+
+    fn plan(&mut self, calls: Vec<PlannedCall>) {
+        // A plan is made of an answer, and every call of it says whose.
+        if let Some(step) = calls.first().map(|first| first.call.step) {
+            self.log.push(Event::CallsPlanned { step, calls });
+        }
     }
 
     fn compact(&mut self) {

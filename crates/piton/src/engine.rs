@@ -11,6 +11,7 @@ use piton_tools::Tool;
 
 use crate::chance::{Chance, SystemChance};
 use crate::clock::{Clock, SystemClock};
+use crate::delegate::{Delegate, Delegation, Desks};
 use crate::lease::{self, LeaseWait};
 use crate::log::Log;
 use crate::model::Models;
@@ -43,8 +44,14 @@ impl Engine {
                 host: "localhost".into(),
                 boot: String::new(),
                 lease_wait: LeaseWait::default(),
+                desks: Desks::default(),
+                delegation: None,
             },
         }
+    }
+
+    pub(crate) fn of(parts: Arc<Parts>) -> Self {
+        Self { parts }
     }
 
     /// The store.
@@ -62,7 +69,19 @@ impl Engine {
     pub fn with_tools(&self, more: &[Arc<dyn Tool>]) -> Self {
         let mut parts = (*self.parts).clone();
         parts.tools.extend(more.iter().map(|tool| (tool.spec().name, tool.clone())));
-        Self { parts: Arc::new(parts) }
+        Self::assemble(parts)
+    }
+
+    /// The tool that hands tasks on must know the engine that it belongs to, with all of its tools.
+    fn assemble(mut parts: Parts) -> Self {
+        let parts = Arc::new_cyclic(|engine| {
+            if let Some(delegation) = parts.delegation {
+                let tool = Arc::new(Delegate::new(engine.clone(), delegation));
+                parts.tools.insert(tool.spec().name, tool);
+            }
+            parts
+        });
+        Self { parts }
     }
 
     /// What sessions of this engine work with.
@@ -82,7 +101,17 @@ impl Engine {
         conversation: ConversationId,
         workspace: &Path,
     ) -> Result<Session, OpenError> {
-        let mut session = self.enter(conversation).await?;
+        self.enter_at(conversation, workspace, self.parts.lease_wait).await
+    }
+
+    /// Takes the writer's place of a conversation that may or may not have begun.
+    pub(crate) async fn enter_at(
+        &self,
+        conversation: ConversationId,
+        workspace: &Path,
+        wait: LeaseWait,
+    ) -> Result<Session, OpenError> {
+        let mut session = self.enter(conversation, wait).await?;
         session.set_workspace(workspace)?;
         Ok(session)
     }
@@ -92,17 +121,21 @@ impl Engine {
         if self.parts.journal.status(conversation).await?.is_none() {
             return Err(OpenError::Unknown(conversation.clone()));
         }
-        let mut session = self.enter(conversation.clone()).await?;
+        let mut session = self.enter(conversation.clone(), self.parts.lease_wait).await?;
         let opened = session.state().opened.clone();
         let workspace = opened.map(|opened| PathBuf::from(opened.workspace)).unwrap_or_default();
         session.set_workspace(&workspace)?;
         Ok(session)
     }
 
-    async fn enter(&self, conversation: ConversationId) -> Result<Session, OpenError> {
-        let Parts { journal, clock, host, lease_wait, .. } = &*self.parts;
+    async fn enter(
+        &self,
+        conversation: ConversationId,
+        wait: LeaseWait,
+    ) -> Result<Session, OpenError> {
+        let Parts { journal, clock, host, .. } = &*self.parts;
         let holder = Holder { pid: std::process::id(), host: host.clone(), since: clock.now() };
-        let lease = lease::acquire(&**journal, &conversation, holder, *lease_wait).await?;
+        let lease = lease::acquire(&**journal, &conversation, holder, wait).await?;
         let log = Log::open(journal.clone(), clock.clone(), lease).await?;
         Ok(Session::new(self.parts.clone(), log))
     }
@@ -152,8 +185,15 @@ impl Builder {
         self
     }
 
+    /// Adds the tool that hands tasks to workers: conversations of their own, in the same store.
+    #[must_use]
+    pub fn delegate(mut self, delegation: Delegation) -> Self {
+        self.parts.delegation = Some(delegation);
+        self
+    }
+
     /// The engine.
     pub fn build(self) -> Engine {
-        Engine { parts: Arc::new(self.parts) }
+        Engine::assemble(self.parts)
     }
 }

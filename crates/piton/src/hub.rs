@@ -7,13 +7,16 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use piton_core::event::{Entry, Event, PartialKind};
+use piton_core::event::{Entry, Event, Inquiry, PartialKind};
 use piton_core::id::{CallId, ConversationId, Seq};
+use piton_core::state::Call;
 use piton_store::{Journal, StoreError};
 use tokio::sync::watch;
 
 /// Entries kept for faces; who is further behind reads the journal.
 const ENTRIES_KEPT_MAX: usize = 1_024;
+/// News of workers kept for faces.
+const NEWS_KEPT_MAX: usize = 1_024;
 /// Entries read from the journal at once by a face that is behind.
 const CATCH_UP_RECORDS: usize = 256;
 
@@ -36,6 +39,45 @@ pub enum Update {
         /// How far.
         text: String,
     },
+    /// News of a conversation that works for a call of this one. For display: a face that is far behind
+    /// misses the oldest; that conversation's own journal has them all.
+    Worker {
+        /// Which one.
+        worker: Worker,
+        /// What is new there.
+        news: WorkerNews,
+    },
+}
+
+/// A conversation that works for a call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Worker {
+    /// The call.
+    pub call: CallId,
+    /// The conversation.
+    pub conversation: ConversationId,
+}
+
+impl Worker {
+    /// A number for people, from 1 in each step. It names nobody: the call and the conversation do.
+    pub fn number(&self) -> u32 {
+        self.call.index.saturating_add(1)
+    }
+}
+
+/// What is new in a worker's conversation: its calls, its summaries, its questions. Its text is in the
+/// result of its call.
+#[derive(Clone, Debug)]
+pub enum WorkerNews {
+    /// A durable entry of its journal.
+    Entry {
+        /// The entry.
+        entry: Arc<Entry>,
+        /// The call that it is about.
+        call: Option<Arc<Call>>,
+    },
+    /// It asks a person, who is there.
+    Asks(Arc<Inquiry>),
 }
 
 /// The writing end, held by the conversation's writer.
@@ -65,6 +107,10 @@ struct Feed {
     /// How far calls are, with the number of the word.
     progress: BTreeMap<CallId, (u64, String)>,
     words: u64,
+    /// News of workers, each behind the last entry that was there before it.
+    news: VecDeque<(Seq, Worker, WorkerNews)>,
+    /// How many news there were before those that are kept.
+    news_dropped: u64,
 }
 
 impl Shared {
@@ -126,12 +172,57 @@ impl Hub {
         self.changed.send_modify(|version| *version += 1);
     }
 
+    /// Where workers leave their news.
+    pub(crate) fn port(&self) -> WorkerPort {
+        WorkerPort { shared: self.shared.clone(), changed: self.changed.clone() }
+    }
+
     /// A face that has seen everything up to `after`.
     pub(crate) fn subscribe(&self, after: Seq) -> Subscription {
         let changed = self.changed.subscribe();
-        let seen = LiveSeen::default();
-        let (shared, behind) = (self.shared.clone(), VecDeque::new());
-        Subscription { shared, changed, after, seen, words: 0, behind }
+        let (seen, shared) = (LiveSeen::default(), self.shared.clone());
+        let news_seen = shared.feed().news_count();
+        let behind = VecDeque::new();
+        Subscription { shared, changed, after, seen, words: 0, news_seen, behind }
+    }
+}
+
+/// Where workers leave their news for the faces of the conversation that they work for.
+#[derive(Clone, Debug)]
+pub(crate) struct WorkerPort {
+    shared: Arc<Shared>,
+    changed: watch::Sender<u64>,
+}
+
+impl WorkerPort {
+    pub(crate) fn send(&self, worker: &Worker, news: WorkerNews) {
+        let mut feed = self.shared.feed();
+        let after = feed.end;
+        feed.news.push_back((after, worker.clone(), news));
+        if NEWS_KEPT_MAX < feed.news.len() {
+            feed.news.pop_front();
+            feed.news_dropped += 1;
+        }
+        drop(feed);
+        self.changed.send_modify(|version| *version += 1);
+    }
+}
+
+impl Feed {
+    fn news_count(&self) -> u64 {
+        self.news_dropped + self.news.len() as u64
+    }
+
+    /// The news behind so many, if it is due for a face that has seen the entries up to `after`.
+    fn news(&self, seen: &mut u64, after: Seq) -> Option<Update> {
+        *seen = (*seen).max(self.news_dropped);
+        let place = usize::try_from(*seen - self.news_dropped).unwrap_or(usize::MAX);
+        let (behind, worker, news) = self.news.get(place)?;
+        if after < *behind {
+            return None;
+        }
+        *seen += 1;
+        Some(Update::Worker { worker: worker.clone(), news: news.clone() })
     }
 }
 
@@ -144,6 +235,7 @@ pub struct Subscription {
     seen: LiveSeen,
     /// The last word on how far a call is.
     words: u64,
+    news_seen: u64,
     behind: VecDeque<Arc<Entry>>,
 }
 
@@ -190,6 +282,9 @@ impl Subscription {
         if feed.live_after <= self.after
             && let Some(update) = self.seen.next(&feed)
         {
+            return Found::Update(update);
+        }
+        if let Some(update) = feed.news(&mut self.news_seen, self.after) {
             return Found::Update(update);
         }
         if self.after < feed.end {

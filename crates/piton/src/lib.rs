@@ -48,6 +48,7 @@ mod engine;
 mod session;
 
 mod control;
+mod delegate;
 mod parts;
 mod unattended;
 
@@ -63,8 +64,9 @@ mod digest;
 mod files;
 
 pub use self::control::{Attendance, Controller, Reply, always_rules};
+pub use self::delegate::{Delegation, WORKERS_MAX};
 pub use self::engine::{Builder, Engine};
-pub use self::hub::{Subscription, Update};
+pub use self::hub::{Subscription, Update, Worker, WorkerNews};
 pub use self::lease::LeaseWait;
 pub use self::session::{FileLeftOut, NewMessage, OnIncomplete, OpenError, Session, SessionError};
 pub use self::unattended::{Policy, Unattended};

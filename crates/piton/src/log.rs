@@ -6,8 +6,8 @@
 
 use std::sync::Arc;
 
-use piton_core::event::{EVENT_FORMAT, Entry, Event};
-use piton_core::id::Seq;
+use piton_core::event::{EVENT_FORMAT, Entry, Event, ForkOrigin};
+use piton_core::id::{ConversationId, Seq};
 use piton_core::state::State;
 use piton_core::view::{self, Status};
 use piton_store::{
@@ -19,6 +19,8 @@ use crate::hub::Hub;
 
 /// Records read at once when a journal is opened.
 const READ_RECORDS: usize = 4_096;
+/// Most conversations that one is cut from, each from the next.
+const FORKS_MAX: usize = 16;
 
 /// A conversation's journal and what it means.
 #[derive(Debug)]
@@ -40,7 +42,12 @@ impl Log {
         clock: Arc<dyn Clock>,
         lease: Lease,
     ) -> Result<Self, StoreError> {
-        let state = fold(&*journal, &lease).await?;
+        let known = journal.status(lease.conversation()).await?.is_some();
+        let state = if known {
+            fold(&*journal, lease.conversation(), &mut |_, _| ()).await?
+        } else {
+            State::default()
+        };
         let hub = Hub::new(journal.clone(), lease.conversation().clone(), state.end);
         Ok(Self {
             journal,
@@ -56,6 +63,13 @@ impl Log {
 
     pub(crate) fn state(&self) -> &State {
         &self.state
+    }
+
+    /// Begins with what another conversation had said. Only before the first entry.
+    pub(crate) fn begin_from(&mut self, cut: State) {
+        if self.state.end == Seq::default() {
+            self.state = cut.forked();
+        }
     }
 
     pub(crate) fn lease(&self) -> &Lease {
@@ -103,16 +117,51 @@ impl Log {
     }
 }
 
-async fn fold(journal: &dyn Journal, lease: &Lease) -> Result<State, StoreError> {
+/// Shown what a journal means before each entry, and the entry.
+pub(crate) type Look<'a> = &'a mut (dyn FnMut(&State, &Entry) + Send);
+
+/// What a journal means. A conversation that was cut from another begins with what was said there.
+pub(crate) async fn fold(
+    journal: &dyn Journal,
+    conversation: &ConversationId,
+    look: Look<'_>,
+) -> Result<State, StoreError> {
+    fold_through(journal, conversation, Seq(u64::MAX), FORKS_MAX, look).await
+}
+
+async fn fold_through(
+    journal: &dyn Journal,
+    conversation: &ConversationId,
+    through: Seq,
+    forks_left: usize,
+    look: Look<'_>,
+) -> Result<State, StoreError> {
     let mut state = State::default();
-    if journal.status(lease.conversation()).await?.is_none() {
-        return Ok(state);
-    }
     loop {
-        let records = journal.read(lease.conversation(), state.end, READ_RECORDS).await?;
+        let records = journal.read(conversation, state.end, READ_RECORDS).await?;
         for record in &records {
+            if through < record.seq {
+                return Ok(state);
+            }
             let event = Event::from_stored(record.format, &record.body);
-            state.apply(&Entry { seq: record.seq, at: record.at, event });
+            if let Event::ConversationOpened { origin: Some(origin), .. } = &event
+                && state.opened.is_none()
+                && 0 < forks_left
+            {
+                let ForkOrigin { conversation, through } = origin;
+                let left = forks_left - 1;
+                let mut blind = |_: &State, _: &Entry| ();
+                let cut = fold_through(journal, conversation, *through, left, &mut blind);
+                state = match Box::pin(cut).await {
+                    Ok(cut) => cut.forked(),
+                    // What it was cut from is gone; its own entries still mean something.
+                    Err(StoreError::UnknownConversation(_)) => state,
+                    Err(error) => return Err(error),
+                };
+            }
+            let entry = Entry { seq: record.seq, at: record.at, event };
+            look(&state, &entry);
+            state.apply(&entry);
         }
         if records.len() < READ_RECORDS {
             return Ok(state);

@@ -9,6 +9,7 @@ use piton_tools::Tool;
 
 use crate::chance::Chance;
 use crate::clock::Clock;
+use crate::delegate::{Delegation, Desks};
 use crate::lease::LeaseWait;
 use crate::model::Models;
 
@@ -24,4 +25,8 @@ pub(crate) struct Parts {
     pub(crate) host: String,
     pub(crate) boot: String,
     pub(crate) lease_wait: LeaseWait,
+    /// Sessions that run, for those who work for them.
+    pub(crate) desks: Desks,
+    /// What workers are allowed, if there are any.
+    pub(crate) delegation: Option<Delegation>,
 }

@@ -9,10 +9,12 @@ use futures_util::stream::FuturesUnordered;
 use piton_core::action::{Action, Wish};
 use piton_core::attachment::{self, FILES_BYTES_MAX};
 use piton_core::decide::decide;
-use piton_core::event::{BreakReason, Event, Handle, ModelRef, TurnEnd, UserPart};
+use piton_core::event::{
+    BreakReason, Event, ForkOrigin, Handle, ModelRef, ParentCall, TurnEnd, UserPart,
+};
 use piton_core::id::{Attempt, ConversationId, DriverId, InquiryId, MessageId, Seq, TurnId};
 use piton_core::outcome::Ending;
-use piton_core::state::{Call, Config, Progress, Started, State, Turn};
+use piton_core::state::{Call, Config, Parked, Progress, Started, State, Turn};
 use piton_core::view::{TurnView, View};
 use piton_store::{AppendError, ENTRY_BYTES_MAX, LeaseError, StoreError};
 use piton_tools::Site;
@@ -20,6 +22,7 @@ use tokio_util::sync::CancellationToken;
 
 pub use self::attach::FileLeftOut;
 use crate::control::{Attendance, Controller, Controls, Reply, secret_of};
+use crate::delegate::{Desk, DeskKey, Presence};
 use crate::digest::Chain;
 use crate::driver::Driver;
 use crate::engine::Engine;
@@ -48,6 +51,15 @@ pub struct Session {
     secrets: Secrets,
     /// What was stopped because its turn was left.
     stopped: Vec<String>,
+    birth: Birth,
+}
+
+/// What its first entry says of a conversation that works for another.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Birth {
+    pub(crate) title: Option<String>,
+    pub(crate) origin: Option<ForkOrigin>,
+    pub(crate) parent: Option<ParentCall>,
 }
 
 /// What to do with a new message when the last turn is not over.
@@ -146,6 +158,15 @@ impl Session {
             unattended: Unattended::default(),
             secrets: Secrets::new(),
             stopped: Vec::new(),
+            birth: Birth::default(),
+        }
+    }
+
+    /// Says where the conversation comes from, and what it begins with. Only before its first entry.
+    pub(crate) fn be_born(&mut self, birth: Birth, cut: Option<State>) {
+        self.birth = birth;
+        if let Some(cut) = cut {
+            self.log.begin_from(cut);
         }
     }
 
@@ -344,8 +365,9 @@ impl Session {
         if self.state().opened.is_none() {
             self.log.push(Event::ConversationOpened {
                 workspace: self.workspace.to_string_lossy().into_owned(),
-                title: None,
-                origin: None,
+                title: self.birth.title.clone(),
+                origin: self.birth.origin.clone(),
+                parent: self.birth.parent.clone(),
             });
         }
         self.log.push(Event::DriverStarted {
@@ -372,7 +394,7 @@ impl Session {
     }
 
     /// Whoever leaves a turn does not leave behind what it has running.
-    async fn stop_left_running(&mut self, turn: TurnId) {
+    pub(crate) async fn stop_left_running(&mut self, turn: TurnId) {
         let site = self.site();
         for tool in self.parts.tools.values() {
             self.stopped.extend(tool.leave_turn(&site, turn).await);
@@ -390,15 +412,29 @@ impl Session {
         }
     }
 
+    /// Where those who work for this conversation find it while it runs.
+    fn open_desk(&self) -> DeskKey {
+        let is_worker = self.state().opened.as_ref().is_some_and(|opened| opened.parent.is_some());
+        let presence = Presence { attendance: self.attendance, unattended: self.unattended };
+        let crew = self.controls.crew().clone();
+        let desk = Desk::new(self.log.hub().port(), crew, presence, is_worker);
+        self.parts.desks.open(self.conversation().clone(), desk)
+    }
+
     async fn run(&mut self) -> Result<Ending, SessionError> {
         let idle = self.state().open_turn().is_none() && self.state().queue.is_empty();
         if idle && !self.started {
             return Ok(Ending::of(self.state()));
         }
+        if self.state().open_turn().is_some_and(|turn| turn.parked().is_some()) {
+            // Whoever left a call waiting elsewhere is gone; the next one looks again.
+            self.started = false;
+        }
         self.start();
         self.controls.reset();
         self.started = false;
         let site = self.site();
+        let _desk = self.open_desk();
         let needed = unsettled(self.state()).map(|(_, started)| started.handle.clone());
         let needed: Vec<Handle> = needed.collect();
         for tool in self.parts.tools.values() {
@@ -441,7 +477,9 @@ fn unsettled(state: &State) -> impl Iterator<Item = (&Call, &Started)> {
     let steps = state.open_turn().into_iter().flat_map(Turn::steps);
     let calls = steps.flat_map(|step| &step.calls);
     calls.filter_map(|call| match &call.progress {
-        Progress::Running(started) | Progress::InDoubt(started) => Some((call, started)),
+        Progress::Running(started)
+        | Progress::InDoubt(started)
+        | Progress::Parked(Parked { started, .. }) => Some((call, started)),
         Progress::Waiting | Progress::Done(_) => None,
     })
 }

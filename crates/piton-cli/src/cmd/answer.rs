@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Parser as _;
-use piton::{Reply, always_rules};
+use piton::{Delegation, Reply, always_rules};
 use piton_core::event::{Inquiry, InquiryKind, PermissionRule, RuleScope, Shape};
 use piton_core::id::ConversationId;
 use piton_core::state::{State, Turn};
@@ -46,7 +46,10 @@ pub(crate) async fn run(
     if answer.word.is_none() && answer.text.is_none() && !answer.decline {
         return show(&*journal, &id, answer, output).await;
     }
-    record(journal, &id, answer, settings, output).await?;
+    let asker = askers(&*journal, &id).await?.into_iter().next().map(|(asker, _)| asker);
+    record(journal, &asker.unwrap_or_else(|| id.clone()), answer, settings, output).await?;
+    // A worker goes on with the conversation that it works for.
+    let id = id.as_worker().map_or(id, |(parent, _)| parent);
     if !answer.resume {
         let hint = format!("to go on: piton query --continue --id {id}");
         output.talk(&format!("hint: {hint}"));
@@ -68,24 +71,54 @@ async fn show(
     answer: &Answer,
     output: &mut Output,
 ) -> Result<Report, Fault> {
-    let mut state = State::default();
-    reader::for_each_record(journal, id, |record| state.apply(&reader::entry(&record))).await?;
-    let questions = questions(&state);
-    for asked in &questions {
-        if answer.json {
-            output.json(&Line::question(id.as_str(), asked, &words(asked)));
-            continue;
-        }
-        output.data(&format!("{}\n", asked.question));
-        output.talk(&format!("answers: {}", words(asked).join(", ")));
-        if let Some(rules) = always_rules(&state, asked, RuleScope::Conversation) {
-            output.talk(&format!("always: {}", told(&rules)));
+    let askers = askers(journal, id).await?;
+    for (asker, state) in &askers {
+        for asked in &questions(state) {
+            if answer.json {
+                output.json(&Line::question(asker.as_str(), asked, &words(asked)));
+                continue;
+            }
+            if asker != id {
+                output.talk(&format!("Worker {asker} asks:"));
+            }
+            output.data(&format!("{}\n", asked.question));
+            output.talk(&format!("answers: {}", words(asked).join(", ")));
+            if let Some(rules) = always_rules(state, asked, RuleScope::Conversation) {
+                output.talk(&format!("always: {}", told(&rules)));
+            }
         }
     }
-    if questions.is_empty() {
+    if askers.is_empty() {
         return Ok(Report::nothing(&format!("Conversation {id} asks nothing.")));
     }
     Ok(Report::ok("done"))
+}
+
+/// Who asks something: the conversation itself, then those that work for it.
+async fn askers(
+    journal: &dyn Journal,
+    id: &ConversationId,
+) -> Result<Vec<(ConversationId, State)>, Fault> {
+    let own = read(journal, id).await?;
+    let steps = own.open_turn().into_iter().flat_map(Turn::steps);
+    let open = steps.flat_map(|step| &step.calls).filter(|call| !call.is_done());
+    let workers: Vec<_> = open.filter_map(|call| call.worker.clone()).collect();
+    let mut askers = vec![(id.clone(), own)];
+    for worker in workers {
+        // One that has not begun asks nothing.
+        if journal.status(&worker).await?.is_some() {
+            let state = read(journal, &worker).await?;
+            askers.push((worker, state));
+        }
+    }
+    askers.retain(|(_, state)| !questions(state).is_empty());
+    Ok(askers)
+}
+
+async fn read(journal: &dyn Journal, id: &ConversationId) -> Result<State, Fault> {
+    let mut state = State::default();
+    reader::for_each_record(journal, id, |record| state.apply(&reader::entry(&record))).await?;
+    Ok(state)
 }
 
 /// Writes the answer to the first question down.
@@ -99,6 +132,7 @@ async fn record(
     let wiring = Wiring {
         journal,
         models: Arc::new(Catalogue::default()),
+        delegation: Delegation::default(),
         scratch: settings.scratch()?,
         lock_wait: HELD_WAIT,
         commands: Commands::Plain(Vec::new()),

@@ -2,7 +2,7 @@
 
 use piton::clock::{Clock as _, SystemClock};
 use piton_core::id::Timestamp;
-use piton_store::{Listed, Listing, Page};
+use piton_store::{Journal, Listed, Listing, Page, StoreError};
 
 use crate::flags::Ls;
 use crate::output::Output;
@@ -11,6 +11,9 @@ use crate::render::lines::Line;
 use crate::report::{Fault, Report, fault};
 use crate::settings::Settings;
 use crate::wiring;
+
+/// Rows read at once.
+const PAGE_ROWS_MIN: usize = 50;
 
 /// Lists them.
 pub(crate) async fn run(
@@ -21,8 +24,11 @@ pub(crate) async fn run(
     let aside = settings.set_aside();
     let listing = if settings.has_database()? {
         let journal = wiring::open_store(settings, output)?;
-        let limit = if ls.all { usize::MAX } else { ls.limit };
-        journal.list(Page { skip: 0, limit }).await?
+        if ls.all {
+            journal.list(Page { skip: 0, limit: usize::MAX }).await?
+        } else {
+            without_workers(&*journal, ls.limit).await?
+        }
     } else {
         Listing { rows: Vec::new(), total: 0 }
     };
@@ -46,6 +52,21 @@ pub(crate) async fn run(
         output.talk(&format!("{more} more: piton ls --all"));
     }
     Ok(Report::ok("done"))
+}
+
+/// The newest conversations that are nobody's workers.
+async fn without_workers(journal: &dyn Journal, limit: usize) -> Result<Listing, StoreError> {
+    let (mut rows, mut skip) = (Vec::new(), 0);
+    loop {
+        let listing = journal.list(Page { skip, limit: limit.max(PAGE_ROWS_MIN) }).await?;
+        let (total, read) = (listing.total, listing.rows.len());
+        let own = listing.rows.into_iter().filter(|it| it.conversation.as_worker().is_none());
+        rows.extend(own.take(limit - rows.len()));
+        skip += read;
+        if read == 0 || total <= skip || limit <= rows.len() {
+            return Ok(Listing { rows, total });
+        }
+    }
 }
 
 fn status(listed: &Listed) -> String {

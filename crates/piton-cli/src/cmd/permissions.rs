@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use piton::Delegation;
 use piton_core::event::{PermissionRule, RuleEffect, RuleScope};
 use piton_core::id::ConversationId;
 use piton_core::state::State;
@@ -82,6 +83,7 @@ async fn revoke(
     let wiring = Wiring {
         journal,
         models: Arc::new(Catalogue::default()),
+        delegation: Delegation::default(),
         scratch: settings.scratch()?,
         lock_wait: HELD_WAIT,
         commands: Commands::Plain(Vec::new()),

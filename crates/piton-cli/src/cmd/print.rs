@@ -41,6 +41,9 @@ pub(crate) async fn run(
     let mut state = State::default();
     reader::for_each_record(&*journal, &id, |record| state.apply(&reader::entry(&record))).await?;
     output.talk(&format!("conversation {id}{}", counted(&state)));
+    if let Some(parent) = state.opened.as_ref().and_then(|opened| opened.parent.as_ref()) {
+        output.talk(&format!("worker of {}, call {}", parent.conversation, parent.call));
+    }
     output.data(&conversation(&View::from(&state), life));
     Ok(Report::ok("done").kept_in(id))
 }

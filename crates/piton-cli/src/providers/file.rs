@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
+use piton::Delegation;
 use piton_core::event::{Effort, NotAnEffort};
 use piton_mcp::WrittenServer;
 use serde::Deserialize;
@@ -28,6 +30,28 @@ pub(crate) struct SettingsFile {
     pub(crate) mcp: BTreeMap<String, WrittenServer>,
     /// Providers by name.
     pub(crate) providers: BTreeMap<String, Written>,
+    /// What workers are allowed.
+    pub(crate) workers: WrittenWorkers,
+}
+
+/// What workers are allowed, as written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct WrittenWorkers {
+    /// Longest time at work, in seconds.
+    seconds: Option<u64>,
+    /// Most model answers; 0 is no limit.
+    steps: Option<u32>,
+}
+
+impl From<WrittenWorkers> for Delegation {
+    fn from(written: WrittenWorkers) -> Self {
+        let usual = Self::default();
+        Self {
+            limit: written.seconds.map_or(usual.limit, Duration::from_secs),
+            steps_max: written.steps.unwrap_or(usual.steps_max),
+        }
+    }
 }
 
 /// A provider as written.

@@ -31,7 +31,9 @@ pub(crate) fn waits_for(turn: &TurnView) -> String {
 /// The first open question: the tool that waits and what is asked.
 pub(crate) fn asked(turn: &TurnView) -> Option<(&str, &str)> {
     tools(turn).find_map(|tool| match &tool.state {
-        ToolState::Asking { question, .. } => Some((tool.name.as_str(), question.as_str())),
+        ToolState::Asking { question, .. } | ToolState::Parked { question, .. } => {
+            Some((tool.name.as_str(), question.as_str()))
+        }
         ToolState::Pending | ToolState::Running | ToolState::InDoubt | ToolState::Done { .. } => {
             None
         }
@@ -42,9 +44,11 @@ pub(crate) fn asked(turn: &TurnView) -> Option<(&str, &str)> {
 pub(crate) fn asked_kind(turn: &TurnView) -> Option<InquiryKind> {
     tools(turn).find_map(|tool| match &tool.state {
         ToolState::Asking { kind, .. } => Some(*kind),
-        ToolState::Pending | ToolState::Running | ToolState::InDoubt | ToolState::Done { .. } => {
-            None
-        }
+        ToolState::Pending
+        | ToolState::Running
+        | ToolState::InDoubt
+        | ToolState::Parked { .. }
+        | ToolState::Done { .. } => None,
     })
 }
 

@@ -4,10 +4,12 @@
 
 use std::collections::BTreeMap;
 
+use piton::Worker;
 use piton_core::event::{
     EffectClass, Entry, Inquiry, InquiryKind, PartialKind, PermissionRule, RuleScope, Wants,
 };
 use piton_core::id::CallId;
+use piton_core::state::Call;
 use piton_sim::serve::Seen;
 use piton_store::{Listed, Record};
 use piton_tools::supervise::{Kept, KeptState, Status};
@@ -25,6 +27,17 @@ pub(crate) enum Line<'a> {
     Conversation { conversation: &'a str, turn: u32 },
     /// A durable entry.
     Entry { seq: u64, at: u64, event: Option<Box<RawValue>> },
+    /// A durable entry of a worker's conversation, with the call that it is about.
+    Worker {
+        worker: WorkerName<'a>,
+        seq: u64,
+        at: u64,
+        event: Option<Box<RawValue>>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        tool: Option<&'a str>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        arguments: Option<&'a str>,
+    },
     /// Streamed text that an entry will supersede.
     Live { kind: PartialKind, text: &'a str },
     /// How far a running call is; not recorded.
@@ -53,6 +66,8 @@ pub(crate) enum Line<'a> {
         status: &'a str,
         running_pid: Option<u32>,
         touched: u64,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        parent: Option<String>,
     },
     /// A rule that says what may run.
     Rule { number: usize, from: &'a str, rule: &'a PermissionRule, scope: RuleScope },
@@ -99,7 +114,26 @@ pub(crate) enum Line<'a> {
     },
 }
 
+/// Who a worker is: the call that it works for, and its conversation.
+#[derive(Debug, Serialize)]
+pub(crate) struct WorkerName<'a> {
+    call: String,
+    conversation: &'a str,
+}
+
 impl<'a> Line<'a> {
+    pub(crate) fn worker(worker: &'a Worker, entry: &Entry, call: Option<&'a Call>) -> Self {
+        let conversation = worker.conversation.as_str();
+        Self::Worker {
+            worker: WorkerName { call: worker.call.to_string(), conversation },
+            seq: entry.seq.0,
+            at: entry.at.0,
+            event: entry.event.to_raw(),
+            tool: call.map(|call| &*call.name),
+            arguments: call.map(|call| &*call.arguments),
+        }
+    }
+
     pub(crate) fn conversation(conversation: &'a str, turn: u32) -> Self {
         Self::Conversation { conversation, turn }
     }
@@ -166,6 +200,7 @@ impl<'a> Line<'a> {
             status: &row.status,
             running_pid: holder.as_ref().map(|holder| holder.pid),
             touched: row.touched.0,
+            parent: conversation.as_worker().map(|(parent, _)| parent.as_str().to_owned()),
         }
     }
 

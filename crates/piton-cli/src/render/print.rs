@@ -70,6 +70,14 @@ fn state(incomplete: &Incomplete, life: Life) -> String {
 }
 
 fn tool(call: &ToolView, life: Life) -> String {
+    let line = tool_line(call, life);
+    match &call.worker {
+        Some(worker) => format!("{line} [worker: {worker}]"),
+        None => line,
+    }
+}
+
+fn tool_line(call: &ToolView, life: Life) -> String {
     let input = &call.input;
     match (&call.state, life) {
         (ToolState::Pending, _) => format!("… {input} — not started"),
@@ -78,7 +86,7 @@ fn tool(call: &ToolView, life: Life) -> String {
         (ToolState::Running, Life::Still) | (ToolState::InDoubt, _) => {
             format!("? {input} — interrupted, outcome unknown")
         }
-        (ToolState::Asking { question, .. }, _) => {
+        (ToolState::Asking { question, .. } | ToolState::Parked { question, .. }, _) => {
             format!("⏸ {input} — waiting for input: \"{question}\"")
         }
         (ToolState::Done { outcome, exit_code }, _) => {

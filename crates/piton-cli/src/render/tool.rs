@@ -1,8 +1,8 @@
 //! One line per start and end of a call.
 
-use piton_core::event::Outcome;
-use piton_core::state::Call;
-use piton_core::state::Ended;
+use piton::Worker;
+use piton_core::event::{Event, Outcome};
+use piton_core::state::{Call, Ended, Progress};
 use piton_core::summary::{input_summary, output_summary};
 
 /// A call begins.
@@ -38,6 +38,23 @@ pub(crate) fn finished(call: &Call, ended: &Ended) -> String {
     format!("{mark} {input} — {end}")
 }
 
+/// What a worker does, in the lines of its calls.
+pub(crate) fn of_worker(worker: &Worker, event: &Event, call: Option<&Call>) -> Option<String> {
+    let line = match (event, call) {
+        (Event::ToolStarted { .. }, Some(call)) => started(call),
+        (Event::ToolFinished { .. }, Some(call)) => match &call.progress {
+            Progress::Done(ended) => finished(call, ended),
+            Progress::Waiting
+            | Progress::Running(_)
+            | Progress::InDoubt(_)
+            | Progress::Parked(_) => return None,
+        },
+        (Event::Compacted { .. }, _) => "Older turns were summed up to make room.".into(),
+        _ => return None,
+    };
+    Some(format!("[worker {}] {line}", worker.number()))
+}
+
 /// How a call ended, in one letter.
 pub(crate) fn mark(outcome: Outcome, exit_code: Option<i32>) -> char {
     match (outcome, exit_code) {
@@ -64,7 +81,6 @@ pub(crate) fn word(outcome: Outcome) -> &'static str {
 mod tests {
     use piton_core::event::ToolOutput;
     use piton_core::id::{CallId, TurnId};
-    use piton_core::state::Progress;
 
     use super::*;
 
@@ -76,6 +92,7 @@ mod tests {
             arguments: r#"{"command":"cargo test"}"#.into(),
             progress: Progress::Waiting,
             starts: 0,
+            worker: None,
         };
         let output = ToolOutput { exit_code, ..ToolOutput::text(text) };
         assert_eq!(finished(&call, &Ended { outcome, output }), expected);

@@ -231,21 +231,21 @@ fn failures_that_may_pass_exit_with_5_and_others_with_1() {
     world.check(
         &[&["query", "go", "--model", &model], &["ls", "--limit", "0"]],
         expect![[r#"
-        $ piton query go --model script:DIR/script.json
-        2> conversation AAAAAAAAAA (new), turn 1, model script:DIR/script.json
-        2> retrying (attempt 2 of 5) in 0 s: scripted failure: Overloaded
-        2> retrying (attempt 3 of 5) in 0 s: scripted failure: Overloaded
-        2> retrying (attempt 4 of 5) in 0 s: scripted failure: Overloaded
-        2> retrying (attempt 5 of 5) in 0 s: scripted failure: Overloaded
-        2> The turn is incomplete: scripted failure: Overloaded.
-        2> hint: to try again: piton query --continue --id AAAAAAAAAA
-        2> hint: to try with another model: piton query --continue --id AAAAAAAAAA --model MODEL
-        exit 5
-        $ piton ls --limit 0
-        ID  TOUCHED  TURNS  STATUS  TITLE
-        2> 1 more: piton ls --all
-        exit 0
-    "#]],
+            $ piton query go --model script:DIR/script.json
+            2> conversation AAAAAAAAAA (new), turn 1, model script:DIR/script.json
+            2> retrying (attempt 2 of 5) in 0 s: scripted failure: Overloaded
+            2> retrying (attempt 3 of 5) in 0 s: scripted failure: Overloaded
+            2> retrying (attempt 4 of 5) in 0 s: scripted failure: Overloaded
+            2> retrying (attempt 5 of 5) in 0 s: scripted failure: Overloaded
+            2> The turn is incomplete: scripted failure: Overloaded.
+            2> hint: to try again: piton query --continue --id AAAAAAAAAA
+            2> hint: to try with another model: piton query --continue --id AAAAAAAAAA --model MODEL
+            exit 5
+            $ piton ls --limit 0
+            ID  TOUCHED  TURNS  STATUS  TITLE
+            2> 1 more: piton ls --all
+            exit 0
+        "#]],
     );
     let world = World::new();
     let model = world.script(&script(r#"{"kind":{"fail":"auth"}}"#));
@@ -333,7 +333,7 @@ fn tool_lines_say_how_each_call_ended() {
         $ piton query go --permissions auto --model script:DIR/script.json
         Done.
         2> conversation AAAAAAAAAA (new), turn 1, model script:DIR/script.json
-        2> ✗ nothing — failed: There is no tool nothing. Available: ask_user, edit_file, glob, grep, list_dir,…
+        2> ✗ nothing — failed: There is no tool nothing. Available: ask_user, delegate, edit_file, glob, grep,…
         2> • shell: echo out; exit 3
         2> ✗ read_file: gone.txt — failed: there is no `gone.txt` in the workspace DIR/work: use list_dir or g…
         2> ✗ shell: echo out; exit 3 — exit code 3: out
@@ -348,7 +348,7 @@ fn tool_lines_say_how_each_call_ended() {
             Done.
             2> conversation BBBBBBBBBB (new), turn 1, model script:DIR/script.json
             2> – shell: echo out; exit 3 — denied
-            2> ✗ nothing — failed: There is no tool nothing. Available: ask_user, edit_file, glob, grep, list_dir,…
+            2> ✗ nothing — failed: There is no tool nothing. Available: ask_user, delegate, edit_file, glob, grep,…
             2> ✗ read_file: gone.txt — failed: there is no `gone.txt` in the workspace DIR/work: use list_dir or g…
             2> – shell: true — denied
             exit 0

@@ -99,6 +99,7 @@ fn need(state: &State, turn: &Turn, call: &Call, injected: bool) -> Need {
             Need::Finish(Outcome::Cancelled, LOST_READ_TEXT.into())
         }
         Progress::InDoubt(started) => need_in_doubt(state, turn, call, started),
+        Progress::Parked(_) => Need::Person,
         Progress::Running(_) | Progress::Done(_) => Need::Running,
     }
 }

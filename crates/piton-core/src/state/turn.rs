@@ -7,7 +7,7 @@ use crate::event::{
     InquiryAnswer, InquiryKind, ModelRef, Native, Outcome, Rejected, ToolOutput, TurnEnd, Usage,
     UserPart,
 };
-use crate::id::{Attempt, CallId, InquiryId, MessageId, Timestamp, TurnId};
+use crate::id::{Attempt, CallId, ConversationId, InquiryId, MessageId, Timestamp, TurnId};
 
 /// From a user message, through steps, to a final answer.
 #[derive(Clone, Debug, PartialEq)]
@@ -82,6 +82,8 @@ pub struct Step {
     pub answer: Option<Answered>,
     /// Its calls, in call order.
     pub calls: Vec<Call>,
+    /// Whether they were read off the answer as a plan.
+    pub planned: bool,
 }
 
 /// Where a model request stands.
@@ -157,6 +159,8 @@ pub struct Call {
     pub progress: Progress,
     /// How often it was started.
     pub starts: u32,
+    /// The conversation that it was handed to.
+    pub worker: Option<ConversationId>,
 }
 
 /// How far a call is.
@@ -168,6 +172,8 @@ pub enum Progress {
     Running(Started),
     /// Started by a driver that is gone; its outcome is unknown.
     InDoubt(Started),
+    /// Its conversation waits for a person, and nobody works on it.
+    Parked(Parked),
     /// Ended.
     Done(Ended),
 }
@@ -179,6 +185,15 @@ pub struct Started {
     pub effect: EffectClass,
     /// What is needed for that.
     pub handle: Handle,
+}
+
+/// A call whose conversation waits for a person.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Parked {
+    /// What was recorded when it was started.
+    pub started: Started,
+    /// What is asked there.
+    pub question: String,
 }
 
 /// How a call ended.
@@ -321,6 +336,12 @@ impl Turn {
             .filter(|inquiry| self.call(inquiry.call).is_some_and(|call| call.waits_for(inquiry)))
     }
 
+    /// The first call whose conversation waits for a person.
+    pub fn parked(&self) -> Option<&Call> {
+        let mut calls = self.steps().flat_map(|step| &step.calls);
+        calls.find(|call| matches!(call.progress, Progress::Parked(_)))
+    }
+
     /// Whether the turn holds work beyond the user's message.
     pub fn has_work(&self) -> bool {
         self.steps().any(|step| step.answer.is_some())
@@ -388,7 +409,11 @@ impl Turn {
             })
             .collect();
         for call in self.steps_mut().flat_map(|step| &mut step.calls) {
-            let Progress::Running(started) = &call.progress else { continue };
+            let (Progress::Running(started) | Progress::Parked(Parked { started, .. })) =
+                &call.progress
+            else {
+                continue;
+            };
             let repeatable =
                 matches!(started.effect, EffectClass::ReadOnly | EffectClass::Idempotent);
             let unharmed =
@@ -418,6 +443,7 @@ impl Step {
             streamed: Streamed::default(),
             answer: None,
             calls: Vec::new(),
+            planned: false,
         }
     }
 
@@ -445,7 +471,11 @@ impl Call {
             | (Progress::Running(_), InquiryKind::Question)
             | (Progress::InDoubt(_), InquiryKind::InDoubt) => true,
             (
-                Progress::Waiting | Progress::InDoubt(_) | Progress::Running(_) | Progress::Done(_),
+                Progress::Waiting
+                | Progress::InDoubt(_)
+                | Progress::Parked(_)
+                | Progress::Running(_)
+                | Progress::Done(_),
                 _,
             ) => false,
         }

@@ -40,6 +40,9 @@ impl Status {
                 turn.call(inquiry.call).map_or_else(String::new, |call| call.name.to_string());
             return Self::WaitingForInput { tool };
         }
+        if let Some(call) = turn.parked() {
+            return Self::WaitingForInput { tool: call.name.to_string() };
+        }
         if turn.steps().next_back().is_some_and(|step| !step.is_settled()) {
             return Self::PendingTools;
         }

@@ -45,6 +45,8 @@ fn kind(event: &Event) -> &'static str {
         Event::Compacted { .. } => "Compacted",
         Event::MessageQueued { .. } => "MessageQueued",
         Event::MessageUnqueued { .. } => "MessageUnqueued",
+        Event::CallParked { .. } => "CallParked",
+        Event::CallsPlanned { .. } => "CallsPlanned",
         Event::Unknown(_) => "Unknown",
     }
 }

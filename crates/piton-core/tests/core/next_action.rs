@@ -36,6 +36,10 @@ pub(crate) fn shown(journal: &Journal, action: &Action) -> String {
             let steps: Vec<_> = steps.iter().map(ToString::to_string).collect();
             format!("repair {}", steps.join(" "))
         }
+        Action::Plan(calls) => {
+            let tasks: Vec<_> = calls.iter().map(|call| &*call.arguments).collect();
+            format!("plan {}", tasks.join(" "))
+        }
         Action::RunTools(calls) => format!("run {}", names(calls)),
         Action::Settle(calls) => format!("settle {}", names(calls)),
         Action::Raise(inquiries) => {

@@ -3,12 +3,13 @@
 
 use piton_core::action::{Action, Wish};
 use piton_core::budget::mechanical_summary;
+use piton_core::coordinate::COORDINATOR;
 use piton_core::decide::decide;
 use piton_core::event::{
     AnswerPart, BlobRef, BreakReason, ConfigChange, EVENT_FORMAT, EffectClass, Entry, Event,
     FailureClass, FinishReason, ForkOrigin, Handle, Inquiry, InquiryAnswer, InquiryKind, Limits,
-    Native, Outcome, PartialKind, Rejected, ToolOutput, TurnEnd, UnknownEvent, Usage, UserPart,
-    Wants,
+    Native, Outcome, ParentCall, PartialKind, PlannedCall, Rejected, ToolOutput, TurnEnd,
+    UnknownEvent, Usage, UserPart, Wants,
 };
 use piton_core::id::{
     Attempt, CallId, ConversationId, Digest, DriverId, Epoch, InquiryId, MessageId, Seq, StepId,
@@ -23,6 +24,7 @@ use proptest::collection::vec;
 use proptest::prelude::{Just, Strategy, any, prop_oneof};
 use proptest::sample::select;
 use proptest::{option, prop_assert, prop_assert_eq, proptest};
+use serde_json::json;
 
 use crate::script::{ENDS, entry, tool_specs};
 
@@ -171,6 +173,14 @@ fn tool() -> impl Strategy<Value = Event> {
         (call(), outcome, text()).prop_map(|(call, outcome, text)| {
             Event::ToolFinished { call, outcome, output: ToolOutput::text(text) }
         }),
+        (call(), text()).prop_map(|(call, question)| Event::CallParked { call, question }),
+        (number(), vec((call(), text()), 0..3)).prop_map(|(step, calls)| {
+            let planned = |(call, name): (CallId, String)| {
+                let arguments = json!({ "task": name }).to_string().into();
+                PlannedCall { call, name, arguments }
+            };
+            Event::CallsPlanned { step, calls: calls.into_iter().map(planned).collect() }
+        }),
     ]
 }
 
@@ -202,7 +212,8 @@ fn inquiry() -> impl Strategy<Value = Event> {
 fn lifecycle() -> impl Strategy<Value = Event> {
     let reason = select(vec![BreakReason::ApiError, BreakReason::Interrupted, BreakReason::Limit]);
     prop_oneof![
-        4 => turn().prop_map(|turn| Event::TurnStarted { turn, agent: None }),
+        4 => (turn(), option::of(Just(COORDINATOR)))
+            .prop_map(|(turn, agent)| Event::TurnStarted { turn, agent: agent.map(Into::into) }),
         4 => (message(), user_parts(), number()).prop_map(|(message, parts, attempt)| {
             Event::UserMessage { message, parts, attempt: Attempt(attempt) }
         }),
@@ -224,6 +235,8 @@ fn lifecycle() -> impl Strategy<Value = Event> {
 
 fn conversation() -> impl Strategy<Value = Event> {
     let origin = ForkOrigin { conversation: ConversationId::new("c"), through: Seq(u64::MAX) };
+    let call = CallId { turn: TurnId(1), step: 1, index: 0 };
+    let parent = Some(ParentCall { conversation: ConversationId::new("p"), call });
     let limits = Limits { context_tokens_max: 10, steps_max: 2, ..Limits::default() };
     let change = prop_oneof![
         Just(ConfigChange { tools: Some(tool_specs()), ..ConfigChange::default() }),
@@ -232,7 +245,12 @@ fn conversation() -> impl Strategy<Value = Event> {
     ];
     prop_oneof![
         (text(), option::of(text())).prop_map(move |(workspace, title)| {
-            Event::ConversationOpened { workspace, title, origin: Some(origin.clone()) }
+            Event::ConversationOpened {
+                workspace,
+                title,
+                origin: Some(origin.clone()),
+                parent: parent.clone(),
+            }
         }),
         change.prop_map(|change| Event::ConfigChanged { change }),
         any::<u32>().prop_map(|pid| Event::DriverStarted {

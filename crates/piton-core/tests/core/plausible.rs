@@ -214,6 +214,7 @@ impl World {
     fn perform(&mut self, choice: usize) {
         match decide(&self.journal.state, Wish::Proceed) {
             Action::Rest => match (self.open().is_some(), choice % 4) {
+                (false, 3) => self.play("coordinate user"),
                 (false, _) => self.play("turn user"),
                 (true, 0) => self.play("end:stopped"),
                 (true, 1) => self.play("inject"),
@@ -223,8 +224,14 @@ impl World {
             Action::Await => self.arrive(choice),
             Action::Cancel => panic!("nobody interrupted"),
             Action::WaitForPerson => {
-                assert!(self.open().unwrap().pending_inquiries().next().is_some());
-                self.answer_inquiry(choice);
+                let turn = self.open().unwrap();
+                if turn.pending_inquiries().next().is_some() {
+                    self.answer_inquiry(choice);
+                } else {
+                    // Whoever answers elsewhere comes back with a driver of his own.
+                    assert!(turn.parked().is_some());
+                    self.play("driver");
+                }
             }
             Action::AskModel { step, .. } => {
                 self.check_request();
@@ -235,6 +242,10 @@ impl World {
                 let before = natives(&self.journal.state);
                 self.journal.push(Event::HistoryRepaired { steps });
                 assert!(natives(&self.journal.state) < before, "a repair shrinks");
+            }
+            Action::Plan(calls) => {
+                let step = self.open().unwrap().steps().next_back().unwrap().number;
+                self.journal.push(Event::CallsPlanned { step, calls });
             }
             Action::RunTools(calls) => self.start(&calls[..=choice % calls.len()]),
             Action::Settle(calls) => self.settle(calls[choice % calls.len()], choice),
@@ -284,6 +295,10 @@ impl World {
             if choice % 7 == 6 {
                 return self.ask(call, choice);
             }
+            if choice.is_multiple_of(7) {
+                self.journal.push(Event::CallParked { call, question: "may I?".into() });
+                return;
+            }
             self.finish(call, if choice.is_multiple_of(5) { Outcome::Failed } else { Outcome::Ok });
         }
     }
@@ -307,7 +322,11 @@ impl World {
         let sent = format!("{:?}", transcript.messages());
         let turn = self.open().unwrap();
         for said in turn.said() {
-            assert!(transcript.messages().contains(&Message::User(said.parts.clone())));
+            let holds = |message: &Message| match message {
+                Message::User(parts) => parts.starts_with(&said.parts),
+                Message::Assistant(_) | Message::Results(_) => false,
+            };
+            assert!(transcript.messages().iter().any(holds));
         }
         // K15, O8: what was done is told, and every call of a request has ended.
         for call in turn.steps().flat_map(|step| &step.calls) {

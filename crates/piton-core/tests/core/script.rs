@@ -9,11 +9,12 @@
 
 use std::collections::BTreeMap;
 
+use piton_core::coordinate::COORDINATOR;
 use piton_core::event::{
     AnswerPart, BreakReason, Choice, ConfigChange, EffectClass, Entry, Event, FailureClass,
     FinishReason, Handle, InDoubtPolicy, Inquiry, InquiryAnswer, InquiryKind, Limits, Native,
-    Outcome, PartialKind, PermissionMode, PermissionRule, Permissions, Rejected, RuleEffect,
-    ToolOutput, ToolSpec, TurnEnd, UnknownEvent, Usage, UserPart,
+    Outcome, PartialKind, PermissionMode, PermissionRule, Permissions, PlannedCall, Rejected,
+    RuleEffect, ToolOutput, ToolSpec, TurnEnd, UnknownEvent, Usage, UserPart,
 };
 use piton_core::id::{
     Attempt, CallId, Digest, DriverId, Epoch, InquiryId, MessageId, Seq, StepId, Timestamp, TurnId,
@@ -66,6 +67,7 @@ impl Journal {
             workspace: "/w".into(),
             title: None,
             origin: None,
+            parent: None,
         });
         let permissions = Permissions { mode: PermissionMode::Auto, rules: vec![] };
         journal.configure(ConfigChange {
@@ -131,6 +133,15 @@ impl Journal {
             },
             "alien" => Event::Unknown(UnknownEvent { kind: rest.into(), raw: "{}".into() }),
             "turn" => Event::TurnStarted { turn: self.state.next_turn(), agent: None },
+            "coordinate" => {
+                let agent = Some(COORDINATOR.into());
+                Event::TurnStarted { turn: self.state.next_turn(), agent }
+            }
+            "plan" => self.plan(rest),
+            "park" => {
+                let (name, text) = rest.split_once(':').unwrap_or((rest, "Run it?"));
+                Event::CallParked { call: self.call(name), question: text.into() }
+            }
             "resume" => Event::TurnResumed { turn: self.turn() },
             "end" => Event::TurnEnded { turn: self.turn(), end: read(rest) },
             "break" => Event::TurnBroke {
@@ -158,6 +169,20 @@ impl Journal {
             }
             _ => Event::ConfigChanged { change: self.change(verb, rest) },
         }
+    }
+
+    /// Calls of `c` with names joined by `+`, made of the last answer.
+    fn plan(&mut self, names: &str) -> Event {
+        let (turn, open) = (self.turn(), self.state.turns.last());
+        let step = open.and_then(|turn| turn.steps().next_back()).map_or(1, |step| step.number);
+        let mut calls = vec![];
+        for (index, name) in (0..).zip(names.split('+')) {
+            let call = CallId { turn, step, index };
+            self.calls.insert(name.into(), call);
+            let arguments = format!(r#"{{"task":"{name}"}}"#).into();
+            calls.push(PlannedCall { call, name: "c".into(), arguments });
+        }
+        Event::CallsPlanned { step, calls }
     }
 
     fn turn(&self) -> TurnId {

@@ -94,6 +94,7 @@ pub(crate) fn shown(view: &View) -> String {
                     ToolState::Running => "running".into(),
                     ToolState::InDoubt => "in doubt".into(),
                     ToolState::Asking { question, .. } => format!("asks {question}"),
+                    ToolState::Parked { question, .. } => format!("a worker asks {question}"),
                     ToolState::Done { outcome, .. } => format!("{outcome:?}: {}", tool.output),
                 };
                 format!("  tool {} {}: {state}", tool.call, tool.input)

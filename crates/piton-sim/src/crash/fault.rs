@@ -8,7 +8,7 @@ use piton_core::id::MessageId;
 use piton_store::{Journal, MemoryJournal};
 
 use super::provider::Run;
-use super::{Final, Play, Tally, converse, end, engine, enter, live, records, undisturbed};
+use super::{Final, Play, Tally, all_records, converse, end, engine, enter, live, undisturbed};
 use crate::disk::{DiskFault, MortalJournal};
 use crate::oracle;
 use crate::world::World;
@@ -45,10 +45,10 @@ async fn failed_once(
     if mortal.appends() < number {
         return None;
     }
-    let before = records(&journal).await;
+    let before = all_records(&journal).await;
     live(play, &*run, &journal, &world).await;
-    let after = records(&journal).await;
-    found.extend(oracle::lost(&before, &after));
+    let after = all_records(&journal).await;
+    found.extend(oracle::lost_anywhere(&before, &after));
     let end = end(&*run, &after, world);
     found.extend(oracle::judge(reference, &end));
     let place = |what| format!("{} append {number} {fault:?}: {what}", play.turn.name);
@@ -63,12 +63,12 @@ async fn fail(
     world: &World,
     mortal: Arc<MortalJournal>,
 ) -> Vec<String> {
-    let engine = engine(run, journal, world, mortal.clone());
+    let engine = engine(play, run, journal, world, mortal.clone());
     let mut session = match enter(play, &engine, journal).await {
         Ok(session) => session,
         Err(problem) => return vec![problem],
     };
-    let Err(error) = converse(play, &mut session, world).await else {
+    let Err(error) = converse(play, &engine, &mut session, world).await else {
         return vec!["the fault was not reported".into()];
     };
     let mut found = Vec::new();

@@ -40,7 +40,65 @@ const fn turn(name: &'static str, json: &'static str) -> TurnScript {
     }
 }
 
-/// All turns.
+/// Turns that hand tasks to workers (M16).
+pub const WORKER_TURNS: &[TurnScript] = &[
+    turn(
+        "one worker",
+        r#"{"steps":[{"say":"I hand it on.","calls":[
+                {"tool":"delegate","arguments":{"task":"one"}}]},{"say":"Done."}],
+            "workers":[{"task":"one","steps":[{"say":"I pay.","calls":[{"tool":"pay"}]},
+                {"calls":[{"tool":"change","arguments":{"path":"a","line":"1"}}]},{"say":"Paid."}]}]}"#,
+    ),
+    turn(
+        "three workers and a call",
+        r#"{"steps":[{"calls":[
+                {"tool":"delegate","arguments":{"task":"one"}},
+                {"tool":"delegate","arguments":{"task":"two","context":"snapshot"}},
+                {"tool":"pay","arguments":{"ms":15}},
+                {"tool":"delegate","arguments":{"task":"three"}}]},{"say":"Done."}],
+            "workers":[
+                {"task":"one","steps":[{"calls":[{"tool":"pay","arguments":{"ms":10}}]},{"say":"1"}]},
+                {"task":"two","steps":[{"calls":[{"tool":"pay","arguments":{"ms":20}}]},{"say":"2"}]},
+                {"task":"three","steps":[{"calls":[{"tool":"look","arguments":{"ms":5}}]},
+                    {"say":"3"}]}]}"#,
+    ),
+    turn(
+        "a worker that fails",
+        r#"{"steps":[{"calls":[
+                {"tool":"delegate","arguments":{"task":"one"}},
+                {"tool":"delegate","arguments":{"task":"two"}}]},{"say":"One of them failed."}],
+            "workers":[
+                {"task":"one","steps":[{"say":"I begin.","calls":[{"tool":"pay"}]},
+                    {"say":"half","faults":[{"kind":{"fail":"auth"}}]}]},
+                {"task":"two","steps":[{"calls":[{"tool":"pay","arguments":{"ms":5}}]},
+                    {"say":"2"}]}]}"#,
+    ),
+    TurnScript {
+        mode: PermissionMode::Ask,
+        ..turn(
+            "a worker that asks",
+            r#"{"steps":[{"calls":[
+                    {"tool":"delegate","arguments":{"task":"one"}},
+                    {"tool":"delegate","arguments":{"task":"two"}}]},{"say":"As you like."}],
+                "workers":[
+                    {"task":"one","steps":[{"calls":[{"tool":"pay"},{"tool":"set"}]},{"say":"1"}]},
+                    {"task":"two","steps":[{"calls":[{"tool":"look"}]},{"say":"2"}]}]}"#,
+        )
+    },
+    TurnScript {
+        in_doubt: InDoubtPolicy::Ask,
+        ..turn(
+            "a worker in doubt",
+            r#"{"steps":[{"calls":[
+                    {"tool":"delegate","arguments":{"task":"one","context":"snapshot"}}]},
+                    {"say":"Settled."}],
+                "workers":[{"task":"one","steps":[
+                    {"calls":[{"tool":"pay","arguments":{"ms":5}}]},{"say":"1"}]}]}"#,
+        )
+    },
+];
+
+/// All turns of one conversation alone.
 pub const TURNS: &[TurnScript] = &[
     turn(
         "streamed answer",

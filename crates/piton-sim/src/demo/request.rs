@@ -37,6 +37,9 @@ fn clause_of(clause: &str) -> Option<Request> {
             Some(request("glob", json!({ "pattern": bare(rest) })))
         }
         "run" | "shell" if !rest.is_empty() => Some(request("shell", json!({ "command": rest }))),
+        "delegate" if !rest.is_empty() => {
+            Some(request("delegate", json!({ "task": rest.trim_start_matches(':').trim() })))
+        }
         "write" => {
             let (path, content) = rest.split_once(':')?;
             let content = content.strip_prefix(' ').unwrap_or(content);
@@ -86,6 +89,7 @@ mod tests {
         check("search 'kill -9' in a", &[("grep", json!({"pattern": "kill -9", "path": "a"}))]);
         check("read '", &[("read_file", json!({"path": "'"}))]);
         check("find *.rs", &[("glob", json!({"pattern": "*.rs"}))]);
+        check("delegate: list src", &[("delegate", json!({"task": "list src"}))]);
         check("run echo a: b", &[("shell", json!({"command": "echo a: b"}))]);
         check("write a.txt: hi", &[("write_file", json!({"path": "a.txt", "content": "hi\n"}))]);
         check(

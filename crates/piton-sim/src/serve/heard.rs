@@ -1,7 +1,7 @@
 //! What a request says, the same for every dialect.
 
 use crate::demo::Gave;
-use crate::script;
+use crate::script::{self, Talk};
 
 /// The messages of a request, as far as the choice of an answer needs them.
 #[derive(Debug, Default)]
@@ -46,6 +46,16 @@ impl Heard {
             Some(Message::Results(results)) => results.push(gave),
             _ => self.messages.push(Message::Results(vec![gave])),
         }
+    }
+
+    /// The same as a script needs it.
+    pub(super) fn talk(&self) -> Vec<Talk> {
+        let talk = |message: &Message| match message {
+            Message::User(text) => Some(Talk::User(text.clone())),
+            Message::Answer { cut } => (!cut).then_some(Talk::Answer),
+            Message::Results(_) => None,
+        };
+        self.messages.iter().filter_map(talk).collect()
     }
 
     /// How many answers there are; one that was cut off is none.

@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::heard::Heard;
 use super::reply::Reply;
 use crate::demo;
-use crate::script::{Fault, Script};
+use crate::script::{Cue, Fault, Script};
 
 /// What the server plays.
 #[derive(Clone, Debug)]
@@ -28,25 +28,29 @@ pub(super) struct Next {
     pub(super) reply: Reply,
     pub(super) pause: Duration,
     pub(super) faults: Vec<Fault>,
+    /// Where they are counted.
+    pub(super) faults_at: usize,
 }
 
 impl Part {
     /// The answer to what was heard.
     pub(super) fn next(&self, heard: Heard) -> Next {
-        let place = heard.place();
         match self {
             Self::Script(script) => {
-                let step = script.step(place);
+                let Cue { step, place, faults_at } = script.cue(&heard.talk());
                 Next {
                     reply: Reply::new(place, step.deltas(place)),
                     pause: Duration::from_millis(step.chunk_ms),
                     faults: step.faults.clone(),
+                    faults_at,
                 }
             }
             Self::Demo => {
+                let place = heard.place();
                 let (asked, results) = heard.open_work();
                 let deltas = demo::answer(&asked, &results);
-                Next { reply: Reply::new(place, deltas), pause: Duration::ZERO, faults: Vec::new() }
+                let (reply, faults) = (Reply::new(place, deltas), Vec::new());
+                Next { reply, pause: Duration::ZERO, faults, faults_at: place }
             }
         }
     }

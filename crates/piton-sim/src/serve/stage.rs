@@ -124,7 +124,7 @@ impl Stage {
         self.met_beside
             .next(ANY_STEP, beside(None), meets)
             .or_else(|| self.met_beside.next(place, beside(Some(place)), meets))
-            .or_else(|| self.met.next(place, &next.faults, meets))
+            .or_else(|| self.met.next(next.faults_at, &next.faults, meets))
     }
 
     fn key(&self, route: &Route, head: &request::Parts) -> Key {

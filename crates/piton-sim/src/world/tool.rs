@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use piton_core::event::{EffectClass, Event, Handle, Outcome, ToolSpec};
-use piton_core::id::{CallId, ConversationId, Digest, Seq};
+use piton_core::id::{CallId, Digest, Seq};
 use piton_store::Journal;
 use piton_tools::{Arguments, Finished, Job, Prepared, Refusal, Settled, Site, Tool};
 use serde_json::Value;
@@ -23,15 +23,10 @@ pub struct WorldTool {
     effect: EffectClass,
     world: World,
     journal: Arc<dyn Journal>,
-    conversation: ConversationId,
 }
 
 /// `look` reads, `set` is idempotent, `change` is digested, `pay` happens once.
-pub fn world_tools(
-    world: &World,
-    journal: &Arc<dyn Journal>,
-    conversation: &ConversationId,
-) -> Vec<Arc<dyn Tool>> {
+pub fn world_tools(world: &World, journal: &Arc<dyn Journal>) -> Vec<Arc<dyn Tool>> {
     [
         ("look", EffectClass::ReadOnly),
         ("set", EffectClass::Idempotent),
@@ -39,13 +34,8 @@ pub fn world_tools(
         ("pay", EffectClass::Once),
     ]
     .map(|(name, effect)| {
-        Arc::new(WorldTool {
-            name,
-            effect,
-            world: world.clone(),
-            journal: journal.clone(),
-            conversation: conversation.clone(),
-        }) as Arc<dyn Tool>
+        Arc::new(WorldTool { name, effect, world: world.clone(), journal: journal.clone() })
+            as Arc<dyn Tool>
     })
     .into()
 }
@@ -113,7 +103,7 @@ impl Tool for WorldTool {
 impl WorldTool {
     /// The heart of the matter: no effect without a durable intent.
     async fn check_intent(&self, job: &Job) {
-        let records = self.journal.read(&self.conversation, Seq(0), JOURNAL_ENTRIES_MAX).await;
+        let records = self.journal.read(&job.site.conversation, Seq(0), JOURNAL_ENTRIES_MAX).await;
         let intended = records.unwrap_or_default().iter().any(|record| {
             matches!(Event::from_stored(record.format, &record.body),
                 Event::ToolStarted { call, .. } if call == job.call)
@@ -128,7 +118,12 @@ impl WorldTool {
         if job.arguments.contains_key("fail") {
             return Finished::failed("scripted failure");
         }
-        let effect = Effect { call: job.call, tool: self.name.into(), class: self.effect };
+        let effect = Effect {
+            conversation: job.site.conversation.clone(),
+            call: job.call,
+            tool: self.name.into(),
+            class: self.effect,
+        };
         let (Handle::Edit { path, before, after }, Ok((_, line))) =
             (&job.handle, change(&job.arguments))
         else {

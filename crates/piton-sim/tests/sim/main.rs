@@ -4,6 +4,7 @@
 
 mod crash;
 mod crash_http;
+mod crash_workers;
 mod disk;
 mod serve;
 

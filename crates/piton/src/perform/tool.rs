@@ -13,7 +13,9 @@ use piton_core::permit::needs_real_path;
 use piton_core::permit::path::normal;
 use piton_core::state::{Call, Progress, Started};
 use piton_core::summary::shorten;
-use piton_tools::{Arguments, Finished, Job, OUTPUT_BYTES_MAX, Progress as Said, Settled, Tool};
+use piton_tools::{
+    Arguments, Finished, Job, OUTPUT_BYTES_MAX, Progress as Said, Ran, Settled, Tool,
+};
 
 use crate::driver::{Driver, Landing, Launch};
 
@@ -169,9 +171,13 @@ impl Driver<'_> {
         let progress = Said::to(move |text| watch.say(call, text));
         let job = Job { site, call, arguments, handle, cancel, asker, progress };
         let flight = Box::pin(async move {
-            let finished = caught(async { tool.run(job).await }).await;
-            let finished = finished.unwrap_or_else(Finished::failed);
-            Landing::Tool(ToolLanding { call, finished })
+            match caught(async { tool.run_or_park(job).await }).await {
+                Ok(Ran::Parked { question }) => Landing::Parked { call, question },
+                Ok(Ran::Finished(finished)) => Landing::Tool(ToolLanding { call, finished }),
+                Err(crash) => {
+                    Landing::Tool(ToolLanding { call, finished: Finished::failed(crash) })
+                }
+            }
         });
         self.launches.push(Launch { call: Some(call), flight });
     }

@@ -109,6 +109,7 @@ impl Screen {
                     self.live.clear();
                 }
             }
+            Update::Worker { worker, .. } => panic!("{worker:?}"),
         }
     }
 }
@@ -239,6 +240,7 @@ async fn live_text_comes_before_the_entries_that_followed_it() {
                     seen.push(format!("{:?}", entry.event).split(' ').next().unwrap().to_owned());
                 }
             }
+            Update::Worker { worker, .. } => panic!("{worker:?}"),
         }
     }
     assert_eq!(seen, ["ModelAsked", "Hello ", "ModelFailed"]);

@@ -27,7 +27,9 @@ async fn interrupted(session: &mut Session, after_ms: u64) -> (Ending, u128) {
 fn outcome(state: &State, index: u32) -> Option<Outcome> {
     match &state.turns[0].call(call(1, index)).unwrap().progress {
         Progress::Done(ended) => Some(ended.outcome),
-        Progress::Waiting | Progress::Running(_) | Progress::InDoubt(_) => None,
+        Progress::Waiting | Progress::Running(_) | Progress::InDoubt(_) | Progress::Parked(_) => {
+            None
+        }
     }
 }
 

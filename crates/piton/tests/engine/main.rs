@@ -7,6 +7,7 @@ mod stage;
 mod watch;
 
 mod attach;
+mod delegate;
 mod files;
 mod hub;
 mod incomplete;

@@ -67,7 +67,7 @@ impl Place {
         };
         let model = Arc::new(HttpModel::new(client, dialect, endpoint, ask));
         let mut builder = Engine::builder(self.journal.clone(), Arc::new(OneModel(model)));
-        for tool in world_tools(&self.world, &self.journal, &self.id) {
+        for tool in world_tools(&self.world, &self.journal) {
             builder = builder.tool(tool);
         }
         builder.build()

@@ -7,7 +7,7 @@ use std::time::Duration;
 use piton::chance::SeededChance;
 use piton::clock::{Clock, RuntimeClock};
 use piton::model::{Model, OneModel};
-use piton::{Engine, LeaseWait, NewMessage, Session};
+use piton::{Delegation, Engine, LeaseWait, NewMessage, Session};
 use piton_core::event::{
     BreakReason, Entry, Event, InDoubtPolicy, Limits, ModelRef, Outcome, PermissionMode, UserPart,
 };
@@ -30,6 +30,7 @@ pub(crate) struct Stage {
     odd: Vec<Arc<dyn Tool>>,
     conversation: ConversationId,
     clock: Option<Arc<dyn Clock>>,
+    delegation: Option<Delegation>,
 }
 
 impl Stage {
@@ -54,6 +55,7 @@ impl Stage {
             odd: Vec::new(),
             conversation: ConversationId::new("staged"),
             clock: None,
+            delegation: None,
         };
         stage.config.permissions.mode = PermissionMode::Auto;
         stage
@@ -76,6 +78,12 @@ impl Stage {
 
     pub(crate) fn in_doubt(mut self, policy: InDoubtPolicy) -> Self {
         self.config.in_doubt = policy;
+        self
+    }
+
+    /// With the tool that hands tasks to workers.
+    pub(crate) fn delegating(mut self, delegation: Delegation) -> Self {
+        self.delegation = Some(delegation);
         self
     }
 
@@ -108,11 +116,14 @@ impl Stage {
             .chance(Arc::new(SeededChance::new(7)))
             .machine("stage".into(), "boot".into())
             .lease_wait(wait);
-        for tool in world_tools(&self.world, &journal, &self.conversation) {
+        for tool in world_tools(&self.world, &journal) {
             builder = builder.tool(tool);
         }
         for tool in &self.odd {
             builder = builder.tool(tool.clone());
+        }
+        if let Some(delegation) = self.delegation {
+            builder = builder.delegate(delegation);
         }
         builder.build()
     }
@@ -142,7 +153,12 @@ impl Stage {
 
     /// All durable entries.
     pub(crate) async fn entries(&self) -> Vec<Entry> {
-        let read = self.journal.read(&self.conversation, Seq(0), 100_000).await;
+        self.entries_of(&self.conversation).await
+    }
+
+    /// All durable entries of a conversation in the same store.
+    pub(crate) async fn entries_of(&self, conversation: &ConversationId) -> Vec<Entry> {
+        let read = self.journal.read(conversation, Seq(0), 100_000).await;
         let entry = |record: piton_store::Record| Entry {
             seq: record.seq,
             at: record.at,
@@ -159,6 +175,12 @@ impl Stage {
     /// The journal in short words.
     pub(crate) async fn story(&self) -> String {
         let entries = self.entries().await;
+        words(entries.iter().map(|entry| &entry.event))
+    }
+
+    /// The journal of a worker in short words.
+    pub(crate) async fn story_of(&self, worker: &ConversationId) -> String {
+        let entries = self.entries_of(worker).await;
         words(entries.iter().map(|entry| &entry.event))
     }
 
@@ -259,11 +281,13 @@ fn word(event: &Event) -> String {
         Event::Compacted { .. } => "compacted".into(),
         Event::MessageQueued { .. } => "queued".into(),
         Event::MessageUnqueued { .. } => "unqueued".into(),
+        Event::CallParked { call, .. } => format!("park:{}", call.index),
+        Event::CallsPlanned { calls, .. } => format!("plan:{}", calls.len()),
         Event::Unknown(_) => "unknown".into(),
     }
 }
 
-fn message_words(message: &Message) -> String {
+pub(crate) fn message_words(message: &Message) -> String {
     match message {
         Message::User(parts) => match parts.first() {
             Some(UserPart::Text { text }) => format!("user: {text}"),

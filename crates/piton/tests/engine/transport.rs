@@ -135,7 +135,7 @@ async fn run_with(server: &Server, auth: Auth, change: fn(HttpModel) -> HttpMode
     let world = World::default();
     let id = piton_core::id::ConversationId::new("http");
     let mut builder = Engine::builder(journal.clone(), Arc::new(OneModel(model)));
-    for tool in world_tools(&world, &journal, &id) {
+    for tool in world_tools(&world, &journal) {
         builder = builder.tool(tool);
     }
     let engine = builder.build();

@@ -126,7 +126,7 @@ async fn run_within(server: &Server, spoken: &Spoken, timeouts: Timeouts) -> Ran
     let mut builder = Engine::builder(journal.clone(), Arc::new(OneModel(Arc::new(model))));
     // Some providers repeat the tools in every answer; those that none is asked for make it long.
     let look = |tool: &Arc<dyn piton_tools::Tool>| &*tool.spec().name == "look";
-    for tool in world_tools(&world, &journal, &id).into_iter().filter(look) {
+    for tool in world_tools(&world, &journal).into_iter().filter(look) {
         builder = builder.tool(tool);
     }
     let engine = builder.build();

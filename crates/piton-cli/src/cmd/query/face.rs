@@ -1,12 +1,13 @@
 //! Shows a turn as it happens: answers to standard output, everything else to the person.
 
-use piton::Update;
+use piton::{Update, WorkerNews};
 use piton_core::event::{AnswerPart, Entry, Event, FailureClass, Inquiry, PartialKind};
 use piton_core::id::{CallId, TurnId};
 use piton_core::retry::retry_at;
 use piton_core::state::{Call, Exchange, Progress, State, Turn};
 use piton_core::summary::input_summary;
 
+use crate::ask::Prompt;
 use crate::output::{Form, Output};
 use crate::render::answer::{AnswerText, Pace};
 use crate::render::lines::Line;
@@ -31,14 +32,14 @@ impl Face {
     }
 
     /// Shows an update; hands back a question that it raises.
-    pub(super) fn take(&mut self, update: &Update, output: &mut Output) -> Option<Inquiry> {
+    pub(super) fn take(&mut self, update: &Update, output: &mut Output) -> Option<Prompt> {
         match update {
             Update::Entry(entry) => {
                 self.state.apply(entry);
                 if self.form == Form::Json {
                     output.json(&Line::entry(entry));
                 }
-                self.entry(entry, output)
+                self.entry(entry, output).map(Prompt::new)
             }
             Update::Live { kind, text } => {
                 self.live(*kind, text, output);
@@ -46,6 +47,18 @@ impl Face {
             }
             Update::Progress { call, text } => {
                 self.progress(*call, text, output);
+                None
+            }
+            Update::Worker { worker, news: WorkerNews::Asks(inquiry) } => {
+                Some(Prompt::of_worker(worker, Inquiry::clone(inquiry)))
+            }
+            Update::Worker { worker, news: WorkerNews::Entry { entry, call } } => {
+                if self.form == Form::Json {
+                    output.json(&Line::worker(worker, entry, call.as_deref()));
+                }
+                if let Some(line) = tool::of_worker(worker, &entry.event, call.as_deref()) {
+                    output.talk(&line);
+                }
                 None
             }
         }
@@ -144,6 +157,9 @@ impl Face {
                     output.talk(&tool::suspended(call));
                 }
             }
+            Event::CallsPlanned { calls, .. } => {
+                output.talk(&format!("{} workers:", calls.len()));
+            }
             Event::InquiryRaised { inquiry } => return Some(inquiry.clone()),
             Event::ConversationOpened { .. }
             | Event::ConfigChanged { .. }
@@ -157,6 +173,7 @@ impl Face {
             | Event::MessageRetried { .. }
             | Event::MessageQueued { .. }
             | Event::MessageUnqueued { .. }
+            | Event::CallParked { .. }
             | Event::Unknown(_) => {}
         }
         None

@@ -94,7 +94,8 @@ pub(super) async fn open(
         Commands::Supervised(Arc::new(wiring::supervisor(settings, hidden)))
     };
     let models = Arc::new(Catalogue::default());
-    let wiring = Wiring { journal, models, scratch, lock_wait, commands };
+    let delegation = wanted.shelf.delegation;
+    let wiring = Wiring { journal, models, scratch, lock_wait, commands, delegation };
     let life = match &target {
         _ if query.no_persist => Life::Passing,
         Some(_) => Life::Known,
@@ -105,7 +106,7 @@ pub(super) async fn open(
     let model = model.cloned().or_else(|| session.state().config.model.clone());
     let model = model.map_or_else(|| wanted.shelf.default(), Ok)?;
     let loaded = wanted.shelf.load(&model)?;
-    wiring.models.offer(&loaded);
+    wiring.models.offer(&loaded, wanted.shelf.providers.get(&model.provider));
     if loaded.tools.is_empty() {
         return Ok(Opened { engine, session, model, life });
     }

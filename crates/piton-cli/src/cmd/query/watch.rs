@@ -85,12 +85,12 @@ impl Watch {
         if let Update::Entry(entry) = update
             && let Event::InquiryAnswered { inquiry, .. } = &entry.event
         {
-            self.prompts.retain(|prompt| prompt.inquiry.id != *inquiry);
+            self.prompts.retain(|prompt| prompt.worker.is_some() || prompt.inquiry.id != *inquiry);
         }
-        if let Some(inquiry) = self.face.take(update, output)
+        if let Some(prompt) = self.face.take(update, output)
             && !self.escalation.is_stopping()
         {
-            self.prompts.push_back(Prompt::new(inquiry));
+            self.prompts.push_back(prompt);
         }
     }
 
@@ -228,8 +228,10 @@ impl Watch {
     pub(super) fn ask(&mut self, terminal: &mut Option<Terminal>, output: &mut Output) {
         let (Some(prompt), Some(terminal)) = (self.prompts.front(), terminal) else { return };
         output.rest();
-        let rules = always_rules(&self.face.state, &prompt.inquiry, RuleScope::Conversation);
-        if let Some(rules) = rules {
+        // What it would mean for a worker is known in the worker's conversation.
+        let own = Some(&prompt.inquiry).filter(|_| prompt.worker.is_none());
+        let rules = |asked| always_rules(&self.face.state, asked, RuleScope::Conversation);
+        if let Some(rules) = own.and_then(rules) {
             terminal.show(&format!("always would mean: {}\n", told(&rules)));
         }
         if prompt.is_secret() {
@@ -242,12 +244,19 @@ impl Watch {
     fn understand(&mut self, line: &str) {
         let Some(prompt) = self.prompts.front_mut() else { return };
         let Heard::Reply(reply) = prompt.hear(line) else { return };
-        let Some(Prompt { inquiry, .. }) = self.prompts.pop_front() else { return };
-        if reply == Reply::AllowAlways {
+        let Some(Prompt { inquiry, worker, .. }) = self.prompts.pop_front() else { return };
+        if reply == Reply::AllowAlways && worker.is_none() {
             self.forget_permissions_like(&inquiry);
         }
         let controller = self.controller.clone();
-        let answer = async move { controller.answer(inquiry.id, reply).await };
+        let answer = async move {
+            match worker {
+                None => controller.answer(inquiry.id, reply).await,
+                Some(worker) => {
+                    controller.answer_worker(&worker.conversation, inquiry.id, reply).await
+                }
+            }
+        };
         self.answering = Some(Box::pin(answer));
     }
 
@@ -263,7 +272,9 @@ impl Watch {
         let state = &self.face.state;
         let Some(rules) = always_rules(state, answered, RuleScope::Conversation) else { return };
         let permissions = with(&state.config.permissions, &rules);
-        self.prompts.retain(|prompt| needs_person(state, &permissions, &prompt.inquiry));
+        self.prompts.retain(|prompt| {
+            prompt.worker.is_some() || needs_person(state, &permissions, &prompt.inquiry)
+        });
     }
 }
 

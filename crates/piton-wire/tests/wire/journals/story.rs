@@ -7,6 +7,7 @@
 use piton_core::action::{Action, Verdict, Wish};
 use piton_core::answer::Answer;
 use piton_core::budget::mechanical_summary;
+use piton_core::coordinate::COORDINATOR;
 use piton_core::decide::calls::doubt;
 use piton_core::decide::decide;
 use piton_core::event::{
@@ -130,7 +131,9 @@ impl Story {
     }
 
     fn begin(&mut self, message: MessageId, parts: Vec<UserPart>) {
-        self.push(Event::TurnStarted { turn: self.state.next_turn(), agent: None });
+        let turn = self.state.next_turn();
+        let agent = turn.0.is_multiple_of(3).then(|| COORDINATOR.to_owned());
+        self.push(Event::TurnStarted { turn, agent });
         self.say(message, parts);
     }
 
@@ -268,6 +271,10 @@ impl Story {
             }
             Action::Compact => self.compact(),
             Action::Repair(steps) => self.push(Event::HistoryRepaired { steps }),
+            Action::Plan(calls) => {
+                let step = calls[0].call.step;
+                self.push(Event::CallsPlanned { step, calls });
+            }
             Action::RunTools(calls) => {
                 for call in &calls[..=luck.below(calls.len())] {
                     self.start(*call);

@@ -1,0 +1,118 @@
+//! What happens to calls: they start, end, wait elsewhere, and are made of an answer. And what a
+//! conversation is that was cut from another.
+
+use super::{Call, Ended, Item, Parked, Progress, Started, State, Turn};
+use crate::event::{AnswerPart, Event, Handle, PlannedCall, TurnEnd};
+use crate::id::{CallId, ConversationId};
+
+impl State {
+    /// What a conversation begins with that was cut from this one: all that was said, the open turn
+    /// as it stands. Configuration, queue and driver are its own.
+    #[must_use]
+    pub fn forked(mut self) -> Self {
+        if let Some(turn) = self.open_turn_mut() {
+            turn.broke = None;
+            turn.lose_what_is_in_flight();
+            turn.end = Some(TurnEnd::Stopped);
+        }
+        let Self { turns, superseded, overlay, calibration, .. } = self;
+        Self { turns, superseded, overlay, calibration, ..Self::default() }
+    }
+}
+
+/// Only what runs can be left waiting elsewhere.
+fn park(turn: &mut Turn, call: CallId, question: &str) -> bool {
+    turn.call_mut(call).is_some_and(|call| match &call.progress {
+        Progress::Running(started) => {
+            let (started, question) = (started.clone(), question.to_owned());
+            call.progress = Progress::Parked(Parked { started, question });
+            true
+        }
+        Progress::Waiting | Progress::InDoubt(_) | Progress::Parked(_) | Progress::Done(_) => false,
+    })
+}
+
+/// The last answer becomes one that asks for these calls. Once per turn: a plan is not planned again.
+fn plan(turn: &mut Turn, number: u32, calls: &[PlannedCall]) -> bool {
+    let (id, planned) = (turn.id, turn.steps().any(|step| step.planned));
+    let Some(Item::Step(step)) = turn.items.last_mut() else { return false };
+    let names = |call: &PlannedCall| {
+        (call.call.turn, call.call.step) == (id, number) && !call.name.is_empty()
+    };
+    let mut known: Vec<_> = calls.iter().map(|call| call.call).collect();
+    known.sort_unstable();
+    known.dedup();
+    if planned
+        || step.number != number
+        || !step.is_final()
+        || calls.is_empty()
+        || known.len() != calls.len()
+        || !calls.iter().all(names)
+    {
+        return false;
+    }
+    let Some(answer) = &mut step.answer else { return false };
+    let mut parts = answer.parts.to_vec();
+    for PlannedCall { call, name, arguments } in calls {
+        let (call, provider_id, arguments) = (*call, None, arguments.clone());
+        parts.push(AnswerPart::Call { call, provider_id, name: name.clone(), arguments });
+    }
+    answer.parts = parts.into();
+    // They know nothing of these calls.
+    answer.native = None;
+    step.planned = true;
+    step.calls.extend(calls.iter().map(|planned| Call {
+        id: planned.call,
+        provider_id: None,
+        name: planned.name.as_str().into(),
+        arguments: planned.arguments.clone(),
+        progress: Progress::Waiting,
+        starts: 0,
+        worker: None,
+    }));
+    true
+}
+
+/// Takes in what happened to a call; says whether it fits.
+pub(super) fn take(turn: &mut Turn, event: &Event) -> bool {
+    if let Event::ToolStarted { call, effect, handle } = event {
+        let started = Started { effect: *effect, handle: handle.clone() };
+        advance(turn, *call, Progress::Running(started))
+    } else if let Event::ToolFinished { call, outcome, output } = event {
+        let ended = Ended { outcome: *outcome, output: output.clone() };
+        advance(turn, *call, Progress::Done(ended))
+    } else if let Event::ToolSuspended { call } = event {
+        suspend(turn, *call)
+    } else if let Event::CallParked { call, question } = event {
+        park(turn, *call, question)
+    } else if let Event::CallsPlanned { step, calls } = event {
+        plan(turn, *step, calls)
+    } else {
+        false
+    }
+}
+
+/// A call moves on. A finished call never does: the first finish counts.
+fn advance(turn: &mut Turn, call: CallId, progress: Progress) -> bool {
+    turn.call_mut(call).filter(|call| !call.is_done()).is_some_and(|call| {
+        if let Progress::Running(started) = &progress {
+            call.starts += 1;
+            if let Handle::Conversation { id } = &started.handle {
+                call.worker = Some(ConversationId::new(id.as_str()));
+            }
+        }
+        call.progress = progress;
+        true
+    })
+}
+
+/// A call that was started waits again: it asked before it acted.
+fn suspend(turn: &mut Turn, call: CallId) -> bool {
+    turn.call_mut(call).is_some_and(|call| {
+        let started = matches!(call.progress, Progress::Running(_) | Progress::InDoubt(_));
+        if started {
+            call.progress = Progress::Waiting;
+        }
+        started
+    })
+}

@@ -1,0 +1,169 @@
+//! Workers that need a person: what they may do is what the parent may, and they ask for the rest.
+
+use piton::OnIncomplete::Ask;
+use piton::{Attendance, Delegation, Reply, Update, WorkerNews};
+use piton_core::event::{Event, Outcome, PermissionMode, PermissionRule, RuleEffect};
+use piton_core::outcome::Ending;
+use piton_core::view::Status;
+use tokio::time::Instant;
+
+use super::{PAYS, delegating, ended, handing, state_of, worker};
+use crate::stage::{Stage, ms, pass, pending, say};
+
+fn asking(workers: &[(&str, &str)]) -> Stage {
+    delegating(&handing(workers)).mode(PermissionMode::Ask)
+}
+
+// D79
+#[tokio::test(start_paused = true)]
+async fn a_turn_waits_while_its_worker_asks_and_goes_on_when_that_is_answered() {
+    let stage = asking(&[("one", PAYS), ("two", r#"{"say":"Nothing to pay."}"#)]);
+    let mut session = stage.create().await;
+    assert_eq!(session.send(say("go"), Ask).await.unwrap(), Ending::WaitingForInput);
+    assert_eq!(Status::of(session.state()).to_string(), "waiting-for-input (delegate)");
+    assert_eq!(pending(session.state()), [], "it is the worker who asks");
+    assert_eq!(stage.effects(), Vec::<String>::new());
+    assert_eq!(&*ended(session.state(), 1).output.text, "Nothing to pay.", "held up by nobody");
+    // Going on without an answer changes nothing.
+    assert_eq!(session.resume().await.unwrap(), Ending::WaitingForInput);
+    let mut asked = stage.engine().open(&worker(&stage, 0)).await.unwrap();
+    let inquiry = pending(asked.state()).remove(0);
+    asked.answer(&inquiry, Reply::Allow).await.unwrap();
+    drop(asked);
+    assert_eq!(session.resume().await.unwrap(), Ending::Done);
+    assert_eq!(&*ended(session.state(), 0).output.text, "Paid.");
+    assert_eq!(stage.effects(), ["pay 1.1.0"]);
+    let story = stage.story().await;
+    assert!(story.contains("driver start:0 park:0 driver start:0 finish:0"), "{story}");
+    stage.check().await;
+}
+
+// D79
+#[tokio::test(start_paused = true)]
+async fn another_process_finds_the_waiting_worker() {
+    let stage = asking(&[("one", PAYS)]);
+    let mut session = stage.create().await;
+    session.send(say("go"), Ask).await.unwrap();
+    drop(session);
+    let mut asked = stage.engine().open(&worker(&stage, 0)).await.unwrap();
+    let inquiry = pending(asked.state()).remove(0);
+    asked.answer(&inquiry, Reply::Deny).await.unwrap();
+    drop(asked);
+    let mut session = stage.open().await;
+    assert_eq!(session.resume().await.unwrap(), Ending::Done);
+    assert_eq!(stage.effects(), Vec::<String>::new());
+    stage.check().await;
+}
+
+// D79, D41
+#[tokio::test(start_paused = true)]
+async fn somebody_who_is_there_answers_through_the_parent_and_the_clock_stands_still() {
+    let stage = Stage::new(&handing(&[("one", PAYS), ("two", PAYS)]))
+        .delegating(Delegation { limit: ms(5_000), ..Delegation::default() })
+        .mode(PermissionMode::Ask);
+    let mut session = stage.create().await;
+    session.attend(Attendance::Attended);
+    let (controller, start) = (session.controller(), Instant::now());
+    let mut updates = session.subscribe(session.state().end);
+    let (ending, ()) = tokio::join!(session.send(say("go"), Ask), async {
+        let mut asks = Vec::new();
+        while asks.len() < 2 {
+            if let Some(Update::Worker { worker, news: WorkerNews::Asks(inquiry) }) =
+                updates.next().await.unwrap()
+            {
+                asks.push((worker, inquiry));
+            }
+        }
+        // Longer than a worker may be at work.
+        pass(60_000).await;
+        for ((worker, inquiry), reply) in asks.into_iter().zip([Reply::Allow, Reply::Deny]) {
+            let answered =
+                controller.answer_worker(&worker.conversation, inquiry.id.clone(), reply).await;
+            assert!(answered, "{worker:?}");
+        }
+        let nobody = piton_core::id::ConversationId::new("nobody");
+        let inquiry = piton_core::id::InquiryId::new("nothing");
+        assert!(!controller.answer_worker(&nobody, inquiry, Reply::Allow).await);
+    });
+    assert_eq!(ending.unwrap(), Ending::Done);
+    assert_eq!(start.elapsed().as_millis(), 60_100);
+    assert_eq!(stage.effects().len(), 1);
+    assert!(!stage.story().await.contains("park"));
+    stage.check().await;
+}
+
+// D79: what the parent may not do, no worker may; what it may, they may.
+#[tokio::test(start_paused = true)]
+async fn permissions_are_inherited_and_never_wider() {
+    for (mode, effects, outcome) in
+        [(PermissionMode::Auto, 1, Outcome::Ok), (PermissionMode::ReadOnly, 0, Outcome::Denied)]
+    {
+        let stage = delegating(&handing(&[("one", PAYS)])).mode(mode);
+        let mut session = stage.create().await;
+        assert_eq!(session.send(say("go"), Ask).await.unwrap(), Ending::Done, "{mode:?}");
+        assert_eq!(stage.effects().len(), effects, "{mode:?}");
+        let own = state_of(&stage, &worker(&stage, 0)).await;
+        assert_eq!(own.config.permissions, session.state().config.permissions);
+        assert_eq!(ended(&own, 0).outcome, outcome, "{mode:?}");
+    }
+    let mut stage = delegating(&handing(&[("one", PAYS)])).mode(PermissionMode::Ask);
+    stage.config.permissions.rules = vec![PermissionRule::of_tool("pay", RuleEffect::Allow)];
+    let mut session = stage.create().await;
+    assert_eq!(session.send(say("go"), Ask).await.unwrap(), Ending::Done);
+    assert_eq!(stage.effects().len(), 1);
+}
+
+// D79: what is forbidden while a worker waits is forbidden to it.
+#[tokio::test(start_paused = true)]
+async fn a_worker_that_goes_on_has_lost_what_its_parent_has_lost() {
+    let stage = asking(&[("one", PAYS)]);
+    let mut session = stage.create().await;
+    assert_eq!(session.send(say("go"), Ask).await.unwrap(), Ending::WaitingForInput);
+    let mut config = session.state().config.clone();
+    config.permissions.rules.push(PermissionRule::of_tool("pay", RuleEffect::Deny));
+    session.configure(&config);
+    assert_eq!(session.resume().await.unwrap(), Ending::Done);
+    assert_eq!(stage.effects(), Vec::<String>::new());
+    let own = state_of(&stage, &worker(&stage, 0)).await;
+    assert_eq!(ended(&own, 0).outcome, Outcome::Denied);
+    // And wider it never gets.
+    let stage = asking(&[("one", PAYS)]);
+    let mut session = stage.create().await;
+    session.send(say("go"), Ask).await.unwrap();
+    let mut config = session.state().config.clone();
+    config.permissions.mode = PermissionMode::Auto;
+    session.configure(&config);
+    assert_eq!(session.resume().await.unwrap(), Ending::WaitingForInput);
+    assert_eq!(stage.effects(), Vec::<String>::new());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_question_that_was_asked_before_is_asked_again_where_somebody_is_there() {
+    let stage = asking(&[("one", PAYS)]);
+    let mut session = stage.create().await;
+    session.send(say("go"), Ask).await.unwrap();
+    drop(session);
+    let mut session = stage.open().await;
+    session.attend(Attendance::Attended);
+    let controller = session.controller();
+    let mut updates = session.subscribe(session.state().end);
+    let (ending, ()) = tokio::join!(session.resume(), async {
+        loop {
+            if let Some(Update::Worker { worker, news: WorkerNews::Asks(inquiry) }) =
+                updates.next().await.unwrap()
+            {
+                let reply = Reply::Allow;
+                assert!(
+                    controller.answer_worker(&worker.conversation, inquiry.id.clone(), reply).await
+                );
+                break;
+            }
+        }
+    });
+    assert_eq!(ending.unwrap(), Ending::Done);
+    assert_eq!(stage.effects(), ["pay 1.1.0"]);
+    let entries = stage.entries_of(&worker(&stage, 0)).await;
+    let raised = entries.iter().filter(|it| matches!(it.event, Event::InquiryRaised { .. }));
+    assert_eq!(raised.count(), 1, "asked once in the journal");
+    stage.check().await;
+}
