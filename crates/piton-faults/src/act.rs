@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use piton_core::event::{Handle, Outcome as Ended};
 use piton_tools::{Asker, Finished, Job, Progress, Settled, Tool};
+use serde::Serialize;
 use tokio::runtime::{Builder, Runtime};
 use tokio_util::sync::CancellationToken;
 
@@ -21,7 +22,7 @@ pub(crate) fn first(root: &Path) -> Outcome<()> {
     let deed = deed(root)?;
     let tool = deed.tool(root)?;
     let finished = runtime()?.block_on(tool.run(job(root, &deed, deed.handle.clone())));
-    say(root, "first", said("done", finished, 0))
+    put_down(root, "first", &said("done", finished, 0))
 }
 
 /// Finds out what became of the deed, and does what an engine would do then.
@@ -40,15 +41,21 @@ pub(crate) fn later(root: &Path) -> Outcome<()> {
                 ("unknown", Finished { outcome: Ended::Unknown, ..Finished::ok(text) })
             }
         };
-        say(root, "later", said(verdict, finished, before))
+        put_down(root, "later", &said(verdict, finished, before))
     })
 }
 
 /// Starts anew what was proved not to have begun.
 async fn again(root: &Path, tool: &dyn Tool, deed: &Deed) -> Finished {
-    match tool.prepare(&site(root), CALL, &deed.arguments).await {
-        Ok(prepared) => tool.run(job(root, deed, prepared.handle)).await,
-        Err(refusal) => refusal.into(),
+    let prepared = match tool.prepare(&site(root), CALL, &deed.arguments).await {
+        Ok(prepared) => prepared,
+        Err(refusal) => return refusal.into(),
+    };
+    // The new start is recorded before it is made: whoever comes after us settles this one.
+    let deed = Deed { handle: prepared.handle, ..deed.clone() };
+    match put_down(root, "deed", &deed) {
+        Ok(()) => tool.run(job(root, &deed, deed.handle.clone())).await,
+        Err(error) => Finished::failed(error.to_string()),
     }
 }
 
@@ -73,10 +80,11 @@ fn said(verdict: &str, finished: Finished, effects: usize) -> Said {
     Said { verdict: verdict.into(), outcome, exit_code, text, effects }
 }
 
-fn say(root: &Path, part: &str, said: Said) -> Outcome<()> {
-    let whole = root.join(format!("{part}.whole"));
-    fs::write(&whole, serde_json::to_vec(&said)?)?;
-    Ok(fs::rename(whole, root.join(part))?)
+/// Writes something down; it appears whole or not at all.
+fn put_down(root: &Path, name: &str, what: &impl Serialize) -> Outcome<()> {
+    let whole = root.join(format!("{name}.whole"));
+    fs::write(&whole, serde_json::to_vec(what)?)?;
+    Ok(fs::rename(whole, root.join(name))?)
 }
 
 /// All work that may block is done by one thread, so that its system calls can be counted.

@@ -129,7 +129,7 @@ pub(crate) fn judge_alone(edit: Edit, scene: &Scene) -> Outcome<Result<&'static 
         return Ok(Err(torn));
     }
     let was_after = content(scene) == Some(edit.after());
-    if let Some(said) = scene.said("first") {
+    if let Some(said) = scene.said("first").or_else(|| scene.said("later")) {
         return Ok(made(edit, scene, &said, "answered"));
     }
     scene.come_and_go("later", &Watch::Nothing)?;

@@ -2,6 +2,7 @@
 
 use crate::commands::{self, boot};
 use crate::edits::{self, Edit};
+use crate::people::Chance;
 use crate::report::{Row, progress};
 use crate::scene::Scene;
 use crate::trace::{Point, Watch, Who, points, was_killed};
@@ -57,6 +58,51 @@ pub(crate) fn without_gate(_: &Plan) -> Outcome<Vec<Row>> {
         row.count(&told(point), commands::judge(&scene)?);
     }
     Ok(vec![row])
+}
+
+/// The agent dies at every system call, and so does whoever comes later, at one of its own.
+pub(crate) fn of_commands_twice(plan: &Plan) -> Outcome<Vec<Row>> {
+    let mut row = Row::of("commands: agent killed at every system call, then the next one as well");
+    let deed = commands::deed(&boot());
+    let undisturbed = Scene::new(&deed)?;
+    undisturbed.come_and_go("first", &Watch::only(Who::Hands))?;
+    undisturbed.empties()?;
+    let first = points(&undisturbed.trace()?);
+    let later = later_points(&Scene::new(&deed)?)?;
+    let mut chance = Chance(plan.seed);
+    for point in first.iter().step_by(plan.step) {
+        let scene = Scene::new(&deed)?;
+        scene.come_and_go("first", &Watch::kill(Who::Hands, point))?;
+        let next = chance.one_of(&later).ok_or("nobody came later")?;
+        scene.come_and_go("later", &Watch::kill(Who::Hands, next))?;
+        row.count(&format!("{}, then {}", told(point), told(next)), commands::judge(&scene)?);
+    }
+    Ok(vec![row])
+}
+
+/// The same for whoever changes a file.
+pub(crate) fn of_edits_twice(plan: &Plan) -> Outcome<Vec<Row>> {
+    let mut row = Row::of("edits: killed at every system call, then the next one as well");
+    let mut chance = Chance(plan.seed);
+    for edit in Edit::ALL {
+        let later = later_points(&edit.scene()?)?;
+        for point in edits::points(edit)?.iter().step_by(plan.step) {
+            let scene = edit.scene()?;
+            scene.come_and_go("first", &Watch::kill(Who::Hands, point))?;
+            let next = chance.one_of(&later).ok_or("nobody came later")?;
+            scene.come_and_go("later", &Watch::kill(Who::Hands, next))?;
+            let judged = edits::judge_alone(edit, &scene)?;
+            row.count(&format!("{edit:?}, {}, then {}", told(point), told(next)), judged);
+        }
+    }
+    Ok(vec![row])
+}
+
+/// The system calls of somebody who comes to a scene where nobody was, and does everything.
+fn later_points(scene: &Scene) -> Outcome<Vec<Point>> {
+    scene.come_and_go("later", &Watch::only(Who::Hands))?;
+    scene.empties()?;
+    Ok(points(&scene.trace()?))
 }
 
 /// Whoever changes a file dies at every system call, and somebody comes later.

@@ -101,12 +101,14 @@ fn judge(plan: Plan) -> Outcome<bool> {
 
 type Experiment = fn(&Plan) -> Outcome<Vec<Row>>;
 
-const EXPERIMENTS: [(&str, Experiment); 8] = [
+const EXPERIMENTS: [(&str, Experiment); 10] = [
     ("command-kills", kills::of_commands),
+    ("command-twice", kills::of_commands_twice),
     ("command-deaths", commands::random_deaths),
     ("command-gate", kills::without_gate),
     ("command-cuts", cuts::of_commands),
     ("edit-kills", kills::of_edits),
+    ("edit-twice", kills::of_edits_twice),
     ("edit-errors", kills::errors_in_edits),
     ("edit-meddling", meddling::with_edits),
     ("edit-cuts", cuts::of_edits),

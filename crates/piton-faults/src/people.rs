@@ -17,6 +17,11 @@ impl Chance {
             self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 33) % bound.max(1)
     }
+
+    pub(crate) fn one_of<'a, T>(&mut self, all: &'a [T]) -> Option<&'a T> {
+        let bound = u64::try_from(all.len()).unwrap_or(u64::MAX);
+        all.get(usize::try_from(self.below(bound)).unwrap_or(0))
+    }
 }
 
 /// Everybody who belongs to the scene at `root`. The dead who were not reaped do not count.
