@@ -10,6 +10,7 @@ mod mcp;
 
 pub(crate) use self::mcp::{Mcp, McpWish, SimMcp};
 use crate::output::Form;
+use crate::sandbox::SandboxMode;
 
 /// Most rows that `ls` shows unless told otherwise.
 const LS_ROWS: usize = 50;
@@ -99,6 +100,12 @@ pub(crate) struct Query {
     /// What may run without asking
     #[arg(long, value_name = "MODE")]
     pub(crate) permissions: Option<Mode>,
+    /// When commands are confined to the workspace [default: auto]
+    #[arg(long, value_name = "MODE")]
+    pub(crate) sandbox: Option<SandboxMode>,
+    /// Confined commands have no network
+    #[arg(long)]
+    pub(crate) no_network: bool,
     /// Never ask anything on the terminal (also: `PITON_NO_INPUT=1`)
     #[arg(long)]
     pub(crate) no_input: bool,

@@ -13,6 +13,7 @@ mod mcp;
 mod models;
 mod providers;
 mod rules;
+mod sandbox;
 mod target;
 mod wiring;
 

@@ -20,6 +20,7 @@ use crate::providers::{
     self, FileFault, KeyFrom, Provider, ProviderFault, RequestDefaults, SettingsFile, WrittenEffort,
 };
 use crate::rules::WrittenRule;
+use crate::sandbox::WrittenSandbox;
 
 /// The provider of the built-in demo model.
 const DEMO: &str = "demo";
@@ -67,6 +68,8 @@ pub(crate) struct Shelf {
     pub(crate) mcp: BTreeMap<String, WrittenServer>,
     /// What workers are allowed.
     pub(crate) delegation: Delegation,
+    /// What commands may touch.
+    pub(crate) sandbox: WrittenSandbox,
 }
 
 impl Shelf {
@@ -86,6 +89,7 @@ impl Shelf {
             rules: file.permissions,
             mcp: file.mcp,
             delegation: file.workers.into(),
+            sandbox: file.sandbox,
         })
     }
 
@@ -261,6 +265,7 @@ mod tests {
     fn a_model_that_nobody_offers_is_refused_by_name() {
         let shelf = Shelf {
             providers: providers::all(&SettingsFile::default(), &|_| None).unwrap(),
+            sandbox: WrittenSandbox::default(),
             rules: Vec::new(),
             mcp: BTreeMap::new(),
             delegation: Delegation::default(),

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use piton::{Delegation, Engine, LeaseWait};
 use piton_store::{Journal, SqliteJournal};
+use piton_tools::sandbox::Rules;
 use piton_tools::supervise::Supervisor;
 use piton_tools::{AskUser, Registry, Tool};
 
@@ -45,14 +46,16 @@ pub(crate) struct Wiring {
 pub(crate) enum Commands {
     /// They outlive this process.
     Supervised(Arc<Supervisor>),
-    /// They end with it, and do not see these variables.
-    Plain(Vec<OsString>),
+    /// They end with it, do not see these variables, and are confined by these rules.
+    Plain(Vec<OsString>, Rules),
+    /// There are none to run: nobody drives a turn here.
+    Unused,
 }
 
 /// Supervises commands, with records in the home.
-pub(crate) fn supervisor(settings: &Settings, hidden: Vec<OsString>) -> Supervisor {
+pub(crate) fn supervisor(settings: &Settings, hidden: Vec<OsString>, rules: Rules) -> Supervisor {
     // Not its path: the file there may be another one by now.
-    Supervisor::new("/proc/self/exe".into(), settings.calls(), hidden)
+    Supervisor::new("/proc/self/exe".into(), settings.calls(), hidden).sandbox(rules)
 }
 
 impl Wiring {
@@ -67,7 +70,8 @@ impl Wiring {
             .delegate(self.delegation);
         let mut registry = match &self.commands {
             Commands::Supervised(supervisor) => Registry::supervised(supervisor.clone()),
-            Commands::Plain(hidden) => Registry::plain(hidden.clone()),
+            Commands::Plain(hidden, rules) => Registry::plain(hidden.clone(), rules.clone()),
+            Commands::Unused => Registry::standard(),
         };
         if let Err(taken) = registry.add(Arc::new(AskUser)) {
             // None of the standard tools has this name.

@@ -12,7 +12,7 @@ use crate::coordinate::{is_to_plan, plan};
 use crate::event::{BreakReason, FailureClass, FinishReason, TurnEnd};
 use crate::id::Attempt;
 use crate::repair::{self, REPAIRS_MAX};
-use crate::retry::retry_at;
+use crate::retry::{asks_too_much, retry_at, wait_in_words};
 use crate::state::{Call, Exchange, Failure, Item, Progress, State, Step, Turn};
 
 /// Empty answers that are tolerated in one step: the first is tried again with a note.
@@ -125,7 +125,13 @@ fn after_failure(state: &State, turn: &Turn, step: &Step, failure: &Failure) -> 
             attempt: step.attempt.next(),
             not_before: Some(at),
         },
-        None => stop(BreakReason::ApiError, &failure.message),
+        None => match asks_too_much(failure, limits).map(wait_in_words) {
+            Some(wait) => {
+                let message = format!("{}; the provider asks to wait {wait}", failure.message);
+                stop(BreakReason::ApiError, &message)
+            }
+            None => stop(BreakReason::ApiError, &failure.message),
+        },
     }
 }
 

@@ -33,16 +33,40 @@ impl FailureClass {
     }
 }
 
-/// When to try again after `failures` failures in a row, or `None` when the allowance is spent.
+/// When to try again after `failures` failures in a row, or `None` when the allowance is spent or
+/// the provider asks for more patience than there is.
 pub fn retry_at(failure: &Failure, failures: u32, limits: &Limits) -> Option<Timestamp> {
-    if !failure.class.is_transient() || limits.failures_max <= failures {
+    if !failure.class.is_transient()
+        || limits.failures_max <= failures
+        || asks_too_much(failure, limits).is_some()
+    {
         return None;
     }
-    let doubled = limits.backoff_ms.saturating_mul(1 << failures.saturating_sub(1).min(16));
-    let wait = failure.retry_after_ms.unwrap_or(doubled).min(limits.backoff_ms_max);
     let chance = u64::from(failure.jitter_permille.min(999));
-    let jitter = wait.saturating_mul(JITTER_PERMILLE_MAX * chance) / 1_000_000;
-    Some(failure.at.plus_ms(wait.saturating_add(jitter).min(limits.backoff_ms_max)))
+    let jitter = |wait: u64| wait.saturating_mul(JITTER_PERMILLE_MAX * chance) / 1_000_000;
+    let doubled = limits.backoff_ms.saturating_mul(1 << failures.saturating_sub(1).min(16));
+    let own = doubled.saturating_add(jitter(doubled)).min(limits.backoff_ms_max);
+    // Never earlier than asked.
+    let wait = failure.retry_after_ms.map_or(own, |asked| asked.saturating_add(jitter(asked)));
+    Some(failure.at.plus_ms(wait))
+}
+
+/// How long the provider asks to wait, in milliseconds, if nobody waits that long for it.
+pub fn asks_too_much(failure: &Failure, limits: &Limits) -> Option<u64> {
+    let asked = failure.retry_after_ms.filter(|_| failure.class.is_transient());
+    asked.filter(|asked| limits.asked_wait_ms_max < *asked)
+}
+
+/// A wait in words, rounded up: whoever comes back then is not too early.
+pub fn wait_in_words(wait_ms: u64) -> String {
+    const MINUTE_MS: u64 = 60_000;
+    const HOUR_MS: u64 = 60 * MINUTE_MS;
+    match wait_ms {
+        ms if ms <= 2 * MINUTE_MS => format!("{} s", ms.div_ceil(1_000)),
+        ms if ms <= 2 * HOUR_MS => format!("{} min", ms.div_ceil(MINUTE_MS)),
+        ms if ms <= 48 * HOUR_MS => format!("{} h", ms.div_ceil(HOUR_MS)),
+        ms => format!("{} days", ms.div_ceil(24 * HOUR_MS)),
+    }
 }
 
 #[cfg(test)]
@@ -76,9 +100,25 @@ mod tests {
 
     // J49
     #[test]
-    fn the_provider_may_ask_for_a_longer_wait_up_to_the_cap() {
+    fn the_provider_may_ask_for_a_longer_wait_but_not_for_any() {
         check(failure(FailureClass::RateLimited, Some(7_000), 0), 1, Some(17_000));
-        check(failure(FailureClass::RateLimited, Some(3_600_000), 0), 1, Some(70_000));
+        check(failure(FailureClass::RateLimited, Some(120_000), 0), 1, Some(130_000));
+        check(failure(FailureClass::RateLimited, Some(300_000), 0), 1, Some(310_000));
+        check(failure(FailureClass::RateLimited, Some(300_001), 0), 1, None);
+    }
+
+    #[test]
+    fn waits_are_told_in_round_numbers() {
+        for (ms, told) in [
+            (1, "1 s"),
+            (120_000, "120 s"),
+            (300_001, "6 min"),
+            (7_200_001, "3 h"),
+            (172_800_001, "3 days"),
+            (u64::MAX, "213503982335 days"),
+        ] {
+            assert_eq!(wait_in_words(ms), told);
+        }
     }
 
     #[test]

@@ -19,6 +19,7 @@ mod list_dir;
 mod progress;
 mod read_file;
 mod registry;
+pub mod sandbox;
 mod shell;
 mod shell_stop;
 mod shell_wait;
@@ -34,7 +35,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use piton_core::event::{Handle, Outcome, ToolSpec};
+use piton_core::event::{Handle, Outcome, PermissionMode, ToolSpec};
 use piton_core::id::{CallId, ConversationId, TurnId};
 use piton_core::question::Question;
 use serde_json::{Map, Value};
@@ -120,6 +121,8 @@ pub struct Site {
     pub scratch: PathBuf,
     /// The conversation, after which records that outlive this process are named.
     pub conversation: ConversationId,
+    /// What runs without asking. A command that nobody was asked about is confined.
+    pub permissions: PermissionMode,
 }
 
 /// What [`Tool::prepare`] found.

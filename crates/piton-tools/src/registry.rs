@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use piton_core::event::ToolSpec;
 
+use crate::sandbox::Rules;
 use crate::supervise::Supervisor;
 use crate::{
     EditFile, Glob, Grep, ListDir, ReadFile, Shell, ShellStop, ShellWait, Tool, WriteFile,
@@ -58,11 +59,11 @@ impl Registry {
         registry
     }
 
-    /// The same, with commands that end with the agent and do not see some variables.
-    pub fn plain(hidden: Vec<OsString>) -> Self {
+    /// The same, with commands that end with the agent, do not see some variables, and are confined.
+    pub fn plain(hidden: Vec<OsString>, rules: Rules) -> Self {
         let mut registry = Self::standard();
         registry.tools.retain(|(name, _)| name != "shell");
-        registry.tools.push(("shell".into(), Arc::new(Shell::plain(hidden))));
+        registry.tools.push(("shell".into(), Arc::new(Shell::plain(hidden, rules))));
         registry
     }
 

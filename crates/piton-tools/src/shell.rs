@@ -27,6 +27,7 @@ use self::supervised::Supervised;
 pub(crate) use self::supervised::{finished as finished_of, listening};
 pub(crate) use self::told::{exit_code, told_of};
 use crate::arguments::parse;
+use crate::sandbox::Rules;
 use crate::supervise::Supervisor;
 use crate::workspace::Place;
 use crate::{Arguments, Finished, Job, Prepared, Refusal, Settled, Site, Tool, blocking};
@@ -67,6 +68,8 @@ const SUPERVISED_SCHEMA: &str = r#"{
 pub struct Shell {
     supervised: Option<Supervised>,
     hidden: Arc<[OsString]>,
+    /// For commands that end with the agent; supervisors have their own.
+    rules: Option<Arc<Rules>>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -92,12 +95,12 @@ struct Line {
 impl Shell {
     /// Commands outlive the agent.
     pub fn supervised(supervisor: Arc<Supervisor>) -> Self {
-        Self { supervised: Some(Supervised(supervisor)), hidden: Arc::default() }
+        Self { supervised: Some(Supervised(supervisor)), ..Self::default() }
     }
 
-    /// Commands end with the agent, and do not see these variables.
-    pub fn plain(hidden: Vec<OsString>) -> Self {
-        Self { supervised: None, hidden: hidden.into() }
+    /// Commands end with the agent, do not see these variables, and are confined by these rules.
+    pub fn plain(hidden: Vec<OsString>, rules: Rules) -> Self {
+        Self { supervised: None, hidden: hidden.into(), rules: Some(Arc::new(rules)) }
     }
 
     fn schema(&self) -> &'static str {
@@ -194,12 +197,18 @@ impl Tool for Shell {
 impl Shell {
     async fn run_plain(&self, job: Job, line: Line) -> Finished {
         let timeout = Duration::from_secs(line.timeout_s.unwrap_or(TIMEOUT_S_DEFAULT));
+        let policy = self.rules.as_ref().map_or(Ok(None), |rules| rules.policy(&job.site));
+        let sandbox = match policy {
+            Ok(sandbox) => sandbox,
+            Err(lacking) => return Finished::failed(format!("not run: {lacking}")),
+        };
         let command = Command {
             line: line.command,
             directory: line.directory,
             timeout,
             scratch: job.site.scratch.clone(),
             hidden: self.hidden.clone(),
+            sandbox,
         };
         if job.cancel.is_cancelled() {
             return Finished::cancelled("stopped before the command was started");
@@ -213,7 +222,7 @@ impl Shell {
         let minding = blocking::whole(move || {
             let ended = process::run(&command, &wire_end);
             Ok(match ended {
-                Ok(ended) => finished(ended, timeout),
+                Ok(ended) => finished(ended, &command),
                 Err(error) => Finished::failed(format!("the command did not start: {error}")),
             })
         });
@@ -253,7 +262,7 @@ fn look(site: &Site, schema: &str, arguments: &Arguments) -> Result<Line, Refusa
     Ok(Line { command, directory, timeout_s, wait_s, keep: wanted.keep.unwrap_or(false) })
 }
 
-fn finished(ended: Ended, timeout: Duration) -> Finished {
+fn finished(ended: Ended, command: &Command) -> Finished {
     let Ended { end, status, output, left_open } = ended;
     let mut notes = Vec::new();
     if left_open {
@@ -269,7 +278,7 @@ fn finished(ended: Ended, timeout: Duration) -> Finished {
             (Outcome::Ok, status.and_then(exit_code))
         }
         End::TimedOut => {
-            notes.push(told::timed_out(timeout.as_secs()));
+            notes.push(told::timed_out(command.timeout.as_secs()));
             (Outcome::Failed, None)
         }
         End::Cancelled => {
@@ -277,7 +286,10 @@ fn finished(ended: Ended, timeout: Duration) -> Finished {
             (Outcome::Cancelled, None)
         }
     };
-    let Captured { text, full } = output.into_extract(&notes);
+    let Captured { mut text, full } = output.into_extract(&notes);
+    if let Some(policy) = command.sandbox.as_ref().filter(|_| code.is_some_and(|code| code != 0)) {
+        policy.explain(&mut text);
+    }
     Finished { outcome, text, exit_code: code, full, asks: None }
 }
 

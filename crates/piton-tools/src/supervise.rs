@@ -36,6 +36,8 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
+use crate::sandbox::{self, Rules};
+
 pub(crate) use self::attach::{Attached, End, Order, Patience};
 pub(crate) use self::claim::{Claimed, claim, forbid};
 use self::courier::Parcel;
@@ -52,7 +54,7 @@ use crate::fail;
 /// How long a call waits for its command unless told otherwise.
 const WAIT_DEFAULT: Duration = Duration::from_mins(1);
 /// The word that makes our binary a supervisor.
-const WORD: &str = "supervise";
+pub(crate) const WORD: &str = "supervise";
 
 /// Supervises the commands of this process.
 #[derive(Debug)]
@@ -60,14 +62,16 @@ pub struct Supervisor {
     shelf: Shelf,
     pairs: Pairs,
     wait: Duration,
+    sandbox: Rules,
 }
 
 impl Supervisor {
     /// Keeps records in `calls` and runs `program`, which must give [`dispatch`] its arguments
-    /// before it does anything else. Commands do not see the variables named in `hidden`.
+    /// before it does anything else. Commands do not see the variables named in `hidden`. They are
+    /// not confined.
     pub fn new(program: PathBuf, calls: PathBuf, hidden: Vec<OsString>) -> Self {
         let (shelf, pairs) = (Shelf::new(calls), Pairs::new(program, hidden));
-        Self { shelf, pairs, wait: WAIT_DEFAULT }
+        Self { shelf, pairs, wait: WAIT_DEFAULT, sandbox: Rules::none() }
     }
 
     /// After how long a call returns while its command goes on.
@@ -75,6 +79,17 @@ impl Supervisor {
     pub fn wait(mut self, wait: Duration) -> Self {
         self.wait = wait;
         self
+    }
+
+    /// When commands are confined, and to what.
+    #[must_use]
+    pub fn sandbox(mut self, rules: Rules) -> Self {
+        self.sandbox = rules;
+        self
+    }
+
+    pub(crate) fn rules(&self) -> &Rules {
+        &self.sandbox
     }
 
     /// The records of all commands.
@@ -132,6 +147,9 @@ pub fn dispatch(mut arguments: impl Iterator<Item = OsString>) -> Option<ExitCod
         return None;
     }
     let role = arguments.next()?;
+    if let Some(code) = sandbox::probe::dispatch(&role, &arguments.by_ref().collect::<Vec<_>>()) {
+        return Some(code);
+    }
     let role = [Role::Outer, Role::Inner].into_iter().find(|it| role == OsStr::new(it.name()))?;
     let done = match role {
         Role::Outer => outer::run(),

@@ -14,6 +14,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, SystemTime};
 
+use piton_core::event::PermissionMode;
 use piton_core::id::{ConversationId, Digest};
 use serde::{Deserialize, Serialize};
 
@@ -167,6 +168,7 @@ impl Undo {
             workspace: version.workspace.clone(),
             scratch: self.scratch.clone(),
             conversation: version.conversation.clone(),
+            permissions: PermissionMode::default(),
         }
     }
 

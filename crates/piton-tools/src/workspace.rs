@@ -229,7 +229,9 @@ mod tests {
         fs::write(workspace.join("src/main.rs"), "fn main() {}\n").expect("written");
         fs::write(root.join("secret"), "s").expect("written");
         let conversation = ConversationId::new("c");
-        (directory, Site { workspace, scratch: root.join("scratch"), conversation })
+        let permissions = piton_core::event::PermissionMode::default();
+        let scratch = root.join("scratch");
+        (directory, Site { workspace, scratch, conversation, permissions })
     }
 
     fn located(site: &Site, path: &str) -> Result<String, String> {

@@ -271,12 +271,14 @@ impl Driver<'_> {
     }
 
     /// When a request may leave, if the action is one that has to wait. Fixed once, in the runtime's
-    /// time and within the limit: a clock that is set back must not prolong the wait.
+    /// time and no longer than it was meant: a clock that is set back must not prolong the wait.
     fn wait_until(&mut self, action: &Action) -> Option<Instant> {
         let Action::AskModel { step, attempt, not_before: Some(not_before) } = *action else {
             return None;
         };
-        let bound_ms = self.log.state().config.limits.backoff_ms_max;
+        let step_now = self.log.state().open_turn().and_then(|turn| turn.steps().next_back());
+        let failure = step_now.and_then(|step| step.failure.as_ref());
+        let bound_ms = failure.map_or(0, |failure| not_before.ms_since(failure.at));
         let wait_ms = not_before.ms_since(self.parts.clock.now()).min(bound_ms);
         let known = self.retry.filter(|(of, number, _)| (*of, *number) == (step, attempt));
         let until = Instant::now() + Duration::from_millis(wait_ms);

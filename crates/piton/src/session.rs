@@ -390,6 +390,7 @@ impl Session {
             workspace: self.workspace.clone(),
             scratch: self.parts.scratch.clone(),
             conversation: self.conversation().clone(),
+            permissions: self.state().config.permissions.mode,
         }
     }
 

@@ -135,7 +135,7 @@ async fn record(
         delegation: Delegation::default(),
         scratch: settings.scratch()?,
         lock_wait: HELD_WAIT,
-        commands: Commands::Plain(Vec::new()),
+        commands: Commands::Unused,
     };
     let opened = wiring.engine(&[]).open(id).await.map_err(Fault::from);
     let mut session = opened.map_err(|fault| {

@@ -86,7 +86,7 @@ async fn revoke(
         delegation: Delegation::default(),
         scratch: settings.scratch()?,
         lock_wait: HELD_WAIT,
-        commands: Commands::Plain(Vec::new()),
+        commands: Commands::Unused,
     };
     let mut session = wiring.engine(&[]).open(id).await?;
     let mut config = session.state().config.clone();

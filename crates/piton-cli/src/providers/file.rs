@@ -13,6 +13,7 @@ use serde::Deserialize;
 
 use super::{KeyFrom, Provider, RequestDefaults, Speaks};
 use crate::rules::WrittenRule;
+use crate::sandbox::WrittenSandbox;
 
 /// What the file says.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
@@ -28,6 +29,8 @@ pub(crate) struct SettingsFile {
     pub(crate) permissions: Vec<WrittenRule>,
     /// Servers of tools by name.
     pub(crate) mcp: BTreeMap<String, WrittenServer>,
+    /// What commands may touch.
+    pub(crate) sandbox: WrittenSandbox,
     /// Providers by name.
     pub(crate) providers: BTreeMap<String, Written>,
     /// What workers are allowed.

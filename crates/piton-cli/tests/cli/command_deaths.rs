@@ -76,7 +76,10 @@ fn a_command_finds_its_start_recorded_unless_the_gate_opens_too_early() {
         let call = json!({ "tool": "shell", "arguments": { "command": command } });
         let steps = json!([{ "calls": [call] }, { "say": "Done." }]);
         let model = world.script(&json!({ "steps": steps }).to_string());
-        let mut agent = world.command(&["query", "go", "--permissions", "auto", "--model", &model]);
+        // In the sandbox it could not look.
+        let flags = ["--permissions", "auto", "--sandbox", "off"];
+        let mut agent =
+            world.command(&[&["query", "go", "--model", &model][..], &flags[..]].concat());
         assert!(agent.env("PITON_FAIL_POINT", point).output().unwrap().status.success());
         assert_eq!(fs::read_to_string(world.work("found")).unwrap().trim(), recorded, "{point}");
     }

@@ -35,6 +35,7 @@ mod query;
 mod question;
 mod redirects;
 mod resumed_bytes;
+mod sandbox;
 mod serve;
 mod settings;
 mod supervised;

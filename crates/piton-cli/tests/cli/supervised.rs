@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use piton_core::event::{Handle, Outcome};
+use piton_core::event::{Handle, Outcome, PermissionMode};
 use piton_core::id::{CallId, ConversationId, TurnId};
 use piton_tools::supervise::{HEAD_BYTES, Supervisor, TAIL_BYTES};
 use piton_tools::{Arguments, Asker, Finished, Job, OUTPUT_BYTES_MAX, Progress, Shell, Site, Tool};
@@ -36,6 +36,7 @@ impl Bench {
             workspace: root.join("work"),
             scratch: root.clone(),
             conversation: ConversationId::new("c"),
+            permissions: PermissionMode::default(),
         };
         fs::create_dir(&site.workspace).unwrap();
         let supervisor = Supervisor::new(program, root.join("calls"), Vec::new());

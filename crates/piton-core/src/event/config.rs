@@ -138,8 +138,12 @@ pub struct Limits {
     pub attempts_max: u32,
     /// Wait after the first failure, in milliseconds; doubles with each further one.
     pub backoff_ms: u64,
-    /// Longest wait between two tries, in milliseconds, also when the provider asks for more.
+    /// Longest wait between two tries, in milliseconds, when the provider does not say how long.
     pub backoff_ms_max: u64,
+    /// Longest wait that a provider may ask for, in milliseconds. When it asks for more, the turn
+    /// breaks: asking earlier than told would only be refused again.
+    #[serde(skip_serializing_if = "is_usual_wait")]
+    pub asked_wait_ms_max: u64,
     /// Longest silence of a model stream before it counts as broken, in milliseconds; 0 is for ever.
     pub idle_ms_max: u64,
     /// Most tokens that one turn may cost, input and output; 0 is no limit.
@@ -156,11 +160,21 @@ impl Default for Limits {
             attempts_max: 20,
             backoff_ms: 1_000,
             backoff_ms_max: 60_000,
+            asked_wait_ms_max: ASKED_WAIT_MS_MAX,
             idle_ms_max: 60_000,
             tokens_max: 0,
             context_tokens_max: 0,
         }
     }
+}
+
+/// Longest wait that a provider may ask for, if nothing else is said, in milliseconds. Not written
+/// into journals, which older ones lack, so it stays as it is.
+const ASKED_WAIT_MS_MAX: u64 = 300_000;
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_usual_wait(wait_ms: &u64) -> bool {
+    *wait_ms == ASKED_WAIT_MS_MAX
 }
 
 /// What may run without asking.

@@ -141,6 +141,14 @@ fn waits_longer_after_each_failure() {
         "turn user ask fail:rate_limited:7000",
         expect!["ask model: step 1, attempt 2, wait 7000 ms"],
     );
+    check(
+        "turn user ask fail:rate_limited:120000",
+        expect!["ask model: step 1, attempt 2, wait 120000 ms"],
+    );
+    check(
+        "turn user ask fail:rate_limited:3600000",
+        expect!["break api_error: rate_limited; the provider asks to wait 60 min"],
+    );
 }
 
 // K47, J48, J50

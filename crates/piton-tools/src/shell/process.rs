@@ -18,6 +18,7 @@ use rustix::io::Errno;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 
 use super::capture::Capture;
+use crate::sandbox::{self, Policy};
 
 /// Time between asking a group to end and killing it.
 const TERM_GRACE: Duration = Duration::from_secs(1);
@@ -47,6 +48,8 @@ pub(super) struct Command {
     pub(super) scratch: PathBuf,
     /// Variables that it does not see.
     pub(super) hidden: Arc<[OsString]>,
+    /// What it may touch; `None` if it is not confined.
+    pub(super) sandbox: Option<Policy>,
 }
 
 /// Why a command is over.
@@ -100,9 +103,14 @@ pub(super) fn run(command: &Command, wire: &PipeReader) -> io::Result<Ended> {
     for name in &*command.hidden {
         builder.env_remove(name);
     }
-    let child = builder.spawn()?;
-    // Our copies of the write end: while they are open, the output has no end.
-    drop(builder);
+    // Our copies of the write end go with the builder: while they are open, the output has no end.
+    let child = match &command.sandbox {
+        None => {
+            let mut builder = builder;
+            builder.spawn()?
+        }
+        Some(policy) => sandbox::spawn(policy, builder)?,
+    };
     Ok(Watch::new(command, child, output).run(wire))
 }
 

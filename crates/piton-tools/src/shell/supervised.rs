@@ -50,7 +50,11 @@ impl Supervised {
             return Finished::cancelled("stopped before the command was started");
         }
         let wait = line.wait_s.map_or(self.0.patience(), Duration::from_secs);
-        let intent = intent(job.call, &name, line);
+        let sandbox = match self.0.rules().policy(&job.site) {
+            Ok(sandbox) => sandbox,
+            Err(lacking) => return Finished::failed(format!("not run: {lacking}")),
+        };
+        let intent = Intent { sandbox, ..intent(job.call, &name, line) };
         let supervisor = self.0.clone();
         let (word, speaker) = match io::pipe() {
             Ok(pipe) => pipe,
@@ -165,6 +169,7 @@ fn intent(call: CallId, name: &str, line: Line) -> Intent {
         keep: line.keep,
         at_ms: now_ms(),
         marker: name.to_owned(),
+        sandbox: None,
     }
 }
 
@@ -234,7 +239,11 @@ pub(crate) fn finished(
             (Outcome::Ok, None)
         }
     };
-    let Captured { text, full } = Captured::of_file(&attached.out, from, &notes)?;
+    let Captured { mut text, full } = Captured::of_file(&attached.out, from, &notes)?;
+    let sandbox = story.intent.as_ref().and_then(|intent| intent.sandbox.as_ref());
+    if let Some(policy) = sandbox.filter(|_| code.is_some_and(|code| code != 0)) {
+        policy.explain(&mut text);
+    }
     Ok(Finished { outcome, text, exit_code: code, full, asks: None })
 }
 

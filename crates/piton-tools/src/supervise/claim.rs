@@ -135,6 +135,7 @@ mod tests {
             keep: false,
             at_ms: 0,
             marker: "m".into(),
+            sandbox: None,
         }
     }
 

@@ -14,6 +14,7 @@ use std::process::{Command, Stdio};
 use rustix::process::Pid;
 
 use super::record::{Intent, Record, encode};
+use crate::sandbox::Wardens;
 
 /// What every process of a command carries in its environment.
 pub(crate) const MARKER: &str = "PITON_CALL";
@@ -31,17 +32,21 @@ pub(super) struct Gate {
 }
 
 impl Gate {
-    /// Starts the process; the command waits behind the gate, and will have `files` open at most.
+    /// Starts the process; the command waits behind the gate, and will have `files` open
+    /// at most. What is confined is so from here on:
+    /// the gate is behind the walls already, with the record open and no way to open another.
     pub(super) fn shut(
-        intent: &Intent,
+        wardens: &mut Wardens,
         files: Option<u64>,
+        intent: &Intent,
         log: &File,
         out: &File,
     ) -> io::Result<Self> {
         let files = files.map_or_else(|| "unlimited".to_owned(), |files| files.to_string());
         let never = Record::NeverRan { why: "its supervisor died before it was started".into() };
         let (waits, opener) = io::pipe()?;
-        let child = Command::new(SHELL)
+        let mut command = Command::new(SHELL);
+        command
             .args(["-c", SCRIPT, "sh", &intent.command, &encode(&never)?, &files])
             .current_dir(&intent.directory)
             .env(MARKER, &intent.marker)
@@ -53,8 +58,11 @@ impl Gate {
             .stdout(out.try_clone()?)
             .stderr(Stdio::from(log.try_clone()?))
             // A group of its own: what it starts can be stopped with it.
-            .process_group(0)
-            .spawn()?;
+            .process_group(0);
+        let child = match &intent.sandbox {
+            None => command.spawn()?,
+            Some(policy) => wardens.spawn(policy, command, out)?,
+        };
         // Dropping the child neither stops nor reaps it; its keeper does that.
         Ok(Self { pid: Pid::from_child(&child), opener })
     }

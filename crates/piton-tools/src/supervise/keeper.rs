@@ -21,6 +21,7 @@ use super::identity::Identity;
 use super::output::Bound;
 use super::record::{self, Intent, Record, Status, Stop, Story, Why, Witness};
 use crate::fail;
+use crate::sandbox::Wardens;
 
 /// How often the output of a command that prints is looked at; one that is silent is looked at less
 /// and less, but at least every [`LOOK_RARELY`].
@@ -35,6 +36,7 @@ pub(super) struct Keeper {
     witness: Witness,
     /// How many files a command may have open.
     files: Option<u64>,
+    wardens: Wardens,
     minded: Vec<Minded>,
     left: Vec<Left>,
     reap_at: Instant,
@@ -75,7 +77,8 @@ struct Look {
 impl Keeper {
     pub(super) fn new(witness: Witness, files: Option<u64>) -> Self {
         let reap_at = Instant::now() + LOOK_RARELY;
-        Self { witness, files, minded: Vec::new(), left: Vec::new(), reap_at }
+        let wardens = Wardens::default();
+        Self { witness, files, wardens, minded: Vec::new(), left: Vec::new(), reap_at }
     }
 
     /// Whether there is anything to look after.
@@ -88,7 +91,8 @@ impl Keeper {
     pub(super) fn launch(&mut self, parcel: Parcel) {
         let launched = Story::read(&parcel.log).and_then(|story| {
             let intent = story.intent.ok_or_else(|| io::Error::other("nothing to run"))?;
-            let gate = Gate::shut(&intent, self.files, &parcel.log, &parcel.out)?;
+            let gate =
+                Gate::shut(&mut self.wardens, self.files, &intent, &parcel.log, &parcel.out)?;
             fail::here("shut");
             Ok((intent, gate))
         });

@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
 use super::identity::Identity;
+use crate::sandbox::Policy;
 
 /// The form of the log.
 pub(crate) const LOG_VERSION: u32 = 1;
@@ -77,6 +78,9 @@ pub struct Intent {
     pub at_ms: u64,
     /// What its processes carry in their environment, so that they are known wherever they go.
     pub marker: String,
+    /// What it may touch; absent if it is not confined.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sandbox: Option<Policy>,
 }
 
 impl Intent {

@@ -253,13 +253,29 @@ async fn a_model_that_always_breaks_off_is_not_asked_for_ever() {
 // D71, J49
 #[tokio::test(start_paused = true)]
 async fn the_provider_says_how_long_to_wait() {
+    for asked in [9_000, 200_000] {
+        let stage = Stage::new(&format!(
+            r#"{{"steps":[{{"say":"x","faults":[{{"kind":{{"fail":"rate_limited"}},"retry_after_ms":{asked}}}]}}]}}"#,
+        ));
+        let start = Instant::now();
+        assert_eq!(stage.create().await.send(say("go"), Ask).await.unwrap(), Ending::Done);
+        let took = start.elapsed().as_millis();
+        assert!((asked..=asked + asked / 4).contains(&took), "{took}");
+    }
+}
+
+// J49: asked too early it would refuse again, and nobody sits there for an hour
+#[tokio::test(start_paused = true)]
+async fn a_provider_that_asks_for_too_long_a_wait_ends_the_turn() {
     let stage = Stage::new(
-        r#"{"steps":[{"say":"x","faults":[{"kind":{"fail":"rate_limited"},"retry_after_ms":9000}]}]}"#,
+        r#"{"steps":[{"say":"x","faults":[{"kind":{"fail":"rate_limited"},"retry_after_ms":3600000}]}]}"#,
     );
-    let start = Instant::now();
-    assert_eq!(stage.create().await.send(say("go"), Ask).await.unwrap(), Ending::Done);
-    let took = start.elapsed().as_millis();
-    assert!((9_000..=11_250).contains(&took), "{took}");
+    let mut session = stage.create().await;
+    let ending = session.send(say("go"), Ask).await.unwrap();
+    let Ending::Error(cause) = ending else { panic!("{ending:?}") };
+    assert!(cause.message.ends_with("; the provider asks to wait 60 min"), "{}", cause.message);
+    assert_eq!(stage.requests().len(), 1);
+    assert_eq!(session.resume().await.unwrap(), Ending::Done, "whoever resumes has waited");
 }
 
 // K11, K47: a failure that repeats itself is not repeated

@@ -87,11 +87,12 @@ pub(super) async fn open(
         (journal, settings.scratch()?, target)
     };
     let hidden = wanted.shelf.key_variables();
+    let rules = wanted.shelf.sandbox.rules(query, settings);
     let commands = if query.no_persist {
         // Nobody could come back to them.
-        Commands::Plain(hidden)
+        Commands::Plain(hidden, rules)
     } else {
-        Commands::Supervised(Arc::new(wiring::supervisor(settings, hidden)))
+        Commands::Supervised(Arc::new(wiring::supervisor(settings, hidden, rules)))
     };
     let models = Arc::new(Catalogue::default());
     let delegation = wanted.shelf.delegation;

@@ -23,6 +23,7 @@ use crate::models;
 use crate::output::{Form, Output};
 use crate::render::answer::Pace;
 use crate::report::{Fault, Report};
+use crate::sandbox;
 use crate::signals::Signals;
 use crate::terminal::{Terminal, Typed};
 
@@ -270,7 +271,7 @@ fn prepare(
     opened: &mut Opened,
     errand: Errand,
     asked: &Asked<'_>,
-    stage: &Stage<'_>,
+    stage: &mut Stage<'_>,
 ) -> Result<(), Fault> {
     let in_doubt = match stage.terminal {
         Some(_) => InDoubtPolicy::Ask,
@@ -282,6 +283,8 @@ fn prepare(
     let rules = &asked.shelf.rules;
     let ahead = Ahead { model, workspace, rules, defaults, life, in_doubt, begins };
     config::apply(session, engine, &asked.query, &ahead);
+    let confined = asked.shelf.sandbox.rules(&asked.query, asked.settings);
+    sandbox::warn(&confined, session.state().config.permissions.mode, stage.output);
     Ok(())
 }
 

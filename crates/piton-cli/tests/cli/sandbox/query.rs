@@ -1,0 +1,138 @@
+//! The sandbox of `piton query`: when there is one, and what is said.
+
+use std::fs;
+
+use serde_json::{Value, json};
+
+use super::can_hold;
+use crate::command::end_of_command;
+use crate::world::{Ran, World};
+
+/// A world whose workspace and outside are not in the temporary directory.
+struct Site {
+    world: World,
+    outside: tempfile::TempDir,
+}
+
+impl Site {
+    fn new(settings: &str) -> Self {
+        let site = Self { world: World::new(), outside: tempfile::tempdir_in("/var/tmp").unwrap() };
+        fs::create_dir(site.world.path("home")).unwrap();
+        fs::write(site.world.path("home/piton.toml"), settings).unwrap();
+        site
+    }
+
+    /// One turn with one command that writes outside; the end of its call.
+    fn write(&self, flags: &[&str], failing: &str) -> (Ran, Value) {
+        let command = format!("echo x > {}", self.place().display());
+        let script = json!({ "steps": [
+            { "say": "Go.", "calls": [{ "tool": "shell", "arguments": { "command": command } }] },
+            { "say": "Done." }
+        ] });
+        let model = self.world.script(&script.to_string());
+        let flags = [&["query", "go", "--model", &model][..], flags].concat();
+        let output = self.world.command(&flags).env("PITON_FAIL_POINT", failing).output().unwrap();
+        let ran = self.world.ran(output);
+        assert_eq!(ran.code, 0, "{}", ran.stderr);
+        (ran, end_of_command(&self.world))
+    }
+
+    fn place(&self) -> std::path::PathBuf {
+        self.outside.path().canonicalize().unwrap().join("new")
+    }
+
+    fn got_through(&self) -> bool {
+        self.place().exists()
+    }
+}
+
+const AUTO: [&str; 2] = ["--permissions", "auto"];
+const ALLOWED: &str = "[[permissions]]\ntool = \"shell\"\neffect = \"allow\"\n";
+
+#[test]
+fn what_runs_without_asking_is_confined_and_told_so() {
+    if !can_hold() {
+        return;
+    }
+    let site = Site::new("");
+    let (ran, end) = site.write(&AUTO, "");
+    assert!(!site.got_through());
+    let text = end["output"]["text"].as_str().unwrap();
+    assert!(text.contains("[it ran in a sandbox: writes only in the workspace, /tmp"), "{text}");
+    assert!(!ran.stderr.contains("warning"), "{}", ran.stderr);
+}
+
+#[test]
+fn what_a_person_has_allowed_is_not_confined_unless_they_want_that() {
+    if !can_hold() {
+        return;
+    }
+    let site = Site::new(ALLOWED);
+    assert_eq!(site.write(&[], "").1["output"]["exit_code"], 0);
+    assert!(site.got_through());
+    let site = Site::new(ALLOWED);
+    site.write(&["--sandbox", "on"], "");
+    assert!(!site.got_through());
+    let site = Site::new(&format!("{ALLOWED}[sandbox]\nmode = \"on\"\n"));
+    site.write(&[], "");
+    assert!(!site.got_through());
+}
+
+#[test]
+fn the_sandbox_can_be_left_out_or_opened() {
+    let site = Site::new("[sandbox]\nmode = \"off\"\n");
+    site.write(&AUTO, "");
+    assert!(site.got_through());
+    let site = Site::new("");
+    site.write(&["--permissions", "auto", "--sandbox", "off"], "");
+    assert!(site.got_through());
+    let site = Site::new("");
+    let place = site.outside.path().canonicalize().unwrap();
+    let settings = format!("[sandbox]\nwrite = [\"{}\"]\n", place.display());
+    fs::write(site.world.path("home/piton.toml"), settings).unwrap();
+    site.write(&AUTO, "");
+    assert!(site.got_through());
+}
+
+#[test]
+fn a_kernel_that_cannot_hold_it_is_reported_and_the_settings_decide() {
+    let site = Site::new("");
+    let (ran, _) = site.write(&AUTO, "no-landlock");
+    assert!(site.got_through());
+    let told = "warning: commands run without all of their sandbox: this kernel has no Landlock";
+    assert!(ran.stderr.contains(told), "{}", ran.stderr);
+    let site = Site::new("[sandbox]\nmode = \"on\"\n");
+    let (ran, end) = site.write(&AUTO, "no-landlock");
+    assert!(!site.got_through());
+    let told = "warning: commands are not run: this kernel has no Landlock";
+    assert!(ran.stderr.contains(told), "{}", ran.stderr);
+    assert_eq!(end["outcome"], "failed");
+    let text = end["output"]["text"].as_str().unwrap();
+    assert!(text.starts_with("not run: the settings ask for a sandbox"), "{text}");
+}
+
+#[test]
+fn conversations_and_settings_are_closed_to_commands() {
+    if !can_hold() {
+        return;
+    }
+    let site = Site::new("# canary\n");
+    let home = site.world.path("home");
+    let home = home.display();
+    let command = format!(
+        "cat {home}/piton.toml; cat {home}/piton.db | head -c 6; echo x > {home}/new; \
+         cat {home}/calls/*/*/log; true"
+    );
+    let script = json!({ "steps": [
+        { "say": "Go.", "calls": [{ "tool": "shell", "arguments": { "command": command } }] },
+        { "say": "Done." }
+    ] });
+    let model = site.world.script(&script.to_string());
+    let ran = site.world.run(&["query", "go", "--permissions", "auto", "--model", &model]);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    let end = end_of_command(&site.world);
+    let text = end["output"]["text"].as_str().unwrap();
+    assert_eq!(text.matches("ermission denied").count(), 4, "{text}");
+    assert!(!text.contains("canary") && !text.contains("SQLite"), "{text}");
+    assert!(!site.world.path("home/new").exists());
+}

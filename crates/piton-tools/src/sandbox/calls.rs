@@ -1,0 +1,141 @@
+//! The filter of system calls: no network where there is to be none, and nothing that goes around
+//! the walls.
+//!
+//! What is refused is short and listed; everything else is left to the kernel. Each call is refused
+//! with an error, so a program that can do without does.
+
+use std::collections::BTreeMap;
+use std::io;
+
+use seccompiler::{
+    BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter,
+    SeccompRule, TargetArch, apply_filter,
+};
+
+use super::{Kernel, Policy};
+
+type Conditions = BTreeMap<i64, Vec<SeccompRule>>;
+
+/// Refused in every sandbox.
+const REFUSED: [libc::c_long; 33] = [
+    // Does what the filter cannot see, sockets among it.
+    libc::SYS_io_uring_setup,
+    libc::SYS_io_uring_enter,
+    libc::SYS_io_uring_register,
+    // Other views of the file system, and files without their path.
+    libc::SYS_mount,
+    libc::SYS_umount2,
+    libc::SYS_pivot_root,
+    libc::SYS_move_mount,
+    libc::SYS_open_tree,
+    libc::SYS_fsopen,
+    libc::SYS_fsconfig,
+    libc::SYS_fsmount,
+    libc::SYS_fspick,
+    libc::SYS_mount_setattr,
+    libc::SYS_open_by_handle_at,
+    // Other people's namespaces.
+    libc::SYS_setns,
+    // Programs in the kernel, and the kernel itself: for root.
+    libc::SYS_bpf,
+    libc::SYS_perf_event_open,
+    libc::SYS_userfaultfd,
+    libc::SYS_init_module,
+    libc::SYS_finit_module,
+    libc::SYS_delete_module,
+    libc::SYS_kexec_load,
+    libc::SYS_kexec_file_load,
+    libc::SYS_reboot,
+    libc::SYS_swapon,
+    libc::SYS_swapoff,
+    libc::SYS_acct,
+    libc::SYS_settimeofday,
+    libc::SYS_clock_settime,
+    // Keys that the kernel keeps for the whole session.
+    libc::SYS_add_key,
+    libc::SYS_request_key,
+    libc::SYS_keyctl,
+    // Ends what others do at their terminals.
+    libc::SYS_vhangup,
+];
+
+/// Refused where Landlock, which keeps commands off other processes, is missing.
+const REFUSED_WITHOUT_LANDLOCK: [libc::c_long; 4] = [
+    libc::SYS_ptrace,
+    libc::SYS_process_vm_readv,
+    libc::SYS_process_vm_writev,
+    libc::SYS_pidfd_getfd,
+];
+
+/// Flags of `clone` and `unshare` that make namespaces. In one of its own a command is root enough
+/// to reach parts of the kernel that it has no business with.
+const NAMESPACES: [libc::c_int; 7] = [
+    libc::CLONE_NEWNS,
+    libc::CLONE_NEWCGROUP,
+    libc::CLONE_NEWUTS,
+    libc::CLONE_NEWIPC,
+    libc::CLONE_NEWUSER,
+    libc::CLONE_NEWPID,
+    libc::CLONE_NEWNET,
+];
+
+/// Marks calls of a second set with the same meaning, where a kernel has it.
+#[cfg(target_arch = "x86_64")]
+const SECOND_SET: Option<i64> = Some(0x4000_0000);
+#[cfg(not(target_arch = "x86_64"))]
+const SECOND_SET: Option<i64> = None;
+
+/// Filters the calls of this thread and of all it starts.
+pub(super) fn filter(policy: &Policy, kernel: Kernel) -> io::Result<()> {
+    let mut refused: Conditions = BTreeMap::new();
+    refused.extend(REFUSED.map(|call| (call, Vec::new())));
+    if kernel.landlock.is_none() {
+        refused.extend(REFUSED_WITHOUT_LANDLOCK.map(|call| (call, Vec::new())));
+    }
+    for call in [libc::SYS_clone, libc::SYS_unshare] {
+        let rules = NAMESPACES.iter().map(|flag| {
+            let flag = u64::try_from(*flag).unwrap_or(u64::MAX);
+            rule(SeccompCmpOp::MaskedEq(flag), flag)
+        });
+        refused.insert(call, rules.collect::<io::Result<_>>()?);
+    }
+    let local = u64::try_from(libc::AF_UNIX).unwrap_or(u64::MAX);
+    let mut sockets = Vec::new();
+    if !policy.network {
+        sockets.push(rule(SeccompCmpOp::Ne, local)?);
+    }
+    if !policy.unix_sockets {
+        sockets.push(rule(SeccompCmpOp::Eq, local)?);
+    }
+    if !sockets.is_empty() {
+        refused.insert(libc::SYS_socket, sockets);
+    }
+    // Says what it wants in memory, where a filter cannot look. Who is told that there is no such
+    // call takes the older one.
+    let unknown: Conditions = [(libc::SYS_clone3, Vec::new())].into();
+    for (calls, error) in [(unknown, libc::ENOSYS), (refused, libc::EPERM)] {
+        apply_filter(&program(calls, error)?).map_err(failed)?;
+    }
+    Ok(())
+}
+
+fn program(calls: Conditions, error: libc::c_int) -> io::Result<BpfProgram> {
+    let second = SECOND_SET.into_iter().flat_map(|mark| {
+        calls.iter().map(move |(call, rules)| (call | mark, rules.clone())).collect::<Vec<_>>()
+    });
+    let both: Conditions = calls.clone().into_iter().chain(second).collect();
+    let answer = SeccompAction::Errno(error.unsigned_abs());
+    let arch = TargetArch::try_from(std::env::consts::ARCH).map_err(failed)?;
+    let filter = SeccompFilter::new(both, SeccompAction::Allow, answer, arch).map_err(failed)?;
+    filter.try_into().map_err(failed)
+}
+
+/// A rule about the first argument.
+fn rule(operation: SeccompCmpOp, value: u64) -> io::Result<SeccompRule> {
+    let condition = SeccompCondition::new(0, SeccompCmpArgLen::Dword, operation, value);
+    SeccompRule::new(vec![condition.map_err(failed)?]).map_err(failed)
+}
+
+fn failed(error: impl std::fmt::Display) -> io::Error {
+    io::Error::other(format!("the filter of system calls cannot be set: {error}"))
+}

@@ -1,0 +1,104 @@
+//! What this kernel can hold, found out by trying.
+
+use std::path::PathBuf;
+use std::sync::OnceLock;
+use std::thread;
+
+use landlock::{AccessFs, LandlockStatus, Ruleset, RulesetAttr as _};
+
+use super::{Policy, calls};
+use crate::fail;
+
+/// What the kernel offers to build walls with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Kernel {
+    /// The version of Landlock.
+    pub landlock: Option<u32>,
+    /// Whether system calls can be filtered.
+    pub filters: bool,
+}
+
+/// From this version on no file outside can be emptied.
+const TRUNCATES: u32 = 3;
+/// From this version on nobody outside can be sent a signal.
+const SCOPES: u32 = 6;
+
+impl Kernel {
+    /// Asks once; a kernel does not change under a process.
+    pub fn ask() -> Self {
+        static ASKED: OnceLock<Kernel> = OnceLock::new();
+        *ASKED.get_or_init(|| Self { landlock: landlock(), filters: filters() })
+    }
+
+    /// What it cannot hold of a policy, each as the end of a sentence; the worst first.
+    pub fn lacks(self, policy: &Policy) -> Vec<String> {
+        let mut lacks = Vec::new();
+        match self.landlock {
+            None => lacks.push("this kernel has no Landlock: files outside can be written".into()),
+            Some(version) if version < TRUNCATES => lacks.push(format!(
+                "this kernel has version {version} of Landlock: files outside can be emptied \
+                 (Linux 6.2 is needed)"
+            )),
+            Some(_) => {}
+        }
+        match (self.filters, policy.network && policy.unix_sockets) {
+            (true, _) => {}
+            (false, true) => lacks.push("this kernel does not filter system calls".into()),
+            (false, false) => {
+                lacks.push("this kernel does not filter system calls: there is network".into());
+            }
+        }
+        lacks
+    }
+
+    /// What a command can do to others although it is confined.
+    pub fn leaks_signals(self) -> bool {
+        self.landlock.is_none_or(|version| version < SCOPES)
+    }
+}
+
+/// Only a thread that is confined is told the version; this one is thrown away.
+fn landlock() -> Option<u32> {
+    if fail::wanted("no-landlock") {
+        return None;
+    }
+    let tried = thread::spawn(|| {
+        let created = Ruleset::default().handle_access(AccessFs::MakeBlock)?.create()?;
+        created.restrict_self()
+    });
+    match tried.join().ok()?.ok()?.landlock {
+        LandlockStatus::Available { effective_abi, kernel_abi } => {
+            kernel_abi.map_or(Some(effective_abi as u32), |version| u32::try_from(version).ok())
+        }
+        LandlockStatus::NotEnabled | LandlockStatus::NotImplemented => None,
+    }
+}
+
+fn filters() -> bool {
+    let write: Vec<PathBuf> = Vec::new();
+    let policy = Policy { write, closed: Vec::new(), network: false, unix_sockets: false };
+    let kernel = Kernel { landlock: None, filters: true };
+    let tried = thread::spawn(move || calls::filter(&policy, kernel));
+    !fail::wanted("no-filters") && tried.join().is_ok_and(|tried| tried.is_ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_kernel_lacks_is_said_plainly() {
+        let policy =
+            |network| Policy { write: vec![], closed: vec![], network, unix_sockets: true };
+        let lacks = |landlock, filters, network| {
+            Kernel { landlock, filters }.lacks(&policy(network)).join("; ")
+        };
+        assert_eq!(lacks(Some(7), true, false), "");
+        assert!(lacks(None, true, true).contains("no Landlock: files outside can be written"));
+        assert!(lacks(Some(2), true, true).contains("can be emptied"));
+        assert!(lacks(Some(7), false, false).contains("there is network"));
+        assert!(!lacks(Some(7), false, true).contains("there is network"));
+        assert!(Kernel { landlock: Some(5), filters: true }.leaks_signals());
+        assert!(!Kernel { landlock: Some(6), filters: true }.leaks_signals());
+    }
+}

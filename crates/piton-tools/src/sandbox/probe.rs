@@ -1,0 +1,126 @@
+//! Whether the walls hold here: a child of ours tries to go through them.
+//!
+//! Every attempt is made twice, behind walls and without. One that fails without them too proves
+//! nothing, and is reported as such.
+
+use std::ffi::OsString;
+use std::fs;
+use std::io;
+use std::net::UdpSocket;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode, Stdio};
+
+use rustix::process::{Pid, test_kill_process};
+
+use super::{Policy, spawn};
+use crate::supervise::WORD;
+
+/// The word that makes our binary try something.
+const PROBE: &str = "probe";
+
+/// Something that a command may try.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Attempt {
+    /// Write a file in the workspace: this one must succeed.
+    WriteInside,
+    /// Write a file elsewhere.
+    WriteOutside,
+    /// Read what is closed.
+    ReadClosed,
+    /// Get a socket for the network.
+    Network,
+    /// Find out whether a process outside takes signals.
+    Signal,
+}
+
+/// How an attempt went.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Tried {
+    /// What was tried.
+    pub attempt: Attempt,
+    /// Whether it succeeded behind the walls.
+    pub confined: bool,
+    /// Whether it succeeded without them.
+    pub free: bool,
+}
+
+impl Attempt {
+    const ALL: [Self; 5] =
+        [Self::WriteInside, Self::WriteOutside, Self::ReadClosed, Self::Network, Self::Signal];
+
+    fn word(self) -> &'static str {
+        match self {
+            Self::WriteInside => "write-inside",
+            Self::WriteOutside => "write-outside",
+            Self::ReadClosed => "read-closed",
+            Self::Network => "network",
+            Self::Signal => "signal",
+        }
+    }
+
+    fn place(self, site: &Path) -> PathBuf {
+        site.join(match self {
+            Self::WriteInside => "inside/file",
+            Self::WriteOutside => "outside/file",
+            Self::ReadClosed | Self::Network | Self::Signal => "closed/file",
+        })
+    }
+}
+
+/// Tries everything, with `program`, which must give [`crate::supervise::dispatch`] its arguments.
+pub fn try_out(program: &Path) -> io::Result<Vec<Tried>> {
+    let directory = tempfile::tempdir()?;
+    let site = directory.path().canonicalize()?;
+    for name in ["inside", "outside", "closed"] {
+        fs::create_dir(site.join(name))?;
+    }
+    fs::write(site.join("closed/file"), "closed")?;
+    let policy = Policy {
+        write: vec![site.join("inside"), "/dev/null".into()],
+        closed: vec![site.join("closed")],
+        network: false,
+        unix_sockets: true,
+    };
+    let tried = Attempt::ALL.into_iter().map(|attempt| {
+        let command = || command(program, attempt, &site);
+        let confined = spawn(&policy, command())?.wait()?.success();
+        let free = command().status()?.success();
+        Ok(Tried { attempt, confined, free })
+    });
+    tried.collect()
+}
+
+fn command(program: &Path, attempt: Attempt, site: &Path) -> Command {
+    let mut command = Command::new(program);
+    command
+        .args([WORD, PROBE, attempt.word()])
+        .arg(attempt.place(site))
+        .arg(std::process::id().to_string())
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null());
+    command
+}
+
+/// Makes an attempt if the arguments say so; the exit code says how it went.
+pub(crate) fn dispatch(word: &OsString, arguments: &[OsString]) -> Option<ExitCode> {
+    if word != PROBE {
+        return None;
+    }
+    let [attempt, place, process] = arguments else { return Some(ExitCode::FAILURE) };
+    let attempt = Attempt::ALL.into_iter().find(|known| attempt == known.word());
+    let done = attempt.map(|attempt| make(attempt, Path::new(place), process));
+    Some(if done == Some(true) { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+fn make(attempt: Attempt, place: &Path, process: &OsString) -> bool {
+    match attempt {
+        Attempt::WriteInside | Attempt::WriteOutside => fs::write(place, "written").is_ok(),
+        Attempt::ReadClosed => fs::read(place).is_ok(),
+        Attempt::Network => UdpSocket::bind("127.0.0.1:0").is_ok(),
+        Attempt::Signal => {
+            let pid = process.to_str().and_then(|pid| Pid::from_raw(pid.parse().ok()?));
+            pid.is_some_and(|pid| test_kill_process(pid).is_ok())
+        }
+    }
+}

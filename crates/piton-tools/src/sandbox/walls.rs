@@ -1,0 +1,93 @@
+//! Landlock: which files, which signals, which ports.
+//!
+//! Two walls, one behind the other. The outer one is shared by all commands of a supervisor that
+//! have the same policy, so that one can signal what another has started; the inner one is the
+//! command's own, because only it may write to its own output.
+//!
+//! What the kernel does not know is left out here, and told by [`super::Kernel`].
+
+use std::io;
+use std::os::fd::{BorrowedFd, OwnedFd};
+use std::path::Path;
+
+use landlock::{
+    ABI, Access as _, AccessFs, AccessNet, BitFlags, PathBeneath, Ruleset, RulesetAttr as _,
+    RulesetCreated, RulesetCreatedAttr as _, RulesetError, Scope,
+};
+use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, openat2};
+use rustix::io::Errno;
+
+use super::{Policy, carve};
+
+/// What we know and have tried; a newer kernel is asked for no more than that.
+pub(super) const KNOWN: ABI = ABI::V7;
+
+/// Builds the outer wall around this thread and all it starts: reading, and reaching others.
+pub(super) fn outer(policy: &Policy) -> io::Result<()> {
+    let mut ruleset = Ruleset::default().scope(Scope::from_all(KNOWN)).map_err(refused)?;
+    if policy.closed.is_empty() {
+        return finish(ruleset.create().map_err(refused)?);
+    }
+    // Not directories: a right to list cannot be given to a directory without all below it.
+    ruleset = ruleset.handle_access(AccessFs::ReadFile).map_err(refused)?;
+    let mut created = ruleset.create().map_err(refused)?;
+    for place in carve::carve(Path::new("/"), &policy.closed)? {
+        created = allow(created, &place, AccessFs::ReadFile.into())?;
+    }
+    finish(created)
+}
+
+/// Builds the inner wall: writing, and ports. `own` is open already and may be opened again, which
+/// is what `/dev/stdout` does.
+pub(super) fn inner(policy: &Policy, own: Option<BorrowedFd<'_>>) -> io::Result<()> {
+    let writing = AccessFs::from_write(KNOWN);
+    let mut ruleset = Ruleset::default().handle_access(writing).map_err(refused)?;
+    if !policy.network {
+        ruleset = ruleset.handle_access(AccessNet::from_all(KNOWN)).map_err(refused)?;
+    }
+    let mut created = ruleset.create().map_err(refused)?;
+    // Nobody needs a device of their own making, and root could make one that is a disk.
+    let granted = writing & !(AccessFs::MakeBlock | AccessFs::MakeChar);
+    for root in &policy.write {
+        for place in carve::carve(root, &policy.closed)? {
+            created = allow(created, &place, granted)?;
+        }
+    }
+    if let Some(own) = own {
+        let rule = PathBeneath::new(own, AccessFs::WriteFile | AccessFs::Truncate);
+        created = created.add_rule(rule).map_err(refused)?;
+    }
+    finish(created)
+}
+
+fn allow(
+    created: RulesetCreated,
+    place: &Path,
+    access: BitFlags<AccessFs>,
+) -> io::Result<RulesetCreated> {
+    match open(place) {
+        Ok(handle) => created.add_rule(PathBeneath::new(handle, access)).map_err(refused),
+        // What is not there cannot be written to, and what cannot be seen cannot be opened. A link
+        // was put there after the policy was made, and opens nothing.
+        Err(Errno::NOENT | Errno::NOTDIR | Errno::ACCESS | Errno::LOOP) => Ok(created),
+        Err(errno) => Err(io::Error::other(format!(
+            "the sandbox cannot be built at {}: {}",
+            place.display(),
+            io::Error::from(errno)
+        ))),
+    }
+}
+
+/// A handle that follows no link: a command may have replaced what the policy names by one.
+fn open(place: &Path) -> Result<OwnedFd, Errno> {
+    let flags = OFlags::PATH | OFlags::CLOEXEC;
+    openat2(CWD, place, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS)
+}
+
+fn finish(created: RulesetCreated) -> io::Result<()> {
+    created.restrict_self().map(drop).map_err(refused)
+}
+
+fn refused(error: RulesetError) -> io::Error {
+    io::Error::other(format!("the sandbox cannot be built: {error}"))
+}
