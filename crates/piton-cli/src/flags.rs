@@ -53,7 +53,7 @@ pub(crate) enum Command {
     /// Servers of tools: show them, their tools, or trust those of this directory
     Mcp(Mcp),
     /// Show the providers of models, and what keeps them from answering
-    Models,
+    Models(Models),
     /// Play a provider, for tests of this and other agents
     #[command(subcommand)]
     Sim(Sim),
@@ -196,6 +196,14 @@ pub(crate) struct Ls {
     pub(crate) limit: usize,
 }
 
+/// The flags of `piton models`.
+#[derive(Debug, Args)]
+pub(crate) struct Models {
+    /// One JSON object per line
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
 /// The flags of `piton print`.
 #[derive(Debug, Args)]
 pub(crate) struct Print {
@@ -315,7 +323,7 @@ impl Flags {
             | Command::Kill(_)
             | Command::Undo(_)
             | Command::Mcp(_)
-            | Command::Models
+            | Command::Models(_)
             | Command::Sim(_) => Form::Text,
         }
     }

@@ -4,9 +4,11 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 
+use crate::flags::Models;
 use crate::models::{self, Shelf, environment};
 use crate::output::Output;
 use crate::providers::{self, KeyFrom, Provider};
+use crate::render::lines::Line;
 use crate::report::{Fault, Report};
 use crate::settings::Settings;
 
@@ -14,19 +16,35 @@ use crate::settings::Settings;
 const REACH_WAIT: Duration = Duration::from_secs(3);
 
 /// Shows them.
-pub(crate) async fn run(settings: &Settings, output: &mut Output) -> Result<Report, Fault> {
+pub(crate) async fn run(
+    flags: &Models,
+    settings: &Settings,
+    output: &mut Output,
+) -> Result<Report, Fault> {
     let shelf = Shelf::read(settings.file.as_deref())?;
     let client = providers::client().map_err(models::ModelFault::from)?;
     let states = shelf.providers.values().map(|provider| state(&client, provider));
     // All at once: one that does not answer must not hold up the others.
     let states = join_all(states).await;
+    let built_in =
+        ("demo", "built in".to_owned(), State::ready("no key, no network, no language model"));
+    let others = shelf.providers.iter().zip(states);
+    let others = others.map(|((name, it), state)| (name.as_str(), it.shown_address(), state));
+    let default = shelf.default();
     let mut lines = vec![row("PROVIDER", "ADDRESS", "STATE")];
-    lines.push(row("demo", "built in", "ready: no key, no network, no language model"));
-    for ((name, provider), state) in shelf.providers.iter().zip(states) {
-        lines.push(row(name, &provider.shown_address(), &state));
+    for (name, address, State { ready, state }) in [built_in].into_iter().chain(others) {
+        if flags.json {
+            let model = default.as_ref().ok().filter(|model| model.provider == name);
+            let default_model = model.map(models::typed);
+            output.json(&Line::Provider { provider: name, address, ready, state, default_model });
+        } else {
+            lines.push(row(name, &address, &state));
+        }
     }
-    output.data(&lines.concat());
-    match shelf.default() {
+    if !flags.json {
+        output.data(&lines.concat());
+    }
+    match default {
         Ok(model) => output.talk(&format!("new conversations use {}", models::typed(&model))),
         Err(fault) => output.talk(&format!("warning: for new conversations: {fault}")),
     }
@@ -37,8 +55,24 @@ fn row(name: &str, address: &str, state: &str) -> String {
     format!("{name:<12}  {address:<48}  {state}\n")
 }
 
+/// Whether a provider can be asked, in a word for programs and in words for people.
+struct State {
+    ready: bool,
+    state: String,
+}
+
+impl State {
+    fn ready(how: &str) -> Self {
+        Self { ready: true, state: format!("ready: {how}") }
+    }
+
+    fn not(state: String) -> Self {
+        Self { ready: false, state }
+    }
+}
+
 /// Whether it can be asked, and why not.
-async fn state(client: &reqwest::Client, provider: &Provider) -> String {
+async fn state(client: &reqwest::Client, provider: &Provider) -> State {
     let key = match &provider.key {
         KeyFrom::Nowhere => "no key needed".into(),
         KeyFrom::Command(command) => {
@@ -47,12 +81,12 @@ async fn state(client: &reqwest::Client, provider: &Provider) -> String {
         }
         KeyFrom::Variables(names) => match names.iter().find(|name| environment(name).is_some()) {
             Some(name) => format!("key from {name}"),
-            None => return format!("no key: set {}", names.join(" or ")),
+            None => return State::not(format!("no key: set {}", names.join(" or "))),
         },
     };
     match reach(client, provider).await {
-        None => format!("ready: {key}"),
-        Some(why) => format!("{why} ({key})"),
+        None => State::ready(&key),
+        Some(why) => State::not(format!("{why} ({key})")),
     }
 }
 

@@ -102,6 +102,14 @@ pub(crate) enum Line<'a> {
         call: String,
         wants: Option<&'a Wants>,
     },
+    /// A provider of models.
+    Provider {
+        provider: &'a str,
+        address: String,
+        ready: bool,
+        state: String,
+        default_model: Option<String>,
+    },
     /// A command.
     Command {
         conversation: &'a str,

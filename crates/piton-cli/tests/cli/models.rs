@@ -4,7 +4,7 @@ use std::fs;
 use std::net::TcpListener;
 
 use crate::loopback::{CANARY, Loopback};
-use crate::world::World;
+use crate::world::{World, lines};
 
 fn row(listed: &str, provider: &str) -> String {
     let row = listed.lines().find(|line| line.split_whitespace().next() == Some(provider));
@@ -35,6 +35,27 @@ fn every_provider_is_listed_with_what_it_lacks() {
         assert!(row.ends_with(state), "{row}");
     }
     assert_eq!(ran.stderr, "new conversations use demo\n");
+}
+
+#[test]
+fn programs_get_the_same_as_lines_of_data() {
+    let world = World::new();
+    let mut command = world.command(&["models", "--json"]);
+    let gone = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    command.env_remove("ANTHROPIC_API_KEY").env("NO_PROXY", "127.0.0.1");
+    let ran = world.ran(command.env("OLLAMA_HOST", gone.to_string()).output().unwrap());
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    let rows = lines(&ran.stdout);
+    let row = |name: &str| rows.iter().find(|row| row["provider"] == name).unwrap();
+    assert!(rows.iter().all(|row| row["v"] == 1 && row["type"] == "provider"));
+    assert_eq!(
+        (&row("demo")["ready"], &row("demo")["default_model"]),
+        (&true.into(), &"demo".into())
+    );
+    let without_key = row("anthropic");
+    assert_eq!(without_key["state"], "no key: set ANTHROPIC_API_KEY");
+    assert_eq!((&without_key["ready"], &without_key["default_model"]), (&false.into(), &().into()));
+    assert_eq!(row("ollama")["address"], format!("http://{gone}/v1"));
 }
 
 #[test]
