@@ -67,7 +67,11 @@ impl fmt::Display for FaultKind {
             Self::Garbage => "garbage",
             Self::BadSignature => "bad-signature",
             Self::Status(status) => return write!(f, "{status}"),
-            Self::Fail(class) => return write!(f, "{class:?}"),
+            Self::Fail(class) => {
+                // As scripts spell it, with the dashes of a command line.
+                let name = serde_json::to_value(class).unwrap_or_default();
+                return f.write_str(&name.as_str().unwrap_or_default().replace('_', "-"));
+            }
         };
         f.write_str(name)
     }

@@ -78,6 +78,15 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_fault_is_shown_as_it_is_typed() {
+        for name in
+            ["cut", "no-end", "bad-signature", "529", "overloaded", "rate-limited", "stream-broke"]
+        {
+            assert_eq!(kind(name).unwrap().to_string(), name);
+        }
+    }
+
+    #[test]
     fn a_fault_is_read_from_a_line() {
         let check = |text: &str, step: Option<usize>, fault: Fault| {
             assert_eq!(parse_fault(text), Ok((step, fault)), "{text}");
