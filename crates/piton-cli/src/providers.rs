@@ -16,7 +16,7 @@ use piton_core::event::Effort;
 use piton_wire::anthropic::Anthropic;
 use piton_wire::gemini::Gemini;
 use piton_wire::openai_chat::{Flavour, OpenAiChat};
-use piton_wire::openai_responses::{Codex, OpenAiResponses};
+use piton_wire::openai_responses::OpenAiResponses;
 use piton_wire::{Ask, Dialect};
 use serde::Deserialize;
 
@@ -299,8 +299,8 @@ impl Provider {
         let chat = |flavour| Arc::new(OpenAiChat { flavour }) as Arc<dyn Dialect>;
         match self.speaks {
             Speaks::Anthropic => Arc::new(Anthropic),
-            Speaks::OpenaiResponses => Arc::new(OpenAiResponses),
-            Speaks::Codex => Arc::new(Codex),
+            Speaks::OpenaiResponses => Arc::new(OpenAiResponses::Public),
+            Speaks::Codex => Arc::new(OpenAiResponses::Codex),
             Speaks::Gemini => Arc::new(Gemini),
             Speaks::OpenaiChat => chat(Flavour::OpenAi),
             Speaks::Deepseek => chat(Flavour::DeepSeek),

@@ -16,6 +16,7 @@ mod fingerprint;
 mod http_date;
 mod lifted;
 mod list;
+mod loose;
 mod names;
 mod rejected;
 mod said;

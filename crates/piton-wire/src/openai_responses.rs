@@ -21,35 +21,20 @@ use crate::{Ask, Decoder, Dialect, Failure, Takes, names};
 /// Where requests go; base URLs of this family end with their version (`…/v1`, `…/codex`).
 const PATH: &str = "/responses";
 
-/// The public API and the servers that speak it.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct OpenAiResponses;
-
-/// The backend behind a `ChatGPT` login, which takes fewer parameters and insists on some.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Codex;
-
-/// What the two do differently.
+/// The dialect. The two differ in a table of small choices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Variant {
+pub enum OpenAiResponses {
+    /// The public API and the servers that speak it.
     Public,
+    /// The backend behind a `ChatGPT` login, which takes fewer parameters and insists on some.
     Codex,
 }
 
-impl Variant {
+impl OpenAiResponses {
     fn name(self) -> &'static str {
         match self {
             Self::Public => "openai_responses",
             Self::Codex => "codex",
-        }
-    }
-
-    fn takes(self, ask: &Ask) -> Takes {
-        match self {
-            Self::Public if ask.host.contains("deepseek") => Takes::NOTHING,
-            Self::Public => Takes::openai(&ask.model),
-            // Its own client sends images and never documents.
-            Self::Codex => Takes { pdf: false, ..Takes::openai(&ask.model) },
         }
     }
 }
@@ -59,55 +44,34 @@ impl Dialect for OpenAiResponses {
         PATH.into()
     }
 
-    fn headers(&self, _ask: &Ask) -> Vec<(&'static str, String)> {
-        common_headers()
-    }
-
-    fn encode(&self, transcript: &Transcript, ask: &Ask, cache: &mut Cache) -> Vec<u8> {
-        encode::body(Variant::Public, transcript, ask, cache)
-    }
-
-    fn takes(&self, ask: &Ask) -> Takes {
-        Variant::Public.takes(ask)
-    }
-
-    fn decoder(&self, tools: &[ToolSpec], ask: &Ask) -> Box<dyn Decoder> {
-        names::restoring(Box::new(decode::ResponsesDecoder::new(ask)), tools)
-    }
-
-    fn failure(
-        &self,
-        status: u16,
-        header: &dyn Fn(&str) -> Option<String>,
-        body: &[u8],
-    ) -> Failure {
-        failure::of_answer(status, header, body)
-    }
-}
-
-impl Dialect for Codex {
-    fn path(&self, _ask: &Ask) -> String {
-        PATH.into()
-    }
-
     fn headers(&self, ask: &Ask) -> Vec<(&'static str, String)> {
-        let mut headers = common_headers();
-        headers.push(("originator", "piton".into()));
-        headers.push(("openai-beta", "responses=experimental".into()));
-        let conversation = header_value(&ask.cache_key);
-        if !conversation.is_empty() {
-            headers.push(("session-id", conversation.clone()));
-            headers.push(("thread-id", conversation));
+        let mut headers = vec![
+            ("content-type", "application/json".into()),
+            ("accept", "text/event-stream".into()),
+        ];
+        if *self == Self::Codex {
+            headers.push(("originator", "piton".into()));
+            headers.push(("openai-beta", "responses=experimental".into()));
+            let conversation = header_value(&ask.cache_key);
+            if !conversation.is_empty() {
+                headers.push(("session-id", conversation.clone()));
+                headers.push(("thread-id", conversation));
+            }
         }
         headers
     }
 
     fn encode(&self, transcript: &Transcript, ask: &Ask, cache: &mut Cache) -> Vec<u8> {
-        encode::body(Variant::Codex, transcript, ask, cache)
+        encode::body(*self, transcript, ask, cache)
     }
 
     fn takes(&self, ask: &Ask) -> Takes {
-        Variant::Codex.takes(ask)
+        match self {
+            Self::Public if ask.host.contains("deepseek") => Takes::NOTHING,
+            Self::Public => Takes::openai(&ask.model),
+            // Its own client sends images and never documents.
+            Self::Codex => Takes { pdf: false, ..Takes::openai(&ask.model) },
+        }
     }
 
     fn decoder(&self, tools: &[ToolSpec], ask: &Ask) -> Box<dyn Decoder> {
@@ -122,10 +86,6 @@ impl Dialect for Codex {
     ) -> Failure {
         failure::of_answer(status, header, body)
     }
-}
-
-fn common_headers() -> Vec<(&'static str, String)> {
-    vec![("content-type", "application/json".into()), ("accept", "text/event-stream".into())]
 }
 
 /// A conversation's name is free text; a header is not.

@@ -17,6 +17,14 @@ pub(crate) fn class(status: u16) -> FailureClass {
     }
 }
 
+/// What there is to say of an error: the provider's words if it has any, else only its status.
+pub(crate) fn said(status: u16, words: &str) -> String {
+    match words.trim() {
+        "" => format!("the provider answered with status {status}"),
+        words => format!("status {status}: {words}"),
+    }
+}
+
 /// `x-should-retry`: a service may say outright whether a retry is of use; it knows better than a
 /// status. It does not talk away what a person has to mend first.
 pub(crate) fn obey(class: FailureClass, header: &dyn Fn(&str) -> Option<String>) -> FailureClass {

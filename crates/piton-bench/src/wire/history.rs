@@ -26,7 +26,7 @@ pub(crate) fn dialect(name: &str) -> Box<dyn Dialect> {
     match name {
         "anthropic" => Box::new(Anthropic),
         "chat" => Box::new(OpenAiChat { flavour: Flavour::OpenRouter }),
-        "responses" => Box::new(OpenAiResponses),
+        "responses" => Box::new(OpenAiResponses::Public),
         _ => Box::new(Gemini),
     }
 }

@@ -12,7 +12,7 @@ use piton_sim::serve::Server;
 use piton_wire::anthropic::Anthropic;
 use piton_wire::gemini::Gemini;
 use piton_wire::openai_chat::{Flavour, OpenAiChat};
-use piton_wire::openai_responses::{Codex, OpenAiResponses};
+use piton_wire::openai_responses::OpenAiResponses;
 use piton_wire::{Ask, Dialect};
 use serde_json::{Value, json};
 
@@ -59,7 +59,7 @@ fn played() -> Vec<Played> {
             }),
         },
         Played {
-            dialect: Arc::new(OpenAiResponses),
+            dialect: Arc::new(OpenAiResponses::Public),
             name: "openai-responses",
             path: "/v1/responses",
             model: "m",
@@ -72,7 +72,7 @@ fn played() -> Vec<Played> {
             }),
         },
         Played {
-            dialect: Arc::new(Codex),
+            dialect: Arc::new(OpenAiResponses::Codex),
             name: "codex",
             path: "/backend-api/codex/responses",
             model: "m",

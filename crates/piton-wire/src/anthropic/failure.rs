@@ -43,7 +43,7 @@ pub(super) fn from_http(
     let said = if told.message.is_empty() { said::plain(&text) } else { &told.message };
     let retry_after_ms = wait::of_headers(header).or_else(|| wait::of_words(said));
     let said = said::short(said);
-    let message = if said.is_empty() { format!("status {status}") } else { said };
+    let message = if said.is_empty() { status::said(status, "") } else { said };
     Failure { class, message, retry_after_ms, rejected }
 }
 

@@ -75,10 +75,10 @@ impl Said {
 
     fn failure(self, status: u16, retry_after_ms: Option<u64>) -> Failure {
         let class = self.class(status);
-        let name = if self.status.is_empty() { "HTTP" } else { &self.status };
-        let message = match self.message.trim() {
-            "" => format!("{name} {status}"),
-            message => format!("{name} {status}: {message}"),
+        let message = match (&*self.status, self.message.trim()) {
+            ("", message) => status::said(status, message),
+            (name, "") => format!("{name} {status}"),
+            (name, message) => format!("{name} {status}: {message}"),
         };
         let retry_after_ms = retry_after_ms.or(self.retry_after_ms);
         let rejected = rejected::of("", &self.message);

@@ -4,11 +4,12 @@
 //! some server sends each of these, and one odd field must not cost the text beside it.
 
 use std::borrow::Cow;
-use std::fmt;
 
 use piton_core::event::Usage;
-use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde::de::{Deserialize, Deserializer, SeqAccess};
 use serde_json::value::RawValue;
+
+use crate::loose::{self, Loose};
 
 /// One event of the stream.
 #[derive(Debug, serde::Deserialize)]
@@ -179,7 +180,34 @@ impl<'a> From<Cow<'a, str>> for Text<'a> {
 
 impl<'de: 'a, 'a> Deserialize<'de> for Text<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(TextVisitor)
+        loose::read(deserializer)
+    }
+}
+
+impl<'de: 'a, 'a> Loose<'de> for Text<'a> {
+    fn of_str(text: &str) -> Self {
+        Cow::<str>::Owned(text.to_owned()).into()
+    }
+
+    fn of_borrowed(text: &'de str) -> Self {
+        Cow::Borrowed(text).into()
+    }
+
+    fn of_u64(number: u64) -> Self {
+        Cow::<str>::Owned(number.to_string()).into()
+    }
+
+    fn of_i64(number: i64) -> Self {
+        Cow::<str>::Owned(number.to_string()).into()
+    }
+
+    fn of_list<A: SeqAccess<'de>>(mut parts: A) -> Result<Self, A::Error> {
+        let mut whole = Text::default();
+        while let Some(part) = parts.next_element::<Part<'de>>()? {
+            whole.text.to_mut().push_str(&part.text.text);
+            whole.thinking.push_str(&part.thinking.text);
+        }
+        Ok(whole)
     }
 }
 
@@ -191,58 +219,6 @@ struct Part<'a> {
     thinking: Text<'a>,
 }
 
-struct TextVisitor;
-
-impl<'de> Visitor<'de> for TextVisitor {
-    type Value = Text<'de>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("anything")
-    }
-
-    fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Text<'de>, E> {
-        Ok(Cow::Borrowed(text).into())
-    }
-
-    fn visit_str<E>(self, text: &str) -> Result<Text<'de>, E> {
-        Ok(Cow::<str>::Owned(text.to_owned()).into())
-    }
-
-    fn visit_u64<E>(self, number: u64) -> Result<Text<'de>, E> {
-        Ok(Cow::<str>::Owned(number.to_string()).into())
-    }
-
-    fn visit_i64<E>(self, number: i64) -> Result<Text<'de>, E> {
-        Ok(Cow::<str>::Owned(number.to_string()).into())
-    }
-
-    fn visit_f64<E>(self, _: f64) -> Result<Text<'de>, E> {
-        Ok(Text::default())
-    }
-
-    fn visit_bool<E>(self, _: bool) -> Result<Text<'de>, E> {
-        Ok(Text::default())
-    }
-
-    fn visit_unit<E>(self) -> Result<Text<'de>, E> {
-        Ok(Text::default())
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut parts: A) -> Result<Text<'de>, A::Error> {
-        let mut whole = Text::default();
-        while let Some(part) = parts.next_element::<Part<'de>>()? {
-            whole.text.to_mut().push_str(&part.text.text);
-            whole.thinking.push_str(&part.thinking.text);
-        }
-        Ok(whole)
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Text<'de>, A::Error> {
-        while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
-        Ok(Text::default())
-    }
-}
-
 /// The entries of a list, unread; anything else is an empty one. Read in one go: an entry can be
 /// large, and looking through it twice would take twice as long.
 #[derive(Debug, Default)]
@@ -250,54 +226,17 @@ pub(super) struct Entries<'a>(pub(super) Vec<&'a RawValue>);
 
 impl<'de: 'a, 'a> Deserialize<'de> for Entries<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(EntriesVisitor)
+        loose::read(deserializer)
     }
 }
 
-struct EntriesVisitor;
-
-impl<'de> Visitor<'de> for EntriesVisitor {
-    type Value = Entries<'de>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("anything")
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Entries<'de>, A::Error> {
+impl<'de: 'a, 'a> Loose<'de> for Entries<'a> {
+    fn of_list<A: SeqAccess<'de>>(mut list: A) -> Result<Self, A::Error> {
         let mut entries = Vec::new();
         while let Some(entry) = list.next_element()? {
             entries.push(entry);
         }
         Ok(Entries(entries))
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Entries<'de>, A::Error> {
-        while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
-        Ok(Entries::default())
-    }
-
-    fn visit_str<E>(self, _: &str) -> Result<Entries<'de>, E> {
-        Ok(Entries::default())
-    }
-
-    fn visit_u64<E>(self, _: u64) -> Result<Entries<'de>, E> {
-        Ok(Entries::default())
-    }
-
-    fn visit_i64<E>(self, _: i64) -> Result<Entries<'de>, E> {
-        Ok(Entries::default())
-    }
-
-    fn visit_f64<E>(self, _: f64) -> Result<Entries<'de>, E> {
-        Ok(Entries::default())
-    }
-
-    fn visit_bool<E>(self, _: bool) -> Result<Entries<'de>, E> {
-        Ok(Entries::default())
-    }
-
-    fn visit_unit<E>(self) -> Result<Entries<'de>, E> {
-        Ok(Entries::default())
     }
 }
 
@@ -307,56 +246,30 @@ pub(super) struct Count(pub(super) Option<u64>);
 
 impl<'de> Deserialize<'de> for Count {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(CountVisitor)
+        loose::read(deserializer)
     }
 }
 
-struct CountVisitor;
-
-impl<'de> Visitor<'de> for CountVisitor {
-    type Value = Count;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("anything")
+impl Loose<'_> for Count {
+    fn of_str(text: &str) -> Self {
+        Count(text.parse().ok())
     }
 
-    fn visit_u64<E>(self, number: u64) -> Result<Count, E> {
-        Ok(Count(Some(number)))
+    fn of_u64(number: u64) -> Self {
+        Count(Some(number))
     }
 
-    fn visit_i64<E>(self, number: i64) -> Result<Count, E> {
-        Ok(Count(u64::try_from(number).ok()))
+    fn of_i64(number: i64) -> Self {
+        Count(u64::try_from(number).ok())
     }
 
-    fn visit_f64<E>(self, number: f64) -> Result<Count, E> {
+    fn of_f64(number: f64) -> Self {
         #[expect(
             clippy::cast_possible_truncation,
             clippy::cast_sign_loss,
             reason = "bounded by the check before it"
         )]
         let whole = (0.0..=9e15).contains(&number).then_some(number as u64);
-        Ok(Count(whole))
-    }
-
-    fn visit_str<E>(self, text: &str) -> Result<Count, E> {
-        Ok(Count(text.parse().ok()))
-    }
-
-    fn visit_bool<E>(self, _: bool) -> Result<Count, E> {
-        Ok(Count(None))
-    }
-
-    fn visit_unit<E>(self) -> Result<Count, E> {
-        Ok(Count(None))
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut parts: A) -> Result<Count, A::Error> {
-        while parts.next_element::<IgnoredAny>()?.is_some() {}
-        Ok(Count(None))
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Count, A::Error> {
-        while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
-        Ok(Count(None))
+        Count(whole)
     }
 }

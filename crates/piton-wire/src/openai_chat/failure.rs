@@ -25,7 +25,7 @@ pub(super) fn of_answer(
     let said = Said::read(&body);
     let class = status::obey(class(Some(status), &said), header);
     let message = if said.message.trim().is_empty() {
-        format!("the provider answered with status {status}")
+        status::said(status, "")
     } else {
         short(&said.message)
     };

@@ -13,14 +13,14 @@ use serde::Serialize;
 use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 
-use super::Variant;
+use super::OpenAiResponses;
 use super::native::Sidecar;
 use crate::cache::{Cache, Frame, bytes_estimated};
 use crate::effort::is_reasoning;
 use crate::file::{Piece, Takes, data_url};
 use crate::fingerprint::fingerprint;
 use crate::names::Names;
-use crate::{Ask, wire_id};
+use crate::{Ask, Dialect as _, wire_id};
 
 /// Fewest tokens of an answer that can be asked for.
 const MAX_OUTPUT_TOKENS_MIN: u32 = 16;
@@ -87,7 +87,7 @@ struct Reasoning {
 
 /// Makes the body.
 pub(super) fn body(
-    variant: Variant,
+    variant: OpenAiResponses,
     transcript: &Transcript,
     ask: &Ask,
     cache: &mut Cache,
@@ -97,8 +97,8 @@ pub(super) fn body(
     json(&mut out, &ask.model);
     match (variant, transcript.system().trim().is_empty()) {
         (_, false) => field(&mut out, "instructions", transcript.system()),
-        (Variant::Codex, true) => field(&mut out, "instructions", CODEX_INSTRUCTIONS),
-        (Variant::Public, true) => {}
+        (OpenAiResponses::Codex, true) => field(&mut out, "instructions", CODEX_INSTRUCTIONS),
+        (OpenAiResponses::Public, true) => {}
     }
     out.extend_from_slice(b",\"input\":[");
     let (files, takes) = (transcript.files(), variant.takes(ask));
@@ -143,17 +143,17 @@ fn write_tools(out: &mut Vec<u8>, specs: &[ToolSpec], names: &Names) {
     }
 }
 
-fn write_settings(out: &mut Vec<u8>, variant: Variant, ask: &Ask) {
+fn write_settings(out: &mut Vec<u8>, variant: OpenAiResponses, ask: &Ask) {
     let effort = ask.effort.map(|effort| effort.openai_word(&ask.model));
     let (reasons, summary) = match variant {
         // The public API gives summaries to verified organisations only and rejects all others.
-        Variant::Public => (is_reasoning(&ask.model), None),
-        Variant::Codex => (true, Some("auto")),
+        OpenAiResponses::Public => (is_reasoning(&ask.model), None),
+        OpenAiResponses::Codex => (true, Some("auto")),
     };
     if reasons && (effort.is_some() || summary.is_some()) {
         field(out, "reasoning", &Reasoning { effort, summary });
     }
-    if let (Variant::Public, Some(tokens)) = (variant, ask.max_tokens) {
+    if let (OpenAiResponses::Public, Some(tokens)) = (variant, ask.max_tokens) {
         field(out, "max_output_tokens", &tokens.max(MAX_OUTPUT_TOKENS_MIN));
     }
     field(out, "store", &false);

@@ -30,11 +30,7 @@ pub(super) fn of_answer(
         of_code(&said).or_else(|| of_words(&said.message)).unwrap_or_else(|| status::class(status));
     let class = status::obey(class, header);
     let retry_after_ms = wait::of_headers(header).or_else(|| hint(&said));
-    let message = if said.message.is_empty() {
-        format!("HTTP status {status}")
-    } else {
-        format!("HTTP status {status}: {}", said.message)
-    };
+    let message = status::said(status, &said.message);
     let rejected = rejected::of(&said.code, &said.message);
     Failure { class, message: short(&message), retry_after_ms, rejected }
 }

@@ -6,7 +6,7 @@ use piton_wire::Dialect;
 use piton_wire::anthropic::Anthropic;
 use piton_wire::gemini::Gemini;
 use piton_wire::openai_chat::{Flavour, OpenAiChat};
-use piton_wire::openai_responses::{Codex, OpenAiResponses};
+use piton_wire::openai_responses::OpenAiResponses;
 use piton_wire::sse::EVENT_BYTES_MAX;
 
 use crate::recorded::{read, read_all_ways};
@@ -43,8 +43,16 @@ fn cases() -> Vec<Case> {
             ],
             error: r#"{"error":{"code":"overloaded","message":"The engine is currently overloaded"}}"#,
         },
-        Case { dialect: Box::new(OpenAiResponses), before: responses, error: responses_error },
-        Case { dialect: Box::new(Codex), before: responses, error: responses_error },
+        Case {
+            dialect: Box::new(OpenAiResponses::Public),
+            before: responses,
+            error: responses_error,
+        },
+        Case {
+            dialect: Box::new(OpenAiResponses::Codex),
+            before: responses,
+            error: responses_error,
+        },
         Case {
             dialect: Box::new(Gemini),
             before: &[

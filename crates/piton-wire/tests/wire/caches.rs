@@ -6,7 +6,7 @@ use piton_wire::anthropic::Anthropic;
 use piton_wire::cache::Cache;
 use piton_wire::gemini::Gemini;
 use piton_wire::openai_chat::{Flavour, OpenAiChat};
-use piton_wire::openai_responses::{Codex, OpenAiResponses};
+use piton_wire::openai_responses::OpenAiResponses;
 
 use crate::transcripts::{Journal, ask};
 
@@ -14,8 +14,12 @@ use crate::transcripts::{Journal, ask};
 fn one_cache_may_be_handed_from_dialect_to_dialect() {
     let flavours =
         [Flavour::OpenAi, Flavour::DeepSeek, Flavour::Mistral, Flavour::OpenRouter, Flavour::Local];
-    let mut dialects: Vec<Box<dyn Dialect>> =
-        vec![Box::new(Anthropic), Box::new(Gemini), Box::new(OpenAiResponses), Box::new(Codex)];
+    let mut dialects: Vec<Box<dyn Dialect>> = vec![
+        Box::new(Anthropic),
+        Box::new(Gemini),
+        Box::new(OpenAiResponses::Public),
+        Box::new(OpenAiResponses::Codex),
+    ];
     for flavour in flavours {
         dialects.push(Box::new(OpenAiChat { flavour }));
     }

@@ -7,7 +7,7 @@ use piton_wire::anthropic::Anthropic;
 use piton_wire::cache::Cache;
 use piton_wire::gemini::Gemini;
 use piton_wire::openai_chat::{Flavour, OpenAiChat};
-use piton_wire::openai_responses::{Codex, OpenAiResponses};
+use piton_wire::openai_responses::OpenAiResponses;
 use piton_wire::{Ask, Dialect, Effort};
 use serde_json::Value;
 
@@ -17,8 +17,8 @@ const MODELS: [(&dyn Dialect, &str); 11] = [
     (&Anthropic, "claude-opus-4-7"),
     (&Anthropic, "claude-sonnet-4-5"),
     (&Anthropic, "kimi-k2"),
-    (&OpenAiResponses, "gpt-5.2"),
-    (&Codex, "gpt-5-codex"),
+    (&OpenAiResponses::Public, "gpt-5.2"),
+    (&OpenAiResponses::Codex, "gpt-5-codex"),
     (&OpenAiChat { flavour: Flavour::OpenAi }, "gpt-5"),
     (&OpenAiChat { flavour: Flavour::OpenAi }, "gpt-4o"),
     (&OpenAiChat { flavour: Flavour::DeepSeek }, "deepseek-v4"),

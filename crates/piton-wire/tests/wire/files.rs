@@ -8,7 +8,7 @@ use piton_wire::anthropic::Anthropic;
 use piton_wire::cache::Cache;
 use piton_wire::gemini::Gemini;
 use piton_wire::openai_chat::{Flavour, OpenAiChat};
-use piton_wire::openai_responses::{Codex, OpenAiResponses};
+use piton_wire::openai_responses::OpenAiResponses;
 use piton_wire::{Ask, Dialect, anthropic, gemini, openai_chat, openai_responses};
 use serde_json::Value;
 
@@ -139,7 +139,7 @@ fn chat_in_other_flavours_takes_less() {
 
 #[test]
 fn responses_take_images_and_documents() {
-    let body = body(&OpenAiResponses, &ask("openai", "gpt-5"));
+    let body = body(&OpenAiResponses::Public, &ask("openai", "gpt-5"));
     assert_eq!(openai_responses::rules::violations(&body), Vec::<String>::new());
     expect![[r#"
         {"text":"Attached file: x\nMIME: text/plain\ny","type":"input_text"}
@@ -156,7 +156,7 @@ fn responses_take_images_and_documents() {
 
 #[test]
 fn codex_takes_images_only() {
-    let body = body(&Codex, &ask("codex", "gpt-5-codex"));
+    let body = body(&OpenAiResponses::Codex, &ask("codex", "gpt-5-codex"));
     let kinds: Vec<_> =
         body["input"][1]["content"].as_array().unwrap().iter().map(|part| &part["type"]).collect();
     expect![[r#"[String("input_text"), String("input_text"), String("input_image"), String("input_image"), String("input_text"), String("input_text"), String("input_text"), String("input_text")]"#]].assert_eq(&format!("{kinds:?}"));

@@ -223,6 +223,10 @@ fn no_journal_makes_a_body_that_breaks_a_rule() {
     for (file, Bodies { checked, signed }) in &total.by_file {
         println!("  {file}: {checked} bodies, {signed} with signatures of their own");
     }
+    // Whoever asks for less than is usual may miss something.
+    if journals < u64::from(CASES) {
+        return;
+    }
     assert!(0 < switches_within_turns && 0 < total.own_sidecars && 0 < total.foreign_sidecars);
     for voice in VOICES {
         assert_eq!(0 < total.by_file[&voice.file()].signed, voice.signs(), "{voice:?}");

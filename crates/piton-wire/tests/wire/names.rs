@@ -8,7 +8,7 @@ use piton_wire::anthropic::{self, Anthropic};
 use piton_wire::cache::Cache;
 use piton_wire::gemini::{self, Gemini};
 use piton_wire::openai_chat::{self, Flavour, OpenAiChat};
-use piton_wire::openai_responses::{self, Codex, OpenAiResponses};
+use piton_wire::openai_responses::{self, OpenAiResponses};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -69,13 +69,13 @@ fn cases() -> Vec<Case> {
             violations: openai_chat::rules::violations,
         },
         Case {
-            dialect: Box::new(OpenAiResponses),
+            dialect: Box::new(OpenAiResponses::Public),
             tools: flat_names,
             call: item,
             violations: openai_responses::rules::violations,
         },
         Case {
-            dialect: Box::new(Codex),
+            dialect: Box::new(OpenAiResponses::Codex),
             tools: flat_names,
             call: item,
             violations: openai_responses::rules::codex_violations,

@@ -76,8 +76,8 @@ fn items_and_arguments_of_responses() {
     };
     let items = [reasoning, call].join(",");
     let (reasoning, call) = (done(0, reasoning), done(1, call));
-    check(&OpenAiResponses, "gpt-5", &[&reasoning, &call, &end(&items)]);
-    check(&OpenAiResponses, "gpt-5", &[&end(&items)]);
+    check(&OpenAiResponses::Public, "gpt-5", &[&reasoning, &call, &end(&items)]);
+    check(&OpenAiResponses::Public, "gpt-5", &[&end(&items)]);
 }
 
 #[test]

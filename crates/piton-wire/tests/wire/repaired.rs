@@ -37,7 +37,7 @@ fn cases() -> [Case; 4] {
             violations: anthropic::rules::violations,
         },
         Case {
-            dialect: Box::new(OpenAiResponses),
+            dialect: Box::new(OpenAiResponses::Public),
             ask: ask("test", "gpt-5"),
             native: r#"[{"call":0,"reasoning":[{"type":"reasoning","summary":[],"encrypted_content":"gAAAAABSECRETSIGN"}]}]"#,
             status: 400,
@@ -104,7 +104,10 @@ fn a_stream_may_say_it_too() {
         read_all_ways(dialect, &ask("test", "m"), body.as_bytes()).failure.unwrap().rejected
     };
     let event = r#"{"type":"error","code":"invalid_encrypted_content","message":"The encrypted content could not be verified."}"#;
-    assert_eq!(refused(&OpenAiResponses, event), Some(Rejected::Named { excerpt: String::new() }));
+    assert_eq!(
+        refused(&OpenAiResponses::Public, event),
+        Some(Rejected::Named { excerpt: String::new() })
+    );
     let event = r#"{"candidates":[{"finishReason":"MISSING_THOUGHT_SIGNATURE"}]}"#;
     assert_eq!(refused(&Gemini, event), Some(Rejected::OpenTurn));
     let event = r#"{"type":"error","error":{"type":"invalid_request_error","message":"Invalid `signature` in `thinking` block"}}"#;

@@ -173,7 +173,7 @@ async fn partial_text_is_kept_when_a_stream_is_refused_midway() {
         stream(&[half, refused]),
     ])
     .await;
-    let engine = place.engine(&server, Arc::new(OpenAiResponses), "gpt-5");
+    let engine = place.engine(&server, Arc::new(OpenAiResponses::Public), "gpt-5");
     let Ending::Incomplete(_) = place.begin(&engine).await else {
         panic!("nothing is left to repair")
     };

@@ -21,7 +21,7 @@ use piton_store::{Journal, MemoryJournal};
 use piton_wire::anthropic::Anthropic;
 use piton_wire::gemini::Gemini;
 use piton_wire::openai_chat::{Flavour, OpenAiChat};
-use piton_wire::openai_responses::{Codex, OpenAiResponses};
+use piton_wire::openai_responses::OpenAiResponses;
 use piton_wire::{Ask, Dialect};
 
 /// Most entries that are read back.
@@ -40,8 +40,8 @@ fn all() -> [Spoken; 6] {
     let spoken = |dialect, below, model, key| Spoken { dialect, below, model, key };
     [
         spoken(Arc::new(Anthropic), "", "claude-sonnet-4-5", Some("x-api-key")),
-        spoken(Arc::new(OpenAiResponses), "/v1", "gpt-5", None),
-        spoken(Arc::new(Codex), "/backend-api/codex", "gpt-5-codex", None),
+        spoken(Arc::new(OpenAiResponses::Public), "/v1", "gpt-5", None),
+        spoken(Arc::new(OpenAiResponses::Codex), "/backend-api/codex", "gpt-5-codex", None),
         spoken(chat(Flavour::OpenAi), "/v1", "gpt-4o", None),
         spoken(chat(Flavour::Local), "/ollama/v1", "llama", None),
         spoken(Arc::new(Gemini), "/v1beta", "gemini-3-pro", Some("x-goog-api-key")),

@@ -14,7 +14,7 @@ use piton_wire::anthropic::Anthropic;
 use piton_wire::cache::Cache;
 use piton_wire::gemini::Gemini;
 use piton_wire::openai_chat::{Flavour, OpenAiChat};
-use piton_wire::openai_responses::{Codex, OpenAiResponses};
+use piton_wire::openai_responses::OpenAiResponses;
 use piton_wire::{Ask, Decoder, Dialect, Effort, Failure, Takes};
 
 /// Hexadecimal digits of a seal of the server.
@@ -67,8 +67,8 @@ pub(crate) const DIALECTS: [Voice; 5] = [
             Arc::new(OpenAiChat { flavour: Flavour::OpenRouter })
         })
     },
-    voice("openai", "gpt-5", ("OPENAI_BASE_URL", ""), || Arc::new(OpenAiResponses)),
-    voice("codex", "gpt-5-codex", ("CODEX_BASE_URL", ""), || Arc::new(Codex)),
+    voice("openai", "gpt-5", ("OPENAI_BASE_URL", ""), || Arc::new(OpenAiResponses::Public)),
+    voice("codex", "gpt-5-codex", ("CODEX_BASE_URL", ""), || Arc::new(OpenAiResponses::Codex)),
     voice("gemini", "gemini-3-pro", ("GOOGLE_GEMINI_BASE_URL", "/v1beta"), || Arc::new(Gemini)),
 ];
 

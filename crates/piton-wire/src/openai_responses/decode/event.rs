@@ -4,14 +4,14 @@
 //! that field, not the answer.
 
 use std::borrow::Cow;
-use std::fmt;
 
 use piton_core::event::Usage;
 use serde::de::value::MapAccessDeserializer;
-use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde::de::{Deserialize, Deserializer, MapAccess};
 use serde_json::value::RawValue;
 
 use super::items::Place;
+use crate::loose::{self, Loose};
 use crate::openai_responses::native::{self, Text};
 
 /// Separates the parts of a reasoning summary.
@@ -231,50 +231,13 @@ pub(super) struct Response<'a>(Fields<'a>);
 
 impl<'de: 'a, 'a> Deserialize<'de> for Response<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(ResponseVisitor)
+        loose::read(deserializer)
     }
 }
 
-struct ResponseVisitor;
-
-impl<'de> Visitor<'de> for ResponseVisitor {
-    type Value = Response<'de>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("anything")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Response<'de>, A::Error> {
+impl<'de: 'a, 'a> Loose<'de> for Response<'a> {
+    fn of_map<A: MapAccess<'de>>(map: A) -> Result<Self, A::Error> {
         Fields::deserialize(MapAccessDeserializer::new(map)).map(Response)
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Response<'de>, A::Error> {
-        while items.next_element::<IgnoredAny>()?.is_some() {}
-        Ok(Response::default())
-    }
-
-    fn visit_str<E>(self, _: &str) -> Result<Response<'de>, E> {
-        Ok(Response::default())
-    }
-
-    fn visit_u64<E>(self, _: u64) -> Result<Response<'de>, E> {
-        Ok(Response::default())
-    }
-
-    fn visit_i64<E>(self, _: i64) -> Result<Response<'de>, E> {
-        Ok(Response::default())
-    }
-
-    fn visit_f64<E>(self, _: f64) -> Result<Response<'de>, E> {
-        Ok(Response::default())
-    }
-
-    fn visit_bool<E>(self, _: bool) -> Result<Response<'de>, E> {
-        Ok(Response::default())
-    }
-
-    fn visit_unit<E>(self) -> Result<Response<'de>, E> {
-        Ok(Response::default())
     }
 }
 

@@ -64,15 +64,20 @@ fn kinds_and_statuses_have_their_class() {
 #[test]
 fn bodies_need_not_be_the_documented_ones() {
     for (status, body, class, message) in [
-        (502, "<html><title>Bad gateway</title></html>", FailureClass::Server, "status 502"),
-        (429, "", FailureClass::RateLimited, "status 429"),
+        (
+            502,
+            "<html><title>Bad gateway</title></html>",
+            FailureClass::Server,
+            "the provider answered with status 502",
+        ),
+        (429, "", FailureClass::RateLimited, "the provider answered with status 429"),
         (429, "slow\r\n  down", FailureClass::RateLimited, "slow down"),
         (401, r#"{"detail":"no key"}"#, FailureClass::Auth, "no key"),
         (400, r#"{"error":"bad"}"#, FailureClass::InvalidRequest, "bad"),
         (400, r#"{"message":"bad"}"#, FailureClass::InvalidRequest, "bad"),
         (500, r#"[{"error":{"message":"list"}}]"#, FailureClass::Server, "list"),
-        (500, r#"{"error":null}"#, FailureClass::Server, "status 500"),
-        (500, "{\"cut", FailureClass::Server, "status 500"),
+        (500, r#"{"error":null}"#, FailureClass::Server, "the provider answered with status 500"),
+        (500, "{\"cut", FailureClass::Server, "the provider answered with status 500"),
         (500, "\u{fffd}\u{0}", FailureClass::Server, "\u{fffd}"),
     ] {
         let found = failure(status, &[], body);

@@ -52,7 +52,14 @@ fn requests_that_will_never_pass() {
             ContextOverflow: INVALID_ARGUMENT 400: The input token count (1250074) exceeds the maximum number of tokens allowed (1048576).
         "#]],
     );
-    check(413, &[], "", expect!["ContextOverflow: HTTP 413\n"]);
+    check(
+        413,
+        &[],
+        "",
+        expect![[r#"
+        ContextOverflow: the provider answered with status 413
+    "#]],
+    );
     check(
         400,
         &[],
@@ -186,9 +193,30 @@ fn servers_that_fail() {
         &error(504, "DEADLINE_EXCEEDED", "x", ""),
         expect!["Server: DEADLINE_EXCEEDED 504: x\n"],
     );
-    check(408, &[], "", expect!["Server: HTTP 408\n"]);
-    check(529, &[], "", expect!["Overloaded: HTTP 529\n"]);
-    check(302, &[], "", expect!["Unknown: HTTP 302\n"]);
+    check(
+        408,
+        &[],
+        "",
+        expect![[r#"
+        Server: the provider answered with status 408
+    "#]],
+    );
+    check(
+        529,
+        &[],
+        "",
+        expect![[r#"
+        Overloaded: the provider answered with status 529
+    "#]],
+    );
+    check(
+        302,
+        &[],
+        "",
+        expect![[r#"
+        Unknown: the provider answered with status 302
+    "#]],
+    );
 }
 
 #[test]
@@ -199,20 +227,50 @@ fn bodies_of_every_shape() {
         502,
         &[],
         "<html>\n  <b>Bad Gateway</b>",
-        expect!["Server: HTTP 502: <html> <b>Bad Gateway</b>\n"],
+        expect![[r#"
+            Server: status 502: <html> <b>Bad Gateway</b>
+        "#]],
     );
-    check(400, &[], r#"{"error":"bad"}"#, expect!["InvalidRequest: HTTP 400: bad\n"]);
-    check(400, &[], r#"{"detail":"bad"}"#, expect!["InvalidRequest: HTTP 400: bad\n"]);
-    check(400, &[], r#"{"message":"bad"}"#, expect!["InvalidRequest: HTTP 400: bad\n"]);
+    check(
+        400,
+        &[],
+        r#"{"error":"bad"}"#,
+        expect![[r#"
+        InvalidRequest: status 400: bad
+    "#]],
+    );
+    check(
+        400,
+        &[],
+        r#"{"detail":"bad"}"#,
+        expect![[r#"
+        InvalidRequest: status 400: bad
+    "#]],
+    );
+    check(
+        400,
+        &[],
+        r#"{"message":"bad"}"#,
+        expect![[r#"
+        InvalidRequest: status 400: bad
+    "#]],
+    );
     check(
         400,
         &[],
         r#"{"odd":1}"#,
         expect![[r#"
-        InvalidRequest: HTTP 400: {"odd":1}
+            InvalidRequest: status 400: {"odd":1}
+        "#]],
+    );
+    check(
+        400,
+        &[],
+        "[]",
+        expect![[r#"
+        InvalidRequest: status 400: []
     "#]],
     );
-    check(400, &[], "[]", expect!["InvalidRequest: HTTP 400: []\n"]);
 }
 
 #[test]
@@ -223,7 +281,7 @@ fn messages_are_short_and_hold_no_key() {
         &[],
         &format!("GET /v1beta/models?key={key}&x=1 denied for {key}, asked by sk-0123456789"),
         expect![[r#"
-            Auth: HTTP 403: GET /v1beta/models?key=[hidden]&x=1 denied for [hidden], asked by [hidden]
+            Auth: status 403: GET /v1beta/models?key=[hidden]&x=1 denied for [hidden], asked by [hidden]
         "#]],
     );
     let long = Gemini.failure(500, &|_| None, "ä ".repeat(5000).as_bytes()).message;

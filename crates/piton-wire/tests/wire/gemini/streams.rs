@@ -369,8 +369,8 @@ fn errors_count_before_the_finish_reason_only() {
     check(
         &[r#"{"error":"no"}"#],
         expect![[r#"
-        Server: HTTP 500: no
-    "#]],
+            Server: status 500: no
+        "#]],
     );
 }
 

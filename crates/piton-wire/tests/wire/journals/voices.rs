@@ -3,7 +3,7 @@
 use piton_wire::anthropic::{self, Anthropic};
 use piton_wire::gemini::{self, Gemini};
 use piton_wire::openai_chat::{self, Flavour, OpenAiChat};
-use piton_wire::openai_responses::{self, Codex, OpenAiResponses};
+use piton_wire::openai_responses::{self, OpenAiResponses};
 use piton_wire::{Ask, Dialect, Effort};
 use serde_json::Value;
 
@@ -58,8 +58,8 @@ impl Voice {
         match self.format {
             Format::Anthropic => Box::new(Anthropic),
             Format::Chat(flavour) => Box::new(OpenAiChat { flavour }),
-            Format::Responses => Box::new(OpenAiResponses),
-            Format::Codex => Box::new(Codex),
+            Format::Responses => Box::new(OpenAiResponses::Public),
+            Format::Codex => Box::new(OpenAiResponses::Codex),
             Format::Gemini => Box::new(Gemini),
         }
     }

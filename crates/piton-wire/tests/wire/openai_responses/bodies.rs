@@ -7,8 +7,8 @@ use piton_core::event::{
 };
 use piton_core::id::{Attempt, CallId, Digest, MessageId, TurnId};
 use piton_wire::cache::Cache;
+use piton_wire::openai_responses::OpenAiResponses;
 use piton_wire::openai_responses::rules::{codex_violations, violations};
-use piton_wire::openai_responses::{Codex, OpenAiResponses};
 use piton_wire::{Ask, Dialect, Effort};
 use serde_json::Value;
 
@@ -26,7 +26,7 @@ fn encode(dialect: &dyn Dialect, journal: &Journal, ask: &Ask) -> Value {
 
 /// Shows one item a line.
 fn check(journal: &Journal, ask: &Ask, expected: Expect) {
-    let body = encode(&OpenAiResponses, journal, ask);
+    let body = encode(&OpenAiResponses::Public, journal, ask);
     expected.assert_eq(&lines(body["input"].as_array().unwrap().iter().map(Value::to_string)));
 }
 
@@ -52,7 +52,8 @@ fn reasoned(ask: &Ask) -> Journal {
 fn a_plain_turn() {
     let mut journal = Journal::new();
     journal.user("Hi");
-    let body = OpenAiResponses.encode(&journal.transcript(), &frame(), &mut Cache::default());
+    let body =
+        OpenAiResponses::Public.encode(&journal.transcript(), &frame(), &mut Cache::default());
     expect![[r#"{"model":"gpt-5","instructions":"Be brief.","input":[{"type":"message","role":"user","content":[{"type":"input_text","text":"Hi"}]}],"tools":[{"type":"function","name":"look","description":"Looks.","parameters":{"type":"object","properties":{"path":{"type":"string"}}},"strict":false}],"tool_choice":"auto","parallel_tool_calls":true,"max_output_tokens":4096,"store":false,"stream":true,"include":["reasoning.encrypted_content"],"prompt_cache_key":"conversation"}"#]]
     .assert_eq(&String::from_utf8(body).unwrap());
 }
@@ -62,7 +63,7 @@ fn a_plain_turn_for_codex() {
     let mut journal = Journal::new();
     journal.user("Hi");
     let ask = Ask { effort: Some(Effort::High), ..ask("codex", "gpt-5-codex") };
-    let body = Codex.encode(&journal.transcript(), &ask, &mut Cache::default());
+    let body = OpenAiResponses::Codex.encode(&journal.transcript(), &ask, &mut Cache::default());
     expect![[r#"{"model":"gpt-5-codex","instructions":"Be brief.","input":[{"type":"message","role":"user","content":[{"type":"input_text","text":"Hi"}]}],"tools":[{"type":"function","name":"look","description":"Looks.","parameters":{"type":"object","properties":{"path":{"type":"string"}}},"strict":false}],"tool_choice":"auto","parallel_tool_calls":true,"reasoning":{"effort":"high","summary":"auto"},"store":false,"stream":true,"include":["reasoning.encrypted_content"],"prompt_cache_key":"conversation"}"#]]
     .assert_eq(&String::from_utf8(body).unwrap());
 }
@@ -72,9 +73,9 @@ fn codex_insists_on_instructions() {
     let mut journal = Journal::new();
     let change = ConfigChange { system: Some(" ".into()), ..ConfigChange::default() };
     journal.push(Event::ConfigChanged { change }).user("Hi");
-    let body = encode(&Codex, &journal, &frame());
+    let body = encode(&OpenAiResponses::Codex, &journal, &frame());
     assert_eq!(codex_violations(&body), [""; 0]);
-    assert_eq!(encode(&OpenAiResponses, &journal, &frame()).get("instructions"), None);
+    assert_eq!(encode(&OpenAiResponses::Public, &journal, &frame()).get("instructions"), None);
 }
 
 // K53, K54: calls and results as pairs, with their arguments
@@ -166,7 +167,8 @@ fn a_cut_off_answer_says_so() {
 #[test]
 fn reasoning_goes_back_to_where_it_came_from() {
     let journal = reasoned(&frame());
-    let body = OpenAiResponses.encode(&journal.transcript(), &frame(), &mut Cache::default());
+    let body =
+        OpenAiResponses::Public.encode(&journal.transcript(), &frame(), &mut Cache::default());
     let body = String::from_utf8(body).unwrap();
     let (_, input) = body.split_once("\"input\":").unwrap();
     let (input, _) = input.split_once(",\"tools\"").unwrap();
@@ -189,15 +191,15 @@ fn reasoning_does_not_go_elsewhere() {
     );
     let there = Ask { host: "elsewhere.invalid".into(), ..frame() };
     let newer = Ask { model: "gpt-6".into(), ..frame() };
-    let other = encode(&OpenAiResponses, &journal, &ask("other", "gpt-5"))["input"].clone();
+    let other = encode(&OpenAiResponses::Public, &journal, &ask("other", "gpt-5"))["input"].clone();
     for ask in [there, newer] {
-        assert_eq!(encode(&OpenAiResponses, &journal, &ask)["input"], other);
+        assert_eq!(encode(&OpenAiResponses::Public, &journal, &ask)["input"], other);
     }
 }
 
 #[test]
 fn natives_of_others_or_broken_ones_are_left_out() {
-    let plain = encode(&OpenAiResponses, &reasoned(&ask("other", "x")), &frame());
+    let plain = encode(&OpenAiResponses::Public, &reasoned(&ask("other", "x")), &frame());
     for raw in [
         "",
         "no json",
@@ -212,7 +214,11 @@ fn natives_of_others_or_broken_ones_are_left_out() {
         let native = Native { raw: raw.into(), ..native(&frame()) };
         journal.answer("Looking.", &[("look", r#"{"path":"a"}"#, "call_x")], Some(native));
         journal.finish(0, Outcome::Ok, "1");
-        assert_eq!(encode(&OpenAiResponses, &journal, &frame())["input"], plain["input"], "{raw}");
+        assert_eq!(
+            encode(&OpenAiResponses::Public, &journal, &frame())["input"],
+            plain["input"],
+            "{raw}"
+        );
     }
 }
 
@@ -289,7 +295,7 @@ fn arguments_are_always_an_object() {
     let calls =
         [("look", "{\"a\":", ""), ("look", "[1]", ""), ("look", "", ""), ("look", " {} ", "")];
     journal.answer("", &calls, None);
-    let body = encode(&OpenAiResponses, &journal, &frame());
+    let body = encode(&OpenAiResponses::Public, &journal, &frame());
     let items = body["input"].as_array().unwrap().iter();
     let arguments: Vec<_> = items.filter_map(|item| item["arguments"].as_str()).collect();
     assert_eq!(
@@ -348,7 +354,7 @@ fn tools_are_mended_where_a_server_would_reject_them() {
     let change = ConfigChange { tools: Some(tools), ..ConfigChange::default() };
     journal.push(Event::ConfigChanged { change }).user("Hi");
     journal.answer("", &[("mcp/files.read", "{}", "")], None);
-    let body = encode(&OpenAiResponses, &journal, &frame());
+    let body = encode(&OpenAiResponses::Public, &journal, &frame());
     let tools = body["tools"].as_array().unwrap().iter();
     let tools = tools.map(|tool| format!("{} {}", tool["name"], tool["parameters"]));
     expect![[r#"
@@ -369,12 +375,12 @@ fn settings_follow_the_model() {
     journal.user("Hi");
     let effort = Some(Effort::Low);
     let small = Ask { max_tokens: Some(1), effort, ..frame() };
-    let body = encode(&OpenAiResponses, &journal, &small);
+    let body = encode(&OpenAiResponses::Public, &journal, &small);
     assert_eq!(body["max_output_tokens"], 16);
     assert_eq!(body["reasoning"]["effort"], "low");
     for model in ["gpt-4o", "openai/gpt-4.1", "chatgpt-4o-latest", "gpt-5-chat-latest"] {
         let plain = Ask { max_tokens: None, effort, ..ask("openai", model) };
-        let body = encode(&OpenAiResponses, &journal, &plain);
+        let body = encode(&OpenAiResponses::Public, &journal, &plain);
         for key in ["include", "reasoning", "max_output_tokens"] {
             assert_eq!(body.get(key), None, "{model}");
         }
@@ -387,7 +393,7 @@ fn cache_keys_fit() {
     journal.user("Hi");
     let key = |cache_key: &str| {
         let ask = Ask { cache_key: cache_key.into(), ..frame() };
-        encode(&OpenAiResponses, &journal, &ask)["prompt_cache_key"].clone()
+        encode(&OpenAiResponses::Public, &journal, &ask)["prompt_cache_key"].clone()
     };
     assert_eq!(key(""), Value::Null);
     assert_eq!(key(&"k".repeat(64)), "k".repeat(64));
@@ -407,7 +413,7 @@ fn paths_and_headers() {
     expect![[r#"
         content-type: application/json
         accept: text/event-stream"#]]
-    .assert_eq(&names(&OpenAiResponses));
+    .assert_eq(&names(&OpenAiResponses::Public));
     expect![[r#"
         content-type: application/json
         accept: text/event-stream
@@ -415,7 +421,7 @@ fn paths_and_headers() {
         openai-beta: responses=experimental
         session-id: ab
         thread-id: ab"#]]
-    .assert_eq(&names(&Codex));
+    .assert_eq(&names(&OpenAiResponses::Codex));
 }
 
 #[test]
@@ -424,8 +430,8 @@ fn a_warm_cache_changes_nothing() {
     let mut journal = Journal::new();
     let mut same = |journal: &Journal, ask: &Ask| {
         let transcript = journal.transcript();
-        let cold = OpenAiResponses.encode(&transcript, ask, &mut Cache::default());
-        assert_eq!(OpenAiResponses.encode(&transcript, ask, &mut cache), cold);
+        let cold = OpenAiResponses::Public.encode(&transcript, ask, &mut Cache::default());
+        assert_eq!(OpenAiResponses::Public.encode(&transcript, ask, &mut cache), cold);
     };
     same(journal.user("Look."), &frame());
     same(journal.answer("So", &[("look", "{}", "a")], Some(native(&frame()))), &frame());

@@ -2,15 +2,15 @@
 
 use expect_test::{Expect, expect};
 use piton_wire::Dialect;
-use piton_wire::openai_responses::{Codex, OpenAiResponses};
+use piton_wire::openai_responses::OpenAiResponses;
 
 fn failure(status: u16, headers: &[(&str, &str)], body: &str) -> String {
     let header = |name: &str| {
         let found = headers.iter().find(|(known, _)| *known == name);
         found.map(|(_, value)| (*value).to_owned())
     };
-    let failure = OpenAiResponses.failure(status, &header, body.as_bytes());
-    assert_eq!(Codex.failure(status, &header, body.as_bytes()), failure);
+    let failure = OpenAiResponses::Public.failure(status, &header, body.as_bytes());
+    assert_eq!(OpenAiResponses::Codex.failure(status, &header, body.as_bytes()), failure);
     assert!(failure.message.chars().count() <= 300);
     let wait = failure.retry_after_ms.map(|ms| format!(" after {ms} ms")).unwrap_or_default();
     format!("{:?}{wait}: {}", failure.class, failure.message)
@@ -90,36 +90,41 @@ fn bodies_take_many_forms() {
         401,
         &[],
         r#"{"detail":"Could not parse your authentication token."}"#,
-        expect!["Auth: HTTP status 401: Could not parse your authentication token."],
+        expect!["Auth: status 401: Could not parse your authentication token."],
     );
     check(
         422,
         &[],
         r#"{"detail":[{"msg":"field required"}]}"#,
-        expect!["InvalidRequest: HTTP status 422: field required"],
+        expect!["InvalidRequest: status 422: field required"],
     );
     check(
         400,
         &[],
         r#"{"code":"invalid-argument","error":"Incorrect API key provided."}"#,
-        expect!["Auth: HTTP status 400: Incorrect API key provided."],
+        expect!["Auth: status 400: Incorrect API key provided."],
     );
     check(
         500,
         &[],
         r#"[{"error":{"message":"In a list."}}]"#,
-        expect!["Server: HTTP status 500: In a list."],
+        expect!["Server: status 500: In a list."],
     );
-    check(400, &[], r#"{"message":"Bare."}"#, expect!["InvalidRequest: HTTP status 400: Bare."]);
-    check(400, &[], r#""Just text.""#, expect!["InvalidRequest: HTTP status 400: Just text."]);
-    check(502, &[], "<html><title>Bad gateway</title></html>", expect!["Server: HTTP status 502"]);
+    check(400, &[], r#"{"message":"Bare."}"#, expect!["InvalidRequest: status 400: Bare."]);
+    check(400, &[], r#""Just text.""#, expect!["InvalidRequest: status 400: Just text."]);
+    check(
+        502,
+        &[],
+        "<html><title>Bad gateway</title></html>",
+        expect!["Server: the provider answered with status 502"],
+    );
     check(
         503,
         &[],
         "upstream connect\n error",
-        expect!["Overloaded: HTTP status 503: upstream connect error"],
+        expect!["Overloaded: status 503: upstream connect error"],
     );
-    check(500, &[], r#"{"error":null}"#, expect!["Server: HTTP status 500"]);
+    check(500, &[], r#"{"error":null}"#, expect!["Server: the provider answered with status 500"]);
 }
 
 // J49
@@ -130,30 +135,35 @@ fn waits_are_read_from_headers_and_words() {
         429,
         &[("retry-after-ms", "1500"), ("retry-after", "9")],
         &limited,
-        expect!["RateLimited after 1500 ms: HTTP status 429: Slow."],
+        expect!["RateLimited after 1500 ms: status 429: Slow."],
     );
     check(
         429,
         &[("retry-after", "2.5")],
         &limited,
-        expect!["RateLimited after 2500 ms: HTTP status 429: Slow."],
+        expect!["RateLimited after 2500 ms: status 429: Slow."],
     );
     let dates = [
         ("date", "Thu, 29 Feb 2024 23:59:50 GMT"),
         ("retry-after", "Fri, 01 Mar 2024 00:00:10 GMT"),
     ];
-    check(503, &dates, "", expect!["Overloaded after 20000 ms: HTTP status 503"]);
+    check(
+        503,
+        &dates,
+        "",
+        expect!["Overloaded after 20000 ms: the provider answered with status 503"],
+    );
     check(
         503,
         &[("retry-after", "Fri, 01 Mar 2024 00:00:10 GMT")],
         "",
-        expect!["Overloaded: HTTP status 503"],
+        expect!["Overloaded: the provider answered with status 503"],
     );
     check(
         503,
         &[("retry-after", "soon"), ("retry-after-ms", "-1")],
         "",
-        expect!["Overloaded: HTTP status 503"],
+        expect!["Overloaded: the provider answered with status 503"],
     );
     for (words, expected) in [
         ("Please try again in 11.054s. Visit", " after 11054 ms"),
@@ -167,14 +177,29 @@ fn waits_are_read_from_headers_and_words() {
     }
     let resets =
         r#"{"error":{"type":"usage_limit_reached","message":"Spent.","resets_in_seconds":60}}"#;
-    check(429, &[], resets, expect!["Quota after 60000 ms: HTTP status 429: Spent."]);
+    check(429, &[], resets, expect!["Quota after 60000 ms: status 429: Spent."]);
 }
 
 #[test]
 fn a_server_may_say_whether_to_try_again() {
-    check(500, &[("x-should-retry", "false")], "", expect!["Unknown: HTTP status 500"]);
-    check(429, &[("x-should-retry", "false")], "", expect!["Quota: HTTP status 429"]);
-    check(400, &[("x-should-retry", "true")], "", expect!["Server: HTTP status 400"]);
+    check(
+        500,
+        &[("x-should-retry", "false")],
+        "",
+        expect!["Unknown: the provider answered with status 500"],
+    );
+    check(
+        429,
+        &[("x-should-retry", "false")],
+        "",
+        expect!["Quota: the provider answered with status 429"],
+    );
+    check(
+        400,
+        &[("x-should-retry", "true")],
+        "",
+        expect!["Server: the provider answered with status 400"],
+    );
 }
 
 #[test]
@@ -185,9 +210,9 @@ fn messages_are_short_and_keep_no_secrets() {
         401,
         &[],
         &error("invalid_api_key", secrets),
-        expect![[
-            r#"Auth: HTTP status 401: Incorrect API key provided: [hidden] Header Bearer [hidden] item [hidden], content [hidden]=."#
-        ]],
+        expect![
+            "Auth: status 401: Incorrect API key provided: [hidden] Header Bearer [hidden] item [hidden], content [hidden]=."
+        ],
     );
     let long = failure(400, &[], &"é ".repeat(5000));
     assert!(long.ends_with('…'));

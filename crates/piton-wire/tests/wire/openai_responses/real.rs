@@ -6,7 +6,7 @@ use std::path::Path;
 use piton_core::answer::Delta;
 use piton_core::event::{AnswerPart, FailureClass, FinishReason, Usage};
 use piton_wire::Dialect;
-use piton_wire::openai_responses::{Codex, OpenAiResponses};
+use piton_wire::openai_responses::OpenAiResponses;
 use serde_json::Value;
 
 use super::frame;
@@ -131,12 +131,12 @@ fn check_all(dialect: &dyn Dialect, folder: &str) {
 
 #[test]
 fn recorded_streams_decode_as_expected() {
-    check_all(&OpenAiResponses, "openai_responses");
+    check_all(&OpenAiResponses::Public, "openai_responses");
 }
 
 #[test]
 fn recorded_codex_streams_decode_as_expected() {
-    check_all(&Codex, "codex");
+    check_all(&OpenAiResponses::Codex, "codex");
 }
 
 #[test]
@@ -155,7 +155,7 @@ fn recorded_errors_have_a_class() {
             let body = &error["body"];
             let body = body.as_str().map_or_else(|| body.to_string(), str::to_owned);
             let headers = |name: &str| error["http"]["headers"][name].as_str().map(str::to_owned);
-            let failure = OpenAiResponses.failure(status, &headers, body.as_bytes());
+            let failure = OpenAiResponses::Public.failure(status, &headers, body.as_bytes());
             println!("{}: {failure:?}", path.file_name().unwrap().to_string_lossy());
             assert!(!failure.class.is_transient(), "{failure:?}");
             assert_ne!(failure.class, FailureClass::Unknown, "{failure:?}");

@@ -48,7 +48,7 @@ fn check(events: &[Value], expected: Expect) {
 }
 
 fn check_bytes(body: &[u8], expected: Expect) {
-    expected.assert_eq(&show(&read_all_ways(&OpenAiResponses, &frame(), body)));
+    expected.assert_eq(&show(&read_all_ways(&OpenAiResponses::Public, &frame(), body)));
 }
 
 fn added(index: u32, item: Value) -> Value {
