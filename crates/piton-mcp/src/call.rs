@@ -47,7 +47,7 @@ pub(crate) async fn call(
             Ok(ServerResult::CallToolResult(result)) => return Ended::Answered(result),
             Ok(ServerResult::InputRequiredResult(asked)) => {
                 params.request_state.clone_from(&asked.request_state);
-                match answers(connection, open, asked) {
+                match answers(connection, open, asked).await {
                     Ok(answers) => params.input_responses = answers,
                     Err(ended) => return ended,
                 }
@@ -191,7 +191,7 @@ fn http(error: &(dyn std::error::Error + Send + Sync + 'static)) -> Ended {
 }
 
 /// Asks a person what the server wants to know, one question after the other.
-fn answers(
+async fn answers(
     connection: &Connection,
     open: &OpenCall,
     asked: InputRequiredResult,
@@ -201,7 +201,8 @@ fn answers(
         let InputRequest::Elicitation(request) = request else {
             return Err(Ended::Refused("it asked for something that piton does not offer".into()));
         };
-        let answer = connection.handler.elicit(open, &request.params);
+        // It gives up by itself when the call is cancelled.
+        let answer = connection.handler.elicit(open, request.params).await;
         answers.insert(key, serde_json::to_value(answer).unwrap_or_default());
     }
     Ok((!answers.is_empty()).then_some(answers))

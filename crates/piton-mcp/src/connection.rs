@@ -70,12 +70,6 @@ pub struct ConnectFault {
     pub complaints: String,
 }
 
-impl ConnectFault {
-    pub(crate) fn new(reason: impl Into<String>) -> Self {
-        Self { reason: reason.into(), complaints: String::new() }
-    }
-}
-
 /// What a program complained of, as an addition to a sentence.
 pub(crate) fn told(complaints: &str) -> String {
     if complaints.is_empty() { String::new() } else { format!("\nIt printed:\n{complaints}") }
@@ -87,16 +81,15 @@ impl Connection {
         settings: &ServerSettings,
         place: &Place,
     ) -> Result<Self, ConnectFault> {
-        let launch = settings.launch.as_ref().map_err(ConnectFault::new)?;
         let first = ClientLifecycleMode::Initialize;
         let mut process = None;
         let opened = timeout(settings.connect_wait, async {
-            match attempt(launch, place, first, &mut process).await {
+            match attempt(settings, place, first, &mut process).await {
                 // It may speak only the newest revision, which has no such greeting.
                 Err(Greeting::Refused(_)) => {
                     let versions = vec![ProtocolVersion::V_2026_07_28];
                     let mode = ClientLifecycleMode::Discover { preferred_versions: versions };
-                    attempt(launch, place, mode, &mut process).await
+                    attempt(settings, place, mode, &mut process).await
                 }
                 opened => opened,
             }
@@ -177,11 +170,12 @@ enum Greeting {
 type Opened = (RunningService<RoleClient, Handler>, Arc<Wire>, Handler, Vec<Listed>);
 
 async fn attempt(
-    launch: &Launch,
+    settings: &ServerSettings,
     place: &Place,
     mode: ClientLifecycleMode,
     process: &mut Option<Process>,
 ) -> Result<Opened, Greeting> {
+    let launch = settings.launch.as_ref().map_err(|fault| Greeting::Failed(fault.clone()))?;
     match launch {
         Launch::Program { command, args, env, cwd } => {
             let directory = cwd.as_ref().map_or_else(PathBuf::new, Clone::clone);
@@ -191,7 +185,8 @@ async fn attempt(
                 .map_err(|error| Greeting::Failed(format!("cannot start {command}: {error}")))?;
             // The one before it, if there was one, ends here.
             *process = Some(started);
-            greet(AsyncRwTransport::new_client(pipes.output, pipes.input), mode).await
+            greet(AsyncRwTransport::new_client(pipes.output, pipes.input), &settings.name, mode)
+                .await
         }
         Launch::Http { url, headers } => {
             let client = (place.http)().map_err(Greeting::Failed)?;
@@ -203,16 +198,17 @@ async fn attempt(
                 value.set_sensitive(true);
                 config.custom_headers.insert(name, value);
             }
-            greet(StreamableHttpClientTransport::with_client(client, config), mode).await
+            greet(StreamableHttpClientTransport::with_client(client, config), &settings.name, mode)
+                .await
         }
     }
 }
 
-async fn greet<T>(transport: T, mode: ClientLifecycleMode) -> Result<Opened, Greeting>
+async fn greet<T>(transport: T, server: &str, mode: ClientLifecycleMode) -> Result<Opened, Greeting>
 where
     T: Transport<RoleClient> + 'static,
 {
-    let (wire, handler) = (Arc::new(Wire::default()), Handler::default());
+    let (wire, handler) = (Arc::new(Wire::default()), Handler::new(server));
     let watched = Watched::new(transport, wire.clone());
     let service = handler.clone().serve_with_lifecycle(watched, mode).await;
     let service = service.map_err(greeting)?;

@@ -6,12 +6,13 @@ use piton_tools::Job;
 use rmcp::ClientHandler;
 use rmcp::model::{
     ClientCapabilities, ClientConfig, ElicitRequestParams, ElicitResult, ElicitationAction,
-    ErrorData, Implementation, ProgressNotificationParam, ProgressToken, ProtocolVersion,
-    RequestId,
+    ElicitationCapability, ErrorData, FormElicitationCapability, Implementation,
+    ProgressNotificationParam, ProgressToken, ProtocolVersion, RequestId, UrlElicitationCapability,
 };
 use rmcp::service::{InboundStreamOrigin, NotificationContext, RequestContext, RoleClient};
 use tokio::sync::watch;
 
+use crate::elicit::elicit;
 use crate::text::line;
 
 /// Longest line of progress, in bytes.
@@ -36,6 +37,8 @@ pub(crate) struct OpenCall {
 pub(crate) struct Signs {
     /// Questions to a person that the server waits for. While there is one, its silence is ours.
     pub(crate) questions: usize,
+    /// Questions so far.
+    asked: usize,
 }
 
 impl Desk {
@@ -110,24 +113,41 @@ impl Drop for Guard {
 }
 
 /// Our side of a connection.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(crate) struct Handler {
+    /// The server on the other side.
+    server: Arc<str>,
     pub(crate) desk: Desk,
 }
 
 impl Handler {
-    /// Puts a question of the server to a person; there is no way to yet, so it is declined.
-    #[expect(clippy::unused_self, reason = "how to ask belongs to the connection")]
-    pub(crate) fn elicit(&self, _call: &OpenCall, _asked: &ElicitRequestParams) -> ElicitResult {
-        ElicitResult::new(ElicitationAction::Decline)
+    pub(crate) fn new(server: &str) -> Self {
+        Self { server: server.into(), desk: Desk::default() }
+    }
+
+    /// Puts a question of the server to a person. Meanwhile its silence is ours.
+    pub(crate) async fn elicit(&self, call: &OpenCall, asked: ElicitRequestParams) -> ElicitResult {
+        call.signs.send_modify(|signs| {
+            signs.asked += 1;
+            signs.questions += 1;
+        });
+        let number = call.signs.borrow().asked;
+        let answer = elicit(&call.job, &self.server, number, asked).await;
+        call.signs.send_modify(|signs| signs.questions -= 1);
+        answer
     }
 }
 
 impl ClientHandler for Handler {
     fn get_info(&self) -> ClientConfig {
         let us = Implementation::new("piton", env!("CARGO_PKG_VERSION"));
-        ClientConfig::new(ClientCapabilities::default(), us)
-            .with_protocol_version(ProtocolVersion::V_2025_11_25)
+        let mut can = ClientCapabilities::default();
+        can.elicitation = Some(
+            ElicitationCapability::new()
+                .with_form(FormElicitationCapability::default())
+                .with_url(UrlElicitationCapability::default()),
+        );
+        ClientConfig::new(can, us).with_protocol_version(ProtocolVersion::V_2025_11_25)
     }
 
     async fn create_elicitation(
@@ -140,7 +160,13 @@ impl ClientHandler for Handler {
             // Nobody is at work who could be asked in whose name.
             return Ok(ElicitResult::new(ElicitationAction::Cancel));
         };
-        Ok(self.elicit(&call, &request))
+        let answer = tokio::select! {
+            biased;
+            // The server does not want to know any more.
+            () = context.ct.cancelled() => ElicitResult::new(ElicitationAction::Cancel),
+            answer = self.elicit(&call, request) => answer,
+        };
+        Ok(answer)
     }
 
     async fn on_progress(

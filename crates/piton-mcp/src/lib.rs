@@ -23,6 +23,7 @@ mod server;
 mod call;
 mod tool;
 
+mod elicit;
 mod handler;
 mod outcome;
 mod process;

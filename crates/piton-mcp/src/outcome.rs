@@ -91,11 +91,25 @@ fn answered(result: &CallToolResult) -> Finished {
     bounded(outcome, parts.join("\n"), full)
 }
 
-/// Servers repeat structured content as text, for those who do not know it.
+/// Servers repeat structured content as text, for those who do not know it: as JSON, or each of its
+/// texts as it is.
 fn is_told(content: &[ContentBlock], structured: &Value) -> bool {
+    let texts = content.iter().filter_map(ContentBlock::as_text);
+    let texts: Vec<&str> = texts.map(|text| text.text.as_str()).collect();
     let is_same =
-        |text: &str| serde_json::from_str::<Value>(text).is_ok_and(|it| it == *structured);
-    content.iter().any(|block| matches!(block, ContentBlock::Text(text) if is_same(&text.text)))
+        |text: &&str| serde_json::from_str::<Value>(text).is_ok_and(|it| it == *structured);
+    texts.iter().any(is_same) || adds_nothing(structured, &texts)
+}
+
+fn adds_nothing(structured: &Value, texts: &[&str]) -> bool {
+    match structured {
+        Value::String(word) => texts.iter().any(|text| text.contains(word.as_str())),
+        Value::Array(values) => values.iter().all(|value| adds_nothing(value, texts)),
+        Value::Object(fields) => {
+            !fields.is_empty() && fields.values().all(|value| adds_nothing(value, texts))
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => false,
+    }
 }
 
 /// A block as text, and whether that is all of it.
@@ -178,6 +192,8 @@ mod tests {
         let structured = json!({"n": 1});
         let twice = json!({"content": [{"type": "text", "text": "{\"n\": 1}"}], "structuredContent": structured});
         assert_eq!(result(twice).text, "{\"n\": 1}");
+        let as_it_is = json!({"content": [{"type": "text", "text": "so: hi"}], "structuredContent": {"content": "hi"}});
+        assert_eq!(result(as_it_is).text, "so: hi");
         let only = result(json!({"content": [], "structuredContent": structured}));
         assert_eq!(only.text, "[structured content]\n{\n  \"n\": 1\n}");
         assert_eq!(result(json!({"content": []})).text, "[done; no content]");

@@ -9,6 +9,7 @@ use expect_test::expect;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
+use crate::person::Person;
 use crate::world::{Ran, World, lines, wait_until};
 
 /// A world with settings for one simulated server over pipes, called `sim`.
@@ -491,4 +492,67 @@ fn what_a_dying_http_server_took_along_is_unknown_and_what_never_left_has_failed
         );
         assert_eq!(ledger(&world).len(), usize::from(phase != "read"));
     }
+}
+
+/// A turn whose only call makes the server ask.
+fn asking(tool: &str) -> (World, String) {
+    let world = with_server("call_seconds = 30", &[]);
+    let script = calls(&world, &format!(r#"{{"tool":"sim__{tool}","arguments":{{"key":"a"}}}}"#));
+    (world, script)
+}
+
+fn person(world: &World, script: &str) -> Person {
+    Person::starts(world, &["query", "go", "--permissions", "auto", "--model", script])
+}
+
+#[test]
+fn a_form_of_a_server_is_filled_in_by_a_person() {
+    let (world, script) = asking("elicit");
+    let mut person = person(&world, &script);
+    person.sees("The MCP server sim asks: Who are you? (a) answer, (n) no answer: ").types("a\n");
+    person.sees("Which one? (red, green): ").types("green\n");
+    person.sees("count, at least 1 (a number; empty line: 3): ").types("0\n");
+    person.sees("Your name: ").types("Ada\n");
+    person.sees("sure (yes or no; may be left empty): ").types("\n");
+    person.sees("does not fit: at least 1. Please fill it in again. (a) answer").types("a\n");
+    person.sees("Which one?").types("red\n").sees("count").types("\n");
+    person.sees("Your name: ").types("Ada\n").sees("sure").types("yes\n");
+    let (code, screen) = person.leaves();
+    assert_eq!(code, 0, "{screen}");
+    let given =
+        r#"{"action":"accept","content":{"colour":"red","count":3,"name":"Ada","sure":true}}"#;
+    assert_eq!(result(&world), ("ok".into(), given.into()));
+    assert_eq!(ledger(&world), ["elicit a accept"]);
+}
+
+#[test]
+fn who_does_not_want_to_answer_declines() {
+    let (world, script) = asking("elicit");
+    let mut person = person(&world, &script);
+    person.sees("(a) answer, (n) no answer: ").types("n\n");
+    assert_eq!(person.leaves().0, 0);
+    assert_eq!(result(&world).1, r#"{"action":"decline"}"#);
+}
+
+#[test]
+fn an_address_is_shown_and_opened_by_nobody_else() {
+    for (typed, action) in [("y", "accept"), ("n", "decline")] {
+        let (world, script) = asking("elicit_url");
+        let mut person = person(&world, &script);
+        person.sees("Please sign in").sees("https://sign-in.example.invalid/x").sees("(n) no");
+        person.types(&format!("{typed}\n"));
+        assert_eq!(person.leaves().0, 0);
+        assert_eq!(ledger(&world), [format!("elicit_url a {action}")]);
+    }
+}
+
+#[test]
+fn where_nobody_is_there_a_question_of_a_server_is_cancelled() {
+    let (world, script) = asking("elicit");
+    let ran = query(&world, &script);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    assert_eq!(ledger(&world), ["elicit a cancel"]);
+    let closed = r#""answer":{"answer":"cancelled","reason":"the call has ended"}"#;
+    let printed = world.run(&["print", "--json"]).stdout;
+    assert!(printed.contains(closed), "{printed}");
 }
