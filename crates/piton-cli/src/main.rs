@@ -8,6 +8,7 @@ mod settings;
 
 mod cmd;
 
+mod command_tools;
 mod drafts;
 mod mcp;
 mod models;

@@ -13,8 +13,9 @@ use piton_core::event::{FailureClass, ModelRef};
 use piton_mcp::WrittenServer;
 use piton_sim::demo::DemoModel;
 use piton_sim::script::{Script, ScriptError, ScriptedModel};
-use piton_tools::Tool;
+use piton_tools::{CommandDefinition, Tool};
 
+use crate::command_tools;
 use crate::flags::script_file;
 use crate::providers::{
     self, FileFault, KeyFrom, Provider, ProviderFault, RequestDefaults, SettingsFile, WrittenEffort,
@@ -70,6 +71,8 @@ pub(crate) struct Shelf {
     pub(crate) delegation: Delegation,
     /// What commands may touch.
     pub(crate) sandbox: WrittenSandbox,
+    /// Tools of the settings.
+    pub(crate) tools: Vec<CommandDefinition>,
 }
 
 impl Shelf {
@@ -78,6 +81,10 @@ impl Shelf {
         let file = path.map(SettingsFile::read).transpose()?.unwrap_or_default();
         let providers = providers::all(&file, &environment)?;
         let effort = file.effort.map(|WrittenEffort(effort)| effort);
+        let tools = command_tools::definitions(file.tools).map_err(|detail| FileFault::Parse {
+            path: path.map(Path::to_owned).unwrap_or_default(),
+            detail,
+        })?;
         Ok(Self {
             providers,
             default: environment("PITON_MODEL").or(file.model),
@@ -90,6 +97,7 @@ impl Shelf {
             mcp: file.mcp,
             delegation: file.workers.into(),
             sandbox: file.sandbox,
+            tools,
         })
     }
 
@@ -269,6 +277,7 @@ mod tests {
             rules: Vec::new(),
             mcp: BTreeMap::new(),
             delegation: Delegation::default(),
+            tools: Vec::new(),
             default: None,
             environment: RequestDefaults::default(),
             general: RequestDefaults::default(),

@@ -9,7 +9,7 @@ use piton::{Delegation, Engine, LeaseWait};
 use piton_store::{Journal, SqliteJournal};
 use piton_tools::sandbox::Rules;
 use piton_tools::supervise::Supervisor;
-use piton_tools::{AskUser, Registry, Tool};
+use piton_tools::{AskUser, CommandDefinition, Registry, Tool};
 
 use crate::models::Catalogue;
 use crate::output::Output;
@@ -39,6 +39,8 @@ pub(crate) struct Wiring {
     pub(crate) commands: Commands,
     /// What workers are allowed.
     pub(crate) delegation: Delegation,
+    /// Tools of the settings.
+    pub(crate) tools: Vec<CommandDefinition>,
 }
 
 /// How commands are run.
@@ -81,6 +83,14 @@ impl Wiring {
             if let Some(tool) = registry.get(&spec.name) {
                 builder = builder.tool(tool.clone());
             }
+        }
+        for tool in &self.tools {
+            let tool = match &self.commands {
+                Commands::Supervised(supervisor) => tool.supervised(supervisor.clone()),
+                Commands::Plain(hidden, rules) => tool.plain(hidden.clone(), rules.clone()),
+                Commands::Unused => continue,
+            };
+            builder = builder.tool(Arc::new(tool));
         }
         for tool in more {
             builder = builder.tool(tool.clone());

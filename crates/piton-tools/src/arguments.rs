@@ -25,6 +25,19 @@ pub(crate) fn parse<T: DeserializeOwned>(
     T::deserialize(arguments).map_err(|error| refusal(&schema, &[error.to_string()]))
 }
 
+/// Refuses arguments that do not fit a schema that somebody else wrote, as far as it is understood.
+pub(crate) fn refuse_unfit(schema: &str, arguments: &Arguments) -> Result<(), Refusal> {
+    let schema: Value = serde_json::from_str(schema)
+        .map_err(|error| Refusal(format!("the tool's own schema is broken: {error}")))?;
+    let strict = schema.get("additionalProperties") == Some(&Value::Bool(false));
+    let known = schema.get("properties").and_then(Value::as_object);
+    let is_known = |name: &String| strict || known.is_some_and(|known| known.contains_key(name));
+    let looked_at = arguments.iter().filter(|(name, _)| is_known(name));
+    let looked_at = looked_at.map(|(name, value)| (name.clone(), value.clone())).collect();
+    let problems = problems(&schema, &looked_at);
+    if problems.is_empty() { Ok(()) } else { Err(refusal(&schema, &problems)) }
+}
+
 fn refusal(schema: &Value, problems: &[String]) -> Refusal {
     Refusal(format!(
         "these arguments do not fit: {}. Nothing was done. Expected: {}",

@@ -51,7 +51,10 @@ pub use self::list_dir::ListDir;
 pub use self::progress::Progress;
 pub use self::read_file::{READ_BYTES_MAX, ReadFile};
 pub use self::registry::{DuplicateTool, Registry};
-pub use self::shell::{SPILL_BYTES_MAX, Shell};
+pub use self::shell::{
+    COMMAND_TIMEOUT_S_DEFAULT, CommandDefinition, CommandTool, NEEDS_INPUT_CODE, Program,
+    SPILL_BYTES_MAX, Shell,
+};
 pub use self::shell_stop::ShellStop;
 pub use self::shell_wait::ShellWait;
 pub use self::write_file::WriteFile;

@@ -5,6 +5,8 @@
 //! bounds, and nobody knows what became of it when the agent dies.
 
 pub(crate) mod capture;
+mod command_tool;
+mod input;
 mod process;
 mod supervised;
 mod told;
@@ -22,6 +24,11 @@ use serde::Deserialize;
 
 use self::capture::Captured;
 pub use self::capture::SPILL_BYTES_MAX;
+pub use self::command_tool::{
+    CommandDefinition, CommandTool, NEEDS_INPUT_CODE, Program,
+    TIMEOUT_S_DEFAULT as COMMAND_TIMEOUT_S_DEFAULT,
+};
+pub(crate) use self::input::Input;
 use self::process::{Command, End, Ended};
 use self::supervised::Supervised;
 pub(crate) use self::supervised::{finished as finished_of, listening};
@@ -67,9 +74,8 @@ const SUPERVISED_SCHEMA: &str = r#"{
 #[derive(Clone, Debug, Default)]
 pub struct Shell {
     supervised: Option<Supervised>,
-    hidden: Arc<[OsString]>,
-    /// For commands that end with the agent; supervisors have their own.
-    rules: Option<Arc<Rules>>,
+    /// For commands that end with the agent; supervisors have rules of their own.
+    plain: Plain,
 }
 
 #[derive(Debug, Deserialize)]
@@ -90,6 +96,16 @@ struct Line {
     timeout_s: Option<u64>,
     wait_s: Option<u64>,
     keep: bool,
+    /// What it reads; nothing if absent.
+    input: Option<Input>,
+    walls: Walls,
+}
+
+/// Whether a command is confined where the rules say so.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Walls {
+    Up,
+    Down,
 }
 
 impl Shell {
@@ -100,7 +116,7 @@ impl Shell {
 
     /// Commands end with the agent, do not see these variables, and are confined by these rules.
     pub fn plain(hidden: Vec<OsString>, rules: Rules) -> Self {
-        Self { supervised: None, hidden: hidden.into(), rules: Some(Arc::new(rules)) }
+        Self { supervised: None, plain: Plain::new(hidden, rules) }
     }
 
     fn schema(&self) -> &'static str {
@@ -159,7 +175,7 @@ impl Tool for Shell {
         };
         match &self.supervised {
             Some(supervised) => supervised.run(job, line).await,
-            None => self.run_plain(job, line).await,
+            None => self.plain.run(job, line).await,
         }
     }
 
@@ -194,12 +210,23 @@ impl Tool for Shell {
     }
 }
 
-impl Shell {
-    async fn run_plain(&self, job: Job, line: Line) -> Finished {
+/// How a command runs that ends with the agent.
+#[derive(Clone, Debug, Default)]
+struct Plain {
+    hidden: Arc<[OsString]>,
+    rules: Option<Arc<Rules>>,
+}
+
+impl Plain {
+    fn new(hidden: Vec<OsString>, rules: Rules) -> Self {
+        Self { hidden: hidden.into(), rules: Some(Arc::new(rules)) }
+    }
+
+    async fn run(&self, job: Job, line: Line) -> Finished {
         let timeout = Duration::from_secs(line.timeout_s.unwrap_or(TIMEOUT_S_DEFAULT));
         let policy = self.rules.as_ref().map_or(Ok(None), |rules| rules.policy(&job.site));
         let sandbox = match policy {
-            Ok(sandbox) => sandbox,
+            Ok(sandbox) => sandbox.filter(|_| line.walls == Walls::Up),
             Err(lacking) => return Finished::failed(format!("not run: {lacking}")),
         };
         let command = Command {
@@ -209,6 +236,7 @@ impl Shell {
             scratch: job.site.scratch.clone(),
             hidden: self.hidden.clone(),
             sandbox,
+            input: line.input,
         };
         if job.cancel.is_cancelled() {
             return Finished::cancelled("stopped before the command was started");
@@ -259,7 +287,8 @@ fn look(site: &Site, schema: &str, arguments: &Arguments) -> Result<Line, Refusa
         place.absolute(site)
     };
     let (timeout_s, wait_s) = (wanted.timeout_s, wanted.wait_s);
-    Ok(Line { command, directory, timeout_s, wait_s, keep: wanted.keep.unwrap_or(false) })
+    let (keep, walls) = (wanted.keep.unwrap_or(false), Walls::Up);
+    Ok(Line { command, directory, timeout_s, wait_s, keep, input: None, walls })
 }
 
 fn finished(ended: Ended, command: &Command) -> Finished {

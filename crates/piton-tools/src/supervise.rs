@@ -50,6 +50,7 @@ pub(crate) use self::record::{LOG_VERSION, Story, now_ms};
 pub use self::shelf::{Kept, KeptState, Shelf};
 pub(crate) use self::verdict::Verdict;
 use crate::fail;
+use crate::shell::Input;
 
 /// How long a call waits for its command unless told otherwise.
 const WAIT_DEFAULT: Duration = Duration::from_mins(1);
@@ -102,7 +103,13 @@ impl Supervisor {
     }
 
     /// Starts the command of a call, or attaches to it if it was claimed before.
-    pub(crate) fn start(&self, directory: &Path, intent: Intent) -> io::Result<Attached> {
+    /// It reads `input`, which is not recorded.
+    pub(crate) fn start(
+        &self,
+        directory: &Path,
+        intent: Intent,
+        input: Option<&Input>,
+    ) -> io::Result<Attached> {
         let claim = match claim(directory, intent)? {
             Claimed::Ours(claim) => claim,
             Claimed::Taken => return Attached::open(directory),
@@ -113,6 +120,7 @@ impl Supervisor {
             log: claim.log.try_clone()?,
             out: claim.out.try_clone()?,
             wire: theirs.into(),
+            input: input.map(Input::file).transpose()?,
         };
         self.pairs.send(parcel)?;
         fail::here("sent");

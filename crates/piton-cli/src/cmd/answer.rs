@@ -136,6 +136,7 @@ async fn record(
         scratch: settings.scratch()?,
         lock_wait: HELD_WAIT,
         commands: Commands::Unused,
+        tools: Vec::new(),
     };
     let opened = wiring.engine(&[]).open(id).await.map_err(Fault::from);
     let mut session = opened.map_err(|fault| {

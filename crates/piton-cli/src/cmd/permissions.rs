@@ -87,6 +87,7 @@ async fn revoke(
         scratch: settings.scratch()?,
         lock_wait: HELD_WAIT,
         commands: Commands::Unused,
+        tools: Vec::new(),
     };
     let mut session = wiring.engine(&[]).open(id).await?;
     let mut config = session.state().config.clone();

@@ -1,4 +1,4 @@
-//! The settings file `piton.toml`: models, standing rules, and servers of tools.
+//! The settings file `piton.toml`: models, standing rules, tools and servers of tools.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -12,11 +12,12 @@ use piton_mcp::WrittenServer;
 use serde::Deserialize;
 
 use super::{KeyFrom, Provider, RequestDefaults, Speaks};
+use crate::command_tools::WrittenTool;
 use crate::rules::WrittenRule;
 use crate::sandbox::WrittenSandbox;
 
 /// What the file says.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct SettingsFile {
     /// The model that is used when nobody names one.
@@ -31,6 +32,8 @@ pub(crate) struct SettingsFile {
     pub(crate) mcp: BTreeMap<String, WrittenServer>,
     /// What commands may touch.
     pub(crate) sandbox: WrittenSandbox,
+    /// Tools by name.
+    pub(crate) tools: BTreeMap<String, WrittenTool>,
     /// Providers by name.
     pub(crate) providers: BTreeMap<String, Written>,
     /// What workers are allowed.

@@ -10,6 +10,7 @@ mod world;
 mod codex;
 mod command;
 mod command_deaths;
+mod command_tools;
 mod connections;
 mod draft;
 mod edits;

@@ -18,6 +18,7 @@ use rustix::io::Errno;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 
 use super::capture::Capture;
+use super::input::Input;
 use crate::sandbox::{self, Policy};
 
 /// Time between asking a group to end and killing it.
@@ -50,6 +51,8 @@ pub(super) struct Command {
     pub(super) hidden: Arc<[OsString]>,
     /// What it may touch; `None` if it is not confined.
     pub(super) sandbox: Option<Policy>,
+    /// What it reads; nothing if absent.
+    pub(super) input: Option<Input>,
 }
 
 /// Why a command is over.
@@ -93,7 +96,10 @@ pub(super) fn run(command: &Command, wire: &PipeReader) -> io::Result<Ended> {
         .env("PAGER", "cat")
         .env("GIT_PAGER", "cat")
         .env("TERM", "dumb")
-        .stdin(Stdio::null())
+        .stdin(match &command.input {
+            Some(input) => Stdio::from(input.file()?),
+            None => Stdio::null(),
+        })
         // One pipe for both keeps the order in which things were printed.
         .stdout(input.try_clone()?)
         .stderr(input)

@@ -14,7 +14,7 @@ use piton_core::id::{CallId, TurnId};
 
 use super::capture::Captured;
 use super::told::{self, exit_code, told_of};
-use super::{Line, SUPERVISED_TIMEOUT_S_DEFAULT};
+use super::{Line, SUPERVISED_TIMEOUT_S_DEFAULT, Walls};
 use crate::supervise::{
     Attached, End, Intent, LOG_VERSION, Order, Patience, Status, Story, Supervisor, Verdict, Why,
     boot, forbid, now_ms,
@@ -51,9 +51,10 @@ impl Supervised {
         }
         let wait = line.wait_s.map_or(self.0.patience(), Duration::from_secs);
         let sandbox = match self.0.rules().policy(&job.site) {
-            Ok(sandbox) => sandbox,
+            Ok(sandbox) => sandbox.filter(|_| line.walls == Walls::Up),
             Err(lacking) => return Finished::failed(format!("not run: {lacking}")),
         };
+        let input = line.input.clone();
         let intent = Intent { sandbox, ..intent(job.call, &name, line) };
         let supervisor = self.0.clone();
         let (word, speaker) = match io::pipe() {
@@ -64,10 +65,11 @@ impl Supervised {
             let directory = supervisor.shelf().directory(&name);
             let until = Some(Instant::now() + wait);
             let patience = Patience { until, word: &word, order: Order::Stop(Why::Interrupt) };
-            let waited = supervisor.start(&directory, intent).and_then(|mut attached| {
-                let (end, story) = attached.wait(&patience)?;
-                finished(&attached, &end, &story, 0)
-            });
+            let waited =
+                supervisor.start(&directory, intent, input.as_ref()).and_then(|mut attached| {
+                    let (end, story) = attached.wait(&patience)?;
+                    finished(&attached, &end, &story, 0)
+                });
             Ok(waited.unwrap_or_else(|error| {
                 Finished::failed(format!("the command could not be run: {error}"))
             }))

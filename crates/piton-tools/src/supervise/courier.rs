@@ -13,8 +13,8 @@ use rustix::net::{
     SendAncillaryMessage, SendFlags, SocketFlags, SocketType, recvmsg, sendmsg, socketpair,
 };
 
-/// Files of a call.
-const FILES: usize = 3;
+/// Most files of a call.
+const FILES: usize = 4;
 
 /// A call on its way.
 #[derive(Debug)]
@@ -27,6 +27,8 @@ pub(super) struct Parcel {
     pub(super) out: File,
     /// Tells whoever waits: a byte for the end, the end of the wire for the end of everything.
     pub(super) wire: OwnedFd,
+    /// What the command reads.
+    pub(super) input: Option<File>,
 }
 
 /// What arrives.
@@ -47,7 +49,8 @@ pub(super) fn wires() -> io::Result<(OwnedFd, OwnedFd)> {
 
 /// Hands over copies of the files.
 pub(super) fn send(socket: impl AsFd, parcel: &Parcel) -> io::Result<()> {
-    let files = [parcel.log.as_fd(), parcel.out.as_fd(), parcel.wire.as_fd()];
+    let mut files = vec![parcel.log.as_fd(), parcel.out.as_fd(), parcel.wire.as_fd()];
+    files.extend(parcel.input.as_ref().map(AsFd::as_fd));
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(FILES))];
     let mut control = SendAncillaryBuffer::new(&mut space);
     if !control.push(SendAncillaryMessage::ScmRights(&files)) {
@@ -99,9 +102,10 @@ pub(super) fn receive(socket: impl AsFd) -> io::Result<Arrival> {
         files.collect()
     });
     let (log, out, wire) = (files.next(), files.next(), files.next());
+    let input = files.next().map(File::from);
     Ok(match (log, out, wire) {
         (Some(log), Some(out), Some(wire)) => {
-            Arrival::Parcel(Parcel { id, log: log.into(), out: out.into(), wire })
+            Arrival::Parcel(Parcel { id, log: log.into(), out: out.into(), wire, input })
         }
         _ => Arrival::Done(id),
     })

@@ -6,13 +6,14 @@
 //! never ran, and is gone. Until then it has the record as its standard error, and with it the lock;
 //! the command gets neither.
 
-use std::fs::File;
 use std::io::{self, PipeWriter, Write as _};
+use std::os::fd::AsRawFd as _;
 use std::os::unix::process::CommandExt as _;
 use std::process::{Command, Stdio};
 
 use rustix::process::Pid;
 
+use super::courier::Parcel;
 use super::record::{Intent, Record, encode};
 use crate::sandbox::Wardens;
 
@@ -22,7 +23,9 @@ pub(crate) const MARKER: &str = "PITON_CALL";
 /// milliseconds and differ from person to person.
 const SHELL: &str = "/bin/sh";
 /// Limit, line, then command. No line, then a word in the record.
-const SCRIPT: &str = r#"ulimit -Sn "$3" 2>/dev/null; read -r go && exec /bin/sh -c "$1" </dev/null 2>&1; printf '%s' "$2" >&2"#;
+const SCRIPT: &str = r#"ulimit -Sn "$3" 2>/dev/null; read -r go && exec /bin/sh -c "$1" <"$4" 2>&1; printf '%s' "$2" >&2"#;
+/// What a command reads that is given nothing.
+const NOTHING: &str = "/dev/null";
 
 /// A command behind its gate.
 #[derive(Debug)]
@@ -39,15 +42,19 @@ impl Gate {
         wardens: &mut Wardens,
         files: Option<u64>,
         intent: &Intent,
-        log: &File,
-        out: &File,
+        parcel: &Parcel,
     ) -> io::Result<Self> {
         let files = files.map_or_else(|| "unlimited".to_owned(), |files| files.to_string());
         let never = Record::NeverRan { why: "its supervisor died before it was started".into() };
         let (waits, opener) = io::pipe()?;
+        // A copy that the shell inherits, and opens anew by its number. Nothing else is started
+        // meanwhile: whoever starts it waits here.
+        let input = parcel.input.as_ref().map(rustix::io::dup).transpose()?;
+        let reads = input.as_ref().map(|input| format!("/proc/self/fd/{}", input.as_raw_fd()));
+        let reads = reads.as_deref().unwrap_or(NOTHING);
         let mut command = Command::new(SHELL);
         command
-            .args(["-c", SCRIPT, "sh", &intent.command, &encode(&never)?, &files])
+            .args(["-c", SCRIPT, "sh", &intent.command, &encode(&never)?, &files, reads])
             .current_dir(&intent.directory)
             .env(MARKER, &intent.marker)
             // A pager would wait for a key that nobody can press.
@@ -55,13 +62,13 @@ impl Gate {
             .env("GIT_PAGER", "cat")
             .env("TERM", "dumb")
             .stdin(waits)
-            .stdout(out.try_clone()?)
-            .stderr(Stdio::from(log.try_clone()?))
+            .stdout(parcel.out.try_clone()?)
+            .stderr(Stdio::from(parcel.log.try_clone()?))
             // A group of its own: what it starts can be stopped with it.
             .process_group(0);
         let child = match &intent.sandbox {
             None => command.spawn()?,
-            Some(policy) => wardens.spawn(policy, command, out)?,
+            Some(policy) => wardens.spawn(policy, command, &parcel.out)?,
         };
         // Dropping the child neither stops nor reaps it; its keeper does that.
         Ok(Self { pid: Pid::from_child(&child), opener })

@@ -91,8 +91,7 @@ impl Keeper {
     pub(super) fn launch(&mut self, parcel: Parcel) {
         let launched = Story::read(&parcel.log).and_then(|story| {
             let intent = story.intent.ok_or_else(|| io::Error::other("nothing to run"))?;
-            let gate =
-                Gate::shut(&mut self.wardens, self.files, &intent, &parcel.log, &parcel.out)?;
+            let gate = Gate::shut(&mut self.wardens, self.files, &intent, &parcel)?;
             fail::here("shut");
             Ok((intent, gate))
         });

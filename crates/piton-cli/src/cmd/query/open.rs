@@ -94,9 +94,9 @@ pub(super) async fn open(
     } else {
         Commands::Supervised(Arc::new(wiring::supervisor(settings, hidden, rules)))
     };
-    let models = Arc::new(Catalogue::default());
+    let (models, tools) = (Arc::new(Catalogue::default()), wanted.shelf.tools.clone());
     let delegation = wanted.shelf.delegation;
-    let wiring = Wiring { journal, models, scratch, lock_wait, commands, delegation };
+    let wiring = Wiring { journal, models, scratch, lock_wait, commands, delegation, tools };
     let life = match &target {
         _ if query.no_persist => Life::Passing,
         Some(_) => Life::Known,

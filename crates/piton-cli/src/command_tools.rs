@@ -1,0 +1,163 @@
+//! Tools of the settings file: `[tools.NAME]`.
+//!
+//! Only the user's own file can have them. A repository must not bring programs that run as soon as
+//! somebody opens it.
+
+use std::collections::BTreeMap;
+
+use piton_core::event::EffectClass;
+use piton_tools::{COMMAND_TIMEOUT_S_DEFAULT, CommandDefinition, Program, Registry};
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+/// Names that piton's own tools have, beside those of every registry.
+const TAKEN: [&str; 3] = ["ask_user", "shell_wait", "shell_stop"];
+
+/// A tool as written.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct WrittenTool {
+    description: String,
+    command: WrittenCommand,
+    #[serde(default)]
+    parameters: Map<String, Value>,
+    #[serde(default)]
+    effect: WrittenEffect,
+    #[serde(default = "timeout_s")]
+    timeout_s: u64,
+    #[serde(default = "sandbox")]
+    sandbox: bool,
+}
+
+/// A list is a program with its arguments; a text is a line for `sh`.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "Value")]
+struct WrittenCommand(Program);
+
+impl TryFrom<Value> for WrittenCommand {
+    type Error = &'static str;
+
+    fn try_from(value: Value) -> Result<Self, Self::Error> {
+        let wrong = "command is a list of words, or a line for sh";
+        match value {
+            Value::String(line) => Ok(Self(Program::Line(line))),
+            Value::Array(words) => {
+                let words = words.into_iter().map(|word| word.as_str().map(str::to_owned));
+                let words: Option<Vec<String>> = words.collect();
+                Ok(Self(Program::Words(words.ok_or(wrong)?)))
+            }
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => Err(wrong),
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum WrittenEffect {
+    ReadOnly,
+    Idempotent,
+    #[default]
+    Supervised,
+    Once,
+}
+
+fn timeout_s() -> u64 {
+    COMMAND_TIMEOUT_S_DEFAULT
+}
+
+fn sandbox() -> bool {
+    true
+}
+
+/// The tools that are meant; the first one that makes no sense is told.
+pub(crate) fn definitions(
+    written: BTreeMap<String, WrittenTool>,
+) -> Result<Vec<CommandDefinition>, String> {
+    let registry = Registry::standard();
+    let read = |(name, tool): (String, WrittenTool)| {
+        if registry.get(&name).is_some() || TAKEN.contains(&name.as_str()) {
+            return Err(format!("tools.{name}: piton has a tool of that name; choose another"));
+        }
+        let WrittenTool { description, command, parameters, effect, timeout_s, sandbox } = tool;
+        let effect = match effect {
+            WrittenEffect::ReadOnly => EffectClass::ReadOnly,
+            WrittenEffect::Idempotent => EffectClass::Idempotent,
+            WrittenEffect::Supervised => EffectClass::Supervised,
+            WrittenEffect::Once => EffectClass::Once,
+        };
+        let (program, parameters) = (command.0, Value::Object(parameters));
+        let tool = CommandDefinition {
+            name,
+            description,
+            parameters,
+            program,
+            effect,
+            timeout_s,
+            sandboxed: sandbox,
+        };
+        match tool.fault() {
+            Some(fault) => Err(format!("tools.{}: {fault}", tool.name)),
+            None => Ok(tool),
+        }
+    };
+    written.into_iter().map(read).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::providers::SettingsFile;
+
+    fn read(text: &str) -> Result<Vec<CommandDefinition>, String> {
+        definitions(SettingsFile::parse(text)?.tools)
+    }
+
+    #[test]
+    fn a_tool_is_a_few_lines() {
+        let tools = read(
+            r#"
+            [tools.deploy]
+            description = "Deploys the site."
+            command = ["./deploy", "--json"]
+            effect = "once"
+            timeout_s = 60
+            sandbox = false
+
+            [tools.deploy.parameters]
+            properties.to = { type = "string", description = "Where." }
+            required = ["to"]
+
+            [tools.lines]
+            description = "Counts lines."
+            command = "wc -l *"
+            effect = "read_only"
+            "#,
+        )
+        .unwrap();
+        let [deploy, lines] = tools.as_slice() else { panic!("{tools:?}") };
+        assert_eq!(deploy.program, Program::Words(vec!["./deploy".into(), "--json".into()]));
+        assert_eq!((deploy.effect, deploy.timeout_s), (EffectClass::Once, 60));
+        assert_eq!(deploy.parameters["properties"]["to"]["type"], "string");
+        assert_eq!(lines.program, Program::Line("wc -l *".into()));
+        assert_eq!((deploy.sandboxed, lines.sandboxed), (false, true));
+        assert_eq!(lines.timeout_s, COMMAND_TIMEOUT_S_DEFAULT);
+    }
+
+    #[test]
+    fn what_makes_no_sense_is_named() {
+        let check = |text: &str, expected: &str| {
+            let fault = read(text).unwrap_err();
+            assert!(fault.contains(expected), "{fault}");
+        };
+        check("[tools.a]\ndescription = \"x\"\n", "command");
+        check("[tools.a]\ndescription = \"x\"\ncommand = 3\n", "a list of words, or a line");
+        check("[tools.a]\ndescription = \"x\"\ncommand = \"x\"\neffect = \"maybe\"\n", "maybe");
+        check("[tools.a]\ndescription = \"x\"\ncommand = \"x\"\nkind = 1\n", "kind");
+        check("[tools.shell]\ndescription = \"x\"\ncommand = \"x\"\n", "choose another");
+        check("[tools.ask_user]\ndescription = \"x\"\ncommand = \"x\"\n", "choose another");
+        check(
+            "[tools.a]\ndescription = \"x\"\ncommand = \"x\"\nparameters.required = [\"to\"]\n",
+            "tools.a: parameters.required names \"to\"",
+        );
+    }
+}

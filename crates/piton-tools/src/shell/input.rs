@@ -1,0 +1,31 @@
+//! What a command reads: in memory only, because there may be secrets in it.
+
+use std::fmt;
+use std::fs::File;
+use std::io::{self, Seek as _, Write as _};
+
+use rustix::fs::{MemfdFlags, memfd_create};
+
+/// Bytes for the standard input of a command. Printing them for debugging prints how many.
+#[derive(Clone)]
+pub(crate) struct Input(Vec<u8>);
+
+impl Input {
+    pub(super) fn new(bytes: Vec<u8>) -> Self {
+        Self(bytes)
+    }
+
+    /// A file that has no name and no place on any disk, ready to be read.
+    pub(crate) fn file(&self) -> io::Result<File> {
+        let mut file = File::from(memfd_create("input", MemfdFlags::CLOEXEC)?);
+        file.write_all(&self.0)?;
+        file.rewind()?;
+        Ok(file)
+    }
+}
+
+impl fmt::Debug for Input {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "[{} bytes]", self.0.len())
+    }
+}
