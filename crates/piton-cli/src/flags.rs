@@ -84,6 +84,9 @@ pub(crate) struct Query {
     /// Most tokens of one answer; 0 leaves it to the provider
     #[arg(long, value_name = "N")]
     pub(crate) max_tokens: Option<u32>,
+    /// Let workers do it: the model splits it into subtasks, and answers from their results
+    #[arg(long, conflicts_with_all = ["resume", "discard_turn"])]
+    pub(crate) coordinate: bool,
     /// Go on with the incomplete turn; with TEXT, keep its work and add a message
     #[arg(long = "continue", value_name = "TEXT", conflicts_with = "discard_turn")]
     #[expect(clippy::option_option, reason = "absent, without a text, with a text")]

@@ -27,8 +27,11 @@ pub const DECOMPOSE_NOTE: &str = "Split this request into 2 to 4 subtasks that c
      same time, each by a worker who sees the conversation so far but not the other workers. Answer with \
      a JSON array of strings and nothing else: one string per subtask, clear on its own. Call no tools.";
 
+/// How what goes behind the results of the workers begins.
+pub const SYNTHESIS_HEAD: &str = "The workers have ended:";
+
 /// Whether the answer of a turn is still to be read as a plan.
-pub(crate) fn is_to_plan(turn: &Turn) -> bool {
+pub fn is_to_plan(turn: &Turn) -> bool {
     is_coordinated(turn) && !is_planned(turn)
 }
 
@@ -85,7 +88,7 @@ pub(crate) fn note_behind(turn: &Turn, said: &Said) -> Option<&'static str> {
 
 /// What goes behind the results of the workers.
 pub(crate) fn synthesis_note(step: &Step) -> String {
-    let mut note = String::from("The workers have ended:\n");
+    let mut note = format!("{SYNTHESIS_HEAD}\n");
     for (number, call) in (1..).zip(&step.calls) {
         let task = serde_json::from_str::<Value>(&call.arguments).unwrap_or_default();
         let task = task.get("task").and_then(Value::as_str).unwrap_or_default();

@@ -9,7 +9,7 @@ pub const QUESTION_CHARS_MAX: usize = 4_000;
 /// Longest summary of a call's output, in characters.
 pub const OUTPUT_SUMMARY_CHARS_MAX: usize = 80;
 /// Arguments that say the most about a call, the first that is there wins.
-const TELLING: [&str; 5] = ["command", "path", "query", "pattern", "url"];
+const TELLING: [&str; 6] = ["command", "path", "query", "pattern", "url", "task"];
 
 /// Sums up what a call was asked to do: `shell: cargo test`.
 pub fn input_summary(name: &str, arguments: &str) -> String {

@@ -259,7 +259,12 @@ async fn finish(
     world: &World,
 ) -> Result<(), SessionError> {
     for _ in 0..ROUNDS_MAX {
-        match session.send(message.clone(), OnIncomplete::Resume).await? {
+        let ending = if play.turn.coordinated {
+            session.coordinate(message.clone(), OnIncomplete::Resume).await?
+        } else {
+            session.send(message.clone(), OnIncomplete::Resume).await?
+        };
+        match ending {
             Ending::Done | Ending::Closed(_) | Ending::Nothing => return Ok(()),
             Ending::WaitingForInput => {
                 switch(play, session);

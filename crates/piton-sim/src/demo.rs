@@ -8,6 +8,7 @@ mod request;
 use futures_util::stream;
 use piton::model::{AnswerStream, Model};
 use piton_core::answer::Delta;
+use piton_core::coordinate::{DECOMPOSE_NOTE, SYNTHESIS_HEAD};
 use piton_core::event::{FinishReason, Usage, UserPart};
 use piton_core::summary::shorten;
 use piton_core::transcript::{CallResult, Message, Transcript};
@@ -58,6 +59,12 @@ impl Model for DemoModel {
 
 /// The answer to what was typed last, with the results since then.
 pub(crate) fn answer(asked: &str, results: &[Gave]) -> Vec<Delta> {
+    if let Some(task) = asked.strip_suffix(DECOMPOSE_NOTE) {
+        return say(&request::subtasks(task));
+    }
+    if asked.starts_with(SYNTHESIS_HEAD) {
+        return say(&synthesis(asked, results));
+    }
     let requests = request::parse(asked);
     match requests.get(results.len()) {
         Some(request) => call(request, results.len()),
@@ -75,7 +82,10 @@ fn open_work(messages: &[Message]) -> (String, Vec<&CallResult>) {
             Message::User(parts) => {
                 let text: Vec<&str> = parts.iter().filter_map(typed).collect();
                 asked = text.join("\n");
-                results.clear();
+                // What goes behind the results of workers is about them.
+                if !asked.starts_with(SYNTHESIS_HEAD) {
+                    results.clear();
+                }
             }
             Message::Results(batch) => results.extend(batch),
             Message::Assistant(_) => {}
@@ -113,6 +123,17 @@ fn say(text: &str) -> Vec<Delta> {
 
 fn end(finish: FinishReason) -> Delta {
     Delta::End { finish, usage: Usage::default() }
+}
+
+/// What the workers did, and what they gave.
+fn synthesis(asked: &str, results: &[Gave]) -> String {
+    let marks = asked.lines().filter(|line| line.starts_with(['✓', '✗']));
+    let mut text = String::from("(demo model) This is what the workers did:");
+    for (mark, result) in marks.zip(results) {
+        let gave = shorten(result.text.trim_end(), RESULT_CHARS_MAX);
+        text = format!("{text}\n\n{mark}\n{gave}");
+    }
+    text
 }
 
 fn report(results: &[Gave]) -> String {

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use futures_util::stream::FuturesUnordered;
 use piton_core::action::{Action, Wish};
 use piton_core::attachment::{self, FILES_BYTES_MAX};
+use piton_core::coordinate::COORDINATOR;
 use piton_core::decide::decide;
 use piton_core::event::{
     BreakReason, Event, ForkOrigin, Handle, ModelRef, ParentCall, TurnEnd, UserPart,
@@ -52,6 +53,8 @@ pub struct Session {
     /// What was stopped because its turn was left.
     stopped: Vec<String>,
     birth: Birth,
+    /// Who answers the turn that begins next.
+    agent: Option<String>,
 }
 
 /// What its first entry says of a conversation that works for another.
@@ -159,6 +162,7 @@ impl Session {
             secrets: Secrets::new(),
             stopped: Vec::new(),
             birth: Birth::default(),
+            agent: None,
         }
     }
 
@@ -279,6 +283,19 @@ impl Session {
         self.run().await
     }
 
+    /// Sends a message whose turn is coordinated: the model splits it into subtasks, workers do them at
+    /// the same time, and the model answers from their results. A turn that is open goes on as it was.
+    pub async fn coordinate(
+        &mut self,
+        message: NewMessage,
+        on_incomplete: OnIncomplete,
+    ) -> Result<Ending, SessionError> {
+        self.agent = Some(COORDINATOR.to_owned());
+        let ending = self.send(message, on_incomplete).await;
+        self.agent = None;
+        ending
+    }
+
     /// Goes on with the open turn, if there is one.
     pub async fn resume(&mut self) -> Result<Ending, SessionError> {
         self.log.usable()?;
@@ -339,7 +356,8 @@ impl Session {
     fn begin(&mut self, message: MessageId, parts: Vec<UserPart>) {
         self.start();
         let turn = self.state().next_turn();
-        self.log.push(Event::TurnStarted { turn, agent: None });
+        let agent = self.agent.take();
+        self.log.push(Event::TurnStarted { turn, agent });
         self.log.push(Event::UserMessage { message, parts, attempt: Attempt::FIRST });
     }
 

@@ -40,3 +40,5 @@ mod sandbox;
 mod serve;
 mod settings;
 mod supervised;
+mod worker_kills;
+mod workers;

@@ -20,6 +20,8 @@ pub struct TurnScript {
     pub in_doubt: InDoubtPolicy,
     /// Context budget in tokens; 0 is none.
     pub context_tokens_max: u64,
+    /// Whether its turns are coordinated.
+    pub coordinated: bool,
 }
 
 impl TurnScript {
@@ -37,6 +39,7 @@ const fn turn(name: &'static str, json: &'static str) -> TurnScript {
         mode: AUTO,
         in_doubt: ALONE,
         context_tokens_max: 0,
+        coordinated: false,
     }
 }
 
@@ -83,6 +86,18 @@ pub const WORKER_TURNS: &[TurnScript] = &[
                 "workers":[
                     {"task":"one","steps":[{"calls":[{"tool":"pay"},{"tool":"set"}]},{"say":"1"}]},
                     {"task":"two","steps":[{"calls":[{"tool":"look"}]},{"say":"2"}]}]}"#,
+        )
+    },
+    TurnScript {
+        coordinated: true,
+        ..turn(
+            "a coordinated turn",
+            r#"{"steps":[{"say":"Here: [\"one\", \"two\"]"},{"say":"Both."}],
+                "workers":[
+                    {"task":"one","steps":[{"calls":[{"tool":"pay","arguments":{"ms":5}}]},
+                        {"say":"1"}]},
+                    {"task":"two","steps":[{"say":"Half.","calls":[{"tool":"pay"}]},
+                        {"say":"x","faults":[{"kind":{"fail":"auth"}}]}]}]}"#,
         )
     },
     TurnScript {

@@ -17,6 +17,13 @@ pub(super) fn parse(text: &str) -> Vec<Request> {
     text.split(" then ").filter_map(|clause| clause_of(clause.trim())).collect()
 }
 
+/// Splits `list . and read a; run b` into subtasks, as a JSON list.
+pub(super) fn subtasks(task: &str) -> String {
+    let clauses = task.split(['\n', ';']).flat_map(|line| line.split(" and "));
+    let clauses: Vec<&str> = clauses.map(str::trim).filter(|clause| !clause.is_empty()).collect();
+    json!(clauses).to_string()
+}
+
 fn clause_of(clause: &str) -> Option<Request> {
     let (verb, rest) = clause.split_once(char::is_whitespace).unwrap_or((clause, ""));
     let rest = rest.trim();
@@ -96,6 +103,11 @@ mod tests {
             "edit a.txt: hi -> ho",
             &[("edit_file", json!({"path": "a.txt", "old": "hi", "new": "ho"}))],
         );
+    }
+
+    #[test]
+    fn a_task_is_split_into_subtasks() {
+        assert_eq!(subtasks("list . and read a; run b\n"), r#"["list .","read a","run b"]"#);
     }
 
     #[test]

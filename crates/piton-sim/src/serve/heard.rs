@@ -1,5 +1,7 @@
 //! What a request says, the same for every dialect.
 
+use piton_core::coordinate::SYNTHESIS_HEAD;
+
 use crate::demo::Gave;
 use crate::script::{self, Talk};
 
@@ -71,8 +73,10 @@ impl Heard {
         for message in self.messages {
             match message {
                 Message::User(text) => {
+                    if !text.starts_with(SYNTHESIS_HEAD) {
+                        results.clear();
+                    }
                     asked = text;
-                    results.clear();
                 }
                 Message::Results(batch) => results.extend(batch),
                 Message::Answer { .. } => {}

@@ -300,6 +300,43 @@ async fn faces_see_the_calls_of_workers_labelled() {
     );
 }
 
+// D74, D76, D78
+#[tokio::test(start_paused = true)]
+async fn a_coordinated_turn_is_planned_worked_on_and_answered_from_the_results() {
+    let script = r#"{"steps":[{"say":"```json\n[\"one\", 7, \"\", \"two\"]\n```"},{"say":"Both."}],
+        "workers":[{"task":"one","steps":[{"calls":[{"tool":"pay"}]},{"say":"Paid."}]},
+            {"task":"two","steps":[{"say":"x","faults":[{"kind":{"fail":"auth"}}]}]}]}"#;
+    let stage = delegating(script);
+    let mut session = stage.create().await;
+    assert_eq!(session.coordinate(say("do both"), Ask).await.unwrap(), Ending::Done);
+    let story = stage.story().await;
+    assert!(story.contains("turn user ask answer plan:2 start:0 start:1"), "{story}");
+    let last = stage.last_request();
+    assert_eq!(last[0], "user: do both");
+    assert!(last[3].contains("✓ worker 1: one\n✗ worker 2: two"), "{last:?}");
+    // A worker sees what was asked, not how it is to be split.
+    let first = stage.requests()[1].clone();
+    let shown: Vec<_> = first.messages.iter().map(crate::stage::message_words).collect();
+    assert_eq!(shown, ["user: do both", "user: one"]);
+    // The next turn is like any other again.
+    assert_eq!(session.send(say("and now?"), Ask).await.unwrap(), Ending::Done);
+    assert_eq!(session.state().turns.last().unwrap().agent, None);
+    stage.check().await;
+}
+
+// D74
+#[tokio::test(start_paused = true)]
+async fn what_cannot_be_split_is_one_task() {
+    let script = r#"{"steps":[{"say":"I would rather not."},{"say":"Done."}],
+        "workers":[{"task":"all of it","steps":[{"say":"Did it."}]}]}"#;
+    let stage = delegating(script);
+    let mut session = stage.create().await;
+    assert_eq!(session.coordinate(say("all of it"), Ask).await.unwrap(), Ending::Done);
+    assert_eq!(&*ended(session.state(), 0).output.text, "Did it.");
+    assert!(stage.story().await.contains("plan:1"));
+    stage.check().await;
+}
+
 // X16: the number is for people; a worker is the call and the conversation.
 #[tokio::test(start_paused = true)]
 async fn a_hundred_and_twenty_workers_with_a_hundred_and_twenty_calls_are_told_apart() {

@@ -1,6 +1,7 @@
 //! Shows a turn as it happens: answers to standard output, everything else to the person.
 
 use piton::{Update, WorkerNews};
+use piton_core::coordinate::is_to_plan;
 use piton_core::event::{AnswerPart, Entry, Event, FailureClass, Inquiry, PartialKind};
 use piton_core::id::{CallId, TurnId};
 use piton_core::retry::retry_at;
@@ -78,6 +79,11 @@ impl Face {
         (step.exchange == Exchange::Asked).then(|| "waiting for the model".into())
     }
 
+    /// Whether what the model says is still to be read as a plan.
+    fn is_planning(&self) -> bool {
+        self.state.open_turn().is_some_and(is_to_plan)
+    }
+
     /// A call of the open turn.
     pub(super) fn call(&self, id: CallId) -> Option<&Call> {
         self.state.turns.last().and_then(|turn: &Turn| turn.call(id))
@@ -85,6 +91,8 @@ impl Face {
 
     fn live(&mut self, kind: PartialKind, text: &str, output: &mut Output) {
         match (self.form, kind) {
+            // A plan is no answer; its workers are told of when it is read.
+            (Form::Text, PartialKind::Text) if self.is_planning() => {}
             (Form::Text, PartialKind::Text) => output.data(self.text.live(text)),
             (Form::Text, PartialKind::Reasoning) => {}
             (Form::Json, kind) => output.json(&Line::live(kind, text)),
@@ -117,6 +125,7 @@ impl Face {
                 let end = self.text.break_off();
                 self.show(end, output);
             }
+            Event::ModelAnswered { .. } if self.is_planning() => {}
             Event::ModelAnswered { parts, .. } => {
                 let text = self.text.answered(&spoken(parts));
                 self.show(&text, output);
@@ -158,7 +167,10 @@ impl Face {
                 }
             }
             Event::CallsPlanned { calls, .. } => {
-                output.talk(&format!("{} workers:", calls.len()));
+                output.talk(&match calls.len() {
+                    1 => "Not split: one worker does it.".to_owned(),
+                    count => format!("Split into {count} subtasks."),
+                });
             }
             Event::InquiryRaised { inquiry } => return Some(inquiry.clone()),
             Event::ConversationOpened { .. }

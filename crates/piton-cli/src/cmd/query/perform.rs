@@ -221,6 +221,9 @@ async fn see_through(
     let session = &mut opened.session;
     let mut work = pin!(async {
         match errand {
+            Errand::Send(on_incomplete) if asked.query.coordinate => {
+                session.coordinate(message, on_incomplete).await
+            }
             Errand::Send(on_incomplete) => session.send(message, on_incomplete).await,
             Errand::Resume => session.resume().await,
         }
