@@ -56,12 +56,13 @@ fn main() -> Outcome<()> {
 
 type Measure = fn(&Bench) -> Outcome<Vec<Row>>;
 
-const MEASURES: [(&str, Measure); 11] = [
+const MEASURES: [(&str, Measure); 12] = [
     ("append", appends::one),
     ("group", appends::many),
     ("start", start::first_request),
     ("step", steps::shell_true),
     ("supervised", supervised::shell),
+    ("sandbox", supervised::sandbox),
     ("syncs", supervised::syncs),
     ("sleepers", sleepers::held),
     ("turn", turn::long_turn),

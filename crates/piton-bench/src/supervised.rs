@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use piton_core::event::{Outcome as Ended, PermissionMode};
 use piton_core::id::{CallId, ConversationId, TurnId};
+use piton_tools::sandbox::{Rules, When};
 use piton_tools::supervise::Supervisor;
 use piton_tools::{Arguments, Asker, Job, Progress, Shell, Site, Tool as _};
 use serde_json::json;
@@ -65,6 +66,33 @@ pub(crate) fn shell(bench: &Bench) -> Outcome<Vec<Row>> {
         row("the first one of a process", first, first_floor, 8.0),
         added,
     ])
+}
+
+/// A `true` in the sandbox of `piton query` against one without.
+pub(crate) fn sandbox(bench: &Bench) -> Outcome<Vec<Row>> {
+    let dir = bench.dir.path().join("sandbox");
+    std::fs::create_dir_all(&dir)?;
+    let (piton, runtime) = (bench.bin.join("piton"), runtime()?);
+    let rules = Rules { when: When::Always, network: false, ..Rules::none() };
+    let supervisor = Supervisor::new(piton.clone(), dir.join("calls"), Vec::new());
+    let confined = Shell::supervised(Arc::new(supervisor.sandbox(rules)));
+    let free = shell_of(&piton, &dir);
+    for shell in [&confined, &free] {
+        runtime.block_on(run(shell, &dir))?;
+    }
+    let (walled, open) = interleaved(
+        ROUNDS,
+        || runtime.block_on(run(&confined, &dir)),
+        || runtime.block_on(run(&free, &dir)),
+    )?;
+    Ok(vec![Row {
+        what: "a shell `true` in the sandbox",
+        value: shown(walled),
+        floor: format!("one without {}", shown(open)),
+        figure: ratio(walled, open),
+        unit: "x",
+        target: Target::AtMost(1.5),
+    }])
 }
 
 /// How often the agent and both supervisors sync for one command, as `strace` counts.

@@ -1,6 +1,7 @@
 //! The commands, one file each.
 
 pub(crate) mod answer;
+pub(crate) mod doctor;
 pub(crate) mod kept;
 pub(crate) mod kill;
 pub(crate) mod logs;

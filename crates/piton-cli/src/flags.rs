@@ -52,6 +52,8 @@ pub(crate) enum Command {
     Undo(Undo),
     /// Servers of tools: show them, their tools, or trust those of this directory
     Mcp(Mcp),
+    /// Show what holds on this machine, and what to do about the rest
+    Doctor(Doctor),
     /// Show the providers of models, and what keeps them from answering
     Models(Models),
     /// Play a provider, for tests of this and other agents
@@ -282,6 +284,14 @@ pub(crate) struct Logs {
     pub(crate) follow: bool,
 }
 
+/// The flags of `piton doctor`.
+#[derive(Debug, Args)]
+pub(crate) struct Doctor {
+    /// One JSON object per line
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
 /// The flags of `piton kill`.
 #[derive(Debug, Args)]
 pub(crate) struct Kill {
@@ -327,6 +337,7 @@ impl Flags {
             | Command::Undo(_)
             | Command::Mcp(_)
             | Command::Models(_)
+            | Command::Doctor(_)
             | Command::Sim(_) => Form::Text,
         }
     }

@@ -79,6 +79,7 @@ async fn run(flags: Flags, output: &mut Output) -> Result<Report, Fault> {
         Command::Logs(logs) => cmd::logs::run(&logs, &settings, output).await,
         Command::Kill(kill) => cmd::kill::run(&kill, &settings, output).await,
         Command::Undo(undo) => cmd::undo::run(&undo, &settings, output),
+        Command::Doctor(doctor) => Ok(cmd::doctor::run(&doctor, &settings, output)),
         Command::Models(models) => cmd::models::run(&models, &settings, output).await,
         Command::Mcp(flags) => cmd::mcp::run(&flags, &settings, output).await,
         Command::Sim(Sim::Mcp(flags)) => cmd::sim_mcp::run(flags, output).await,

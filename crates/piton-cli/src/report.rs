@@ -69,6 +69,12 @@ impl Report {
         Self { message: message.to_owned(), talk, ..Self::ok("nothing") }
     }
 
+    /// Something is broken, as was said.
+    pub(crate) fn broken(message: &str) -> Self {
+        let (code, reason, talk) = (Code::Failed, Some("broken"), vec![message.to_owned()]);
+        Self { code, ending: "error", reason, message: message.to_owned(), talk, kept: None }
+    }
+
     /// What was typed makes no sense to the parser, which has said why.
     pub(crate) fn misuse(message: &str) -> Self {
         let (code, reason) = (Code::Usage, Some("usage"));

@@ -23,7 +23,7 @@ pub use crate::error::{AppendError, LeaseError, StoreError};
 pub use crate::lease::{Holder, Lease};
 pub use crate::memory::MemoryJournal;
 pub use crate::record::{Batch, Durability, Listed, Listing, NewRecord, Page, Record, StatusRow};
-pub use crate::sqlite::{Notice, SqliteJournal};
+pub use crate::sqlite::{Health, Notice, SqliteJournal, inspect};
 
 /// Largest stored form of one entry, in bytes.
 pub const ENTRY_BYTES_MAX: usize = 8 * 1024 * 1024;

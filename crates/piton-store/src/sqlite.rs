@@ -9,6 +9,7 @@ mod aside;
 mod blob;
 mod chunk;
 mod failure;
+mod inspect;
 mod lock;
 mod migrate;
 mod open;
@@ -37,6 +38,7 @@ use crate::{
     StoreError,
 };
 
+pub use self::inspect::{Health, inspect};
 pub use self::open::Notice;
 
 /// How often a waiting reader looks for what other processes wrote, in milliseconds. Writes of this

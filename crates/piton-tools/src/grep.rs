@@ -11,6 +11,7 @@ use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder};
 use piton_core::event::{EffectClass, Handle, ToolSpec};
 use piton_core::id::CallId;
+use rustix::fs::FileType;
 use serde::Deserialize;
 use tokio_util::sync::CancellationToken;
 
@@ -117,7 +118,7 @@ impl Search {
         let matcher = matcher(&wanted)?;
         let files = wanted.glob.as_deref().map(Pattern::new).transpose()?;
         let place = Place::locate(site, wanted.path.as_deref().unwrap_or("."))?;
-        if !place.absolute(site).exists() {
+        if place.kind(site).is_none() {
             return Err(place.not_found(site));
         }
         let context = wanted.context.unwrap_or(0);
@@ -133,7 +134,7 @@ impl Search {
     }
 
     fn run(mut self, site: &Site, cancel: &CancellationToken) -> Finished {
-        if self.place.absolute(site).is_dir() {
+        if self.place.kind(site) == Some(FileType::Directory) {
             let place = self.place.clone();
             let ended = walk::files(site, &place, cancel, |path| {
                 let wanted = self.files.as_ref().is_none_or(|files| files.is_match(&place, path));

@@ -84,7 +84,7 @@ impl Tool for ListDir {
 fn open(site: &Site, arguments: &Arguments) -> Result<(Place, OwnedFd), Refusal> {
     let wanted: ListArguments = parse(SCHEMA, arguments)?;
     let place = Place::locate(site, wanted.path.as_deref().unwrap_or("."))?;
-    if place.absolute(site).is_file() {
+    if place.kind(site) == Some(FileType::RegularFile) {
         return Err(Refusal(format!("`{}` is a file: use read_file", place.shown())));
     }
     let directory = place.open_directory(site)?;

@@ -1,7 +1,8 @@
 //! Names that somebody may have meant when a file was not found.
 
-use std::fs;
-use std::path::Path;
+use std::os::fd::OwnedFd;
+
+use rustix::fs::Dir;
 
 /// Most names of a directory that are looked at.
 const NAMES_LOOKED_AT_MAX: usize = 2_000;
@@ -9,11 +10,12 @@ const NAMES_LOOKED_AT_MAX: usize = 2_000;
 const SUGGESTIONS_MAX: usize = 3;
 
 /// Names in `directory` that resemble `name`, the nearest first.
-pub(crate) fn names(directory: &Path, name: &str) -> Vec<String> {
-    let Ok(entries) = fs::read_dir(directory) else { return Vec::new() };
+pub(crate) fn names(directory: &OwnedFd, name: &str) -> Vec<String> {
+    let Ok(entries) = Dir::read_from(directory) else { return Vec::new() };
     let mut near: Vec<(usize, String)> = entries
         .take(NAMES_LOOKED_AT_MAX)
-        .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
+        .filter_map(|entry| entry.ok()?.file_name().to_str().ok().map(str::to_owned))
+        .filter(|other| !matches!(other.as_str(), "." | ".."))
         .filter_map(|other| {
             let (wanted, found) = (name.to_lowercase(), other.to_lowercase());
             let distance = distance(&wanted, &found);
@@ -72,10 +74,10 @@ mod tests {
     fn near_names_come_first_and_far_ones_not_at_all() {
         let directory = tempfile::tempdir().expect("a directory");
         for name in ["main.rs", "Main.rs", "domain.rs", "Cargo.toml"] {
-            fs::write(directory.path().join(name), "").expect("written");
+            std::fs::write(directory.path().join(name), "").expect("written");
         }
-        assert_eq!(names(directory.path(), "main.r"), ["Main.rs", "main.rs"]);
-        assert!(names(directory.path(), "x").is_empty());
-        assert!(names(Path::new("/nowhere/at/all"), "x").is_empty());
+        let directory = std::fs::File::open(directory.path()).expect("opened").into();
+        assert_eq!(names(&directory, "main.r"), ["Main.rs", "main.rs"]);
+        assert!(names(&directory, "x").is_empty());
     }
 }

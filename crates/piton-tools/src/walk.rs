@@ -1,22 +1,30 @@
 //! Files below a directory, as a developer sees them: what git ignores is left out, and so is git's
 //! own directory. Hidden files are part of the project and stay in.
 //!
-//! Follows no link, so it cannot leave the workspace. Obeys ignore files inside the workspace only:
-//! a stray rule above it, or on this machine alone, must not make a project look empty.
+//! Goes from handle to handle and follows no link, so it cannot leave the workspace, not even if a
+//! directory becomes a link under its feet. Obeys ignore files inside the workspace only: a stray
+//! rule above it, or on this machine alone, must not make a project look empty.
 
+mod ignored;
+
+use std::ffi::{CStr, CString};
 use std::ops::ControlFlow;
-use std::path::{Path, PathBuf};
+use std::os::fd::OwnedFd;
+use std::path::Path;
+use std::rc::Rc;
 
 use globset::{GlobBuilder, GlobMatcher};
-use ignore::gitignore::{Gitignore, GitignoreBuilder};
-use ignore::{DirEntry, WalkBuilder};
+use rustix::fs::{AtFlags, Dir, FileType, statat};
 use tokio_util::sync::CancellationToken;
 
-use crate::workspace::Place;
+use self::ignored::Level;
+use crate::workspace::{Place, open_root, open_step};
 use crate::{Refusal, Site};
 
 /// Most entries that one walk looks at.
 const ENTRIES_MAX: usize = 500_000;
+/// How deep a walk goes; it keeps one file open for each level.
+const LEVELS_MAX: usize = 256;
 
 /// How a walk ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,66 +37,106 @@ pub(crate) enum Ended {
     Cancelled,
 }
 
-/// Calls `visit` with every file at or below `place`, sorted, by its path from the workspace.
+/// Calls `visit` with every file below `place`, sorted, by its path from the workspace.
 pub(crate) fn files(
     site: &Site,
     place: &Place,
     cancel: &CancellationToken,
     mut visit: impl FnMut(&str) -> ControlFlow<()>,
 ) -> Ended {
-    let start = place.absolute(site);
-    let above = rules_above(site, &start);
-    let mut builder = WalkBuilder::new(&start);
-    builder
-        .hidden(false)
-        .parents(false)
-        .git_global(false)
-        .require_git(false)
-        .follow_links(false)
-        .sort_by_file_name(Ord::cmp)
-        .filter_entry(move |entry| entry.depth() == 0 || is_wanted(entry, &above));
-    for (seen, entry) in builder.build().enumerate() {
+    // What cannot be opened is as good as empty.
+    let Some(start) = Frame::start(site, place) else { return Ended::Done };
+    let mut frames = vec![start];
+    let mut seen = 0;
+    let mut ended = Ended::Done;
+    while let Some(frame) = frames.last_mut() {
+        let Some((name, kind)) = frame.names.pop() else {
+            frames.pop();
+            continue;
+        };
         if cancel.is_cancelled() {
             return Ended::Cancelled;
         }
-        if ENTRIES_MAX <= seen {
+        seen += 1;
+        if ENTRIES_MAX < seen {
             return Ended::TooMuch;
         }
-        // What cannot be read is as good as not there; the next entry may well be.
-        let Ok(entry) = entry else { continue };
-        if !entry.file_type().is_some_and(|kind| kind.is_file()) {
+        let path = frame.path_of(&name);
+        let is_directory = kind == FileType::Directory;
+        if frame.level.ignores(&path, is_directory) {
             continue;
         }
-        let path = entry.path().strip_prefix(&site.workspace).unwrap_or(entry.path());
-        if visit(&path.to_string_lossy()).is_break() {
-            break;
+        if kind == FileType::RegularFile && visit(&path).is_break() {
+            return Ended::Done;
+        }
+        if !is_directory {
+            continue;
+        }
+        let inner = frame.enter(&name, path);
+        if LEVELS_MAX <= frames.len() {
+            ended = Ended::TooMuch;
+        } else {
+            frames.extend(inner);
         }
     }
-    Ended::Done
+    ended
 }
 
-/// Ignore files between the workspace and `start`, the innermost first. The walker itself only
-/// reads those from `start` downwards.
-fn rules_above(site: &Site, start: &Path) -> Vec<Gitignore> {
-    let inside = |directory: &&Path| directory.starts_with(&site.workspace);
-    start
-        .ancestors()
-        .skip(1)
-        .take_while(inside)
-        .filter_map(|directory| {
-            let file: PathBuf = directory.join(".gitignore");
-            let mut builder = GitignoreBuilder::new(directory);
-            let readable = file.is_file() && builder.add(&file).is_none();
-            if readable { builder.build().ok() } else { None }
-        })
-        .collect()
+/// A directory on the way.
+struct Frame {
+    directory: OwnedFd,
+    /// From the workspace; empty for the workspace itself.
+    path: String,
+    level: Rc<Level>,
+    /// What is still to be seen in it, the first name last.
+    names: Vec<(CString, FileType)>,
 }
 
-fn is_wanted(entry: &DirEntry, above: &[Gitignore]) -> bool {
-    let is_directory = entry.file_type().is_some_and(|kind| kind.is_dir());
-    let ruled = above.iter().map(|rules| rules.matched(entry.path(), is_directory));
-    let ignored = ruled.into_iter().find(|ruled| !ruled.is_none());
-    entry.file_name() != ".git" && !ignored.is_some_and(|ruled| ruled.is_ignore())
+impl Frame {
+    /// The directory at `place`, with the rules of all directories from the workspace down to it.
+    fn start(site: &Site, place: &Place) -> Option<Self> {
+        let mut frame = Self::new(open_root(site).ok()?, String::new(), None)?;
+        for name in place.names() {
+            let name = CString::new(name).ok()?;
+            let path = frame.path_of(&name);
+            frame = frame.enter(&name, path)?;
+        }
+        Some(frame)
+    }
+
+    fn new(directory: OwnedFd, path: String, outer: Option<&Rc<Level>>) -> Option<Self> {
+        let mut names = Vec::new();
+        for entry in Dir::read_from(&directory).ok()? {
+            let Ok(entry) = entry else { continue };
+            let name = entry.file_name();
+            if !matches!(name.to_bytes(), b"." | b"..") {
+                names.push((name.to_owned(), kind_of(&directory, name, entry.file_type())));
+            }
+        }
+        names.sort_by(|(one, _), (other, _)| other.cmp(one));
+        let level = Rc::new(Level::read(&directory, &path, &names, outer));
+        names.retain(|(name, _)| name.to_bytes() != b".git");
+        Some(Self { directory, path, level, names })
+    }
+
+    fn enter(&self, name: &CStr, path: String) -> Option<Self> {
+        let inner = open_step(&self.directory, name).ok()?;
+        Self::new(inner, path, Some(&self.level))
+    }
+
+    fn path_of(&self, name: &CStr) -> String {
+        let name = name.to_string_lossy();
+        if self.path.is_empty() { name.into_owned() } else { format!("{}/{name}", self.path) }
+    }
+}
+
+/// Some file systems do not say it with the name.
+fn kind_of(directory: &OwnedFd, name: &CStr, told: FileType) -> FileType {
+    if told != FileType::Unknown {
+        return told;
+    }
+    statat(directory, name, AtFlags::SYMLINK_NOFOLLOW)
+        .map_or(FileType::Unknown, |stat| FileType::from_raw_mode(stat.st_mode))
 }
 
 /// A pattern over paths from the workspace or from the directory that is searched.

@@ -13,8 +13,9 @@ use std::io::{self, ErrorKind};
 use std::os::fd::OwnedFd;
 use std::path::{Component, Path, PathBuf};
 
-use rustix::fs::{Mode, OFlags};
+use rustix::fs::{FileType, Mode, OFlags};
 use rustix::io::Errno;
+use rustix::path::Arg;
 
 pub(crate) use self::entry::{Entry, MissingParents, kind_name};
 use crate::{Prepared, Refusal, Site, suggestion};
@@ -102,25 +103,38 @@ impl Place {
 
     /// Says that nothing is there, and what may have been meant.
     pub(crate) fn not_found(&self, site: &Site) -> Refusal {
-        let mut existing = site.workspace.clone();
-        let mut prefix = String::new();
-        let mut names = self.names();
-        // The first name that does not exist is the one that was misspelt.
-        let missing = names.find(|name| {
-            let there = existing.join(name).exists();
-            if there {
-                existing.push(name);
-                prefix = format!("{prefix}{name}/");
-            }
-            !there
-        });
-        let near = missing.map_or_else(Vec::new, |name| suggestion::names(&existing, name));
-        let near: Vec<String> = near.iter().map(|name| format!("`{prefix}{name}`")).collect();
+        let near = self.near(site);
         let hint = match near.as_slice() {
             [] => "use list_dir or glob to find it".to_owned(),
             some => format!("did you mean {}?", some.join(" or ")),
         };
         Refusal(format!("there is no `{}` in the workspace {}: {hint}", self.shown(), here(site)))
+    }
+
+    /// Names that resemble the first one on the way that is not there.
+    fn near(&self, site: &Site) -> Vec<String> {
+        let Ok(mut directory) = open_root(site) else { return Vec::new() };
+        let mut prefix = String::new();
+        for name in self.names() {
+            match open_step(&directory, name) {
+                Ok(inner) => directory = inner,
+                Err(Errno::NOENT) => {
+                    let near = suggestion::names(&directory, name);
+                    return near.iter().map(|name| format!("`{prefix}{name}`")).collect();
+                }
+                Err(_) => return Vec::new(),
+            }
+            prefix = format!("{prefix}{name}/");
+        }
+        Vec::new()
+    }
+
+    /// What is there; `None` if nothing is. A link is a link.
+    pub(crate) fn kind(&self, site: &Site) -> Option<FileType> {
+        if self.split().is_none() {
+            return open_root(site).ok().map(|_| FileType::Directory);
+        }
+        self.entry(site, MissingParents::Refuse).ok()?.found()
     }
 
     fn unopened(&self, site: &Site, errno: Errno) -> Refusal {
@@ -136,7 +150,8 @@ impl Place {
         }
     }
 
-    fn names(&self) -> impl Iterator<Item = &str> {
+    /// The names on the way from the workspace.
+    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
         self.relative.split('/').filter(|name| !name.is_empty())
     }
 
@@ -199,7 +214,8 @@ fn here(site: &Site) -> std::path::Display<'_> {
     site.workspace.display()
 }
 
-fn open_root(site: &Site) -> Result<OwnedFd, Refusal> {
+/// Opens the workspace.
+pub(crate) fn open_root(site: &Site) -> Result<OwnedFd, Refusal> {
     // The workspace was chosen by a person: a link on the way to it is theirs.
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     rustix::fs::open(&site.workspace, flags, Mode::empty()).map_err(|errno| {
@@ -208,7 +224,8 @@ fn open_root(site: &Site) -> Result<OwnedFd, Refusal> {
     })
 }
 
-fn open_step(directory: &OwnedFd, name: &str) -> Result<OwnedFd, Errno> {
+/// Opens a directory in another one. A link is no directory.
+pub(crate) fn open_step(directory: &OwnedFd, name: impl Arg) -> Result<OwnedFd, Errno> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     rustix::fs::openat(directory, name, flags, Mode::empty())
 }

@@ -110,6 +110,8 @@ pub(crate) enum Line<'a> {
         state: String,
         default_model: Option<String>,
     },
+    /// What `piton doctor` found.
+    Finding { about: &'a str, verdict: &'a str, said: &'a str, advice: Option<&'a str> },
     /// A command.
     Command {
         conversation: &'a str,

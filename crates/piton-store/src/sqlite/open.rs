@@ -71,6 +71,9 @@ impl fmt::Display for Notice {
     }
 }
 
+/// The name of the database in a home.
+pub(super) const DATABASE: &str = "piton.db";
+
 /// Where everything of one store lives.
 #[derive(Clone, Debug)]
 pub(super) struct Home {
@@ -87,7 +90,7 @@ impl Home {
             private::tighten(directory);
         }
         private::tighten_home(home);
-        Ok(Self { database: home.join("piton.db"), locks, blobs })
+        Ok(Self { database: home.join(DATABASE), locks, blobs })
     }
 }
 

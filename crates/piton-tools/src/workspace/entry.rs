@@ -90,9 +90,14 @@ impl Entry {
         openat(&self.directory, self.name.as_str(), flags, Mode::empty()).map(File::from)
     }
 
+    /// What has that name; `None` if nothing has.
+    pub(super) fn found(&self) -> Option<FileType> {
+        let stat = statat(&self.directory, self.name.as_str(), AtFlags::SYMLINK_NOFOLLOW);
+        stat.ok().map(|stat| FileType::from_raw_mode(stat.st_mode))
+    }
+
     fn kind(&self) -> FileType {
-        statat(&self.directory, self.name.as_str(), AtFlags::SYMLINK_NOFOLLOW)
-            .map_or(FileType::Unknown, |stat| FileType::from_raw_mode(stat.st_mode))
+        self.found().unwrap_or(FileType::Unknown)
     }
 }
 

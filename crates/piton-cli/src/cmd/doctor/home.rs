@@ -1,0 +1,144 @@
+//! The store, the settings, what is left running, the terminal.
+
+use std::fs;
+use std::io::IsTerminal as _;
+use std::os::unix::fs::PermissionsExt as _;
+
+use piton_store::{Health, inspect};
+use piton_tools::supervise::{KeptState, Shelf as Commands};
+
+use super::Finding;
+use crate::models::{self, Shelf, environment};
+use crate::providers::KeyFrom;
+use crate::report;
+use crate::settings::Settings;
+
+pub(super) fn look(settings: &Settings) -> Vec<Finding> {
+    let mut found = vec![store(settings)];
+    found.extend(private(settings));
+    found.extend(aside(settings));
+    match Shelf::read(settings.file.as_deref()) {
+        Ok(shelf) => found.extend([file(settings), providers(&shelf), model(&shelf)]),
+        Err(fault) => found.push(Finding::broken(
+            "settings",
+            fault.to_string(),
+            "mend the file; docs/models.md and docs/permissions.md have its form",
+        )),
+    }
+    found.extend([commands(settings), terminal()]);
+    found
+}
+
+fn store(settings: &Settings) -> Finding {
+    let shown = settings.home.display();
+    match inspect(&settings.home) {
+        Ok(None) => {
+            Finding::ok("store", format!("none yet; {shown} is made with the first message"))
+        }
+        Ok(Some(Health { faults, .. })) if !faults.is_empty() => Finding::broken(
+            "store",
+            format!("the database in {shown} is damaged: {}", faults.join("; ")),
+            "stop all piton processes; the next `piton query` sets it aside and says how to save it",
+        ),
+        Ok(Some(Health { journal_mode, syncs: true, .. })) if journal_mode == "wal" => {
+            Finding::ok("store", format!("{shown}: checked; log ahead, every commit is synced"))
+        }
+        Ok(Some(Health { journal_mode, syncs, .. })) => Finding::lacks(
+            "store",
+            format!("{shown}: journal mode {journal_mode}, synced: {syncs}"),
+            "put PITON_HOME on a local disk; a network file system has no shared memory",
+        ),
+        Err(error) => Finding::broken(
+            "store",
+            report::chain(&error),
+            "see to the file, or set PITON_HOME to another directory",
+        ),
+    }
+}
+
+/// Conversations are nobody else's business.
+fn private(settings: &Settings) -> Option<Finding> {
+    let mode = fs::metadata(&settings.home).ok()?.permissions().mode() & 0o777;
+    (mode & 0o077 != 0).then(|| {
+        let home = settings.home.display();
+        Finding::lacks(
+            "privacy",
+            format!("others can look into {home} (mode {mode:o})"),
+            format!("chmod 700 {home}"),
+        )
+    })
+}
+
+fn aside(settings: &Settings) -> Option<Finding> {
+    let aside = settings.set_aside();
+    let first = aside.first()?.display();
+    Some(Finding::lacks(
+        "store",
+        format!("{} damaged databases were set aside, the first as {first}", aside.len()),
+        format!("save what can be read: sqlite3 {first} .recover"),
+    ))
+}
+
+fn file(settings: &Settings) -> Finding {
+    match settings.file.as_ref().filter(|file| file.exists()) {
+        Some(file) => Finding::ok("settings", format!("{} makes sense", file.display())),
+        None => Finding::ok("settings", "no piton.toml; defaults count"),
+    }
+}
+
+fn providers(shelf: &Shelf) -> Finding {
+    let has_key = |key: &KeyFrom| match key {
+        KeyFrom::Variables(names) => names.iter().any(|name| environment(name).is_some()),
+        KeyFrom::Command(_) => true,
+        KeyFrom::Nowhere => false,
+    };
+    let ready = shelf.providers.iter().filter(|(_, provider)| has_key(&provider.key));
+    let ready: Vec<_> = ready.map(|(name, _)| name.as_str()).collect();
+    if ready.is_empty() {
+        return Finding::lacks(
+            "providers",
+            "none has a key",
+            "set one, for example ANTHROPIC_API_KEY; `piton models` names them all",
+        );
+    }
+    let said = format!("key for {}; not asked (`piton models` does)", ready.join(", "));
+    Finding::ok("providers", said)
+}
+
+fn model(shelf: &Shelf) -> Finding {
+    match shelf.default() {
+        Ok(model) => {
+            Finding::ok("model", format!("new conversations use {}", models::typed(&model)))
+        }
+        Err(fault) => {
+            Finding::broken("model", fault.to_string(), "set PITON_MODEL or `model` in piton.toml")
+        }
+    }
+}
+
+fn commands(settings: &Settings) -> Finding {
+    let all = Commands::new(settings.calls()).all();
+    let count = |wanted| all.iter().filter(|kept| kept.state == wanted).count();
+    let (running, in_doubt) = (count(KeptState::Running), count(KeptState::InDoubt));
+    let said = format!("{running} running, {in_doubt} with an unknown outcome");
+    if running + in_doubt == 0 {
+        return Finding::ok("commands", "none is running");
+    }
+    if in_doubt == 0 {
+        return Finding::ok("commands", format!("{said} (`piton ps`)"));
+    }
+    Finding::lacks("commands", said, "`piton ps --all` names them; their turns tell the model")
+}
+
+fn terminal() -> Finding {
+    let streams = [
+        ("input", std::io::stdin().is_terminal()),
+        ("output", std::io::stdout().is_terminal()),
+        ("talk", std::io::stderr().is_terminal()),
+    ];
+    let on: Vec<_> = streams.iter().filter(|(_, on)| *on).map(|(name, _)| *name).collect();
+    if on.is_empty() {
+        return Finding::ok("terminal", "none; nobody is asked, turns that need a person wait");
+    }
+    Finding::ok("terminal", on.join(", "))
+}

@@ -1,0 +1,179 @@
+//! The kernel, the sandbox, the disk.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use piton_tools::sandbox::{Attempt, Kernel, Tried, try_out};
+use rustix::process::{PidfdFlags, getpid, pidfd_open};
+
+use super::{Finding, Verdict};
+use crate::settings::Settings;
+
+/// From this release on the exit status of an orphan can be asked for.
+const ORPHANS: (u32, u32) = (6, 15);
+/// Below so much room the disk is called full, in bytes.
+const ROOM_BYTES_MIN: u64 = 16 * 1024 * 1024;
+/// Below so much it is called nearly full, in bytes.
+const ROOM_BYTES_WISHED: u64 = 1024 * 1024 * 1024;
+
+pub(super) fn look(settings: &Settings) -> Vec<Finding> {
+    let mut found = vec![kernel(), pidfds()];
+    found.extend(sandbox());
+    found.extend([namespaces(), cgroups(), room(&settings.home)]);
+    found
+}
+
+fn kernel() -> Finding {
+    let release = rustix::system::uname().release().to_string_lossy().into_owned();
+    let mut numbers = release.split(['.', '-']).map_while(|number| number.parse().ok());
+    let version = (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0));
+    if ORPHANS <= version {
+        return Finding::ok("kernel", format!("Linux {release}"));
+    }
+    Finding::lacks(
+        "kernel",
+        format!(
+            "Linux {release}: the exit status of a command is lost if both supervisors are killed"
+        ),
+        "nothing to do; Linux 6.15 or newer keeps it",
+    )
+}
+
+fn pidfds() -> Finding {
+    match pidfd_open(getpid(), PidfdFlags::empty()) {
+        Ok(_) => Finding::ok("pidfd", "commands are watched without a race"),
+        Err(error) => Finding::broken(
+            "pidfd",
+            format!("processes cannot be watched: {error}"),
+            "use Linux 5.3 or newer, or a container that allows pidfd_open",
+        ),
+    }
+}
+
+/// What a child of ours got through with.
+fn sandbox() -> Vec<Finding> {
+    let kernel = Kernel::ask();
+    let tried = match try_out(Path::new("/proc/self/exe")) {
+        Ok(tried) => tried,
+        Err(error) => {
+            return vec![Finding::broken(
+                "sandbox",
+                format!("it cannot be tried: {error}"),
+                "commands are refused in the sandbox; --sandbox off runs them without",
+            )];
+        }
+    };
+    let landlock = match kernel.landlock {
+        Some(version) => Finding::ok("landlock", format!("version {version}")),
+        None => Finding::lacks(
+            "landlock",
+            "not there: commands can write anywhere",
+            "boot with lsm=landlock,... (Linux 5.13 or newer); until then use --permissions ask",
+        ),
+    };
+    let seccomp = if kernel.filters {
+        Finding::ok("seccomp", "system calls are filtered")
+    } else {
+        Finding::lacks(
+            "seccomp",
+            "system calls are not filtered: `network = false` does not hold",
+            "use a kernel, or a container, that allows seccomp filters",
+        )
+    };
+    let mut found = vec![landlock, seccomp];
+    found.extend(tried.into_iter().map(|tried| judge(tried, kernel)));
+    found
+}
+
+fn judge(tried: Tried, kernel: Kernel) -> Finding {
+    let (what, can_hold) = match tried.attempt {
+        Attempt::WriteInside => return inside(tried.confined),
+        Attempt::WriteOutside => ("write outside the workspace", kernel.landlock.is_some()),
+        Attempt::ReadClosed => ("read what is closed", kernel.landlock.is_some()),
+        Attempt::Network => ("get a network socket", kernel.filters),
+        Attempt::Signal => ("signal a process outside", !kernel.leaks_signals()),
+    };
+    let said = match (tried.confined, tried.free) {
+        (false, true) => format!("a child tried to {what} and could not"),
+        // It proves nothing, and says so.
+        (false, false) => format!("a child cannot {what} here, sandbox or not"),
+        (true, _) => format!("a child tried to {what} and could"),
+    };
+    match (tried.confined, can_hold) {
+        (false, _) => Finding::ok("sandbox", said),
+        (true, false) => Finding::lacks("sandbox", said, "see docs/sandbox.md for what is needed"),
+        (true, true) => Finding::broken(
+            "sandbox",
+            said,
+            "do not use --permissions auto here, and please report this",
+        ),
+    }
+}
+
+fn inside(could: bool) -> Finding {
+    if could {
+        return Finding::ok("sandbox", "a child could write in its workspace");
+    }
+    Finding::broken(
+        "sandbox",
+        "a child could not even write in its workspace",
+        "use --sandbox off, and please report this",
+    )
+}
+
+fn namespaces() -> Finding {
+    let number = |path: &str| -> Option<u64> { fs::read_to_string(path).ok()?.trim().parse().ok() };
+    let some = number("/proc/sys/user/max_user_namespaces").is_some_and(|most| 0 < most);
+    let all = number("/proc/sys/kernel/unprivileged_userns_clone") != Some(0);
+    let free = number("/proc/sys/kernel/apparmor_restrict_unprivileged_userns") != Some(1);
+    let said = if some && all && free { "allowed" } else { "not allowed" };
+    Finding::ok("user namespaces", format!("{said}; piton does not need them"))
+}
+
+fn cgroups() -> Finding {
+    let own = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
+    let path = own.lines().find_map(|line| line.strip_prefix("0::/"));
+    let kill = path.map(|path| Path::new("/sys/fs/cgroup").join(path).join("cgroup.kill"));
+    let said = if kill.is_some_and(|kill| kill.exists()) { "there" } else { "not there" };
+    Finding::ok("cgroup.kill", format!("{said}; piton does not need it"))
+}
+
+fn room(home: &Path) -> Finding {
+    let place = home.ancestors().find(|place| place.exists()).map(PathBuf::from);
+    let place = place.unwrap_or_else(|| home.to_owned());
+    let Ok(found) = rustix::fs::statvfs(&place) else {
+        return Finding::broken(
+            "disk",
+            format!("{} cannot be examined", place.display()),
+            "set PITON_HOME to a directory on a local disk",
+        );
+    };
+    let free = found.f_bavail.saturating_mul(found.f_frsize);
+    let said = format!("{} MB free at {}", free / 1_000_000, place.display());
+    let advice = "make room, or set PITON_HOME to another disk";
+    let verdict = if free < ROOM_BYTES_MIN {
+        Verdict::Broken
+    } else if free < ROOM_BYTES_WISHED {
+        Verdict::Lacks
+    } else {
+        return Finding::ok("disk", said);
+    };
+    Finding { verdict, ..Finding::lacks("disk", said, advice) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_attempt_that_gets_through_is_a_lack_or_a_fault() {
+        let verdict = |landlock, confined, free| {
+            let tried = Tried { attempt: Attempt::WriteOutside, confined, free };
+            judge(tried, Kernel { landlock, filters: true }).verdict
+        };
+        assert_eq!(verdict(Some(7), false, true), Verdict::Ok);
+        assert_eq!(verdict(Some(7), true, true), Verdict::Broken);
+        assert_eq!(verdict(None, true, true), Verdict::Lacks);
+        assert_eq!(inside(false).verdict, Verdict::Broken);
+    }
+}

@@ -1,0 +1,89 @@
+//! `piton doctor`: what holds here, and what to do about the rest.
+
+use std::fs;
+
+use piton_tools::sandbox::Kernel;
+use serde_json::Value;
+
+use crate::world::{Ran, World, lines};
+
+/// What was found about something, verdict first.
+fn findings(ran: &Ran, about: &str) -> Vec<String> {
+    let of = |line: &Value| line["about"] == about;
+    let text = |line: Value| {
+        assert_eq!(line["type"], "finding");
+        let (verdict, said) = (line["verdict"].as_str().unwrap(), line["said"].as_str().unwrap());
+        // Whatever is not well comes with advice.
+        assert_eq!(verdict != "ok", line["advice"].is_string(), "{line}");
+        format!("{verdict}: {said}")
+    };
+    lines(&ran.stdout).into_iter().filter(of).map(text).collect()
+}
+
+fn doctor(world: &World, failing: &str) -> Ran {
+    let mut command = world.command(&["doctor", "--json"]);
+    command.env("PITON_FAIL_POINT", failing).env("ANTHROPIC_API_KEY", "canary-key");
+    world.ran(command.output().unwrap())
+}
+
+#[test]
+fn a_machine_that_holds_everything_is_told_so() {
+    let world = World::new();
+    let ran = doctor(&world, "");
+    assert_eq!(ran.code, 0, "{}{}", ran.stdout, ran.stderr);
+    assert!(!ran.stdout.contains("canary"), "{}", ran.stdout);
+    assert!(findings(&ran, "store")[0].starts_with("ok: none yet"));
+    assert!(!world.path("home").exists(), "looking makes nothing");
+    assert_eq!(findings(&ran, "commands"), ["ok: none is running"]);
+    assert!(findings(&ran, "providers")[0].starts_with("ok: key for anthropic"));
+    let kernel = Kernel::ask();
+    let holds = kernel.landlock.is_some() && kernel.filters && !kernel.leaks_signals();
+    let tried = findings(&ran, "sandbox");
+    assert_eq!(tried.len(), 5, "{tried:?}");
+    assert_eq!(holds, tried.iter().all(|line| line.starts_with("ok: a child")), "{tried:?}");
+    world.run(&["query", "hello"]);
+    let ran = doctor(&world, "");
+    assert!(findings(&ran, "store")[0].ends_with("checked; log ahead, every commit is synced"));
+    // For people, the same in columns.
+    let ran = world.run(&["doctor"]);
+    assert_eq!(ran.code, 0);
+    assert!(ran.stdout.contains("ok      store            "), "{}", ran.stdout);
+    assert!(ran.stderr.starts_with("Usable.") || ran.stderr.starts_with("All is well."));
+}
+
+#[test]
+fn what_the_kernel_lacks_is_found_by_trying() {
+    let world = World::new();
+    let ran = doctor(&world, "no-landlock");
+    assert_eq!(ran.code, 0, "lacking is not broken: {}", ran.stdout);
+    assert!(findings(&ran, "landlock")[0].starts_with("lacks: not there"));
+    let tried = findings(&ran, "sandbox");
+    let wrote = "lacks: a child tried to write outside the workspace and could".to_owned();
+    assert!(tried.contains(&wrote), "{tried:?}");
+    let ran = doctor(&world, "no-filters");
+    let tried = findings(&ran, "sandbox");
+    let got = "lacks: a child tried to get a network socket and could".to_owned();
+    // Landlock keeps TCP from connecting, not sockets from being made.
+    assert!(tried.contains(&got), "{tried:?}");
+}
+
+#[test]
+fn a_broken_store_or_settings_file_is_found_and_named() {
+    let world = World::new();
+    world.run(&["query", "hello"]);
+    fs::write(world.path("home/piton.toml"), "[sandbox]\nmode = \"perhaps\"\n").unwrap();
+    let ran = doctor(&world, "");
+    assert_eq!(ran.code, 1, "{}", ran.stdout);
+    let told = &findings(&ran, "settings")[0];
+    assert!(told.starts_with("broken: ") && told.contains("perhaps"), "{told}");
+    fs::remove_file(world.path("home/piton.toml")).unwrap();
+    let database = world.path("home/piton.db");
+    let mut bytes = fs::read(&database).unwrap();
+    bytes[..64].fill(b'x');
+    fs::write(&database, &bytes).unwrap();
+    let ran = doctor(&world, "");
+    assert_eq!(ran.code, 1, "{}", ran.stdout);
+    assert!(findings(&ran, "store")[0].starts_with("broken: "), "{}", ran.stdout);
+    assert_eq!(fs::read(&database).unwrap(), bytes, "looking changes nothing");
+    assert!(ran.stderr.contains("Not usable as it is. Broken: 1"), "{}", ran.stderr);
+}

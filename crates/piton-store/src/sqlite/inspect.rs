@@ -1,0 +1,47 @@
+//! Looks at a store without changing it.
+
+use std::path::Path;
+
+use super::open::{self, DATABASE};
+use super::{failure, migrate};
+use crate::StoreError;
+
+/// Most faults that are told.
+const FAULTS_MAX: usize = 5;
+
+/// How a database is, asked of itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Health {
+    /// How it keeps what is not yet in its place; `wal` as it should be.
+    pub journal_mode: String,
+    /// Whether a commit waits for the disk when a writer asks for that.
+    pub syncs: bool,
+    /// What a quick check found wrong; nothing if all is well.
+    pub faults: Vec<String>,
+}
+
+/// Examines the store in a directory; `None` if there is no database yet.
+pub fn inspect(home: &Path) -> Result<Option<Health>, StoreError> {
+    let path = home.join(DATABASE);
+    // Opening would make one.
+    if !path.try_exists().map_err(|error| StoreError::io("look at", &path, error))? {
+        return Ok(None);
+    }
+    let failed = |error| failure::database(&path, &error);
+    let db = open::connect(&path).map_err(failed)?;
+    migrate::format(&db, &path)?;
+    db.pragma_update(None, "synchronous", "FULL").map_err(failed)?;
+    let level: i64 =
+        db.pragma_query_value(None, "synchronous", |row| row.get(0)).map_err(failed)?;
+    let journal_mode =
+        db.pragma_query_value(None, "journal_mode", |row| row.get(0)).map_err(failed)?;
+    let mut faults = Vec::new();
+    let mut check = db.prepare(&format!("PRAGMA quick_check({FAULTS_MAX})")).map_err(failed)?;
+    for told in check.query_map([], |row| row.get::<_, String>(0)).map_err(failed)? {
+        faults.extend(Some(told.map_err(failed)?).filter(|told| told != "ok"));
+    }
+    Ok(Some(Health { journal_mode, syncs: level == FULL, faults }))
+}
+
+/// What the database calls "wait for the disk with every commit".
+const FULL: i64 = 2;
