@@ -158,9 +158,14 @@ mod tests {
             }, "other": 2}"#,
         );
         let by = |name: &str| found.iter().find(|server| server.name == name).unwrap();
-        let told = |name: &str| by(name).launch.as_ref().map(Launch::told);
-        assert_eq!(told("files"), Ok("npx -y server /r/src".into()));
-        assert_eq!(told("far"), Ok("https://h/mcp".into()));
+        let args = |name: &str| match &by(name).launch {
+            Ok(Launch::Program { args, .. }) => args.clone(),
+            Ok(Launch::Http { url, headers }) => vec![url.clone(), headers["X-A"].clone()],
+            Err(fault) => vec![fault.clone()],
+        };
+        assert_eq!(args("files"), ["-y", "server", "/r/src"]);
+        assert_eq!(by("files").how, "npx -y server ${ROOT}/src");
+        assert_eq!(args("far"), ["https://h/mcp", "b"]);
         assert!(by("old").launch.as_ref().unwrap_err().contains("sse"));
         assert!(!by("off").enabled);
         assert!(by("greedy").launch.as_ref().unwrap_err().contains("API_KEY"));

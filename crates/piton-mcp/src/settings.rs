@@ -50,6 +50,8 @@ pub struct ServerSettings {
     pub name: String,
     /// Where it was written down.
     pub origin: Origin,
+    /// What a person is shown of it: as written, with the names of variables in place of their values.
+    pub how: String,
     /// How to reach it; or why that cannot be tried.
     pub launch: Result<Launch, String>,
     /// Whether what it says about the effects of its tools counts.
@@ -98,26 +100,17 @@ pub enum Launch {
     },
 }
 
-// Values of variables and headers are often secrets.
+// Variables, headers and arguments often hold secrets.
 impl std::fmt::Debug for Launch {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&self.told())
+        match self {
+            Self::Program { command, .. } => write!(f, "Program({command:?}, ..)"),
+            Self::Http { .. } => f.write_str("Http(..)"),
+        }
     }
 }
 
 impl Launch {
-    /// What a person is shown: no values of variables and headers, no password of an address.
-    pub fn told(&self) -> String {
-        match self {
-            Self::Program { command, args, .. } => {
-                let mut words = vec![command.as_str()];
-                words.extend(args.iter().map(String::as_str));
-                words.join(" ")
-            }
-            Self::Http { url, .. } => without_secrets(url),
-        }
-    }
-
     /// What makes it this server and no other. Secrets change, and the server stays the same.
     pub(crate) fn identity(&self) -> String {
         match self {
@@ -144,6 +137,7 @@ impl WrittenServer {
         ServerSettings {
             name: name.to_owned(),
             origin,
+            how: self.how(),
             launch: self.launch(expand),
             trust: self.trust,
             enabled: self.enabled.unwrap_or(true),
@@ -152,6 +146,12 @@ impl WrittenServer {
             allow: self.allow.clone(),
             deny: self.deny.clone(),
         }
+    }
+
+    fn how(&self) -> String {
+        let url = self.url.as_deref().map(without_secrets);
+        let words = self.command.iter().chain(&self.args).cloned();
+        words.chain(url).collect::<Vec<_>>().join(" ")
     }
 
     fn launch(&self, expand: &Expand<'_>) -> Result<Launch, String> {
@@ -215,15 +215,17 @@ mod tests {
     #[test]
     fn what_is_shown_has_no_secret_in_it() {
         let env = BTreeMap::from([("KEY".to_owned(), "${TOKEN}".to_owned())]);
-        let program =
-            WrittenServer { command: Some("run".into()), env, ..WrittenServer::default() };
-        let shown = format!("{:?}", settled(&program));
-        assert!(!shown.contains("s3cret"), "{shown}");
+        let (command, args) = (Some("run".to_owned()), vec!["--token=${TOKEN}".to_owned()]);
+        let program = WrittenServer { command, args, env, ..WrittenServer::default() };
+        let program = settled(&program);
+        assert_eq!(program.how, "run --token=${TOKEN}");
+        assert!(!format!("{program:?}").contains("s3cret"), "{program:?}");
         let headers = BTreeMap::from([("Authorization".to_owned(), "Bearer ${TOKEN}".to_owned())]);
-        let url = Some("https://me:s3cret@h:1/mcp?key=s3cret".to_owned());
+        let url = Some("https://me:s3cret@h:1/mcp/${TOKEN}?key=s3cret".to_owned());
         let http = settled(&WrittenServer { url, headers, ..WrittenServer::default() });
-        assert_eq!(http.launch.as_ref().map(Launch::told), Ok("https://h:1/mcp".into()));
-        assert!(!format!("{http:?}").contains("s3cret"));
+        assert_eq!(http.how, "https://h:1/mcp/${TOKEN}");
+        assert!(http.launch.is_ok());
+        assert!(!format!("{http:?}").contains("s3cret"), "{http:?}");
     }
 
     #[test]

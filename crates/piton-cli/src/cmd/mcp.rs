@@ -115,7 +115,7 @@ impl<'a> State<'a> {
 
 fn show(settings: &ServerSettings, state: &State<'_>, json: bool, output: &mut Output) {
     let (name, from) = (&settings.name, origin(settings.origin));
-    let how = settings.launch.as_ref().map_or_else(|_| String::new(), Launch::told);
+    let how = &settings.how;
     if json {
         let why = match state {
             State::Failed(fault) => fault.to_string(),
@@ -128,7 +128,7 @@ fn show(settings: &ServerSettings, state: &State<'_>, json: bool, output: &mut O
         output.json(&Line::McpServer {
             name,
             from,
-            how: &how,
+            how,
             trust: settings.trust,
             state: state.word(),
             why: &why,
@@ -206,13 +206,14 @@ fn trust(shelf: &Shelf, settings: &Settings, output: &mut Output) -> Result<Repo
     let Some(project) = Project::read(workspace)? else { return Ok(nothing_there()) };
     let hidden = shelf.key_variables();
     for server in project.servers(&Expand::new(&environment, &hidden)) {
+        let how = &server.how;
         let what = match &server.launch {
-            Ok(launch @ Launch::Program { env, .. }) if !env.is_empty() => {
+            Ok(Launch::Program { env, .. }) if !env.is_empty() => {
                 let names: Vec<&str> = env.keys().map(String::as_str).collect();
-                format!("starts {} with {}", launch.told(), names.join(", "))
+                format!("starts {how} with {}", names.join(", "))
             }
-            Ok(launch @ Launch::Program { .. }) => format!("starts {}", launch.told()),
-            Ok(launch @ Launch::Http { .. }) => format!("asks {}", launch.told()),
+            Ok(Launch::Program { .. }) => format!("starts {how}"),
+            Ok(Launch::Http { .. }) => format!("asks {how}"),
             Err(fault) => format!("cannot be used: {fault}"),
         };
         output.talk(&format!("{}: {what}", server.name));

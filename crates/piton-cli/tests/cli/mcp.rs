@@ -471,6 +471,17 @@ fn a_server_over_http_is_asked_like_any_other() {
 }
 
 #[test]
+fn a_question_over_http_belongs_to_its_call_and_is_answered() {
+    let world = World::new();
+    let _server = HttpServer::start(&world, &[]);
+    let script = calls(&world, r#"{"tool":"far__elicit","arguments":{"key":"a"}}"#);
+    let mut person = person(&world, &script);
+    person.sees("The MCP server far asks: Who are you?").sees("no answer: ").types("n\n");
+    assert_eq!(person.leaves().0, 0);
+    assert_eq!(ledger(&world), ["elicit a decline"]);
+}
+
+#[test]
 fn what_a_dying_http_server_took_along_is_unknown_and_what_never_left_has_failed() {
     for phase in ["read", "effect", "half"] {
         let world = World::new();
