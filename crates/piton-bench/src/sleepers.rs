@@ -53,14 +53,14 @@ pub(crate) fn held(bench: &Bench) -> Outcome<Vec<Row>> {
     }
     let agent = pss_kb(own)?.saturating_sub(before);
     end(*inner)?;
-    let each_mb = f64::from(supervised + agent) / f64::from(COMMANDS) / 1_024.0;
+    let each_kb = f64::from(supervised + agent) / f64::from(COMMANDS);
     Ok(vec![Row {
         what: "memory of a sleeping command, 1,000 held",
         value: format!("{supervised} KB supervisors, {agent} KB agent"),
         floor: format!("started within {}", shown(time)),
-        figure: each_mb,
-        unit: " MB",
-        target: Target::AtMost(1.0),
+        figure: each_kb,
+        unit: " KB",
+        target: Target::AtMost(1_024.0),
     }])
 }
 
