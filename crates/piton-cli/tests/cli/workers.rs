@@ -115,7 +115,7 @@ fn lines_of_data_say_which_worker_it_was() {
 fn a_coordinated_turn_is_split_worked_on_and_put_together() {
     let world = World::new();
     std::fs::write(world.work("a.txt"), "hello\n").unwrap();
-    let ran = world.run(&["query", "--coordinate", "read a.txt and read b.txt"]);
+    let ran = world.run(&["query", "--coordinate", "read a.txt and read gone.txt"]);
     expect![[r#"
         (demo model) This is what the workers did:
 
@@ -125,11 +125,11 @@ fn a_coordinated_turn_is_split_worked_on_and_put_together() {
         read_file:
         hello
 
-        ✓ worker 2: read b.txt
+        ✓ worker 2: read gone.txt
         (demo model) Done. This is what the tools gave:
 
         read_file (failed):
-        there is no `b.txt` in the workspace DIR/work: use list_dir or glob to find it
+        there is no `gone.txt` in the workspace DIR/work: use list_dir or glob to find it
     "#]]
     .assert_eq(&ran.stdout.replace(world.path("").to_str().unwrap(), "DIR/"));
     for line in
