@@ -11,6 +11,7 @@ mod mcp;
 pub(crate) use self::mcp::{Mcp, McpWish, SimMcp};
 use crate::output::Form;
 use crate::sandbox::SandboxMode;
+use crate::unattended::Word;
 
 /// Most rows that `ls` shows unless told otherwise.
 const LS_ROWS: usize = 50;
@@ -105,6 +106,9 @@ pub(crate) struct Query {
     /// What may run without asking
     #[arg(long, value_name = "MODE")]
     pub(crate) permissions: Option<Mode>,
+    /// What becomes of questions while nobody is there
+    #[arg(long, value_name = "POLICY")]
+    pub(crate) unattended: Option<Word>,
     /// When commands are confined to the workspace [default: auto]
     #[arg(long, value_name = "MODE")]
     pub(crate) sandbox: Option<SandboxMode>,

@@ -16,6 +16,7 @@ mod providers;
 mod rules;
 mod sandbox;
 mod target;
+mod unattended;
 mod wiring;
 
 mod ask;

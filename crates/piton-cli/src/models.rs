@@ -22,6 +22,7 @@ use crate::providers::{
 };
 use crate::rules::WrittenRule;
 use crate::sandbox::WrittenSandbox;
+use crate::unattended::WrittenUnattended;
 
 /// The provider of the built-in demo model.
 const DEMO: &str = "demo";
@@ -73,6 +74,8 @@ pub(crate) struct Shelf {
     pub(crate) sandbox: WrittenSandbox,
     /// Tools of the settings.
     pub(crate) tools: Vec<CommandDefinition>,
+    /// What becomes of questions while nobody is there.
+    pub(crate) unattended: WrittenUnattended,
 }
 
 impl Shelf {
@@ -98,6 +101,7 @@ impl Shelf {
             delegation: file.workers.into(),
             sandbox: file.sandbox,
             tools,
+            unattended: file.unattended,
         })
     }
 
@@ -278,6 +282,7 @@ mod tests {
             mcp: BTreeMap::new(),
             delegation: Delegation::default(),
             tools: Vec::new(),
+            unattended: WrittenUnattended::default(),
             default: None,
             environment: RequestDefaults::default(),
             general: RequestDefaults::default(),

@@ -15,6 +15,7 @@ use super::{KeyFrom, Provider, RequestDefaults, Speaks};
 use crate::command_tools::WrittenTool;
 use crate::rules::WrittenRule;
 use crate::sandbox::WrittenSandbox;
+use crate::unattended::WrittenUnattended;
 
 /// What the file says.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
@@ -32,6 +33,8 @@ pub(crate) struct SettingsFile {
     pub(crate) mcp: BTreeMap<String, WrittenServer>,
     /// What commands may touch.
     pub(crate) sandbox: WrittenSandbox,
+    /// What becomes of questions while nobody is there.
+    pub(crate) unattended: WrittenUnattended,
     /// Tools by name.
     pub(crate) tools: BTreeMap<String, WrittenTool>,
     /// Providers by name.

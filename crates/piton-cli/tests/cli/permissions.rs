@@ -1,6 +1,7 @@
 //! What may run without asking.
 
 use std::fs;
+use std::io::{BufRead as _, BufReader};
 use std::os::unix::fs::symlink;
 
 use crate::person::Person;
@@ -84,6 +85,55 @@ fn a_question_survives_a_kill_and_its_effect_happens_once() {
     let done = world.run(&["query", "--continue"]);
     assert_eq!((done.code, done.stdout.as_str()), (0, "Paid.\n"), "{}", done.stderr);
     assert_eq!(lines_of(&world.work("pay.log")), 2);
+}
+
+// Must show 3, M8: nobody is there, `kill -9` at the very moment the question is durable, answered
+// from a second process, and the turn completes with one effect.
+#[test]
+fn a_question_of_a_headless_run_survives_a_kill_as_it_is_raised() {
+    let world = World::new();
+    let model = world.script(
+        r#"{"steps":[{"calls":[{"tool":"pay"},{"tool":"look"}]},{"say":"Paid."}],
+        "tools":[{"name":"pay","effect":"once","append_to":"pay.log","output":"paid"},
+            {"name":"look","effect":"read_only","wait_for":"go","output":"seen"}]}"#,
+    );
+    let mut child = world.spawn(&["query", "go", "--json", "--model", &model]);
+    let lines = BufReader::new(child.stdout.take().unwrap()).lines().map(Result::unwrap);
+    let raised = lines.into_iter().any(|line| line.contains("InquiryRaised"));
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert!(raised, "it was asked");
+    fs::write(world.work("go"), "").unwrap();
+    assert_eq!(open(&world), 1);
+    assert_eq!(world.run(&["answer", "yes"]).code, 0);
+    assert!(!world.work("pay.log").exists(), "an answer runs nothing by itself");
+    let done = world.run(&["query", "--continue"]);
+    assert_eq!((done.code, done.stdout.as_str()), (0, "Paid.\n"), "{}", done.stderr);
+    assert_eq!(lines_of(&world.work("pay.log")), 1);
+}
+
+// J66: what nobody answers is allowed, refused or left, as the flag or the settings say.
+#[test]
+fn a_policy_decides_where_nobody_is() {
+    for (policy, code, paid) in
+        [("auto", 0, 2), ("deny", 0, 0), ("defer", 3, 0), ("defaults", 3, 0)]
+    {
+        for in_settings in [false, true] {
+            let world = World::new();
+            let model = world.script(PAY);
+            let mut args = vec!["query", "go", "--model", &model];
+            if in_settings {
+                fs::create_dir_all(world.path("home")).unwrap();
+                let text = format!("[unattended]\npermissions = \"{policy}\"\n");
+                fs::write(world.path("home/piton.toml"), text).unwrap();
+            } else {
+                args.extend(["--unattended", policy]);
+            }
+            let run = world.run(&args);
+            assert_eq!(run.code, code, "{policy}: {}", run.stderr);
+            assert_eq!(lines_of(&world.work("pay.log")), paid, "{policy}");
+        }
+    }
 }
 
 // D43, D44: rules of the settings, of the workspace and of the conversation, and how they go.

@@ -186,6 +186,11 @@ pub const TURNS: &[TurnScript] = &[
                 {"tool":"change","arguments":{"path":"a","line":"1"}}]},{"say":"As you like."}]}"#,
         )
     },
+    turn(
+        "tools that ask",
+        r#"{"steps":[{"calls":[{"tool":"pay","arguments":{"ask":1}},
+            {"tool":"set","arguments":{"stay":1}}]},{"say":"Answered."}]}"#,
+    ),
     TurnScript {
         in_doubt: InDoubtPolicy::Ask,
         ..turn(

@@ -6,8 +6,9 @@ use std::time::Duration;
 use async_trait::async_trait;
 use piton_core::event::{EffectClass, Event, Handle, Outcome, ToolSpec};
 use piton_core::id::{CallId, Digest, Seq};
+use piton_core::question::Question;
 use piton_store::Journal;
-use piton_tools::{Arguments, Finished, Job, Prepared, Refusal, Settled, Site, Tool};
+use piton_tools::{Arguments, Finished, Job, Prepared, Refusal, Response, Settled, Site, Tool};
 use serde_json::Value;
 
 use super::{Effect, World};
@@ -15,8 +16,9 @@ use super::{Effect, World};
 /// Entries that are looked through for an intent; a scripted turn is far shorter.
 const JOURNAL_ENTRIES_MAX: usize = 10_000;
 
-/// A tool of the world. Arguments: `ms` to take its time, `fail` or `panic` to go wrong, and for
-/// `change` the `path` and the `line` to add.
+/// A tool of the world. Arguments: `ms` to take its time, `fail` or `panic` to go wrong, `ask` for so
+/// many questions one after the other, `stay` to wait for an answer where it is, and for `change` the
+/// `path` and the `line` to add.
 #[derive(Debug)]
 pub struct WorldTool {
     name: &'static str,
@@ -79,7 +81,10 @@ impl Tool for WorldTool {
         }
         self.world.point().await;
         self.check_intent(&job).await;
-        let finished = self.act(&job);
+        let finished = match lacking(&job).await {
+            Some(waits) => waits,
+            None => self.act(&job),
+        };
         self.world.point().await;
         finished
     }
@@ -141,6 +146,18 @@ impl WorldTool {
         }
         Finished::ok(format!("added {line} to {path}"))
     }
+}
+
+/// Asks before it acts, if it is to ask; none when it knows enough.
+async fn lacking(job: &Job) -> Option<Finished> {
+    let question = |name: &str| Question::new(name, "Which?").before_acting();
+    if job.arguments.contains_key("stay") && job.ask(question("stay")).await == Response::Deferred {
+        return Some(Finished::needs_input(Vec::new()));
+    }
+    let count = job.arguments.get("ask").and_then(Value::as_u64)?;
+    let names = (1..=count).map(|number| format!("q{number}"));
+    let lacking = names.into_iter().find(|name| !job.responses().contains_key(name))?;
+    Some(Finished::needs_input(vec![question(&lacking)]))
 }
 
 fn change(arguments: &Arguments) -> Result<(&str, &str), Refusal> {

@@ -286,6 +286,7 @@ fn prepare(
     let rules = &asked.shelf.rules;
     let ahead = Ahead { model, workspace, rules, defaults, life, in_doubt, begins };
     config::apply(session, engine, &asked.query, &ahead);
+    session.leave_unattended(asked.shelf.unattended.with(asked.query.unattended));
     let confined = asked.shelf.sandbox.rules(&asked.query, asked.settings);
     sandbox::warn(&confined, session.state().config.permissions.mode, stage.output);
     Ok(())
