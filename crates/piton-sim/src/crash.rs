@@ -6,6 +6,7 @@
 
 pub mod fault;
 pub mod provider;
+pub mod tally;
 pub mod turns;
 
 use std::collections::BTreeMap;
@@ -31,10 +32,11 @@ use piton_core::transcript::{Message, Transcript};
 use piton_store::{Journal, MemoryJournal, Record};
 
 use crate::crash::provider::{Provider, Run};
+use crate::crash::tally::Tally;
 use crate::crash::turns::TurnScript;
 use crate::disk::{MortalJournal, Sabotage};
 use crate::oracle::{self, Final};
-use crate::world::{Effect, SeenRequest, World, world_tools};
+use crate::world::{Effect, SeenRequest, Workshop, World, command_tools, world_tools};
 
 /// Most times that one life answers, resumes or sends before it counts as stuck.
 const ROUNDS_MAX: usize = 50;
@@ -48,40 +50,33 @@ pub struct Play<'a> {
     pub turn: &'a TurnScript,
     /// Who is asked.
     pub provider: &'a dyn Provider,
+    /// Where real commands run, if there are any.
+    pub shop: Option<&'a Workshop>,
 }
 
-/// What a suite tried, and what it found.
-#[derive(Clone, Debug, Default)]
-pub struct Tally {
-    /// Crash points of the undisturbed run.
-    pub points: u64,
-    /// Disturbed runs.
-    pub runs: u64,
-    /// Kills in all of them.
-    pub kills: u64,
-    /// What must not happen and did.
-    pub violations: Vec<String>,
-}
-
-impl Tally {
-    /// Before the first disturbed run; nothing may be wrong with the undisturbed one either.
-    fn beginning(reference: &Final, points: u64) -> Self {
-        Self { points, violations: reference.world.problems(), ..Self::default() }
+impl<'a> Play<'a> {
+    /// A play without real commands.
+    pub fn new(turn: &'a TurnScript, provider: &'a dyn Provider) -> Self {
+        Self { turn, provider, shop: None }
     }
 
-    /// Adds another tally.
-    pub fn add(&mut self, other: Self) {
-        self.points += other.points;
-        self.runs += other.runs;
-        self.kills += other.kills;
-        self.violations.extend(other.violations);
+    /// The same with real commands.
+    #[must_use]
+    pub fn with_commands(self, shop: &'a Workshop) -> Self {
+        Self { shop: Some(shop), ..self }
+    }
+
+    /// A world in which nothing has happened.
+    fn world(self) -> World {
+        self.shop.map_or_else(World::default, World::with_commands)
     }
 }
 
 /// Kills nobody: what is wrong even so.
 pub async fn never(play: Play<'_>) -> Tally {
     let (reference, points) = undisturbed(play).await;
-    Tally { runs: 1, ..Tally::beginning(&reference, points) }
+    let effects = tally::effects(&reference);
+    Tally { runs: 1, effects, ..Tally::beginning(&reference, points) }
 }
 
 /// Kills once at every point.
@@ -136,7 +131,7 @@ pub async fn sabotaged(play: Play<'_>, sabotage: Sabotage) -> Tally {
 }
 
 async fn undisturbed(play: Play<'_>) -> (Final, u64) {
-    let world = World::default();
+    let world = play.world();
     let journal: Arc<dyn Journal> = Arc::new(MemoryJournal::default());
     let run = play.provider.begin(play.turn);
     world.begin_life(None);
@@ -167,7 +162,7 @@ async fn disturbed(
     kills: &[u64],
     sabotage: Option<Sabotage>,
 ) -> Disturbed {
-    let world = World::default();
+    let world = play.world();
     let mut journal: Arc<dyn Journal> = Arc::new(MemoryJournal::default());
     let mut found = Vec::new();
     let mut before = Records::new();
@@ -189,11 +184,13 @@ async fn disturbed(
             before.clear();
         }
     }
+    world.quiet().await;
     let end = end(&*run, &before, world);
     found.extend(oracle::judge(reference, &end));
     let name = format!("{} {:?}", play.turn.name, play.provider);
     let violations = found.into_iter().map(|what| format!("{name} {kills:?}: {what}")).collect();
-    let tally = Tally { points: 0, runs: 1, kills: killed, violations };
+    let effects = tally::effects(&end);
+    let tally = Tally { points: 0, runs: 1, kills: killed, effects, violations };
     Disturbed { tally, points_of_last_life: end.world.points() }
 }
 
@@ -306,6 +303,7 @@ async fn answer_workers(
 
 /// A person who denies `set`, allows the rest, and settles doubts by looking at the world.
 async fn answer(session: &mut Session, world: &World) -> Result<(), SessionError> {
+    world.quiet().await;
     let turn = session.state().open_turn();
     let pending = turn.into_iter().flat_map(Turn::pending_inquiries);
     let replies: Vec<_> = pending
@@ -342,7 +340,7 @@ fn engine(
         .clock(Arc::new(RuntimeClock::starting_at(Timestamp(1_000_000))))
         .chance(Arc::new(SeededChance::new(7)))
         .lease_wait(LeaseWait::NONE);
-    for tool in world_tools(world, journal) {
+    for tool in world_tools(world, journal).into_iter().chain(command_tools(world, journal)) {
         builder = builder.tool(tool);
     }
     if !play.turn.script().workers.is_empty() {

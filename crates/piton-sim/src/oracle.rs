@@ -30,6 +30,7 @@ pub struct Final {
 pub fn judge(reference: &Final, disturbed: &Final) -> Vec<String> {
     let mut found = disturbed.world.problems();
     found.extend(done_twice(&disturbed.world.ledger()));
+    found.extend(never_done(&reference.world.ledger(), &disturbed.world.ledger()));
     found.extend(different_end(reference, disturbed));
     found.extend(different_workers(reference, disturbed));
     found.extend(unknown_requests(reference, disturbed));
@@ -82,6 +83,18 @@ fn done_twice(ledger: &[Effect]) -> Vec<String> {
         format!("call {call} of {conversation} took effect {count} times")
     };
     twice.map(told).collect()
+}
+
+/// A call that takes effect does so whatever happens, unless it may be given up as unknown.
+fn never_done(reference: &[Effect], disturbed: &[Effect]) -> Vec<String> {
+    let mut found = Vec::new();
+    for wanted in reference.iter().filter(|effect| effect.class != EffectClass::Once) {
+        if !disturbed.contains(wanted) {
+            found
+                .push(format!("call {} of {} never took effect", wanted.call, wanted.conversation));
+        }
+    }
+    found
 }
 
 fn different_end(reference: &Final, disturbed: &Final) -> Vec<String> {

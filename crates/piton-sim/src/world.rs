@@ -3,6 +3,8 @@
 //! The world outlives the driver. It counts the points at which a process could die, kills the
 //! driver at the chosen one, and remembers every effect that was really done.
 
+mod command;
+mod job;
 mod tool;
 
 use std::collections::BTreeMap;
@@ -12,6 +14,9 @@ use piton_core::event::EffectClass;
 use piton_core::id::{CallId, ConversationId};
 use tokio::sync::Notify;
 
+use self::command::Yard;
+pub use self::command::{Mistake, Runner, Workshop, command_tools};
+use self::job::Jobs;
 pub use self::tool::{WorldTool, world_tools};
 
 /// A world that a driver acts on.
@@ -24,6 +29,9 @@ pub struct World {
 struct Shared {
     inner: Mutex<Inner>,
     died: Notify,
+    jobs: Jobs,
+    /// Where real commands run, if there are any.
+    yard: Option<Arc<Yard>>,
 }
 
 #[derive(Debug, Default)]
@@ -61,6 +69,12 @@ pub struct SeenRequest {
 }
 
 impl World {
+    /// A world with real commands.
+    pub fn with_commands(shop: &Workshop) -> Self {
+        let shared = Shared { yard: Some(Arc::new(shop.yard())), ..Shared::default() };
+        Self { shared: Arc::new(shared) }
+    }
+
     fn inner(&self) -> MutexGuard<'_, Inner> {
         self.shared.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -100,9 +114,18 @@ impl World {
         self.inner().points
     }
 
-    /// Everything that was really done, in order, over all lives.
+    /// Everything that was really done, over all lives: in order, and what commands did behind it.
     pub fn ledger(&self) -> Vec<Effect> {
-        self.inner().ledger.clone()
+        let mut ledger = self.inner().ledger.clone();
+        ledger.extend(self.shared.yard.iter().flat_map(|yard| yard.ledger()));
+        ledger
+    }
+
+    /// Waits until nothing goes on that outlived its driver.
+    pub async fn quiet(&self) {
+        if let Some(yard) = &self.shared.yard {
+            yard.quiet().await;
+        }
     }
 
     /// All files.
@@ -123,6 +146,10 @@ impl World {
     /// Reports something that must not happen.
     pub fn complain(&self, problem: impl Into<String>) {
         self.inner().problems.push(problem.into());
+    }
+
+    fn jobs(&self) -> &Jobs {
+        &self.shared.jobs
     }
 
     pub(crate) fn record(&self, effect: Effect) {

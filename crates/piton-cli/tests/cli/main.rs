@@ -12,6 +12,7 @@ mod command;
 mod command_deaths;
 mod command_tools;
 mod connections;
+mod crash_commands;
 mod doctor;
 mod draft;
 mod edits;

@@ -8,7 +8,8 @@ use piton_core::id::MessageId;
 use piton_store::{Journal, MemoryJournal};
 
 use super::provider::Run;
-use super::{Final, Play, Tally, all_records, converse, end, engine, enter, live, undisturbed};
+use super::tally::Tally;
+use super::{Final, Play, all_records, converse, end, engine, enter, live, undisturbed};
 use crate::disk::{DiskFault, MortalJournal};
 use crate::oracle;
 use crate::world::World;
@@ -35,7 +36,7 @@ async fn failed_once(
     number: u64,
     fault: DiskFault,
 ) -> Option<Vec<String>> {
-    let world = World::default();
+    let world = play.world();
     let journal: Arc<dyn Journal> = Arc::new(MemoryJournal::default());
     let mortal = MortalJournal::new(journal.clone(), world.clone()).failing(number, fault);
     let mortal = Arc::new(mortal);

@@ -113,6 +113,29 @@ pub const WORKER_TURNS: &[TurnScript] = &[
     },
 ];
 
+/// Turns whose tools are real commands of the settings: each class that can be declared there.
+pub const COMMAND_TURNS: &[TurnScript] = &[
+    turn(
+        "a command of each class",
+        r#"{"steps":[{"calls":[{"tool":"peek"},{"tool":"label"},{"tool":"job"},{"tool":"mail"}]},
+            {"say":"Done."}]}"#,
+    ),
+    turn(
+        "commands that ask",
+        r#"{"steps":[{"calls":[
+            {"tool":"job","arguments":{"ask":1}},
+            {"tool":"mail","arguments":{"ask":1}}]},{"say":"Answered."}]}"#,
+    ),
+    TurnScript {
+        in_doubt: InDoubtPolicy::Ask,
+        ..turn(
+            "a person settles doubts about commands",
+            r#"{"steps":[{"calls":[{"tool":"mail"}]},{"calls":[{"tool":"job"}]},
+                {"calls":[{"tool":"mail"}]},{"say":"Settled."}]}"#,
+        )
+    },
+];
+
 /// All turns of one conversation alone.
 pub const TURNS: &[TurnScript] = &[
     turn(
@@ -126,6 +149,14 @@ pub const TURNS: &[TurnScript] = &[
             {"tool":"pay","arguments":{"ms":30}},
             {"tool":"change","arguments":{"path":"a","line":"one","ms":10}},
             {"tool":"look","arguments":{"ms":20}}]},{"say":"Done."}]}"#,
+    ),
+    turn(
+        "jobs that outlive their driver",
+        r#"{"steps":[{"calls":[
+            {"tool":"build","arguments":{"ms":25}},
+            {"tool":"build"},
+            {"tool":"look","arguments":{"ms":10}}]},
+            {"calls":[{"tool":"build","arguments":{"ms":5}}]},{"say":"Built."}]}"#,
     ),
     turn(
         "edits in a row",

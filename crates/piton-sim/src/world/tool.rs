@@ -27,12 +27,13 @@ pub struct WorldTool {
     journal: Arc<dyn Journal>,
 }
 
-/// `look` reads, `set` is idempotent, `change` is digested, `pay` happens once.
+/// `look` reads, `set` is idempotent, `change` is digested, `build` is supervised, `pay` happens once.
 pub fn world_tools(world: &World, journal: &Arc<dyn Journal>) -> Vec<Arc<dyn Tool>> {
     [
         ("look", EffectClass::ReadOnly),
         ("set", EffectClass::Idempotent),
         ("change", EffectClass::Digested),
+        ("build", EffectClass::Supervised),
         ("pay", EffectClass::Once),
     ]
     .map(|(name, effect)| {
@@ -59,8 +60,16 @@ impl Tool for WorldTool {
         _call: CallId,
         arguments: &Arguments,
     ) -> Result<Prepared, Refusal> {
-        if self.effect != EffectClass::Digested {
-            return Ok(Prepared::default());
+        match self.effect {
+            EffectClass::Digested => {}
+            EffectClass::Supervised => {
+                let handle = Handle::Job { directory: self.world.jobs().name(), boot: None };
+                return Ok(Prepared { handle, ..Prepared::default() });
+            }
+            EffectClass::ReadOnly
+            | EffectClass::Idempotent
+            | EffectClass::Child
+            | EffectClass::Once => return Ok(Prepared::default()),
         }
         let (path, line) = change(arguments)?;
         let before = self.world.file(path);
@@ -71,16 +80,19 @@ impl Tool for WorldTool {
     }
 
     async fn run(&self, job: Job) -> Finished {
-        if let Some(ms) = job.arguments.get("ms").and_then(Value::as_u64) {
+        if let Handle::Job { directory, .. } = &job.handle {
+            return self.see_through(&job, directory).await;
+        }
+        if !pause(&job).is_zero() {
             tokio::select! {
-                () = tokio::time::sleep(Duration::from_millis(ms)) => {}
+                () = tokio::time::sleep(pause(&job)) => {}
                 () = job.cancel.cancelled() => {
                     return Finished { outcome: Outcome::Cancelled, ..Finished::failed("stopped") };
                 }
             }
         }
         self.world.point().await;
-        self.check_intent(&job).await;
+        check_intent(&self.world, &self.journal, self.name, &job).await;
         let finished = match lacking(&job).await {
             Some(waits) => waits,
             None => self.act(&job),
@@ -90,6 +102,9 @@ impl Tool for WorldTool {
     }
 
     async fn settle(&self, _site: &Site, arguments: &Arguments, handle: &Handle) -> Settled {
+        if let Handle::Job { directory, .. } = handle {
+            return self.world.jobs().settle(directory, || self.done());
+        }
         let (Ok((path, line)), Handle::Edit { before, after, .. }) = (change(arguments), handle)
         else {
             return Settled::Unknown("nothing is recorded".into());
@@ -106,16 +121,27 @@ impl Tool for WorldTool {
 }
 
 impl WorldTool {
-    /// The heart of the matter: no effect without a durable intent.
-    async fn check_intent(&self, job: &Job) {
-        let records = self.journal.read(&job.site.conversation, Seq(0), JOURNAL_ENTRIES_MAX).await;
-        let intended = records.unwrap_or_default().iter().any(|record| {
-            matches!(Event::from_stored(record.format, &record.body),
-                Event::ToolStarted { call, .. } if call == job.call)
-        });
-        if !intended {
-            self.world.complain(format!("{} {} ran without an intent", self.name, job.call));
+    fn done(&self) -> Finished {
+        Finished::ok(format!("{} done", self.name))
+    }
+
+    fn effect(&self, job: &Job) -> Effect {
+        Effect {
+            conversation: job.site.conversation.clone(),
+            call: job.call,
+            tool: self.name.into(),
+            class: self.effect,
         }
+    }
+
+    /// Begins a job, or finds it begun, and waits for its end.
+    async fn see_through(&self, job: &Job, name: &str) -> Finished {
+        self.world.point().await;
+        check_intent(&self.world, &self.journal, self.name, job).await;
+        let (world, effect) = (self.world.clone(), self.effect(job));
+        self.world.jobs().run(name, pause(job), move || world.record(effect)).await;
+        self.world.point().await;
+        self.done()
     }
 
     fn act(&self, job: &Job) -> Finished {
@@ -123,17 +149,12 @@ impl WorldTool {
         if job.arguments.contains_key("fail") {
             return Finished::failed("scripted failure");
         }
-        let effect = Effect {
-            conversation: job.site.conversation.clone(),
-            call: job.call,
-            tool: self.name.into(),
-            class: self.effect,
-        };
+        let effect = self.effect(job);
         let (Handle::Edit { path, before, after }, Ok((_, line))) =
             (&job.handle, change(&job.arguments))
         else {
             self.world.record(effect);
-            return Finished::ok(format!("{} done", self.name));
+            return self.done();
         };
         let old = self.world.file(path);
         let now = old.as_deref().map(digest);
@@ -146,6 +167,24 @@ impl WorldTool {
         }
         Finished::ok(format!("added {line} to {path}"))
     }
+}
+
+/// The heart of the matter: no effect without a durable intent.
+pub(super) async fn check_intent(world: &World, journal: &Arc<dyn Journal>, tool: &str, job: &Job) {
+    let records = journal.read(&job.site.conversation, Seq(0), JOURNAL_ENTRIES_MAX).await;
+    let intended = records.unwrap_or_default().iter().any(|record| {
+        matches!(Event::from_stored(record.format, &record.body),
+            Event::ToolStarted { call, .. } if call == job.call)
+    });
+    if !intended {
+        world.complain(format!("{tool} {} ran without an intent", job.call));
+    }
+}
+
+/// How long a call takes.
+fn pause(job: &Job) -> Duration {
+    let ms = job.arguments.get("ms").and_then(Value::as_u64);
+    Duration::from_millis(ms.unwrap_or_default())
 }
 
 /// Asks before it acts, if it is to ask; none when it knows enough.

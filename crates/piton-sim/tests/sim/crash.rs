@@ -1,24 +1,22 @@
 //! Kills the driver at every crash point of every scripted turn (M1-M9, M11-M13, M15, M18).
 
+use std::collections::BTreeMap;
+
 use piton_sim::crash::provider::InProcess;
-use piton_sim::crash::turns::{TURNS, TurnScript};
-use piton_sim::crash::{self, Play, Tally};
+use piton_sim::crash::tally::{CLASSES, Tally, class_name};
+use piton_sim::crash::turns::{TURNS, TurnScript, WORKER_TURNS};
+use piton_sim::crash::{self, Play};
 use piton_sim::disk::Sabotage;
 
 pub(crate) fn in_process(turn: &TurnScript) -> Play<'_> {
-    Play { turn, provider: &InProcess }
+    Play::new(turn, &InProcess)
 }
 
-fn check(suite: &str, tally: Tally) {
-    let Tally { points, runs, kills, violations } = tally;
-    println!(
-        "{suite}: {} turns, {points} crash points, {runs} runs, {kills} kills, {} violations",
-        TURNS.len(),
-        violations.len()
-    );
-    let shown: Vec<_> = violations.iter().take(5).collect();
-    assert!(violations.is_empty(), "{shown:#?}");
-    assert!(0 < kills, "a suite that kills nobody shows nothing");
+pub(crate) fn check(suite: &str, turns: usize, tally: &Tally) {
+    println!("{suite}: {turns} turns, {tally}");
+    let shown: Vec<_> = tally.violations.iter().take(5).collect();
+    assert!(tally.violations.is_empty(), "{shown:#?}");
+    assert!(0 < tally.kills, "a suite that kills nobody shows nothing");
 }
 
 #[tokio::test(start_paused = true)]
@@ -28,7 +26,7 @@ async fn crash_once_at_every_point() {
     for turn in TURNS {
         tally.add(crash::once_everywhere(in_process(turn)).await);
     }
-    check("killed once at every point", tally);
+    check("killed once at every point", TURNS.len(), &tally);
 }
 
 #[tokio::test(start_paused = true)]
@@ -38,7 +36,7 @@ async fn crash_twice_at_every_pair_of_points() {
     for turn in TURNS {
         tally.add(crash::twice_everywhere(in_process(turn)).await);
     }
-    check("killed again at every point of the recovery", tally);
+    check("killed again at every point of the recovery", TURNS.len(), &tally);
 }
 
 // M18
@@ -49,7 +47,7 @@ async fn crash_ten_times_in_a_row() {
     for turn in TURNS {
         tally.add(crash::ten_in_a_row(in_process(turn)).await);
     }
-    check("killed, then ten times in a row", tally);
+    check("killed, then ten times in a row", TURNS.len(), &tally);
 }
 
 #[tokio::test(start_paused = true)]
@@ -66,5 +64,22 @@ async fn crash_oracle_notices_each_broken_safety_rule() {
             tally.violations.len()
         );
         assert!(!tally.violations.is_empty(), "{sabotage:?} went unnoticed");
+    }
+}
+
+/// A class without a turn would be a class that nobody has tried.
+#[tokio::test(start_paused = true)]
+async fn crash_turns_cover_every_effect_class() {
+    crate::hush_scripted_panics();
+    let mut turns: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for turn in TURNS.iter().chain(WORKER_TURNS) {
+        for class in crash::never(in_process(turn)).await.effects.into_keys() {
+            turns.entry(class).or_default().push(turn.name);
+        }
+    }
+    for class in CLASSES.map(class_name) {
+        let turns = turns.get(class).map_or(&[][..], Vec::as_slice);
+        println!("effects of class {class} in {} turns: {}", turns.len(), turns.join(", "));
+        assert!(!turns.is_empty(), "{class} is in no turn");
     }
 }

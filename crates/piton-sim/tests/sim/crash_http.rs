@@ -8,8 +8,9 @@
 mod voices;
 
 use piton_core::event::PermissionMode;
+use piton_sim::crash::tally::Tally;
 use piton_sim::crash::turns::{TURNS, TurnScript};
-use piton_sim::crash::{self, Play, Tally};
+use piton_sim::crash::{self, Play};
 use piton_sim::disk::Sabotage;
 
 use self::voices::{ALTERED, DIALECTS, FLAVOURS, OverHttp, Voice};
@@ -46,11 +47,7 @@ const SWITCHED: TurnScript = TurnScript {
 const SECOND_KILLS_EVERY: u64 = 12;
 
 fn report(suite: &str, providers: usize, tally: &Tally) {
-    let Tally { points, runs, kills, violations } = tally;
-    println!(
-        "{suite}: {providers} providers, {points} crash points, {runs} runs, {kills} kills, {} violations",
-        violations.len()
-    );
+    println!("{suite}: {providers} providers, {tally}");
 }
 
 fn check(suite: &str, providers: usize, tally: &Tally) {
@@ -79,7 +76,7 @@ async fn http_crash_once_at_every_point_with_every_dialect_and_flavour() {
     let mut tally = Tally::default();
     for voice in providers.clone() {
         let provider = alone(voice);
-        tally.add(crash::once_everywhere(Play { turn: &WHOLE, provider: &provider }).await);
+        tally.add(crash::once_everywhere(Play::new(&WHOLE, &provider)).await);
     }
     check("over HTTP, killed once at every point", providers.count(), &tally);
 }
@@ -89,7 +86,7 @@ async fn http_crash_again_while_recovering_with_every_dialect() {
     let mut tally = Tally::default();
     for voice in DIALECTS {
         let provider = alone(voice);
-        let play = Play { turn: &WHOLE, provider: &provider };
+        let play = Play::new(&WHOLE, &provider);
         tally.add(crash::twice_at_every(play, SECOND_KILLS_EVERY).await);
     }
     check("over HTTP, killed again while recovering", DIALECTS.len(), &tally);
@@ -101,7 +98,7 @@ async fn http_crash_ten_times_in_a_row_with_every_dialect() {
     let mut tally = Tally::default();
     for voice in DIALECTS {
         let provider = alone(voice);
-        tally.add(crash::ten_in_a_row(Play { turn: &WHOLE, provider: &provider }).await);
+        tally.add(crash::ten_in_a_row(Play::new(&WHOLE, &provider)).await);
     }
     check("over HTTP, killed, then ten times in a row", DIALECTS.len(), &tally);
 }
@@ -113,7 +110,7 @@ async fn http_crash_once_at_every_point_of_every_switch_from_one_dialect_to_anot
     let pairs = pairs();
     assert_eq!(pairs.len(), 20);
     for provider in &pairs {
-        tally.add(crash::once_everywhere(Play { turn: &SWITCHED, provider }).await);
+        tally.add(crash::once_everywhere(Play::new(&SWITCHED, provider)).await);
     }
     check("over HTTP, killed once at every point of a switch", pairs.len(), &tally);
 }
@@ -122,7 +119,7 @@ async fn http_crash_once_at_every_point_of_every_switch_from_one_dialect_to_anot
 async fn http_crash_oracle_notices_each_broken_safety_rule() {
     for (sabotage, voice) in Sabotage::ALL.into_iter().zip(DIALECTS) {
         let provider = alone(voice);
-        let tally = crash::sabotaged(Play { turn: &WHOLE, provider: &provider }, sabotage).await;
+        let tally = crash::sabotaged(Play::new(&WHOLE, &provider), sabotage).await;
         report(&format!("control {sabotage:?} (some are wanted)"), 1, &tally);
         assert!(!tally.violations.is_empty(), "{sabotage:?} with {voice:?} went unnoticed");
     }
@@ -131,7 +128,7 @@ async fn http_crash_oracle_notices_each_broken_safety_rule() {
 #[tokio::test]
 async fn http_crash_provider_notices_a_thought_that_was_altered_on_the_way_back() {
     let provider = alone(ALTERED);
-    let tally = crash::never(Play { turn: &WHOLE, provider: &provider }).await;
+    let tally = crash::never(Play::new(&WHOLE, &provider)).await;
     report("control of altered thoughts (some are wanted)", 1, &tally);
     let noticed = tally.violations.iter().any(|what| what.contains("was refused"));
     assert!(noticed, "{:?}", tally.violations);

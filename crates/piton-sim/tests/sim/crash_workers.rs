@@ -1,24 +1,14 @@
 //! Kills parent and workers together at every crash point of turns that delegate (M16, D76, D79).
 
+use piton_sim::crash;
+use piton_sim::crash::tally::Tally;
 use piton_sim::crash::turns::{TurnScript, WORKER_TURNS};
-use piton_sim::crash::{self, Tally};
 use piton_sim::disk::Sabotage;
 
-use crate::crash::in_process;
+use crate::crash::{check, in_process};
 
 /// Recoveries are killed again at every so manieth point; which ones depends on the first kill.
 const NTH: u64 = 6;
-
-fn check(suite: &str, turns: usize, tally: Tally) {
-    let Tally { points, runs, kills, violations } = tally;
-    println!(
-        "{suite}: {turns} turns, {points} crash points, {runs} runs, {kills} kills, {} violations",
-        violations.len()
-    );
-    let shown: Vec<_> = violations.iter().take(5).collect();
-    assert!(violations.is_empty(), "{shown:#?}");
-    assert!(0 < kills, "a suite that kills nobody shows nothing");
-}
 
 #[tokio::test(start_paused = true)]
 async fn workers_crash_once_at_every_point() {
@@ -26,7 +16,7 @@ async fn workers_crash_once_at_every_point() {
     for turn in WORKER_TURNS {
         tally.add(crash::once_everywhere(in_process(turn)).await);
     }
-    check("workers, killed once at every point", WORKER_TURNS.len(), tally);
+    check("workers, killed once at every point", WORKER_TURNS.len(), &tally);
 }
 
 #[tokio::test(start_paused = true)]
@@ -35,7 +25,7 @@ async fn workers_crash_again_while_they_recover() {
     for turn in WORKER_TURNS {
         tally.add(crash::twice_at_every(in_process(turn), NTH).await);
     }
-    check("workers, killed again while they recover", WORKER_TURNS.len(), tally);
+    check("workers, killed again while they recover", WORKER_TURNS.len(), &tally);
 }
 
 // M18
@@ -45,7 +35,7 @@ async fn workers_crash_ten_times_in_a_row() {
     for turn in WORKER_TURNS {
         tally.add(crash::ten_in_a_row(in_process(turn)).await);
     }
-    check("workers, killed, then ten times in a row", WORKER_TURNS.len(), tally);
+    check("workers, killed, then ten times in a row", WORKER_TURNS.len(), &tally);
 }
 
 #[tokio::test(start_paused = true)]

@@ -1,7 +1,7 @@
 //! A disk that is full or cannot sync, at every append of every scripted turn (M14, J20).
 
-use piton_sim::crash::Tally;
 use piton_sim::crash::fault::disk_fails_everywhere;
+use piton_sim::crash::tally::Tally;
 use piton_sim::crash::turns::TURNS;
 use piton_sim::disk::DiskFault;
 
