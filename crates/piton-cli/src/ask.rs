@@ -1,14 +1,17 @@
 //! What is asked of a person, and what a typed line means. Nothing is read or shown here.
 
 mod form;
+mod permission;
 
 use std::time::Duration;
 
 use piton::{Reply, Worker};
-use piton_core::event::{self as inquiry, Inquiry, InquiryKind, Shape, Wants};
+use piton_core::event::{Inquiry, InquiryKind, Shape, Wants};
 use piton_core::question::Secret;
 
 use self::form::{Filled, Form};
+pub(crate) use self::permission::Offer;
+use self::permission::Permission;
 
 /// A question that is being asked.
 #[derive(Clone, Debug)]
@@ -18,6 +21,8 @@ pub(crate) struct Prompt {
     typing: bool,
     /// A form that is being filled in.
     form: Option<Form>,
+    /// What can be decided on a call.
+    permission: Permission,
     /// Who asks, if it is a worker.
     pub(crate) worker: Option<Worker>,
 }
@@ -40,7 +45,26 @@ impl Prompt {
                 None
             }
         };
-        Self { inquiry, typing: false, form, worker: None }
+        let permission = Permission::new(Offer::of_worker(&inquiry));
+        Self { inquiry, typing: false, form, permission, worker: None }
+    }
+
+    /// Says what standing decisions are possible. One that is being made is not disturbed.
+    pub(crate) fn offer(&mut self, offers: Vec<Offer>) {
+        if self.permission.offers != offers {
+            self.permission = Permission::new(offers);
+        }
+    }
+
+    /// Whether the next line says how far a decision reaches.
+    pub(crate) fn is_choosing(&self) -> bool {
+        self.permission.choosing.is_some()
+    }
+
+    /// What a reply makes stand, if it does.
+    pub(crate) fn offered(&self, reply: &Reply) -> Option<&Offer> {
+        let chosen = |offer: &&Offer| *reply == Reply::Always(offer.standing);
+        self.permission.offers.iter().find(chosen)
     }
 
     /// Whether what is typed must not be seen.
@@ -60,10 +84,7 @@ impl Prompt {
         let question = &self.inquiry.question;
         match self.inquiry.kind {
             InquiryKind::InDoubt if self.typing => "the result of the call: ".into(),
-            InquiryKind::Permission if self.may_be_always() => {
-                format!("{question} (y) yes, (a) always, (n) no: ")
-            }
-            InquiryKind::Permission => format!("{question} (y) yes, (n) no: "),
+            InquiryKind::Permission => self.permission.text(question),
             InquiryKind::Question => match (&self.form, &self.inquiry.wants) {
                 (Some(form), _) => form.text(question),
                 (None, Some(wants)) => put(question, wants),
@@ -78,23 +99,13 @@ impl Prompt {
         }
     }
 
-    /// Whether there is a rule for calls like this one.
-    fn may_be_always(&self) -> bool {
-        self.inquiry.choices.contains(&inquiry::Choice::AllowAlways)
-    }
-
     /// Takes in a typed line.
     pub(crate) fn hear(&mut self, line: &str) -> Heard {
         let word = line.trim().to_lowercase();
         let reply = match self.inquiry.kind {
             InquiryKind::InDoubt if self.typing => Some(Reply::Text(line.to_owned())),
             InquiryKind::Question => self.hear_answer(line),
-            InquiryKind::Permission => match word.as_str() {
-                "y" | "yes" => Some(Reply::Allow),
-                "a" | "always" if self.may_be_always() => Some(Reply::AllowAlways),
-                "n" | "no" => Some(Reply::Deny),
-                _ => None,
-            },
+            InquiryKind::Permission => self.permission.hear(&word),
             InquiryKind::InDoubt => match word.as_str() {
                 "r" | "run" => Some(Reply::RunAgain),
                 "d" | "done" => Some(Reply::TreatAsDone),
@@ -259,7 +270,9 @@ pub(crate) fn choose_held(line: &str, elsewhere: Elsewhere) -> Option<HeldChoice
 
 #[cfg(test)]
 mod tests {
+    use piton_core::event as inquiry;
     use piton_core::id::{CallId, InquiryId, TurnId};
+    use piton_core::permit::Standing;
 
     use super::*;
 
@@ -285,7 +298,9 @@ mod tests {
     #[test]
     fn permission_is_given_once_always_or_not() {
         check(InquiryKind::Permission, &["y"], Some(Reply::Allow));
-        check(InquiryKind::Permission, &[" A "], Some(Reply::AllowAlways));
+        let (effect, scope) = (inquiry::RuleEffect::Allow, inquiry::RuleScope::Conversation);
+        let always = Reply::Always(Standing { effect, scope });
+        check(InquiryKind::Permission, &[" A "], Some(always));
         check(InquiryKind::Permission, &["no"], Some(Reply::Deny));
     }
 

@@ -146,10 +146,13 @@ pub(crate) enum Mode {
 /// The flags of `piton answer`.
 #[derive(Debug, Args)]
 pub(crate) struct Answer {
-    /// yes, no or always; run, done or unknown for a call in doubt; an option or a short text for a
-    /// question. Without it, shows what is asked
+    /// yes, no, always or never; run, done or unknown for a call in doubt; an option or a short text
+    /// for a question. Without it, shows what is asked
     #[arg(value_name = "ANSWER")]
     pub(crate) word: Option<String>,
+    /// How far always and never reach [default: conversation]
+    #[arg(long, value_name = "SCOPE", requires = "word")]
+    pub(crate) scope: Option<Scope>,
     /// The answer in words, or the result of a call in doubt
     #[arg(long, value_name = "TEXT", conflicts_with = "word")]
     pub(crate) text: Option<String>,
@@ -165,6 +168,17 @@ pub(crate) struct Answer {
     /// One JSON object per line
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+/// How far a standing decision reaches.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum Scope {
+    /// This conversation
+    Conversation,
+    /// Every conversation in the same directory
+    Project,
+    /// Every conversation of yours
+    User,
 }
 
 /// The flags of `piton permissions`.
@@ -183,7 +197,7 @@ pub(crate) struct Permissions {
 /// What to do with a rule.
 #[derive(Clone, Copy, Debug, Subcommand)]
 pub(crate) enum Revoke {
-    /// Take back a rule of the conversation
+    /// Take back a rule, of the conversation or of the settings
     Revoke {
         /// Its number in the list
         #[arg(value_name = "N")]

@@ -112,12 +112,17 @@ impl Report {
         self
     }
 
-    /// Says it, and with which code to exit.
-    pub(crate) fn show(&self, output: &mut Output, form: Form) -> Code {
-        output.end_line();
+    /// Says it to the person, while everything goes on.
+    pub(crate) fn tell(&self, output: &mut Output) {
         for line in &self.talk {
             output.talk(line);
         }
+    }
+
+    /// Says it, and with which code to exit.
+    pub(crate) fn show(&self, output: &mut Output, form: Form) -> Code {
+        output.end_line();
+        self.tell(output);
         if form == Form::Json {
             let (message, code) = (self.message.as_str(), self.code as u8);
             let result = Line::result(self.ending, self.reason, message, code);

@@ -3,6 +3,8 @@
 //! They are kept in the user's own file, also those for one workspace: a repository must not grant
 //! itself rights.
 
+pub(crate) mod file;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -46,14 +48,23 @@ impl TryFrom<Fields> for WrittenRule {
     }
 }
 
-/// The rules that count in a workspace.
-pub(crate) fn counting_in(written: &[WrittenRule], workspace: &Path) -> Vec<PermissionRule> {
-    let counts = |rule: &&WrittenRule| {
-        rule.workspace.as_ref().is_none_or(|written| {
+impl WrittenRule {
+    /// Whether it says this in this workspace.
+    fn says(&self, rule: &PermissionRule, workspace: &Path) -> bool {
+        self.rule == *rule && self.counts_in(workspace)
+    }
+
+    fn counts_in(&self, workspace: &Path) -> bool {
+        self.workspace.as_ref().is_none_or(|written| {
             fs::canonicalize(written).unwrap_or_else(|_| written.clone()) == workspace
         })
-    };
-    written.iter().filter(counts).map(|rule| rule.rule.clone()).collect()
+    }
+}
+
+/// The rules that count in a workspace.
+pub(crate) fn counting_in(written: &[WrittenRule], workspace: &Path) -> Vec<PermissionRule> {
+    let counting = written.iter().filter(|rule| rule.counts_in(workspace));
+    counting.map(|rule| rule.rule.clone()).collect()
 }
 
 /// What a conversation is run with: its own rules, and those of the settings as they are now.
@@ -64,4 +75,21 @@ pub(crate) fn in_force(
 ) -> Vec<PermissionRule> {
     let own = own.iter().filter(|rule| rule.scope == RuleScope::Conversation).cloned();
     own.chain(counting_in(written, workspace)).collect()
+}
+
+/// A rule, for people.
+pub(crate) fn told(rule: &PermissionRule) -> String {
+    let effect = match rule.effect {
+        RuleEffect::Allow => "allow",
+        RuleEffect::Ask => "ask",
+        RuleEffect::Deny => "deny",
+    };
+    let command = rule.command.as_ref().map(|command| format!(" `{command}`"));
+    let path = rule.path.as_ref().map(|path| format!(" on {path}"));
+    format!("{effect} {}{}{}", rule.tool, command.unwrap_or_default(), path.unwrap_or_default())
+}
+
+/// Rules, for people.
+pub(crate) fn told_all(rules: &[PermissionRule]) -> String {
+    rules.iter().map(told).collect::<Vec<_>>().join(", ")
 }

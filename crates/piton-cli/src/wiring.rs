@@ -16,6 +16,10 @@ use crate::output::Output;
 use crate::report::Fault;
 use crate::settings::{Machine, Settings};
 
+/// How long whoever only writes something down waits for a process that is about to leave the
+/// conversation. One that asks on its own terminal does not leave.
+const WRITE_WAIT: Duration = Duration::from_secs(1);
+
 /// Opens the store; what a person should hear about it is said.
 pub(crate) fn open_store(
     settings: &Settings,
@@ -61,6 +65,20 @@ pub(crate) fn supervisor(settings: &Settings, hidden: Vec<OsString>, rules: Rule
 }
 
 impl Wiring {
+    /// Opens conversations to write something down. Nothing runs: there is no model to ask, and no
+    /// command is started.
+    pub(crate) fn to_write(journal: Arc<dyn Journal>, settings: &Settings) -> Result<Self, Fault> {
+        Ok(Self {
+            journal,
+            models: Arc::new(Catalogue::default()),
+            delegation: Delegation::default(),
+            scratch: settings.scratch()?,
+            lock_wait: WRITE_WAIT,
+            commands: Commands::Unused,
+            tools: Vec::new(),
+        })
+    }
+
     /// An engine with the standard tools and `more`.
     pub(crate) fn engine(&self, more: &[Arc<dyn Tool>]) -> Engine {
         let Machine { host, boot } = Machine::ask();

@@ -57,18 +57,34 @@ fn by_mode(mode: PermissionMode, effect: EffectClass, asked: &Asked<'_>) -> Rule
     }
 }
 
-/// The rules that "always" would add for a call. `None` if no rule would make it run, because it
-/// cannot be understood or because a stronger rule stands against it.
+/// A decision that stands for later calls too.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Standing {
+    /// What becomes of them.
+    pub effect: RuleEffect,
+    /// Where.
+    pub scope: RuleScope,
+}
+
+/// The rules that a standing decision on a call would add. `None` if they would not decide on the
+/// call itself, because it cannot be understood or because a stronger rule stands against them.
 pub fn always(
     permissions: &Permissions,
     tool: &ToolSpec,
     arguments: &str,
-    scope: RuleScope,
+    standing: Standing,
 ) -> Option<Vec<PermissionRule>> {
+    let Standing { effect, scope } = standing;
     let asked = Asked::new(&tool.name, arguments);
-    let rule = PermissionRule { scope, ..PermissionRule::of_tool(&tool.name, RuleEffect::Allow) };
+    let rule = PermissionRule { scope, ..PermissionRule::of_tool(&tool.name, effect) };
     let rules = match &asked.line {
         None => vec![rule],
+        // Which of several commands is meant is not known, and the others are not to be forbidden.
+        Some(line)
+            if effect != RuleEffect::Allow && !(line.certain && line.commands.len() == 1) =>
+        {
+            return None;
+        }
         Some(line) => {
             let mut rules = Vec::new();
             for words in &line.commands {
@@ -82,7 +98,7 @@ pub fn always(
         }
     };
     let wider = with(permissions, &rules);
-    (permit(&wider, tool, arguments) == RuleEffect::Allow).then_some(rules)
+    (permit(&wider, tool, arguments) == effect).then_some(rules)
 }
 
 /// The permissions with more rules, each of them once. A decision on a whole tool replaces the

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use piton_core::action::Wish;
 use piton_core::event::{
-    ConfigChange, Event, Inquiry, InquiryAnswer, InquiryKind, PermissionRule, RuleScope, Shape,
+    ConfigChange, Event, Inquiry, InquiryAnswer, InquiryKind, PermissionRule, RuleEffect, Shape,
 };
 use piton_core::id::{ConversationId, InquiryId};
-use piton_core::permit::{always, with};
+use piton_core::permit::{Standing, always, with};
 use piton_core::question::Secret;
 use piton_core::state::State;
 use tokio::sync::{mpsc, oneshot, watch};
@@ -32,8 +32,9 @@ pub enum Attendance {
 pub enum Reply {
     /// Run the call.
     Allow,
-    /// Run the call, and what [`always_rules`] say from now on in this conversation.
-    AllowAlways,
+    /// Decide so on the call, and on what [`always_rules`] say from now on. Whoever answers for more
+    /// than this conversation keeps those rules where every conversation finds them.
+    Always(Standing),
     /// Do not run the call.
     Deny,
     /// Run a call in doubt again.
@@ -57,13 +58,16 @@ impl Reply {
         let mut events = Vec::new();
         let answer = match reply {
             Self::Allow => InquiryAnswer::Allow,
-            Self::AllowAlways => {
-                if let Some(rules) = always_rules(state, asked, RuleScope::Conversation) {
+            Self::Always(standing) => {
+                if let Some(rules) = always_rules(state, asked, standing) {
                     let permissions = Some(with(&state.config.permissions, &rules));
                     let change = ConfigChange { permissions, ..ConfigChange::default() };
                     events.push(Event::ConfigChanged { change });
                 }
-                InquiryAnswer::Allow
+                match standing.effect {
+                    RuleEffect::Allow => InquiryAnswer::Allow,
+                    RuleEffect::Ask | RuleEffect::Deny => InquiryAnswer::Deny,
+                }
             }
             Self::Deny => InquiryAnswer::Deny,
             Self::RunAgain => InquiryAnswer::RunAgain,
@@ -105,7 +109,7 @@ pub(crate) fn secret_of(reply: &Reply) -> Option<Secret> {
     match reply {
         Reply::Secret(secret) => Some(secret.clone()),
         Reply::Allow
-        | Reply::AllowAlways
+        | Reply::Always(_)
         | Reply::Deny
         | Reply::RunAgain
         | Reply::TreatAsDone
@@ -113,18 +117,19 @@ pub(crate) fn secret_of(reply: &Reply) -> Option<Secret> {
     }
 }
 
-/// The rules that "always" would make for a question; `None` if it would only be good for one call.
+/// The rules that a standing decision would make of a question; `None` if it would only be good for
+/// one call.
 pub fn always_rules(
     state: &State,
     asked: &Inquiry,
-    scope: RuleScope,
+    standing: Standing,
 ) -> Option<Vec<PermissionRule>> {
     if asked.kind != InquiryKind::Permission {
         return None;
     }
     let call = state.open_turn()?.call(asked.call)?;
     let tool = state.config.tool(&call.name)?;
-    always(&state.config.permissions, tool, &call.arguments, scope)
+    always(&state.config.permissions, tool, &call.arguments, standing)
 }
 
 /// A message to a running driver.

@@ -4,29 +4,23 @@
 //! says so.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use clap::Parser as _;
-use piton::{Delegation, Reply, always_rules};
-use piton_core::event::{Inquiry, InquiryKind, PermissionRule, RuleScope, Shape};
+use piton::Reply;
+use piton_core::event::{Inquiry, InquiryKind, RuleEffect, RuleScope, Shape};
 use piton_core::id::ConversationId;
 use piton_core::state::{State, Turn};
 use piton_store::Journal;
 
 use super::query;
-use crate::ask::{Heard, Prompt};
-use crate::flags::{Answer, Command, Flags};
-use crate::models::Catalogue;
+use crate::ask::{Heard, Offer, Prompt};
+use crate::flags::{Answer, Command, Flags, Scope};
 use crate::output::Output;
 use crate::render::lines::Line;
 use crate::report::{Fault, Report};
 use crate::settings::Settings;
-use crate::wiring::{Commands, Wiring};
+use crate::wiring::Wiring;
 use crate::{reader, target, wiring};
-
-/// How long to wait for a process that is about to leave the conversation. One that asks on its own
-/// terminal does not leave.
-const HELD_WAIT: Duration = Duration::from_secs(1);
 
 /// Shows the questions, or answers the first of them.
 pub(crate) async fn run(
@@ -44,7 +38,7 @@ pub(crate) async fn run(
         None => target::newest(&*journal, settings).await?.ok_or(nothing)?,
     };
     if answer.word.is_none() && answer.text.is_none() && !answer.decline {
-        return show(&*journal, &id, answer, output).await;
+        return show(&*journal, &id, answer, settings, output).await;
     }
     let asker = askers(&*journal, &id).await?.into_iter().next().map(|(asker, _)| asker);
     record(journal, &asker.unwrap_or_else(|| id.clone()), answer, settings, output).await?;
@@ -69,29 +63,45 @@ async fn show(
     journal: &dyn Journal,
     id: &ConversationId,
     answer: &Answer,
+    settings: &Settings,
     output: &mut Output,
 ) -> Result<Report, Fault> {
     let askers = askers(journal, id).await?;
     for (asker, state) in &askers {
         for asked in &questions(state) {
+            let offers = Offer::all(state, asked, settings.file.as_deref());
+            let words = words(asked, &offers);
             if answer.json {
-                output.json(&Line::question(asker.as_str(), asked, &words(asked)));
+                output.json(&Line::question(asker.as_str(), asked, &words));
                 continue;
             }
             if asker != id {
                 output.talk(&format!("Worker {asker} asks:"));
             }
             output.data(&format!("{}\n", asked.question));
-            output.talk(&format!("answers: {}", words(asked).join(", ")));
-            if let Some(rules) = always_rules(state, asked, RuleScope::Conversation) {
-                output.talk(&format!("always: {}", told(&rules)));
-            }
+            output.talk(&format!("answers: {}", words.join(", ")));
+            show_offers(&offers, output);
         }
     }
     if askers.is_empty() {
         return Ok(Report::nothing(&format!("Conversation {id} asks nothing.")));
     }
     Ok(Report::ok("done"))
+}
+
+/// Says what stands after always and never, and where it would be kept.
+fn show_offers(offers: &[Offer], output: &mut Output) {
+    for (word, effect) in [("always", RuleEffect::Allow), ("never", RuleEffect::Deny)] {
+        let of_effect = offers.iter().filter(|offer| offer.standing.effect == effect);
+        for offer in of_effect {
+            let (scope, will) = match offer.standing.scope {
+                RuleScope::Conversation => ("", ""),
+                RuleScope::Project => (" --scope project", "will write "),
+                RuleScope::User => (" --scope user", "will write "),
+            };
+            output.talk(&format!("{word}{scope}: {will}{}", offer.told()));
+        }
+    }
 }
 
 /// Who asks something: the conversation itself, then those that work for it.
@@ -129,15 +139,7 @@ async fn record(
     settings: &Settings,
     output: &mut Output,
 ) -> Result<(), Fault> {
-    let wiring = Wiring {
-        journal,
-        models: Arc::new(Catalogue::default()),
-        delegation: Delegation::default(),
-        scratch: settings.scratch()?,
-        lock_wait: HELD_WAIT,
-        commands: Commands::Unused,
-        tools: Vec::new(),
-    };
+    let wiring = Wiring::to_write(journal, settings)?;
     let opened = wiring.engine(&[]).open(id).await.map_err(Fault::from);
     let mut session = opened.map_err(|fault| {
         if fault.is_held() { Fault::AskedElsewhere(fault.to_string()) } else { fault }
@@ -145,20 +147,15 @@ async fn record(
     let Some(asked) = questions(session.state()).into_iter().next() else {
         return Err(Fault::NothingAsked(id.clone()));
     };
-    let reply = understand(&asked, answer)?;
-    let rules = match reply {
-        Reply::AllowAlways => always_rules(session.state(), &asked, RuleScope::Conversation),
-        Reply::Allow
-        | Reply::Deny
-        | Reply::RunAgain
-        | Reply::TreatAsDone
-        | Reply::Text(_)
-        | Reply::Secret(_) => None,
-    };
+    let offers = Offer::all(session.state(), &asked, settings.file.as_deref());
+    let (reply, offer) = understand(&asked, answer, offers)?;
+    // Written before it is answered: what is lost between the two is asked again, and then a rule
+    // answers.
+    offer.as_ref().map(Offer::write).transpose()?;
     session.answer(&asked.id, reply).await?;
     output.talk(&format!("Answered: {}", asked.question));
-    if let Some(rules) = rules {
-        output.talk(&format!("From now on without asking: {}", told(&rules)));
+    if let Some(offer) = offer {
+        output.talk(&format!("From now on: {}", offer.told()));
     }
     match questions(session.state()).len() {
         0 => {}
@@ -171,8 +168,15 @@ fn questions(state: &State) -> Vec<Inquiry> {
     state.open_turn().into_iter().flat_map(Turn::pending_inquiries).cloned().collect()
 }
 
-fn understand(asked: &Inquiry, answer: &Answer) -> Result<Reply, Fault> {
+/// What was answered, and what stands from now on.
+fn understand(
+    asked: &Inquiry,
+    answer: &Answer,
+    offers: Vec<Offer>,
+) -> Result<(Reply, Option<Offer>), Fault> {
     let mut prompt = Prompt::new(asked.clone());
+    let words = words(asked, &offers).join(", ");
+    prompt.offer(offers);
     if prompt.is_secret() && !answer.decline {
         // It would be in the history of a shell, and nobody is there who could be told.
         return Err(Fault::SecretOnTerminal { question: asked.question.clone() });
@@ -191,22 +195,38 @@ fn understand(asked: &Inquiry, answer: &Answer) -> Result<Reply, Fault> {
         (_, Some(text)) if asked.kind == InquiryKind::InDoubt => {
             Heard::Reply(Reply::Text(text.clone()))
         }
-        (Some(word), _) => prompt.hear(word),
+        (Some(word), _) => prompt.hear(&with_scope(word, answer.scope)),
         (None, _) => Heard::Ask,
     };
     match heard {
-        Heard::Reply(reply) => Ok(reply),
-        Heard::Ask => Err(Fault::NoAnswer {
-            question: asked.question.clone(),
-            words: words(asked).join(", "),
-        }),
+        Heard::Reply(reply) => {
+            let offer = prompt.offered(&reply).cloned();
+            Ok((reply, offer))
+        }
+        Heard::Ask => Err(Fault::NoAnswer { question: asked.question.clone(), words }),
     }
 }
 
+/// The word with how far it reaches. On a command line nobody is asked back.
+fn with_scope(word: &str, scope: Option<Scope>) -> String {
+    let scope = match (scope, word.to_lowercase().as_str()) {
+        (Some(Scope::Project), _) => "project",
+        (Some(Scope::User), _) => "user",
+        (Some(Scope::Conversation), _) | (None, "a" | "always" | "v" | "never") => "conversation",
+        (None, _) => "",
+    };
+    format!("{word} {scope}")
+}
+
 /// What can be answered.
-fn words(asked: &Inquiry) -> Vec<&str> {
+fn words<'a>(asked: &'a Inquiry, offers: &[Offer]) -> Vec<&'a str> {
+    let may = |effect| offers.iter().any(|offer| offer.standing.effect == effect);
     match asked.kind {
-        InquiryKind::Permission => vec!["yes", "no", "always"],
+        InquiryKind::Permission => ["yes", "no"]
+            .into_iter()
+            .chain(may(RuleEffect::Allow).then_some("always"))
+            .chain(may(RuleEffect::Deny).then_some("never"))
+            .collect(),
         InquiryKind::InDoubt => vec!["run", "done", "unknown", "--text RESULT"],
         InquiryKind::Question => match asked.wants.as_ref().map(|wants| &wants.shape) {
             Some(Shape::Confirm) => vec!["yes", "no", "--decline"],
@@ -218,14 +238,4 @@ fn words(asked: &Inquiry) -> Vec<&str> {
             Some(Shape::Text) | None => vec!["--text TEXT", "--decline"],
         },
     }
-}
-
-/// Rules, for people.
-pub(crate) fn told(rules: &[PermissionRule]) -> String {
-    let one = |rule: &PermissionRule| match &rule.command {
-        Some(command) => format!("{} `{command}`", rule.tool),
-        None => rule.tool.clone(),
-    };
-    let rules: Vec<_> = rules.iter().map(one).collect();
-    format!("{}, in this conversation", rules.join(", "))
 }

@@ -2,25 +2,21 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
 
-use piton::Delegation;
-use piton_core::event::{PermissionRule, RuleEffect, RuleScope};
+use piton_core::event::{PermissionRule, RuleScope};
 use piton_core::id::ConversationId;
 use piton_core::state::State;
 use piton_store::Journal;
 
 use crate::flags::{Permissions, Revoke};
-use crate::models::{Catalogue, Shelf};
+use crate::models::Shelf;
 use crate::output::Output;
 use crate::render::lines::Line;
 use crate::report::{Fault, Report};
+use crate::rules::told;
 use crate::settings::Settings;
-use crate::wiring::{Commands, Wiring};
+use crate::wiring::Wiring;
 use crate::{reader, rules, target, wiring};
-
-/// How long to wait for a process that is about to leave the conversation.
-const HELD_WAIT: Duration = Duration::from_secs(1);
 
 /// Shows them, or takes one back.
 pub(crate) async fn run(
@@ -61,16 +57,23 @@ pub(crate) async fn run(
     };
     let rule = number.checked_sub(1).and_then(|at| rules.get(at));
     let rule = rule.ok_or(Fault::NoRule { number, count: rules.len() })?;
-    match (rule.scope, meant) {
-        (RuleScope::Conversation, Some((journal, id))) => {
+    let told = told(rule);
+    match (rule.scope, meant, &settings.file) {
+        (RuleScope::Conversation, Some((journal, id)), _) => {
             revoke(journal, &id, rule, settings).await?;
-            output.talk(&format!("Taken back: {}", told(rule)));
-            Ok(Report::ok("done"))
+            output.talk(&format!("Taken back: {told}, in conversation {id}"));
         }
-        (RuleScope::Conversation | RuleScope::Project | RuleScope::User, _) => {
-            Err(Fault::RuleOfFile { rule: told(rule), file })
+        (RuleScope::Project | RuleScope::User, _, Some(path)) => {
+            rules::file::remove(path, rule, &workspace)?;
+            output.talk(&format!("Taken back: {told}, {}, from {file}", scope_word(rule.scope)));
+            output.talk("A turn that runs keeps it until it ends.");
+        }
+        // Conversation rules come from a conversation, the others from a file.
+        (RuleScope::Conversation | RuleScope::Project | RuleScope::User, ..) => {
+            return Err(Fault::NoRule { number, count: rules.len() });
         }
     }
+    Ok(Report::ok("done"))
 }
 
 /// Writes down that the conversation goes on without the rule.
@@ -80,16 +83,7 @@ async fn revoke(
     rule: &PermissionRule,
     settings: &Settings,
 ) -> Result<(), Fault> {
-    let wiring = Wiring {
-        journal,
-        models: Arc::new(Catalogue::default()),
-        delegation: Delegation::default(),
-        scratch: settings.scratch()?,
-        lock_wait: HELD_WAIT,
-        commands: Commands::Unused,
-        tools: Vec::new(),
-    };
-    let mut session = wiring.engine(&[]).open(id).await?;
+    let mut session = Wiring::to_write(journal, settings)?.engine(&[]).open(id).await?;
     let mut config = session.state().config.clone();
     config.permissions.rules.retain(|other| other != rule);
     session.configure(&config);
@@ -119,15 +113,4 @@ fn scope_word(scope: RuleScope) -> &'static str {
         RuleScope::Project => "project",
         RuleScope::User => "user",
     }
-}
-
-fn told(rule: &PermissionRule) -> String {
-    let effect = match rule.effect {
-        RuleEffect::Allow => "allow",
-        RuleEffect::Ask => "ask",
-        RuleEffect::Deny => "deny",
-    };
-    let command = rule.command.as_ref().map(|command| format!(" `{command}`"));
-    let path = rule.path.as_ref().map(|path| format!(" on {path}"));
-    format!("{effect} {}{}{}", rule.tool, command.unwrap_or_default(), path.unwrap_or_default())
 }

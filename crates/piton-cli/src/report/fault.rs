@@ -15,6 +15,7 @@ use crate::cmd::query::AttachFault;
 use crate::cmd::undo::UndoFault;
 use crate::models::ModelFault;
 use crate::render::incomplete;
+use crate::rules::file::RuleFileFault;
 
 /// What helps with servers of tools.
 const SERVERS: &str =
@@ -90,14 +91,9 @@ pub(crate) enum Fault {
         /// How many there are.
         count: usize,
     },
-    /// A rule that is not the conversation's own.
-    #[error("the rule is in the settings {file}: {rule}")]
-    RuleOfFile {
-        /// The rule.
-        rule: String,
-        /// Where it is.
-        file: String,
-    },
+    /// A standing rule cannot be written down or taken out.
+    #[error(transparent)]
+    RuleFile(#[from] RuleFileFault),
     /// Nobody waits for an answer.
     #[error("conversation {0} asks nothing")]
     NothingAsked(ConversationId),
@@ -224,7 +220,6 @@ impl Fault {
             | Self::Ambiguous { .. }
             | Self::NoConversation { .. }
             | Self::NoRule { .. }
-            | Self::RuleOfFile { .. }
             | Self::NoServer(_)
             | Self::Project(_)
             | Self::NothingAsked(_)
@@ -254,6 +249,7 @@ impl Fault {
             | Self::Home { .. }
             | Self::Scratch { .. }
             | Self::Trust(_)
+            | Self::RuleFile(_)
             | Self::Runtime(_) => Code::Failed,
         }
     }
@@ -286,7 +282,7 @@ impl Fault {
             Self::Open(OpenError::Lease(LeaseError::Held { .. })) | Self::AskedElsewhere(_) => {
                 "held"
             }
-            Self::NoRule { .. } | Self::RuleOfFile { .. } => "rule",
+            Self::NoRule { .. } | Self::RuleFile(_) => "rule",
             Self::NoServer(_) | Self::Project(_) | Self::Trust(_) => "mcp",
             Self::NothingAsked(_) => "nothing_asked",
             Self::NoAnswer { .. } | Self::SecretOnTerminal { .. } => "answer",
@@ -330,7 +326,7 @@ impl Fault {
             }
             Self::NoServer(_) | Self::Project(_) | Self::Trust(_) => vec![SERVERS.into()],
             Self::NoRule { .. } => vec!["piton permissions shows them with their numbers".into()],
-            Self::RuleOfFile { .. } => vec!["take it out of that file".into()],
+            Self::RuleFile(_) => vec![RULE_FILE.into()],
             Self::NothingAsked(id) => vec![
                 format!("piton print {id} shows it"),
                 "piton ls shows which conversations wait for input; --id ID chooses one".into(),
@@ -394,6 +390,9 @@ fn choosing(error: &ModelFault) -> Vec<String> {
         }
     }
 }
+
+/// What to do about settings that cannot be changed.
+const RULE_FILE: &str = "see to the file and try again, or decide for this conversation only";
 
 /// What to do about a secret that is asked.
 const SECRET: &str = "on a terminal: piton query --continue; or: piton answer --decline";

@@ -39,6 +39,7 @@ mod question;
 mod redirects;
 mod resumed_bytes;
 mod sandbox;
+mod scopes;
 mod serve;
 mod settings;
 mod supervised;

@@ -73,7 +73,7 @@ fn a_question_survives_a_kill_and_its_effect_happens_once() {
     let world = World::new();
     let model = world.script(PAY);
     let mut person = Person::starts(&world, &["query", "go", "--model", &model]);
-    person.sees("always would mean: pay, in this conversation").sees("(n) no: ");
+    person.sees("always would mean: allow pay").sees("(n) no: ");
     let held = world.run(&["answer", "yes"]);
     assert_eq!(held.code, 5, "{}", held.stderr);
     assert!(held.stderr.contains("it takes answers where it runs"), "{}", held.stderr);
@@ -81,7 +81,11 @@ fn a_question_survives_a_kill_and_its_effect_happens_once() {
     assert!(!world.work("pay.log").exists());
     let done = world.run(&["answer", "always"]);
     assert_eq!(done.code, 0, "{}", done.stderr);
-    assert!(done.stderr.contains("without asking: pay, in this conversation"), "{}", done.stderr);
+    assert!(
+        done.stderr.contains("From now on: allow pay, in this conversation"),
+        "{}",
+        done.stderr
+    );
     let done = world.run(&["query", "--continue"]);
     assert_eq!((done.code, done.stdout.as_str()), (0, "Paid.\n"), "{}", done.stderr);
     assert_eq!(lines_of(&world.work("pay.log")), 2);
@@ -158,11 +162,17 @@ fn rules_are_listed_with_their_scope_and_taken_back() {
     assert!(rows[0].starts_with("1  allow pay  conversation  "), "{listed}");
     assert!(rows[1].starts_with("2  deny shell `rm *`  user  "), "{listed}");
     assert!(rows[2].starts_with("3  ask grep on src/**  project  "), "{listed}");
-    assert_eq!(world.run(&["permissions", "revoke", "2"]).code, 2);
     assert_eq!(world.run(&["permissions", "revoke", "9"]).code, 2);
+    let back = world.run(&["permissions", "revoke", "2"]);
+    assert_eq!(back.code, 0, "{}", back.stderr);
+    assert!(back.stderr.contains("Taken back: deny shell `rm *`, user, from"), "{}", back.stderr);
     assert_eq!(world.run(&["permissions", "revoke", "1"]).code, 0);
     let json = world.run(&["permissions", "--json"]).stdout;
     assert!(!json.contains("\"pay\"") && json.contains("\"scope\":\"project\""), "{json}");
+    assert_eq!(world.run(&["permissions", "revoke", "1"]).code, 0);
+    assert_eq!(world.run(&["permissions"]).stdout, "");
+    let left = fs::read_to_string(world.path("home/piton.toml")).unwrap();
+    assert_eq!(left, elsewhere, "rules of other projects are not touched");
     assert_eq!(world.run(&["query", "--continue"]).code, 3, "the other call asks again");
     assert_eq!(lines_of(&world.work("pay.log")), 1);
 }

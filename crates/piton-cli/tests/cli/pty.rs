@@ -7,7 +7,7 @@ use crate::person::Person;
 use crate::world::{World, lines_of};
 
 const CTRL_C: &str = "\x03";
-const PERMISSION: &str = "(y) yes, (a) always, (n) no: ";
+const PERMISSION: &str = "(y) yes, (a) always, (v) never, (n) no: ";
 const MENU: &str = "(r) resume it, (d) discard it, (q) quit: ";
 const MENU_WITH_EDIT: &str = "(r) resume it, (d) discard it, (e) edit its message, (q) quit: ";
 const IN_DOUBT: &str =
@@ -65,7 +65,8 @@ fn a_person_permits_each_call() {
 #[test]
 fn a_person_permits_a_tool_for_good() {
     let (world, mut person) = writing();
-    person.types("a\n").sees("Written.");
+    person.types("a\n").sees("(c) in this conversation").types("c\n");
+    person.sees("From now on: allow write_file, in this conversation").sees("Written.");
     let (code, screen) = person.leaves();
     assert_eq!((code, screen.matches(PERMISSION).count()), (0, 1), "{screen}");
     assert!(world.work("two").exists());
@@ -88,7 +89,7 @@ fn an_incomplete_turn_is_resumed_from_the_menu_and_the_message_comes_after_it() 
     person
         .sees("Run write_file: one?")
         .sees(PERMISSION)
-        .types("a\n")
+        .types("a c\n")
         .sees("Written.")
         .sees("More.");
     check(&world, person, 0, &["> go", "Written.", "> hello", "More."]);
@@ -189,7 +190,7 @@ fn ctrl_c_at_a_question_leaves_it_open() {
     person.types(CTRL_C).sees("[interrupted]");
     check(&world, person, 130, &["> go", "write_file: one"]);
     let mut person = Person::starts(&world, &["query", "--continue"]);
-    person.sees("Run write_file: one?").sees(PERMISSION).types("a\n").sees("Written.");
+    person.sees("Run write_file: one?").sees(PERMISSION).types("a c\n").sees("Written.");
     check(&world, person, 0, &["> go", "✓ write_file: one", "Written."]);
 }
 

@@ -11,7 +11,7 @@ use crate::event::{
     RuleScope, ToolSpec,
 };
 use crate::id::InquiryId;
-use crate::permit::{always, permit};
+use crate::permit::{Standing, always, permit};
 use crate::state::{Call, Progress, Raised, Started, State, Step, Turn};
 use crate::summary::{input_in_full, input_summary};
 
@@ -151,9 +151,9 @@ fn denied_by_rule(tool: &ToolSpec) -> String {
 
 fn permission(state: &State, call: &Call, tool: &ToolSpec) -> Inquiry {
     let permissions = &state.config.permissions;
-    let scope = RuleScope::Conversation;
+    let standing = Standing { effect: RuleEffect::Allow, scope: RuleScope::Conversation };
     let mut choices = vec![Choice::Allow, Choice::Deny];
-    if always(permissions, tool, &call.arguments, scope).is_some() {
+    if always(permissions, tool, &call.arguments, standing).is_some() {
         choices.insert(1, Choice::AllowAlways);
     }
     Inquiry {

@@ -414,9 +414,10 @@ fn always_allows_each_command_of_the_line_word_for_word() {
     let shell = tool("shell", EffectClass::Supervised);
     let propose = |mode, standing: &[(&str, RuleEffect)], command: &str| {
         let permissions = Permissions { mode, rules: rules(standing) };
-        let scope = RuleScope::Project;
-        let rules = always(&permissions, &shell, &arguments(command), scope)?;
-        assert!(rules.iter().all(|rule| rule.scope == scope && fault(rule).is_none()));
+        let standing = Standing { effect: RuleEffect::Allow, scope: RuleScope::Project };
+        let rules = always(&permissions, &shell, &arguments(command), standing)?;
+        let sound = |rule: &PermissionRule| rule.scope == standing.scope && fault(rule).is_none();
+        assert!(rules.iter().all(sound));
         Some(rules.into_iter().filter_map(|rule| rule.command).collect::<Vec<_>>())
     };
     let ask = |command| propose(PermissionMode::Ask, &[], command);
@@ -427,6 +428,41 @@ fn always_allows_each_command_of_the_line_word_for_word() {
         assert_eq!(ask(command), None, "{command:?}");
     }
     assert_eq!(propose(PermissionMode::Ask, &[("a *", RuleEffect::Ask)], "a b"), None);
+}
+
+// D44: "never" forbids this command and no other, and gives up nothing that forbids more.
+#[test]
+fn never_forbids_one_command_and_only_where_it_is_clear_which() {
+    let shell = tool("shell", EffectClass::Supervised);
+    let never = |mode, command: &str| {
+        let permissions = Permissions { mode, rules: Vec::new() };
+        let standing = Standing { effect: RuleEffect::Deny, scope: RuleScope::User };
+        let rules = always(&permissions, &shell, &arguments(command), standing)?;
+        let after = with(&permissions, &rules);
+        assert_eq!(permit(&after, &shell, &arguments(command)), RuleEffect::Deny);
+        assert_eq!(permit(&after, &shell, &arguments("ls")), by_mode_of(mode));
+        Some(rules.into_iter().filter_map(|rule| rule.command).collect::<Vec<_>>())
+    };
+    for mode in [PermissionMode::Ask, PermissionMode::Auto] {
+        assert_eq!(never(mode, "rm -rf b"), Some(vec!["rm -rf b".into()]));
+        for command in ["cd a && rm b", "rm $x", "a | b", ""] {
+            assert_eq!(never(mode, command), None, "{command:?}");
+        }
+    }
+    let pay = tool("pay", EffectClass::Once);
+    let standing = Standing { effect: RuleEffect::Deny, scope: RuleScope::User };
+    let rules = always(&Permissions::default(), &pay, "{}", standing).unwrap();
+    assert_eq!(
+        rules,
+        [PermissionRule {
+            scope: RuleScope::User,
+            ..PermissionRule::of_tool("pay", RuleEffect::Deny)
+        }]
+    );
+}
+
+fn by_mode_of(mode: PermissionMode) -> RuleEffect {
+    if mode == PermissionMode::Auto { RuleEffect::Allow } else { RuleEffect::Ask }
 }
 
 fn of_path(mode: PermissionMode, effect: RuleEffect, pattern: &str, path: &str) -> RuleEffect {

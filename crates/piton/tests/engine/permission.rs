@@ -2,13 +2,16 @@
 
 use piton::{Attendance, OnIncomplete::Ask, Reply, Session, SessionError};
 use piton_core::event::{
-    Entry, Event, InDoubtPolicy, Outcome, PermissionMode, PermissionRule, RuleEffect,
+    Entry, Event, InDoubtPolicy, Outcome, PermissionMode, PermissionRule, RuleEffect, RuleScope,
 };
 use piton_core::id::InquiryId;
 use piton_core::outcome::Ending;
+use piton_core::permit::Standing;
 use tokio::time::Instant;
 
 use crate::stage::{Stage, cut, pass, pending, say};
+
+const ALWAYS: Standing = Standing { effect: RuleEffect::Allow, scope: RuleScope::Conversation };
 
 const TWO: &str = r#"{"steps":[{"calls":[{"tool":"pay"},{"tool":"look"},{"tool":"set"}]},
     {"say":"x"}]}"#;
@@ -71,7 +74,7 @@ async fn always_is_a_rule_for_the_tool() {
     let mut session = stage.create().await;
     session.send(say("go"), Ask).await.unwrap();
     let first = pending(session.state())[0].clone();
-    session.answer(&first, Reply::AllowAlways).await.unwrap();
+    session.answer(&first, Reply::Always(ALWAYS)).await.unwrap();
     drop(session);
     let mut session = stage.open().await;
     assert_eq!(session.resume().await.unwrap(), Ending::WaitingForInput, "set is another tool");
@@ -79,6 +82,24 @@ async fn always_is_a_rule_for_the_tool() {
     let rule = PermissionRule::of_tool("pay", RuleEffect::Allow);
     assert_eq!(session.state().config.permissions.rules, [rule]);
     stage.check().await;
+}
+
+// D44: whatever its scope, a standing decision counts for the next call at once.
+#[tokio::test(start_paused = true)]
+async fn never_is_a_rule_for_the_tool_in_every_scope() {
+    for scope in [RuleScope::Conversation, RuleScope::Project, RuleScope::User] {
+        let stage = asking(r#"{"steps":[{"calls":[{"tool":"pay"}]},{"calls":[{"tool":"pay"}]}]}"#);
+        let mut session = stage.create().await;
+        session.send(say("go"), Ask).await.unwrap();
+        let never = Standing { effect: RuleEffect::Deny, scope };
+        let first = only(&session);
+        session.answer(&first, Reply::Always(never)).await.unwrap();
+        assert_eq!(session.resume().await.unwrap(), Ending::Done);
+        assert_eq!(stage.effects(), [""; 0]);
+        let rule = PermissionRule { scope, ..PermissionRule::of_tool("pay", RuleEffect::Deny) };
+        assert_eq!(session.state().config.permissions.rules, [rule]);
+        stage.check().await;
+    }
 }
 
 // D43, D44: a rule to ask gives way to "always"
@@ -91,7 +112,7 @@ async fn always_replaces_a_rule_to_ask() {
     let mut session = stage.create().await;
     assert_eq!(session.send(say("go"), Ask).await.unwrap(), Ending::WaitingForInput);
     let inquiry = only(&session);
-    session.answer(&inquiry, Reply::AllowAlways).await.unwrap();
+    session.answer(&inquiry, Reply::Always(ALWAYS)).await.unwrap();
     assert_eq!(session.resume().await.unwrap(), Ending::Done);
     assert_eq!(session.state().config.permissions.rules.len(), 1);
 }

@@ -209,7 +209,8 @@ async fn see_through(
     let mut updates = opened.session.subscribe(state.end);
     let pace = if stage.output.is_watched() { Pace::Streamed } else { Pace::Whole };
     let face = Face::new(state, stage.form, pace, errand.turn(opened.session.state()));
-    let mut watch = Watch::new(face, opened.session.controller());
+    let file = asked.settings.file.clone();
+    let mut watch = Watch::new(face, opened.session.controller(), file);
     prepare(opened, errand, asked, stage)?;
     // A file that is refused leaves no conversation behind, so none is announced.
     let message = mail.leave(&opened.session).await?;

@@ -4,19 +4,22 @@ use std::collections::VecDeque;
 use std::fmt;
 use std::future::{Future, pending};
 use std::ops::ControlFlow;
+use std::path::PathBuf;
 use std::pin::Pin;
 use std::time::Instant;
 
-use piton::{Controller, Reply, Update, always_rules};
-use piton_core::event::{Event, Inquiry, InquiryKind, Permissions, RuleEffect, RuleScope};
+use piton::{Controller, Update};
+use piton_core::event::{Event, Inquiry, InquiryKind, PermissionRule, Permissions, RuleEffect};
+use piton_core::id::InquiryId;
 use piton_core::permit::{permit, with};
 use piton_core::state::{State, Turn};
 
 use super::face::Face;
 use super::interrupt::{self, Asked, Chosen, Escalation, Next};
-use crate::ask::{Heard, Prompt};
-use crate::cmd::answer::told;
+use crate::ask::{Heard, Offer, Prompt};
 use crate::output::Output;
+use crate::report::Report;
+use crate::rules;
 use crate::signals::Push;
 use crate::terminal::{Echo, Terminal, Typed};
 
@@ -46,6 +49,10 @@ pub(super) struct Watch {
     escalation: Escalation,
     /// What was chosen from a menu, to be done when the turn has stopped.
     chosen: Option<Chosen>,
+    /// The settings file, where standing rules are kept.
+    file: Option<PathBuf>,
+    /// What stands as soon as the answer to a question is taken in.
+    standing: Option<(InquiryId, String)>,
 }
 
 impl fmt::Debug for Watch {
@@ -55,7 +62,7 @@ impl fmt::Debug for Watch {
 }
 
 impl Watch {
-    pub(super) fn new(face: Face, controller: Controller) -> Self {
+    pub(super) fn new(face: Face, controller: Controller, file: Option<PathBuf>) -> Self {
         Self {
             face,
             controller,
@@ -65,6 +72,8 @@ impl Watch {
             menu: None,
             escalation: Escalation::default(),
             chosen: None,
+            file,
+            standing: None,
         }
     }
 
@@ -86,6 +95,9 @@ impl Watch {
             && let Event::InquiryAnswered { inquiry, .. } = &entry.event
         {
             self.prompts.retain(|prompt| prompt.worker.is_some() || prompt.inquiry.id != *inquiry);
+            if let Some((_, told)) = self.standing.take_if(|(answered, _)| answered == inquiry) {
+                output.talk(&format!("From now on: {told}"));
+            }
         }
         if let Some(prompt) = self.face.take(update, output)
             && !self.escalation.is_stopping()
@@ -179,7 +191,7 @@ impl Watch {
                     terminal.echo(Echo::On);
                     terminal.show("\n");
                 }
-                self.understand(&line);
+                self.understand(&line, output);
             }
             Typed::Nothing => return self.interrupt(Push::HangUp, terminal, output),
         }
@@ -226,13 +238,17 @@ impl Watch {
 
     /// Asks the first question.
     pub(super) fn ask(&mut self, terminal: &mut Option<Terminal>, output: &mut Output) {
-        let (Some(prompt), Some(terminal)) = (self.prompts.front(), terminal) else { return };
+        let (Some(prompt), Some(terminal)) = (self.prompts.front_mut(), terminal) else { return };
         output.rest();
         // What it would mean for a worker is known in the worker's conversation.
-        let own = Some(&prompt.inquiry).filter(|_| prompt.worker.is_none());
-        let rules = |asked| always_rules(&self.face.state, asked, RuleScope::Conversation);
-        if let Some(rules) = own.and_then(rules) {
-            terminal.show(&format!("always would mean: {}\n", told(&rules)));
+        if prompt.worker.is_none() {
+            let offers = Offer::all(&self.face.state, &prompt.inquiry, self.file.as_deref());
+            let allows = |offer: &&Offer| offer.standing.effect == RuleEffect::Allow;
+            if let Some(offer) = offers.iter().find(allows).filter(|_| !prompt.is_choosing()) {
+                let told = rules::told_all(&offer.rules);
+                terminal.show(&format!("always would mean: {told}\n"));
+            }
+            prompt.offer(offers);
         }
         if prompt.is_secret() {
             terminal.echo(Echo::Off);
@@ -241,12 +257,20 @@ impl Watch {
         self.asking = true;
     }
 
-    fn understand(&mut self, line: &str) {
+    fn understand(&mut self, line: &str, output: &mut Output) {
         let Some(prompt) = self.prompts.front_mut() else { return };
         let Heard::Reply(reply) = prompt.hear(line) else { return };
+        let offer = prompt.offered(&reply).filter(|_| prompt.worker.is_none()).cloned();
+        // Written before it is answered: what is lost between the two is asked again, and then a
+        // rule answers.
+        if let Some(Err(fault)) = offer.as_ref().map(Offer::write) {
+            Report::from(&fault.into()).tell(output);
+            return;
+        }
         let Some(Prompt { inquiry, worker, .. }) = self.prompts.pop_front() else { return };
-        if reply == Reply::AllowAlways && worker.is_none() {
-            self.forget_permissions_like(&inquiry);
+        if let Some(offer) = offer {
+            self.forget_permissions_like(&offer.rules);
+            self.standing = Some((inquiry.id.clone(), offer.told()));
         }
         let controller = self.controller.clone();
         let answer = async move {
@@ -267,11 +291,10 @@ impl Watch {
         }
     }
 
-    /// A rule now answers what else was to be asked about the same.
-    fn forget_permissions_like(&mut self, answered: &Inquiry) {
+    /// Rules now answer what else was to be asked about the same.
+    fn forget_permissions_like(&mut self, rules: &[PermissionRule]) {
         let state = &self.face.state;
-        let Some(rules) = always_rules(state, answered, RuleScope::Conversation) else { return };
-        let permissions = with(&state.config.permissions, &rules);
+        let permissions = with(&state.config.permissions, rules);
         self.prompts.retain(|prompt| {
             prompt.worker.is_some() || needs_person(state, &permissions, &prompt.inquiry)
         });

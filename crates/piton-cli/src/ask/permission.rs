@@ -1,0 +1,230 @@
+//! Permission for a call: for this one, or for others like it, here or everywhere.
+
+use std::path::{Path, PathBuf};
+
+use piton::{Reply, always_rules};
+use piton_core::event::{Choice, Inquiry, PermissionRule, RuleEffect, RuleScope};
+use piton_core::permit::Standing;
+use piton_core::state::State;
+
+use crate::rules;
+
+/// A standing decision that can be made on a call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Offer {
+    pub(crate) standing: Standing,
+    /// The rules that it makes; empty if only the asker's conversation knows them.
+    pub(crate) rules: Vec<PermissionRule>,
+    /// Where the call works.
+    pub(crate) workspace: PathBuf,
+    /// The settings that the rules are written to; none if the journal keeps them.
+    pub(crate) file: Option<PathBuf>,
+}
+
+impl Offer {
+    /// All that are possible: the rules decide on the call, and there is a place to keep them.
+    pub(crate) fn all(state: &State, asked: &Inquiry, file: Option<&Path>) -> Vec<Self> {
+        let workspace = state.opened.as_ref().map_or("", |opened| opened.workspace.as_str());
+        let effects = [RuleEffect::Allow, RuleEffect::Deny];
+        let scopes = [RuleScope::Conversation, RuleScope::Project, RuleScope::User];
+        let standing = |effect| scopes.map(|scope| Standing { effect, scope });
+        let offer = |standing: Standing| {
+            let rules = always_rules(state, asked, standing)?;
+            let file = match standing.scope {
+                RuleScope::Conversation => None,
+                RuleScope::Project | RuleScope::User => Some(file?.to_owned()),
+            };
+            Some(Self { standing, rules, workspace: workspace.into(), file })
+        };
+        effects.into_iter().flat_map(standing).filter_map(offer).collect()
+    }
+
+    /// What a worker's question says of itself: its rules are known in its own conversation only.
+    pub(super) fn of_worker(asked: &Inquiry) -> Vec<Self> {
+        let standing = Standing { effect: RuleEffect::Allow, scope: RuleScope::Conversation };
+        let always = Self { standing, rules: vec![], workspace: PathBuf::new(), file: None };
+        let may = asked.choices.contains(&Choice::AllowAlways);
+        may.then_some(always).into_iter().collect()
+    }
+
+    /// The rules and how far they reach, for people.
+    pub(crate) fn told(&self) -> String {
+        format!("{}, {}", rules::told_all(&self.rules), self.reach())
+    }
+
+    /// Keeps the rules where later conversations find them, if they are for those too.
+    pub(crate) fn write(&self) -> Result<(), rules::file::RuleFileFault> {
+        match &self.file {
+            Some(file) => rules::file::add(file, &self.rules, &self.workspace),
+            None => Ok(()),
+        }
+    }
+
+    fn reach(&self) -> String {
+        let place = match self.standing.scope {
+            RuleScope::Conversation => "in this conversation".to_owned(),
+            RuleScope::Project => format!("in the project {}", self.workspace.display()),
+            RuleScope::User => "everywhere".to_owned(),
+        };
+        match &self.file {
+            Some(file) => format!("{place}, in {}", file.display()),
+            None => place,
+        }
+    }
+}
+
+/// A question for permission: first whether, then how far it reaches.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Permission {
+    pub(super) offers: Vec<Offer>,
+    /// Decided for good, but not yet where.
+    pub(super) choosing: Option<RuleEffect>,
+}
+
+impl Permission {
+    pub(super) fn new(offers: Vec<Offer>) -> Self {
+        Self { offers, choosing: None }
+    }
+
+    fn with_effect(&self, effect: RuleEffect) -> impl Iterator<Item = &Offer> {
+        self.offers.iter().filter(move |offer| offer.standing.effect == effect)
+    }
+
+    fn may(&self, effect: RuleEffect) -> bool {
+        self.with_effect(effect).next().is_some()
+    }
+
+    /// What to show in front of the cursor.
+    pub(super) fn text(&self, question: &str) -> String {
+        if let Some(effect) = self.choosing {
+            let rules = self.with_effect(effect).next().map(|offer| rules::told_all(&offer.rules));
+            let place = |offer: &Offer| {
+                let will = if offer.file.is_some() { "will write: " } else { "" };
+                format!("  ({}) {will}{}\n", key(offer.standing.scope), offer.reach())
+            };
+            let places: String = self.with_effect(effect).map(place).collect();
+            return format!("{}\n{places}  (b) back: ", rules.unwrap_or_default());
+        }
+        let always = if self.may(RuleEffect::Allow) { ", (a) always" } else { "" };
+        let never = if self.may(RuleEffect::Deny) { ", (v) never" } else { "" };
+        format!("{question} (y) yes{always}{never}, (n) no: ")
+    }
+
+    /// Takes in a typed line, in small letters.
+    pub(super) fn hear(&mut self, line: &str) -> Option<Reply> {
+        let mut words = line.split_whitespace();
+        let (first, place, more) = (words.next()?, words.next(), words.next());
+        if more.is_some() {
+            return None;
+        }
+        if let (Some(effect), None) = (self.choosing, place) {
+            return self.hear_place(effect, first);
+        }
+        let effect = match (first, place) {
+            ("y" | "yes", None) => return Some(Reply::Allow),
+            ("n" | "no", None) => return Some(Reply::Deny),
+            ("a" | "always", _) => RuleEffect::Allow,
+            ("v" | "never", _) => RuleEffect::Deny,
+            _ => return None,
+        };
+        match place {
+            Some(place) => self.hear_place(effect, place),
+            None if 1 < self.with_effect(effect).count() => {
+                self.choosing = Some(effect);
+                None
+            }
+            None => self.with_effect(effect).next().map(|offer| Reply::Always(offer.standing)),
+        }
+    }
+
+    fn hear_place(&mut self, effect: RuleEffect, word: &str) -> Option<Reply> {
+        let scope = match word {
+            "c" | "conversation" => RuleScope::Conversation,
+            "p" | "project" => RuleScope::Project,
+            "u" | "user" => RuleScope::User,
+            "b" | "back" => {
+                self.choosing = None;
+                return None;
+            }
+            _ => return None,
+        };
+        let standing = Standing { effect, scope };
+        let offered = self.offers.iter().any(|offer| offer.standing == standing);
+        offered.then_some(Reply::Always(standing))
+    }
+}
+
+fn key(scope: RuleScope) -> char {
+    match scope {
+        RuleScope::Conversation => 'c',
+        RuleScope::Project => 'p',
+        RuleScope::User => 'u',
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn offers(effects: &[RuleEffect], scopes: &[RuleScope]) -> Vec<Offer> {
+        let rules = |effect| vec![PermissionRule::of_tool("pay", effect)];
+        let offer = |effect: &RuleEffect, scope: &RuleScope| Offer {
+            standing: Standing { effect: *effect, scope: *scope },
+            rules: rules(*effect),
+            workspace: "/w".into(),
+            file: (*scope != RuleScope::Conversation).then(|| "/c/piton.toml".into()),
+        };
+        effects.iter().flat_map(|effect| scopes.iter().map(move |it| offer(effect, it))).collect()
+    }
+
+    const EFFECTS: [RuleEffect; 2] = [RuleEffect::Allow, RuleEffect::Deny];
+    const SCOPES: [RuleScope; 3] = [RuleScope::Conversation, RuleScope::Project, RuleScope::User];
+
+    fn check(offers: Vec<Offer>, lines: &[&str], expected: Option<Reply>) {
+        let mut permission = Permission::new(offers);
+        let heard = lines.iter().find_map(|line| permission.hear(line));
+        assert_eq!(heard, expected, "{lines:?}");
+    }
+
+    fn always(effect: RuleEffect, scope: RuleScope) -> Reply {
+        Reply::Always(Standing { effect, scope })
+    }
+
+    // D44
+    #[test]
+    fn a_standing_decision_names_its_scope() {
+        use RuleEffect::{Allow, Deny};
+        let all = || offers(&EFFECTS, &SCOPES);
+        check(all(), &["a", "c"], Some(always(Allow, RuleScope::Conversation)));
+        check(all(), &["a", "x", "p"], Some(always(Allow, RuleScope::Project)));
+        check(all(), &["always user"], Some(always(Allow, RuleScope::User)));
+        check(all(), &["v", "u"], Some(always(Deny, RuleScope::User)));
+        check(all(), &["v", "b", "y"], Some(Reply::Allow));
+        check(all(), &["a", "y", "n"], None);
+        check(all(), &["a p u", "yes project", "project", ""], None);
+    }
+
+    // D44: what is not possible is neither shown nor heard.
+    #[test]
+    fn only_what_is_possible_is_offered() {
+        let here = || offers(&[RuleEffect::Allow], &[RuleScope::Conversation]);
+        check(here(), &["a"], Some(always(RuleEffect::Allow, RuleScope::Conversation)));
+        check(here(), &["a p", "v", "never conversation"], None);
+        check(Vec::new(), &["a", "always conversation"], None);
+        assert_eq!(Permission::new(Vec::new()).text("Run?"), "Run? (y) yes, (n) no: ");
+        assert_eq!(Permission::new(here()).text("Run?"), "Run? (y) yes, (a) always, (n) no: ");
+    }
+
+    #[test]
+    fn rule_and_place_are_said_before_they_are_chosen() {
+        let mut permission = Permission::new(offers(&EFFECTS, &SCOPES));
+        assert_eq!(permission.text("Run?"), "Run? (y) yes, (a) always, (v) never, (n) no: ");
+        assert_eq!(permission.hear("v"), None);
+        assert_eq!(
+            permission.text("Run?"),
+            "deny pay\n  (c) in this conversation\n  \
+             (p) will write: in the project /w, in /c/piton.toml\n  \
+             (u) will write: everywhere, in /c/piton.toml\n  (b) back: "
+        );
+    }
+}

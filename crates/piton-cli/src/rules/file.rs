@@ -1,0 +1,240 @@
+//! Writes standing rules into the settings file, and takes them out again.
+//!
+//! Whole or not at all, one writer at a time, and nothing of what a person wrote is lost: other
+//! settings, their order and comments stay. What becomes of a rule in a running turn is not known
+//! here.
+
+use std::ffi::OsString;
+use std::fs::{self, File, OpenOptions, Permissions};
+use std::io::{self, Write as _};
+use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
+use std::path::{Path, PathBuf};
+
+use piton_core::event::{PermissionRule, RuleEffect, RuleScope};
+use toml_edit::{Array, ArrayOfTables, DocumentMut, InlineTable, Item, RawString, Table, Value};
+
+use super::WrittenRule;
+use crate::providers::SettingsFile;
+use crate::settings::make_private;
+
+/// The table of rules.
+const RULES: &str = "permissions";
+/// What a settings file that we make allows: everything to its owner, nothing to others.
+const PRIVATE: u32 = 0o600;
+
+/// Why rules cannot be written down.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum RuleFileFault {
+    /// The system refused.
+    #[error("cannot write the settings {}", path.display())]
+    Write { path: PathBuf, source: io::Error },
+    /// What is there makes no sense, so it is left alone.
+    #[error("cannot change the settings {}: {detail}", path.display())]
+    Parse { path: PathBuf, detail: String },
+    /// Somebody saved it at the same moment.
+    #[error("the settings {} were changed at the same moment", path.display())]
+    Changed { path: PathBuf },
+}
+
+/// Adds rules that are not there yet. Those for a project name its workspace. Durable when this
+/// returns.
+pub(crate) fn add(
+    file: &Path,
+    rules: &[PermissionRule],
+    workspace: &Path,
+) -> Result<(), RuleFileFault> {
+    edit(file, |document, written| {
+        let is_new = |rule: &&PermissionRule| !written.iter().any(|it| it.says(rule, workspace));
+        let new: Vec<_> = rules.iter().filter(is_new).collect();
+        for rule in &new {
+            push(document, rule, workspace)?;
+        }
+        Ok(!new.is_empty())
+    })
+    .map(|_| ())
+}
+
+/// Takes a rule out, however often it is there; says whether it was. Durable when this returns.
+pub(crate) fn remove(
+    file: &Path,
+    rule: &PermissionRule,
+    workspace: &Path,
+) -> Result<bool, RuleFileFault> {
+    edit(file, |document, written| {
+        let places = written.iter().enumerate().filter(|(_, it)| it.says(rule, workspace));
+        let places: Vec<usize> = places.map(|(place, _)| place).collect();
+        // From behind, so that the places of the others stay as they are.
+        for place in places.iter().rev() {
+            cut(document, *place);
+        }
+        Ok(!places.is_empty())
+    })
+}
+
+/// Changes the file, if there is something to change.
+fn edit(
+    file: &Path,
+    change: impl FnOnce(&mut DocumentMut, &[WrittenRule]) -> Result<bool, String>,
+) -> Result<bool, RuleFileFault> {
+    // A link stays one: what it leads to is replaced.
+    let path = fs::canonicalize(file).unwrap_or_else(|_| file.to_owned());
+    let failed = |source| RuleFileFault::Write { path: path.clone(), source };
+    let unclear = |detail| RuleFileFault::Parse { path: path.clone(), detail };
+    let directory = path.parent().unwrap_or(Path::new("."));
+    make_private(directory).map_err(failed)?;
+    // Two of us would each write what the other has not seen.
+    let one_writer = File::open(directory).map_err(failed)?;
+    one_writer.lock().map_err(failed)?;
+    let before = read(&path).map_err(failed)?;
+    let text = before.as_deref().unwrap_or_default();
+    let mut document: DocumentMut =
+        text.parse().map_err(|error: toml_edit::TomlError| unclear(error.to_string()))?;
+    let written = SettingsFile::parse(text).map_err(unclear)?.permissions;
+    if !change(&mut document, &written).map_err(unclear)? {
+        return Ok(false);
+    }
+    let after = document.to_string();
+    // Whatever went wrong with it, the file must stay one that can be used.
+    SettingsFile::parse(&after).map_err(unclear)?;
+    let draft = write_beside(&path, &after).map_err(failed)?;
+    if read(&path).map_err(failed)? != before {
+        fs::remove_file(&draft).map_err(failed)?;
+        return Err(RuleFileFault::Changed { path });
+    }
+    fs::rename(&draft, &path).map_err(failed)?;
+    one_writer.sync_all().map_err(failed)?;
+    Ok(true)
+}
+
+fn read(path: &Path) -> io::Result<Option<String>> {
+    match fs::read_to_string(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        read => read.map(Some),
+    }
+}
+
+/// The new content in a file of its own, with the rights of the old one.
+fn write_beside(path: &Path, text: &str) -> io::Result<PathBuf> {
+    let mut name = OsString::from(".");
+    name.push(path.file_name().unwrap_or_default());
+    name.push(".half");
+    let draft = path.with_file_name(name);
+    match fs::remove_file(&draft) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        Ok(()) | Err(_) => {}
+    }
+    let mut file = OpenOptions::new().write(true).create_new(true).mode(PRIVATE).open(&draft)?;
+    if let Ok(old) = fs::metadata(path) {
+        file.set_permissions(Permissions::from_mode(old.permissions().mode()))?;
+    }
+    file.write_all(text.as_bytes())?;
+    file.sync_all()?;
+    Ok(draft)
+}
+
+/// Adds a rule behind the others, in the form that they have.
+fn push(document: &mut DocumentMut, rule: &PermissionRule, workspace: &Path) -> Result<(), String> {
+    let fields = fields(rule, workspace)?;
+    let above = if document.is_empty() { "" } else { "\n" };
+    let rules = document.entry(RULES).or_insert(Item::ArrayOfTables(ArrayOfTables::new()));
+    match rules {
+        Item::ArrayOfTables(tables) => {
+            let mut table = Table::new();
+            table.decor_mut().set_prefix(above);
+            for (key, value) in fields {
+                table.insert(key, Item::Value(value));
+            }
+            tables.push(table);
+        }
+        Item::Value(Value::Array(array)) => push_inline(array, fields),
+        Item::None | Item::Value(_) | Item::Table(_) => return Err("permissions is no list".into()),
+    }
+    Ok(())
+}
+
+fn push_inline(array: &mut Array, fields: Vec<(&'static str, Value)>) {
+    array.push(fields.into_iter().collect::<InlineTable>());
+}
+
+fn fields(rule: &PermissionRule, workspace: &Path) -> Result<Vec<(&'static str, Value)>, String> {
+    let effect = match rule.effect {
+        RuleEffect::Allow => "allow",
+        RuleEffect::Ask => "ask",
+        RuleEffect::Deny => "deny",
+    };
+    let mut fields = vec![("tool", Value::from(rule.tool.as_str()))];
+    fields.extend(rule.command.as_deref().map(|command| ("command", Value::from(command))));
+    fields.extend(rule.path.as_deref().map(|path| ("path", Value::from(path))));
+    fields.push(("effect", Value::from(effect)));
+    match rule.scope {
+        RuleScope::User => {}
+        RuleScope::Project => {
+            let workspace = workspace.to_str().ok_or("the path of the project is no text")?;
+            fields.push(("workspace", Value::from(workspace)));
+        }
+        RuleScope::Conversation => return Err("a rule of a conversation is in its journal".into()),
+    }
+    Ok(fields)
+}
+
+/// Takes out the rule at a place. Comments right above it are about it and go along; those with an
+/// empty line behind them stay.
+fn cut(document: &mut DocumentMut, place: usize) {
+    let (kept, behind) = match document.get_mut(RULES) {
+        Some(Item::Value(Value::Array(array))) => {
+            array.remove(place);
+            return;
+        }
+        Some(Item::ArrayOfTables(tables)) => {
+            let Some(table) = tables.get(place) else { return };
+            let above = table.decor().prefix().and_then(RawString::as_str).unwrap_or_default();
+            let kept = above.rfind("\n\n").and_then(|end| above.get(..=end)).unwrap_or_default();
+            let (kept, position) = (kept.to_owned(), table.position());
+            tables.remove(place);
+            (kept, position)
+        }
+        Some(Item::None | Item::Value(_) | Item::Table(_)) | None => return,
+    };
+    if kept.trim().is_empty() {
+        return;
+    }
+    let next = behind.and_then(|behind| next_position(document.as_table(), behind));
+    if let Some(table) = next.and_then(|next| table_at(document.as_table_mut(), next)) {
+        let own = table.decor().prefix().and_then(RawString::as_str).unwrap_or_default();
+        let prefix = format!("{kept}{own}");
+        table.decor_mut().set_prefix(prefix);
+    } else {
+        let own = document.trailing().as_str().unwrap_or_default();
+        let trailing = format!("{kept}{own}");
+        document.set_trailing(trailing);
+    }
+}
+
+/// The place in the file of the first table behind a place.
+fn next_position(table: &Table, behind: isize) -> Option<isize> {
+    let below = |item: &Item| match item {
+        Item::Table(table) => next_position(table, behind),
+        Item::ArrayOfTables(tables) => {
+            tables.iter().filter_map(|table| next_position(table, behind)).min()
+        }
+        Item::None | Item::Value(_) => None,
+    };
+    let own = table.position().filter(|own| behind < *own && !table.is_implicit());
+    table.iter().filter_map(|(_, item)| below(item)).chain(own).min()
+}
+
+fn table_at(table: &mut Table, position: isize) -> Option<&mut Table> {
+    if table.position() == Some(position) && !table.is_implicit() {
+        return Some(table);
+    }
+    table.iter_mut().find_map(|(_, item)| match item {
+        Item::Table(table) => table_at(table, position),
+        Item::ArrayOfTables(tables) => {
+            tables.iter_mut().find_map(|table| table_at(table, position))
+        }
+        Item::None | Item::Value(_) => None,
+    })
+}
+
+#[cfg(test)]
+mod tests;

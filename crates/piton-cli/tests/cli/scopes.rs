@@ -1,0 +1,137 @@
+//! Standing decisions: what they reach, where they are kept, and how they go.
+
+use std::fs;
+
+use crate::person::Person;
+use crate::world::{World, lines_of};
+
+/// Each turn pays once.
+const PAY: &str = r#"{"steps":[{"calls":[{"tool":"pay"}]},{"say":"Paid."},
+    {"calls":[{"tool":"pay"}]},{"say":"Paid."}],
+    "tools":[{"name":"pay","effect":"once","append_to":"pay.log","output":"paid"}]}"#;
+const ASKED: &str = "(y) yes, (a) always, (v) never, (n) no: ";
+
+fn settings(world: &World) -> String {
+    fs::read_to_string(world.path("home/piton.toml")).unwrap_or_default()
+}
+
+fn write_settings(world: &World, text: &str) {
+    fs::create_dir_all(world.path("home")).unwrap();
+    fs::write(world.path("home/piton.toml"), text).unwrap();
+}
+
+/// Begins a conversation in a directory of the world; gives the exit code.
+fn pays(world: &World, model: &str, directory: &str) -> i32 {
+    fs::create_dir_all(world.path(directory)).unwrap();
+    let mut command = world.command(&["query", "go", "--new", "--model", model]);
+    world.ran(command.current_dir(world.path(directory)).output().unwrap()).code
+}
+
+// D44: each scope from the command line; listed, effective in the next session, and taken back.
+#[test]
+fn a_standing_decision_reaches_as_far_as_was_said() {
+    // (scope, asks in a new conversation here, asks elsewhere, listed as)
+    for (scope, here, elsewhere) in [("conversation", 3, 3), ("project", 0, 3), ("user", 0, 0)] {
+        let world = World::new();
+        write_settings(&world, "# my settings\nmodel = \"demo\" # for now\n");
+        let model = world.script(PAY);
+        assert_eq!(pays(&world, &model, "work"), 3);
+        let answered = world.run(&["answer", "always", "--scope", scope]);
+        assert_eq!(answered.code, 0, "{}", answered.stderr);
+        assert!(answered.stderr.contains("From now on: allow pay, "), "{}", answered.stderr);
+        assert_eq!(lines_of(&world.work("pay.log")), 0, "an answer runs nothing");
+        assert_eq!(world.run(&["query", "--continue"]).code, 0);
+        assert_eq!(world.run(&["query", "again"]).code, 0, "the next call of this conversation");
+        let listed = world.run(&["permissions"]).stdout;
+        assert!(listed.starts_with(&format!("1  allow pay  {scope}  ")), "{listed}");
+        assert_eq!(pays(&world, &model, "work"), here, "{scope}");
+        assert_eq!(pays(&world, &model, "other"), elsewhere, "{scope}");
+        assert!(settings(&world).starts_with("# my settings\nmodel = \"demo\" # for now\n"));
+        assert_eq!(settings(&world).contains("pay"), scope != "conversation");
+        if scope != "conversation" {
+            assert_eq!(world.run(&["permissions", "revoke", "1"]).code, 0);
+            assert!(!settings(&world).contains("pay"), "{}", settings(&world));
+            assert_eq!(pays(&world, &model, "work"), 3, "{scope}");
+        }
+    }
+}
+
+// D44: what will be written is shown before it is decided.
+#[test]
+fn what_would_stand_is_shown_and_never_is_kept_too() {
+    let world = World::new();
+    let model = world.script(PAY);
+    assert_eq!(pays(&world, &model, "work"), 3);
+    let shown = world.run(&["answer"]).stderr;
+    let file = world.path("home/piton.toml");
+    let line =
+        format!("never --scope user: will write deny pay, everywhere, in {}", file.display());
+    assert!(shown.contains(&line), "{shown}");
+    assert!(shown.contains("answers: yes, no, always, never\n"), "{shown}");
+    assert!(!file.exists(), "showing writes nothing");
+    let refused = world.run(&["answer", "yes", "--scope", "user"]);
+    assert_eq!(refused.code, 2, "{}", refused.stderr);
+    assert_eq!(world.run(&["answer", "never", "--scope", "user", "--continue"]).code, 0);
+    assert_eq!(pays(&world, &model, "other"), 0);
+    assert_eq!(lines_of(&world.path("other/pay.log")), 0);
+    let again = world.run(&["permissions"]).stdout;
+    assert!(again.starts_with("1  deny pay  user  "), "{again}");
+}
+
+// D44: on the terminal, in two steps, and effective for the next call at once.
+#[test]
+fn a_person_decides_for_a_project() {
+    let world = World::new();
+    let model = world.script(
+        r#"{"steps":[{"calls":[{"tool":"pay"}]},{"calls":[{"tool":"pay"}]},{"say":"Paid."}],
+        "tools":[{"name":"pay","effect":"once","append_to":"pay.log","output":"paid"}]}"#,
+    );
+    let mut person = Person::starts(&world, &["query", "go", "--model", &model]);
+    person.sees("always would mean: allow pay").sees(ASKED).types("a\n").sees("allow pay");
+    person.sees("(c) in this conversation").sees("(p) will write: in the project ");
+    person.sees("(b) back: ").types("b\n").sees(ASKED).types("a\n").sees("(b) back: ");
+    assert_eq!(settings(&world), "");
+    person.types("p\n").sees("From now on: allow pay, in the project ").sees("Paid.");
+    let (code, screen) = person.leaves();
+    assert_eq!((code, screen.matches(ASKED).count()), (0, 2), "{screen}");
+    assert_eq!(lines_of(&world.work("pay.log")), 2);
+    assert!(settings(&world).contains("workspace = "), "{}", settings(&world));
+}
+
+// D44: what cannot be written is not decided.
+#[test]
+fn a_question_stays_open_if_its_rule_cannot_be_kept() {
+    let world = World::new();
+    let model = world.script(PAY);
+    let mut person = Person::starts(&world, &["query", "go", "--model", &model]);
+    person.sees(ASKED);
+    write_settings(&world, "permissions = 3\n");
+    person.types("a u\n").sees("error: cannot change the settings").sees(ASKED);
+    person.types("y\n").sees("Paid.");
+    assert_eq!(person.leaves().0, 0);
+    assert_eq!(settings(&world), "permissions = 3\n");
+}
+
+// D43: a deny beats an allow, whatever they reach, and nothing in the workspace counts.
+#[test]
+fn a_deny_of_any_scope_beats_an_allow_of_any_other() {
+    let rule = |effect: &str, workspace: &str| {
+        format!("[[permissions]]\ntool = \"pay\"\neffect = \"{effect}\"\n{workspace}\n")
+    };
+    let world = World::new();
+    let model = world.script(PAY);
+    fs::create_dir_all(world.work(".")).unwrap();
+    let here = fs::canonicalize(world.work(".")).unwrap();
+    let here = format!("workspace = {here:?}");
+    for (deny, allow) in [("", here.as_str()), (here.as_str(), "")] {
+        write_settings(&world, &format!("{}{}", rule("allow", allow), rule("deny", deny)));
+        assert_eq!(pays(&world, &model, "work"), 0);
+        assert_eq!(lines_of(&world.work("pay.log")), 0, "{deny:?}");
+    }
+    write_settings(&world, "");
+    for name in ["piton.toml", ".piton.toml", ".piton/piton.toml"] {
+        fs::create_dir_all(world.work(".piton")).unwrap();
+        fs::write(world.work(name), rule("allow", "")).unwrap();
+    }
+    assert_eq!(pays(&world, &model, "work"), 3, "a repository grants itself nothing");
+}
