@@ -12,6 +12,7 @@ pub(crate) mod permissions;
 pub(crate) mod print;
 pub(crate) mod ps;
 pub(crate) mod query;
+pub(crate) mod send;
 pub(crate) mod serve;
 pub(crate) mod sim_mcp;
 pub(crate) mod undo;

@@ -7,8 +7,10 @@ use piton_core::event::{Effort, PermissionMode};
 use piton_sim::script::{Fault as ScriptFault, parse_fault};
 
 mod mcp;
+mod send;
 
 pub(crate) use self::mcp::{Mcp, McpWish, SimMcp};
+pub(crate) use self::send::Send;
 use crate::output::Form;
 use crate::sandbox::SandboxMode;
 use crate::unattended::Word;
@@ -47,6 +49,8 @@ pub(crate) enum Command {
     Ps(Ps),
     /// Show what a command has printed
     Logs(Logs),
+    /// Write to the input of a command
+    Send(Send),
     /// Stop a command, with everything it started
     Kill(Kill),
     /// Take back what was changed in a file of this directory, the newest change first
@@ -351,6 +355,7 @@ impl Flags {
             | Command::Print(_)
             | Command::Ps(_)
             | Command::Logs(_)
+            | Command::Send(_)
             | Command::Kill(_)
             | Command::Undo(_)
             | Command::Mcp(_)

@@ -78,6 +78,7 @@ async fn run(flags: Flags, output: &mut Output) -> Result<Report, Fault> {
         Command::Print(print) => cmd::print::run(&print, &settings, output).await,
         Command::Ps(ps) => Ok(cmd::ps::run(&ps, &settings, output)),
         Command::Logs(logs) => cmd::logs::run(&logs, &settings, output).await,
+        Command::Send(send) => cmd::send::run(&send, &settings, output).await,
         Command::Kill(kill) => cmd::kill::run(&kill, &settings, output).await,
         Command::Undo(undo) => cmd::undo::run(&undo, &settings, output),
         Command::Doctor(doctor) => Ok(cmd::doctor::run(&doctor, &settings, output)),

@@ -23,6 +23,7 @@ pub mod sandbox;
 mod shell;
 mod shell_stop;
 mod shell_wait;
+mod shell_write;
 mod suggestion;
 pub mod supervise;
 pub mod undo;
@@ -57,6 +58,7 @@ pub use self::shell::{
 };
 pub use self::shell_stop::ShellStop;
 pub use self::shell_wait::ShellWait;
+pub use self::shell_write::ShellWrite;
 pub use self::write_file::WriteFile;
 
 /// Largest text of a result that goes to the model, in bytes; the rest goes to a blob.

@@ -11,7 +11,8 @@ use piton_core::event::ToolSpec;
 use crate::sandbox::Rules;
 use crate::supervise::Supervisor;
 use crate::{
-    EditFile, Glob, Grep, ListDir, ReadFile, Shell, ShellStop, ShellWait, Tool, WriteFile,
+    EditFile, Glob, Grep, ListDir, ReadFile, Shell, ShellStop, ShellWait, ShellWrite, Tool,
+    WriteFile,
 };
 
 /// Tools by name.
@@ -50,9 +51,10 @@ impl Registry {
     pub fn supervised(supervisor: Arc<Supervisor>) -> Self {
         let mut registry = Self::standard();
         registry.tools.retain(|(name, _)| name != "shell");
-        let tools: [Arc<dyn Tool>; 3] = [
+        let tools: [Arc<dyn Tool>; 4] = [
             Arc::new(Shell::supervised(supervisor.clone())),
             Arc::new(ShellWait::new(supervisor.clone())),
+            Arc::new(ShellWrite::new(supervisor.clone())),
             Arc::new(ShellStop::new(supervisor)),
         ];
         registry.tools.extend(tools.into_iter().map(|tool| (tool.spec().name, tool)));

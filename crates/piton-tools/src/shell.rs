@@ -31,7 +31,10 @@ pub use self::command_tool::{
 pub(crate) use self::input::Input;
 use self::process::{Command, End, Ended};
 use self::supervised::Supervised;
-pub(crate) use self::supervised::{finished as finished_of, listening};
+pub(crate) use self::supervised::{
+    WORDS_WITHIN, chance, finished as finished_of, finished_with, listening, name_of,
+    wait_for_words,
+};
 pub(crate) use self::told::{exit_code, told_of};
 use crate::arguments::parse;
 use crate::sandbox::Rules;
@@ -60,9 +63,10 @@ const SCHEMA: &str = r#"{
 const SUPERVISED_SCHEMA: &str = r#"{
     "type": "object",
     "properties": {
-        "command": {"type": "string", "description": "Command line for `sh -c`. There is no terminal and no input."},
+        "command": {"type": "string", "description": "Command line for `sh -c`. There is no terminal, and no input unless you ask for it."},
         "timeout_s": {"type": "integer", "minimum": 1, "maximum": 3600, "description": "Seconds until it is stopped. Default: 600, or no limit with keep."},
         "wait_s": {"type": "integer", "minimum": 0, "maximum": 600, "description": "Seconds until this call returns although the command goes on. Default: 60. For a server: 2, and keep."},
+        "input": {"type": "boolean", "description": "Keep its input open, for shell_write. This call then returns as soon as it has printed something and is silent. Default: false."},
         "keep": {"type": "boolean", "description": "Let it go on when the turn is interrupted or discarded. Default: false."},
         "dir": {"type": "string", "description": "Directory to run in, relative to the workspace. Default: the workspace."}
     },
@@ -85,6 +89,7 @@ struct ShellArguments {
     timeout_s: Option<u64>,
     wait_s: Option<u64>,
     keep: Option<bool>,
+    input: Option<bool>,
     dir: Option<String>,
 }
 
@@ -96,9 +101,20 @@ struct Line {
     timeout_s: Option<u64>,
     wait_s: Option<u64>,
     keep: bool,
-    /// What it reads; nothing if absent.
-    input: Option<Input>,
+    /// What it reads.
+    input: Reads,
     walls: Walls,
+}
+
+/// What a command reads.
+#[derive(Clone, Debug)]
+enum Reads {
+    /// Nothing.
+    Nothing,
+    /// This.
+    Bytes(Input),
+    /// What it is given later.
+    Later,
 }
 
 /// Whether a command is confined where the rules say so.
@@ -106,6 +122,16 @@ struct Line {
 enum Walls {
     Up,
     Down,
+}
+
+impl Reads {
+    /// What is there from the beginning.
+    fn bytes(self) -> Option<Input> {
+        match self {
+            Self::Bytes(input) => Some(input),
+            Self::Nothing | Self::Later => None,
+        }
+    }
 }
 
 impl Shell {
@@ -133,7 +159,7 @@ impl Tool for Shell {
             Some(_) => (
                 format!(
                     "{shows} A command that takes long goes on when the call returns: wait for it \
-                     with shell_wait, stop it with shell_stop."
+                     with shell_wait, write to it with shell_write, stop it with shell_stop."
                 ),
                 EffectClass::Supervised,
             ),
@@ -236,7 +262,7 @@ impl Plain {
             scratch: job.site.scratch.clone(),
             hidden: self.hidden.clone(),
             sandbox,
-            input: line.input,
+            input: line.input.bytes(),
         };
         if job.cancel.is_cancelled() {
             return Finished::cancelled("stopped before the command was started");
@@ -288,7 +314,8 @@ fn look(site: &Site, schema: &str, arguments: &Arguments) -> Result<Line, Refusa
     };
     let (timeout_s, wait_s) = (wanted.timeout_s, wanted.wait_s);
     let (keep, walls) = (wanted.keep.unwrap_or(false), Walls::Up);
-    Ok(Line { command, directory, timeout_s, wait_s, keep, input: None, walls })
+    let input = if wanted.input.unwrap_or(false) { Reads::Later } else { Reads::Nothing };
+    Ok(Line { command, directory, timeout_s, wait_s, keep, input, walls })
 }
 
 fn finished(ended: Ended, command: &Command) -> Finished {

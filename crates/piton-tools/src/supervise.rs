@@ -5,7 +5,8 @@
 //! passes them on to the inner one, which starts a process that waits behind a gate (`gate`),
 //! records and syncs which process that is, and only then opens the gate. The end is recorded
 //! before the process is reaped, by the inner one, or by the outer one if that was killed
-//! (`keeper`). The command prints straight into a file (`output`).
+//! (`keeper`). The command prints straight into a file (`output`). It reads nothing, or a file, or what
+//! anybody gives it later (`give`, `given`), which the supervisors pass on (`feed`).
 //!
 //! Whoever comes later looks at lock and log (`verdict`) and attaches, collects, adopts or says
 //! what cannot be known (`attach`). What a person or a model has had enough of is stopped with all
@@ -14,11 +15,15 @@
 //! This room knows neither arguments nor how a result reads: that is the tool's.
 
 mod attach;
+mod bell;
 mod cancel;
 mod claim;
 mod courier;
 mod exit_info;
+mod feed;
 mod gate;
+mod give;
+mod given;
 mod identity;
 mod inner;
 mod keeper;
@@ -40,7 +45,9 @@ use crate::sandbox::{self, Rules};
 
 pub(crate) use self::attach::{Attached, End, Order, Patience};
 pub(crate) use self::claim::{Claimed, claim, forbid};
-use self::courier::Parcel;
+use self::courier::{Parcel, Source};
+use self::feed::Feed;
+pub use self::give::{Gift, GiveFault, Given, GivenState, INPUT_BYTES_MAX};
 pub(crate) use self::identity::boot;
 pub(crate) use self::output::left_out;
 pub use self::output::{HEAD_BYTES, TAIL_BYTES};
@@ -103,16 +110,22 @@ impl Supervisor {
     }
 
     /// Starts the command of a call, or attaches to it if it was claimed before.
-    /// It reads `input`, which is not recorded.
+    /// It reads `input`, which is not recorded, or what it is given later if the intent says so.
     pub(crate) fn start(
         &self,
         directory: &Path,
         intent: Intent,
         input: Option<&Input>,
     ) -> io::Result<Attached> {
+        let is_fed = intent.input;
         let claim = match claim(directory, intent)? {
             Claimed::Ours(claim) => claim,
             Claimed::Taken => return Attached::open(directory),
+        };
+        let input = match input {
+            Some(input) => Some(Source::File(input.file()?)),
+            None if is_fed => Some(Source::Feed(Feed::create(directory)?)),
+            None => None,
         };
         let (wire, theirs) = io::pipe()?;
         let parcel = Parcel {
@@ -120,7 +133,7 @@ impl Supervisor {
             log: claim.log.try_clone()?,
             out: claim.out.try_clone()?,
             wire: theirs.into(),
-            input: input.map(Input::file).transpose()?,
+            input,
         };
         self.pairs.send(parcel)?;
         fail::here("sent");

@@ -2,9 +2,9 @@
 
 use std::io;
 
-use piton_tools::supervise::{Kept, KeptState, Shelf};
+use piton_tools::supervise::{GiveFault, Kept, KeptState, Shelf};
 
-/// Why a command cannot be found, read or stopped.
+/// Why a command cannot be found, read, written to or stopped.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum CommandFault {
     /// None is called so.
@@ -29,6 +29,30 @@ pub(crate) enum CommandFault {
         /// What the system said.
         source: io::Error,
     },
+    /// Nothing can be written to it.
+    #[error("nothing was written to the command {name}")]
+    NotGiven {
+        /// Which one.
+        name: String,
+        /// Why.
+        source: GiveFault,
+    },
+    /// Its input was closed before it had all that was written.
+    #[error(
+        "the input of the command {name} was closed before it had everything: it got {} {taken} of \
+         {length} bytes",
+        if *.in_doubt { "at least" } else { "exactly" }
+    )]
+    CutOff {
+        /// Which one.
+        name: String,
+        /// How much it has.
+        taken: u64,
+        /// Of how much.
+        length: usize,
+        /// Whether nobody knows if it has more.
+        in_doubt: bool,
+    },
     /// It does not end.
     #[error("the command {name} does not end, although it was killed")]
     Endless {
@@ -45,7 +69,13 @@ impl CommandFault {
             Self::Ambiguous { found, .. } => {
                 vec![format!("name one of these: {}", found.join(", "))]
             }
-            Self::Closed { .. } => Vec::new(),
+            Self::NotGiven { source: GiveFault::NoInput, .. } => {
+                vec!["only a command that was started with `input` reads anything".into()]
+            }
+            Self::NotGiven { source: GiveFault::NotRunning, name } => {
+                vec![format!("piton logs {name} shows what it has printed")]
+            }
+            Self::Closed { .. } | Self::NotGiven { .. } | Self::CutOff { .. } => Vec::new(),
             Self::Endless { .. } => vec!["it hangs in the kernel; try again later".into()],
         }
     }

@@ -225,7 +225,11 @@ impl Fault {
             | Self::NothingAsked(_)
             | Self::NoAnswer { .. }
             | Self::SecretOnTerminal { .. }
-            | Self::Command(CommandFault::Unknown { .. } | CommandFault::Ambiguous { .. })
+            | Self::Command(
+                CommandFault::Unknown { .. }
+                | CommandFault::Ambiguous { .. }
+                | CommandFault::NotGiven { .. },
+            )
             | Self::Undo(UndoFault::Unknown { .. })
             | Self::Model(_)
             | Self::Directory(_)
@@ -242,7 +246,11 @@ impl Fault {
             Self::Stdin(_)
             | Self::Draft(_)
             | Self::Undo(UndoFault::Refused { .. })
-            | Self::Command(CommandFault::Closed { .. } | CommandFault::Endless { .. })
+            | Self::Command(
+                CommandFault::Closed { .. }
+                | CommandFault::CutOff { .. }
+                | CommandFault::Endless { .. },
+            )
             | Self::Open(OpenError::Lease(LeaseError::Store(_)) | OpenError::Store(_))
             | Self::Session(_)
             | Self::Store(_)

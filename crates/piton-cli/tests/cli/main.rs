@@ -21,6 +21,7 @@ mod faults;
 mod files;
 mod home;
 mod incomplete;
+mod input;
 mod interrupt;
 mod json;
 mod kill;

@@ -14,7 +14,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::supervised::Supervised;
-use super::{Input, Line, Plain, Walls};
+use super::{Input, Line, Plain, Reads, Walls};
 use crate::arguments::refuse_unfit;
 use crate::sandbox::Rules;
 use crate::supervise::Supervisor;
@@ -208,7 +208,7 @@ impl Tool for CommandTool {
             timeout_s: Some(self.timeout_s),
             wait_s: Some(self.timeout_s + WAIT_S_MORE),
             keep: false,
-            input: Some(input(&job)),
+            input: Reads::Bytes(input(&job)),
             walls: self.walls,
         };
         heard(match &self.runner {

@@ -14,7 +14,7 @@ use piton_core::id::{CallId, TurnId};
 
 use super::capture::Captured;
 use super::told::{self, exit_code, told_of};
-use super::{Line, SUPERVISED_TIMEOUT_S_DEFAULT, Walls};
+use super::{Line, Reads, SUPERVISED_TIMEOUT_S_DEFAULT, Walls};
 use crate::supervise::{
     Attached, End, Intent, LOG_VERSION, Order, Patience, Status, Story, Supervisor, Verdict, Why,
     boot, forbid, now_ms,
@@ -23,6 +23,10 @@ use crate::{Finished, Job, Prepared, Refusal, Settled, Site, blocking};
 
 /// Letters of chance in the name of a record.
 const CHANCE_LETTERS: u32 = 6;
+/// How long a command has to be silent to have said what it had to say.
+const SILENCE: Duration = Duration::from_millis(300);
+/// How long to wait for the first words of a command whose input stays open, unless told otherwise.
+pub(crate) const WORDS_WITHIN: Duration = Duration::from_secs(10);
 
 /// The supervised way.
 #[derive(Clone, Debug)]
@@ -31,12 +35,7 @@ pub(super) struct Supervised(pub(super) Arc<Supervisor>);
 impl Supervised {
     /// Names the record of this start. Nothing is made yet.
     pub(super) fn prepare(site: &Site, call: CallId) -> Result<Prepared, Refusal> {
-        let chance = getrandom::u64().map_err(|error| Refusal(format!("no chance: {error}")))?;
-        let letters = (0..CHANCE_LETTERS).filter_map(|place| {
-            char::from_digit(u32::try_from((chance >> (5 * place)) % 32).ok()?, 32)
-        });
-        let letters: String = letters.collect();
-        let directory = format!("{}/{call}-{letters}", site.conversation);
+        let directory = format!("{}/{call}-{}", site.conversation, chance()?);
         let handle = Handle::Job { directory, boot: Some(boot().to_owned()) };
         Ok(Prepared { handle, path: None })
     }
@@ -49,12 +48,14 @@ impl Supervised {
         if job.cancel.is_cancelled() {
             return Finished::cancelled("stopped before the command was started");
         }
-        let wait = line.wait_s.map_or(self.0.patience(), Duration::from_secs);
+        let is_fed = matches!(line.input, Reads::Later);
+        let wait = if is_fed { WORDS_WITHIN } else { self.0.patience() };
+        let wait = line.wait_s.map_or(wait, Duration::from_secs);
         let sandbox = match self.0.rules().policy(&job.site) {
             Ok(sandbox) => sandbox.filter(|_| line.walls == Walls::Up),
             Err(lacking) => return Finished::failed(format!("not run: {lacking}")),
         };
-        let input = line.input.clone();
+        let input = line.input.clone().bytes();
         let intent = Intent { sandbox, ..intent(job.call, &name, line) };
         let supervisor = self.0.clone();
         let (word, speaker) = match io::pipe() {
@@ -67,7 +68,11 @@ impl Supervised {
             let patience = Patience { until, word: &word, order: Order::Stop(Why::Interrupt) };
             let waited =
                 supervisor.start(&directory, intent, input.as_ref()).and_then(|mut attached| {
-                    let (end, story) = attached.wait(&patience)?;
+                    let (end, story) = if is_fed {
+                        wait_for_words(&mut attached, &patience, 0)?
+                    } else {
+                        attached.wait(&patience)?
+                    };
                     finished(&attached, &end, &story, 0)
                 });
             Ok(waited.unwrap_or_else(|error| {
@@ -113,7 +118,9 @@ impl Supervised {
         let needed: Vec<String> = needed.iter().filter_map(name_of).map(str::to_owned).collect();
         let (shelf, conversation) = (self.0.shelf().clone(), site.conversation.clone());
         drop(tokio::task::spawn_blocking(move || {
-            shelf.sweep(&conversation, |name| needed.iter().any(|needed| needed == name));
+            // What was given to a command is below its record.
+            let of = |name: &str| needed.iter().any(|it| it.starts_with(name));
+            shelf.sweep(&conversation, of);
         }));
     }
 
@@ -128,6 +135,38 @@ impl Supervised {
 /// file whose content it was asked to keep.
 const NO_RECORD: &str = "the machine was restarted, and there is no record of the command: it may \
                          or may not have run";
+
+/// Letters that nobody else has.
+pub(crate) fn chance() -> Result<String, Refusal> {
+    let chance = getrandom::u64().map_err(|error| Refusal(format!("no chance: {error}")))?;
+    let letters = (0..CHANCE_LETTERS).filter_map(|place| {
+        char::from_digit(u32::try_from((chance >> (5 * place)) % 32).ok()?, 32)
+    });
+    Ok(letters.collect())
+}
+
+/// Waits until a command has printed something behind `from` and is silent, or has ended.
+pub(crate) fn wait_for_words(
+    attached: &mut Attached,
+    patience: &Patience<'_>,
+    from: u64,
+) -> io::Result<(End, Story)> {
+    let mut length = from;
+    loop {
+        let pause = Instant::now() + SILENCE;
+        let until = patience.until.map_or(pause, |until| until.min(pause));
+        let (end, story) = attached.wait(&Patience { until: Some(until), ..*patience })?;
+        let now = Instant::now();
+        let printed = attached.out.metadata()?.len();
+        let is_silent = from < printed && printed == length;
+        // Back before its time: it has ended, or somebody does not want to wait any longer.
+        let is_back = end != End::Running || now < until;
+        if is_back || is_silent || patience.until.is_some_and(|until| until <= now) {
+            return Ok((end, story));
+        }
+        length = printed;
+    }
+}
 
 /// The name of the record that a handle points to.
 pub(crate) fn name_of(handle: &Handle) -> Option<&str> {
@@ -172,6 +211,7 @@ fn intent(call: CallId, name: &str, line: Line) -> Intent {
         at_ms: now_ms(),
         marker: name.to_owned(),
         sandbox: None,
+        input: matches!(line.input, Reads::Later),
     }
 }
 
@@ -203,9 +243,19 @@ pub(crate) fn finished(
     story: &Story,
     from: u64,
 ) -> io::Result<Finished> {
+    finished_with(Vec::new(), attached, end, story, from)
+}
+
+/// The same, with notes before those on the end.
+pub(crate) fn finished_with(
+    mut notes: Vec<String>,
+    attached: &Attached,
+    end: &End,
+    story: &Story,
+    from: u64,
+) -> io::Result<Finished> {
     let length = attached.out.metadata()?.len();
     let why = story.stopped.as_ref().map(|stop| stop.why);
-    let mut notes = Vec::new();
     if story.left_running && why.is_none() {
         notes.push("[something that it started is still running]".to_owned());
     }
@@ -251,9 +301,12 @@ pub(crate) fn finished(
 
 fn still_running(story: &Story, length: u64) -> String {
     let call = story.intent.as_ref().map(|intent| intent.call.to_string()).unwrap_or_default();
+    let is_fed = story.intent.as_ref().is_some_and(|intent| intent.input);
+    let write =
+        if is_fed { format!("write to it with shell_write, call {call}; ") } else { String::new() };
     format!(
         "[still running, {length} bytes of output so far; wait for more with shell_wait, call \
-         {call}, from {length}; stop it with shell_stop, call {call}]"
+         {call}, from {length}; {write}stop it with shell_stop, call {call}]"
     )
 }
 

@@ -113,7 +113,7 @@ pub(crate) fn peek(log: &File) -> io::Result<Lock> {
     }
 }
 
-fn opening() -> OpenOptions {
+pub(super) fn opening() -> OpenOptions {
     let mut options = OpenOptions::new();
     options.read(true).append(true).mode(PRIVATE_FILE);
     options
@@ -136,6 +136,7 @@ mod tests {
             at_ms: 0,
             marker: "m".into(),
             sandbox: None,
+            input: false,
         }
     }
 

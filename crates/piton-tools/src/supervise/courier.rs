@@ -13,8 +13,13 @@ use rustix::net::{
     SendAncillaryMessage, SendFlags, SocketFlags, SocketType, recvmsg, sendmsg, socketpair,
 };
 
+use super::feed::Feed;
+
 /// Most files of a call.
-const FILES: usize = 4;
+const FILES: usize = 6;
+/// What a message without files says, behind the number of a call.
+const DONE: u8 = 0;
+const SHUT: u8 = 1;
 
 /// A call on its way.
 #[derive(Debug)]
@@ -28,7 +33,16 @@ pub(super) struct Parcel {
     /// Tells whoever waits: a byte for the end, the end of the wire for the end of everything.
     pub(super) wire: OwnedFd,
     /// What the command reads.
-    pub(super) input: Option<File>,
+    pub(super) input: Option<Source>,
+}
+
+/// What a command reads.
+#[derive(Debug)]
+pub(super) enum Source {
+    /// A file, to its end.
+    File(File),
+    /// What it is fed.
+    Feed(Feed),
 }
 
 /// What arrives.
@@ -38,6 +52,8 @@ pub(super) enum Arrival {
     Parcel(Parcel),
     /// A call of that number is over.
     Done(u64),
+    /// The command of a call of that number is not fed any more.
+    Shut(u64),
     /// The other end is gone, or says no more.
     End,
 }
@@ -50,28 +66,42 @@ pub(super) fn wires() -> io::Result<(OwnedFd, OwnedFd)> {
 /// Hands over copies of the files.
 pub(super) fn send(socket: impl AsFd, parcel: &Parcel) -> io::Result<()> {
     let mut files = vec![parcel.log.as_fd(), parcel.out.as_fd(), parcel.wire.as_fd()];
-    files.extend(parcel.input.as_ref().map(AsFd::as_fd));
+    match &parcel.input {
+        None => {}
+        Some(Source::File(file)) => files.push(file.as_fd()),
+        Some(Source::Feed(feed)) => {
+            files.extend([feed.given.as_fd(), feed.stage.as_fd(), feed.pipe.as_fd()]);
+        }
+    }
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(FILES))];
     let mut control = SendAncillaryBuffer::new(&mut space);
     if !control.push(SendAncillaryMessage::ScmRights(&files)) {
         return Err(Errno::NOBUFS.into());
     }
-    post(socket, parcel.id, &mut control)
+    post(socket, parcel.id, DONE, &mut control)
 }
 
 /// Says that a call is over.
 pub(super) fn done(socket: impl AsFd, id: u64) -> io::Result<()> {
-    post(socket, id, &mut SendAncillaryBuffer::default())
+    post(socket, id, DONE, &mut SendAncillaryBuffer::default())
+}
+
+/// Says that the command of a call is not fed any more.
+pub(super) fn shut(socket: impl AsFd, id: u64) -> io::Result<()> {
+    post(socket, id, SHUT, &mut SendAncillaryBuffer::default())
 }
 
 fn post(
     socket: impl AsFd,
     id: u64,
+    kind: u8,
     control: &mut SendAncillaryBuffer<'_, '_, '_>,
 ) -> io::Result<()> {
     let id = id.to_le_bytes();
+    let kind = [kind];
+    let text = [IoSlice::new(&id), IoSlice::new(&kind)];
     loop {
-        match sendmsg(&socket, &[IoSlice::new(&id)], control, SendFlags::NOSIGNAL) {
+        match sendmsg(&socket, &text, control, SendFlags::NOSIGNAL) {
             Ok(_) => return Ok(()),
             Err(Errno::INTR) => {}
             Err(error) => return Err(error.into()),
@@ -81,11 +111,11 @@ fn post(
 
 /// Waits for the next message.
 pub(super) fn receive(socket: impl AsFd) -> io::Result<Arrival> {
-    let mut id = [0; 8];
+    let (mut id, mut kind) = ([0; 8], [DONE]);
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(FILES))];
     let mut control = RecvAncillaryBuffer::new(&mut space);
     let got = loop {
-        let mut text = [IoSliceMut::new(&mut id)];
+        let mut text = [IoSliceMut::new(&mut id), IoSliceMut::new(&mut kind)];
         match recvmsg(&socket, &mut text, &mut control, RecvFlags::CMSG_CLOEXEC) {
             Ok(got) => break got.bytes,
             Err(Errno::INTR) => {}
@@ -102,11 +132,17 @@ pub(super) fn receive(socket: impl AsFd) -> io::Result<Arrival> {
         files.collect()
     });
     let (log, out, wire) = (files.next(), files.next(), files.next());
-    let input = files.next().map(File::from);
+    let input = match (files.next(), files.next(), files.next()) {
+        (Some(given), Some(stage), Some(pipe)) => {
+            Some(Source::Feed(Feed { given: given.into(), stage: stage.into(), pipe }))
+        }
+        (file, ..) => file.map(|file| Source::File(file.into())),
+    };
     Ok(match (log, out, wire) {
         (Some(log), Some(out), Some(wire)) => {
             Arrival::Parcel(Parcel { id, log: log.into(), out: out.into(), wire, input })
         }
+        _ if kind == [SHUT] => Arrival::Shut(id),
         _ => Arrival::Done(id),
     })
 }

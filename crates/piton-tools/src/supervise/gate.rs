@@ -13,7 +13,7 @@ use std::process::{Command, Stdio};
 
 use rustix::process::Pid;
 
-use super::courier::Parcel;
+use super::courier::{Parcel, Source};
 use super::record::{Intent, Record, encode};
 use crate::sandbox::Wardens;
 
@@ -49,7 +49,11 @@ impl Gate {
         let (waits, opener) = io::pipe()?;
         // A copy that the shell inherits, and opens anew by its number. Nothing else is started
         // meanwhile: whoever starts it waits here.
-        let input = parcel.input.as_ref().map(rustix::io::dup).transpose()?;
+        let input = match &parcel.input {
+            None => None,
+            Some(Source::File(file)) => Some(rustix::io::dup(file)?),
+            Some(Source::Feed(feed)) => Some(feed.reader()?),
+        };
         let reads = input.as_ref().map(|input| format!("/proc/self/fd/{}", input.as_raw_fd()));
         let reads = reads.as_deref().unwrap_or(NOTHING);
         let mut command = Command::new(SHELL);

@@ -29,13 +29,16 @@ pub(super) fn run() -> io::Result<()> {
                     fail::here("received");
                     keeper.launch(parcel);
                 }
-                Ok(Arrival::Done(_)) => {}
+                Ok(Arrival::Done(_) | Arrival::Shut(_)) => {}
                 Ok(Arrival::End) | Err(_) => listens = false,
             }
         }
         for id in keeper.tend() {
             // If the outer one is gone, there is nobody to tell.
             courier::done(&socket, id).ok();
+        }
+        for id in keeper.shut() {
+            courier::shut(&socket, id).ok();
         }
     }
     Ok(())

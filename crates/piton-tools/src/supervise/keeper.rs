@@ -14,8 +14,10 @@ use rustix::process::{
     Pid, PidfdFlags, WaitId, WaitIdOptions, pidfd_open, test_kill_process_group, waitid,
 };
 
+use super::bell::{Bell, Rope};
 use super::cancel::{Stopping, TERM_GRACE};
-use super::courier::Parcel;
+use super::courier::{Parcel, Source};
+use super::feed::{Fed, Feeding};
 use super::gate::Gate;
 use super::identity::Identity;
 use super::output::Bound;
@@ -40,6 +42,10 @@ pub(super) struct Keeper {
     minded: Vec<Minded>,
     left: Vec<Left>,
     reap_at: Instant,
+    /// Rings when a command was given something to read.
+    bell: Bell,
+    /// Calls whose commands are not fed any more.
+    shut: Vec<u64>,
 }
 
 /// A command that runs.
@@ -52,6 +58,7 @@ struct Minded {
     /// Becomes readable when the command has ended.
     handle: OwnedFd,
     look: Look,
+    feeding: Option<(Feeding, Option<Rope>)>,
     timeout_at: Option<Instant>,
     stopping: Option<Stopping>,
     retry_at: Option<Instant>,
@@ -77,8 +84,16 @@ struct Look {
 impl Keeper {
     pub(super) fn new(witness: Witness, files: Option<u64>) -> Self {
         let reap_at = Instant::now() + LOOK_RARELY;
-        let wardens = Wardens::default();
-        Self { witness, files, wardens, minded: Vec::new(), left: Vec::new(), reap_at }
+        Self {
+            witness,
+            files,
+            wardens: Wardens::default(),
+            minded: Vec::new(),
+            left: Vec::new(),
+            reap_at,
+            bell: Bell::default(),
+            shut: Vec::new(),
+        }
     }
 
     /// Whether there is anything to look after.
@@ -124,8 +139,17 @@ impl Keeper {
         }
     }
 
-    fn mind(&mut self, parcel: Parcel, intent: &Intent, who: Identity, handle: OwnedFd) {
+    fn mind(&mut self, mut parcel: Parcel, intent: &Intent, who: Identity, handle: OwnedFd) {
         let Some(pid) = who.pid() else { return };
+        let feeding = match parcel.input.take() {
+            Some(Source::Feed(feed)) => {
+                let feeding = Feeding::new(feed);
+                let rope = self.bell.hang(feeding.given());
+                Some((feeding, rope))
+            }
+            // The command has it.
+            Some(Source::File(_)) | None => None,
+        };
         let timeout_at = intent.remaining().map(|remaining| Instant::now() + remaining);
         self.minded.push(Minded {
             parcel,
@@ -134,6 +158,7 @@ impl Keeper {
             pid,
             handle,
             look: Look::new(),
+            feeding,
             timeout_at,
             stopping: None,
             retry_at: None,
@@ -145,9 +170,14 @@ impl Keeper {
         let sources = sockets.iter().flatten().map(AsFd::as_fd);
         let handles = self.minded.iter().filter(|minded| minded.retry_at.is_none());
         let handles = handles.map(|minded| minded.handle.as_fd());
-        let sources: Vec<_> = sources.chain(handles).collect();
-        let mut waits: Vec<_> =
-            sources.iter().map(|fd| PollFd::from_borrowed_fd(*fd, PollFlags::IN)).collect();
+        let sources = sources.chain(handles).chain(self.bell.handle());
+        let fed = self.minded.iter().filter_map(|minded| minded.feeding.as_ref());
+        let full = fed.filter_map(|(feeding, _)| feeding.full()).map(|fd| (fd, PollFlags::OUT));
+        let mut waits: Vec<_> = sources
+            .map(|fd| (fd, PollFlags::IN))
+            .chain(full)
+            .map(|(fd, what)| PollFd::from_borrowed_fd(fd, what))
+            .collect();
         let timeout = self.next_look().map(|at| at.saturating_duration_since(Instant::now()));
         let timeout = timeout.and_then(|wait| Timespec::try_from(wait).ok());
         if !matches!(poll(&mut waits, timeout.as_ref()), Ok(_) | Err(Errno::INTR)) {
@@ -161,7 +191,10 @@ impl Keeper {
     fn next_look(&self) -> Option<Instant> {
         let minded = self.minded.iter().flat_map(|minded| {
             let due = minded.stopping.as_ref().map_or(minded.timeout_at, Stopping::due);
-            [due, minded.retry_at, Some(minded.look.at)]
+            // Without a bell, whoever feeds has to look.
+            let unheard = matches!(minded.feeding, Some((_, None)));
+            let given = unheard.then(|| Instant::now() + LOOK_OFTEN);
+            [due, minded.retry_at, Some(minded.look.at), given]
         });
         let left = self.left.iter().map(|left| Some(left.look.at));
         let reap = (self.is_busy() || has_children()).then_some(self.reap_at);
@@ -172,11 +205,17 @@ impl Keeper {
     pub(super) fn tend(&mut self) -> Vec<u64> {
         let now = Instant::now();
         let mut over = Vec::new();
+        // Before what it rang for is looked at.
+        self.bell.hush();
         for mut minded in std::mem::take(&mut self.minded) {
             minded.tend(now);
+            self.feed(&mut minded);
             match minded.end(self.witness) {
                 Ended::No => self.minded.push(minded),
                 Ended::Yes { left } => {
+                    if let Some((_, Some(rope))) = minded.feeding {
+                        self.bell.take_off(rope);
+                    }
                     over.push(minded.parcel.id);
                     self.left.extend(left);
                 }
@@ -191,6 +230,24 @@ impl Keeper {
             self.reap_strangers();
         }
         over
+    }
+
+    /// The calls whose commands are not fed any more, once each: whoever else holds their input has
+    /// to let go of it.
+    pub(super) fn shut(&mut self) -> Vec<u64> {
+        std::mem::take(&mut self.shut)
+    }
+
+    fn feed(&mut self, minded: &mut Minded) {
+        let Some((feeding, rope)) = &mut minded.feeding else { return };
+        // What fails now, on a full disk, is tried again with the next look.
+        if feeding.tend(self.witness).is_ok_and(|fed| fed == Fed::Over) {
+            if let Some(rope) = rope.take() {
+                self.bell.take_off(rope);
+            }
+            minded.feeding = None;
+            self.shut.push(minded.parcel.id);
+        }
     }
 
     /// What commands left behind becomes our child when its parent ends, and has to be reaped.
@@ -238,14 +295,14 @@ impl Minded {
             (None, Some(signal)) => Status::Signal(signal),
             (None, None) => return Ended::No,
         };
-        fail::here(point(witness, ["inner-ended", "outer-ended"]));
+        fail::here(witness.point(["inner-ended", "outer-ended"]));
         if self.record(status, witness).is_err() {
             self.retry_at = Some(Instant::now() + RETRY);
             return Ended::No;
         }
-        fail::here(point(witness, ["inner-recorded", "outer-recorded"]));
+        fail::here(witness.point(["inner-recorded", "outer-recorded"]));
         waitid(WaitId::Pid(self.pid), WaitIdOptions::EXITED).ok();
-        fail::here(point(witness, ["inner-reaped", "outer-reaped"]));
+        fail::here(witness.point(["inner-reaped", "outer-reaped"]));
         if let Some(stopping) = &self.stopping {
             stopping.finish();
         }
@@ -315,14 +372,6 @@ fn open_gate(gate: Gate, log: &File) -> io::Result<Identity> {
     gate.open()?;
     fail::here("opened");
     Ok(who)
-}
-
-/// Which of two points it is.
-fn point(witness: Witness, [inner, outer]: [&'static str; 2]) -> &'static str {
-    match witness {
-        Witness::Inner => inner,
-        Witness::Outer | Witness::Adopter => outer,
-    }
 }
 
 fn gone() -> io::Error {

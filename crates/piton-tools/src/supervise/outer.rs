@@ -66,7 +66,7 @@ fn spawn_inner(socket: OwnedFd) -> io::Result<Child> {
 
 /// Hands over what the agent sends until the inner one is gone; gives back what was not done.
 fn pass_on(agent: &OwnedFd, inner: &OwnedFd) -> BTreeMap<u64, Parcel> {
-    let mut held = BTreeMap::new();
+    let mut held: BTreeMap<u64, Parcel> = BTreeMap::new();
     let mut listens = true;
     loop {
         let [from_inner, from_agent] = ready(inner, listens.then_some(agent));
@@ -81,7 +81,7 @@ fn pass_on(agent: &OwnedFd, inner: &OwnedFd) -> BTreeMap<u64, Parcel> {
                     }
                     fail::here("passed-on");
                 }
-                Ok(Arrival::Done(_)) => {}
+                Ok(Arrival::Done(_) | Arrival::Shut(_)) => {}
                 Ok(Arrival::End) | Err(_) => {
                     listens = false;
                     // The inner one ends when it has nothing left to do.
@@ -92,6 +92,12 @@ fn pass_on(agent: &OwnedFd, inner: &OwnedFd) -> BTreeMap<u64, Parcel> {
         if from_inner {
             match courier::receive(inner) {
                 Ok(Arrival::Done(id)) => drop(held.remove(&id)),
+                // The command reads to the end only when nobody holds its input.
+                Ok(Arrival::Shut(id)) => {
+                    if let Some(parcel) = held.get_mut(&id) {
+                        parcel.input = None;
+                    }
+                }
                 Ok(Arrival::Parcel(_)) => {}
                 Ok(Arrival::End) | Err(_) => return held,
             }

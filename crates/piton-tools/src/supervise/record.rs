@@ -10,6 +10,7 @@ use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
 use piton_core::id::CallId;
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
@@ -81,6 +82,9 @@ pub struct Intent {
     /// What it may touch; absent if it is not confined.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sandbox: Option<Policy>,
+    /// Whether its input stays open, for whoever writes to it later.
+    #[serde(default)]
+    pub input: bool,
 }
 
 impl Intent {
@@ -152,6 +156,16 @@ pub(crate) enum Witness {
     Adopter,
 }
 
+impl Witness {
+    /// Which of two points it is, for tests.
+    pub(super) fn point(self, [inner, outer]: [&'static str; 2]) -> &'static str {
+        match self {
+            Self::Inner => inner,
+            Self::Outer | Self::Adopter => outer,
+        }
+    }
+}
+
 /// What the log says.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Story {
@@ -160,6 +174,7 @@ pub(crate) struct Story {
     pub(crate) never_ran: Option<String>,
     pub(crate) stopped: Option<Stop>,
     pub(crate) ended: Option<Status>,
+    pub(crate) witness: Option<Witness>,
     pub(crate) left_running: bool,
     pub(crate) detached: bool,
 }
@@ -168,23 +183,12 @@ impl Story {
     /// Reads the log, from wherever its handle stands.
     pub(crate) fn read(log: &File) -> io::Result<Self> {
         let length = log.metadata()?.len().min(LOG_BYTES_MAX);
-        let mut bytes = vec![0; usize::try_from(length).unwrap_or(usize::MAX)];
-        let mut filled = 0;
-        while let Some(rest) = bytes.get_mut(filled..).filter(|rest| !rest.is_empty()) {
-            match log.read_at(rest, filled as u64) {
-                Ok(0) => break,
-                Ok(count) => filled += count,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(error),
-            }
-        }
-        bytes.truncate(filled);
-        Ok(Self::of(&bytes))
+        Ok(Self::of(&read_from(log, 0, length)?))
     }
 
     fn of(log: &[u8]) -> Self {
         let mut story = Self::default();
-        for record in log.split(|byte| *byte == b'\n').filter_map(decode) {
+        for record in records(log) {
             match record {
                 Record::Intended(intent) => {
                     story.intent.get_or_insert(intent);
@@ -198,8 +202,9 @@ impl Story {
                 Record::Stopped(stop) => {
                     story.stopped.get_or_insert(stop);
                 }
-                Record::Ended { status, .. } => {
+                Record::Ended { status, by } => {
                     story.ended.get_or_insert(status);
+                    story.witness.get_or_insert(by);
                 }
                 Record::LeftRunning => story.left_running = true,
                 Record::Detached => story.detached = true,
@@ -209,18 +214,40 @@ impl Story {
     }
 }
 
+/// The bytes of a file from one place to another, or to its end.
+pub(super) fn read_from(file: &File, from: u64, until: u64) -> io::Result<Vec<u8>> {
+    let length = until.saturating_sub(from);
+    let mut bytes = vec![0; usize::try_from(length).unwrap_or(usize::MAX)];
+    let mut filled = 0;
+    while let Some(rest) = bytes.get_mut(filled..).filter(|rest| !rest.is_empty()) {
+        match file.read_at(rest, from + filled as u64) {
+            Ok(0) => break,
+            Ok(count) => filled += count,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    bytes.truncate(filled);
+    Ok(bytes)
+}
+
 /// Appends a record in one write. A line before it that was torn does not take it along.
-pub(crate) fn append(mut log: &File, record: &Record) -> io::Result<()> {
+pub(crate) fn append(mut log: &File, record: &impl Serialize) -> io::Result<()> {
     log.write_all(encode(record)?.as_bytes())
 }
 
+/// The records that these lines hold.
+pub(super) fn records<T: DeserializeOwned>(lines: &[u8]) -> impl Iterator<Item = T> {
+    lines.split(|byte| *byte == b'\n').filter_map(decode)
+}
+
 /// The record as it is written.
-pub(crate) fn encode(record: &Record) -> io::Result<String> {
+pub(crate) fn encode(record: &impl Serialize) -> io::Result<String> {
     let body = serde_json::to_string(record)?;
     Ok(format!("\n{} {body}\n", checksum(body.as_bytes())))
 }
 
-fn decode(line: &[u8]) -> Option<Record> {
+fn decode<T: DeserializeOwned>(line: &[u8]) -> Option<T> {
     let (check, body) = line.split_at_checked(CHECK_LETTERS)?;
     let body = body.strip_prefix(b" ")?;
     if checksum(body).as_bytes() != check {

@@ -1,0 +1,59 @@
+//! `piton send`: writes to the input of a command, from anywhere.
+
+use std::io::{self, Read as _};
+
+use piton_tools::supervise::{Gift, Given, GivenState, INPUT_BYTES_MAX, Shelf};
+
+use super::kept::{CommandFault, find, name};
+use crate::flags::Send;
+use crate::output::Output;
+use crate::report::{Fault, Report};
+use crate::settings::Settings;
+
+/// Writes.
+pub(crate) async fn run(
+    send: &Send,
+    settings: &Settings,
+    output: &mut Output,
+) -> Result<Report, Fault> {
+    let shelf = Shelf::new(settings.calls());
+    let kept = find(&shelf, &send.command)?;
+    let name = name(&kept);
+    let gift = Gift::of_person(text(send)?, send.eof).map_err(Fault::Runtime)?;
+    let length = gift.text.len();
+    // On a thread: a command that does not read is waited for a moment.
+    let giving = tokio::task::spawn_blocking(move || {
+        // Nobody says anything on it.
+        let (word, _speaker) = io::pipe()?;
+        shelf.give(&kept.name, &gift, &word)
+    });
+    let given = giving.await.map_err(|crash| Fault::Runtime(crash.into()))?;
+    let given = given.map_err(|source| CommandFault::NotGiven { name: name.clone(), source })?;
+    let Given { state, taken, .. } = given;
+    match state {
+        GivenState::Taken if send.eof => {
+            output.talk(&format!("{name} has {length} bytes, and its input is closed."));
+        }
+        GivenState::Taken => output.talk(&format!("{name} has {length} bytes.")),
+        GivenState::Waiting => output.talk(&format!(
+            "{name} does not read: it has {taken} of {length} bytes, and gets the rest when it does."
+        )),
+        GivenState::Closed | GivenState::InDoubt => {
+            let in_doubt = state == GivenState::InDoubt;
+            return Err(CommandFault::CutOff { name, taken, length, in_doubt }.into());
+        }
+    }
+    Ok(Report::ok("done"))
+}
+
+fn text(send: &Send) -> Result<String, Fault> {
+    let Some(text) = &send.text else { return Ok(String::new()) };
+    if text != "-" {
+        let end = if send.bare { "" } else { "\n" };
+        return Ok(format!("{text}{end}"));
+    }
+    let mut text = String::new();
+    // One more than allowed, so that too much is told from just enough.
+    io::stdin().take(INPUT_BYTES_MAX + 1).read_to_string(&mut text).map_err(Fault::Stdin)?;
+    Ok(text)
+}

@@ -1,0 +1,261 @@
+//! Feeds a command: what was given goes into the pipe that it reads, each byte once.
+//!
+//! Both supervisors hold the same open files. What was given lies in a file in memory, and the
+//! kernel moves it from there into the pipe. In the same step it moves the position of that file, so
+//! whoever dies when, the position says how much is in the pipe, and the other one goes on there.
+//! Nothing here waits: a command that does not read is fed when it does.
+
+use std::fs::File;
+use std::io::{self, PipeReader, PipeWriter};
+use std::os::fd::{AsFd, AsRawFd as _, BorrowedFd, OwnedFd};
+use std::os::unix::fs::FileExt as _;
+use std::path::Path;
+
+use rustix::fs::{MemfdFlags, Mode, OFlags, SeekFrom, fcntl_setfl, memfd_create, open, seek};
+use rustix::io::Errno;
+use rustix::pipe::{SpliceFlags, splice};
+
+use super::given::{self, Line, Stream, Taken};
+use super::record::{self, Witness};
+use crate::fail;
+
+/// The files of an input that stays open.
+#[derive(Debug)]
+pub(super) struct Feed {
+    /// What was given.
+    pub(super) given: File,
+    /// The same without its form. Its position is how much of it the pipe has had.
+    pub(super) stage: File,
+    /// Where the command reads.
+    pub(super) pipe: OwnedFd,
+}
+
+impl Feed {
+    /// Makes them. Whoever hands them on must keep none: the command reads to the end when nobody
+    /// has the pipe any more.
+    pub(super) fn create(directory: &Path) -> io::Result<Self> {
+        let (_, pipe): (PipeReader, PipeWriter) = io::pipe()?;
+        fcntl_setfl(&pipe, OFlags::NONBLOCK)?;
+        let stage = File::from(memfd_create("given", MemfdFlags::CLOEXEC)?);
+        Ok(Self { given: given::create(directory)?, stage, pipe: pipe.into() })
+    }
+
+    /// The other end of the pipe, for a process that is about to be started and inherits it.
+    pub(super) fn reader(&self) -> io::Result<OwnedFd> {
+        let path = format!("/proc/self/fd/{}", self.pipe.as_raw_fd());
+        Ok(open(path, OFlags::RDONLY, Mode::empty())?)
+    }
+}
+
+/// A command that is being fed.
+#[derive(Debug)]
+pub(super) struct Feeding {
+    feed: Feed,
+    /// What was given so far, and what is written down of it.
+    stream: Stream,
+    /// How much of the file is read.
+    read: u64,
+    /// How many of its texts lie ready.
+    laid_out: usize,
+    /// How much of the stream the pipe has had.
+    position: u64,
+    /// Whether the last attempt failed: then room in the pipe is nothing to wait for.
+    failed: bool,
+}
+
+/// How it stands with an input.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Fed {
+    /// More may come.
+    Open,
+    /// It is over: its end was given, or the command has closed it.
+    Over,
+}
+
+impl Feeding {
+    /// From wherever the last one came to.
+    pub(super) fn new(feed: Feed) -> Self {
+        Self { feed, stream: Stream::default(), read: 0, laid_out: 0, position: 0, failed: false }
+    }
+
+    /// What to listen at for more.
+    pub(super) fn given(&self) -> BorrowedFd<'_> {
+        self.feed.given.as_fd()
+    }
+
+    /// The pipe, if something waits for room in it.
+    pub(super) fn full(&self) -> Option<BorrowedFd<'_>> {
+        (!self.failed && self.position < self.stream.length).then(|| self.feed.pipe.as_fd())
+    }
+
+    /// Passes on what was given and finds room, and writes down how much that is.
+    pub(super) fn tend(&mut self, witness: Witness) -> io::Result<Fed> {
+        let fed = self.pass_on(witness);
+        self.failed = fed.is_err();
+        fed
+    }
+
+    fn pass_on(&mut self, witness: Witness) -> io::Result<Fed> {
+        self.look()?;
+        let is_broken = self.pour()?;
+        let is_over = is_broken || (self.stream.ended && self.position == self.stream.length);
+        let taken = Taken { bytes: self.position, closed: is_over };
+        if taken != self.stream.taken {
+            fail::here(witness.point(["inner-fed", "outer-fed"]));
+            record::append(&self.feed.given, &Line::Taken(taken))?;
+            self.stream.taken = taken;
+        }
+        Ok(if is_over { Fed::Over } else { Fed::Open })
+    }
+
+    /// Reads what is new in the file, and lays it out to be taken.
+    fn look(&mut self) -> io::Result<()> {
+        let length = self.feed.given.metadata()?.len();
+        if self.read < length {
+            let bytes = record::read_from(&self.feed.given, self.read, length)?;
+            // A line whose end is not there yet is looked at again.
+            let whole = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
+            self.stream.add(bytes.get(..whole).unwrap_or_default());
+            self.read += whole as u64;
+        }
+        // At its place in the stream: who does it again, or after another one, changes nothing.
+        for placed in self.stream.texts.iter().skip(self.laid_out) {
+            self.feed.stage.write_all_at(placed.text.body.as_bytes(), placed.from)?;
+            self.laid_out += 1;
+        }
+        self.position = seek(&self.feed.stage, SeekFrom::Current(0))?;
+        Ok(())
+    }
+
+    /// Lets the kernel move what has room. Says whether nobody reads any more.
+    fn pour(&mut self) -> io::Result<bool> {
+        while self.position < self.stream.length {
+            let left = usize::try_from(self.stream.length - self.position).unwrap_or(usize::MAX);
+            let moved =
+                splice(&self.feed.stage, None, &self.feed.pipe, None, left, SpliceFlags::NONBLOCK);
+            match moved {
+                Ok(0) | Err(Errno::AGAIN) => break,
+                Ok(count) => self.position += count as u64,
+                Err(Errno::INTR) => {}
+                Err(Errno::PIPE) => return Ok(true),
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(false)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Read as _;
+
+    use tempfile::TempDir;
+
+    use super::super::given::Text;
+    use super::*;
+
+    struct Scene {
+        directory: TempDir,
+        feed: Feed,
+        /// What the command has read.
+        command: File,
+    }
+
+    impl Scene {
+        fn new() -> Self {
+            let directory = TempDir::new().unwrap();
+            let feed = Feed::create(directory.path()).unwrap();
+            let command = File::from(feed.reader().unwrap());
+            fcntl_setfl(&command, OFlags::NONBLOCK).unwrap();
+            Self { directory, feed, command }
+        }
+
+        /// Another holder of the same files.
+        fn holder(&self) -> Feeding {
+            let Feed { given, stage, pipe } = &self.feed;
+            Feeding::new(Feed {
+                given: given.try_clone().unwrap(),
+                stage: stage.try_clone().unwrap(),
+                pipe: pipe.try_clone().unwrap(),
+            })
+        }
+
+        fn give(&self, key: &str, text: &str, end: bool) {
+            let text = Text { key: key.into(), body: text.into(), end, printed: 0 };
+            record::append(&given::open(self.directory.path()).unwrap(), &Line::Text(text))
+                .unwrap();
+        }
+
+        fn read(&mut self) -> String {
+            let mut bytes = vec![0; 100_000];
+            let count = self.command.read(&mut bytes).unwrap_or(0);
+            String::from_utf8(bytes[..count].to_vec()).unwrap()
+        }
+    }
+
+    fn tend(feeding: &mut Feeding) -> Fed {
+        feeding.tend(Witness::Inner).unwrap()
+    }
+
+    // Between any two steps the one who feeds dies, and the next one knows nothing but the files.
+    #[test]
+    fn every_byte_arrives_once_however_often_the_feeder_dies() {
+        let mut scene = Scene::new();
+        let mut read = String::new();
+        for (key, text) in [("a", "one\n"), ("b", "two\n"), ("c", ""), ("d", "three\n")] {
+            scene.give(key, text, false);
+            // Without a word on what it did.
+            let mut first = scene.holder();
+            first.look().unwrap();
+            first.pour().unwrap();
+            drop(first);
+            assert_eq!(tend(&mut scene.holder()), Fed::Open);
+            assert_eq!(tend(&mut scene.holder()), Fed::Open);
+            read += &scene.read();
+        }
+        assert_eq!(read, "one\ntwo\nthree\n");
+        assert_eq!(Stream::read(&scene.feed.given).unwrap().taken.bytes, 14);
+        scene.give("e", "", true);
+        assert_eq!(tend(&mut scene.holder()), Fed::Over);
+    }
+
+    #[test]
+    fn a_full_pipe_takes_the_rest_later_also_from_another_one() {
+        let mut scene = Scene::new();
+        let text: String =
+            (0..60_000).flat_map(|number| [number.to_string(), "\n".into()]).collect();
+        scene.give("a", &text, true);
+        let mut read = String::new();
+        let mut holder = scene.holder();
+        while tend(&mut holder) == Fed::Open {
+            assert!(holder.full().is_some());
+            read += &scene.read();
+            holder = scene.holder();
+        }
+        while read.len() < text.len() {
+            read += &scene.read();
+        }
+        assert!(read == text, "{} of {} bytes", read.len(), text.len());
+    }
+
+    #[test]
+    fn what_is_half_written_waits_and_what_nobody_reads_is_over() {
+        let mut scene = Scene::new();
+        let text = Text { key: "a".into(), body: "one\n".into(), end: false, printed: 0 };
+        let line = record::encode(&Line::Text(text)).unwrap();
+        let mut feeding = scene.holder();
+        let mut given: &File = &scene.feed.given;
+        for part in [&line[..9], &line[9..30]] {
+            io::Write::write_all(&mut given, part.as_bytes()).unwrap();
+            assert_eq!(tend(&mut feeding), Fed::Open);
+        }
+        io::Write::write_all(&mut given, &line.as_bytes()[30..]).unwrap();
+        assert_eq!(tend(&mut feeding), Fed::Open);
+        assert_eq!(scene.read(), "one\n");
+        scene.give("b", "two\n", false);
+        scene.command = File::open("/dev/null").unwrap();
+        assert_eq!(tend(&mut feeding), Fed::Over);
+        let taken = Stream::read(&scene.feed.given).unwrap().taken;
+        assert_eq!(taken, Taken { bytes: 4, closed: true });
+    }
+}
