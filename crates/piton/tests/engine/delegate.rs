@@ -162,7 +162,7 @@ async fn a_worker_has_no_workers_and_asks_nobody() {
     assert_eq!(session.send(say("go"), Ask).await.unwrap(), Ending::Done);
     let own = state_of(&stage, &worker(&stage, 0)).await;
     let names: Vec<_> = own.config.tools.iter().map(|tool| tool.name.as_str()).collect();
-    assert_eq!(names, ["change", "look", "pay", "set"]);
+    assert_eq!(names, ["build", "change", "look", "pay", "set"]);
     let refused = ended(&own, 0);
     assert_eq!(refused.outcome, Outcome::Failed);
     assert!(refused.output.text.contains("no tool delegate"), "{}", refused.output.text);
@@ -195,7 +195,12 @@ async fn a_worker_has_the_tools_that_it_is_given() {
     for index in 1..4 {
         assert_eq!(ended(session.state(), index).outcome, Outcome::Failed);
     }
-    assert!(ended(session.state(), 1).output.text.contains("It may have: change, look, pay, set"));
+    assert!(
+        ended(session.state(), 1)
+            .output
+            .text
+            .contains("It may have: build, change, look, pay, set")
+    );
     assert!(!stage.story().await.contains("start:1"), "what is refused was never started");
     stage.check().await;
 }
