@@ -232,13 +232,24 @@ async fn enter(
     Ok(session)
 }
 
+/// What a life met, and where.
+#[derive(Debug, thiserror::Error)]
+enum Met {
+    /// In the conversation that it is about.
+    #[error(transparent)]
+    Here(#[from] SessionError),
+    /// Where a person answered a worker.
+    #[error(transparent)]
+    AtWorker(SessionError),
+}
+
 /// Sends all messages of the script.
 async fn converse(
     play: Play<'_>,
     engine: &Engine,
     session: &mut Session,
     world: &World,
-) -> Result<(), SessionError> {
+) -> Result<(), Met> {
     for (number, text) in play.turn.messages.iter().enumerate() {
         let id = Some(MessageId::new(format!("m{number}")));
         let message = NewMessage { id, parts: vec![UserPart::text(*text)] };
@@ -254,7 +265,7 @@ async fn finish(
     session: &mut Session,
     message: NewMessage,
     world: &World,
-) -> Result<(), SessionError> {
+) -> Result<(), Met> {
     for _ in 0..ROUNDS_MAX {
         let ending = if play.turn.coordinated {
             session.coordinate(message.clone(), OnIncomplete::Resume).await?
@@ -266,7 +277,7 @@ async fn finish(
             Ending::WaitingForInput => {
                 switch(play, session);
                 answer(session, world).await?;
-                answer_workers(engine, session, world).await?;
+                answer_workers(engine, session, world).await.map_err(Met::AtWorker)?;
             }
             Ending::Incomplete(_) | Ending::Error(_) => {
                 session.resume().await?;

@@ -179,7 +179,7 @@ pub struct Finished {
 }
 
 /// How far a call came.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Debug)]
 pub enum Ran {
     /// To its end.
     Finished(Finished),
@@ -188,6 +188,9 @@ pub enum Ran {
         /// What is asked there.
         question: String,
     },
+    /// To a place where what it does cannot be recorded. So nothing is recorded here either: whoever
+    /// runs it stops, and the call is in doubt.
+    Unrecorded(Box<dyn std::error::Error + Send + Sync>),
 }
 
 impl Finished {

@@ -10,6 +10,7 @@
 mod allowance;
 mod desk;
 mod errand;
+mod halt;
 mod inherit;
 mod report;
 mod window;
@@ -27,6 +28,7 @@ use piton_tools::{Arguments, Finished, Job, Prepared, Ran, Refusal, Settled, Sit
 
 pub(crate) use self::desk::{Crew, Desk, DeskKey, Desks, Presence};
 use self::errand::Errand;
+use self::halt::Halt;
 use self::work::Work;
 use crate::engine::Engine;
 use crate::hub::Worker;
@@ -81,7 +83,7 @@ impl Delegate {
         self.engine.upgrade().ok_or_else(|| Refusal("The engine is gone.".into()))
     }
 
-    async fn work(&self, job: Job) -> Result<Ran, Refusal> {
+    async fn work(&self, job: Job) -> Result<Ran, Halt> {
         let parts = self.parts()?;
         let desk = parts.desks.find(&job.site.conversation)?;
         let errand = Errand::read(&job.arguments)?;
@@ -121,11 +123,12 @@ impl Tool for Delegate {
         match self.run_or_park(job).await {
             Ran::Finished(finished) => finished,
             Ran::Parked { question } => Finished::failed(format!("The worker asks: {question}")),
+            Ran::Unrecorded(error) => Finished::failed(format!("The worker failed: {error}.")),
         }
     }
 
     async fn run_or_park(&self, job: Job) -> Ran {
-        self.work(job).await.unwrap_or_else(|refusal| Ran::Finished(refusal.into()))
+        self.work(job).await.unwrap_or_else(Ran::from)
     }
 
     /// A worker that has ended is asked for its result, one that has not is found at work, and one that

@@ -66,6 +66,8 @@ pub(crate) struct Driver<'a> {
     pub(crate) acknowledgements: Vec<oneshot::Sender<bool>>,
     /// What settles calls whose ends are not durable yet; behind the commit nobody needs it.
     pub(crate) settled: Vec<(Arc<dyn Tool>, Handle)>,
+    /// Why nothing more may be done.
+    pub(crate) refused: Option<AppendError>,
 }
 
 /// An effect that waits for its intent to be durable.
@@ -84,6 +86,8 @@ pub(crate) enum Landing {
         call: CallId,
         question: String,
     },
+    /// A journal that a call writes to has refused.
+    Unrecorded(AppendError),
 }
 
 /// Why the loop looks at the world again.
@@ -105,6 +109,9 @@ impl Driver<'_> {
         // also when this future is dropped.
         let _stop = self.cancel.clone().drop_guard();
         loop {
+            if let Some(error) = self.refused.take() {
+                return self.break_off(error).await;
+            }
             let action = decide(self.log.state(), self.controls.wish());
             if let Some(deadline) = self.wait_until(&action) {
                 self.wait(Some(deadline)).await?;
@@ -137,6 +144,14 @@ impl Driver<'_> {
                 }
             }
         }
+    }
+
+    /// The journal of a worker has refused. What else has ended is kept; the call is left in doubt for
+    /// whoever opens the conversation again.
+    async fn break_off(mut self, error: AppendError) -> Result<Ending, AppendError> {
+        self.commit().await?;
+        self.log.close();
+        Err(error)
     }
 
     async fn rest(mut self) -> Result<Ending, AppendError> {
@@ -267,6 +282,7 @@ impl Driver<'_> {
             Landing::Parked { call, question } => {
                 self.log.push(Event::CallParked { call, question });
             }
+            Landing::Unrecorded(error) => self.refused = Some(error),
         }
     }
 

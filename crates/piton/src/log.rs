@@ -97,6 +97,11 @@ impl Log {
         if self.poisoned { Err(AppendError::Store(StoreError::Closed)) } else { Ok(()) }
     }
 
+    /// Nothing more is written or answered: the conversation has to be opened again.
+    pub(crate) fn close(&mut self) {
+        self.poisoned = true;
+    }
+
     /// Makes all facts durable, then shows them.
     pub(crate) async fn commit(&mut self) -> Result<(), AppendError> {
         self.usable()?;

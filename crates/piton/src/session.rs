@@ -479,6 +479,7 @@ impl Session {
             progress: Arc::default(),
             acknowledgements: Vec::new(),
             settled: Vec::new(),
+            refused: None,
         };
         let ending = driver.run().await?;
         self.started = true;

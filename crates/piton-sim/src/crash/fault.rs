@@ -9,7 +9,7 @@ use piton_store::{Journal, MemoryJournal};
 
 use super::provider::Run;
 use super::tally::Tally;
-use super::{Final, Play, all_records, converse, end, engine, enter, live, undisturbed};
+use super::{Final, Met, Play, all_records, converse, end, engine, enter, live, undisturbed};
 use crate::disk::{DiskFault, MortalJournal};
 use crate::oracle;
 use crate::world::World;
@@ -75,6 +75,10 @@ async fn fail(
     let mut found = Vec::new();
     if !error.to_string().contains("simulated") {
         found.push(format!("another error was reported: {error}"));
+    }
+    if let Met::AtWorker(_) = error {
+        // Whoever answered knows that the answer was not taken. This session is as good as before.
+        return found;
     }
     // The session's memory is ahead of its journal now: it must not answer from it.
     let (appends, effects) = (mortal.appends(), world.ledger().len());

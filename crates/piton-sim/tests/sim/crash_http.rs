@@ -6,6 +6,7 @@
 //! only and scripts that never pause.
 
 mod voices;
+mod workers;
 
 use piton_core::event::PermissionMode;
 use piton_sim::crash::tally::Tally;

@@ -8,12 +8,13 @@ use piton_core::event::{BreakReason, Outcome, ParentCall, UserPart};
 use piton_core::outcome::Ending;
 use piton_core::state::{State, Turn};
 use piton_core::summary::shorten;
-use piton_store::LeaseError;
+use piton_store::{AppendError, LeaseError};
 use piton_tools::{Finished, Job, Ran, Refusal};
 
 use super::allowance::Allowance;
 use super::desk::{Crew, Desk};
 use super::errand::{Context, Errand};
+use super::halt::Halt;
 use super::inherit::Parent;
 use super::window::Window;
 use super::{Delegation, report};
@@ -60,7 +61,7 @@ enum Stop {
 
 impl Work {
     /// Goes on until the worker has ended, asks a person who is not there, or is stopped.
-    pub(super) async fn run(self) -> Result<Ran, Refusal> {
+    pub(super) async fn run(self) -> Result<Ran, Halt> {
         let mut allowance = Allowance::of(self.delegation.limit);
         let _place = tokio::select! {
             biased;
@@ -85,14 +86,14 @@ impl Work {
 
     /// Takes the worker's conversation. If another process drives it, that one is followed: a second
     /// driver would be one too many.
-    async fn enter(&self, allowance: &Allowance) -> Result<Entered, Refusal> {
+    async fn enter(&self, allowance: &Allowance) -> Result<Entered, Halt> {
         let (engine, worker) = (Engine::of(self.parts.clone()), &self.worker.conversation);
         loop {
             let workspace = &self.job.site.workspace;
             match engine.enter_at(worker.clone(), workspace, LeaseWait::NONE).await {
                 Ok(session) => return Ok(Entered::Here(Box::new(session))),
                 Err(OpenError::Lease(LeaseError::Held { .. })) => {}
-                Err(error) => return Err(Refusal(format!("The worker cannot begin: {error}."))),
+                Err(error) => return Err(error.into()),
             }
             // It may not have written anything yet.
             let state = fold(&*self.parts.journal, worker, &mut |_, _| ()).await;
@@ -115,10 +116,10 @@ impl Work {
     }
 
     /// Gives a new worker what it inherits, and one that goes on what has been forbidden since.
-    async fn prepare(&self, session: &mut Session) -> Result<(), Refusal> {
+    async fn prepare(&self, session: &mut Session) -> Result<(), Halt> {
         let Job { site, call, .. } = &self.job;
         let parent = Parent::read(&*self.parts.journal, &site.conversation, *call).await;
-        let parent = parent.map_err(|error| Refusal(error.to_string()))?;
+        let parent = parent.map_err(AppendError::from)?;
         let link = ParentCall { conversation: site.conversation.clone(), call: *call };
         match &session.state().opened {
             Some(opened) if opened.parent.as_ref() == Some(&link) => {
@@ -127,7 +128,8 @@ impl Work {
             }
             Some(_) => {
                 let taken = session.conversation();
-                return Err(Refusal(format!("Conversation {taken} belongs to somebody else.")));
+                let taken = format!("Conversation {taken} belongs to somebody else.");
+                return Err(Refusal(taken).into());
             }
             None => {
                 let config = parent.config_for(&self.errand, self.delegation);
@@ -145,7 +147,7 @@ impl Work {
         Ok(())
     }
 
-    async fn drive(&self, mut session: Session, mut allowance: Allowance) -> Result<Ran, Refusal> {
+    async fn drive(&self, mut session: Session, mut allowance: Allowance) -> Result<Ran, Halt> {
         let mut window = Window::on(&session, &self.desk, &self.worker);
         let (controller, id) = (session.controller(), self.worker.conversation.clone());
         let _member = Crew::join(self.desk.crew(), id, controller.clone());
@@ -175,8 +177,7 @@ impl Work {
             }
         };
         window.pass_on_the_rest();
-        let ending = ending.map_err(|error| Refusal(format!("The worker failed: {error}.")))?;
-        if ending == Ending::WaitingForInput && stopped.is_none() {
+        if ending? == Ending::WaitingForInput && stopped.is_none() {
             return Ok(Ran::Parked { question: question(session.state(), &self.worker) });
         }
         Ok(Ran::Finished(self.ended(session.state(), stopped)))

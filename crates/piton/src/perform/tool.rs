@@ -13,6 +13,7 @@ use piton_core::permit::needs_real_path;
 use piton_core::permit::path::normal;
 use piton_core::state::{Call, Progress, Started};
 use piton_core::summary::shorten;
+use piton_store::{AppendError, StoreError};
 use piton_tools::{
     Arguments, Finished, Job, OUTPUT_BYTES_MAX, Progress as Said, Ran, Settled, Tool,
 };
@@ -174,6 +175,7 @@ impl Driver<'_> {
             match caught(async { tool.run_or_park(job).await }).await {
                 Ok(Ran::Parked { question }) => Landing::Parked { call, question },
                 Ok(Ran::Finished(finished)) => Landing::Tool(ToolLanding { call, finished }),
+                Ok(Ran::Unrecorded(error)) => Landing::Unrecorded(refusal_of(error)),
                 Err(crash) => {
                     Landing::Tool(ToolLanding { call, finished: Finished::failed(crash) })
                 }
@@ -241,6 +243,18 @@ impl Driver<'_> {
                 self.leave(id, Outcome::Unknown, format!("{UNKNOWN_TEXT} {found}"));
             }
         }
+    }
+}
+
+/// What a journal said; a tool may have another way to put it.
+fn refusal_of(error: Box<dyn std::error::Error + Send + Sync>) -> AppendError {
+    match error.downcast::<AppendError>() {
+        Ok(error) => *error,
+        Err(error) => AppendError::Store(StoreError::Io {
+            action: "record",
+            path: "the work of a tool".into(),
+            source: std::io::Error::other(error),
+        }),
     }
 }
 
