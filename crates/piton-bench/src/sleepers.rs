@@ -19,7 +19,7 @@ use crate::supervised::site;
 
 /// Commands that are held at once.
 const COMMANDS: u32 = 1_000;
-/// Longest wait for all of them to end.
+/// Longest wait for all of them to begin, and for all of them to end.
 const DEADLINE: Duration = Duration::from_mins(1);
 /// How often to look.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
@@ -37,11 +37,12 @@ pub(crate) fn held(bench: &Bench) -> Outcome<Vec<Row>> {
     for index in 0..COMMANDS {
         runtime.block_on(begin(&shell, &dir, index))?;
     }
-    let time = start.elapsed();
     let supervisors = family(own);
     let [_, inner] = supervisors.as_slice() else {
         return Err(format!("{} supervisors instead of two", supervisors.len()).into());
     };
+    begun(*inner)?;
+    let time = start.elapsed();
     let all = supervisor.shelf().of(&site(&dir).conversation);
     let running = all.iter().filter(|kept| kept.state == KeptState::Running).count();
     if running != COMMANDS as usize {
@@ -97,6 +98,19 @@ fn pss_kb(pid: u32) -> Outcome<u32> {
     let line = rollup.lines().find_map(|line| line.strip_prefix("Pss:"));
     let kb = line.and_then(|line| line.trim().strip_suffix("kB")).ok_or("no Pss")?;
     Ok(kb.trim().parse()?)
+}
+
+/// Waits until all commands are there: the last ones may still be on their way to the supervisor.
+fn begun(inner: u32) -> Outcome<()> {
+    let deadline = Instant::now() + DEADLINE;
+    while children(inner).len() < COMMANDS as usize {
+        if deadline < Instant::now() {
+            return Err(format!("only {} commands begin", children(inner).len()).into());
+        }
+        // wait: commands of another process announce their start to nobody
+        std::thread::sleep(LOOK_EVERY);
+    }
+    Ok(())
 }
 
 /// Kills the commands and waits until they are gone.

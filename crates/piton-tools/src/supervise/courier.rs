@@ -1,16 +1,21 @@
 //! Hands a call over to another process: its open files, over a socket, in one message.
 //!
 //! The files travel as they are, lock included. While they are on their way the kernel holds them.
+//! Two who send to each other over one wire must not both wait for room: neither would read, and
+//! room comes from reading. So the supervisors only [`offer`] and [`report`]; the agent, to whom
+//! nobody sends, may wait.
 
 use std::fs::File;
 use std::io::{self, IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, OwnedFd};
+use std::time::Duration;
 
 use rustix::io::Errno;
 use rustix::net::{
     AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer,
     SendAncillaryMessage, SendFlags, SocketFlags, SocketType, recvmsg, sendmsg, socketpair,
+    sockopt,
 };
 
 use super::feed::Feed;
@@ -20,6 +25,11 @@ const FILES: usize = 6;
 /// What a message without files says, behind the number of a call.
 const DONE: u8 = 0;
 const SHUT: u8 = 1;
+/// Room for messages on their way. The kernel gives its least, which is a few: it counts files on
+/// their way for all processes of a user, and refuses more than one process may have open.
+const ROOM: usize = 1;
+/// How long to rest when too many files are on their way.
+const NAP: Duration = Duration::from_millis(5);
 
 /// A call on its way.
 #[derive(Debug)]
@@ -58,13 +68,53 @@ pub(super) enum Arrival {
     End,
 }
 
-/// Two ends of a wire for parcels.
-pub(super) fn wires() -> io::Result<(OwnedFd, OwnedFd)> {
-    Ok(socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)?)
+/// What the inner supervisor tells the outer one of a call.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum News {
+    /// It is over.
+    Done(u64),
+    /// Its command is not fed any more.
+    Shut(u64),
 }
 
-/// Hands over copies of the files.
+/// Whether a message went.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Sent {
+    Yes,
+    /// There is no room. There will be when the other end has read.
+    Full,
+}
+
+/// Two ends of a wire for parcels.
+pub(super) fn wires() -> io::Result<(OwnedFd, OwnedFd)> {
+    let ends = socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)?;
+    for end in [&ends.0, &ends.1] {
+        sockopt::set_socket_send_buffer_size(end, ROOM)?;
+    }
+    Ok(ends)
+}
+
+/// Hands over copies of the files, however long that takes.
 pub(super) fn send(socket: impl AsFd, parcel: &Parcel) -> io::Result<()> {
+    while hand_over(&socket, parcel, SendFlags::empty())? == Sent::Full {}
+    Ok(())
+}
+
+/// Hands over copies of the files, if there is room.
+pub(super) fn offer(socket: impl AsFd, parcel: &Parcel) -> io::Result<Sent> {
+    hand_over(&socket, parcel, SendFlags::DONTWAIT)
+}
+
+/// Says what became of a call, if there is room.
+pub(super) fn report(socket: impl AsFd, news: News) -> io::Result<Sent> {
+    let (id, kind) = match news {
+        News::Done(id) => (id, DONE),
+        News::Shut(id) => (id, SHUT),
+    };
+    post(&socket, id, kind, &mut SendAncillaryBuffer::default(), SendFlags::DONTWAIT)
+}
+
+fn hand_over(socket: &impl AsFd, parcel: &Parcel, flags: SendFlags) -> io::Result<Sent> {
     let mut files = vec![parcel.log.as_fd(), parcel.out.as_fd(), parcel.wire.as_fd()];
     match &parcel.input {
         None => {}
@@ -78,32 +128,29 @@ pub(super) fn send(socket: impl AsFd, parcel: &Parcel) -> io::Result<()> {
     if !control.push(SendAncillaryMessage::ScmRights(&files)) {
         return Err(Errno::NOBUFS.into());
     }
-    post(socket, parcel.id, DONE, &mut control)
-}
-
-/// Says that a call is over.
-pub(super) fn done(socket: impl AsFd, id: u64) -> io::Result<()> {
-    post(socket, id, DONE, &mut SendAncillaryBuffer::default())
-}
-
-/// Says that the command of a call is not fed any more.
-pub(super) fn shut(socket: impl AsFd, id: u64) -> io::Result<()> {
-    post(socket, id, SHUT, &mut SendAncillaryBuffer::default())
+    post(socket, parcel.id, DONE, &mut control, flags)
 }
 
 fn post(
-    socket: impl AsFd,
+    socket: &impl AsFd,
     id: u64,
     kind: u8,
     control: &mut SendAncillaryBuffer<'_, '_, '_>,
-) -> io::Result<()> {
+    flags: SendFlags,
+) -> io::Result<Sent> {
     let id = id.to_le_bytes();
     let kind = [kind];
     let text = [IoSlice::new(&id), IoSlice::new(&kind)];
     loop {
-        match sendmsg(&socket, &text, control, SendFlags::NOSIGNAL) {
-            Ok(_) => return Ok(()),
+        match sendmsg(socket, &text, control, flags | SendFlags::NOSIGNAL) {
+            Ok(_) => return Ok(Sent::Yes),
             Err(Errno::INTR) => {}
+            Err(Errno::AGAIN) => return Ok(Sent::Full),
+            Err(Errno::TOOMANYREFS) => {
+                // Room on this wire would not tell when there are fewer.
+                std::thread::sleep(NAP);
+                return Ok(Sent::Full);
+            }
             Err(error) => return Err(error.into()),
         }
     }

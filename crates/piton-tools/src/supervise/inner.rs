@@ -1,11 +1,13 @@
 //! The inner supervisor: starts commands, is their parent, records their ends.
 
+use std::collections::VecDeque;
 use std::io::{self, IsTerminal as _};
-use std::os::fd::AsFd as _;
+use std::os::fd::{AsFd as _, OwnedFd};
 
+use rustix::event::PollFlags;
 use rustix::process::{getpid, set_child_subreaper};
 
-use super::courier::{self, Arrival};
+use super::courier::{self, Arrival, News, Sent};
 use super::keeper::Keeper;
 use super::limit;
 use super::record::Witness;
@@ -20,9 +22,13 @@ pub(super) fn run() -> io::Result<()> {
     set_child_subreaper(Some(getpid()))?;
     let socket = stdin.as_fd().try_clone_to_owned()?;
     let mut keeper = Keeper::new(Witness::Inner, limit::raise());
+    // What the outer one does not know yet.
+    let mut untold = VecDeque::new();
     let mut listens = true;
     while listens || keeper.is_busy() {
-        let [ready] = keeper.wait([listens.then_some(&socket)]);
+        let hears = listens.then_some((&socket, PollFlags::IN));
+        let tells = (!untold.is_empty()).then_some((&socket, PollFlags::OUT));
+        let [ready, _] = keeper.wait([hears, tells]);
         if ready {
             match courier::receive(&socket) {
                 Ok(Arrival::Parcel(parcel)) => {
@@ -33,13 +39,21 @@ pub(super) fn run() -> io::Result<()> {
                 Ok(Arrival::End) | Err(_) => listens = false,
             }
         }
-        for id in keeper.tend() {
-            // If the outer one is gone, there is nobody to tell.
-            courier::done(&socket, id).ok();
-        }
-        for id in keeper.shut() {
-            courier::shut(&socket, id).ok();
-        }
+        untold.extend(keeper.tend().into_iter().map(News::Done));
+        untold.extend(keeper.shut().into_iter().map(News::Shut));
+        tell(&socket, &mut untold);
     }
     Ok(())
+}
+
+/// Tells as much as there is room for: commands do not wait for an outer one that sleeps.
+fn tell(socket: &OwnedFd, untold: &mut VecDeque<News>) {
+    while let Some(news) = untold.front() {
+        match courier::report(socket, *news) {
+            Ok(Sent::Yes) => drop(untold.pop_front()),
+            Ok(Sent::Full) => return,
+            // The outer one is gone: there is nobody to tell.
+            Err(_) => untold.clear(),
+        }
+    }
 }

@@ -165,19 +165,20 @@ impl Keeper {
         });
     }
 
-    /// Sleeps until something happens; says which of the sockets has something to say.
-    pub(super) fn wait<const N: usize>(&self, sockets: [Option<&OwnedFd>; N]) -> [bool; N] {
-        let sources = sockets.iter().flatten().map(AsFd::as_fd);
+    /// Sleeps until something happens; says which of the sockets have what is waited for.
+    pub(super) fn wait<const N: usize>(
+        &self,
+        sockets: [Option<(&OwnedFd, PollFlags)>; N],
+    ) -> [bool; N] {
+        let sources = sockets.iter().flatten().map(|(socket, what)| (socket.as_fd(), *what));
         let handles = self.minded.iter().filter(|minded| minded.retry_at.is_none());
         let handles = handles.map(|minded| minded.handle.as_fd());
-        let sources = sources.chain(handles).chain(self.bell.handle());
+        let handles = handles.chain(self.bell.handle()).map(|fd| (fd, PollFlags::IN));
         let fed = self.minded.iter().filter_map(|minded| minded.feeding.as_ref());
         let full = fed.filter_map(|(feeding, _)| feeding.full()).map(|fd| (fd, PollFlags::OUT));
-        let mut waits: Vec<_> = sources
-            .map(|fd| (fd, PollFlags::IN))
-            .chain(full)
-            .map(|(fd, what)| PollFd::from_borrowed_fd(fd, what))
-            .collect();
+        let sources = sources.chain(handles).chain(full);
+        let mut waits: Vec<_> =
+            sources.map(|(fd, what)| PollFd::from_borrowed_fd(fd, what)).collect();
         let timeout = self.next_look().map(|at| at.saturating_duration_since(Instant::now()));
         let timeout = timeout.and_then(|wait| Timespec::try_from(wait).ok());
         if !matches!(poll(&mut waits, timeout.as_ref()), Ok(_) | Err(Errno::INTR)) {

@@ -15,7 +15,7 @@ use rustix::io::Errno;
 use rustix::net::{Shutdown, shutdown};
 use rustix::process::{getpid, set_child_subreaper, setsid};
 
-use super::courier::{self, Arrival, Parcel};
+use super::courier::{self, Arrival, Parcel, Sent};
 use super::keeper::Keeper;
 use super::record::Witness;
 use super::{Role, limit};
@@ -65,21 +65,22 @@ fn spawn_inner(socket: OwnedFd) -> io::Result<Child> {
 }
 
 /// Hands over what the agent sends until the inner one is gone; gives back what was not done.
+///
+/// Never waits for room: an inner one that has much to say reads nothing until it is heard.
 fn pass_on(agent: &OwnedFd, inner: &OwnedFd) -> BTreeMap<u64, Parcel> {
     let mut held: BTreeMap<u64, Parcel> = BTreeMap::new();
+    // Taken from the agent, and too early for the inner one. The next one is not taken until then.
+    let mut waiting: Option<Parcel> = None;
     let mut listens = true;
     loop {
-        let [from_inner, from_agent] = ready(inner, listens.then_some(agent));
+        let to_inner = if waiting.is_some() { PollFlags::OUT } else { PollFlags::empty() };
+        let takes = listens && waiting.is_none();
+        let [from_inner, from_agent] = ready(inner, to_inner, takes.then_some(agent));
         if from_agent {
             match courier::receive(agent) {
                 Ok(Arrival::Parcel(parcel)) => {
                     fail::here("taken");
-                    // What cannot be passed on is dropped, which its agent notices; that the inner
-                    // one is gone is heard below.
-                    if courier::send(inner, &parcel).is_ok() {
-                        held.insert(parcel.id, parcel);
-                    }
-                    fail::here("passed-on");
+                    waiting = Some(parcel);
                 }
                 Ok(Arrival::Done(_) | Arrival::Shut(_)) => {}
                 Ok(Arrival::End) | Err(_) => {
@@ -87,6 +88,18 @@ fn pass_on(agent: &OwnedFd, inner: &OwnedFd) -> BTreeMap<u64, Parcel> {
                     // The inner one ends when it has nothing left to do.
                     shutdown(inner, Shutdown::Write).ok();
                 }
+            }
+        }
+        if let Some(parcel) = waiting.take() {
+            match courier::offer(inner, &parcel) {
+                Ok(Sent::Yes) => {
+                    held.insert(parcel.id, parcel);
+                    fail::here("passed-on");
+                }
+                Ok(Sent::Full) => waiting = Some(parcel),
+                // What cannot be passed on is dropped, which its agent notices; that the inner
+                // one is gone is heard below.
+                Err(_) => {}
             }
         }
         if from_inner {
@@ -105,17 +118,76 @@ fn pass_on(agent: &OwnedFd, inner: &OwnedFd) -> BTreeMap<u64, Parcel> {
     }
 }
 
-/// Sleeps until one of the two has something to say; says which.
-fn ready(inner: &OwnedFd, agent: Option<&OwnedFd>) -> [bool; 2] {
-    let mut waits: Vec<_> = [Some(inner), agent]
-        .into_iter()
-        .flatten()
-        .map(|socket| PollFd::new(socket, PollFlags::IN))
-        .collect();
+/// Sleeps until one of the two has something to say, or the inner one has room if that is asked
+/// for; says who has something to say.
+fn ready(inner: &OwnedFd, to_inner: PollFlags, agent: Option<&OwnedFd>) -> [bool; 2] {
+    let mut waits = vec![PollFd::new(inner, PollFlags::IN | to_inner)];
+    waits.extend(agent.map(|agent| PollFd::new(agent, PollFlags::IN)));
     if !matches!(poll(&mut waits, None), Ok(_) | Err(Errno::INTR)) {
         // Out of kernel memory: it may have some later.
         std::thread::sleep(NAP);
     }
-    let is_ready = |at: usize| waits.get(at).is_some_and(|wait| !wait.revents().is_empty());
-    [is_ready(0), is_ready(1)]
+    let speaks = |at: usize| {
+        let said = waits.get(at).map_or(PollFlags::empty(), PollFd::revents);
+        !(said - PollFlags::OUT).is_empty()
+    };
+    [speaks(0), speaks(1)]
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::File;
+    use std::thread;
+
+    use super::super::courier::News;
+    use super::*;
+
+    /// More than fit on a wire.
+    const MANY: u64 = 2_000;
+
+    fn parcel(id: u64) -> io::Result<Parcel> {
+        let file = || File::open("/dev/null");
+        Ok(Parcel { id, log: file()?, out: file()?, wire: file()?.into(), input: None })
+    }
+
+    /// Both of them have much to say, and neither listens before it has said it.
+    #[test]
+    fn calls_and_their_ends_cannot_wait_for_each_other() -> io::Result<()> {
+        let (agent, outer) = courier::wires()?;
+        let (to_inner, inner) = courier::wires()?;
+        let outer = thread::spawn(move || pass_on(&outer, &to_inner).len());
+        let agent = thread::spawn(move || {
+            (1..=MANY).try_for_each(|id| courier::send(&agent, &parcel(id)?))
+        });
+        for id in (MANY + 1)..=(2 * MANY) {
+            while courier::report(&inner, News::Done(id))? == Sent::Full {
+                poll(&mut [PollFd::new(&inner, PollFlags::OUT)], None)?;
+            }
+        }
+        for expected in 1..=MANY {
+            let arrived = courier::receive(&inner)?;
+            assert!(matches!(arrived, Arrival::Parcel(parcel) if parcel.id == expected));
+        }
+        assert!(matches!(courier::receive(&inner)?, Arrival::End), "the agent has sent all");
+        agent.join().map_err(|_| io::Error::other("the agent panicked"))??;
+        drop(inner);
+        let held = outer.join().map_err(|_| io::Error::other("the outer one panicked"))?;
+        assert_eq!(u64::try_from(held), Ok(MANY), "all are held until they are over");
+        Ok(())
+    }
+
+    #[test]
+    fn a_full_wire_is_said_and_not_waited_for() -> io::Result<()> {
+        let (here, there) = courier::wires()?;
+        let sent =
+            (1..).take_while(|id| matches!(courier::report(&here, News::Done(*id)), Ok(Sent::Yes)));
+        let sent = sent.count();
+        assert!(0 < sent, "nothing fits");
+        assert_eq!(courier::offer(&here, &parcel(1)?)?, Sent::Full);
+        for _ in 0..sent {
+            assert!(matches!(courier::receive(&there)?, Arrival::Done(_)));
+        }
+        assert_eq!(courier::offer(&here, &parcel(1)?)?, Sent::Yes);
+        Ok(())
+    }
 }
