@@ -28,6 +28,7 @@ mod identity;
 mod inner;
 mod keeper;
 mod limit;
+mod mark;
 mod outer;
 mod output;
 mod pair;

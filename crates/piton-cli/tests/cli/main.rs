@@ -17,6 +17,7 @@ mod doctor;
 mod draft;
 mod edits;
 mod errors;
+mod escapes;
 mod faults;
 mod files;
 mod home;

@@ -2,7 +2,7 @@
 //!
 //! First politely, then not. A process is signalled only if it provably belongs to the command: it
 //! is in its group while the command itself is not reaped, it descends from it, it carries its mark
-//! in its environment, or it fell to our supervisor while no other command was there.
+//! (`mark`), or it fell to our supervisor while no other command was there.
 
 use std::fs;
 use std::os::fd::OwnedFd;
@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open, pidfd_send_signal};
 
-use super::gate::MARKER;
 use super::identity::{Identity, Stat};
+use super::mark::{Mark, Marks};
 
 /// Time between asking a command to end and killing it.
 pub(crate) const TERM_GRACE: Duration = Duration::from_secs(1);
@@ -28,7 +28,7 @@ pub(crate) struct Stopping {
 #[derive(Debug)]
 struct Family {
     who: Identity,
-    marker: String,
+    mark: Mark,
     /// Who inherits what a process of the command leaves behind.
     supervisor: Option<i32>,
 }
@@ -86,8 +86,8 @@ struct Seen {
     pid: i32,
     parent: i32,
     start: u64,
-    /// The mark that it carries.
-    mark: Option<Vec<u8>>,
+    /// The marks that it carries.
+    marks: Marks,
     handle: OwnedFd,
 }
 
@@ -95,20 +95,20 @@ impl Family {
     fn new(who: &Identity, marker: &str) -> Self {
         let parent = who.open().and_then(|_| Some(Stat::read(who.pid()?)?.parent));
         let supervisor = parent.filter(|parent| is_supervisor(*parent));
-        Self { who: who.clone(), marker: marker.into(), supervisor }
+        Self { who: who.clone(), mark: Mark::new(marker), supervisor }
     }
 
     /// Handles on everything that belongs to the command.
     fn members(&self) -> Vec<OwnedFd> {
         let is_there = self.who.open().is_some();
-        let ours = |mark: &Option<Vec<u8>>| mark.as_deref() == Some(self.marker.as_bytes());
-        let (mut found, mut others): (Vec<_>, Vec<_>) = look_around()
-            .into_iter()
-            .partition(|seen| ours(&seen.mark) || (is_there && seen.pid == self.who.pid));
-        // Whoever forgot its mark and lost its parents is a child of the supervisor now. With
+        let (mut found, mut others): (Vec<_>, Vec<_>) =
+            look_around().into_iter().partition(|seen| {
+                seen.marks.have(&self.mark) || (is_there && seen.pid == self.who.pid)
+            });
+        // Whoever has no mark at all and lost its parents is a child of the supervisor now. With
         // another command there it could be that one's.
         let fell = |seen: &Seen| self.supervisor == Some(seen.parent);
-        if !others.iter().any(|seen| fell(seen) && seen.mark.is_some()) {
+        if !others.iter().any(|seen| fell(seen) && seen.marks.are_any()) {
             let (strays, rest) =
                 others.into_iter().partition(|seen| fell(seen) && self.who.start <= seen.start);
             others = rest;
@@ -137,8 +137,8 @@ fn look_around() -> Vec<Seen> {
         // First the handle, then the look: the number cannot change hands in between.
         let handle = pidfd_open(pid, PidfdFlags::empty()).ok()?;
         let stat = Stat::read(pid).filter(|stat| !stat.is_zombie)?;
-        let (parent, start, mark) = (stat.parent, stat.start, mark(pid));
-        Some(Seen { pid: pid.as_raw_nonzero().get(), parent, start, mark, handle })
+        let (parent, start, marks) = (stat.parent, stat.start, Marks::of(pid));
+        Some(Seen { pid: pid.as_raw_nonzero().get(), parent, start, marks, handle })
     });
     seen.collect()
 }
@@ -146,14 +146,6 @@ fn look_around() -> Vec<Seen> {
 fn processes() -> impl Iterator<Item = Pid> {
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
     entries.filter_map(|entry| Pid::from_raw(entry.file_name().to_str()?.parse().ok()?))
-}
-
-/// The mark that a process carries.
-fn mark(pid: Pid) -> Option<Vec<u8>> {
-    let environ = fs::read(format!("/proc/{}/environ", pid.as_raw_nonzero())).ok()?;
-    let mut variables = environ.split(|byte| *byte == 0);
-    let prefix = format!("{MARKER}=");
-    variables.find_map(|variable| variable.strip_prefix(prefix.as_bytes())).map(<[u8]>::to_vec)
 }
 
 /// Whether a process is a supervisor of ours.

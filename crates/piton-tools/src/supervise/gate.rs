@@ -14,11 +14,10 @@ use std::process::{Command, Stdio};
 use rustix::process::Pid;
 
 use super::courier::{Parcel, Source};
+use super::mark::{Mark, VARIABLE};
 use super::record::{Intent, Record, encode};
 use crate::sandbox::Wardens;
 
-/// What every process of a command carries in its environment.
-pub(crate) const MARKER: &str = "PITON_CALL";
 /// The shell, for the gate and for the command. Not a login shell: those cost hundreds of
 /// milliseconds and differ from person to person.
 const SHELL: &str = "/bin/sh";
@@ -60,7 +59,7 @@ impl Gate {
         command
             .args(["-c", SCRIPT, "sh", &intent.command, &encode(&never)?, &files, reads])
             .current_dir(&intent.directory)
-            .env(MARKER, &intent.marker)
+            .env(VARIABLE, &intent.marker)
             // A pager would wait for a key that nobody can press.
             .env("PAGER", "cat")
             .env("GIT_PAGER", "cat")
@@ -74,8 +73,10 @@ impl Gate {
             None => command.spawn()?,
             Some(policy) => wardens.spawn(policy, command, &parcel.out)?,
         };
+        let pid = Pid::from_child(&child);
+        Mark::new(&intent.marker).put_on(pid);
         // Dropping the child neither stops nor reaps it; its keeper does that.
-        Ok(Self { pid: Pid::from_child(&child), opener })
+        Ok(Self { pid, opener })
     }
 
     /// Lets the command begin.
