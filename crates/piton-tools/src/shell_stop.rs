@@ -69,14 +69,14 @@ impl Tool for ShellStop {
             Ok(kept) => kept,
             Err(refusal) => return refusal.into(),
         };
-        if kept.state != KeptState::Running {
+        if !kept.state.goes_on() {
             return Finished::ok("it was not running any more; shell_wait shows its output");
         }
         let supervisor = self.0.clone();
         // To the end once begun: it takes a few seconds at most.
         let stopped = blocking::whole(move || Ok(supervisor.shelf().stop(&kept.name, Why::Model)));
         match stopped.await {
-            Ok(Ok(KeptState::Running)) => Finished::failed(
+            Ok(Ok(KeptState::Running | KeptState::LeftRunning(_))) => Finished::failed(
                 "it does not end, although it was killed: it hangs in the kernel; try again later",
             ),
             Ok(Ok(KeptState::Ended(_) | KeptState::NeverRan | KeptState::InDoubt)) => {

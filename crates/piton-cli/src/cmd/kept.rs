@@ -2,7 +2,7 @@
 
 use std::io;
 
-use piton_tools::supervise::{GiveFault, Kept, KeptState, Shelf};
+use piton_tools::supervise::{GiveFault, Kept, Shelf};
 
 /// Why a command cannot be found, read, written to or stopped.
 #[derive(Debug, thiserror::Error)]
@@ -94,8 +94,8 @@ pub(super) fn find(shelf: &Shelf, typed: &str) -> Result<Kept, CommandFault> {
     found.retain(|kept| {
         kept.conversation.as_str().starts_with(conversation) && kept.intent.call.to_string() == call
     });
-    if found.iter().any(|kept| kept.state == KeptState::Running) {
-        found.retain(|kept| kept.state == KeptState::Running);
+    if found.iter().any(|kept| kept.state.goes_on()) {
+        found.retain(|kept| kept.state.goes_on());
     }
     // Of one call the newest start counts.
     found.reverse();

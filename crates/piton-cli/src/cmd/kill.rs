@@ -17,7 +17,7 @@ pub(crate) async fn run(
     let shelf = Shelf::new(settings.calls());
     let kept = find(&shelf, &kill.command)?;
     let name = name(&kept);
-    if kept.state != KeptState::Running {
+    if !kept.state.goes_on() {
         output.talk(&format!("{name} is not running any more."));
         return Ok(Report::ok("nothing"));
     }
@@ -25,7 +25,9 @@ pub(crate) async fn run(
     let stopping = tokio::task::spawn_blocking(move || shelf.stop(&kept.name, Why::Person));
     let stopped = stopping.await.map_err(|crash| Fault::Runtime(crash.into()))?;
     match stopped.map_err(|source| CommandFault::Closed { name: name.clone(), source })? {
-        KeptState::Running => Err(CommandFault::Endless { name }.into()),
+        KeptState::Running | KeptState::LeftRunning(_) => {
+            Err(CommandFault::Endless { name }.into())
+        }
         KeptState::Ended(_) | KeptState::NeverRan | KeptState::InDoubt => {
             output.talk(&format!("{name} is stopped, with everything it had started."));
             Ok(Report::ok("done"))

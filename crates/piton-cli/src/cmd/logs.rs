@@ -31,7 +31,7 @@ pub(crate) async fn run(
     let mut printer = Printer::default();
     loop {
         // Looked at before its output is read: what was printed before the end is shown.
-        let is_running = kept.state == KeptState::Running;
+        let is_running = kept.state.goes_on();
         let fault = |source| CommandFault::Closed { name: name(&kept), source };
         printer.print(&out, output).map_err(fault)?;
         if !logs.follow || !is_running {

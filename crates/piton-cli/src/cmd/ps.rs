@@ -19,7 +19,7 @@ const COMMAND_LETTERS_MAX: usize = 80;
 /// Lists them.
 pub(crate) fn run(ps: &Ps, settings: &Settings, output: &mut Output) -> Report {
     let mut found = Shelf::new(settings.calls()).all();
-    found.retain(|kept| ps.all || kept.state == KeptState::Running);
+    found.retain(|kept| ps.all || kept.state.goes_on());
     if ps.json {
         for kept in &found {
             output.json(&Line::command(kept));
@@ -58,10 +58,14 @@ fn row(kept: &Kept, now: Timestamp) -> [String; 4] {
 }
 
 fn state(kept: &Kept) -> String {
+    let ended = |status| match status {
+        Status::Exit(code) => format!("exit code {code}"),
+        Status::Signal(signal) => format!("signal {signal}"),
+    };
     let state = match kept.state {
         KeptState::Running => "running".into(),
-        KeptState::Ended(Status::Exit(code)) => format!("exit code {code}"),
-        KeptState::Ended(Status::Signal(signal)) => format!("signal {signal}"),
+        KeptState::LeftRunning(status) => format!("{}, left something running", ended(status)),
+        KeptState::Ended(status) => ended(status),
         KeptState::NeverRan => "never ran".into(),
         KeptState::InDoubt => "outcome unknown".into(),
     };

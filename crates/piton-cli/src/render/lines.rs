@@ -230,10 +230,14 @@ impl<'a> Line<'a> {
 
     pub(crate) fn command(kept: &'a Kept) -> Self {
         let Kept { conversation, intent, state, .. } = kept;
+        let code = |status: &Status| match status {
+            Status::Exit(code) => Some(*code),
+            Status::Signal(signal) => Some(128 + signal),
+        };
         let (state, exit_code) = match state {
             KeptState::Running => ("running", None),
-            KeptState::Ended(Status::Exit(code)) => ("ended", Some(*code)),
-            KeptState::Ended(Status::Signal(signal)) => ("ended", Some(128 + signal)),
+            KeptState::LeftRunning(status) => ("left_running", code(status)),
+            KeptState::Ended(status) => ("ended", code(status)),
             KeptState::NeverRan => ("never_ran", None),
             KeptState::InDoubt => ("in_doubt", None),
         };

@@ -9,7 +9,7 @@ use rustix::process::Pid;
 use serde_json::{Value, json};
 
 use crate::command::{is_gone, parent};
-use crate::world::{Ran, World, wait_until};
+use crate::world::{Ran, World, lines, wait_until};
 
 /// Sends a process away in every way at once, says where it is, and waits.
 fn escaping(name: &str) -> String {
@@ -99,4 +99,50 @@ fn a_process_without_a_name_is_found_when_its_supervisors_are_dead() {
     assert!(!is_gone(two) && !is_gone(two_away), "the other command is not concerned");
     ok(&world.run(&["kill", "1.1.1"]));
     wait_until(|| is_gone(two) && is_gone(two_away));
+}
+
+/// A turn whose command has ended and left two processes behind: one in its group, one far away.
+fn left_behind() -> (World, [Pid; 2]) {
+    let world = World::new();
+    let away = "env -i PATH=\"$PATH\" setsid sh -c 'echo $$ > a.p; mv a.p away; exec sleep 600' &";
+    let near = "sh -c 'echo $$ > n.p; mv n.p near; exec sleep 600' &";
+    let command = format!("{away} {near} until test -e away && test -e near; do sleep 0.01; done");
+    let steps = json!([
+        { "calls": [{ "tool": "shell", "arguments": { "command": command } }] },
+        { "calls": [{ "tool": "shell_wait", "arguments": { "call": "1.1.0" } }] },
+        { "say": "Done." }
+    ]);
+    let model = world.script(&json!({ "steps": steps }).to_string());
+    ok(&world.run(&["query", "go", "--permissions", "auto", "--model", &model]));
+    let pids = ["away", "near"].map(|name| pid(&world, name));
+    (world, pids)
+}
+
+// O48: whatever goes on can be seen and stopped, also when its command has ended.
+#[test]
+fn what_a_command_left_behind_is_listed_and_stopped() {
+    let (world, [away, near]) = left_behind();
+    let listed = lines(&world.run(&["ps", "--json"]).stdout);
+    assert_eq!(listed.len(), 1, "{listed:?}");
+    assert_eq!((&listed[0]["state"], &listed[0]["exit_code"]), (&"left_running".into(), &0.into()));
+    let shown = world.run(&["ps"]).stdout;
+    assert!(shown.contains("exit code 0, left something running"), "{shown}");
+    let doctor = world.run(&["doctor"]);
+    assert!(doctor.stdout.contains("1 running"), "{}", doctor.stdout);
+    assert!(!is_gone(away) && !is_gone(near));
+    let killed = world.run(&["kill", "1.1.0"]);
+    assert!(killed.stderr.contains("is stopped, with everything"), "{}", killed.stderr);
+    assert!(is_gone(away) && is_gone(near));
+    assert!(world.run(&["ps", "--json"]).stdout.is_empty());
+}
+
+// The one that went furthest goes on alone.
+#[test]
+fn what_left_the_group_too_is_listed_and_stopped() {
+    let (world, [away, near]) = left_behind();
+    rustix::process::kill_process(near, rustix::process::Signal::KILL).unwrap();
+    wait_until(|| is_gone(near));
+    assert_eq!(lines(&world.run(&["ps", "--json"]).stdout).len(), 1);
+    ok(&world.run(&["kill", "1.1.0"]));
+    assert!(is_gone(away));
 }

@@ -241,8 +241,33 @@ async fn sockets_of_this_machine_can_be_refused_too() {
     assert_eq!(network.exit_code, Some(0), "{}", network.text);
 }
 
+#[tokio::test]
+async fn f15_no_command_changes_limits_or_turns_of_a_process_outside() {
+    if !can_hold() {
+        return;
+    }
+    let target = Target::new();
+    let pid = target.process.id();
+    for command in [
+        format!("prlimit --pid {pid} --nofile=512:512"),
+        format!("renice -n 5 -p {pid}"),
+        format!("ionice -c 3 -p {pid}"),
+    ] {
+        let free = Cell::new(When::Never).run(&command).await;
+        assert_eq!(free.exit_code, Some(0), "{command} must work: {}", free.text);
+        let refused = Cell::new(When::Always).run(&command).await;
+        assert_ne!(refused.exit_code, Some(0), "{command} got through: {}", refused.text);
+    }
+    let refused = Cell::new(When::Always).run("prlimit --pid $PPID --fsize=0:0").await;
+    assert_ne!(refused.exit_code, Some(0), "its supervisor: {}", refused.text);
+}
+
 /// What developers do all day must go on.
-const WORK: [Row; 14] = [
+const WORK: [Row; 15] = [
+    (
+        "own limits",
+        "ulimit -n 64 && nice -n 1 prlimit --core=0 ionice -c 3 true && prlimit --pid $PPID > /dev/null",
+    ),
     ("write", "echo x > f && test $(cat f) = x"),
     ("directories", "mkdir -p a/b && echo x > a/b/f && mv a/b c && rm -r a c"),
     ("links", "echo x > f && ln f h && ln -s f l && echo y > l && grep -q y h"),

@@ -1,7 +1,8 @@
 //! The tool `shell` under supervisors: output, limits, stops. No agent dies here.
 
-use std::fs;
-use std::path::PathBuf;
+use std::fs::{self, File};
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -132,6 +133,34 @@ async fn a_flood_keeps_its_ends() {
     assert!(finished.text.starts_with("first\ny\n") && finished.text.ends_with("y\nlast\n"));
     let left_out = 40_000_011 - HEAD_BYTES - TAIL_BYTES;
     assert!(String::from_utf8_lossy(&full).contains(&format!("[... {left_out} bytes left out")));
+}
+
+// It has a session of its own, and no parents any more.
+#[tokio::test]
+async fn a_flood_of_what_a_command_left_behind_is_bounded() {
+    let bench = Bench::new();
+    let flood = "head -c 40000000 /dev/zero; touch over; exec sleep 600";
+    let command = format!("setsid sh -c 'echo $$ > pid; {flood}' & echo begun");
+    let finished = bench.call(json!({ "command": command })).await;
+    assert_eq!(finished.exit_code, Some(0), "{}", finished.text);
+    let pid = bench.pid("pid").await;
+    let calls = bench.directory.path().join("calls");
+    let out = find_out(&calls);
+    loop {
+        let room = out.metadata().unwrap().blocks() * 512;
+        if bench.site.workspace.join("over").exists() && room < 2 * (HEAD_BYTES + TAIL_BYTES) {
+            break;
+        }
+        // wait: supervisors bound an output in their own time
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    kill_process(pid, Signal::KILL).unwrap();
+}
+
+/// The output of the only command.
+fn find_out(calls: &Path) -> File {
+    let only = |directory: &Path| fs::read_dir(directory).unwrap().next().unwrap().unwrap().path();
+    File::open(only(&only(calls)).join("out")).unwrap()
 }
 
 #[tokio::test]

@@ -79,6 +79,9 @@ const NAMESPACES: [libc::c_int; 7] = [
     libc::CLONE_NEWNET,
 ];
 
+/// How `ioprio_set` says that it is about a process; the kernel's headers have it, `libc` has not.
+const IO_BY_PROCESS: u64 = 1;
+
 /// Marks calls of a second set with the same meaning, where a kernel has it.
 #[cfg(target_arch = "x86_64")]
 const SECOND_SET: Option<i64> = Some(0x4000_0000);
@@ -99,6 +102,7 @@ pub(super) fn filter(policy: &Policy, kernel: Kernel) -> io::Result<()> {
         });
         refused.insert(call, rules.collect::<io::Result<_>>()?);
     }
+    refused.extend(on_others()?);
     let local = u64::try_from(libc::AF_UNIX).unwrap_or(u64::MAX);
     let mut sockets = Vec::new();
     if !policy.network {
@@ -119,6 +123,27 @@ pub(super) fn filter(policy: &Policy, kernel: Kernel) -> io::Result<()> {
     Ok(())
 }
 
+/// Calls that change the limits and the turn of a process, where it is another one. A limit that is
+/// too low kills as well as a signal does.
+fn on_others() -> io::Result<Conditions> {
+    let not = |argument, value| about(argument, SeccompCmpOp::Ne, value);
+    let change = SeccompCondition::new(2, SeccompCmpArgLen::Qword, SeccompCmpOp::Ne, 0);
+    let limits = vec![not(0, 0)?, change.map_err(failed)?];
+    // By process, and that is the one that asks.
+    let turn = |by_process| -> io::Result<Vec<SeccompRule>> {
+        [not(0, by_process)?, not(1, 0)?]
+            .into_iter()
+            .map(|condition| SeccompRule::new(vec![condition]).map_err(failed))
+            .collect()
+    };
+    Ok([
+        (libc::SYS_prlimit64, vec![SeccompRule::new(limits).map_err(failed)?]),
+        (libc::SYS_setpriority, turn(u64::from(libc::PRIO_PROCESS))?),
+        (libc::SYS_ioprio_set, turn(IO_BY_PROCESS)?),
+    ]
+    .into())
+}
+
 fn program(calls: Conditions, error: libc::c_int) -> io::Result<BpfProgram> {
     let second = SECOND_SET.into_iter().flat_map(|mark| {
         calls.iter().map(move |(call, rules)| (call | mark, rules.clone())).collect::<Vec<_>>()
@@ -132,8 +157,11 @@ fn program(calls: Conditions, error: libc::c_int) -> io::Result<BpfProgram> {
 
 /// A rule about the first argument.
 fn rule(operation: SeccompCmpOp, value: u64) -> io::Result<SeccompRule> {
-    let condition = SeccompCondition::new(0, SeccompCmpArgLen::Dword, operation, value);
-    SeccompRule::new(vec![condition.map_err(failed)?]).map_err(failed)
+    SeccompRule::new(vec![about(0, operation, value)?]).map_err(failed)
+}
+
+fn about(argument: u8, operation: SeccompCmpOp, value: u64) -> io::Result<SeccompCondition> {
+    SeccompCondition::new(argument, SeccompCmpArgLen::Dword, operation, value).map_err(failed)
 }
 
 fn failed(error: impl std::fmt::Display) -> io::Error {

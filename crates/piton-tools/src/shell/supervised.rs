@@ -236,6 +236,13 @@ fn silent() -> io::Result<PipeReader> {
     Ok(io::pipe()?.0)
 }
 
+/// The exit code of a command that was to be stopped and came first, or cleaned up and left.
+fn by_itself(status: Status, notes: &mut Vec<String>) -> Option<i32> {
+    let Status::Exit(code) = status else { return None };
+    notes.push(format!("[it left with exit code {code}]"));
+    Some(code)
+}
+
 /// The result of a call, with the output from one of its bytes on.
 pub(crate) fn finished(
     attached: &Attached,
@@ -263,18 +270,18 @@ pub(crate) fn finished_with(
         (End::NeverRan(why), _) => {
             return Ok(Finished::failed(format!("the command did not start: {why}")));
         }
-        (End::Ended(_), Some(Why::Timeout)) => {
+        (End::Ended(status), Some(Why::Timeout)) => {
             let limit_ms = story.intent.as_ref().and_then(|intent| intent.timeout_ms);
             notes.push(told::timed_out(limit_ms.unwrap_or_default() / 1_000));
-            (Outcome::Failed, None)
+            (Outcome::Failed, by_itself(*status, &mut notes))
         }
-        (End::Ended(_), Some(Why::Person)) => {
+        (End::Ended(status), Some(Why::Person)) => {
             notes.push(told::STOPPED_BY_PERSON.to_owned());
-            (Outcome::Cancelled, None)
+            (Outcome::Cancelled, by_itself(*status, &mut notes))
         }
-        (End::Ended(_), Some(Why::Interrupt | Why::Model)) => {
+        (End::Ended(status), Some(Why::Interrupt | Why::Model)) => {
             notes.push(told::STOPPED.to_owned());
-            (Outcome::Cancelled, None)
+            (Outcome::Cancelled, by_itself(*status, &mut notes))
         }
         (End::Ended(status), None) => {
             let status = as_exit_status(*status);

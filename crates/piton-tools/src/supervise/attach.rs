@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 
-use super::cancel::{Stopping, TERM_GRACE};
+use super::cancel::{KILL_WAIT, Stopping, TERM_GRACE};
 use super::claim::{self, Claim};
 use super::exit_info;
 use super::identity::{self, Identity};
@@ -21,8 +21,6 @@ use super::verdict::{Lock, Verdict, verdict};
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 /// How often the output of an adopted command is bounded.
 const BOUND_EVERY: Duration = Duration::from_millis(100);
-/// How long a killed command is waited for. Only one that hangs in the kernel takes so long.
-const KILL_WAIT: Duration = Duration::from_secs(5);
 
 /// What is said of a command whose end nobody can know.
 const REBOOTED: &str =

@@ -15,6 +15,10 @@ use super::mark::{Mark, Marks};
 
 /// Time between asking a command to end and killing it.
 pub(crate) const TERM_GRACE: Duration = Duration::from_secs(1);
+/// How long a killed command is waited for. Only one that hangs in the kernel takes so long.
+pub(super) const KILL_WAIT: Duration = Duration::from_secs(5);
+/// How often something that is being stopped is looked at.
+const LOOK_EVERY: Duration = Duration::from_millis(20);
 
 /// A command that is being stopped.
 #[derive(Debug)]
@@ -74,6 +78,21 @@ impl Stopping {
             pidfd_send_signal(process, signal).ok();
         }
     }
+}
+
+/// Stops what a command that has ended left behind; says whether all of it is gone. Blocks.
+pub(super) fn stop_rest(who: &Identity, marker: &str) -> bool {
+    let mut stopping = Stopping::begin(who, marker, TERM_GRACE);
+    let give_up_at = Instant::now() + TERM_GRACE + KILL_WAIT;
+    while is_anything_left(who, marker) {
+        if give_up_at <= Instant::now() {
+            return false;
+        }
+        // Its end is announced to its parent only.
+        std::thread::sleep(LOOK_EVERY);
+        stopping.advance();
+    }
+    true
 }
 
 /// Whether anything of a command is there.

@@ -3,6 +3,7 @@
 //! The same for the inner supervisor, which starts commands, and for the outer one, which inherits
 //! them when the inner one is killed. One thread, one `poll`.
 
+use std::collections::HashSet;
 use std::fs::{self, File};
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -20,6 +21,7 @@ use super::courier::{Parcel, Source};
 use super::feed::{Fed, Feeding};
 use super::gate::Gate;
 use super::identity::Identity;
+use super::mark::{Mark, Marks};
 use super::output::Bound;
 use super::record::{self, Intent, Record, Status, Stop, Story, Why, Witness};
 use crate::fail;
@@ -68,6 +70,7 @@ struct Minded {
 #[derive(Debug)]
 struct Left {
     group: Pid,
+    mark: Mark,
     out: File,
     look: Look,
 }
@@ -208,10 +211,11 @@ impl Keeper {
         let mut over = Vec::new();
         // Before what it rang for is looked at.
         self.bell.hush();
+        let known: HashSet<Pid> = self.minded.iter().map(|minded| minded.pid).collect();
         for mut minded in std::mem::take(&mut self.minded) {
             minded.tend(now);
             self.feed(&mut minded);
-            match minded.end(self.witness) {
+            match minded.end(self.witness, &known) {
                 Ended::No => self.minded.push(minded),
                 Ended::Yes { left } => {
                     if let Some((_, Some(rope))) = minded.feeding {
@@ -222,10 +226,7 @@ impl Keeper {
                 }
             }
         }
-        self.left.retain_mut(|left| {
-            left.look.tend(&left.out, now);
-            test_kill_process_group(left.group).is_ok()
-        });
+        self.left.retain_mut(|left| !left.look.tend(&left.out, now) || left.goes_on(&known));
         if self.reap_at <= now {
             self.reap_at = now + LOOK_RARELY;
             self.reap_strangers();
@@ -283,7 +284,7 @@ impl Minded {
     }
 
     /// Records the end, if there is one, and only then lets the process go.
-    fn end(&mut self, witness: Witness) -> Ended {
+    fn end(&mut self, witness: Witness, known: &HashSet<Pid>) -> Ended {
         let peek = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT | WaitIdOptions::NOHANG;
         let status = match waitid(WaitId::Pid(self.pid), peek) {
             Ok(Some(status)) => status,
@@ -307,7 +308,7 @@ impl Minded {
         if let Some(stopping) = &self.stopping {
             stopping.finish();
         }
-        let left = self.left_behind();
+        let left = self.left_behind(known);
         // The word first, the sync second: who waits makes the end durable in a place of its own.
         rustix::io::write(&self.parcel.wire, &[1]).ok();
         self.parcel.log.sync_data().ok();
@@ -323,13 +324,25 @@ impl Minded {
     }
 
     /// What goes on behind the command. Its output goes on being bounded.
-    fn left_behind(&self) -> Option<Left> {
-        if test_kill_process_group(self.pid).is_err() {
+    fn left_behind(&self, known: &HashSet<Pid>) -> Option<Left> {
+        let out = self.parcel.out.try_clone().ok()?;
+        let (group, mark) = (self.pid, Mark::new(&self.marker));
+        let left = Left { group, mark, out, look: Look::new() };
+        if !left.goes_on(known) {
             return None;
         }
         record::append(&self.parcel.log, &Record::LeftRunning).ok();
-        let out = self.parcel.out.try_clone().ok()?;
-        Some(Left { group: self.pid, out, look: Look::new() })
+        Some(left)
+    }
+}
+
+impl Left {
+    /// Whether anything is there: in the group of the command, or away from it. Whoever went away
+    /// has lost its parents and is our child, none of the known ones, and carries the mark.
+    fn goes_on(&self, known: &HashSet<Pid>) -> bool {
+        let strays = || children().filter(|pid| !known.contains(pid));
+        test_kill_process_group(self.group).is_ok()
+            || strays().any(|pid| Marks::of(pid).have(&self.mark))
     }
 }
 
@@ -339,9 +352,10 @@ impl Look {
         Self { bound: Bound::new(), length: 0, every: LOOK_OFTEN, at }
     }
 
-    fn tend(&mut self, out: &File, now: Instant) {
+    /// Looks if it is time to; says whether it was.
+    fn tend(&mut self, out: &File, now: Instant) -> bool {
         if now < self.at {
-            return;
+            return false;
         }
         // A file system without holes keeps everything: more than was promised, never less.
         let length = self.bound.keep(out).unwrap_or(self.length);
@@ -349,6 +363,7 @@ impl Look {
         self.every = if is_silent { (2 * self.every).min(LOOK_RARELY) } else { LOOK_OFTEN };
         self.length = length;
         self.at = now + self.every;
+        true
     }
 }
 

@@ -11,7 +11,7 @@ use std::time::{Duration, SystemTime};
 use piton_core::id::{CallId, ConversationId, TurnId};
 
 use super::attach::{Attached, End, Order, Patience};
-use super::cancel::is_anything_left;
+use super::cancel::{is_anything_left, stop_rest};
 use super::claim::{self, open_log};
 use super::identity::{self, Identity};
 use super::record::{Intent, Status, Story, Why};
@@ -46,12 +46,24 @@ pub struct Kept {
 pub enum KeptState {
     /// It runs.
     Running,
+    /// It ended, and something that it started goes on.
+    LeftRunning(Status),
     /// It ended.
     Ended(Status),
     /// It was never started.
     NeverRan,
     /// Nobody knows.
     InDoubt,
+}
+
+impl KeptState {
+    /// Whether there is anything that could be stopped.
+    pub fn goes_on(self) -> bool {
+        match self {
+            Self::Running | Self::LeftRunning(_) => true,
+            Self::Ended(_) | Self::NeverRan | Self::InDoubt => false,
+        }
+    }
 }
 
 impl Shelf {
@@ -95,6 +107,7 @@ impl Shelf {
         let story = Story::read(&log).ok()?;
         let state = match verdict(lock, &story, identity::boot(), Identity::sight) {
             Verdict::Attach | Verdict::Adopt(_) => KeptState::Running,
+            Verdict::Collect(status) if rest(&story).is_some() => KeptState::LeftRunning(status),
             Verdict::Collect(status) => KeptState::Ended(status),
             Verdict::NeverRan(_) => KeptState::NeverRan,
             Verdict::Rebooted | Verdict::StatusLost => KeptState::InDoubt,
@@ -113,7 +126,10 @@ impl Shelf {
         let mut attached = Attached::open(&self.directory(name))?;
         let word = said()?;
         let patience = Patience { until: None, word: &word, order: Order::Stop(why) };
-        Ok(match attached.wait(&patience)?.0 {
+        let (end, story) = attached.wait(&patience)?;
+        let is_left = || rest(&story).is_some_and(|(who, marker)| !stop_rest(who, marker));
+        Ok(match end {
+            End::Ended(status) if is_left() => KeptState::LeftRunning(status),
             End::Ended(status) => KeptState::Ended(status),
             End::NeverRan(_) => KeptState::NeverRan,
             End::InDoubt(_) => KeptState::InDoubt,
@@ -125,7 +141,7 @@ impl Shelf {
     pub(crate) fn leave_turn(&self, conversation: &ConversationId, turn: TurnId) -> Vec<String> {
         let of_turn = |kept: &Kept| kept.intent.call.turn == turn && !kept.intent.keep;
         let left = self.of(conversation).into_iter().filter(of_turn);
-        let left = left.filter(|kept| kept.state == KeptState::Running);
+        let left = left.filter(|kept| kept.state.goes_on());
         left.filter(|kept| self.stop(&kept.name, Why::Interrupt).is_ok())
             .map(|kept| kept.intent.command)
             .collect()
@@ -163,9 +179,7 @@ fn may_go(directory: &Path) -> io::Result<bool> {
     if lock == Lock::Held && !is_over {
         return Ok(false);
     }
-    if let (true, Some(who), Some(intent)) = (story.left_running, &story.started, &story.intent)
-        && is_anything_left(who, &intent.marker)
-    {
+    if rest(&story).is_some() {
         // Its output still goes to the file.
         return Ok(false);
     }
@@ -173,6 +187,13 @@ fn may_go(directory: &Path) -> io::Result<bool> {
     let age = log.metadata()?.modified()?;
     let age = SystemTime::now().duration_since(age).unwrap_or_default();
     Ok((is_over && !story.detached) || KEPT_FOR < age)
+}
+
+/// Of what something goes on that the command started before it ended.
+fn rest(story: &Story) -> Option<(&Identity, &str)> {
+    let (who, intent) = (story.started.as_ref()?, story.intent.as_ref()?);
+    let is_left = story.left_running && is_anything_left(who, &intent.marker);
+    is_left.then_some((who, &intent.marker))
 }
 
 /// A wire on which "stop" was said already.

@@ -118,8 +118,8 @@ fn model(shelf: &Shelf) -> Finding {
 
 fn commands(settings: &Settings) -> Finding {
     let all = Commands::new(settings.calls()).all();
-    let count = |wanted| all.iter().filter(|kept| kept.state == wanted).count();
-    let (running, in_doubt) = (count(KeptState::Running), count(KeptState::InDoubt));
+    let running = all.iter().filter(|kept| kept.state.goes_on()).count();
+    let in_doubt = all.iter().filter(|kept| kept.state == KeptState::InDoubt).count();
     let said = format!("{running} running, {in_doubt} with an unknown outcome");
     if running + in_doubt == 0 {
         return Finding::ok("commands", "none is running");
