@@ -75,20 +75,20 @@ fn job(root: &Path, deed: &Deed, handle: Handle) -> Job {
     }
 }
 
-fn said(verdict: &str, finished: Finished, effects: usize) -> Said {
+pub(crate) fn said(verdict: &str, finished: Finished, effects: usize) -> Said {
     let Finished { outcome, text, exit_code, .. } = finished;
     Said { verdict: verdict.into(), outcome, exit_code, text, effects }
 }
 
 /// Writes something down; it appears whole or not at all.
-fn put_down(root: &Path, name: &str, what: &impl Serialize) -> Outcome<()> {
+pub(crate) fn put_down(root: &Path, name: &str, what: &impl Serialize) -> Outcome<()> {
     let whole = root.join(format!("{name}.whole"));
     fs::write(&whole, serde_json::to_vec(what)?)?;
     Ok(fs::rename(whole, root.join(name))?)
 }
 
 /// All work that may block is done by one thread, so that its system calls can be counted.
-fn runtime() -> Outcome<Runtime> {
+pub(crate) fn runtime() -> Outcome<Runtime> {
     let mut builder = Builder::new_current_thread();
     builder.enable_all().max_blocking_threads(1).on_thread_start(trace::follow_thread);
     Ok(builder.build()?)

@@ -136,7 +136,10 @@ pub(crate) fn errors_in_edits(plan: &Plan) -> Outcome<Vec<Row>> {
 }
 
 /// What came of it, or that the point was not reached: counts differ a little from run to run.
-fn reached(scene: &Scene, judged: Result<&'static str, String>) -> Result<&'static str, String> {
+pub(crate) fn reached(
+    scene: &Scene,
+    judged: Result<&'static str, String>,
+) -> Result<&'static str, String> {
     let was_killed = scene.trace().is_ok_and(|trace| was_killed(&trace));
     judged.map(|found| if was_killed { found } else { "ended before that call" })
 }

@@ -8,6 +8,7 @@ mod commands;
 mod cuts;
 mod disk;
 mod edits;
+mod feeding;
 mod kills;
 mod meddling;
 mod people;
@@ -50,6 +51,7 @@ fn main() -> ExitCode {
     let part = if words.is_empty() { String::new() } else { words.remove(0) };
     let done = match (part.as_str(), words.as_slice()) {
         ("first", [root]) => act::first(Path::new(root)).map(|()| true),
+        ("feed", [root]) => feeding::feed(Path::new(root)).map(|()| true),
         ("later", [root]) => act::later(Path::new(root)).map(|()| true),
         ("all", _) => plan(&words).and_then(judge),
         _ => Err(format!("to be run by dev/faults: piton-faults all {USAGE}").into()),
@@ -101,12 +103,15 @@ fn judge(plan: Plan) -> Outcome<bool> {
 
 type Experiment = fn(&Plan) -> Outcome<Vec<Row>>;
 
-const EXPERIMENTS: [(&str, Experiment); 10] = [
+const EXPERIMENTS: [(&str, Experiment); 13] = [
     ("command-kills", kills::of_commands),
     ("command-twice", kills::of_commands_twice),
     ("command-deaths", commands::random_deaths),
     ("command-gate", kills::without_gate),
     ("command-cuts", cuts::of_commands),
+    ("input-kills", feeding::kills),
+    ("input-deaths", feeding::random_deaths),
+    ("input-noted", feeding::noted_too_late),
     ("edit-kills", kills::of_edits),
     ("edit-twice", kills::of_edits_twice),
     ("edit-errors", kills::errors_in_edits),

@@ -107,7 +107,9 @@ impl Scene {
                 command.arg(std::env::current_exe()?);
                 command
             }
-            Watch::Nothing | Watch::One { .. } => Command::new(std::env::current_exe()?),
+            Watch::Nothing | Watch::Mistake(_) | Watch::One { .. } => {
+                Command::new(std::env::current_exe()?)
+            }
         };
         command.arg(part).arg(self.root()).env(ROOT, self.root()).stdin(Stdio::null());
         // What cargo sets for tests makes the loader look in many places, which nobody needs killed.

@@ -64,6 +64,8 @@ pub(crate) enum Watch {
     Nothing,
     /// Writes down everything that changes files, of everybody, with a mistake made on purpose.
     Everything(&'static str),
+    /// Looks at nobody, with a mistake made on purpose.
+    Mistake(&'static str),
     /// Looks at one of them; `fault` is what to inject.
     One {
         who: Who,
@@ -73,6 +75,11 @@ pub(crate) enum Watch {
 }
 
 impl Watch {
+    /// Lets everybody make a mistake.
+    pub(crate) fn mistake(mistake: &'static str) -> Self {
+        Self::Mistake(mistake)
+    }
+
     /// Only writes down what `who` does.
     pub(crate) fn only(who: Who) -> Self {
         Self::One { who, fault: None, mistake: "" }
@@ -93,7 +100,7 @@ impl Watch {
     pub(crate) fn with_mistake(self, mistake: &'static str) -> Self {
         match self {
             Self::One { who, fault, .. } => Self::One { who, fault, mistake },
-            Self::Nothing | Self::Everything(_) => self,
+            Self::Nothing | Self::Everything(_) | Self::Mistake(_) => self,
         }
     }
 
@@ -101,7 +108,9 @@ impl Watch {
     pub(crate) fn announce(&self, command: &mut Command, trace: &Path) {
         match self {
             Self::Nothing => {}
-            Self::Everything(mistake) => drop(command.env(MISTAKE, mistake)),
+            Self::Everything(mistake) | Self::Mistake(mistake) => {
+                command.env(MISTAKE, mistake);
+            }
             Self::One { who, fault, mistake } => {
                 command.env(WHO, who.name()).env(WHERE, trace).env(MISTAKE, mistake);
                 if let Some(fault) = fault {

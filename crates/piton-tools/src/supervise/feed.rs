@@ -10,6 +10,7 @@ use std::io::{self, PipeReader, PipeWriter};
 use std::os::fd::{AsFd, AsRawFd as _, BorrowedFd, OwnedFd};
 use std::os::unix::fs::FileExt as _;
 use std::path::Path;
+use std::time::Duration;
 
 use rustix::fs::{MemfdFlags, Mode, OFlags, SeekFrom, fcntl_setfl, memfd_create, open, seek};
 use rustix::io::Errno;
@@ -18,6 +19,9 @@ use rustix::pipe::{SpliceFlags, splice};
 use super::given::{self, Line, Stream, Taken};
 use super::record::{self, Witness};
 use crate::fail;
+
+/// How long whoever makes a mistake on purpose does not notice it.
+const MISTAKEN: Duration = Duration::from_secs(3);
 
 /// The files of an input that stays open.
 #[derive(Debug)]
@@ -97,7 +101,7 @@ impl Feeding {
 
     fn pass_on(&mut self, witness: Witness) -> io::Result<Fed> {
         self.look()?;
-        let is_broken = self.pour()?;
+        let is_broken = self.pour(witness)?;
         let is_over = is_broken || (self.stream.ended && self.position == self.stream.length);
         let taken = Taken { bytes: self.position, closed: is_over };
         if taken != self.stream.taken {
@@ -128,7 +132,16 @@ impl Feeding {
     }
 
     /// Lets the kernel move what has room. Says whether nobody reads any more.
-    fn pour(&mut self) -> io::Result<bool> {
+    fn pour(&mut self, witness: Witness) -> io::Result<bool> {
+        if witness == Witness::Inner && fail::wanted("noted-after-write") {
+            // The mistake that the tests must notice.
+            let from = self.position;
+            let bytes = record::read_from(&self.feed.stage, from, self.stream.length)?;
+            self.position += rustix::io::write(&self.feed.pipe, &bytes)? as u64;
+            std::thread::sleep(MISTAKEN);
+            seek(&self.feed.stage, SeekFrom::Start(self.position))?;
+            return Ok(false);
+        }
         while self.position < self.stream.length {
             let left = usize::try_from(self.stream.length - self.position).unwrap_or(usize::MAX);
             let moved =
@@ -207,7 +220,7 @@ mod tests {
             // Without a word on what it did.
             let mut first = scene.holder();
             first.look().unwrap();
-            first.pour().unwrap();
+            first.pour(Witness::Inner).unwrap();
             drop(first);
             assert_eq!(tend(&mut scene.holder()), Fed::Open);
             assert_eq!(tend(&mut scene.holder()), Fed::Open);
