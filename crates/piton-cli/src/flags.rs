@@ -337,6 +337,9 @@ pub(crate) struct Undo {
     /// Only changes of this conversation, or of those whose ids begin so
     #[arg(long, value_name = "ID")]
     pub(crate) id: Option<String>,
+    /// One JSON object per line
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 impl Flags {
@@ -348,6 +351,7 @@ impl Flags {
             Command::Permissions(flags) if flags.json => Form::Json,
             Command::Sim(Sim::Serve(serve)) if serve.json => Form::Json,
             Command::Mcp(mcp) if mcp.json => Form::Json,
+            Command::Undo(undo) if undo.json => Form::Json,
             Command::Query(_)
             | Command::Answer(_)
             | Command::Permissions(_)

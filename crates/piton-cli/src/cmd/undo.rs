@@ -7,6 +7,7 @@ use piton_tools::undo::{Undo as Versions, Version, VersionState};
 use crate::flags::Undo;
 use crate::output::Output;
 use crate::render::age::age;
+use crate::render::lines::Line;
 use crate::report::{Fault, Report};
 use crate::settings::Settings;
 
@@ -51,19 +52,37 @@ struct Row {
     state: VersionState,
 }
 
+impl Row {
+    fn line(&self) -> Line<'_> {
+        let Self { number, version, state, .. } = self;
+        let state = match (state, version.undone) {
+            (VersionState::Changed, _) => "changed",
+            (VersionState::Made | VersionState::NotMade, true) => "taken_back",
+            (VersionState::Made | VersionState::NotMade, false) => "made",
+        };
+        Line::Change {
+            number: *number,
+            conversation: version.conversation.as_str(),
+            path: &version.path,
+            state,
+            at: version.at_us / 1_000,
+        }
+    }
+}
+
 /// Lists, shows or takes back.
 pub(crate) fn run(undo: &Undo, settings: &Settings, output: &mut Output) -> Result<Report, Fault> {
     let versions = Versions::new(&settings.scratch()?);
     let rows = rows(&versions, undo, settings)?;
     if undo.list {
-        list(&rows, output);
+        list(&rows, undo.json, output);
         return Ok(Report::ok("done"));
     }
     let row = match undo.number {
         Some(number) => rows.iter().find(|row| row.number == number),
         None => rows.iter().find(|row| !row.version.undone),
     };
-    let Some(Row { number, name, .. }) = row else {
+    let Some(Row { number, name, version, .. }) = row else {
         let (Some(number), count) = (undo.number, rows.len()) else {
             output.talk("Nothing to take back in this directory.");
             return Ok(Report::ok("nothing"));
@@ -74,7 +93,12 @@ pub(crate) fn run(undo: &Undo, settings: &Settings, output: &mut Output) -> Resu
     if undo.show {
         let content = versions.content(name).map_err(|error| refused(error.to_string()))?;
         let content = content.ok_or_else(|| refused("the file did not exist before".into()))?;
-        output.data(&String::from_utf8_lossy(&content));
+        let text = String::from_utf8_lossy(&content);
+        if undo.json {
+            output.json(&Line::Version { number: *number, path: &version.path, text: &text });
+        } else {
+            output.data(&text);
+        }
         return Ok(Report::ok("done"));
     }
     let done = versions.take_back(name).map_err(|refusal| refused(refusal.0))?;
@@ -95,7 +119,13 @@ fn rows(versions: &Versions, undo: &Undo, settings: &Settings) -> Result<Vec<Row
         .collect())
 }
 
-fn list(rows: &[Row], output: &mut Output) {
+fn list(rows: &[Row], json: bool, output: &mut Output) {
+    if json {
+        for row in rows {
+            output.json(&row.line());
+        }
+        return;
+    }
     if rows.is_empty() {
         output.talk("Nothing to take back in this directory.");
     }

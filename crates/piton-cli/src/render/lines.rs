@@ -112,6 +112,10 @@ pub(crate) enum Line<'a> {
     },
     /// What `piton doctor` found.
     Finding { about: &'a str, verdict: &'a str, said: &'a str, advice: Option<&'a str> },
+    /// A change of a file that can be taken back.
+    Change { number: usize, conversation: &'a str, path: &'a str, state: &'a str, at: u64 },
+    /// A file as it was before a change.
+    Version { number: usize, path: &'a str, text: &'a str },
     /// A command.
     Command {
         conversation: &'a str,

@@ -2,9 +2,9 @@
 
 use std::fs;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
-use crate::world::World;
+use crate::world::{World, lines};
 
 /// A workspace with `f.txt`, and a turn that changes it and makes `g.txt`.
 fn edited() -> World {
@@ -41,6 +41,31 @@ fn changes_are_listed_and_taken_back_one_after_the_other() {
     assert_eq!(fs::read_to_string(world.work("f.txt")).unwrap(), "new\n");
     let none = world.run(&["undo", "--list", "--id", "nobody"]);
     assert_eq!((none.code, none.stdout.as_str()), (0, ""));
+}
+
+#[test]
+fn changes_are_listed_shown_and_taken_back_as_data() {
+    let world = edited();
+    let data = |args: &[&str]| lines(&world.run(&[&["undo", "--json"], args].concat()).stdout);
+    let listed = data(&["--list"]);
+    let told = |at: usize| {
+        let line: &Value = &listed[at];
+        assert_eq!(line["conversation"], world.only_id().as_str());
+        assert!(line["at"].as_u64().unwrap() > 1_700_000_000_000, "{line}");
+        ["type", "number", "path", "state"].map(|field| line[field].to_string()).join(" ")
+    };
+    assert_eq!(told(0), r#""change" 1 "g.txt" "made""#);
+    assert_eq!(told(1), r#""change" 2 "f.txt" "made""#);
+    assert_eq!((listed.len(), &listed[2]["ending"]), (3, &"done".into()));
+    let version = &data(&["--show", "2"])[0];
+    assert_eq!((&version["type"], &version["text"]), (&"version".into(), &"old\n".into()));
+    assert_eq!(data(&["2"])[0]["ending"], "done");
+    assert_eq!(data(&["--list"])[1]["state"], "taken_back");
+    fs::write(world.work("f.txt"), "mine\n").unwrap();
+    assert_eq!(data(&["--list"])[1]["state"], "changed");
+    let refused = &data(&["2"])[0];
+    assert_eq!((&refused["ending"], &refused["exit_code"]), (&"error".into(), &1.into()));
+    assert_eq!(data(&["--list", "--id", "nobody"])[0]["ending"], "done");
 }
 
 #[test]
