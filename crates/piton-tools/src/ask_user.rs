@@ -42,15 +42,9 @@ struct AskUserArguments {
 #[async_trait]
 impl Tool for AskUser {
     fn spec(&self) -> ToolSpec {
-        ToolSpec {
-            name: "ask_user".into(),
-            description:
-                "Asks the user a question and gives back the answer. Use it when only the \
-                          user can know or decide, not for what you can find out yourself."
-                    .into(),
-            parameters: SCHEMA.into(),
-            effect: EffectClass::ReadOnly,
-        }
+        let description = "Asks the user a question and gives back the answer. Use it when only the \
+                           user can know or decide, not for what you can find out yourself.";
+        ToolSpec::new("ask_user", description, SCHEMA, EffectClass::ReadOnly)
     }
 
     async fn prepare(

@@ -44,14 +44,9 @@ struct EditArguments {
 #[async_trait]
 impl Tool for EditFile {
     fn spec(&self) -> ToolSpec {
-        ToolSpec {
-            name: "edit_file".into(),
-            description: "Replaces exact text in a file. Read the file first; give enough of the \
-                          text around to make it unique."
-                .into(),
-            parameters: SCHEMA.into(),
-            effect: EffectClass::Digested,
-        }
+        let description = "Replaces exact text in a file. Read the file first; give enough of the \
+                           text around to make it unique.";
+        ToolSpec::new("edit_file", description, SCHEMA, EffectClass::Digested)
     }
 
     async fn prepare(

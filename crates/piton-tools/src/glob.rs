@@ -45,13 +45,8 @@ struct GlobArguments {
 #[async_trait]
 impl Tool for Glob {
     fn spec(&self) -> ToolSpec {
-        ToolSpec {
-            name: "glob".into(),
-            description: "Finds files by name, sorted by path. Leaves out what .gitignore names."
-                .into(),
-            parameters: SCHEMA.into(),
-            effect: EffectClass::ReadOnly,
-        }
+        let description = "Finds files by name, sorted by path. Leaves out what .gitignore names.";
+        ToolSpec::new("glob", description, SCHEMA, EffectClass::ReadOnly)
     }
 
     async fn prepare(

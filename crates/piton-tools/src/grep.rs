@@ -68,15 +68,9 @@ enum Case {
 #[async_trait]
 impl Tool for Grep {
     fn spec(&self) -> ToolSpec {
-        ToolSpec {
-            name: "grep".into(),
-            description:
-                "Searches file contents by regular expression and shows `path:line:text`. \
-                          Leaves out binary files and what .gitignore names."
-                    .into(),
-            parameters: SCHEMA.into(),
-            effect: EffectClass::ReadOnly,
-        }
+        let description = "Searches file contents by regular expression and shows `path:line:text`. \
+                           Leaves out binary files and what .gitignore names.";
+        ToolSpec::new("grep", description, SCHEMA, EffectClass::ReadOnly)
     }
 
     async fn prepare(

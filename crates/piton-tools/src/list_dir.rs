@@ -46,14 +46,9 @@ struct ListArguments {
 #[async_trait]
 impl Tool for ListDir {
     fn spec(&self) -> ToolSpec {
-        ToolSpec {
-            name: "list_dir".into(),
-            description: "Lists one directory, sorted: directories end with `/`, files have their \
-                          size, links show their target."
-                .into(),
-            parameters: SCHEMA.into(),
-            effect: EffectClass::ReadOnly,
-        }
+        let description = "Lists one directory, sorted: directories end with `/`, files have their \
+                           size, links show their target.";
+        ToolSpec::new("list_dir", description, SCHEMA, EffectClass::ReadOnly)
     }
 
     async fn prepare(

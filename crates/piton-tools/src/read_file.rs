@@ -56,14 +56,9 @@ struct ReadArguments {
 #[async_trait]
 impl Tool for ReadFile {
     fn spec(&self) -> ToolSpec {
-        ToolSpec {
-            name: "read_file".into(),
-            description: "Reads a text file. A long file is shown in parts; the result says which \
-                          offset comes next."
-                .into(),
-            parameters: SCHEMA.into(),
-            effect: EffectClass::ReadOnly,
-        }
+        let description = "Reads a text file. A long file is shown in parts; the result says which \
+                           offset comes next.";
+        ToolSpec::new("read_file", description, SCHEMA, EffectClass::ReadOnly)
     }
 
     async fn prepare(

@@ -172,12 +172,7 @@ impl Tool for Shell {
                 EffectClass::Once,
             ),
         };
-        ToolSpec {
-            name: "shell".into(),
-            description: description.into(),
-            parameters: self.schema().into(),
-            effect,
-        }
+        ToolSpec::new("shell", description, self.schema(), effect)
     }
 
     async fn prepare(

@@ -41,15 +41,10 @@ impl ShellStop {
 #[async_trait]
 impl Tool for ShellStop {
     fn spec(&self) -> ToolSpec {
-        ToolSpec {
-            name: "shell_stop".into(),
-            description: "Stops a command that shell left running, with everything it started: \
-                          politely first, then not."
-                .into(),
-            parameters: SCHEMA.into(),
-            // What is stopped stays stopped.
-            effect: EffectClass::Idempotent,
-        }
+        let description = "Stops a command that shell left running, with everything it started: \
+                           politely first, then not.";
+        // What is stopped stays stopped.
+        ToolSpec::new("shell_stop", description, SCHEMA, EffectClass::Idempotent)
     }
 
     async fn prepare(

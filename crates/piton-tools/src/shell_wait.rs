@@ -50,15 +50,10 @@ impl ShellWait {
 #[async_trait]
 impl Tool for ShellWait {
     fn spec(&self) -> ToolSpec {
-        ToolSpec {
-            name: "shell_wait".into(),
-            description: "Waits for the end of a command that shell left running, and shows its \
-                          output from a byte on. Stops nothing."
-                .into(),
-            parameters: SCHEMA.into(),
-            // It only waits and reads.
-            effect: EffectClass::ReadOnly,
-        }
+        let description = "Waits for the end of a command that shell left running, and shows its \
+                           output from a byte on. Stops nothing.";
+        // It only waits and reads.
+        ToolSpec::new("shell_wait", description, SCHEMA, EffectClass::ReadOnly)
     }
 
     async fn prepare(

@@ -56,14 +56,9 @@ impl ShellWrite {
 #[async_trait]
 impl Tool for ShellWrite {
     fn spec(&self) -> ToolSpec {
-        ToolSpec {
-            name: "shell_write".into(),
-            description: "Writes text to the input of a command that shell left running with \
-                          `input`, or closes that input, and shows what the command prints then."
-                .into(),
-            parameters: SCHEMA.into(),
-            effect: EffectClass::Supervised,
-        }
+        let description = "Writes text to the input of a command that shell left running with \
+                           `input`, or closes that input, and shows what the command prints then.";
+        ToolSpec::new("shell_write", description, SCHEMA, EffectClass::Supervised)
     }
 
     async fn prepare(

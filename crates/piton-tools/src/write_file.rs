@@ -35,14 +35,9 @@ struct WriteArguments {
 #[async_trait]
 impl Tool for WriteFile {
     fn spec(&self) -> ToolSpec {
-        ToolSpec {
-            name: "write_file".into(),
-            description: "Writes a whole file, new or replaced. To change a part of a file, use \
-                          edit_file."
-                .into(),
-            parameters: SCHEMA.into(),
-            effect: EffectClass::Digested,
-        }
+        let description = "Writes a whole file, new or replaced. To change a part of a file, use \
+                           edit_file.";
+        ToolSpec::new("write_file", description, SCHEMA, EffectClass::Digested)
     }
 
     async fn prepare(

@@ -96,12 +96,7 @@ impl Delegate {
 #[async_trait]
 impl Tool for Delegate {
     fn spec(&self) -> ToolSpec {
-        ToolSpec {
-            name: DELEGATE.into(),
-            description: DESCRIPTION.into(),
-            parameters: PARAMETERS.into(),
-            effect: EffectClass::Child,
-        }
+        ToolSpec::new(DELEGATE, DESCRIPTION, PARAMETERS, EffectClass::Child)
     }
 
     async fn prepare(

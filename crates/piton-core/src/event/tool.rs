@@ -19,6 +19,19 @@ pub struct ToolSpec {
     pub effect: EffectClass,
 }
 
+impl ToolSpec {
+    /// A tool of this name.
+    pub fn new(
+        name: impl Into<String>,
+        description: impl Into<Arc<str>>,
+        parameters: impl Into<Arc<str>>,
+        effect: EffectClass,
+    ) -> Self {
+        let (name, description, parameters) = (name.into(), description.into(), parameters.into());
+        Self { name, description, parameters, effect }
+    }
+}
+
 /// How the outcome of a call that was started by a dead driver can be settled.
 ///
 /// No path leads from "in doubt" to "run again" without `ReadOnly`, `Idempotent`, a digest, or a
