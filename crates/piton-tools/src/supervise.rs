@@ -51,7 +51,7 @@ use self::feed::Feed;
 pub use self::give::{Gift, GiveFault, Given, GivenState, INPUT_BYTES_MAX};
 pub(crate) use self::identity::boot;
 pub(crate) use self::output::left_out;
-pub use self::output::{HEAD_BYTES, TAIL_BYTES};
+pub use self::output::{HEAD_BYTES, Printed, TAIL_BYTES};
 use self::pair::Pairs;
 pub use self::record::{Intent, Status, Why};
 pub(crate) use self::record::{LOG_VERSION, Story, now_ms};

@@ -5,7 +5,7 @@ use std::io;
 use std::os::unix::fs::FileExt as _;
 use std::time::Duration;
 
-use piton_tools::supervise::{HEAD_BYTES, KeptState, Shelf, TAIL_BYTES};
+use piton_tools::supervise::{HEAD_BYTES, KeptState, Printed, Shelf, TAIL_BYTES};
 
 use super::kept::{CommandFault, find, name};
 use crate::flags::Logs;
@@ -28,7 +28,11 @@ pub(crate) async fn run(
     let mut kept = find(&shelf, &logs.command)?;
     let fault = |source| CommandFault::Closed { name: name(&kept), source };
     let out = File::open(shelf.directory(&kept.name).join("out")).map_err(fault)?;
-    let mut printer = Printer::default();
+    let Printed { start, emptied, .. } = Printed::look(&out, &kept.intent).map_err(fault)?;
+    if emptied {
+        output.talk("This output was emptied by its command; what it had printed before is lost.");
+    }
+    let mut printer = Printer { at: start, rest: Vec::new() };
     loop {
         // Looked at before its output is read: what was printed before the end is shown.
         let is_running = kept.state.goes_on();
@@ -49,7 +53,7 @@ pub(crate) async fn run(
 }
 
 /// How far the output was shown.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Printer {
     at: u64,
     /// The beginning of a character whose rest has not come yet.
@@ -61,6 +65,11 @@ impl Printer {
         let mut chunk = vec![0; CHUNK_BYTES];
         loop {
             let length = out.metadata()?.len();
+            if length < self.at {
+                output.end_line();
+                output.talk("[emptied by its command; it goes on from its new beginning]");
+                self.at = 0;
+            }
             self.jump(length, output);
             // Not across the edge behind which the middle may be gone.
             let most = HEAD_BYTES.checked_sub(self.at).filter(|most| 0 < *most);

@@ -131,8 +131,23 @@ async fn a_flood_keeps_its_ends() {
     assert!(!full.contains(&0), "no hole is shown");
     assert!((full.len() as u64) < HEAD_BYTES + TAIL_BYTES + 100);
     assert!(finished.text.starts_with("first\ny\n") && finished.text.ends_with("y\nlast\n"));
-    let left_out = 40_000_011 - HEAD_BYTES - TAIL_BYTES;
+    // The seal of 8 bytes takes its room from the beginning.
+    let left_out = 40_000_011 + 8 - HEAD_BYTES - TAIL_BYTES;
     assert!(String::from_utf8_lossy(&full).contains(&format!("[... {left_out} bytes left out")));
+}
+
+#[tokio::test]
+async fn a_command_that_empties_its_output_is_told_so() {
+    let bench = Bench::new();
+    for command in ["seq 1 5; echo warning > /dev/stderr; echo end", "echo a | tee /dev/stderr"] {
+        let finished = bench.call(json!({ "command": command })).await;
+        assert_eq!(finished.exit_code, Some(0));
+        assert!(finished.text.contains("emptied this output"), "{}", finished.text);
+        assert!(finished.text.contains(">&2"), "what to do instead: {}", finished.text);
+    }
+    let kept = "seq 1 2; echo warning >> /dev/stderr; echo end >&2";
+    let finished = bench.call(json!({ "command": kept })).await;
+    assert_eq!(finished.text, "1\n2\nwarning\nend\n");
 }
 
 // It has a session of its own, and no parents any more.

@@ -16,8 +16,8 @@ use super::capture::Captured;
 use super::told::{self, exit_code, told_of};
 use super::{Line, Reads, SUPERVISED_TIMEOUT_S_DEFAULT, Walls};
 use crate::supervise::{
-    Attached, End, Intent, LOG_VERSION, Order, Patience, Status, Story, Supervisor, Verdict, Why,
-    boot, forbid, now_ms,
+    Attached, End, Intent, LOG_VERSION, Order, Patience, Printed, Status, Story, Supervisor,
+    Verdict, Why, boot, forbid, now_ms,
 };
 use crate::{Finished, Job, Prepared, Refusal, Settled, Site, blocking};
 
@@ -157,7 +157,7 @@ pub(crate) fn wait_for_words(
         let until = patience.until.map_or(pause, |until| until.min(pause));
         let (end, story) = attached.wait(&Patience { until: Some(until), ..*patience })?;
         let now = Instant::now();
-        let printed = attached.out.metadata()?.len();
+        let printed = attached.printed()?.length;
         let is_silent = from < printed && printed == length;
         // Back before its time: it has ended, or somebody does not want to wait any longer.
         let is_back = end != End::Running || now < until;
@@ -212,6 +212,7 @@ fn intent(call: CallId, name: &str, line: Line) -> Intent {
         marker: name.to_owned(),
         sandbox: None,
         input: matches!(line.input, Reads::Later),
+        sealed: true,
     }
 }
 
@@ -261,7 +262,10 @@ pub(crate) fn finished_with(
     story: &Story,
     from: u64,
 ) -> io::Result<Finished> {
-    let length = attached.out.metadata()?.len();
+    let Printed { start, length, emptied } = attached.printed()?;
+    if emptied {
+        notes.push(told::EMPTIED.to_owned());
+    }
     let why = story.stopped.as_ref().map(|stop| stop.why);
     if story.left_running && why.is_none() {
         notes.push("[something that it started is still running]".to_owned());
@@ -298,7 +302,7 @@ pub(crate) fn finished_with(
             (Outcome::Ok, None)
         }
     };
-    let Captured { mut text, full } = Captured::of_file(&attached.out, from, &notes)?;
+    let Captured { mut text, full } = Captured::of_file(&attached.out, start + from, &notes)?;
     let sandbox = story.intent.as_ref().and_then(|intent| intent.sandbox.as_ref());
     if let Some(policy) = sandbox.filter(|_| code.is_some_and(|code| code != 0)) {
         policy.explain(&mut text);

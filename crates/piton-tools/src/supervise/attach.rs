@@ -13,7 +13,7 @@ use super::cancel::{KILL_WAIT, Stopping, TERM_GRACE};
 use super::claim::{self, Claim};
 use super::exit_info;
 use super::identity::{self, Identity};
-use super::output::Bound;
+use super::output::{Bound, Printed};
 use super::record::{self, Record, Status, Stop, Story, Why, Witness};
 use super::verdict::{Lock, Verdict, verdict};
 
@@ -112,6 +112,13 @@ impl Attached {
         let story = Story::read(&self.log)?;
         let verdict = verdict(lock, &story, identity::boot(), Identity::sight);
         Ok((story, verdict))
+    }
+
+    /// What it has printed so far.
+    pub(crate) fn printed(&self) -> io::Result<Printed> {
+        let story = Story::read(&self.log)?;
+        let intent = story.intent.ok_or_else(|| io::Error::other("the record names no command"))?;
+        Printed::look(&self.out, &intent)
     }
 
     /// Notes that its call returns before it has ended.

@@ -11,6 +11,7 @@ use std::path::Path;
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 
+use super::output;
 use super::record::{self, Intent, Record, Story};
 use super::verdict::Lock;
 
@@ -61,6 +62,7 @@ pub(crate) fn claim(directory: &Path, intent: Intent) -> io::Result<Claimed> {
         Err(error) => return Err(error),
     }
     let out = opening().create_new(true).open(directory.join("out"))?;
+    output::seal(&out)?;
     crate::fail::here("claimed");
     Ok(Claimed::Ours(Claim { log, out }))
 }
@@ -137,6 +139,7 @@ mod tests {
             marker: "m".into(),
             sandbox: None,
             input: false,
+            sealed: true,
         }
     }
 

@@ -155,7 +155,7 @@ impl Giver {
         if INPUT_BYTES_MAX < given.saturating_add(text.len() as u64) {
             return Err(GiveFault::Full { given });
         }
-        let printed = self.attached.out.metadata()?.len();
+        let printed = self.attached.printed()?.length;
         crate::fail::here("giving");
         record::append(&self.given, &Line::Text(Text { key, body: text, end, printed }))?;
         crate::fail::here("given");

@@ -85,6 +85,9 @@ pub struct Intent {
     /// Whether its input stays open, for whoever writes to it later.
     #[serde(default)]
     pub input: bool,
+    /// Whether a seal stands before its output.
+    #[serde(default)]
+    pub sealed: bool,
 }
 
 impl Intent {
