@@ -6,41 +6,56 @@
 mod command;
 mod line;
 pub mod path;
+mod reach;
 mod runners;
 
 use serde_json::{Map, Value};
 
 use self::command::{Pattern, Sight, allows, finds};
 use self::line::Line;
+use self::reach::Reach;
+use self::runners::may_run;
 use crate::event::{
     EffectClass, PermissionMode, PermissionRule, Permissions, RuleEffect, RuleScope, ToolSpec,
 };
 
 /// A directory whose files are run by others. Edits of it are never taken for granted.
 const RUN_BY_OTHERS: &str = ".git";
+/// The tool whose `command` is a command line. Others may have an argument of that name too, and
+/// nobody here knows what they make of it.
+const SHELL: &str = "shell";
+/// The tool that writes to what a command reads, which may be a shell.
+const SHELL_INPUT: &str = "shell_write";
 
 /// What the rules say of a call.
 pub fn permit(permissions: &Permissions, tool: &ToolSpec, arguments: &str) -> RuleEffect {
     let asked = Asked::new(&tool.name, arguments);
     let rules: Vec<_> = permissions.rules.iter().filter(|rule| asked.concerns(rule)).collect();
-    let mut hidden = false;
+    let mut worst = Sight::Absent;
     for effect in [RuleEffect::Deny, RuleEffect::Ask] {
         for rule in rules.iter().filter(|rule| rule.effect == effect) {
             match asked.sight(rule) {
                 Sight::Found => return effect,
-                Sight::Hidden => hidden = true,
-                Sight::Absent => {}
+                sight @ (Sight::Hidden | Sight::Reachable | Sight::Absent) => {
+                    worst = worst.max(sight);
+                }
             }
         }
     }
     let allows = rules.into_iter().filter(|rule| rule.effect == RuleEffect::Allow);
-    let permitted = if asked.is_allowed(&allows.collect::<Vec<_>>()) {
-        RuleEffect::Allow
-    } else {
-        by_mode(permissions.mode, tool.effect, &asked)
+    let allowed = asked.allowed(&allows.collect::<Vec<_>>());
+    let permitted = match allowed {
+        Some(_) => RuleEffect::Allow,
+        None => by_mode(permissions.mode, tool.effect, &asked),
     };
     // Something may be in there that a rule forbids.
-    if hidden && permitted == RuleEffect::Allow { RuleEffect::Ask } else { permitted }
+    let doubtful = match worst {
+        Sight::Absent => false,
+        // Any command could reach it. A person who allowed exactly this one has thought of that.
+        Sight::Reachable => allowed != Some(Allowed::WordForWord),
+        Sight::Hidden | Sight::Found => true,
+    };
+    if doubtful && permitted == RuleEffect::Allow { RuleEffect::Ask } else { permitted }
 }
 
 fn by_mode(mode: PermissionMode, effect: EffectClass, asked: &Asked<'_>) -> RuleEffect {
@@ -76,8 +91,12 @@ pub fn always(
 ) -> Option<Vec<PermissionRule>> {
     let Standing { effect, scope } = standing;
     let asked = Asked::new(&tool.name, arguments);
-    let rule = PermissionRule { scope, ..PermissionRule::of_tool(&tool.name, effect) };
-    let rules = match &asked.line {
+    let mut rule = PermissionRule { scope, ..PermissionRule::of_tool(&tool.name, effect) };
+    // What is allowed in a directory is something else in another one.
+    if effect == RuleEffect::Allow {
+        rule.path = asked.elsewhere()?;
+    }
+    let rules = match asked.line.as_ref().filter(|_| asked.is_shell()) {
         None => vec![rule],
         // Which of several commands is meant is not known, and the others are not to be forbidden.
         Some(line)
@@ -135,40 +154,74 @@ pub fn fault(rule: &PermissionRule) -> Option<&'static str> {
 
 /// Whether the answer for a tool hangs on the path that it really works on, behind all links.
 pub fn needs_real_path(permissions: &Permissions, tool: &str) -> bool {
-    let concerned = |rule: &PermissionRule| is_named(rule, tool) && rule.path.is_some();
+    let placed =
+        |rule: &PermissionRule| rule.path.is_some() || tool == SHELL && rule.command.is_some();
+    let concerned = |rule: &PermissionRule| is_named(rule, tool) && placed(rule);
     permissions.mode == PermissionMode::AcceptEdits || permissions.rules.iter().any(concerned)
+}
+
+/// The argument that says where a tool works.
+pub fn place_argument(tool: &str) -> &'static str {
+    if tool == SHELL { "dir" } else { "path" }
 }
 
 fn is_named(rule: &PermissionRule, tool: &str) -> bool {
     rule.tool == tool || rule.tool == "*"
 }
 
+/// How far rules allow a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Allowed {
+    /// Exactly these commands.
+    WordForWord,
+    /// Among others.
+    Widely,
+}
+
 /// A call, as far as rules can look at it.
 struct Asked<'a> {
     tool: &'a str,
-    /// Its command line, for tools that run one.
+    /// A command line in it.
     line: Option<Line>,
-    /// Its path; outside `None` if there is none, inside if it is not clear where it leads.
-    #[expect(clippy::option_option, reason = "absent, not clear, clear")]
-    path: Option<Option<String>>,
+    /// The argument `path`, if it is clear where that leads.
+    path: Option<String>,
+    /// What it can touch.
+    reach: Reach,
 }
 
 impl<'a> Asked<'a> {
     fn new(tool: &'a str, arguments: &str) -> Self {
         let fields: Map<String, Value> = serde_json::from_str(arguments).unwrap_or_default();
         let text = |key| fields.get(key).and_then(Value::as_str);
-        let elsewhere = text("dir").is_some_and(|it| path::normal(it).as_deref() != Some("."));
-        let line = text("command").map(|command| {
-            let mut line = Line::read(command);
-            // There a relative name is another program.
-            line.certain &= !(elsewhere && line.has_relative_program());
+        let written = if tool == SHELL_INPUT { text("text") } else { text("command") };
+        let line = written.map(|written| {
+            let mut line = Line::read(written);
+            // It will read more than is seen here, and half a line may become any other one.
+            let goes_on = fields.get("input") == Some(&Value::Bool(true));
+            let half = tool == SHELL_INPUT && !written.ends_with('\n');
+            line.certain &= !(half || goes_on && line.commands.iter().any(|it| may_run(it)));
             line
         });
-        Self { tool, line, path: text("path").map(path::normal) }
+        let reach = match &line {
+            Some(line) if [SHELL, SHELL_INPUT].contains(&tool) => {
+                Reach::of_line(line, text("dir").unwrap_or("."))
+            }
+            Some(_) | None => Reach::of_tool(tool, &fields),
+        };
+        Self { tool, line, path: text("path").and_then(path::normal), reach }
+    }
+
+    fn is_shell(&self) -> bool {
+        self.tool == SHELL
     }
 
     fn concerns(&self, rule: &PermissionRule) -> bool {
-        is_named(rule, self.tool)
+        // What may not be run may not be typed either.
+        let typed = self.tool == SHELL_INPUT
+            && rule.tool == SHELL
+            && rule.effect != RuleEffect::Allow
+            && (rule.command.is_some() || rule.path.is_some());
+        is_named(rule, self.tool) || typed
     }
 
     /// Whether a rule that forbids or asks is met.
@@ -182,45 +235,67 @@ impl<'a> Asked<'a> {
                 None => Sight::Hidden,
             },
         };
-        let path = match (&rule.path, &self.path) {
-            (None, _) => Sight::Found,
-            (Some(_), None) if self.line.is_some() => Sight::Absent,
-            (Some(pattern), None) => found(path::matches(pattern, ".")),
-            (Some(pattern), Some(Some(path))) => found(path::matches(pattern, path)),
-            (Some(_), Some(None)) => Sight::Hidden,
-        };
-        match (command, path) {
-            (Sight::Absent, _) | (_, Sight::Absent) => Sight::Absent,
-            (Sight::Hidden, _) | (_, Sight::Hidden) => Sight::Hidden,
-            (Sight::Found, Sight::Found) => Sight::Found,
+        let path = rule.path.as_ref().map_or(Sight::Found, |pattern| self.reach.sight(pattern));
+        command.min(path)
+    }
+
+    /// Whether rules that allow cover the whole call, and how closely.
+    fn allowed(&self, rules: &[&PermissionRule]) -> Option<Allowed> {
+        let mut patterns = Vec::new();
+        for rule in rules {
+            match rule.command.as_deref().map(Pattern::read) {
+                None if self.is_allowed_here(rule) => return Some(Allowed::Widely),
+                Some(Some(pattern)) if self.counts_here(rule, &pattern) => patterns.push(pattern),
+                None | Some(_) => {}
+            }
+        }
+        let line = self.line.as_ref().filter(|_| self.is_shell())?;
+        let closely: Vec<_> = patterns.iter().filter(|it| it.is_closed()).cloned().collect();
+        if allows(&closely, line) {
+            Some(Allowed::WordForWord)
+        } else {
+            allows(&patterns, line).then_some(Allowed::Widely)
         }
     }
 
-    /// Whether rules that allow cover the whole call.
-    fn is_allowed(&self, rules: &[&PermissionRule]) -> bool {
-        let path = self.path.clone().flatten();
-        let on_path = |rule: &PermissionRule| {
-            let pattern = rule.path.as_deref();
-            pattern.is_none_or(|pattern| path.as_ref().is_some_and(|it| path::matches(pattern, it)))
-        };
-        let mut patterns = Vec::new();
-        for rule in rules.iter().filter(|rule| on_path(rule)) {
-            match &rule.command {
-                None => return true,
-                Some(command) => patterns.extend(Pattern::read(command)),
-            }
+    /// Whether a rule without a command is for this call.
+    fn is_allowed_here(&self, rule: &PermissionRule) -> bool {
+        let Some(pattern) = rule.path.as_deref() else { return true };
+        // A path says nothing of what a command does, nor of what strangers make of theirs.
+        let known = reach::is_of_files(self.tool) || rule.tool == self.tool && !self.is_shell();
+        known && self.path.as_ref().is_some_and(|path| path::matches(pattern, path))
+    }
+
+    /// Whether a rule for commands counts where this call runs: without a path in the workspace, with
+    /// one in that directory, and then word for word.
+    fn counts_here(&self, rule: &PermissionRule, pattern: &Pattern) -> bool {
+        let Reach::Commands { directory: Some(directory), .. } = &self.reach else { return false };
+        match &rule.path {
+            None => directory == ".",
+            Some(path) => pattern.is_closed() && path::matches(path, directory),
         }
-        self.line.as_ref().is_some_and(|line| allows(&patterns, line))
+    }
+
+    /// The directory that a rule for this call has to name, if any; `None` if it cannot.
+    #[expect(clippy::option_option, reason = "it has none, it has one, it cannot be named")]
+    fn elsewhere(&self) -> Option<Option<String>> {
+        match &self.reach {
+            Reach::Commands { directory, .. } => {
+                let directory = directory.as_ref()?;
+                if directory == "." {
+                    return Some(None);
+                }
+                let plain = !directory.contains(['*', '?']);
+                plain.then(|| Some(directory.clone()))
+            }
+            Reach::Path(_) | Reach::Texts(_) => Some(None),
+        }
     }
 
     fn edits_plain_file(&self) -> bool {
-        let Some(Some(path)) = &self.path else { return false };
+        let Some(path) = &self.path else { return false };
         !path.split('/').any(|name| name.eq_ignore_ascii_case(RUN_BY_OTHERS))
     }
-}
-
-fn found(matches: bool) -> Sight {
-    if matches { Sight::Found } else { Sight::Absent }
 }
 
 #[cfg(test)]

@@ -106,6 +106,14 @@ struct Line {
     walls: Walls,
 }
 
+impl Line {
+    /// The directory from the workspace, behind all links.
+    fn place(&self, site: &Site) -> Option<String> {
+        let place = self.directory.strip_prefix(&site.workspace).ok()?.to_str()?;
+        Some(if place.is_empty() { "." } else { place }.to_owned())
+    }
+}
+
 /// What a command reads.
 #[derive(Clone, Debug)]
 enum Reads {
@@ -182,11 +190,12 @@ impl Tool for Shell {
         arguments: &Arguments,
     ) -> Result<Prepared, Refusal> {
         // In place: resolving a path takes microseconds.
-        look(site, self.schema(), arguments)?;
-        match &self.supervised {
-            Some(_) => Supervised::prepare(site, call),
-            None => Ok(Prepared::default()),
-        }
+        let line = look(site, self.schema(), arguments)?;
+        let prepared = match &self.supervised {
+            Some(_) => Supervised::prepare(site, call)?,
+            None => Prepared::default(),
+        };
+        Ok(Prepared { path: line.place(site), ..prepared })
     }
 
     async fn run(&self, job: Job) -> Finished {

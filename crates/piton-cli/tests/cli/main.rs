@@ -7,6 +7,7 @@ mod permissions;
 mod person;
 mod world;
 
+mod bypass;
 mod codex;
 mod command;
 mod command_deaths;

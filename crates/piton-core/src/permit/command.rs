@@ -1,7 +1,7 @@
 //! Rules for commands: what they match in a command line.
 
 use super::line::Line;
-use super::runners::{base_name, is_mover, is_runner};
+use super::runners::{base_name, copies_runner, is_mover, is_plain, may_run};
 
 /// How deep commands in arguments are followed.
 const DEPTH_MAX: usize = 4;
@@ -14,14 +14,17 @@ pub(super) struct Pattern {
 }
 
 /// What can be said of a command line and a rule that forbids.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// The greater one is the worse one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Sight {
-    /// It runs what the rule names.
-    Found,
-    /// It does not, as far as its own commands go.
+    /// It does not do what the rule names, as far as its own commands go.
     Absent,
+    /// It does not name it, but any command can reach any file.
+    Reachable,
     /// Nobody can know from reading it.
     Hidden,
+    /// It does what the rule names.
+    Found,
 }
 
 impl Pattern {
@@ -53,6 +56,28 @@ impl Pattern {
         if self.open { words.starts_with(&self.words) } else { words == self.words }
     }
 
+    /// Whether it is for exactly one command.
+    pub(super) fn is_closed(&self) -> bool {
+        !self.open
+    }
+
+    /// Whether the arguments of another command may make it run this one: they name it.
+    fn is_named_in(&self, arguments: &[String]) -> bool {
+        let Some((program, more)) = self.words.split_first() else { return false };
+        let name = base_name(program);
+        let text = arguments.join(" ").to_ascii_lowercase();
+        // Whoever reads the text may take quotes away, and make a letter behind a backslash a line end.
+        let bare = text.replace(['\'', '"', '\\'], "");
+        let spaced = spaced(&text);
+        let named = [&text, &bare, &spaced].into_iter().any(|text| has_word(text, &name));
+        // Behind the letter of an option: `-Prm`.
+        let short = |word: &String| word.starts_with('-') && !word.starts_with("--");
+        let glued = |word: &String| short(word) && word.to_ascii_lowercase().contains(&name);
+        !name.is_empty()
+            && (named || arguments.iter().any(glued))
+            && more.iter().all(|word| bare.contains(&word.to_ascii_lowercase()))
+    }
+
     /// The same for what must not be missed: a program counts wherever it lies.
     fn names(&self, words: &[String]) -> bool {
         let (Some((own, more)), Some((program, arguments))) =
@@ -69,7 +94,7 @@ impl Pattern {
 pub(super) fn allows(patterns: &[Pattern], line: &Line) -> bool {
     let alone = line.commands.len() == 1;
     let allowed = |words: &Vec<String>| {
-        let runner = words.first().is_none_or(|program| is_runner(program) || is_mover(program));
+        let runner = may_run(words) || words.first().is_none_or(|program| is_mover(program));
         patterns.iter().any(|pattern| {
             // What runs other commands, or changes what they mean, is allowed alone and word for
             // word: with words of its own, with input or in front of others it is another command.
@@ -85,15 +110,8 @@ pub(super) fn finds(pattern: &Pattern, line: &Line) -> Sight {
 }
 
 fn find(pattern: &Pattern, line: &Line, depth: usize) -> Sight {
-    let mut hidden = !line.certain;
-    for words in line.seen() {
-        match find_in(pattern, words, depth) {
-            Sight::Found => return Sight::Found,
-            Sight::Hidden => hidden = true,
-            Sight::Absent => {}
-        }
-    }
-    if hidden { Sight::Hidden } else { Sight::Absent }
+    let certain = if line.certain { Sight::Absent } else { Sight::Hidden };
+    line.seen().map(|words| find_in(pattern, words, depth)).fold(certain, Sight::max)
 }
 
 fn find_in(pattern: &Pattern, words: &[String], depth: usize) -> Sight {
@@ -101,8 +119,9 @@ fn find_in(pattern: &Pattern, words: &[String], depth: usize) -> Sight {
         return Sight::Found;
     }
     let Some((program, arguments)) = words.split_first() else { return Sight::Absent };
-    if !is_runner(program) {
-        return Sight::Absent;
+    if !may_run(words) {
+        let named = !is_plain(program) && pattern.is_named_in(arguments);
+        return if named || copies_runner(words) { Sight::Hidden } else { Sight::Absent };
     }
     let behind = |from: usize| arguments.get(from..).unwrap_or_default();
     if (0..arguments.len()).any(|from| pattern.names(behind(from))) {
@@ -117,6 +136,31 @@ fn find_in(pattern: &Pattern, words: &[String], depth: usize) -> Sight {
     }
     // What it runs may be in a file, in a variable or on its input.
     Sight::Hidden
+}
+
+/// The text with a blank for every backslash and the letter behind it.
+fn spaced(text: &str) -> String {
+    let mut letters = text.chars();
+    let mut spaced = String::new();
+    while let Some(letter) = letters.next() {
+        let escape = letter == '\\' && letters.next().is_some();
+        spaced.push(if escape { ' ' } else { letter });
+    }
+    spaced
+}
+
+/// Whether a text names a program. `rm-all`, `--rm` and `rm.rs` do not name `rm`.
+fn has_word(text: &str, name: &str) -> bool {
+    let inner = |letter: char| letter.is_alphanumeric() || "_-".contains(letter);
+    text.match_indices(name).any(|(at, _)| {
+        let before = text.get(..at).and_then(|before| before.chars().next_back());
+        let mut behind = text.get(at + name.len()..).unwrap_or_default().chars();
+        let ends = match behind.next() {
+            Some('.') => !behind.next().is_some_and(char::is_alphanumeric),
+            next => !next.is_some_and(inner),
+        };
+        ends && !before.is_some_and(|before| inner(before) || before == '.')
+    })
 }
 
 fn quoted(word: &str) -> String {

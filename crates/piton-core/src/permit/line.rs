@@ -11,8 +11,9 @@ use std::str::Chars;
 const DEPTH_MAX: usize = 8;
 /// Longest command line that is read, in bytes. A person should look at a longer one.
 const LINE_BYTES_MAX: usize = 16 * 1024;
-/// How far the target of a redirection is looked ahead for, in letters.
-const TARGET_CHARS_MAX: usize = 32;
+/// How much of the target of a redirection is looked at, in letters: more than the longest that is
+/// certain, with what ends it.
+const TARGET_CHARS_MAX: usize = 16;
 
 /// Words that begin or join commands. What follows them is a command.
 const RESERVED: [&str; 20] = [
@@ -25,6 +26,8 @@ const RESERVED: [&str; 20] = [
 pub(super) struct Line {
     /// The words of each command, in order.
     pub(super) commands: Vec<Vec<String>>,
+    /// The files of redirections.
+    pub(super) files: Vec<String>,
     /// Whether the shell runs exactly these commands with exactly these words.
     pub(super) certain: bool,
 }
@@ -38,7 +41,7 @@ impl Line {
     fn read_at(text: &str, depth: usize) -> Self {
         let mut reader = Reader {
             rest: text.chars().peekable(),
-            line: Self { commands: Vec::new(), certain: true },
+            line: Self { certain: true, ..Self::default() },
             words: Vec::new(),
             word: None,
             quoted: false,
@@ -50,10 +53,9 @@ impl Line {
         reader.line
     }
 
-    /// Whether a program is named by a path that depends on where it is run.
-    pub(super) fn has_relative_program(&self) -> bool {
-        let mut programs = self.commands.iter().filter_map(|words| words.first());
-        programs.any(|program| program.contains('/') && !program.starts_with('/'))
+    /// All words, also those that name files of redirections.
+    pub(super) fn words(&self) -> impl Iterator<Item = &String> {
+        self.commands.iter().flatten().chain(&self.files)
     }
 
     /// The commands that can be seen, without what stands in front of their names.
@@ -167,7 +169,7 @@ impl Reader<'_> {
         let quoted = std::mem::take(&mut self.quoted);
         let Some(word) = self.word.take() else { return };
         if std::mem::take(&mut self.skipping) {
-            return;
+            return self.line.files.push(word);
         }
         // A name that is written in a strange way is not what it looks like.
         let strange =
@@ -266,6 +268,7 @@ impl Reader<'_> {
         if self.depth < DEPTH_MAX {
             let inner = Line::read_at(text, self.depth + 1);
             self.line.commands.extend(inner.commands);
+            self.line.files.extend(inner.files);
         }
     }
 
@@ -281,7 +284,9 @@ impl Reader<'_> {
             return self.parentheses();
         }
         let rest: String = self.rest.clone().take(TARGET_CHARS_MAX).collect();
-        let target = rest.trim_start_matches([' ', '\t']);
+        // However far away it is: a shell looks for it as long as there are blanks.
+        let target = self.rest.clone().skip_while(|letter| [' ', '\t'].contains(letter));
+        let target: String = target.take(TARGET_CHARS_MAX).collect();
         let ends = |rest: &str| rest.chars().next().is_none_or(|next| " \t\n;|&".contains(next));
         let harmless = target.strip_prefix("/dev/null").is_some_and(ends)
             || letter == '>'

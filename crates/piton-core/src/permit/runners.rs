@@ -1,7 +1,11 @@
 //! Programs that run other programs, or change what later commands mean.
 //!
 //! A rule for one of them says nothing about what it runs. The list cannot be complete: many
-//! programs can be made to run others. It holds those whose trade it is.
+//! programs can be made to run others. It holds those whose trade it is; [`options`] knows those that
+//! do it if they are told to.
+
+mod options;
+mod sed;
 
 /// Their names.
 const RUNNERS: &[&str] = &[
@@ -28,6 +32,7 @@ const RUNNERS: &[&str] = &[
     "local",
     "mapfile",
     "mksh",
+    "newgrp",
     "nu",
     "pwsh",
     "rbash",
@@ -35,6 +40,7 @@ const RUNNERS: &[&str] = &[
     "readarray",
     "readonly",
     "set",
+    "sg",
     "sh",
     "shopt",
     "source",
@@ -44,110 +50,278 @@ const RUNNERS: &[&str] = &[
     "typeset",
     "unalias",
     "unset",
+    "xonsh",
     "yash",
     "zsh",
     // Run a command in some other way, place, time or name.
+    "abduco",
+    "ansible",
     "at",
+    "autoexpect",
+    "autossh",
     "batch",
     "bwrap",
+    "byobu",
+    "capsh",
+    "catchsegv",
     "chpst",
+    "chronic",
     "chroot",
     "chrt",
+    "concurrently",
     "cpulimit",
     "crontab",
+    "cross-env",
     "dbus-run-session",
     "doas",
+    "dtach",
+    "dumb-init",
+    "eatmydata",
     "entr",
     "env",
+    "envdir",
     "expect",
-    "faketime",
+    "fakechroot",
     "fakeroot",
+    "faketime",
     "fd",
     "fdfind",
     "find",
     "firejail",
     "flock",
     "gdb",
+    "gosu",
+    "hyperfine",
+    "ifne",
+    "inotifyd",
     "ionice",
     "kexec",
     "ld.so",
+    "less",
     "lldb",
     "ltrace",
+    "machinectl",
+    "mosh",
     "nice",
+    "nix-shell",
+    "nodemon",
     "nohup",
     "nsenter",
+    "nsjail",
     "numactl",
     "parallel",
+    "pdsh",
+    "pee",
     "perf",
     "pkexec",
     "prlimit",
     "proot",
+    "proxychains",
+    "proxychains4",
+    "pssh",
+    "rexec",
     "rlwrap",
+    "rsh",
     "run-parts",
+    "runcon",
+    "runsv",
     "runuser",
     "screen",
     "script",
     "setarch",
     "setpriv",
     "setsid",
+    "setuidgid",
     "socat",
+    "softlimit",
     "ssh",
+    "sshpass",
     "start-stop-daemon",
     "stdbuf",
     "strace",
     "su",
+    "su-exec",
     "sudo",
     "systemd-run",
     "taskset",
     "time",
     "timeout",
+    "tini",
     "tmux",
+    "torsocks",
     "unbuffer",
     "unshare",
     "valgrind",
     "watch",
     "watchexec",
+    "wine",
     "xargs",
+    "xterm",
     "xvfb-run",
+    "zellij",
     // Interpreters and editors that take a program as an argument or from their input.
     "awk",
     "bun",
+    "crystal",
+    "dc",
     "deno",
     "ed",
+    "elixir",
     "emacs",
+    "erl",
+    "escript",
     "ex",
     "gawk",
+    "ghci",
+    "gnuplot",
+    "groovy",
+    "guile",
+    "iex",
+    "irb",
+    "jjs",
+    "jshell",
+    "julia",
+    "kotlin",
     "lua",
+    "luajit",
     "m4",
+    "mariadb",
     "mawk",
+    "mysql",
+    "nano",
     "nawk",
     "node",
     "nvim",
+    "ocaml",
+    "octave",
     "osascript",
     "perl",
     "php",
+    "psql",
+    "pypy",
     "python",
+    "r",
+    "racket",
+    "raku",
+    "rscript",
     "ruby",
+    "runghc",
+    "runhaskell",
+    "rview",
+    "rvim",
+    "sbcl",
+    "scala",
+    "sqlite",
+    "sqlite3",
+    "swipl",
     "tclsh",
+    "ts-node",
+    "tsx",
     "vi",
+    "view",
     "vim",
+    "vimdiff",
+    "wish",
     // Fetch a program and run it, or run one in a container.
+    "buildah",
     "bunx",
+    "corepack",
+    "crictl",
     "docker",
+    "flatpak",
+    "lxc-attach",
+    "lxc-execute",
+    "nerdctl",
     "npx",
     "pipx",
+    "pkgx",
     "podman",
     "uvx",
 ];
 
+/// Programs that run nothing, whatever their arguments say.
+const PLAIN: &[&str] = &[
+    "[",
+    "basename",
+    "cat",
+    "cd",
+    "chmod",
+    "cksum",
+    "cmp",
+    "comm",
+    "cut",
+    "df",
+    "diff",
+    "dirname",
+    "du",
+    "egrep",
+    "false",
+    "fgrep",
+    "file",
+    "fold",
+    "grep",
+    "head",
+    "ls",
+    "md5sum",
+    "mkdir",
+    "nl",
+    "od",
+    "pwd",
+    "readlink",
+    "realpath",
+    "rg",
+    "rmdir",
+    "sed",
+    "seq",
+    "sha256sum",
+    "sleep",
+    "stat",
+    "tac",
+    "tail",
+    "test",
+    "touch",
+    "tr",
+    "tree",
+    "true",
+    "type",
+    "uniq",
+    "wc",
+    "which",
+];
+
+/// Programs that give another one a new name.
+const COPIERS: &[&str] = &["cp", "dd", "install", "link", "ln", "mv", "rsync", "scp"];
+
+/// Whether a command may run others: because that is its trade, or because its arguments say so.
+pub(super) fn may_run(words: &[String]) -> bool {
+    let Some((program, arguments)) = words.split_first() else { return false };
+    let name = base_name(program);
+    is_runner(program)
+        || options::runs(&name, arguments)
+        || name.ends_with("sed") && sed::runs(arguments)
+}
+
+/// Whether it runs nothing, if its arguments do not make it a runner.
+pub(super) fn is_plain(program: &str) -> bool {
+    PLAIN.contains(&base_name(program).as_str())
+}
+
+/// Whether it makes one of them known by another name.
+pub(super) fn copies_runner(words: &[String]) -> bool {
+    let Some((program, arguments)) = words.split_first() else { return false };
+    let from = |word: &String| word.contains('/') && is_runner(word);
+    COPIERS.contains(&base_name(program).as_str()) && arguments.iter().any(from)
+}
+
 /// Whether it is one of them, wherever it lies and whichever version it is.
-pub(super) fn is_runner(program: &str) -> bool {
+fn is_runner(program: &str) -> bool {
     let name = base_name(program);
     let unversioned = name.trim_end_matches(|end: char| end.is_ascii_digit() || end == '.');
     RUNNERS.contains(&name.as_str())
         || RUNNERS.contains(&unversioned)
         || name.starts_with("ld-linux")
         || name.starts_with("ld-musl")
+        || name.starts_with("qemu-")
 }
 
 /// Whether later commands run in another directory, where a relative name is another program.

@@ -9,8 +9,8 @@ use piton_core::event::{
     EffectClass, Event, Handle, InDoubtPolicy, InquiryKind, Outcome, ToolOutput,
 };
 use piton_core::id::CallId;
-use piton_core::permit::needs_real_path;
 use piton_core::permit::path::normal;
+use piton_core::permit::{needs_real_path, place_argument};
 use piton_core::state::{Call, Progress, Started};
 use piton_core::summary::shorten;
 use piton_store::{AppendError, StoreError};
@@ -139,7 +139,8 @@ impl Driver<'_> {
         if by_person || !needs_real_path(&state.config.permissions, &call.name) {
             return None;
         }
-        let written = arguments.get("path").and_then(serde_json::Value::as_str).unwrap_or(".");
+        let written = place_argument(&call.name);
+        let written = arguments.get(written).and_then(serde_json::Value::as_str).unwrap_or(".");
         (normal(written).as_deref() != Some(real)).then(|| {
             format!("`{written}` is another name of `{real}`: use that. The tool was not run.")
         })

@@ -1,0 +1,79 @@
+//! Ways around rules, tried with the real binary.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+
+use serde_json::{Value, json};
+
+use crate::world::{Ran, World};
+
+fn world(settings: &str) -> World {
+    let world = World::new();
+    fs::create_dir_all(world.path("home")).unwrap();
+    fs::write(world.path("home/piton.toml"), settings).unwrap();
+    world
+}
+
+/// A turn with one call.
+fn calls(world: &World, mode: &str, tool: &str, arguments: &Value) -> Ran {
+    let call = json!({ "tool": tool, "arguments": arguments });
+    let model =
+        world.script(&json!({ "steps": [{ "calls": [call] }, { "say": "x" }] }).to_string());
+    world.run(&["query", "go", "--new", "--model", &model, "--permissions", mode])
+}
+
+const TOUCH: &str =
+    "[[permissions]]\ntool = \"shell\"\ncommand = \"touch ran\"\neffect = \"allow\"\n";
+
+// Must show 3: a directory is no way round, and neither is a link to one.
+#[test]
+fn must_show_3_the_same_words_in_another_directory_ask() {
+    let world = world(TOUCH);
+    fs::create_dir_all(world.work("evil/deep")).unwrap();
+    symlink("evil/deep", world.work("link")).unwrap();
+    let run = |directory: &str| {
+        calls(&world, "ask", "shell", &json!({ "command": "touch ran", "dir": directory }))
+    };
+    assert_eq!(run(".").code, 0);
+    assert_eq!(run("evil").code, 3);
+    // As it is written this is the workspace, and where it leads is not.
+    assert_eq!(run("link/..").code, 0);
+    assert!(!world.work("evil/ran").exists());
+    assert!(world.work("ran").exists());
+}
+
+const SECRETS: &str = "[[permissions]]\ntool = \"*\"\npath = \"**/.env\"\neffect = \"deny\"\n\
+    [[permissions]]\ntool = \"*\"\npath = \"secret/**\"\neffect = \"deny\"\n";
+
+fn with_secrets() -> World {
+    let world = world(SECRETS);
+    fs::create_dir_all(world.work("secret")).unwrap();
+    fs::create_dir_all(world.work("src")).unwrap();
+    fs::write(world.work(".env"), "TOPSECRET=1\n").unwrap();
+    fs::write(world.work("secret/k"), "TOPSECRET=2\n").unwrap();
+    fs::write(world.work("src/a.txt"), "no TOPSECRET here\n").unwrap();
+    symlink(".env", world.work("lnk")).unwrap();
+    symlink("secret", world.work("sl")).unwrap();
+    world
+}
+
+// Must show 3: with every mode, and without a sandbox that could hide what the rules miss.
+#[test]
+fn must_show_3_what_is_denied_by_its_path_is_not_told() {
+    let world = with_secrets();
+    let cases = [
+        ("read_file", json!({ "path": ".env" })),
+        ("read_file", json!({ "path": "lnk" })),
+        ("read_file", json!({ "path": "sl/k" })),
+        ("shell", json!({ "command": "cat .env" })),
+        ("shell", json!({ "command": "cat k", "dir": "secret" })),
+        ("shell", json!({ "command": "cat k", "dir": "sl" })),
+        ("shell", json!({ "command": "cat lnk" })),
+        ("shell", json!({ "command": "grep -r TOPSECRET ." })),
+    ];
+    for (tool, arguments) in cases {
+        calls(&world, "auto", tool, &arguments);
+        let printed = world.run(&["print", "--json"]).stdout;
+        assert!(!printed.contains("TOPSECRET="), "{tool} {arguments}: {printed}");
+    }
+}

@@ -1,0 +1,107 @@
+//! Which paths a call names, and what a rule for paths can say of it.
+//!
+//! Knows texts only, like [`super::path`].
+
+use serde_json::{Map, Value};
+
+use super::command::Sight;
+use super::line::Line;
+use super::path::{matches, normal};
+
+/// Tools of ours that work on `path` and on nothing else.
+const FILE_TOOLS: [&str; 6] = ["edit_file", "glob", "grep", "list_dir", "read_file", "write_file"];
+/// Tools of ours whose texts are for people, models or a terminal.
+const PATHLESS_TOOLS: [&str; 4] = ["ask_user", "delegate", "shell_stop", "shell_wait"];
+/// What parts a word of a command line into texts that may be paths.
+const EDGES: [char; 4] = ['=', ':', '@', ','];
+
+/// What a call can touch.
+pub(super) enum Reach {
+    /// One path; `None` if it is not clear where it leads.
+    Path(Option<String>),
+    /// Whatever its commands open. `None` if it is not clear where they run.
+    Commands {
+        /// Where they run.
+        directory: Option<String>,
+        /// What they name.
+        words: Vec<String>,
+    },
+    /// Nobody here knows which of its texts are paths.
+    Texts(Vec<String>),
+}
+
+impl Reach {
+    /// Of a tool of ours that runs a command line.
+    pub(super) fn of_line(line: &Line, directory: &str) -> Self {
+        Self::Commands { directory: normal(directory), words: line.words().cloned().collect() }
+    }
+
+    /// Of any other tool.
+    pub(super) fn of_tool(tool: &str, fields: &Map<String, Value>) -> Self {
+        let path = fields.get("path").and_then(Value::as_str);
+        if is_of_files(tool) || PATHLESS_TOOLS.contains(&tool) {
+            return Self::Path(path.map_or_else(|| Some(".".into()), normal));
+        }
+        let mut texts = Vec::new();
+        for value in fields.values() {
+            collect(value, &mut texts);
+        }
+        Self::Texts(texts)
+    }
+
+    /// What a rule for these paths says of it.
+    pub(super) fn sight(&self, pattern: &str) -> Sight {
+        match self {
+            Self::Path(Some(path)) if matches(pattern, path) => Sight::Found,
+            Self::Path(Some(_)) => Sight::Absent,
+            Self::Path(None) | Self::Commands { directory: None, .. } => Sight::Hidden,
+            Self::Commands { directory: Some(directory), words } => {
+                let named = words.iter().map(|word| of_word(pattern, directory, word));
+                let here = of_text(pattern, directory);
+                named.fold(Sight::Reachable.max(here), Sight::max)
+            }
+            Self::Texts(texts) => {
+                texts.iter().map(|text| of_text(pattern, text)).fold(Sight::Absent, Sight::max)
+            }
+        }
+    }
+}
+
+/// Whether it is a tool of ours that works on one path and nothing else.
+pub(super) fn is_of_files(tool: &str) -> bool {
+    FILE_TOOLS.contains(&tool)
+}
+
+fn collect(value: &Value, texts: &mut Vec<String>) {
+    match value {
+        Value::String(text) => texts.push(text.clone()),
+        Value::Array(values) => values.iter().for_each(|value| collect(value, texts)),
+        Value::Object(fields) => fields.values().for_each(|value| collect(value, texts)),
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
+/// A text that may be a path. One from the root, or from above, may lead into the workspace too.
+fn of_text(pattern: &str, text: &str) -> Sight {
+    let text = text.strip_prefix("file://").unwrap_or(text);
+    match normal(text) {
+        Some(path) if matches(pattern, &path) => Sight::Found,
+        Some(_) => Sight::Absent,
+        None => {
+            let names: Vec<_> = text.split('/').filter(|it| !matches!(*it, "" | ".")).collect();
+            let ends = |from| matches(pattern, &names.get(from..).unwrap_or_default().join("/"));
+            if (0..names.len()).any(ends) { Sight::Hidden } else { Sight::Absent }
+        }
+    }
+}
+
+/// A word of a command line: a path, or an option with one in it, such as `--file=x` or `-fx`.
+fn of_word(pattern: &str, directory: &str, word: &str) -> Sight {
+    let glued = word.strip_prefix('-').and_then(|rest| rest.get(1..));
+    let parts = word.split(EDGES).chain([word]).chain(glued).filter(|part| !part.is_empty());
+    let from = |part: &str| {
+        let below = if part.starts_with('/') { part } else { &format!("{directory}/{part}") };
+        of_text(pattern, below)
+    };
+    parts.map(from).fold(Sight::Absent, Sight::max)
+}

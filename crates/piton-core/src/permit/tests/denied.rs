@@ -1,0 +1,228 @@
+//! Programs that run others if they are told to.
+
+use super::*;
+
+/// Each runs `rm`, or may.
+const ATTEMPTS: &[&str] = &[
+    "git -c alias.x='!rm b' x",
+    "git -c alias.x='!r\"\"m b' x",
+    "git -c core.pager=x log",
+    "git -ccore.fsmonitor=x status",
+    "git config alias.x '!x=r; ${x}m b'",
+    "git clone 'ext::sh -c x' y",
+    "git grep -O'rm b' one",
+    "git grep -Ox one",
+    "git rebase --exec 'x' HEAD",
+    "git rebase -x x HEAD",
+    "git submodule foreach 'rm b'",
+    "git bisect run ./x",
+    "git fetch --upload-pack=x .",
+    "git fetch --upload-p=x .",
+    "git difftool -y -x x",
+    "sed -n '1e rm b' a.txt",
+    "sed 's/a/x/e' a.txt",
+    "sed -f x a.txt",
+    "gsed 1e a.txt",
+    "sed --expression='1e x' a.txt",
+    "tar cf /dev/null a.txt --checkpoint=1 --checkpoint-action=exec='rm b'",
+    "tar cf /dev/null a.txt --checkpoint=1 --checkpoint-act=exec=./x",
+    "tar -cf - a.txt | tar -xf - --to-command='rm b'",
+    "tar xf a --to-com=x",
+    "tar cIf ./x a",
+    "tar -I ./x -cf a b",
+    "split --filter='rm b' a.txt",
+    "split --filter=x a.txt",
+    "zip -q x.zip a.txt -T -TT 'rm b #'",
+    "sort --compress-program=rm a.txt",
+    "sort --compress-prog=./x a.txt",
+    "sqlite3 :memory: '.shell rm b'",
+    "sqlite3 db",
+    "psql -c '\\! x'",
+    "sg root -c 'rm b'",
+    "sg root x",
+    "newgrp x",
+    "capsh -- -c 'rm b'",
+    "npm exec rm b",
+    "npm exec x",
+    "npm x x",
+    "pnpm dlx x",
+    "yarn exec x",
+    "uv run x",
+    "uv tool run x",
+    "poetry run x",
+    "bundle exec x",
+    "rustup run stable x",
+    "cp /bin/rm zz; ./zz b",
+    "ln -s /bin/rm zz",
+    "ln -s /bin/rm zz\n./zz b",
+    "cp /bin/sh zz",
+    "dd if=/bin/busybox of=zz",
+    "install /usr/bin/env zz",
+    "mv ./x /usr/bin/python3",
+    "echo rm b",
+    "printf 'all:\\n\\trm b' ",
+    "echo x | make -f -",
+    "make --eval=x",
+    "make SHELL=./x",
+    "make -f /dev/stdin",
+    "gdb -batch -ex 'shell rm b'",
+    "less '+!rm b' a.txt",
+    "man -P 'rm b' ls",
+    "man -P./x ls",
+    "rsync -e 'rm b' a c:",
+    "rsync -e./x a c:",
+    "scp -S ./x a c:",
+    "go test -exec ./x",
+    "cargo --config 'build.rustc-wrapper=\"./x\"' build",
+    "rg --pre ./x a",
+    "wget --use-askpass=./x u",
+    "kubectl exec p -- rm b",
+    "ip netns exec x rm b",
+    "qemu-x86_64 /bin/rm b",
+    "unzip -p a.zip rm b",
+    "parallel rm ::: b",
+    "ex -sc '!rm b' -cq",
+    "vim -es -c '!x' -cq",
+    "gnuplot -e x",
+    "Rscript -e x",
+    "lua5.4 -e x",
+    "apt-get -o DPkg::Pre-Invoke::=x update",
+    "rpm --eval '%(x)'",
+    "expect -c x",
+    "busybox x",
+    "chronic x",
+    "hyperfine x",
+    "tool --run=/bin/rm",
+    "tool --run=/bin/RM",
+    "tool -erm",
+    "tool 'a;rm b'",
+    "tool 'a|rm'",
+    "tool '`rm`'",
+    "tool '{rm,b}'",
+    "tool \"'rm' b\"",
+    "tool 'r\\m b'",
+];
+
+// Must show 3
+#[test]
+fn must_show_3_a_deny_is_not_passed_by_an_option_that_runs_programs() {
+    for command in ATTEMPTS {
+        let effect = of_command(PermissionMode::Auto, &DENIED, command);
+        assert_ne!(effect, RuleEffect::Allow, "{command:?}");
+    }
+}
+
+// Must show 3
+#[test]
+fn must_show_3_a_star_allows_no_option_that_runs_programs() {
+    let wide: Vec<(String, RuleEffect)> = ATTEMPTS
+        .iter()
+        .filter_map(|command| command.split(' ').next())
+        .filter(|program| {
+            !["echo", "printf", "cp", "ln", "dd", "install", "mv", "tool", "unzip"]
+                .contains(program)
+        })
+        .map(|program| (format!("{program} *"), RuleEffect::Allow))
+        .collect();
+    let wide: Vec<_> = wide.iter().map(|(text, effect)| (text.as_str(), *effect)).collect();
+    for command in ATTEMPTS
+        .iter()
+        .filter(|it| wide.iter().any(|(rule, _)| it.starts_with(rule.trim_end_matches('*'))))
+    {
+        let effect = of_command(PermissionMode::Ask, &wide, command);
+        assert_eq!(effect, RuleEffect::Ask, "{command:?}");
+    }
+    for command in
+        ["git log -5", "sed -n '1,20p' a", "tar xf a", "make -j2 all", "cargo build", "uv sync"]
+    {
+        let effect = of_command(PermissionMode::Ask, &[("uv *", RuleEffect::Allow)], command);
+        let own = of_command(PermissionMode::Ask, &wide, command);
+        assert!([effect, own].contains(&RuleEffect::Allow), "{command:?}");
+    }
+}
+
+#[test]
+fn a_deny_of_some_words_does_not_ask_about_others() {
+    let denied = [("git push *", RuleEffect::Deny), ("rm *", RuleEffect::Deny)];
+    for command in [
+        "ls .git",
+        "cat .git/config",
+        "git status",
+        "git log --oneline -5",
+        "git commit -m 'x y'",
+        "cargo test --workspace",
+        "npm test",
+        "npm run build",
+        "make",
+        "sed -n '1,20p' src/main.rs",
+        "docker-compose ps",
+        "cp a b",
+        "tar czf a.tar.gz src",
+        "gh pr view --rm",
+        "tool format.rm-all normal form",
+    ] {
+        let effect = of_command(PermissionMode::Auto, &denied, command);
+        assert_eq!(effect, RuleEffect::Allow, "{command:?}");
+    }
+    for command in ["tool 'git push'", "tool --run 'git  push'", "tool --git=git push"] {
+        let effect = of_command(PermissionMode::Auto, &denied, command);
+        assert_eq!(effect, RuleEffect::Ask, "{command:?}");
+    }
+}
+
+fn of_call(name: &str, rules: Vec<PermissionRule>, arguments: &Value) -> RuleEffect {
+    let permissions = Permissions { mode: PermissionMode::Auto, rules };
+    permit(&permissions, &tool(name, EffectClass::Supervised), &arguments.to_string())
+}
+
+// Must show 3: what may not be run may not be typed into a shell either.
+#[test]
+fn must_show_3_a_deny_counts_for_what_is_typed() {
+    let check = |text: &str, expected| {
+        let effect = of_call(
+            "shell_write",
+            rules(&DENIED),
+            &serde_json::json!({ "call": "1.1.0", "text": text }),
+        );
+        assert_eq!(effect, expected, "{text:?}");
+    };
+    check("rm b\n", RuleEffect::Deny);
+    check("ls\nrm b\n", RuleEffect::Deny);
+    check("sh -c 'rm b'\n", RuleEffect::Deny);
+    check("r", RuleEffect::Ask);
+    check("rm b", RuleEffect::Deny);
+    check("$x b\n", RuleEffect::Ask);
+    check("y\n", RuleEffect::Allow);
+}
+
+// Must show 3: a shell that goes on reading is another one.
+#[test]
+fn must_show_3_a_runner_that_is_fed_is_not_allowed_by_a_rule() {
+    let permissions = Permissions { mode: PermissionMode::Ask, rules: rules(&ALLOWED) };
+    let shell = tool("shell", EffectClass::Supervised);
+    let check = |command: &str, input: bool, expected| {
+        let arguments = serde_json::json!({ "command": command, "input": input }).to_string();
+        assert_eq!(permit(&permissions, &shell, &arguments), expected, "{command}");
+    };
+    check("sh", false, RuleEffect::Allow);
+    check("sh", true, RuleEffect::Ask);
+    check("ls", true, RuleEffect::Allow);
+}
+
+// Must show 3: an argument is a command line for nobody but our own shell.
+#[test]
+fn must_show_3_a_rule_for_commands_allows_no_other_tool() {
+    for name in ["*", "x__run"] {
+        let allow = PermissionRule {
+            command: Some("ls *".into()),
+            ..PermissionRule::of_tool(name, RuleEffect::Allow)
+        };
+        let permissions = Permissions { mode: PermissionMode::Ask, rules: vec![allow.clone()] };
+        let arguments = r#"{"command":"ls","really":"deploy --prod"}"#;
+        let run = tool("x__run", EffectClass::Once);
+        assert_eq!(permit(&permissions, &run, arguments), RuleEffect::Ask, "{name}");
+        let deny = PermissionRule { effect: RuleEffect::Deny, ..allow };
+        let permissions = Permissions { mode: PermissionMode::Auto, rules: vec![deny] };
+        assert_eq!(permit(&permissions, &run, arguments), RuleEffect::Deny, "{name}");
+    }
+}
