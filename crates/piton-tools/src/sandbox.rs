@@ -170,7 +170,11 @@ impl Policy {
             (false, false) => "; no network, no Unix sockets",
         };
         let places = places.join(", ");
-        format!("[it ran in a sandbox: writes only in {places}{sockets}; the user can change that]")
+        let closed = if self.closed.is_empty() { "" } else { "; some places cannot be read" };
+        format!(
+            "[it ran in a sandbox: writes only in {places}{closed}{sockets}; the user can change \
+             that]"
+        )
     }
 }
 
@@ -237,6 +241,10 @@ mod tests {
         );
         assert!(explained("Could not resolve host").contains("no network"));
         assert_eq!(explained("3 tests failed"), "3 tests failed");
+        let closed = Policy { closed: vec!["/secret".into()], ..policy.clone() };
+        let mut text = "cat: Permission denied".to_owned();
+        closed.explain(&mut text);
+        assert!(text.contains("; some places cannot be read; no network;"), "{text}");
     }
 
     #[test]

@@ -210,7 +210,7 @@ fn begin(opened: &Opened, errand: Errand, stage: &mut Stage<'_>) {
             format!("Resuming, your message comes after that. {waits}")
         }
         Errand::Send(OnIncomplete::Inject) => {
-            format!("Your message is added to the incomplete turn. {waits}")
+            format!("The message is added to the incomplete turn. {waits}")
         }
         Errand::Send(OnIncomplete::Discard) => {
             format!("Turn {} is discarded. It stays in the journal, hidden.", open.id.0)

@@ -21,7 +21,7 @@ const WAITS: &str = r#"{"steps":[
              {"name":"slow","effect":"read_only","wait_for":"go","output":"late"}]}"#;
 
 const STREAMING_MENU: &str = "(a) abort and discard the turn: ";
-const TOOLS_MENU: &str = "(b) begin the tools again: ";
+const TOOLS_MENU: &str = "(b) stop the tools and ask the model to begin again: ";
 
 /// Somebody who has pressed Ctrl-C while the model was answering.
 fn streaming() -> (World, Person) {

@@ -111,7 +111,7 @@ impl Scope {
             }
             Self::Tools => {
                 "(c) continue, (r) stop the tools and reply, (s) stop the tools and exit, \
-                 (b) begin the tools again: "
+                 (b) stop the tools and ask the model to begin again: "
             }
         }
     }
@@ -180,7 +180,7 @@ impl Chosen {
             Self::Stop => "stop",
             Self::Abort => "abort",
             Self::Exit => "exit",
-            Self::Restart => "begin again",
+            Self::Restart => "ask the model to begin again",
         }
     }
 }
