@@ -10,23 +10,27 @@ pub mod tally;
 pub mod turns;
 
 use std::collections::BTreeMap;
+use std::convert::Infallible;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use piton::chance::SeededChance;
 use piton::clock::RuntimeClock;
 use piton::model::{AnswerStream, Model, ModelFailure, Models};
 use piton::{
-    Delegation, Engine, LeaseWait, NewMessage, OnIncomplete, Reply, Session, SessionError,
+    Attendance, Controller, Delegation, Engine, LeaseWait, NewMessage, OnIncomplete, Reply,
+    Session, SessionError,
 };
 use piton_core::answer::Delta;
 use piton_core::event::{
-    Entry, Event, InDoubtPolicy, InquiryKind, Limits, ModelRef, PermissionMode, Permissions,
-    UserPart,
+    Entry, Event, InDoubtPolicy, Inquiry, InquiryKind, Limits, ModelRef, PermissionMode,
+    Permissions, Shape, UserPart,
 };
-use piton_core::id::{ConversationId, MessageId, Seq, Timestamp};
+use piton_core::id::{ConversationId, InquiryId, MessageId, Seq, Timestamp};
 use piton_core::integrity;
 use piton_core::outcome::Ending;
+use piton_core::question::Secret;
 use piton_core::state::{Config, State, Turn};
 use piton_core::transcript::{Message, Transcript};
 use piton_store::{Journal, MemoryJournal, Record};
@@ -36,7 +40,7 @@ use crate::crash::tally::Tally;
 use crate::crash::turns::TurnScript;
 use crate::disk::{MortalJournal, Sabotage};
 use crate::oracle::{self, Final};
-use crate::world::{Effect, SeenRequest, Workshop, World, command_tools, world_tools};
+use crate::world::{Effect, SECRET, SeenRequest, Workshop, World, command_tools, world_tools};
 
 /// Most times that one life answers, resumes or sends before it counts as stuck.
 const ROUNDS_MAX: usize = 50;
@@ -177,6 +181,7 @@ async fn disturbed(
         };
         let after = all_records(&journal).await;
         found.extend(oracle::lost_anywhere(&before, &after));
+        found.extend(oracle::told(&*journal, &after).await);
         before = after;
         killed += u64::from(died);
         if let (true, Some(sabotage)) = (died, sabotage) {
@@ -229,6 +234,9 @@ async fn enter(
     if session.state().config.model.is_none() {
         session.configure(&config(play, engine));
     }
+    if play.turn.attended {
+        session.attend(Attendance::Attended);
+    }
     Ok(session)
 }
 
@@ -267,10 +275,18 @@ async fn finish(
     world: &World,
 ) -> Result<(), Met> {
     for _ in 0..ROUNDS_MAX {
-        let ending = if play.turn.coordinated {
-            session.coordinate(message.clone(), OnIncomplete::Resume).await?
-        } else {
-            session.send(message.clone(), OnIncomplete::Resume).await?
+        let controller = session.controller();
+        let sending = async {
+            if play.turn.coordinated {
+                session.coordinate(message.clone(), OnIncomplete::Resume).await
+            } else {
+                session.send(message.clone(), OnIncomplete::Resume).await
+            }
+        };
+        let ending = tokio::select! {
+            biased;
+            ending = sending => ending?,
+            never = attend(engine, &controller, world), if play.turn.attended => match never {},
         };
         match ending {
             Ending::Done | Ending::Closed(_) | Ending::Nothing => return Ok(()),
@@ -285,6 +301,24 @@ async fn finish(
         }
     }
     Ok(())
+}
+
+/// A person who is there all the time, and answers at once.
+async fn attend(engine: &Engine, controller: &Controller, world: &World) -> Infallible {
+    let (journal, id) = (engine.journal(), conversation());
+    let mut seen = Seq(0);
+    loop {
+        let Ok(seq) = journal.wait_past(&id, seen).await else {
+            // It has no entries yet.
+            tokio::time::sleep(Duration::from_millis(1)).await;
+            continue;
+        };
+        seen = seq;
+        let records = journal.read(&id, Seq(0), RECORDS_MAX).await.unwrap_or_default();
+        for (inquiry, reply) in replies(&fold(&records), &id, world) {
+            controller.answer(inquiry, reply).await;
+        }
+    }
 }
 
 /// A person who, when asked, lets another model go on; recorded together with the answer.
@@ -315,28 +349,30 @@ async fn answer_workers(
 /// A person who denies `set`, allows the rest, and settles doubts by looking at the world.
 async fn answer(session: &mut Session, world: &World) -> Result<(), SessionError> {
     world.quiet().await;
-    let turn = session.state().open_turn();
-    let pending = turn.into_iter().flat_map(Turn::pending_inquiries);
-    let replies: Vec<_> = pending
-        .map(|inquiry| {
-            let is_this = |effect: &Effect| {
-                (&effect.conversation, effect.call) == (session.conversation(), inquiry.call)
-            };
-            let took_effect = world.ledger().iter().any(is_this);
-            let reply = match inquiry.kind {
-                InquiryKind::Permission if inquiry.question.contains("set") => Reply::Deny,
-                InquiryKind::Permission => Reply::Allow,
-                InquiryKind::Question => Reply::Text("blue".into()),
-                InquiryKind::InDoubt if took_effect => Reply::TreatAsDone,
-                InquiryKind::InDoubt => Reply::RunAgain,
-            };
-            (inquiry.id.clone(), reply)
-        })
-        .collect();
-    for (id, reply) in replies {
+    for (id, reply) in replies(session.state(), session.conversation(), world) {
         session.answer(&id, reply).await?;
     }
     Ok(())
+}
+
+fn replies(state: &State, conversation: &ConversationId, world: &World) -> Vec<(InquiryId, Reply)> {
+    let pending = state.open_turn().into_iter().flat_map(Turn::pending_inquiries);
+    let reply = |inquiry: &Inquiry| {
+        let is_this =
+            |effect: &Effect| (&effect.conversation, effect.call) == (conversation, inquiry.call);
+        let took_effect = world.ledger().iter().any(is_this);
+        let is_secret = inquiry.wants.as_ref().is_some_and(|it| it.shape == Shape::Secret);
+        let reply = match inquiry.kind {
+            InquiryKind::Permission if inquiry.question.contains("set") => Reply::Deny,
+            InquiryKind::Permission => Reply::Allow,
+            InquiryKind::Question if is_secret => Reply::Secret(Secret::new(SECRET)),
+            InquiryKind::Question => Reply::Text("blue".into()),
+            InquiryKind::InDoubt if took_effect => Reply::TreatAsDone,
+            InquiryKind::InDoubt => Reply::RunAgain,
+        };
+        (inquiry.id.clone(), reply)
+    };
+    pending.map(reply).collect()
 }
 
 fn engine(

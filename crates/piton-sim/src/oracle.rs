@@ -3,15 +3,15 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use piton_core::decide::calls::{CONFIRMED_TEXT, UNKNOWN_TEXT};
-use piton_core::event::{EffectClass, Event};
+use piton_core::event::{EffectClass, Event, ToolOutput};
 use piton_core::id::{CallId, ConversationId};
 use piton_core::state::State;
 use piton_core::transcript::{Message, Transcript};
 use piton_core::view::Status;
-use piton_store::Record;
+use piton_store::{Journal, Record};
 
 use crate::crash::Records;
-use crate::world::{Effect, World};
+use crate::world::{Effect, SECRET, World};
 
 /// The end of a run: what the journal means, and what the world looks like.
 #[derive(Clone, Debug)]
@@ -35,7 +35,36 @@ pub fn judge(reference: &Final, disturbed: &Final) -> Vec<String> {
     found.extend(different_workers(reference, disturbed));
     found.extend(unknown_requests(reference, disturbed));
     found.extend(unknown_bodies(reference, disturbed));
+    let requests = disturbed.world.requests();
+    if requests.iter().any(|request| tells(request.content.as_bytes())) {
+        found.push("the model was told a secret".into());
+    }
     found
+}
+
+/// Nothing that is kept tells a secret (J65): no entry, and nothing that an entry refers to.
+pub(crate) async fn told(journal: &dyn Journal, records: &Records) -> Vec<String> {
+    let mut found = Vec::new();
+    for record in records.values().flatten() {
+        if tells(record.body.as_bytes()) {
+            found.push(format!("entry {} tells a secret", record.seq));
+        }
+        let event = Event::from_stored(record.format, &record.body);
+        let Event::ToolFinished { output: ToolOutput { blob: Some(blob), .. }, .. } = event else {
+            continue;
+        };
+        if journal.blob(&blob.digest).await.is_ok_and(|content| tells(&content)) {
+            found.push(format!("entry {} refers to a secret", record.seq));
+        }
+    }
+    found
+}
+
+/// However a secret is written, its letters stay what they are.
+fn tells(bytes: &[u8]) -> bool {
+    let letters = SECRET.split(|letter: char| !letter.is_ascii_alphanumeric()).next();
+    let letters = letters.unwrap_or(SECRET).as_bytes();
+    bytes.windows(letters.len()).any(|here| here == letters)
 }
 
 /// The same for every journal; and a worker that has ended is never touched again (M16).
@@ -154,8 +183,14 @@ fn same(wanted: &Message, got: &Message, state: &State) -> bool {
         && wanted.iter().zip(got).all(|(wanted, got)| {
             let once =
                 state.config.tool(&got.name).is_some_and(|it| it.effect == EffectClass::Once);
-            wanted == got || (wanted.call == got.call && once && is_settlement(&got.text))
+            let settled = (once && is_settlement(&got.text)) || is_withheld(&got.text);
+            wanted == got || (wanted.call == got.call && settled)
         })
+}
+
+/// Whether a result is not kept, because nobody knows any more what must not be in it.
+fn is_withheld(text: &str) -> bool {
+    text.contains("not kept: it may quote a secret")
 }
 
 /// Whether a result is what a call in doubt gets.
@@ -173,7 +208,7 @@ fn unknown_requests(reference: &Final, disturbed: &Final) -> Vec<String> {
         .collect();
     let requests = disturbed.world.requests().into_iter();
     requests
-        .filter(|request| !is_settlement(&request.content))
+        .filter(|request| !is_settlement(&request.content) && !is_withheld(&request.content))
         .filter(|request| !known.contains(&(request.place, request.content.clone())))
         .map(|request| format!("request {} is new: {}", request.place, request.content))
         .collect()
@@ -182,7 +217,8 @@ fn unknown_requests(reference: &Final, disturbed: &Final) -> Vec<String> {
 /// The same for the bytes that went over a wire.
 fn unknown_bodies(reference: &Final, disturbed: &Final) -> Vec<String> {
     let known: BTreeSet<&String> = reference.bodies.iter().collect();
-    let bodies = disturbed.bodies.iter().filter(|body| !is_settlement(body));
+    let bodies = disturbed.bodies.iter();
+    let bodies = bodies.filter(|body| !is_settlement(body) && !is_withheld(body));
     let new = bodies.filter(|body| !known.contains(body));
     new.map(|body| format!("these bytes are new: {body}")).collect()
 }

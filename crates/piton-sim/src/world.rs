@@ -17,7 +17,7 @@ use tokio::sync::Notify;
 use self::command::Yard;
 pub use self::command::{Mistake, Runner, Workshop, command_tools};
 use self::job::Jobs;
-pub use self::tool::{WorldTool, world_tools};
+pub use self::tool::{SECRET, WorldTool, world_tools};
 
 /// A world that a driver acts on.
 #[derive(Clone, Debug, Default)]

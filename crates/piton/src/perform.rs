@@ -4,3 +4,4 @@ pub(crate) mod ask;
 pub(crate) mod model;
 pub(crate) mod progress;
 pub(crate) mod tool;
+pub(crate) mod veil;

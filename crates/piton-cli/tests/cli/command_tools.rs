@@ -189,6 +189,35 @@ fn a_secret_that_was_asked_for_is_asked_for_again() {
     assert!(!has(&everything_in(&world.path("home")), "hunter2"));
 }
 
+/// Asks for a secret, begins, waits for a sign, and prints all that it was told.
+const TELLTALE: &str = r#"input=$(cat)
+case "$input" in
+    *'"key":"hun'*) echo begun >> begun; while [ ! -e go ]; do sleep 0.01; done
+        echo "logged in with $input"; exit 4 ;;
+    *) echo '{"questions":[{"id":"key","text":"Which key?","secret":true}]}'; exit 75 ;;
+esac"#;
+
+// J65, M6: who knew the secret is gone, so nobody can search the output for it.
+#[test]
+fn a_secret_that_is_printed_behind_a_dead_agent_is_not_kept() {
+    let world = World::new();
+    let model = prepare(&world, &tool(TELLTALE, ""), "{}");
+    let mut person = Person::starts(&world, &query(&model));
+    person.sees("Which key?").types("hunter2\n");
+    wait_until(|| world.work("begun").exists());
+    // The process dies with `kill -9`.
+    drop(person);
+    fs::write(world.work("go"), "").unwrap();
+    let done = world.run(&["query", "--continue"]);
+    assert_eq!((done.code, done.stdout.as_str()), (0, "Done.\n"), "{}", done.stderr);
+    let (text, code) = result(&world);
+    assert!(text.contains("not kept: it may quote a secret"), "{text}");
+    assert_eq!(code, Some(4));
+    assert_eq!(lines_of(&world.work("begun")), 1, "it was not run again");
+    // What settled the call is removed beside its end.
+    wait_until(|| !has(&everything_in(&world.path("home")), "hunter2"));
+}
+
 /// Begins, waits for a sign, and counts once.
 const SLOW: &str = r#"echo begun >> begun
 while [ ! -e go ]; do sleep 0.01; done

@@ -22,6 +22,8 @@ pub struct TurnScript {
     pub context_tokens_max: u64,
     /// Whether its turns are coordinated.
     pub coordinated: bool,
+    /// Whether a person is there all the time.
+    pub attended: bool,
 }
 
 impl TurnScript {
@@ -40,6 +42,7 @@ const fn turn(name: &'static str, json: &'static str) -> TurnScript {
         in_doubt: ALONE,
         context_tokens_max: 0,
         coordinated: false,
+        attended: false,
     }
 }
 
@@ -222,6 +225,14 @@ pub const TURNS: &[TurnScript] = &[
         r#"{"steps":[{"calls":[{"tool":"pay","arguments":{"ask":1}},
             {"tool":"set","arguments":{"stay":1}}]},{"say":"Answered."}]}"#,
     ),
+    TurnScript {
+        attended: true,
+        ..turn(
+            "tools that are told a secret",
+            r#"{"steps":[{"calls":[{"tool":"build","arguments":{"secret":1,"ms":10}},
+                {"tool":"pay","arguments":{"secret":1}}]},{"say":"Logged in."}]}"#,
+        )
+    },
     TurnScript {
         in_doubt: InDoubtPolicy::Ask,
         ..turn(

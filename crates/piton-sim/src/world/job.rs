@@ -31,6 +31,11 @@ impl Jobs {
         format!("job-{}", shared.named)
     }
 
+    /// Whether the job of this name was begun.
+    pub(super) fn is_begun(&self, name: &str) -> bool {
+        self.shared().jobs.contains_key(name)
+    }
+
     /// Begins the job of this name, unless that was done before, and waits for its end.
     pub(super) async fn run(
         &self,

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use piton_core::event::{EffectClass, Event, Handle, Outcome, ToolSpec};
+use piton_core::event::{EffectClass, Event, Handle, Outcome, Shape, ToolSpec};
 use piton_core::id::{CallId, Digest, Seq};
 use piton_core::question::Question;
 use piton_store::Journal;
@@ -16,9 +16,13 @@ use super::{Effect, World};
 /// Entries that are looked through for an intent; a scripted turn is far shorter.
 const JOURNAL_ENTRIES_MAX: usize = 10_000;
 
+/// What the person in the simulated world types when asked for a secret. JSON and Rust write it in
+/// ways of their own.
+pub const SECRET: &str = "hunter2\"é";
+
 /// A tool of the world. Arguments: `ms` to take its time, `fail` or `panic` to go wrong, `ask` for so
-/// many questions one after the other, `stay` to wait for an answer where it is, and for `change` the
-/// `path` and the `line` to add.
+/// many questions one after the other, `stay` to wait for an answer where it is, `secret` to ask for a
+/// secret, to quote it in a question and to print it, and for `change` the `path` and the `line` to add.
 #[derive(Debug)]
 pub struct WorldTool {
     name: &'static str,
@@ -103,7 +107,7 @@ impl Tool for WorldTool {
 
     async fn settle(&self, _site: &Site, arguments: &Arguments, handle: &Handle) -> Settled {
         if let Handle::Job { directory, .. } = handle {
-            return self.world.jobs().settle(directory, || self.done());
+            return self.world.jobs().settle(directory, || self.done(arguments));
         }
         let (Ok((path, line)), Handle::Edit { before, after, .. }) = (change(arguments), handle)
         else {
@@ -121,7 +125,12 @@ impl Tool for WorldTool {
 }
 
 impl WorldTool {
-    fn done(&self) -> Finished {
+    fn done(&self, arguments: &Arguments) -> Finished {
+        if arguments.contains_key("secret") {
+            let full = format!("{} done with {SECRET:?}", self.name).into_bytes();
+            let text = format!("{} done with {SECRET}", self.name);
+            return Finished { full: Some(full), ..Finished::ok(text) };
+        }
         Finished::ok(format!("{} done", self.name))
     }
 
@@ -139,9 +148,15 @@ impl WorldTool {
         self.world.point().await;
         check_intent(&self.world, &self.journal, self.name, job).await;
         let (world, effect) = (self.world.clone(), self.effect(job));
+        // One that is found begun has asked before.
+        if !self.world.jobs().is_begun(name)
+            && let Some(waits) = lacking_secret(job)
+        {
+            return waits;
+        }
         self.world.jobs().run(name, pause(job), move || world.record(effect)).await;
         self.world.point().await;
-        self.done()
+        self.done(&job.arguments)
     }
 
     fn act(&self, job: &Job) -> Finished {
@@ -154,7 +169,7 @@ impl WorldTool {
             (&job.handle, change(&job.arguments))
         else {
             self.world.record(effect);
-            return self.done();
+            return self.done(&job.arguments);
         };
         let old = self.world.file(path);
         let now = old.as_deref().map(digest);
@@ -193,10 +208,28 @@ async fn lacking(job: &Job) -> Option<Finished> {
     if job.arguments.contains_key("stay") && job.ask(question("stay")).await == Response::Deferred {
         return Some(Finished::needs_input(Vec::new()));
     }
+    if let Some(waits) = lacking_secret(job) {
+        return Some(waits);
+    }
     let count = job.arguments.get("ask").and_then(Value::as_u64)?;
     let names = (1..=count).map(|number| format!("q{number}"));
     let lacking = names.into_iter().find(|name| !job.responses().contains_key(name))?;
     Some(Finished::needs_input(vec![question(&lacking)]))
+}
+
+/// Asks for a secret, and then whether it is the right one.
+fn lacking_secret(job: &Job) -> Option<Finished> {
+    if !job.arguments.contains_key("secret") {
+        return None;
+    }
+    let question = match job.responses().get("key").and_then(Response::words) {
+        None => Question::new("key", "Key?").shaped(Shape::Secret),
+        Some(key) if !job.responses().contains_key("right") => {
+            Question::new("right", format!("Is {key} right?"))
+        }
+        Some(_) => return None,
+    };
+    Some(Finished::needs_input(vec![question.before_acting()]))
 }
 
 fn change(arguments: &Arguments) -> Result<(&str, &str), Refusal> {

@@ -14,6 +14,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use crate::control::Attendance;
 use crate::driver::Driver;
+use crate::perform::veil::Veil;
 
 /// Questions of one call; a tool that asks more gets no further.
 const QUESTIONS_MAX: usize = 100;
@@ -23,8 +24,6 @@ const ASKS_MAX: usize = 64;
 const POLICY: &str = "unattended policy";
 /// In whose name questions are closed that nobody needs any more.
 const ENGINE: &str = "piton";
-/// What a secret reads as where it would be written down.
-const COVERED: &str = "[redacted]";
 
 /// What tools were told in secret, by question.
 pub(crate) type Secrets = BTreeMap<InquiryId, Secret>;
@@ -74,10 +73,14 @@ impl Asks {
 impl Driver<'_> {
     /// A running tool asks.
     pub(crate) fn take_ask(&mut self, ask: Ask) {
-        let Ask { call, questions, reply } = ask;
+        let Ask { call, mut questions, reply } = ask;
         if !self.running().contains(&call) {
             // It has ended, and does not wait any more.
             return;
+        }
+        let veil = self.veil();
+        for question in &mut questions {
+            veil.question(question);
         }
         self.raise(call, &questions);
         let deferred = self.attendance == Attendance::Unattended;
@@ -105,8 +108,12 @@ impl Driver<'_> {
     }
 
     /// A call cannot go on without answers: it waits, and runs again when it has them.
-    pub(crate) fn suspend(&mut self, call: CallId, questions: &[Question]) {
-        self.raise(call, questions);
+    pub(crate) fn suspend(&mut self, call: CallId, mut questions: Vec<Question>) {
+        let veil = self.veil();
+        for question in &mut questions {
+            veil.question(question);
+        }
+        self.raise(call, &questions);
         let turn = self.log.state().open_turn();
         let open = |raised: &Raised| raised.answer.is_none();
         let asks = turn.is_some_and(|turn| turn.questions(call).any(open));
@@ -158,20 +165,26 @@ impl Driver<'_> {
         }
     }
 
-    /// Covers what tools were told in secret, before a result is written down.
-    pub(crate) fn veil(&self, text: &mut String, full: Option<&mut Vec<u8>>) {
-        let secrets: Vec<&str> =
-            self.secrets.values().map(Secret::reveal).filter(|it| !it.is_empty()).collect();
-        let cover = |text: &str| {
-            secrets.iter().fold(text.to_owned(), |text, secret| text.replace(secret, COVERED))
-        };
-        if secrets.is_empty() {
-            return;
-        }
-        *text = cover(text);
-        if let Some(full) = full {
-            *full = cover(&String::from_utf8_lossy(full)).into_bytes();
-        }
+    /// Covers what tools were told in secret, before anything that they say is written down.
+    pub(crate) fn veil(&self) -> Veil {
+        Veil::over(self.secrets.values())
+    }
+
+    /// What a call was told in secret by processes that are gone, as it was asked.
+    pub(crate) fn forgotten(&self, call: CallId) -> Vec<Question> {
+        let turn = self.log.state().open_turn();
+        let questions = turn.into_iter().flat_map(|turn| turn.questions(call));
+        let forgotten = questions.filter(|raised| self.is_forgotten(raised)).filter_map(|raised| {
+            let Inquiry { question, wants, .. } = &raised.inquiry;
+            Some(Question { text: question.clone(), wants: wants.clone()? })
+        });
+        let by_name = forgotten.map(|question| (question.wants.name.clone(), question));
+        by_name.collect::<BTreeMap<_, _>>().into_values().collect()
+    }
+
+    fn is_forgotten(&self, raised: &Raised) -> bool {
+        raised.answer == Some(InquiryAnswer::Redacted)
+            && !self.secrets.contains_key(&raised.inquiry.id)
     }
 
     /// Records the questions that were not asked yet. A secret that nobody remembers is asked again,
@@ -180,11 +193,7 @@ impl Driver<'_> {
         for question in questions {
             let Some(turn) = self.log.state().open_turn() else { return };
             let name = &question.wants.name;
-            let forgotten = |raised: &Raised| {
-                raised.answer == Some(InquiryAnswer::Redacted)
-                    && !self.secrets.contains_key(&raised.inquiry.id)
-            };
-            let is_new = turn.question(call, name).is_none_or(forgotten);
+            let is_new = turn.question(call, name).is_none_or(|raised| self.is_forgotten(raised));
             let named = |raised: &&Raised| {
                 raised.inquiry.wants.as_ref().is_some_and(|wants| wants.name == *name)
             };

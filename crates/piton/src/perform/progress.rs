@@ -10,6 +10,8 @@ use crate::driver::Driver;
 
 /// Longest word on how far a call is, in bytes.
 const TEXT_BYTES_MAX: usize = 400;
+/// The same before it was searched for secrets: one must not be cut in two by then.
+const SAID_BYTES_MAX: usize = 16 * 1024;
 
 /// Where calls leave word for the driver. Only the newest of each call is kept, so it is bounded.
 #[derive(Debug, Default)]
@@ -24,9 +26,7 @@ impl ProgressTap {
     }
 
     pub(crate) fn say(&self, call: CallId, text: &str) {
-        let end = text.floor_char_boundary(TEXT_BYTES_MAX);
-        let text = text.get(..end).unwrap_or_default().to_owned();
-        self.newest().insert(call, text);
+        self.newest().insert(call, head(text, SAID_BYTES_MAX).to_owned());
         self.more.notify_one();
     }
 
@@ -40,11 +40,16 @@ impl Driver<'_> {
     /// Shows faces how far calls are.
     pub(crate) fn show_progress(&mut self) {
         let newest = std::mem::take(&mut *self.progress.newest());
-        let running = self.running();
-        for (call, text) in newest {
+        let (running, veil) = (self.running(), self.veil());
+        for (call, mut text) in newest {
             if running.contains(&call) {
-                self.log.hub().progress(call, text);
+                veil.cut_text(&mut text);
+                self.log.hub().progress(call, head(&text, TEXT_BYTES_MAX).to_owned());
             }
         }
     }
+}
+
+fn head(text: &str, bytes_max: usize) -> &str {
+    text.get(..text.floor_char_boundary(bytes_max)).unwrap_or_default()
 }

@@ -25,11 +25,24 @@ const NOT_BEGUN_TEXT: &str = "Not run: the user interrupted.";
 /// What the model is told of a call that had not taken effect and is no longer allowed.
 const NOT_ALLOWED_TEXT: &str = "Interrupted before it took effect; \
      the permission rules of this conversation no longer allow it.";
+/// What is kept in the place of an output that cannot be searched for a secret: whoever knew it is
+/// gone.
+const WITHHELD_TEXT: &str = "[its output is not kept: it may quote a secret that was given to it]";
 
 /// What became of a call.
 pub(crate) struct ToolLanding {
     call: CallId,
     finished: Finished,
+    begun: Begun,
+}
+
+/// Who began the run of a tool that has ended, and so knows what it was told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Begun {
+    /// This process.
+    Here,
+    /// One that is dead.
+    Elsewhere,
 }
 
 /// A call with what is needed to perform it.
@@ -75,7 +88,10 @@ impl Driver<'_> {
                 }
                 Settled::NotApplied => self.start(ready).await,
                 Settled::Running => self.attach(ready),
-                Settled::Applied(finished) => self.record(ToolLanding { call, finished }).await,
+                Settled::Applied(finished) => {
+                    let begun = Begun::Elsewhere;
+                    self.record(ToolLanding { call, finished, begun }).await;
+                }
                 Settled::Unknown(found) => self.leave_unknown(call, found),
             }
         }
@@ -124,10 +140,10 @@ impl Driver<'_> {
         if let Some(detour) = self.detour(&call, &arguments, prepared.path.as_deref()) {
             return self.fail(call.id, detour);
         }
-        let (id, handle) = (call.id, prepared.handle);
-        let effect = self.effect(&call);
-        self.log.push(Event::ToolStarted { call: id, effect, handle: handle.clone() });
-        self.launch(id, tool, arguments, handle);
+        let (effect, handle) = (self.effect(&call), prepared.handle);
+        self.log.push(Event::ToolStarted { call: call.id, effect, handle: handle.clone() });
+        let ready = Ready { call, tool, arguments };
+        self.launch(ready, handle, Begun::Here);
     }
 
     /// The rules were asked about the path as the model wrote it. If a link leads elsewhere, they
@@ -149,10 +165,12 @@ impl Driver<'_> {
     /// Waits for the end of what a dead driver started, like for anything else that runs: it can be
     /// interrupted, and its siblings do not wait for it.
     fn attach(&mut self, ready: Ready) {
-        let Ready { call, tool, arguments } = ready;
-        let Progress::InDoubt(Started { effect, handle }) = call.progress else { return };
-        self.log.push(Event::ToolStarted { call: call.id, effect, handle: handle.clone() });
-        self.launch(call.id, tool, arguments, handle);
+        let Progress::InDoubt(Started { effect, handle }) = ready.call.progress.clone() else {
+            return;
+        };
+        let call = ready.call.id;
+        self.log.push(Event::ToolStarted { call, effect, handle: handle.clone() });
+        self.launch(ready, handle, Begun::Elsewhere);
     }
 
     fn effect(&self, call: &Call) -> EffectClass {
@@ -160,13 +178,8 @@ impl Driver<'_> {
         tool.map_or(EffectClass::Once, |tool| tool.effect)
     }
 
-    fn launch(
-        &mut self,
-        call: CallId,
-        tool: Arc<dyn Tool>,
-        arguments: Arc<Arguments>,
-        handle: Handle,
-    ) {
+    fn launch(&mut self, ready: Ready, handle: Handle, begun: Begun) {
+        let Ready { call: Call { id: call, .. }, tool, arguments } = ready;
         let cancel = self.cancel.child_token();
         let (site, asker) = (self.site.clone(), self.asks.asker(self.responses(call)));
         let watch = self.progress.clone();
@@ -175,10 +188,11 @@ impl Driver<'_> {
         let flight = Box::pin(async move {
             match caught(async { tool.run_or_park(job).await }).await {
                 Ok(Ran::Parked { question }) => Landing::Parked { call, question },
-                Ok(Ran::Finished(finished)) => Landing::Tool(ToolLanding { call, finished }),
+                Ok(Ran::Finished(finished)) => Landing::Tool(ToolLanding { call, finished, begun }),
                 Ok(Ran::Unrecorded(error)) => Landing::Unrecorded(refusal_of(error)),
                 Err(crash) => {
-                    Landing::Tool(ToolLanding { call, finished: Finished::failed(crash) })
+                    let finished = Finished::failed(crash);
+                    Landing::Tool(ToolLanding { call, finished, begun })
                 }
             }
         });
@@ -187,11 +201,22 @@ impl Driver<'_> {
 
     /// Takes in the end of a call.
     pub(crate) async fn record(&mut self, landing: ToolLanding) {
-        let ToolLanding { call, mut finished } = landing;
-        if let Some(questions) = finished.asks {
-            return self.suspend(call, &questions);
+        let ToolLanding { call, mut finished, begun } = landing;
+        // Nobody can search what was told a secret by a process that is gone.
+        let forgotten = if begun == Begun::Elsewhere { self.forgotten(call) } else { Vec::new() };
+        match finished.asks.take() {
+            None => {}
+            Some(questions) if forgotten.is_empty() => return self.suspend(call, questions),
+            // It did nothing yet, so it may begin again, and asks in our hearing then.
+            Some(_) => return self.suspend(call, forgotten),
         }
-        self.veil(&mut finished.text, finished.full.as_mut());
+        if forgotten.is_empty() {
+            let veil = self.veil();
+            veil.text(&mut finished.text);
+            finished.full = finished.full.map(|full| veil.bytes(&full));
+        } else {
+            finished = withheld(finished);
+        }
         let mut text = bounded(finished.text);
         let blob = match finished.full {
             None => None,
@@ -224,14 +249,20 @@ impl Driver<'_> {
         self.leave(call, Outcome::Failed, reason);
     }
 
-    fn leave(&mut self, call: CallId, outcome: Outcome, text: String) {
+    fn leave(&mut self, call: CallId, outcome: Outcome, mut text: String) {
         self.withdraw_questions(call);
+        self.veil().text(&mut text);
         let output = ToolOutput::text(bounded(text));
         self.log.push(Event::ToolFinished { call, outcome, output });
     }
 
     /// Nothing proves what became of the call: a person decides, or the model is told.
-    fn leave_unknown(&mut self, id: CallId, found: String) {
+    fn leave_unknown(&mut self, id: CallId, mut found: String) {
+        if self.forgotten(id).is_empty() {
+            self.veil().text(&mut found);
+        } else {
+            found = WITHHELD_TEXT.into();
+        }
         let state = self.log.state();
         let call = state.open_turn().and_then(|turn| turn.call(id)).cloned();
         match (state.config.in_doubt, call) {
@@ -257,6 +288,13 @@ fn refusal_of(error: Box<dyn std::error::Error + Send + Sync>) -> AppendError {
             source: std::io::Error::other(error),
         }),
     }
+}
+
+/// The end of a call without anything that it said.
+fn withheld(finished: Finished) -> Finished {
+    let code = finished.exit_code.map(|code| format!("\n[exit code {code}]"));
+    let text = format!("{WITHHELD_TEXT}{}", code.unwrap_or_default());
+    Finished { text, full: None, ..finished }
 }
 
 /// Holds a tool to its bound.

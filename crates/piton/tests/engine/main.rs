@@ -16,6 +16,7 @@ mod lease;
 mod permission;
 mod question;
 mod repair;
+mod secret;
 mod stream;
 mod transport;
 mod turn;
