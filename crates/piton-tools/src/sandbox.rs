@@ -29,8 +29,16 @@ use crate::{Site, excerpt};
 
 /// Places that every command may write to, beside the workspace and the temporary directory.
 /// Shared memory is a directory too.
-const WRITABLE: [&str; 7] =
-    ["/tmp", "/dev/shm", "/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"];
+const WRITABLE: [&str; 8] = [
+    "/tmp",
+    "/dev/shm",
+    "/dev/tty",
+    "/dev/null",
+    "/dev/zero",
+    "/dev/full",
+    "/dev/random",
+    "/dev/urandom",
+];
 
 /// What programs print when they are refused something, in small letters.
 const SIGNS: [&str; 6] =

@@ -63,11 +63,12 @@ const SCHEMA: &str = r#"{
 const SUPERVISED_SCHEMA: &str = r#"{
     "type": "object",
     "properties": {
-        "command": {"type": "string", "description": "Command line for `sh -c`. There is no terminal, and no input unless you ask for it."},
+        "command": {"type": "string", "description": "Command line for `sh -c`. There is no terminal and no input unless you ask for it."},
         "timeout_s": {"type": "integer", "minimum": 1, "maximum": 3600, "description": "Seconds until it is stopped. Default: 600, or no limit with keep."},
         "wait_s": {"type": "integer", "minimum": 0, "maximum": 600, "description": "Seconds until this call returns although the command goes on. Default: 60. For a server: 2, and keep."},
         "input": {"type": "boolean", "description": "Keep its input open, for shell_write. This call then returns as soon as it has printed something and is silent. Default: false."},
         "keep": {"type": "boolean", "description": "Let it go on when the turn is interrupted or discarded. Default: false."},
+        "terminal": {"type": "boolean", "description": "Give it a terminal of 80 by 24 letters, with its input open; for programs that want one. Default: false."},
         "dir": {"type": "string", "description": "Directory to run in, relative to the workspace. Default: the workspace."}
     },
     "required": ["command"],
@@ -90,6 +91,7 @@ struct ShellArguments {
     wait_s: Option<u64>,
     keep: Option<bool>,
     input: Option<bool>,
+    terminal: Option<bool>,
     dir: Option<String>,
 }
 
@@ -123,6 +125,8 @@ enum Reads {
     Bytes(Input),
     /// What it is given later.
     Later,
+    /// The same, on a terminal.
+    Terminal,
 }
 
 /// Whether a command is confined where the rules say so.
@@ -137,7 +141,7 @@ impl Reads {
     fn bytes(self) -> Option<Input> {
         match self {
             Self::Bytes(input) => Some(input),
-            Self::Nothing | Self::Later => None,
+            Self::Nothing | Self::Later | Self::Terminal => None,
         }
     }
 }
@@ -318,7 +322,11 @@ fn look(site: &Site, schema: &str, arguments: &Arguments) -> Result<Line, Refusa
     };
     let (timeout_s, wait_s) = (wanted.timeout_s, wanted.wait_s);
     let (keep, walls) = (wanted.keep.unwrap_or(false), Walls::Up);
-    let input = if wanted.input.unwrap_or(false) { Reads::Later } else { Reads::Nothing };
+    let input = match (wanted.terminal, wanted.input) {
+        (Some(true), _) => Reads::Terminal,
+        (_, Some(true)) => Reads::Later,
+        (_, _) => Reads::Nothing,
+    };
     Ok(Line { command, directory, timeout_s, wait_s, keep, input, walls })
 }
 

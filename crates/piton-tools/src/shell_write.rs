@@ -165,7 +165,9 @@ fn refusal(fault: &GiveFault) -> Refusal {
 fn told(gift: &Gift, given: &Given) -> String {
     let (length, taken) = (gift.text.len(), given.taken);
     match given.state {
-        GivenState::Taken if gift.end => format!("[{length} bytes written, and its input closed]"),
+        GivenState::Taken if gift.end => {
+            format!("[{length} bytes written, and the end of its input]")
+        }
         GivenState::Taken => format!("[{length} bytes written]"),
         GivenState::Waiting => format!(
             "[it does not read: {taken} of {length} bytes written so far, the rest follows as \

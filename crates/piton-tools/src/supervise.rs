@@ -34,6 +34,7 @@ mod output;
 mod pair;
 mod record;
 mod shelf;
+mod terminal;
 mod verdict;
 
 use std::ffi::{OsStr, OsString};
@@ -47,7 +48,7 @@ use crate::sandbox::{self, Rules};
 pub(crate) use self::attach::{Attached, End, Order, Patience};
 pub(crate) use self::claim::{Claimed, claim, forbid};
 use self::courier::{Parcel, Source};
-use self::feed::Feed;
+use self::feed::{Feed, Kind};
 pub use self::give::{Gift, GiveFault, Given, GivenState, INPUT_BYTES_MAX};
 pub(crate) use self::identity::boot;
 pub(crate) use self::output::left_out;
@@ -118,15 +119,15 @@ impl Supervisor {
         intent: Intent,
         input: Option<&Input>,
     ) -> io::Result<Attached> {
-        let is_fed = intent.input;
+        let fed = intent.input.then(|| Kind::of(&intent));
         let claim = match claim(directory, intent)? {
             Claimed::Ours(claim) => claim,
             Claimed::Taken => return Attached::open(directory),
         };
-        let input = match input {
-            Some(input) => Some(Source::File(input.file()?)),
-            None if is_fed => Some(Source::Feed(Feed::create(directory)?)),
-            None => None,
+        let input = match (input, fed) {
+            (Some(input), _) => Some(Source::File(input.file()?)),
+            (None, Some(kind)) => Some(Source::Feed(Feed::create(directory, kind)?)),
+            (None, None) => None,
         };
         let (wire, theirs) = io::pipe()?;
         let parcel = Parcel {
@@ -169,6 +170,10 @@ pub fn dispatch(mut arguments: impl Iterator<Item = OsString>) -> Option<ExitCod
         return None;
     }
     let role = arguments.next()?;
+    if role == OsStr::new(terminal::SESSION) {
+        terminal::become_leader(arguments).ok();
+        return Some(ExitCode::FAILURE);
+    }
     if let Some(code) = sandbox::probe::dispatch(&role, &arguments.by_ref().collect::<Vec<_>>()) {
         return Some(code);
     }

@@ -32,7 +32,7 @@ pub(crate) async fn run(
     let Given { state, taken, .. } = given;
     match state {
         GivenState::Taken if send.eof => {
-            output.talk(&format!("{name} has {length} bytes, and its input is closed."));
+            output.talk(&format!("{name} has {length} bytes, and the end of its input."));
         }
         GivenState::Taken => output.talk(&format!("{name} has {length} bytes.")),
         GivenState::Waiting => output.talk(&format!(

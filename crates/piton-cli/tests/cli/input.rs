@@ -98,7 +98,7 @@ fn a_model_writes_to_a_command_and_reads_what_it_says() {
     // How much it has said when it is silent for a moment is its own matter.
     assert!(text(&world, "1.3.0").starts_with("got zwölf\n"), "{}", text(&world, "1.3.0"));
     assert!(text(&world, "1.3.0").contains("[11 bytes written]"));
-    assert!(text(&world, "1.4.0").contains("[0 bytes written, and its input closed]"));
+    assert!(text(&world, "1.4.0").contains("[0 bytes written, and the end of its input]"));
     let all = "ready\ngot one\ngot zwölf\ngot two\nover\n[exit code 3]";
     assert_eq!(text(&world, "1.5.0"), all);
     assert_eq!(finished(&world, "1.5.0")["output"]["exit_code"], 3);
@@ -155,7 +155,7 @@ fn a_person_writes_to_a_command_from_another_terminal() {
     assert_eq!(world.run(&["send", "1.1.0", "-n", "half a"]).code, 0);
     assert_eq!(world.run_with_input(&["send", "1.1.0", "-"], " line\nlast").code, 0);
     let sent = world.run(&["send", "1.1.0", "--eof"]);
-    assert!(sent.stderr.ends_with("has 0 bytes, and its input is closed.\n"), "{}", sent.stderr);
+    assert!(sent.stderr.ends_with("has 0 bytes, and the end of its input.\n"), "{}", sent.stderr);
     wait_until(|| world.run(&["logs", "1.1.0"]).stdout.ends_with("over\n"));
     // A line without an end is none for `read`.
     assert_eq!(ledger(&world), "hello there\nhalf a line\n");

@@ -46,5 +46,6 @@ mod scopes;
 mod serve;
 mod settings;
 mod supervised;
+mod terminal;
 mod worker_kills;
 mod workers;

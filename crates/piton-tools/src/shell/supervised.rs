@@ -48,7 +48,7 @@ impl Supervised {
         if job.cancel.is_cancelled() {
             return Finished::cancelled("stopped before the command was started");
         }
-        let is_fed = matches!(line.input, Reads::Later);
+        let is_fed = matches!(line.input, Reads::Later | Reads::Terminal);
         let wait = if is_fed { WORDS_WITHIN } else { self.0.patience() };
         let wait = line.wait_s.map_or(wait, Duration::from_secs);
         let sandbox = match self.0.rules().policy(&job.site) {
@@ -211,7 +211,8 @@ fn intent(call: CallId, name: &str, line: Line) -> Intent {
         at_ms: now_ms(),
         marker: name.to_owned(),
         sandbox: None,
-        input: matches!(line.input, Reads::Later),
+        input: matches!(line.input, Reads::Later | Reads::Terminal),
+        terminal: matches!(line.input, Reads::Terminal),
         sealed: true,
     }
 }

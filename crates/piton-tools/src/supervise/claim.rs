@@ -139,6 +139,7 @@ mod tests {
             marker: "m".into(),
             sandbox: None,
             input: false,
+            terminal: false,
             sealed: true,
         }
     }

@@ -12,12 +12,15 @@ use std::os::unix::fs::FileExt as _;
 use std::path::Path;
 use std::time::Duration;
 
-use rustix::fs::{MemfdFlags, Mode, OFlags, SeekFrom, fcntl_setfl, memfd_create, open, seek};
+use rustix::fs::{
+    MemfdFlags, Mode, OFlags, SeekFrom, fcntl_setfl, memfd_create, open, seek, sendfile,
+};
 use rustix::io::Errno;
 use rustix::pipe::{SpliceFlags, splice};
 
 use super::given::{self, Line, Stream, Taken};
-use super::record::{self, Witness};
+use super::record::{self, Intent, Witness};
+use super::terminal::{self, Copied};
 use crate::fail;
 
 /// How long whoever makes a mistake on purpose does not notice it.
@@ -30,18 +33,24 @@ pub(super) struct Feed {
     pub(super) given: File,
     /// The same without its form. Its position is how much of it the pipe has had.
     pub(super) stage: File,
-    /// Where the command reads.
+    /// Where the command reads: a pipe, or its terminal.
     pub(super) pipe: OwnedFd,
 }
 
 impl Feed {
     /// Makes them. Whoever hands them on must keep none: the command reads to the end when nobody
     /// has the pipe any more.
-    pub(super) fn create(directory: &Path) -> io::Result<Self> {
-        let (_, pipe): (PipeReader, PipeWriter) = io::pipe()?;
-        fcntl_setfl(&pipe, OFlags::NONBLOCK)?;
+    pub(super) fn create(directory: &Path, kind: Kind) -> io::Result<Self> {
+        let pipe = match kind {
+            Kind::Pipe => {
+                let (_, pipe): (PipeReader, PipeWriter) = io::pipe()?;
+                fcntl_setfl(&pipe, OFlags::NONBLOCK)?;
+                pipe.into()
+            }
+            Kind::Terminal => terminal::create()?,
+        };
         let stage = File::from(memfd_create("given", MemfdFlags::CLOEXEC)?);
-        Ok(Self { given: given::create(directory)?, stage, pipe: pipe.into() })
+        Ok(Self { given: given::create(directory)?, stage, pipe })
     }
 
     /// The other end of the pipe, for a process that is about to be started and inherits it.
@@ -51,10 +60,27 @@ impl Feed {
     }
 }
 
+/// What a command reads from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    Pipe,
+    Terminal,
+}
+
+impl Kind {
+    /// Of a command that is fed.
+    pub(super) fn of(intent: &Intent) -> Self {
+        if intent.terminal { Self::Terminal } else { Self::Pipe }
+    }
+}
+
 /// A command that is being fed.
 #[derive(Debug)]
 pub(super) struct Feeding {
     feed: Feed,
+    kind: Kind,
+    /// Whether nobody has the other end of the terminal open: it is looked at now and then.
+    hung_up: bool,
     /// What was given so far, and what is written down of it.
     stream: Stream,
     /// How much of the file is read.
@@ -78,8 +104,17 @@ pub(super) enum Fed {
 
 impl Feeding {
     /// From wherever the last one came to.
-    pub(super) fn new(feed: Feed) -> Self {
-        Self { feed, stream: Stream::default(), read: 0, laid_out: 0, position: 0, failed: false }
+    pub(super) fn new(feed: Feed, kind: Kind) -> Self {
+        Self {
+            feed,
+            kind,
+            hung_up: false,
+            stream: Stream::default(),
+            read: 0,
+            laid_out: 0,
+            position: 0,
+            failed: false,
+        }
     }
 
     /// What to listen at for more.
@@ -89,7 +124,23 @@ impl Feeding {
 
     /// The pipe, if something waits for room in it.
     pub(super) fn full(&self) -> Option<BorrowedFd<'_>> {
-        (!self.failed && self.position < self.stream.length).then(|| self.feed.pipe.as_fd())
+        let waits = !self.failed && !self.hung_up && self.position < self.stream.length;
+        waits.then(|| self.feed.pipe.as_fd())
+    }
+
+    /// The terminal, if the command may print to it.
+    pub(super) fn prints(&self) -> Option<BorrowedFd<'_>> {
+        (self.kind == Kind::Terminal && !self.hung_up).then(|| self.feed.pipe.as_fd())
+    }
+
+    /// Copies what the command has printed to its terminal into `out`.
+    pub(super) fn copy(&mut self, out: &File) -> io::Result<Copied> {
+        if self.kind == Kind::Pipe {
+            return Ok(Copied::All);
+        }
+        let copied = terminal::copy(&self.feed.pipe, out)?;
+        self.hung_up = copied == Copied::HungUp;
+        Ok(copied)
     }
 
     /// Passes on what was given and finds room, and writes down how much that is.
@@ -144,10 +195,15 @@ impl Feeding {
         }
         while self.position < self.stream.length {
             let left = usize::try_from(self.stream.length - self.position).unwrap_or(usize::MAX);
-            let moved =
-                splice(&self.feed.stage, None, &self.feed.pipe, None, left, SpliceFlags::NONBLOCK);
+            let Feed { stage, pipe, .. } = &self.feed;
+            let moved = match self.kind {
+                Kind::Pipe => splice(stage, None, pipe, None, left, SpliceFlags::NONBLOCK),
+                Kind::Terminal => sendfile(pipe, stage, None, left),
+            };
             match moved {
                 Ok(0) | Err(Errno::AGAIN) => break,
+                // Nobody has the terminal open now.
+                Err(Errno::IO) if self.kind == Kind::Terminal => break,
                 Ok(count) => self.position += count as u64,
                 Err(Errno::INTR) => {}
                 Err(Errno::PIPE) => return Ok(true),
@@ -177,7 +233,7 @@ mod tests {
     impl Scene {
         fn new() -> Self {
             let directory = TempDir::new().unwrap();
-            let feed = Feed::create(directory.path()).unwrap();
+            let feed = Feed::create(directory.path(), Kind::Pipe).unwrap();
             let command = File::from(feed.reader().unwrap());
             fcntl_setfl(&command, OFlags::NONBLOCK).unwrap();
             Self { directory, feed, command }
@@ -186,11 +242,12 @@ mod tests {
         /// Another holder of the same files.
         fn holder(&self) -> Feeding {
             let Feed { given, stage, pipe } = &self.feed;
-            Feeding::new(Feed {
+            let feed = Feed {
                 given: given.try_clone().unwrap(),
                 stage: stage.try_clone().unwrap(),
                 pipe: pipe.try_clone().unwrap(),
-            })
+            };
+            Feeding::new(feed, Kind::Pipe)
         }
 
         fn give(&self, key: &str, text: &str, end: bool) {

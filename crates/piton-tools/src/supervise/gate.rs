@@ -16,6 +16,7 @@ use rustix::process::Pid;
 use super::courier::{Parcel, Source};
 use super::mark::{Mark, VARIABLE};
 use super::record::{Intent, Record, encode};
+use super::{WORD, terminal};
 use crate::sandbox::Wardens;
 
 /// The shell, for the gate and for the command. Not a login shell: those cost hundreds of
@@ -23,6 +24,8 @@ use crate::sandbox::Wardens;
 const SHELL: &str = "/bin/sh";
 /// Limit, line, then command. No line, then a word in the record.
 const SCRIPT: &str = r#"ulimit -Sn "$3" 2>/dev/null; read -r go && exec /bin/sh -c "$1" <"$4" 2>&1; printf '%s' "$2" >&2"#;
+/// The same for a command with a terminal, which is the standard output.
+const TERMINAL_SCRIPT: &str = r#"ulimit -Sn "$3" 2>/dev/null; read -r go && exec /bin/sh -c "$1" <&1 2>&1; printf '%s' "$2" >&2"#;
 /// What a command reads that is given nothing.
 const NOTHING: &str = "/dev/null";
 
@@ -51,27 +54,30 @@ impl Gate {
         let input = match &parcel.input {
             None => None,
             Some(Source::File(file)) => Some(rustix::io::dup(file)?),
+            Some(Source::Feed(_)) if intent.terminal => None,
             Some(Source::Feed(feed)) => Some(feed.reader()?),
+        };
+        let out = match &parcel.input {
+            Some(Source::Feed(feed)) if intent.terminal => terminal::theirs(&feed.pipe)?,
+            Some(_) | None => parcel.out.try_clone()?,
         };
         let reads = input.as_ref().map(|input| format!("/proc/self/fd/{}", input.as_raw_fd()));
         let reads = reads.as_deref().unwrap_or(NOTHING);
-        let mut command = Command::new(SHELL);
+        let mut command = gate(intent.terminal);
         command
-            .args(["-c", SCRIPT, "sh", &intent.command, &encode(&never)?, &files, reads])
+            .args(["sh", &intent.command, &encode(&never)?, &files, reads])
             .current_dir(&intent.directory)
             .env(VARIABLE, &intent.marker)
             // A pager would wait for a key that nobody can press.
             .env("PAGER", "cat")
             .env("GIT_PAGER", "cat")
-            .env("TERM", "dumb")
+            .env("TERM", if intent.terminal { terminal::KIND } else { "dumb" })
             .stdin(waits)
-            .stdout(parcel.out.try_clone()?)
-            .stderr(Stdio::from(parcel.log.try_clone()?))
-            // A group of its own: what it starts can be stopped with it.
-            .process_group(0);
+            .stdout(out.try_clone()?)
+            .stderr(Stdio::from(parcel.log.try_clone()?));
         let child = match &intent.sandbox {
             None => command.spawn()?,
-            Some(policy) => wardens.spawn(policy, command, &parcel.out)?,
+            Some(policy) => wardens.spawn(policy, command, &out)?,
         };
         let pid = Pid::from_child(&child);
         Mark::new(&intent.marker).put_on(pid);
@@ -83,4 +89,17 @@ impl Gate {
     pub(super) fn open(mut self) -> io::Result<()> {
         self.opener.write_all(b"\n")
     }
+}
+
+/// The shell with its script, in a group of its own: what it starts can be stopped with it.
+fn gate(with_terminal: bool) -> Command {
+    if with_terminal {
+        // A session of its own, which is a group too. Only a process itself can begin one.
+        let mut command = Command::new("/proc/self/exe");
+        command.arg0("piton").args([WORD, terminal::SESSION, SHELL, "-c", TERMINAL_SCRIPT]);
+        return command;
+    }
+    let mut command = Command::new(SHELL);
+    command.args(["-c", SCRIPT]).process_group(0);
+    command
 }

@@ -15,6 +15,8 @@ use super::verdict::Verdict;
 
 /// Most that a command can be given in all, in bytes.
 pub const INPUT_BYTES_MAX: u64 = 4 * 1024 * 1024;
+/// What a terminal takes for the end of its input, at the beginning of a line: Ctrl-D.
+const END_OF_INPUT: char = '\u{4}';
 /// How often to look whether it was taken.
 const LOOK_EVERY: Duration = Duration::from_millis(5);
 /// How long to wait until it is taken. A supervisor needs a millisecond; a command that does not
@@ -111,7 +113,8 @@ impl Shelf {
         let mut giver = Giver::open(self, name)?;
         if Stream::read(&giver.given)?.find(&gift.key).is_none() {
             giver.refuse()?;
-            giver.append(gift)?;
+            let story = giver.attached.peek()?.0;
+            giver.append(gift, story.intent.is_some_and(|intent| intent.terminal))?;
         }
         giver.wait(&gift.key, word)
     }
@@ -149,8 +152,13 @@ impl Giver {
         }
     }
 
-    fn append(&self, gift: &Gift) -> Result<(), GiveFault> {
-        let Gift { key, text, end } = gift.clone();
+    fn append(&self, gift: &Gift, is_terminal: bool) -> Result<(), GiveFault> {
+        let Gift { key, mut text, mut end } = gift.clone();
+        if end && is_terminal {
+            // A terminal is not closed: its reader is told that there is no more.
+            text.push(END_OF_INPUT);
+            end = false;
+        }
         let given = Stream::read(&self.given)?.length;
         if INPUT_BYTES_MAX < given.saturating_add(text.len() as u64) {
             return Err(GiveFault::Full { given });

@@ -18,12 +18,13 @@ use rustix::process::{
 use super::bell::{Bell, Rope};
 use super::cancel::{Stopping, TERM_GRACE};
 use super::courier::{Parcel, Source};
-use super::feed::{Fed, Feeding};
+use super::feed::{Fed, Feeding, Kind};
 use super::gate::Gate;
 use super::identity::Identity;
 use super::mark::{Mark, Marks};
 use super::output::Bound;
 use super::record::{self, Intent, Record, Status, Stop, Story, Why, Witness};
+use super::terminal::Copied;
 use crate::fail;
 use crate::sandbox::Wardens;
 
@@ -146,7 +147,7 @@ impl Keeper {
         let Some(pid) = who.pid() else { return };
         let feeding = match parcel.input.take() {
             Some(Source::Feed(feed)) => {
-                let feeding = Feeding::new(feed);
+                let feeding = Feeding::new(feed, Kind::of(intent));
                 let rope = self.bell.hang(feeding.given());
                 Some((feeding, rope))
             }
@@ -176,8 +177,10 @@ impl Keeper {
         let sources = sockets.iter().flatten().map(|(socket, what)| (socket.as_fd(), *what));
         let handles = self.minded.iter().filter(|minded| minded.retry_at.is_none());
         let handles = handles.map(|minded| minded.handle.as_fd());
-        let handles = handles.chain(self.bell.handle()).map(|fd| (fd, PollFlags::IN));
         let fed = self.minded.iter().filter_map(|minded| minded.feeding.as_ref());
+        let print = fed.clone().filter_map(|(feeding, _)| feeding.prints());
+        let handles = handles.chain(self.bell.handle()).chain(print);
+        let handles = handles.map(|fd| (fd, PollFlags::IN));
         let full = fed.filter_map(|(feeding, _)| feeding.full()).map(|fd| (fd, PollFlags::OUT));
         let sources = sources.chain(handles).chain(full);
         let mut waits: Vec<_> =
@@ -242,6 +245,8 @@ impl Keeper {
 
     fn feed(&mut self, minded: &mut Minded) {
         let Some((feeding, rope)) = &mut minded.feeding else { return };
+        // What does not fit on a full disk is lost, as it is when the command writes itself.
+        feeding.copy(&minded.parcel.out).ok();
         // What fails now, on a full disk, is tried again with the next look.
         if feeding.tend(self.witness).is_ok_and(|fed| fed == Fed::Over) {
             if let Some(rope) = rope.take() {
@@ -297,6 +302,12 @@ impl Minded {
             (None, Some(signal)) => Status::Signal(signal),
             (None, None) => return Ended::No,
         };
+        if let Some((feeding, _)) = &mut self.feeding
+            && feeding.copy(&self.parcel.out).is_ok_and(|copied| copied == Copied::Some)
+        {
+            // There is more of what it printed.
+            return Ended::No;
+        }
         fail::here(witness.point(["inner-ended", "outer-ended"]));
         if self.record(status, witness).is_err() {
             self.retry_at = Some(Instant::now() + RETRY);

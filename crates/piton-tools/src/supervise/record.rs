@@ -60,6 +60,7 @@ pub(crate) enum Record {
 
 /// What is to run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[expect(clippy::struct_excessive_bools, reason = "facts that have nothing to do with each other")]
 pub struct Intent {
     /// The form of the log.
     pub version: u32,
@@ -85,6 +86,9 @@ pub struct Intent {
     /// Whether its input stays open, for whoever writes to it later.
     #[serde(default)]
     pub input: bool,
+    /// Whether that is a terminal, which is its output too.
+    #[serde(default)]
+    pub terminal: bool,
     /// Whether a seal stands before its output.
     #[serde(default)]
     pub sealed: bool,
