@@ -147,6 +147,10 @@ pub(crate) enum Mode {
     ReadOnly,
 }
 
+/// How long an answer is waited for to be taken, in seconds. A process that asks looks four times a
+/// second; one that does not look is stopped, or busy with something else.
+const ANSWER_WAIT_S: u64 = 10;
+
 /// The flags of `piton answer`.
 #[derive(Debug, Args)]
 pub(crate) struct Answer {
@@ -169,6 +173,9 @@ pub(crate) struct Answer {
     /// Then go on with the turn
     #[arg(long = "continue")]
     pub(crate) resume: bool,
+    /// How long to wait until a process at work on the conversation has taken the answer
+    #[arg(long, value_name = "SECONDS", default_value_t = ANSWER_WAIT_S)]
+    pub(crate) wait: u64,
     /// One JSON object per line
     #[arg(long)]
     pub(crate) json: bool,

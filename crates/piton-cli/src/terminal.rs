@@ -118,6 +118,13 @@ impl Terminal {
         }
     }
 
+    /// What was typed and not taken is meant for nobody any more.
+    pub(crate) fn forget_typed(&mut self) {
+        if let Ok(now) = tcgetattr(&self.device) {
+            self.set(&now);
+        }
+    }
+
     /// Waits for whichever is wanted: a key or a line.
     pub(crate) async fn typed(&mut self) -> Typed {
         if self.lines.is_some() {

@@ -178,6 +178,10 @@ pub enum Event {
         answer: InquiryAnswer,
         /// Who answered.
         by: String,
+        /// The letter that brought it, if it came from another process: who left that can tell that
+        /// it was taken.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        letter: Option<String>,
     },
     /// A tool is about to run. Synced before the tool is touched, so a start without a finish
     /// means that the effect is unknown, never that it is absent.

@@ -19,8 +19,8 @@ use piton::chance::SeededChance;
 use piton::clock::RuntimeClock;
 use piton::model::{AnswerStream, Model, ModelFailure, Models};
 use piton::{
-    Attendance, Controller, Delegation, Engine, LeaseWait, NewMessage, OnIncomplete, Reply,
-    Session, SessionError,
+    AnswerLetter, Attendance, Controller, Delegation, Engine, LeaseWait, NewMessage, OnIncomplete,
+    Reply, Session, SessionError,
 };
 use piton_core::answer::Delta;
 use piton_core::event::{
@@ -33,7 +33,7 @@ use piton_core::outcome::Ending;
 use piton_core::question::Secret;
 use piton_core::state::{Config, State, Turn};
 use piton_core::transcript::{Message, Transcript};
-use piton_store::{Journal, MemoryJournal, Record};
+use piton_store::{AppendError, Journal, MemoryJournal, Record};
 
 use crate::crash::provider::{Provider, Run};
 use crate::crash::tally::Tally;
@@ -56,18 +56,35 @@ pub struct Play<'a> {
     pub provider: &'a dyn Provider,
     /// Where real commands run, if there are any.
     pub shop: Option<&'a Workshop>,
+    /// How a person answers.
+    pub answers: Answers,
+}
+
+/// How a person answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Answers {
+    /// In the process that asks.
+    Here,
+    /// From another process, which leaves a letter and may die at any point of it, too.
+    ByLetter,
 }
 
 impl<'a> Play<'a> {
     /// A play without real commands.
     pub fn new(turn: &'a TurnScript, provider: &'a dyn Provider) -> Self {
-        Self { turn, provider, shop: None }
+        Self { turn, provider, shop: None, answers: Answers::Here }
     }
 
     /// The same with real commands.
     #[must_use]
     pub fn with_commands(self, shop: &'a Workshop) -> Self {
         Self { shop: Some(shop), ..self }
+    }
+
+    /// The same with a person who answers from elsewhere.
+    #[must_use]
+    pub fn by_letter(self) -> Self {
+        Self { answers: Answers::ByLetter, ..self }
     }
 
     /// A world in which nothing has happened.
@@ -292,8 +309,8 @@ async fn finish(
             Ending::Done | Ending::Closed(_) | Ending::Nothing => return Ok(()),
             Ending::WaitingForInput => {
                 switch(play, session);
-                answer(session, world).await?;
-                answer_workers(engine, session, world).await.map_err(Met::AtWorker)?;
+                answer(play, engine, session, world).await?;
+                answer_workers(play, engine, session, world).await.map_err(Met::AtWorker)?;
             }
             Ending::Incomplete(_) | Ending::Error(_) => {
                 session.resume().await?;
@@ -331,6 +348,7 @@ fn switch(play: Play<'_>, session: &mut Session) {
 
 /// A person who answers what workers ask, where they ask it.
 async fn answer_workers(
+    play: Play<'_>,
     engine: &Engine,
     session: &Session,
     world: &World,
@@ -340,17 +358,33 @@ async fn answer_workers(
     let workers: Vec<_> = open.filter_map(|call| call.worker.clone()).collect();
     for worker in workers {
         if let Ok(mut worker) = engine.open(&worker).await {
-            answer(&mut worker, world).await?;
+            answer(play, engine, &mut worker, world).await?;
         }
     }
     Ok(())
 }
 
 /// A person who denies `set`, allows the rest, and settles doubts by looking at the world.
-async fn answer(session: &mut Session, world: &World) -> Result<(), SessionError> {
+async fn answer(
+    play: Play<'_>,
+    engine: &Engine,
+    session: &mut Session,
+    world: &World,
+) -> Result<(), SessionError> {
     world.quiet().await;
-    for (id, reply) in replies(session.state(), session.conversation(), world) {
-        session.answer(&id, reply).await?;
+    let replies = replies(session.state(), session.conversation(), world);
+    for (number, (id, reply)) in (0..).zip(replies) {
+        // A secret is told where it is asked.
+        let letter = match play.answers {
+            Answers::Here => None,
+            Answers::ByLetter => AnswerLetter::new(id.clone(), &reply, Timestamp(number), number),
+        };
+        if let Some(letter) = letter {
+            let (journal, conversation) = (&**engine.journal(), session.conversation());
+            letter.post(journal, conversation).await.map_err(AppendError::from)?;
+        } else {
+            session.answer(&id, reply).await?;
+        }
     }
     Ok(())
 }

@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use piton_core::event::{BlobRef, Event};
 use piton_core::id::{ConversationId, Digest, Seq};
 use piton_store::{
-    AppendError, Batch, Durability, Holder, Journal, Lease, LeaseError, Listed, Listing,
+    AppendError, Batch, Durability, Holder, Journal, Lease, LeaseError, Letter, Listed, Listing,
     MemoryJournal, NewRecord, Page, Record, StatusRow, StoreError,
 };
 
@@ -16,7 +16,7 @@ use crate::world::World;
 /// Records copied at once; a scripted turn is far shorter.
 const COPY_RECORDS_MAX: usize = 100_000;
 
-/// A store with a point before and behind every append.
+/// A store with a point before and behind every append, and whatever becomes of a letter.
 #[derive(Debug)]
 pub struct MortalJournal {
     inner: Arc<dyn Journal>,
@@ -106,6 +106,24 @@ impl Journal for MortalJournal {
 
     async fn find(&self, prefix: &str, limit: usize) -> Result<Vec<ConversationId>, StoreError> {
         self.inner.find(prefix, limit).await
+    }
+
+    async fn post(&self, id: &ConversationId, letter: Letter) -> Result<(), StoreError> {
+        self.world.point().await;
+        self.inner.post(id, letter).await?;
+        self.world.point().await;
+        Ok(())
+    }
+
+    async fn letters(&self, id: &ConversationId) -> Result<Vec<Letter>, StoreError> {
+        self.inner.letters(id).await
+    }
+
+    async fn discard_letter(&self, id: &ConversationId, name: &str) -> Result<(), StoreError> {
+        self.world.point().await;
+        self.inner.discard_letter(id, name).await?;
+        self.world.point().await;
+        Ok(())
     }
 
     async fn put_blob(&self, content: &[u8]) -> Result<BlobRef, StoreError> {

@@ -17,6 +17,7 @@
 pub mod append;
 pub mod blob;
 pub mod lease;
+pub mod letter;
 pub mod list;
 pub mod read;
 
@@ -108,6 +109,10 @@ macro_rules! contract_tests {
             read::a_reader_sees_a_prefix_while_a_writer_writes,
             read::waiting_returns_at_once_when_there_is_more,
             read::waiting_wakes_up_everybody_who_waits,
+            letter::letters_lie_in_the_order_of_their_names_until_they_are_taken,
+            letter::a_letter_belongs_to_one_conversation,
+            letter::a_letter_that_is_too_large_or_misnamed_is_refused,
+            letter::only_so_many_letters_are_read_at_once,
             list::a_list_is_ordered_by_touch_and_paged,
             list::a_list_shows_the_last_commits_row,
             list::a_list_names_the_holder_while_there_is_one,

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use piton_core::id::{ConversationId, Digest, Seq};
 
 use crate::lease::Holder;
-use crate::{BLOB_BYTES_MAX, ENTRY_BYTES_MAX};
+use crate::{BLOB_BYTES_MAX, ENTRY_BYTES_MAX, LETTER_BYTES_MAX};
 
 /// Why a lease was not given.
 #[derive(Debug, thiserror::Error)]
@@ -72,6 +72,12 @@ pub enum StoreError {
     /// There is no such blob.
     #[error("there is no blob {0}")]
     UnknownBlob(Digest),
+    /// The letter is larger than the store takes, or has no name.
+    #[error("a letter of {bytes} bytes is not taken; at most {LETTER_BYTES_MAX} are")]
+    Letter {
+        /// Its size.
+        bytes: usize,
+    },
     /// The blob is larger than the store takes.
     #[error("a blob of {bytes} bytes is larger than {BLOB_BYTES_MAX}")]
     BlobSize {

@@ -8,6 +8,7 @@ mod blob;
 pub mod contract;
 mod error;
 mod lease;
+mod letter;
 mod memory;
 mod record;
 mod sqlite;
@@ -21,12 +22,17 @@ use piton_core::id::{ConversationId, Digest, Seq};
 
 pub use crate::error::{AppendError, LeaseError, StoreError};
 pub use crate::lease::{Holder, Lease};
+pub use crate::letter::Letter;
 pub use crate::memory::MemoryJournal;
 pub use crate::record::{Batch, Durability, Listed, Listing, NewRecord, Page, Record, StatusRow};
 pub use crate::sqlite::{Health, Notice, SqliteJournal, inspect};
 
 /// Largest stored form of one entry, in bytes.
 pub const ENTRY_BYTES_MAX: usize = 8 * 1024 * 1024;
+/// Largest letter, in bytes.
+pub const LETTER_BYTES_MAX: usize = 1024 * 1024;
+/// Most letters of a conversation that are read at once; the others wait.
+pub const LETTERS_MAX: usize = 64;
 /// Largest blob, in bytes.
 pub const BLOB_BYTES_MAX: usize = 64 * 1024 * 1024;
 
@@ -68,6 +74,21 @@ pub trait Journal: fmt::Debug + Send + Sync {
 
     /// Finds the conversations whose id begins with `prefix`, at most `limit`.
     async fn find(&self, prefix: &str, limit: usize) -> Result<Vec<ConversationId>, StoreError>;
+
+    /// Leaves a letter for whoever writes the conversation, now or later; durable when this returns.
+    /// Needs no lease. Leaving it twice is leaving it once.
+    async fn post(&self, conversation: &ConversationId, letter: Letter) -> Result<(), StoreError>;
+
+    /// The letters that were left, in the order of their names. Reading does not take them away.
+    async fn letters(&self, conversation: &ConversationId) -> Result<Vec<Letter>, StoreError>;
+
+    /// Takes a letter away; one that is gone is gone. Only after what it brought is durable: it may
+    /// come back after a power cut, and must then bring nothing more.
+    async fn discard_letter(
+        &self,
+        conversation: &ConversationId,
+        id: &str,
+    ) -> Result<(), StoreError>;
 
     /// Keeps content by its digest; durable when this returns. Keeping it twice is keeping it once.
     async fn put_blob(&self, content: &[u8]) -> Result<BlobRef, StoreError>;

@@ -13,8 +13,8 @@ use piton_core::id::{ConversationId, Digest, Epoch, Seq};
 use crate::record::Place;
 use crate::wake::Wakers;
 use crate::{
-    AppendError, Batch, Holder, Journal, Lease, LeaseError, Listed, Listing, Page, Record,
-    StatusRow, StoreError, blob,
+    AppendError, Batch, Holder, Journal, LETTERS_MAX, Lease, LeaseError, Letter, Listed, Listing,
+    Page, Record, StatusRow, StoreError, blob,
 };
 
 /// Journals in memory. A clone is another handle on the same journals.
@@ -32,6 +32,8 @@ struct Content {
     // The epoch of the last lease given, also of those that never wrote.
     epochs: HashMap<ConversationId, Epoch>,
     blobs: HashMap<Digest, Arc<[u8]>>,
+    // By name, which is the order they are read in.
+    letters: HashMap<ConversationId, BTreeMap<String, String>>,
 }
 
 #[derive(Debug)]
@@ -178,6 +180,30 @@ impl Journal for MemoryJournal {
         let from = content.journals.range(ConversationId::new(prefix)..).map(|(id, _)| id);
         let found = from.take_while(|id| id.as_str().starts_with(prefix));
         Ok(found.take(limit).cloned().collect())
+    }
+
+    async fn post(&self, conversation: &ConversationId, letter: Letter) -> Result<(), StoreError> {
+        letter.check()?;
+        let mut content = self.lock();
+        content.letters.entry(conversation.clone()).or_default().insert(letter.id, letter.body);
+        Ok(())
+    }
+
+    async fn letters(&self, conversation: &ConversationId) -> Result<Vec<Letter>, StoreError> {
+        let content = self.lock();
+        let left = content.letters.get(conversation).into_iter().flatten().take(LETTERS_MAX);
+        Ok(left.map(|(id, body)| Letter { id: id.clone(), body: body.clone() }).collect())
+    }
+
+    async fn discard_letter(
+        &self,
+        conversation: &ConversationId,
+        id: &str,
+    ) -> Result<(), StoreError> {
+        if let Some(letters) = self.lock().letters.get_mut(conversation) {
+            letters.remove(id);
+        }
+        Ok(())
     }
 
     async fn put_blob(&self, content: &[u8]) -> Result<BlobRef, StoreError> {

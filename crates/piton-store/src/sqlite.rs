@@ -10,6 +10,7 @@ mod blob;
 mod chunk;
 mod failure;
 mod inspect;
+mod letter;
 mod lock;
 mod migrate;
 mod open;
@@ -34,7 +35,7 @@ use self::read::Readers;
 use self::writer::Writer;
 use crate::wake::Wakers;
 use crate::{
-    AppendError, Batch, Holder, Journal, Lease, LeaseError, Listed, Listing, Page, Record,
+    AppendError, Batch, Holder, Journal, Lease, LeaseError, Letter, Listed, Listing, Page, Record,
     StoreError,
 };
 
@@ -47,7 +48,8 @@ const POLL_MS: u64 = 100;
 
 /// Journals in an `SQLite` database.
 ///
-/// Layout of its home: `piton.db`, `locks/<conversation>.lock`, `blobs/ab/<digest>`.
+/// Layout of its home: `piton.db`, `locks/<conversation>.lock`, `blobs/ab/<digest>`,
+/// `inbox/<conversation>~<letter>`.
 #[derive(Debug)]
 pub struct SqliteJournal {
     home: Home,
@@ -218,6 +220,25 @@ impl Journal for SqliteJournal {
     async fn find(&self, prefix: &str, limit: usize) -> Result<Vec<ConversationId>, StoreError> {
         let prefix = prefix.to_owned();
         self.readers.with(move |db, path| read::find(db, path, &prefix, limit)).await
+    }
+
+    async fn post(&self, conversation: &ConversationId, letter: Letter) -> Result<(), StoreError> {
+        let id = conversation.clone();
+        self.with_files(move |home| letter::post(&home.inbox, &id, &letter)).await
+    }
+
+    async fn letters(&self, conversation: &ConversationId) -> Result<Vec<Letter>, StoreError> {
+        let id = conversation.clone();
+        self.with_files(move |home| letter::read(&home.inbox, &id)).await
+    }
+
+    async fn discard_letter(
+        &self,
+        conversation: &ConversationId,
+        id: &str,
+    ) -> Result<(), StoreError> {
+        let (conversation, id) = (conversation.clone(), id.to_owned());
+        self.with_files(move |home| letter::discard(&home.inbox, &conversation, &id)).await
     }
 
     async fn put_blob(&self, content: &[u8]) -> Result<BlobRef, StoreError> {

@@ -14,6 +14,8 @@ use tokio::sync::{mpsc, oneshot, watch};
 
 use crate::delegate::Crew;
 
+/// In whose name a person answers.
+const USER: &str = "user";
 /// Answers that wait for the driver; more are refused.
 const CONTROLS_MAX: usize = 64;
 
@@ -48,8 +50,14 @@ pub enum Reply {
 }
 
 impl Reply {
-    /// The facts that the answer makes; none if the question is not open.
-    pub(crate) fn events(self, state: &State, inquiry: &InquiryId) -> Vec<Event> {
+    /// The facts that the answer makes; none if the question is not open. `letter` is what brought it
+    /// from another process.
+    pub(crate) fn events(
+        self,
+        state: &State,
+        inquiry: &InquiryId,
+        letter: Option<&str>,
+    ) -> Vec<Event> {
         let Some(turn) = state.open_turn() else { return Vec::new() };
         let Some(asked) = turn.pending_inquiries().find(|asked| asked.id == *inquiry) else {
             return Vec::new();
@@ -75,8 +83,8 @@ impl Reply {
             Self::Text(text) => InquiryAnswer::Text { text: text.into() },
             Self::Secret(_) => InquiryAnswer::Redacted,
         };
-        let by = "user".into();
-        events.push(Event::InquiryAnswered { inquiry: inquiry.clone(), answer, by });
+        let (inquiry, letter) = (inquiry.clone(), letter.map(ToOwned::to_owned));
+        events.push(Event::InquiryAnswered { inquiry, answer, by: USER.into(), letter });
         events
     }
 

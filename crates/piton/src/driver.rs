@@ -29,6 +29,7 @@ use crate::files::FileShelf;
 use crate::log::Log;
 use crate::parts::Parts;
 use crate::perform::ask::{Asks, Secrets};
+use crate::perform::mail::Mail;
 use crate::perform::model::{ModelFlight, ModelLanding, Tap};
 use crate::perform::progress::ProgressTap;
 use crate::perform::tool::ToolLanding;
@@ -68,6 +69,8 @@ pub(crate) struct Driver<'a> {
     pub(crate) settled: Vec<(Arc<dyn Tool>, Handle)>,
     /// Why nothing more may be done.
     pub(crate) refused: Option<AppendError>,
+    /// Letters of other processes.
+    pub(crate) mail: Mail,
 }
 
 /// An effect that waits for its intent to be durable.
@@ -99,6 +102,7 @@ enum Woken {
     Streamed,
     Progressed,
     FlushDue,
+    MailDue,
     Waited,
 }
 
@@ -108,6 +112,9 @@ impl Driver<'_> {
         // Whatever a tool left to another task or thread learns that nobody waits for it any more,
         // also when this future is dropped.
         let _stop = self.cancel.clone().drop_guard();
+        if self.mail_due().is_some() {
+            self.take_letters().await;
+        }
         loop {
             if let Some(error) = self.refused.take() {
                 return self.break_off(error).await;
@@ -232,6 +239,7 @@ impl Driver<'_> {
             Woken::Streamed => self.show_stream(),
             Woken::Progressed => self.show_progress(),
             Woken::FlushDue => self.flush_stream(),
+            Woken::MailDue => self.take_letters().await,
             Woken::Interrupted | Woken::Waited => {}
         }
         self.land_what_ended().await;
@@ -249,12 +257,14 @@ impl Driver<'_> {
             tool.forget(&self.site, &handle);
         }
         self.tell_askers();
+        self.discard_letters().await;
         Ok(())
     }
 
     async fn woken(&mut self, deadline: Option<Instant>) -> Woken {
         let flush_at = self.asking.as_ref().and_then(ModelFlight::flush_at);
         let streamed = self.asking.as_ref().map(ModelFlight::tap);
+        let mail_at = self.mail_due();
         tokio::select! {
             biased;
             told = self.controls.told() => told.map_or(Woken::Interrupted, Woken::Told),
@@ -263,6 +273,7 @@ impl Driver<'_> {
             () = more_text(streamed) => Woken::Streamed,
             () = self.progress.more() => Woken::Progressed,
             () = sleep_until(flush_at) => Woken::FlushDue,
+            () = sleep_until(mail_at) => Woken::MailDue,
             () = sleep_until(deadline) => Woken::Waited,
         }
     }
@@ -344,7 +355,7 @@ impl Driver<'_> {
     fn obey(&mut self, control: Control) {
         let Control::Answer { inquiry, reply, done } = control;
         let secret = secret_of(&reply);
-        let events = reply.events(self.log.state(), &inquiry);
+        let events = reply.events(self.log.state(), &inquiry, None);
         if events.is_empty() {
             // Whoever asked may have gone.
             done.send(false).unwrap_or_default();

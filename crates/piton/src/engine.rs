@@ -118,10 +118,19 @@ impl Engine {
 
     /// Opens a conversation to write to it: takes its lease, reads and folds. Writes nothing.
     pub async fn open(&self, conversation: &ConversationId) -> Result<Session, OpenError> {
+        self.open_within(conversation, self.parts.lease_wait).await
+    }
+
+    /// The same, waiting as long as the caller says for another process to leave.
+    pub async fn open_within(
+        &self,
+        conversation: &ConversationId,
+        wait: LeaseWait,
+    ) -> Result<Session, OpenError> {
         if self.parts.journal.status(conversation).await?.is_none() {
             return Err(OpenError::Unknown(conversation.clone()));
         }
-        let mut session = self.enter(conversation.clone(), self.parts.lease_wait).await?;
+        let mut session = self.enter(conversation.clone(), wait).await?;
         let opened = session.state().opened.clone();
         let workspace = opened.map(|opened| PathBuf::from(opened.workspace)).unwrap_or_default();
         session.set_workspace(&workspace)?;

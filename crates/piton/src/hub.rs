@@ -226,8 +226,8 @@ impl Feed {
     }
 }
 
-/// The reading end of one face.
-#[derive(Debug)]
+/// The reading end of one face. A clone has seen what the original has seen, and goes on by itself.
+#[derive(Clone, Debug)]
 pub struct Subscription {
     shared: Arc<Shared>,
     changed: watch::Receiver<u64>,

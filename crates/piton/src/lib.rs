@@ -54,6 +54,7 @@ mod unattended;
 
 mod hub;
 mod lease;
+mod mailbox;
 
 pub mod chance;
 pub mod clock;
@@ -68,5 +69,6 @@ pub use self::delegate::{Delegation, WORKERS_MAX};
 pub use self::engine::{Builder, Engine};
 pub use self::hub::{Subscription, Update, Worker, WorkerNews};
 pub use self::lease::LeaseWait;
+pub use self::mailbox::{AnswerLetter, Delivery};
 pub use self::session::{FileLeftOut, NewMessage, OnIncomplete, OpenError, Session, SessionError};
 pub use self::unattended::{Policy, Unattended};

@@ -30,8 +30,10 @@ use crate::engine::Engine;
 use crate::files::FileShelf;
 use crate::hub::Subscription;
 use crate::log::Log;
+use crate::mailbox;
 use crate::parts::Parts;
 use crate::perform::ask::{Asks, Secrets};
+use crate::perform::mail::Mail;
 use crate::unattended::Unattended;
 
 /// The one writer of a conversation. Dropping it leaves the conversation as it is.
@@ -335,7 +337,7 @@ impl Session {
     pub async fn answer(&mut self, inquiry: &InquiryId, reply: Reply) -> Result<(), SessionError> {
         self.log.usable()?;
         let secret = secret_of(&reply);
-        let events = reply.events(self.state(), inquiry);
+        let events = reply.events(self.state(), inquiry, None);
         if events.is_empty() {
             return Err(SessionError::NotAsked(inquiry.clone()));
         }
@@ -345,6 +347,31 @@ impl Session {
             self.log.push(event);
         }
         Ok(self.log.commit().await?)
+    }
+
+    /// Takes in the answers that other processes left, while the session does not run.
+    pub async fn take_letters(&mut self) -> Result<(), SessionError> {
+        self.log.usable()?;
+        let (journal, conversation) = (self.parts.journal.clone(), self.conversation().clone());
+        let letters = journal.letters(&conversation).await.map_err(AppendError::from)?;
+        let mut taken = Vec::new();
+        for letter in letters {
+            let Some((inquiry, reply)) = mailbox::open(&letter) else { continue };
+            let events = reply.events(self.state(), &inquiry, Some(&letter.id));
+            if !events.is_empty() {
+                self.start();
+            }
+            for event in events {
+                self.log.push(event);
+            }
+            taken.push(letter.id);
+        }
+        self.log.commit().await?;
+        for id in taken {
+            // One that stays is known again by what it brought.
+            journal.discard_letter(&conversation, &id).await.unwrap_or_default();
+        }
+        Ok(())
     }
 
     fn knows(&self, message: &MessageId) -> bool {
@@ -480,6 +507,7 @@ impl Session {
             acknowledgements: Vec::new(),
             settled: Vec::new(),
             refused: None,
+            mail: Mail::default(),
         };
         let ending = driver.run().await?;
         self.started = true;

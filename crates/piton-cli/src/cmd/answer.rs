@@ -1,17 +1,21 @@
 //! `piton answer`: answers what a turn asks, from any terminal, today or tomorrow.
 //!
 //! A question is a fact in the journal, and so is its answer. Nothing runs here unless `--continue`
-//! says so.
+//! says so. If another process is at work on the conversation, that one records the answer.
+
+pub(crate) mod elsewhere;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use clap::Parser as _;
-use piton::Reply;
+use piton::{LeaseWait, Reply};
 use piton_core::event::{Inquiry, InquiryKind, RuleEffect, RuleScope, Shape};
-use piton_core::id::ConversationId;
+use piton_core::id::{ConversationId, Seq};
 use piton_core::state::{State, Turn};
 use piton_store::Journal;
 
+use self::elsewhere::{Held, Recorded};
 use super::query;
 use crate::ask::{Heard, Offer, Prompt};
 use crate::flags::{Answer, Command, Flags, Scope};
@@ -41,7 +45,13 @@ pub(crate) async fn run(
         return show(&*journal, &id, answer, settings, output).await;
     }
     let asker = askers(&*journal, &id).await?.into_iter().next().map(|(asker, _)| asker);
-    record(journal, &asker.unwrap_or_else(|| id.clone()), answer, settings, output).await?;
+    let asker = asker.unwrap_or_else(|| id.clone());
+    let recorded = record(journal, &asker, answer, settings, output).await?;
+    if let Recorded::There(holder) = recorded {
+        let who = holder.map_or_else(String::new, |holder| format!(" {}", holder.pid));
+        output.talk(&format!("Process{who} has taken it, and goes on with the turn."));
+        return Ok(Report::ok("done"));
+    }
     // A worker goes on with the conversation that it works for.
     let id = id.as_worker().map_or(id, |(parent, _)| parent);
     if !answer.resume {
@@ -131,24 +141,56 @@ async fn read(journal: &dyn Journal, id: &ConversationId) -> Result<State, Fault
     Ok(state)
 }
 
-/// Writes the answer to the first question down.
+/// What is answered to which question.
+struct Meant {
+    asked: Inquiry,
+    reply: Reply,
+    /// What stands from now on.
+    offer: Option<Offer>,
+    /// The last entry that was read.
+    after: Seq,
+}
+
+/// The question that is asked first, and what was answered to it.
+fn meant(
+    state: &State,
+    id: &ConversationId,
+    answer: &Answer,
+    settings: &Settings,
+) -> Result<Meant, Fault> {
+    let Some(asked) = questions(state).into_iter().next() else {
+        return Err(Fault::NothingAsked(id.clone()));
+    };
+    let offers = Offer::all(state, &asked, settings.file.as_deref());
+    let (reply, offer) = understand(&asked, answer, offers)?;
+    Ok(Meant { asked, reply, offer, after: state.end })
+}
+
+/// Writes the answer to the first question down, or has it written down.
 async fn record(
     journal: Arc<dyn Journal>,
     id: &ConversationId,
     answer: &Answer,
     settings: &Settings,
     output: &mut Output,
-) -> Result<(), Fault> {
-    let wiring = Wiring::to_write(journal, settings)?;
-    let opened = wiring.engine(&[]).open(id).await.map_err(Fault::from);
-    let mut session = opened.map_err(|fault| {
-        if fault.is_held() { Fault::AskedElsewhere(fault.to_string()) } else { fault }
-    })?;
-    let Some(asked) = questions(session.state()).into_iter().next() else {
-        return Err(Fault::NothingAsked(id.clone()));
+) -> Result<Recorded, Fault> {
+    // Before anything is waited for: this is the question that somebody saw and answers.
+    let meant = meant(&read(&*journal, id).await?, id, answer, settings)?;
+    let engine = Wiring::to_write(journal.clone(), settings)?.engine(&[]);
+    let mut session = match engine.open_within(id, LeaseWait::NONE).await.map_err(Fault::from) {
+        Err(fault) if fault.is_held() => {
+            let wait = Duration::from_secs(answer.wait);
+            let held = Held { engine: &engine, journal: &*journal, id, wait };
+            return held.leave(meant, output).await;
+        }
+        opened => opened?,
     };
-    let offers = Offer::all(session.state(), &asked, settings.file.as_deref());
-    let (reply, offer) = understand(&asked, answer, offers)?;
+    // Somebody may have answered while nobody was there to take it.
+    session.take_letters().await?;
+    let Meant { asked, reply, offer, .. } = meant;
+    if !questions(session.state()).iter().any(|open| open.id == asked.id) {
+        return Err(Fault::NotOpen { question: asked.question });
+    }
     // Written before it is answered: what is lost between the two is asked again, and then a rule
     // answers.
     offer.as_ref().map(Offer::write).transpose()?;
@@ -161,7 +203,7 @@ async fn record(
         0 => {}
         left => output.talk(&format!("{left} more to answer: piton answer --id {id}")),
     }
-    Ok(())
+    Ok(Recorded::Here)
 }
 
 fn questions(state: &State) -> Vec<Inquiry> {

@@ -1,9 +1,11 @@
 //! One line per start and end of a call.
 
 use piton::Worker;
-use piton_core::event::{Event, Outcome};
+use piton_core::event::{Event, InquiryAnswer, Outcome};
 use piton_core::state::{Call, Ended, Progress};
 use piton_core::summary::{input_summary, output_summary};
+
+use crate::cmd::answer::elsewhere::said;
 
 /// A call begins.
 pub(crate) fn started(call: &Call) -> String {
@@ -38,6 +40,11 @@ pub(crate) fn finished(call: &Call, ended: &Ended) -> String {
     format!("{mark} {input} — {end}")
 }
 
+/// A question was answered by another process.
+pub(crate) fn answered(answer: &InquiryAnswer) -> String {
+    format!("Answered from another terminal: {}", said(answer))
+}
+
 /// What a worker does, in the lines of its calls.
 pub(crate) fn of_worker(worker: &Worker, event: &Event, call: Option<&Call>) -> Option<String> {
     let line = match (event, call) {
@@ -49,6 +56,7 @@ pub(crate) fn of_worker(worker: &Worker, event: &Event, call: Option<&Call>) -> 
             | Progress::InDoubt(_)
             | Progress::Parked(_) => return None,
         },
+        (Event::InquiryAnswered { answer, letter: Some(_), .. }, _) => answered(answer),
         (Event::Compacted { .. }, _) => "Older turns were summed up to make room.".into(),
         _ => return None,
     };

@@ -7,7 +7,7 @@ use piton::{OpenError, SessionError};
 use piton_core::id::ConversationId;
 use piton_core::view::TurnView;
 use piton_mcp::{ProjectFault, TrustFault};
-use piton_store::{AppendError, LeaseError, StoreError};
+use piton_store::{AppendError, Holder, LeaseError, StoreError};
 
 use super::Code;
 use crate::cmd::kept::CommandFault;
@@ -97,9 +97,30 @@ pub(crate) enum Fault {
     /// Nobody waits for an answer.
     #[error("conversation {0} asks nothing")]
     NothingAsked(ConversationId),
-    /// The process that asks is there, and asks on its own terminal.
-    #[error("{0}: it takes answers where it runs")]
-    AskedElsewhere(String),
+    /// Somebody else was faster.
+    #[error("already answered by {by}, {answer}: {question}")]
+    AnsweredOtherwise {
+        /// What was asked.
+        question: String,
+        /// What counts.
+        answer: String,
+        /// Who said so.
+        by: String,
+    },
+    /// Nobody waits for this answer any more.
+    #[error("the question is not open any more: {question}")]
+    NotOpen {
+        /// What was asked.
+        question: String,
+    },
+    /// The process at work on the conversation has not taken the answer.
+    #[error("the answer is kept, but {} has not taken it yet", holding(holder.as_ref()))]
+    NotTaken {
+        /// The conversation.
+        conversation: ConversationId,
+        /// The process.
+        holder: Option<Holder>,
+    },
     /// That is no answer to the question.
     #[error("that does not answer: {question}")]
     NoAnswer {
@@ -223,6 +244,8 @@ impl Fault {
             | Self::NoServer(_)
             | Self::Project(_)
             | Self::NothingAsked(_)
+            | Self::AnsweredOtherwise { .. }
+            | Self::NotOpen { .. }
             | Self::NoAnswer { .. }
             | Self::SecretOnTerminal { .. }
             | Self::Command(
@@ -236,7 +259,7 @@ impl Fault {
             | Self::NoHome
             | Self::Listen { .. }
             | Self::Open(OpenError::Unknown(_) | OpenError::Workspace { .. }) => Code::Usage,
-            Self::Open(OpenError::Lease(LeaseError::Held { .. })) | Self::AskedElsewhere(_) => {
+            Self::Open(OpenError::Lease(LeaseError::Held { .. })) | Self::NotTaken { .. } => {
                 Code::Transient
             }
             Self::Incomplete { .. }
@@ -287,9 +310,9 @@ impl Fault {
             Self::Interrupted | Self::LeftAtOnce { .. } => "interrupted",
             Self::Model(_) => "model",
             Self::Open(OpenError::Workspace { .. }) | Self::Directory(_) => "workspace",
-            Self::Open(OpenError::Lease(LeaseError::Held { .. })) | Self::AskedElsewhere(_) => {
-                "held"
-            }
+            Self::Open(OpenError::Lease(LeaseError::Held { .. })) => "held",
+            Self::NotTaken { .. } => "not_taken",
+            Self::AnsweredOtherwise { .. } | Self::NotOpen { .. } => "already_answered",
             Self::NoRule { .. } | Self::RuleFile(_) => "rule",
             Self::NoServer(_) | Self::Project(_) | Self::Trust(_) => "mcp",
             Self::NothingAsked(_) => "nothing_asked",
@@ -339,9 +362,8 @@ impl Fault {
                 format!("piton print {id} shows it"),
                 "piton ls shows which conversations wait for input; --id ID chooses one".into(),
             ],
-            Self::AskedElsewhere(_) => {
-                vec!["answer there, or stop it with Ctrl-C; the question stays open".into()]
-            }
+            Self::AnsweredOtherwise { .. } | Self::NotOpen { .. } => vec![NEXT_QUESTION.into()],
+            Self::NotTaken { conversation, .. } => vec![taking(conversation)],
             Self::NoAnswer { words, .. } => answering(words),
             Self::SecretOnTerminal { .. } => vec![SECRET.into()],
             Self::Command(fault) => fault.hints(),
@@ -399,11 +421,24 @@ fn choosing(error: &ModelFault) -> Vec<String> {
     }
 }
 
+/// What to do about a question that somebody else has answered.
+const NEXT_QUESTION: &str = "piton answer shows what is asked now";
+
+fn taking(conversation: &ConversationId) -> String {
+    format!(
+        "it counts as soon as that process, or the next one, looks; to see it: piton print {conversation}"
+    )
+}
+
+fn holding(holder: Option<&Holder>) -> String {
+    holder.map_or_else(|| "another process".into(), |holder| format!("process {}", holder.pid))
+}
+
 /// What to do about settings that cannot be changed.
 const RULE_FILE: &str = "see to the file and try again, or decide for this conversation only";
 
 /// What to do about a secret that is asked.
-const SECRET: &str = "on a terminal: piton query --continue; or: piton answer --decline";
+const SECRET: &str = "type it where it is asked, or on a terminal: piton query --continue; or: piton answer --decline";
 
 fn answering(words: &str) -> Vec<String> {
     let rule = "always is possible only where a rule can say it; docs/permissions.md";
@@ -480,6 +515,7 @@ fn storing(error: &StoreError) -> Vec<String> {
             "or begin another one: piton query --new \"TEXT\"".into(),
         ],
         StoreError::UnknownConversation(_) => vec!["piton ls shows all conversations".into()],
+        StoreError::Letter { .. } => vec!["answer with fewer words".into()],
         StoreError::UnknownBlob(_) | StoreError::BlobSize { .. } | StoreError::Closed => Vec::new(),
     }
 }

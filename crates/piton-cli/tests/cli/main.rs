@@ -3,6 +3,7 @@
 #![expect(clippy::needless_raw_string_hashes, reason = "expectations are written by a machine")]
 
 mod loopback;
+mod mailbox;
 mod permissions;
 mod person;
 mod world;

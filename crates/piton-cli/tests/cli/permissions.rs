@@ -74,9 +74,6 @@ fn a_question_survives_a_kill_and_its_effect_happens_once() {
     let model = world.script(PAY);
     let mut person = Person::starts(&world, &["query", "go", "--model", &model]);
     person.sees("always would mean: allow pay").sees("(n) no: ");
-    let held = world.run(&["answer", "yes"]);
-    assert_eq!(held.code, 5, "{}", held.stderr);
-    assert!(held.stderr.contains("it takes answers where it runs"), "{}", held.stderr);
     drop(person);
     assert!(!world.work("pay.log").exists());
     let done = world.run(&["answer", "always"]);

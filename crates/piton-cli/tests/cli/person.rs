@@ -39,6 +39,11 @@ impl Person {
         Self { pty, child, pieces, screen: Vec::new(), read: 0 }
     }
 
+    /// The process.
+    pub(crate) fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
     /// Reads on until a text is there.
     pub(crate) fn sees(&mut self, text: &str) -> &mut Self {
         let begun = Instant::now();

@@ -204,7 +204,12 @@ fn inquiry() -> impl Strategy<Value = Event> {
             Event::InquiryRaised { inquiry }
         }),
         (call(), kind, answer).prop_map(move |(call, kind, answer)| {
-            Event::InquiryAnswered { inquiry: id(call, kind), answer, by: String::new() }
+            Event::InquiryAnswered {
+                inquiry: id(call, kind),
+                answer,
+                by: String::new(),
+                letter: None,
+            }
         }),
     ]
 }

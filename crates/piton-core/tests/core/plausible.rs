@@ -207,7 +207,7 @@ impl World {
         };
         let (inquiry, by) = (inquiry.id.clone(), String::new());
         let answer = answers[choice % answers.len()].clone();
-        self.journal.push(Event::InquiryAnswered { inquiry, answer, by });
+        self.journal.push(Event::InquiryAnswered { inquiry, answer, by, letter: None });
     }
 
     /// Does what was decided; the choice says how it ends.

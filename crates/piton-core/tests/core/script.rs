@@ -375,7 +375,7 @@ impl Journal {
             _ => InquiryAnswer::Text { text: second.into() },
         };
         let inquiry = newest.unwrap().inquiry.id.clone();
-        Event::InquiryAnswered { inquiry, answer, by: "somebody".into() }
+        Event::InquiryAnswered { inquiry, answer, by: "somebody".into(), letter: None }
     }
 
     fn change(&self, verb: &str, rest: &str) -> ConfigChange {

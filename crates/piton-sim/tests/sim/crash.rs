@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use piton_core::event::{InDoubtPolicy, PermissionMode};
 use piton_sim::crash::provider::InProcess;
 use piton_sim::crash::tally::{CLASSES, Tally, class_name};
 use piton_sim::crash::turns::{TURNS, TurnScript, WORKER_TURNS};
@@ -48,6 +49,26 @@ async fn crash_ten_times_in_a_row() {
         tally.add(crash::ten_in_a_row(in_process(turn)).await);
     }
     check("killed, then ten times in a row", TURNS.len(), &tally);
+}
+
+// M8: answers from another process; it and the one that takes them die at every point.
+#[tokio::test(start_paused = true)]
+async fn crash_at_every_point_of_an_answer_by_letter() {
+    crate::hush_scripted_panics();
+    let mut tally = Tally::default();
+    let asks = |turn: &TurnScript| {
+        turn.mode == PermissionMode::Ask
+            || turn.in_doubt == InDoubtPolicy::Ask
+            || turn.name.contains("ask")
+    };
+    let asked: Vec<_> = TURNS.iter().filter(|turn| asks(turn)).collect();
+    assert!(3 <= asked.len());
+    for turn in &asked {
+        tally.add(crash::once_everywhere(in_process(turn).by_letter()).await);
+        tally.add(crash::twice_everywhere(in_process(turn).by_letter()).await);
+        tally.add(crash::ten_in_a_row(in_process(turn).by_letter()).await);
+    }
+    check("killed at every point, answered by letter", asked.len(), &tally);
 }
 
 #[tokio::test(start_paused = true)]

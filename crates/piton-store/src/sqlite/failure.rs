@@ -31,6 +31,7 @@ pub(super) fn repeat(error: &StoreError) -> StoreError {
         E::UnknownConversation(conversation) => E::UnknownConversation(conversation.clone()),
         E::UnknownBlob(digest) => E::UnknownBlob(digest.clone()),
         E::BlobSize { bytes } => E::BlobSize { bytes: *bytes },
+        E::Letter { bytes } => E::Letter { bytes: *bytes },
         E::NewerFormat { path, found, known } => {
             E::NewerFormat { path: path.clone(), found: *found, known: *known }
         }

@@ -61,12 +61,18 @@ impl Drop for Lock {
 /// The lock file of a conversation. Names that could be paths, or be taken for one another by a file
 /// system that ignores case, are replaced by their digest.
 pub(super) fn path(locks: &Path, conversation: &ConversationId) -> PathBuf {
+    locks.join(format!("{}.lock", plain_name(conversation)))
+}
+
+/// The conversation's name as a part of a file's name. Names come from outside, and file systems have
+/// ideas of their own about some of them.
+pub(super) fn plain_name(conversation: &ConversationId) -> String {
     let name = conversation.as_str();
     let plain = |letter: u8| matches!(letter, b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_');
     if !name.is_empty() && name.len() <= PLAIN_NAME_BYTES_MAX && name.bytes().all(plain) {
-        locks.join(format!("{name}.lock"))
+        name.to_owned()
     } else {
-        locks.join(format!("={}.lock", blob::digest(name.as_bytes())))
+        format!("={}", blob::digest(name.as_bytes()))
     }
 }
 

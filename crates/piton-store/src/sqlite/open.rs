@@ -80,6 +80,8 @@ pub(super) struct Home {
     pub(super) database: PathBuf,
     pub(super) locks: PathBuf,
     pub(super) blobs: PathBuf,
+    /// Made with the first letter.
+    pub(super) inbox: PathBuf,
 }
 
 impl Home {
@@ -90,7 +92,8 @@ impl Home {
             private::tighten(directory);
         }
         private::tighten_home(home);
-        Ok(Self { database: home.join(DATABASE), locks, blobs })
+        let (database, inbox) = (home.join(DATABASE), home.join("inbox"));
+        Ok(Self { database, locks, blobs, inbox })
     }
 }
 

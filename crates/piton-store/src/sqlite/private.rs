@@ -17,7 +17,7 @@ const OTHERS: u32 = 0o077;
 /// All that `chmod` can set.
 const SETTABLE: u32 = 0o7777;
 /// How the names begin of what lies in a home, whoever of piton's crates made it.
-const OURS: [&str; 5] = ["piton.db", "locks", "blobs", "drafts", "scratch"];
+const OURS: [&str; 6] = ["piton.db", "locks", "blobs", "inbox", "drafts", "scratch"];
 
 /// For a file that is made if it is not there.
 pub(super) fn create() -> OpenOptions {

@@ -143,7 +143,8 @@ impl Driver<'_> {
         let open = self.log.state().open_turn().into_iter().flat_map(Turn::pending_inquiries);
         let answered = |asked: &Inquiry| {
             let answer = self.unattended.answer(asked)?;
-            Some(Event::InquiryAnswered { inquiry: asked.id.clone(), answer, by: POLICY.into() })
+            let (inquiry, by) = (asked.id.clone(), POLICY.into());
+            Some(Event::InquiryAnswered { inquiry, answer, by, letter: None })
         };
         let events: Vec<Event> = open.filter_map(answered).collect();
         let any = !events.is_empty();
@@ -161,7 +162,8 @@ impl Driver<'_> {
         let open: Vec<InquiryId> = open.map(|raised| raised.inquiry.id.clone()).collect();
         for inquiry in open {
             let answer = InquiryAnswer::Cancelled { reason: "the call has ended".into() };
-            self.log.push(Event::InquiryAnswered { inquiry, answer, by: ENGINE.into() });
+            let by = ENGINE.into();
+            self.log.push(Event::InquiryAnswered { inquiry, answer, by, letter: None });
         }
     }
 

@@ -9,7 +9,7 @@ use piton_core::event::BlobRef;
 use piton_core::id::{ConversationId, Digest, Seq};
 use piton_core::outcome::Ending;
 use piton_store::{
-    AppendError, Batch, Holder, Journal, Lease, LeaseError, Listed, Listing, Page, Record,
+    AppendError, Batch, Holder, Journal, Lease, LeaseError, Letter, Listed, Listing, Page, Record,
     StoreError,
 };
 use tokio::time::Instant;
@@ -116,6 +116,15 @@ impl Journal for Careless {
     }
     async fn find(&self, prefix: &str, limit: usize) -> Result<Vec<ConversationId>, StoreError> {
         self.0.find(prefix, limit).await
+    }
+    async fn post(&self, id: &ConversationId, letter: Letter) -> Result<(), StoreError> {
+        self.0.post(id, letter).await
+    }
+    async fn letters(&self, id: &ConversationId) -> Result<Vec<Letter>, StoreError> {
+        self.0.letters(id).await
+    }
+    async fn discard_letter(&self, id: &ConversationId, name: &str) -> Result<(), StoreError> {
+        self.0.discard_letter(id, name).await
     }
     async fn put_blob(&self, content: &[u8]) -> Result<BlobRef, StoreError> {
         self.0.put_blob(content).await

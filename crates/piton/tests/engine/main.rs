@@ -13,6 +13,7 @@ mod hub;
 mod incomplete;
 mod interrupt;
 mod lease;
+mod mailbox;
 mod permission;
 mod question;
 mod repair;

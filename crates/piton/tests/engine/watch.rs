@@ -12,7 +12,7 @@ use piton_core::event::{BlobRef, EffectClass, Event, Handle, ModelRef, ToolSpec}
 use piton_core::id::{CallId, ConversationId, Digest, Seq};
 use piton_core::transcript::{Message, Transcript};
 use piton_store::{
-    AppendError, Batch, Durability, Holder, Journal, Lease, LeaseError, Listed, Listing,
+    AppendError, Batch, Durability, Holder, Journal, Lease, LeaseError, Letter, Listed, Listing,
     MemoryJournal, Page, Record, StoreError,
 };
 use piton_tools::{Arguments, Finished, Job, Prepared, Refusal, Settled, Site, Tool};
@@ -93,6 +93,18 @@ impl Journal for WatchedJournal {
 
     async fn find(&self, prefix: &str, limit: usize) -> Result<Vec<ConversationId>, StoreError> {
         self.inner.find(prefix, limit).await
+    }
+
+    async fn post(&self, id: &ConversationId, letter: Letter) -> Result<(), StoreError> {
+        self.inner.post(id, letter).await
+    }
+
+    async fn letters(&self, id: &ConversationId) -> Result<Vec<Letter>, StoreError> {
+        self.inner.letters(id).await
+    }
+
+    async fn discard_letter(&self, id: &ConversationId, name: &str) -> Result<(), StoreError> {
+        self.inner.discard_letter(id, name).await
     }
 
     async fn put_blob(&self, content: &[u8]) -> Result<BlobRef, StoreError> {

@@ -14,6 +14,9 @@ use crate::render::answer::{AnswerText, Pace};
 use crate::render::lines::Line;
 use crate::render::tool;
 
+/// What a person is told of a repair.
+const REPAIRED: &str = "The provider refused reasoning that was kept; asking again without it.";
+
 /// What has been shown so far.
 #[derive(Debug)]
 pub(super) struct Face {
@@ -157,10 +160,7 @@ impl Face {
             Event::Compacted { .. } => {
                 output.talk("Older turns were summed up to make room.");
             }
-            Event::HistoryRepaired { .. } => {
-                output
-                    .talk("The provider refused reasoning that was kept; asking again without it.");
-            }
+            Event::HistoryRepaired { .. } => output.talk(REPAIRED),
             Event::ToolSuspended { call } => {
                 if let Some(call) = self.call(*call) {
                     output.talk(&tool::suspended(call));
@@ -173,6 +173,9 @@ impl Face {
                 });
             }
             Event::InquiryRaised { inquiry } => return Some(inquiry.clone()),
+            Event::InquiryAnswered { answer, letter: Some(_), .. } => {
+                output.talk(&tool::answered(answer));
+            }
             Event::ConversationOpened { .. }
             | Event::ConfigChanged { .. }
             | Event::DriverStarted { .. }

@@ -250,10 +250,14 @@ async fn see_through(
                     break None;
                 }
             }
+            // Somebody else may answer in the meantime.
+            update = looked(&mut watch.lookout), if watch.is_asking() => {
+                watch.look(&update?, &mut stage.terminal);
+            }
             known = answered(&mut watch.answering) => watch.settle(known, stage.output),
             // Only when all updates are shown: a question may be settled by one of them.
             () = ready(()), if watch.may_ask() && stage.terminal.is_some() => {
-                watch.ask(&mut stage.terminal, stage.output);
+                watch.ask(&mut stage.terminal, stage.output, updates.clone());
             }
             () = tokio::time::sleep(SPIN_EVERY), if stage.output.can_spin() => {
                 watch.spin(stage.output);
@@ -305,6 +309,13 @@ fn tell_of_files(opened: &Opened, output: &mut Output) {
 async fn next(updates: &mut Subscription) -> Result<Update, StoreError> {
     match updates.next().await? {
         Some(update) => Ok(update),
+        None => pending().await,
+    }
+}
+
+async fn looked(lookout: &mut Option<Subscription>) -> Result<Update, StoreError> {
+    match lookout {
+        Some(lookout) => next(lookout).await,
         None => pending().await,
     }
 }

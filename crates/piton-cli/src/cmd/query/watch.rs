@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::pin::Pin;
 use std::time::Instant;
 
-use piton::{Controller, Update};
+use piton::{Controller, Subscription, Update, WorkerNews};
 use piton_core::event::{Event, Inquiry, InquiryKind, PermissionRule, Permissions, RuleEffect};
 use piton_core::id::InquiryId;
 use piton_core::permit::{permit, with};
@@ -44,6 +44,8 @@ pub(super) struct Watch {
     /// An answer that the driver has not taken in yet. It cannot be waited for in place: the driver
     /// runs in the same task.
     pub(super) answering: Answering,
+    /// What happens while a question is on the screen and nothing is shown.
+    pub(super) lookout: Option<Subscription>,
     /// The menu that is open.
     menu: Option<interrupt::Scope>,
     escalation: Escalation,
@@ -52,7 +54,15 @@ pub(super) struct Watch {
     /// The settings file, where standing rules are kept.
     file: Option<PathBuf>,
     /// What stands as soon as the answer to a question is taken in.
-    standing: Option<(InquiryId, String)>,
+    standing: Option<Standing>,
+}
+
+/// What an answer makes stand.
+struct Standing {
+    inquiry: InquiryId,
+    told: String,
+    /// Whether it stands whoever's answer counts.
+    written: bool,
 }
 
 impl fmt::Debug for Watch {
@@ -69,6 +79,7 @@ impl Watch {
             prompts: VecDeque::new(),
             asking: false,
             answering: None,
+            lookout: None,
             menu: None,
             escalation: Escalation::default(),
             chosen: None,
@@ -91,18 +102,43 @@ impl Watch {
 
     /// Shows an update; a question that it raises is asked when its turn comes.
     pub(super) fn show(&mut self, update: &Update, output: &mut Output) {
+        self.prompts.retain(|prompt| !answers(update, prompt));
         if let Update::Entry(entry) = update
-            && let Event::InquiryAnswered { inquiry, .. } = &entry.event
+            && let Event::InquiryAnswered { inquiry, letter, .. } = &entry.event
+            && let Some(standing) = self.standing.take_if(|standing| standing.inquiry == *inquiry)
+            && (letter.is_none() || standing.written)
         {
-            self.prompts.retain(|prompt| prompt.worker.is_some() || prompt.inquiry.id != *inquiry);
-            if let Some((_, told)) = self.standing.take_if(|(answered, _)| answered == inquiry) {
-                output.talk(&format!("From now on: {told}"));
-            }
+            output.talk(&format!("From now on: {}", standing.told));
         }
         if let Some(prompt) = self.face.take(update, output)
             && !self.escalation.is_stopping()
         {
             self.prompts.push_back(prompt);
+        }
+        if let Update::Entry(entry) = update
+            && let Event::ConfigChanged { .. } = &entry.event
+        {
+            // A rule that somebody else made may answer what is still to be asked.
+            let (state, permissions) = (&self.face.state, &self.face.state.config.permissions);
+            self.prompts.retain(|prompt| {
+                prompt.worker.is_some() || needs_person(state, permissions, &prompt.inquiry)
+            });
+        }
+    }
+
+    /// Looks at what happens while a question is on the screen. One that is answered from elsewhere is
+    /// taken down, with what was typed for it: that must not answer the next one.
+    pub(super) fn look(&mut self, update: &Update, terminal: &mut Option<Terminal>) {
+        if !self.asking || !self.prompts.front().is_some_and(|prompt| answers(update, prompt)) {
+            return;
+        }
+        self.prompts.pop_front();
+        self.asking = false;
+        self.lookout = None;
+        if let (None, Some(terminal)) = (&self.menu, terminal) {
+            terminal.echo(Echo::On);
+            terminal.forget_typed();
+            terminal.show("\n");
         }
     }
 
@@ -237,7 +273,12 @@ impl Watch {
     }
 
     /// Asks the first question.
-    pub(super) fn ask(&mut self, terminal: &mut Option<Terminal>, output: &mut Output) {
+    pub(super) fn ask(
+        &mut self,
+        terminal: &mut Option<Terminal>,
+        output: &mut Output,
+        updates: Subscription,
+    ) {
         let (Some(prompt), Some(terminal)) = (self.prompts.front_mut(), terminal) else { return };
         output.rest();
         // What it would mean for a worker is known in the worker's conversation.
@@ -255,6 +296,7 @@ impl Watch {
         }
         terminal.show(&prompt.text());
         self.asking = true;
+        self.lookout = Some(updates);
     }
 
     fn understand(&mut self, line: &str, output: &mut Output) {
@@ -270,7 +312,8 @@ impl Watch {
         let Some(Prompt { inquiry, worker, .. }) = self.prompts.pop_front() else { return };
         if let Some(offer) = offer {
             self.forget_permissions_like(&offer.rules);
-            self.standing = Some((inquiry.id.clone(), offer.told()));
+            let (inquiry, told) = (inquiry.id.clone(), offer.told());
+            self.standing = Some(Standing { inquiry, told, written: offer.file.is_some() });
         }
         let controller = self.controller.clone();
         let answer = async move {
@@ -299,6 +342,19 @@ impl Watch {
             prompt.worker.is_some() || needs_person(state, &permissions, &prompt.inquiry)
         });
     }
+}
+
+/// Whether an update says that the question is answered.
+fn answers(update: &Update, prompt: &Prompt) -> bool {
+    let (event, worker) = match update {
+        Update::Entry(entry) => (&entry.event, None),
+        Update::Worker { worker, news: WorkerNews::Entry { entry, .. } } => {
+            (&entry.event, Some(worker))
+        }
+        Update::Worker { .. } | Update::Live { .. } | Update::Progress { .. } => return false,
+    };
+    let Event::InquiryAnswered { inquiry, .. } = event else { return false };
+    *inquiry == prompt.inquiry.id && worker == prompt.worker.as_ref()
 }
 
 /// Whether no rule answers the question.

@@ -242,7 +242,7 @@ impl Story {
             }
             InquiryKind::Question => told,
         };
-        self.push(Event::InquiryAnswered { inquiry, answer, by: String::new() });
+        self.push(Event::InquiryAnswered { inquiry, answer, by: String::new(), letter: None });
     }
 
     /// Does what was decided.

@@ -1,0 +1,181 @@
+//! Answers from other processes: letters to whoever writes the conversation.
+//!
+//! Whoever answers leaves a letter beside the journal; the one writer takes it, records it like any
+//! other answer, with the letter's name, and then takes the letter away. A question is answered
+//! once, so a letter that is found again after a crash brings nothing more. A letter whose taker
+//! dies is taken by the next one. Secrets do not travel so: a letter lies on a disk.
+
+use piton_core::event::{Event, InquiryAnswer, RuleEffect, RuleScope};
+use piton_core::id::{ConversationId, InquiryId, Seq, Timestamp};
+use piton_core::permit::Standing;
+use piton_store::{Journal, Letter, StoreError};
+use serde::{Deserialize, Serialize};
+
+use crate::control::Reply;
+
+/// Records read at once when a letter is looked for.
+const READ_RECORDS: usize = 4_096;
+
+/// An answer on its way to another process.
+#[derive(Clone, Debug)]
+pub struct AnswerLetter {
+    letter: Letter,
+    inquiry: InquiryId,
+}
+
+/// What became of a letter.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Delivery {
+    /// It is recorded.
+    Taken,
+    /// Another answer was recorded first.
+    Otherwise {
+        /// The answer.
+        answer: InquiryAnswer,
+        /// Who gave it.
+        by: String,
+    },
+    /// Nothing is recorded up to this entry.
+    Open(Seq),
+}
+
+/// What a letter says. Stored for a moment only, but two versions of piton may meet over it.
+#[derive(Debug, Serialize, Deserialize)]
+struct Written {
+    inquiry: InquiryId,
+    reply: WrittenReply,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+enum WrittenReply {
+    Allow,
+    Deny,
+    Always { effect: RuleEffect, scope: RuleScope },
+    RunAgain,
+    TreatAsDone,
+    Text { text: String },
+}
+
+impl AnswerLetter {
+    /// A letter with a name that nobody else gives; none for a secret, which is never written down.
+    pub fn new(inquiry: InquiryId, reply: &Reply, at: Timestamp, chance: u64) -> Option<Self> {
+        let reply = match reply {
+            Reply::Allow => WrittenReply::Allow,
+            Reply::Deny => WrittenReply::Deny,
+            Reply::Always(Standing { effect, scope }) => {
+                WrittenReply::Always { effect: *effect, scope: *scope }
+            }
+            Reply::RunAgain => WrittenReply::RunAgain,
+            Reply::TreatAsDone => WrittenReply::TreatAsDone,
+            Reply::Text(text) => WrittenReply::Text { text: text.clone() },
+            Reply::Secret(_) => return None,
+        };
+        let written = Written { inquiry: inquiry.clone(), reply };
+        let body = serde_json::to_string(&written).ok()?;
+        // In the order in which they were written, as far as clocks agree.
+        let id = format!("{:015}-{chance:016x}", at.0);
+        Some(Self { letter: Letter { id, body }, inquiry })
+    }
+
+    /// Its name.
+    pub fn id(&self) -> &str {
+        &self.letter.id
+    }
+
+    /// Leaves it; durable when this returns.
+    pub async fn post(
+        &self,
+        journal: &dyn Journal,
+        conversation: &ConversationId,
+    ) -> Result<(), StoreError> {
+        journal.post(conversation, self.letter.clone()).await
+    }
+
+    /// Takes it away, now that it answers nothing any more.
+    pub async fn withdraw(
+        &self,
+        journal: &dyn Journal,
+        conversation: &ConversationId,
+    ) -> Result<(), StoreError> {
+        journal.discard_letter(conversation, self.id()).await
+    }
+
+    /// Looks for it among the entries behind `after`.
+    pub async fn delivery(
+        &self,
+        journal: &dyn Journal,
+        conversation: &ConversationId,
+        mut after: Seq,
+    ) -> Result<Delivery, StoreError> {
+        loop {
+            let records = journal.read(conversation, after, READ_RECORDS).await?;
+            for record in &records {
+                after = record.seq;
+                let event = Event::from_stored(record.format, &record.body);
+                let Event::InquiryAnswered { inquiry, answer, by, letter } = event else {
+                    continue;
+                };
+                if inquiry != self.inquiry {
+                    continue;
+                }
+                return Ok(if letter.as_deref() == Some(self.id()) {
+                    Delivery::Taken
+                } else {
+                    Delivery::Otherwise { answer, by }
+                });
+            }
+            if records.len() < READ_RECORDS {
+                return Ok(Delivery::Open(after));
+            }
+        }
+    }
+}
+
+/// What a letter answers to which question; none if it is not understood. Then it is left for a
+/// newer piton that does.
+pub(crate) fn open(letter: &Letter) -> Option<(InquiryId, Reply)> {
+    let Written { inquiry, reply } = serde_json::from_str(&letter.body).ok()?;
+    let reply = match reply {
+        WrittenReply::Allow => Reply::Allow,
+        WrittenReply::Deny => Reply::Deny,
+        WrittenReply::Always { effect, scope } => Reply::Always(Standing { effect, scope }),
+        WrittenReply::RunAgain => Reply::RunAgain,
+        WrittenReply::TreatAsDone => Reply::TreatAsDone,
+        WrittenReply::Text { text } => Reply::Text(text),
+    };
+    Some((inquiry, reply))
+}
+
+#[cfg(test)]
+mod tests {
+    use piton_core::question::Secret;
+
+    use super::*;
+
+    #[test]
+    fn a_reply_reads_as_it_was_written() {
+        let standing = Standing { effect: RuleEffect::Deny, scope: RuleScope::Project };
+        for reply in [
+            Reply::Allow,
+            Reply::Deny,
+            Reply::Always(standing),
+            Reply::RunAgain,
+            Reply::TreatAsDone,
+            Reply::Text("so \"it\" is\n".into()),
+        ] {
+            let inquiry = InquiryId::new("1.1.0.permission.1");
+            let letter = AnswerLetter::new(inquiry.clone(), &reply, Timestamp(5), 7).unwrap();
+            assert_eq!(open(&letter.letter), Some((inquiry, reply)));
+        }
+        let strange = Letter { id: "1".into(), body: "{\"inquiry\":\"x\",\"reply\":{}}".into() };
+        assert_eq!(open(&strange), None);
+    }
+
+    // J65
+    #[test]
+    fn a_secret_is_never_put_into_a_letter() {
+        let secret = Reply::Secret(Secret::new("hush"));
+        assert!(AnswerLetter::new(InquiryId::new("q"), &secret, Timestamp(5), 7).is_none());
+    }
+}
