@@ -69,5 +69,12 @@ fn state(kept: &Kept) -> String {
         KeptState::NeverRan => "never ran".into(),
         KeptState::InDoubt => "outcome unknown".into(),
     };
-    if kept.intent.keep { format!("{state}, keep") } else { state }
+    let intent = &kept.intent;
+    let reads = match (kept.state, intent.terminal, intent.input) {
+        (KeptState::Running, true, _) => ", terminal",
+        (KeptState::Running, false, true) => ", input",
+        (_, _, _) => "",
+    };
+    let keep = if intent.keep { ", keep" } else { "" };
+    format!("{state}{reads}{keep}")
 }

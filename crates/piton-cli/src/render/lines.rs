@@ -124,6 +124,9 @@ pub(crate) enum Line<'a> {
         state: &'a str,
         exit_code: Option<i32>,
         keep: bool,
+        /// Whether it can be written to as long as it runs.
+        input: bool,
+        terminal: bool,
         at: u64,
     },
 }
@@ -252,6 +255,8 @@ impl<'a> Line<'a> {
             state,
             exit_code,
             keep: intent.keep,
+            input: intent.input,
+            terminal: intent.terminal,
             at: intent.at_ms,
         }
     }

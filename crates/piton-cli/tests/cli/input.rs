@@ -8,7 +8,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
 use crate::command::{is_gone, parent};
-use crate::world::{Ran, World, wait_until};
+use crate::world::{Ran, World, lines, wait_until};
 
 /// Says where it is, writes down and repeats each line, and ends with 3 when there are no more.
 const READER: &str = "echo $$ > pid; mv pid here; echo ready; \
@@ -149,6 +149,9 @@ fn nothing_is_written_without_permission() {
 #[test]
 fn a_person_writes_to_a_command_from_another_terminal() {
     let world = waiting(READER);
+    let listed = &lines(&world.run(&["ps", "--json"]).stdout)[0];
+    assert_eq!((&listed["input"], &listed["terminal"]), (&true.into(), &false.into()));
+    assert!(world.run(&["ps"]).stdout.contains("running, input, keep"));
     let sent = world.run(&["send", "1.1.0", "hello there"]);
     assert_eq!(sent.code, 0, "{}", sent.stderr);
     assert!(sent.stderr.ends_with("/1.1.0 has 12 bytes.\n"), "{}", sent.stderr);
