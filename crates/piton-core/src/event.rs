@@ -262,6 +262,16 @@ pub enum Event {
         /// What is asked there.
         question: String,
     },
+    /// Who does the work of a running call, and how to ask about it, became known while it ran; or is
+    /// no longer known. Durable before anybody waits for that work. Without it the call is settled by
+    /// what was recorded at its start.
+    CallTracked {
+        /// The call.
+        call: CallId,
+        /// What settles it from now on.
+        #[serde(default, skip_serializing_if = "Handle::is_none")]
+        handle: Handle,
+    },
     /// An answer was read as a plan: these are calls of its step, as if the model had asked for them.
     /// In the same commit as the answer, or decided again from it.
     CallsPlanned {

@@ -169,7 +169,8 @@ impl State {
             Event::ToolStarted { call, .. }
             | Event::ToolSuspended { call }
             | Event::ToolFinished { call, .. }
-            | Event::CallParked { call, .. } => {
+            | Event::CallParked { call, .. }
+            | Event::CallTracked { call, .. } => {
                 let last = self.open_turn().and_then(|turn| turn.items.last());
                 matches!(last, Some(Item::Step(step)) if step.number == call.step)
             }
@@ -243,6 +244,7 @@ impl State {
             | Event::ToolFinished { .. }
             | Event::ToolSuspended { .. }
             | Event::CallParked { .. }
+            | Event::CallTracked { .. }
             | Event::CallsPlanned { .. } => self.in_turn(None, |turn| call::take(turn, event)),
             Event::TurnEnded { turn, end } => self.close(*turn, *end, at),
             Event::TurnBroke { turn, reason, message } => self.in_turn(Some(*turn), |turn| {

@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
+use piton_core::event::Handle;
+use piton_tools::fail;
 use rmcp::model::{
-    CallToolRequest, CallToolRequestParams, CallToolResult, ClientRequest, InputRequest,
-    InputRequiredResult, InputResponses, JsonObject, ServerResult,
+    CallToolRequest, CallToolRequestParams, CallToolResult, ClientRequest, JsonObject, ServerResult,
 };
 use rmcp::service::{PeerRequestOptions, RequestHandle, RoleClient, ServiceError};
 use rmcp::transport::streamable_http_client::StreamableHttpError;
@@ -12,9 +13,11 @@ use tokio::time::{Instant, sleep_until};
 
 use crate::connection::{Connection, chain};
 use crate::handler::OpenCall;
+use crate::round::{Round, Unanswered};
+use crate::task::TaskName;
 
 /// Most rounds of questions within one call.
-const ROUNDS_MAX: usize = 10;
+const ROUNDS_MAX: u32 = 10;
 /// Why the server is told to stop.
 const CANCEL_REASON: &str = "the user interrupted";
 
@@ -25,38 +28,92 @@ pub(crate) enum Ended {
     Answered(CallToolResult),
     /// The server answered that it will not do it.
     Refused(String),
+    /// The server did it, or began to, and says that it failed.
+    Failed(String),
     /// Nothing of it has left.
     NeverSent(String),
     /// It has left, and no answer will come.
     Lost(String),
     /// It has left, then we were told to stop, and told the server.
     Cancelled,
+    /// The server needs an answer to this, and nobody is there. It has nothing open meanwhile.
+    Waiting(String),
 }
 
-/// Makes the call.
+/// What became of a call that was sent.
+#[derive(Debug)]
+pub(crate) enum Called {
+    /// It is over.
+    Ended(Ended),
+    /// The server works on it, and can be asked how far it is.
+    Task(TaskName),
+}
+
+/// Makes the call, or goes on with it where a server had asked back.
 pub(crate) async fn call(
     connection: &Connection,
     tool: &str,
     open: &OpenCall,
     silence_max: Option<Duration>,
-) -> Ended {
+) -> Called {
     let arguments: JsonObject = (*open.job().arguments).clone();
     let mut params = CallToolRequestParams::new(tool.to_owned()).with_arguments(arguments);
-    for _ in 0..ROUNDS_MAX {
+    let mut asked = Round::read(&open.job().handle);
+    let first = asked.as_ref().map_or(1, |round| round.number.saturating_add(1));
+    for number in first..first.saturating_add(ROUNDS_MAX) {
+        if let Some(round) = asked.take() {
+            params = match answered(connection, open, round, params).await {
+                Ok(params) => params,
+                Err(ended) => return Called::Ended(ended),
+            };
+        }
         match round(connection, params.clone(), open, silence_max).await {
-            Ok(ServerResult::CallToolResult(result)) => return Ended::Answered(result),
-            Ok(ServerResult::InputRequiredResult(asked)) => {
-                params.request_state.clone_from(&asked.request_state);
-                match answers(connection, open, asked).await {
-                    Ok(answers) => params.input_responses = answers,
-                    Err(ended) => return ended,
-                }
+            Ok(ServerResult::CallToolResult(result)) => {
+                return Called::Ended(Ended::Answered(result));
             }
-            Ok(_) => return Ended::Lost("it answered with something else than a result".into()),
-            Err(ended) => return ended,
+            Ok(ServerResult::CreateTaskResult(created)) => {
+                return Called::Task(TaskName::of(&created.task));
+            }
+            Ok(ServerResult::InputRequiredResult(back)) => {
+                let round = Round::new(number, back.request_state, back.input_requests);
+                fail::here("round-asked");
+                if round.asks() {
+                    open.job().track(round.handle()).await;
+                }
+                fail::here("round-tracked");
+                asked = Some(round);
+            }
+            Ok(_) => {
+                let why = "it answered with something else than a result";
+                return Called::Ended(Ended::Lost(why.into()));
+            }
+            Err(ended) => return Called::Ended(ended),
         }
     }
-    Ended::Refused(format!("it asked for more than {ROUNDS_MAX} times"))
+    Called::Ended(Ended::Refused(format!("it asked for more than {ROUNDS_MAX} times")))
+}
+
+/// What is sent next, with the answers of a person. From then on nobody knows how far the server is.
+async fn answered(
+    connection: &Connection,
+    open: &OpenCall,
+    round: Round,
+    params: CallToolRequestParams,
+) -> Result<CallToolRequestParams, Ended> {
+    let asks = round.asks();
+    let answered = round.answered(connection, open, params).await;
+    let params = answered.map_err(|why| match why {
+        Unanswered::Nobody(_) if open.job().cancel.is_cancelled() => Ended::Cancelled,
+        Unanswered::Nobody(question) => Ended::Waiting(question),
+        Unanswered::Unfit => {
+            Ended::Refused("it asked for something that piton does not offer".into())
+        }
+    })?;
+    if asks {
+        open.job().track(Handle::None).await;
+    }
+    fail::here("round-answered");
+    Ok(params)
 }
 
 /// One request and its answer.
@@ -188,22 +245,4 @@ fn http(error: &(dyn std::error::Error + Send + Sync + 'static)) -> Ended {
         }
         _ => Ended::Lost(told),
     }
-}
-
-/// Asks a person what the server wants to know, one question after the other.
-async fn answers(
-    connection: &Connection,
-    open: &OpenCall,
-    asked: InputRequiredResult,
-) -> Result<Option<InputResponses>, Ended> {
-    let mut answers = InputResponses::new();
-    for (key, request) in asked.input_requests.unwrap_or_default() {
-        let InputRequest::Elicitation(request) = request else {
-            return Err(Ended::Refused("it asked for something that piton does not offer".into()));
-        };
-        // It gives up by itself when the call is cancelled.
-        let answer = connection.handler.elicit(open, request.params).await;
-        answers.insert(key, serde_json::to_value(answer).unwrap_or_default());
-    }
-    Ok((!answers.is_empty()).then_some(answers))
 }

@@ -16,33 +16,35 @@ const TRIES_MAX: usize = 3;
 /// Longest words of a server that are shown, in bytes.
 const MESSAGE_BYTES_MAX: usize = 4 * 1024;
 
-/// Puts the question to a person. `number` tells the questions of one call apart.
+/// Puts the question to a person. `name` tells the questions of one call apart. If nobody is there
+/// now, it stays open; the error says what is asked.
 pub(crate) async fn elicit(
     job: &Job,
     server: &str,
-    number: usize,
+    name: &str,
     asked: ElicitRequestParams,
-) -> ElicitResult {
+) -> Result<ElicitResult, String> {
     // The kinds of questions are open: a later one cannot be put to anybody.
     match asked {
         ElicitRequestParams::FormElicitationParams { message, requested_schema, .. } => {
             let schema = serde_json::to_value(&requested_schema).unwrap_or_default();
-            form(job, &said(server, &message), number, &schema).await
+            form(job, &said(server, &message), name, &schema).await
         }
         ElicitRequestParams::UrlElicitationParams { message, url, .. } => {
             let text =
                 format!("{}\nOpen {url} and answer yes when you are done.", said(server, &message));
-            let question = Question::new(format!("elicit-{number}"), text);
+            let question = Question::new(name, text.clone());
             let question = question.shaped(Shape::Confirm).human_only();
-            match job.ask(question).await {
+            Ok(match job.ask(question).await {
                 Response::Given(word) if word == "yes" => {
                     ElicitResult::new(ElicitationAction::Accept)
                 }
                 Response::Given(_) | Response::Secret(_) | Response::Declined => declined(),
-                Response::Withdrawn(_) | Response::Deferred => cancelled(),
-            }
+                Response::Withdrawn(_) => cancelled(),
+                Response::Deferred => return Err(text),
+            })
         }
-        _ => declined(),
+        _ => Ok(declined()),
     }
 }
 
@@ -51,32 +53,33 @@ fn said(server: &str, message: &str) -> String {
     format!("The MCP server {server} asks: {}", head(message, MESSAGE_BYTES_MAX))
 }
 
-async fn form(job: &Job, text: &str, number: usize, schema: &Value) -> ElicitResult {
+async fn form(job: &Job, text: &str, name: &str, schema: &Value) -> Result<ElicitResult, String> {
     let flat = flat(schema);
     let mut text = text.to_owned();
     for attempt in 1..=TRIES_MAX {
         let name = match attempt {
-            1 => format!("elicit-{number}"),
-            _ => format!("elicit-{number}-{attempt}"),
+            1 => name.to_owned(),
+            _ => format!("{name}-{attempt}"),
         };
         let schema_text = flat.to_string().into();
         let question =
             Question::new(name, text.clone()).shaped(Shape::Form { schema: schema_text });
         let given = match job.ask(question).await {
             Response::Given(given) => given,
-            Response::Secret(_) | Response::Declined => return declined(),
-            Response::Withdrawn(_) | Response::Deferred => return cancelled(),
+            Response::Secret(_) | Response::Declined => return Ok(declined()),
+            Response::Withdrawn(_) => return Ok(cancelled()),
+            Response::Deferred => return Err(text),
         };
         let fields: Map<String, Value> = serde_json::from_str(&given).unwrap_or_default();
         match filled(schema, fields) {
             Ok(content) => {
                 let content = Value::Object(content);
-                return ElicitResult::new(ElicitationAction::Accept).with_content(content);
+                return Ok(ElicitResult::new(ElicitationAction::Accept).with_content(content));
             }
             Err(fault) => text = format!("{fault}. Please fill it in again."),
         }
     }
-    cancelled()
+    Ok(cancelled())
 }
 
 fn declined() -> ElicitResult {

@@ -6,8 +6,9 @@ use piton_tools::Job;
 use rmcp::ClientHandler;
 use rmcp::model::{
     ClientCapabilities, ClientConfig, ElicitRequestParams, ElicitResult, ElicitationAction,
-    ElicitationCapability, ErrorData, FormElicitationCapability, Implementation,
-    ProgressNotificationParam, ProgressToken, ProtocolVersion, RequestId, UrlElicitationCapability,
+    ElicitationCapability, ErrorData, FormElicitationCapability, Implementation, JsonObject,
+    ProgressNotificationParam, ProgressToken, ProtocolVersion, RequestId, TASKS_EXTENSION_ID,
+    UrlElicitationCapability,
 };
 use rmcp::service::{InboundStreamOrigin, NotificationContext, RequestContext, RoleClient};
 use tokio::sync::watch;
@@ -48,8 +49,7 @@ impl Desk {
 
     /// Opens a call, before anything of it can leave.
     pub(crate) fn open(&self, job: Job) -> Guard {
-        let call =
-            Arc::new(OpenCall { job, names: Mutex::default(), signs: watch::Sender::default() });
+        let call = Arc::new(OpenCall::alone(job));
         self.calls().push(call.clone());
         Guard { desk: self.clone(), call }
     }
@@ -77,6 +77,11 @@ impl Desk {
 }
 
 impl OpenCall {
+    /// A call that nothing waits for at the server, and that only asks about its task.
+    pub(crate) fn alone(job: Job) -> Self {
+        Self { job, names: Mutex::default(), signs: watch::Sender::default() }
+    }
+
     fn names(&self) -> MutexGuard<'_, Option<(RequestId, ProgressToken)>> {
         self.names.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -125,16 +130,26 @@ impl Handler {
         Self { server: server.into(), desk: Desk::default() }
     }
 
-    /// Puts a question of the server to a person. Meanwhile its silence is ours.
-    pub(crate) async fn elicit(&self, call: &OpenCall, asked: ElicitRequestParams) -> ElicitResult {
-        call.signs.send_modify(|signs| {
-            signs.asked += 1;
-            signs.questions += 1;
-        });
-        let number = call.signs.borrow().asked;
-        let answer = elicit(&call.job, &self.server, number, asked).await;
+    /// Puts a question of the server to a person, under a name of its own within the call. Meanwhile
+    /// the silence of the server is ours.
+    pub(crate) async fn elicit(
+        &self,
+        call: &OpenCall,
+        name: &str,
+        asked: ElicitRequestParams,
+    ) -> Result<ElicitResult, String> {
+        call.signs.send_modify(|signs| signs.questions += 1);
+        let answer = elicit(&call.job, &self.server, name, asked).await;
         call.signs.send_modify(|signs| signs.questions -= 1);
         answer
+    }
+
+    /// The same for a server that waits for the answer: where nobody is there, it was cancelled.
+    async fn elicit_now(&self, call: &OpenCall, asked: ElicitRequestParams) -> ElicitResult {
+        call.signs.send_modify(|signs| signs.asked += 1);
+        let name = format!("elicit-{}", call.signs.borrow().asked);
+        let answer = self.elicit(call, &name, asked).await;
+        answer.unwrap_or_else(|_| ElicitResult::new(ElicitationAction::Cancel))
     }
 }
 
@@ -147,6 +162,9 @@ impl ClientHandler for Handler {
                 .with_form(FormElicitationCapability::default())
                 .with_url(UrlElicitationCapability::default()),
         );
+        // A server may make a task of a call: it can be asked about later, also by another process.
+        let extensions = can.extensions.get_or_insert_default();
+        extensions.insert(TASKS_EXTENSION_ID.to_owned(), JsonObject::new());
         ClientConfig::new(can, us).with_protocol_version(ProtocolVersion::V_2025_11_25)
     }
 
@@ -164,7 +182,7 @@ impl ClientHandler for Handler {
             biased;
             // The server does not want to know any more.
             () = context.ct.cancelled() => ElicitResult::new(ElicitationAction::Cancel),
-            answer = self.elicit(&call, request) => answer,
+            answer = self.elicit_now(&call, request) => answer,
         };
         Ok(answer)
     }

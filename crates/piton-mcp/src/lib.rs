@@ -5,7 +5,8 @@
 //!
 //! A call is sent at most once. What was never sent has failed; what was sent and not answered is
 //! said to be unknown, unless a trusted server declared that a second run does no harm. Nothing here
-//! repeats a call: after a crash of the agent the effect class of the tool decides, as for any tool.
+//! repeats a call: after a crash of the agent the effect class of the tool decides, as for any tool,
+//! unless the server had said how to ask about the call, or how to go on with it (`task`, `round`).
 //!
 //! Modules are listed in reading order.
 
@@ -21,6 +22,8 @@ mod connection;
 mod server;
 
 mod call;
+mod round;
+mod task;
 mod tool;
 
 mod elicit;

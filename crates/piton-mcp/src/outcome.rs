@@ -25,6 +25,16 @@ pub(crate) fn finished(server: &str, effect: EffectClass, ended: Ended, found: &
             format!("The MCP server {server} refused the call: {reason}"),
             None,
         ),
+        Ended::Failed(reason) => bounded(
+            Outcome::Failed,
+            format!("The MCP server {server} says that the call failed: {reason}"),
+            None,
+        ),
+        Ended::Waiting(question) => bounded(
+            Outcome::Unknown,
+            format!("The call waits for an answer, and nobody is there. {question}"),
+            None,
+        ),
         Ended::NeverSent(reason) => bounded(
             Outcome::Failed,
             format!(

@@ -3,14 +3,17 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use piton_core::event::{Handle, ToolSpec};
+use piton_core::event::{EffectClass, Handle, ToolSpec};
 use piton_core::id::CallId;
-use piton_tools::{Arguments, Finished, Job, Prepared, Refusal, Settled, Site, Tool};
+use piton_tools::{Arguments, Finished, Job, Prepared, Ran, Refusal, Settled, Site, Tool, fail};
 
-use crate::call::{Ended, call};
+use crate::call::{Called, Ended, call};
+use crate::handler::OpenCall;
 use crate::listing::Listed;
 use crate::outcome::finished;
+use crate::round::Round;
 use crate::server::Server;
+use crate::task::{TaskName, Unseen, ended, follow};
 
 /// One tool of one server.
 #[derive(Debug)]
@@ -27,7 +30,10 @@ impl McpTool {
     }
 
     async fn perform(&self, job: Job) -> (Ended, String) {
-        let cancel = job.cancel.clone();
+        if let Some(task) = TaskName::read(&job.handle) {
+            return (follow(&self.server, &OpenCall::alone(job), &task).await, String::new());
+        }
+        let (cancel, is_round) = (job.cancel.clone(), Round::read(&job.handle).is_some());
         let connection = tokio::select! {
             biased;
             () = cancel.cancelled() => {
@@ -37,11 +43,21 @@ impl McpTool {
         };
         let connection = match connection {
             Ok(connection) => connection,
+            // What a server did before it asked back, nobody knows.
+            Err(fault) if is_round => return (Ended::Lost(fault.to_string()), String::new()),
             Err(fault) => return (Ended::NeverSent(fault.to_string()), String::new()),
         };
         let guard = connection.desk().open(job);
         let silence_max = self.server.settings.call_wait;
-        let ended = call(&connection, &self.tool.name, &guard.call, silence_max).await;
+        let ended = match call(&connection, &self.tool.name, &guard.call, silence_max).await {
+            Called::Ended(ended) => ended,
+            Called::Task(task) => {
+                fail::here("task-created");
+                guard.call.job().track(task.handle()).await;
+                fail::here("task-tracked");
+                follow(&self.server, &guard.call, &task).await
+            }
+        };
         let lost = matches!(ended, Ended::Lost(_) | Ended::NeverSent(_));
         if lost {
             connection.lost_a_call().await;
@@ -53,6 +69,39 @@ impl McpTool {
         };
         (ended, found)
     }
+
+    fn finished(&self, ended: Ended, found: &str) -> Finished {
+        finished(&self.server.settings.name, self.spec.effect, ended, found)
+    }
+
+    /// What became of a task, while the server knows it.
+    async fn settle_task(&self, task: &TaskName) -> Settled {
+        let server = &self.server.settings.name;
+        match task.find(&self.server).await {
+            Ok(seen) => match ended(&seen.task) {
+                None => Settled::Running,
+                Some(Ended::Lost(why)) => Settled::Unknown(format!("MCP server {server}: {why}.")),
+                Some(ended) => Settled::Applied(self.finished(ended, "")),
+            },
+            Err(Unseen::Forgotten(why)) => self.unseen(format!(
+                "The MCP server {server} had made a task of it, and does not know it any more ({why})."
+            )),
+            Err(Unseen::Unreached(why)) => self.unseen(format!(
+                "The MCP server {server} had made a task of it, and cannot be asked now: {why}."
+            )),
+        }
+    }
+
+    /// Nothing can be found out: what may be run again is, by its class.
+    fn unseen(&self, found: String) -> Settled {
+        match self.spec.effect {
+            EffectClass::ReadOnly | EffectClass::Idempotent => Settled::NotApplied,
+            EffectClass::Digested
+            | EffectClass::Supervised
+            | EffectClass::Child
+            | EffectClass::Once => Settled::Unknown(found),
+        }
+    }
 }
 
 #[async_trait]
@@ -61,17 +110,33 @@ impl Tool for McpTool {
         self.spec.clone()
     }
 
-    /// The server checks the arguments; nothing settles a call but its class.
+    /// The server checks the arguments; what settles a call, it may say later.
     async fn prepare(&self, _: &Site, _: CallId, _: &Arguments) -> Result<Prepared, Refusal> {
         Ok(Prepared::default())
     }
 
     async fn run(&self, job: Job) -> Finished {
         let (ended, found) = self.perform(job).await;
-        finished(&self.server.settings.name, self.spec.effect, ended, &found)
+        self.finished(ended, &found)
     }
 
-    async fn settle(&self, _: &Site, _: &Arguments, _: &Handle) -> Settled {
-        Settled::Unknown("The MCP server cannot be asked what became of a call.".into())
+    async fn run_or_park(&self, job: Job) -> Ran {
+        match self.perform(job).await {
+            (Ended::Waiting(question), _) => Ran::Parked { question },
+            (ended, found) => Ran::Finished(self.finished(ended, &found)),
+        }
+    }
+
+    async fn settle(&self, _: &Site, _: &Arguments, handle: &Handle) -> Settled {
+        if let Some(task) = TaskName::read(handle) {
+            return self.settle_task(&task).await;
+        }
+        match Round::read(handle) {
+            // Nothing is open there: whoever runs it asks the person, and goes on.
+            Some(_) => Settled::Running,
+            None => {
+                Settled::Unknown("The MCP server cannot be asked what became of a call.".into())
+            }
+        }
     }
 }

@@ -8,6 +8,7 @@ mod fault;
 mod http;
 mod pipes;
 mod seat;
+mod tasks;
 mod tools;
 
 use std::path::PathBuf;
@@ -25,4 +26,6 @@ pub struct Options {
     pub faults: Vec<Fault>,
     /// The only tools that are listed; all if empty.
     pub only: Vec<String>,
+    /// Whether it speaks only the newest revision, and makes a task of every call that may be one.
+    pub modern: bool,
 }

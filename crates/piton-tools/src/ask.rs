@@ -4,11 +4,14 @@
 //! [`Finished::needs_input`](crate::Finished::needs_input): it ends, and runs again from scratch with
 //! all answers in [`Job::responses`]. A tool that holds something open meanwhile waits in
 //! [`Job::ask`]. Both leave the same record, and any face can answer.
+//!
+//! The same line carries what a tool learns about its own call: [`Job::track`].
 
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
+use piton_core::event::Handle;
 use piton_core::id::CallId;
 use piton_core::question::{Question, Secret};
 use tokio::sync::{mpsc, oneshot};
@@ -57,16 +60,36 @@ pub struct Ask {
     pub reply: oneshot::Sender<Vec<Response>>,
 }
 
+/// What settles a call from now on, on its way to whoever drives.
+#[derive(Debug)]
+pub struct Track {
+    /// The call.
+    pub call: CallId,
+    /// What settles it.
+    pub handle: Handle,
+    /// Told when that is durable. Dropped, it is not recorded.
+    pub done: oneshot::Sender<bool>,
+}
+
+/// What a running call says to whoever drives.
+#[derive(Debug)]
+pub enum Word {
+    /// It asks.
+    Ask(Ask),
+    /// It has learnt who does its work.
+    Track(Track),
+}
+
 /// How a call reaches a person. Without a line to anybody, every question is deferred.
 #[derive(Clone, Default)]
 pub struct Asker {
     responses: Arc<Responses>,
-    line: Option<mpsc::Sender<Ask>>,
+    line: Option<mpsc::Sender<Word>>,
 }
 
 impl Asker {
     /// Knows what was answered so far, and where to ask more.
-    pub fn new(responses: Responses, line: mpsc::Sender<Ask>) -> Self {
+    pub fn new(responses: Responses, line: mpsc::Sender<Word>) -> Self {
         Self { responses: Arc::new(responses), line: Some(line) }
     }
 
@@ -102,7 +125,7 @@ impl Job {
         let (reply, heard) = oneshot::channel();
         let ask = Ask { call: self.call, questions, reply };
         let asked = async {
-            line.send(ask).await.ok()?;
+            line.send(Word::Ask(ask)).await.ok()?;
             heard.await.ok()
         };
         tokio::select! {
@@ -110,5 +133,15 @@ impl Job {
             () = self.cancel.cancelled() => deferred,
             responses = asked => responses.unwrap_or(deferred),
         }
+    }
+
+    /// Records what settles this call from now on, and says whether that is durable. Should the agent
+    /// die behind this, [`Tool::settle`](crate::Tool::settle) is asked with this handle, whatever the
+    /// effect class, if the handle says that somebody else has the work.
+    pub async fn track(&self, handle: Handle) -> bool {
+        let Some(line) = &self.asker.line else { return false };
+        let (done, durable) = oneshot::channel();
+        let track = Track { call: self.call, handle, done };
+        line.send(Word::Track(track)).await.is_ok() && durable.await.unwrap_or(false)
     }
 }

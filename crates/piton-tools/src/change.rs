@@ -62,7 +62,11 @@ impl Change {
                 before: before.clone(),
                 after: after.clone(),
             }),
-            Handle::None | Handle::Job { .. } | Handle::Conversation { .. } => {
+            Handle::None
+            | Handle::Job { .. }
+            | Handle::Conversation { .. }
+            | Handle::Task { .. }
+            | Handle::Round { .. } => {
                 Err(Refusal("no digests were recorded for this change: it was not made".into()))
             }
         }

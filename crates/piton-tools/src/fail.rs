@@ -7,7 +7,7 @@ const VARIABLE: &str = "PITON_FAIL_POINT";
 
 /// Dies here, as hard as possible, if a test wants that.
 #[cfg(debug_assertions)]
-pub(crate) fn here(point: &str) {
+pub fn here(point: &str) {
     if wanted(point) {
         rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::KILL)
             .ok();
@@ -16,17 +16,17 @@ pub(crate) fn here(point: &str) {
 
 /// Whether a test wants this; it may want several, with commas between them.
 #[cfg(debug_assertions)]
-pub(crate) fn wanted(point: &str) -> bool {
+pub fn wanted(point: &str) -> bool {
     let wanted = std::env::var(VARIABLE).unwrap_or_default();
     wanted.split(',').any(|wanted| wanted == point)
 }
 
 /// Nothing.
 #[cfg(not(debug_assertions))]
-pub(crate) const fn here(_: &str) {}
+pub const fn here(_: &str) {}
 
 /// Never.
 #[cfg(not(debug_assertions))]
-pub(crate) const fn wanted(_: &str) -> bool {
+pub const fn wanted(_: &str) -> bool {
     false
 }

@@ -12,7 +12,7 @@ mod change;
 mod digest;
 mod edit_file;
 mod excerpt;
-mod fail;
+pub mod fail;
 mod glob;
 mod grep;
 mod list_dir;
@@ -42,7 +42,7 @@ use piton_core::question::Question;
 use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 
-pub use self::ask::{Ask, Asker, Response, Responses};
+pub use self::ask::{Ask, Asker, Response, Responses, Track, Word};
 pub use self::ask_user::AskUser;
 pub use self::change::EDIT_BYTES_MAX;
 pub use self::edit_file::EditFile;

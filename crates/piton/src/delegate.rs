@@ -187,8 +187,10 @@ async fn unfinished(
 fn worker_of(handle: &Handle) -> Result<ConversationId, Refusal> {
     match handle {
         Handle::Conversation { id } => Ok(ConversationId::new(id.as_str())),
-        Handle::None | Handle::Edit { .. } | Handle::Job { .. } => {
-            Err(Refusal("Nothing is recorded of its worker.".into()))
-        }
+        Handle::None
+        | Handle::Edit { .. }
+        | Handle::Job { .. }
+        | Handle::Task { .. }
+        | Handle::Round { .. } => Err(Refusal("Nothing is recorded of its worker.".into())),
     }
 }

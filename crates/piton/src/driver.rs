@@ -18,7 +18,7 @@ use piton_core::event::{BreakReason, Event, Handle, PlannedCall, ToolOutput, Tur
 use piton_core::id::{Attempt, CallId, MessageId, TurnId};
 use piton_core::outcome::Ending;
 use piton_store::AppendError;
-use piton_tools::{Ask, Site, Tool};
+use piton_tools::{Site, Tool, Word};
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -63,7 +63,7 @@ pub(crate) struct Driver<'a> {
     pub(crate) retry: Option<(u32, Attempt, Instant)>,
     /// Where running calls say how far they are.
     pub(crate) progress: Arc<ProgressTap>,
-    /// Those whose answers are not durable yet.
+    /// Those whose answers, or words, are not durable yet.
     pub(crate) acknowledgements: Vec<oneshot::Sender<bool>>,
     /// What settles calls whose ends are not durable yet; behind the commit nobody needs it.
     pub(crate) settled: Vec<(Arc<dyn Tool>, Handle)>,
@@ -96,7 +96,7 @@ pub(crate) enum Landing {
 /// Why the loop looks at the world again.
 enum Woken {
     Landed(Landing),
-    Asked(Ask),
+    Heard(Word),
     Told(Control),
     Interrupted,
     Streamed,
@@ -234,7 +234,7 @@ impl Driver<'_> {
         self.flights.extend(self.launches.drain(..).map(|launch| launch.flight));
         match self.woken(deadline).await {
             Woken::Landed(landing) => self.land(landing).await,
-            Woken::Asked(ask) => self.take_ask(ask),
+            Woken::Heard(word) => self.hear(word),
             Woken::Told(control) => self.obey(control),
             Woken::Streamed => self.show_stream(),
             Woken::Progressed => self.show_progress(),
@@ -269,7 +269,7 @@ impl Driver<'_> {
             biased;
             told = self.controls.told() => told.map_or(Woken::Interrupted, Woken::Told),
             Some(landing) = self.flights.next() => Woken::Landed(landing),
-            Some(ask) = self.asks.next() => Woken::Asked(ask),
+            Some(word) = self.asks.next() => Woken::Heard(word),
             () = more_text(streamed) => Woken::Streamed,
             () = self.progress.more() => Woken::Progressed,
             () = sleep_until(flush_at) => Woken::FlushDue,

@@ -9,8 +9,8 @@ use crate::signals::Signals;
 
 /// Serves until its input ends, or until it is told to stop.
 pub(crate) async fn run(flags: SimMcp, output: &mut Output) -> Result<Report, Fault> {
-    let SimMcp { ledger, faults, only, http, port } = flags;
-    let options = Options { ledger, faults, only };
+    let SimMcp { ledger, faults, only, modern, http, port } = flags;
+    let options = Options { ledger, faults, only, modern };
     if !http {
         serve_pipes(options).await;
         return Ok(Report::ok("done"));

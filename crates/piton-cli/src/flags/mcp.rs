@@ -46,6 +46,9 @@ pub(crate) struct SimMcp {
     /// A tool to list; can be given several times; else all of them
     #[arg(long = "only", value_name = "TOOL")]
     pub(crate) only: Vec<String>,
+    /// Speak only the newest revision, and make a task of every call that may be one
+    #[arg(long)]
+    pub(crate) modern: bool,
     /// Serve over HTTP on 127.0.0.1 instead of standard input and output
     #[arg(long)]
     pub(crate) http: bool,

@@ -32,6 +32,7 @@ mod kill9;
 mod ls;
 mod mcp;
 mod mcp_deaths;
+mod mcp_tasks;
 mod menu;
 mod models;
 mod print;

@@ -37,16 +37,16 @@ pub(crate) fn ledger(world: &World) -> Vec<String> {
 }
 
 /// A script with one step of calls and a last word.
-fn calls(world: &World, calls: &str) -> String {
+pub(crate) fn calls(world: &World, calls: &str) -> String {
     world.script(&format!(r#"{{"steps":[{{"calls":[{calls}]}},{{"say":"Done."}}]}}"#))
 }
 
-fn query(world: &World, script: &str) -> Ran {
+pub(crate) fn query(world: &World, script: &str) -> Ran {
     world.run(&["query", "go", "--new", "--permissions", "auto", "--model", script])
 }
 
 /// The only result of the only conversation: outcome and text.
-fn result(world: &World) -> (String, String) {
+pub(crate) fn result(world: &World) -> (String, String) {
     let events = world.events();
     let mut ends = events.iter().filter(|event| event["type"] == "ToolFinished");
     let end = ends.next().unwrap();
@@ -432,10 +432,10 @@ fn a_resumed_turn_has_its_tools_also_while_the_server_is_away() {
 }
 
 /// A simulated server over HTTP, and where it is.
-struct HttpServer(Child, String);
+pub(crate) struct HttpServer(Child, String);
 
 impl HttpServer {
-    fn start(world: &World, args: &[&str]) -> Self {
+    pub(crate) fn start(world: &World, args: &[&str]) -> Self {
         use std::io::{BufRead as _, BufReader};
         let ledger = world.path("ledger");
         let mut all = vec!["sim", "mcp", "--http", "--ledger", ledger.to_str().unwrap()];
@@ -512,7 +512,7 @@ fn asking(tool: &str) -> (World, String) {
     (world, script)
 }
 
-fn person(world: &World, script: &str) -> Person {
+pub(crate) fn person(world: &World, script: &str) -> Person {
     Person::starts(world, &["query", "go", "--permissions", "auto", "--model", script])
 }
 

@@ -7,8 +7,8 @@ use serde_json::{Map, Value};
 
 use crate::action::{Action, Verdict};
 use crate::event::{
-    Choice, EffectClass, InDoubtPolicy, Inquiry, InquiryAnswer, InquiryKind, Outcome, RuleEffect,
-    RuleScope, ToolSpec,
+    Choice, EffectClass, Handle, InDoubtPolicy, Inquiry, InquiryAnswer, InquiryKind, Outcome,
+    RuleEffect, RuleScope, ToolSpec,
 };
 use crate::id::InquiryId;
 use crate::permit::{Standing, always, permit};
@@ -176,6 +176,12 @@ fn need_in_doubt(state: &State, turn: &Turn, call: &Call, started: &Started) -> 
             InDoubtPolicy::Ask => Need::Person,
             InDoubtPolicy::TellModel => Need::Finish(Outcome::Unknown, UNKNOWN_TEXT.into()),
         },
+        // To go on with a round is to send something; to look after a task is not.
+        None if matches!(started.handle, Handle::Round { .. }) && is_denied(state, call) => {
+            Need::Finish(Outcome::Unknown, UNKNOWN_TEXT.into())
+        }
+        // Whoever has the work knows more than its class.
+        None if started.handle.is_elsewhere() => Need::Settle,
         None => match started.effect {
             // Permission may have been withdrawn since it was started.
             EffectClass::ReadOnly | EffectClass::Idempotent if is_denied(state, call) => {

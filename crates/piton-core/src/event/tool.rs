@@ -83,12 +83,37 @@ pub enum Handle {
         /// Its id.
         id: String,
     },
+    /// Work that somebody else does, who can be asked about it.
+    Task {
+        /// Its name there.
+        id: String,
+        /// When it began, as told there. Whoever forgets tasks may give a name out twice.
+        since: String,
+    },
+    /// A request that was answered with questions, and is sent again with their answers.
+    Round {
+        /// How many times it was asked back, from 1.
+        number: u32,
+        /// What goes back together with the answers, not to be understood here.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        state: Option<String>,
+        /// What was asked, in the words of whoever asked.
+        asked: String,
+    },
 }
 
 impl Handle {
     /// Whether there is nothing to record.
     pub fn is_none(&self) -> bool {
         *self == Self::None
+    }
+
+    /// Whether the work is in the hands of somebody else, who knows how far it is.
+    pub fn is_elsewhere(&self) -> bool {
+        match self {
+            Self::Task { .. } | Self::Round { .. } => true,
+            Self::None | Self::Edit { .. } | Self::Job { .. } | Self::Conversation { .. } => false,
+        }
     }
 }
 

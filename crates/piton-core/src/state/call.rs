@@ -32,6 +32,17 @@ fn park(turn: &mut Turn, call: CallId, question: &str) -> bool {
     })
 }
 
+/// Only what runs can become known elsewhere.
+fn track(turn: &mut Turn, call: CallId, handle: &Handle) -> bool {
+    turn.call_mut(call).is_some_and(|call| match &mut call.progress {
+        Progress::Running(started) => {
+            started.handle = handle.clone();
+            true
+        }
+        Progress::Waiting | Progress::InDoubt(_) | Progress::Parked(_) | Progress::Done(_) => false,
+    })
+}
+
 /// The last answer becomes one that asks for these calls. Once per turn: a plan is not planned again.
 fn plan(turn: &mut Turn, number: u32, calls: &[PlannedCall]) -> bool {
     let (id, planned) = (turn.id, turn.steps().any(|step| step.planned));
@@ -85,6 +96,8 @@ pub(super) fn take(turn: &mut Turn, event: &Event) -> bool {
         suspend(turn, *call)
     } else if let Event::CallParked { call, question } = event {
         park(turn, *call, question)
+    } else if let Event::CallTracked { call, handle } = event {
+        track(turn, *call, handle)
     } else if let Event::CallsPlanned { step, calls } = event {
         plan(turn, *step, calls)
     } else {

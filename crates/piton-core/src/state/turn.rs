@@ -416,8 +416,11 @@ impl Turn {
             };
             let repeatable =
                 matches!(started.effect, EffectClass::ReadOnly | EffectClass::Idempotent);
-            let unharmed =
-                |(asks, before): &(CallId, bool)| *asks == call.id && (*before || repeatable);
+            // What somebody else has in hands is asked for there, and not begun again.
+            let here = !started.handle.is_elsewhere();
+            let unharmed = |(asks, before): &(CallId, bool)| {
+                *asks == call.id && here && (*before || repeatable)
+            };
             call.progress = if asking.iter().any(unharmed) {
                 Progress::Waiting
             } else {
@@ -470,6 +473,11 @@ impl Call {
             (Progress::Waiting, InquiryKind::Permission | InquiryKind::Question)
             | (Progress::Running(_), InquiryKind::Question)
             | (Progress::InDoubt(_), InquiryKind::InDoubt) => true,
+            // Whoever has the work waits, and nothing is lost until somebody answers.
+            (
+                Progress::InDoubt(started) | Progress::Parked(Parked { started, .. }),
+                InquiryKind::Question,
+            ) => started.handle.is_elsewhere(),
             (
                 Progress::Waiting
                 | Progress::InDoubt(_)

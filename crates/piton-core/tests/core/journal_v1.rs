@@ -46,6 +46,7 @@ fn kind(event: &Event) -> &'static str {
         Event::MessageQueued { .. } => "MessageQueued",
         Event::MessageUnqueued { .. } => "MessageUnqueued",
         Event::CallParked { .. } => "CallParked",
+        Event::CallTracked { .. } => "CallTracked",
         Event::CallsPlanned { .. } => "CallsPlanned",
         Event::Unknown(_) => "Unknown",
     }

@@ -11,6 +11,7 @@ mod script;
 mod next_action;
 mod next_call;
 mod next_limit;
+mod next_task;
 mod next_worker;
 mod question;
 mod repair;

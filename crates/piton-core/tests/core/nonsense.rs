@@ -155,6 +155,8 @@ fn tool() -> impl Strategy<Value = Event> {
         Handle::Job { directory: "j".into(), boot: Some("b".into()) },
         Handle::Conversation { id: "c".into() },
         Handle::Edit { path: "p".into(), before: None, after: Digest::new("00") },
+        Handle::Task { id: "t".into(), since: "then".into() },
+        Handle::Round { number: 1, state: None, asked: "{}".into() },
     ]);
     let outcome = select(vec![
         Outcome::Ok,
@@ -164,6 +166,7 @@ fn tool() -> impl Strategy<Value = Event> {
         Outcome::Unknown,
     ]);
     prop_oneof![
+        (call(), handle.clone()).prop_map(|(call, handle)| Event::CallTracked { call, handle }),
         (call(), effect, handle).prop_map(|(call, effect, handle)| Event::ToolStarted {
             call,
             effect,

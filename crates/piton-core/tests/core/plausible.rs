@@ -8,7 +8,7 @@ use piton_core::budget::mechanical_summary;
 use piton_core::decide::calls::doubt;
 use piton_core::decide::decide;
 use piton_core::event::{
-    BreakReason, EffectClass, Entry, Event, Inquiry, InquiryAnswer, InquiryKind, Outcome,
+    BreakReason, EffectClass, Entry, Event, Handle, Inquiry, InquiryAnswer, InquiryKind, Outcome,
     ToolOutput, TurnEnd,
 };
 use piton_core::id::CallId;
@@ -88,7 +88,7 @@ impl World {
             // X7: no way from doubt to a second run without a class or a decision that allows it.
             assert!(known.starts == 0 || repeatable || allowed, "{call} is run twice");
             assert!(!known.is_done(), "{call} is run although it is done");
-            let handle = piton_core::event::Handle::None;
+            let handle = Handle::None;
             self.journal.push(Event::ToolStarted { call: *call, effect, handle });
         }
     }
@@ -297,6 +297,15 @@ impl World {
             }
             if choice.is_multiple_of(7) {
                 self.journal.push(Event::CallParked { call, question: "may I?".into() });
+                return;
+            }
+            if choice % 11 == 10 {
+                let handle = match choice % 3 {
+                    0 => Handle::None,
+                    1 => Handle::Task { id: "t".into(), since: "then".into() },
+                    _ => Handle::Round { number: 1, state: None, asked: "{}".into() },
+                };
+                self.journal.push(Event::CallTracked { call, handle });
                 return;
             }
             self.finish(call, if choice.is_multiple_of(5) { Outcome::Failed } else { Outcome::Ok });

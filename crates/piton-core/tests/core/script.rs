@@ -161,9 +161,8 @@ impl Journal {
                 let text = if rest.is_empty() { "done" } else { rest };
                 self.answer(verb, &format!("t:{text}"))
             }
-            "start" | "suspend" | "finish" | "failed" | "denied" | "cancelled" | "lost" => {
-                self.tool(verb, rest)
-            }
+            "start" | "track" | "round" | "untrack" | "suspend" | "finish" | "failed"
+            | "denied" | "cancelled" | "lost" => self.tool(verb, rest),
             "raise" | "allow" | "deny" | "rerun" | "asdone" | "tell" | "redact" | "withdraw" => {
                 self.inquiry(verb, rest)
             }
@@ -331,6 +330,14 @@ impl Journal {
                 let tool = known.and_then(|call| self.state.config.tool(&call.name));
                 let effect = tool.map_or(EffectClass::Once, |tool| tool.effect);
                 return Event::ToolStarted { call, effect, handle: Handle::None };
+            }
+            "track" | "round" | "untrack" => {
+                let handle = match verb {
+                    "track" => Handle::Task { id: "t1".into(), since: "then".into() },
+                    "round" => Handle::Round { number: 1, state: None, asked: "{}".into() },
+                    _ => Handle::None,
+                };
+                return Event::CallTracked { call, handle };
             }
             "suspend" => return Event::ToolSuspended { call },
             "finish" => Outcome::Ok,

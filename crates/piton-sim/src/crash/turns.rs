@@ -157,9 +157,13 @@ pub const TURNS: &[TurnScript] = &[
         "jobs that outlive their driver",
         r#"{"steps":[{"calls":[
             {"tool":"build","arguments":{"ms":25}},
-            {"tool":"build"},
-            {"tool":"look","arguments":{"ms":10}}]},
-            {"calls":[{"tool":"build","arguments":{"ms":5}}]},{"say":"Built."}]}"#,
+            {"tool":"build"}]},{"say":"Built."}]}"#,
+    ),
+    turn(
+        "work in other hands",
+        r#"{"steps":[{"calls":[
+            {"tool":"post","arguments":{"ms":25}},
+            {"tool":"post"}]},{"say":"Posted."}]}"#,
     ),
     turn(
         "edits in a row",

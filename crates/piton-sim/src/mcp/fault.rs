@@ -42,13 +42,15 @@ pub(super) enum Phase {
     Half,
     /// The answer is written.
     Answered,
+    /// A task is asked about; the key is its name.
+    Polled,
 }
 
 /// A text that names no fault.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "a fault is WHAT@PHASE[:KEY]: die, kill, both or hang; \
-     greeted, listed, read, effect, half or answered; the key of the call"
+     greeted, listed, read, effect, half, answered or polled; the key of the call"
 )]
 pub struct NotAFault;
 
@@ -72,6 +74,7 @@ impl FromStr for Fault {
             "effect" => Phase::Effect,
             "half" => Phase::Half,
             "answered" => Phase::Answered,
+            "polled" => Phase::Polled,
             _ => return Err(NotAFault),
         };
         Ok(Self { what, phase, key: key.to_owned() })

@@ -13,12 +13,15 @@ use tokio::sync::{mpsc, oneshot};
 
 use super::Options;
 use super::fault::{Fault, Phase};
+use super::tasks::{self, Tasks};
 use super::tools;
 
 /// The newest revision of the protocol that is spoken here.
 const PROTOCOL: &str = "2025-11-25";
 /// "Method not found", in JSON-RPC.
 const NO_METHOD: i32 = -32601;
+/// "Invalid params": there is no such task.
+const NO_TASK: i32 = -32602;
 
 /// What all requests of a client share.
 #[derive(Debug)]
@@ -28,6 +31,7 @@ pub(super) struct Seat {
     asked: Mutex<BTreeMap<String, oneshot::Sender<Value>>>,
     /// Calls that can be cancelled.
     calls: Mutex<BTreeMap<String, oneshot::Sender<()>>>,
+    pub(super) tasks: Tasks,
 }
 
 /// Where what belongs to one request goes.
@@ -35,6 +39,8 @@ pub(super) struct Seat {
 pub(super) enum Out {
     Pipe(Arc<tokio::sync::Mutex<tokio::io::Stdout>>),
     Stream(mpsc::Sender<Bytes>),
+    /// Whoever asked has its answer, and this is the work of a task.
+    Nowhere,
 }
 
 impl Out {
@@ -51,6 +57,7 @@ impl Out {
     fn frame(&self, message: &Value) -> Bytes {
         Bytes::from(match self {
             Self::Pipe(_) => format!("{message}\n"),
+            Self::Nowhere => String::new(),
             Self::Stream(_) => format!("event: message\ndata: {message}\n\n"),
         })
     }
@@ -65,13 +72,15 @@ impl Out {
                 }
             }
             Self::Stream(stream) => stream.send(bytes).await.unwrap_or_default(),
+            Self::Nowhere => {}
         }
     }
 }
 
 impl Seat {
     pub(super) fn new(options: Options) -> Arc<Self> {
-        Arc::new(Self { options, asked: Mutex::default(), calls: Mutex::default() })
+        let (asked, calls) = (Mutex::default(), Mutex::default());
+        Arc::new(Self { options, asked, calls, tasks: Tasks::default() })
     }
 
     /// Takes in one message; returns when all that comes of it is written.
@@ -93,9 +102,13 @@ impl Seat {
         }
     }
 
-    async fn request(&self, method: &str, params: &Value, id: Value, out: &Out) {
+    async fn request(self: &Arc<Self>, method: &str, params: &Value, id: Value, out: &Out) {
         let result = match method {
-            "initialize" => {
+            "server/discover" if self.options.modern => {
+                self.phase(Phase::Greeted, "").await;
+                tasks::discovered()
+            }
+            "initialize" if !self.options.modern => {
                 self.phase(Phase::Greeted, "").await;
                 let asked = at(params, "/protocolVersion").as_str().unwrap_or(PROTOCOL);
                 json!({
@@ -110,15 +123,61 @@ impl Seat {
                 json!({"tools": tools::all(&self.options.only)})
             }
             "tools/call" => return self.call(params, id, out).await,
-            other => {
-                let error = json!({"code": NO_METHOD, "message": format!("no method {other}")});
-                return out.write(&json!({"jsonrpc": "2.0", "id": id, "error": error})).await;
+            task if task.starts_with("tasks/") && self.options.modern => {
+                match self.task(task, params).await {
+                    Ok(result) => result,
+                    Err(message) => return refuse(NO_TASK, &message, &id, out).await,
+                }
             }
+            other => return refuse(NO_METHOD, &format!("no method {other}"), &id, out).await,
         };
         out.write(&json!({"jsonrpc": "2.0", "id": id, "result": result})).await;
     }
 
-    async fn call(&self, params: &Value, id: Value, out: &Out) {
+    /// A request about a task.
+    async fn task(&self, method: &str, params: &Value) -> Result<Value, String> {
+        let id = at(params, "/taskId").as_str().unwrap_or_default();
+        let told = self.tasks.told(id).ok_or_else(|| format!("no task {id}"))?;
+        match method {
+            "tasks/get" => {
+                self.phase(Phase::Polled, id).await;
+                return Ok(told);
+            }
+            "tasks/update" => self.tasks.answer(id, at(params, "/inputResponses")),
+            "tasks/cancel" => {
+                self.note(&format!("cancelled {id}"));
+                self.tasks.cancel(id);
+            }
+            other => return Err(format!("no method {other}")),
+        }
+        Ok(json!({"resultType": "complete"}))
+    }
+
+    /// Makes a task of a call, and does the work whoever asks for it.
+    async fn begin(self: &Arc<Self>, params: &Value, id: &Value, out: &Out) {
+        let key = at(params, "/arguments/key").as_str().unwrap_or_default().to_owned();
+        self.phase(Phase::Read, &key).await;
+        let (task, told) = self.tasks.begin();
+        let (seat, params, name) = (self.clone(), params.clone(), task.clone());
+        let work = tokio::spawn(async move {
+            let result = tools::run_task(&seat, &name, &params).await;
+            let key = at(&params, "/arguments/key").as_str().unwrap_or_default();
+            seat.phase(Phase::Effect, key).await;
+            seat.tasks.end(&name, result);
+        });
+        self.tasks.worked_by(&task, work.abort_handle());
+        out.write(&json!({"jsonrpc": "2.0", "id": id, "result": told})).await;
+        self.phase(Phase::Answered, &key).await;
+    }
+
+    async fn call(self: &Arc<Self>, params: &Value, id: Value, out: &Out) {
+        if self.options.modern && at(params, "/name") == "ask_back" {
+            if let Some(asked) = tasks::asked_back(params) {
+                return out.write(&json!({"jsonrpc": "2.0", "id": id, "result": asked})).await;
+            }
+        } else if self.options.modern && tasks::may_be_task(params) {
+            return self.begin(params, &id, out).await;
+        }
         let key = at(params, "/arguments/key").as_str().unwrap_or_default().to_owned();
         let (cancel, cancelled) = oneshot::channel();
         locked(&self.calls).insert(id.to_string(), cancel);
@@ -187,6 +246,11 @@ impl Seat {
         let here = faults.filter(move |(_, fault)| fault.meets(phase, key));
         here.map(move |(at, fault)| (ledger.with_extension(format!("fault-{at}")), fault))
     }
+}
+
+async fn refuse(code: i32, message: &str, id: &Value, out: &Out) {
+    let error = json!({"code": code, "message": message});
+    out.write(&json!({"jsonrpc": "2.0", "id": id, "error": error})).await;
 }
 
 /// What is at a place of a message; null if nothing is.

@@ -5,6 +5,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::seat::{Out, Seat, at};
+use super::tasks::answer_of;
 
 /// Steps of `slow` unless told otherwise.
 const STEPS: u64 = 3;
@@ -50,6 +51,8 @@ fn list() -> Vec<(&'static str, &'static str, Value, Value)> {
         ("env", "Names the variables it has", json!({}), json!({"readOnlyHint": true})),
         ("elicit", "Asks the user for a name and a colour", key(), json!({})),
         ("elicit_url", "Sends the user to an address", key(), json!({})),
+        ("ask_back", "Asks in its result, and goes on with the answer", key(), json!({})),
+        ("ask_in_task", "Asks while it is a task", key(), json!({})),
     ]
 }
 
@@ -101,10 +104,25 @@ pub(super) async fn run(seat: &Seat, params: &Value, out: &Out) -> Value {
         "env" => text(&variables()),
         "elicit" => elicit(seat, key, out).await,
         "elicit_url" => elicit_url(seat, key, out).await,
+        "ask_back" => {
+            seat.note(&format!("ask_back {key} {}", answer_of(params)));
+            text(&at(params, "/inputResponses/who").to_string())
+        }
         other => {
             json!({"content": [{"type": "text", "text": format!("no tool {other}")}], "isError": true})
         }
     }
+}
+
+/// Runs one as a task; what it gives is the result of the task.
+pub(super) async fn run_task(seat: &Seat, task: &str, params: &Value) -> Value {
+    if at(params, "/name") != "ask_in_task" {
+        return run(seat, params, &Out::Nowhere).await;
+    }
+    let answer = seat.tasks.ask(task).await;
+    let key = at(params, "/arguments/key").as_str().unwrap_or_default();
+    seat.note(&format!("ask_in_task {key} {}", at(&answer, "/action").as_str().unwrap_or("error")));
+    text(&answer.to_string())
 }
 
 fn text(text: &str) -> Value {

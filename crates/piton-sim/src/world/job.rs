@@ -36,33 +36,28 @@ impl Jobs {
         self.shared().jobs.contains_key(name)
     }
 
-    /// Begins the job of this name, unless that was done before, and waits for its end.
-    pub(super) async fn run(
-        &self,
-        name: &str,
-        pause: Duration,
-        act: impl FnOnce() + Send + 'static,
-    ) {
-        let known = self.shared().jobs.get(name).map(watch::Sender::subscribe);
-        let mut ended = known.unwrap_or_else(|| self.begin(name, pause, act));
-        // A job that is gone without an end has panicked; its driver would wait for ever.
-        ended.wait_for(|ended| *ended).await.map(|_| ()).unwrap_or_default();
-    }
-
-    fn begin(
-        &self,
-        name: &str,
-        pause: Duration,
-        act: impl FnOnce() + Send + 'static,
-    ) -> watch::Receiver<bool> {
-        let (end, ended) = watch::channel(false);
-        self.shared().jobs.insert(name.to_owned(), end.clone());
+    /// Begins the job of this name, unless that was done before.
+    pub(super) fn begin(&self, name: &str, pause: Duration, act: impl FnOnce() + Send + 'static) {
+        let mut shared = self.shared();
+        if shared.jobs.contains_key(name) {
+            return;
+        }
+        let end = watch::Sender::new(false);
+        shared.jobs.insert(name.to_owned(), end.clone());
         tokio::spawn(async move {
             tokio::time::sleep(pause).await;
             act();
             end.send_replace(true);
         });
-        ended
+    }
+
+    /// Waits for the end of a job.
+    pub(super) async fn end(&self, name: &str) {
+        let ended = self.shared().jobs.get(name).map(watch::Sender::subscribe);
+        if let Some(mut ended) = ended {
+            // Jobs stay on the list, so the wait cannot fail.
+            ended.wait_for(|ended| *ended).await.map(|_| ()).unwrap_or_default();
+        }
     }
 
     /// What became of a job, as its record has it.

@@ -20,6 +20,9 @@ const JOURNAL_ENTRIES_MAX: usize = 10_000;
 /// ways of their own.
 pub const SECRET: &str = "hunter2\"é";
 
+/// The tool whose work somebody else does.
+const HANDED_OVER: &str = "post";
+
 /// A tool of the world. Arguments: `ms` to take its time, `fail` or `panic` to go wrong, `ask` for so
 /// many questions one after the other, `stay` to wait for an answer where it is, `secret` to ask for a
 /// secret, to quote it in a question and to print it, and for `change` the `path` and the `line` to add.
@@ -31,7 +34,8 @@ pub struct WorldTool {
     journal: Arc<dyn Journal>,
 }
 
-/// `look` reads, `set` is idempotent, `change` is digested, `build` is supervised, `pay` happens once.
+/// `look` reads, `set` is idempotent, `change` is digested, `build` is supervised, `pay` happens once, and
+/// so does `post`, which somebody else does who can be asked.
 pub fn world_tools(world: &World, journal: &Arc<dyn Journal>) -> Vec<Arc<dyn Tool>> {
     [
         ("look", EffectClass::ReadOnly),
@@ -39,6 +43,7 @@ pub fn world_tools(world: &World, journal: &Arc<dyn Journal>) -> Vec<Arc<dyn Too
         ("change", EffectClass::Digested),
         ("build", EffectClass::Supervised),
         ("pay", EffectClass::Once),
+        (HANDED_OVER, EffectClass::Once),
     ]
     .map(|(name, effect)| {
         Arc::new(WorldTool { name, effect, world: world.clone(), journal: journal.clone() })
@@ -84,8 +89,11 @@ impl Tool for WorldTool {
     }
 
     async fn run(&self, job: Job) -> Finished {
-        if let Handle::Job { directory, .. } = &job.handle {
-            return self.see_through(&job, directory).await;
+        if let Handle::Job { directory: name, .. } | Handle::Task { id: name, .. } = &job.handle {
+            return self.see_through(&job, name).await;
+        }
+        if self.name == HANDED_OVER {
+            return self.hand_over(&job).await;
         }
         if !pause(&job).is_zero() {
             tokio::select! {
@@ -106,8 +114,8 @@ impl Tool for WorldTool {
     }
 
     async fn settle(&self, _site: &Site, arguments: &Arguments, handle: &Handle) -> Settled {
-        if let Handle::Job { directory, .. } = handle {
-            return self.world.jobs().settle(directory, || self.done(arguments));
+        if let Handle::Job { directory: name, .. } | Handle::Task { id: name, .. } = handle {
+            return self.world.jobs().settle(name, || self.done(arguments));
         }
         let (Ok((path, line)), Handle::Edit { before, after, .. }) = (change(arguments), handle)
         else {
@@ -147,16 +155,37 @@ impl WorldTool {
     async fn see_through(&self, job: &Job, name: &str) -> Finished {
         self.world.point().await;
         check_intent(&self.world, &self.journal, self.name, job).await;
-        let (world, effect) = (self.world.clone(), self.effect(job));
         // One that is found begun has asked before.
         if !self.world.jobs().is_begun(name)
             && let Some(waits) = lacking_secret(job)
         {
             return waits;
         }
-        self.world.jobs().run(name, pause(job), move || world.record(effect)).await;
+        self.begin(job, name);
+        self.world.jobs().end(name).await;
         self.world.point().await;
         self.done(&job.arguments)
+    }
+
+    /// Hands the work to somebody else, and only then knows how to ask about it.
+    async fn hand_over(&self, job: &Job) -> Finished {
+        self.world.point().await;
+        check_intent(&self.world, &self.journal, self.name, job).await;
+        let name = self.world.jobs().name();
+        self.begin(job, &name);
+        self.world.point().await;
+        if !job.track(Handle::Task { id: name.clone(), since: "then".into() }).await {
+            self.world.complain(format!("{} {} is not tracked", self.name, job.call));
+        }
+        self.world.point().await;
+        self.world.jobs().end(&name).await;
+        self.world.point().await;
+        self.done(&job.arguments)
+    }
+
+    fn begin(&self, job: &Job, name: &str) {
+        let (world, effect) = (self.world.clone(), self.effect(job));
+        self.world.jobs().begin(name, pause(job), move || world.record(effect));
     }
 
     fn act(&self, job: &Job) -> Finished {

@@ -172,7 +172,11 @@ pub(crate) fn wait_for_words(
 pub(crate) fn name_of(handle: &Handle) -> Option<&str> {
     match handle {
         Handle::Job { directory, .. } => Some(directory),
-        Handle::None | Handle::Edit { .. } | Handle::Conversation { .. } => None,
+        Handle::None
+        | Handle::Edit { .. }
+        | Handle::Conversation { .. }
+        | Handle::Task { .. }
+        | Handle::Round { .. } => None,
     }
 }
 

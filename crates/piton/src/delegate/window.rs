@@ -92,6 +92,7 @@ impl<'a> Window<'a> {
             | Event::MessageQueued { .. }
             | Event::MessageUnqueued { .. }
             | Event::CallParked { .. }
+            | Event::CallTracked { .. }
             | Event::CallsPlanned { .. }
             | Event::Unknown(_) => return None,
         };

@@ -9,7 +9,7 @@ use piton_core::event::{Event, Inquiry, InquiryAnswer, InquiryKind};
 use piton_core::id::{CallId, InquiryId};
 use piton_core::question::{Question, Secret};
 use piton_core::state::{Raised, Turn};
-use piton_tools::{Ask, Asker, Response, Responses};
+use piton_tools::{Ask, Asker, Response, Responses, Track, Word};
 use tokio::sync::{mpsc, oneshot};
 
 use crate::control::Attendance;
@@ -31,8 +31,8 @@ pub(crate) type Secrets = BTreeMap<InquiryId, Secret>;
 /// Questions of running tools.
 #[derive(Debug)]
 pub(crate) struct Asks {
-    sender: mpsc::Sender<Ask>,
-    arriving: mpsc::Receiver<Ask>,
+    sender: mpsc::Sender<Word>,
+    arriving: mpsc::Receiver<Word>,
     waiting: Vec<Asking>,
 }
 
@@ -59,8 +59,8 @@ impl Asks {
         Asker::new(responses, self.sender.clone())
     }
 
-    /// The next question that arrives.
-    pub(crate) async fn next(&mut self) -> Option<Ask> {
+    /// The next word of a tool that arrives.
+    pub(crate) async fn next(&mut self) -> Option<Word> {
         self.arriving.recv().await
     }
 
@@ -71,8 +71,22 @@ impl Asks {
 }
 
 impl Driver<'_> {
+    /// A running tool says something.
+    pub(crate) fn hear(&mut self, word: Word) {
+        match word {
+            Word::Ask(ask) => self.take_ask(ask),
+            Word::Track(Track { call, handle, done }) => {
+                // One that has ended needs nothing to settle it.
+                if self.running().contains(&call) {
+                    self.log.push(Event::CallTracked { call, handle });
+                    self.acknowledgements.push(done);
+                }
+            }
+        }
+    }
+
     /// A running tool asks.
-    pub(crate) fn take_ask(&mut self, ask: Ask) {
+    fn take_ask(&mut self, ask: Ask) {
         let Ask { call, mut questions, reply } = ask;
         if !self.running().contains(&call) {
             // It has ended, and does not wait any more.

@@ -281,6 +281,7 @@ fn word(event: &Event) -> String {
         Event::Compacted { .. } => "compacted".into(),
         Event::MessageQueued { .. } => "queued".into(),
         Event::MessageUnqueued { .. } => "unqueued".into(),
+        Event::CallTracked { call, .. } => format!("track:{}", call.index),
         Event::CallParked { call, .. } => format!("park:{}", call.index),
         Event::CallsPlanned { calls, .. } => format!("plan:{}", calls.len()),
         Event::Unknown(_) => "unknown".into(),

@@ -189,6 +189,7 @@ impl Face {
             | Event::MessageQueued { .. }
             | Event::MessageUnqueued { .. }
             | Event::CallParked { .. }
+            | Event::CallTracked { .. }
             | Event::Unknown(_) => {}
         }
         None
