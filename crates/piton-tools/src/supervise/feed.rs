@@ -218,6 +218,7 @@ impl Feeding {
 mod tests {
     use std::io::Read as _;
 
+    use rustix::termios::{OptionalActions, tcgetattr, tcsetattr};
     use tempfile::TempDir;
 
     use super::super::given::Text;
@@ -226,17 +227,26 @@ mod tests {
     struct Scene {
         directory: TempDir,
         feed: Feed,
+        kind: Kind,
         /// What the command has read.
         command: File,
     }
 
     impl Scene {
-        fn new() -> Self {
+        fn new(kind: Kind) -> Self {
             let directory = TempDir::new().unwrap();
-            let feed = Feed::create(directory.path(), Kind::Pipe).unwrap();
-            let command = File::from(feed.reader().unwrap());
+            let feed = Feed::create(directory.path(), kind).unwrap();
+            let command = match kind {
+                Kind::Pipe => File::from(feed.reader().unwrap()),
+                Kind::Terminal => terminal::theirs(&feed.pipe).unwrap(),
+            };
+            if kind == Kind::Terminal {
+                let mut modes = tcgetattr(&command).unwrap();
+                modes.make_raw();
+                tcsetattr(&command, OptionalActions::Now, &modes).unwrap();
+            }
             fcntl_setfl(&command, OFlags::NONBLOCK).unwrap();
-            Self { directory, feed, command }
+            Self { directory, feed, kind, command }
         }
 
         /// Another holder of the same files.
@@ -247,7 +257,7 @@ mod tests {
                 stage: stage.try_clone().unwrap(),
                 pipe: pipe.try_clone().unwrap(),
             };
-            Feeding::new(feed, Kind::Pipe)
+            Feeding::new(feed, self.kind)
         }
 
         fn give(&self, key: &str, text: &str, end: bool) {
@@ -270,7 +280,7 @@ mod tests {
     // Between any two steps the one who feeds dies, and the next one knows nothing but the files.
     #[test]
     fn every_byte_arrives_once_however_often_the_feeder_dies() {
-        let mut scene = Scene::new();
+        let mut scene = Scene::new(Kind::Pipe);
         let mut read = String::new();
         for (key, text) in [("a", "one\n"), ("b", "two\n"), ("c", ""), ("d", "three\n")] {
             scene.give(key, text, false);
@@ -291,9 +301,19 @@ mod tests {
 
     #[test]
     fn a_full_pipe_takes_the_rest_later_also_from_another_one() {
-        let mut scene = Scene::new();
+        takes_the_rest_later(Kind::Pipe, 60_000);
+    }
+
+    // A terminal takes less than it is offered, and the position tells how much that was.
+    #[test]
+    fn a_full_terminal_takes_the_rest_later_also_from_another_one() {
+        takes_the_rest_later(Kind::Terminal, 10_000);
+    }
+
+    fn takes_the_rest_later(kind: Kind, lines: u32) {
+        let mut scene = Scene::new(kind);
         let text: String =
-            (0..60_000).flat_map(|number| [number.to_string(), "\n".into()]).collect();
+            (0..lines).flat_map(|number| [number.to_string(), "\n".into()]).collect();
         scene.give("a", &text, true);
         let mut read = String::new();
         let mut holder = scene.holder();
@@ -310,7 +330,7 @@ mod tests {
 
     #[test]
     fn what_is_half_written_waits_and_what_nobody_reads_is_over() {
-        let mut scene = Scene::new();
+        let mut scene = Scene::new(Kind::Pipe);
         let text = Text { key: "a".into(), body: "one\n".into(), end: false, printed: 0 };
         let line = record::encode(&Line::Text(text)).unwrap();
         let mut feeding = scene.holder();
