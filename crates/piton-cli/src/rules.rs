@@ -5,6 +5,7 @@
 
 pub(crate) mod file;
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -28,6 +29,8 @@ struct Fields {
     effect: RuleEffect,
     command: Option<String>,
     path: Option<String>,
+    #[serde(default)]
+    arguments: BTreeMap<String, String>,
     workspace: Option<PathBuf>,
 }
 
@@ -35,14 +38,14 @@ impl TryFrom<Fields> for WrittenRule {
     type Error = String;
 
     fn try_from(fields: Fields) -> Result<Self, String> {
-        let Fields { tool, effect, command, path, workspace } = fields;
+        let Fields { tool, effect, command, path, arguments, workspace } = fields;
         let scope = if workspace.is_some() { RuleScope::Project } else { RuleScope::User };
         if workspace.as_ref().is_some_and(|workspace| !workspace.is_absolute()) {
             return Err("the workspace of a rule is a path that begins with /".into());
         }
-        let rule = PermissionRule { tool, effect, command, path, scope };
+        let rule = PermissionRule { tool, effect, command, path, arguments, scope };
         match fault(&rule) {
-            Some(fault) => Err(fault.into()),
+            Some(fault) => Err(fault),
             None => Ok(Self { rule, workspace }),
         }
     }
@@ -86,7 +89,11 @@ pub(crate) fn told(rule: &PermissionRule) -> String {
     };
     let command = rule.command.as_ref().map(|command| format!(" `{command}`"));
     let path = rule.path.as_ref().map(|path| format!(" on {path}"));
-    format!("{effect} {}{}{}", rule.tool, command.unwrap_or_default(), path.unwrap_or_default())
+    let arguments: Vec<_> =
+        rule.arguments.iter().map(|(key, pattern)| format!("{key} = /{pattern}/")).collect();
+    let given = if arguments.is_empty() { "" } else { " where " };
+    let (command, path) = (command.unwrap_or_default(), path.unwrap_or_default());
+    format!("{effect} {}{command}{path}{given}{}", rule.tool, arguments.join(" and "))
 }
 
 /// Rules, for people.

@@ -3,6 +3,7 @@
 //! What cannot be understood for certain is never allowed by a rule for commands or paths, and asks
 //! as soon as a rule might forbid it.
 
+mod argument;
 mod command;
 mod line;
 pub mod path;
@@ -11,7 +12,8 @@ mod runners;
 
 use serde_json::{Map, Value};
 
-use self::command::{Pattern, Sight, allows, finds};
+use self::argument::{COMMAND, PATH, compiled, matcher, says_commands};
+use self::command::{Matcher, Pattern, Sight, allows, finds};
 use self::line::Line;
 use self::reach::Reach;
 use self::runners::may_run;
@@ -126,7 +128,9 @@ pub fn with(permissions: &Permissions, rules: &[PermissionRule]) -> Permissions 
     let mut permissions = permissions.clone();
     for rule in rules {
         let former = |other: &PermissionRule| {
-            let whole = |rule: &PermissionRule| rule.command.is_none() && rule.path.is_none();
+            let whole = |rule: &PermissionRule| {
+                rule.command.is_none() && rule.path.is_none() && rule.arguments.is_empty()
+            };
             whole(rule)
                 && whole(other)
                 && other.tool == rule.tool
@@ -140,22 +144,31 @@ pub fn with(permissions: &Permissions, rules: &[PermissionRule]) -> Permissions 
 }
 
 /// Why a rule can never say anything; `None` if it can.
-pub fn fault(rule: &PermissionRule) -> Option<&'static str> {
+pub fn fault(rule: &PermissionRule) -> Option<String> {
     if rule.tool.trim().is_empty() {
-        return Some("a rule names a tool, or * for all of them");
+        return Some("a rule names a tool, or * for all of them".into());
     }
     if rule.command.as_deref().is_some_and(|command| Pattern::read(command).is_none()) {
-        return Some("a command is written in plain words, with * at its end for any further ones");
+        let why = "a command is written in plain words, with * at its end for any further ones";
+        return Some(why.into());
     }
-    let path = rule.path.as_deref()?;
-    let unclear = path::normal(path).is_none_or(|normal| normal != path);
-    unclear.then_some("a path is relative to the workspace, and has no . or .. in it")
+    let unclear = |path: &str| path::normal(path).is_none_or(|normal| normal != path);
+    if rule.path.as_deref().is_some_and(unclear) {
+        return Some("a path is relative to the workspace, and has no . or .. in it".into());
+    }
+    let bad = |(key, pattern): (&String, &String)| {
+        let error = compiled(pattern, rule.effect).err()?;
+        Some(format!("the pattern for {key} cannot be used: {error}"))
+    };
+    rule.arguments.iter().find_map(bad)
 }
 
 /// Whether the answer for a tool hangs on the path that it really works on, behind all links.
 pub fn needs_real_path(permissions: &Permissions, tool: &str) -> bool {
-    let placed =
-        |rule: &PermissionRule| rule.path.is_some() || tool == SHELL && rule.command.is_some();
+    let placed = |rule: &PermissionRule| {
+        let on_path = rule.path.is_some() || rule.arguments.contains_key(PATH);
+        on_path || tool == SHELL && says_commands(rule)
+    };
     let concerned = |rule: &PermissionRule| is_named(rule, tool) && placed(rule);
     permissions.mode == PermissionMode::AcceptEdits || permissions.rules.iter().any(concerned)
 }
@@ -181,6 +194,7 @@ enum Allowed {
 /// A call, as far as rules can look at it.
 struct Asked<'a> {
     tool: &'a str,
+    fields: Map<String, Value>,
     /// A command line in it.
     line: Option<Line>,
     /// The argument `path`, if it is clear where that leads.
@@ -192,8 +206,8 @@ struct Asked<'a> {
 impl<'a> Asked<'a> {
     fn new(tool: &'a str, arguments: &str) -> Self {
         let fields: Map<String, Value> = serde_json::from_str(arguments).unwrap_or_default();
-        let text = |key| fields.get(key).and_then(Value::as_str);
-        let written = if tool == SHELL_INPUT { text("text") } else { text("command") };
+        let text = |key: &str| fields.get(key).and_then(Value::as_str);
+        let written = if tool == SHELL_INPUT { text("text") } else { text(COMMAND) };
         let line = written.map(|written| {
             let mut line = Line::read(written);
             // It will read more than is seen here, and half a line may become any other one.
@@ -208,7 +222,8 @@ impl<'a> Asked<'a> {
             }
             Some(_) | None => Reach::of_tool(tool, &fields),
         };
-        Self { tool, line, path: text("path").and_then(path::normal), reach }
+        let path = text(PATH).and_then(path::normal);
+        Self { tool, fields, line, path, reach }
     }
 
     fn is_shell(&self) -> bool {
@@ -220,30 +235,33 @@ impl<'a> Asked<'a> {
         let typed = self.tool == SHELL_INPUT
             && rule.tool == SHELL
             && rule.effect != RuleEffect::Allow
-            && (rule.command.is_some() || rule.path.is_some());
+            && (says_commands(rule) || rule.path.is_some());
         is_named(rule, self.tool) || typed
     }
 
     /// Whether a rule that forbids or asks is met.
     fn sight(&self, rule: &PermissionRule) -> Sight {
-        let command = match (&rule.command, &self.line) {
-            (None, _) => Sight::Found,
-            (Some(_), None) => Sight::Absent,
-            (Some(command), Some(line)) => match Pattern::read(command) {
-                Some(pattern) => finds(&pattern, line),
+        let command = match &self.line {
+            _ if !says_commands(rule) => Sight::Found,
+            None if rule.command.is_some() => Sight::Absent,
+            // It is no command line, so its form is looked at as that of any other argument.
+            None => Sight::Found,
+            Some(line) => match matcher(rule) {
+                Some(matcher) => finds(&matcher, line),
                 // Nobody knows what was meant by it.
                 None => Sight::Hidden,
             },
         };
         let path = rule.path.as_ref().map_or(Sight::Found, |pattern| self.reach.sight(pattern));
-        command.min(path)
+        command.min(path).min(self.sight_of_arguments(rule))
     }
 
     /// Whether rules that allow cover the whole call, and how closely.
     fn allowed(&self, rules: &[&PermissionRule]) -> Option<Allowed> {
         let mut patterns = Vec::new();
-        for rule in rules {
-            match rule.command.as_deref().map(Pattern::read) {
+        let fits = |rule: &PermissionRule| self.sight_of_arguments(rule) == Sight::Found;
+        for rule in rules.iter().filter(|rule| fits(rule)) {
+            match says_commands(rule).then(|| matcher(rule)) {
                 None if self.is_allowed_here(rule) => return Some(Allowed::Widely),
                 Some(Some(pattern)) if self.counts_here(rule, &pattern) => patterns.push(pattern),
                 None | Some(_) => {}
@@ -268,7 +286,7 @@ impl<'a> Asked<'a> {
 
     /// Whether a rule for commands counts where this call runs: without a path in the workspace, with
     /// one in that directory, and then word for word.
-    fn counts_here(&self, rule: &PermissionRule, pattern: &Pattern) -> bool {
+    fn counts_here(&self, rule: &PermissionRule, pattern: &Matcher) -> bool {
         let Reach::Commands { directory: Some(directory), .. } = &self.reach else { return false };
         match &rule.path {
             None => directory == ".",

@@ -165,6 +165,10 @@ fn fields(rule: &PermissionRule, workspace: &Path) -> Result<Vec<(&'static str, 
     let mut fields = vec![("tool", Value::from(rule.tool.as_str()))];
     fields.extend(rule.command.as_deref().map(|command| ("command", Value::from(command))));
     fields.extend(rule.path.as_deref().map(|path| ("path", Value::from(path))));
+    if !rule.arguments.is_empty() {
+        let arguments = rule.arguments.iter().map(|(key, pattern)| (key, pattern.as_str()));
+        fields.push(("arguments", Value::from(arguments.collect::<InlineTable>())));
+    }
     fields.push(("effect", Value::from(effect)));
     match rule.scope {
         RuleScope::User => {}

@@ -185,3 +185,36 @@ fn a_rule_that_makes_no_sense_is_refused_with_a_sentence() {
     assert_eq!(refused.code, 2, "{}", refused.stderr);
     assert!(refused.stderr.contains("written in plain words"), "{}", refused.stderr);
 }
+
+// D47: a bad pattern is named with its file and line; a good one counts and is listed.
+#[test]
+fn a_rule_matches_arguments_by_regular_expression() {
+    let world = World::new();
+    fs::create_dir_all(world.path("home")).unwrap();
+    let rule = |pattern: &str| {
+        format!(
+            "# mine\n\n[[permissions]]\ntool = \"shell\"\neffect = \"allow\"\n\
+             arguments = {{ command = '{pattern}' }}\n"
+        )
+    };
+    fs::write(world.path("home/piton.toml"), rule("echo (")).unwrap();
+    let refused = world.run(&["query", "go"]);
+    assert_eq!(refused.code, 2, "{}", refused.stderr);
+    for part in ["piton.toml", "line 3", "the pattern for command cannot be used"] {
+        assert!(refused.stderr.contains(part), "{part}: {}", refused.stderr);
+    }
+    fs::write(world.path("home/piton.toml"), rule("echo [a-z]+")).unwrap();
+    let call = |line: &str| {
+        format!(r#"{{"calls":[{{"tool":"shell","arguments":{{"command":"{line}"}}}}]}}"#)
+    };
+    let steps = [call("echo one && echo two"), call("echo one && echo 2")];
+    let model = world.script(&format!(r#"{{"steps":[{},{{"say":"x"}}]}}"#, steps.join(",")));
+    let run = world.run(&["query", "go", "--model", &model]);
+    assert_eq!(run.code, 3, "{}", run.stderr);
+    assert!(run.stderr.contains("✓ shell: echo one && echo two"), "{}", run.stderr);
+    assert!(run.stderr.contains("Run shell: echo one && echo 2?"), "{}", run.stderr);
+    let listed = world.run(&["permissions"]).stdout;
+    assert!(listed.starts_with("1  allow shell where command = /echo [a-z]+/  user  "), "{listed}");
+    assert_eq!(world.run(&["permissions", "revoke", "1"]).code, 0);
+    assert_eq!(fs::read_to_string(world.path("home/piton.toml")).unwrap(), "# mine\n");
+}

@@ -1,5 +1,6 @@
 //! Configuration as facts: what a turn was run with.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
@@ -217,6 +218,10 @@ pub struct PermissionRule {
     /// not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
+    /// Only calls whose arguments match, each by a regular expression for the whole of it. All of
+    /// them have to be there. A command line is matched command by command, never as text.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub arguments: BTreeMap<String, String>,
     /// How far it reaches.
     #[serde(default, skip_serializing_if = "RuleScope::is_conversation")]
     pub scope: RuleScope,
@@ -226,7 +231,8 @@ impl PermissionRule {
     /// A decision on every call of a tool in this conversation.
     pub fn of_tool(tool: impl Into<String>, effect: RuleEffect) -> Self {
         let scope = RuleScope::Conversation;
-        Self { tool: tool.into(), effect, command: None, path: None, scope }
+        let (tool, arguments) = (tool.into(), BTreeMap::new());
+        Self { tool, effect, command: None, path: None, arguments, scope }
     }
 }
 

@@ -1,5 +1,7 @@
 //! Rules for commands: what they match in a command line.
 
+use regex::Regex;
+
 use super::line::Line;
 use super::runners::{base_name, copies_runner, is_mover, is_plain, may_run};
 
@@ -11,6 +13,13 @@ const DEPTH_MAX: usize = 4;
 pub(super) struct Pattern {
     words: Vec<String>,
     open: bool,
+}
+
+/// What a rule says of commands: their words, their form, or both.
+#[derive(Clone, Debug)]
+pub(super) struct Matcher {
+    words: Option<Pattern>,
+    form: Option<Regex>,
 }
 
 /// What can be said of a command line and a rule that forbids.
@@ -47,18 +56,13 @@ impl Pattern {
 
     /// The rule for exactly this command; `None` if it cannot be written in plain words.
     pub(super) fn exactly(words: &[String]) -> Option<String> {
-        let text = words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ");
+        let text = written(words);
         let pattern = Self::read(&text)?;
         (pattern.words == words && !pattern.open).then_some(text)
     }
 
     fn is(&self, words: &[String]) -> bool {
         if self.open { words.starts_with(&self.words) } else { words == self.words }
-    }
-
-    /// Whether it is for exactly one command.
-    pub(super) fn is_closed(&self) -> bool {
-        !self.open
     }
 
     /// Whether the arguments of another command may make it run this one: they name it.
@@ -90,31 +94,73 @@ impl Pattern {
     }
 }
 
+impl Matcher {
+    pub(super) fn new(words: Option<Pattern>, form: Option<Regex>) -> Self {
+        Self { words, form }
+    }
+
+    /// Whether it is for exactly one command.
+    pub(super) fn is_closed(&self) -> bool {
+        self.words.as_ref().is_some_and(|pattern| !pattern.open)
+    }
+
+    fn is(&self, words: &[String]) -> bool {
+        self.words.as_ref().is_none_or(|pattern| pattern.is(words))
+            && self.form.as_ref().is_none_or(|form| form.is_match(&written(words)))
+    }
+
+    /// The same for what must not be missed: a program counts wherever it lies.
+    fn names(&self, words: &[String]) -> bool {
+        let plain = || {
+            let mut words = words.to_vec();
+            if let Some(program) = words.first_mut() {
+                *program = base_name(program);
+            }
+            written(&words)
+        };
+        let has_form = |form: &Regex| form.is_match(&written(words)) || form.is_match(&plain());
+        self.words.as_ref().is_none_or(|pattern| pattern.names(words))
+            && self.form.as_ref().is_none_or(has_form)
+    }
+
+    /// Whether the arguments of another command may make it run what this says: they name it.
+    fn is_named_in(&self, arguments: &[String]) -> bool {
+        let behind = |from: usize| arguments.get(from..).unwrap_or_default();
+        let has_form = || (0..arguments.len()).any(|from| self.names(behind(from)));
+        self.words.as_ref().map_or_else(has_form, |pattern| pattern.is_named_in(arguments))
+    }
+}
+
+/// A command as one text, in which one word cannot look like two.
+fn written(words: &[String]) -> String {
+    words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ")
+}
+
 /// Whether every command of the line is allowed by one of the rules.
-pub(super) fn allows(patterns: &[Pattern], line: &Line) -> bool {
+pub(super) fn allows(patterns: &[Matcher], line: &Line) -> bool {
     let alone = line.commands.len() == 1;
     let allowed = |words: &Vec<String>| {
         let runner = may_run(words) || words.first().is_none_or(|program| is_mover(program));
         patterns.iter().any(|pattern| {
             // What runs other commands, or changes what they mean, is allowed alone and word for
             // word: with words of its own, with input or in front of others it is another command.
-            pattern.is(words) && (!runner || alone && !pattern.open)
+            pattern.is(words) && (!runner || alone && pattern.is_closed())
         })
     };
     line.certain && !line.commands.is_empty() && line.commands.iter().all(allowed)
 }
 
 /// Whether the line runs a command that the rule names, also inside another one.
-pub(super) fn finds(pattern: &Pattern, line: &Line) -> Sight {
+pub(super) fn finds(pattern: &Matcher, line: &Line) -> Sight {
     find(pattern, line, 0)
 }
 
-fn find(pattern: &Pattern, line: &Line, depth: usize) -> Sight {
+fn find(pattern: &Matcher, line: &Line, depth: usize) -> Sight {
     let certain = if line.certain { Sight::Absent } else { Sight::Hidden };
     line.seen().map(|words| find_in(pattern, words, depth)).fold(certain, Sight::max)
 }
 
-fn find_in(pattern: &Pattern, words: &[String], depth: usize) -> Sight {
+fn find_in(pattern: &Matcher, words: &[String], depth: usize) -> Sight {
     if pattern.names(words) {
         return Sight::Found;
     }

@@ -1,3 +1,4 @@
+mod argument;
 mod denied;
 mod directory;
 mod reach;
