@@ -81,19 +81,6 @@ impl Round {
         }
     }
 
-    /// Runs a life and kills it after a while, or lets it go. Says whether it was killed.
-    fn live(&self, args: &[&str], after: Option<Duration>) -> bool {
-        let mut child = self.world.spawn(args);
-        if let Some(after) = after {
-            // wait: the instant of death is the experiment, nothing is synchronised by it
-            std::thread::sleep(after);
-            child.kill().unwrap();
-        }
-        let ran = self.world.finish(child);
-        assert!(after.is_some() || ran.code == 0, "{}", ran.stderr);
-        ran.code != 0
-    }
-
     /// Nothing that was in the journal is gone or changed.
     fn check_prefix(&mut self) {
         if self.world.rows().is_empty() {
@@ -168,7 +155,7 @@ fn crash_of_the_real_binary_at_random_instants_loses_and_doubles_nothing() {
         let mut left = KILLS_PER_ROUND_MAX;
         while let Some(args) = round.next() {
             let after = (0 < left).then(|| Duration::from_micros(chance.below(LIFE_US)));
-            let killed = round.live(&args, after);
+            let killed = round.world.live(&args, after);
             kills += u32::from(killed);
             left -= u32::from(killed);
             drop(args);

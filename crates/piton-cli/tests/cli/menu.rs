@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use expect_test::expect;
+use expect_test::{Expect, expect};
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::person::Person;
@@ -68,15 +68,20 @@ fn a_menu_goes_away_with_what_it_was_about() {
     assert!(screen.ends_with("Done.\r\n"), "{screen}");
 }
 
+/// Answers the menu with a reply, and looks at the conversation afterwards.
+fn replies((world, mut person): (World, Person), reply: &str, expected: Expect) {
+    person.types("r").sees("your reply: ").types(&format!("{reply}\r"));
+    let (code, screen) = person.leaves();
+    assert_eq!(code, 0, "{screen}");
+    world.check(&[&["print"]], expected);
+}
+
 // J90
 #[test]
 fn a_reply_comes_behind_what_was_said_in_the_same_turn() {
-    let (world, mut person) = streaming();
-    person.types("r").sees("your reply: ").types("shorter\r");
-    let (code, screen) = person.leaves();
-    assert_eq!(code, 0, "{screen}");
-    world.check(
-        &[&["print"]],
+    replies(
+        streaming(),
+        "shorter",
         expect![[r#"
         $ piton print
         > go
@@ -115,12 +120,9 @@ fn tools_are_stopped_and_the_turn_is_left_or_replied_to() {
     assert!(screen.contains("– slow — cancelled"), "{screen}");
     assert_eq!(world.run(&["query", "--continue"]).stdout, "Done.\n");
 
-    let (world, mut person) = in_tools();
-    person.types("r").sees("your reply: ").types("leave it\r");
-    let (code, screen) = person.leaves();
-    assert_eq!(code, 0, "{screen}");
-    world.check(
-        &[&["print"]],
+    replies(
+        in_tools(),
+        "leave it",
         expect![[r#"
         $ piton print
         > go

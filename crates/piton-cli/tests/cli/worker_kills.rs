@@ -94,19 +94,6 @@ impl Round {
         }
     }
 
-    /// Runs a life and kills it after a while, or lets it go. Says whether it was killed.
-    fn live(&self, args: &[&str], after: Option<Duration>) -> bool {
-        let mut child = self.world.spawn(args);
-        if let Some(after) = after {
-            // wait: the instant of death is the experiment, nothing is synchronised by it
-            std::thread::sleep(after);
-            child.kill().unwrap();
-        }
-        let ran = self.world.finish(child);
-        assert!(after.is_some() || ran.code == 0, "{}", ran.stderr);
-        ran.code != 0
-    }
-
     /// Nothing that was in a journal is gone or changed, and a worker that had ended is left alone.
     fn check_journals(&mut self) {
         let rows = self.world.rows();
@@ -158,7 +145,7 @@ fn crash_of_parent_and_workers_at_random_instants_repeats_nothing() {
         let mut left = KILLS_PER_ROUND_MAX;
         while let Some(args) = round.next() {
             let after = (0 < left).then(|| Duration::from_micros(below(&mut chance, LIFE_US)));
-            let killed = round.live(&args, after);
+            let killed = round.world.live(&args, after);
             kills += u32::from(killed);
             left -= u32::from(killed);
             drop(args);

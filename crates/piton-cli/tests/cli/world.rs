@@ -87,6 +87,19 @@ impl World {
         self.ran(child.wait_with_output().unwrap())
     }
 
+    /// Runs a life and kills it after a while, or lets it go. Says whether it was killed.
+    pub(crate) fn live(&self, args: &[&str], after: Option<Duration>) -> bool {
+        let mut child = self.spawn(args);
+        if let Some(after) = after {
+            // wait: the instant of death is the experiment, nothing is synchronised by it
+            std::thread::sleep(after);
+            child.kill().unwrap();
+        }
+        let ran = self.finish(child);
+        assert!(after.is_some() || ran.code == 0, "{}", ran.stderr);
+        ran.code != 0
+    }
+
     /// Runs commands one after the other and compares everything they say.
     pub(crate) fn check(&self, commands: &[&[&str]], expected: Expect) {
         let mut text = String::new();
