@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use piton_core::event::{Outcome as Ended, PermissionMode};
+use piton_core::event::{Outcome as Ended, Permissions};
 use piton_core::id::{CallId, ConversationId, TurnId};
 use piton_tools::sandbox::{Rules, When};
 use piton_tools::supervise::Supervisor;
@@ -149,7 +149,7 @@ pub(crate) fn site(dir: &Path) -> Site {
         workspace: dir.to_owned(),
         scratch: dir.to_owned(),
         conversation: ConversationId::new("bench"),
-        permissions: PermissionMode::default(),
+        permissions: Permissions::default(),
     }
 }
 

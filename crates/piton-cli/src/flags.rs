@@ -305,7 +305,7 @@ pub(crate) struct Ps {
 /// The flags of `piton logs`.
 #[derive(Debug, Args)]
 pub(crate) struct Logs {
-    /// The command, as `piton ps` names it; its call is enough where that is clear
+    /// The command, as `piton ps` names it; its call or its conversation is enough where that is clear
     #[arg(value_name = "COMMAND")]
     pub(crate) command: String,
     /// Go on until it ends
@@ -324,7 +324,7 @@ pub(crate) struct Doctor {
 /// The flags of `piton kill`.
 #[derive(Debug, Args)]
 pub(crate) struct Kill {
-    /// The command, as `piton ps` names it; its call is enough where that is clear
+    /// The command, as `piton ps` names it; its call or its conversation is enough where that is clear
     #[arg(value_name = "COMMAND")]
     pub(crate) command: String,
 }

@@ -87,6 +87,7 @@ impl Shelf {
         let tools = command_tools::definitions(file.tools).map_err(|detail| FileFault::Parse {
             path: path.map(Path::to_owned).unwrap_or_default(),
             detail,
+            page: "docs/tools.md",
         })?;
         Ok(Self {
             providers,

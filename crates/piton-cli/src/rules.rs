@@ -4,6 +4,7 @@
 //! itself rights.
 
 pub(crate) mod file;
+pub(crate) mod strangers;
 
 use std::collections::BTreeMap;
 use std::fs;

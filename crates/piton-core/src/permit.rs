@@ -173,6 +173,13 @@ pub fn needs_real_path(permissions: &Permissions, tool: &str) -> bool {
     permissions.mode == PermissionMode::AcceptEdits || permissions.rules.iter().any(concerned)
 }
 
+/// Paths that a tool which looks around leaves out: rules forbid it to go there, or ask first.
+pub fn left_out<'a>(permissions: &'a Permissions, tool: &str) -> Vec<&'a str> {
+    let rules = permissions.rules.iter();
+    let rules = rules.filter(|rule| is_named(rule, tool) && rule.effect != RuleEffect::Allow);
+    rules.filter(|rule| rule.command.is_none()).filter_map(|rule| rule.path.as_deref()).collect()
+}
+
 /// The argument that says where a tool works.
 pub fn place_argument(tool: &str) -> &'static str {
     if tool == SHELL { "dir" } else { "path" }
@@ -211,7 +218,8 @@ impl<'a> Asked<'a> {
         let line = written.map(|written| {
             let mut line = Line::read(written);
             // It will read more than is seen here, and half a line may become any other one.
-            let goes_on = fields.get("input") == Some(&Value::Bool(true));
+            let is_on = |key| fields.get(key).is_some_and(|value| *value != Value::Bool(false));
+            let goes_on = is_on("input") || is_on("terminal");
             let half = tool == SHELL_INPUT && !written.ends_with('\n');
             line.certain &= !(half || goes_on && line.commands.iter().any(|it| may_run(it)));
             line
@@ -252,8 +260,20 @@ impl<'a> Asked<'a> {
                 None => Sight::Hidden,
             },
         };
+        let command = command.max(self.sight_in_texts(rule));
         let path = rule.path.as_ref().map_or(Sight::Found, |pattern| self.reach.sight(pattern));
         command.min(path).min(self.sight_of_arguments(rule))
+    }
+
+    /// Tools of others may call a command line whatever they like.
+    fn sight_in_texts(&self, rule: &PermissionRule) -> Sight {
+        let matcher = says_commands(rule).then(|| matcher(rule)).flatten();
+        let runs = |text: &String| {
+            let line = Line::read(text);
+            matcher.as_ref().is_some_and(|matcher| finds(matcher, &line) == Sight::Found)
+        };
+        let strange = self.reach.texts().iter().any(runs);
+        if strange { Sight::Hidden } else { Sight::Absent }
     }
 
     /// Whether rules that allow cover the whole call, and how closely.

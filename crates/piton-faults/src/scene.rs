@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use piton_core::event::{Handle, Outcome as Ended, PermissionMode};
+use piton_core::event::{Handle, Outcome as Ended, Permissions};
 use piton_core::id::{CallId, ConversationId, TurnId};
 use piton_tools::supervise::Supervisor;
 use piton_tools::{Arguments, EditFile, Shell, Site, Tool, WriteFile};
@@ -180,6 +180,6 @@ pub(crate) fn site(root: &Path) -> Site {
         workspace: root.join("work"),
         scratch: root.to_owned(),
         conversation: ConversationId::new("c"),
-        permissions: PermissionMode::default(),
+        permissions: Permissions::default(),
     }
 }

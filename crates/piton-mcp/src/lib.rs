@@ -40,6 +40,7 @@ mod text;
 pub use self::connection::{About, ConnectFault};
 pub use self::expand::{Expand, Missing};
 pub use self::listing::Listed;
+pub use self::name::is_tool_of;
 pub use self::project::{PROJECT_FILE, Project, ProjectFault};
 pub use self::server::Server;
 pub use self::servers::{Freshness, Offer, Place, Servers};

@@ -33,6 +33,13 @@ pub(crate) fn tool_name(server: &str, tool: &str) -> String {
     format!("{name}_{digest}")
 }
 
+/// Whether a tool of this name would be one of this server's.
+pub fn is_tool_of(server: &str, tool: &str) -> bool {
+    let of = |name: &str| name.split_once(BETWEEN).map(|(server, _)| server.to_owned());
+    let server = of(&tool_name(server, "x"));
+    server.is_some() && of(tool) == server
+}
+
 /// Where the first `__` of a name is must say which server it is.
 fn is_plain_server(server: &str) -> bool {
     let begins = server.starts_with(|c: char| c.is_ascii_alphabetic());

@@ -9,6 +9,7 @@ use serde::Deserialize;
 use tokio_util::sync::CancellationToken;
 
 use crate::arguments::parse;
+use crate::left_out::LeftOut;
 use crate::walk::{self, Ended, Pattern};
 use crate::workspace::Place;
 use crate::{
@@ -87,7 +88,8 @@ fn find(site: &Site, pattern: &Pattern, place: &Place, cancel: &CancellationToke
     let mut text = String::new();
     let mut count = 0;
     let mut more = false;
-    let ended = walk::files(site, place, cancel, |path| {
+    let mut left_out = LeftOut::new(site, "glob", place);
+    let ended = walk::files(site, place, cancel, &mut left_out, |path| {
         if !pattern.is_match(place, path) {
             return ControlFlow::Continue(());
         }
@@ -111,6 +113,7 @@ fn find(site: &Site, pattern: &Pattern, place: &Place, cancel: &CancellationToke
         Ended::Done if count == 0 => text.push_str("no file matches"),
         Ended::Done => {}
     }
+    left_out.note(&mut text);
     Finished::ok(text)
 }
 

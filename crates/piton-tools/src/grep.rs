@@ -17,6 +17,7 @@ use tokio_util::sync::CancellationToken;
 
 use self::report::Report;
 use crate::arguments::parse;
+use crate::left_out::LeftOut;
 use crate::walk::{self, Ended, Pattern};
 use crate::workspace::Place;
 use crate::{Arguments, Finished, Job, Prepared, Refusal, Settled, Site, Tool, blocking};
@@ -130,7 +131,8 @@ impl Search {
     fn run(mut self, site: &Site, cancel: &CancellationToken) -> Finished {
         if self.place.kind(site) == Some(FileType::Directory) {
             let place = self.place.clone();
-            let ended = walk::files(site, &place, cancel, |path| {
+            let mut left_out = LeftOut::new(site, "grep", &place);
+            let ended = walk::files(site, &place, cancel, &mut left_out, |path| {
                 let wanted = self.files.as_ref().is_none_or(|files| files.is_match(&place, path));
                 if wanted { self.search(site, path) } else { ControlFlow::Continue(()) }
             });
@@ -139,6 +141,7 @@ impl Search {
                 Ended::TooMuch => self.report.note_too_much(),
                 Ended::Done => {}
             }
+            self.report.note_left_out(left_out);
         } else {
             let path = self.place.shown().to_owned();
             // One file has no next one to stop at.

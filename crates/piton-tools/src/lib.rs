@@ -15,6 +15,7 @@ mod excerpt;
 pub mod fail;
 mod glob;
 mod grep;
+mod left_out;
 mod list_dir;
 mod progress;
 mod read_file;
@@ -36,7 +37,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use piton_core::event::{Handle, Outcome, PermissionMode, ToolSpec};
+use piton_core::event::{Handle, Outcome, Permissions, ToolSpec};
 use piton_core::id::{CallId, ConversationId, TurnId};
 use piton_core::question::Question;
 use serde_json::{Map, Value};
@@ -126,8 +127,9 @@ pub struct Site {
     pub scratch: PathBuf,
     /// The conversation, after which records that outlive this process are named.
     pub conversation: ConversationId,
-    /// What runs without asking. A command that nobody was asked about is confined.
-    pub permissions: PermissionMode,
+    /// What may run without asking. A command that nobody was asked about is confined, and what rules
+    /// forbid is left out by tools that look around.
+    pub permissions: Permissions,
 }
 
 /// What [`Tool::prepare`] found.

@@ -11,6 +11,7 @@ use rustix::fs::{AtFlags, Dir, FileType, readlinkat, statat};
 use serde::Deserialize;
 
 use crate::arguments::parse;
+use crate::left_out::LeftOut;
 use crate::workspace::{Place, kind_name};
 use crate::{
     Arguments, Finished, Job, OUTPUT_BYTES_MAX, Prepared, Refusal, Settled, Site, Tool, blocking,
@@ -66,7 +67,8 @@ impl Tool for ListDir {
         let Job { site, arguments, cancel, .. } = job;
         blocking::reading(&cancel, move || {
             let (place, directory) = open(&site, &arguments)?;
-            list(place.shown(), &directory).map(Finished::ok)
+            let left_out = LeftOut::new(&site, "list_dir", &place);
+            list(place.shown(), &directory, left_out).map(Finished::ok)
         })
         .await
     }
@@ -86,7 +88,7 @@ fn open(site: &Site, arguments: &Arguments) -> Result<(Place, OwnedFd), Refusal>
     Ok((place, directory))
 }
 
-fn list(shown: &str, directory: &OwnedFd) -> Result<String, Refusal> {
+fn list(shown: &str, directory: &OwnedFd, mut left_out: LeftOut) -> Result<String, Refusal> {
     let broken = |errno| {
         let error = std::io::Error::from(errno);
         Refusal(format!("`{shown}` cannot be listed: {error}"))
@@ -102,13 +104,15 @@ fn list(shown: &str, directory: &OwnedFd) -> Result<String, Refusal> {
             more = true;
             break;
         }
-        names.push(entry.file_name().to_owned());
+        if !left_out.hides(&below(shown, entry.file_name())) {
+            names.push(entry.file_name().to_owned());
+        }
     }
+    let mut text = String::new();
     if names.is_empty() {
-        return Ok(format!("[`{shown}` is empty]"));
+        text = format!("[`{shown}` is empty]");
     }
     names.sort();
-    let mut text = String::new();
     let mut count = 0;
     for name in names.iter().take(ENTRIES_SHOWN_MAX) {
         let line = line(directory, name);
@@ -126,7 +130,14 @@ fn list(shown: &str, directory: &OwnedFd) -> Result<String, Refusal> {
             format_args!("[{count} of {all} entries shown: use glob with a pattern]"),
         );
     }
+    left_out.note(&mut text);
     Ok(text)
+}
+
+/// The path of an entry from the workspace.
+fn below(shown: &str, name: &std::ffi::CStr) -> String {
+    let name = name.to_string_lossy();
+    if shown == "." { name.into_owned() } else { format!("{shown}/{name}") }
 }
 
 fn line(directory: &OwnedFd, name: &std::ffi::CString) -> String {

@@ -94,7 +94,7 @@ impl Rules {
 
     /// What a command at `site` may do; `None` if it is not confined.
     pub(crate) fn policy(&self, site: &Site) -> Result<Option<Policy>, Lacking> {
-        if !self.apply_to(site.permissions) {
+        if !self.apply_to(site.permissions.mode) {
             return Ok(None);
         }
         let policy = self.at(&site.workspace);

@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, SystemTime};
 
-use piton_core::event::PermissionMode;
+use piton_core::event::Permissions;
 use piton_core::id::{ConversationId, Digest};
 use serde::{Deserialize, Serialize};
 
@@ -168,7 +168,7 @@ impl Undo {
             workspace: version.workspace.clone(),
             scratch: self.scratch.clone(),
             conversation: version.conversation.clone(),
-            permissions: PermissionMode::default(),
+            permissions: Permissions::default(),
         }
     }
 

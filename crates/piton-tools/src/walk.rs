@@ -18,6 +18,7 @@ use rustix::fs::{AtFlags, Dir, FileType, statat};
 use tokio_util::sync::CancellationToken;
 
 use self::ignored::Level;
+use crate::left_out::LeftOut;
 use crate::workspace::{Place, open_root, open_step};
 use crate::{Refusal, Site};
 
@@ -37,11 +38,13 @@ pub(crate) enum Ended {
     Cancelled,
 }
 
-/// Calls `visit` with every file below `place`, sorted, by its path from the workspace.
+/// Calls `visit` with every file below `place`, sorted, by its path from the workspace, except what
+/// rules keep out of sight.
 pub(crate) fn files(
     site: &Site,
     place: &Place,
     cancel: &CancellationToken,
+    left_out: &mut LeftOut,
     mut visit: impl FnMut(&str) -> ControlFlow<()>,
 ) -> Ended {
     // What cannot be opened is as good as empty.
@@ -63,7 +66,7 @@ pub(crate) fn files(
         }
         let path = frame.path_of(&name);
         let is_directory = kind == FileType::Directory;
-        if frame.level.ignores(&path, is_directory) {
+        if frame.level.ignores(&path, is_directory) || left_out.hides(&path) {
             continue;
         }
         if kind == FileType::RegularFile && visit(&path).is_break() {

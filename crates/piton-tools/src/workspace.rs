@@ -246,7 +246,7 @@ mod tests {
         fs::write(workspace.join("src/main.rs"), "fn main() {}\n").expect("written");
         fs::write(root.join("secret"), "s").expect("written");
         let conversation = ConversationId::new("c");
-        let permissions = piton_core::event::PermissionMode::default();
+        let permissions = piton_core::event::Permissions::default();
         let scratch = root.join("scratch");
         (directory, Site { workspace, scratch, conversation, permissions })
     }

@@ -435,7 +435,7 @@ impl Session {
             workspace: self.workspace.clone(),
             scratch: self.parts.scratch.clone(),
             conversation: self.conversation().clone(),
-            permissions: self.state().config.permissions.mode,
+            permissions: self.state().config.permissions.clone(),
         }
     }
 

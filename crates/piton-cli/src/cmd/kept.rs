@@ -1,4 +1,4 @@
-//! Which command is meant: `CONVERSATION/CALL`, or its end where that is clear.
+//! Which command is meant: `CONVERSATION/CALL`, or one of the two where that is clear.
 
 use std::io;
 
@@ -90,10 +90,15 @@ pub(super) fn name(kept: &Kept) -> String {
 pub(super) fn find(shelf: &Shelf, typed: &str) -> Result<Kept, CommandFault> {
     let typed = typed.trim().to_lowercase();
     let (conversation, call) = typed.rsplit_once('/').unwrap_or(("", &typed));
-    let mut found = shelf.all();
-    found.retain(|kept| {
+    let all = shelf.all();
+    let is_called = |kept: &&Kept| {
         kept.conversation.as_str().starts_with(conversation) && kept.intent.call.to_string() == call
-    });
+    };
+    let mut found: Vec<Kept> = all.iter().filter(is_called).cloned().collect();
+    if found.is_empty() && !typed.is_empty() {
+        found = all;
+        found.retain(|kept| kept.conversation.as_str().starts_with(&typed));
+    }
     if found.iter().any(|kept| kept.state.goes_on()) {
         found.retain(|kept| kept.state.goes_on());
     }

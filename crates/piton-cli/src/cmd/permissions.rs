@@ -13,6 +13,7 @@ use crate::models::Shelf;
 use crate::output::Output;
 use crate::render::lines::Line;
 use crate::report::{Fault, Report};
+use crate::rules::strangers::Strangers;
 use crate::rules::told;
 use crate::settings::Settings;
 use crate::wiring::Wiring;
@@ -49,6 +50,10 @@ pub(crate) async fn run(
         for (at, rule) in rules.iter().enumerate() {
             let id = meant.as_ref().map_or("", |(_, id)| id.as_str());
             show(at + 1, rule, from(rule, id, &file), flags.json, output);
+        }
+        let strangers = Strangers::new(&shelf, settings, &workspace).with(&state.config.tools);
+        for told in strangers.among(&rules) {
+            output.talk(&format!("warning: {told}"));
         }
         if rules.is_empty() {
             return Ok(Report::nothing("There are no rules; the mode decides on every call."));

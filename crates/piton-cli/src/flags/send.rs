@@ -5,7 +5,7 @@ use clap::Args;
 /// The flags of `piton send`.
 #[derive(Debug, Args)]
 pub(crate) struct Send {
-    /// The command, as `piton ps` names it; its call is enough where that is clear
+    /// The command, as `piton ps` names it; its call or its conversation is enough where that is clear
     #[arg(value_name = "COMMAND")]
     pub(crate) command: String,
     /// A line to write; `-` writes what standard input has, as it is

@@ -105,7 +105,17 @@ pub(crate) enum FileFault {
     Read { path: PathBuf, source: io::Error },
     /// It makes no sense.
     #[error("cannot use the settings {}: {detail}", path.display())]
-    Parse { path: PathBuf, detail: String },
+    Parse { path: PathBuf, detail: String, page: &'static str },
+}
+
+impl FileFault {
+    /// What to do next.
+    pub(crate) fn advice(&self) -> String {
+        match self {
+            Self::Read { .. } => "see that it is a file that you may read".into(),
+            Self::Parse { page, .. } => format!("mend the file; {page} has its form"),
+        }
+    }
 }
 
 impl SettingsFile {
@@ -120,11 +130,37 @@ impl SettingsFile {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Self::default()),
             Err(source) => return Err(FileFault::Read { path: path.to_owned(), source }),
         };
-        Self::parse(&text).map_err(|detail| FileFault::Parse { path: path.to_owned(), detail })
+        let told = |error: toml::de::Error| FileFault::Parse {
+            path: path.to_owned(),
+            detail: detail(&error),
+            page: page(&text, error.span().map_or(0, |span| span.start)),
+        };
+        toml::from_str(&text).map_err(told)
     }
 
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
-        toml::from_str(text).map_err(|error| error.to_string().trim_end().to_owned())
+        toml::from_str(text).map_err(|error| detail(&error))
+    }
+}
+
+fn detail(error: &toml::de::Error) -> String {
+    error.to_string().trim_end().to_owned()
+}
+
+/// Where the form of the table is told that has something at `at`.
+fn page(text: &str, at: usize) -> &'static str {
+    let end = text.get(at..).and_then(|rest| rest.find('\n')).map_or(text.len(), |end| at + end);
+    let before = text.get(..end).unwrap_or(text);
+    let header = before.lines().rev().find(|line| line.trim_start().starts_with('['));
+    let line = header.or_else(|| before.lines().next_back()).unwrap_or_default();
+    let name = line.trim_start_matches(['[', ' ', '\t']);
+    match name.split(['.', ']', '=', ' ']).next().unwrap_or_default() {
+        "permissions" | "unattended" => "docs/permissions.md",
+        "sandbox" => "docs/sandbox.md",
+        "tools" => "docs/tools.md",
+        "mcp" => "docs/mcp.md",
+        "workers" => "docs/subagents.md",
+        _ => "docs/models.md",
     }
 }
 

@@ -412,9 +412,7 @@ fn choosing(error: &ModelFault) -> Vec<String> {
         ModelFault::Variable { .. } => {
             vec!["set it to something else, or unset it".into()]
         }
-        ModelFault::File(_) => {
-            vec!["mend the file; docs/models.md has its form".into()]
-        }
+        ModelFault::File(fault) => vec![fault.advice()],
         ModelFault::ScriptFile { .. } | ModelFault::Script { .. } => {
             vec!["mend the file, or choose another model; docs/sim.md has its form".into()]
         }

@@ -5,7 +5,7 @@ use std::os::unix::fs::symlink;
 
 use serde_json::{Value, json};
 
-use crate::world::{Ran, World};
+use crate::world::{Ran, World, lines};
 
 fn world(settings: &str) -> World {
     let world = World::new();
@@ -65,6 +65,12 @@ fn must_show_3_what_is_denied_by_its_path_is_not_told() {
         ("read_file", json!({ "path": ".env" })),
         ("read_file", json!({ "path": "lnk" })),
         ("read_file", json!({ "path": "sl/k" })),
+        ("grep", json!({ "pattern": "TOPSECRET" })),
+        ("grep", json!({ "pattern": "TOPSECRET", "glob": ".env" })),
+        ("grep", json!({ "pattern": "TOPSECRET", "path": ".env" })),
+        ("grep", json!({ "pattern": "TOPSECRET", "path": "secret" })),
+        ("grep", json!({ "pattern": "TOPSECRET", "path": "sl" })),
+        ("grep", json!({ "pattern": "a", "path": ".", "context": 5 })),
         ("shell", json!({ "command": "cat .env" })),
         ("shell", json!({ "command": "cat k", "dir": "secret" })),
         ("shell", json!({ "command": "cat k", "dir": "sl" })),
@@ -76,4 +82,30 @@ fn must_show_3_what_is_denied_by_its_path_is_not_told() {
         let printed = world.run(&["print", "--json"]).stdout;
         assert!(!printed.contains("TOPSECRET="), "{tool} {arguments}: {printed}");
     }
+}
+
+// Must show 3: also where everything else may be read.
+#[test]
+fn must_show_3_a_look_around_leaves_out_what_is_denied_and_says_so() {
+    let world = with_secrets();
+    let told = |tool: &str, arguments: &Value| {
+        assert_eq!(calls(&world, "read-only", tool, arguments).code, 0);
+        let events = lines(&world.run(&["print", "--json"]).stdout);
+        let ended = events.iter().map(|line| &line["event"]);
+        let ended = ended.filter(|event| event["type"] == "ToolFinished");
+        ended.map(|event| event["output"]["text"].as_str().unwrap()).collect::<String>()
+    };
+    let printed = told("grep", &json!({ "pattern": "TOPSECRET" }));
+    assert!(printed.contains("src/a.txt:1:no TOPSECRET here"), "{printed}");
+    assert!(printed.contains("[2 paths left out by permission rules]"), "{printed}");
+    let printed = told("glob", &json!({ "pattern": "**/*" }));
+    assert!(printed.contains("src/a.txt") && !printed.contains("secret/k"), "{printed}");
+    assert!(printed.contains("[2 paths left out by permission rules]"), "{printed}");
+    let printed = told("list_dir", &json!({}));
+    assert_eq!(
+        printed,
+        "lnk -> .env\nsl -> secret\nsrc/\n[2 paths left out by permission rules]\n"
+    );
+    let printed = told("list_dir", &json!({ "path": "src" }));
+    assert!(!printed.contains("left out"), "{printed}");
 }

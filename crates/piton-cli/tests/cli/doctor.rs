@@ -68,6 +68,61 @@ fn what_the_kernel_lacks_is_found_by_trying() {
 }
 
 #[test]
+fn a_home_that_is_no_directory_is_told_so() {
+    let world = World::new();
+    fs::write(world.path("file"), "mine").unwrap();
+    let mut command = world.command(&["doctor", "--json"]);
+    let ran = world.ran(command.env("PITON_HOME", world.path("file")).output().unwrap());
+    assert_eq!(ran.code, 1, "{}", ran.stdout);
+    let told = findings(&ran, "store");
+    assert!(told[0].starts_with("broken: ") && told[0].ends_with("is no directory"), "{told:?}");
+    assert!(!ran.stdout.contains("chmod"), "{}", ran.stdout);
+}
+
+// A mistyped rule protects nothing; the page that is named is the one that helps.
+#[test]
+fn settings_that_say_nothing_or_nonsense_are_told_with_the_right_page() {
+    let world = World::new();
+    fs::create_dir_all(world.path("home")).unwrap();
+    let write = |text: &str| fs::write(world.path("home/piton.toml"), text).unwrap();
+    write(
+        "[[permissions]]\ntool = \"shel\"\neffect = \"deny\"\n\
+         [[permissions]]\ntool = \"later__read\"\neffect = \"deny\"\n\
+         [mcp.later]\ncommand = \"/no/such/server\"\n",
+    );
+    let told = "the rule `deny shel` says nothing: there is no tool shel, did you mean shell?";
+    let ran = doctor(&world, "");
+    assert_eq!(ran.code, 0, "{}", ran.stdout);
+    assert_eq!(findings(&ran, "rules"), [format!("lacks: {told}")]);
+    for command in [["permissions", "--json"], ["query", "hello"]] {
+        let ran = world.run(&command);
+        assert!(ran.stderr.contains(&format!("warning: {told}")), "{}", ran.stderr);
+        assert!(!ran.stderr.contains("there is no tool later"), "{}", ran.stderr);
+    }
+    for (text, page) in [
+        ("[[permissions]]\ntool = \"*\"\neffect = \"perhaps\"\n", "permissions.md"),
+        (
+            "[[permissions]]\ntool = \"*\"\neffect = \"deny\"\ncommand = \"a && b\"\n",
+            "permissions.md",
+        ),
+        ("[unattended]\npermissions = 1\n", "permissions.md"),
+        ("model = \"demo\"\n[sandbox]\nmode = \"perhaps\"\n", "sandbox.md"),
+        ("[tools.x]\nnothing = 1\n", "tools.md"),
+        ("[tools.x]\n", "tools.md"),
+        ("[mcp.x]\nnothing = 1\n", "mcp.md"),
+        ("[providers.x]\ndialect = \"klingon\"\n", "models.md"),
+        ("nonsense = 1\n", "models.md"),
+    ] {
+        write(text);
+        let hint = format!("mend the file; docs/{page} has its form");
+        let ran = world.run(&["query", "hello"]);
+        assert_eq!(ran.code, 2, "{text}: {}", ran.stderr);
+        assert!(ran.stderr.contains(&hint), "{text}: {}", ran.stderr);
+        assert!(doctor(&world, "").stdout.contains(&hint), "{text}");
+    }
+}
+
+#[test]
 fn a_broken_store_or_settings_file_is_found_and_named() {
     let world = World::new();
     world.run(&["query", "hello"]);

@@ -91,7 +91,10 @@ fn what_is_to_be_kept_survives_an_interrupt_and_ends_with_piton_kill() {
     let shown = world.run(&["ps"]).stdout;
     assert!(shown.starts_with("COMMAND") && shown.contains("running, keep"), "{shown}");
     assert_eq!(world.run(&["logs", "1.1.0"]).stdout, "begun\n");
-    let killed = world.run(&["kill", "1.1.0"]);
+    let conversation = world.only_id();
+    assert_eq!(world.run(&["logs", &conversation]).stdout, "begun\n", "the only one there");
+    assert_eq!(world.run(&["logs", "nil"]).code, 2);
+    let killed = world.run(&["kill", &conversation]);
     assert_eq!(killed.code, 0, "{}", killed.stderr);
     assert!(is_gone(command));
     assert!(!is_listed(&world));

@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
 use std::sync::Arc;
 
-use piton_core::event::{Handle, PermissionMode};
+use piton_core::event::{Handle, PermissionMode, Permissions};
 use piton_core::id::{CallId, ConversationId, TurnId};
 use piton_tools::sandbox::{Kernel, Rules, When};
 use piton_tools::supervise::Supervisor;
@@ -58,7 +58,7 @@ impl Cell {
             workspace: root.join("work"),
             scratch: root.clone(),
             conversation: ConversationId::new("c"),
-            permissions: PermissionMode::Auto,
+            permissions: Permissions { mode: PermissionMode::Auto, rules: Vec::new() },
         };
         Self {
             tool: Shell::supervised(Arc::new(supervisor.sandbox(rules))),

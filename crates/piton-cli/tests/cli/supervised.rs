@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use piton_core::event::{Handle, Outcome, PermissionMode};
+use piton_core::event::{Handle, Outcome, Permissions};
 use piton_core::id::{CallId, ConversationId, TurnId};
 use piton_tools::supervise::{HEAD_BYTES, Supervisor, TAIL_BYTES};
 use piton_tools::{Arguments, Asker, Finished, Job, OUTPUT_BYTES_MAX, Progress, Shell, Site, Tool};
@@ -37,7 +37,7 @@ impl Bench {
             workspace: root.join("work"),
             scratch: root.clone(),
             conversation: ConversationId::new("c"),
-            permissions: PermissionMode::default(),
+            permissions: Permissions::default(),
         };
         fs::create_dir(&site.workspace).unwrap();
         let supervisor = Supervisor::new(program, root.join("calls"), Vec::new());

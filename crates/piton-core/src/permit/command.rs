@@ -1,5 +1,7 @@
 //! Rules for commands: what they match in a command line.
 
+use std::collections::BTreeSet;
+
 use regex::Regex;
 
 use super::line::Line;
@@ -65,6 +67,28 @@ impl Pattern {
         if self.open { words.starts_with(&self.words) } else { words == self.words }
     }
 
+    /// Whether a command may be this one in other words: with more options in front of what is named,
+    /// or with the same options in another form.
+    fn resembles(&self, words: &[String]) -> bool {
+        let (Some((own, more)), Some((program, arguments))) =
+            (self.words.split_first(), words.split_first())
+        else {
+            return false;
+        };
+        if more.is_empty() || base_name(own) != base_name(program) {
+            return false;
+        }
+        let (wanted, given) = (Options::of(more), Options::of(arguments));
+        let mut rest = given.plain.iter();
+        // Words in front may be values of options.
+        let named = if self.open {
+            wanted.plain.iter().all(|word| rest.any(|other| other == word))
+        } else {
+            given.plain.ends_with(&wanted.plain)
+        };
+        named && given.may_include(&wanted)
+    }
+
     /// Whether the arguments of another command may make it run this one: they name it.
     fn is_named_in(&self, arguments: &[String]) -> bool {
         let Some((program, more)) = self.words.split_first() else { return false };
@@ -123,6 +147,10 @@ impl Matcher {
             && self.form.as_ref().is_none_or(has_form)
     }
 
+    fn resembles(&self, words: &[String]) -> bool {
+        self.words.as_ref().is_some_and(|pattern| pattern.resembles(words))
+    }
+
     /// Whether the arguments of another command may make it run what this says: they name it.
     fn is_named_in(&self, arguments: &[String]) -> bool {
         let behind = |from: usize| arguments.get(from..).unwrap_or_default();
@@ -134,6 +162,29 @@ impl Matcher {
 /// A command as one text, in which one word cannot look like two.
 fn written(words: &[String]) -> String {
     words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ")
+}
+
+/// The arguments of a command, with its options apart.
+struct Options<'a> {
+    plain: Vec<&'a String>,
+    letters: BTreeSet<char>,
+    has_long: bool,
+}
+
+impl<'a> Options<'a> {
+    fn of(arguments: &'a [String]) -> Self {
+        let is_option = |word: &&String| word.starts_with('-') && 1 < word.len();
+        let (options, plain): (Vec<_>, Vec<_>) = arguments.iter().partition(is_option);
+        let (long, short): (Vec<_>, Vec<_>) =
+            options.into_iter().partition(|word| word.starts_with("--"));
+        let letters = short.into_iter().flat_map(|word| word.chars().skip(1)).collect();
+        Self { plain, letters, has_long: !long.is_empty() }
+    }
+
+    /// A long option may stand for any letter.
+    fn may_include(&self, others: &Self) -> bool {
+        self.has_long || !others.has_long && others.letters.is_subset(&self.letters)
+    }
 }
 
 /// Whether every command of the line is allowed by one of the rules.
@@ -167,7 +218,8 @@ fn find_in(pattern: &Matcher, words: &[String], depth: usize) -> Sight {
     let Some((program, arguments)) = words.split_first() else { return Sight::Absent };
     if !may_run(words) {
         let named = !is_plain(program) && pattern.is_named_in(arguments);
-        return if named || copies_runner(words) { Sight::Hidden } else { Sight::Absent };
+        let doubtful = named || copies_runner(words) || pattern.resembles(words);
+        return if doubtful { Sight::Hidden } else { Sight::Absent };
     }
     let behind = |from: usize| arguments.get(from..).unwrap_or_default();
     if (0..arguments.len()).any(|from| pattern.names(behind(from))) {

@@ -22,7 +22,7 @@ pub fn normal(path: &str) -> Option<String> {
 }
 
 /// Whether a path matches: `?` is one letter of a name, `*` any of them, `**` any names.
-pub(super) fn matches(pattern: &str, path: &str) -> bool {
+pub fn matches(pattern: &str, path: &str) -> bool {
     let pattern: Vec<&str> = pattern.trim_start_matches("./").split('/').collect();
     let names: Vec<&str> = path.split('/').collect();
     matches_names(&pattern, &names)

@@ -61,8 +61,16 @@ impl Reach {
                 named.fold(Sight::Reachable.max(here), Sight::max)
             }
             Self::Texts(texts) => {
-                texts.iter().map(|text| of_text(pattern, text)).fold(Sight::Absent, Sight::max)
+                texts.iter().map(|text| of_prose(pattern, text)).fold(Sight::Absent, Sight::max)
             }
+        }
+    }
+
+    /// Texts of a tool that is not ours.
+    pub(super) fn texts(&self) -> &[String] {
+        match self {
+            Self::Texts(texts) => texts,
+            Self::Path(_) | Self::Commands { .. } => &[],
         }
     }
 }
@@ -75,7 +83,14 @@ pub(super) fn is_of_files(tool: &str) -> bool {
 fn collect(value: &Value, texts: &mut Vec<String>) {
     match value {
         Value::String(text) => texts.push(text.clone()),
-        Value::Array(values) => values.iter().for_each(|value| collect(value, texts)),
+        Value::Array(values) => {
+            for value in values {
+                collect(value, texts);
+            }
+            // It may be the words of one command.
+            let words: Vec<_> = values.iter().filter_map(Value::as_str).collect();
+            texts.push(words.join(" "));
+        }
         Value::Object(fields) => fields.values().for_each(|value| collect(value, texts)),
         Value::Null | Value::Bool(_) | Value::Number(_) => {}
     }
@@ -93,6 +108,14 @@ fn of_text(pattern: &str, text: &str) -> Sight {
             if (0..names.len()).any(ends) { Sight::Hidden } else { Sight::Absent }
         }
     }
+}
+
+/// A text that may be a path, or have one in it.
+fn of_prose(pattern: &str, text: &str) -> Sight {
+    let edge = |letter: char| !letter.is_alphanumeric() && !"/._-+%".contains(letter);
+    let parts = text.split(edge).filter(|part| part.contains(['/', '.']));
+    let within = parts.map(|part| of_text(pattern, part).min(Sight::Hidden));
+    within.fold(of_text(pattern, text), Sight::max)
 }
 
 /// A word of a command line: a path, or an option with one in it, such as `--file=x` or `-fx`.

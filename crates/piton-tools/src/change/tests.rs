@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::fs;
 use std::path::Path;
 
-use piton_core::event::PermissionMode;
+use piton_core::event::Permissions;
 use piton_core::id::{ConversationId, TurnId};
 
 use super::*;
@@ -26,7 +26,7 @@ fn meddled(
         workspace: workspace.clone(),
         scratch: scratch.path().to_owned(),
         conversation: ConversationId::new("c"),
-        permissions: PermissionMode::default(),
+        permissions: Permissions::default(),
     };
     let place = Place::locate(&site, "f").expect("located");
     let change = Change::new(place, old.map(str::as_bytes), b"ours").expect("a change");

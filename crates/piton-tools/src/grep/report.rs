@@ -4,6 +4,7 @@ use std::io;
 
 use grep_searcher::{Searcher, Sink, SinkContext, SinkMatch};
 
+use crate::left_out::LeftOut;
 use crate::{OUTPUT_BYTES_MAX, excerpt};
 
 /// Longest line in a result, in bytes.
@@ -23,6 +24,7 @@ pub(super) struct Report {
     /// There was another match that found no room.
     full: bool,
     too_much: bool,
+    left_out: Option<LeftOut>,
 }
 
 impl Report {
@@ -36,6 +38,7 @@ impl Report {
             unreadable: 0,
             full: false,
             too_much: false,
+            left_out: None,
         }
     }
 
@@ -58,6 +61,10 @@ impl Report {
         self.too_much = true;
     }
 
+    pub(super) fn note_left_out(&mut self, left_out: LeftOut) {
+        self.left_out = Some(left_out);
+    }
+
     pub(super) fn into_text(self) -> String {
         let Self { mut text, matches, files, binary, unreadable, .. } = self;
         let mut note = |told: std::fmt::Arguments<'_>| excerpt::note(&mut text, told);
@@ -76,6 +83,9 @@ impl Report {
         }
         if 0 < unreadable {
             note(format_args!("[{unreadable} files could not be searched]\n"));
+        }
+        if let Some(left_out) = self.left_out {
+            left_out.note(&mut text);
         }
         text
     }

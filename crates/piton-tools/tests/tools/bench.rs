@@ -4,7 +4,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use piton_core::event::{Handle, Outcome, PermissionMode};
+use piton_core::event::{Handle, Outcome, Permissions};
 use piton_core::id::{CallId, ConversationId, TurnId};
 use piton_tools::{
     Arguments, Asker, Finished, Job, OUTPUT_BYTES_MAX, Prepared, Progress, Refusal, Registry,
@@ -32,7 +32,7 @@ impl Bench {
             workspace: root.join("ws"),
             scratch: root.join("scratch"),
             conversation: ConversationId::new("c"),
-            permissions: PermissionMode::default(),
+            permissions: Permissions::default(),
         };
         fs::create_dir(&site.workspace).unwrap();
         let tool = Registry::standard().get(tool).unwrap().clone();

@@ -8,22 +8,32 @@ use piton_store::{Health, inspect};
 use piton_tools::supervise::{KeptState, Shelf as Commands};
 
 use super::Finding;
-use crate::models::{self, Shelf, environment};
+use crate::models::{self, ModelFault, Shelf, environment};
 use crate::providers::KeyFrom;
-use crate::report;
+use crate::rules::strangers::Strangers;
 use crate::settings::Settings;
+use crate::{report, rules};
 
 pub(super) fn look(settings: &Settings) -> Vec<Finding> {
-    let mut found = vec![store(settings)];
+    let mut found = match fs::metadata(&settings.home) {
+        Ok(home) if !home.is_dir() => vec![no_directory(settings)],
+        Ok(_) | Err(_) => vec![store(settings)],
+    };
     found.extend(private(settings));
     found.extend(aside(settings));
     match Shelf::read(settings.file.as_deref()) {
-        Ok(shelf) => found.extend([file(settings), providers(&shelf), model(&shelf)]),
-        Err(fault) => found.push(Finding::broken(
-            "settings",
-            fault.to_string(),
-            "mend the file; docs/models.md and docs/permissions.md have its form",
-        )),
+        Ok(shelf) => {
+            found.extend([file(settings), providers(&shelf), model(&shelf)]);
+            found.extend(rules(settings, &shelf));
+        }
+        Err(fault) => {
+            let advice = if let ModelFault::File(fault) = &fault {
+                fault.advice()
+            } else {
+                "mend the file; docs/models.md has its form".into()
+            };
+            found.push(Finding::broken("settings", fault.to_string(), advice));
+        }
     }
     found.extend([commands(settings), terminal()]);
     found
@@ -56,9 +66,18 @@ fn store(settings: &Settings) -> Finding {
     }
 }
 
+fn no_directory(settings: &Settings) -> Finding {
+    Finding::broken(
+        "store",
+        format!("{} is no directory", settings.home.display()),
+        "set PITON_HOME to a directory, or to a path where one can be made",
+    )
+}
+
 /// Conversations are nobody else's business.
 fn private(settings: &Settings) -> Option<Finding> {
-    let mode = fs::metadata(&settings.home).ok()?.permissions().mode() & 0o777;
+    let home = fs::metadata(&settings.home).ok().filter(fs::Metadata::is_dir)?;
+    let mode = home.permissions().mode() & 0o777;
     (mode & 0o077 != 0).then(|| {
         let home = settings.home.display();
         Finding::lacks(
@@ -84,6 +103,15 @@ fn file(settings: &Settings) -> Finding {
         Some(file) => Finding::ok("settings", format!("{} makes sense", file.display())),
         None => Finding::ok("settings", "no piton.toml; defaults count"),
     }
+}
+
+/// Rules for tools that there are not.
+fn rules(settings: &Settings, shelf: &Shelf) -> Vec<Finding> {
+    let Ok(workspace) = settings.workspace() else { return Vec::new() };
+    let counting = rules::counting_in(&shelf.rules, workspace);
+    let strangers = Strangers::new(shelf, settings, workspace).among(&counting);
+    let advice = "mend it; docs/permissions.md has its form, `piton permissions` lists the rules";
+    strangers.into_iter().map(|told| Finding::lacks("rules", told, advice)).collect()
 }
 
 fn providers(shelf: &Shelf) -> Finding {

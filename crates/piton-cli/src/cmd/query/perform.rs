@@ -23,6 +23,7 @@ use crate::models;
 use crate::output::{Form, Output};
 use crate::render::answer::Pace;
 use crate::report::{Fault, Report};
+use crate::rules::strangers::Strangers;
 use crate::sandbox;
 use crate::signals::Signals;
 use crate::terminal::{Terminal, Typed};
@@ -293,7 +294,12 @@ fn prepare(
     config::apply(session, engine, &asked.query, &ahead);
     session.leave_unattended(asked.shelf.unattended.with(asked.query.unattended));
     let confined = asked.shelf.sandbox.rules(&asked.query, asked.settings);
-    sandbox::warn(&confined, session.state().config.permissions.mode, stage.output);
+    let config = &session.state().config;
+    sandbox::warn(&confined, config.permissions.mode, stage.output);
+    let strangers = Strangers::new(&asked.shelf, asked.settings, workspace).with(&config.tools);
+    for told in strangers.among(&config.permissions.rules) {
+        stage.output.talk(&format!("warning: {told}"));
+    }
     Ok(())
 }
 

@@ -60,7 +60,15 @@ const ENTRIES: &[Entry] = &[
     ("rg", &["--hostname-bin", "--pre"]),
     ("bat", &["--pager"]),
     ("man", &["-H", "-P", "--html", "--pager"]),
+    ("fzf", &["--bind", "--preview"]),
+    // What shells have built in: these can set any variable, or work out what is in brackets.
+    ("printf", &["-v"]),
+    ("test", &["-R", "-v"]),
+    ("wait", &["-p"]),
     // Across machines.
+    ("nc", NETCAT),
+    ("ncat", NETCAT),
+    ("netcat", NETCAT),
     ("rsync", &["-e", "--rsh", "--rsync-path"]),
     ("scp", &["-D", "-S", "-o"]),
     ("sftp", &["-D", "-S", "-o"]),
@@ -72,8 +80,6 @@ const ENTRIES: &[Entry] = &[
     ("vagrant", &["ssh", "-c"]),
     // Builders and keepers of packages.
     ("make", MAKE),
-    ("gmake", MAKE),
-    ("bmake", MAKE),
     ("cargo", &["--config"]),
     ("go", &["-exec", "-toolexec", "--exec", "--toolexec"]),
     ("npm", &["exec", "explore", "x", "--script-shell", "--node-options"]),
@@ -112,6 +118,8 @@ const ENTRIES: &[Entry] = &[
     ("xmllint", &["--shell"]),
 ];
 
+const NETCAT: &[&str] = &["-c", "-e", "--exec", "--lua-exec", "--sh-exec"];
+
 /// Its rules may come from an argument or from the input.
 const MAKE: &[&str] = &[
     "-",
@@ -129,10 +137,16 @@ const MAKE: &[&str] = &[
 
 /// Whether the arguments of the program of this name make it run another one.
 pub(super) fn runs(name: &str, arguments: &[String]) -> bool {
-    let mut entries = ENTRIES.iter().filter(|(program, _)| *program == name);
+    let is_meant = |program: &str| {
+        program == name
+            || name.strip_prefix(['g', 'b']) == Some(program)
+            || name == "bsdtar" && program == "tar"
+    };
+    let mut entries = ENTRIES.iter().filter(|(program, _)| is_meant(program));
     entries.any(|(_, telling)| {
         // `tar cIf zstd`: letters without a dash.
-        let old = arguments.first().filter(|_| name == "tar").map(|first| format!("-{first}"));
+        let old =
+            arguments.first().filter(|_| name.ends_with("tar")).map(|first| format!("-{first}"));
         let mut arguments = arguments.iter().chain(&old);
         arguments.any(|argument| telling.iter().any(|telling| tells(telling, argument)))
     })

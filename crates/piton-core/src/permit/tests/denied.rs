@@ -101,6 +101,25 @@ const ATTEMPTS: &[&str] = &[
     "tool '{rm,b}'",
     "tool \"'rm' b\"",
     "tool 'r\\m b'",
+    "nodejs -e x",
+    "vim.basic -es -c x",
+    "python3.12 -c x",
+    "zsh-5.9 -c x",
+    "gfind . -delete",
+    "gtar --to-command=x -xf a",
+    "bsdtar --use-compress-program=x -xf a",
+    "nc -e ./x h 1",
+    "ncat --sh-exec x h 1",
+    "x86_64 ./x",
+    "ssh-agent ./x",
+    "systemd-inhibit ./x",
+    "jobs -x ./x",
+    "compgen -C ./x",
+    "test -v 'a[$(x)]'",
+    "printf -v PATH .",
+    "getopts a PATH",
+    "wait -p PATH",
+    "fzf --preview=x",
 ];
 
 // Must show 3
@@ -170,6 +189,68 @@ fn a_deny_of_some_words_does_not_ask_about_others() {
     }
 }
 
+// Must show 3: the same command with more options, or with the same ones in another form.
+#[test]
+fn must_show_3_a_deny_of_some_words_is_not_passed_by_options() {
+    let denied = [
+        ("git push *", RuleEffect::Deny),
+        ("npm publish", RuleEffect::Deny),
+        ("rm -rf *", RuleEffect::Deny),
+        ("kubectl delete pod *", RuleEffect::Deny),
+    ];
+    for command in [
+        "git -C . push",
+        "git -C . push origin main",
+        "git --no-pager push",
+        "git --git-dir=.git push",
+        "npm --silent publish",
+        "npm --prefix . publish",
+        "rm -fr b",
+        "rm -r -f b",
+        "rm -vrf b",
+        "rm -r b -f",
+        "rm --recursive --force b",
+        "rm -r --force b",
+        "kubectl -n x delete pod a",
+        "kubectl delete -n x pod a",
+    ] {
+        let effect = of_command(PermissionMode::Auto, &denied, command);
+        assert_eq!(effect, RuleEffect::Ask, "{command:?}");
+    }
+    for command in [
+        "git status",
+        "git log --oneline",
+        "git pull --rebase",
+        "npm test",
+        "npm publishing",
+        "rm b",
+        "rm -r b",
+        "rm -f b",
+        "kubectl get pod a",
+    ] {
+        let effect = of_command(PermissionMode::Auto, &denied, command);
+        assert_eq!(effect, RuleEffect::Allow, "{command:?}");
+    }
+}
+
+// Must show 3: however a tool of others calls its command line.
+#[test]
+fn must_show_3_a_deny_of_a_command_asks_about_tools_of_others_that_may_run_it() {
+    let deny = PermissionRule {
+        command: Some("rm *".into()),
+        ..PermissionRule::of_tool("*", RuleEffect::Deny)
+    };
+    let check = |arguments: Value, expected| {
+        let effect = of_call("x__run", vec![deny.clone()], &arguments);
+        assert_eq!(effect, expected, "{arguments}");
+    };
+    check(serde_json::json!({ "command": "rm b" }), RuleEffect::Deny);
+    check(serde_json::json!({ "command": ["rm", "b"] }), RuleEffect::Ask);
+    check(serde_json::json!({ "cmd": "ls; rm b" }), RuleEffect::Ask);
+    check(serde_json::json!({ "run": { "script": ["ls", "/bin/rm b"] } }), RuleEffect::Ask);
+    check(serde_json::json!({ "query": "how to remove" }), RuleEffect::Allow);
+}
+
 fn of_call(name: &str, rules: Vec<PermissionRule>, arguments: &Value) -> RuleEffect {
     let permissions = Permissions { mode: PermissionMode::Auto, rules };
     permit(&permissions, &tool(name, EffectClass::Supervised), &arguments.to_string())
@@ -201,8 +282,10 @@ fn must_show_3_a_runner_that_is_fed_is_not_allowed_by_a_rule() {
     let permissions = Permissions { mode: PermissionMode::Ask, rules: rules(&ALLOWED) };
     let shell = tool("shell", EffectClass::Supervised);
     let check = |command: &str, input: bool, expected| {
-        let arguments = serde_json::json!({ "command": command, "input": input }).to_string();
-        assert_eq!(permit(&permissions, &shell, &arguments), expected, "{command}");
+        for key in ["input", "terminal"] {
+            let arguments = serde_json::json!({ "command": command, key: input }).to_string();
+            assert_eq!(permit(&permissions, &shell, &arguments), expected, "{command} {key}");
+        }
     };
     check("sh", false, RuleEffect::Allow);
     check("sh", true, RuleEffect::Ask);

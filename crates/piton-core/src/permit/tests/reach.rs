@@ -130,10 +130,14 @@ fn must_show_3_tools_of_others_are_held_by_all_their_texts() {
         serde_json::json!({ "path": "/w/.env" }),
         serde_json::json!({ "uri": "file:///w/secret/k" }),
         serde_json::json!({ "path": "../w/secret" }),
+        serde_json::json!({ "arguments": "{\"path\":\".env\"}" }),
+        serde_json::json!({ "run": "cat .env" }),
+        serde_json::json!({ "run": ["cat", "--file=secret/k"] }),
     ] {
         assert_eq!(call(arguments.clone()), RuleEffect::Ask, "{arguments}");
     }
     assert_eq!(call(serde_json::json!({ "path": "/w/src/x", "n": 1 })), RuleEffect::Allow);
+    assert_eq!(call(serde_json::json!({ "text": "no secret, e.g. none." })), RuleEffect::Allow);
     // Texts of our own tools are no paths.
     let write = serde_json::json!({ "path": ".gitignore", "content": ".env" });
     assert_eq!(run(denying("*"), "write_file", &write), RuleEffect::Allow);
