@@ -13,7 +13,7 @@ use piton_core::event::{FailureClass, ModelRef};
 use piton_mcp::WrittenServer;
 use piton_sim::demo::DemoModel;
 use piton_sim::script::{Script, ScriptError, ScriptedModel};
-use piton_tools::{CommandDefinition, Tool};
+use piton_tools::{CommandDefinition, Tool, read_regular};
 
 use crate::command_tools;
 use crate::flags::script_file;
@@ -222,7 +222,7 @@ pub(crate) struct Loaded {
 
 /// Reads a script.
 pub(crate) fn read_script(path: &Path) -> Result<Script, ModelFault> {
-    let text = fs::read_to_string(path)
+    let text = read_regular(path)
         .map_err(|source| ModelFault::ScriptFile { path: path.to_owned(), source })?;
     Script::parse(&text).map_err(|source| ModelFault::Script { path: path.to_owned(), source })
 }

@@ -139,9 +139,9 @@ impl Handler {
         asked: ElicitRequestParams,
     ) -> Result<ElicitResult, String> {
         call.signs.send_modify(|signs| signs.questions += 1);
-        let answer = elicit(&call.job, &self.server, name, asked).await;
-        call.signs.send_modify(|signs| signs.questions -= 1);
-        answer
+        // A question that the server takes back is dropped half way, and counts no longer either.
+        let _asking = Asking(call);
+        elicit(&call.job, &self.server, name, asked).await
     }
 
     /// The same for a server that waits for the answer: where nobody is there, it was cancelled.
@@ -150,6 +150,15 @@ impl Handler {
         let name = format!("elicit-{}", call.signs.borrow().asked);
         let answer = self.elicit(call, &name, asked).await;
         answer.unwrap_or_else(|_| ElicitResult::new(ElicitationAction::Cancel))
+    }
+}
+
+/// A question that the server waits for.
+struct Asking<'a>(&'a OpenCall);
+
+impl Drop for Asking<'_> {
+    fn drop(&mut self) {
+        self.0.signs.send_modify(|signs| signs.questions = signs.questions.saturating_sub(1));
     }
 }
 

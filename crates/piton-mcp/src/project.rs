@@ -3,10 +3,10 @@
 //! It names programs, so nothing of it counts before a person has approved exactly these bytes.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
+use piton_tools::open_regular;
 use serde::Deserialize;
 
 use crate::expand::Expand;
@@ -74,7 +74,7 @@ impl Project {
     pub fn read(workspace: &Path) -> Result<Option<Self>, ProjectFault> {
         let path = workspace.join(PROJECT_FILE);
         let fault = |source| ProjectFault::Read { path: path.clone(), source };
-        let file = match fs::File::open(&path) {
+        let file = match open_regular(&path) {
             Ok(file) => file,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(source) => return Err(fault(source)),
@@ -137,6 +137,8 @@ impl WrittenJson {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
     use crate::settings::Launch;
 

@@ -113,7 +113,8 @@ impl Job {
     }
 
     /// Asks, and waits for a response: at once if the question was answered before, never if nobody
-    /// does. What else the step has to do goes on meanwhile.
+    /// does. What else the step has to do goes on meanwhile. Dropped before, it takes the question
+    /// back.
     pub async fn ask(&self, question: Question) -> Response {
         self.ask_all(vec![question]).await.pop().unwrap_or(Response::Deferred)
     }

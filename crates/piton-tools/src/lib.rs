@@ -20,6 +20,7 @@ mod list_dir;
 mod progress;
 mod read_file;
 mod registry;
+mod regular;
 pub mod sandbox;
 mod shell;
 mod shell_stop;
@@ -53,6 +54,7 @@ pub use self::list_dir::ListDir;
 pub use self::progress::Progress;
 pub use self::read_file::{READ_BYTES_MAX, ReadFile};
 pub use self::registry::{DuplicateTool, Registry};
+pub use self::regular::{open_regular, read_regular};
 pub use self::shell::{
     COMMAND_TIMEOUT_S_DEFAULT, CommandDefinition, CommandTool, NEEDS_INPUT_CODE, Program,
     SPILL_BYTES_MAX, Shell,

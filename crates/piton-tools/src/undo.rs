@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::change::{self, EDIT_BYTES_MAX};
 use crate::workspace::Place;
-use crate::{Refusal, Site, digest};
+use crate::{Refusal, Site, digest, open_regular};
 
 /// Most bytes that are kept.
 pub const UNDO_BYTES_MAX: u64 = 64 * 1024 * 1024;
@@ -226,7 +226,7 @@ impl Undo {
     }
 
     fn read(&self, name: &str) -> io::Result<(Version, Vec<u8>)> {
-        let file = File::open(self.directory.join(name))?;
+        let file = open_regular(&self.directory.join(name))?;
         let mut file = BufReader::new(file.take(LINE_BYTES_MAX + EDIT_BYTES_MAX));
         let mut line = Vec::new();
         file.read_until(b'\n', &mut line)?;

@@ -97,6 +97,7 @@ pub(crate) enum Landing {
 enum Woken {
     Landed(Landing),
     Heard(Word),
+    TakenBack,
     Told(Control),
     Interrupted,
     Streamed,
@@ -235,6 +236,7 @@ impl Driver<'_> {
         match self.woken(deadline).await {
             Woken::Landed(landing) => self.land(landing).await,
             Woken::Heard(word) => self.hear(word),
+            Woken::TakenBack => self.withdraw_taken_back(),
             Woken::Told(control) => self.obey(control),
             Woken::Streamed => self.show_stream(),
             Woken::Progressed => self.show_progress(),
@@ -269,7 +271,7 @@ impl Driver<'_> {
             biased;
             told = self.controls.told() => told.map_or(Woken::Interrupted, Woken::Told),
             Some(landing) = self.flights.next() => Woken::Landed(landing),
-            Some(word) = self.asks.next() => Woken::Heard(word),
+            heard = self.asks.next() => heard.map_or(Woken::TakenBack, Woken::Heard),
             () = more_text(streamed) => Woken::Streamed,
             () = self.progress.more() => Woken::Progressed,
             () = sleep_until(flush_at) => Woken::FlushDue,

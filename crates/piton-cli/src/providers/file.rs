@@ -1,7 +1,6 @@
 //! The settings file `piton.toml`: models, standing rules, tools and servers of tools.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -9,6 +8,7 @@ use std::time::Duration;
 use piton::Delegation;
 use piton_core::event::{Effort, NotAnEffort};
 use piton_mcp::WrittenServer;
+use piton_tools::read_regular;
 use serde::Deserialize;
 
 use super::{KeyFrom, Provider, RequestDefaults, Speaks};
@@ -125,7 +125,7 @@ impl SettingsFile {
         if !path.parent().is_some_and(Path::is_dir) {
             return Ok(Self::default());
         }
-        let text = match fs::read_to_string(path) {
+        let text = match read_regular(path) {
             Ok(text) => text,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Self::default()),
             Err(source) => return Err(FileFault::Read { path: path.to_owned(), source }),

@@ -1,6 +1,7 @@
 //! One line per start and end of a call.
 
 use piton::Worker;
+use piton_core::decide::calls::UNKNOWN_TEXT;
 use piton_core::event::{Event, InquiryAnswer, Outcome};
 use piton_core::state::{Call, Ended, Progress};
 use piton_core::summary::{input_summary, output_summary};
@@ -33,9 +34,11 @@ pub(crate) fn finished(call: &Call, ended: &Ended) -> String {
         (Outcome::Ok, Some(code)) if output.is_empty() => format!("exit code {code}"),
         (Outcome::Ok, Some(code)) => format!("exit code {code}: {output}"),
         (Outcome::Failed, _) => format!("failed: {output}"),
-        (Outcome::Denied | Outcome::Cancelled | Outcome::Unknown, _) => {
-            word(ended.outcome).to_owned()
-        }
+        (Outcome::Unknown, _) => match reason(&ended.output.text) {
+            Some(reason) => format!("{}: {reason}", word(ended.outcome)),
+            None => word(ended.outcome).to_owned(),
+        },
+        (Outcome::Denied | Outcome::Cancelled, _) => word(ended.outcome).to_owned(),
     };
     format!("{mark} {input} — {end}")
 }
@@ -43,6 +46,15 @@ pub(crate) fn finished(call: &Call, ended: &Ended) -> String {
 /// A question was answered by another process.
 pub(crate) fn answered(answer: &InquiryAnswer) -> String {
     format!("Answered from another terminal: {}", said(answer))
+}
+
+/// Why nobody knows how a call ended: its first line, and the last words of whoever died.
+fn reason(text: &str) -> Option<String> {
+    let text = text.strip_prefix(UNKNOWN_TEXT).unwrap_or(text).trim();
+    let first = output_summary(text);
+    let last = text.lines().next_back().map(output_summary).filter(|last| *last != first);
+    let reason: Vec<String> = [first].into_iter().chain(last).collect();
+    (!text.is_empty()).then(|| reason.join(" … "))
 }
 
 /// What a worker does, in the lines of its calls.
@@ -115,6 +127,12 @@ mod tests {
         check(Outcome::Failed, None, "no shell", "✗ shell: cargo test — failed: no shell");
         check(Outcome::Denied, None, "denied by user", "– shell: cargo test — denied");
         check(Outcome::Cancelled, None, "stopped", "– shell: cargo test — cancelled");
-        check(Outcome::Unknown, None, "?", "? shell: cargo test — outcome unknown");
+        check(Outcome::Unknown, None, UNKNOWN_TEXT, "? shell: cargo test — outcome unknown");
+        check(
+            Outcome::Unknown,
+            None,
+            "no answer came\nIt said:\nboom",
+            "? shell: cargo test — outcome unknown: no answer came … boom",
+        );
     }
 }

@@ -11,6 +11,7 @@ use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
 use piton_core::event::{PermissionRule, RuleEffect, RuleScope};
+use piton_tools::read_regular;
 use toml_edit::{Array, ArrayOfTables, DocumentMut, InlineTable, Item, RawString, Table, Value};
 
 use super::WrittenRule;
@@ -107,7 +108,7 @@ fn edit(
 }
 
 fn read(path: &Path) -> io::Result<Option<String>> {
-    match fs::read_to_string(path) {
+    match read_regular(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         read => read.map(Some),
     }

@@ -227,18 +227,21 @@ echo deployed"#;
 // M6, X7: the command outlives its agent, and takes effect exactly once.
 #[test]
 fn a_command_outlives_a_kill_and_its_result_is_collected() {
-    let world = World::new();
-    let model = prepare(&world, &tool(SLOW, ""), "{}");
-    let mut child = world.spawn(&query(&model));
-    wait_until(|| world.work("begun").exists());
-    child.kill().unwrap();
-    child.wait().unwrap();
-    fs::write(world.work("go"), "").unwrap();
-    let done = world.run(&["query", "--continue"]);
-    assert_eq!((done.code, done.stdout.as_str()), (0, "Done.\n"), "{}", done.stderr);
-    assert_eq!(lines_of(&world.work("begun")), 1);
-    assert_eq!(lines_of(&world.work("deployed")), 1);
-    assert_eq!(result(&world).0, "deployed\n");
+    // One that may run twice does not run twice at the same time.
+    for effect in ["supervised", "idempotent", "read_only"] {
+        let world = World::new();
+        let model = prepare(&world, &tool(SLOW, &format!("effect = \"{effect}\"")), "{}");
+        let mut child = world.spawn(&query(&model));
+        wait_until(|| world.work("begun").exists());
+        child.kill().unwrap();
+        child.wait().unwrap();
+        fs::write(world.work("go"), "").unwrap();
+        let done = world.run(&["query", "--continue"]);
+        assert_eq!((done.code, done.stdout.as_str()), (0, "Done.\n"), "{}", done.stderr);
+        assert_eq!(lines_of(&world.work("begun")), 1, "{effect}");
+        assert_eq!(lines_of(&world.work("deployed")), 1, "{effect}");
+        assert_eq!(result(&world).0, "deployed\n");
+    }
 }
 
 // M9: killed while the command runs that is going to ask. Whoever comes finds the question.

@@ -545,6 +545,20 @@ fn who_does_not_want_to_answer_declines() {
     assert_eq!(result(&world).1, r#"{"action":"decline"}"#);
 }
 
+// The server's silence is its own again, and the person is not asked any more.
+#[test]
+fn a_question_that_a_server_takes_back_holds_up_nobody() {
+    let world = with_server("call_seconds = 1", &[]);
+    let script = calls(&world, r#"{"tool":"sim__elicit_back","arguments":{"key":"a"}}"#);
+    let mut person = person(&world, &script);
+    person.sees("asks: Who? (a) answer, (n) no answer: ");
+    fs::write(world.path("ledger.back"), "").unwrap();
+    person.sees("outcome unknown: ").sees("it was silent for").sees("Done.");
+    assert_eq!(person.leaves().0, 0);
+    let printed = world.run(&["print", "--json"]).stdout;
+    assert!(printed.contains("the tool does not want to know any more"), "{printed}");
+}
+
 #[test]
 fn an_address_is_shown_and_opened_by_nobody_else() {
     for (typed, action) in [("y", "accept"), ("n", "decline")] {

@@ -162,3 +162,28 @@ fn every_conversation_has_its_own_cache_key() {
         assert_eq!(key(0), key(1), "{}", provider.model);
     }
 }
+
+// Opening a pipe waits for whoever writes into it, for ever: anybody can put one into a workspace.
+#[test]
+fn a_pipe_where_a_file_is_looked_for_holds_up_nobody() {
+    let world = World::new();
+    let pipe = |path: &std::path::Path| {
+        let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;
+        let kind = rustix::fs::FileType::Fifo;
+        rustix::fs::mknodat(rustix::fs::CWD, path, kind, mode, 0).unwrap();
+    };
+    fs::create_dir_all(world.path("home")).unwrap();
+    pipe(&world.work(".mcp.json"));
+    let ran = world.run(&["query", "--new", "hi"]);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    let note = "it is no regular file; going on without it";
+    assert!(ran.stderr.contains(".mcp.json") && ran.stderr.contains(note), "{}", ran.stderr);
+    pipe(&world.work("script"));
+    let ran = world.run(&["query", "--new", "hi", "--model", "script:script"]);
+    assert_ne!(ran.code, 0);
+    assert!(ran.stderr.contains("it is no regular file"), "{}", ran.stderr);
+    pipe(&world.path("home/piton.toml"));
+    let ran = world.run(&["query", "--new", "hi"]);
+    assert_ne!(ran.code, 0);
+    assert!(ran.stderr.contains("it is no regular file"), "{}", ran.stderr);
+}

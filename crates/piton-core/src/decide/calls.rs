@@ -183,6 +183,12 @@ fn need_in_doubt(state: &State, turn: &Turn, call: &Call, started: &Started) -> 
         // Whoever has the work knows more than its class.
         None if started.handle.is_elsewhere() => Need::Settle,
         None => match started.effect {
+            // It may still be running: it is looked for before it is run a second time.
+            EffectClass::ReadOnly | EffectClass::Idempotent
+                if matches!(started.handle, Handle::Job { .. }) =>
+            {
+                Need::Settle
+            }
             // Permission may have been withdrawn since it was started.
             EffectClass::ReadOnly | EffectClass::Idempotent if is_denied(state, call) => {
                 Need::Finish(Outcome::Unknown, UNKNOWN_TEXT.into())

@@ -219,6 +219,12 @@ impl Seat {
         message.get("result").cloned().unwrap_or_else(|| at(&message, "/error").clone())
     }
 
+    /// The file beside the ledger by which a test gives a sign.
+    pub(super) fn sign(&self, name: &str) -> PathBuf {
+        let ledger = self.options.ledger.clone().unwrap_or_else(|| "sim-mcp".into());
+        ledger.with_extension(name)
+    }
+
     /// Writes an effect down.
     pub(super) fn note(&self, line: &str) {
         let Some(ledger) = &self.options.ledger else { return };

@@ -53,6 +53,7 @@ fn list() -> Vec<(&'static str, &'static str, Value, Value)> {
         ("elicit_url", "Sends the user to an address", key(), json!({})),
         ("ask_back", "Asks in its result, and goes on with the answer", key(), json!({})),
         ("ask_in_task", "Asks while it is a task", key(), json!({})),
+        ("elicit_back", "Asks, takes the question back, and never answers", key(), json!({})),
     ]
 }
 
@@ -108,6 +109,7 @@ pub(super) async fn run(seat: &Seat, params: &Value, out: &Out) -> Value {
             seat.note(&format!("ask_back {key} {}", answer_of(params)));
             text(&at(params, "/inputResponses/who").to_string())
         }
+        "elicit_back" => elicit_back(seat, key, out).await,
         other => {
             json!({"content": [{"type": "text", "text": format!("no tool {other}")}], "isError": true})
         }
@@ -187,6 +189,29 @@ async fn elicit(seat: &Seat, key: &str, out: &Out) -> Value {
     let answer = seat.ask("elicitation/create", params, out).await;
     seat.note(&format!("elicit {key} {}", at(&answer, "/action").as_str().unwrap_or("error")));
     text(&answer.to_string())
+}
+
+/// Takes the question back as soon as a file says so: `<ledger>.back`.
+async fn elicit_back(seat: &Seat, key: &str, out: &Out) -> Value {
+    let schema = json!({"type": "object", "properties": {"name": {"type": "string"}}});
+    let params = json!({"mode": "form", "message": "Who?", "requestedSchema": schema});
+    let asked = seat.ask("elicitation/create", params, out);
+    let back = seat.sign("back");
+    let sign = async {
+        while !back.exists() {
+            // wait: whoever makes the file gives no other sign
+            tokio::time::sleep(LOOK_EVERY).await;
+        }
+    };
+    tokio::select! {
+        _ = asked => seat.note(&format!("elicit_back {key} answered")),
+        () = sign => {
+            let params = json!({"requestId": "ask-0", "reason": "not needed"});
+            let note = json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": params});
+            out.write(&note).await;
+        }
+    }
+    std::future::pending().await
 }
 
 async fn elicit_url(seat: &Seat, key: &str, out: &Out) -> Value {

@@ -295,7 +295,13 @@ impl Tool for WatchedCommand {
     }
 
     async fn settle(&self, site: &Site, arguments: &Arguments, handle: &Handle) -> Settled {
-        if self.yard.mistake == Some(Mistake::RecordsAreIgnored) {
+        let is_forgotten = match self.yard.mistake {
+            None => false,
+            Some(Mistake::RecordsAreIgnored) => true,
+            // A record would show that it need not run again.
+            Some(Mistake::OnceRunsAgain) => self.class == EffectClass::Once,
+        };
+        if is_forgotten {
             return Settled::NotApplied;
         }
         self.tool.settle(site, arguments, handle).await

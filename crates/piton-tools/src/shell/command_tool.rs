@@ -3,11 +3,12 @@
 //! Knows how arguments and answers are put on standard input and how questions are read off the
 //! output. How a command is run and survives is the shell's.
 
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use piton_core::event::{EffectClass, Handle, Shape, ToolSpec};
+use piton_core::event::{EffectClass, Handle, Outcome, Shape, ToolSpec};
 use piton_core::id::CallId;
 use piton_core::question::{NAME_BYTES_MAX, Question};
 use serde::Deserialize;
@@ -290,10 +291,11 @@ fn heard(mut finished: Finished) -> Finished {
         Ok(questions) => Finished::needs_input(questions),
         Err(why) => {
             finished.text = format!(
-                "{}\n[exit code {NEEDS_INPUT_CODE} says that the last line has questions, and it has \
-                 none: {why}]",
+                "[exit code {NEEDS_INPUT_CODE} says that the last line has questions, and it has \
+                 none: {why}]\n{}",
                 finished.text
             );
+            finished.outcome = Outcome::Failed;
             finished
         }
     }
@@ -305,9 +307,14 @@ fn questions(finished: &Finished) -> Result<Vec<Question>, String> {
     let output = full.as_deref().unwrap_or(&finished.text);
     let mut lines = output.lines().rev().map(str::trim);
     let last = lines.find(|line| !line.is_empty() && *line != note).unwrap_or_default();
-    let asked: Asked = serde_json::from_str(last).map_err(|error| error.to_string())?;
+    let asked: Asked =
+        serde_json::from_str(last).map_err(|error| format!("it is no such JSON ({error})"))?;
     if !(1..=QUESTIONS_MAX).contains(&asked.questions.len()) {
         return Err(format!("there are 1 to {QUESTIONS_MAX} questions"));
+    }
+    let ids: BTreeSet<&str> = asked.questions.iter().map(|one| one.id.as_str()).collect();
+    if ids.len() < asked.questions.len() {
+        return Err("two of its questions have the same id".into());
     }
     asked.questions.into_iter().map(AskedOne::question).collect()
 }
@@ -403,6 +410,10 @@ mod tests {
         );
         check("noise", Err("expected"));
         check(r#"{"questions":[]}"#, Err("1 to 20"));
+        check(
+            r#"{"questions":[{"id":"a","text":"?"},{"id":"a","text":"??"}]}"#,
+            Err("the same id"),
+        );
         check(r#"{"questions":[{"id":"","text":"?"}]}"#, Err("id of 1 to"));
         check(r#"{"questions":[{"id":"a","text":"?","kind":"choice"}]}"#, Err("no options"));
         check(r#"{"questions":[{"id":"a","text":"?","sort":"x"}]}"#, Err("sort"));

@@ -10,6 +10,9 @@ use crate::parts::Parts;
 /// Longest task, in bytes. What is longer belongs into a file that the worker reads.
 const TASK_BYTES_MAX: usize = 256 * 1024;
 
+/// What can be said of an errand.
+const FIELDS: [&str; 4] = ["task", "context", "tools", "model"];
+
 /// What a worker is asked.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Errand {
@@ -31,6 +34,12 @@ pub(super) enum Context {
 
 impl Errand {
     pub(super) fn read(arguments: &Arguments) -> Result<Self, Refusal> {
+        if let Some(odd) = arguments.keys().find(|name| !FIELDS.contains(&name.as_str())) {
+            return Err(Refusal(format!(
+                "`{odd}` is not a field of this tool. Nothing was done. Expected: {}.",
+                FIELDS.join(", ")
+            )));
+        }
         let task = arguments.get("task").and_then(Value::as_str).map(str::trim);
         let task = task.filter(|task| !task.is_empty()).ok_or_else(|| {
             Refusal("`task` is missing: say what the worker is to do, in words.".into())
@@ -128,6 +137,7 @@ mod tests {
             (json!({ "task": "x", "tools": "grep" }), "tools"),
             (json!({ "task": "x", "tools": [1] }), "tools"),
             (json!({ "task": "x", "model": "" }), "model"),
+            (json!({ "task": "x", "prompt": "y" }), "prompt"),
         ] {
             let refusal = read(arguments).unwrap_err();
             assert!(refusal.contains(&format!("`{name}`")), "{refusal}");

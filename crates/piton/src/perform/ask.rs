@@ -3,6 +3,8 @@
 //! So a call whose question is open has heard nothing, whatever becomes of its driver.
 
 use std::collections::BTreeMap;
+use std::future::poll_fn;
+use std::task::Poll;
 
 use piton_core::action::Wish;
 use piton_core::event::{Event, Inquiry, InquiryAnswer, InquiryKind};
@@ -59,9 +61,19 @@ impl Asks {
         Asker::new(responses, self.sender.clone())
     }
 
-    /// The next word of a tool that arrives.
+    /// The next word of a tool that arrives; none when one does not want to know any more.
     pub(crate) async fn next(&mut self) -> Option<Word> {
-        self.arriving.recv().await
+        let Self { arriving, waiting, .. } = self;
+        let gone = poll_fn(|context| {
+            let mut closed = waiting.iter_mut().map(|asking| asking.reply.poll_closed(context));
+            if closed.any(|it| it.is_ready()) { Poll::Ready(()) } else { Poll::Pending }
+        });
+        tokio::select! {
+            biased;
+            // A sender is kept here too, so the channel never closes.
+            word = arriving.recv() => word,
+            () = gone => None,
+        }
     }
 
     /// Whoever waits is told that nobody answers now.
@@ -105,6 +117,21 @@ impl Driver<'_> {
         self.asks.waiting.push(Asking { call, names, reply, deferred });
     }
 
+    /// A tool does not wait any more for what it asked: nobody needs to answer that.
+    pub(crate) fn withdraw_taken_back(&mut self) {
+        let waiting = std::mem::take(&mut self.asks.waiting);
+        let (gone, waiting) = waiting.into_iter().partition(|asking| asking.reply.is_closed());
+        self.asks.waiting = waiting;
+        let gone: Vec<Asking> = gone;
+        for Asking { call, names, .. } in gone {
+            let turn = self.log.state().open_turn();
+            let raised = |name: &String| turn?.question(call, name);
+            let open = names.iter().filter_map(raised).filter(|raised| raised.answer.is_none());
+            let open: Vec<InquiryId> = open.map(|raised| raised.inquiry.id.clone()).collect();
+            self.withdraw(open, "the tool does not want to know any more");
+        }
+    }
+
     /// Everything is durable: tools whose questions are answered may hear so.
     pub(crate) fn tell_askers(&mut self) {
         for asking in std::mem::take(&mut self.asks.waiting) {
@@ -136,8 +163,15 @@ impl Driver<'_> {
             self.settled.extend(self.to_forget(call));
             self.log.push(Event::ToolSuspended { call });
         } else {
-            let text = "The tool asks for answers that it has already, and does not go on.";
-            self.fail(call, text.into());
+            let asked = self.log.state().open_turn().map_or(0, |turn| turn.questions(call).count());
+            let text = if asked < QUESTIONS_MAX {
+                "The tool asks for answers that it has already, and does not go on.".to_owned()
+            } else {
+                format!(
+                    "The tool has asked {QUESTIONS_MAX} questions in this call, and may not ask more."
+                )
+            };
+            self.fail(call, text);
         }
     }
 
@@ -174,8 +208,12 @@ impl Driver<'_> {
         let open = turn.into_iter().flat_map(|turn| turn.questions(call));
         let open = open.filter(|raised| raised.answer.is_none());
         let open: Vec<InquiryId> = open.map(|raised| raised.inquiry.id.clone()).collect();
+        self.withdraw(open, "the call has ended");
+    }
+
+    fn withdraw(&mut self, open: Vec<InquiryId>, reason: &str) {
         for inquiry in open {
-            let answer = InquiryAnswer::Cancelled { reason: "the call has ended".into() };
+            let answer = InquiryAnswer::Cancelled { reason: reason.into() };
             let by = ENGINE.into();
             self.log.push(Event::InquiryAnswered { inquiry, answer, by, letter: None });
         }
@@ -224,7 +262,8 @@ impl Driver<'_> {
     /// What came of a question; none while it is open.
     fn response(&self, turn: Option<&Turn>, call: CallId, name: &str) -> Option<Response> {
         let Some(raised) = turn.and_then(|turn| turn.question(call, name)) else {
-            return Some(Response::Withdrawn("the tool asks too much".into()));
+            let why = format!("a call may ask {QUESTIONS_MAX} questions at most");
+            return Some(Response::Withdrawn(why));
         };
         debug_assert_eq!(raised.inquiry.kind, InquiryKind::Question);
         match raised.answer.as_ref()? {

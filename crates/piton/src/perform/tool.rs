@@ -75,6 +75,9 @@ impl Driver<'_> {
             };
             let Progress::InDoubt(started) = &ready.call.progress else { continue };
             let handle = started.handle.clone();
+            let repeatable =
+                matches!(started.effect, EffectClass::ReadOnly | EffectClass::Idempotent)
+                    && matches!(handle, Handle::Job { .. });
             let settled = tokio::select! {
                 biased;
                 // It changes nothing, so it can be asked again: the call stays in doubt.
@@ -87,6 +90,10 @@ impl Driver<'_> {
                     self.leave(call, Outcome::Denied, NOT_ALLOWED_TEXT.into());
                 }
                 Settled::NotApplied => self.start(ready).await,
+                // It does not run any more, and twice is the same as once.
+                Settled::Unknown(_) if repeatable && !is_denied(self.log.state(), &ready.call) => {
+                    self.start(ready).await;
+                }
                 Settled::Running => self.attach(ready),
                 Settled::Applied(finished) => {
                     let begun = Begun::Elsewhere;

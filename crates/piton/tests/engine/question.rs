@@ -10,7 +10,7 @@ use piton_core::outcome::Ending;
 use piton_core::question::{Question, Secret};
 use piton_tools::{AskUser, Finished, Job, Response, Tool};
 
-use crate::stage::{Stage, broken, cut, pass, pending, say};
+use crate::stage::{Stage, broken, cut, ms, pass, pending, say};
 use crate::watch::OddTool;
 
 const ONE: &str = r#"{"steps":[{"calls":[{"tool":"curious"},{"tool":"look"}]},{"say":"x"}]}"#;
@@ -146,6 +146,21 @@ async fn a_tool_that_asks_for_ever_fails() {
     assert!(stage.last_request()[2].contains("asks for answers that it has already"));
 }
 
+#[tokio::test(start_paused = true)]
+async fn a_tool_that_asks_too_much_is_told_so() {
+    let tool = OddTool::once("curious", |job: Job| async move {
+        let name = format!("q{}", job.responses().len());
+        Finished::needs_input(vec![Question::new(name, "More?").or("x")])
+    });
+    let stage = Stage::new(ONE).tool(tool);
+    let mut session = stage.create().await;
+    session
+        .leave_unattended(Unattended { permissions: Policy::Defer, questions: Policy::Defaults });
+    assert_eq!(session.send(say("go"), Ask).await.unwrap(), Ending::Done);
+    let told = &stage.last_request()[2];
+    assert!(told.contains("asked 100 questions in this call"), "{told}");
+}
+
 // J32: somebody is there, and the tool hears the answer where it stands.
 #[tokio::test(start_paused = true)]
 async fn a_tool_that_stays_hears_the_answer_when_it_is_durable() {
@@ -202,6 +217,30 @@ async fn a_question_in_the_middle_leaves_the_call_in_doubt() {
     assert_eq!(session.resume().await.unwrap(), Ending::Done);
     assert!(stage.last_request()[2].contains("outcome is unknown"), "{:?}", stage.last_request());
     assert_eq!(answers(&stage).await, [r#"Cancelled { reason: "the call has ended" } by piton"#]);
+    stage.check().await;
+}
+
+// A server may take its question back: nobody is asked any more, and the call goes on.
+#[tokio::test(start_paused = true)]
+async fn a_question_that_is_taken_back_is_withdrawn() {
+    let tool = OddTool::once("curious", |job: Job| async move {
+        let asked = tokio::time::timeout(ms(100), job.ask(Question::new("who", "Who?"))).await;
+        assert!(asked.is_err());
+        pass(1_000).await;
+        Finished::ok("went on")
+    });
+    let stage = Stage::new(ONE).tool(tool);
+    let mut session = stage.create().await;
+    session.attend(Attendance::Attended);
+    let (ending, ()) = tokio::join!(session.send(say("go"), Ask), async {
+        pass(50).await;
+        assert_eq!(pending(&stage.state().await).len(), 1);
+        pass(500).await;
+        assert_eq!(pending(&stage.state().await), [], "while the call goes on");
+    });
+    assert_eq!(ending.unwrap(), Ending::Done);
+    let reason = r#"Cancelled { reason: "the tool does not want to know any more" } by piton"#;
+    assert_eq!(answers(&stage).await, [reason]);
     stage.check().await;
 }
 
