@@ -74,9 +74,11 @@ fn waiting(command: &str) -> World {
     world
 }
 
+/// Kills a process, and waits until its last thread has let go of its files.
 fn kill(pid: Pid) {
     kill_process(pid, Signal::KILL).unwrap();
-    wait_until(|| is_gone(pid));
+    let threads = format!("/proc/{}/task", pid.as_raw_nonzero());
+    wait_until(|| is_gone(pid) && fs::read_dir(&threads).map_or(0, Iterator::count) <= 1);
 }
 
 // O48
