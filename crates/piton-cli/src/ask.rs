@@ -67,6 +67,11 @@ impl Prompt {
         self.permission.offers.iter().find(chosen)
     }
 
+    /// Whether both ask the same question.
+    pub(crate) fn is_same_as(&self, other: &Self) -> bool {
+        self.inquiry.id == other.inquiry.id && self.worker == other.worker
+    }
+
     /// Whether what is typed must not be seen.
     pub(crate) fn is_secret(&self) -> bool {
         self.inquiry.wants.as_ref().is_some_and(|wants| wants.shape == Shape::Secret)

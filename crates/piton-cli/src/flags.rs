@@ -153,9 +153,10 @@ const ANSWER_WAIT_S: u64 = 10;
 
 /// The flags of `piton answer`.
 #[derive(Debug, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag")]
 pub(crate) struct Answer {
-    /// yes, no, always or never; run, done or unknown for a call in doubt; an option or a short text
-    /// for a question. Without it, shows what is asked
+    /// yes, no, always, never or applied (you did it by hand); run, done or unknown for a call in
+    /// doubt; an option or a short text for a question. Without it, shows what is asked
     #[arg(value_name = "ANSWER")]
     pub(crate) word: Option<String>,
     /// How far always and never reach [default: conversation]
@@ -170,6 +171,9 @@ pub(crate) struct Answer {
     /// The conversation, or the beginning of its id; else the newest one of this directory
     #[arg(long, value_name = "ID")]
     pub(crate) id: Option<String>,
+    /// Answer all calls that ask for permission now
+    #[arg(long, requires = "word")]
+    pub(crate) all: bool,
     /// Then go on with the turn
     #[arg(long = "continue")]
     pub(crate) resume: bool,

@@ -18,7 +18,8 @@ use piton_tools::{CommandDefinition, Tool, read_regular};
 use crate::command_tools;
 use crate::flags::script_file;
 use crate::providers::{
-    self, FileFault, KeyFrom, Provider, ProviderFault, RequestDefaults, SettingsFile, WrittenEffort,
+    self, FileFault, KeyFrom, Provider, ProviderFault, RequestDefaults, SettingsFile, WrittenAsk,
+    WrittenEffort,
 };
 use crate::rules::WrittenRule;
 use crate::sandbox::WrittenSandbox;
@@ -76,6 +77,8 @@ pub(crate) struct Shelf {
     pub(crate) tools: Vec<CommandDefinition>,
     /// What becomes of questions while nobody is there.
     pub(crate) unattended: WrittenUnattended,
+    /// How a person is asked.
+    pub(crate) ask: WrittenAsk,
 }
 
 impl Shelf {
@@ -103,6 +106,7 @@ impl Shelf {
             sandbox: file.sandbox,
             tools,
             unattended: file.unattended,
+            ask: file.ask,
         })
     }
 
@@ -284,6 +288,7 @@ mod tests {
             delegation: Delegation::default(),
             tools: Vec::new(),
             unattended: WrittenUnattended::default(),
+            ask: WrittenAsk::default(),
             default: None,
             environment: RequestDefaults::default(),
             general: RequestDefaults::default(),

@@ -22,7 +22,7 @@ use serde::Deserialize;
 
 use self::key::KeyCommand;
 
-pub(crate) use self::file::{FileFault, SettingsFile, WrittenEffort};
+pub(crate) use self::file::{FileFault, SettingsFile, WrittenAsk, WrittenEffort};
 
 /// Longest wait for a connection.
 const CONNECT_WAIT: Duration = Duration::from_secs(20);

@@ -19,7 +19,7 @@ pub use self::config::{
     ConfigChange, Effort, InDoubtPolicy, Limits, ModelRef, NotAModel, NotAnEffort, PermissionMode,
     PermissionRule, Permissions, RuleEffect, RuleScope,
 };
-pub use self::inquiry::{Choice, Inquiry, InquiryAnswer, InquiryKind, Shape, Wants};
+pub use self::inquiry::{BY_POLICY, Choice, Inquiry, InquiryAnswer, InquiryKind, Shape, Wants};
 pub use self::model::{
     AnswerPart, FailureClass, FinishReason, Native, PartialKind, Rejected, Usage,
 };

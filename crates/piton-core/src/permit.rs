@@ -60,6 +60,18 @@ pub fn permit(permissions: &Permissions, tool: &ToolSpec, arguments: &str) -> Ru
     if doubtful && permitted == RuleEffect::Allow { RuleEffect::Ask } else { permitted }
 }
 
+/// The rule that forbids a call; none if no rule does.
+pub fn forbidding<'a>(
+    permissions: &'a Permissions,
+    tool: &ToolSpec,
+    arguments: &str,
+) -> Option<&'a PermissionRule> {
+    let asked = Asked::new(&tool.name, arguments);
+    permissions.rules.iter().find(|rule| {
+        rule.effect == RuleEffect::Deny && asked.concerns(rule) && asked.sight(rule) == Sight::Found
+    })
+}
+
 fn by_mode(mode: PermissionMode, effect: EffectClass, asked: &Asked<'_>) -> RuleEffect {
     match (mode, effect) {
         // Whoever a call is handed to has the same permissions, and asks for what it does itself.

@@ -237,8 +237,8 @@ impl State {
             }
             Event::HistoryRepaired { steps } => self.repair(steps),
             Event::InquiryRaised { inquiry } => self.in_turn(None, |turn| raise(turn, inquiry)),
-            Event::InquiryAnswered { inquiry, answer, .. } => {
-                self.in_turn(None, |turn| settle(turn, inquiry, answer))
+            Event::InquiryAnswered { inquiry, answer, by, .. } => {
+                self.in_turn(None, |turn| settle(turn, inquiry, answer, by))
             }
             Event::ToolStarted { .. }
             | Event::ToolFinished { .. }
@@ -546,15 +546,16 @@ fn raise(turn: &mut Turn, inquiry: &Inquiry) -> bool {
     if turn.inquiries.iter().any(|raised| raised.inquiry.id == inquiry.id) {
         return false;
     }
-    turn.inquiries.push(Raised { inquiry: inquiry.clone(), answer: None });
+    turn.inquiries.push(Raised { inquiry: inquiry.clone(), answer: None, by: None });
     true
 }
 
-fn settle(turn: &mut Turn, inquiry: &InquiryId, answer: &InquiryAnswer) -> bool {
+fn settle(turn: &mut Turn, inquiry: &InquiryId, answer: &InquiryAnswer, by: &str) -> bool {
     let open = |raised: &&mut Raised| raised.inquiry.id == *inquiry && raised.answer.is_none();
     turn.inquiries.iter_mut().find(open).is_some_and(|raised| {
         let fits = answer.decides(raised.inquiry.kind);
         raised.answer = fits.then(|| answer.clone());
+        raised.by = fits.then(|| by.to_owned());
         fits
     })
 }

@@ -39,6 +39,8 @@ pub enum Reply {
     Always(Standing),
     /// Do not run the call.
     Deny,
+    /// Do not run the call: a person did by hand what it would do.
+    Applied,
     /// Run a call in doubt again.
     RunAgain,
     /// Take a call in doubt for done.
@@ -78,6 +80,7 @@ impl Reply {
                 }
             }
             Self::Deny => InquiryAnswer::Deny,
+            Self::Applied => InquiryAnswer::Applied,
             Self::RunAgain => InquiryAnswer::RunAgain,
             Self::TreatAsDone => InquiryAnswer::TreatAsDone,
             Self::Text(text) => InquiryAnswer::Text { text: text.into() },
@@ -106,7 +109,8 @@ impl Reply {
             },
             (InquiryKind::Question, _)
             | (_, Self::Secret(_))
-            | (InquiryKind::Permission, Self::TreatAsDone | Self::Text(_)) => None,
+            | (InquiryKind::Permission, Self::TreatAsDone | Self::Text(_))
+            | (InquiryKind::InDoubt, Self::Applied) => None,
             (InquiryKind::Permission | InquiryKind::InDoubt, reply) => Some(reply),
         }
     }
@@ -118,6 +122,7 @@ pub(crate) fn secret_of(reply: &Reply) -> Option<Secret> {
         Reply::Secret(secret) => Some(secret.clone()),
         Reply::Allow
         | Reply::Always(_)
+        | Reply::Applied
         | Reply::Deny
         | Reply::RunAgain
         | Reply::TreatAsDone

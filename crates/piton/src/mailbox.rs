@@ -51,6 +51,7 @@ struct Written {
 enum WrittenReply {
     Allow,
     Deny,
+    Applied,
     Always { effect: RuleEffect, scope: RuleScope },
     RunAgain,
     TreatAsDone,
@@ -63,6 +64,7 @@ impl AnswerLetter {
         let reply = match reply {
             Reply::Allow => WrittenReply::Allow,
             Reply::Deny => WrittenReply::Deny,
+            Reply::Applied => WrittenReply::Applied,
             Reply::Always(Standing { effect, scope }) => {
                 WrittenReply::Always { effect: *effect, scope: *scope }
             }
@@ -139,6 +141,7 @@ pub(crate) fn open(letter: &Letter) -> Option<(InquiryId, Reply)> {
     let reply = match reply {
         WrittenReply::Allow => Reply::Allow,
         WrittenReply::Deny => Reply::Deny,
+        WrittenReply::Applied => Reply::Applied,
         WrittenReply::Always { effect, scope } => Reply::Always(Standing { effect, scope }),
         WrittenReply::RunAgain => Reply::RunAgain,
         WrittenReply::TreatAsDone => Reply::TreatAsDone,
@@ -159,6 +162,7 @@ mod tests {
         for reply in [
             Reply::Allow,
             Reply::Deny,
+            Reply::Applied,
             Reply::Always(standing),
             Reply::RunAgain,
             Reply::TreatAsDone,

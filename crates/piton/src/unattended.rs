@@ -83,6 +83,7 @@ mod tests {
                 InquiryAnswer::Allow
                 | InquiryAnswer::Deny
                 | InquiryAnswer::RunAgain
+                | InquiryAnswer::Applied
                 | InquiryAnswer::TreatAsDone
                 | InquiryAnswer::Redacted => panic!("{answer:?} answers no question"),
             });

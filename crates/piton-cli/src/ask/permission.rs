@@ -107,7 +107,7 @@ impl Permission {
         }
         let always = if self.may(RuleEffect::Allow) { ", (a) always" } else { "" };
         let never = if self.may(RuleEffect::Deny) { ", (v) never" } else { "" };
-        format!("{question} (y) yes{always}{never}, (n) no: ")
+        format!("{question} (y) yes{always}{never}, (m) done by hand, (n) no: ")
     }
 
     /// Takes in a typed line, in small letters.
@@ -123,6 +123,7 @@ impl Permission {
         let effect = match (first, place) {
             ("y" | "yes", None) => return Some(Reply::Allow),
             ("n" | "no", None) => return Some(Reply::Deny),
+            ("m" | "applied", None) => return Some(Reply::Applied),
             ("a" | "always", _) => RuleEffect::Allow,
             ("v" | "never", _) => RuleEffect::Deny,
             _ => return None,
@@ -200,6 +201,8 @@ mod tests {
         check(all(), &["always user"], Some(always(Allow, RuleScope::User)));
         check(all(), &["v", "u"], Some(always(Deny, RuleScope::User)));
         check(all(), &["v", "b", "y"], Some(Reply::Allow));
+        check(all(), &["M"], None);
+        check(all(), &["m"], Some(Reply::Applied));
         check(all(), &["a", "y", "n"], None);
         check(all(), &["a p u", "yes project", "project", ""], None);
     }
@@ -211,14 +214,23 @@ mod tests {
         check(here(), &["a"], Some(always(RuleEffect::Allow, RuleScope::Conversation)));
         check(here(), &["a p", "v", "never conversation"], None);
         check(Vec::new(), &["a", "always conversation"], None);
-        assert_eq!(Permission::new(Vec::new()).text("Run?"), "Run? (y) yes, (n) no: ");
-        assert_eq!(Permission::new(here()).text("Run?"), "Run? (y) yes, (a) always, (n) no: ");
+        assert_eq!(
+            Permission::new(Vec::new()).text("Run?"),
+            "Run? (y) yes, (m) done by hand, (n) no: "
+        );
+        assert_eq!(
+            Permission::new(here()).text("Run?"),
+            "Run? (y) yes, (a) always, (m) done by hand, (n) no: "
+        );
     }
 
     #[test]
     fn rule_and_place_are_said_before_they_are_chosen() {
         let mut permission = Permission::new(offers(&EFFECTS, &SCOPES));
-        assert_eq!(permission.text("Run?"), "Run? (y) yes, (a) always, (v) never, (n) no: ");
+        assert_eq!(
+            permission.text("Run?"),
+            "Run? (y) yes, (a) always, (v) never, (m) done by hand, (n) no: "
+        );
         assert_eq!(permission.hear("v"), None);
         assert_eq!(
             permission.text("Run?"),

@@ -11,7 +11,7 @@ use std::time::Duration;
 use clap::Parser as _;
 use piton::{LeaseWait, Reply};
 use piton_core::event::{Inquiry, InquiryKind, RuleEffect, RuleScope, Shape};
-use piton_core::id::{ConversationId, Seq};
+use piton_core::id::{ConversationId, InquiryId, Seq};
 use piton_core::state::{State, Turn};
 use piton_store::Journal;
 
@@ -44,9 +44,17 @@ pub(crate) async fn run(
     if answer.word.is_none() && answer.text.is_none() && !answer.decline {
         return show(&*journal, &id, answer, settings, output).await;
     }
-    let asker = askers(&*journal, &id).await?.into_iter().next().map(|(asker, _)| asker);
-    let asker = asker.unwrap_or_else(|| id.clone());
-    let recorded = record(journal, &asker, answer, settings, output).await?;
+    let asked = to_answer(&askers(&*journal, &id).await?, answer);
+    let mut recorded = Err(Fault::NothingAsked(id.clone()));
+    for (asker, inquiry) in &asked {
+        let one = record(journal.clone(), (asker, inquiry), answer, settings, output).await;
+        recorded = match (one, recorded) {
+            // A rule of the one before may answer it.
+            (Err(Fault::NotOpen { .. }), Ok(recorded)) => Ok(recorded),
+            (one, _) => Ok(one?),
+        };
+    }
+    let recorded = recorded?;
     if let Recorded::There(holder) = recorded {
         let who = holder.map_or_else(String::new, |holder| format!(" {}", holder.pid));
         output.talk(&format!("Process{who} has taken it, and goes on with the turn."));
@@ -66,6 +74,20 @@ pub(crate) async fn run(
         Ok(_) => Ok(Report::ok("done")),
         Err(error) => Ok(Report::misuse(&error.to_string())),
     }
+}
+
+/// Which questions are meant: the first one, or all permissions that are asked for now. What is asked
+/// later nobody has seen yet.
+fn to_answer(
+    askers: &[(ConversationId, State)],
+    answer: &Answer,
+) -> Vec<(ConversationId, InquiryId)> {
+    let open = askers.iter().flat_map(|(asker, state)| {
+        questions(state).into_iter().map(move |asked| (asker.clone(), asked))
+    });
+    let meant = open.filter(|(_, asked)| !answer.all || asked.kind == InquiryKind::Permission);
+    let meant = meant.map(|(asker, asked)| (asker, asked.id));
+    meant.take(if answer.all { usize::MAX } else { 1 }).collect()
 }
 
 /// Shows what is asked. Takes no lease, so it also shows what another process asks.
@@ -151,14 +173,14 @@ struct Meant {
     after: Seq,
 }
 
-/// The question that is asked first, and what was answered to it.
+/// The question, and what was answered to it.
 fn meant(
     state: &State,
-    id: &ConversationId,
+    (id, inquiry): (&ConversationId, &InquiryId),
     answer: &Answer,
     settings: &Settings,
 ) -> Result<Meant, Fault> {
-    let Some(asked) = questions(state).into_iter().next() else {
+    let Some(asked) = questions(state).into_iter().find(|asked| asked.id == *inquiry) else {
         return Err(Fault::NothingAsked(id.clone()));
     };
     let offers = Offer::all(state, &asked, settings.file.as_deref());
@@ -166,16 +188,16 @@ fn meant(
     Ok(Meant { asked, reply, offer, after: state.end })
 }
 
-/// Writes the answer to the first question down, or has it written down.
+/// Writes the answer to a question down, or has it written down.
 async fn record(
     journal: Arc<dyn Journal>,
-    id: &ConversationId,
+    (id, inquiry): (&ConversationId, &InquiryId),
     answer: &Answer,
     settings: &Settings,
     output: &mut Output,
 ) -> Result<Recorded, Fault> {
     // Before anything is waited for: this is the question that somebody saw and answers.
-    let meant = meant(&read(&*journal, id).await?, id, answer, settings)?;
+    let meant = meant(&read(&*journal, id).await?, (id, inquiry), answer, settings)?;
     let engine = Wiring::to_write(journal.clone(), settings)?.engine(&[]);
     let mut session = match engine.open_within(id, LeaseWait::NONE).await.map_err(Fault::from) {
         Err(fault) if fault.is_held() => {
@@ -268,6 +290,7 @@ fn words<'a>(asked: &'a Inquiry, offers: &[Offer]) -> Vec<&'a str> {
             .into_iter()
             .chain(may(RuleEffect::Allow).then_some("always"))
             .chain(may(RuleEffect::Deny).then_some("never"))
+            .chain(["applied"])
             .collect(),
         InquiryKind::InDoubt => vec!["run", "done", "unknown", "--text RESULT"],
         InquiryKind::Question => match asked.wants.as_ref().map(|wants| &wants.shape) {

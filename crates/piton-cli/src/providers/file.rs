@@ -35,12 +35,22 @@ pub(crate) struct SettingsFile {
     pub(crate) sandbox: WrittenSandbox,
     /// What becomes of questions while nobody is there.
     pub(crate) unattended: WrittenUnattended,
+    /// How a person is asked.
+    pub(crate) ask: WrittenAsk,
     /// Tools by name.
     pub(crate) tools: BTreeMap<String, WrittenTool>,
     /// Providers by name.
     pub(crate) providers: BTreeMap<String, Written>,
     /// What workers are allowed.
     pub(crate) workers: WrittenWorkers,
+}
+
+/// How a person is asked, as written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct WrittenAsk {
+    /// Whether one answer is for all calls of an answer that need one.
+    pub(crate) batch: bool,
 }
 
 /// What workers are allowed, as written.

@@ -11,7 +11,7 @@ use crate::world::{Ran, World, lines_of, wait_until};
 
 const PAY: &str = r#"{"steps":[{"calls":[{"tool":"pay"},{"tool":"pay"}]},{"say":"Paid."}],
     "tools":[{"name":"pay","effect":"once","append_to":"pay.log","output":"paid"}]}"#;
-const ASKED: &str = "(y) yes, (a) always, (v) never, (n) no: ";
+const ASKED: &str = "(y) yes, (a) always, (v) never, (m) done by hand, (n) no: ";
 const ELSEWHERE: &str = "Answered from another terminal: ";
 
 /// A process that asks the first of two questions on its terminal.

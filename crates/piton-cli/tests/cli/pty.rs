@@ -7,7 +7,7 @@ use crate::person::Person;
 use crate::world::{World, lines_of};
 
 const CTRL_C: &str = "\x03";
-const PERMISSION: &str = "(y) yes, (a) always, (v) never, (n) no: ";
+const PERMISSION: &str = "(y) yes, (a) always, (v) never, (m) done by hand, (n) no: ";
 const MENU: &str = "(r) resume it, (d) discard it, (q) quit: ";
 const MENU_WITH_EDIT: &str = "(r) resume it, (d) discard it, (e) edit its message, (q) quit: ";
 const IN_DOUBT: &str =

@@ -9,7 +9,7 @@ use crate::world::{World, lines_of};
 const PAY: &str = r#"{"steps":[{"calls":[{"tool":"pay"}]},{"say":"Paid."},
     {"calls":[{"tool":"pay"}]},{"say":"Paid."}],
     "tools":[{"name":"pay","effect":"once","append_to":"pay.log","output":"paid"}]}"#;
-const ASKED: &str = "(y) yes, (a) always, (v) never, (n) no: ";
+const ASKED: &str = "(y) yes, (a) always, (v) never, (m) done by hand, (n) no: ";
 
 fn settings(world: &World) -> String {
     fs::read_to_string(world.path("home/piton.toml")).unwrap_or_default()
@@ -67,7 +67,7 @@ fn what_would_stand_is_shown_and_never_is_kept_too() {
     let line =
         format!("never --scope user: will write deny pay, everywhere, in {}", file.display());
     assert!(shown.contains(&line), "{shown}");
-    assert!(shown.contains("answers: yes, no, always, never\n"), "{shown}");
+    assert!(shown.contains("answers: yes, no, always, never, applied\n"), "{shown}");
     assert!(!file.exists(), "showing writes nothing");
     let refused = world.run(&["answer", "yes", "--scope", "user"]);
     assert_eq!(refused.code, 2, "{}", refused.stderr);
@@ -134,4 +134,67 @@ fn a_deny_of_any_scope_beats_an_allow_of_any_other() {
         fs::write(world.work(name), rule("allow", "")).unwrap();
     }
     assert_eq!(pays(&world, &model, "work"), 3, "a repository grants itself nothing");
+}
+
+// D49: from the command line and on a terminal.
+#[test]
+fn a_call_that_was_done_by_hand_is_not_run() {
+    let world = World::new();
+    let model = world.script(PAY);
+    assert_eq!(pays(&world, &model, "work"), 3);
+    let done = world.run(&["answer", "applied", "--continue"]);
+    assert_eq!((done.code, done.stdout.as_str()), (0, "Paid.\n"), "{}", done.stderr);
+    let mut person = Person::starts(&world, &["query", "again"]);
+    person.sees(ASKED).types("m\n").sees("✓ pay — The user applied this change by hand");
+    person.sees("Paid.");
+    assert_eq!(person.leaves().0, 0);
+    assert_eq!(lines_of(&world.work("pay.log")), 0);
+}
+
+const TWO: &str = r#"{"steps":[{"calls":[{"tool":"pay"},{"tool":"ship"}]},{"say":"Done."}],
+    "tools":[{"name":"pay","effect":"once","append_to":"log","output":"paid"},
+        {"name":"ship","effect":"once","append_to":"log","output":"shipped"}]}"#;
+
+// D48: one answer for all calls of an answer, on a terminal, with a word or by the settings.
+#[test]
+fn one_answer_is_for_all_calls_that_ask() {
+    for (batch, keys, done, rules) in [
+        (false, "yes all\n", 2, 0),
+        (false, "n all\n", 0, 0),
+        (false, "a p all\n", 2, 2),
+        (true, "y\n", 2, 0),
+        (true, "a\nu\n", 2, 2),
+    ] {
+        let world = World::new();
+        write_settings(&world, if batch { "[ask]\nbatch = true\n" } else { "" });
+        let model = world.script(TWO);
+        let mut person = Person::starts(&world, &["query", "go", "--model", &model]);
+        person.sees(if batch { "one answer is for all 2 calls" } else { "2 calls ask" });
+        person.sees(ASKED).types(keys).sees("Done.");
+        let (code, screen) = person.leaves();
+        assert_eq!((code, screen.matches(ASKED).count()), (0, 1), "{keys:?}: {screen}");
+        assert_eq!(lines_of(&world.work("log")), done, "{keys:?}");
+        assert_eq!(settings(&world).matches("[[permissions]]").count(), rules, "{keys:?}");
+    }
+}
+
+// D48: from the command line, also where a process is at work on it; "always" keeps each.
+#[test]
+fn all_that_is_asked_now_is_answered_at_once() {
+    let world = World::new();
+    let model = world.script(TWO);
+    assert_eq!(pays(&world, &model, "work"), 3);
+    let all = world.run(&["answer", "always", "--all", "--scope", "user", "--continue"]);
+    assert_eq!((all.code, all.stdout.as_str()), (0, "Done.\n"), "{}", all.stderr);
+    assert_eq!(settings(&world).matches("[[permissions]]").count(), 2);
+    assert_eq!(lines_of(&world.work("log")), 2);
+    let world = World::new();
+    let model = world.script(TWO);
+    let mut person = Person::starts(&world, &["query", "go", "--model", &model]);
+    person.sees(ASKED);
+    let all = world.run(&["answer", "no", "--all"]);
+    assert_eq!(all.code, 0, "{}", all.stderr);
+    person.sees("Done.");
+    assert_eq!(person.leaves().0, 0);
+    assert_eq!(lines_of(&world.work("log")), 0);
 }

@@ -7,11 +7,11 @@ use serde_json::{Map, Value};
 
 use crate::action::{Action, Verdict};
 use crate::event::{
-    Choice, EffectClass, Handle, InDoubtPolicy, Inquiry, InquiryAnswer, InquiryKind, Outcome,
-    RuleEffect, RuleScope, ToolSpec,
+    BY_POLICY, Choice, EffectClass, Handle, InDoubtPolicy, Inquiry, InquiryAnswer, InquiryKind,
+    Outcome, PermissionRule, RuleEffect, RuleScope, ToolSpec,
 };
 use crate::id::InquiryId;
-use crate::permit::{Standing, always, permit};
+use crate::permit::{Standing, always, forbidding, permit};
 use crate::state::{Call, Progress, Raised, Started, State, Step, Turn};
 use crate::summary::{input_in_full, input_summary};
 
@@ -23,6 +23,12 @@ pub const UNKNOWN_TEXT: &str = "The tool was started, then the agent was interru
 pub const CONFIRMED_TEXT: &str = "The user confirmed that this call took effect.";
 /// What the model is told of a call that a person refused.
 pub const DENIED_TEXT: &str = "Tool execution denied by user.";
+/// What the model is told of a call that nobody was there to allow.
+pub const DENIED_BY_POLICY_TEXT: &str = "Not run: this call needs permission, nobody is there to \
+     give it, and the settings refuse what nobody allows.";
+/// What the model is told of a call that a person did by hand.
+pub const APPLIED_TEXT: &str = "The user applied this change by hand; the tool was not run. \
+     Look at what is there before you rely on it.";
 /// What the model is told of a call that gave way to a new message.
 pub const NOT_RUN_TEXT: &str = "Not run: the user sent a new message instead.";
 
@@ -122,7 +128,12 @@ fn need_before_start(state: &State, turn: &Turn, call: &Call) -> Need {
         Some(InquiryAnswer::Allow | InquiryAnswer::RunAgain) => {
             return run_unless_asking(turn, call);
         }
-        Some(InquiryAnswer::Deny) => return Need::Finish(Outcome::Denied, DENIED_TEXT.into()),
+        Some(InquiryAnswer::Deny) => {
+            let by_policy = asked.is_some_and(|raised| raised.by.as_deref() == Some(BY_POLICY));
+            let text = if by_policy { DENIED_BY_POLICY_TEXT } else { DENIED_TEXT };
+            return Need::Finish(Outcome::Denied, text.into());
+        }
+        Some(InquiryAnswer::Applied) => return Need::Finish(Outcome::Ok, APPLIED_TEXT.into()),
         Some(
             InquiryAnswer::TreatAsDone
             | InquiryAnswer::Text { .. }
@@ -133,7 +144,7 @@ fn need_before_start(state: &State, turn: &Turn, call: &Call) -> Need {
     }
     match permit(&state.config.permissions, tool, &call.arguments) {
         RuleEffect::Allow => run_unless_asking(turn, call),
-        RuleEffect::Deny => Need::Finish(Outcome::Denied, denied_by_rule(tool)),
+        RuleEffect::Deny => Need::Finish(Outcome::Denied, denied_by_rule(state, call, tool)),
         RuleEffect::Ask if asked.is_some() => Need::Person,
         RuleEffect::Ask => Need::Raise(permission(state, call, tool)),
     }
@@ -145,8 +156,19 @@ fn run_unless_asking(turn: &Turn, call: &Call) -> Need {
     if asks { Need::Person } else { Need::Run }
 }
 
-fn denied_by_rule(tool: &ToolSpec) -> String {
-    format!("The permission rules of this conversation do not allow {}.", tool.name)
+/// Who refused: a rule, or the mode of a conversation that only reads. Not a person.
+fn denied_by_rule(state: &State, call: &Call, tool: &ToolSpec) -> String {
+    let name = &tool.name;
+    match forbidding(&state.config.permissions, tool, &call.arguments) {
+        Some(PermissionRule { command: Some(command), .. }) => {
+            format!("A permission rule forbids {name} `{command}`; nobody was asked.")
+        }
+        Some(PermissionRule { path: Some(path), .. }) => {
+            format!("A permission rule forbids {name} on {path}; nobody was asked.")
+        }
+        Some(_) => format!("A permission rule forbids this call of {name}; nobody was asked."),
+        None => format!("This conversation may only read, so {name} is not run; nobody was asked."),
+    }
 }
 
 fn permission(state: &State, call: &Call, tool: &ToolSpec) -> Inquiry {
@@ -215,9 +237,10 @@ fn decided(answer: &InquiryAnswer) -> Need {
         InquiryAnswer::RunAgain | InquiryAnswer::Allow => Need::Run,
         InquiryAnswer::TreatAsDone => Need::Finish(Outcome::Ok, CONFIRMED_TEXT.into()),
         InquiryAnswer::Text { text } => Need::Finish(Outcome::Ok, text.to_string()),
-        InquiryAnswer::Deny | InquiryAnswer::Redacted | InquiryAnswer::Cancelled { .. } => {
-            Need::Finish(Outcome::Unknown, UNKNOWN_TEXT.into())
-        }
+        InquiryAnswer::Deny
+        | InquiryAnswer::Applied
+        | InquiryAnswer::Redacted
+        | InquiryAnswer::Cancelled { .. } => Need::Finish(Outcome::Unknown, UNKNOWN_TEXT.into()),
     }
 }
 

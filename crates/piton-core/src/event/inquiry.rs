@@ -6,6 +6,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::id::{CallId, InquiryId};
 
+/// In whose name questions are answered when nobody is there.
+pub const BY_POLICY: &str = "unattended policy";
+
 /// A question to a person.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Inquiry {
@@ -110,6 +113,8 @@ pub enum InquiryAnswer {
     Allow,
     /// Do not run the call.
     Deny,
+    /// A person did by hand what the call would do.
+    Applied,
     /// Run the call in doubt again.
     RunAgain,
     /// Take the call in doubt for done.
@@ -133,11 +138,15 @@ impl InquiryAnswer {
     /// because the first answer counts and nothing could follow from it.
     pub fn decides(&self, kind: InquiryKind) -> bool {
         match kind {
-            InquiryKind::Permission => matches!(self, Self::Allow | Self::Deny | Self::RunAgain),
-            InquiryKind::Question => {
-                !matches!(self, Self::Allow | Self::RunAgain | Self::TreatAsDone)
+            InquiryKind::Permission => {
+                matches!(self, Self::Allow | Self::Deny | Self::Applied | Self::RunAgain)
             }
-            InquiryKind::InDoubt => !matches!(self, Self::Redacted | Self::Cancelled { .. }),
+            InquiryKind::Question => {
+                !matches!(self, Self::Allow | Self::Applied | Self::RunAgain | Self::TreatAsDone)
+            }
+            InquiryKind::InDoubt => {
+                !matches!(self, Self::Applied | Self::Redacted | Self::Cancelled { .. })
+            }
         }
     }
 }

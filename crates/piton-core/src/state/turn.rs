@@ -212,6 +212,8 @@ pub struct Raised {
     pub inquiry: Inquiry,
     /// The first answer.
     pub answer: Option<InquiryAnswer>,
+    /// Who gave it.
+    pub by: Option<String>,
 }
 
 /// Why a driver gave up.

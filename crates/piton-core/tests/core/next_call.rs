@@ -119,11 +119,13 @@ fn rules_come_before_the_mode_and_answer_for_the_person() {
     check("rule:r:ask turn user ask calls(r:a)", expect!["raise a Permission 1.1.0.permission.1"]);
     check(
         "rule:o:deny turn user ask calls(o:a)",
-        expect!["finish a denied: The permission rules of this conversation do not allow o."],
+        expect!["finish a denied: A permission rule forbids this call of o; nobody was asked."],
     );
     check(
         "mode:read-only turn user ask calls(o:a r:b)",
-        expect!["finish a denied: The permission rules of this conversation do not allow o."],
+        expect![
+            "finish a denied: This conversation may only read, so o is not run; nobody was asked."
+        ],
     );
     check(
         "mode:ask turn user ask calls(o:a) raise:permission:a allow:a rule:o:deny",

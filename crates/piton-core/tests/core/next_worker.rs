@@ -27,7 +27,7 @@ fn handing_a_task_on_needs_no_permission() {
     }
     check(
         "rule:c:deny turn user ask calls(c:a)",
-        expect!["finish a denied: The permission rules of this conversation do not allow c."],
+        expect!["finish a denied: A permission rule forbids this call of c; nobody was asked."],
     );
 }
 

@@ -194,6 +194,7 @@ fn inquiry() -> impl Strategy<Value = Event> {
         InquiryAnswer::Deny,
         InquiryAnswer::RunAgain,
         InquiryAnswer::TreatAsDone,
+        InquiryAnswer::Applied,
         InquiryAnswer::Text { text: "t".into() },
         InquiryAnswer::Redacted,
         InquiryAnswer::Cancelled { reason: "r".into() },

@@ -83,7 +83,7 @@ fn a_call_in_doubt_does_not_wait_for_its_question() {
 fn a_suspended_call_is_held_to_the_rules_of_now() {
     check(
         "turn user ask calls(o:a) start:a raise:question:a suspend:a tell:a:x rule:o:deny",
-        expect!["finish a denied: The permission rules of this conversation do not allow o."],
+        expect!["finish a denied: A permission rule forbids this call of o; nobody was asked."],
     );
     check(
         "mode:ask turn user ask calls(o:a) raise:permission:a allow:a start:a raise:question:a \

@@ -377,6 +377,7 @@ impl Journal {
             "deny" => InquiryAnswer::Deny,
             "rerun" => InquiryAnswer::RunAgain,
             "asdone" => InquiryAnswer::TreatAsDone,
+            "applied" => InquiryAnswer::Applied,
             "redact" => InquiryAnswer::Redacted,
             "withdraw" => InquiryAnswer::Cancelled { reason: "gone".into() },
             _ => InquiryAnswer::Text { text: second.into() },

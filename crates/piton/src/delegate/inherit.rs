@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use piton_core::event::{
     Event, ForkOrigin, InDoubtPolicy, Limits, PermissionMode, PermissionRule, Permissions,
-    RuleEffect, ToolSpec,
+    RuleEffect, RuleScope, ToolSpec,
 };
 use piton_core::id::{CallId, ConversationId, Seq};
 use piton_core::state::{Config, State};
@@ -89,6 +89,13 @@ fn least(one: u32, other: u32) -> u32 {
 fn narrowed(own: &Permissions, parent: &Permissions) -> Permissions {
     let mode = if rank(parent.mode) < rank(own.mode) { parent.mode } else { own.mode };
     let mut rules = own.rules.clone();
+    // What the settings allow no more. Which allows of a conversation a worker was given itself cannot
+    // be told, so those stay.
+    rules.retain(|rule| {
+        rule.effect != RuleEffect::Allow
+            || rule.scope == RuleScope::Conversation
+            || parent.rules.contains(rule)
+    });
     let missing =
         |rule: &&PermissionRule| rule.effect != RuleEffect::Allow && !own.rules.contains(rule);
     rules.extend(parent.rules.iter().filter(missing).cloned());
@@ -129,6 +136,24 @@ mod tests {
             assert_eq!(now.rules, std::slice::from_ref(&deny));
             assert_eq!(narrowed(&now, &parent), now, "once is enough");
         }
+    }
+
+    // D79
+    #[test]
+    fn what_the_settings_allow_no_more_is_taken_from_a_worker() {
+        let of = |tool: &str, scope| PermissionRule {
+            scope,
+            ..PermissionRule::of_tool(tool, RuleEffect::Allow)
+        };
+        let own = [
+            of("a", RuleScope::User),
+            of("b", RuleScope::Project),
+            of("c", RuleScope::Conversation),
+        ];
+        let own = Permissions { mode: PermissionMode::Ask, rules: own.to_vec() };
+        let parent = Permissions { rules: vec![of("b", RuleScope::Project)], ..own.clone() };
+        let left: Vec<_> = narrowed(&own, &parent).rules.into_iter().map(|it| it.tool).collect();
+        assert_eq!(left, ["b", "c"]);
     }
 
     #[test]

@@ -7,7 +7,7 @@ use std::future::poll_fn;
 use std::task::Poll;
 
 use piton_core::action::Wish;
-use piton_core::event::{Event, Inquiry, InquiryAnswer, InquiryKind};
+use piton_core::event::{BY_POLICY, Event, Inquiry, InquiryAnswer, InquiryKind};
 use piton_core::id::{CallId, InquiryId};
 use piton_core::question::{Question, Secret};
 use piton_core::state::{Raised, Turn};
@@ -22,8 +22,6 @@ use crate::perform::veil::Veil;
 const QUESTIONS_MAX: usize = 100;
 /// Asks on their way to the driver.
 const ASKS_MAX: usize = 64;
-/// In whose name questions are answered when nobody is there.
-const POLICY: &str = "unattended policy";
 /// In whose name questions are closed that nobody needs any more.
 const ENGINE: &str = "piton";
 
@@ -191,7 +189,7 @@ impl Driver<'_> {
         let open = self.log.state().open_turn().into_iter().flat_map(Turn::pending_inquiries);
         let answered = |asked: &Inquiry| {
             let answer = self.unattended.answer(asked)?;
-            let (inquiry, by) = (asked.id.clone(), POLICY.into());
+            let (inquiry, by) = (asked.id.clone(), BY_POLICY.into());
             Some(Event::InquiryAnswered { inquiry, answer, by, letter: None })
         };
         let events: Vec<Event> = open.filter_map(answered).collect();
@@ -274,7 +272,10 @@ impl Driver<'_> {
             InquiryAnswer::Deny => Some(Response::Declined),
             InquiryAnswer::Cancelled { reason } => Some(Response::Withdrawn(reason.clone())),
             // The fold takes none of these for an answer to a question.
-            InquiryAnswer::Allow | InquiryAnswer::RunAgain | InquiryAnswer::TreatAsDone => None,
+            InquiryAnswer::Allow
+            | InquiryAnswer::Applied
+            | InquiryAnswer::RunAgain
+            | InquiryAnswer::TreatAsDone => None,
         }
     }
 }

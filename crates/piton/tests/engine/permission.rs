@@ -102,6 +102,40 @@ async fn never_is_a_rule_for_the_tool_in_every_scope() {
     }
 }
 
+// D49
+#[tokio::test(start_paused = true)]
+async fn what_a_person_did_by_hand_is_no_error_and_is_not_run() {
+    let stage = asking(r#"{"steps":[{"calls":[{"tool":"pay"}]},{"say":"x"}]}"#);
+    let mut session = stage.create().await;
+    session.send(say("go"), Ask).await.unwrap();
+    let asked = only(&session);
+    session.answer(&asked, Reply::Applied).await.unwrap();
+    drop(session);
+    let mut session = stage.open().await;
+    assert_eq!(session.resume().await.unwrap(), Ending::Done);
+    assert_eq!(stage.effects(), [""; 0]);
+    let told = "results: The user applied this change by hand; the tool was not run. \
+                Look at what is there before you rely on it.";
+    assert_eq!(stage.last_request()[2], told);
+    let ended = |event: &Event| matches!(event, Event::ToolFinished { outcome: Outcome::Ok, .. });
+    let commits = stage.journal.commits();
+    assert!(commits.iter().flat_map(|commit| &commit.events).any(ended));
+    stage.check().await;
+}
+
+// D40: the model is told who refused.
+#[tokio::test(start_paused = true)]
+async fn a_policy_that_refuses_is_not_taken_for_a_person() {
+    use piton::{Policy, Unattended};
+    let stage = asking(r#"{"steps":[{"calls":[{"tool":"pay"}]},{"say":"x"}]}"#);
+    let mut session = stage.create().await;
+    session.leave_unattended(Unattended { permissions: Policy::Deny, questions: Policy::Defer });
+    assert_eq!(session.send(say("go"), Ask).await.unwrap(), Ending::Done);
+    let told = "results: Not run: this call needs permission, nobody is there to give it, and the \
+                settings refuse what nobody allows.";
+    assert_eq!(stage.last_request()[2], told);
+}
+
 // D43, D44: a rule to ask gives way to "always"
 #[tokio::test(start_paused = true)]
 async fn always_replaces_a_rule_to_ask() {

@@ -117,6 +117,7 @@ pub(crate) fn said(answer: &InquiryAnswer) -> String {
     match answer {
         InquiryAnswer::Allow => "allowed".into(),
         InquiryAnswer::Deny => "refused".into(),
+        InquiryAnswer::Applied => "done by hand".into(),
         InquiryAnswer::RunAgain => "run it again".into(),
         InquiryAnswer::TreatAsDone => "taken for done".into(),
         InquiryAnswer::Text { text } => text.to_string(),

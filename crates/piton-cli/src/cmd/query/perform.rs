@@ -17,7 +17,7 @@ use super::face::Face;
 use super::interrupt::{Chosen, RESTART_TEXT};
 use super::mail::Mail;
 use super::open::{Life, Opened};
-use super::watch::{Watch, answered};
+use super::watch::{Rules, Watch, answered};
 use super::{Asked, Errand, begin};
 use crate::models;
 use crate::output::{Form, Output};
@@ -210,8 +210,8 @@ async fn see_through(
     let mut updates = opened.session.subscribe(state.end);
     let pace = if stage.output.is_watched() { Pace::Streamed } else { Pace::Whole };
     let face = Face::new(state, stage.form, pace, errand.turn(opened.session.state()));
-    let file = asked.settings.file.clone();
-    let mut watch = Watch::new(face, opened.session.controller(), file);
+    let rules = Rules { file: asked.settings.file.clone(), batch: asked.shelf.ask.batch };
+    let mut watch = Watch::new(face, opened.session.controller(), rules);
     prepare(opened, errand, asked, stage)?;
     // A file that is refused leaves no conversation behind, so none is announced.
     let message = mail.leave(&opened.session).await?;

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::pin::Pin;
 use std::time::Instant;
 
-use piton::{Controller, Subscription, Update, WorkerNews};
+use piton::{Controller, Reply, Subscription, Update, WorkerNews};
 use piton_core::event::{Event, Inquiry, InquiryKind, PermissionRule, Permissions, RuleEffect};
 use piton_core::id::InquiryId;
 use piton_core::permit::{permit, with};
@@ -51,10 +51,27 @@ pub(super) struct Watch {
     escalation: Escalation,
     /// What was chosen from a menu, to be done when the turn has stopped.
     chosen: Option<Chosen>,
+    rules: Rules,
+    /// Whether the answer that is being typed is for all calls that ask.
+    for_all: bool,
+    /// What stands as soon as the answers to questions are taken in.
+    standing: Vec<Standing>,
+}
+
+/// How permissions are asked for.
+#[derive(Debug)]
+pub(super) struct Rules {
     /// The settings file, where standing rules are kept.
-    file: Option<PathBuf>,
-    /// What stands as soon as the answer to a question is taken in.
-    standing: Option<Standing>,
+    pub(super) file: Option<PathBuf>,
+    /// Whether one answer is for all calls of an answer that need one.
+    pub(super) batch: bool,
+}
+
+/// What is answered to one question.
+struct Answered {
+    prompt: Prompt,
+    reply: Reply,
+    offer: Option<Offer>,
 }
 
 /// What an answer makes stand.
@@ -72,7 +89,7 @@ impl fmt::Debug for Watch {
 }
 
 impl Watch {
-    pub(super) fn new(face: Face, controller: Controller, file: Option<PathBuf>) -> Self {
+    pub(super) fn new(face: Face, controller: Controller, rules: Rules) -> Self {
         Self {
             face,
             controller,
@@ -83,8 +100,9 @@ impl Watch {
             menu: None,
             escalation: Escalation::default(),
             chosen: None,
-            file,
-            standing: None,
+            rules,
+            for_all: false,
+            standing: Vec::new(),
         }
     }
 
@@ -105,10 +123,12 @@ impl Watch {
         self.prompts.retain(|prompt| !answers(update, prompt));
         if let Update::Entry(entry) = update
             && let Event::InquiryAnswered { inquiry, letter, .. } = &entry.event
-            && let Some(standing) = self.standing.take_if(|standing| standing.inquiry == *inquiry)
-            && (letter.is_none() || standing.written)
         {
-            output.talk(&format!("From now on: {}", standing.told));
+            for standing in self.standing.extract_if(.., |it| it.inquiry == *inquiry) {
+                if letter.is_none() || standing.written {
+                    output.talk(&format!("From now on: {}", standing.told));
+                }
+            }
         }
         if let Some(prompt) = self.face.take(update, output)
             && !self.escalation.is_stopping()
@@ -133,8 +153,7 @@ impl Watch {
             return;
         }
         self.prompts.pop_front();
-        self.asking = false;
-        self.lookout = None;
+        (self.asking, self.for_all, self.lookout) = (false, false, None);
         if let (None, Some(terminal)) = (&self.menu, terminal) {
             terminal.echo(Echo::On);
             terminal.forget_typed();
@@ -279,11 +298,12 @@ impl Watch {
         output: &mut Output,
         updates: Subscription,
     ) {
+        let together = self.together();
         let (Some(prompt), Some(terminal)) = (self.prompts.front_mut(), terminal) else { return };
         output.rest();
         // What it would mean for a worker is known in the worker's conversation.
         if prompt.worker.is_none() {
-            let offers = Offer::all(&self.face.state, &prompt.inquiry, self.file.as_deref());
+            let offers = Offer::all(&self.face.state, &prompt.inquiry, self.rules.file.as_deref());
             let allows = |offer: &&Offer| offer.standing.effect == RuleEffect::Allow;
             if let Some(offer) = offers.iter().find(allows).filter(|_| !prompt.is_choosing()) {
                 let told = rules::told_all(&offer.rules);
@@ -291,6 +311,17 @@ impl Watch {
             }
             prompt.offer(offers);
         }
+        if 1 < together && !prompt.is_choosing() {
+            let others = self.prompts.iter().skip(1).filter(|prompt| is_own_permission(prompt));
+            let others: Vec<_> =
+                others.map(|it| format!("also: {}\n", it.inquiry.question)).collect();
+            terminal.show(&if self.rules.batch {
+                format!("{}one answer is for all {together} calls\n", others.concat())
+            } else {
+                format!("{together} calls ask; for all of them: yes all, no all\n")
+            });
+        }
+        let Some(prompt) = self.prompts.front() else { return };
         if prompt.is_secret() {
             terminal.echo(Echo::Off);
         }
@@ -299,32 +330,66 @@ impl Watch {
         self.lookout = Some(updates);
     }
 
+    /// How many calls ask for permission, if the first question is one of them.
+    fn together(&self) -> usize {
+        let first = self.prompts.front().is_some_and(is_own_permission);
+        if first {
+            self.prompts.iter().filter(|prompt| is_own_permission(prompt)).count()
+        } else {
+            0
+        }
+    }
+
     fn understand(&mut self, line: &str, output: &mut Output) {
+        let several = 1 < self.together();
+        let for_all = line.trim_end().strip_suffix(" all").filter(|_| several);
+        self.for_all |= several && (self.rules.batch || for_all.is_some());
         let Some(prompt) = self.prompts.front_mut() else { return };
-        let Heard::Reply(reply) = prompt.hear(line) else { return };
-        let offer = prompt.offered(&reply).filter(|_| prompt.worker.is_none()).cloned();
+        let Heard::Reply(reply) = prompt.hear(for_all.unwrap_or(line)) else {
+            self.for_all &= prompt.is_choosing();
+            return;
+        };
+        let answered = self.answered(&reply);
         // Written before it is answered: what is lost between the two is asked again, and then a
         // rule answers.
-        if let Some(Err(fault)) = offer.as_ref().map(Offer::write) {
+        let written = answered.iter().filter_map(|it| it.offer.as_ref()).try_for_each(Offer::write);
+        if let Err(fault) = written {
             Report::from(&fault.into()).tell(output);
             return;
         }
-        let Some(Prompt { inquiry, worker, .. }) = self.prompts.pop_front() else { return };
-        if let Some(offer) = offer {
+        let is_answered = |prompt: &Prompt| answered.iter().any(|it| it.prompt.is_same_as(prompt));
+        self.prompts.retain(|prompt| !is_answered(prompt));
+        for Answered { prompt, offer, .. } in &answered {
+            let Some(offer) = offer else { continue };
             self.forget_permissions_like(&offer.rules);
-            let (inquiry, told) = (inquiry.id.clone(), offer.told());
-            self.standing = Some(Standing { inquiry, told, written: offer.file.is_some() });
+            let (inquiry, told) = (prompt.inquiry.id.clone(), offer.told());
+            self.standing.push(Standing { inquiry, told, written: offer.file.is_some() });
         }
-        let controller = self.controller.clone();
-        let answer = async move {
-            match worker {
-                None => controller.answer(inquiry.id, reply).await,
-                Some(worker) => {
-                    controller.answer_worker(&worker.conversation, inquiry.id, reply).await
+        self.answering = Some(Box::pin(send(self.controller.clone(), answered)));
+    }
+
+    /// What a reply to the first question means for it, and for the others if it is for all.
+    fn answered(&mut self, reply: &Reply) -> Vec<Answered> {
+        let for_all = std::mem::take(&mut self.for_all);
+        let mut all = Vec::new();
+        for (place, prompt) in self.prompts.iter().enumerate() {
+            if place == 0 {
+                let offer = prompt.offered(reply).filter(|_| prompt.worker.is_none()).cloned();
+                all.push(Answered { prompt: prompt.clone(), reply: reply.clone(), offer });
+            } else if for_all && is_own_permission(prompt) {
+                let file = self.rules.file.as_deref();
+                let offers = Offer::all(&self.face.state, &prompt.inquiry, file);
+                let offer = offers.into_iter().find(|it| *reply == Reply::Always(it.standing));
+                let mut reply = reply.clone();
+                if let (Reply::Always(standing), None) = (&reply, &offer) {
+                    // No rule can say it of this call; for this once it counts all the same.
+                    let allowed = standing.effect == RuleEffect::Allow;
+                    reply = if allowed { Reply::Allow } else { Reply::Deny };
                 }
+                all.push(Answered { prompt: prompt.clone(), reply, offer });
             }
-        };
-        self.answering = Some(Box::pin(answer));
+        }
+        all
     }
 
     pub(super) fn settle(&mut self, known: bool, output: &mut Output) {
@@ -342,6 +407,23 @@ impl Watch {
             prompt.worker.is_some() || needs_person(state, &permissions, &prompt.inquiry)
         });
     }
+}
+
+/// Gives the answers one after the other; says whether any of the questions was open. A rule of one may
+/// answer the next.
+async fn send(controller: Controller, answered: Vec<Answered>) -> bool {
+    let mut known = false;
+    for Answered { prompt: Prompt { inquiry, worker, .. }, reply, .. } in answered {
+        known |= match worker {
+            None => controller.answer(inquiry.id, reply).await,
+            Some(worker) => controller.answer_worker(&worker.conversation, inquiry.id, reply).await,
+        };
+    }
+    known
+}
+
+fn is_own_permission(prompt: &Prompt) -> bool {
+    prompt.worker.is_none() && prompt.inquiry.kind == InquiryKind::Permission
 }
 
 /// Whether an update says that the question is answered.
