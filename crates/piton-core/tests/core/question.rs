@@ -1,6 +1,8 @@
 //! What a tool wants to know: asked before it acts, or in the middle of it.
 
 use expect_test::expect;
+use piton_core::action::{Action, Wish};
+use piton_core::decide::decide;
 use piton_core::event::Event;
 use piton_core::state::{Progress, State, Turn};
 use piton_core::view::{Status, View};
@@ -11,6 +13,7 @@ use crate::view;
 
 /// A journal with questions, as it was first written. Never edited.
 const JOURNAL: &str = include_str!("journals/v1_questions.jsonl");
+const LETTERS: &str = include_str!("journals/v1_letters.jsonl");
 
 // J15, J32, J33
 #[test]
@@ -132,17 +135,40 @@ fn a_question_of_a_running_tool_is_shown() {
 // J10: the stored form is frozen.
 #[test]
 fn a_journal_with_questions_means_what_it_always_meant() {
-    let events = || JOURNAL.lines().map(|line| Event::from_stored(1, line));
-    for (line, event) in JOURNAL.lines().zip(events()) {
+    let state = sample(JOURNAL);
+    let turn = state.open_turn().unwrap();
+    let calls: Vec<_> = turn.steps().flat_map(|step| &step.calls).collect();
+    assert!(calls.iter().all(|call| call.progress == Progress::Waiting), "{calls:?}");
+    let open: Vec<_> = turn.pending_inquiries().map(|inquiry| inquiry.id.to_string()).collect();
+    assert_eq!(open, ["1.1.0.form.1", "1.1.1.sure.1"]);
+}
+
+// D49: what a person did by hand, and an answer that came by letter.
+#[test]
+fn the_sample_of_letters_means_what_it_always_meant() {
+    let state = sample(LETTERS);
+    let turn = state.open_turn().unwrap();
+    assert_eq!(turn.pending_inquiries().count(), 0);
+    let calls: Vec<_> = turn.steps().flat_map(|step| &step.calls).collect();
+    assert!(calls.iter().all(|call| call.progress == Progress::Waiting), "{calls:?}");
+    let action = decide(&state, Wish::Proceed);
+    let Action::Finish(verdicts) = action else { panic!("{action:?}") };
+    let told =
+        verdicts.iter().map(|told| format!("{}: {:?}: {}", told.call, told.outcome, told.text));
+    expect![[r#"
+        1.1.0: Ok: The user applied this change by hand; the tool was not run. Look at what is there before you rely on it.
+        1.1.1: Denied: Tool execution denied by user."#]].assert_eq(&told.collect::<Vec<_>>().join("\n"));
+}
+
+/// The state of a sample, whose lines are written as they were read.
+fn sample(journal: &str) -> State {
+    let events = || journal.lines().map(|line| Event::from_stored(1, line));
+    for (line, event) in journal.lines().zip(events()) {
         assert!(!matches!(event, Event::Unknown(_)), "{line}");
         assert_eq!(event.to_stored(), line);
     }
     let entries: Vec<_> = (1..).zip(events()).map(|(seq, event)| entry(seq, event)).collect();
     let state = State::from_entries(&entries);
     assert_eq!((state.strays, state.unknown), (0, 0));
-    let turn = state.open_turn().unwrap();
-    let calls: Vec<_> = turn.steps().flat_map(|step| &step.calls).collect();
-    assert!(calls.iter().all(|call| call.progress == Progress::Waiting), "{calls:?}");
-    let open: Vec<_> = turn.pending_inquiries().map(|inquiry| inquiry.id.to_string()).collect();
-    assert_eq!(open, ["1.1.0.form.1", "1.1.1.sure.1"]);
+    state
 }
