@@ -25,7 +25,7 @@ use crate::event::{
 const RUN_BY_OTHERS: &str = ".git";
 /// The tool whose `command` is a command line. Others may have an argument of that name too, and
 /// nobody here knows what they make of it.
-const SHELL: &str = "shell";
+pub const SHELL: &str = "shell";
 /// The tool that writes to what a command reads, which may be a shell.
 const SHELL_INPUT: &str = "shell_write";
 

@@ -109,3 +109,60 @@ fn must_show_3_a_look_around_leaves_out_what_is_denied_and_says_so() {
     let printed = told("list_dir", &json!({ "path": "src" }));
     assert!(!printed.contains("left out"), "{printed}");
 }
+
+// Must show 3: rules cannot tell where such names lead, so they ask, and here everything is allowed.
+#[test]
+fn must_show_3_a_yes_does_not_open_what_is_denied_under_another_name() {
+    let world = with_secrets();
+    fs::create_dir_all(world.work("src/deep")).unwrap();
+    let root = world.work("").canonicalize().unwrap();
+    let above = format!("../{}", root.file_name().unwrap().to_str().unwrap());
+    let root = root.to_str().unwrap().trim_end_matches('/').to_owned();
+    let read = |path: String| ("read_file", json!({ "path": path }));
+    let run = |command: String, dir: &str| ("shell", json!({ "command": command, "dir": dir }));
+    let edit = json!({ "path": format!("{root}/.env"), "old": "TOPSECRET", "new": "gone" });
+    let cases = [
+        read(format!("{root}/.env")),
+        read(format!("{above}/.env")),
+        read(format!("{root}/secret/k")),
+        read(format!("{root}/src/../sl/k")),
+        ("grep", json!({ "pattern": "TOPSECRET", "path": format!("{root}/.env") })),
+        ("grep", json!({ "pattern": "TOPSECRET", "path": format!("{above}/secret") })),
+        run(format!("cat {root}/.env"), "."),
+        run(format!("cat {root}/secret/k"), "src/deep"),
+        ("edit_file", edit),
+    ];
+    for (tool, arguments) in cases {
+        for mode in ["auto", "ask"] {
+            let call = json!({ "tool": tool, "arguments": arguments });
+            let steps = json!({ "steps": [{ "calls": [call] }, { "say": "x" }] });
+            let model = world.script(&steps.to_string());
+            let ran = world.run(&[
+                "query",
+                "go",
+                "--new",
+                "--model",
+                &model,
+                "--permissions",
+                mode,
+                "--unattended",
+                "auto",
+                "--sandbox",
+                "off",
+                "--json",
+            ]);
+            assert_eq!(ran.code, 0, "{arguments}: {}", ran.stderr);
+            assert!(!ran.stdout.contains("TOPSECRET="), "{tool} {arguments}: {}", ran.stdout);
+            let denied = ran.stdout.contains("A permission rule forbids");
+            assert!(denied, "{tool} {arguments}: {}", ran.stdout);
+        }
+    }
+    assert_eq!(fs::read_to_string(world.work(".env")).unwrap(), "TOPSECRET=1\n");
+    let harmless = json!({ "path": format!("{root}/src/a.txt") });
+    let call = json!({ "tool": "read_file", "arguments": harmless });
+    let model =
+        world.script(&json!({ "steps": [{ "calls": [call] }, { "say": "x" }] }).to_string());
+    let ran =
+        world.run(&["query", "go", "--new", "--model", &model, "--unattended", "auto", "--json"]);
+    assert!(ran.stdout.contains("no TOPSECRET here"), "{}", ran.stdout);
+}

@@ -10,13 +10,15 @@ use piton_core::event::{
 };
 use piton_core::id::CallId;
 use piton_core::permit::path::normal;
-use piton_core::permit::{needs_real_path, place_argument};
+use piton_core::permit::{SHELL, forbidding, needs_real_path, place_argument};
 use piton_core::state::{Call, Progress, Started};
 use piton_core::summary::shorten;
 use piton_store::{AppendError, StoreError};
 use piton_tools::{
     Arguments, Finished, Job, OUTPUT_BYTES_MAX, Progress as Said, Ran, Settled, Tool,
 };
+
+use serde_json::Value;
 
 use crate::driver::{Driver, Landing, Launch};
 
@@ -144,6 +146,9 @@ impl Driver<'_> {
             Ok(Err(refusal)) => return self.fail(call.id, refusal.to_string()),
             Err(crash) => return self.fail(call.id, crash),
         };
+        if let Some(denied) = self.denied_there(&call, &arguments, prepared.path.as_deref()) {
+            return self.leave(call.id, Outcome::Denied, denied);
+        }
         if let Some(detour) = self.detour(&call, &arguments, prepared.path.as_deref()) {
             return self.fail(call.id, detour);
         }
@@ -151,6 +156,31 @@ impl Driver<'_> {
         self.log.push(Event::ToolStarted { call: call.id, effect, handle: handle.clone() });
         let ready = Ready { call, tool, arguments };
         self.launch(ready, handle, Begun::Here);
+    }
+
+    /// What a rule forbids by its path is forbidden under its other names too, from the root, from
+    /// above or by a link. Rules cannot tell where such a name leads, so somebody was asked; a deny
+    /// beats a yes.
+    fn denied_there(
+        &self,
+        call: &Call,
+        arguments: &Arguments,
+        real: Option<&str>,
+    ) -> Option<String> {
+        let config = &self.log.state().config;
+        let mut named = arguments.clone();
+        if let Some(real) = real {
+            named.insert(place_argument(&call.name).into(), real.into());
+        }
+        if let (SHELL, Some(Value::String(line))) = (&*call.name, named.get_mut("command")) {
+            let depth = real.unwrap_or(".").split('/').filter(|name| *name != ".").count();
+            let root = format!("{}/", self.site.workspace.display());
+            *line = line.replace(&root, &format!("./{}", "../".repeat(depth)));
+        }
+        let named = serde_json::to_string(&named).ok()?;
+        forbidding(&config.permissions, config.tool(&call.name)?, &named)?;
+        let name = &call.name;
+        Some(format!("A permission rule forbids {name} on what this leads to. It was not run."))
     }
 
     /// The rules were asked about the path as the model wrote it. If a link leads elsewhere, they
@@ -163,7 +193,7 @@ impl Driver<'_> {
             return None;
         }
         let written = place_argument(&call.name);
-        let written = arguments.get(written).and_then(serde_json::Value::as_str).unwrap_or(".");
+        let written = arguments.get(written).and_then(Value::as_str).unwrap_or(".");
         (normal(written).as_deref() != Some(real)).then(|| {
             format!("`{written}` is another name of `{real}`: use that. The tool was not run.")
         })
