@@ -141,19 +141,7 @@ pub(crate) fn random_deaths(plan: &Plan) -> Outcome<Vec<Row>> {
         let mut agent = scene.come("feed", &Watch::Nothing)?;
         // wait: the instant of death is the experiment, nothing is synchronised by it
         std::thread::sleep(after);
-        let pid = i32::try_from(agent.id())?;
-        for outer in people::children(pid) {
-            let inner = people::children(outer);
-            if who & 1 != 0 {
-                people::kill(outer);
-            }
-            if who & 2 != 0 {
-                inner.into_iter().for_each(people::kill);
-            }
-        }
-        if who & 4 != 0 {
-            people::kill(pid);
-        }
+        people::kill_some(i32::try_from(agent.id())?, who);
         let judged = match ended(&mut agent) {
             Ok(()) => judge(&scene)?,
             Err(hangs) => Err(hangs.to_string()),

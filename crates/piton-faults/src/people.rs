@@ -46,6 +46,22 @@ pub(crate) fn children(pid: i32) -> Vec<i32> {
     lists.split_whitespace().filter_map(|pid| pid.parse().ok()).collect()
 }
 
+/// Kills any of three: the bits of `who` are the outer supervisor, the inner one and the agent.
+pub(crate) fn kill_some(agent: i32, who: u64) {
+    for outer in children(agent) {
+        let inner = children(outer);
+        if who & 1 != 0 {
+            kill(outer);
+        }
+        if who & 2 != 0 {
+            inner.into_iter().for_each(kill);
+        }
+    }
+    if who & 4 != 0 {
+        kill(agent);
+    }
+}
+
 pub(crate) fn kill(pid: i32) {
     if let Some(pid) = Pid::from_raw(pid) {
         // It may be gone already.

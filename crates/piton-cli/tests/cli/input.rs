@@ -15,15 +15,8 @@ const READER: &str = "echo $$ > pid; mv pid here; echo ready; \
     while read -r line; do echo \"$line\" >> ledger; echo \"got $line\"; done; \
     echo over; exit 3";
 
-fn finished(world: &World, call: &str) -> Value {
-    let events = world.events();
-    let mut ends =
-        events.iter().filter(|event| event["type"] == "ToolFinished" && event["call"] == call);
-    ends.next().unwrap_or_else(|| panic!("{call} has not ended: {events:?}")).clone()
-}
-
 fn text(world: &World, call: &str) -> String {
-    finished(world, call)["output"]["text"].as_str().unwrap().to_owned()
+    world.finished(call)["output"]["text"].as_str().unwrap().to_owned()
 }
 
 fn ledger(world: &World) -> String {
@@ -103,8 +96,8 @@ fn a_model_writes_to_a_command_and_reads_what_it_says() {
     assert!(text(&world, "1.4.0").contains("[0 bytes written, and the end of its input]"));
     let all = "ready\ngot one\ngot zwölf\ngot two\nover\n[exit code 3]";
     assert_eq!(text(&world, "1.5.0"), all);
-    assert_eq!(finished(&world, "1.5.0")["output"]["exit_code"], 3);
-    assert_eq!(finished(&world, "1.6.0")["outcome"], "failed");
+    assert_eq!(world.finished("1.5.0")["output"]["exit_code"], 3);
+    assert_eq!(world.finished("1.6.0")["outcome"], "failed");
     assert!(text(&world, "1.6.0").contains("nothing was written: it is not running any more"));
     assert_eq!(ledger(&world), "one\nzwölf\ntwo\n");
 }
@@ -143,7 +136,7 @@ fn nothing_is_written_without_permission() {
     assert!(ran.stderr.contains("Run shell_write"), "{}", ran.stderr);
     let ran = world.run(&["answer", "no", "--continue"]);
     assert_eq!(ran.code, 0, "{}", ran.stderr);
-    assert_eq!(finished(&world, "1.2.0")["outcome"], "denied");
+    assert_eq!(world.finished("1.2.0")["outcome"], "denied");
     assert_eq!(ledger(&world), "");
     assert_eq!(world.run(&["kill", "1.1.0"]).code, 0);
 }
@@ -215,7 +208,7 @@ fn a_command_that_does_not_read_holds_up_nobody() {
     let call = write(json!({ "text": long, "end": true, "wait_s": 0 }));
     let ran = run(&world, &script(&world, slow, &[call]), "");
     assert_eq!(ran.code, 0, "{}", ran.stderr);
-    assert_eq!(finished(&world, "1.2.0")["outcome"], "ok");
+    assert_eq!(world.finished("1.2.0")["outcome"], "ok");
     let told = text(&world, "1.2.0");
     assert!(told.contains("of 300000 bytes written so far, the rest follows"), "{told}");
     fs::write(world.work("go"), "").unwrap();
@@ -254,7 +247,7 @@ fn crash_at_every_step_of_feeding_writes_nothing_twice() {
         }
         assert_eq!(ledger(&world), "one\n", "{point}");
         for call in ["1.2.0", "1.3.0"] {
-            assert_eq!(finished(&world, call)["outcome"], "ok", "{point}: {}", text(&world, call));
+            assert_eq!(world.finished(call)["outcome"], "ok", "{point}: {}", text(&world, call));
         }
         assert!(text(&world, "1.4.0").ends_with("[exit code 3]"), "{point}");
     }
@@ -267,7 +260,7 @@ fn what_nobody_saw_is_in_doubt() {
     let calls = [write(json!({ "text": "one\n" }))];
     let ran = run(&world, &script(&world, READER, &calls), "inner-fed,outer-fed");
     assert_eq!(ran.code, 0, "{}", ran.stderr);
-    assert_eq!(finished(&world, "1.2.0")["outcome"], "unknown", "{}", text(&world, "1.2.0"));
+    assert_eq!(world.finished("1.2.0")["outcome"], "unknown", "{}", text(&world, "1.2.0"));
     assert!(text(&world, "1.2.0").contains("nobody knows whether it got the 4 bytes"));
     let command = pid(&world);
     wait_until(|| is_gone(command));

@@ -6,13 +6,6 @@ use serde_json::{Value, json};
 use crate::command::{COMMAND, Scene, is_gone};
 use crate::world::{World, lines, lines_of, wait_until};
 
-fn finished(world: &World, call: &str) -> Value {
-    let events = world.events();
-    let mut ends =
-        events.iter().filter(|event| event["type"] == "ToolFinished" && event["call"] == call);
-    ends.next().unwrap_or_else(|| panic!("{call} has not ended: {events:?}")).clone()
-}
-
 /// A turn whose command is handed out at once; then come `calls`.
 fn handed_out(arguments: Value, calls: Value) -> Scene {
     let mut arguments = arguments;
@@ -39,10 +32,10 @@ fn a_long_command_is_handed_out_and_waited_for() {
     scene.open_gate("on");
     let ran = scene.world.finish(scene.agent);
     assert_eq!((ran.code, ran.stdout.as_str()), (0, "Done.\n"), "{}", ran.stderr);
-    let first = finished(&scene.world, "1.1.0");
+    let first = scene.world.finished("1.1.0");
     let text = first["output"]["text"].as_str().unwrap();
     assert!(text.contains("[still running") && text.contains("call 1.1.0"), "{text}");
-    let second = finished(&scene.world, "1.3.0");
+    let second = scene.world.finished("1.3.0");
     assert_eq!(second["output"]["text"], "got on\n[exit code 5]");
     assert_eq!(second["output"]["exit_code"], 5);
     assert_eq!(lines_of(&scene.world.work("ledger")), 1);
@@ -56,7 +49,7 @@ fn a_model_stops_what_it_started() {
     let ran = scene.world.finish(scene.agent);
     assert_eq!(ran.code, 0, "{}", ran.stderr);
     assert!(is_gone(command));
-    let end = finished(&scene.world, "1.3.0");
+    let end = scene.world.finished("1.3.0");
     assert_eq!(end["output"]["text"], "stopped, with everything it had started");
 }
 
@@ -71,7 +64,7 @@ fn a_call_that_nobody_knows_is_refused_with_advice() {
     let model = world.script(&script.to_string());
     let ran = world.run(&["query", "go", "--permissions", "auto", "--model", &model]);
     assert_eq!(ran.code, 0, "{}", ran.stderr);
-    let text = |call| finished(&world, call)["output"]["text"].as_str().unwrap().to_owned();
+    let text = |call| world.finished(call)["output"]["text"].as_str().unwrap().to_owned();
     assert!(text("1.1.0").contains("there is no command of call 7.7.7"));
     assert!(text("1.1.1").contains("is not a call"));
 }
@@ -111,7 +104,7 @@ fn a_command_is_stopped_from_another_terminal_and_its_turn_goes_on() {
     assert!(killed.stderr.contains("is stopped, with everything"), "{}", killed.stderr);
     let ran = scene.world.finish(scene.agent);
     assert_eq!((ran.code, ran.stdout.as_str()), (0, "Go.\nDone.\n"), "{}", ran.stderr);
-    let end = finished(&scene.world, "1.1.0");
+    let end = scene.world.finished("1.1.0");
     assert_eq!(end["outcome"], "cancelled");
     let text = end["output"]["text"].as_str().unwrap();
     assert!(text.starts_with("begun\n") && text.contains("`piton kill`"), "{text}");
@@ -137,7 +130,7 @@ fn a_turn_that_is_interrupted_later_stops_what_it_had_handed_out() {
     assert_eq!(ran.code, 130, "{}", ran.stderr);
     assert!(ran.stderr.contains("\nStopped with the turn: echo begun;"), "{}", ran.stderr);
     wait_until(|| is_gone(command));
-    assert_eq!(finished(&scene.world, "1.3.0")["outcome"], "cancelled");
+    assert_eq!(scene.world.finished("1.3.0")["outcome"], "cancelled");
     assert_eq!(lines_of(&scene.world.work("ledger")), 0);
 }
 
@@ -149,7 +142,7 @@ fn a_limit_holds_although_the_agent_is_dead() {
     let command = scene.command();
     wait_until(|| is_gone(command));
     assert_eq!(scene.world.run(&["query", "--continue"]).code, 0);
-    let end = finished(&scene.world, "1.1.0");
+    let end = scene.world.finished("1.1.0");
     assert_eq!(end["outcome"], "failed");
     assert!(end["output"]["text"].as_str().unwrap().contains("[stopped after 1 s"), "{end}");
 }

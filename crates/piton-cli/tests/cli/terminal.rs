@@ -39,15 +39,8 @@ fn go() -> Value {
     json!({ "text": "go\n", "wait_s": 0 })
 }
 
-fn finished(world: &World, call: &str) -> Value {
-    let events = world.events();
-    let mut ends =
-        events.iter().filter(|event| event["type"] == "ToolFinished" && event["call"] == call);
-    ends.next().unwrap_or_else(|| panic!("{call} has not ended: {events:?}")).clone()
-}
-
 fn text(world: &World, call: &str) -> String {
-    finished(world, call)["output"]["text"].as_str().unwrap().to_owned()
+    world.finished(call)["output"]["text"].as_str().unwrap().to_owned()
 }
 
 fn pid(world: &World) -> Pid {
@@ -71,7 +64,7 @@ fn a_command_finds_a_terminal_with_a_kind_and_a_size() {
                    echo spoken > /dev/tty; read -r go; exit 4";
     let world = on_terminal(command, &[go()], true);
     assert_eq!(text(&world, "1.3.0"), "24 80\nxterm-256color\nspoken\n[exit code 4]");
-    assert_eq!(finished(&world, "1.3.0")["output"]["exit_code"], 4);
+    assert_eq!(world.finished("1.3.0")["output"]["exit_code"], 4);
 }
 
 #[test]

@@ -142,6 +142,14 @@ impl World {
         entries.into_iter().map(|entry| entry["event"].clone()).collect()
     }
 
+    /// How a call ended.
+    pub(crate) fn finished(&self, call: &str) -> Value {
+        let events = self.events();
+        let mut ends =
+            events.iter().filter(|event| event["type"] == "ToolFinished" && event["call"] == call);
+        ends.next().unwrap_or_else(|| panic!("{call} has not ended: {events:?}")).clone()
+    }
+
     /// Waits until the only conversation has so many events of a type.
     pub(crate) fn wait_for_events(&self, kind: &str, count: usize) {
         wait_until(|| {
