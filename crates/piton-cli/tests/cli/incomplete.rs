@@ -84,7 +84,7 @@ fn continuing_finishes_the_turn_without_doing_anything_twice() {
     assert_eq!(world.events().iter().filter(finished).count(), 2);
 }
 
-// X1
+// X1, J26
 #[test]
 fn continuing_with_a_text_keeps_the_work_and_adds_the_message() {
     let world = waiting();

@@ -10,7 +10,7 @@ fn kinds(lines: &[Value]) -> Vec<&str> {
     kinds
 }
 
-// D82
+// D82, D23, D27
 #[test]
 fn a_turn_as_data() {
     let world = World::new();

@@ -133,6 +133,7 @@ fn every_retry_has_a_number_of_its_own() {
     }
 }
 
+// K61
 #[test]
 fn text_that_never_became_an_answer_goes_to_the_person() {
     let world = World::new();

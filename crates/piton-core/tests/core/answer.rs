@@ -102,7 +102,7 @@ fn arguments_are_kept_as_they_came_also_when_they_are_not_json() {
     check("open0:x:read json0:{\"a close0 end:tool_calls", expect![[r#"call 1.2.0 read {"a x"#]]);
 }
 
-// D70, J54, M4
+// D70, J54, M4, J42
 #[test]
 fn a_call_that_was_not_closed_is_dropped_by_name() {
     check("t0:so open1:x:write json1:{\"a end:length", expect!["text so; dropped write"]);

@@ -89,7 +89,7 @@ fn a_new_driver_finds_requests_lost_and_calls_in_doubt() {
     assert!(matches!(progress(&journal, "c"), Progress::Done(_)));
 }
 
-// K30: the answer to a request that did not hold the message is no answer to it.
+// K30, D3: the answer to a request that did not hold the message is no answer to it.
 #[test]
 fn an_injected_message_loses_the_request_under_way() {
     let state = fold("turn user ask partial:x inject answer:late");
@@ -117,7 +117,7 @@ fn text_of_an_earlier_try_is_replaced_by_the_first_new_piece() {
     assert_eq!(step(&fold("turn user ask partial:old think:hm answer:new")).streamed.text, "");
 }
 
-// K12, K9
+// K12, K9, O24
 #[test]
 fn an_answer_ends_the_failure_before_it() {
     let failed = fold("turn user ask fail:network");
@@ -125,7 +125,7 @@ fn an_answer_ends_the_failure_before_it() {
     assert_eq!(step(&fold("turn user ask fail:network ask answer")).failure, None);
 }
 
-// C3, C8, X9, X19
+// C3, C8, X9, X19, J38
 #[test]
 fn a_retry_keeps_the_message_and_hides_the_old_attempt() {
     let state =

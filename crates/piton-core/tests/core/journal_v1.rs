@@ -67,6 +67,7 @@ fn every_line_is_written_as_it_was_read() {
     }
 }
 
+// O19
 #[test]
 fn the_sample_means_what_it_always_meant() {
     let entries: Vec<_> = (1..).zip(events()).map(|(seq, event)| entry(seq, event)).collect();

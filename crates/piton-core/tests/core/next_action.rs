@@ -77,7 +77,7 @@ fn rests_without_a_turn() {
     check("driver turn user ask answer end:completed", expect!["rest"]);
 }
 
-// M2, J28
+// M2, J28, K25
 #[test]
 fn asks_the_model_for_a_message_without_an_answer() {
     check("driver turn user", expect!["ask model: step 1, attempt 1"]);

@@ -325,7 +325,7 @@ proptest! {
         }
     }
 
-    // Looked at after any events, or after several: what is brought up to date is what is made anew.
+    // O7, O20: brought up to date after one event or several, it is the same as made anew.
     #[test]
     fn an_updated_transcript_is_the_same_as_a_new_one(entries in journal(), looks in any::<u64>()) {
         let mut state = State::default();
@@ -343,7 +343,7 @@ proptest! {
         }
     }
 
-    // O2, O9 to O15, O17
+    // O2, O9 to O15, O17, J9
     #[test]
     fn the_transcript_is_valid_whatever_the_journal_says(entries in journal()) {
         let mut state = State::default();

@@ -45,7 +45,7 @@ fn answered(part: &AnswerPart) -> String {
     }
 }
 
-// D62, D63, O15
+// D62, D63, O15, O6
 #[test]
 fn a_healthy_conversation_is_sent_as_it_was() {
     check(
@@ -71,7 +71,7 @@ fn results_come_in_call_order_whatever_finished_first() {
     );
 }
 
-// K24, O10
+// K24, O10, J11
 #[test]
 fn results_stand_behind_their_calls_although_a_message_came_between() {
     check(
@@ -101,7 +101,7 @@ fn two_incomplete_turns_in_a_row_keep_their_order() {
     );
 }
 
-// X5, O3, O11, D66
+// X5, O3, O11, D66, J8, O4
 #[test]
 fn synthetic_results_say_what_is_known() {
     check(
@@ -111,6 +111,25 @@ fn synthetic_results_say_what_is_known() {
             u m1
             a r@1.1.0 + o@1.1.1 + o@1.1.2 + s@1.1.3
             r 1.1.0 r!Interrupted before it was run; it had no effect. + 1.1.1 o!Interrupted, outcome unknown; check before repeating. + 1.1.2 o!Interrupted, outcome unknown; check before repeating. + 1.1.3 s!stopped"#]],
+    );
+}
+
+// O5, O14
+#[test]
+fn calls_without_a_result_get_one_each_in_every_step_and_turn() {
+    check(
+        "turn user ask calls(r:a r:b) end:stopped \
+         turn user ask calls(r:c) finish:c ask calls(o:d r:e) start:d end:stopped turn user",
+        expect![[r#"
+            u m1
+            a r@1.1.0 + r@1.1.1
+            r 1.1.0 r!Interrupted before it was run; it had no effect. + 1.1.1 r!Interrupted before it was run; it had no effect.
+            u m2
+            a r@2.1.0
+            r 2.1.0 r=c
+            a o@2.2.0 + r@2.2.1
+            r 2.2.0 o!Interrupted, outcome unknown; check before repeating. + 2.2.1 r!Interrupted before it was run; it had no effect.
+            u m3"#]],
     );
 }
 
@@ -151,7 +170,7 @@ fn discarded_turns_are_hidden_and_stopped_ones_sent() {
     );
 }
 
-// O18, J58, X22
+// O18, J58, X22, O14
 #[test]
 fn repeated_provider_ids_do_not_steal_results() {
     check(
@@ -170,7 +189,7 @@ fn repeated_provider_ids_do_not_steal_results() {
     );
 }
 
-// X2, K16
+// X2, K16, K33
 #[test]
 fn a_text_that_broke_off_is_sent_only_when_something_follows_it() {
     check("turn user ask partial:hel fail:network", expect!["u m1"]);

@@ -11,7 +11,7 @@ fn check_status(script: &str, expected: Expect) {
     expected.assert_eq(&Status::of(&fold(script)).to_string());
 }
 
-// J69
+// J69, J3, J4
 #[test]
 fn the_status_says_what_the_open_turn_waits_for() {
     check_status("", expect![[""]]);
@@ -37,7 +37,24 @@ fn the_status_says_what_the_open_turn_waits_for() {
     );
 }
 
-// J70, X21
+// J5, X21: what is no step of a turn changes nothing about where it stands.
+#[test]
+fn the_status_does_not_depend_on_what_came_last() {
+    for script in [
+        "turn user ask answer end:completed",
+        "turn user ask partial:x",
+        "turn user ask calls(r:a) start:a",
+        "turn user ask calls(r:a) start:a finish:a",
+        "mode:ask turn user ask calls(o:a) raise:permission:a",
+    ] {
+        let status = Status::of(&fold(script));
+        for last in ["alien:New", "model:script/other", "queue"] {
+            assert_eq!(Status::of(&fold(&format!("{script} {last}"))), status, "{script} {last}");
+        }
+    }
+}
+
+// J70, X21, J62
 #[test]
 fn a_question_wins_although_a_sibling_finished_later() {
     check_status(
@@ -107,7 +124,7 @@ pub(crate) fn shown(view: &View) -> String {
     lines.join("\n")
 }
 
-// J72, J2
+// J72, J2, J1
 #[test]
 fn an_incomplete_turn_is_shown_behind_the_complete_ones() {
     check_view(
@@ -137,7 +154,7 @@ fn an_incomplete_turn_is_shown_behind_the_complete_ones() {
     );
 }
 
-// X2, K34, M3
+// X2, K34, M3, J6, K37
 #[test]
 fn text_that_broke_off_is_shown_as_such() {
     check_view(
@@ -169,7 +186,7 @@ fn text_that_broke_off_is_shown_as_such() {
     );
 }
 
-// J25, X12, X19
+// J25, X12, X19, K37
 #[test]
 fn discarded_turns_are_hidden_and_stopped_ones_kept() {
     check_view(

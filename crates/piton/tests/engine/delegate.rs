@@ -50,7 +50,7 @@ pub(super) async fn state_of(stage: &Stage, worker: &ConversationId) -> State {
     State::from_entries(&stage.entries_of(worker).await)
 }
 
-// D72, X16
+// D72, X16, K21
 #[tokio::test(start_paused = true)]
 async fn a_worker_is_a_conversation_of_its_own_that_knows_its_parent() {
     let stage = delegating(&handing(&[("count the reeds", PAYS)]));

@@ -30,7 +30,7 @@ async fn ends(stage: &Stage) -> u64 {
     stage.entries().await.last().unwrap().seq.0
 }
 
-// D33, D36
+// D33, D36, O25, X18
 #[tokio::test(start_paused = true)]
 async fn every_face_gets_every_entry_once_and_in_order() {
     let stage = Stage::new(STEPS);

@@ -111,7 +111,7 @@ async fn discard_hides_the_turn_and_keeps_it_in_the_journal() {
     stage.check().await;
 }
 
-// J22, J36: opening writes nothing either
+// J22, J36, O20: opening writes nothing either
 #[tokio::test(start_paused = true)]
 async fn going_on_with_nothing_is_nothing() {
     let stage = Stage::new(r#"{"steps":[{"say":"x"}]}"#);
@@ -227,7 +227,7 @@ async fn an_api_error_breaks_the_turn_after_its_retries() {
     check_break(later, BreakReason::ApiError, true, 1).await;
 }
 
-// K9
+// K9, D53
 #[tokio::test(start_paused = true)]
 async fn an_ending_carries_the_failure_behind_it() {
     let stage = Stage::new(r#"{"steps":[{"say":"x","faults":[{"kind":{"fail":"quota"}}]}]}"#);
@@ -237,7 +237,7 @@ async fn an_ending_carries_the_failure_behind_it() {
     assert_eq!(cause.message, "scripted failure: Quota");
 }
 
-// K5, X4, J55
+// K5, X4, J55, D58
 #[tokio::test(start_paused = true)]
 async fn two_empty_answers_break_the_turn() {
     let stage = Stage::new(

@@ -26,7 +26,7 @@ fn only(session: &Session) -> InquiryId {
     open[0].clone()
 }
 
-// M8, J34, D33
+// M8, J34, D33, D42
 #[tokio::test(start_paused = true)]
 async fn an_unattended_turn_waits_for_input_and_any_process_finds_the_same_questions() {
     let stage = asking(TWO);

@@ -157,7 +157,7 @@ async fn a_repair_that_does_not_help_ends_the_turn_with_the_error() {
     assert_eq!(place.story().await, story);
 }
 
-// J44, J51: Responses may say it in the middle of a stream.
+// J44, J51, O21: Responses may say it in the middle of a stream.
 #[tokio::test]
 async fn partial_text_is_kept_when_a_stream_is_refused_midway() {
     let reasoning = r#"{"type":"response.output_item.done","output_index":0,"item":{"type":"reasoning","id":"rs_1","summary":[],"encrypted_content":"gAAAAABpitonTest0001"}}"#;

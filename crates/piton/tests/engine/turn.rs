@@ -18,6 +18,7 @@ const THREE: &str = r#"{"steps":[{"calls":[
     {"tool":"look","arguments":{"ms":10}},
     {"tool":"set","arguments":{"ms":20}}]},{"say":"Done."}]}"#;
 
+// D50, D52
 #[tokio::test(start_paused = true)]
 async fn a_plain_turn_is_a_message_a_request_and_an_answer() {
     let stage = Stage::new(r#"{"steps":[{"say":"Hello."}]}"#);
@@ -30,7 +31,7 @@ async fn a_plain_turn_is_a_message_a_request_and_an_answer() {
     assert!(matches!(last, ItemView::Assistant { text, partial: false } if text == "Hello."));
 }
 
-// J13; two commits per step are the budget when one tool runs
+// J13, J16; two commits per step are the budget when one tool runs
 #[tokio::test(start_paused = true)]
 async fn a_step_with_one_tool_costs_two_commits() {
     let stage = Stage::new(ONE_LOOK);
@@ -50,7 +51,7 @@ async fn a_step_with_one_tool_costs_two_commits() {
     stage.check().await;
 }
 
-// D59, J12, J14, X15
+// D59, J12, J14, X15, X6
 #[tokio::test(start_paused = true)]
 async fn parallel_tools_take_as_long_as_the_slowest_and_are_durable_one_by_one() {
     let stage = Stage::new(THREE);
@@ -77,6 +78,7 @@ async fn parallel_tools_take_as_long_as_the_slowest_and_are_durable_one_by_one()
     stage.check().await;
 }
 
+// J18
 #[tokio::test(start_paused = true)]
 async fn tools_that_end_together_are_committed_together() {
     let stage = Stage::new(
@@ -140,7 +142,7 @@ async fn a_refused_call_is_answered_and_never_started() {
     stage.check().await;
 }
 
-// D57, D62, D63
+// D57, D62, D63, K13, K32
 #[tokio::test(start_paused = true)]
 async fn the_next_turn_continues_the_same_history() {
     let stage =
