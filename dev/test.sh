@@ -120,7 +120,8 @@ stage "tests" cargo nextest run --workspace --locked --profile "$profile"
 stage "doc tests" cargo test --doc --workspace --locked
 stage "documentation" document
 if cargo deny --version >/dev/null 2>&1; then
-    stage "dependencies" cargo deny check
+    # Not the advisories: those come over the network.
+    stage "dependencies" cargo deny --locked check bans licenses sources
 else
     say ""
     say "==> dependencies: skipped, cargo-deny is not installed"
