@@ -11,7 +11,7 @@ use piton_core::transcript::{Assistant, CallResult, Files, Message, Transcript};
 use serde_json::value::RawValue;
 
 use super::{Flavour, native, spelling};
-use crate::cache::{Cache, Frame};
+use crate::cache::{Cache, Frame, bytes_estimated};
 use crate::effort::is_reasoning;
 use crate::file::{Piece, Takes, data_url};
 use crate::names::Names;
@@ -23,8 +23,7 @@ const CONTINUE_NOTE: &[u8] = b"Continue.";
 const ERROR_MARK: &str = "Error: ";
 /// The schema of a tool that takes nothing, or whose own schema cannot be sent.
 const NO_PARAMETERS: &str = r#"{"type":"object","properties":{}}"#;
-/// Between texts that become one.
-const GAP: &str = "\n\n";
+/// Between texts that become one, inside of a string.
 const GAP_ESCAPED: &[u8] = b"\\n\\n";
 
 /// More than what stands around a message.
@@ -46,10 +45,14 @@ pub(super) fn body(
     let files = transcript.files();
     let takes = flavour.takes(ask);
     let frame = Frame { dialect: dialect(flavour), ask, names: &names, files };
-    let encode = |message: &Message| match message {
-        Message::User(parts) => user(parts, files, &takes),
-        Message::Assistant(message) => assistant(message, flavour, frame),
-        Message::Results(results) => tool_results(results, flavour, shape),
+    let encode = |message: &Message| {
+        let mut out = Vec::with_capacity(bytes_estimated(message));
+        match message {
+            Message::User(parts) => user(&mut out, parts, files, &takes),
+            Message::Assistant(message) => assistant(&mut out, message, flavour, frame),
+            Message::Results(results) => tool_results(&mut out, results, flavour, shape),
+        }
+        out
     };
     let (last, texts, tail): (_, _, &[u8]) = (Role::Nobody, Vec::new(), &[]);
     let mut list = List { out, shape, wordless: wordless(flavour), last, first: true, texts, tail };
@@ -212,35 +215,36 @@ const USER: u8 = b'u';
 const USER_PARTS: u8 = b'p';
 const ASSISTANT: u8 = b'a';
 const RESULTS: u8 = b't';
+/// How long the length of an answer's text is.
+const LENGTH_BYTES: usize = size_of::<u64>();
 
-fn user(parts: &[UserPart], files: &Files, takes: &Takes) -> Vec<u8> {
+fn user(out: &mut Vec<u8>, parts: &[UserPart], files: &Files, takes: &Takes) {
     let pieces: Vec<_> = parts.iter().map(|part| Piece::of(part, files, takes)).collect();
     let is_text = pieces.iter().all(|piece| matches!(piece, Piece::Text(_)));
     let (kind, gap): (u8, &[u8]) = if is_text { (USER, GAP_ESCAPED) } else { (USER_PARTS, b",") };
-    let mut out = vec![kind];
+    out.push(kind);
     for (place, piece) in pieces.iter().enumerate() {
         if 0 < place {
             out.extend_from_slice(gap);
         }
         match piece {
-            Piece::Text(text) if is_text => spelling::escape(&mut out, text),
-            Piece::Text(text) => text_part(&mut out, |out| spelling::escape(out, text)),
-            Piece::LongText { text, .. } => text_part(&mut out, |out| spelling::escape(out, text)),
+            Piece::Text(text) if is_text => spelling::escape(out, text),
+            Piece::Text(text) => text_part(out, |out| spelling::escape(out, text)),
+            Piece::LongText { text, .. } => text_part(out, |out| spelling::escape(out, text)),
             Piece::Image { media_type, data } => {
                 out.extend_from_slice(b"{\"type\":\"image_url\",\"image_url\":{\"url\":");
-                spelling::string(&mut out, &data_url(media_type, data));
+                spelling::string(out, &data_url(media_type, data));
                 out.extend_from_slice(b"}}");
             }
             Piece::Pdf { name, data } => {
                 out.extend_from_slice(b"{\"type\":\"file\",\"file\":{\"filename\":");
-                spelling::string(&mut out, name);
+                spelling::string(out, name);
                 out.extend_from_slice(b",\"file_data\":");
-                spelling::string(&mut out, &data_url("application/pdf", data));
+                spelling::string(out, &data_url("application/pdf", data));
                 out.extend_from_slice(b"}}");
             }
         }
     }
-    out
 }
 
 fn text_part(out: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>)) {
@@ -251,16 +255,7 @@ fn text_part(out: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>)) {
 
 /// Text and what stands behind it, with the length of the text in front, so that they can be told
 /// apart without looking for the seam.
-fn assistant(message: &Assistant, flavour: Flavour, frame: Frame<'_>) -> Vec<u8> {
-    let mut text = String::new();
-    for part in message.parts.iter() {
-        if let AnswerPart::Text { text: more } = part {
-            if !text.is_empty() {
-                text.push_str(GAP);
-            }
-            text.push_str(more);
-        }
-    }
+fn assistant(out: &mut Vec<u8>, message: &Assistant, flavour: Flavour, frame: Frame<'_>) {
     let calls = message.parts.iter().filter_map(|part| match part {
         AnswerPart::Call { call, provider_id, name, arguments } => {
             Some((*call, provider_id.as_deref(), name, arguments))
@@ -268,51 +263,61 @@ fn assistant(message: &Assistant, flavour: Flavour, frame: Frame<'_>) -> Vec<u8>
         AnswerPart::Text { .. } | AnswerPart::Reasoning { .. } => None,
     });
     let ids = spelling::ids(flavour, calls.clone().map(|(call, id, ..)| (call, id)));
-    // Reasoning alone is no message for anybody.
-    if text.is_empty() && ids.is_empty() {
-        return Vec::new();
+    out.push(ASSISTANT);
+    out.extend_from_slice(&[0; LENGTH_BYTES]);
+    let texts = message.parts.iter().filter_map(|part| match part {
+        AnswerPart::Text { text } if !text.is_empty() => Some(text),
+        AnswerPart::Text { .. } | AnswerPart::Reasoning { .. } | AnswerPart::Call { .. } => None,
+    });
+    for (place, text) in texts.enumerate() {
+        if 0 < place {
+            out.extend_from_slice(GAP_ESCAPED);
+        }
+        spelling::escape(out, text);
     }
-    let mut escaped = Vec::with_capacity(text.len());
-    spelling::escape(&mut escaped, &text);
-    let mut out = vec![ASSISTANT];
-    out.extend_from_slice(&u64::try_from(escaped.len()).unwrap_or_default().to_le_bytes());
-    out.append(&mut escaped);
-    native::replay(&mut out, flavour, message.native.as_ref(), frame.ask);
+    let length = out.len() - 1 - LENGTH_BYTES;
+    // Reasoning alone is no message for anybody.
+    if length == 0 && ids.is_empty() {
+        return out.clear();
+    }
+    let length = u64::try_from(length).unwrap_or_default().to_le_bytes();
+    if let Some(place) = out.get_mut(1..=LENGTH_BYTES) {
+        place.copy_from_slice(&length);
+    }
+    native::replay(out, flavour, message.native.as_ref(), frame.ask);
     for (place, (id, (_, _, name, arguments))) in ids.iter().zip(calls).enumerate() {
         out.extend_from_slice(if place == 0 { b",\"tool_calls\":[" } else { b"," });
         out.extend_from_slice(b"{\"id\":");
-        spelling::string(&mut out, id);
+        spelling::string(out, id);
         out.extend_from_slice(b",\"type\":\"function\",\"function\":{\"name\":");
-        spelling::string(&mut out, &frame.names.wire(name));
+        spelling::string(out, &frame.names.wire(name));
         out.extend_from_slice(b",\"arguments\":");
-        spelling::arguments(&mut out, arguments);
+        spelling::arguments(out, arguments);
         out.extend_from_slice(b"}}");
     }
     if !ids.is_empty() {
         out.push(b']');
     }
-    out
 }
 
-fn tool_results(results: &[CallResult], flavour: Flavour, shape: Shape) -> Vec<u8> {
+fn tool_results(out: &mut Vec<u8>, results: &[CallResult], flavour: Flavour, shape: Shape) {
     let calls = results.iter().map(|result| (result.call, result.provider_id.as_deref()));
-    let mut out = vec![RESULTS];
+    out.push(RESULTS);
     for (result, id) in results.iter().zip(spelling::ids(flavour, calls)) {
         if 1 < out.len() {
             out.push(b',');
         }
         out.extend_from_slice(b"{\"role\":\"tool\",\"tool_call_id\":");
-        spelling::string(&mut out, &id);
+        spelling::string(out, &id);
         out.extend_from_slice(b",\"content\":");
         out.extend_from_slice(shape.before());
         if result.is_error {
             out.extend_from_slice(ERROR_MARK.as_bytes());
         }
-        spelling::escape(&mut out, &result.text);
+        spelling::escape(out, &result.text);
         out.extend_from_slice(shape.after());
         out.push(b'}');
     }
-    out
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
