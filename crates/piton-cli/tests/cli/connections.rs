@@ -2,10 +2,10 @@
 //! the way to a screen or a disk.
 
 use std::fs;
-use std::io::Write as _;
-use std::net::TcpListener;
+use std::io::{self, Write as _};
+use std::net::{TcpListener, TcpStream};
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, mpsc};
 use std::thread;
 
 use flate2::Compression;
@@ -136,6 +136,49 @@ fn a_certificate_of_ones_own_is_trusted_when_named_and_not_before() {
     command.env("NO_PROXY", "localhost").env("SSL_CERT_FILE", &certificate);
     let ran = world.ran(command.output().unwrap());
     assert_eq!((ran.code, ran.stdout.as_str()), (0, "Yes.\n"), "{}", ran.stderr);
+}
+
+/// A proxy that opens one tunnel to wherever it is asked to. Gives its address, and what it is told.
+fn start_tunnel() -> (String, mpsc::Receiver<String>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    let (told, hears) = mpsc::channel();
+    thread::spawn(move || {
+        let (mut near, _) = listener.accept().unwrap();
+        let head = read_request(&mut near).unwrap();
+        let to = head.split(' ').nth(1).unwrap().replace("localhost", "127.0.0.1");
+        told.send(head).unwrap();
+        let mut far = TcpStream::connect(to).unwrap();
+        near.write_all(b"HTTP/1.1 200 OK\r\n\r\n").unwrap();
+        let (mut back, mut answers) = (near.try_clone().unwrap(), far.try_clone().unwrap());
+        thread::spawn(move || io::copy(&mut answers, &mut back));
+        io::copy(&mut near, &mut far).ok();
+    });
+    (address, hears)
+}
+
+#[test]
+fn requests_to_an_encrypted_address_go_through_a_tunnel_of_the_proxy() {
+    let (world, provider) = (World::new(), chat());
+    let certificate = world.path("own.pem");
+    let address = start_tls(&certificate, stream(provider.yes));
+    let (proxy, told) = start_tunnel();
+    let mut command = world.command(&["query", "go", "--model", provider.model]);
+    command
+        .env(provider.address, &address)
+        .env(provider.key, CANARY)
+        .env("SSL_CERT_FILE", &certificate)
+        .env("HTTPS_PROXY", format!("http://me:word@{proxy}"))
+        .env_remove("https_proxy")
+        .env_remove("NO_PROXY")
+        .env_remove("no_proxy");
+    let ran = world.ran(command.output().unwrap());
+    assert_eq!((ran.code, ran.stdout.as_str()), (0, "Yes.\n"), "{}", ran.stderr);
+    let head = told.try_recv().unwrap().to_lowercase();
+    let port = address.trim_end_matches("/v1").rsplit(':').next().unwrap();
+    assert!(head.starts_with(&format!("connect localhost:{port} http/1.1\r\n")), "{head}");
+    assert!(head.contains("proxy-authorization: basic bwu6d29yza=="), "{head}");
+    assert!(!head.contains(CANARY), "the proxy sees no key: {head}");
 }
 
 /// Everything under a directory, as text.
