@@ -29,9 +29,14 @@ pub const SHELL: &str = "shell";
 /// The tool that writes to what a command reads, which may be a shell.
 const SHELL_INPUT: &str = "shell_write";
 
-/// What the rules say of a call.
-pub fn permit(permissions: &Permissions, tool: &ToolSpec, arguments: &str) -> RuleEffect {
-    let asked = Asked::new(&tool.name, arguments);
+/// What the rules say of a call. The workspace is what names from the root are held against.
+pub fn permit(
+    permissions: &Permissions,
+    workspace: &str,
+    tool: &ToolSpec,
+    arguments: &str,
+) -> RuleEffect {
+    let asked = Asked::new(workspace, &tool.name, arguments);
     let rules: Vec<_> = permissions.rules.iter().filter(|rule| asked.concerns(rule)).collect();
     let mut worst = Sight::Absent;
     for effect in [RuleEffect::Deny, RuleEffect::Ask] {
@@ -63,10 +68,11 @@ pub fn permit(permissions: &Permissions, tool: &ToolSpec, arguments: &str) -> Ru
 /// The rule that forbids a call; none if no rule does.
 pub fn forbidding<'a>(
     permissions: &'a Permissions,
+    workspace: &str,
     tool: &ToolSpec,
     arguments: &str,
 ) -> Option<&'a PermissionRule> {
-    let asked = Asked::new(&tool.name, arguments);
+    let asked = Asked::new(workspace, &tool.name, arguments);
     permissions.rules.iter().find(|rule| {
         rule.effect == RuleEffect::Deny && asked.concerns(rule) && asked.sight(rule) == Sight::Found
     })
@@ -99,12 +105,13 @@ pub struct Standing {
 /// call itself, because it cannot be understood or because a stronger rule stands against them.
 pub fn always(
     permissions: &Permissions,
+    workspace: &str,
     tool: &ToolSpec,
     arguments: &str,
     standing: Standing,
 ) -> Option<Vec<PermissionRule>> {
     let Standing { effect, scope } = standing;
-    let asked = Asked::new(&tool.name, arguments);
+    let asked = Asked::new(workspace, &tool.name, arguments);
     let mut rule = PermissionRule { scope, ..PermissionRule::of_tool(&tool.name, effect) };
     // What is allowed in a directory is something else in another one.
     if effect == RuleEffect::Allow {
@@ -131,7 +138,7 @@ pub fn always(
         }
     };
     let wider = with(permissions, &rules);
-    (permit(&wider, tool, arguments) == effect).then_some(rules)
+    (permit(&wider, workspace, tool, arguments) == effect).then_some(rules)
 }
 
 /// The permissions with more rules, each of them once. A decision on a whole tool replaces the
@@ -212,6 +219,7 @@ enum Allowed {
 
 /// A call, as far as rules can look at it.
 struct Asked<'a> {
+    workspace: &'a str,
     tool: &'a str,
     fields: Map<String, Value>,
     /// A command line in it.
@@ -223,7 +231,7 @@ struct Asked<'a> {
 }
 
 impl<'a> Asked<'a> {
-    fn new(tool: &'a str, arguments: &str) -> Self {
+    fn new(workspace: &'a str, tool: &'a str, arguments: &str) -> Self {
         let fields: Map<String, Value> = serde_json::from_str(arguments).unwrap_or_default();
         let text = |key: &str| fields.get(key).and_then(Value::as_str);
         let written = if tool == SHELL_INPUT { text("text") } else { text(COMMAND) };
@@ -238,12 +246,12 @@ impl<'a> Asked<'a> {
         });
         let reach = match &line {
             Some(line) if [SHELL, SHELL_INPUT].contains(&tool) => {
-                Reach::of_line(line, text("dir").unwrap_or("."))
+                Reach::of_line(line, workspace, text("dir").unwrap_or("."))
             }
-            Some(_) | None => Reach::of_tool(tool, &fields),
+            Some(_) | None => Reach::of_tool(tool, workspace, &fields),
         };
-        let path = text(PATH).and_then(path::normal);
-        Self { tool, fields, line, path, reach }
+        let path = text(PATH).and_then(|path| path::within(workspace, path));
+        Self { workspace, tool, fields, line, path, reach }
     }
 
     fn is_shell(&self) -> bool {
@@ -273,7 +281,10 @@ impl<'a> Asked<'a> {
             },
         };
         let command = command.max(self.sight_in_texts(rule));
-        let path = rule.path.as_ref().map_or(Sight::Found, |pattern| self.reach.sight(pattern));
+        let path = rule
+            .path
+            .as_ref()
+            .map_or(Sight::Found, |pattern| self.reach.sight(self.workspace, pattern));
         command.min(path).min(self.sight_of_arguments(rule))
     }
 

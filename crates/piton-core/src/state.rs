@@ -120,6 +120,11 @@ pub struct Overlay {
 }
 
 impl State {
+    /// The directory that tools are confined to; empty as long as nothing says it.
+    pub fn workspace(&self) -> &str {
+        self.opened.as_ref().map_or("", |opened| &opened.workspace)
+    }
+
     /// Folds a whole journal.
     pub fn from_entries<'a>(entries: impl IntoIterator<Item = &'a Entry>) -> Self {
         let mut state = Self::default();

@@ -142,7 +142,7 @@ pub fn always_rules(
     }
     let call = state.open_turn()?.call(asked.call)?;
     let tool = state.config.tool(&call.name)?;
-    always(&state.config.permissions, tool, &call.arguments, standing)
+    always(&state.config.permissions, state.workspace(), tool, &call.arguments, standing)
 }
 
 /// A message to a running driver.

@@ -19,7 +19,7 @@ fn calls(world: &World, mode: &str, tool: &str, arguments: &Value) -> Ran {
     let call = json!({ "tool": tool, "arguments": arguments });
     let model =
         world.script(&json!({ "steps": [{ "calls": [call] }, { "say": "x" }] }).to_string());
-    world.run(&["query", "go", "--new", "--model", &model, "--permissions", mode])
+    world.run(&["query", "go", "--new", "--model", &model, "--permissions", mode, "--json"])
 }
 
 const TOUCH: &str =
@@ -165,4 +165,42 @@ fn must_show_3_a_yes_does_not_open_what_is_denied_under_another_name() {
     let ran =
         world.run(&["query", "go", "--new", "--model", &model, "--unattended", "auto", "--json"]);
     assert!(ran.stdout.contains("no TOPSECRET here"), "{}", ran.stdout);
+}
+
+// Must show 3: the workspace is known, so a name from the root needs no question.
+#[test]
+fn must_show_3_a_name_from_the_root_is_judged_like_its_short_form() {
+    let world = with_secrets();
+    let root = world.work("").canonicalize().unwrap();
+    let root = root.to_str().unwrap().trim_end_matches('/').to_owned();
+    let read = |path: String| ("read_file", json!({ "path": path }));
+    let run = |command: String| ("shell", json!({ "command": command }));
+    for (tool, arguments) in [
+        read(format!("{root}/.env")),
+        read(format!("/{root}/src/./../.env")),
+        read("../work/secret/k".into()),
+        run(format!("cat '{root}/secret/k'")),
+        run(format!("cat <{root}//.env")),
+    ] {
+        let ran = calls(&world, "auto", tool, &arguments);
+        assert_eq!(ran.code, 0, "{arguments}: {}", ran.stderr);
+        assert!(ran.stdout.contains("nobody was asked"), "{arguments}: {}", ran.stdout);
+    }
+    for (tool, arguments) in [
+        read(format!("{root}/src/a.txt")),
+        read("../work/src/a.txt".into()),
+        (
+            "edit_file",
+            json!({ "path": format!("{root}/src/a.txt"), "old": "here", "new": "there" }),
+        ),
+    ] {
+        let ran = calls(&world, "accept-edits", tool, &arguments);
+        assert_eq!(ran.code, 0, "{arguments}: {}", ran.stderr);
+        assert!(!ran.stdout.contains("was not run"), "{arguments}: {}", ran.stdout);
+    }
+    assert_eq!(fs::read_to_string(world.work("src/a.txt")).unwrap(), "no TOPSECRET there\n");
+    // Where a link beside the workspace leads is found out when it is looked up.
+    symlink(&root, world.path("beside")).unwrap();
+    let beside = json!({ "path": world.path("beside/.env") });
+    assert_eq!(calls(&world, "auto", "read_file", &beside).code, 3);
 }

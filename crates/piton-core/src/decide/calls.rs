@@ -142,7 +142,7 @@ fn need_before_start(state: &State, turn: &Turn, call: &Call) -> Need {
         )
         | None => {}
     }
-    match permit(&state.config.permissions, tool, &call.arguments) {
+    match permit(&state.config.permissions, state.workspace(), tool, &call.arguments) {
         RuleEffect::Allow => run_unless_asking(turn, call),
         RuleEffect::Deny => Need::Finish(Outcome::Denied, denied_by_rule(state, call, tool)),
         RuleEffect::Ask if asked.is_some() => Need::Person,
@@ -159,7 +159,7 @@ fn run_unless_asking(turn: &Turn, call: &Call) -> Need {
 /// Who refused: a rule, or the mode of a conversation that only reads. Not a person.
 fn denied_by_rule(state: &State, call: &Call, tool: &ToolSpec) -> String {
     let name = &tool.name;
-    match forbidding(&state.config.permissions, tool, &call.arguments) {
+    match forbidding(&state.config.permissions, state.workspace(), tool, &call.arguments) {
         Some(PermissionRule { command: Some(command), .. }) => {
             format!("A permission rule forbids {name} `{command}`; nobody was asked.")
         }
@@ -175,7 +175,7 @@ fn permission(state: &State, call: &Call, tool: &ToolSpec) -> Inquiry {
     let permissions = &state.config.permissions;
     let standing = Standing { effect: RuleEffect::Allow, scope: RuleScope::Conversation };
     let mut choices = vec![Choice::Allow, Choice::Deny];
-    if always(permissions, tool, &call.arguments, standing).is_some() {
+    if always(permissions, state.workspace(), tool, &call.arguments, standing).is_some() {
         choices.insert(1, Choice::AllowAlways);
     }
     Inquiry {
@@ -229,7 +229,9 @@ fn need_in_doubt(state: &State, turn: &Turn, call: &Call, started: &Started) -> 
 pub fn is_denied(state: &State, call: &Call) -> bool {
     let tool = state.config.tool(&call.name);
     let permissions = &state.config.permissions;
-    tool.is_some_and(|tool| permit(permissions, tool, &call.arguments) == RuleEffect::Deny)
+    tool.is_some_and(|tool| {
+        permit(permissions, state.workspace(), tool, &call.arguments) == RuleEffect::Deny
+    })
 }
 
 fn decided(answer: &InquiryAnswer) -> Need {

@@ -8,17 +8,49 @@ pub fn normal(path: &str) -> Option<String> {
     if path.is_empty() || path.starts_with('/') || path.contains('\0') {
         return None;
     }
-    let mut names = Vec::new();
-    for name in path.split('/') {
-        match name {
-            "" | "." => {}
-            ".." => {
-                names.pop()?;
-            }
-            name => names.push(name),
+    let mut below = Vec::new();
+    for name in names(path) {
+        if name == ".." {
+            below.pop()?;
+        } else {
+            below.push(name);
         }
     }
-    Some(if names.is_empty() { ".".to_owned() } else { names.join("/") })
+    Some(if below.is_empty() { ".".to_owned() } else { below.join("/") })
+}
+
+/// The path from the workspace, without detours, also if it is written from the root or from above;
+/// `None` if it is not clear that it leads into the workspace.
+///
+/// The workspace is recorded without links in it, so `..` on the way to it is its parent. What lies
+/// beside that way may be a link, and what is behind one with a `..` nobody here knows.
+pub fn within(workspace: &str, path: &str) -> Option<String> {
+    let root: Vec<&str> = names(workspace).collect();
+    let is_clear = workspace.starts_with('/')
+        && !root.contains(&"..")
+        && !workspace.contains(char::REPLACEMENT_CHARACTER);
+    if !is_clear {
+        return normal(path);
+    }
+    if path.is_empty() || path.contains('\0') {
+        return None;
+    }
+    let mut at = if path.starts_with('/') { Vec::new() } else { root.clone() };
+    for name in names(path) {
+        if name != ".." {
+            at.push(name);
+        } else if root.starts_with(&at) || at.starts_with(&root) {
+            at.pop();
+        } else {
+            return None;
+        }
+    }
+    let below = at.strip_prefix(root.as_slice())?;
+    Some(if below.is_empty() { ".".to_owned() } else { below.join("/") })
+}
+
+fn names(path: &str) -> impl Iterator<Item = &str> {
+    path.split('/').filter(|name| !matches!(*name, "" | "."))
 }
 
 /// Whether a path matches: `?` is one letter of a name, `*` any of them, `**` any names.
@@ -71,6 +103,55 @@ mod tests {
         check("a/../../x", None);
         check("/etc/passwd", None);
         check("", None);
+    }
+
+    #[test]
+    fn a_path_in_the_workspace_is_known_by_its_names_from_the_root_and_from_above() {
+        let check = |path, expected: Option<&str>| {
+            assert_eq!(within("/h/ws", path).as_deref(), expected, "{path}");
+        };
+        for path in [
+            "a/b",
+            "./a//x/../b",
+            "/h/ws/a/b",
+            "//h/./ws//a/b/",
+            "/h/ws/x/../a/b",
+            "/h/ws/../ws/a/b",
+            "/h/../h/ws/a/b",
+            "/../h/ws/a/b",
+            "../ws/a/b",
+            "x/../../ws/a/b",
+            "../../h/ws/a/b",
+        ] {
+            check(path, Some("a/b"));
+        }
+        check("/h/ws", Some("."));
+        check("../ws/", Some("."));
+        for path in [
+            "",
+            "/",
+            "/h",
+            "..",
+            "/h/wsx/a",
+            "/h/ws/../a",
+            "../a",
+            "/etc/../h/ws/a",
+            "../x/../ws/a",
+            "/H/ws/a",
+            "/h/ws/a\0",
+        ] {
+            check(path, None);
+        }
+        assert_eq!(within("/", "/etc/x").as_deref(), Some("etc/x"));
+        // It is not known where that is.
+        for workspace in ["", "ws", "/h/../ws", "/h/\u{fffd}"] {
+            assert_eq!(
+                within(workspace, &format!("{workspace}/a")),
+                normal(&format!("{workspace}/a"))
+            );
+            assert_eq!(within(workspace, "a/../b").as_deref(), Some("b"));
+            assert_eq!(within(workspace, "../a"), None);
+        }
     }
 
     #[test]

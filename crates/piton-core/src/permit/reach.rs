@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use super::command::Sight;
 use super::line::Line;
-use super::path::{matches, normal};
+use super::path::{matches, within};
 
 /// Tools of ours that work on `path` and on nothing else.
 const FILE_TOOLS: [&str; 6] = ["edit_file", "glob", "grep", "list_dir", "read_file", "write_file"];
@@ -32,15 +32,16 @@ pub(super) enum Reach {
 
 impl Reach {
     /// Of a tool of ours that runs a command line.
-    pub(super) fn of_line(line: &Line, directory: &str) -> Self {
-        Self::Commands { directory: normal(directory), words: line.words().cloned().collect() }
+    pub(super) fn of_line(line: &Line, workspace: &str, directory: &str) -> Self {
+        let directory = within(workspace, directory);
+        Self::Commands { directory, words: line.words().cloned().collect() }
     }
 
     /// Of any other tool.
-    pub(super) fn of_tool(tool: &str, fields: &Map<String, Value>) -> Self {
+    pub(super) fn of_tool(tool: &str, workspace: &str, fields: &Map<String, Value>) -> Self {
         let path = fields.get("path").and_then(Value::as_str);
         if is_of_files(tool) || PATHLESS_TOOLS.contains(&tool) {
-            return Self::Path(path.map_or_else(|| Some(".".into()), normal));
+            return Self::Path(within(workspace, path.unwrap_or(".")));
         }
         let mut texts = Vec::new();
         for value in fields.values() {
@@ -50,18 +51,19 @@ impl Reach {
     }
 
     /// What a rule for these paths says of it.
-    pub(super) fn sight(&self, pattern: &str) -> Sight {
+    pub(super) fn sight(&self, workspace: &str, pattern: &str) -> Sight {
+        let rule = Wanted { workspace, pattern };
         match self {
             Self::Path(Some(path)) if matches(pattern, path) => Sight::Found,
             Self::Path(Some(_)) => Sight::Absent,
             Self::Path(None) | Self::Commands { directory: None, .. } => Sight::Hidden,
             Self::Commands { directory: Some(directory), words } => {
-                let named = words.iter().map(|word| of_word(pattern, directory, word));
-                let here = of_text(pattern, directory);
+                let named = words.iter().map(|word| rule.in_word(directory, word));
+                let here = rule.in_text(directory);
                 named.fold(Sight::Reachable.max(here), Sight::max)
             }
             Self::Texts(texts) => {
-                texts.iter().map(|text| of_prose(pattern, text)).fold(Sight::Absent, Sight::max)
+                texts.iter().map(|text| rule.in_prose(text)).fold(Sight::Absent, Sight::max)
             }
         }
     }
@@ -96,35 +98,45 @@ fn collect(value: &Value, texts: &mut Vec<String>) {
     }
 }
 
-/// A text that may be a path. One from the root, or from above, may lead into the workspace too.
-fn of_text(pattern: &str, text: &str) -> Sight {
-    let text = text.strip_prefix("file://").unwrap_or(text);
-    match normal(text) {
-        Some(path) if matches(pattern, &path) => Sight::Found,
-        Some(_) => Sight::Absent,
-        None => {
-            let names: Vec<_> = text.split('/').filter(|it| !matches!(*it, "" | ".")).collect();
-            let ends = |from| matches(pattern, &names.get(from..).unwrap_or_default().join("/"));
-            if (0..names.len()).any(ends) { Sight::Hidden } else { Sight::Absent }
+/// The paths that a rule is about, and what texts that may be paths are held against.
+#[derive(Clone, Copy)]
+struct Wanted<'a> {
+    workspace: &'a str,
+    pattern: &'a str,
+}
+
+impl Wanted<'_> {
+    /// A text that may be a path. One that leaves the workspace may lead back into it by a link.
+    fn in_text(self, text: &str) -> Sight {
+        let text = text.strip_prefix("file://").unwrap_or(text);
+        match within(self.workspace, text) {
+            Some(path) if matches(self.pattern, &path) => Sight::Found,
+            Some(_) => Sight::Absent,
+            None => {
+                let names: Vec<_> = text.split('/').filter(|it| !matches!(*it, "" | ".")).collect();
+                let behind = |from| names.get(from..).unwrap_or_default().join("/");
+                let ends = |from| matches(self.pattern, &behind(from));
+                if (0..names.len()).any(ends) { Sight::Hidden } else { Sight::Absent }
+            }
         }
     }
-}
 
-/// A text that may be a path, or have one in it.
-fn of_prose(pattern: &str, text: &str) -> Sight {
-    let edge = |letter: char| !letter.is_alphanumeric() && !"/._-+%".contains(letter);
-    let parts = text.split(edge).filter(|part| part.contains(['/', '.']));
-    let within = parts.map(|part| of_text(pattern, part).min(Sight::Hidden));
-    within.fold(of_text(pattern, text), Sight::max)
-}
+    /// A text that may be a path, or have one in it.
+    fn in_prose(self, text: &str) -> Sight {
+        let edge = |letter: char| !letter.is_alphanumeric() && !"/._-+%".contains(letter);
+        let parts = text.split(edge).filter(|part| part.contains(['/', '.']));
+        let within = parts.map(|part| self.in_text(part).min(Sight::Hidden));
+        within.fold(self.in_text(text), Sight::max)
+    }
 
-/// A word of a command line: a path, or an option with one in it, such as `--file=x` or `-fx`.
-fn of_word(pattern: &str, directory: &str, word: &str) -> Sight {
-    let glued = word.strip_prefix('-').and_then(|rest| rest.get(1..));
-    let parts = word.split(EDGES).chain([word]).chain(glued).filter(|part| !part.is_empty());
-    let from = |part: &str| {
-        let below = if part.starts_with('/') { part } else { &format!("{directory}/{part}") };
-        of_text(pattern, below)
-    };
-    parts.map(from).fold(Sight::Absent, Sight::max)
+    /// A word of a command line: a path, or an option with one in it, such as `--file=x` or `-fx`.
+    fn in_word(self, directory: &str, word: &str) -> Sight {
+        let glued = word.strip_prefix('-').and_then(|rest| rest.get(1..));
+        let parts = word.split(EDGES).chain([word]).chain(glued).filter(|part| !part.is_empty());
+        let from = |part: &str| {
+            let below = if part.starts_with('/') { part } else { &format!("{directory}/{part}") };
+            self.in_text(below)
+        };
+        parts.map(from).fold(Sight::Absent, Sight::max)
+    }
 }

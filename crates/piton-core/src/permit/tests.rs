@@ -1,9 +1,26 @@
+mod absolute;
 mod argument;
 mod denied;
 mod directory;
 mod reach;
 
 use super::*;
+
+/// Where all calls are made.
+const WORKSPACE: &str = "/h/ws";
+
+fn permit(permissions: &Permissions, tool: &ToolSpec, arguments: &str) -> RuleEffect {
+    super::permit(permissions, WORKSPACE, tool, arguments)
+}
+
+fn always(
+    permissions: &Permissions,
+    tool: &ToolSpec,
+    arguments: &str,
+    standing: Standing,
+) -> Option<Vec<PermissionRule>> {
+    super::always(permissions, WORKSPACE, tool, arguments, standing)
+}
 
 fn tool(name: &str, effect: EffectClass) -> ToolSpec {
     ToolSpec { name: name.into(), description: "".into(), parameters: "{}".into(), effect }

@@ -9,8 +9,8 @@ use piton_core::event::{
     EffectClass, Event, Handle, InDoubtPolicy, InquiryKind, Outcome, ToolOutput,
 };
 use piton_core::id::CallId;
-use piton_core::permit::path::normal;
-use piton_core::permit::{SHELL, forbidding, needs_real_path, place_argument};
+use piton_core::permit::path::within;
+use piton_core::permit::{forbidding, needs_real_path, place_argument};
 use piton_core::state::{Call, Progress, Started};
 use piton_core::summary::shorten;
 use piton_store::{AppendError, StoreError};
@@ -158,9 +158,8 @@ impl Driver<'_> {
         self.launch(ready, handle, Begun::Here);
     }
 
-    /// What a rule forbids by its path is forbidden under its other names too, from the root, from
-    /// above or by a link. Rules cannot tell where such a name leads, so somebody was asked; a deny
-    /// beats a yes.
+    /// What a rule forbids by its path is forbidden under its other names too. Rules cannot tell where
+    /// a link leads, so they let it pass or somebody was asked; a deny beats a yes.
     fn denied_there(
         &self,
         call: &Call,
@@ -172,13 +171,10 @@ impl Driver<'_> {
         if let Some(real) = real {
             named.insert(place_argument(&call.name).into(), real.into());
         }
-        if let (SHELL, Some(Value::String(line))) = (&*call.name, named.get_mut("command")) {
-            let depth = real.unwrap_or(".").split('/').filter(|name| *name != ".").count();
-            let root = format!("{}/", self.site.workspace.display());
-            *line = line.replace(&root, &format!("./{}", "../".repeat(depth)));
-        }
         let named = serde_json::to_string(&named).ok()?;
-        forbidding(&config.permissions, config.tool(&call.name)?, &named)?;
+        // Where it really is: what was recorded may have become a link since.
+        let workspace = self.site.workspace.to_string_lossy();
+        forbidding(&config.permissions, &workspace, config.tool(&call.name)?, &named)?;
         let name = &call.name;
         Some(format!("A permission rule forbids {name} on what this leads to. It was not run."))
     }
@@ -194,7 +190,8 @@ impl Driver<'_> {
         }
         let written = place_argument(&call.name);
         let written = arguments.get(written).and_then(Value::as_str).unwrap_or(".");
-        (normal(written).as_deref() != Some(real)).then(|| {
+        let workspace = self.site.workspace.to_string_lossy();
+        (within(&workspace, written).as_deref() != Some(real)).then(|| {
             format!("`{written}` is another name of `{real}`: use that. The tool was not run.")
         })
     }

@@ -447,8 +447,9 @@ fn needs_person(state: &State, permissions: &Permissions, inquiry: &Inquiry) -> 
             let turn = state.open_turn();
             let call = turn.and_then(|turn| turn.call(inquiry.call));
             let tool = call.and_then(|call| state.config.tool(&call.name));
-            let asks =
-                |tool, arguments: &str| permit(permissions, tool, arguments) == RuleEffect::Ask;
+            let asks = |tool, arguments: &str| {
+                permit(permissions, state.workspace(), tool, arguments) == RuleEffect::Ask
+            };
             call.zip(tool).is_none_or(|(call, tool)| asks(tool, &call.arguments))
         }
     }
