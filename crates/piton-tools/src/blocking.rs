@@ -6,7 +6,7 @@
 
 use tokio_util::sync::CancellationToken;
 
-use crate::{Finished, Refusal};
+use crate::{Finished, Refusal, Tidying};
 
 /// Runs `work` on a thread of its own and waits for it, whatever happens. For work that must be
 /// known to have ended, such as a change of a file.
@@ -18,6 +18,13 @@ pub(crate) async fn whole<T: Send + 'static>(
         // A tool that panics is a tool that failed: its siblings and the turn go on.
         Err(crash) => Err(Refusal(format!("the tool crashed: {crash}"))),
     }
+}
+
+/// Begins `work` on a thread of its own, whether anybody waits for it or not.
+pub(crate) fn beside(work: impl FnOnce() + Send + 'static) -> Tidying {
+    let begun = tokio::task::spawn_blocking(work);
+    // What was not tidied away is tidied away the next time.
+    Box::pin(async { begun.await.unwrap_or_default() })
 }
 
 /// Runs `work`, which only reads, and leaves it alone once `cancel` is cancelled: nobody needs its

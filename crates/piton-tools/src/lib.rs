@@ -35,6 +35,7 @@ mod write_file;
 
 use std::fmt;
 use std::path::PathBuf;
+use std::pin::Pin;
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -66,6 +67,14 @@ pub use self::write_file::WriteFile;
 
 /// Largest text of a result that goes to the model, in bytes; the rest goes to a blob.
 pub const OUTPUT_BYTES_MAX: usize = 32 * 1024;
+
+/// What is shown in the place of an output that cannot be searched for a secret: whoever knew it is
+/// gone, or somebody else.
+pub const WITHHELD_TEXT: &str =
+    "[its output is not kept: it may quote a secret that was given to it]";
+
+/// Tidying that goes on by itself, and is done when this is.
+pub type Tidying = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 /// Arguments of a call: always a JSON object. What is not one never reaches a tool.
 pub type Arguments = Map<String, Value>;
@@ -109,9 +118,12 @@ pub trait Tool: fmt::Debug + Send + Sync {
     /// removes what its dead run left over, and changes nothing else.
     async fn abandon(&self, _site: &Site, _handle: &Handle) {}
 
-    /// A driver starts, and of all that was kept only what settles calls with these handles is
-    /// needed. Does not wait.
-    fn tidy(&self, _site: &Site, _needed: &[Handle]) {}
+    /// A driver starts, or a turn is closed, and of all that was kept only what settles calls with
+    /// these handles is needed. Begins at once and does not wait; whoever wants to know that it is
+    /// done waits for what it gives.
+    fn tidy(&self, _site: &Site, _needed: &[Handle]) -> Tidying {
+        Box::pin(std::future::ready(()))
+    }
 
     /// The turn was interrupted or discarded: stops what its calls have left running, except what
     /// was asked to go on. Says what was stopped.
@@ -180,6 +192,18 @@ pub struct Finished {
     pub full: Option<Vec<u8>>,
     /// The call has not ended: it needs answers to these and to what it asked before.
     pub asks: Option<Vec<Question>>,
+    /// Whose output this is, if that was told a secret.
+    pub quotes: Option<Quotes>,
+}
+
+/// The output of a command that was told a secret, and may quote it: only who knows the secret can
+/// search for it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Quotes {
+    /// The call that was told.
+    pub call: CallId,
+    /// What can be said of the command without its output.
+    pub notes: String,
 }
 
 /// How far a call came.
@@ -200,18 +224,12 @@ pub enum Ran {
 impl Finished {
     /// A call that did what it does.
     pub fn ok(text: impl Into<String>) -> Self {
-        Self { outcome: Outcome::Ok, text: text.into(), exit_code: None, full: None, asks: None }
+        Self::new(Outcome::Ok, text.into())
     }
 
     /// A call that could not do what was asked; `text` says what to do next.
     pub fn failed(text: impl Into<String>) -> Self {
-        Self {
-            outcome: Outcome::Failed,
-            text: text.into(),
-            exit_code: None,
-            full: None,
-            asks: None,
-        }
+        Self::new(Outcome::Failed, text.into())
     }
 
     /// A call that cannot go on without answers, to these questions and to those it had
@@ -223,13 +241,11 @@ impl Finished {
 
     /// A call that was stopped; `text` says what it had done until then.
     pub fn cancelled(text: impl Into<String>) -> Self {
-        Self {
-            outcome: Outcome::Cancelled,
-            text: text.into(),
-            exit_code: None,
-            full: None,
-            asks: None,
-        }
+        Self::new(Outcome::Cancelled, text.into())
+    }
+
+    fn new(outcome: Outcome, text: String) -> Self {
+        Self { outcome, text, exit_code: None, full: None, asks: None, quotes: None }
     }
 }
 

@@ -40,7 +40,7 @@ use crate::arguments::parse;
 use crate::sandbox::Rules;
 use crate::supervise::Supervisor;
 use crate::workspace::Place;
-use crate::{Arguments, Finished, Job, Prepared, Refusal, Settled, Site, Tool, blocking};
+use crate::{Arguments, Finished, Job, Prepared, Refusal, Settled, Site, Tidying, Tool, blocking};
 
 /// How long a command may run if the call does not say, in seconds.
 const TIMEOUT_S_DEFAULT: u64 = 120;
@@ -230,9 +230,10 @@ impl Tool for Shell {
         }
     }
 
-    fn tidy(&self, site: &Site, needed: &[Handle]) {
-        if let Some(supervised) = &self.supervised {
-            supervised.tidy(site, needed);
+    fn tidy(&self, site: &Site, needed: &[Handle]) -> Tidying {
+        match &self.supervised {
+            Some(supervised) => supervised.tidy(site, needed),
+            None => Box::pin(std::future::ready(())),
         }
     }
 
@@ -358,7 +359,7 @@ fn finished(ended: Ended, command: &Command) -> Finished {
     if let Some(policy) = command.sandbox.as_ref().filter(|_| code.is_some_and(|code| code != 0)) {
         policy.explain(&mut text);
     }
-    Finished { outcome, text, exit_code: code, full, asks: None }
+    Finished { outcome, text, exit_code: code, full, asks: None, quotes: None }
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use crate::arguments::parse;
 use crate::change::{self, Applied, Change};
 use crate::undo::Undo;
 use crate::workspace::Place;
-use crate::{Arguments, Finished, Job, Prepared, Refusal, Settled, Site, Tool, blocking};
+use crate::{Arguments, Finished, Job, Prepared, Refusal, Settled, Site, Tidying, Tool, blocking};
 
 const SCHEMA: &str = r#"{
     "type": "object",
@@ -85,9 +85,9 @@ impl Tool for WriteFile {
         .unwrap_or_else(|Refusal(text)| Settled::Unknown(text))
     }
 
-    fn tidy(&self, site: &Site, _: &[Handle]) {
+    fn tidy(&self, site: &Site, _: &[Handle]) -> Tidying {
         let undo = Undo::new(&site.scratch);
-        drop(tokio::task::spawn_blocking(move || undo.sweep()));
+        blocking::beside(move || undo.sweep())
     }
 
     async fn abandon(&self, site: &Site, handle: &Handle) {

@@ -18,7 +18,7 @@ use piton_core::outcome::Ending;
 use piton_core::state::{Call, Config, Parked, Progress, Started, State, Turn};
 use piton_core::view::{TurnView, View};
 use piton_store::{AppendError, ENTRY_BYTES_MAX, LeaseError, StoreError};
-use piton_tools::Site;
+use piton_tools::{Site, Tidying};
 use tokio_util::sync::CancellationToken;
 
 pub use self::attach::FileLeftOut;
@@ -329,6 +329,11 @@ impl Session {
             self.start();
             self.log.push(Event::TurnEnded { turn, end });
             self.log.commit().await?;
+            // Only behind the commit: until then somebody may ask what became of its calls. And to the
+            // end: there may be no other driver to do it.
+            for tidying in self.tidy() {
+                tidying.await;
+            }
         }
         Ok(())
     }
@@ -458,6 +463,14 @@ impl Session {
         }
     }
 
+    /// Whatever was kept to settle calls that are over goes, beside everything else.
+    fn tidy(&self) -> Vec<Tidying> {
+        let site = self.site();
+        let needed = unsettled(self.state()).map(|(_, started)| started.handle.clone());
+        let needed: Vec<Handle> = needed.collect();
+        self.parts.tools.values().map(|tool| tool.tidy(&site, &needed)).collect()
+    }
+
     /// Where those who work for this conversation find it while it runs.
     fn open_desk(&self) -> DeskKey {
         let is_worker = self.state().opened.as_ref().is_some_and(|opened| opened.parent.is_some());
@@ -481,11 +494,7 @@ impl Session {
         self.started = false;
         let site = self.site();
         let _desk = self.open_desk();
-        let needed = unsettled(self.state()).map(|(_, started)| started.handle.clone());
-        let needed: Vec<Handle> = needed.collect();
-        for tool in self.parts.tools.values() {
-            tool.tidy(&site, &needed);
-        }
+        drop(self.tidy());
         let driver = Driver {
             parts: &self.parts,
             log: &mut self.log,

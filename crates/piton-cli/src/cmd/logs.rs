@@ -5,6 +5,7 @@ use std::io;
 use std::os::unix::fs::FileExt as _;
 use std::time::Duration;
 
+use piton_tools::WITHHELD_TEXT;
 use piton_tools::supervise::{HEAD_BYTES, KeptState, Printed, Shelf, TAIL_BYTES};
 
 use super::kept::{CommandFault, find, name};
@@ -26,6 +27,11 @@ pub(crate) async fn run(
 ) -> Result<Report, Fault> {
     let shelf = Shelf::new(settings.calls());
     let mut kept = find(&shelf, &logs.command)?;
+    if kept.intent.secret {
+        // Who knows the secret is somebody else.
+        output.talk(WITHHELD_TEXT);
+        return Ok(Report::ok("done"));
+    }
     let fault = |source| CommandFault::Closed { name: name(&kept), source };
     let out = File::open(shelf.directory(&kept.name).join("out")).map_err(fault)?;
     let Printed { start, emptied, .. } = Printed::look(&out, &kept.intent).map_err(fault)?;

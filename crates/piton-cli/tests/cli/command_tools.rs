@@ -197,9 +197,8 @@ case "$input" in
     *) echo '{"questions":[{"id":"key","text":"Which key?","secret":true}]}'; exit 75 ;;
 esac"#;
 
-// J65, M6: who knew the secret is gone, so nobody can search the output for it.
-#[test]
-fn a_secret_that_is_printed_behind_a_dead_agent_is_not_kept() {
+/// A world in which a command was told a secret and its agent has died, before it printed that.
+fn told_a_secret() -> World {
     let world = World::new();
     let model = prepare(&world, &tool(TELLTALE, ""), "{}");
     let mut person = Person::starts(&world, &query(&model));
@@ -208,6 +207,13 @@ fn a_secret_that_is_printed_behind_a_dead_agent_is_not_kept() {
     // The process dies with `kill -9`.
     drop(person);
     fs::write(world.work("go"), "").unwrap();
+    world
+}
+
+// J65, M6: who knew the secret is gone, so nobody can search the output for it.
+#[test]
+fn a_secret_that_is_printed_behind_a_dead_agent_is_not_kept() {
+    let world = told_a_secret();
     let done = world.run(&["query", "--continue"]);
     assert_eq!((done.code, done.stdout.as_str()), (0, "Done.\n"), "{}", done.stderr);
     let (text, code) = result(&world);
@@ -216,6 +222,61 @@ fn a_secret_that_is_printed_behind_a_dead_agent_is_not_kept() {
     assert_eq!(lines_of(&world.work("begun")), 1, "it was not run again");
     // What settled the call is removed beside its end.
     wait_until(|| !has(&everything_in(&world.path("home")), "hunter2"));
+}
+
+// J65: nobody needs to know any more what became of the command, so nothing of it stays.
+#[test]
+fn a_secret_that_is_printed_behind_a_dead_agent_goes_with_its_turn() {
+    let world = told_a_secret();
+    let is_there = || has(&everything_in(&world.path("home")), "hunter2");
+    wait_until(is_there);
+    let shown = world.run(&["logs", "1.1.0"]);
+    assert_eq!((shown.code, shown.stdout.as_str()), (0, ""), "{}", shown.stderr);
+    assert!(shown.stderr.contains("it may quote a secret"), "{}", shown.stderr);
+    let done = world.run(&["query", "--discard-turn"]);
+    assert_eq!(done.code, 0, "{}", done.stderr);
+    assert!(!is_there(), "it is gone before the process is");
+    assert!(!world.path("home/calls").join(world.only_id()).exists());
+}
+
+/// Asks for a secret, leaves something running, and prints all that it was told.
+const LEAVING: &str = r#"input=$(cat)
+case "$input" in
+    *'"key":"hun'*) touch stay; (while [ -e stay ]; do sleep 0.01; done) &
+        echo "logged in with $input"; exit 4 ;;
+    *) echo '{"questions":[{"id":"key","text":"Which key?","secret":true}]}'; exit 75 ;;
+esac"#;
+
+// J65: the output stays as long as something writes to it; who does not know the secret does not read it.
+#[test]
+fn a_secret_in_what_goes_on_is_told_to_nobody() {
+    let world = World::new();
+    let model = prepare(&world, &tool(LEAVING, ""), "{}");
+    let wait = r#"{"calls":[{"tool":"shell_wait","arguments":{"call":"1.1.0"}}]}"#;
+    world.script(&format!(
+        r#"{{"steps":[{{"calls":[{{"tool":"deploy"}}]}},{wait},{{"say":"Done."}},{wait},{{"say":"Done."}}]}}"#
+    ));
+    let mut person = Person::starts(&world, &query(&model));
+    person.sees("Which key?").types("hunter2\n").sees("Done.");
+    assert_eq!(person.leaves().0, 0);
+    // Whoever knows the secret covers it.
+    let text = "logged in with {\"answers\":{\"key\":\"[redacted]\"},\"arguments\":{}}\n\
+        [something that it started is still running]\n[exit code 4]";
+    assert_eq!(world.finished("1.1.0")["output"]["text"], text);
+    assert_eq!(world.finished("1.2.0")["output"]["text"], text);
+    // Another process does not know it.
+    let done = world.run(&["query", "and now?"]);
+    assert_eq!((done.code, done.stdout.as_str()), (0, "Done.\n"), "{}", done.stderr);
+    let events = world.events();
+    let ended = events.iter().rfind(|event| event["type"] == "ToolFinished").unwrap();
+    let withheld = "[its output is not kept: it may quote a secret that was given to it]";
+    let notes = "[something that it started is still running]\n[exit code 4]";
+    assert_eq!(ended["output"]["text"], format!("{withheld}\n{notes}"));
+    assert_eq!(ended["output"]["exit_code"], 4);
+    let shown = world.run(&["logs", "1.1.0"]);
+    assert_eq!((shown.code, shown.stdout.as_str()), (0, ""), "{}", shown.stderr);
+    assert!(shown.stderr.contains(withheld), "{}", shown.stderr);
+    fs::remove_file(world.work("stay")).unwrap();
 }
 
 /// Begins, waits for a sign, and counts once.

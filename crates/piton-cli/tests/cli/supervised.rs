@@ -191,9 +191,9 @@ async fn commands_run_side_by_side() {
 }
 
 #[tokio::test]
-async fn a_command_that_is_stopped_can_clean_up_and_keeps_its_output() {
+async fn a_command_that_is_stopped_can_clean_up_and_keeps_its_output_and_its_code() {
     let bench = Bench::new();
-    let command = "trap 'echo cleaned; exit 0' TERM; echo begun; echo $$ > pid; \
+    let command = "trap 'echo cleaned; exit 3' TERM; echo begun; echo $$ > pid; \
                    while :; do sleep 0.01; done";
     let stop = CancellationToken::new();
     let watch = async {
@@ -203,9 +203,25 @@ async fn a_command_that_is_stopped_can_clean_up_and_keeps_its_output() {
     };
     let (finished, pid) =
         tokio::join!(bench.call_with(json!({ "command": command }), &stop), watch);
-    assert_eq!(finished.outcome, Outcome::Cancelled);
+    assert_eq!((finished.outcome, finished.exit_code), (Outcome::Cancelled, Some(3)));
     assert!(finished.text.contains("cleaned\n[stopped on request"), "{}", finished.text);
+    assert!(finished.text.ends_with("\n[it left with exit code 3]"), "{}", finished.text);
     assert!(is_gone(pid));
+}
+
+// What a signal has ended has left no code: 143 would be the number of a stop, not a word of its own.
+#[tokio::test]
+async fn a_command_that_is_stopped_by_the_signal_has_no_code() {
+    let bench = Bench::new();
+    let stop = CancellationToken::new();
+    let command = json!({ "command": "echo $$ > pid; exec sleep 600" });
+    let watch = async {
+        bench.pid("pid").await;
+        stop.cancel();
+    };
+    let (finished, ()) = tokio::join!(bench.call_with(command, &stop), watch);
+    assert_eq!((finished.outcome, finished.exit_code), (Outcome::Cancelled, None));
+    assert!(!finished.text.contains("it left with"), "{}", finished.text);
 }
 
 #[tokio::test]

@@ -246,7 +246,13 @@ fn input(job: &Job) -> Input {
         .map(|(name, response)| (name.clone(), response.words().map_or(Value::Null, Value::from)))
         .collect();
     let text = json!({ "arguments": &*job.arguments, "answers": answers }).to_string();
-    Input::new(format!("{text}\n").into_bytes())
+    let bytes = format!("{text}\n").into_bytes();
+    let is_secret = |response: &Response| matches!(response, Response::Secret(_));
+    if job.responses().values().any(is_secret) {
+        Input::with_secrets(bytes)
+    } else {
+        Input::new(bytes)
+    }
 }
 
 /// What a command asks, on the last line that it prints.

@@ -8,17 +8,30 @@ use rustix::fs::{MemfdFlags, memfd_create};
 
 /// Bytes for the standard input of a command. Printing them for debugging prints how many.
 #[derive(Clone)]
-pub(crate) struct Input(Vec<u8>);
+pub(crate) struct Input {
+    bytes: Vec<u8>,
+    has_secrets: bool,
+}
 
 impl Input {
     pub(super) fn new(bytes: Vec<u8>) -> Self {
-        Self(bytes)
+        Self { bytes, has_secrets: false }
+    }
+
+    /// The same, with something in it that is not to be written anywhere.
+    pub(super) fn with_secrets(bytes: Vec<u8>) -> Self {
+        Self { bytes, has_secrets: true }
+    }
+
+    /// Whether what reads it may quote a secret.
+    pub(super) fn has_secrets(&self) -> bool {
+        self.has_secrets
     }
 
     /// A file that has no name and no place on any disk, ready to be read.
     pub(crate) fn file(&self) -> io::Result<File> {
         let mut file = File::from(memfd_create("input", MemfdFlags::CLOEXEC)?);
-        file.write_all(&self.0)?;
+        file.write_all(&self.bytes)?;
         file.rewind()?;
         Ok(file)
     }
@@ -26,6 +39,6 @@ impl Input {
 
 impl fmt::Debug for Input {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "[{} bytes]", self.0.len())
+        write!(f, "[{} bytes]", self.bytes.len())
     }
 }

@@ -19,7 +19,7 @@ use crate::supervise::{
     Attached, End, Intent, LOG_VERSION, Order, Patience, Printed, Status, Story, Supervisor,
     Verdict, Why, boot, forbid, now_ms,
 };
-use crate::{Finished, Job, Prepared, Refusal, Settled, Site, blocking};
+use crate::{Finished, Job, Prepared, Quotes, Refusal, Settled, Site, Tidying, blocking};
 
 /// Letters of chance in the name of a record.
 const CHANCE_LETTERS: u32 = 6;
@@ -110,18 +110,18 @@ impl Supervised {
     pub(super) fn forget(&self, handle: &Handle) {
         if let Some(name) = name_of(handle).map(str::to_owned) {
             let shelf = self.0.shelf().clone();
-            drop(tokio::task::spawn_blocking(move || shelf.forget(&name)));
+            drop(blocking::beside(move || shelf.forget(&name)));
         }
     }
 
-    pub(super) fn tidy(&self, site: &Site, needed: &[Handle]) {
+    pub(super) fn tidy(&self, site: &Site, needed: &[Handle]) -> Tidying {
         let needed: Vec<String> = needed.iter().filter_map(name_of).map(str::to_owned).collect();
         let (shelf, conversation) = (self.0.shelf().clone(), site.conversation.clone());
-        drop(tokio::task::spawn_blocking(move || {
+        blocking::beside(move || {
             // What was given to a command is below its record.
             let of = |name: &str| needed.iter().any(|it| it.starts_with(name));
             shelf.sweep(&conversation, of);
-        }));
+        })
     }
 
     pub(super) async fn leave_turn(&self, site: &Site, turn: TurnId) -> Vec<String> {
@@ -217,6 +217,7 @@ fn intent(call: CallId, name: &str, line: Line) -> Intent {
         sandbox: None,
         input: matches!(line.input, Reads::Later | Reads::Terminal),
         terminal: matches!(line.input, Reads::Terminal),
+        secret: matches!(&line.input, Reads::Bytes(input) if input.has_secrets()),
         sealed: true,
     }
 }
@@ -312,7 +313,9 @@ pub(crate) fn finished_with(
     if let Some(policy) = sandbox.filter(|_| code.is_some_and(|code| code != 0)) {
         policy.explain(&mut text);
     }
-    Ok(Finished { outcome, text, exit_code: code, full, asks: None })
+    let intent = story.intent.as_ref().filter(|intent| intent.secret);
+    let quotes = intent.map(|intent| Quotes { call: intent.call, notes: notes.join("\n") });
+    Ok(Finished { outcome, text, exit_code: code, full, asks: None, quotes })
 }
 
 fn still_running(story: &Story, length: u64) -> String {

@@ -140,6 +140,7 @@ mod tests {
             sandbox: None,
             input: false,
             terminal: false,
+            secret: false,
             sealed: true,
         }
     }

@@ -89,6 +89,9 @@ pub struct Intent {
     /// Whether that is a terminal, which is its output too.
     #[serde(default)]
     pub terminal: bool,
+    /// Whether it was told a secret, which its output may quote.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub secret: bool,
     /// Whether a seal stands before its output.
     #[serde(default)]
     pub sealed: bool,
@@ -271,6 +274,8 @@ fn checksum(body: &[u8]) -> String {
 
 #[cfg(test)]
 mod tests {
+    use piton_core::id::TurnId;
+
     use super::*;
 
     fn never() -> Record {
@@ -315,6 +320,25 @@ mod tests {
             assert!(edge || story.never_ran.is_none(), "damaged at {at}");
             assert!(story.detached, "damaged at {at}");
         }
+    }
+
+    // J65
+    #[test]
+    fn an_intent_of_an_earlier_build_was_told_no_secret() {
+        let intent = |more: &str| {
+            let call =
+                serde_json::to_string(&CallId { turn: TurnId(1), step: 1, index: 0 }).unwrap();
+            let body = format!(
+                r#"{{"I":{{"version":1,"call":{call},"command":"true","directory":"/","at_ms":0,"marker":"m"{more}}}}}"#
+            );
+            Story::of(format!("\n{} {body}\n", checksum(body.as_bytes())).as_bytes())
+                .intent
+                .unwrap()
+        };
+        let (before, told) = (intent(""), intent(r#","secret":true"#));
+        assert!(!before.secret && told.secret);
+        let written = |intent| encode(&Record::Intended(intent)).unwrap();
+        assert!(!written(before).contains("secret") && written(told).contains(r#""secret":true"#));
     }
 
     #[test]

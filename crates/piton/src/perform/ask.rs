@@ -234,6 +234,18 @@ impl Driver<'_> {
         by_name.collect::<BTreeMap<_, _>>().into_values().collect()
     }
 
+    /// Whether everything that the newest run of a call was told in secret is known here.
+    pub(crate) fn knows_secrets_of(&self, call: CallId) -> bool {
+        let turn = self.log.state().turns.iter().find(|turn| turn.id == call.turn);
+        let told = turn.into_iter().flat_map(|turn| turn.questions(call));
+        let told = told.filter(|raised| raised.answer == Some(InquiryAnswer::Redacted));
+        let newest: BTreeMap<_, _> = told
+            .filter_map(|raised| Some((&raised.inquiry.wants.as_ref()?.name, raised)))
+            .collect();
+        // Of a secret that is not in the journal any more nobody knows anything.
+        !newest.is_empty() && !newest.into_values().any(|raised| self.is_forgotten(raised))
+    }
+
     fn is_forgotten(&self, raised: &Raised) -> bool {
         raised.answer == Some(InquiryAnswer::Redacted)
             && !self.secrets.contains_key(&raised.inquiry.id)

@@ -15,7 +15,7 @@ use piton_core::state::{Call, Progress, Started};
 use piton_core::summary::shorten;
 use piton_store::{AppendError, StoreError};
 use piton_tools::{
-    Arguments, Finished, Job, OUTPUT_BYTES_MAX, Progress as Said, Ran, Settled, Tool,
+    Arguments, Finished, Job, OUTPUT_BYTES_MAX, Progress as Said, Ran, Settled, Tool, WITHHELD_TEXT,
 };
 
 use serde_json::Value;
@@ -27,9 +27,6 @@ const NOT_BEGUN_TEXT: &str = "Not run: the user interrupted.";
 /// What the model is told of a call that had not taken effect and is no longer allowed.
 const NOT_ALLOWED_TEXT: &str = "Interrupted before it took effect; \
      the permission rules of this conversation no longer allow it.";
-/// What is kept in the place of an output that cannot be searched for a secret: whoever knew it is
-/// gone.
-const WITHHELD_TEXT: &str = "[its output is not kept: it may quote a secret that was given to it]";
 
 /// What became of a call.
 pub(crate) struct ToolLanding {
@@ -244,12 +241,17 @@ impl Driver<'_> {
             // It did nothing yet, so it may begin again, and asks in our hearing then.
             Some(_) => return self.suspend(call, forgotten),
         }
-        if forgotten.is_empty() {
+        // The output of a command that another call had started.
+        let quotes = finished.quotes.take().filter(|quotes| quotes.call != call);
+        if !forgotten.is_empty() {
+            let code = finished.exit_code.map(|code| format!("[exit code {code}]"));
+            withhold(&mut finished, &code.unwrap_or_default());
+        } else if let Some(quotes) = quotes.filter(|quotes| !self.knows_secrets_of(quotes.call)) {
+            withhold(&mut finished, &quotes.notes);
+        } else {
             let veil = self.veil();
             veil.text(&mut finished.text);
             finished.full = finished.full.map(|full| veil.bytes(&full));
-        } else {
-            finished = withheld(finished);
         }
         let mut text = bounded(finished.text);
         let blob = match finished.full {
@@ -324,11 +326,12 @@ fn refusal_of(error: Box<dyn std::error::Error + Send + Sync>) -> AppendError {
     }
 }
 
-/// The end of a call without anything that it said.
-fn withheld(finished: Finished) -> Finished {
-    let code = finished.exit_code.map(|code| format!("\n[exit code {code}]"));
-    let text = format!("{WITHHELD_TEXT}{}", code.unwrap_or_default());
-    Finished { text, full: None, ..finished }
+/// Leaves nothing of what a command said; the notes are ours.
+fn withhold(finished: &mut Finished, notes: &str) {
+    let mut text = format!("{WITHHELD_TEXT}\n{notes}");
+    text.truncate(text.trim_end().len());
+    finished.text = text;
+    finished.full = None;
 }
 
 /// Holds a tool to its bound.

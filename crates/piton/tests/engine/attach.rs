@@ -4,10 +4,10 @@ use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
 use piton::OnIncomplete::{Ask, Discard};
-use piton_core::event::{EffectClass, Event, Handle, ToolSpec};
+use piton_core::event::{EffectClass, Event, Handle, ToolSpec, TurnEnd};
 use piton_core::id::{CallId, TurnId};
 use piton_core::outcome::Ending;
-use piton_tools::{Arguments, Finished, Job, Prepared, Refusal, Settled, Site, Tool};
+use piton_tools::{Arguments, Finished, Job, Prepared, Refusal, Settled, Site, Tidying, Tool};
 
 use crate::stage::{Stage, cut, pass, say};
 
@@ -21,7 +21,7 @@ const WORK_MS: u64 = 50;
 /// A tool whose work nobody can lose.
 #[derive(Debug, Default)]
 struct Long {
-    seen: Mutex<Vec<String>>,
+    seen: Arc<Mutex<Vec<String>>>,
 }
 
 impl Long {
@@ -74,11 +74,13 @@ impl Tool for Long {
         self.note(format!("forget {}", name(handle)));
     }
 
-    fn tidy(&self, _: &Site, needed: &[Handle]) {
+    fn tidy(&self, _: &Site, needed: &[Handle]) -> Tidying {
         self.note(format!(
             "tidy but {needed:?}",
             needed = needed.iter().map(name).collect::<Vec<_>>()
         ));
+        let seen = self.seen.clone();
+        Box::pin(async move { seen.lock().unwrap().push("waited for".into()) })
     }
 
     async fn leave_turn(&self, _: &Site, turn: TurnId) -> Vec<String> {
@@ -139,4 +141,17 @@ async fn a_turn_that_is_discarded_is_left() {
     stage.open().await.send(say("something else"), Discard).await.unwrap();
     assert_eq!(long.seen().first().map(String::as_str), Some("leave turn 1"));
     stage.check().await;
+}
+
+// What was kept to settle its calls goes at once, and the turn is closed when it is gone: there may be
+// no other driver to see to it.
+#[tokio::test(start_paused = true)]
+async fn a_turn_that_is_closed_leaves_nothing_to_be_tidied() {
+    for end in [TurnEnd::Discarded, TurnEnd::Stopped] {
+        let (stage, long) = died().await;
+        let mut session = stage.open().await;
+        session.close_turn(end).await.unwrap();
+        assert_eq!(long.seen(), ["leave turn 1", "tidy but []", "waited for"]);
+        stage.check().await;
+    }
 }
