@@ -364,7 +364,8 @@ async fn answer_workers(
     Ok(())
 }
 
-/// A person who denies `set`, allows the rest, and settles doubts by looking at the world.
+/// A person who denies `set`, does `post` by hand, allows the rest, and settles doubts by looking at the
+/// world.
 async fn answer(
     play: Play<'_>,
     engine: &Engine,
@@ -398,6 +399,7 @@ fn replies(state: &State, conversation: &ConversationId, world: &World) -> Vec<(
         let is_secret = inquiry.wants.as_ref().is_some_and(|it| it.shape == Shape::Secret);
         let reply = match inquiry.kind {
             InquiryKind::Permission if inquiry.question.contains("set") => Reply::Deny,
+            InquiryKind::Permission if inquiry.question.contains("post") => Reply::Applied,
             InquiryKind::Permission => Reply::Allow,
             InquiryKind::Question if is_secret => Reply::Secret(Secret::new(SECRET)),
             InquiryKind::Question => Reply::Text("blue".into()),

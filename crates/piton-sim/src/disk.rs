@@ -10,8 +10,9 @@ use piton_store::{
     AppendError, Batch, Durability, Holder, Journal, Lease, LeaseError, Letter, Listed, Listing,
     MemoryJournal, NewRecord, Page, Record, StatusRow, StoreError,
 };
+use serde_json::json;
 
-use crate::world::World;
+use crate::world::{SECRET, World};
 
 /// Records copied at once; a scripted turn is far shorter.
 const COPY_RECORDS_MAX: usize = 100_000;
@@ -144,13 +145,16 @@ pub enum Sabotage {
     FinishForgotten,
     /// Answers are forgotten with everything behind them.
     AnswerForgotten,
+    /// What a tool was told in secret is written down.
+    SecretKept,
     /// The journals of workers are forgotten: as if they were kept in memory only.
     WorkersForgotten,
 }
 
 impl Sabotage {
     /// All that concern a conversation alone.
-    pub const ALL: [Self; 3] = [Self::StartNotSynced, Self::FinishForgotten, Self::AnswerForgotten];
+    pub const ALL: [Self; 4] =
+        [Self::StartNotSynced, Self::FinishForgotten, Self::AnswerForgotten, Self::SecretKept];
 
     /// What is left of a journal after a crash under this sabotage.
     pub async fn damage(self, journal: &Arc<dyn Journal>, id: &ConversationId) -> Arc<dyn Journal> {
@@ -188,6 +192,11 @@ impl Sabotage {
             }
             Self::FinishForgotten => {
                 records.retain(|record| !matches!(event(record), Event::ToolFinished { .. }));
+            }
+            Self::SecretKept => {
+                // In an entry of a kind that nobody knows: it changes nothing but what is kept.
+                let body = json!({ "type": "Told", "secret": SECRET }).to_string();
+                records.extend(records.last().cloned().map(|last| Record { body, ..last }));
             }
             Self::AnswerForgotten => {
                 let answer = |record: &Record| matches!(event(record), Event::ModelAnswered { .. });

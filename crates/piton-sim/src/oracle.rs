@@ -9,6 +9,7 @@ use piton_core::state::State;
 use piton_core::transcript::{Message, Transcript};
 use piton_core::view::Status;
 use piton_store::{Journal, Record};
+use piton_tools::WITHHELD_TEXT;
 
 use crate::crash::Records;
 use crate::world::{Effect, SECRET, World};
@@ -190,7 +191,7 @@ fn same(wanted: &Message, got: &Message, state: &State) -> bool {
 
 /// Whether a result is not kept, because nobody knows any more what must not be in it.
 fn is_withheld(text: &str) -> bool {
-    text.contains("not kept: it may quote a secret")
+    text.contains(WITHHELD_TEXT)
 }
 
 /// Whether a result is what a call in doubt gets.
@@ -221,4 +222,50 @@ fn unknown_bodies(reference: &Final, disturbed: &Final) -> Vec<String> {
     let bodies = bodies.filter(|body| !is_settlement(body) && !is_withheld(body));
     let new = bodies.filter(|body| !known.contains(body));
     new.map(|body| format!("these bytes are new: {body}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use piton_core::event::{EVENT_FORMAT, Outcome};
+    use piton_core::id::{Seq, Timestamp, TurnId};
+    use piton_store::MemoryJournal;
+
+    use super::*;
+    use crate::world::SeenRequest;
+
+    /// The end of a call with a text, and perhaps with more in a blob, as a store keeps it.
+    async fn kept(journal: &MemoryJournal, text: &str, full: Option<&str>) -> Records {
+        let mut output = ToolOutput::text(text.to_owned());
+        if let Some(full) = full {
+            output.blob = Some(journal.put_blob(full.as_bytes()).await.unwrap());
+        }
+        let call = CallId { turn: TurnId(1), step: 1, index: 0 };
+        let body = Event::ToolFinished { call, outcome: Outcome::Ok, output }.to_stored();
+        let record = Record { seq: Seq(7), at: Timestamp(0), format: EVENT_FORMAT, body };
+        [(ConversationId::new("c"), vec![record])].into()
+    }
+
+    // J65: a search that finds nothing has shown nothing before it was seen to find something.
+    #[tokio::test]
+    async fn a_secret_is_found_wherever_it_is_kept() {
+        let journal = MemoryJournal::default();
+        let (quoting, escaped) = (format!("with {SECRET}"), format!("all of {SECRET:?}"));
+        let records = kept(&journal, "done", Some("all of it")).await;
+        assert_eq!(told(&journal, &records).await, [""; 0]);
+        let records = kept(&journal, &quoting, None).await;
+        assert_eq!(told(&journal, &records).await, ["entry 7 tells a secret"]);
+        let records = kept(&journal, "done", Some(&escaped)).await;
+        assert_eq!(told(&journal, &records).await, ["entry 7 refers to a secret"]);
+    }
+
+    #[test]
+    fn a_secret_is_found_in_what_the_model_was_sent() {
+        let found = |content: &str| {
+            let (state, world) = (State::default(), World::default());
+            world.see(SeenRequest { place: 0, content: content.into() });
+            let end = Final { state, workers: BTreeMap::new(), world, bodies: Vec::new() };
+            judge(&end, &end).contains(&"the model was told a secret".to_owned())
+        };
+        assert!(found(&format!("{SECRET:?}")) && !found("nothing"));
+    }
 }

@@ -6,6 +6,7 @@
 
 #![expect(clippy::needless_raw_string_hashes, reason = "expect-test writes them")]
 
+mod sample;
 mod script;
 
 mod next_action;

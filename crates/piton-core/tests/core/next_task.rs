@@ -1,12 +1,13 @@
 //! What comes next for calls whose work somebody else does and can be asked about.
 
 use expect_test::expect;
-use piton_core::event::{Event, Handle};
-use piton_core::state::{Progress, State};
+use piton_core::event::Handle;
+use piton_core::state::Progress;
 use piton_core::view::Status;
 
 use crate::next_action::check;
-use crate::script::{entry, fold};
+use crate::sample::sample;
+use crate::script::fold;
 
 const JOURNAL: &str = include_str!("journals/v1_tasks.jsonl");
 
@@ -89,14 +90,7 @@ fn only_what_runs_becomes_a_task() {
 
 #[test]
 fn recorded_tasks_are_read_as_they_were_written() {
-    let events: Vec<Event> = JOURNAL.lines().map(|line| Event::from_stored(1, line)).collect();
-    for (line, event) in JOURNAL.lines().zip(&events) {
-        assert!(!matches!(event, Event::Unknown(_)), "{line}");
-        assert_eq!(event.to_stored(), line);
-    }
-    let entries: Vec<_> = (1..).zip(events).map(|(seq, event)| entry(seq, event)).collect();
-    let state = State::from_entries(&entries);
-    assert_eq!((state.strays, state.unknown), (0, 0));
+    let state = sample(JOURNAL);
     let step = state.turns[0].steps().next_back().unwrap();
     let handle = |place: usize| {
         let Progress::InDoubt(started) = &step.calls[place].progress else { panic!("in doubt") };

@@ -1,14 +1,15 @@
 //! What comes next for calls that are handed to workers, and for turns that are coordinated.
 
 use expect_test::expect;
-use piton_core::event::{Event, TurnEnd};
+use piton_core::event::TurnEnd;
 use piton_core::id::ConversationId;
 use piton_core::state::{Item, State};
 use piton_core::transcript::Transcript;
 use piton_core::view::{Status, View};
 
 use crate::next_action::check;
-use crate::script::{Journal, entry, fold};
+use crate::sample::sample;
+use crate::script::{Journal, fold};
 use crate::{transcript, view};
 
 const JOURNAL: &str = include_str!("journals/v1_workers.jsonl");
@@ -148,14 +149,7 @@ fn a_fork_shares_what_was_said() {
 // J10: the stored form is frozen from here on.
 #[test]
 fn the_sample_reads_back_and_means_what_it_always_meant() {
-    let events: Vec<Event> = JOURNAL.lines().map(|line| Event::from_stored(1, line)).collect();
-    for (line, event) in JOURNAL.lines().zip(&events) {
-        assert!(!matches!(event, Event::Unknown(_)), "{line}");
-        assert_eq!(event.to_stored(), line);
-    }
-    let entries: Vec<_> = (1..).zip(events).map(|(seq, event)| entry(seq, event)).collect();
-    let state = State::from_entries(&entries);
-    assert_eq!((state.strays, state.unknown), (0, 0));
+    let state = sample(JOURNAL);
     let parent = state.opened.as_ref().and_then(|opened| opened.parent.clone()).unwrap();
     assert_eq!(parent.conversation.of_worker(parent.call).as_str(), "0123456789_1-2-0");
     let Some(Item::Step(step)) = state.turns[0].items.last() else { panic!("a step") };

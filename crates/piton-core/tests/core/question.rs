@@ -3,12 +3,12 @@
 use expect_test::expect;
 use piton_core::action::{Action, Wish};
 use piton_core::decide::decide;
-use piton_core::event::Event;
-use piton_core::state::{Progress, State, Turn};
+use piton_core::state::{Progress, Turn};
 use piton_core::view::{Status, View};
 
 use crate::next_action::check;
-use crate::script::{Journal, entry, fold};
+use crate::sample::sample;
+use crate::script::{Journal, fold};
 use crate::view;
 
 /// A journal with questions, as it was first written. Never edited.
@@ -158,17 +158,4 @@ fn the_sample_of_letters_means_what_it_always_meant() {
     expect![[r#"
         1.1.0: Ok: The user applied this change by hand; the tool was not run. Look at what is there before you rely on it.
         1.1.1: Denied: Tool execution denied by user."#]].assert_eq(&told.collect::<Vec<_>>().join("\n"));
-}
-
-/// The state of a sample, whose lines are written as they were read.
-fn sample(journal: &str) -> State {
-    let events = || journal.lines().map(|line| Event::from_stored(1, line));
-    for (line, event) in journal.lines().zip(events()) {
-        assert!(!matches!(event, Event::Unknown(_)), "{line}");
-        assert_eq!(event.to_stored(), line);
-    }
-    let entries: Vec<_> = (1..).zip(events()).map(|(seq, event)| entry(seq, event)).collect();
-    let state = State::from_entries(&entries);
-    assert_eq!((state.strays, state.unknown), (0, 0));
-    state
 }

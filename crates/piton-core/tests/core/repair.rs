@@ -3,12 +3,12 @@
 use std::fmt::Write as _;
 
 use expect_test::expect;
-use piton_core::event::Event;
 use piton_core::state::State;
 use piton_core::transcript::{Message, Transcript};
 
 use crate::next_action::check;
-use crate::script::{entry, fold};
+use crate::sample::sample;
+use crate::script::fold;
 
 const JOURNAL: &str = include_str!("journals/v1_repair.jsonl");
 
@@ -129,13 +129,6 @@ fn a_repair_of_nothing_is_a_stray() {
 // J10: the stored form is frozen from here on.
 #[test]
 fn the_sample_reads_back_and_means_what_it_always_meant() {
-    let events: Vec<Event> = JOURNAL.lines().map(|line| Event::from_stored(1, line)).collect();
-    for (line, event) in JOURNAL.lines().zip(&events) {
-        assert!(!matches!(event, Event::Unknown(_)), "{line}");
-        assert_eq!(event.to_stored(), line);
-    }
-    let entries: Vec<_> = (1..).zip(events).map(|(seq, event)| entry(seq, event)).collect();
-    let state = State::from_entries(&entries);
-    assert_eq!((state.strays, state.unknown), (0, 0));
+    let state = sample(JOURNAL);
     assert_eq!(natives(&state), ["-"]);
 }

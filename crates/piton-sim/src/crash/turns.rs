@@ -224,6 +224,14 @@ pub const TURNS: &[TurnScript] = &[
                 {"tool":"change","arguments":{"path":"a","line":"1"}}]},{"say":"As you like."}]}"#,
         )
     },
+    TurnScript {
+        mode: PermissionMode::Ask,
+        ..turn(
+            "a person does it by hand",
+            r#"{"steps":[{"calls":[{"tool":"post"},{"tool":"pay"},{"tool":"post","arguments":{"ms":5}}]},
+                {"calls":[{"tool":"post"}]},{"say":"By hand."}]}"#,
+        )
+    },
     turn(
         "tools that ask",
         r#"{"steps":[{"calls":[{"tool":"pay","arguments":{"ask":1}},

@@ -99,6 +99,15 @@ async fn crash_oracle_notices_each_broken_safety_rule() {
     }
 }
 
+// J65: the secret alone is what it objects to.
+#[tokio::test(start_paused = true)]
+async fn crash_oracle_notices_a_secret_that_is_kept() {
+    let tally = crash::sabotaged(in_process(&TURNS[0]), Sabotage::SecretKept).await;
+    let others = tally.violations.iter().filter(|it| !it.ends_with(" tells a secret"));
+    assert_eq!(others.collect::<Vec<_>>(), [""; 0]);
+    assert!(!tally.violations.is_empty());
+}
+
 /// A class without a turn would be a class that nobody has tried.
 #[tokio::test(start_paused = true)]
 async fn crash_turns_cover_every_effect_class() {

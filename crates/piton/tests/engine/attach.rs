@@ -42,12 +42,7 @@ fn name(handle: &Handle) -> String {
 #[async_trait]
 impl Tool for Long {
     fn spec(&self) -> ToolSpec {
-        ToolSpec {
-            name: "long".into(),
-            description: "Takes long.".into(),
-            parameters: r#"{"type":"object"}"#.into(),
-            effect: EffectClass::Supervised,
-        }
+        ToolSpec::new("long", "Takes long.", r#"{"type":"object"}"#, EffectClass::Supervised)
     }
 
     async fn prepare(&self, site: &Site, call: CallId, _: &Arguments) -> Result<Prepared, Refusal> {

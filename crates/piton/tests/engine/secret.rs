@@ -9,7 +9,9 @@ use piton_core::id::{CallId, InquiryId};
 use piton_core::outcome::Ending;
 use piton_core::question::{Question, Secret};
 use piton_store::Journal as _;
-use piton_tools::{Arguments, Finished, Job, Prepared, Refusal, Settled, Site, Tool};
+use piton_tools::{
+    Arguments, Finished, Job, Prepared, Refusal, Settled, Site, Tool, WITHHELD_TEXT,
+};
 
 use crate::stage::{Stage, cut, pass, pending, say};
 use crate::watch::OddTool;
@@ -148,12 +150,7 @@ struct Surviving {
 #[async_trait]
 impl Tool for Surviving {
     fn spec(&self) -> ToolSpec {
-        ToolSpec {
-            name: "login".into(),
-            description: "Logs in.".into(),
-            parameters: r#"{"type":"object"}"#.into(),
-            effect: EffectClass::Supervised,
-        }
+        ToolSpec::new("login", "Logs in.", r#"{"type":"object"}"#, EffectClass::Supervised)
     }
 
     async fn prepare(&self, _: &Site, call: CallId, _: &Arguments) -> Result<Prepared, Refusal> {
@@ -207,8 +204,6 @@ fn quoting() -> Finished {
     }
 }
 
-const WITHHELD: &str = "[its output is not kept: it may quote a secret that was given to it]";
-
 // Nobody knows the secret any more, so nobody can search for it.
 #[tokio::test(start_paused = true)]
 async fn what_was_told_a_secret_by_a_dead_process_is_not_kept() {
@@ -221,7 +216,7 @@ async fn what_was_told_a_secret_by_a_dead_process_is_not_kept() {
             *tool.found.lock().unwrap() = Some(Settled::Applied(quoting()));
         }
         assert_eq!(stage.open().await.resume().await.unwrap(), Ending::Done);
-        let text = format!("{WITHHELD}\n[exit code 7]");
+        let text = format!("{WITHHELD_TEXT}\n[exit code 7]");
         assert_eq!(result(&stage).await, (Outcome::Ok, text, Some(7)));
         assert!(!everything(&stage).await.contains(PART));
         stage.check().await;
@@ -236,7 +231,7 @@ async fn what_is_found_of_a_call_in_doubt_is_not_kept_either() {
         stage.open().await.resume().await.unwrap();
         let all = everything(&stage).await;
         assert!(!all.contains(PART), "{all}");
-        assert!(all.contains(WITHHELD), "{all}");
+        assert!(all.contains(WITHHELD_TEXT), "{all}");
         stage.check().await;
     }
 }
