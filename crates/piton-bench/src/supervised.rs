@@ -150,6 +150,7 @@ pub(crate) fn site(dir: &Path) -> Site {
         scratch: dir.to_owned(),
         conversation: ConversationId::new("bench"),
         permissions: Permissions::default(),
+        closed: piton_tools::Closed::default(),
     }
 }
 

@@ -10,6 +10,9 @@ const FRAMES: [&str; 4] = ["|", "/", "-", "\\"];
 /// Goes back to the beginning of the line and empties it.
 const CLEAR_LINE: &str = "\r\x1b[K";
 
+/// The width of a terminal that does not tell its own.
+const COLUMNS: usize = 80;
+
 /// In which form data goes out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Form {
@@ -104,9 +107,12 @@ impl Output {
             return;
         }
         let frame = FRAMES.get(self.spinner.frame % FRAMES.len()).copied().unwrap_or_default();
+        let label = visible(label);
+        // Behind the frame and a blank; in the last column some terminals go to the next line.
+        let label = cut(&label, columns().saturating_sub(3));
         self.spinner.frame += 1;
         self.spinner.shown = true;
-        self.say(&format!("{CLEAR_LINE}{frame} {}", visible(label)));
+        self.say(&format!("{CLEAR_LINE}{frame} {label}"));
     }
 
     /// Takes the spinner away.
@@ -136,5 +142,45 @@ impl Output {
     fn say(&mut self, text: &str) {
         let mut stderr = io::stderr().lock();
         stderr.write_all(text.as_bytes()).and_then(|()| stderr.flush()).unwrap_or_default();
+    }
+}
+
+/// How wide the terminal of the talk is now.
+fn columns() -> usize {
+    let size = rustix::termios::tcgetwinsize(io::stderr()).ok();
+    size.map(|size| usize::from(size.ws_col)).filter(|columns| 0 < *columns).unwrap_or(COLUMNS)
+}
+
+/// As much of a line as surely fits: a row that wraps could not be cleared any more. Letters beyond
+/// ASCII may take two columns.
+fn cut(line: &str, columns: usize) -> &str {
+    let line = line.lines().next().unwrap_or_default();
+    let mut used = 0;
+    for (place, letter) in line.char_indices() {
+        used += if letter.is_ascii() && letter != '\t' { 1 } else { 2 };
+        if columns < used {
+            return line.get(..place).unwrap_or_default();
+        }
+    }
+    line
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_is_cut_to_what_fits() {
+        for (line, columns, fits) in [
+            ("shell: make", 80, "shell: make"),
+            ("shell: make", 11, "shell: make"),
+            ("shell: make", 10, "shell: mak"),
+            ("日本語", 6, "日本語"),
+            ("日本語", 5, "日本"),
+            ("one\ntwo", 80, "one"),
+            ("x", 0, ""),
+        ] {
+            assert_eq!(cut(line, columns), fits, "{line} in {columns}");
+        }
     }
 }

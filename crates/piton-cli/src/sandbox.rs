@@ -70,9 +70,7 @@ impl WrittenSandbox {
             written.iter().map(|WrittenPlace(place)| place.clone()).collect()
         };
         let mut closed = places(&self.deny_read);
-        // Conversations, keys and rules are no business of a command.
-        closed.push(settings.home.clone());
-        closed.extend(settings.file.as_ref().and_then(|file| file.parent()).map(Into::into));
+        closed.extend(settings.own_places());
         Rules {
             when,
             network: self.network.unwrap_or(true) && !query.no_network,

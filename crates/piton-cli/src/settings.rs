@@ -62,6 +62,11 @@ impl Settings {
         self.file.as_deref().and_then(Path::parent)
     }
 
+    /// Conversations, keys and rules, which are no business of a command or a tool.
+    pub(crate) fn own_places(&self) -> Vec<PathBuf> {
+        [self.home.as_path()].into_iter().chain(self.config()).map(Into::into).collect()
+    }
+
     /// The directory that a new conversation works in.
     pub(crate) fn workspace(&self) -> Result<&Path, Fault> {
         here(&self.workspace)

@@ -9,7 +9,7 @@ use piton::{Delegation, Engine, LeaseWait};
 use piton_store::{Journal, SqliteJournal};
 use piton_tools::sandbox::Rules;
 use piton_tools::supervise::Supervisor;
-use piton_tools::{AskUser, CommandDefinition, Registry, Tool};
+use piton_tools::{AskUser, Closed, CommandDefinition, Registry, Tool};
 
 use crate::models::Catalogue;
 use crate::output::Output;
@@ -39,6 +39,8 @@ pub(crate) struct Wiring {
     pub(crate) models: Arc<Catalogue>,
     /// Where tools keep long outputs while they are written.
     pub(crate) scratch: PathBuf,
+    /// What file tools keep away from.
+    pub(crate) closed: Closed,
     pub(crate) lock_wait: Duration,
     pub(crate) commands: Commands,
     /// What workers are allowed.
@@ -73,6 +75,7 @@ impl Wiring {
             models: Arc::new(Catalogue::default()),
             delegation: Delegation::default(),
             scratch: settings.scratch()?,
+            closed: Closed::new(settings.own_places()),
             lock_wait: WRITE_WAIT,
             commands: Commands::Unused,
             tools: Vec::new(),
@@ -86,6 +89,7 @@ impl Wiring {
         let mut builder = Engine::builder(self.journal.clone(), self.models.clone())
             .machine(host, boot)
             .scratch(self.scratch.clone())
+            .closed(self.closed.clone())
             .lease_wait(wait)
             .delegate(self.delegation);
         let mut registry = match &self.commands {

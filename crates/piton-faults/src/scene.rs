@@ -181,5 +181,6 @@ pub(crate) fn site(root: &Path) -> Site {
         scratch: root.to_owned(),
         conversation: ConversationId::new("c"),
         permissions: Permissions::default(),
+        closed: piton_tools::Closed::default(),
     }
 }

@@ -9,6 +9,7 @@ mod ask;
 mod ask_user;
 mod blocking;
 mod change;
+mod closed;
 mod digest;
 mod edit_file;
 mod excerpt;
@@ -48,6 +49,7 @@ use tokio_util::sync::CancellationToken;
 pub use self::ask::{Ask, Asker, Response, Responses, Track, Word};
 pub use self::ask_user::AskUser;
 pub use self::change::EDIT_BYTES_MAX;
+pub use self::closed::Closed;
 pub use self::edit_file::EditFile;
 pub use self::glob::Glob;
 pub use self::grep::Grep;
@@ -144,6 +146,8 @@ pub struct Site {
     /// What may run without asking. A command that nobody was asked about is confined, and what rules
     /// forbid is left out by tools that look around.
     pub permissions: Permissions,
+    /// What file tools neither read nor change nor show, wherever it lies.
+    pub closed: Closed,
 }
 
 /// What [`Tool::prepare`] found.

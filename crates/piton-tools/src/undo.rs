@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::change::{self, EDIT_BYTES_MAX};
 use crate::workspace::Place;
-use crate::{Refusal, Site, digest, open_regular};
+use crate::{Closed, Refusal, Site, digest, open_regular};
 
 /// Most bytes that are kept.
 pub const UNDO_BYTES_MAX: u64 = 64 * 1024 * 1024;
@@ -169,6 +169,7 @@ impl Undo {
             scratch: self.scratch.clone(),
             conversation: version.conversation.clone(),
             permissions: Permissions::default(),
+            closed: Closed::default(),
         }
     }
 

@@ -37,6 +37,9 @@ impl Place {
         let Ok(beneath) = real.strip_prefix(&site.workspace) else {
             return Err(outside(site, path));
         };
+        if site.closed.holds(&real.join(&rest)) {
+            return Err(own(path));
+        }
         let relative = beneath.join(rest);
         match relative.to_str() {
             Some(relative) => Ok(Self { relative: relative.trim_end_matches('/').to_owned() }),
@@ -164,6 +167,19 @@ impl Place {
     }
 }
 
+/// A path as it is without links, as far as it exists.
+pub(crate) fn real(path: &Path) -> PathBuf {
+    let resolved = resolve(path, "").map(|(real, rest)| real.join(rest));
+    resolved.unwrap_or_else(|_| path.to_owned())
+}
+
+fn own(path: &str) -> Refusal {
+    Refusal(format!(
+        "`{path}` is one of piton's own files, its settings or its conversations, which no tool \
+         touches: ask the user to look at it or to change it"
+    ))
+}
+
 fn became_link(shown: &str) -> Refusal {
     Refusal(format!("`{shown}` has become a symbolic link meanwhile: look again with list_dir"))
 }
@@ -237,6 +253,7 @@ mod tests {
     use piton_core::id::ConversationId;
 
     use super::*;
+    use crate::Closed;
 
     fn site() -> (tempfile::TempDir, Site) {
         let directory = tempfile::tempdir().expect("a directory");
@@ -248,7 +265,8 @@ mod tests {
         let conversation = ConversationId::new("c");
         let permissions = piton_core::event::Permissions::default();
         let scratch = root.join("scratch");
-        (directory, Site { workspace, scratch, conversation, permissions })
+        let closed = Closed::default();
+        (directory, Site { workspace, scratch, conversation, permissions, closed })
     }
 
     fn located(site: &Site, path: &str) -> Result<String, String> {
@@ -307,6 +325,34 @@ mod tests {
         }
         assert!(located(&site, "loop").is_err());
         assert!(located(&site, "src/main.rs/x").is_err());
+    }
+
+    #[test]
+    fn what_is_closed_is_refused_under_every_name_and_before_it_exists() {
+        let (_keep, mut site) = site();
+        let root = site.workspace.clone();
+        fs::create_dir(root.join("own")).expect("created");
+        fs::write(root.join("own/piton.db"), "x").expect("written");
+        symlink("own", root.join("alias")).expect("linked");
+        symlink("later-here", root.join("later-link")).expect("linked");
+        site.closed = Closed::new([root.join("alias"), root.join("later/piton")]);
+        let absolute = root.join("own/piton.db").display().to_string();
+        for path in [
+            "own",
+            "own/piton.db",
+            "alias/piton.db",
+            "src/../own/x",
+            "own/new/file",
+            &absolute,
+            "later/piton",
+            "later/piton/piton.toml",
+        ] {
+            let refusal = located(&site, path).expect_err(path);
+            assert!(refusal.contains("piton's own files"), "{path}: {refusal}");
+        }
+        for path in [".", "src/main.rs", "later", "later/piton2", "own2"] {
+            assert!(located(&site, path).is_ok(), "{path}");
+        }
     }
 
     #[test]

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use piton_core::id::ConversationId;
 use piton_core::state::Config;
 use piton_store::{Holder, Journal};
-use piton_tools::Tool;
+use piton_tools::{Closed, Tool};
 
 use crate::chance::{Chance, SystemChance};
 use crate::clock::{Clock, SystemClock};
@@ -41,6 +41,7 @@ impl Engine {
                 clock: Arc::new(SystemClock),
                 chance: Arc::new(SystemChance),
                 scratch: std::env::temp_dir(),
+                closed: Closed::default(),
                 host: "localhost".into(),
                 boot: String::new(),
                 lease_wait: LeaseWait::default(),
@@ -176,6 +177,14 @@ impl Builder {
     #[must_use]
     pub fn scratch(mut self, scratch: PathBuf) -> Self {
         self.parts.scratch = scratch;
+        self
+    }
+
+    /// What file tools neither read nor change, wherever it lies: the files of the store and of
+    /// whoever embeds this.
+    #[must_use]
+    pub fn closed(mut self, closed: Closed) -> Self {
+        self.parts.closed = closed;
         self
     }
 

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use piton_store::Journal;
-use piton_tools::Tool;
+use piton_tools::{Closed, Tool};
 
 use crate::chance::Chance;
 use crate::clock::Clock;
@@ -22,6 +22,7 @@ pub(crate) struct Parts {
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) chance: Arc<dyn Chance>,
     pub(crate) scratch: PathBuf,
+    pub(crate) closed: Closed,
     pub(crate) host: String,
     pub(crate) boot: String,
     pub(crate) lease_wait: LeaseWait,

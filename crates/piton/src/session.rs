@@ -441,6 +441,7 @@ impl Session {
             scratch: self.parts.scratch.clone(),
             conversation: self.conversation().clone(),
             permissions: self.state().config.permissions.clone(),
+            closed: self.parts.closed.clone(),
         }
     }
 

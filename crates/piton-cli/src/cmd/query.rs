@@ -12,7 +12,7 @@ mod servers;
 mod watch;
 
 use piton::OnIncomplete;
-use piton_core::event::{ModelRef, TurnEnd};
+use piton_core::event::{ModelRef, PermissionMode, TurnEnd};
 use piton_core::id::TurnId;
 use piton_core::state::State;
 use piton_core::view::TurnView;
@@ -199,9 +199,12 @@ async fn choose_errand(
 }
 
 /// Says which conversation and turn this is, and what becomes of an incomplete one.
-fn begin(opened: &Opened, errand: Errand, stage: &mut Stage<'_>) {
+fn begin(opened: &Opened, errand: Errand, asked: &Asked<'_>, stage: &mut Stage<'_>) {
     let state = opened.session.state();
     announce(opened, errand.turn(state), stage);
+    if errand.begins() && opened.life == Life::Known && asked.query.permissions.is_none() {
+        tell_of_mode(state.config.permissions.mode, stage);
+    }
     let Some(open) = state.open_turn() else { return };
     let waits = incomplete::waits_for(&TurnView::from(open));
     let note = match errand {
@@ -218,6 +221,18 @@ fn begin(opened: &Opened, errand: Errand, stage: &mut Stage<'_>) {
         Errand::Send(OnIncomplete::Ask) => return,
     };
     stage.output.talk(&note);
+}
+
+/// Says what an earlier turn has left behind: whoever forgot it would be surprised by what runs.
+fn tell_of_mode(kept: PermissionMode, stage: &mut Stage<'_>) {
+    let mode = match kept {
+        PermissionMode::Ask => return,
+        PermissionMode::AcceptEdits => "accept-edits",
+        PermissionMode::Auto => "auto",
+        PermissionMode::ReadOnly => "read-only",
+    };
+    let hint = "to be asked again: --permissions ask";
+    stage.output.talk(&format!("permissions {mode}, as in the turn before; {hint}"));
 }
 
 fn announce(opened: &Opened, turn: TurnId, stage: &mut Stage<'_>) {

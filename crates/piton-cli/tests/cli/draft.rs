@@ -92,6 +92,7 @@ fn a_refused_message_is_kept_told_and_sent_on_demand() {
             $ piton query --draft
             More.
             2> conversation AAAAAAAAAA, turn 2, model script:DIR/script.json
+            2> permissions auto, as in the turn before; to be asked again: --permissions ask
             exit 0
             $ piton query --draft
             2> error: no unsent message is kept for this directory

@@ -35,6 +35,7 @@ mod mcp_deaths;
 mod mcp_tasks;
 mod menu;
 mod models;
+mod own;
 mod print;
 mod providers;
 mod ps;

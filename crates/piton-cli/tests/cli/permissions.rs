@@ -218,3 +218,18 @@ fn a_rule_matches_arguments_by_regular_expression() {
     assert_eq!(world.run(&["permissions", "revoke", "1"]).code, 0);
     assert_eq!(fs::read_to_string(world.path("home/piton.toml")).unwrap(), "# mine\n");
 }
+
+#[test]
+fn a_mode_that_is_kept_is_said() {
+    let world = World::new();
+    let model = world.script(r#"{"steps":[{"say":"One."},{"say":"Two."},{"say":"Three."}]}"#);
+    let said = |args: &[&str]| {
+        let ran = world.run(args);
+        assert_eq!(ran.code, 0, "{}", ran.stderr);
+        ran.stderr.contains("permissions auto, as in the turn before")
+    };
+    assert!(!said(&["query", "a", "--permissions", "auto", "--model", &model]));
+    assert!(said(&["query", "b"]));
+    assert!(!said(&["query", "c", "--permissions", "ask"]));
+    assert!(!said(&["query", "d", "--new", "--model", "demo"]));
+}

@@ -59,6 +59,7 @@ impl Cell {
             scratch: root.clone(),
             conversation: ConversationId::new("c"),
             permissions: Permissions { mode: PermissionMode::Auto, rules: Vec::new() },
+            closed: piton_tools::Closed::default(),
         };
         Self {
             tool: Shell::supervised(Arc::new(supervisor.sandbox(rules))),

@@ -38,6 +38,7 @@ impl Bench {
             scratch: root.clone(),
             conversation: ConversationId::new("c"),
             permissions: Permissions::default(),
+            closed: piton_tools::Closed::default(),
         };
         fs::create_dir(&site.workspace).unwrap();
         let supervisor = Supervisor::new(program, root.join("calls"), Vec::new());

@@ -27,6 +27,7 @@ fn meddled(
         scratch: scratch.path().to_owned(),
         conversation: ConversationId::new("c"),
         permissions: Permissions::default(),
+        closed: crate::Closed::default(),
     };
     let place = Place::locate(&site, "f").expect("located");
     let change = Change::new(place, old.map(str::as_bytes), b"ours").expect("a change");

@@ -33,6 +33,7 @@ impl Bench {
             scratch: root.join("scratch"),
             conversation: ConversationId::new("c"),
             permissions: Permissions::default(),
+            closed: piton_tools::Closed::default(),
         };
         fs::create_dir(&site.workspace).unwrap();
         let tool = Registry::standard().get(tool).unwrap().clone();

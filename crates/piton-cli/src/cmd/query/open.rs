@@ -9,6 +9,7 @@ use piton::{Engine, OpenError, Session};
 use piton_core::event::{Event, ModelRef, UserPart};
 use piton_core::id::{ConversationId, Digest, Seq};
 use piton_store::{Batch, Durability, Holder, Journal, MemoryJournal, NewRecord};
+use piton_tools::Closed;
 
 use super::mail::Mail;
 use crate::flags::Query;
@@ -96,7 +97,9 @@ pub(super) async fn open(
     };
     let (models, tools) = (Arc::new(Catalogue::default()), wanted.shelf.tools.clone());
     let delegation = wanted.shelf.delegation;
-    let wiring = Wiring { journal, models, scratch, lock_wait, commands, delegation, tools };
+    let closed = Closed::new(settings.own_places());
+    let wiring =
+        Wiring { journal, models, scratch, closed, lock_wait, commands, delegation, tools };
     let life = match &target {
         _ if query.no_persist => Life::Passing,
         Some(_) => Life::Known,

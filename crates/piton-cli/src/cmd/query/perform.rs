@@ -215,7 +215,7 @@ async fn see_through(
     prepare(opened, errand, asked, stage)?;
     // A file that is refused leaves no conversation behind, so none is announced.
     let message = mail.leave(&opened.session).await?;
-    begin(opened, errand, stage);
+    begin(opened, errand, asked, stage);
     tell_of_files(opened, stage.output);
     if stage.terminal.is_some() {
         attend(opened, errand, &mut watch);
