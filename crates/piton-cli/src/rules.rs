@@ -3,6 +3,7 @@
 //! They are kept in the user's own file, also those for one workspace: a repository must not grant
 //! itself rights.
 
+mod fields;
 pub(crate) mod file;
 pub(crate) mod strangers;
 
@@ -11,44 +12,40 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use piton_core::event::{PermissionRule, RuleEffect, RuleScope};
-use piton_core::permit::fault;
 use serde::Deserialize;
 
 /// A rule as written.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-#[serde(try_from = "Fields")]
+#[serde(from = "Fields")]
 pub(crate) struct WrittenRule {
     rule: PermissionRule,
     /// Where it counts; everywhere if absent.
     workspace: Option<PathBuf>,
 }
 
+/// Its fields. Each is judged where it stands, so that a fault is shown with its line.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Fields {
+    #[serde(deserialize_with = "fields::tool")]
     tool: String,
     effect: RuleEffect,
+    #[serde(default, deserialize_with = "fields::command")]
     command: Option<String>,
+    #[serde(default, deserialize_with = "fields::path")]
     path: Option<String>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "fields::arguments")]
     arguments: BTreeMap<String, String>,
+    #[serde(default, deserialize_with = "fields::workspace")]
     workspace: Option<PathBuf>,
 }
 
-impl TryFrom<Fields> for WrittenRule {
-    type Error = String;
-
-    fn try_from(fields: Fields) -> Result<Self, String> {
+impl From<Fields> for WrittenRule {
+    fn from(fields: Fields) -> Self {
         let Fields { tool, effect, command, path, arguments, workspace } = fields;
         let scope = if workspace.is_some() { RuleScope::Project } else { RuleScope::User };
-        if workspace.as_ref().is_some_and(|workspace| !workspace.is_absolute()) {
-            return Err("the workspace of a rule is a path that begins with /".into());
-        }
         let rule = PermissionRule { tool, effect, command, path, arguments, scope };
-        match fault(&rule) {
-            Some(fault) => Err(fault),
-            None => Ok(Self { rule, workspace }),
-        }
+        Self { rule, workspace }
     }
 }
 
@@ -101,3 +98,6 @@ pub(crate) fn told(rule: &PermissionRule) -> String {
 pub(crate) fn told_all(rules: &[PermissionRule]) -> String {
     rules.iter().map(told).collect::<Vec<_>>().join(", ")
 }
+
+#[cfg(test)]
+mod tests;

@@ -5,6 +5,7 @@
 
 mod argument;
 mod command;
+pub mod fault;
 mod line;
 pub mod path;
 mod reach;
@@ -12,7 +13,7 @@ mod runners;
 
 use serde_json::{Map, Value};
 
-use self::argument::{COMMAND, PATH, compiled, matcher, says_commands};
+use self::argument::{COMMAND, PATH, matcher, says_commands};
 use self::command::{Matcher, Pattern, Sight, allows, finds};
 use self::line::Line;
 use self::reach::Reach;
@@ -162,26 +163,6 @@ pub fn with(permissions: &Permissions, rules: &[PermissionRule]) -> Permissions 
     permissions
 }
 
-/// Why a rule can never say anything; `None` if it can.
-pub fn fault(rule: &PermissionRule) -> Option<String> {
-    if rule.tool.trim().is_empty() {
-        return Some("a rule names a tool, or * for all of them".into());
-    }
-    if rule.command.as_deref().is_some_and(|command| Pattern::read(command).is_none()) {
-        let why = "a command is written in plain words, with * at its end for any further ones";
-        return Some(why.into());
-    }
-    let unclear = |path: &str| path::normal(path).is_none_or(|normal| normal != path);
-    if rule.path.as_deref().is_some_and(unclear) {
-        return Some("a path is relative to the workspace, and has no . or .. in it".into());
-    }
-    let bad = |(key, pattern): (&String, &String)| {
-        let error = compiled(pattern, rule.effect).err()?;
-        Some(format!("the pattern for {key} cannot be used: {error}"))
-    };
-    rule.arguments.iter().find_map(bad)
-}
-
 /// Whether the answer for a tool hangs on the path that it really works on, behind all links.
 pub fn needs_real_path(permissions: &Permissions, tool: &str) -> bool {
     let placed = |rule: &PermissionRule| {
@@ -197,6 +178,14 @@ pub fn left_out<'a>(permissions: &'a Permissions, tool: &str) -> Vec<&'a str> {
     let rules = permissions.rules.iter();
     let rules = rules.filter(|rule| is_named(rule, tool) && rule.effect != RuleEffect::Allow);
     rules.filter(|rule| rule.command.is_none()).filter_map(|rule| rule.path.as_deref()).collect()
+}
+
+/// Whether rules keep a path from some tool, or ask first: it is not named to one that looks for
+/// another path.
+pub fn is_kept_back(permissions: &Permissions, path: &str) -> bool {
+    let rules = permissions.rules.iter();
+    let mut rules = rules.filter(|it| it.effect != RuleEffect::Allow && it.command.is_none());
+    rules.any(|rule| rule.path.as_deref().is_some_and(|pattern| path::matches(pattern, path)))
 }
 
 /// The argument that says where a tool works.
@@ -346,7 +335,7 @@ impl<'a> Asked<'a> {
                 if directory == "." {
                     return Some(None);
                 }
-                let plain = !directory.contains(['*', '?']);
+                let plain = !directory.contains(['*', '?']) && fault::of_path(directory).is_none();
                 plain.then(|| Some(directory.clone()))
             }
             Reach::Path(_) | Reach::Texts(_) => Some(None),

@@ -200,7 +200,7 @@ fn a_rule_matches_arguments_by_regular_expression() {
     fs::write(world.path("home/piton.toml"), rule("echo (")).unwrap();
     let refused = world.run(&["query", "go"]);
     assert_eq!(refused.code, 2, "{}", refused.stderr);
-    for part in ["piton.toml", "line 3", "the pattern for command cannot be used"] {
+    for part in ["piton.toml", "line 6", "this pattern cannot be used"] {
         assert!(refused.stderr.contains(part), "{part}: {}", refused.stderr);
     }
     fs::write(world.path("home/piton.toml"), rule("echo [a-z]+")).unwrap();

@@ -22,6 +22,14 @@ fn always(
     super::always(permissions, WORKSPACE, tool, arguments, standing)
 }
 
+/// Why a rule would be refused where it is read.
+fn fault(rule: &PermissionRule) -> Option<String> {
+    fault::of_tool(&rule.tool)
+        .or_else(|| fault::of_command(rule.command.as_deref()?))
+        .or_else(|| fault::of_path(rule.path.as_deref()?))
+        .or_else(|| rule.arguments.values().find_map(|pattern| fault::of_pattern(pattern)))
+}
+
 fn tool(name: &str, effect: EffectClass) -> ToolSpec {
     ToolSpec { name: name.into(), description: "".into(), parameters: "{}".into(), effect }
 }
