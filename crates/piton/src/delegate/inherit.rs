@@ -69,12 +69,28 @@ impl Parent {
         }
     }
 
-    /// The configuration that a worker goes on with: its own, with what has been forbidden since.
-    pub(super) fn config_on(&self, own: &Config) -> Config {
-        let permissions = narrowed(&own.permissions, &self.state.config.permissions);
+    /// The configuration that a worker goes on with: its own, without what has been forbidden or taken
+    /// back since.
+    pub(super) fn config_on(&self, own: &Config, given: &Permissions) -> Config {
+        let permissions = narrowed(&own.permissions, &self.state.config.permissions, given);
         let in_doubt: InDoubtPolicy = self.state.config.in_doubt;
         Config { permissions, in_doubt, ..own.clone() }
     }
+}
+
+/// The permissions that a worker began with: all of them were its parent's.
+pub(super) async fn given(
+    journal: &dyn Journal,
+    worker: &ConversationId,
+) -> Result<Permissions, StoreError> {
+    let mut given = None;
+    let state = fold(journal, worker, &mut |state, entry| {
+        if matches!(entry.event, Event::TurnStarted { .. }) && given.is_none() {
+            given = Some(state.config.permissions.clone());
+        }
+    })
+    .await?;
+    Ok(given.unwrap_or(state.config.permissions))
 }
 
 /// The smaller of two limits, where 0 is none.
@@ -85,16 +101,17 @@ fn least(one: u32, other: u32) -> u32 {
     }
 }
 
-/// What both allow, as far as modes and rules that forbid or ask tell. Never wider than `own`.
-fn narrowed(own: &Permissions, parent: &Permissions) -> Permissions {
+/// What both allow, as far as modes and rules tell. Never wider than `own`.
+fn narrowed(own: &Permissions, parent: &Permissions, given: &Permissions) -> Permissions {
     let mode = if rank(parent.mode) < rank(own.mode) { parent.mode } else { own.mode };
     let mut rules = own.rules.clone();
-    // What the settings allow no more. Which allows of a conversation a worker was given itself cannot
-    // be told, so those stay.
+    // What the settings allow no more, and what the parent was allowed when it began. What a person
+    // allowed the worker itself is the worker's own.
+    let is_its_own = |rule: &PermissionRule| {
+        rule.scope == RuleScope::Conversation && !given.rules.contains(rule)
+    };
     rules.retain(|rule| {
-        rule.effect != RuleEffect::Allow
-            || rule.scope == RuleScope::Conversation
-            || parent.rules.contains(rule)
+        rule.effect != RuleEffect::Allow || is_its_own(rule) || parent.rules.contains(rule)
     });
     let missing =
         |rule: &&PermissionRule| rule.effect != RuleEffect::Allow && !own.rules.contains(rule);
@@ -131,29 +148,33 @@ mod tests {
         for (own, parent) in MODES.into_iter().flat_map(|own| MODES.map(|parent| (own, parent))) {
             let own = Permissions { mode: own, rules: vec![] };
             let parent = Permissions { mode: parent, rules: vec![allow.clone(), deny.clone()] };
-            let now = narrowed(&own, &parent);
+            let now = narrowed(&own, &parent, &own);
             assert!(rank(now.mode) <= rank(own.mode) && rank(now.mode) <= rank(parent.mode));
             assert_eq!(now.rules, std::slice::from_ref(&deny));
-            assert_eq!(narrowed(&now, &parent), now, "once is enough");
+            assert_eq!(narrowed(&now, &parent, &own), now, "once is enough");
         }
     }
 
     // D79
     #[test]
-    fn what_the_settings_allow_no_more_is_taken_from_a_worker() {
+    fn what_is_allowed_no_more_is_taken_from_a_worker() {
         let of = |tool: &str, scope| PermissionRule {
             scope,
             ..PermissionRule::of_tool(tool, RuleEffect::Allow)
         };
-        let own = [
+        let given = [
             of("a", RuleScope::User),
             of("b", RuleScope::Project),
             of("c", RuleScope::Conversation),
+            of("d", RuleScope::Conversation),
         ];
-        let own = Permissions { mode: PermissionMode::Ask, rules: own.to_vec() };
-        let parent = Permissions { rules: vec![of("b", RuleScope::Project)], ..own.clone() };
-        let left: Vec<_> = narrowed(&own, &parent).rules.into_iter().map(|it| it.tool).collect();
-        assert_eq!(left, ["b", "c"]);
+        let given = Permissions { mode: PermissionMode::Ask, rules: given.to_vec() };
+        let itself = [of("e", RuleScope::Conversation), of("f", RuleScope::User)];
+        let own = Permissions { rules: [&*given.rules, &itself].concat(), ..given.clone() };
+        let still = vec![of("b", RuleScope::Project), of("d", RuleScope::Conversation)];
+        let parent = Permissions { rules: still, ..own.clone() };
+        let left = narrowed(&own, &parent, &given).rules.into_iter().map(|it| it.tool);
+        assert_eq!(left.collect::<Vec<_>>(), ["b", "d", "e"]);
     }
 
     #[test]

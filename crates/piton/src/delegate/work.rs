@@ -15,7 +15,7 @@ use super::allowance::Allowance;
 use super::desk::{Crew, Desk};
 use super::errand::{Context, Errand};
 use super::halt::Halt;
-use super::inherit::Parent;
+use super::inherit::{Parent, given};
 use super::window::Window;
 use super::{Delegation, report};
 use crate::engine::Engine;
@@ -123,7 +123,9 @@ impl Work {
         let link = ParentCall { conversation: site.conversation.clone(), call: *call };
         match &session.state().opened {
             Some(opened) if opened.parent.as_ref() == Some(&link) => {
-                let config = parent.config_on(&session.state().config);
+                let given = given(&*self.parts.journal, session.conversation()).await;
+                let given = given.map_err(AppendError::from)?;
+                let config = parent.config_on(&session.state().config, &given);
                 session.configure(&config);
             }
             Some(_) => {

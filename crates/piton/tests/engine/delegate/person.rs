@@ -137,6 +137,24 @@ async fn a_worker_that_goes_on_has_lost_what_its_parent_has_lost() {
     assert_eq!(stage.effects(), Vec::<String>::new());
 }
 
+// D79: an allow of the conversation that is taken back while a worker waits is taken from it too.
+#[tokio::test(start_paused = true)]
+async fn a_worker_that_goes_on_keeps_no_allow_that_was_taken_back() {
+    let mut stage = asking(&[("one", PAYS)]);
+    let allow = |tool: &str| PermissionRule::of_tool(tool, RuleEffect::Allow);
+    stage.config.permissions.rules = vec![allow("shell"), allow("grep")];
+    let mut session = stage.create().await;
+    assert_eq!(session.send(say("go"), Ask).await.unwrap(), Ending::WaitingForInput);
+    let own = state_of(&stage, &worker(&stage, 0)).await;
+    assert_eq!(own.config.permissions.rules, [allow("shell"), allow("grep")]);
+    let mut config = session.state().config.clone();
+    config.permissions.rules = vec![allow("grep")];
+    session.configure(&config);
+    assert_eq!(session.resume().await.unwrap(), Ending::WaitingForInput);
+    let own = state_of(&stage, &worker(&stage, 0)).await;
+    assert_eq!(own.config.permissions.rules, [allow("grep")]);
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_question_that_was_asked_before_is_asked_again_where_somebody_is_there() {
     let stage = asking(&[("one", PAYS)]);
