@@ -61,7 +61,10 @@ impl Tool for EditFile {
         blocking::whole(move || {
             let place = Place::locate(&site, &wanted.path)?;
             let old = change::current(&site, &place)?.ok_or_else(|| place.not_found(&site))?;
-            let new = wanted.renew(place.shown(), &old)?;
+            let new = wanted.renew(place.shown(), &old).map_err(|refusal| {
+                // Rules have not seen this name yet, and a refusal says what is in the file.
+                place.other_name(&site, &wanted.path).unwrap_or(refusal)
+            })?;
             Ok(Change::new(place, Some(&old), &new)?.prepared())
         })
         .await

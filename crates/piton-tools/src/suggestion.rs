@@ -9,13 +9,17 @@ const NAMES_LOOKED_AT_MAX: usize = 2_000;
 /// Most names that are suggested.
 const SUGGESTIONS_MAX: usize = 3;
 
-/// Names in `directory` that resemble `name`, the nearest first.
-pub(crate) fn names(directory: &OwnedFd, name: &str) -> Vec<String> {
+/// Names in `directory` that resemble `name` and may be told, the nearest first.
+pub(crate) fn names(
+    directory: &OwnedFd,
+    name: &str,
+    may_be_told: impl Fn(&str) -> bool,
+) -> Vec<String> {
     let Ok(entries) = Dir::read_from(directory) else { return Vec::new() };
     let mut near: Vec<(usize, String)> = entries
         .take(NAMES_LOOKED_AT_MAX)
         .filter_map(|entry| entry.ok()?.file_name().to_str().ok().map(str::to_owned))
-        .filter(|other| !matches!(other.as_str(), "." | ".."))
+        .filter(|other| !matches!(other.as_str(), "." | "..") && may_be_told(other))
         .filter_map(|other| {
             let (wanted, found) = (name.to_lowercase(), other.to_lowercase());
             let distance = distance(&wanted, &found);
@@ -77,7 +81,8 @@ mod tests {
             std::fs::write(directory.path().join(name), "").expect("written");
         }
         let directory = std::fs::File::open(directory.path()).expect("opened").into();
-        assert_eq!(names(&directory, "main.r"), ["Main.rs", "main.rs"]);
-        assert!(names(&directory, "x").is_empty());
+        assert_eq!(names(&directory, "main.r", |_| true), ["Main.rs", "main.rs"]);
+        assert_eq!(names(&directory, "main.r", |name| name != "Main.rs"), ["main.rs"]);
+        assert!(names(&directory, "x", |_| true).is_empty());
     }
 }

@@ -13,6 +13,7 @@ use std::io::{self, ErrorKind};
 use std::os::fd::OwnedFd;
 use std::path::{Component, Path, PathBuf};
 
+use piton_core::permit::is_kept_back;
 use rustix::fs::{FileType, Mode, OFlags};
 use rustix::io::Errno;
 use rustix::path::Arg;
@@ -104,6 +105,13 @@ impl Place {
         entry.open()?.ok_or_else(|| self.not_found(site))
     }
 
+    /// Says nothing but the real name, if rules keep that back and the model wrote another one.
+    pub(crate) fn other_name(&self, site: &Site, written: &str) -> Option<Refusal> {
+        let shown = self.shown();
+        let is_other = written != shown && is_kept_back(&site.permissions, shown);
+        is_other.then(|| Refusal(format!("`{written}` is another name of `{shown}`: use that")))
+    }
+
     /// Says that nothing is there, and what may have been meant.
     pub(crate) fn not_found(&self, site: &Site) -> Refusal {
         let near = self.near(site);
@@ -114,7 +122,8 @@ impl Place {
         Refusal(format!("there is no `{}` in the workspace {}: {hint}", self.shown(), here(site)))
     }
 
-    /// Names that resemble the first one on the way that is not there.
+    /// Names that resemble the first one on the way that is not there, without those that rules keep
+    /// back.
     fn near(&self, site: &Site) -> Vec<String> {
         let Ok(mut directory) = open_root(site) else { return Vec::new() };
         let mut prefix = String::new();
@@ -122,7 +131,9 @@ impl Place {
             match open_step(&directory, name) {
                 Ok(inner) => directory = inner,
                 Err(Errno::NOENT) => {
-                    let near = suggestion::names(&directory, name);
+                    let told =
+                        |name: &str| !is_kept_back(&site.permissions, &format!("{prefix}{name}"));
+                    let near = suggestion::names(&directory, name, told);
                     return near.iter().map(|name| format!("`{prefix}{name}`")).collect();
                 }
                 Err(_) => return Vec::new(),
@@ -250,6 +261,7 @@ pub(crate) fn open_step(directory: &OwnedFd, name: impl Arg) -> Result<OwnedFd, 
 mod tests {
     use std::os::unix::fs::symlink;
 
+    use piton_core::event::{PermissionRule, RuleEffect};
     use piton_core::id::ConversationId;
 
     use super::*;
@@ -378,6 +390,34 @@ mod tests {
         assert!(refusal("src/mian.rs").ends_with("did you mean `src/main.rs`?"));
         assert!(refusal("scr/main.rs").ends_with("did you mean `src`?"));
         assert!(refusal("zzz").ends_with("use list_dir or glob to find it"));
+    }
+
+    // Must show 3
+    #[test]
+    fn must_show_3_a_suggestion_names_nothing_that_rules_keep_back() {
+        let (_keep, mut site) = site();
+        for name in [".env", ".env2", "src/main.key"] {
+            fs::write(site.workspace.join(name), "TOPSECRET").expect("written");
+        }
+        symlink("src", site.workspace.join("lnk")).expect("linked");
+        let told =
+            |site: &Site, path| Place::locate(site, path).expect("located").not_found(site).0;
+        assert!(told(&site, ".env1").ends_with("did you mean `.env` or `.env2`?"));
+        let rule = |path: &str, effect| PermissionRule {
+            path: Some(path.into()),
+            ..PermissionRule::of_tool("*", effect)
+        };
+        site.permissions.rules = vec![
+            rule("**/.env", RuleEffect::Deny),
+            rule("src/*.key", RuleEffect::Ask),
+            rule("src/main.rs", RuleEffect::Allow),
+        ];
+        assert!(told(&site, ".env1").ends_with("did you mean `.env2`?"));
+        for path in ["src/main.kex", "lnk/mian.key", "src/../src/nain.key"] {
+            let told = told(&site, path);
+            assert!(!told.contains("main.key"), "{told}");
+        }
+        assert!(told(&site, "src/mian.rs").ends_with("did you mean `src/main.rs`?"));
     }
 
     #[test]

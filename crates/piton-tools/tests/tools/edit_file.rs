@@ -1,8 +1,10 @@
 //! `edit_file`: exactly once, through crashes and foreign edits.
 
 use std::fs;
+use std::os::unix::fs::symlink;
+use std::sync::Arc;
 
-use piton_core::event::{Handle, Outcome};
+use piton_core::event::{Handle, Outcome, PermissionRule, RuleEffect};
 use piton_tools::Settled;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
@@ -48,6 +50,27 @@ async fn one_text_becomes_another() {
     assert_eq!(bench.names("src"), ["f.rs"]);
     let many = json!({"path": "src/f.rs", "old": "\n", "new": "\n\n", "replace_all": true});
     assert!(bench.ok(many).await.starts_with("edited `src/f.rs` in 3 places\n"));
+}
+
+// Must show 3: a refusal says what is in a file, and rules have not been asked about this name of it.
+#[tokio::test]
+async fn must_show_3_a_refusal_tells_nothing_of_a_file_that_rules_keep_back() {
+    let mut bench = Bench::new("edit_file");
+    bench.file(".env", "K=1\nK=2\n");
+    symlink(".env", bench.path("lnk")).unwrap();
+    for (path, old) in [("lnk", "K"), ("lnk", "K=1 "), ("./.env", "K")] {
+        let arguments = json!({ "path": path, "old": old, "new": "x" });
+        let text = bench.refusal(arguments.clone()).await;
+        assert!(text.contains("line"), "{text}");
+        let site = Arc::get_mut(&mut bench.site).unwrap();
+        site.permissions.rules = vec![PermissionRule {
+            path: Some("**/.env".into()),
+            ..PermissionRule::of_tool("*", RuleEffect::Deny)
+        }];
+        let text = bench.refusal(arguments).await;
+        assert_eq!(text, format!("`{path}` is another name of `.env`: use that"));
+        Arc::get_mut(&mut bench.site).unwrap().permissions.rules.clear();
+    }
 }
 
 // K52: refused before it starts.
