@@ -5,12 +5,12 @@ use std::sync::{Arc, Mutex};
 use async_trait::async_trait;
 use piton::{Attendance, OnIncomplete::Ask, Reply, Session};
 use piton_core::event::{EffectClass, Event, Handle, InDoubtPolicy, Outcome, Shape, ToolSpec};
-use piton_core::id::{CallId, InquiryId};
+use piton_core::id::{CallId, InquiryId, TurnId};
 use piton_core::outcome::Ending;
 use piton_core::question::{Question, Secret};
 use piton_store::Journal as _;
 use piton_tools::{
-    Arguments, Finished, Job, Prepared, Refusal, Settled, Site, Tool, WITHHELD_TEXT,
+    Arguments, Finished, Job, Prepared, Quotes, Refusal, Settled, Site, Tool, WITHHELD_TEXT,
 };
 
 use crate::stage::{Stage, cut, pass, pending, say};
@@ -178,22 +178,21 @@ impl Tool for Surviving {
 }
 
 /// A stage on which the secret was told to a run that goes on, and the process is gone.
-async fn survived(policy: InDoubtPolicy) -> (Stage, Arc<Surviving>) {
+async fn survived(stage: Stage) -> (Stage, Arc<Surviving>) {
     let tool = Arc::new(Surviving::default());
-    let stage = Stage::new(ONE).in_doubt(policy).tool(tool.clone());
+    let stage = stage.tool(tool.clone());
     let mut session = stage.create().await;
     cut(500, told(&mut session, &stage)).await;
     (stage, tool)
 }
 
-/// What the first call ended with.
-async fn result(stage: &Stage) -> (Outcome, String, Option<i32>) {
-    let mut entries = stage.entries().await.into_iter();
-    let end = entries.find_map(|entry| {
+/// What each call ended with.
+async fn results(stage: &Stage) -> Vec<(Outcome, String, Option<i32>)> {
+    let ends = stage.entries().await.into_iter().filter_map(|entry| {
         let Event::ToolFinished { outcome, output, .. } = entry.event else { return None };
         Some((outcome, output.text.to_string(), output.exit_code))
     });
-    end.expect("an end")
+    ends.collect()
 }
 
 fn quoting() -> Finished {
@@ -208,7 +207,7 @@ fn quoting() -> Finished {
 #[tokio::test(start_paused = true)]
 async fn what_was_told_a_secret_by_a_dead_process_is_not_kept() {
     for is_running in [false, true] {
-        let (stage, tool) = survived(InDoubtPolicy::TellModel).await;
+        let (stage, tool) = survived(Stage::new(ONE).in_doubt(InDoubtPolicy::TellModel)).await;
         if is_running {
             *tool.found.lock().unwrap() = Some(Settled::Running);
             *tool.attached.lock().unwrap() = Some(quoting());
@@ -217,7 +216,7 @@ async fn what_was_told_a_secret_by_a_dead_process_is_not_kept() {
         }
         assert_eq!(stage.open().await.resume().await.unwrap(), Ending::Done);
         let text = format!("{WITHHELD_TEXT}\n[exit code 7]");
-        assert_eq!(result(&stage).await, (Outcome::Ok, text, Some(7)));
+        assert_eq!(results(&stage).await, [(Outcome::Ok, text, Some(7))]);
         assert!(!everything(&stage).await.contains(PART));
         stage.check().await;
     }
@@ -226,7 +225,7 @@ async fn what_was_told_a_secret_by_a_dead_process_is_not_kept() {
 #[tokio::test(start_paused = true)]
 async fn what_is_found_of_a_call_in_doubt_is_not_kept_either() {
     for policy in [InDoubtPolicy::TellModel, InDoubtPolicy::Ask] {
-        let (stage, tool) = survived(policy).await;
+        let (stage, tool) = survived(Stage::new(ONE).in_doubt(policy)).await;
         *tool.found.lock().unwrap() = Some(Settled::Unknown(format!("it said {SECRET}")));
         stage.open().await.resume().await.unwrap();
         let all = everything(&stage).await;
@@ -236,10 +235,9 @@ async fn what_is_found_of_a_call_in_doubt_is_not_kept_either() {
     }
 }
 
-// Its words are lost, so it begins again, and asks where somebody knows what to cover.
-#[tokio::test(start_paused = true)]
-async fn a_question_of_one_that_was_told_a_secret_by_a_dead_process_is_asked_afresh() {
-    let (stage, tool) = survived(InDoubtPolicy::TellModel).await;
+/// Goes on where a secret was told to a process that is gone, until it was told once more and the run
+/// that heard it has ended.
+async fn told_again(stage: &Stage, tool: &Surviving) -> Session {
     let again = Question::new("again", format!("Again with {SECRET}?")).before_acting();
     let asks = Finished::needs_input(vec![again]);
     *tool.found.lock().unwrap() = Some(Settled::Applied(asks));
@@ -253,7 +251,35 @@ async fn a_question_of_one_that_was_told_a_secret_by_a_dead_process_is_asked_afr
     session.answer(&InquiryId::new("1.1.0.key.2"), secret).await.unwrap();
     *tool.attached.lock().unwrap() = Some(quoting());
     assert_eq!(session.resume().await.unwrap(), Ending::Done);
-    assert_eq!(result(&stage).await.1, "logged in with [redacted]");
+    session
+}
+
+// Its words are lost, so it begins again, and asks where somebody knows what to cover.
+#[tokio::test(start_paused = true)]
+async fn a_question_of_one_that_was_told_a_secret_by_a_dead_process_is_asked_afresh() {
+    let (stage, tool) = survived(Stage::new(ONE).in_doubt(InDoubtPolicy::TellModel)).await;
+    told_again(&stage, &tool).await;
+    assert_eq!(results(&stage).await[0].1, "logged in with [redacted]");
+    assert!(!everything(&stage).await.contains(PART));
+    stage.check().await;
+}
+
+// Whoever knows what a command was told last can search what it prints, and nobody else.
+#[tokio::test(start_paused = true)]
+async fn what_another_call_reads_of_it_is_searched_or_not_kept() {
+    let read = r#"{"calls":[{"tool":"read"}]}"#;
+    let login = r#"{"calls":[{"tool":"login"}]}"#;
+    let script = format!(r#"{{"steps":[{login},{read},{{"say":"x"}},{read},{{"say":"y"}}]}}"#);
+    let reader = OddTool::once("read", |_: Job| async {
+        let call = CallId { turn: TurnId(1), step: 1, index: 0 };
+        Finished { quotes: Some(Quotes { call, notes: "[goes on]".into() }), ..quoting() }
+    });
+    let (stage, tool) = survived(Stage::new(&script).tool(reader)).await;
+    drop(told_again(&stage, &tool).await);
+    stage.open().await.send(say("and now?"), Ask).await.unwrap();
+    let texts: Vec<_> = results(&stage).await.into_iter().map(|(_, text, _)| text).collect();
+    let (covered, withheld) = ("logged in with [redacted]", format!("{WITHHELD_TEXT}\n[goes on]"));
+    assert_eq!(texts, [covered, covered, &withheld]);
     assert!(!everything(&stage).await.contains(PART));
     stage.check().await;
 }

@@ -192,12 +192,7 @@ impl fmt::Debug for OddTool {
 #[async_trait]
 impl Tool for OddTool {
     fn spec(&self) -> ToolSpec {
-        ToolSpec {
-            name: self.name.into(),
-            description: "An odd tool.".into(),
-            parameters: r#"{"type":"object"}"#.into(),
-            effect: self.effect,
-        }
+        ToolSpec::new(self.name, "An odd tool.", r#"{"type":"object"}"#, self.effect)
     }
 
     async fn prepare(
