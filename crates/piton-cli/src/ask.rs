@@ -9,7 +9,8 @@ use piton::{Reply, Worker};
 use piton_core::event::{Inquiry, InquiryKind, Shape, Wants};
 use piton_core::question::Secret;
 
-use self::form::{Filled, Form};
+use self::form::Filled;
+pub(crate) use self::form::Form;
 pub(crate) use self::permission::Offer;
 use self::permission::Permission;
 
@@ -32,8 +33,33 @@ pub(crate) struct Prompt {
 pub(crate) enum Heard {
     /// The answer.
     Reply(Reply),
-    /// Ask again, or go on asking.
+    /// Go on asking.
     Ask,
+    /// Ask again: it is not understood, and this would be.
+    Unclear(String),
+}
+
+impl Heard {
+    /// The answer, if it is one.
+    #[cfg(test)]
+    fn reply(self) -> Option<Reply> {
+        match self {
+            Self::Reply(reply) => Some(reply),
+            Self::Ask | Self::Unclear(_) => None,
+        }
+    }
+}
+
+/// Says which keys are understood.
+fn type_one_of(keys: &[char]) -> String {
+    let (last, others) = keys.split_last().map_or((' ', keys), |(last, others)| (*last, others));
+    let others: Vec<String> = others.iter().map(ToString::to_string).collect();
+    format!("type {} or {last}", others.join(", "))
+}
+
+/// What is said of a line that is not understood, in front of what is asked again.
+pub(crate) fn not_understood(takes: &str) -> String {
+    format!("Not understood: {takes}.\n")
 }
 
 impl Prompt {
@@ -107,43 +133,47 @@ impl Prompt {
     /// Takes in a typed line.
     pub(crate) fn hear(&mut self, line: &str) -> Heard {
         let word = line.trim().to_lowercase();
-        let reply = match self.inquiry.kind {
-            InquiryKind::InDoubt if self.typing => Some(Reply::Text(line.to_owned())),
+        match self.inquiry.kind {
+            InquiryKind::InDoubt if self.typing => Heard::Reply(Reply::Text(line.to_owned())),
             InquiryKind::Question => self.hear_answer(line),
             InquiryKind::Permission => self.permission.hear(&word),
             InquiryKind::InDoubt => match word.as_str() {
-                "r" | "run" => Some(Reply::RunAgain),
-                "d" | "done" => Some(Reply::TreatAsDone),
+                "r" | "run" => Heard::Reply(Reply::RunAgain),
+                "d" | "done" => Heard::Reply(Reply::TreatAsDone),
                 // Not to be run again, and nothing is known: that is what the model is told.
-                "u" | "unknown" => Some(Reply::Deny),
+                "u" | "unknown" => Heard::Reply(Reply::Deny),
                 "t" | "type" => {
                     self.typing = true;
-                    None
+                    Heard::Ask
                 }
-                _ => None,
+                _ => Heard::Unclear(type_one_of(&['r', 'd', 't', 'u'])),
             },
-        };
-        reply.map_or(Heard::Ask, Heard::Reply)
+        }
     }
 
     /// A line that answers a tool. One that says nothing, where nothing is no answer, declines.
-    fn hear_answer(&mut self, line: &str) -> Option<Reply> {
+    fn hear_answer(&mut self, line: &str) -> Heard {
         if let Some(form) = &mut self.form {
             return match form.hear(line) {
-                Filled::Whole(json) => Some(Reply::Text(json)),
-                Filled::Declined => Some(Reply::Deny),
-                Filled::InPart => None,
+                Filled::Whole(json) => Heard::Reply(Reply::Text(json)),
+                Filled::Declined => Heard::Reply(Reply::Deny),
+                Filled::InPart => Heard::Ask,
+                Filled::Unclear(takes) => Heard::Unclear(takes),
             };
         }
-        let Some(wants) = &self.inquiry.wants else { return Some(Reply::Text(line.to_owned())) };
-        match wants.shape {
-            Shape::Text | Shape::Secret if line.is_empty() && wants.default.is_none() => {
-                Some(Reply::Deny)
+        let Some(wants) = &self.inquiry.wants else {
+            return Heard::Reply(Reply::Text(line.to_owned()));
+        };
+        let is_text = matches!(wants.shape, Shape::Text | Shape::Secret);
+        if is_text && line.is_empty() && wants.default.is_none() {
+            return Heard::Reply(Reply::Deny);
+        }
+        match wants.read(line) {
+            Ok(words) if wants.shape == Shape::Secret => {
+                Heard::Reply(Reply::Secret(Secret::new(words)))
             }
-            Shape::Secret => wants.read(line).ok().map(|words| Reply::Secret(Secret::new(words))),
-            Shape::Text | Shape::Confirm | Shape::Choice { .. } | Shape::Form { .. } => {
-                wants.read(line).ok().map(Reply::Text)
-            }
+            Ok(words) => Heard::Reply(Reply::Text(words)),
+            Err(takes) => Heard::Unclear(takes),
         }
     }
 }
@@ -189,6 +219,14 @@ pub(crate) enum Editing {
     Possible,
     /// Work hangs on it.
     Impossible,
+}
+
+/// What the menu for an incomplete turn understands.
+pub(crate) fn menu_takes(editing: Editing) -> String {
+    type_one_of(match editing {
+        Editing::Possible => &['r', 'd', 'e', 'q'],
+        Editing::Impossible => &['r', 'd', 'q'],
+    })
 }
 
 /// The menu for an incomplete turn.
@@ -255,6 +293,14 @@ pub(crate) fn held_waits(present: Present, typed_s: Option<u64>) -> (Duration, D
     (typed.unwrap_or(first), later)
 }
 
+/// What the menu for a held conversation understands.
+pub(crate) fn held_menu_takes(elsewhere: Elsewhere) -> String {
+    type_one_of(match elsewhere {
+        Elsewhere::Possible => &['w', 'n', 'q'],
+        Elsewhere::Impossible => &['w', 'q'],
+    })
+}
+
 /// The menu for a conversation that another process works on.
 pub(crate) fn held_menu(elsewhere: Elsewhere) -> &'static str {
     match elsewhere {
@@ -292,10 +338,7 @@ mod tests {
 
     fn check_inquiry(inquiry: Inquiry, lines: &[&str], expected: Option<Reply>) {
         let mut prompt = Prompt::new(inquiry);
-        let heard = lines.iter().find_map(|line| match prompt.hear(line) {
-            Heard::Reply(reply) => Some(reply),
-            Heard::Ask => None,
-        });
+        let heard = lines.iter().find_map(|line| prompt.hear(line).reply());
         assert_eq!(heard, expected, "{lines:?}");
     }
 
@@ -371,6 +414,8 @@ mod tests {
         assert_eq!(choose("discard", Editing::Impossible), Some(Choice::Discard));
         assert_eq!(choose("q", Editing::Possible), Some(Choice::Quit));
         assert_eq!(choose("", Editing::Possible), None);
+        assert_eq!(menu_takes(Editing::Possible), "type r, d, e or q");
+        assert_eq!(menu_takes(Editing::Impossible), "type r, d or q");
         assert!(!menu(Editing::Impossible).contains("edit"));
     }
 
@@ -382,6 +427,7 @@ mod tests {
         assert_eq!(choose_held("n", Elsewhere::Impossible), None);
         assert_eq!(choose_held("q", Elsewhere::Impossible), Some(HeldChoice::Quit));
         assert_eq!(choose_held("", Elsewhere::Possible), None);
+        assert_eq!(held_menu_takes(Elsewhere::Impossible), "type w or q");
         assert!(!held_menu(Elsewhere::Impossible).contains("new"));
     }
 

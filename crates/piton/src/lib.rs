@@ -69,6 +69,6 @@ pub use self::delegate::{Delegation, WORKERS_MAX};
 pub use self::engine::{Builder, Engine};
 pub use self::hub::{Subscription, Update, Worker, WorkerNews};
 pub use self::lease::LeaseWait;
-pub use self::mailbox::{AnswerLetter, Delivery};
+pub use self::mailbox::{AnswerLetter, Delivery, Given, given};
 pub use self::session::{FileLeftOut, NewMessage, OnIncomplete, OpenError, Session, SessionError};
 pub use self::unattended::{Policy, Unattended};

@@ -21,6 +21,18 @@ const READ_RECORDS: usize = 4_096;
 pub struct AnswerLetter {
     letter: Letter,
     inquiry: InquiryId,
+    reply: Reply,
+}
+
+/// An answer that is recorded.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Given {
+    /// The answer.
+    pub answer: InquiryAnswer,
+    /// Who gave it.
+    pub by: String,
+    /// The letter that brought it; none if it was given where the conversation was written.
+    pub letter: Option<String>,
 }
 
 /// What became of a letter.
@@ -29,12 +41,7 @@ pub enum Delivery {
     /// It is recorded.
     Taken,
     /// Another answer was recorded first.
-    Otherwise {
-        /// The answer.
-        answer: InquiryAnswer,
-        /// Who gave it.
-        by: String,
-    },
+    Otherwise(Given),
     /// Nothing is recorded up to this entry.
     Open(Seq),
 }
@@ -61,7 +68,7 @@ enum WrittenReply {
 impl AnswerLetter {
     /// A letter with a name that nobody else gives; none for a secret, which is never written down.
     pub fn new(inquiry: InquiryId, reply: &Reply, at: Timestamp, chance: u64) -> Option<Self> {
-        let reply = match reply {
+        let written = match reply {
             Reply::Allow => WrittenReply::Allow,
             Reply::Deny => WrittenReply::Deny,
             Reply::Applied => WrittenReply::Applied,
@@ -73,11 +80,45 @@ impl AnswerLetter {
             Reply::Text(text) => WrittenReply::Text { text: text.clone() },
             Reply::Secret(_) => return None,
         };
-        let written = Written { inquiry: inquiry.clone(), reply };
+        let written = Written { inquiry: inquiry.clone(), reply: written };
         let body = serde_json::to_string(&written).ok()?;
         // In the order in which they were written, as far as clocks agree.
         let id = format!("{:015}-{chance:016x}", at.0);
-        Some(Self { letter: Letter { id, body }, inquiry })
+        Some(Self { letter: Letter { id, body }, inquiry, reply: reply.clone() })
+    }
+
+    /// Those that lie there and are not taken yet, the one that counts first. What is not understood
+    /// is not among them.
+    pub async fn kept(
+        journal: &dyn Journal,
+        conversation: &ConversationId,
+    ) -> Result<Vec<Self>, StoreError> {
+        let letters = journal.letters(conversation).await?.into_iter();
+        let understood = letters.filter_map(|letter| {
+            let (inquiry, reply) = open(&letter)?;
+            Some(Self { letter, inquiry, reply })
+        });
+        Ok(understood.collect())
+    }
+
+    /// The question.
+    pub fn inquiry(&self) -> &InquiryId {
+        &self.inquiry
+    }
+
+    /// What it says.
+    pub fn reply(&self) -> &Reply {
+        &self.reply
+    }
+
+    /// Whether it lies there still. One that does not is recorded, or answers nothing.
+    pub async fn lies(
+        &self,
+        journal: &dyn Journal,
+        conversation: &ConversationId,
+    ) -> Result<bool, StoreError> {
+        let letters = journal.letters(conversation).await?;
+        Ok(letters.iter().any(|letter| letter.id == self.letter.id))
     }
 
     /// Its name.
@@ -108,28 +149,36 @@ impl AnswerLetter {
         &self,
         journal: &dyn Journal,
         conversation: &ConversationId,
-        mut after: Seq,
+        after: Seq,
     ) -> Result<Delivery, StoreError> {
-        loop {
-            let records = journal.read(conversation, after, READ_RECORDS).await?;
-            for record in &records {
-                after = record.seq;
-                let event = Event::from_stored(record.format, &record.body);
-                let Event::InquiryAnswered { inquiry, answer, by, letter } = event else {
-                    continue;
-                };
-                if inquiry != self.inquiry {
-                    continue;
-                }
-                return Ok(if letter.as_deref() == Some(self.id()) {
-                    Delivery::Taken
-                } else {
-                    Delivery::Otherwise { answer, by }
-                });
+        Ok(match given(journal, conversation, &self.inquiry, after).await? {
+            Ok(given) if given.letter.as_deref() == Some(self.id()) => Delivery::Taken,
+            Ok(given) => Delivery::Otherwise(given),
+            Err(end) => Delivery::Open(end),
+        })
+    }
+}
+
+/// The answer to a question among the entries behind `after`; else the last one that was read.
+pub async fn given(
+    journal: &dyn Journal,
+    conversation: &ConversationId,
+    wanted: &InquiryId,
+    mut after: Seq,
+) -> Result<Result<Given, Seq>, StoreError> {
+    loop {
+        let records = journal.read(conversation, after, READ_RECORDS).await?;
+        for record in &records {
+            after = record.seq;
+            let event = Event::from_stored(record.format, &record.body);
+            if let Event::InquiryAnswered { inquiry, answer, by, letter } = event
+                && inquiry == *wanted
+            {
+                return Ok(Ok(Given { answer, by, letter }));
             }
-            if records.len() < READ_RECORDS {
-                return Ok(Delivery::Open(after));
-            }
+        }
+        if records.len() < READ_RECORDS {
+            return Ok(Err(after));
         }
     }
 }

@@ -30,6 +30,8 @@ pub(crate) enum Filled {
     Whole(String),
     /// Not all of them.
     InPart,
+    /// No further: the line is not understood, and this would be.
+    Unclear(String),
     /// The person does not want to.
     Declined,
 }
@@ -55,6 +57,19 @@ impl Form {
         Self { fields: fields.collect(), filled: Map::new(), place: None }
     }
 
+    /// What to give in each field, for people who fill it in from a command line.
+    pub(crate) fn told(&self) -> Vec<String> {
+        self.fields.iter().map(Field::told).collect()
+    }
+
+    /// An answer that fits: every field that has to be there, and those with a default.
+    pub(crate) fn example(&self) -> String {
+        let given = self.fields.iter().filter(|field| field.required || field.default.is_some());
+        let given: Map<_, _> = given.map(|it| (it.name.clone(), it.example())).collect();
+        // A map of values cannot fail to serialise.
+        serde_json::to_string(&given).unwrap_or_default()
+    }
+
     /// What to show in front of the cursor.
     pub(crate) fn text(&self, question: &str) -> String {
         match self.field() {
@@ -69,7 +84,7 @@ impl Form {
             return match line.trim().to_lowercase().as_str() {
                 "a" | "answer" | "y" | "yes" => self.go_to(0),
                 "n" | "no" => Filled::Declined,
-                _ => Filled::InPart,
+                _ => Filled::Unclear(super::type_one_of(&['a', 'n'])),
             };
         };
         let name = field.name.clone();
@@ -78,7 +93,7 @@ impl Form {
                 self.filled.insert(name, value);
             }
             Line::LeftOut => {}
-            Line::NotUnderstood => return Filled::InPart,
+            Line::NotUnderstood => return Filled::Unclear(field.takes()),
         }
         self.go_to(self.place.map_or(0, |place| place + 1))
     }
@@ -132,6 +147,49 @@ impl Field {
         }
     }
 
+    /// What would be understood.
+    fn takes(&self) -> String {
+        match self.kind.as_str() {
+            "boolean" => "answer yes or no".into(),
+            "integer" => "type a whole number".into(),
+            "number" => "type a number".into(),
+            _ if !self.options.is_empty() => {
+                format!("answer with one of {}", self.options.join(", "))
+            }
+            _ => "this field cannot be left empty".into(),
+        }
+    }
+
+    /// What to give from a command line, for people.
+    fn told(&self) -> String {
+        let mut notes = vec![match self.kind.as_str() {
+            "boolean" => "true or false".to_owned(),
+            "integer" => "a whole number".to_owned(),
+            "number" => "a number".to_owned(),
+            "array" => "a list".to_owned(),
+            _ if !self.options.is_empty() => format!("one of {}", self.options.join(", ")),
+            _ => "a text".to_owned(),
+        }];
+        notes.push(if self.required { "required" } else { "may be left out" }.to_owned());
+        notes.extend(self.default.as_ref().map(|default| format!("default {default}")));
+        let title = if self.title == self.name { "" } else { &self.title };
+        let title = if title.is_empty() { String::new() } else { format!(" ({title})") };
+        format!("field {}{title}: {}", self.name, notes.join(", "))
+    }
+
+    /// A value that fits.
+    fn example(&self) -> Value {
+        match (&self.default, self.kind.as_str(), self.options.first()) {
+            (Some(default), ..) => default.clone(),
+            (None, "boolean", _) => Value::Bool(true),
+            (None, "integer" | "number", _) => Value::from(1),
+            (None, "array", Some(option)) => Value::from(vec![option.as_str()]),
+            (None, "array", None) => Value::Array(Vec::new()),
+            (None, _, Some(option)) => Value::from(option.as_str()),
+            (None, _, None) => Value::from("TEXT"),
+        }
+    }
+
     fn read(&self, line: &str) -> Line {
         if line.is_empty() {
             return match &self.default {
@@ -170,20 +228,42 @@ mod tests {
     fn a_form_is_filled_in_field_by_field() {
         let mut form = Form::new(SCHEMA);
         assert_eq!(form.text("Hm?"), "Hm? (a) answer, (n) no answer: ");
-        for (line, next) in [
-            ("perhaps", "Hm? (a) answer, (n) no answer: "),
-            ("a", "age (a number; empty line: 7): "),
-            ("old", "age (a number; empty line: 7): "),
-            ("", "sure (yes or no; may be left empty): "),
-            ("", "tone (high, low; may be left empty): "),
-            ("low", "Your name: "),
-            ("", "Your name: "),
+        for (line, unclear, next) in [
+            ("perhaps", "type a or n", "Hm? (a) answer, (n) no answer: "),
+            ("a", "", "age (a number; empty line: 7): "),
+            ("old", "type a whole number", "age (a number; empty line: 7): "),
+            ("", "", "sure (yes or no; may be left empty): "),
+            ("so", "answer yes or no", "sure (yes or no; may be left empty): "),
+            ("", "", "tone (high, low; may be left empty): "),
+            ("mid", "answer with one of high, low", "tone (high, low; may be left empty): "),
+            ("low", "", "Your name: "),
+            ("", "this field cannot be left empty", "Your name: "),
         ] {
-            assert_eq!(form.hear(line), Filled::InPart, "{line}");
+            let heard = match unclear {
+                "" => Filled::InPart,
+                unclear => Filled::Unclear(unclear.into()),
+            };
+            assert_eq!(form.hear(line), heard, "{line}");
             assert_eq!(form.text("Hm?"), next);
         }
         let whole = r#"{"age":7,"tone":"low","who":"Ada"}"#;
         assert_eq!(form.hear("Ada"), Filled::Whole(whole.into()));
+    }
+
+    #[test]
+    fn a_form_says_what_to_give_from_a_command_line() {
+        let form = Form::new(SCHEMA);
+        assert_eq!(
+            form.told(),
+            [
+                "field age: a whole number, may be left out, default 7",
+                "field sure: true or false, may be left out",
+                "field tone: one of high, low, may be left out",
+                "field who (Your name): a text, required",
+            ]
+        );
+        assert_eq!(form.example(), r#"{"age":7,"who":"TEXT"}"#);
+        assert_eq!(Form::new("{}").example(), "{}");
     }
 
     #[test]

@@ -7,6 +7,7 @@ use piton_core::event::{Choice, Inquiry, PermissionRule, RuleEffect, RuleScope};
 use piton_core::permit::Standing;
 use piton_core::state::State;
 
+use super::Heard;
 use crate::rules;
 
 /// A standing decision that can be made on a call.
@@ -52,12 +53,22 @@ impl Offer {
         format!("{}, {}", rules::told_all(&self.rules), self.reach())
     }
 
-    /// Keeps the rules where later conversations find them, if they are for those too.
-    pub(crate) fn write(&self) -> Result<(), rules::file::RuleFileFault> {
-        match &self.file {
-            Some(file) => rules::file::add(file, &self.rules, &self.workspace),
-            None => Ok(()),
+    /// Keeps the rules of decisions where later conversations find them, if they are for those too:
+    /// all of them or none.
+    pub(crate) fn write_all<'a>(
+        offers: impl IntoIterator<Item = &'a Self>,
+    ) -> Result<(), rules::file::RuleFileFault> {
+        let mut files: Vec<(&Path, Vec<_>)> = Vec::new();
+        for offer in offers {
+            let Some(file) = offer.file.as_deref() else { continue };
+            let rules = offer.rules.iter().map(|rule| (rule, offer.workspace.as_path()));
+            match files.iter_mut().find(|(other, _)| *other == file) {
+                Some((_, all)) => all.extend(rules),
+                None => files.push((file, rules.collect())),
+            }
         }
+        // There is one settings file.
+        files.iter().try_for_each(|(file, rules)| rules::file::add(file, rules))
     }
 
     fn reach(&self) -> String {
@@ -111,47 +122,76 @@ impl Permission {
     }
 
     /// Takes in a typed line, in small letters.
-    pub(super) fn hear(&mut self, line: &str) -> Option<Reply> {
+    pub(super) fn hear(&mut self, line: &str) -> Heard {
         let mut words = line.split_whitespace();
-        let (first, place, more) = (words.next()?, words.next(), words.next());
+        let (first, place, more) = (words.next().unwrap_or_default(), words.next(), words.next());
         if more.is_some() {
-            return None;
+            return self.unclear();
         }
         if let (Some(effect), None) = (self.choosing, place) {
             return self.hear_place(effect, first);
         }
         let effect = match (first, place) {
-            ("y" | "yes", None) => return Some(Reply::Allow),
-            ("n" | "no", None) => return Some(Reply::Deny),
-            ("m" | "applied", None) => return Some(Reply::Applied),
+            ("y" | "yes", None) => return Heard::Reply(Reply::Allow),
+            ("n" | "no", None) => return Heard::Reply(Reply::Deny),
+            ("m" | "applied", None) => return Heard::Reply(Reply::Applied),
             ("a" | "always", _) => RuleEffect::Allow,
             ("v" | "never", _) => RuleEffect::Deny,
-            _ => return None,
+            _ => return self.unclear(),
         };
+        if !self.may(effect) {
+            let effect = if effect == RuleEffect::Allow { "always" } else { "never" };
+            return Heard::Unclear(format!(
+                "no rule can say {effect} of this call; {}",
+                self.keys()
+            ));
+        }
         match place {
             Some(place) => self.hear_place(effect, place),
             None if 1 < self.with_effect(effect).count() => {
                 self.choosing = Some(effect);
-                None
+                Heard::Ask
             }
-            None => self.with_effect(effect).next().map(|offer| Reply::Always(offer.standing)),
+            None => match self.with_effect(effect).next() {
+                Some(offer) => Heard::Reply(Reply::Always(offer.standing)),
+                None => self.unclear(),
+            },
         }
     }
 
-    fn hear_place(&mut self, effect: RuleEffect, word: &str) -> Option<Reply> {
+    fn hear_place(&mut self, effect: RuleEffect, word: &str) -> Heard {
         let scope = match word {
             "c" | "conversation" => RuleScope::Conversation,
             "p" | "project" => RuleScope::Project,
             "u" | "user" => RuleScope::User,
             "b" | "back" => {
                 self.choosing = None;
-                return None;
+                return Heard::Ask;
             }
-            _ => return None,
+            _ => return self.unclear(),
         };
         let standing = Standing { effect, scope };
-        let offered = self.offers.iter().any(|offer| offer.standing == standing);
-        offered.then_some(Reply::Always(standing))
+        if self.offers.iter().any(|offer| offer.standing == standing) {
+            return Heard::Reply(Reply::Always(standing));
+        }
+        self.unclear()
+    }
+
+    fn unclear(&self) -> Heard {
+        Heard::Unclear(self.keys())
+    }
+
+    /// What can be typed now.
+    fn keys(&self) -> String {
+        let keys: Vec<char> = if let Some(effect) = self.choosing {
+            let places = self.with_effect(effect).map(|offer| key(offer.standing.scope));
+            places.chain(['b']).collect()
+        } else {
+            let always = self.may(RuleEffect::Allow).then_some('a');
+            let never = self.may(RuleEffect::Deny).then_some('v');
+            ['y'].into_iter().chain(always).chain(never).chain(['m', 'n']).collect()
+        };
+        super::type_one_of(&keys)
     }
 }
 
@@ -183,7 +223,7 @@ mod tests {
 
     fn check(offers: Vec<Offer>, lines: &[&str], expected: Option<Reply>) {
         let mut permission = Permission::new(offers);
-        let heard = lines.iter().find_map(|line| permission.hear(line));
+        let heard = lines.iter().find_map(|line| permission.hear(line).reply());
         assert_eq!(heard, expected, "{lines:?}");
     }
 
@@ -225,13 +265,33 @@ mod tests {
     }
 
     #[test]
+    fn what_is_not_understood_is_told_what_would_be() {
+        let unclear = |lines: &[&str], offers| {
+            let mut permission = Permission::new(offers);
+            let mut heard = Heard::Ask;
+            for line in lines {
+                heard = permission.hear(line);
+            }
+            let Heard::Unclear(told) = heard else { panic!("{lines:?}: {heard:?}") };
+            told
+        };
+        let all = || offers(&EFFECTS, &SCOPES);
+        assert_eq!(unclear(&["perhaps"], all()), "type y, a, v, m or n");
+        assert_eq!(unclear(&[""], Vec::new()), "type y, m or n");
+        assert_eq!(unclear(&["a", "y"], all()), "type c, p, u or b");
+        assert_eq!(unclear(&["a x"], all()), "type y, a, v, m or n");
+        let here = offers(&[RuleEffect::Allow], &[RuleScope::Conversation]);
+        assert_eq!(unclear(&["v"], here), "no rule can say never of this call; type y, a, m or n");
+    }
+
+    #[test]
     fn rule_and_place_are_said_before_they_are_chosen() {
         let mut permission = Permission::new(offers(&EFFECTS, &SCOPES));
         assert_eq!(
             permission.text("Run?"),
             "Run? (y) yes, (a) always, (v) never, (m) done by hand, (n) no: "
         );
-        assert_eq!(permission.hear("v"), None);
+        assert_eq!(permission.hear("v"), Heard::Ask);
         assert_eq!(
             permission.text("Run?"),
             "deny pay\n  (c) in this conversation\n  \

@@ -4,21 +4,23 @@
 //! says so. If another process is at work on the conversation, that one records the answer.
 
 pub(crate) mod elsewhere;
+mod meant;
+mod record;
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Parser as _;
-use piton::{LeaseWait, Reply};
-use piton_core::event::{Inquiry, InquiryKind, RuleEffect, RuleScope, Shape};
-use piton_core::id::{ConversationId, InquiryId, Seq};
-use piton_core::state::{State, Turn};
-use piton_store::Journal;
+use piton::AnswerLetter;
+use piton_core::event::{Inquiry, RuleEffect, RuleScope};
+use piton_core::id::ConversationId;
+use piton_core::state::{Raised, State, Turn};
+use piton_store::{Holder, Journal};
+use tokio::time::Instant;
 
-use self::elsewhere::{Held, Recorded};
+use self::record::{Desk, Recorded};
 use super::query;
-use crate::ask::{Heard, Offer, Prompt};
-use crate::flags::{Answer, Command, Flags, Scope};
+use crate::ask::Offer;
+use crate::flags::{Answer, Command, Flags};
 use crate::output::Output;
 use crate::render::lines::Line;
 use crate::report::{Fault, Report};
@@ -44,24 +46,37 @@ pub(crate) async fn run(
     if answer.word.is_none() && answer.text.is_none() && !answer.decline {
         return show(&*journal, &id, answer, settings, output).await;
     }
-    let asked = to_answer(&askers(&*journal, &id).await?, answer);
-    let mut recorded = Err(Fault::NothingAsked(id.clone()));
-    for (asker, inquiry) in &asked {
-        let one = record(journal.clone(), (asker, inquiry), answer, settings, output).await;
-        recorded = match (one, recorded) {
-            // A rule of the one before may answer it.
-            (Err(Fault::NotOpen { .. }), Ok(recorded)) => Ok(recorded),
-            (one, _) => Ok(one?),
-        };
+    let askers = askers(&*journal, &id).await?;
+    if askers.is_empty() {
+        let last = last_answer(&read(&*journal, &id).await?);
+        return Err(Fault::NothingAsked { conversation: id, last });
     }
-    let recorded = recorded?;
-    if let Recorded::There(holder) = recorded {
-        let who = holder.map_or_else(String::new, |holder| format!(" {}", holder.pid));
-        output.talk(&format!("Process{who} has taken it, and goes on with the turn."));
+    let meant = meant::meant(&askers, answer, settings)?;
+    if meant.is_empty() {
+        return Err(Fault::NothingAsked { conversation: id, last: None });
+    }
+    let engine = Wiring::to_write(journal.clone(), settings)?.engine(&[]);
+    // Longer than anybody waits; a clock has an end.
+    let wait = Duration::from_secs(answer.wait.min(u32::MAX.into()));
+    let deadline = Instant::now() + wait;
+    let desk = Desk { journal: journal.clone(), engine, deadline, all: answer.all };
+    let recorded = desk.record(meant, output).await?;
+    // A worker goes on with the conversation that it works for.
+    let asker = id.clone();
+    let id = id.as_worker().map_or(id, |(parent, _)| parent);
+    if let Recorded::There(holder) = recorded
+        && goes_on(&*journal, &id, holder.as_ref(), output).await?
+    {
         return Ok(Report::ok("done"));
     }
-    // A worker goes on with the conversation that it works for.
-    let id = id.as_worker().map_or(id, |(parent, _)| parent);
+    let left: usize = self::askers(&*journal, &asker)
+        .await?
+        .iter()
+        .map(|(_, state)| questions(state).len())
+        .sum();
+    if 0 < left {
+        output.talk(&format!("{left} more to answer: piton answer --id {asker}"));
+    }
     if !answer.resume {
         let hint = format!("to go on: piton query --continue --id {id}");
         output.talk(&format!("hint: {hint}"));
@@ -76,18 +91,31 @@ pub(crate) async fn run(
     }
 }
 
-/// Which questions are meant: the first one, or all permissions that are asked for now. What is asked
-/// later nobody has seen yet.
-fn to_answer(
-    askers: &[(ConversationId, State)],
-    answer: &Answer,
-) -> Vec<(ConversationId, InquiryId)> {
-    let open = askers.iter().flat_map(|(asker, state)| {
-        questions(state).into_iter().map(move |asked| (asker.clone(), asked))
-    });
-    let meant = open.filter(|(_, asked)| !answer.all || asked.kind == InquiryKind::Permission);
-    let meant = meant.map(|(asker, asked)| (asker, asked.id));
-    meant.take(if answer.all { usize::MAX } else { 1 }).collect()
+/// Says who has taken the answer; and whether anybody, or nothing, goes on with the turn.
+async fn goes_on(
+    journal: &dyn Journal,
+    id: &ConversationId,
+    taker: Option<&Holder>,
+    output: &mut Output,
+) -> Result<bool, Fault> {
+    let who = taker.map_or("The other process".into(), |taker| format!("Process {}", taker.pid));
+    if journal.status(id).await?.is_some_and(|listed| listed.holder.is_some()) {
+        output.talk(&format!("{who} has taken it, and goes on with the turn."));
+        return Ok(true);
+    }
+    let is_over = read(journal, id).await?.open_turn().is_none();
+    let then = if is_over { "the turn is over" } else { "has left the turn as it is" };
+    output.talk(&format!("{who} has taken it, and {then}."));
+    Ok(is_over)
+}
+
+/// The newest answer of the last turn: somebody may have been faster.
+fn last_answer(state: &State) -> Option<String> {
+    let raised = state.turns.last()?.inquiries.iter().rev();
+    raised.into_iter().find_map(|Raised { inquiry, answer, by }| {
+        let (answer, by) = (elsewhere::said(answer.as_ref()?), by.as_deref()?);
+        Some(format!("answered last, by {by}, {answer}: {}", inquiry.question))
+    })
 }
 
 /// Shows what is asked. Takes no lease, so it also shows what another process asks.
@@ -100,11 +128,14 @@ async fn show(
 ) -> Result<Report, Fault> {
     let askers = askers(journal, id).await?;
     for (asker, state) in &askers {
+        let kept = AnswerLetter::kept(journal, asker).await?;
         for asked in &questions(state) {
             let offers = Offer::all(state, asked, settings.file.as_deref());
-            let words = words(asked, &offers);
+            let words = meant::words(asked, &offers);
+            let kept = kept.iter().find(|letter| *letter.inquiry() == asked.id);
+            let kept = kept.map(|letter| record::told(letter.reply()));
             if answer.json {
-                output.json(&Line::question(asker.as_str(), asked, &words));
+                output.json(&Line::question(asker.as_str(), asked, &words, kept.as_deref()));
                 continue;
             }
             if asker != id {
@@ -112,6 +143,13 @@ async fn show(
             }
             output.data(&format!("{}\n", asked.question));
             output.talk(&format!("answers: {}", words.join(", ")));
+            for line in meant::form_lines(asked) {
+                output.talk(&line);
+            }
+            if let Some(kept) = kept {
+                output
+                    .talk(&format!("kept, and not taken yet: {kept}; another answer replaces it"));
+            }
             show_offers(&offers, output);
         }
     }
@@ -163,144 +201,6 @@ async fn read(journal: &dyn Journal, id: &ConversationId) -> Result<State, Fault
     Ok(state)
 }
 
-/// What is answered to which question.
-struct Meant {
-    asked: Inquiry,
-    reply: Reply,
-    /// What stands from now on.
-    offer: Option<Offer>,
-    /// The last entry that was read.
-    after: Seq,
-}
-
-/// The question, and what was answered to it.
-fn meant(
-    state: &State,
-    (id, inquiry): (&ConversationId, &InquiryId),
-    answer: &Answer,
-    settings: &Settings,
-) -> Result<Meant, Fault> {
-    let Some(asked) = questions(state).into_iter().find(|asked| asked.id == *inquiry) else {
-        return Err(Fault::NothingAsked(id.clone()));
-    };
-    let offers = Offer::all(state, &asked, settings.file.as_deref());
-    let (reply, offer) = understand(&asked, answer, offers)?;
-    Ok(Meant { asked, reply, offer, after: state.end })
-}
-
-/// Writes the answer to a question down, or has it written down.
-async fn record(
-    journal: Arc<dyn Journal>,
-    (id, inquiry): (&ConversationId, &InquiryId),
-    answer: &Answer,
-    settings: &Settings,
-    output: &mut Output,
-) -> Result<Recorded, Fault> {
-    // Before anything is waited for: this is the question that somebody saw and answers.
-    let meant = meant(&read(&*journal, id).await?, (id, inquiry), answer, settings)?;
-    let engine = Wiring::to_write(journal.clone(), settings)?.engine(&[]);
-    let mut session = match engine.open_within(id, LeaseWait::NONE).await.map_err(Fault::from) {
-        Err(fault) if fault.is_held() => {
-            let wait = Duration::from_secs(answer.wait);
-            let held = Held { engine: &engine, journal: &*journal, id, wait };
-            return held.leave(meant, output).await;
-        }
-        opened => opened?,
-    };
-    // Somebody may have answered while nobody was there to take it.
-    session.take_letters().await?;
-    let Meant { asked, reply, offer, .. } = meant;
-    if !questions(session.state()).iter().any(|open| open.id == asked.id) {
-        return Err(Fault::NotOpen { question: asked.question });
-    }
-    // Written before it is answered: what is lost between the two is asked again, and then a rule
-    // answers.
-    offer.as_ref().map(Offer::write).transpose()?;
-    session.answer(&asked.id, reply).await?;
-    output.talk(&format!("Answered: {}", asked.question));
-    if let Some(offer) = offer {
-        output.talk(&format!("From now on: {}", offer.told()));
-    }
-    match questions(session.state()).len() {
-        0 => {}
-        left => output.talk(&format!("{left} more to answer: piton answer --id {id}")),
-    }
-    Ok(Recorded::Here)
-}
-
 fn questions(state: &State) -> Vec<Inquiry> {
     state.open_turn().into_iter().flat_map(Turn::pending_inquiries).cloned().collect()
-}
-
-/// What was answered, and what stands from now on.
-fn understand(
-    asked: &Inquiry,
-    answer: &Answer,
-    offers: Vec<Offer>,
-) -> Result<(Reply, Option<Offer>), Fault> {
-    let mut prompt = Prompt::new(asked.clone());
-    let words = words(asked, &offers).join(", ");
-    prompt.offer(offers);
-    if prompt.is_secret() && !answer.decline {
-        // It would be in the history of a shell, and nobody is there who could be told.
-        return Err(Fault::SecretOnTerminal { question: asked.question.clone() });
-    }
-    let typed = answer.text.as_ref().or(answer.word.as_ref());
-    let heard = match (&answer.word, &answer.text) {
-        _ if answer.decline && asked.kind == InquiryKind::Question => Heard::Reply(Reply::Deny),
-        _ if answer.decline => Heard::Ask,
-        _ if asked.kind == InquiryKind::Question => {
-            let read = typed.map(|typed| match &asked.wants {
-                Some(wants) => wants.read(typed),
-                None => Ok(typed.clone()),
-            });
-            read.and_then(Result::ok).map_or(Heard::Ask, |text| Heard::Reply(Reply::Text(text)))
-        }
-        (_, Some(text)) if asked.kind == InquiryKind::InDoubt => {
-            Heard::Reply(Reply::Text(text.clone()))
-        }
-        (Some(word), _) => prompt.hear(&with_scope(word, answer.scope)),
-        (None, _) => Heard::Ask,
-    };
-    match heard {
-        Heard::Reply(reply) => {
-            let offer = prompt.offered(&reply).cloned();
-            Ok((reply, offer))
-        }
-        Heard::Ask => Err(Fault::NoAnswer { question: asked.question.clone(), words }),
-    }
-}
-
-/// The word with how far it reaches. On a command line nobody is asked back.
-fn with_scope(word: &str, scope: Option<Scope>) -> String {
-    let scope = match (scope, word.to_lowercase().as_str()) {
-        (Some(Scope::Project), _) => "project",
-        (Some(Scope::User), _) => "user",
-        (Some(Scope::Conversation), _) | (None, "a" | "always" | "v" | "never") => "conversation",
-        (None, _) => "",
-    };
-    format!("{word} {scope}")
-}
-
-/// What can be answered.
-fn words<'a>(asked: &'a Inquiry, offers: &[Offer]) -> Vec<&'a str> {
-    let may = |effect| offers.iter().any(|offer| offer.standing.effect == effect);
-    match asked.kind {
-        InquiryKind::Permission => ["yes", "no"]
-            .into_iter()
-            .chain(may(RuleEffect::Allow).then_some("always"))
-            .chain(may(RuleEffect::Deny).then_some("never"))
-            .chain(["applied"])
-            .collect(),
-        InquiryKind::InDoubt => vec!["run", "done", "unknown", "--text RESULT"],
-        InquiryKind::Question => match asked.wants.as_ref().map(|wants| &wants.shape) {
-            Some(Shape::Confirm) => vec!["yes", "no", "--decline"],
-            Some(Shape::Choice { options }) => {
-                options.iter().map(String::as_str).chain(["--decline"]).collect()
-            }
-            Some(Shape::Form { .. }) => vec!["--text JSON", "--decline"],
-            Some(Shape::Secret) => vec!["--decline"],
-            Some(Shape::Text) | None => vec!["--text TEXT", "--decline"],
-        },
-    }
 }

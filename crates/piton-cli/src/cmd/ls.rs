@@ -1,5 +1,6 @@
 //! `piton ls`: conversations, the newest first. Reads status rows, never a journal.
 
+use piton::AnswerLetter;
 use piton::clock::{Clock as _, SystemClock};
 use piton_core::id::Timestamp;
 use piton_store::{Journal, Listed, Listing, Page, StoreError};
@@ -22,20 +23,23 @@ pub(crate) async fn run(
     output: &mut Output,
 ) -> Result<Report, Fault> {
     let aside = settings.set_aside();
-    let listing = if settings.has_database()? {
+    let (mut rows, mut total) = (Vec::new(), 0);
+    if settings.has_database()? {
         let journal = wiring::open_store(settings, output)?;
-        if ls.all {
+        let listing = if ls.all {
             journal.list(Page { skip: 0, limit: usize::MAX }).await?
         } else {
             without_workers(&*journal, ls.limit).await?
+        };
+        total = listing.total;
+        for listed in listing.rows {
+            let kept = AnswerLetter::kept(&*journal, &listed.conversation).await?.len();
+            rows.push((listed, kept));
         }
-    } else {
-        Listing { rows: Vec::new(), total: 0 }
-    };
-    let Listing { rows, total } = listing;
+    }
     if ls.json {
-        for listed in &rows {
-            output.json(&Line::listed(listed));
+        for (listed, kept) in &rows {
+            output.json(&Line::listed(listed, *kept));
         }
         return Ok(Report::ok("done"));
     }
@@ -69,22 +73,28 @@ async fn without_workers(journal: &dyn Journal, limit: usize) -> Result<Listing,
     }
 }
 
-fn status(listed: &Listed) -> String {
-    match &listed.holder {
+/// How it stands with a conversation, and with answers that nobody has taken yet.
+fn status(listed: &Listed, kept: usize) -> String {
+    let status = match &listed.holder {
         Some(holder) => format!("running (pid {})", holder.pid),
         None => listed.row.status.clone(),
+    };
+    match kept {
+        0 => status,
+        1 => format!("{status}, 1 answer kept"),
+        kept => format!("{status}, {kept} answers kept"),
     }
 }
 
-fn table(rows: &[Listed], now: Timestamp) -> String {
+fn table(rows: &[(Listed, usize)], now: Timestamp) -> String {
     let head = ["ID", "TOUCHED", "TURNS", "STATUS", "TITLE"].map(str::to_owned);
     let mut lines = vec![head];
-    lines.extend(rows.iter().map(|listed| {
+    lines.extend(rows.iter().map(|(listed, kept)| {
         [
             listed.conversation.to_string(),
             age(listed.row.touched, now),
             listed.row.turns.to_string(),
-            status(listed),
+            status(listed, *kept),
             listed.row.title.clone(),
         ]
     }));

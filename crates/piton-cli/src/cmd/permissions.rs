@@ -3,10 +3,11 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use piton::OpenError;
 use piton_core::event::{PermissionRule, RuleScope};
 use piton_core::id::ConversationId;
 use piton_core::state::State;
-use piton_store::Journal;
+use piton_store::{Journal, LeaseError};
 
 use crate::flags::{Permissions, Revoke};
 use crate::models::Shelf;
@@ -65,7 +66,7 @@ pub(crate) async fn run(
     let told = told(rule);
     match (rule.scope, meant, &settings.file) {
         (RuleScope::Conversation, Some((journal, id)), _) => {
-            revoke(journal, &id, rule, settings).await?;
+            revoke(journal, &id, (number, rule), settings).await?;
             output.talk(&format!("Taken back: {told}, in conversation {id}"));
         }
         (RuleScope::Project | RuleScope::User, _, Some(path)) => {
@@ -85,10 +86,16 @@ pub(crate) async fn run(
 async fn revoke(
     journal: Arc<dyn Journal>,
     id: &ConversationId,
-    rule: &PermissionRule,
+    (number, rule): (usize, &PermissionRule),
     settings: &Settings,
 ) -> Result<(), Fault> {
-    let mut session = Wiring::to_write(journal, settings)?.engine(&[]).open(id).await?;
+    let engine = Wiring::to_write(journal, settings)?.engine(&[]);
+    let mut session = match engine.open(id).await {
+        Err(OpenError::Lease(LeaseError::Held { conversation, holder })) => {
+            return Err(Fault::RuleHeld { rule: told(rule), number, conversation, holder });
+        }
+        opened => opened?,
+    };
     let mut config = session.state().config.clone();
     config.permissions.rules.retain(|other| other != rule);
     session.configure(&config);

@@ -23,8 +23,8 @@ use self::open::{Life, Opened, Wanted};
 use self::perform::Stage;
 use self::plan::{Plan, Situation, Wish};
 use crate::ask::{
-    Choice, Editing, Elsewhere, HeldChoice, Present, choose, choose_held, held_menu, held_waits,
-    menu,
+    Choice, Editing, Elsewhere, HeldChoice, Present, choose, choose_held, held_menu,
+    held_menu_takes, held_waits, menu, menu_takes, not_understood,
 };
 use crate::flags::Query;
 use crate::models::{self, Shelf};
@@ -140,11 +140,13 @@ async fn choose_about_held(wish: Wish, stage: &mut Stage<'_>) -> Result<HeldChoi
         Wish::Say => Elsewhere::Possible,
         Wish::Continue | Wish::Discard => Elsewhere::Impossible,
     };
+    let mut unclear = String::new();
     loop {
-        let line = stage.ask(held_menu(elsewhere)).await?;
+        let line = stage.ask(&format!("{unclear}{}", held_menu(elsewhere))).await?;
         if let Some(choice) = choose_held(&line, elsewhere) {
             return Ok(choice);
         }
+        unclear = not_understood(&held_menu_takes(elsewhere));
     }
 }
 
@@ -180,8 +182,9 @@ async fn choose_errand(
         if incomplete::is_only_a_message(&turn) { Editing::Possible } else { Editing::Impossible };
     let waits = incomplete::waits_for(&turn);
     stage.output.talk(&format!("Conversation {conversation} has an incomplete turn.\n{waits}"));
+    let mut unclear = String::new();
     loop {
-        let line = stage.ask(menu(editing)).await?;
+        let line = stage.ask(&format!("{unclear}{}", menu(editing))).await?;
         match choose(&line, editing) {
             Some(Choice::Resume) => return Ok(Errand::Send(OnIncomplete::Resume)),
             Some(Choice::Discard) => return Ok(Errand::Send(OnIncomplete::Discard)),
@@ -193,7 +196,7 @@ async fn choose_errand(
                 return Ok(Errand::Send(OnIncomplete::Discard));
             }
             Some(Choice::Quit) => return Err(Fault::LeftAlone),
-            None => {}
+            None => unclear = not_understood(&menu_takes(editing)),
         }
     }
 }

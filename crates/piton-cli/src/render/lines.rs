@@ -65,6 +65,9 @@ pub(crate) enum Line<'a> {
         turns: u32,
         status: &'a str,
         running_pid: Option<u32>,
+        /// Answers that nobody has taken yet, if there are any.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        kept_answers: Option<usize>,
         touched: u64,
         #[serde(skip_serializing_if = "Option::is_none")]
         parent: Option<String>,
@@ -101,6 +104,9 @@ pub(crate) enum Line<'a> {
         kind: InquiryKind,
         call: String,
         wants: Option<&'a Wants>,
+        /// An answer that nobody has taken yet.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        kept: Option<&'a str>,
     },
     /// A provider of models.
     Provider {
@@ -207,7 +213,7 @@ impl<'a> Line<'a> {
         }
     }
 
-    pub(crate) fn listed(listed: &'a Listed) -> Self {
+    pub(crate) fn listed(listed: &'a Listed, kept: usize) -> Self {
         let Listed { conversation, row, holder, .. } = listed;
         Self::Listed {
             conversation: conversation.as_str(),
@@ -216,6 +222,7 @@ impl<'a> Line<'a> {
             turns: row.turns,
             status: &row.status,
             running_pid: holder.as_ref().map(|holder| holder.pid),
+            kept_answers: (0 < kept).then_some(kept),
             touched: row.touched.0,
             parent: conversation.as_worker().map(|(parent, _)| parent.as_str().to_owned()),
         }
@@ -229,10 +236,12 @@ impl<'a> Line<'a> {
         conversation: &'a str,
         asked: &'a Inquiry,
         answers: &'a [&'a str],
+        kept: Option<&'a str>,
     ) -> Self {
         let Inquiry { id, kind, call, question, wants, .. } = asked;
         let (call, kind, wants) = (call.to_string(), *kind, wants.as_ref());
-        Self::Question { conversation, id: id.as_str(), question, answers, kind, call, wants }
+        let id = id.as_str();
+        Self::Question { conversation, id, question, answers, kind, call, wants, kept }
     }
 
     pub(crate) fn command(kept: &'a Kept) -> Self {

@@ -94,9 +94,26 @@ pub(crate) enum Fault {
     /// A standing rule cannot be written down or taken out.
     #[error(transparent)]
     RuleFile(#[from] RuleFileFault),
+    /// A rule of a conversation that another process works on.
+    #[error("{rule} stays, because conversation {conversation} is held by {}", holding(holder.as_ref()))]
+    RuleHeld {
+        /// The rule.
+        rule: String,
+        /// Its number.
+        number: usize,
+        /// The conversation.
+        conversation: ConversationId,
+        /// The process.
+        holder: Option<Holder>,
+    },
     /// Nobody waits for an answer.
-    #[error("conversation {0} asks nothing")]
-    NothingAsked(ConversationId),
+    #[error("conversation {conversation} asks nothing")]
+    NothingAsked {
+        /// The conversation.
+        conversation: ConversationId,
+        /// What was answered last, and by whom.
+        last: Option<String>,
+    },
     /// Somebody else was faster.
     #[error("already answered by {by}, {answer}: {question}")]
     AnsweredOtherwise {
@@ -108,10 +125,18 @@ pub(crate) enum Fault {
         by: String,
     },
     /// Nobody waits for this answer any more.
-    #[error("the question is not open any more: {question}")]
+    #[error("the question is not open any more, and nobody answered it: {question}")]
     NotOpen {
         /// What was asked.
         question: String,
+    },
+    /// Somebody took the answer away before it was taken.
+    #[error("the answer was taken away before it counted{}: {question}", instead(kept.as_ref()))]
+    TakenAway {
+        /// What was asked.
+        question: String,
+        /// The answer that is kept in its place.
+        kept: Option<String>,
     },
     /// The process at work on the conversation has not taken the answer.
     #[error("the answer is kept, but {} has not taken it yet", holding(holder.as_ref()))]
@@ -128,6 +153,8 @@ pub(crate) enum Fault {
         question: String,
         /// What can be answered.
         words: String,
+        /// Why it does not, and what else there is to know.
+        more: Vec<String>,
     },
     /// A secret that was to be written into a command line.
     #[error("a secret is taken on a terminal only: {question}")]
@@ -243,9 +270,10 @@ impl Fault {
             | Self::NoRule { .. }
             | Self::NoServer(_)
             | Self::Project(_)
-            | Self::NothingAsked(_)
+            | Self::NothingAsked { .. }
             | Self::AnsweredOtherwise { .. }
             | Self::NotOpen { .. }
+            | Self::TakenAway { .. }
             | Self::NoAnswer { .. }
             | Self::SecretOnTerminal { .. }
             | Self::Command(
@@ -259,9 +287,9 @@ impl Fault {
             | Self::NoHome
             | Self::Listen { .. }
             | Self::Open(OpenError::Unknown(_) | OpenError::Workspace { .. }) => Code::Usage,
-            Self::Open(OpenError::Lease(LeaseError::Held { .. })) | Self::NotTaken { .. } => {
-                Code::Transient
-            }
+            Self::Open(OpenError::Lease(LeaseError::Held { .. }))
+            | Self::NotTaken { .. }
+            | Self::RuleHeld { .. } => Code::Transient,
             Self::Incomplete { .. }
             | Self::LeftAlone
             | Self::Session(SessionError::Incomplete(_)) => Code::Incomplete,
@@ -310,12 +338,14 @@ impl Fault {
             Self::Interrupted | Self::LeftAtOnce { .. } => "interrupted",
             Self::Model(_) => "model",
             Self::Open(OpenError::Workspace { .. }) | Self::Directory(_) => "workspace",
-            Self::Open(OpenError::Lease(LeaseError::Held { .. })) => "held",
+            Self::Open(OpenError::Lease(LeaseError::Held { .. })) | Self::RuleHeld { .. } => "held",
             Self::NotTaken { .. } => "not_taken",
-            Self::AnsweredOtherwise { .. } | Self::NotOpen { .. } => "already_answered",
+            Self::AnsweredOtherwise { .. } | Self::NotOpen { .. } | Self::TakenAway { .. } => {
+                "already_answered"
+            }
             Self::NoRule { .. } | Self::RuleFile(_) => "rule",
             Self::NoServer(_) | Self::Project(_) | Self::Trust(_) => "mcp",
-            Self::NothingAsked(_) => "nothing_asked",
+            Self::NothingAsked { .. } => "nothing_asked",
             Self::NoAnswer { .. } | Self::SecretOnTerminal { .. } => "answer",
             Self::Open(OpenError::Lease(LeaseError::Store(_)) | OpenError::Store(_))
             | Self::Session(_)
@@ -358,13 +388,13 @@ impl Fault {
             Self::NoServer(_) | Self::Project(_) | Self::Trust(_) => vec![SERVERS.into()],
             Self::NoRule { .. } => vec!["piton permissions shows them with their numbers".into()],
             Self::RuleFile(_) => vec![RULE_FILE.into()],
-            Self::NothingAsked(id) => vec![
-                format!("piton print {id} shows it"),
-                "piton ls shows which conversations wait for input; --id ID chooses one".into(),
-            ],
-            Self::AnsweredOtherwise { .. } | Self::NotOpen { .. } => vec![NEXT_QUESTION.into()],
+            Self::RuleHeld { number, conversation, .. } => rule_held(*number, conversation),
+            Self::NothingAsked { conversation, last } => nothing_asked(conversation, last.as_ref()),
+            Self::AnsweredOtherwise { .. } | Self::NotOpen { .. } | Self::TakenAway { .. } => {
+                vec![NEXT_QUESTION.into()]
+            }
             Self::NotTaken { conversation, .. } => vec![taking(conversation)],
-            Self::NoAnswer { words, .. } => answering(words),
+            Self::NoAnswer { words, more, .. } => answering(words, more),
             Self::SecretOnTerminal { .. } => vec![SECRET.into()],
             Self::Command(fault) => fault.hints(),
             Self::Undo(fault) => fault.hints(),
@@ -428,8 +458,20 @@ fn taking(conversation: &ConversationId) -> String {
     )
 }
 
+fn instead(kept: Option<&String>) -> String {
+    kept.map(|kept| format!(", and another one is kept, {kept}")).unwrap_or_default()
+}
+
 fn holding(holder: Option<&Holder>) -> String {
     holder.map_or_else(|| "another process".into(), |holder| format!("process {}", holder.pid))
+}
+
+fn rule_held(number: usize, conversation: &ConversationId) -> Vec<String> {
+    vec![
+        "only that process writes the conversation: interrupt its turn there, or wait for its end"
+            .into(),
+        format!("then: piton permissions revoke {number} --id {conversation}"),
+    ]
 }
 
 /// What to do about settings that cannot be changed.
@@ -438,11 +480,18 @@ const RULE_FILE: &str = "see to the file and try again, or decide for this conve
 /// What to do about a secret that is asked.
 const SECRET: &str = "type it where it is asked, or on a terminal: piton query --continue; or: piton answer --decline";
 
-fn answering(words: &str) -> Vec<String> {
+fn nothing_asked(conversation: &ConversationId, last: Option<&String>) -> Vec<String> {
+    let others = "piton ls shows which conversations wait for input; --id ID chooses one";
+    let ways = [format!("piton print {conversation} shows it"), others.to_owned()];
+    last.cloned().into_iter().chain(ways).collect()
+}
+
+fn answering(words: &str, more: &[String]) -> Vec<String> {
     let rule = "always is possible only where a rule can say it; docs/permissions.md";
     let answers = format!("answer with one of {words}");
     let may_be_always = words.contains("always");
-    [answers].into_iter().chain(may_be_always.then(|| rule.into())).collect()
+    let ways = [answers].into_iter().chain(may_be_always.then(|| rule.into()));
+    more.iter().cloned().chain(ways).collect()
 }
 
 fn attaching(fault: &AttachFault) -> &'static str {

@@ -37,18 +37,20 @@ pub(crate) enum RuleFileFault {
     Changed { path: PathBuf },
 }
 
-/// Adds rules that are not there yet. Those for a project name its workspace. Durable when this
-/// returns.
-pub(crate) fn add(
-    file: &Path,
-    rules: &[PermissionRule],
-    workspace: &Path,
-) -> Result<(), RuleFileFault> {
+/// Adds rules that are not there yet, each with where its call works: those for a project name that
+/// workspace. All of them or none; durable when this returns.
+pub(crate) fn add(file: &Path, rules: &[(&PermissionRule, &Path)]) -> Result<(), RuleFileFault> {
     edit(file, |document, written| {
-        let is_new = |rule: &&PermissionRule| !written.iter().any(|it| it.says(rule, workspace));
-        let new: Vec<_> = rules.iter().filter(is_new).collect();
-        for rule in &new {
-            push(document, rule, workspace)?;
+        let mut new: Vec<(&PermissionRule, &Path)> = Vec::new();
+        for (rule, workspace) in rules {
+            let is_written = written.iter().any(|it| it.says(rule, workspace));
+            let is_same = |(other, place): &(&PermissionRule, &Path)| {
+                other == rule && (rule.scope != RuleScope::Project || place == workspace)
+            };
+            if !is_written && !new.iter().any(is_same) {
+                push(document, rule, workspace)?;
+                new.push((rule, workspace));
+            }
         }
         Ok(!new.is_empty())
     })

@@ -105,6 +105,17 @@ fn number(text: &str) -> Pid {
     Pid::from_raw(text.trim().parse().unwrap()).unwrap()
 }
 
+/// The process that wrote its number into a file, as soon as that is there.
+pub(crate) fn pid(world: &World, name: &str) -> Pid {
+    wait_until(|| world.work(name).exists());
+    number(&fs::read_to_string(world.work(name)).unwrap())
+}
+
+/// What a call gave.
+pub(crate) fn text(world: &World, call: &str) -> String {
+    world.finished(call)["output"]["text"].as_str().unwrap().to_owned()
+}
+
 pub(crate) fn parent(of: Pid) -> Pid {
     let status = fs::read_to_string(format!("/proc/{}/status", of.as_raw_nonzero())).unwrap();
     number(status.lines().find_map(|line| line.strip_prefix("PPid:")).unwrap())

@@ -3,12 +3,10 @@
 //! The hardest case: a session of its own, no parents, no environment, and other commands of the
 //! same agent beside it, to one of which it could belong.
 
-use std::fs;
-
 use rustix::process::Pid;
 use serde_json::{Value, json};
 
-use crate::command::{is_gone, parent};
+use crate::command::{is_gone, parent, pid};
 use crate::world::{Ran, World, lines, wait_until};
 
 /// Sends a process away in every way at once, says where it is, and waits.
@@ -19,11 +17,6 @@ fn escaping(name: &str) -> String {
         "env -i PATH=\"$PATH\" setsid sh -c '{twice}' & wait; \
          echo $$ > {name}.q; mv {name}.q {name}; exec sleep 600"
     )
-}
-
-fn pid(world: &World, name: &str) -> Pid {
-    wait_until(|| world.work(name).exists());
-    Pid::from_raw(fs::read_to_string(world.work(name)).unwrap().trim().parse().unwrap()).unwrap()
 }
 
 fn shell(command: &str, keep: bool) -> Value {

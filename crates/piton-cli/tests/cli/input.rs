@@ -7,7 +7,7 @@ use std::fs;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
-use crate::command::{is_gone, parent};
+use crate::command::{is_gone, parent, pid, text};
 use crate::world::{Ran, World, lines, wait_until};
 
 /// Says where it is, writes down and repeats each line, and ends with 3 when there are no more.
@@ -15,17 +15,8 @@ const READER: &str = "echo $$ > pid; mv pid here; echo ready; \
     while read -r line; do echo \"$line\" >> ledger; echo \"got $line\"; done; \
     echo over; exit 3";
 
-fn text(world: &World, call: &str) -> String {
-    world.finished(call)["output"]["text"].as_str().unwrap().to_owned()
-}
-
 fn ledger(world: &World) -> String {
     fs::read_to_string(world.work("ledger")).unwrap_or_default()
-}
-
-fn pid(world: &World) -> Pid {
-    wait_until(|| world.work("here").exists());
-    Pid::from_raw(fs::read_to_string(world.work("here")).unwrap().trim().parse().unwrap()).unwrap()
 }
 
 fn start(command: &str) -> Value {
@@ -170,7 +161,7 @@ fn a_person_writes_to_a_command_from_another_terminal() {
 fn an_input_stays_open_when_a_supervisor_is_killed() {
     for which in ["inner", "outer"] {
         let world = waiting(READER);
-        let command = pid(&world);
+        let command = pid(&world, "here");
         assert_eq!(world.run(&["send", "1.1.0", "before"]).code, 0);
         let inner = parent(command);
         kill(if which == "inner" { inner } else { parent(inner) });
@@ -184,7 +175,7 @@ fn an_input_stays_open_when_a_supervisor_is_killed() {
 #[test]
 fn with_both_supervisors_an_input_is_gone_and_that_is_said() {
     let world = waiting(READER);
-    let command = pid(&world);
+    let command = pid(&world, "here");
     // So that it is still there.
     kill_process(command, Signal::STOP).unwrap();
     let inner = parent(command);
@@ -212,7 +203,7 @@ fn a_command_that_does_not_read_holds_up_nobody() {
     let told = text(&world, "1.2.0");
     assert!(told.contains("of 300000 bytes written so far, the rest follows"), "{told}");
     fs::write(world.work("go"), "").unwrap();
-    wait_until(|| is_gone(pid(&world)));
+    wait_until(|| is_gone(pid(&world, "here")));
     assert_eq!(fs::read_to_string(world.work("count")).unwrap().trim(), "300000");
 }
 
@@ -262,7 +253,7 @@ fn what_nobody_saw_is_in_doubt() {
     assert_eq!(ran.code, 0, "{}", ran.stderr);
     assert_eq!(world.finished("1.2.0")["outcome"], "unknown", "{}", text(&world, "1.2.0"));
     assert!(text(&world, "1.2.0").contains("nobody knows whether it got the 4 bytes"));
-    let command = pid(&world);
+    let command = pid(&world, "here");
     wait_until(|| is_gone(command));
     assert_eq!(ledger(&world), "one\n");
 }

@@ -5,9 +5,10 @@ use std::path::PathBuf;
 use std::process::Child;
 
 use rustix::process::{Pid, Signal, kill_process};
+use serde_json::{Value, json};
 
 use crate::person::Person;
-use crate::world::{Ran, World, lines_of, wait_until};
+use crate::world::{Ran, World, lines, lines_of, wait_until};
 
 const PAY: &str = r#"{"steps":[{"calls":[{"tool":"pay"},{"tool":"pay"}]},{"say":"Paid."}],
     "tools":[{"name":"pay","effect":"once","append_to":"pay.log","output":"paid"}]}"#;
@@ -156,6 +157,131 @@ fn an_answer_that_nobody_takes_is_kept_and_said_to_be() {
     person.sees(&format!("{ELSEWHERE}allowed")).sees(ASKED).types("n\n").sees("Paid.");
     assert_eq!(person.leaves().0, 0);
     assert_eq!(lines_of(&world.work("pay.log")), 1);
+}
+
+// J34: what is kept is shown, the same again is waited for again, and another answer replaces it.
+#[test]
+fn an_answer_that_is_kept_is_shown_and_can_be_replaced() {
+    let (world, mut person) = asking();
+    signal(person.pid(), Signal::STOP);
+    assert_eq!(world.run(&["answer", "yes", "--wait", "0"]).code, 5);
+    let shown = world.run(&["answer"]).stderr;
+    let kept = "kept, and not taken yet: allowed; another answer replaces it";
+    assert_eq!(shown.matches(kept).count(), 1, "{shown}");
+    let json = lines(&world.run(&["answer", "--json"]).stdout);
+    assert_eq!((&json[0]["kept"], &json[1]["kept"]), (&json!("allowed"), &Value::Null));
+    assert!(world.run(&["ls"]).stdout.contains(&format!("(pid {}), 1 answer kept", person.pid())));
+    assert_eq!(world.rows()[0]["kept_answers"], 1);
+    let again = world.run(&["answer", "yes", "--wait", "0"]);
+    assert_eq!(again.code, 5, "{}", again.stderr);
+    assert!(again.stderr.contains("This answer is kept already: Run pay?"), "{}", again.stderr);
+    assert_eq!(letters(&world).len(), 1);
+    let other = world.run(&["answer", "no", "--wait", "0"]);
+    assert_eq!(other.code, 5, "{}", other.stderr);
+    let replaces = "Replaces the answer that was kept: allowed";
+    assert!(other.stderr.contains(replaces), "{}", other.stderr);
+    assert_eq!(letters(&world).len(), 1);
+    signal(person.pid(), Signal::CONT);
+    person.sees(&format!("{ELSEWHERE}refused")).sees(ASKED).types("n\n").sees("Paid.");
+    assert_eq!(person.leaves().0, 0);
+    assert_eq!((answered(&world), letters(&world).len()), (2, 0));
+    assert_eq!(lines_of(&world.work("pay.log")), 0);
+    assert_eq!(world.rows()[0].get("kept_answers"), None);
+}
+
+// J34: also where nobody is left who could take it.
+#[test]
+fn an_answer_that_outlived_both_can_still_be_replaced() {
+    let (world, person) = asking();
+    signal(person.pid(), Signal::STOP);
+    let always = ["answer", "always", "--scope", "user", "--wait", "0"];
+    assert_eq!(world.run(&always).code, 5);
+    drop(person);
+    let run = world.run(&["answer", "no"]);
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    let replaces = "Replaces the answer that was kept: allowed, and from now on everywhere";
+    assert!(run.stderr.contains(replaces), "{}", run.stderr);
+    assert!(run.stderr.contains("The rule of that answer stays"), "{}", run.stderr);
+    assert_eq!((answered(&world), letters(&world).len()), (1, 0));
+    let given = world.events().into_iter().find(|event| event["type"] == "InquiryAnswered");
+    assert_eq!(given.unwrap()["answer"]["answer"], "deny");
+}
+
+// J34, D48: all that is asked is kept, and each is named.
+#[test]
+fn all_answers_are_kept_at_once() {
+    let (world, mut person) = asking();
+    signal(person.pid(), Signal::STOP);
+    let run = world.run(&["answer", "no", "--all", "--wait", "0"]);
+    assert_eq!(run.code, 5, "{}", run.stderr);
+    assert_eq!(run.stderr.matches("Kept: Run pay?").count(), 2, "{}", run.stderr);
+    assert_eq!(letters(&world).len(), 2);
+    signal(person.pid(), Signal::CONT);
+    person.sees(&format!("{ELSEWHERE}refused")).sees("Paid.");
+    assert_eq!(person.leaves().0, 0);
+    assert_eq!((answered(&world), letters(&world).len()), (2, 0));
+}
+
+// Who takes an answer and ends at once is named all the same, and there is nothing to go on with.
+#[test]
+fn a_process_that_ends_with_the_answer_is_named() {
+    let world = World::new();
+    let model = world.script(
+        r#"{"steps":[{"calls":[{"tool":"pay"}]},{"say":"Paid."}],
+        "tools":[{"name":"pay","effect":"once","append_to":"pay.log","output":"paid"}]}"#,
+    );
+    let mut person = Person::starts(&world, &["query", "go", "--model", &model]);
+    person.sees(ASKED);
+    let pid = person.pid();
+    let child = left_unread(&world, &person);
+    signal(child.id(), Signal::STOP);
+    signal(pid, Signal::CONT);
+    person.sees("Paid.");
+    assert_eq!(person.leaves().0, 0);
+    signal(child.id(), Signal::CONT);
+    let run = world.finish(child);
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    let taken = format!("Process {pid} has taken it, and the turn is over.\n");
+    assert!(run.stderr.ends_with(&taken), "{}", run.stderr);
+    // Somebody who comes later is told what was answered.
+    let late = world.run(&["answer", "no"]);
+    assert_eq!(late.code, 2, "{}", late.stderr);
+    assert!(late.stderr.contains("answered last, by user, allowed: Run pay?"), "{}", late.stderr);
+}
+
+// J34: whose answer is replaced while it is waited for is told so.
+#[test]
+fn who_waits_for_an_answer_that_is_replaced_is_told_so() {
+    let (world, mut person) = asking();
+    let child = left_unread(&world, &person);
+    assert_eq!(world.run(&["answer", "no", "--wait", "0"]).code, 5);
+    let run = world.finish(child);
+    assert_eq!(run.code, 2, "{}", run.stderr);
+    let told = "taken away before it counted, and another one is kept, refused: Run pay?";
+    assert!(run.stderr.contains(told), "{}", run.stderr);
+    signal(person.pid(), Signal::CONT);
+    person.sees(&format!("{ELSEWHERE}refused")).sees(ASKED).types("n\n").sees("Paid.");
+    assert_eq!(person.leaves().0, 0);
+    assert_eq!((answered(&world), letters(&world).len()), (2, 0));
+}
+
+// J34: who is second is told what counts, and where it came from.
+#[test]
+fn who_is_second_by_letter_is_told_what_counts() {
+    let (world, mut person) = asking();
+    let child = left_unread(&world, &person);
+    signal(child.id(), Signal::STOP);
+    let other = world.run(&["answer", "no", "--wait", "0"]);
+    assert_eq!(other.code, 5, "{}", other.stderr);
+    signal(person.pid(), Signal::CONT);
+    person.sees(&format!("{ELSEWHERE}refused"));
+    signal(child.id(), Signal::CONT);
+    let run = world.finish(child);
+    assert_eq!(run.code, 2, "{}", run.stderr);
+    let told = "already answered by user from another terminal, refused: Run pay?";
+    assert!(run.stderr.contains(told), "{}", run.stderr);
+    person.sees(ASKED).types("n\n").sees("Paid.");
+    assert_eq!(person.leaves().0, 0);
 }
 
 // D44: for a live process too, the rule is kept first, and counts for its next call.

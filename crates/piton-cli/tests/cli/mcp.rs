@@ -506,7 +506,7 @@ fn what_a_dying_http_server_took_along_is_unknown_and_what_never_left_has_failed
 }
 
 /// A turn whose only call makes the server ask.
-fn asking(tool: &str) -> (World, String) {
+pub(crate) fn asking(tool: &str) -> (World, String) {
     let world = with_server("call_seconds = 30", &[]);
     let script = calls(&world, &format!(r#"{{"tool":"sim__{tool}","arguments":{{"key":"a"}}}}"#));
     (world, script)

@@ -99,7 +99,8 @@ fn an_incomplete_turn_is_resumed_from_the_menu_and_the_message_comes_after_it() 
 fn an_incomplete_turn_is_discarded_from_the_menu() {
     let world = waiting();
     let mut person = Person::starts(&world, &["query", "hello", "--permissions", "auto"]);
-    person.sees(MENU).types("e\n").sees(MENU).types("d\n");
+    person.sees(MENU).types("e\n").sees("Not understood: type r, d or q.");
+    person.sees(MENU).types("d\n");
     person.sees("Turn 1 is discarded.").sees("Written.");
     check(&world, person, 0, &["> hello", "Written."]);
     assert!(!world.run(&["print"]).stdout.contains("> go"));

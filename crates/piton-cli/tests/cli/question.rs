@@ -1,5 +1,6 @@
 //! Questions of tools, and a person who answers now, later or from elsewhere.
 
+use crate::mcp;
 use crate::person::Person;
 use crate::world::World;
 
@@ -67,10 +68,40 @@ fn a_question_survives_a_kill_and_is_asked_again() {
     drop(person);
     let mut person = Person::starts(&world, &["query", "--continue"]);
     person.sees("Which colour?").sees("number or words: ").types("3\n");
+    person.sees("Not understood: answer with one of red, blue.");
     person.sees("Which colour?").sees("number or words: ").types("blue\n").sees("As you like.");
     let (code, screen) = person.leaves();
     assert_eq!(code, 0, "{screen}");
     let printed = world.run(&["print", "--json"]).stdout;
     assert_eq!(printed.matches("InquiryRaised").count(), 1, "asked again, not anew: {printed}");
     assert!(printed.contains("1.1.0.question.1"), "{printed}");
+}
+
+// J15: what to give is said in plain text too, and the example fits.
+#[test]
+fn a_form_of_a_server_is_filled_in_from_a_command_line() {
+    let (world, script) = mcp::asking("elicit");
+    let mut person = mcp::person(&world, &script);
+    person.sees("(a) answer, (n) no answer: ");
+    let shown = world.run(&["answer"]).stderr;
+    for line in [
+        "answers: --text JSON, --decline\n",
+        "field colour (Which one?): one of red, green, required\n",
+        "field count (count, at least 1): a whole number, may be left out, default 3\n",
+        "field name (Your name): a text, required\n",
+        "field sure: true or false, may be left out\n",
+        r#"for example: piton answer --text '{"colour":"red","count":3,"name":"TEXT"}'"#,
+    ] {
+        assert!(shown.contains(line), "{line}: {shown}");
+    }
+    let missing = world.run(&["answer", "--text", r#"{"colour":"red"}"#]);
+    assert_eq!(missing.code, 2, "{}", missing.stderr);
+    assert!(missing.stderr.contains("the field `name` is missing"), "{}", missing.stderr);
+    assert!(missing.stderr.contains("field name (Your name): a text"), "{}", missing.stderr);
+    let example = r#"{"colour":"red","count":3,"name":"TEXT"}"#;
+    let done = world.run(&["answer", "--text", example]);
+    assert_eq!(done.code, 0, "{}", done.stderr);
+    person.sees("Done.");
+    assert_eq!(person.leaves().0, 0);
+    assert_eq!(mcp::ledger(&world), ["elicit a accept"]);
 }

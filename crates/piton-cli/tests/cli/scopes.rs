@@ -87,13 +87,15 @@ fn a_person_decides_for_a_project() {
         "tools":[{"name":"pay","effect":"once","append_to":"pay.log","output":"paid"}]}"#,
     );
     let mut person = Person::starts(&world, &["query", "go", "--model", &model]);
-    person.sees("always would mean: allow pay").sees(ASKED).types("a\n").sees("allow pay");
+    person.sees("always would mean: allow pay").sees(ASKED).types("perhaps\n");
+    person.sees("Not understood: type y, a, v, m or n.").sees(ASKED).types("a\n").sees("allow pay");
     person.sees("(c) in this conversation").sees("(p) will write: in the project ");
+    person.sees("(b) back: ").types("y\n").sees("Not understood: type c, p, u or b.");
     person.sees("(b) back: ").types("b\n").sees(ASKED).types("a\n").sees("(b) back: ");
     assert_eq!(settings(&world), "");
     person.types("p\n").sees("From now on: allow pay, in the project ").sees("Paid.");
     let (code, screen) = person.leaves();
-    assert_eq!((code, screen.matches(ASKED).count()), (0, 2), "{screen}");
+    assert_eq!((code, screen.matches(ASKED).count()), (0, 3), "{screen}");
     assert_eq!(lines_of(&world.work("pay.log")), 2);
     assert!(settings(&world).contains("workspace = "), "{}", settings(&world));
 }
@@ -197,4 +199,78 @@ fn all_that_is_asked_now_is_answered_at_once() {
     person.sees("Done.");
     assert_eq!(person.leaves().0, 0);
     assert_eq!(lines_of(&world.work("log")), 0);
+}
+
+/// Two calls that a rule can allow, and one that none can.
+const THREE: &str = r#"{"steps":[{"calls":[{"tool":"pay"},{"tool":"ship"},
+        {"tool":"shell","arguments":{"command":"echo $(date)"}}]},{"say":"Done."}],
+    "tools":[{"name":"pay","effect":"once","append_to":"log","output":"paid"},
+        {"name":"ship","effect":"once","append_to":"log","output":"shipped"}]}"#;
+
+// D44, D48: one that cannot be answered so fails all of them, before anything is written.
+#[test]
+fn all_are_answered_or_none() {
+    let world = World::new();
+    let model = world.script(THREE);
+    assert_eq!(pays(&world, &model, "work"), 3);
+    let before = world.events().len();
+    let none = world.run(&["answer", "always", "--all", "--scope", "user"]);
+    assert_eq!(none.code, 2, "{}", none.stderr);
+    assert!(none.stderr.contains("that does not answer: Run shell: echo $(date)?"));
+    assert!(none.stderr.contains("nothing is answered and no rule is written"), "{}", none.stderr);
+    assert!(!none.stderr.contains("Answered"), "{}", none.stderr);
+    assert_eq!((settings(&world).as_str(), world.events().len()), ("", before));
+    // A file that cannot be changed decides nothing either.
+    let world = World::new();
+    let model = world.script(TWO);
+    assert_eq!(pays(&world, &model, "work"), 3);
+    write_settings(&world, "permissions = 3\n");
+    let before = world.events().len();
+    let none = world.run(&["answer", "always", "--all", "--scope", "project"]);
+    assert_ne!(none.code, 0, "{}", none.stderr);
+    assert_eq!((settings(&world).as_str(), world.events().len()), ("permissions = 3\n", before));
+}
+
+// D48: what is left is said once, behind the answers.
+#[test]
+fn what_is_left_to_answer_is_said_once() {
+    let world = World::new();
+    let model = world.script(
+        r#"{"steps":[{"calls":[{"tool":"pay"},{"tool":"pay"},
+            {"tool":"ask_user","arguments":{"question":"Why?"}}]},{"say":"Done."}],
+        "tools":[{"name":"pay","effect":"once","append_to":"log","output":"paid"}]}"#,
+    );
+    assert_eq!(pays(&world, &model, "work"), 3);
+    let all = world.run(&["answer", "no", "--all"]);
+    assert_eq!(all.code, 0, "{}", all.stderr);
+    let said: Vec<&str> = all.stderr.lines().collect();
+    assert_eq!(said[..2], ["Answered: Run pay?", "Answered: Run pay?"]);
+    assert!(said[2].starts_with("1 more to answer: piton answer --id "), "{said:?}");
+    assert!(said[3].starts_with("hint: to go on: piton query --continue --id "), "{said:?}");
+    assert_eq!(said.len(), 4, "{said:?}");
+}
+
+// D44: a conversation's own rule cannot be taken back behind the back of who works on it.
+#[test]
+fn a_rule_of_a_held_conversation_stays_and_it_is_said_what_to_do() {
+    let world = World::new();
+    let model = world.script(
+        r#"{"steps":[{"calls":[{"tool":"pay"}]},{"calls":[{"tool":"ship"}]},{"say":"Done."}],
+        "tools":[{"name":"pay","effect":"once","append_to":"log","output":"paid"},
+            {"name":"ship","effect":"once","append_to":"log","output":"shipped"}]}"#,
+    );
+    let mut person = Person::starts(&world, &["query", "go", "--model", &model]);
+    person.sees(ASKED).types("a c\n").sees("Run ship?").sees(ASKED);
+    let id = world.only_id();
+    let held = world.run(&["permissions", "revoke", "1"]);
+    assert_eq!(held.code, 5, "{}", held.stderr);
+    let pid = person.pid();
+    let said = format!("allow pay stays, because conversation {id} is held by process {pid}");
+    assert!(held.stderr.contains(&said), "{}", held.stderr);
+    let then = format!("then: piton permissions revoke 1 --id {id}");
+    assert!(held.stderr.contains(&then), "{}", held.stderr);
+    assert!(!held.stderr.contains("--lock-wait"), "no such flag here: {}", held.stderr);
+    person.types("n\n").sees("Done.");
+    assert_eq!(person.leaves().0, 0);
+    assert_eq!(world.run(&["permissions", "revoke", "1", "--id", &id]).code, 0);
 }

@@ -5,7 +5,7 @@ use std::fs;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
-use crate::command::{is_gone, parent};
+use crate::command::{is_gone, parent, pid, text};
 use crate::world::{World, lines, wait_until};
 
 /// Repeats what it reads, until Ctrl-D, and ends with 3. It does not repeat what is typed.
@@ -37,15 +37,6 @@ fn on_terminal(command: &str, calls: &[Value], waits: bool) -> World {
 /// What a command waits for before it ends. It may come early.
 fn go() -> Value {
     json!({ "text": "go\n", "wait_s": 0 })
-}
-
-fn text(world: &World, call: &str) -> String {
-    world.finished(call)["output"]["text"].as_str().unwrap().to_owned()
-}
-
-fn pid(world: &World) -> Pid {
-    wait_until(|| world.work("here").exists());
-    Pid::from_raw(fs::read_to_string(world.work("here")).unwrap().trim().parse().unwrap()).unwrap()
 }
 
 /// How it ended, as `piton ps` says it.
@@ -88,7 +79,7 @@ fn a_long_output_comes_whole_through_a_terminal() {
 fn a_terminal_outlives_the_agent_and_one_supervisor() {
     for which in ["inner", "outer"] {
         let world = on_terminal(READER, &[], false);
-        let command = pid(&world);
+        let command = pid(&world, "here");
         assert_eq!(world.run(&["send", "1.1.0", "before"]).code, 0);
         wait_until(|| world.run(&["logs", "1.1.0"]).stdout.ends_with("got before\n"));
         let inner = parent(command);
@@ -104,7 +95,7 @@ fn a_terminal_outlives_the_agent_and_one_supervisor() {
 #[test]
 fn with_both_supervisors_the_terminal_is_gone_and_the_command_is_told() {
     let world = on_terminal(READER, &[], false);
-    let command = pid(&world);
+    let command = pid(&world, "here");
     let inner = parent(command);
     kill(parent(inner));
     kill(inner);
@@ -122,6 +113,6 @@ fn a_command_on_a_terminal_is_stopped_with_what_it_started() {
     let job = Pid::from_raw(job).unwrap();
     let killed = world.run(&["kill", "1.1.0"]);
     assert_eq!(killed.code, 0, "{}", killed.stderr);
-    let command = pid(&world);
+    let command = pid(&world, "here");
     wait_until(|| is_gone(command) && is_gone(job));
 }

@@ -1,6 +1,6 @@
 //! Answers from other processes: taken by the one writer, once, also by the next one.
 
-use piton::{AnswerLetter, Attendance, Delivery, OnIncomplete::Ask, Reply};
+use piton::{AnswerLetter, Attendance, Delivery, Given, OnIncomplete::Ask, Reply};
 use piton_core::event::{Event, InquiryAnswer, PermissionMode};
 use piton_core::id::{InquiryId, Seq, Timestamp};
 use piton_core::outcome::Ending;
@@ -84,6 +84,9 @@ async fn a_letter_waits_for_the_next_process_and_counts_once() {
         drop(session);
         let letter = leave(&stage, &asked, &Reply::Allow, 1).await;
         let late = leave(&stage, &asked, &Reply::Deny, 2).await;
+        let kept = AnswerLetter::kept(&*stage.journal, stage.conversation()).await.unwrap();
+        let kept: Vec<_> = kept.iter().map(|it| (it.inquiry(), it.reply())).collect();
+        assert_eq!(kept, [(&asked, &Reply::Allow), (&asked, &Reply::Deny)]);
         let mut session = stage.open().await;
         if wake == "take" {
             session.take_letters().await.unwrap();
@@ -93,8 +96,10 @@ async fn a_letter_waits_for_the_next_process_and_counts_once() {
         assert_eq!(session.resume().await.unwrap(), Ending::Done, "{wake}");
         assert_eq!(stage.effects(), ["pay 1.1.0"]);
         assert_eq!(delivery(&stage, &letter).await, Delivery::Taken);
-        let otherwise = Delivery::Otherwise { answer: InquiryAnswer::Allow, by: "user".into() };
-        assert_eq!(delivery(&stage, &late).await, otherwise);
+        let id = Some(letter.id().to_owned());
+        let given = Given { answer: InquiryAnswer::Allow, by: "user".into(), letter: id };
+        assert_eq!(delivery(&stage, &late).await, Delivery::Otherwise(given));
+        assert!(!late.lies(&*stage.journal, stage.conversation()).await.unwrap());
         // It comes back, as after a crash between recording and taking it away.
         letter.post(&*stage.journal, stage.conversation()).await.unwrap();
         session.take_letters().await.unwrap();

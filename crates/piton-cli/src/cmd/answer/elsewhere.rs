@@ -6,110 +6,137 @@ use std::time::Duration;
 
 use piton::chance::{Chance as _, SystemChance};
 use piton::clock::{Clock as _, SystemClock};
-use piton::{AnswerLetter, Delivery, Engine, LeaseWait, OpenError};
+use piton::{AnswerLetter, Delivery, Given, LeaseWait, OpenError, given};
 use piton_core::event::{Inquiry, InquiryAnswer};
 use piton_core::id::{ConversationId, Seq};
 use piton_store::{Holder, Journal, LeaseError};
 use tokio::time::Instant;
 
-use super::{Meant, questions, read};
-use crate::ask::Offer;
-use crate::output::Output;
+use super::meant::Meant;
+use super::record::{Desk, Recorded, told};
+use super::{questions, read};
 use crate::report::Fault;
 
 /// How often to look whether it is taken, or the other process gone.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
 
-/// Who goes on with the turn.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Recorded {
-    /// Nobody, until somebody says so.
-    Here,
-    /// The process that asked.
-    There(Option<Holder>),
+impl Meant {
+    /// The answer as a letter. A secret is never one.
+    pub(super) fn letter(&self) -> Result<AnswerLetter, Fault> {
+        let (at, chance) = (SystemClock.now(), SystemChance.next());
+        AnswerLetter::new(self.asked.id.clone(), &self.reply, at, chance)
+            .ok_or_else(|| Fault::SecretOnTerminal { question: self.asked.question.clone() })
+    }
 }
 
 /// A conversation that another process works on.
-#[derive(Clone, Copy)]
+#[derive(Debug)]
 pub(super) struct Held<'a> {
-    pub(super) engine: &'a Engine,
-    pub(super) journal: &'a dyn Journal,
+    pub(super) desk: &'a Desk,
     pub(super) id: &'a ConversationId,
-    /// How long to wait for the other process to take an answer.
-    pub(super) wait: Duration,
+    /// Who works on it, or did when it was last known.
+    pub(super) holder: Option<Holder>,
+    /// Whether this process has taken letters in its place.
+    pub(super) here: bool,
 }
 
 impl Held<'_> {
-    /// Leaves the answer, and waits until it is known what became of it.
-    pub(super) async fn leave(self, meant: Meant, output: &mut Output) -> Result<Recorded, Fault> {
-        let Meant { asked, reply, offer, after } = meant;
-        let (at, chance) = (SystemClock.now(), SystemChance.next());
-        let Some(letter) = AnswerLetter::new(asked.id.clone(), &reply, at, chance) else {
-            return Err(Fault::SecretOnTerminal { question: asked.question });
-        };
-        offer.as_ref().map(Offer::write).transpose()?;
-        letter.post(self.journal, self.id).await?;
-        let recorded = self.delivered(&letter, &asked, after).await?;
-        output.talk(&format!("Answered: {}", asked.question));
-        if let Some(offer) = offer {
-            output.talk(&format!("From now on: {}", offer.told()));
+    /// Waits until the letter is taken, by the other process or, if that is gone, by this one.
+    pub(super) async fn delivered(
+        &mut self,
+        letter: &AnswerLetter,
+        meant: &Meant,
+    ) -> Result<Recorded, Fault> {
+        let (journal, mut after) = (&*self.desk.journal, meant.after);
+        loop {
+            let listed = journal.status(self.id).await?;
+            // One that has taken it and left is named all the same.
+            self.holder = listed.and_then(|listed| listed.holder).or(self.holder.take());
+            // First this, because who takes it away has recorded it before.
+            let lies = letter.lies(journal, self.id).await?;
+            let grown = match letter.delivery(journal, self.id, after).await? {
+                Delivery::Taken if self.here => return Ok(Recorded::Here),
+                Delivery::Taken => return Ok(Recorded::There(self.holder.clone())),
+                Delivery::Otherwise(given) => {
+                    letter.withdraw(journal, self.id).await?;
+                    return Err(otherwise(&meant.asked, given));
+                }
+                Delivery::Open(end) => std::mem::replace(&mut after, end) != end,
+            };
+            let late = self.desk.deadline <= Instant::now();
+            if (grown || late || !lies) && !self.is_open(&meant.asked).await? {
+                // The answer may have come while we looked; then the next look finds it.
+                if let Delivery::Open(_) = letter.delivery(journal, self.id, after).await? {
+                    letter.withdraw(journal, self.id).await?;
+                    return Err(Fault::NotOpen { question: meant.asked.question.clone() });
+                }
+            } else if !lies {
+                return Err(self.gone(&meant.asked).await?);
+            } else if late {
+                let holder = self.holder.clone();
+                return Err(Fault::NotTaken { conversation: self.id.clone(), holder });
+            } else {
+                self.take_or_wait(letter, after).await?;
+            }
         }
-        Ok(recorded)
     }
 
-    /// Waits until the letter is taken, by the other process or, if that is gone, by this one.
-    async fn delivered(
-        self,
-        letter: &AnswerLetter,
-        asked: &Inquiry,
-        mut after: Seq,
-    ) -> Result<Recorded, Fault> {
-        let deadline = Instant::now() + self.wait;
-        let mut here = None;
-        loop {
-            let holder = self.journal.status(self.id).await?.and_then(|listed| listed.holder);
-            match letter.delivery(self.journal, self.id, after).await? {
-                Delivery::Taken => return Ok(here.unwrap_or(Recorded::There(holder))),
-                Delivery::Otherwise { answer, by } => {
-                    letter.withdraw(self.journal, self.id).await?;
-                    let (question, answer) = (asked.question.clone(), said(&answer));
-                    return Err(Fault::AnsweredOtherwise { question, answer, by });
-                }
-                Delivery::Open(end) => after = end,
-            }
-            let late = deadline <= Instant::now();
-            if (late || here.is_some()) && !self.is_open(asked).await? {
-                letter.withdraw(self.journal, self.id).await?;
-                return Err(Fault::NotOpen { question: asked.question.clone() });
-            }
-            if late || here.is_some() {
-                return Err(Fault::NotTaken { conversation: self.id.clone(), holder });
-            }
-            // Whoever held it may be gone, and then nobody takes letters but us.
-            match self.engine.open_within(self.id, LeaseWait::NONE).await {
-                Ok(mut session) => {
+    /// The letter is gone and the question open: somebody has thought better of it.
+    async fn gone(&self, asked: &Inquiry) -> Result<Fault, Fault> {
+        let kept = AnswerLetter::kept(&*self.desk.journal, self.id).await?;
+        let other = kept.iter().find(|other| *other.inquiry() == asked.id);
+        let kept = other.map(|other| told(other.reply()));
+        Ok(Fault::TakenAway { question: asked.question.clone(), kept })
+    }
+
+    /// Whoever held it may be gone, and then nobody takes letters but us.
+    async fn take_or_wait(&mut self, letter: &AnswerLetter, after: Seq) -> Result<(), Fault> {
+        match self.desk.engine.open_within(self.id, LeaseWait::NONE).await {
+            Ok(mut session) => {
+                // It may have taken it and left since we looked. Now nobody else writes.
+                let delivery = letter.delivery(&*self.desk.journal, self.id, after).await?;
+                if let Delivery::Open(_) = delivery {
                     session.take_letters().await?;
-                    here = Some(Recorded::Here);
+                    self.here = true;
                 }
-                Err(OpenError::Lease(LeaseError::Held { .. })) => self.sleep(after).await?,
-                Err(error) => return Err(error.into()),
+                Ok(())
             }
+            Err(OpenError::Lease(LeaseError::Held { .. })) => self.sleep(after).await,
+            Err(error) => Err(error.into()),
         }
     }
 
     /// Sleeps until the conversation grows; a look at the lease is due in any case.
-    async fn sleep(self, after: Seq) -> Result<(), Fault> {
-        let grown = self.journal.wait_past(self.id, after);
+    async fn sleep(&self, after: Seq) -> Result<(), Fault> {
+        let grown = self.desk.journal.wait_past(self.id, after);
         if let Ok(grown) = tokio::time::timeout(LOOK_EVERY, grown).await {
             grown?;
         }
         Ok(())
     }
 
-    async fn is_open(self, asked: &Inquiry) -> Result<bool, Fault> {
-        let state = read(self.journal, self.id).await?;
+    async fn is_open(&self, asked: &Inquiry) -> Result<bool, Fault> {
+        let state = read(&*self.desk.journal, self.id).await?;
         Ok(questions(&state).iter().any(|open| open.id == asked.id))
     }
+}
+
+/// Why a question is not open any more: its answer, if it has one.
+pub(super) async fn closed(
+    journal: &dyn Journal,
+    id: &ConversationId,
+    meant: &Meant,
+) -> Result<Fault, Fault> {
+    Ok(match given(journal, id, &meant.asked.id, meant.after).await? {
+        Ok(given) => otherwise(&meant.asked, given),
+        Err(_) => Fault::NotOpen { question: meant.asked.question.clone() },
+    })
+}
+
+fn otherwise(asked: &Inquiry, given: Given) -> Fault {
+    let from = if given.letter.is_some() { " from another terminal" } else { "" };
+    let (by, answer) = (format!("{}{from}", given.by), said(&given.answer));
+    Fault::AnsweredOtherwise { question: asked.question.clone(), answer, by }
 }
 
 /// An answer, for people.

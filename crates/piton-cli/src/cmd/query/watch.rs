@@ -16,7 +16,7 @@ use piton_core::state::{State, Turn};
 
 use super::face::Face;
 use super::interrupt::{self, Asked, Chosen, Escalation, Next};
-use crate::ask::{Heard, Offer, Prompt};
+use crate::ask::{Heard, Offer, Prompt, not_understood};
 use crate::output::Output;
 use crate::report::Report;
 use crate::rules;
@@ -240,13 +240,15 @@ impl Watch {
             Typed::Line(line) => {
                 self.asking = false;
                 if let (Some(terminal), true) =
-                    (terminal, self.prompts.front().is_some_and(Prompt::is_secret))
+                    (&mut *terminal, self.prompts.front().is_some_and(Prompt::is_secret))
                 {
                     // The return was not shown either.
                     terminal.echo(Echo::On);
                     terminal.show("\n");
                 }
-                self.understand(&line, output);
+                if let (Err(takes), Some(terminal)) = (self.understand(&line, output), terminal) {
+                    terminal.show(&not_understood(&takes));
+                }
             }
             Typed::Nothing => return self.interrupt(Push::HangUp, terminal, output),
         }
@@ -340,22 +342,27 @@ impl Watch {
         }
     }
 
-    fn understand(&mut self, line: &str, output: &mut Output) {
+    /// Takes in a line; an error says what would be understood.
+    fn understand(&mut self, line: &str, output: &mut Output) -> Result<(), String> {
         let several = 1 < self.together();
         let for_all = line.trim_end().strip_suffix(" all").filter(|_| several);
         self.for_all |= several && (self.rules.batch || for_all.is_some());
-        let Some(prompt) = self.prompts.front_mut() else { return };
-        let Heard::Reply(reply) = prompt.hear(for_all.unwrap_or(line)) else {
+        let Some(prompt) = self.prompts.front_mut() else { return Ok(()) };
+        let heard = prompt.hear(for_all.unwrap_or(line));
+        let Heard::Reply(reply) = heard else {
             self.for_all &= prompt.is_choosing();
-            return;
+            return match heard {
+                Heard::Unclear(takes) => Err(takes),
+                Heard::Reply(_) | Heard::Ask => Ok(()),
+            };
         };
         let answered = self.answered(&reply);
         // Written before it is answered: what is lost between the two is asked again, and then a
         // rule answers.
-        let written = answered.iter().filter_map(|it| it.offer.as_ref()).try_for_each(Offer::write);
+        let written = Offer::write_all(answered.iter().filter_map(|it| it.offer.as_ref()));
         if let Err(fault) = written {
             Report::from(&fault.into()).tell(output);
-            return;
+            return Ok(());
         }
         let is_answered = |prompt: &Prompt| answered.iter().any(|it| it.prompt.is_same_as(prompt));
         self.prompts.retain(|prompt| !is_answered(prompt));
@@ -366,6 +373,7 @@ impl Watch {
             self.standing.push(Standing { inquiry, told, written: offer.file.is_some() });
         }
         self.answering = Some(Box::pin(send(self.controller.clone(), answered)));
+        Ok(())
     }
 
     /// What a reply to the first question means for it, and for the others if it is for all.

@@ -12,6 +12,10 @@ fn rule(command: &str, scope: RuleScope) -> PermissionRule {
     PermissionRule { command, scope, ..PermissionRule::of_tool("shell", RuleEffect::Allow) }
 }
 
+fn put(file: &Path, rules: &[PermissionRule], workspace: &Path) -> Result<(), RuleFileFault> {
+    add(file, &rules.iter().map(|rule| (rule, workspace)).collect::<Vec<_>>())
+}
+
 /// A settings file in a directory of its own.
 fn settings(text: &str) -> (tempfile::TempDir, PathBuf) {
     let directory = tempfile::tempdir().unwrap();
@@ -33,7 +37,7 @@ fn check(before: &str, change: impl Fn(&Path), after: Expect) {
 }
 
 fn adds(rules: &[PermissionRule]) -> impl Fn(&Path) {
-    move |file| add(file, rules, Path::new(WORKSPACE)).unwrap()
+    move |file| put(file, rules, Path::new(WORKSPACE)).unwrap()
 }
 
 // D44
@@ -121,8 +125,8 @@ fn a_rule_is_taken_out_and_what_is_not_about_it_stays() {
 fn a_rule_of_another_project_is_another_rule() {
     let (_directory, file) = settings("");
     let here = rule("ls", RuleScope::Project);
-    add(&file, std::slice::from_ref(&here), Path::new("/elsewhere")).unwrap();
-    add(&file, std::slice::from_ref(&here), Path::new(WORKSPACE)).unwrap();
+    put(&file, std::slice::from_ref(&here), Path::new("/elsewhere")).unwrap();
+    put(&file, std::slice::from_ref(&here), Path::new(WORKSPACE)).unwrap();
     assert_eq!(SettingsFile::read(&file).unwrap().permissions.len(), 2);
     assert!(remove(&file, &here, Path::new(WORKSPACE)).unwrap());
     assert!(!remove(&file, &here, Path::new(WORKSPACE)).unwrap());
@@ -132,7 +136,7 @@ fn a_rule_of_another_project_is_another_rule() {
 #[test]
 fn what_makes_no_sense_is_left_alone() {
     let (_directory, file) = settings("permissions = 3\n");
-    let error = add(&file, &[rule("ls", RuleScope::User)], Path::new(WORKSPACE)).unwrap_err();
+    let error = put(&file, &[rule("ls", RuleScope::User)], Path::new(WORKSPACE)).unwrap_err();
     assert!(error.to_string().contains("piton.toml"), "{error}");
     assert_eq!(fs::read_to_string(&file).unwrap(), "permissions = 3\n");
 }
@@ -144,12 +148,12 @@ fn a_file_keeps_its_rights_and_a_link_stays_a_link() {
     let elsewhere = tempfile::tempdir().unwrap();
     let link = elsewhere.path().join("piton.toml");
     symlink(&file, &link).unwrap();
-    add(&link, &[rule("ls", RuleScope::User)], Path::new(WORKSPACE)).unwrap();
+    put(&link, &[rule("ls", RuleScope::User)], Path::new(WORKSPACE)).unwrap();
     assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
     assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o640);
     assert_eq!(SettingsFile::read(&file).unwrap().permissions.len(), 1);
     let fresh = directory.path().join("made/piton.toml");
-    add(&fresh, &[rule("ls", RuleScope::User)], Path::new(WORKSPACE)).unwrap();
+    put(&fresh, &[rule("ls", RuleScope::User)], Path::new(WORKSPACE)).unwrap();
     assert_eq!(fs::metadata(&fresh).unwrap().permissions().mode() & 0o777, PRIVATE);
 }
 
@@ -162,7 +166,7 @@ fn writers_at_the_same_time_lose_nothing() {
             let file = file.clone();
             thread::spawn(move || {
                 let own = rule(&format!("make {number}"), RuleScope::User);
-                add(&file, &[own, rule("ls", RuleScope::User)], Path::new(WORKSPACE)).unwrap();
+                put(&file, &[own, rule("ls", RuleScope::User)], Path::new(WORKSPACE)).unwrap();
             })
         })
         .collect();

@@ -1,0 +1,148 @@
+//! What somebody answers, to which questions, and what stands from then on. Nothing is written here.
+
+use piton::Reply;
+use piton_core::event::{Inquiry, InquiryKind, RuleEffect, Shape};
+use piton_core::id::{ConversationId, Seq};
+use piton_core::state::State;
+
+use super::questions;
+use crate::ask::{Form, Heard, Offer, Prompt};
+use crate::flags::{Answer, Scope};
+use crate::report::Fault;
+use crate::settings::Settings;
+
+/// What is answered to which question.
+#[derive(Debug)]
+pub(super) struct Meant {
+    pub(super) asked: Inquiry,
+    pub(super) reply: Reply,
+    /// What stands from now on.
+    pub(super) offer: Option<Offer>,
+    /// The last entry that was read; the question was open then.
+    pub(super) after: Seq,
+}
+
+/// The first question, or all permissions that are asked for now, by conversation. What is asked later
+/// nobody has seen yet. One that is not answered by this fails all of them.
+pub(super) fn meant(
+    askers: &[(ConversationId, State)],
+    answer: &Answer,
+    settings: &Settings,
+) -> Result<Vec<(ConversationId, Vec<Meant>)>, Fault> {
+    let mut all = Vec::new();
+    let mut left = if answer.all { usize::MAX } else { 1 };
+    for (asker, state) in askers {
+        let open = questions(state).into_iter();
+        let open = open.filter(|asked| !answer.all || asked.kind == InquiryKind::Permission);
+        let mut own = Vec::new();
+        for asked in open.take(left) {
+            let offers = Offer::all(state, &asked, settings.file.as_deref());
+            let (reply, offer) = understand(&asked, answer, offers)?;
+            own.push(Meant { asked, reply, offer, after: state.end });
+        }
+        left -= own.len();
+        if !own.is_empty() {
+            all.push((asker.clone(), own));
+        }
+    }
+    Ok(all)
+}
+
+/// What was answered, and what stands from now on.
+fn understand(
+    asked: &Inquiry,
+    answer: &Answer,
+    offers: Vec<Offer>,
+) -> Result<(Reply, Option<Offer>), Fault> {
+    let mut prompt = Prompt::new(asked.clone());
+    let words = words(asked, &offers).join(", ");
+    prompt.offer(offers);
+    if prompt.is_secret() && !answer.decline {
+        // It would be in the history of a shell, and nobody is there who could be told.
+        return Err(Fault::SecretOnTerminal { question: asked.question.clone() });
+    }
+    let mut more = Vec::new();
+    let heard = match (&answer.word, &answer.text) {
+        _ if answer.decline && asked.kind == InquiryKind::Question => Heard::Reply(Reply::Deny),
+        _ if answer.decline => Heard::Ask,
+        (word, text) if asked.kind == InquiryKind::Question => {
+            let typed = text.as_ref().or(word.as_ref());
+            match typed.map(|typed| read(asked, typed)) {
+                Some(Ok(words)) => Heard::Reply(Reply::Text(words)),
+                Some(Err(takes)) => {
+                    more.push(takes);
+                    more.extend(form_lines(asked));
+                    Heard::Ask
+                }
+                None => Heard::Ask,
+            }
+        }
+        (_, Some(text)) if asked.kind == InquiryKind::InDoubt => {
+            Heard::Reply(Reply::Text(text.clone()))
+        }
+        (Some(word), _) => prompt.hear(&with_scope(word, answer.scope)),
+        (None, _) => Heard::Ask,
+    };
+    let Heard::Reply(reply) = heard else {
+        if answer.all {
+            more.push("nothing is answered and no rule is written; without --all, each call is answered by itself".into());
+        }
+        return Err(Fault::NoAnswer { question: asked.question.clone(), words, more });
+    };
+    let offer = prompt.offered(&reply).cloned();
+    Ok((reply, offer))
+}
+
+fn read(asked: &Inquiry, typed: &str) -> Result<String, String> {
+    match &asked.wants {
+        Some(wants) => wants.read(typed),
+        None => Ok(typed.to_owned()),
+    }
+}
+
+/// The word with how far it reaches. On a command line nobody is asked back.
+fn with_scope(word: &str, scope: Option<Scope>) -> String {
+    let scope = match (scope, word.to_lowercase().as_str()) {
+        (Some(Scope::Project), _) => "project",
+        (Some(Scope::User), _) => "user",
+        (Some(Scope::Conversation), _) | (None, "a" | "always" | "v" | "never") => "conversation",
+        (None, _) => "",
+    };
+    format!("{word} {scope}")
+}
+
+/// What can be answered.
+pub(super) fn words<'a>(asked: &'a Inquiry, offers: &[Offer]) -> Vec<&'a str> {
+    let may = |effect| offers.iter().any(|offer| offer.standing.effect == effect);
+    match asked.kind {
+        InquiryKind::Permission => ["yes", "no"]
+            .into_iter()
+            .chain(may(RuleEffect::Allow).then_some("always"))
+            .chain(may(RuleEffect::Deny).then_some("never"))
+            .chain(["applied"])
+            .collect(),
+        InquiryKind::InDoubt => vec!["run", "done", "unknown", "--text RESULT"],
+        InquiryKind::Question => match asked.wants.as_ref().map(|wants| &wants.shape) {
+            Some(Shape::Confirm) => vec!["yes", "no", "--decline"],
+            Some(Shape::Choice { options }) => {
+                options.iter().map(String::as_str).chain(["--decline"]).collect()
+            }
+            Some(Shape::Form { .. }) => vec!["--text JSON", "--decline"],
+            Some(Shape::Secret) => vec!["--decline"],
+            Some(Shape::Text) | None => vec!["--text TEXT", "--decline"],
+        },
+    }
+}
+
+/// What a form wants in each field, and an answer that fits. Nothing if it is no form.
+pub(super) fn form_lines(asked: &Inquiry) -> Vec<String> {
+    let Some(Shape::Form { schema }) = asked.wants.as_ref().map(|wants| &wants.shape) else {
+        return Vec::new();
+    };
+    let form = Form::new(schema);
+    let mut lines = form.told();
+    // In single quotes, as a shell reads it.
+    let example = form.example().replace('\'', r"'\''");
+    lines.push(format!("for example: piton answer --text '{example}'"));
+    lines
+}

@@ -1,0 +1,298 @@
+//! Writes answers down: what stands for more than a conversation first, once, then each answer.
+//!
+//! Whoever cannot be written to now is found out before anything is written.
+
+use std::sync::Arc;
+
+use piton::{AnswerLetter, Engine, LeaseWait, OpenError, Reply, Session};
+use piton_core::event::{Inquiry, RuleEffect, RuleScope};
+use piton_core::id::ConversationId;
+use piton_store::{Holder, Journal, LeaseError};
+use tokio::time::Instant;
+
+use super::elsewhere::{Held, closed};
+use super::meant::Meant;
+use super::questions;
+use crate::ask::Offer;
+use crate::output::Output;
+use crate::report::Fault;
+
+/// Who has the answers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Recorded {
+    /// This process wrote them down.
+    Here,
+    /// The process that asked.
+    There(Option<Holder>),
+}
+
+/// What answers are written down with.
+#[derive(Debug)]
+pub(super) struct Desk {
+    pub(super) journal: Arc<dyn Journal>,
+    pub(super) engine: Engine,
+    /// Until when another process may take them.
+    pub(super) deadline: Instant,
+    /// Whether several may be answered: then one that is not open any more holds up no other.
+    pub(super) all: bool,
+}
+
+/// A conversation, and what is answered to it.
+#[derive(Debug)]
+struct Room {
+    id: ConversationId,
+    meant: Vec<Meant>,
+    door: Door,
+}
+
+#[derive(Debug)]
+enum Door {
+    Open(Box<Session>),
+    Held(Option<Holder>),
+}
+
+/// What became of the answers so far.
+#[derive(Debug, Default)]
+struct Tally {
+    recorded: Option<Recorded>,
+    kept: Option<Fault>,
+    missed: Option<Fault>,
+}
+
+impl Desk {
+    /// Records all answers, or has them recorded.
+    pub(super) async fn record(
+        &self,
+        meant: Vec<(ConversationId, Vec<Meant>)>,
+        output: &mut Output,
+    ) -> Result<Recorded, Fault> {
+        let (mut rooms, mut tally) = (Vec::new(), Tally::default());
+        for (id, meant) in meant {
+            rooms.push(self.enter(id, meant, &mut tally, output).await?);
+        }
+        let offers =
+            || rooms.iter().flat_map(|room| &room.meant).filter_map(|it| it.offer.as_ref());
+        // Written before anything is answered: what is lost between the two is asked again, and then
+        // a rule answers.
+        Offer::write_all(offers())?;
+        for offer in offers().filter(|offer| offer.file.is_some()) {
+            output.talk(&format!("From now on: {}", offer.told()));
+        }
+        let mut left = Vec::new();
+        for Room { id, meant, door } in rooms {
+            match door {
+                Door::Open(session) => {
+                    self.write(*session, &meant, output).await?;
+                    let recorded = (!meant.is_empty()).then_some(Recorded::Here);
+                    tally.recorded = tally.recorded.or(recorded);
+                }
+                Door::Held(holder) => {
+                    let letters = self.leave(&id, &meant, output).await?;
+                    left.push((id, holder, meant, letters));
+                }
+            }
+        }
+        for (id, holder, meant, letters) in left {
+            let mut held = Held { desk: self, id: &id, holder, here: false };
+            for (meant, letter) in meant.iter().zip(&letters) {
+                let delivered = held.delivered(letter, meant).await;
+                self.count(delivered, meant, &mut tally, output)?;
+            }
+        }
+        match tally {
+            Tally { kept: Some(fault), .. } => Err(fault),
+            Tally { recorded: Some(recorded), .. } => Ok(recorded),
+            Tally { missed: Some(fault), .. } => Err(fault),
+            // Whatever is meant is in one of them.
+            Tally { .. } => Ok(Recorded::Here),
+        }
+    }
+
+    /// Opens a conversation, if nobody else is at work on it. What is not open any more is left out.
+    async fn enter(
+        &self,
+        id: ConversationId,
+        meant: Vec<Meant>,
+        tally: &mut Tally,
+        output: &mut Output,
+    ) -> Result<Room, Fault> {
+        let session = match self.engine.open_within(&id, LeaseWait::NONE).await {
+            Err(OpenError::Lease(LeaseError::Held { holder, .. })) => {
+                return Ok(Room { id, meant, door: Door::Held(holder) });
+            }
+            opened => opened?,
+        };
+        let mut still = Vec::new();
+        for meant in meant {
+            if is_open(&session, &meant.asked) {
+                still.push(meant);
+            } else {
+                let fault = closed(&*self.journal, &id, &meant).await?;
+                self.count(Err(fault), &meant, tally, output)?;
+            }
+        }
+        Ok(Room { id, meant: still, door: Door::Open(Box::new(session)) })
+    }
+
+    /// Records answers where nobody else is at work.
+    async fn write(
+        &self,
+        mut session: Session,
+        meant: &[Meant],
+        output: &mut Output,
+    ) -> Result<(), Fault> {
+        let id = session.conversation().clone();
+        let kept = AnswerLetter::kept(&*self.journal, &id).await?;
+        for meant in meant {
+            if let Before::Other(letters) = Before::find(&kept, meant) {
+                self.replace(&id, &letters, output).await?;
+            }
+        }
+        // Those that say the same, and those to other questions.
+        session.take_letters().await?;
+        for Meant { asked, reply, offer, .. } in meant {
+            if is_open(&session, asked) {
+                session.answer(&asked.id, reply.clone()).await?;
+            }
+            tell(asked, offer.as_ref(), output);
+        }
+        Ok(())
+    }
+
+    /// Leaves answers for whoever is at work, unless they lie there.
+    async fn leave(
+        &self,
+        id: &ConversationId,
+        meant: &[Meant],
+        output: &mut Output,
+    ) -> Result<Vec<AnswerLetter>, Fault> {
+        let kept = AnswerLetter::kept(&*self.journal, id).await?;
+        let mut letters = Vec::new();
+        for meant in meant {
+            let before = Before::find(&kept, meant);
+            if let Before::Same(letter) = before {
+                output.talk(&format!("This answer is kept already: {}", meant.asked.question));
+                letters.push(letter);
+                continue;
+            }
+            let letter = meant.letter()?;
+            letter.post(&*self.journal, id).await?;
+            // After the new one lies there: one of them always counts.
+            if let Before::Other(letters) = before {
+                self.replace(id, &letters, output).await?;
+            }
+            letters.push(letter);
+        }
+        Ok(letters)
+    }
+
+    /// Takes answers away that another one replaces.
+    async fn replace(
+        &self,
+        id: &ConversationId,
+        letters: &[AnswerLetter],
+        output: &mut Output,
+    ) -> Result<(), Fault> {
+        for letter in letters {
+            letter.withdraw(&*self.journal, id).await?;
+        }
+        let Some(first) = letters.first() else { return Ok(()) };
+        output.talk(&format!("Replaces the answer that was kept: {}", told(first.reply())));
+        if let Reply::Always(standing) = first.reply()
+            && standing.scope != RuleScope::Conversation
+        {
+            output.talk("The rule of that answer stays: piton permissions shows it");
+        }
+        Ok(())
+    }
+
+    /// Notes what became of an answer. If there may be several, one that comes too late stops none.
+    fn count(
+        &self,
+        delivered: Result<Recorded, Fault>,
+        meant: &Meant,
+        tally: &mut Tally,
+        output: &mut Output,
+    ) -> Result<(), Fault> {
+        match delivered {
+            Ok(recorded) => {
+                tell(&meant.asked, meant.offer.as_ref(), output);
+                if !matches!(tally.recorded, Some(Recorded::There(_))) {
+                    tally.recorded = Some(recorded);
+                }
+            }
+            Err(fault) if !self.all => return Err(fault),
+            Err(fault @ Fault::NotTaken { .. }) => {
+                output.talk(&format!("Kept: {}", meant.asked.question));
+                tally.kept = Some(fault);
+            }
+            // A rule of the one before has answered it.
+            Err(Fault::NotOpen { .. }) if meant.offer.is_some() && tally.recorded.is_some() => {}
+            Err(
+                fault @ (Fault::NotOpen { .. }
+                | Fault::AnsweredOtherwise { .. }
+                | Fault::TakenAway { .. }),
+            ) => {
+                output.talk(&fault.to_string());
+                tally.missed = Some(fault);
+            }
+            Err(fault) => return Err(fault),
+        }
+        Ok(())
+    }
+}
+
+/// What lies there for the same question.
+enum Before {
+    Nothing,
+    /// The answer that counts says the same.
+    Same(AnswerLetter),
+    /// It says something else.
+    Other(Vec<AnswerLetter>),
+}
+
+impl Before {
+    fn find(kept: &[AnswerLetter], meant: &Meant) -> Self {
+        let own: Vec<_> = kept.iter().filter(|it| *it.inquiry() == meant.asked.id).collect();
+        match own.first() {
+            None => Self::Nothing,
+            Some(first) if *first.reply() == meant.reply => Self::Same((*first).clone()),
+            Some(_) => Self::Other(own.into_iter().cloned().collect()),
+        }
+    }
+}
+
+fn is_open(session: &Session, asked: &Inquiry) -> bool {
+    questions(session.state()).iter().any(|open| open.id == asked.id)
+}
+
+/// Says that a question is answered. Of rules for more than the conversation it was said when they were
+/// written.
+fn tell(asked: &Inquiry, offer: Option<&Offer>, output: &mut Output) {
+    output.talk(&format!("Answered: {}", asked.question));
+    if let Some(offer) = offer.filter(|offer| offer.file.is_none()) {
+        output.talk(&format!("From now on: {}", offer.told()));
+    }
+}
+
+/// An answer that is kept, for people.
+pub(crate) fn told(reply: &Reply) -> String {
+    match reply {
+        Reply::Allow => "allowed".into(),
+        Reply::Deny => "refused".into(),
+        Reply::Applied => "done by hand".into(),
+        Reply::RunAgain => "run it again".into(),
+        Reply::TreatAsDone => "taken for done".into(),
+        Reply::Text(text) => text.clone(),
+        Reply::Secret(_) => "told in secret".into(),
+        Reply::Always(standing) => {
+            let effect = if standing.effect == RuleEffect::Allow { "allowed" } else { "refused" };
+            let place = match standing.scope {
+                RuleScope::Conversation => "in this conversation",
+                RuleScope::Project => "in this project",
+                RuleScope::User => "everywhere",
+            };
+            format!("{effect}, and from now on {place}")
+        }
+    }
+}
