@@ -20,6 +20,7 @@ mod loose;
 mod names;
 mod rejected;
 mod said;
+mod schema;
 mod status;
 mod wait;
 

@@ -18,6 +18,7 @@ use super::{Generation, TAKES};
 use crate::cache::{Cache, Frame};
 use crate::file::{Piece, base64};
 use crate::names::Names;
+use crate::schema::{Fitted, fitted};
 use crate::{Ask, Effort, wire_id};
 
 /// More than what stands around the parts of a message.
@@ -63,7 +64,7 @@ struct Tools<'a> {
 #[serde(rename_all = "camelCase")]
 struct Declaration<'a> {
     name: Cow<'a, str>,
-    description: &'a str,
+    description: Cow<'a, str>,
     /// The whole of JSON Schema; `parameters` takes only a part of it.
     parameters_json_schema: Cow<'a, RawValue>,
 }
@@ -187,10 +188,9 @@ fn thinking(ask: &Ask) -> Option<Thinking> {
 }
 
 fn declarations<'a>(tools: &'a [ToolSpec], names: &'a Names) -> Vec<Declaration<'a>> {
-    let declared = names.offered(tools).map(|(name, tool)| Declaration {
-        name,
-        description: &tool.description,
-        parameters_json_schema: schema(&tool.parameters),
+    let declared = names.offered(tools).map(|(name, tool)| {
+        let Fitted { description, parameters } = fitted(tool);
+        Declaration { name, description, parameters_json_schema: schema(parameters) }
     });
     declared.collect()
 }
@@ -327,13 +327,17 @@ fn object(arguments: &str) -> Cow<'_, RawValue> {
 }
 
 /// A schema must describe an object; any object, where it does not.
-fn schema(parameters: &str) -> Cow<'_, RawValue> {
-    let is_usable = serde_json::from_str::<Value>(parameters).is_ok_and(|schema| {
+fn schema(parameters: Cow<'_, str>) -> Cow<'_, RawValue> {
+    let is_usable = serde_json::from_str::<Value>(&parameters).is_ok_and(|schema| {
         let is_object = schema.get("type").is_none_or(|kind| kind == "object");
         schema.is_object() && is_object && nesting(&schema) <= NESTING_MAX
     });
-    let text = if is_usable { parameters } else { r#"{"type":"object"}"# };
-    serde_json::from_str::<&RawValue>(text).map_or(Cow::Borrowed(RawValue::NULL), Cow::Borrowed)
+    let text = if is_usable { parameters } else { Cow::Borrowed(r#"{"type":"object"}"#) };
+    let raw = match text {
+        Cow::Borrowed(text) => serde_json::from_str::<&RawValue>(text).map(Cow::Borrowed),
+        Cow::Owned(text) => RawValue::from_string(text).map(Cow::Owned),
+    };
+    raw.unwrap_or(Cow::Borrowed(RawValue::NULL))
 }
 
 /// How many objects and arrays stand inside each other.

@@ -21,6 +21,8 @@ const DATA: [&str; 9] = [
     "toolCall",
     "toolResponse",
 ];
+/// What a schema of parameters cannot say of itself beside its type.
+const COMBINED: [&str; 3] = ["anyOf", "oneOf", "allOf"];
 /// What the service accepts where a signature is missing.
 const SENTINELS: [&str; 2] =
     ["skip_thought_signature_validator", "context_engineering_is_the_way_to_go"];
@@ -242,6 +244,9 @@ fn check_tools(body: &Value, found: &mut Vec<String>) {
             let kind = schema.get("type").map_or(Some("object"), Value::as_str);
             if !schema.is_object() || !kind.is_some_and(|it| it.eq_ignore_ascii_case("object")) {
                 found.push(format!("G-SCHEMA: {key} of {name:?} is not of an object"));
+            }
+            if let Some(combined) = COMBINED.iter().find(|word| schema.get(word).is_some()) {
+                found.push(format!("G-SCHEMA: {key} of {name:?} has {combined} at its root"));
             }
         }
     }

@@ -15,6 +15,7 @@ use crate::cache::{Cache, Frame, bytes_estimated};
 use crate::effort::is_reasoning;
 use crate::file::{Piece, Takes, data_url};
 use crate::names::Names;
+use crate::schema::{Fitted, fitted};
 use crate::{Ask, Effort};
 
 /// Stands behind a list that would end with the model's words, or be empty.
@@ -177,12 +178,13 @@ fn tools(out: &mut Vec<u8>, tools: &[ToolSpec], names: &Names) {
         out.extend_from_slice(before);
         out.extend_from_slice(b"{\"type\":\"function\",\"function\":{\"name\":");
         spelling::string(out, &name);
-        if !tool.description.is_empty() {
+        let Fitted { description, parameters: schema } = fitted(tool);
+        if !description.is_empty() {
             out.extend_from_slice(b",\"description\":");
-            spelling::string(out, &tool.description);
+            spelling::string(out, &description);
         }
         out.extend_from_slice(b",\"parameters\":");
-        parameters(out, &tool.parameters);
+        parameters(out, &schema);
         out.extend_from_slice(b"}}");
     }
     if !none {

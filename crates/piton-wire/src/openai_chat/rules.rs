@@ -15,6 +15,9 @@ const ID_CHARS_MAX: usize = 40;
 /// Longest function name.
 const NAME_BYTES_MAX: usize = 64;
 
+/// What the root of a schema of parameters cannot have.
+const ROOT_WORDS: [&str; 5] = ["oneOf", "anyOf", "allOf", "enum", "not"];
+
 /// Finds what breaks the rules that all servers share.
 pub fn violations(body: &Value) -> Vec<String> {
     let mut found = Found::default();
@@ -68,6 +71,13 @@ fn name_fits(name: &Value) -> bool {
         let fits = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
         (1..=NAME_BYTES_MAX).contains(&name.len()) && name.bytes().all(fits)
     })
+}
+
+/// Parameters that are not there, and a schema that says nothing, mean a function without any.
+fn schema_fits(schema: &Value) -> bool {
+    let Value::Object(root) = schema else { return schema.is_null() };
+    let is_plain = !ROOT_WORDS.iter().any(|word| root.contains_key(*word));
+    root.is_empty() || (is_plain && schema["type"] == "object")
 }
 
 #[derive(Default)]
@@ -161,11 +171,14 @@ impl Found {
             self.add("C-EMPTY-TOOLS", "tools is empty");
         }
         let mut names = BTreeSet::new();
-        for tool in tools {
+        for (at, tool) in tools.iter().enumerate() {
             let function = &tool["function"];
             let name = &function["name"];
             if !name_fits(name) || !names.insert(name.as_str()) {
                 self.add("C-NAME", &format!("tools: {name}"));
+            }
+            if !schema_fits(&function["parameters"]) {
+                self.add("C-SCHEMA", &format!("tools[{at}]: {name}"));
             }
         }
         for key in ["tool_choice", "parallel_tool_calls"] {

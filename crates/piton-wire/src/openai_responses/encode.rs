@@ -2,10 +2,11 @@
 //!
 //! What stands in the transcript is sent in its order, because this API keeps the order of an
 //! answer's items. Only what a server is known to reject is changed: names outside the allowed
-//! pattern, arguments that are no JSON object, schemas without a root object, and keys that are
-//! too long.
+//! pattern, arguments that are no JSON object, schemas without a root object or
+//! with more than one, and keys that are too long.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 use piton_core::event::{AnswerPart, ToolSpec, UserPart};
 use piton_core::transcript::{Assistant, CallResult, Files, Message, Transcript};
@@ -20,6 +21,7 @@ use crate::effort::is_reasoning;
 use crate::file::{Piece, Takes, data_url};
 use crate::fingerprint::fingerprint;
 use crate::names::Names;
+use crate::schema::{Fitted, fitted};
 use crate::{Ask, Dialect as _, wire_id};
 
 /// Fewest tokens of an answer that can be asked for.
@@ -71,7 +73,7 @@ struct Tool<'a> {
     r#type: &'static str,
     name: Cow<'a, str>,
     #[serde(skip_serializing_if = "str::is_empty")]
-    description: &'a str,
+    description: Cow<'a, str>,
     parameters: Box<RawValue>,
     // The server's own choice is strict, which rejects schemas with optional properties.
     strict: bool,
@@ -132,8 +134,8 @@ pub(super) fn body(
 fn write_tools(out: &mut Vec<u8>, specs: &[ToolSpec], names: &Names) {
     let mut tools: Vec<Tool<'_>> = Vec::with_capacity(specs.len());
     for (name, spec) in names.offered(specs) {
-        let parameters = schema(&spec.parameters);
-        let description = &*spec.description;
+        let Fitted { description, parameters } = fitted(spec);
+        let parameters = schema(&parameters);
         tools.push(Tool { r#type: "function", name, description, parameters, strict: false });
     }
     if !tools.is_empty() {
@@ -243,26 +245,22 @@ fn object(arguments: &str) -> Cow<'_, str> {
 
 /// A schema with an object at its root, otherwise untouched.
 fn schema(parameters: &str) -> Box<RawValue> {
-    #[derive(serde::Deserialize)]
-    struct Root<'a> {
-        #[serde(borrow, rename = "type")]
-        kind: Option<&'a RawValue>,
-        #[serde(borrow)]
-        properties: Option<&'a RawValue>,
-    }
     let text = parameters.trim();
-    let mended = match (serde_json::from_str::<Root<'_>>(text), text.strip_prefix('{')) {
+    // A map, because `null` is something, too: a second member of that name would not mend it.
+    let root = serde_json::from_str::<BTreeMap<String, &RawValue>>(text);
+    let mended = match (root, text.strip_prefix('{')) {
         (Ok(root), Some(rest)) => {
             let has_members = !rest.trim_start().starts_with('}');
             let comma = if has_members { "," } else { "" };
-            match (root.kind.map(RawValue::get), root.properties.is_some()) {
-                (Some("\"object\""), true) => text.into(),
-                (Some("\"object\""), false) => format!("{{\"properties\":{{}}{comma}{rest}"),
-                (None, true) => format!("{{\"type\":\"object\"{comma}{rest}"),
-                (None, false) => {
+            let has_properties = root.get("properties").map(|it| it.get().starts_with('{'));
+            match (root.get("type").map(|kind| kind.get()), has_properties) {
+                (Some("\"object\""), Some(true)) => text.into(),
+                (Some("\"object\""), None) => format!("{{\"properties\":{{}}{comma}{rest}"),
+                (None, Some(true)) => format!("{{\"type\":\"object\"{comma}{rest}"),
+                (None, None) => {
                     format!("{{\"type\":\"object\",\"properties\":{{}}{comma}{rest}")
                 }
-                (Some(_), _) => NO_SCHEMA.into(),
+                (Some(_), _) | (None, Some(false)) => NO_SCHEMA.into(),
             }
         }
         (Ok(_) | Err(_), _) => NO_SCHEMA.into(),

@@ -14,6 +14,9 @@ const NAME_BYTES_MAX: usize = 128;
 /// Fewest tokens of an answer that can be asked for.
 const MAX_OUTPUT_TOKENS_MIN: u64 = 16;
 
+/// What the root of a schema of parameters cannot have.
+const ROOT_WORDS: [&str; 5] = ["oneOf", "anyOf", "allOf", "enum", "not"];
+
 /// What the Codex backend is known to take.
 const CODEX_PARAMETERS: [&str; 15] = [
     "client_metadata",
@@ -190,9 +193,15 @@ impl Checker {
 
     fn check_request(&mut self, body: &Value) {
         let tools = body.get("tools").and_then(Value::as_array);
-        for tool in tools.map_or(&[][..], Vec::as_slice) {
-            if text(tool, "type") == "function" && !is_name(text(tool, "name")) {
+        for (at, tool) in tools.map_or(&[][..], Vec::as_slice).iter().enumerate() {
+            if text(tool, "type") != "function" {
+                continue;
+            }
+            if !is_name(text(tool, "name")) {
                 self.found.push("R-NAME: a tool's name outside the allowed pattern".into());
+            }
+            if !tool.get("parameters").is_none_or(is_schema) {
+                self.found.push(format!("R-SCHEMA: tools[{at}]: {}", text(tool, "name")));
             }
         }
         let tokens = body.get("max_output_tokens").and_then(Value::as_u64);
@@ -232,6 +241,13 @@ fn kind(item: &Value) -> &str {
 
 fn text<'a>(value: &'a Value, key: &str) -> &'a str {
     value.get(key).and_then(Value::as_str).unwrap_or_default()
+}
+
+/// Whether parameters may be described so. Nothing at all means that there are none.
+fn is_schema(schema: &Value) -> bool {
+    let Value::Object(root) = schema else { return schema.is_null() };
+    let is_plain = !ROOT_WORDS.iter().any(|word| root.contains_key(*word));
+    root.is_empty() || (is_plain && text(schema, "type") == "object")
 }
 
 fn is_name(name: &str) -> bool {

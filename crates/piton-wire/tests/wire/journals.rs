@@ -11,7 +11,7 @@ mod mutants;
 mod oddities;
 mod speech;
 mod story;
-mod voices;
+pub(crate) mod voices;
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;

@@ -9,6 +9,7 @@ mod names;
 mod opaque;
 mod recorded;
 mod repaired;
+mod schemas;
 mod transcripts;
 
 mod anthropic;

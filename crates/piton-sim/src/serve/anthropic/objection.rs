@@ -64,6 +64,10 @@ pub(super) fn wording(finding: &str, body: &Value) -> String {
         "A-TOOL-NAME" => {
             format!("{at}.custom.name: String should match pattern '^[a-zA-Z0-9_-]{{1,128}}$'")
         }
+        "A-TOOL-SCHEMA" => format!(
+            "{at}.custom.input_schema: input_schema does not support oneOf, allOf, or anyOf at the \
+             top level"
+        ),
         "A-EMPTY-TEXT" => "messages: text content blocks must be non-empty".into(),
         "A-EMPTY-CONTENT" => format!(
             "{at}: all messages must have non-empty content except for the optional final \

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::invalid;
+use super::{invalid, schema};
 use crate::serve::asked::{list, number_behind, text};
 use crate::serve::refusal::Refusal;
 
@@ -49,6 +49,7 @@ pub(super) fn of(findings: &[String], body: &Value) -> Option<Refusal> {
             "Invalid 'messages[{at}].tool_calls[0].function.name': string does not match pattern. \
              Expected a string that matches the pattern '^[a-zA-Z0-9_-]+$'."
         )),
+        "C-SCHEMA" => schema(first, "function.parameters"),
         "C-ID-LEN" => plain(&format!(
             "Invalid 'messages[{at}].tool_calls[0].id': string too long. Expected a string with \
              maximum length 40, but got a string with length {} instead.",

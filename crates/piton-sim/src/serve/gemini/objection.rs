@@ -28,6 +28,10 @@ pub(super) fn wording(finding: &str) -> String {
              (a-z, A-Z, 0-9), underscores (_), dots (.), colons (:), or dashes (-), with a maximum \
              length of 64."
         }
+        "G-SCHEMA" if what.contains("at its root") => {
+            "Unable to submit request because a functionDeclaration `parameters` schema specified \
+             other fields alongside any_of. When using any_of, it must be the only field set."
+        }
         "G-PARTS" if what.contains("kinds of content") => {
             return format!(
                 "* GenerateContentRequest.{}.data: required oneof field 'data' must have one \

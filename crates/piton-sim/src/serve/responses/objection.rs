@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::serve::asked::{list, number_behind, text};
-use crate::serve::chat::invalid;
+use crate::serve::chat::{invalid, schema};
 use crate::serve::refusal::Refusal;
 
 /// The objection to the first finding, in the service's words.
@@ -55,6 +55,7 @@ pub(super) fn of(findings: &[String], body: &Value) -> Option<Refusal> {
             json!("max_output_tokens"),
             json!("integer_below_min_value"),
         ),
+        "R-SCHEMA" => schema(first, "parameters"),
         "X-STORE" => detail("Store must be set to false"),
         "X-STREAM" => detail("Stream must be set to true"),
         "X-INSTRUCTIONS" => detail("Instructions are required"),

@@ -132,6 +132,40 @@ async fn responses_and_codex_object_to_calls_and_results_out_of_order() {
 }
 
 #[tokio::test]
+async fn schemas_that_are_combined_at_the_root_are_rejected() {
+    let schema = json!({ "type": "object", "properties": {}, "oneOf": [{}] });
+    let user = json!([{ "role": "user", "content": "go" }]);
+    let mut body = anthropic(user.clone());
+    body["tools"] = json!([{ "name": "pick", "input_schema": schema }]);
+    check(
+        "/v1/messages",
+        body,
+        400,
+        "tools.0.custom.input_schema: input_schema does not support oneOf, allOf, or anyOf at the \
+         top level",
+    )
+    .await;
+    let said = "Invalid schema for function 'pick': schema must have type 'object' and not have \
+                'oneOf'/'anyOf'/'allOf'/'enum'/'not' at the top level.";
+    let tool = json!({ "type": "function", "function": { "name": "pick", "parameters": schema } });
+    let body = json!({ "model": "m", "messages": user, "tools": [tool] });
+    check("/v1/chat/completions", body, 400, said).await;
+    let tool = json!({ "type": "function", "name": "pick", "parameters": schema });
+    let body = json!({ "model": "m", "input": user, "tools": [tool] });
+    check("/v1/responses", body, 400, said).await;
+    let declared = json!([{ "name": "pick", "parametersJsonSchema": schema }]);
+    let contents = json!([{ "role": "user", "parts": [{ "text": "go" }] }]);
+    check(
+        "/v1beta/models/gemini-2.5-pro:streamGenerateContent?alt=sse",
+        json!({ "contents": contents, "tools": [{ "functionDeclarations": declared }] }),
+        400,
+        "Unable to submit request because a functionDeclaration `parameters` schema specified \
+         other fields alongside any_of. When using any_of, it must be the only field set.",
+    )
+    .await;
+}
+
+#[tokio::test]
 async fn gemini_objects_to_calls_and_results_out_of_order() {
     let path = "/v1beta/models/gemini-2.5-pro:streamGenerateContent?alt=sse";
     let user = json!({ "role": "user", "parts": [{ "text": "go" }] });

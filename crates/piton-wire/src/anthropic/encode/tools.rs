@@ -9,6 +9,7 @@ use serde_json::value::RawValue;
 use super::Ephemeral;
 use crate::anthropic::sound;
 use crate::names::Names;
+use crate::schema::{Fitted, fitted};
 
 /// A schema that says nothing: any object.
 const ANY_OBJECT: &str = r#"{"type":"object"}"#;
@@ -18,7 +19,7 @@ const ANY_OBJECT: &str = r#"{"type":"object"}"#;
 pub(super) struct Tool<'a> {
     name: Cow<'a, str>,
     #[serde(skip_serializing_if = "str::is_empty")]
-    description: &'a str,
+    description: Cow<'a, str>,
     input_schema: Box<RawValue>,
     #[serde(skip_serializing_if = "Option::is_none")]
     cache_control: Option<Ephemeral>,
@@ -32,8 +33,9 @@ pub(super) fn offered<'a>(
 ) -> Vec<Tool<'a>> {
     let mut tools: Vec<Tool<'_>> = Vec::with_capacity(specs.len());
     for (name, spec) in names.offered(specs) {
-        if let Some(input_schema) = schema(&spec.parameters) {
-            let description = spec.description.trim();
+        let Fitted { description, parameters } = fitted(spec);
+        if let Some(input_schema) = schema(&parameters) {
+            let description = trimmed(description);
             tools.push(Tool { name, description, input_schema, cache_control: None });
         }
     }
@@ -41,6 +43,13 @@ pub(super) fn offered<'a>(
         last.cache_control = Some(Ephemeral {});
     }
     tools
+}
+
+fn trimmed(text: Cow<'_, str>) -> Cow<'_, str> {
+    match text {
+        Cow::Borrowed(text) => Cow::Borrowed(text.trim()),
+        Cow::Owned(text) => Cow::Owned(text.trim().to_owned()),
+    }
 }
 
 /// The schema as it was given, if its root is an object; mended, if it does not say what it is.

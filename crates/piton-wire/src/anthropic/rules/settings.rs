@@ -68,6 +68,10 @@ fn check_tools(found: &mut Found, body: &Value) {
         if kind == "custom" && root.and_then(Value::as_str) != Some("object") {
             found.add("SHAPE", &at, "input_schema.type should be `object`");
         }
+        let has = |word: &&str| tool.get("input_schema").is_some_and(|it| it.get(word).is_some());
+        if let Some(word) = ["oneOf", "allOf", "anyOf"].into_iter().find(has) {
+            found.add("A-TOOL-SCHEMA", &at, &format!("`{word}` at the root of input_schema"));
+        }
     }
 }
 

@@ -112,6 +112,11 @@ fn ids_names_and_contents_fit() {
     check("SHAPE", &tool_loop(json!([input]), json!([result("1")])));
     let schema = json!([{"name": "look", "input_schema": {"type": "string"}}]);
     check("SHAPE", &with(body(json!([user()])), "tools", schema));
+    for word in ["oneOf", "anyOf", "allOf"] {
+        let schema = json!({"type": "object", word: [{}]});
+        let tools = json!([{"name": "look", "input_schema": schema}]);
+        check("A-TOOL-SCHEMA", &with(body(json!([user()])), "tools", tools));
+    }
     check("SHAPE", &with(body(json!([user()])), "max_tokens", json!(null)));
     check("EMPTY", &body(json!([])));
 }

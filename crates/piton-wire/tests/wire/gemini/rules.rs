@@ -160,6 +160,7 @@ fn tools_that_cannot_be_declared() {
         ("G-DUP-DECL", name("a.b:c-d")),
         ("G-SCHEMA", with(&format!("{second}/parameters"), json!({"type": "STRING"}))),
         ("G-SCHEMA", with(&format!("{second}/parametersJsonSchema"), json!([]))),
+        ("G-SCHEMA", with(&format!("{second}/parametersJsonSchema"), json!({"anyOf": [{}]}))),
     ]);
 }
 

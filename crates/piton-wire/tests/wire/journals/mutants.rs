@@ -27,9 +27,10 @@ enum Mutation {
     MoveResult,
     CutBehindCall,
     DropAll,
+    CombineSchema,
 }
 
-const MUTATIONS: [Mutation; 8] = [
+const MUTATIONS: [Mutation; 9] = [
     Mutation::DropResult,
     Mutation::DoubleResult,
     Mutation::RenameResult,
@@ -38,6 +39,7 @@ const MUTATIONS: [Mutation; 8] = [
     Mutation::MoveResult,
     Mutation::CutBehindCall,
     Mutation::DropAll,
+    Mutation::CombineSchema,
 ];
 
 /// Where a call or a result stands: in which message, and in which of its parts.
@@ -121,15 +123,21 @@ fn rename(format: Format, result: &mut Value) {
 }
 
 /// Breaks a body; `None` where there is nothing to break.
-fn mutate(format: Format, body: &Value, mutation: Mutation, luck: &mut Luck) -> Option<Value> {
-    let mut body = body.clone();
+fn mutate(voice: Voice, body: &Value, mutation: Mutation, luck: &mut Luck) -> Option<Value> {
+    let (format, mut body) = (voice.format, body.clone());
+    if mutation == Mutation::CombineSchema {
+        let schema = body.pointer_mut(voice.first_schema())?.as_object_mut()?;
+        schema.insert("anyOf".into(), serde_json::json!([{}]));
+        return Some(body);
+    }
     let results = match mutation {
         Mutation::DropCall | Mutation::DoubleCall | Mutation::CutBehindCall => false,
         Mutation::DropResult
         | Mutation::DoubleResult
         | Mutation::RenameResult
         | Mutation::MoveResult
-        | Mutation::DropAll => true,
+        | Mutation::DropAll
+        | Mutation::CombineSchema => true,
     };
     let places = places(format, &body, results);
     let place = *places.get(luck.below(places.len()))?;
@@ -159,7 +167,7 @@ fn mutate(format: Format, body: &Value, mutation: Mutation, luck: &mut Luck) -> 
             };
             body.pointer_mut(messages(format))?.as_array_mut()?.insert(0, message);
         }
-        Mutation::CutBehindCall | Mutation::DropAll => {}
+        Mutation::CutBehindCall | Mutation::DropAll | Mutation::CombineSchema => {}
     }
     Some(body)
 }
@@ -177,7 +185,7 @@ impl Watch for Breaker {
         let body = voice.dialect().encode(&transcript, &voice.ask(), &mut Cache::default());
         let body: Value = serde_json::from_slice(&body).unwrap();
         for mutation in MUTATIONS {
-            let Some(mutant) = mutate(voice.format, &body, mutation, luck) else { continue };
+            let Some(mutant) = mutate(voice, &body, mutation, luck) else { continue };
             *self.made.entry(mutation).or_default() += 1;
             if voice.violations(&mutant).is_empty() {
                 self.unnoticed.push(format!("{mutation:?} {voice:?}: {mutant}"));

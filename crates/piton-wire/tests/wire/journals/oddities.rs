@@ -63,6 +63,15 @@ const SCHEMAS: [&str; 8] = [
     "no JSON",
 ];
 
+/// What stands in a root beside what is combined there.
+const MEMBERS: [&str; 5] = [
+    r#""type":"object""#,
+    r#""title":"T","properties":{"path":{"type":"integer"},"to":{}}"#,
+    r##""$ref":"#/$defs/a","$defs":{"a":{"properties":{"path":{}},"oneOf":[{"$ref":"#"}]}}"##,
+    r##""properties":{"in":{"$ref":"#/anyOf/0"}},"required":["in"]"##,
+    r##""$ref":"#/nowhere""##,
+];
+
 /// Files: digest, media type, content. Two of them are not what they say.
 const FILES: [(&str, &str, &[u8]); 8] = [
     ("png", "image/png", b"\x89PNG\r\n\x1a\n...."),
@@ -189,11 +198,25 @@ pub(crate) fn tools(luck: &mut Luck) -> Vec<ToolSpec> {
     };
     let mut tools: Vec<_> = TOOLS.into_iter().map(usual).collect();
     for _ in 0..luck.below(3) {
-        let parameters: Arc<str> = luck.pick(&SCHEMAS).into();
+        let parameters: Arc<str> = schema(luck, 3).into();
         let (name, description) = (name(luck), text(luck).into());
         tools.push(ToolSpec { name, description, parameters, effect: EffectClass::Once });
     }
     tools
+}
+
+/// A schema: a usual one, or several of them combined at the root.
+fn schema(luck: &mut Luck, deep: usize) -> String {
+    if deep == 0 || luck.once_in(2) {
+        return luck.pick(&SCHEMAS).to_owned();
+    }
+    let mut members = vec![luck.pick(&MEMBERS).to_owned()];
+    for _ in 0..luck.below(3) {
+        let word = luck.pick(&["oneOf", "anyOf", "allOf", "not", "enum"]);
+        let branches: Vec<_> = (0..luck.below(4)).map(|_| schema(luck, deep - 1)).collect();
+        members.push(format!(r#""{word}":[{}]"#, branches.join(",")));
+    }
+    format!("{{{}}}", members.join(","))
 }
 
 /// A sidecar under the right name that is not what its dialect would have kept: another's, or cut.

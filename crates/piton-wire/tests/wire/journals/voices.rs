@@ -110,6 +110,16 @@ impl Voice {
         }
     }
 
+    /// Where a body has the schema of its first tool.
+    pub(crate) fn first_schema(self) -> &'static str {
+        match self.format {
+            Format::Anthropic => "/tools/0/input_schema",
+            Format::Chat(_) => "/tools/0/function/parameters",
+            Format::Responses | Format::Codex => "/tools/0/parameters",
+            Format::Gemini => "/tools/0/functionDeclarations/0/parametersJsonSchema",
+        }
+    }
+
     /// The name of the file that keeps its bodies: the format, then what else a validator must know.
     pub(crate) fn file(self) -> String {
         let name = match self.format {

@@ -92,6 +92,13 @@ fn patterns() {
     }
     let tool = json!({"type": "function", "function": {"name": "look"}});
     check("/tools", json!([tool, tool]), &["C-NAME"]);
+    for word in ["oneOf", "anyOf", "allOf", "enum", "not"] {
+        let schema = json!({"type": "object", "properties": {}, word: [{}]});
+        check("/tools/0/function/parameters", schema, &["C-SCHEMA"]);
+    }
+    for schema in [json!({"properties": {}}), json!({"type": "string"}), json!([])] {
+        check("/tools/0/function/parameters", schema, &["C-SCHEMA"]);
+    }
     for arguments in [json!("{"), json!("[]"), json!({}), json!(null), json!("")] {
         check("/messages/2/tool_calls/0/function/arguments", arguments, &["C-ARGS-JSON"]);
     }

@@ -349,6 +349,8 @@ fn tools_are_mended_where_a_server_would_reject_them() {
         tool("mcp.files.read", "no schema"),
         tool("1st", "[]"),
         tool(&long, ""),
+        tool("null", r#"{"type":null}"#),
+        tool("none", r#"{"properties":null}"#),
     ];
     let mut journal = Journal::new();
     let change = ConfigChange { tools: Some(tools), ..ConfigChange::default() };
@@ -364,7 +366,9 @@ fn tools_are_mended_where_a_server_would_reject_them() {
         "mcp_files_read_8bd3dc0b" {"properties":{},"type":"object"}
         "mcp_files_read_c439fe14" {"properties":{},"type":"object"}
         "_1st_176bc8cb" {"properties":{},"type":"object"}
-        "longlonglonglonglonglonglonglonglonglonglonglonglonglon_db2456f5" {"properties":{},"type":"object"}"#]]
+        "longlonglonglonglonglonglonglonglonglonglonglonglonglon_db2456f5" {"properties":{},"type":"object"}
+        "null" {"properties":{},"type":"object"}
+        "none" {"properties":{},"type":"object"}"#]]
     .assert_eq(&lines(tools));
     assert_eq!(body["input"][1]["name"], body["tools"][3]["name"]);
 }

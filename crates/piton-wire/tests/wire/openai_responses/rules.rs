@@ -72,6 +72,13 @@ fn every_rule_finds_what_breaks_it() {
     });
     check("R-NAME", |body| body["input"][2]["name"] = "a tool".into());
     check("R-NAME", |body| body["tools"][0]["name"] = "".into());
+    for word in ["oneOf", "anyOf", "allOf", "enum", "not"] {
+        let schema = json!({"type": "object", "properties": {}, word: [{}]});
+        check("R-SCHEMA", |body| body["tools"][0]["parameters"] = schema.clone());
+    }
+    for schema in [json!({"properties": {}}), json!({"type": "string"}), json!([])] {
+        check("R-SCHEMA", |body| body["tools"][0]["parameters"] = schema.clone());
+    }
     check("R-PARTTYPE", |body| body["input"][0]["content"][0]["type"] = "output_text".into());
     check("R-PARTTYPE", |body| body["input"][3]["content"][0]["type"] = "input_text".into());
     check("R-ROLE", |body| body["input"][0]["role"] = "tool".into());
