@@ -69,6 +69,7 @@ fn main() -> ExitCode {
 }
 
 async fn run(flags: Flags, output: &mut Output) -> Result<Report, Fault> {
+    signals::outlive_file_limit();
     let settings = Settings::resolve()?;
     match flags.command {
         Command::Query(query) => cmd::query::run(query, &settings, output).await,

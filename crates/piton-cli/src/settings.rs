@@ -67,9 +67,11 @@ impl Settings {
         [self.home.as_path()].into_iter().chain(self.config()).map(Into::into).collect()
     }
 
-    /// The directory that a new conversation works in.
+    /// The directory that a new conversation works in. Its path is UTF-8: it is recorded as text, and
+    /// another directory must not be found under what text makes of it.
     pub(crate) fn workspace(&self) -> Result<&Path, Fault> {
-        here(&self.workspace)
+        let here = here(&self.workspace)?;
+        here.to_str().map(Path::new).ok_or_else(|| Fault::DirectoryName(here.to_owned()))
     }
 
     /// Whether the database is there. Looking must not make one.

@@ -59,6 +59,13 @@ impl Signals {
     }
 }
 
+/// Makes a file that may not grow any more (`ulimit -f`) an error that is told, like a full disk; by
+/// itself the signal would end us without a word. It is caught, not ignored: commands that we start
+/// get the default back when they are executed. Where it cannot be caught, all is as it was.
+pub(crate) fn outlive_file_limit() {
+    signal(SignalKind::from_raw(rustix::process::Signal::XFSZ.as_raw())).ok();
+}
+
 async fn hung_up(signal: Option<&mut Signal>) {
     match signal {
         Some(signal) => {

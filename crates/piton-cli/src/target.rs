@@ -56,6 +56,7 @@ pub(crate) async fn newest(
     journal: &dyn Journal,
     settings: &Settings,
 ) -> Result<Option<ConversationId>, Fault> {
+    // Nothing is lost: a path that is not UTF-8 was refused.
     let here = settings.workspace()?.to_string_lossy();
     let mut page = Page { skip: 0, limit: FIRST_ROWS };
     loop {

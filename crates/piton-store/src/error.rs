@@ -94,10 +94,18 @@ pub enum StoreError {
         /// The newest format this build knows.
         known: i64,
     },
-    /// The content is damaged.
+    /// The database is damaged. The next start looks at all of it, and sets it aside if that is so.
     #[error("{path} is damaged: {detail}")]
     Damaged {
-        /// The database or blob.
+        /// The database.
+        path: PathBuf,
+        /// What was found.
+        detail: String,
+    },
+    /// A blob is damaged. Nothing else is touched by that, and keeping its content again mends it.
+    #[error("{path} is damaged: {detail}")]
+    DamagedBlob {
+        /// The blob.
         path: PathBuf,
         /// What was found.
         detail: String,

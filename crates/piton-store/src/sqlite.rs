@@ -18,6 +18,7 @@ mod place;
 mod private;
 mod read;
 mod room;
+mod suspect;
 mod writer;
 
 use std::path::Path;

@@ -16,7 +16,7 @@ use crate::lease::{self, LeaseWait};
 use crate::log::Log;
 use crate::model::Models;
 use crate::parts::Parts;
-use crate::session::{OpenError, Session};
+use crate::session::{self, OpenError, Session};
 
 /// Opens sessions on conversations. Cheap to clone; many sessions run in one process.
 #[derive(Clone, Debug)]
@@ -112,8 +112,10 @@ impl Engine {
         workspace: &Path,
         wait: LeaseWait,
     ) -> Result<Session, OpenError> {
+        // Before anything is made: a directory that cannot be used leaves no trace.
+        let workspace = session::canonical(workspace)?;
         let mut session = self.enter(conversation, wait).await?;
-        session.set_workspace(workspace)?;
+        session.set_workspace(&workspace)?;
         Ok(session)
     }
 

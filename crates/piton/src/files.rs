@@ -53,7 +53,7 @@ impl FileShelf {
                 Some(content) => content,
                 None => match journal.blob(&blob.digest).await {
                     Ok(content) => content.into(),
-                    Err(StoreError::UnknownBlob(_) | StoreError::Damaged { .. }) => continue,
+                    Err(StoreError::UnknownBlob(_) | StoreError::DamagedBlob { .. }) => continue,
                     Err(error) => {
                         let message = format!("cannot read an attached file: {error}");
                         return Err(ModelFailure::new(FailureClass::Unknown, message));

@@ -110,6 +110,13 @@ pub enum OpenError {
         /// What the system said.
         source: std::io::Error,
     },
+    /// The path of the workspace is no text. Journals are text, so another directory would be found
+    /// under what could be written down of it, and its files changed.
+    #[error("the path of the workspace {} is not UTF-8", path.display())]
+    WorkspaceName {
+        /// The directory.
+        path: PathBuf,
+    },
     /// Another process is at work on it.
     #[error(transparent)]
     Lease(#[from] LeaseError),
@@ -177,10 +184,7 @@ impl Session {
     }
 
     pub(crate) fn set_workspace(&mut self, workspace: &Path) -> Result<(), OpenError> {
-        // Canonical once, here: tools compare against it.
-        self.workspace = workspace
-            .canonicalize()
-            .map_err(|source| OpenError::Workspace { path: workspace.to_owned(), source })?;
+        self.workspace = canonical(workspace)?;
         Ok(())
     }
 
@@ -414,6 +418,7 @@ impl Session {
         self.started = true;
         if self.state().opened.is_none() {
             self.log.push(Event::ConversationOpened {
+                // Nothing is lost: `canonical` lets no other path in.
                 workspace: self.workspace.to_string_lossy().into_owned(),
                 title: self.birth.title.clone(),
                 origin: self.birth.origin.clone(),
@@ -531,6 +536,17 @@ impl Session {
 }
 
 /// Calls that were started and have not ended.
+/// Where a conversation works. Canonical once, here: tools compare against it.
+pub(crate) fn canonical(workspace: &Path) -> Result<PathBuf, OpenError> {
+    let found = workspace.canonicalize();
+    let path =
+        found.map_err(|source| OpenError::Workspace { path: workspace.to_owned(), source })?;
+    if path.to_str().is_none() {
+        return Err(OpenError::WorkspaceName { path });
+    }
+    Ok(path)
+}
+
 fn unsettled(state: &State) -> impl Iterator<Item = (&Call, &Started)> {
     let steps = state.open_turn().into_iter().flat_map(Turn::steps);
     let calls = steps.flat_map(|step| &step.calls);

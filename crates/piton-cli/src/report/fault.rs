@@ -10,6 +10,7 @@ use piton_mcp::{ProjectFault, TrustFault};
 use piton_store::{AppendError, Holder, LeaseError, StoreError};
 
 use super::Code;
+use super::storing::storing;
 use crate::cmd::kept::CommandFault;
 use crate::cmd::query::AttachFault;
 use crate::cmd::undo::UndoFault;
@@ -207,6 +208,9 @@ pub(crate) enum Fault {
     /// The present directory is gone or closed to us.
     #[error("cannot use the present directory")]
     Directory(#[source] io::Error),
+    /// The present directory cannot be written down.
+    #[error("the path of the present directory is not UTF-8: {}", .0.display())]
+    DirectoryName(PathBuf),
     /// Nobody knows where to keep conversations.
     #[error("there is no home directory to keep conversations in")]
     NoHome,
@@ -284,9 +288,14 @@ impl Fault {
             | Self::Undo(UndoFault::Unknown { .. })
             | Self::Model(_)
             | Self::Directory(_)
+            | Self::DirectoryName(_)
             | Self::NoHome
             | Self::Listen { .. }
-            | Self::Open(OpenError::Unknown(_) | OpenError::Workspace { .. }) => Code::Usage,
+            | Self::Open(
+                OpenError::Unknown(_)
+                | OpenError::Workspace { .. }
+                | OpenError::WorkspaceName { .. },
+            ) => Code::Usage,
             Self::Open(OpenError::Lease(LeaseError::Held { .. }))
             | Self::NotTaken { .. }
             | Self::RuleHeld { .. } => Code::Transient,
@@ -337,7 +346,9 @@ impl Fault {
             | Self::Session(SessionError::Incomplete(_)) => "incomplete_turn",
             Self::Interrupted | Self::LeftAtOnce { .. } => "interrupted",
             Self::Model(_) => "model",
-            Self::Open(OpenError::Workspace { .. }) | Self::Directory(_) => "workspace",
+            Self::Open(OpenError::Workspace { .. } | OpenError::WorkspaceName { .. })
+            | Self::Directory(_)
+            | Self::DirectoryName(_) => "workspace",
             Self::Open(OpenError::Lease(LeaseError::Held { .. })) | Self::RuleHeld { .. } => "held",
             Self::NotTaken { .. } => "not_taken",
             Self::AnsweredOtherwise { .. } | Self::NotOpen { .. } | Self::TakenAway { .. } => {
@@ -414,6 +425,7 @@ impl Fault {
             Self::Session(error) => going_on(error),
             Self::Store(error) => storing(error),
             Self::Directory(_) => vec!["change to a directory that exists".into()],
+            Self::DirectoryName(_) => vec![RENAME.into()],
             Self::NoHome => vec!["set HOME, or PITON_HOME to a directory".into()],
             Self::Draft(_) | Self::Scratch { .. } => {
                 vec!["set PITON_HOME to a directory you can write to".into()]
@@ -514,6 +526,10 @@ fn left_at_once(kept: Option<&ConversationId>) -> Vec<String> {
     kept.into_iter().chain([killed.into()]).collect()
 }
 
+/// What to do about a directory whose path cannot be written down.
+const RENAME: &str =
+    "a conversation records where it works, as text: rename the directory, or work in another one";
+
 fn opening(error: &OpenError) -> Vec<String> {
     match error {
         OpenError::Unknown(_) => vec!["piton ls shows all conversations".into()],
@@ -521,6 +537,7 @@ fn opening(error: &OpenError) -> Vec<String> {
             "the conversation works in that directory: bring it back".into(),
             "or begin another one here: piton query --new \"TEXT\"".into(),
         ],
+        OpenError::WorkspaceName { .. } => vec![RENAME.into()],
         OpenError::Lease(LeaseError::Held { .. }) => vec![
             "to wait longer for it: --lock-wait SECONDS".into(),
             "or begin another conversation: piton query --new \"TEXT\"".into(),
@@ -545,25 +562,6 @@ fn going_on(error: &SessionError) -> Vec<String> {
         | SessionError::NotAsked(_) => {
             vec!["what was recorded is kept: piton print shows it".into()]
         }
-    }
-}
-
-fn storing(error: &StoreError) -> Vec<String> {
-    match error {
-        StoreError::NewerFormat { .. } => {
-            vec!["use the newer piton, or set PITON_HOME to another directory".into()]
-        }
-        StoreError::Full { .. } => vec!["make room; what was recorded is kept".into()],
-        StoreError::Io { .. } | StoreError::Database { .. } | StoreError::Damaged { .. } => {
-            vec!["check the disk, or set PITON_HOME to another directory".into()]
-        }
-        StoreError::DamagedEntry { .. } => vec![
-            "other conversations still work: piton ls shows them, --id ID chooses one".into(),
-            "or begin another one: piton query --new \"TEXT\"".into(),
-        ],
-        StoreError::UnknownConversation(_) => vec!["piton ls shows all conversations".into()],
-        StoreError::Letter { .. } => vec!["answer with fewer words".into()],
-        StoreError::UnknownBlob(_) | StoreError::BlobSize { .. } | StoreError::Closed => Vec::new(),
     }
 }
 

@@ -15,6 +15,7 @@ mod command_deaths;
 mod command_tools;
 mod connections;
 mod crash_commands;
+mod damage;
 mod doctor;
 mod draft;
 mod edits;

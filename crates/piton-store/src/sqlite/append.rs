@@ -16,7 +16,7 @@ use rusqlite::{Connection, OptionalExtension as _, params};
 use super::chunk::Chunk;
 use super::place::{self, SEQ_MAX};
 use super::room::Room;
-use super::{failure, migrate, read};
+use super::{failure, migrate, read, suspect};
 use crate::record::Place;
 use crate::{AppendError, Durability, StatusRow, StoreError};
 
@@ -64,6 +64,8 @@ pub(super) struct Ledger {
     known: HashMap<ConversationId, Known>,
     /// Chunks that are not entered in `places`.
     lag: i64,
+    /// Whether a conversation that began here was found again.
+    proven: bool,
     room: Room,
     logged_bytes: usize,
 }
@@ -89,6 +91,7 @@ impl Ledger {
             version: None,
             known: HashMap::new(),
             lag: 0,
+            proven: false,
             room,
             logged_bytes: 0,
         })
@@ -97,7 +100,8 @@ impl Ledger {
     /// Commits all appends that fit, in order, in one transaction.
     pub(super) fn commit(&mut self, group: &[Append]) -> Result<Verdicts, StoreError> {
         let committed = self.stage(group);
-        if committed.is_err() {
+        if let Err(error) = &committed {
+            suspect::note(&self.path, error);
             // What was remembered may speak of rows that are gone again.
             self.known.clear();
             self.version = None;
@@ -144,13 +148,31 @@ impl Ledger {
                 Err(Refusal::Database(error)) => return Err(self.failed(&error)),
             });
         }
+        let proven = self.prove(group, &verdicts).map_err(|error| self.failed(&error))?;
         self.lag = place::enter(&self.db, self.lag).map_err(|error| self.failed(&error))?;
         // An fsync that fails here leaves frames in the log that nobody was told about. The next
         // commit overwrites them; should the machine die first, they may come back, as a fact that
         // was true and not acknowledged. The other way round cannot happen.
         self.run("COMMIT").map_err(|error| self.failed(&error))?;
+        self.proven |= proven;
         self.logged_bytes += bytes;
         Ok(verdicts)
+    }
+
+    /// Looks for the first conversation that begins here as readers will look for it; says whether
+    /// there was one. An insert touches so few pages that it succeeds in most damaged databases, and
+    /// what was done would never be seen again. Once for a process, before the commit: the damage is
+    /// hardly of this moment, and a list of many conversations takes longer than a commit.
+    fn prove(&self, group: &[Append], verdicts: &Verdicts) -> Result<bool, rusqlite::Error> {
+        if self.proven {
+            return Ok(false);
+        }
+        let begins = |(append, verdict): &(&Append, &Result<Seq, AppendError>)| {
+            append.expected == Seq::default() && verdict.is_ok()
+        };
+        let Some((append, _)) = group.iter().zip(verdicts).find(begins) else { return Ok(false) };
+        let Some(known) = self.known.get(&append.conversation) else { return Ok(false) };
+        read::prove(&self.db, &append.conversation, known.key).map(|()| true)
     }
 
     /// Fails closed if the file we have open is no longer the one at our path: commits would go into

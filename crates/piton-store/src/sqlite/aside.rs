@@ -11,7 +11,7 @@ use rusqlite::{Connection, ErrorCode};
 use serde::{Deserialize, Serialize};
 
 use super::open::{self, Home, Notice};
-use super::{failure, lock, private};
+use super::{failure, lock, private, suspect};
 use crate::StoreError;
 
 /// Most damaged databases kept beside a good one. Whoever has as many has another problem.
@@ -42,6 +42,18 @@ pub(super) fn set_aside(home: &Home, detail: &str) -> Result<Option<Notice>, Sto
     let moving = Moving { number: free_number(path)?, detail };
     moving.write(path)?;
     moving.carry_out(path).map(Some)
+}
+
+/// Looks at all of a database in which damage was met since the last start. One that somebody is at
+/// work on stays, note and all: nothing is wrong with what does not touch the damage.
+pub(super) fn examine(home: &Home) -> Result<Option<Notice>, StoreError> {
+    let path = &home.database;
+    if !suspect::is_noted(path)? || lock::any_held(&home.locks, DECIDING)? {
+        return Ok(None);
+    }
+    let moved = set_aside(home, "damage was met in it")?;
+    suspect::clear(path)?;
+    Ok(moved)
 }
 
 /// Moves what a process that died while it set a database aside has left.
@@ -117,11 +129,8 @@ fn deciding(home: &Home, detail: &str) -> Result<lock::Lock, StoreError> {
 /// Looks again, with a connection of its own. Only the two answers that mean damage count; a disk
 /// that fails for a moment is an error and moves nothing.
 fn damage(path: &Path) -> Result<Option<String>, StoreError> {
-    let check =
-        |db: Connection| db.query_row("PRAGMA quick_check(1)", [], |row| row.get::<_, String>(0));
-    match open::connect(path).and_then(check) {
-        Ok(verdict) if verdict == "ok" => Ok(None),
-        Ok(verdict) => Ok(Some(verdict)),
+    match open::connect(path).and_then(|db| check(&db)) {
+        Ok(found) => Ok(found),
         Err(error) => match error.sqlite_error_code() {
             Some(ErrorCode::NotADatabase | ErrorCode::DatabaseCorrupt) => {
                 Ok(Some(error.to_string()))
@@ -129,6 +138,24 @@ fn damage(path: &Path) -> Result<Option<String>, StoreError> {
             _ => Err(failure::database(path, &error)),
         },
     }
+}
+
+/// The quick check does not look whether an index leads to its rows, and a reader who follows one to
+/// nowhere meets damage too. So the slow one follows; whoever comes here has time.
+fn check(db: &Connection) -> Result<Option<String>, rusqlite::Error> {
+    for check in ["PRAGMA quick_check(1)", "PRAGMA integrity_check(1)"] {
+        let verdict: String = db.query_row(check, [], |row| row.get(0))?;
+        if verdict != "ok" {
+            return Ok(Some(fault(&verdict)));
+        }
+    }
+    Ok(None)
+}
+
+/// What a check found, without its headings, on one line.
+pub(super) fn fault(verdict: &str) -> String {
+    let told: Vec<_> = verdict.lines().filter(|line| !line.starts_with("***")).collect();
+    told.join("; ")
 }
 
 /// The first number under which nothing lies yet, nor anything that belongs to it.

@@ -45,7 +45,7 @@ pub(super) fn get(blobs: &Path, digest: &Digest) -> Result<Vec<u8>, StoreError> 
         Ok(content) if blob::digest(&content) == *digest => Ok(content),
         Ok(_) => {
             let detail = "its content is not what its name says".to_owned();
-            Err(StoreError::Damaged { path, detail })
+            Err(StoreError::DamagedBlob { path, detail })
         }
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             Err(StoreError::UnknownBlob(digest.clone()))

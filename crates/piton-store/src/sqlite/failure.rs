@@ -36,6 +36,9 @@ pub(super) fn repeat(error: &StoreError) -> StoreError {
             E::NewerFormat { path: path.clone(), found: *found, known: *known }
         }
         E::Damaged { path, detail } => E::Damaged { path: path.clone(), detail: detail.clone() },
+        E::DamagedBlob { path, detail } => {
+            E::DamagedBlob { path: path.clone(), detail: detail.clone() }
+        }
         E::DamagedEntry { path, conversation, seq, detail } => E::DamagedEntry {
             path: path.clone(),
             conversation: conversation.clone(),

@@ -1,9 +1,9 @@
-//! Looks at a store without changing it.
+//! Looks at a store without changing it. Of damage it leaves a note, so that the next start looks too.
 
 use std::path::Path;
 
 use super::open::{self, DATABASE};
-use super::{failure, migrate};
+use super::{aside, failure, migrate, suspect};
 use crate::StoreError;
 
 /// Most faults that are told.
@@ -20,16 +20,29 @@ pub struct Health {
     pub faults: Vec<String>,
 }
 
-/// Examines the store in a directory; `None` if there is no database yet.
+/// Examines the store in a directory; `None` if there is no database yet. One that is found damaged is
+/// set aside by the next start.
 pub fn inspect(home: &Path) -> Result<Option<Health>, StoreError> {
     let path = home.join(DATABASE);
+    let inspected = examine(&path);
+    match &inspected {
+        Ok(Some(health)) if !health.faults.is_empty() => {
+            suspect::leave(&path, &health.faults.join("\n"));
+        }
+        Ok(_) => {}
+        Err(error) => suspect::note(&path, error),
+    }
+    inspected
+}
+
+fn examine(path: &Path) -> Result<Option<Health>, StoreError> {
     // Opening would make one.
-    if !path.try_exists().map_err(|error| StoreError::io("look at", &path, error))? {
+    if !path.try_exists().map_err(|error| StoreError::io("look at", path, error))? {
         return Ok(None);
     }
-    let failed = |error| failure::database(&path, &error);
-    let db = open::connect(&path).map_err(failed)?;
-    migrate::format(&db, &path)?;
+    let failed = |error| failure::database(path, &error);
+    let db = open::connect(path).map_err(failed)?;
+    migrate::format(&db, path)?;
     db.pragma_update(None, "synchronous", "FULL").map_err(failed)?;
     let level: i64 =
         db.pragma_query_value(None, "synchronous", |row| row.get(0)).map_err(failed)?;
@@ -38,7 +51,8 @@ pub fn inspect(home: &Path) -> Result<Option<Health>, StoreError> {
     let mut faults = Vec::new();
     let mut check = db.prepare(&format!("PRAGMA quick_check({FAULTS_MAX})")).map_err(failed)?;
     for told in check.query_map([], |row| row.get::<_, String>(0)).map_err(failed)? {
-        faults.extend(Some(told.map_err(failed)?).filter(|told| told != "ok"));
+        let told = told.map_err(failed)?;
+        faults.extend(Some(aside::fault(&told)).filter(|told| told != "ok"));
     }
     Ok(Some(Health { journal_mode, syncs: level == FULL, faults }))
 }

@@ -97,10 +97,12 @@ impl Home {
     }
 }
 
-/// Opens the writer's connection. A damaged database is set aside, never mended or removed.
+/// Opens the writer's connection. A damaged database is set aside, never mended or removed. Damage is
+/// what opening itself meets, and what a check finds where somebody has met it earlier.
 pub(super) fn open(home: &Home) -> Result<(Connection, Option<Notice>), StoreError> {
     lock::clean(&home.locks);
     let finished = aside::finish(home)?;
+    let examined = aside::examine(home)?;
     let (aside, opened) = match writer(&home.database) {
         Err(StoreError::Damaged { detail, .. }) => {
             (aside::set_aside(home, &detail)?, writer(&home.database))
@@ -108,7 +110,7 @@ pub(super) fn open(home: &Home) -> Result<(Connection, Option<Notice>), StoreErr
         opened => (None, opened),
     };
     let (db, notice) = opened?;
-    Ok((db, aside.or(finished).or(notice)))
+    Ok((db, aside.or(examined).or(finished).or(notice)))
 }
 
 fn writer(path: &Path) -> Result<(Connection, Option<Notice>), StoreError> {

@@ -12,11 +12,13 @@ use tokio::sync::Semaphore;
 
 use super::chunk::Chunk;
 use super::place::{self, SEQ_MAX};
-use super::{failure, open};
+use super::{failure, open, suspect};
 use crate::{Listed, Page, Record, StatusRow, StoreError};
 
 /// Connections for reading.
 const READERS_MAX: usize = 4;
+/// Conversations that are listed to prove that a new one can be found: as many as fit on a screen.
+const PROVED_ROWS: usize = 64;
 /// A few connections that are used in turn.
 #[derive(Debug)]
 pub(super) struct Readers {
@@ -40,14 +42,25 @@ impl Readers {
         let permit = permit.map_err(|_| StoreError::Closed)?;
         let readers = Arc::clone(self);
         let done = tokio::task::spawn_blocking(move || {
-            let idle = readers.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
-            let db = idle.map_or_else(|| open::reader(&readers.path), Ok)?;
-            let result = work(&db, &readers.path);
-            readers.idle.lock().unwrap_or_else(PoisonError::into_inner).push(db);
+            let result = readers.work(work);
+            if let Err(error) = &result {
+                suspect::note(&readers.path, error);
+            }
             drop(permit);
             result
         });
         done.await.map_err(|_| StoreError::Closed)?
+    }
+
+    fn work<T>(
+        &self,
+        work: impl FnOnce(&Connection, &Path) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let db = idle.map_or_else(|| open::reader(&self.path), Ok)?;
+        let result = work(&db, &self.path);
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(db);
+        result
     }
 
     /// Closes the idle connections, so that the writer's is the last one and tidies up.
@@ -101,23 +114,25 @@ pub(super) fn records(
         0 => Ok(()),
         _ => place::visit(&moment, key, from, |chunk, checksum| reading.take(&chunk, checksum)),
     };
-    let damaged = |(seq, detail): (Seq, String)| StoreError::DamagedEntry {
+    let damaged = |seq, detail: &str| StoreError::DamagedEntry {
         path: path.to_owned(),
         conversation: conversation.clone(),
         seq,
-        detail,
+        detail: detail.to_owned(),
     };
     match read {
         // A conversation is created by its first append, so one without any entry has lost them.
-        Ok(()) if reading.ends.is_none() && limit > 0 => {
-            Err(damaged((Seq(1), "it is missing".to_owned())))
-        }
+        Ok(()) if reading.ends.is_none() && limit > 0 => Err(damaged(Seq(1), "it is missing")),
         Ok(()) => Ok(reading.found),
-        Err(Trouble::Entry(seq, what)) => Err(damaged((seq, what.to_owned()))),
+        Err(Trouble::Entry(seq, what)) => Err(damaged(seq, what)),
         Err(Trouble::Database(error)) => {
-            let named = failure::database(path, &error);
-            let is_damage = matches!(named, StoreError::Damaged { .. });
-            Err(if is_damage { damaged((reading.wanted, error.to_string())) } else { named })
+            let mut named = failure::database(path, &error);
+            // More than the entry: the table that it stands in.
+            if let StoreError::Damaged { detail, .. } = &mut named {
+                *detail =
+                    format!("conversation {conversation}, entry {}: {detail}", reading.wanted);
+            }
+            Err(named)
         }
     }
 }
@@ -173,24 +188,35 @@ pub(super) fn list(
     path: &Path,
     page: Page,
 ) -> Result<(Vec<Listed>, usize), StoreError> {
-    let read = || -> Result<_, rusqlite::Error> {
-        let moment = db.unchecked_transaction()?;
-        let total: i64 = moment
-            .prepare_cached("SELECT count(*) FROM conversations")?
-            .query_row([], |row| row.get(0))?;
-        let mut ask = moment.prepare_cached(
-            "SELECT key, name, touched, turns, title, workspace FROM conversations
-             ORDER BY touched DESC, key DESC LIMIT ?1 OFFSET ?2",
-        )?;
-        let (limit, skip) = (signed(page.limit as u64), signed(page.skip as u64));
-        let mut recent = place::Recent::read(&moment)?;
-        let rows = ask.query_map(params![limit, skip], |row| {
-            listed(row, recent.last(&moment, row.get(0)?)?)
-        })?;
-        let rows = rows.collect::<Result<Vec<_>, _>>()?;
-        Ok((rows, usize::try_from(total).unwrap_or(0)))
-    };
+    let read = || list_within(&*db.unchecked_transaction()?, page);
     read().map_err(|error| failure::database(path, &error))
+}
+
+fn list_within(moment: &Connection, page: Page) -> Result<(Vec<Listed>, usize), rusqlite::Error> {
+    let total: i64 = moment
+        .prepare_cached("SELECT count(*) FROM conversations")?
+        .query_row([], |row| row.get(0))?;
+    let mut ask = moment.prepare_cached(
+        "SELECT key, name, touched, turns, title, workspace FROM conversations
+         ORDER BY touched DESC, key DESC LIMIT ?1 OFFSET ?2",
+    )?;
+    let (limit, skip) = (signed(page.limit as u64), signed(page.skip as u64));
+    let mut recent = place::Recent::read(moment)?;
+    let rows =
+        ask.query_map(params![limit, skip], |row| listed(row, recent.last(moment, row.get(0)?)?))?;
+    let rows = rows.collect::<Result<Vec<_>, _>>()?;
+    Ok((rows, usize::try_from(total).unwrap_or(0)))
+}
+
+/// Looks for a conversation in all the ways in which readers will. Part of the caller's transaction.
+pub(super) fn prove(
+    db: &Connection,
+    conversation: &ConversationId,
+    key: i64,
+) -> Result<(), rusqlite::Error> {
+    list_within(db, Page { skip: 0, limit: PROVED_ROWS })?;
+    find_within(db, conversation.as_str(), PROVED_ROWS)?;
+    place::visit(db, key, Seq(1), |_, _| Ok(true))
 }
 
 /// One conversation's row.
@@ -225,22 +251,26 @@ pub(super) fn find(
     prefix: &str,
     limit: usize,
 ) -> Result<Vec<ConversationId>, StoreError> {
-    let read = || -> Result<_, rusqlite::Error> {
-        let mut ask = db.prepare_cached(
-            "SELECT name FROM conversations WHERE name >= ?1 ORDER BY name LIMIT ?2",
-        )?;
-        let names = ask.query_map(params![prefix, signed(limit as u64)], |row| text(row, 0))?;
-        let mut found = Vec::new();
-        for name in names {
-            let name = name?;
-            if !name.starts_with(prefix) {
-                break;
-            }
-            found.push(ConversationId::new(name));
+    find_within(db, prefix, limit).map_err(|error| failure::database(path, &error))
+}
+
+fn find_within(
+    db: &Connection,
+    prefix: &str,
+    limit: usize,
+) -> Result<Vec<ConversationId>, rusqlite::Error> {
+    let mut ask = db
+        .prepare_cached("SELECT name FROM conversations WHERE name >= ?1 ORDER BY name LIMIT ?2")?;
+    let names = ask.query_map(params![prefix, signed(limit as u64)], |row| text(row, 0))?;
+    let mut found = Vec::new();
+    for name in names {
+        let name = name?;
+        if !name.starts_with(prefix) {
+            break;
         }
-        Ok(found)
-    };
-    read().map_err(|error| failure::database(path, &error))
+        found.push(ConversationId::new(name));
+    }
+    Ok(found)
 }
 
 fn key(db: &Connection, path: &Path, conversation: &ConversationId) -> Result<i64, StoreError> {

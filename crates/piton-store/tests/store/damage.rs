@@ -220,7 +220,7 @@ async fn a_decayed_blob_is_named_and_mended_by_keeping_it_again() {
     let file = home.path().join("blobs").join(&digest[..2]).join(digest);
     fs::write(&file, b"c0ntent").unwrap();
     let error = journal.blob(&named.digest).await.unwrap_err();
-    assert!(matches!(error, StoreError::Damaged { .. }), "{error:?}");
+    assert!(matches!(error, StoreError::DamagedBlob { .. }), "{error:?}");
     journal.put_blob(b"content").await.unwrap();
     assert_eq!(journal.blob(&named.digest).await.unwrap(), b"content");
 }

@@ -6,6 +6,7 @@ mod crash;
 mod damage;
 mod format;
 mod lock;
+mod pages;
 mod private;
 mod shared;
 mod space;

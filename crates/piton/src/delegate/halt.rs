@@ -41,6 +41,7 @@ impl From<OpenError> for Halt {
             }
             OpenError::Unknown(_)
             | OpenError::Workspace { .. }
+            | OpenError::WorkspaceName { .. }
             | OpenError::Lease(LeaseError::Held { .. }) => {
                 Refusal(format!("The worker cannot begin: {error}.")).into()
             }

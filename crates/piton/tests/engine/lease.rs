@@ -1,5 +1,8 @@
 //! One writer: the second is told who the first is, waits for a bounded time, and never gets in.
 
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -82,6 +85,26 @@ async fn an_unknown_conversation_cannot_be_opened() {
     let stage = Stage::new(PLAIN);
     let refused = stage.engine().open(stage.conversation()).await;
     assert!(matches!(refused, Err(OpenError::Unknown(_))), "{refused:?}");
+}
+
+// Journals are text: under what text makes of such a path, another directory would be found.
+#[tokio::test(start_paused = true)]
+async fn a_workspace_whose_path_is_no_text_is_refused_and_nothing_is_recorded() {
+    let stage = Stage::new(PLAIN);
+    let parent = Path::new(env!("CARGO_TARGET_TMPDIR")).join("no-text");
+    let workspace = parent.join(OsStr::from_bytes(b"kd\xfd"));
+    std::fs::create_dir_all(&workspace).unwrap();
+    // As it is written this is text; what it leads to is not. Left by the last run, if there was one.
+    let link = parent.join("link");
+    std::os::unix::fs::symlink(&workspace, &link).unwrap_or_default();
+    for path in [&workspace, &link] {
+        let refused = stage.engine().create_as(stage.conversation().clone(), path).await;
+        assert!(matches!(refused, Err(OpenError::WorkspaceName { .. })), "{refused:?}");
+        let refused = stage.engine().create(path).await;
+        assert!(matches!(refused, Err(OpenError::WorkspaceName { .. })), "{refused:?}");
+    }
+    let listed = stage.journal.list(Page { skip: 0, limit: 10 }).await.unwrap();
+    assert_eq!(listed.total, 0);
 }
 
 /// A store whose leases hold nobody off: their holder only believes to be the writer.

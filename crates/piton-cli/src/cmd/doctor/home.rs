@@ -1,10 +1,11 @@
 //! The store, the settings, what is left running, the terminal.
 
 use std::fs;
-use std::io::IsTerminal as _;
-use std::os::unix::fs::PermissionsExt as _;
+use std::io::{self, IsTerminal as _, Write as _};
+use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
+use std::path::Path;
 
-use piton_store::{Health, inspect};
+use piton_store::{Health, StoreError, inspect};
 use piton_tools::supervise::{KeptState, Shelf as Commands};
 
 use super::Finding;
@@ -17,7 +18,7 @@ use crate::{report, rules};
 pub(super) fn look(settings: &Settings) -> Vec<Finding> {
     let mut found = match fs::metadata(&settings.home) {
         Ok(home) if !home.is_dir() => vec![no_directory(settings)],
-        Ok(_) | Err(_) => vec![store(settings)],
+        Ok(_) | Err(_) => vec![read_only(settings).unwrap_or_else(|| store(settings))],
     };
     found.extend(private(settings));
     found.extend(aside(settings));
@@ -39,6 +40,29 @@ pub(super) fn look(settings: &Settings) -> Vec<Finding> {
     found
 }
 
+/// What to do about a damaged database. The inspection that found the damage left a note of it.
+const SET_ASIDE: &str = "stop all piton processes, then `piton ls`: it keeps the database under another name, begins a new one, and says how to save what can be read";
+
+/// A home in which nothing can be written takes no message. Tried, because modes and owners do not
+/// tell of a file system that is mounted read-only.
+fn read_only(settings: &Settings) -> Option<Finding> {
+    let mut places = settings.home.ancestors();
+    let place = places.find(|place| place.is_dir())?;
+    let error = try_to_write(place).err()?;
+    let said = format!("nothing can be written in {}: {error}", place.display());
+    let advice = "make it writable, or set PITON_HOME to a directory you can write to";
+    Some(Finding::broken("store", said, advice))
+}
+
+/// Writes a file that goes again at once.
+fn try_to_write(place: &Path) -> io::Result<()> {
+    let path = place.join(format!(".piton-doctor-{}", std::process::id()));
+    let mut options = fs::OpenOptions::new();
+    let mut file = options.write(true).create_new(true).mode(0o600).open(&path)?;
+    let written = file.write_all(b"piton doctor tries whether it can write here\n");
+    fs::remove_file(&path).and(written)
+}
+
 fn store(settings: &Settings) -> Finding {
     let shown = settings.home.display();
     match inspect(&settings.home) {
@@ -48,7 +72,7 @@ fn store(settings: &Settings) -> Finding {
         Ok(Some(Health { faults, .. })) if !faults.is_empty() => Finding::broken(
             "store",
             format!("the database in {shown} is damaged: {}", faults.join("; ")),
-            "stop all piton processes; the next `piton query` sets it aside and says how to save it",
+            SET_ASIDE,
         ),
         Ok(Some(Health { journal_mode, syncs: true, .. })) if journal_mode == "wal" => {
             Finding::ok("store", format!("{shown}: checked; log ahead, every commit is synced"))
@@ -58,6 +82,9 @@ fn store(settings: &Settings) -> Finding {
             format!("{shown}: journal mode {journal_mode}, synced: {syncs}"),
             "put PITON_HOME on a local disk; a network file system has no shared memory",
         ),
+        Err(error @ StoreError::Damaged { .. }) => {
+            Finding::broken("store", report::chain(&error), SET_ASIDE)
+        }
         Err(error) => Finding::broken(
             "store",
             report::chain(&error),
@@ -160,9 +187,9 @@ fn commands(settings: &Settings) -> Finding {
 
 fn terminal() -> Finding {
     let streams = [
-        ("input", std::io::stdin().is_terminal()),
-        ("output", std::io::stdout().is_terminal()),
-        ("talk", std::io::stderr().is_terminal()),
+        ("input", io::stdin().is_terminal()),
+        ("output", io::stdout().is_terminal()),
+        ("talk", io::stderr().is_terminal()),
     ];
     let on: Vec<_> = streams.iter().filter(|(_, on)| *on).map(|(name, _)| *name).collect();
     if on.is_empty() {

@@ -213,7 +213,7 @@ async fn arrived(journal: &dyn Journal, draft: &Draft) -> Result<bool, Fault> {
         // The message would have been its first.
         Err(StoreError::UnknownConversation(_)) => Ok(false),
         // Nobody can tell. A person who reads it can, and nothing else must suffer from it.
-        Err(StoreError::DamagedEntry { .. }) => Ok(found),
+        Err(StoreError::DamagedEntry { .. } | StoreError::Damaged { .. }) => Ok(found),
         read => Ok(read.map(|()| found)?),
     }
 }

@@ -1,0 +1,28 @@
+//! What to do next when the store cannot do its work.
+
+use piton_store::StoreError;
+
+/// One way per line.
+pub(super) fn storing(error: &StoreError) -> Vec<String> {
+    match error {
+        StoreError::NewerFormat { .. } => {
+            vec!["use the newer piton, or set PITON_HOME to another directory".into()]
+        }
+        StoreError::Full { .. } => vec!["make room; what was recorded is kept".into()],
+        StoreError::Io { .. } | StoreError::Database { .. } | StoreError::DamagedBlob { .. } => {
+            vec!["check the disk, or set PITON_HOME to another directory".into()]
+        }
+        // Whoever met the damage left a note for the next start.
+        StoreError::Damaged { .. } => vec![
+            "to have all of it checked: piton ls, while no other piton is at work".into(),
+            "a damaged database is then kept under another name, and a new one begun; how to save what can be read is said there, and in docs/doctor.md".into(),
+        ],
+        StoreError::DamagedEntry { .. } => vec![
+            "other conversations still work: piton ls shows them, --id ID chooses one".into(),
+            "or begin another one: piton query --new \"TEXT\"".into(),
+        ],
+        StoreError::UnknownConversation(_) => vec!["piton ls shows all conversations".into()],
+        StoreError::Letter { .. } => vec!["answer with fewer words".into()],
+        StoreError::UnknownBlob(_) | StoreError::BlobSize { .. } | StoreError::Closed => Vec::new(),
+    }
+}

@@ -1,0 +1,148 @@
+//! A database with one bad page, and directories that cannot be used: what a person is told.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::os::unix::ffi::OsStrExt as _;
+use std::process::Command;
+
+use expect_test::expect;
+
+use crate::world::{Ran, World, lines};
+
+/// Size of a page of the database, in bytes.
+const PAGE_BYTES: usize = 512;
+/// What a person is told to do about it.
+const HINTS: [&str; 2] = [
+    "hint: to have all of it checked: piton ls, while no other piton is at work",
+    "hint: a damaged database is then kept under another name",
+];
+
+/// A conversation, and the page with its first answer overwritten.
+fn spoiled() -> World {
+    let world = World::new();
+    let model = world.script(r#"{"steps":[{"say":"Xylophones."},{"say":"More."}]}"#);
+    assert_eq!(world.run(&["query", "a", "--model", &model]).code, 0);
+    let database = world.path("home/piton.db");
+    let mut bytes = fs::read(&database).unwrap();
+    let word = b"Xylophones";
+    let at = bytes.windows(word.len()).position(|here| here == word).unwrap();
+    let page = at - at % PAGE_BYTES;
+    bytes[page..page + PAGE_BYTES].fill(0xff);
+    fs::write(&database, bytes).unwrap();
+    world
+}
+
+fn is_told(ran: &Ran) {
+    assert_eq!(ran.code, 1, "{}", ran.stderr);
+    assert!(ran.stderr.contains("piton.db is damaged: "), "{}", ran.stderr);
+    for hint in HINTS {
+        assert!(ran.stderr.contains(hint), "{}", ran.stderr);
+    }
+    assert!(!ran.stderr.contains("other conversations still work"), "{}", ran.stderr);
+}
+
+/// The first command after the damage was met sets the database aside.
+fn is_set_aside(world: &World, ran: &Ran) {
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    assert!(ran.stderr.starts_with("warning: the database was damaged ("), "{}", ran.stderr);
+    let aside = world.path("home/piton.db.damaged-1");
+    let saving = format!("sqlite3 {} .recover", aside.display());
+    assert!(ran.stderr.contains(&saving) && aside.exists(), "{}", ran.stderr);
+}
+
+// J19, J86
+#[test]
+fn a_bad_page_is_told_and_the_next_command_sets_the_database_aside() {
+    for first in [&["ls"][..], &["print"], &["query", "list ."]] {
+        let world = spoiled();
+        is_told(&world.run(first));
+        is_set_aside(&world, &world.run(&["ls"]));
+        let ran = world.run(&["query", "list ."]);
+        assert_eq!(ran.code, 0, "{}", ran.stderr);
+        assert_eq!(world.run(&["print"]).code, 0);
+    }
+}
+
+// A turn that nobody can read again is not done.
+#[test]
+fn a_new_conversation_is_not_said_to_be_done_in_a_damaged_database() {
+    let world = spoiled();
+    let ran = world.run(&["query", "--new", "list ."]);
+    is_told(&ran);
+    assert_eq!(ran.stdout, "");
+    is_set_aside(&world, &world.run(&["query", "--new", "list ."]));
+    assert_eq!(world.run(&["print"]).code, 0);
+    assert_eq!(world.run(&["query", "list ."]).code, 0);
+}
+
+#[test]
+fn what_doctor_says_of_a_damaged_database_is_true() {
+    let world = spoiled();
+    let ran = world.run(&["doctor"]);
+    assert_eq!(ran.code, 1, "{}", ran.stdout);
+    assert!(ran.stdout.contains("stop all piton processes, then `piton ls`"), "{}", ran.stdout);
+    is_set_aside(&world, &world.run(&["ls"]));
+    let ran = world.run(&["doctor"]);
+    assert_eq!(ran.code, 0, "{}", ran.stdout);
+    assert!(ran.stdout.contains("1 damaged databases were set aside"), "{}", ran.stdout);
+}
+
+// Where nothing can be written, no message is taken; nobody may be told that all is well. The
+// kernel lets nobody make files here, not even root.
+#[test]
+fn doctor_tries_to_write_where_the_home_is_or_will_be() {
+    let world = World::new();
+    let mut command = world.command(&["doctor", "--json"]);
+    let ran = world.ran(command.env("PITON_HOME", "/proc/piton/home").output().unwrap());
+    assert_eq!(ran.code, 1, "{}", ran.stdout);
+    let lines = lines(&ran.stdout);
+    let store = lines.iter().find(|line| line["about"] == "store").unwrap();
+    assert_eq!(store["verdict"], "broken");
+    let said = store["said"].as_str().unwrap();
+    assert!(said.starts_with("nothing can be written in /proc: "), "{said}");
+    // Where it can be written nothing is left of the attempt.
+    assert_eq!(world.run(&["doctor"]).code, 0);
+    let left: Vec<_> = fs::read_dir(world.path("")).unwrap().flatten().collect();
+    assert!(left.iter().all(|entry| entry.file_name() == "work"), "{left:?}");
+}
+
+// A conversation would be recorded under a name that belongs to another directory, and go on there.
+#[test]
+fn a_directory_whose_path_is_no_text_is_refused_before_anything_is_written() {
+    let world = World::new();
+    let directory = world.path("work").join(OsStr::from_bytes(b"kd\xfd"));
+    fs::create_dir(&directory).unwrap();
+    let run =
+        |args: &[&str]| world.ran(world.command(args).current_dir(&directory).output().unwrap());
+    for args in [&["query", "list ."][..], &["query", "--new", "list ."], &["query", "--continue"]]
+    {
+        let ran = run(args);
+        assert_eq!((ran.code, ran.stdout.as_str()), (2, ""), "{args:?}: {}", ran.stderr);
+    }
+    expect![[r#"
+        2> error: the path of the present directory is not UTF-8: DIR/work/kd�
+        2> hint: a conversation records where it works, as text: rename the directory, or work in another one
+        exit 2
+    "#]]
+    .assert_eq(&world.shown(&run(&["query", "list ."])));
+    assert!(!world.path("home").exists());
+    // What needs no directory works there.
+    assert_eq!(run(&["ls"]).code, 0);
+    assert_eq!(world.run(&["query", "list ."]).code, 0);
+    let id = world.only_id();
+    assert_eq!(run(&["print", &id]).code, 0);
+}
+
+// The kernel's way to say that a file may not grow is to kill.
+#[test]
+fn a_limit_on_the_size_of_files_is_told_like_a_full_disk() {
+    let world = World::new();
+    let piton = world.command(&["query", "list ."]);
+    let mut command = Command::new("sh");
+    command.args(["-c", "ulimit -f 0 && exec \"$0\" \"$@\""]).arg(piton.get_program());
+    command.args(piton.get_args()).current_dir(world.path("work"));
+    command.envs(piton.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    let ran = world.ran(command.output().unwrap());
+    assert_eq!(ran.code, 1, "{}", ran.stderr);
+    assert!(ran.stderr.contains("error: "), "{}", ran.stderr);
+}
