@@ -5,6 +5,7 @@
 //! message.
 
 mod endpoint;
+mod page;
 mod patience;
 mod redirect;
 mod veil;
@@ -160,7 +161,11 @@ impl Request {
         if !response.status().is_success() {
             return Err(self.refused(response).await);
         }
+        if let Some(failure) = page::nothing(&response) {
+            return Err(failure);
+        }
         Ok(Response {
+            page: page::page(&response),
             decoder: self.decoder,
             patience: self.patience,
             body: response,
@@ -227,6 +232,8 @@ struct Response {
     body: reqwest::Response,
     bytes_left: usize,
     veil: Veil,
+    /// What it means if it turns out to be a web page, as it says.
+    page: Option<ModelFailure>,
 }
 
 /// What a reader of an answer has left to do.
@@ -256,6 +263,11 @@ impl Response {
             }
             Ok(Ok(piece)) => piece,
         };
+        if let Some(page) = self.page.take()
+            && page::looks_like_one(piece.as_deref().unwrap_or_default())
+        {
+            return (vec![Err(page)], true);
+        }
         let bytes = piece.as_ref().map_or(0, Bytes::len);
         let Some(rest) = self.bytes_left.checked_sub(bytes) else {
             let message = "the answer came in more bytes than an answer can have";

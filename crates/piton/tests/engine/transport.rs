@@ -288,6 +288,38 @@ fn failed(ran: &Ran) -> &str {
 }
 
 #[tokio::test]
+async fn a_web_page_is_no_answer_and_is_not_asked_for_again() {
+    let page = "<!doctype html><title>Log in</title>";
+    let html = |body: &str| {
+        let head = "HTTP/1.1 200 OK\r\ncontent-type: Text/HTML; charset=utf-8\r\n";
+        format!("{head}connection: close\r\ncontent-length: {}\r\n\r\n{body}", body.len())
+    };
+    let nothing = "HTTP/1.1 204 No Content\r\nconnection: close\r\n\r\n".to_owned();
+    for (answer, with) in
+        [(html(page), "text/html"), (html(""), "text/html"), (nothing, "nothing (status 204)")]
+    {
+        let server = Server::start(vec![answer]).await;
+        let ran = run(&server, Auth::None).await;
+        assert_eq!(ran.failures(), [FailureClass::InvalidRequest]);
+        let host = server.base_url.trim_start_matches("http://");
+        let told = format!("{host} answered with {with}, not with a stream of events: ");
+        assert!(failed(&ran).starts_with(&told), "{}", failed(&ran));
+        assert!(failed(&ran).contains("base_url"), "{}", failed(&ran));
+    }
+}
+
+#[tokio::test]
+async fn a_stream_may_be_called_anything() {
+    let called = "content-type: text/event-stream\r\n";
+    for other in ["text/plain", "application/json", "application/x-ndjson", "text/html", ""] {
+        let header = if other.is_empty() { "" } else { &format!("content-type: {other}\r\n") };
+        let server = Server::start(vec![stream(HELLO).replace(called, header)]).await;
+        let ran = run(&server, Auth::None).await;
+        assert_eq!((ran.ending.clone(), ran.failures()), (Ending::Done, vec![]), "{other}");
+    }
+}
+
+#[tokio::test]
 async fn an_address_that_cannot_be_asked_is_not_asked_again() {
     let server = Server { base_url: "ftp://h".into(), seen: Arc::default() };
     let ran = run(&server, Auth::None).await;
