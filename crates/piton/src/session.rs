@@ -535,7 +535,6 @@ impl Session {
     }
 }
 
-/// Calls that were started and have not ended.
 /// Where a conversation works. Canonical once, here: tools compare against it.
 pub(crate) fn canonical(workspace: &Path) -> Result<PathBuf, OpenError> {
     let found = workspace.canonicalize();
@@ -547,6 +546,7 @@ pub(crate) fn canonical(workspace: &Path) -> Result<PathBuf, OpenError> {
     Ok(path)
 }
 
+/// Calls that were started and have not ended.
 fn unsettled(state: &State) -> impl Iterator<Item = (&Call, &Started)> {
     let steps = state.open_turn().into_iter().flat_map(Turn::steps);
     let calls = steps.flat_map(|step| &step.calls);
