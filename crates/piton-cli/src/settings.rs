@@ -64,7 +64,10 @@ impl Settings {
 
     /// Conversations, keys and rules, which are no business of a command or a tool.
     pub(crate) fn own_places(&self) -> Vec<PathBuf> {
-        [self.home.as_path()].into_iter().chain(self.config()).map(Into::into).collect()
+        let places = [self.home.clone()].into_iter().chain(self.config().map(Into::into));
+        // The files by their own names too: they may be links to where somebody keeps them.
+        let files = [self.home.join(DATABASE)].into_iter().chain(self.file.clone());
+        places.chain(files).collect()
     }
 
     /// The directory that a new conversation works in. Its path is UTF-8: it is recorded as text, and
