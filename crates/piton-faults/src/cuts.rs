@@ -105,9 +105,31 @@ pub(crate) fn of_edits(_: &Plan) -> Outcome<Vec<Row>> {
     Ok(done)
 }
 
+/// Edits in place: pages of both contents may be left, and whoever comes later knows them.
+pub(crate) fn of_overwriting(_: &Plan) -> Outcome<Vec<Row>> {
+    let mut row = Row::of("edits in place: power cut after every change of a file");
+    for edit in Edit::IN_PLACE {
+        let scene = edit.scene()?;
+        let run = Run::of(&scene, "")?;
+        for (at, tree, _) in run.states(Path::new("")) {
+            // In the same place: what is kept of old content knows where it belongs.
+            scene.clear()?;
+            restart_in(&scene, &tree)?;
+            edit.name_twice(&scene)?;
+            row.count(&format!("{edit:?}, {at}"), edits::judge_in_place(edit, &scene)?);
+        }
+    }
+    Ok(vec![row])
+}
+
 /// The machine after a power cut: that disk, another boot, and nobody who remembers.
 fn restart(tree: &Tree) -> Outcome<Scene> {
     let scene = Scene::empty()?;
+    restart_in(&scene, tree)?;
+    Ok(scene)
+}
+
+fn restart_in(scene: &Scene, tree: &Tree) -> Outcome<()> {
     disk::write(tree, scene.root())?;
     for said in ["first", "first.whole"] {
         // What the agent was told is the journal's to keep, and not what is tried here.
@@ -123,7 +145,7 @@ fn restart(tree: &Tree) -> Outcome<Scene> {
     if let Ok(text) = fs::read(&log) {
         fs::write(log, of_old_boot(&text))?;
     }
-    Ok(scene)
+    Ok(())
 }
 
 /// The record of a command as if the present boot had been another one.

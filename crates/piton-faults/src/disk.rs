@@ -3,7 +3,7 @@
 //! What is written to a file stays only if that file was synced afterwards; what happens to names
 //! stays only if a directory was synced afterwards. What was not synced may be lost or kept: of the
 //! changes of names any first part, because file systems keep those in order; of the bytes nothing,
-//! all, a half of the last write, or only their number.
+//! all, a half of the last write, the last write without those before it, or only their number.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -19,12 +19,14 @@ enum Fate {
     Kept,
     /// The last write got half through.
     Torn,
+    /// The last write came first, and the others not at all.
+    Reordered,
     /// The file is as long as it was, with nothing in it.
     Zeroed,
 }
 
 impl Fate {
-    const ALL: [Self; 4] = [Self::Lost, Self::Kept, Self::Torn, Self::Zeroed];
+    const ALL: [Self; 5] = [Self::Lost, Self::Kept, Self::Torn, Self::Reordered, Self::Zeroed];
 }
 
 /// What a name stands for.
@@ -229,6 +231,9 @@ impl File {
         }
         for (index, change) in self.since.iter().enumerate() {
             let is_last = index + 1 == self.since.len();
+            if fate == Fate::Reordered && !is_last {
+                continue;
+            }
             match change {
                 Change::Length(length) => bytes.resize(*length, 0),
                 Change::Bytes(at, new) => {

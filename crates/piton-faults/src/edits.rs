@@ -3,6 +3,7 @@
 use std::fs;
 
 use piton_core::event::{Handle, Outcome as Ended};
+use piton_tools::undo::Undo;
 use serde_json::{Value, json};
 
 use crate::Outcome;
@@ -15,6 +16,8 @@ const LINES: usize = 600;
 const MANY_LINES: usize = 10_000;
 /// The file.
 const NAME: &str = "f.txt";
+/// Its other name, elsewhere.
+const OTHER_NAME: &str = "other-name";
 /// What somebody else writes.
 pub(crate) const THEIRS: &str = "somebody else's work\n";
 
@@ -29,12 +32,22 @@ pub(crate) enum Edit {
     Amend,
     /// `write_file` over a file with two names, which cannot be done in one step.
     Overwrite,
+    /// The same with less than there was.
+    Shorten,
 }
 
 impl Edit {
     /// Those that take one step.
     pub(crate) const AT_ONCE: [Self; 3] = [Self::Create, Self::Replace, Self::Amend];
-    pub(crate) const ALL: [Self; 4] = [Self::Create, Self::Replace, Self::Amend, Self::Overwrite];
+    /// Those that take several.
+    pub(crate) const IN_PLACE: [Self; 2] = [Self::Overwrite, Self::Shorten];
+    pub(crate) const ALL: [Self; 5] =
+        [Self::Create, Self::Replace, Self::Amend, Self::Overwrite, Self::Shorten];
+
+    /// Whether it takes several steps.
+    pub(crate) fn is_in_place(self) -> bool {
+        Self::IN_PLACE.contains(&self)
+    }
 
     /// The content before.
     pub(crate) fn before(self) -> Option<String> {
@@ -42,6 +55,7 @@ impl Edit {
             Self::Create => None,
             Self::Replace | Self::Amend => Some("an old line\n".repeat(LINES) + "n=0.\n"),
             Self::Overwrite => Some("an old line\n".repeat(MANY_LINES)),
+            Self::Shorten => Some("an old line, longer\n".repeat(MANY_LINES)),
         }
     }
 
@@ -50,6 +64,7 @@ impl Edit {
         match self {
             Self::Create | Self::Replace => "a new line, longer\n".repeat(LINES),
             Self::Overwrite => "a new line, longer\n".repeat(MANY_LINES),
+            Self::Shorten => "a new line\n".repeat(MANY_LINES),
             // Once more, and it would be another one.
             Self::Amend => self.before().unwrap_or_default().replace("n=0.", "n=0.n=0."),
         }
@@ -57,7 +72,7 @@ impl Edit {
 
     fn arguments(self) -> (&'static str, Value) {
         match self {
-            Self::Create | Self::Replace | Self::Overwrite => {
+            Self::Create | Self::Replace | Self::Overwrite | Self::Shorten => {
                 ("write_file", json!({ "path": NAME, "content": self.after() }))
             }
             Self::Amend => {
@@ -75,15 +90,23 @@ impl Edit {
         if let Some(before) = self.before() {
             fs::write(scene.work(NAME), before)?;
         }
-        if self == Self::Overwrite {
-            fs::hard_link(scene.work(NAME), scene.root().join("other-name"))?;
-        }
+        self.name_twice(&scene)?;
         let runtime = tokio::runtime::Builder::new_current_thread().build()?;
         let tool = deed.tool(scene.root())?;
         let (place, arguments) = (site(scene.root()), deed.arguments.clone());
         deed.handle = runtime.block_on(tool.prepare(&place, CALL, &arguments))?.handle;
         scene.ask(&deed)?;
         Ok(scene)
+    }
+
+    /// Gives the file its other name, if it is to have one.
+    pub(crate) fn name_twice(self, scene: &Scene) -> Outcome<()> {
+        let (file, other) = (scene.work(NAME), scene.root().join(OTHER_NAME));
+        if self.is_in_place() {
+            fs::remove_file(&other).ok();
+            fs::hard_link(file, other)?;
+        }
+        Ok(())
     }
 }
 
@@ -123,7 +146,7 @@ pub(crate) fn beside(scene: &Scene) -> Vec<(String, String)> {
 /// Nobody else was there: the file is whole at every time, and the change is made in the end.
 pub(crate) fn judge_alone(edit: Edit, scene: &Scene) -> Outcome<Result<&'static str, String>> {
     // What is overwritten is torn for a while, until somebody comes later.
-    if edit != Edit::Overwrite
+    if !edit.is_in_place()
         && let Err(torn) = whole(edit, scene)
     {
         return Ok(Err(torn));
@@ -140,6 +163,23 @@ pub(crate) fn judge_alone(edit: Edit, scene: &Scene) -> Outcome<Result<&'static 
         "applied" if was_after => made(edit, scene, &said, "had been made"),
         "not applied" if !was_after => made(edit, scene, &said, "made anew"),
         verdict => Err(format!("{verdict}: {}", said.text)),
+    })
+}
+
+/// The power was cut while the file was overwritten: whoever comes later puts its pages right, or
+/// says that it cannot, and then the old content is kept.
+pub(crate) fn judge_in_place(edit: Edit, scene: &Scene) -> Outcome<Result<&'static str, String>> {
+    let judged = judge_alone(edit, scene)?;
+    let is_unknown = scene.said("later").is_some_and(|said| said.verdict == "unknown");
+    if !is_unknown {
+        return Ok(judged);
+    }
+    let undo = Undo::new(scene.root());
+    let versions = undo.of(&site(scene.root()).workspace);
+    let mut kept = versions.iter().filter_map(|(name, _)| undo.content(name).ok().flatten());
+    Ok(match edit.before() {
+        Some(old) if kept.any(|kept| kept == old.as_bytes()) => Ok("in doubt, old content kept"),
+        _ => judged,
     })
 }
 
@@ -179,8 +219,8 @@ fn made(
     if let Some((name, _)) = beside.first() {
         return Err(format!("{name} was left behind"));
     }
-    let other = fs::read_to_string(scene.root().join("other-name"));
-    if edit == Edit::Overwrite && !other.is_ok_and(|other| other == edit.after()) {
+    let other = fs::read_to_string(scene.root().join(OTHER_NAME));
+    if edit.is_in_place() && !other.is_ok_and(|other| other == edit.after()) {
         return Err("its other name is another file now".into());
     }
     Ok(found)

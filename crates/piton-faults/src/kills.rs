@@ -12,6 +12,8 @@ use crate::{Outcome, Plan};
 const TOLD_EVERY: usize = 100;
 /// Where it matters that the gate is opened too early.
 const AROUND_THE_GATE: [&str; 4] = ["write", "clock_nanosleep", "fdatasync", "ppoll"];
+/// What changes a file that is overwritten, and makes that durable.
+const OVERWRITING: [&str; 3] = ["pwrite64", "ftruncate", "fsync"];
 
 /// Each of agent, outer and inner supervisor dies at every system call of its own.
 pub(crate) fn of_commands(plan: &Plan) -> Outcome<Vec<Row>> {
@@ -90,6 +92,30 @@ pub(crate) fn of_edits_twice(plan: &Plan) -> Outcome<Vec<Row>> {
             let scene = edit.scene()?;
             scene.come_and_go("first", &Watch::kill(Who::Hands, point))?;
             let next = chance.one_of(&later).ok_or("nobody came later")?;
+            scene.come_and_go("later", &Watch::kill(Who::Hands, next))?;
+            let judged = edits::judge_alone(edit, &scene)?;
+            row.count(&format!("{edit:?}, {}, then {}", told(point), told(next)), judged);
+        }
+    }
+    Ok(vec![row])
+}
+
+/// Whoever overwrites a file dies at every change of it, and whoever puts it back at every one of
+/// its own: all pairs, since what two deaths leave depends on both.
+pub(crate) fn of_overwriting(_: &Plan) -> Outcome<Vec<Row>> {
+    let mut row = Row::of("edits in place: killed at every change, then the next one at every one");
+    let changes = |points: Vec<Point>| {
+        points.into_iter().filter(|point| OVERWRITING.contains(&point.call.as_str()))
+    };
+    for edit in Edit::IN_PLACE {
+        let first: Vec<Point> = changes(edits::points(edit)?).collect();
+        let half_way = first.iter().rfind(|point| point.call == OVERWRITING[0]);
+        let scene = edit.scene()?;
+        scene.come_and_go("first", &Watch::kill(Who::Hands, half_way.ok_or("nothing written")?))?;
+        let later: Vec<Point> = changes(later_points(&scene)?).collect();
+        for (point, next) in first.iter().flat_map(|point| later.iter().map(move |n| (point, n))) {
+            let scene = edit.scene()?;
+            scene.come_and_go("first", &Watch::kill(Who::Hands, point))?;
             scene.come_and_go("later", &Watch::kill(Who::Hands, next))?;
             let judged = edits::judge_alone(edit, &scene)?;
             row.count(&format!("{edit:?}, {}, then {}", told(point), told(next)), judged);

@@ -103,7 +103,7 @@ fn judge(plan: Plan) -> Outcome<bool> {
 
 type Experiment = fn(&Plan) -> Outcome<Vec<Row>>;
 
-const EXPERIMENTS: [(&str, Experiment); 13] = [
+const EXPERIMENTS: [(&str, Experiment); 15] = [
     ("command-kills", kills::of_commands),
     ("command-twice", kills::of_commands_twice),
     ("command-deaths", commands::random_deaths),
@@ -114,7 +114,9 @@ const EXPERIMENTS: [(&str, Experiment); 13] = [
     ("input-noted", feeding::noted_too_late),
     ("edit-kills", kills::of_edits),
     ("edit-twice", kills::of_edits_twice),
+    ("edit-pairs", kills::of_overwriting),
     ("edit-errors", kills::errors_in_edits),
     ("edit-meddling", meddling::with_edits),
     ("edit-cuts", cuts::of_edits),
+    ("edit-in-place-cuts", cuts::of_overwriting),
 ];

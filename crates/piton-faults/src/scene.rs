@@ -81,6 +81,12 @@ impl Scene {
         Ok(Self { directory: TempDir::with_prefix("piton-faults-")? })
     }
 
+    /// Takes everything away.
+    pub(crate) fn clear(&self) -> io::Result<()> {
+        fs::remove_dir_all(self.root())?;
+        fs::create_dir(self.root())
+    }
+
     pub(crate) fn ask(&self, deed: &Deed) -> Outcome<()> {
         Ok(fs::write(self.root().join("deed"), serde_json::to_vec(deed)?)?)
     }

@@ -112,7 +112,7 @@ impl Change {
             leftovers.remove_own(&self.known());
         }
         if found != self.before {
-            return Err(self.conflict(found.is_some()));
+            return Err(self.conflict_or_torn(site, found.is_some()));
         }
         let new = renew(current.as_deref())?;
         if digest::of(&new) != self.after {
@@ -200,7 +200,7 @@ impl Change {
             )),
             None if is_applied => Settled::Applied(self.already()),
             None if found == self.before => Settled::NotApplied,
-            None => Settled::Unknown(self.conflict(found.is_some()).0),
+            None => Settled::Unknown(self.conflict_or_torn(site, found.is_some()).0),
         })
     }
 

@@ -2,7 +2,7 @@
 //! something is mounted, one in a directory that we may not change.
 //!
 //! That cannot be done in one step. So the old content is kept first, durably, and whoever comes
-//! later knows a file that begins with the new content and goes on with the old as our own work.
+//! later knows a file that is made of both contents, each in its place, as our own work.
 //! A foreign edit within the microseconds between the last look and the first write would be lost.
 
 use std::fs::File;
@@ -19,6 +19,9 @@ use crate::{Refusal, Site, digest, fail};
 
 /// Bytes per write.
 const CHUNK_BYTES: usize = 64 * 1024;
+/// Bytes that are written whole or not at all: the kernel looks for signals between two pages, and
+/// no page is smaller.
+const PAGE_BYTES: usize = 4096;
 
 /// Whether the file has other names, which must go on to mean the same file.
 pub(super) fn is_needed(entry: &Entry) -> bool {
@@ -79,6 +82,19 @@ impl Change {
         Some(self.old_of_torn(site, entry, &found, renew).unwrap_or(found))
     }
 
+    /// A conflict; names the old content if it is kept because the file was to be overwritten.
+    pub(super) fn conflict_or_torn(&self, site: &Site, exists: bool) -> Refusal {
+        let conflict = self.conflict(exists);
+        match Undo::new(&site.scratch).before_in_place(&self.version(site)) {
+            Some(_) => Refusal(format!(
+                "{}. A power cut may have destroyed it while it was overwritten: its old content \
+                 is kept (piton undo --list)",
+                conflict.0
+            )),
+            None => conflict,
+        }
+    }
+
     fn old_of_torn(
         &self,
         site: &Site,
@@ -110,30 +126,27 @@ fn write(file: &File, bytes: &[u8]) -> io::Result<()> {
     file.sync_all()
 }
 
-/// Whether `found` begins with `new` and goes on with `old`, at the places where both belong.
+/// Whether `found` is made of pieces of `old` and `new`, each in its place.
+///
+/// A run that dies leaves new content in front of old. One that dies while it puts the old content
+/// back leaves old in front of that, and so on; a power cut leaves any pages of both. All of them
+/// meet between two pages, or where one of the contents ends. Elsewhere it was somebody else, who
+/// took back one of several small changes, say.
 fn is_torn(found: &[u8], old: &[u8], new: &[u8]) -> bool {
-    let made = found.iter().zip(new).take_while(|(found, new)| found == new).count();
-    let rest = found.get(made..).unwrap_or_default();
-    rest == old.get(made..).unwrap_or_default()
+    let is_cut = found.len() < old.len().min(new.len());
+    let mut at = 0;
+    while at < found.len() {
+        let next_page = (at / PAGE_BYTES + 1) * PAGE_BYTES;
+        let ends = [next_page, old.len(), new.len()];
+        let end = ends.into_iter().filter(|end| at < *end).min().unwrap_or(next_page);
+        let piece = found.get(at..end);
+        if piece.is_none() || (piece != old.get(at..end) && piece != new.get(at..end)) {
+            return false;
+        }
+        at = end;
+    }
+    !is_cut
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_a_dead_run_left_half_way_is_known() {
-        for (old, new) in
-            [("aaaa", "bbbbbb"), ("aaaaaa", "bbb"), ("abab", "aabb"), ("", "b"), ("a", "")]
-        {
-            for done in 0..=new.len() {
-                let mut torn = new.as_bytes()[..done].to_vec();
-                torn.extend(old.as_bytes().get(done..).unwrap_or_default());
-                assert!(is_torn(&torn, old.as_bytes(), new.as_bytes()), "{old} {new} {done}");
-            }
-        }
-        for foreign in ["xaaa", "bbxa", "bbaax", "bba", "aaaab"] {
-            assert!(!is_torn(foreign.as_bytes(), b"aaaa", b"bbbbbb"), "{foreign}");
-        }
-    }
-}
+mod tests;

@@ -3,6 +3,7 @@
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;
 
+use piton_tools::Settled;
 use piton_tools::undo::{Undo, Version, VersionState};
 use serde_json::json;
 
@@ -109,6 +110,22 @@ async fn a_file_with_two_names_keeps_both() {
     undo(&bench).take_back(name).unwrap();
     assert_eq!(bench.content("f"), "a longer c");
     assert_eq!(bench.names(""), ["f", "g"]);
+}
+
+// The file is nobody's work after a power cut; what is left of the old one must be found.
+#[tokio::test]
+async fn a_file_that_was_destroyed_while_it_was_overwritten_is_told_with_its_old_content() {
+    let bench = Bench::new("edit_file");
+    bench.file("f", "a b c");
+    fs::hard_link(bench.path("f"), bench.path("g")).unwrap();
+    let arguments = json!({"path": "f", "old": "b", "new": "B"});
+    let handle = bench.prepare(&arguments).await.unwrap().handle;
+    bench.run(&arguments, &handle).await;
+    bench.file("f", "\0\0\0\0\0");
+    let Settled::Unknown(text) = bench.settle(&arguments, &handle).await else { panic!() };
+    assert!(text.contains("piton undo --list"), "{text}");
+    let [(name, _)] = &versions(&bench)[..] else { panic!() };
+    assert_eq!(undo(&bench).content(name).unwrap().as_deref(), Some(&b"a b c"[..]));
 }
 
 #[tokio::test]
