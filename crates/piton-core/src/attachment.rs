@@ -103,6 +103,15 @@ pub fn size(bytes: u64) -> String {
     }
 }
 
+/// A limit in words; rounded down, so that what is too large never looks as if it fitted.
+pub fn limit(bytes: u64) -> String {
+    match bytes {
+        0..KILO => size(bytes),
+        KILO..MEGA => size(bytes - bytes % KILO),
+        MEGA.. => size(bytes - bytes % (MEGA / 10)),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -172,5 +181,13 @@ mod tests {
         ] {
             assert_eq!(size(bytes), expected);
         }
+    }
+
+    #[test]
+    fn what_is_too_large_never_looks_as_if_it_fitted() {
+        for most in [1, 999, 1_000, 11_001, 1_000_000, 3_932_160, FILES_BYTES_MAX] {
+            assert_ne!(limit(most), size(most + 1), "{most}");
+        }
+        assert_eq!(limit(5_242_880), "5.2 MB");
     }
 }

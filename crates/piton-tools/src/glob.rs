@@ -93,12 +93,13 @@ fn find(site: &Site, pattern: &Pattern, place: &Place, cancel: &CancellationToke
         if !pattern.is_match(place, path) {
             return ControlFlow::Continue(());
         }
+        let path = excerpt::name(path);
         let full = OUTPUT_BYTES_MAX - NOTE_BYTES_MAX < text.len() + path.len() + 1;
         if full || PATHS_MAX <= count {
             more = true;
             return ControlFlow::Break(());
         }
-        text.push_str(path);
+        text.push_str(&path);
         text.push('\n');
         count += 1;
         ControlFlow::Continue(())

@@ -141,7 +141,7 @@ fn below(shown: &str, name: &std::ffi::CStr) -> String {
 }
 
 fn line(directory: &OwnedFd, name: &std::ffi::CString) -> String {
-    let printed = printable(name);
+    let printed = excerpt::name(&name.to_string_lossy()).into_owned();
     // Gone since the directory was read: not an entry any more.
     let Ok(stat) = statat(directory, name, AtFlags::SYMLINK_NOFOLLOW) else {
         return String::new();
@@ -151,7 +151,10 @@ fn line(directory: &OwnedFd, name: &std::ffi::CString) -> String {
         FileType::RegularFile => format!("{printed}  {} bytes\n", stat.st_size),
         FileType::Symlink => {
             let target = readlinkat(directory, name, Vec::new());
-            let target = target.map_or_else(|_| "?".into(), |target| printable(&target));
+            let target = target.map_or_else(
+                |_| "?".into(),
+                |target| excerpt::name(&target.to_string_lossy()).into_owned(),
+            );
             format!("{printed} -> {target}\n")
         }
         other @ (FileType::Fifo
@@ -160,12 +163,6 @@ fn line(directory: &OwnedFd, name: &std::ffi::CString) -> String {
         | FileType::BlockDevice
         | FileType::Unknown) => format!("{printed}  ({})\n", kind_name(other)),
     }
-}
-
-/// A name on one line, whatever it contains.
-fn printable(name: &std::ffi::CString) -> String {
-    let name = name.to_string_lossy();
-    if name.contains(char::is_control) { name.escape_debug().to_string() } else { name.into() }
 }
 
 #[cfg(test)]

@@ -66,7 +66,7 @@ impl Takes {
             if !self.images.contains(&media_type) {
                 return Some(format!("takes no {media_type}, only {}", self.images.join(", ")));
             }
-            let (most, has) = (attachment::size(self.image_bytes_max), attachment::size(bytes));
+            let (most, has) = (attachment::limit(self.image_bytes_max), attachment::size(bytes));
             return is_large(self.image_bytes_max)
                 .then(|| format!("takes images of at most {most}, and this one has {has}"));
         }
@@ -75,7 +75,7 @@ impl Takes {
             text => self.texts && attachment::is_textual(text),
         };
         if is_taken {
-            let most = attachment::size(FILES_BYTES_MAX);
+            let most = attachment::limit(FILES_BYTES_MAX);
             return is_large(FILES_BYTES_MAX).then(|| format!("takes files of at most {most}"));
         }
         Some(match media_type {
@@ -192,6 +192,6 @@ mod tests {
         check(images, "text/plain", 1, Some(long));
         let all = Takes { pdf: true, texts: true, ..images };
         check(all, "application/pdf", FILES_BYTES_MAX, None);
-        check(all, "text/plain", FILES_BYTES_MAX + 1, Some("takes files of at most 14.7 MB"));
+        check(all, "text/plain", FILES_BYTES_MAX + 1, Some("takes files of at most 14.6 MB"));
     }
 }

@@ -143,7 +143,7 @@ pub enum SessionError {
         model: ModelRef,
     },
     /// The files of the message are too large for one request.
-    #[error("the files have {}, and one message takes {}", attachment::size(*bytes), attachment::size(FILES_BYTES_MAX))]
+    #[error("the files have {}, and one message takes {}", attachment::size(*bytes), attachment::limit(FILES_BYTES_MAX))]
     FilesSize {
         /// All of them together.
         bytes: u64,

@@ -9,6 +9,7 @@ use crate::flags::Ls;
 use crate::output::Output;
 use crate::render::age::age;
 use crate::render::lines::Line;
+use crate::render::visible::visible;
 use crate::report::{Fault, Report, fault};
 use crate::settings::Settings;
 use crate::wiring;
@@ -95,7 +96,8 @@ fn table(rows: &[(Listed, usize)], now: Timestamp) -> String {
             age(listed.row.touched, now),
             listed.row.turns.to_string(),
             status(listed, *kept),
-            listed.row.title.clone(),
+            // A table is for people, also in a pager; programs have --json.
+            visible(&listed.row.title).into_owned(),
         ]
     }));
     let mut widths = [0; 5];

@@ -1,6 +1,7 @@
 //! Files that go along with a message.
 
 use std::fs;
+use std::process::Command;
 
 use expect_test::expect;
 use serde_json::Value;
@@ -133,7 +134,7 @@ fn what_cannot_go_along_is_told_and_the_message_kept() {
             2> hint: your message is kept; to send it: piton query --draft
             exit 2
             $ piton query see --model script:DIR/script.json -f large.png
-            2> error: large.png is larger than 14.7 MB
+            2> error: large.png is larger than 14.6 MB
             2> hint: make it smaller, or leave it in this directory and name it: tools read files in parts
             2> hint: your message is kept; to send it: piton query --draft
             exit 2
@@ -143,6 +144,21 @@ fn what_cannot_go_along_is_told_and_the_message_kept() {
             exit 0
         "#]],
     );
+}
+
+#[test]
+fn a_pipe_is_read_to_its_end_and_that_is_said_before() {
+    let world = world();
+    let model = world.script(ONE);
+    let status = Command::new("mkfifo").arg(world.work("pipe")).status().unwrap();
+    assert!(status.success());
+    let mut writer = Command::new("sh");
+    writer.args(["-c", "cat a.png > pipe"]).current_dir(world.work("."));
+    let mut writer = writer.spawn().unwrap();
+    let ran = world.run(&["query", "see", "--model", &model, "-f", "pipe"]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (0, "One.\n"), "{}", ran.stderr);
+    assert!(ran.stderr.starts_with("Reading pipe to its end: it is a pipe.\n"), "{}", ran.stderr);
+    assert!(writer.wait().unwrap().success());
 }
 
 // C21

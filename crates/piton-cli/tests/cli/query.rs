@@ -219,6 +219,10 @@ fn a_pipe_gets_characters_as_they_are_and_the_person_sees_them() {
     let ran = world.run(&["query", "go", "--model", &model]);
     assert_eq!(ran.stdout, "\x1b[2J\u{202e}red\n");
     assert!(ran.stderr.contains("✓ look — \\x1b]0;title\\x07\\x9b2J\n"), "{}", ran.stderr);
+    // A list is for people, wherever it goes.
+    assert_eq!(world.run(&["query", "--new", "list .\x1b[2J"]).code, 0);
+    let ran = world.run(&["ls"]);
+    assert!(ran.stdout.contains("list .\\x1b[2J\n"), "{}", ran.stdout);
     let ran = world.run(&["print", "\x1b[2J"]);
     assert!(ran.stderr.starts_with("error: there is no conversation \\x1b[2J\n"), "{}", ran.stderr);
 }

@@ -69,7 +69,7 @@ pub(super) fn leave_out_old(messages: &mut [Message]) {
             bytes = bytes.saturating_add(blob.bytes);
             if FILES_BYTES_MAX < bytes {
                 let heading = attachment::heading(name, media_type);
-                let most = attachment::size(FILES_BYTES_MAX);
+                let most = attachment::limit(FILES_BYTES_MAX);
                 *part = UserPart::text(format!(
                     "{heading}(No longer sent: a request carries the newest {most} of files.)"
                 ));

@@ -100,6 +100,6 @@ fn a_request_carries_the_newest_files_and_tells_of_the_others() {
     expect![[r#"
         Attached file: old
         MIME: image/png
-        (No longer sent: a request carries the newest 14.7 MB of files.)"#]]
+        (No longer sent: a request carries the newest 14.6 MB of files.)"#]]
     .assert_eq(text);
 }

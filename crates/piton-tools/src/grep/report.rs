@@ -114,7 +114,7 @@ impl FileReport<'_> {
     fn line(&self, mark: char, number: Option<u64>, bytes: &[u8]) -> String {
         let text = String::from_utf8_lossy(bytes);
         let text = excerpt::line(&text, LINE_SHOWN_BYTES_MAX);
-        format!("{}{mark}{}{mark}{text}\n", self.path, number.unwrap_or(0))
+        format!("{}{mark}{}{mark}{text}\n", excerpt::name(self.path), number.unwrap_or(0))
     }
 }
 

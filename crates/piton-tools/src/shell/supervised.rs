@@ -233,7 +233,9 @@ fn settled(mut attached: Attached) -> io::Result<Settled> {
                 attached.wait(&Patience { until: None, word: &silent()?, order: Order::Leave })?;
             let End::InDoubt(why) = end else { return Ok(Settled::Running) };
             let Finished { text, .. } = finished(&attached, &end, &story, 0)?;
-            return Ok(Settled::Unknown(format!("{why}.\n{text}")));
+            // Said once, and first: what it printed may be long.
+            let printed = text.strip_suffix(&format!("[{why}]")).unwrap_or(&text).trim_end();
+            return Ok(Settled::Unknown(format!("{why}.\n{printed}").trim_end().to_owned()));
         }
     };
     Ok(Settled::Applied(finished(&attached, &end, &story, 0)?))

@@ -35,6 +35,14 @@ async fn finds_files_by_name_or_path_and_honours_gitignore() {
     assert_eq!(bench.ok(json!({"pattern": "*.zig"})).await, "no file matches");
 }
 
+// A name must not look like two.
+#[tokio::test]
+async fn every_name_has_one_line() {
+    let bench = Bench::new("glob");
+    bench.file("two\nlines.rs", "").file("one.rs", "");
+    assert_eq!(bench.ok(json!({"pattern": "*.rs"})).await, "one.rs\ntwo\\nlines.rs\n");
+}
+
 #[tokio::test]
 async fn links_are_not_followed() {
     let bench = project();

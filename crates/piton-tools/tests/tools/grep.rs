@@ -34,6 +34,14 @@ async fn shows_path_line_and_text() {
     );
 }
 
+// A name must not look like a match in another file.
+#[tokio::test]
+async fn every_match_has_one_line() {
+    let bench = Bench::new("grep");
+    bench.file("a\nb.rs:1:x", "word\n");
+    assert_eq!(bench.ok(json!({"pattern": "word"})).await, "a\\nb.rs:1:x:1:word\n");
+}
+
 #[tokio::test]
 async fn case_is_smart_unless_told() {
     let bench = project();

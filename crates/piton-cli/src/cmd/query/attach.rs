@@ -2,6 +2,7 @@
 
 use std::fs::{self, File, Metadata};
 use std::io::{self, Read as _};
+use std::os::unix::fs::FileTypeExt as _;
 use std::path::{Component, Path, PathBuf};
 
 use piton::{Session, SessionError};
@@ -28,13 +29,19 @@ pub(crate) enum AttachFault {
     #[error("{} is empty", path.display())]
     Empty { path: PathBuf },
     /// It is larger than a message may be.
-    #[error("{} is larger than {}", path.display(), attachment::size(FILES_BYTES_MAX))]
+    #[error("{} is larger than {}", path.display(), attachment::limit(FILES_BYTES_MAX))]
     Large { path: PathBuf },
 }
 
 /// Reads files. May block: what is named may be a pipe.
 pub(super) fn read(paths: &[PathBuf]) -> Result<Vec<Attached>, AttachFault> {
     paths.iter().map(|path| read_one(path)).collect()
+}
+
+/// Those that may keep us waiting, because somebody has to write to them.
+pub(super) fn pipes(paths: &[PathBuf]) -> impl Iterator<Item = &Path> {
+    let is_pipe = |path: &&Path| fs::metadata(path).is_ok_and(|found| found.file_type().is_fifo());
+    paths.iter().map(PathBuf::as_path).filter(is_pipe)
 }
 
 /// Whether files can go along, as far as can be told without opening them.

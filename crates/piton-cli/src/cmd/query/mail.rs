@@ -153,6 +153,9 @@ impl Mail {
         if self.files.len() == self.paths.len() {
             return Ok(());
         }
+        for pipe in attach::pipes(&self.paths) {
+            stage.output.talk(&format!("Reading {} to its end: it is a pipe.", pipe.display()));
+        }
         let paths = self.paths.clone();
         // Elsewhere, because a pipe may keep us waiting.
         let reading = tokio::task::spawn_blocking(move || attach::read(&paths));
