@@ -16,6 +16,8 @@ const BOOT_FILE: &str = "/proc/sys/kernel/random/boot_id";
 
 /// The name of the database in a home.
 const DATABASE: &str = "piton.db";
+/// What a process that was killed leaves beside it.
+const LOG: &str = "piton.db-wal";
 /// What a directory that we make allows: everything to its owner, nothing to others.
 const PRIVATE: u32 = 0o700;
 
@@ -77,22 +79,26 @@ impl Settings {
         here.to_str().map(Path::new).ok_or_else(|| Fault::DirectoryName(here.to_owned()))
     }
 
-    /// Whether the database is there. Looking must not make one.
+    /// Whether the database is there, or its log without it. Looking must not make one.
     pub(crate) fn has_database(&self) -> Result<bool, Fault> {
-        let database = self.home.join(DATABASE);
-        match fs::metadata(&database) {
-            Ok(_) => Ok(true),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
-            // Conversations that cannot be seen are not conversations that are not there.
-            Err(source) => Err(Fault::Home { path: database, source }),
+        for path in [DATABASE, LOG].map(|name| self.home.join(name)) {
+            match fs::metadata(&path) {
+                Ok(_) => return Ok(true),
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                // Conversations that cannot be seen are not conversations that are not there.
+                Err(source) => return Err(Fault::Home { path, source }),
+            }
         }
+        Ok(false)
     }
 
-    /// Damaged databases that were set aside earlier, whole or in part.
+    /// Damaged databases that were set aside earlier, whole or in part. Nothing can be read in those
+    /// that were empty.
     pub(crate) fn set_aside(&self) -> Vec<PathBuf> {
         let Ok(found) = fs::read_dir(&self.home) else { return Vec::new() };
         let mut aside: Vec<_> = found.flatten().map(|file| file.path()).collect();
-        aside.retain(|path| is_aside(path));
+        let is_empty = |path: &Path| fs::metadata(path).is_ok_and(|file| file.len() == 0);
+        aside.retain(|path| is_aside(path) && !is_empty(path));
         aside.sort();
         aside
     }

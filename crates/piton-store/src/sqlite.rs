@@ -14,6 +14,7 @@ mod letter;
 mod lock;
 mod migrate;
 mod open;
+mod orphan;
 mod place;
 mod private;
 mod read;

@@ -87,6 +87,67 @@ fn what_doctor_says_of_a_damaged_database_is_true() {
     assert!(ran.stdout.contains("1 damaged databases were set aside"), "{}", ran.stdout);
 }
 
+/// A conversation that is in the log only, as a killed process leaves it; and the log.
+fn killed() -> (World, Vec<u8>) {
+    let world = World::new();
+    let home = world.path("home");
+    // As long as somebody has it open, nobody moves the log into the database.
+    let (open, _) = piton_store::SqliteJournal::open(&home).unwrap();
+    let model = world.script(r#"{"steps":[{"say":"Xylophones."}]}"#);
+    assert_eq!(world.run(&["query", "a", "--model", &model]).code, 0);
+    let log = fs::read(home.join("piton.db-wal")).unwrap();
+    drop(open);
+    fs::write(home.join("piton.db-wal"), &log).unwrap();
+    (world, log)
+}
+
+// J19: SQLite takes an empty file for a new database, and removes the log.
+#[test]
+fn a_database_that_is_empty_or_gone_is_taken_from_its_log() {
+    for gone in [false, true] {
+        let (world, log) = killed();
+        let database = world.path("home/piton.db");
+        fs::write(&database, "").unwrap();
+        if gone {
+            fs::remove_file(&database).unwrap();
+        }
+        let ran = world.run(&["doctor"]);
+        assert_eq!(ran.code, 1, "{}", ran.stdout);
+        assert!(ran.stdout.contains("it is empty or gone, and its log is still there"));
+        assert_eq!(fs::read(world.path("home/piton.db-wal")).unwrap(), log);
+        let ran = world.run(&["ls"]);
+        assert_eq!(ran.code, 0, "{}", ran.stderr);
+        let told =
+            format!("warning: {0} was empty or gone, but its log {0}-wal", database.display());
+        assert!(ran.stderr.starts_with(&told), "{}", ran.stderr);
+        assert!(world.run(&["print"]).stdout.contains("Xylophones."));
+        assert_eq!(world.run(&["doctor"]).code, 0);
+    }
+}
+
+#[test]
+fn a_log_that_cannot_be_used_is_kept_and_told() {
+    let (world, log) = killed();
+    let home = world.path("home");
+    fs::remove_file(home.join("piton.db")).unwrap();
+    fs::write(home.join("piton.db-wal"), &log[..200]).unwrap();
+    world.check(
+        &[&["ls"], &["ls"]],
+        expect![[r#"
+            $ piton ls
+            2> warning: the database was empty or gone, and its log has a part of it only; the log is kept as DIR/home/piton.db.damaged-1-log and a new database was begun; if there is a copy of the database, put it in the new one's place while no piton is at work
+            2> No conversations yet. Begin one: piton query "list the files here"
+            exit 0
+            $ piton ls
+            2> No conversations yet. Begin one: piton query "list the files here"
+            exit 0
+        "#]],
+    );
+    assert_eq!(fs::read(home.join("piton.db.damaged-1-log")).unwrap(), &log[..200]);
+    assert_eq!(world.run(&["query", "list ."]).code, 0);
+    assert_eq!(world.run(&["doctor"]).code, 0);
+}
+
 // Where nothing can be written, no message is taken; nobody may be told that all is well. The
 // kernel lets nobody make files here, not even root.
 #[test]

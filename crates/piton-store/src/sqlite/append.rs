@@ -5,9 +5,6 @@
 //! whole transaction with it and nothing is acknowledged.
 
 use std::collections::HashMap;
-use std::fs;
-use std::io;
-use std::os::unix::fs::MetadataExt as _;
 use std::path::PathBuf;
 
 use piton_core::id::{ConversationId, Epoch, Seq};
@@ -16,7 +13,7 @@ use rusqlite::{Connection, OptionalExtension as _, params};
 use super::chunk::Chunk;
 use super::place::{self, SEQ_MAX};
 use super::room::Room;
-use super::{failure, migrate, read, suspect};
+use super::{failure, migrate, open, read, suspect};
 use crate::record::Place;
 use crate::{AppendError, Durability, StatusRow, StoreError};
 
@@ -81,7 +78,8 @@ impl Ledger {
     /// Takes over a connection that is set to full durability.
     pub(super) fn new(db: Connection, path: PathBuf) -> Result<Self, StoreError> {
         db.set_prepared_statement_cache_capacity(32);
-        let file = identity(&path).map_err(|error| StoreError::io("look at", &path, error))?;
+        let file =
+            open::identity(&path).map_err(|error| StoreError::io("look at", &path, error))?;
         let room = Room::of(&path);
         Ok(Self {
             db,
@@ -178,7 +176,7 @@ impl Ledger {
     /// Fails closed if the file we have open is no longer the one at our path: commits would go into
     /// a file that nobody will ever read again.
     fn check_file(&self) -> Result<(), StoreError> {
-        if identity(&self.path).is_ok_and(|file| file == self.file) {
+        if open::identity(&self.path).is_ok_and(|file| file == self.file) {
             return Ok(());
         }
         let detail = "the file was moved or replaced while it was in use; restart".to_owned();
@@ -339,11 +337,4 @@ fn insert_chunk(db: &Connection, key: i64, chunk: &Chunk) -> Result<(), rusqlite
     let unpacked = read::signed(chunk.unpacked as u64);
     let checksum = chunk.checksum(key);
     insert.execute(params![place, records, unpacked, checksum, chunk.status, chunk.body]).map(drop)
-}
-
-/// Device and inode. Asked by path: opening and closing the file here would release the locks that
-/// `SQLite` has on it.
-fn identity(path: &std::path::Path) -> io::Result<(u64, u64)> {
-    let file = fs::metadata(path)?;
-    Ok((file.dev(), file.ino()))
 }

@@ -7,11 +7,11 @@ use std::fs;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
-use rusqlite::{Connection, ErrorCode};
+use rusqlite::Connection;
 use serde::{Deserialize, Serialize};
 
 use super::open::{self, Home, Notice};
-use super::{failure, lock, private, suspect};
+use super::{failure, lock, orphan, private, suspect};
 use crate::StoreError;
 
 /// Most damaged databases kept beside a good one. Whoever has as many has another problem.
@@ -21,6 +21,10 @@ const DECIDING: &str = "=aside.lock";
 /// What belongs to a database, in the order in which it is moved. The file comes last, so that no
 /// log ever lies beside a new file, where `SQLite` would remove it.
 pub(super) const SUFFIXES: [&str; 3] = ["-wal", "-shm", ""];
+/// What a log is kept as whose database is empty: nobody who opens that should remove it.
+const ONLY_LOG: &str = "-log";
+/// Times to ask for the right to decide; each takes a few milliseconds.
+const DECIDING_TRIES: u32 = 200;
 /// What the name of the note has beyond that of the database.
 const NOTE: &str = ".moving";
 
@@ -34,11 +38,19 @@ struct Moving {
 }
 
 /// Renames the database to a free name. `None` if it turned out not to be damaged, because another
-/// process has set the bad one aside in the meantime.
-pub(super) fn set_aside(home: &Home, detail: &str) -> Result<Option<Notice>, StoreError> {
+/// process has set the bad one aside in the meantime. One that is empty is set aside only if its log
+/// does not have all of it.
+pub(super) fn set_aside(home: &Home) -> Result<Option<Notice>, StoreError> {
     let path = &home.database;
-    let _deciding = deciding(home, detail)?;
-    let Some(detail) = damage(path)? else { return Ok(None) };
+    let _deciding = deciding(home)?;
+    let Some(mut detail) = damage(path)? else { return Ok(None) };
+    stay_if_used(home, &detail)?;
+    if orphan::is_left(path)? && orphan::revive(path)? {
+        match damage(path)? {
+            None => return Ok(Some(Notice::FromLog { path: path.clone() })),
+            Some(found) => detail = found,
+        }
+    }
     let moving = Moving { number: free_number(path)?, detail };
     moving.write(path)?;
     moving.carry_out(path).map(Some)
@@ -51,7 +63,7 @@ pub(super) fn examine(home: &Home) -> Result<Option<Notice>, StoreError> {
     if !suspect::is_noted(path)? || lock::any_held(&home.locks, DECIDING)? {
         return Ok(None);
     }
-    let moved = set_aside(home, "damage was met in it")?;
+    let moved = set_aside(home)?;
     suspect::clear(path)?;
     Ok(moved)
 }
@@ -59,20 +71,26 @@ pub(super) fn examine(home: &Home) -> Result<Option<Notice>, StoreError> {
 /// Moves what a process that died while it set a database aside has left.
 pub(super) fn finish(home: &Home) -> Result<Option<Notice>, StoreError> {
     let path = &home.database;
-    let note = with_suffix(path, NOTE);
-    if !exists(&note)? {
+    if !is_under_way(path)? {
         return Ok(None);
     }
-    let _deciding = deciding(home, "it is being set aside")?;
+    let note = with_suffix(path, NOTE);
+    let _deciding = deciding(home)?;
     let written = match fs::read(&note) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         read => read.map_err(|error| StoreError::io("read", &note, error))?,
     };
+    stay_if_used(home, "it is being set aside")?;
     match serde_json::from_slice::<Moving>(&written) {
         Ok(moving) => moving.carry_out(path).map(Some),
         // It is whole before the first file is moved, so none was.
         Err(_) => remove_note(path).map(|()| None),
     }
+}
+
+/// Whether somebody is moving a database away, or died doing so.
+pub(super) fn is_under_way(path: &Path) -> Result<bool, StoreError> {
+    exists(&with_suffix(path, NOTE))
 }
 
 impl Moving {
@@ -90,19 +108,26 @@ impl Moving {
 
     fn carry_out(self, path: &Path) -> Result<Notice, StoreError> {
         let aside = damaged(path, self.number);
+        // The same at a second attempt: the database is moved last.
+        let only_log = orphan::is_left(path)?;
         for suffix in SUFFIXES {
-            let (from, mut to) = (with_suffix(path, suffix), with_suffix(&aside, suffix));
+            let kept = if only_log && suffix == "-wal" { ONLY_LOG } else { suffix };
+            let (from, mut to) = (with_suffix(path, suffix), with_suffix(&aside, kept));
             if !exists(&from)? {
                 continue;
             }
             if exists(&to)? {
                 // A build that does not know the note was here in between.
-                to = with_suffix(&damaged(path, free_number(path)?), suffix);
+                to = with_suffix(&damaged(path, free_number(path)?), kept);
             }
             fs::rename(&from, &to).map_err(|error| StoreError::io("rename", &from, error))?;
         }
         sync_beside(path)?;
         remove_note(path)?;
+        let log = with_suffix(&aside, ONLY_LOG);
+        if exists(&log)? {
+            return Ok(Notice::LogAside { log });
+        }
         Ok(Notice::SetAside { aside, detail: self.detail })
     }
 }
@@ -113,30 +138,34 @@ fn remove_note(path: &Path) -> Result<(), StoreError> {
     sync_beside(path)
 }
 
-/// Takes the right to decide. J82: not under the feet of a living writer. Its commits would go into
-/// a file without a name.
-fn deciding(home: &Home, detail: &str) -> Result<lock::Lock, StoreError> {
-    let busy = |detail: String| StoreError::Damaged { path: home.database.clone(), detail };
-    let Some(lock) = lock::take(&home.locks.join(DECIDING))? else {
-        return Err(busy("another process is setting it aside; try again".into()));
-    };
-    if lock::any_held(&home.locks, DECIDING)? {
-        return Err(busy(format!("{detail}; it stays, because another process is using it")));
+/// Takes the right to decide. Several may start at once where something is wrong, and whoever comes
+/// second soon finds nothing left to do.
+fn deciding(home: &Home) -> Result<lock::Lock, StoreError> {
+    for _ in 0..DECIDING_TRIES {
+        if let Some(lock) = lock::take(&home.locks.join(DECIDING))? {
+            return Ok(lock);
+        }
     }
-    Ok(lock)
+    let detail = "another process is setting it aside; try again".into();
+    Err(StoreError::Damaged { path: home.database.clone(), detail })
+}
+
+/// J82: not under the feet of a living writer. Its commits would go into a file without a name.
+fn stay_if_used(home: &Home, detail: &str) -> Result<(), StoreError> {
+    if lock::any_held(&home.locks, DECIDING)? {
+        let detail = format!("{detail}; it stays, because another process is using it");
+        return Err(StoreError::Damaged { path: home.database.clone(), detail });
+    }
+    Ok(())
 }
 
 /// Looks again, with a connection of its own. Only the two answers that mean damage count; a disk
 /// that fails for a moment is an error and moves nothing.
 fn damage(path: &Path) -> Result<Option<String>, StoreError> {
-    match open::connect(path).and_then(|db| check(&db)) {
-        Ok(found) => Ok(found),
-        Err(error) => match error.sqlite_error_code() {
-            Some(ErrorCode::NotADatabase | ErrorCode::DatabaseCorrupt) => {
-                Ok(Some(error.to_string()))
-            }
-            _ => Err(failure::database(path, &error)),
-        },
+    let failed = |error| failure::database(path, &error);
+    match open::connect(path).and_then(|db| check(&db).map_err(failed)) {
+        Err(StoreError::Damaged { detail, .. }) => Ok(Some(detail)),
+        looked => looked,
     }
 }
 
@@ -163,7 +192,7 @@ fn free_number(path: &Path) -> Result<u32, StoreError> {
     for number in 1..=ASIDE_MAX {
         let aside = damaged(path, number);
         let mut taken = false;
-        for suffix in SUFFIXES {
+        for suffix in SUFFIXES.into_iter().chain([ONLY_LOG]) {
             taken |= exists(&with_suffix(&aside, suffix))?;
         }
         if !taken {

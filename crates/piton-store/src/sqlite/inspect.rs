@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::open::{self, DATABASE};
-use super::{aside, failure, migrate, suspect};
+use super::{aside, failure, migrate, orphan, suspect};
 use crate::StoreError;
 
 /// Most faults that are told.
@@ -37,11 +37,12 @@ pub fn inspect(home: &Path) -> Result<Option<Health>, StoreError> {
 
 fn examine(path: &Path) -> Result<Option<Health>, StoreError> {
     // Opening would make one.
-    if !path.try_exists().map_err(|error| StoreError::io("look at", path, error))? {
+    let is_there = path.try_exists().map_err(|error| StoreError::io("look at", path, error))?;
+    if !is_there && !orphan::is_left(path)? {
         return Ok(None);
     }
     let failed = |error| failure::database(path, &error);
-    let db = open::connect(path).map_err(failed)?;
+    let db = open::connect(path)?;
     migrate::format(&db, path)?;
     db.pragma_update(None, "synchronous", "FULL").map_err(failed)?;
     let level: i64 =

@@ -4,18 +4,24 @@
 //! the last process ended.
 
 use std::fmt;
+use std::fs;
+use std::io;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 
 use super::private::{self, make_directory};
-use super::{aside, failure, lock, migrate};
+use super::{aside, failure, lock, migrate, orphan};
 use crate::StoreError;
 
 /// How long a connection waits for another process's commit, in milliseconds. Commits take well
 /// below one; this is for a machine that is swapping.
 const BUSY_MS: u64 = 10_000;
+/// Times to open a database that is damaged, or that others are setting aside at this moment.
+const OPEN_TRIES: u32 = 4;
 /// Times to ask for WAL. The switch does not honour the busy timeout when two processes try it at
 /// once, so it is repeated here.
 const WAL_TRIES: u32 = 200;
@@ -43,6 +49,16 @@ pub enum Notice {
         /// What was found.
         detail: String,
     },
+    /// The database was empty or gone. Its log had all of it, and was used.
+    FromLog {
+        /// The database.
+        path: PathBuf,
+    },
+    /// The database was empty or gone, and its log has a part of it only.
+    LogAside {
+        /// Where the log is now.
+        log: PathBuf,
+    },
     /// The file system does not take a write-ahead log.
     NoLog {
         /// The database.
@@ -61,6 +77,20 @@ impl fmt::Display for Notice {
                  to save what can be read: sqlite3 {0} .recover",
                 aside.display()
             ),
+            Self::FromLog { path } => write!(
+                f,
+                "{} was empty or gone, but its log {}-wal had all of it and is used; nothing that \
+                 was in the log is lost",
+                path.display(),
+                path.display()
+            ),
+            Self::LogAside { log } => write!(
+                f,
+                "the database was empty or gone, and its log has a part of it only; the log is \
+                 kept as {} and a new database was begun; if there is a copy of the database, put \
+                 it in the new one's place while no piton is at work",
+                log.display()
+            ),
             Self::NoLog { path, mode } => write!(
                 f,
                 "{} cannot have a write-ahead log, so {mode} is used: safe, but slower, and readers \
@@ -70,6 +100,9 @@ impl fmt::Display for Notice {
         }
     }
 }
+
+/// What is wrong with a database that is empty while its log is not.
+pub(super) const EMPTY: &str = "it is empty or gone, and its log is still there";
 
 /// The name of the database in a home.
 pub(super) const DATABASE: &str = "piton.db";
@@ -100,22 +133,48 @@ impl Home {
 /// Opens the writer's connection. A damaged database is set aside, never mended or removed. Damage is
 /// what opening itself meets, and what a check finds where somebody has met it earlier.
 pub(super) fn open(home: &Home) -> Result<(Connection, Option<Notice>), StoreError> {
+    let path = &home.database;
     lock::clean(&home.locks);
-    let finished = aside::finish(home)?;
-    let examined = aside::examine(home)?;
-    let (aside, opened) = match writer(&home.database) {
-        Err(StoreError::Damaged { detail, .. }) => {
-            (aside::set_aside(home, &detail)?, writer(&home.database))
+    let mut told = None;
+    let mut tries = 1..OPEN_TRIES;
+    loop {
+        let finished = aside::finish(home)?;
+        told = aside::examine(home)?.or(finished).or(told);
+        let before = identity(path).ok();
+        let is_last = tries.next().is_none();
+        match writer(path) {
+            Err(StoreError::Damaged { .. }) if !is_last => {
+                told = aside::set_aside(home)?.or(told);
+            }
+            // Somebody may have moved it away while it was opened. What is written into it then is
+            // never seen again.
+            Ok(_) if !is_last && (aside::is_under_way(path)? || is_another(path, before)) => {}
+            opened => {
+                let (db, notice) = opened?;
+                let closing = DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE;
+                let set = db.set_db_config(closing, false);
+                set.map_err(|error| failure::database(path, &error))?;
+                return Ok((db, told.or(notice)));
+            }
         }
-        opened => (None, opened),
-    };
-    let (db, notice) = opened?;
-    Ok((db, aside.or(examined).or(finished).or(notice)))
+    }
+}
+
+/// Whether another file lies at a path now. One that was not there is made by opening it.
+fn is_another(path: &Path, before: Option<(u64, u64)>) -> bool {
+    before.is_some() && identity(path).ok() != before
+}
+
+/// Device and inode. Asked by path: opening and closing the file here would release the locks that
+/// `SQLite` has on it.
+pub(super) fn identity(path: &Path) -> io::Result<(u64, u64)> {
+    let file = fs::metadata(path)?;
+    Ok((file.dev(), file.ino()))
 }
 
 fn writer(path: &Path) -> Result<(Connection, Option<Notice>), StoreError> {
     let failed = |error| failure::database(path, &error);
-    let mut db = connect(path).map_err(failed)?;
+    let mut db = connect(path)?;
     // Before anything is in it. What belongs to it gets the mode that it has when that is made.
     for suffix in aside::SUFFIXES {
         private::tighten(&aside::with_suffix(path, suffix));
@@ -137,18 +196,30 @@ fn writer(path: &Path) -> Result<(Connection, Option<Notice>), StoreError> {
 /// Opens a reader's connection to a database that a writer has prepared.
 pub(super) fn reader(path: &Path) -> Result<Connection, StoreError> {
     let failed = |error| failure::database(path, &error);
-    let db = connect(path).map_err(failed)?;
+    let db = connect(path)?;
     db.pragma_update(None, "query_only", true).map_err(failed)?;
     Ok(db)
 }
 
-pub(super) fn connect(path: &Path) -> Result<Connection, rusqlite::Error> {
+/// Connects to a database, or makes one. One that is empty beside a log is neither: there `SQLite`
+/// would remove the log.
+pub(super) fn connect(path: &Path) -> Result<Connection, StoreError> {
+    if orphan::is_left(path)? {
+        let (path, detail) = (path.to_owned(), EMPTY.to_owned());
+        return Err(StoreError::Damaged { path, detail });
+    }
+    connection(path).map_err(|error| failure::database(path, &error))
+}
+
+fn connection(path: &Path) -> Result<Connection, rusqlite::Error> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
         | OpenFlags::SQLITE_OPEN_CREATE
         | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let db = Connection::open_with_flags(path, flags)?;
     // First of all, so that everything below waits for others in place of failing.
     db.busy_timeout(Duration::from_millis(BUSY_MS))?;
+    // Whoever finds damage leaves the log as it is; the writer moves it into the file.
+    db.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
     db.pragma_update(None, "cache_size", -CACHE_KIB)?;
     Ok(db)
 }

@@ -4,6 +4,7 @@
 
 mod crash;
 mod damage;
+mod emptied;
 mod format;
 mod lock;
 mod pages;

@@ -41,7 +41,7 @@ pub(super) fn look(settings: &Settings) -> Vec<Finding> {
 }
 
 /// What to do about a damaged database. The inspection that found the damage left a note of it.
-const SET_ASIDE: &str = "stop all piton processes, then `piton ls`: it keeps the database under another name, begins a new one, and says how to save what can be read";
+const SET_ASIDE: &str = "stop all piton processes, then `piton ls`: it uses the log if that has everything, else keeps the database under another name, begins a new one, and says how to save what can be read";
 
 /// A home in which nothing can be written takes no message. Tried, because modes and owners do not
 /// tell of a file system that is mounted read-only.
