@@ -1,5 +1,6 @@
 //! One connection to a server: made, greeted, its tools listed, and closed.
 
+use std::collections::BTreeSet;
 use std::error::Error;
 use std::io;
 use std::path::PathBuf;
@@ -7,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use reqwest::header::{HeaderName, HeaderValue};
-use rmcp::model::ProtocolVersion;
+use rmcp::model::{ClientRequest, ListToolsRequest, PaginatedRequestParams, ProtocolVersion};
 use rmcp::service::{
     ClientInitializeError, ClientLifecycleMode, ClientServiceExt as _, Peer, RoleClient,
     RunningService, ServiceError,
@@ -19,7 +20,7 @@ use tokio::sync::Mutex;
 use tokio::time::timeout;
 
 use crate::handler::{Desk, Handler};
-use crate::listing::{Listed, listed};
+use crate::listing::{Listed, Listing};
 use crate::process::{Process, Program};
 use crate::servers::Place;
 use crate::settings::{Launch, ServerSettings};
@@ -32,6 +33,8 @@ const REASON_BYTES_MAX: usize = 500;
 const ENDED_EARLY: &str = "it ended before it answered";
 /// Most pages of a list of tools.
 const PAGES_MAX: usize = 64;
+/// Longest name and version of a server that are told, in bytes.
+const NAME_BYTES_MAX: usize = 80;
 
 /// A live connection.
 #[derive(Debug)]
@@ -49,7 +52,7 @@ pub(crate) struct Connection {
     pub(crate) tools: Vec<Listed>,
 }
 
-/// Who a server says it is.
+/// What is known of a server.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct About {
     /// Its name for itself.
@@ -58,6 +61,8 @@ pub struct About {
     pub version: String,
     /// The revision of the protocol that both speak.
     pub protocol: String,
+    /// Tools that it told of and that cannot be used, each with the reason.
+    pub left_out: Vec<String>,
 }
 
 /// Why there is no connection.
@@ -82,11 +87,12 @@ impl Connection {
         place: &Place,
     ) -> Result<Self, ConnectFault> {
         let first = ClientLifecycleMode::Initialize;
-        let mut process = None;
+        let (mut process, mut refused) = (None, None);
         let opened = timeout(settings.connect_wait, async {
             match attempt(settings, place, first, &mut process).await {
                 // It may speak only the newest revision, which has no such greeting.
-                Err(Greeting::Refused(_)) => {
+                Err(Greeting::Refused(why)) => {
+                    refused = Some(why);
                     let versions = vec![ProtocolVersion::V_2026_07_28];
                     let mode = ClientLifecycleMode::Discover { preferred_versions: versions };
                     attempt(settings, place, mode, &mut process).await
@@ -94,22 +100,36 @@ impl Connection {
                 opened => opened,
             }
         });
-        let reason = match opened.await {
-            Ok(Ok((service, wire, handler, tools))) => {
-                let about = about(service.peer());
+        let (mut reason, has_answered) = match opened.await {
+            Ok(Ok((service, wire, handler, listing))) => {
+                let left_out = listing.left_out(settings);
+                let about = About { left_out, ..about(service.peer()) };
+                let tools = listing.tools;
+                if let Some(process) = &mut process {
+                    process.is_connected();
+                }
                 let (process, spoiled) = (Mutex::new(process), AtomicBool::new(false));
                 return Ok(Self { service, wire, handler, process, spoiled, about, tools });
             }
-            Ok(Err(Greeting::Refused(reason) | Greeting::Failed(reason))) => reason,
+            Ok(Err(Greeting::Refused(reason))) => (reason, true),
+            Ok(Err(Greeting::Failed(reason))) => (reason, false),
             Err(_) => {
                 let seconds = settings.connect_wait.as_secs();
-                format!("it did not answer within {seconds} s (connect_seconds)")
+                (format!("it did not answer within {seconds} s (connect_seconds)"), false)
             }
         };
-        let (mut reason, mut complaints) = (reason, String::new());
+        let mut complaints = String::new();
+        // Either answer may hold the reason: not every server knows both greetings.
+        if let Some(first) = refused.filter(|first| *first != reason) {
+            reason = format!("{first}; in the newest revision, {reason}");
+        }
         if let Some(mut process) = process {
-            if let Some(status) = process.fate().await {
+            // One that has answered ends because it was left.
+            if let Some(status) = process.fate().await.filter(|_| !has_answered) {
                 reason = format!("{reason} ({status})");
+            }
+            if let Some(printed) = process.printed.told() {
+                reason = format!("{reason}; {printed}");
             }
             complaints = process.complaints();
         }
@@ -167,7 +187,7 @@ enum Greeting {
     Failed(String),
 }
 
-type Opened = (RunningService<RoleClient, Handler>, Arc<Wire>, Handler, Vec<Listed>);
+type Opened = (RunningService<RoleClient, Handler>, Arc<Wire>, Handler, Listing);
 
 async fn attempt(
     settings: &ServerSettings,
@@ -212,15 +232,16 @@ where
     let watched = Watched::new(transport, wire.clone());
     let service = handler.clone().serve_with_lifecycle(watched, mode).await;
     let service = service.map_err(greeting)?;
-    let tools = list(service.peer()).await.map_err(|error| {
-        Greeting::Failed(format!("it does not list its tools: {}", chain(&error)))
-    })?;
-    Ok((service, wire, handler, tools))
+    let listing = list(service.peer()).await;
+    let listing =
+        listing.map_err(|why| Greeting::Failed(format!("it does not list its tools: {why}")))?;
+    Ok((service, wire, handler, listing))
 }
 
 fn greeting(error: ClientInitializeError) -> Greeting {
     if let ClientInitializeError::JsonRpcError(error) = &error {
-        return Greeting::Refused(format!("it refuses the connection: {}", error.message));
+        let why = line(&error.message, REASON_BYTES_MAX);
+        return Greeting::Refused(format!("it refuses the connection: {why}"));
     }
     if let ClientInitializeError::TransportError { error, .. } = &error {
         if is_broken_pipe(&*error.error) {
@@ -241,32 +262,38 @@ fn is_broken_pipe(error: &(dyn Error + Send + Sync + 'static)) -> bool {
 }
 
 /// All pages, within a bound: a server must not keep us for ever.
-async fn list(peer: &Peer<RoleClient>) -> Result<Vec<Listed>, ServiceError> {
-    use rmcp::model::PaginatedRequestParams;
-    let has_tools = peer.peer_info().is_none_or(|info| info.capabilities.tools.is_some());
-    let (mut told, mut cursor) = (Vec::new(), None);
+async fn list(peer: &Peer<RoleClient>) -> Result<Listing, String> {
+    let mut listing = Listing::default();
+    if peer.peer_info().is_some_and(|info| info.capabilities.tools.is_none()) {
+        return Ok(listing);
+    }
+    let (mut cursor, mut known) = (None, BTreeSet::new());
     for _ in 0..PAGES_MAX {
-        if !has_tools {
-            break;
-        }
         let params = PaginatedRequestParams::default().with_cursor(cursor);
-        let page = peer.list_tools(Some(params)).await?;
-        told.extend(page.tools);
-        cursor = page.next_cursor;
-        if cursor.is_none() {
-            break;
+        let request = ClientRequest::ListToolsRequest(ListToolsRequest::with_param(params));
+        let page = peer.send_request(request).await;
+        let page = page.map_err(|error| {
+            let lost = matches!(error, ServiceError::TransportClosed);
+            if lost { "the connection was lost".into() } else { chain(&error) }
+        })?;
+        match listing.add(page)? {
+            Some(next) if known.insert(next.clone()) => cursor = Some(next),
+            // There is no more, or it goes round in circles.
+            _ => return Ok(listing),
         }
     }
-    Ok(listed(told))
+    listing.leave_out("the rest", format!("its list has more than {PAGES_MAX} pages"));
+    Ok(listing)
 }
 
 fn about(peer: &Peer<RoleClient>) -> About {
     let Some(info) = peer.peer_info() else { return About::default() };
     let server = info.server_info.as_ref();
     About {
-        name: server.map(|server| server.name.clone()).unwrap_or_default(),
-        version: server.map(|server| server.version.clone()).unwrap_or_default(),
+        name: server.map(|server| line(&server.name, NAME_BYTES_MAX)).unwrap_or_default(),
+        version: server.map(|server| line(&server.version, NAME_BYTES_MAX)).unwrap_or_default(),
         protocol: info.protocol_version.to_string(),
+        left_out: Vec::new(),
     }
 }
 

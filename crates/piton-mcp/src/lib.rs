@@ -29,6 +29,7 @@ mod tool;
 mod elicit;
 mod handler;
 mod outcome;
+mod printed;
 mod process;
 mod wire;
 

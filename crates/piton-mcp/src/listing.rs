@@ -1,16 +1,16 @@
 //! What a server says of its tools, in bounds.
 
-use std::collections::BTreeSet;
+use std::fmt;
 use std::sync::Arc;
 
 use piton_core::event::{EffectClass, ToolSpec};
-use rmcp::model::Tool as Told;
+use rmcp::model::ServerResult;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use crate::name::tool_name;
 use crate::settings::ServerSettings;
-use crate::text::head;
+use crate::text::{head, line};
 
 /// Most tools of one server.
 const TOOLS_MAX: usize = 256;
@@ -18,6 +18,14 @@ const TOOLS_MAX: usize = 256;
 const DESCRIPTION_BYTES_MAX: usize = 4 * 1024;
 /// Largest schema of a tool, in bytes. A larger one would crowd out the conversation.
 const SCHEMA_BYTES_MAX: usize = 64 * 1024;
+/// Most tools that cannot be used and are remembered, and how many of them are told.
+const LEFT_OUT_MAX: usize = 256;
+const TOLD_MAX: usize = 8;
+/// Longest name of such a tool as it is told, in bytes.
+const NAME_BYTES_MAX: usize = 80;
+/// Why a server has no tools.
+const NO_LIST: &str =
+    "what it sent is no list, or a tool in it makes no sense and took the others along";
 
 /// A tool as a server told of it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -35,42 +43,145 @@ pub struct Listed {
 }
 
 /// What is kept of a server's list.
-pub(crate) fn listed(told: Vec<Told>) -> Vec<Listed> {
-    let mut seen = BTreeSet::new();
-    let listed = told.into_iter().filter_map(|tool| {
-        let schema = schema(&tool.input_schema)?;
-        seen.insert(tool.name.to_string()).then(|| one(&tool, schema))
-    });
-    listed.take(TOOLS_MAX).collect()
+#[derive(Debug, Default)]
+pub(crate) struct Listing {
+    /// Tools that can be used.
+    pub(crate) tools: Vec<Listed>,
+    /// Those that cannot, each with the reason.
+    left_out: Vec<LeftOut>,
 }
 
-fn one(tool: &Told, schema: String) -> Listed {
-    let hints = tool.annotations.as_ref();
-    let title = tool.title.clone().or_else(|| hints.and_then(|hints| hints.title.clone()));
-    let description = tool.description.as_deref().map(ToOwned::to_owned).or(title);
-    Listed {
-        name: tool.name.to_string(),
-        description: head(&description.unwrap_or_default(), DESCRIPTION_BYTES_MAX).to_owned(),
-        schema,
-        read_only: hints.is_some_and(|hints| hints.read_only_hint == Some(true)),
-        idempotent: hints.is_some_and(|hints| hints.idempotent_hint == Some(true)),
+#[derive(Debug)]
+struct LeftOut {
+    name: String,
+    why: String,
+}
+
+impl Listing {
+    /// Adds a part of a list, and says where the next one begins. One tool that makes no sense takes
+    /// no other along.
+    pub(crate) fn add(&mut self, page: ServerResult) -> Result<Option<String>, &'static str> {
+        let mut page = if let ServerResult::ListToolsResult(page) = page {
+            serde_json::to_value(page).map_err(|_| NO_LIST)?
+        } else if let ServerResult::CustomResult(page) = page {
+            // Tools that keep to the protocol are among others that do not.
+            page.0
+        } else {
+            return Err(NO_LIST);
+        };
+        let Some(Value::Array(tools)) = page.get_mut("tools").map(Value::take) else {
+            return Err(NO_LIST);
+        };
+        for tool in &tools {
+            match one(tool) {
+                Ok(tool) => self.keep(tool),
+                Err(why) => {
+                    let name = tool.get("name").and_then(Value::as_str).unwrap_or_default();
+                    self.leave_out(name, why);
+                }
+            }
+        }
+        let next = page.get("nextCursor").and_then(Value::as_str);
+        // Some write an empty text where there is none.
+        Ok(next.filter(|next| !next.is_empty()).map(ToOwned::to_owned))
+    }
+
+    fn keep(&mut self, tool: Listed) {
+        match self.tools.iter().find(|kept| kept.name == tool.name) {
+            // Told twice.
+            Some(kept) if *kept == tool => {}
+            Some(_) => self.leave_out(&tool.name, "another tool has its name".into()),
+            None if self.tools.len() < TOOLS_MAX => self.tools.push(tool),
+            None => self.leave_out(&tool.name, format!("{TOOLS_MAX} tools are the most")),
+        }
+    }
+
+    pub(crate) fn leave_out(&mut self, name: &str, why: String) {
+        if self.left_out.len() < LEFT_OUT_MAX {
+            self.left_out.push(LeftOut { name: name.to_owned(), why });
+        }
+    }
+
+    /// What the settings would offer and is not there, each with the reason, in bounds.
+    pub(crate) fn left_out(&self, settings: &ServerSettings) -> Vec<String> {
+        let wanted = self.left_out.iter().filter(|it| is_offered(&it.name, settings));
+        let mut told: Vec<String> = wanted.map(ToString::to_string).collect();
+        let more = told.len().saturating_sub(TOLD_MAX);
+        told.truncate(TOLD_MAX);
+        if 0 < more {
+            told.push(format!("{more} more"));
+        }
+        told
     }
 }
 
-/// The schema as providers take it: an object with properties. `None` if it is too large.
-fn schema(told: &Map<String, Value>) -> Option<String> {
-    let mut schema = told.clone();
+impl fmt::Display for LeftOut {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match line(&self.name, NAME_BYTES_MAX).as_str() {
+            "" => write!(f, "one without a name: {}", self.why),
+            name => write!(f, "{name}: {}", self.why),
+        }
+    }
+}
+
+/// A tool, if what is needed makes sense. What it says besides may be anything: a hint that makes no
+/// sense is none.
+fn one(tool: &Value) -> Result<Listed, String> {
+    let text = |place: &Value, key: &str| place.get(key).and_then(Value::as_str).map(str::to_owned);
+    let name = text(tool, "name").filter(|name| !name.is_empty()).ok_or("it has no name")?;
+    let schema = schema(tool.get("inputSchema").ok_or("it has no inputSchema")?)?;
+    let hints = tool.get("annotations").unwrap_or(&Value::Null);
+    let hint = |key: &str| hints.get(key).and_then(Value::as_bool) == Some(true);
+    let about = text(tool, "description").or_else(|| text(tool, "title"));
+    let about = about.or_else(|| text(hints, "title")).unwrap_or_default();
+    Ok(Listed {
+        name,
+        description: head(&about, DESCRIPTION_BYTES_MAX).to_owned(),
+        schema,
+        read_only: hint("readOnlyHint"),
+        idempotent: hint("idempotentHint"),
+    })
+}
+
+/// The schema as providers take it: an object with properties. One that they refuse would cost more
+/// than the tool: every request of the turn.
+fn schema(told: &Value) -> Result<String, String> {
+    let mut schema = fields(told).ok_or("its inputSchema is no object")?;
     schema.insert("type".into(), json!("object"));
-    schema.entry("properties").or_insert_with(|| json!({}));
+    let properties = schema.get("properties").map_or_else(|| Some(Map::new()), fields);
+    let properties = properties.ok_or("the properties in its inputSchema are no object")?;
+    schema.insert("properties".into(), Value::Object(properties));
+    if schema.get("required").is_some_and(|required| !required.is_array()) {
+        schema.remove("required");
+    }
     let text = Value::Object(schema).to_string();
-    (text.len() <= SCHEMA_BYTES_MAX).then_some(text)
+    if SCHEMA_BYTES_MAX < text.len() {
+        return Err(format!("its inputSchema has more than {SCHEMA_BYTES_MAX} bytes"));
+    }
+    Ok(text)
+}
+
+/// The fields of an object. Some languages write an empty one as an empty list.
+fn fields(value: &Value) -> Option<Map<String, Value>> {
+    match value {
+        Value::Object(fields) => Some(fields.clone()),
+        Value::Array(values) if values.is_empty() => Some(Map::new()),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => {
+            None
+        }
+    }
+}
+
+/// Whether the settings let the model have a tool of this name.
+fn is_offered(name: &str, settings: &ServerSettings) -> bool {
+    let is_named = |names: &[String]| names.iter().any(|it| it == name);
+    settings.allow.as_ref().is_none_or(|allow| is_named(allow)) && !is_named(&settings.deny)
 }
 
 impl Listed {
     /// Whether the settings let the model have it.
     pub(crate) fn is_offered(&self, settings: &ServerSettings) -> bool {
-        let allowed = settings.allow.as_ref().is_none_or(|allow| allow.contains(&self.name));
-        allowed && !settings.deny.contains(&self.name)
+        is_offered(&self.name, settings)
     }
 
     /// How a call in doubt is settled. Hints of a server that is not trusted say nothing.
@@ -99,8 +210,20 @@ mod tests {
     use crate::expand::Expand;
     use crate::settings::{Origin, WrittenServer};
 
-    fn told(value: Value) -> Told {
-        serde_json::from_value(value).unwrap()
+    /// What is kept of a list, read as a message is.
+    fn listing(tools: Value) -> Listing {
+        let mut listing = Listing::default();
+        let page = serde_json::from_value(json!({ "tools": tools })).unwrap();
+        assert_eq!(listing.add(page), Ok(None));
+        listing
+    }
+
+    fn listed(tools: Value) -> Vec<Listed> {
+        listing(tools).tools
+    }
+
+    fn left_out(tools: Value) -> Vec<String> {
+        listing(tools).left_out(&settings(false))
     }
 
     fn settings(trust: bool) -> ServerSettings {
@@ -113,7 +236,7 @@ mod tests {
         let check = |hints: Value, trusted: EffectClass| {
             let tool =
                 json!({"name": "t", "inputSchema": {"type": "object"}, "annotations": hints});
-            let found = listed(vec![told(tool)]);
+            let found = listed(json!([tool]));
             assert_eq!(found[0].effect(&settings(true)), trusted);
             assert_eq!(found[0].effect(&settings(false)), EffectClass::Once);
         };
@@ -121,33 +244,100 @@ mod tests {
         check(json!({"idempotentHint": true}), EffectClass::Idempotent);
         check(json!({"readOnlyHint": false}), EffectClass::Once);
         check(json!({}), EffectClass::Once);
+        // What makes no sense says nothing, and costs nothing but itself.
+        check(json!({"readOnlyHint": "yes"}), EffectClass::Once);
+        check(json!("readOnlyHint"), EffectClass::Once);
     }
 
     #[test]
-    fn a_list_is_held_in_bounds() {
-        let tool = |name: &str| told(json!({"name": name, "inputSchema": {}}));
-        assert_eq!(listed(vec![tool("a"), tool("a"), tool("b")]).len(), 2);
-        let many = (0..TOOLS_MAX + 10).map(|n| tool(&format!("t{n}"))).collect();
-        assert_eq!(listed(many).len(), TOOLS_MAX);
+    fn a_list_is_held_in_bounds_and_says_what_is_missing() {
+        let tool = |name: &str| json!({"name": name, "inputSchema": {}});
+        let many: Vec<Value> = (0..TOOLS_MAX + 10).map(|n| tool(&format!("t{n}"))).collect();
+        assert_eq!(listed(json!(many)).len(), TOOLS_MAX);
+        let told = left_out(json!(many));
+        assert_eq!(told.len(), TOLD_MAX + 1);
+        assert_eq!(
+            (told[0].as_str(), told[8].as_str()),
+            ("t256: 256 tools are the most", "2 more")
+        );
         let long = "é".repeat(DESCRIPTION_BYTES_MAX);
+        let long = json!({"name": "l", "description": long, "inputSchema": {}});
         let huge = json!({"name": "h", "inputSchema": {"x": "y".repeat(SCHEMA_BYTES_MAX)}});
-        let found = listed(vec![
-            told(json!({"name": "l", "description": long, "inputSchema": {}})),
-            told(huge),
-        ]);
+        let found = listed(json!([long, huge]));
         assert_eq!(found.len(), 1);
         assert!(found[0].description.len() <= DESCRIPTION_BYTES_MAX);
         assert_eq!(found[0].schema, r#"{"properties":{},"type":"object"}"#);
+        assert_eq!(left_out(json!([huge])), ["h: its inputSchema has more than 65536 bytes"]);
     }
 
     #[test]
-    fn the_settings_say_which_tools_are_offered() {
-        let tool = listed(vec![told(json!({"name": "a", "inputSchema": {}}))]).remove(0);
-        let with = |allow: Option<Vec<String>>, deny: Vec<String>| {
-            tool.is_offered(&ServerSettings { allow, deny, ..settings(false) })
+    fn the_first_tool_of_a_name_has_it() {
+        let tool = |about: &str| json!({"name": "a", "description": about, "inputSchema": {}});
+        let twice = json!([tool("one"), tool("one"), tool("two")]);
+        assert_eq!(listed(twice.clone())[0].description, "one");
+        assert_eq!(left_out(twice), ["a: another tool has its name"]);
+    }
+
+    #[test]
+    fn a_tool_that_makes_no_sense_takes_no_other_along() {
+        let name = format!("a\n{}", "b".repeat(300));
+        let told = left_out(json!([
+            {"name": "bare"},
+            {"name": "good", "inputSchema": {"type": "object"}},
+            {"name": "text", "inputSchema": "x"},
+            {"name": "", "inputSchema": {}},
+            {"name": name},
+            {"name": "odd", "inputSchema": {"properties": "x"}},
+            7
+        ]));
+        let long = format!("a {}…: it has no inputSchema", "b".repeat(78));
+        assert_eq!(
+            told,
+            [
+                "bare: it has no inputSchema",
+                "text: its inputSchema is no object",
+                "one without a name: it has no name",
+                &long,
+                "odd: the properties in its inputSchema are no object",
+                "one without a name: it has no name"
+            ]
+        );
+    }
+
+    #[test]
+    fn what_is_needed_is_enough() {
+        let found = listed(json!([
+            {"name": "empty", "inputSchema": [], "icons": 7, "outputSchema": "x", "title": "T"},
+            {"name": "list", "inputSchema": {"properties": [], "required": null}, "description": 7},
+        ]));
+        assert_eq!(found[0].description, "T");
+        assert_eq!(found[0].schema, r#"{"properties":{},"type":"object"}"#);
+        assert_eq!(found[1].schema, found[0].schema);
+    }
+
+    #[test]
+    fn what_is_no_list_is_said_to_be_none() {
+        let add = |page: Value| Listing::default().add(serde_json::from_value(page).unwrap());
+        assert_eq!(add(json!({"tools": 7})), Err(NO_LIST));
+        assert_eq!(add(json!({})), Err(NO_LIST));
+        assert_eq!(add(json!({"tools": [], "nextCursor": "n"})), Ok(Some("n".into())));
+        assert_eq!(add(json!({"tools": [], "nextCursor": ""})), Ok(None));
+        // Every revision says more than the last; nothing of it loses a list.
+        let newest = json!({"tools": [{"name": "bare"}], "resultType": "complete", "ttlMs": 0, "cacheScope": "private"});
+        assert_eq!(add(newest), Ok(None));
+    }
+
+    #[test]
+    fn the_settings_say_which_tools_are_offered_and_missed() {
+        let listing = listing(json!([{"name": "a", "inputSchema": {}}, {"name": "b"}]));
+        let with = |allow: Option<&str>, deny: &[&str]| {
+            let deny = deny.iter().map(|name| (*name).to_owned()).collect();
+            let allow = allow.map(|name| vec![name.to_owned()]);
+            let settings = ServerSettings { allow, deny, ..settings(false) };
+            (listing.tools[0].is_offered(&settings), listing.left_out(&settings).len())
         };
-        assert!(with(None, vec![]) && with(Some(vec!["a".into()]), vec![]));
-        assert!(!with(Some(vec!["b".into()]), vec![]) && !with(None, vec!["a".into()]));
-        assert!(!with(Some(vec!["a".into()]), vec!["a".into()]));
+        assert_eq!((with(None, &[]), with(Some("a"), &[])), ((true, 1), (true, 0)));
+        assert_eq!((with(Some("b"), &[]), with(None, &["a"])), ((false, 1), (false, 1)));
+        assert_eq!((with(Some("a"), &["a"]), with(None, &["b"])), ((false, 0), (true, 0)));
     }
 }

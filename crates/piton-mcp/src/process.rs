@@ -12,11 +12,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
-use tokio::io::AsyncReadExt as _;
+use tokio::io::{AsyncReadExt as _, copy, sink};
 use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep, timeout};
 
+use crate::printed::{Printed, Shared};
 use crate::text::tail;
 
 /// What every server gets of our environment. Keys are not among it, whatever they are called.
@@ -54,6 +55,10 @@ pub(crate) struct Process {
     child: Child,
     group: Option<Pid>,
     complaints: Arc<Mutex<Vec<u8>>>,
+    /// What it prints besides messages.
+    pub(crate) printed: Printed,
+    /// To hear it out, should it end before it answers.
+    output: Option<Shared<ChildStdout>>,
     /// Ends with the last word.
     listener: Option<JoinHandle<()>>,
 }
@@ -62,7 +67,7 @@ pub(crate) struct Process {
 #[derive(Debug)]
 pub(crate) struct Pipes {
     pub(crate) input: ChildStdin,
-    pub(crate) output: ChildStdout,
+    pub(crate) output: Shared<ChildStdout>,
 }
 
 /// What to start.
@@ -97,7 +102,16 @@ impl Process {
         let complaints = Arc::default();
         let stderr = child.stderr.take();
         let listener = stderr.map(|stderr| tokio::spawn(listen(stderr, Arc::clone(&complaints))));
-        Ok((Self { child, group, complaints, listener }, Pipes { input, output }))
+        let printed = Printed::default();
+        let output = Shared::of(output, printed.clone());
+        let kept = Some(output.share());
+        let process = Self { child, group, complaints, printed, output: kept, listener };
+        Ok((process, Pipes { input, output }))
+    }
+
+    /// Somebody listens to it from now on; when they stop, its output is closed.
+    pub(crate) fn is_connected(&mut self) {
+        self.output = None;
     }
 
     /// The end of what it complained of.
@@ -126,6 +140,9 @@ impl Process {
         if let Some(listener) = self.listener.take() {
             // Somebody outside its group may hold its output open; then this is all.
             timeout(LEAVE_WAIT, listener).await.unwrap_or(Ok(())).unwrap_or_default();
+        }
+        if let Some(mut output) = self.output.take() {
+            timeout(LEAVE_WAIT, copy(&mut output, &mut sink())).await.ok();
         }
         status
     }

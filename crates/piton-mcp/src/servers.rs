@@ -98,7 +98,12 @@ async fn list(server: &Server, freshness: Freshness) -> (Vec<Listed>, Option<Str
         return (known, None);
     }
     match server.look().await {
-        Ok((_, tools)) => (tools, None),
+        Ok((about, tools)) => {
+            let name = &server.settings.name;
+            let left_out = about.left_out.join("; ");
+            let note = format!("mcp: {name}: going on without some of its tools: {left_out}");
+            (tools, (!left_out.is_empty()).then_some(note))
+        }
         Err(fault) => {
             let known = server.known();
             let note = note(server, &fault, known.is_some());

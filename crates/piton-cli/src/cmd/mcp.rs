@@ -103,8 +103,10 @@ impl<'a> State<'a> {
     fn told(&self) -> String {
         match self {
             Self::Ready(about, tools) => {
-                let About { name, version, protocol } = about;
-                format!("ready: {tools} tools, {name} {version}, protocol {protocol}")
+                let About { name, version, protocol, left_out } = about;
+                let left_out = left_out.iter().map(|why| format!("\nleft out: {why}"));
+                let left_out: String = left_out.collect();
+                format!("ready: {tools} tools, {name} {version}, protocol {protocol}{left_out}")
             }
             Self::Failed(fault) => format!("failed: {fault}"),
             Self::Off => "off: enabled = false".into(),
@@ -119,7 +121,8 @@ fn show(settings: &ServerSettings, state: &State<'_>, json: bool, output: &mut O
     if json {
         let why = match state {
             State::Failed(fault) => fault.to_string(),
-            State::Ready(..) | State::Off | State::Held => String::new(),
+            State::Ready(about, _) => about.left_out.join("\n"),
+            State::Off | State::Held => String::new(),
         };
         let (about, tools) = match state {
             State::Ready(about, tools) => (Some(*about), Some(*tools)),
@@ -173,7 +176,12 @@ async fn tools(
     let looked = look(&servers).await;
     for (server, looked) in servers.iter().zip(looked) {
         match looked {
-            Ok((_, tools)) => offered(server, &tools, json, output),
+            Ok((about, tools)) => {
+                offered(server, &tools, json, output);
+                for why in &about.left_out {
+                    output.talk(&format!("mcp: {}: left out: {why}", server.settings().name));
+                }
+            }
             Err(fault) => output.talk(&format!("mcp: {}: {fault}", server.settings().name)),
         }
     }
@@ -192,7 +200,7 @@ fn offered(server: &Server, tools: &[Listed], json: bool, output: &mut Output) {
                 description: &tool.description,
             });
         } else {
-            let first = tool.description.lines().next().unwrap_or_default();
+            let first = tool.description.trim().lines().next().unwrap_or_default();
             let first = piton_core::summary::shorten(first, DESCRIPTION_LETTERS_MAX);
             let effect = Line::word(&spec.effect);
             output.data(&format!("{}  {effect}  {first}\n", spec.name));

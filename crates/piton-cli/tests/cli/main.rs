@@ -33,6 +33,7 @@ mod kill9;
 mod ls;
 mod mcp;
 mod mcp_deaths;
+mod mcp_faulty;
 mod mcp_tasks;
 mod menu;
 mod models;
