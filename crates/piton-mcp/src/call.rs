@@ -11,6 +11,7 @@ use rmcp::service::{PeerRequestOptions, RequestHandle, RoleClient, ServiceError}
 use rmcp::transport::streamable_http_client::StreamableHttpError;
 use tokio::time::{Instant, sleep_until};
 
+use crate::answer::loose;
 use crate::connection::{Connection, chain};
 use crate::handler::OpenCall;
 use crate::round::{Round, Unanswered};
@@ -82,6 +83,13 @@ pub(crate) async fn call(
                 }
                 fail::here("round-tracked");
                 asked = Some(round);
+            }
+            // It has nothing to say, in one form or the other.
+            Ok(ServerResult::EmptyResult(_) | ServerResult::TaskAckResult(_)) => {
+                return Called::Ended(Ended::Answered(CallToolResult::default()));
+            }
+            Ok(ServerResult::CustomResult(answer)) if let Some(result) = loose(&answer.0) => {
+                return Called::Ended(Ended::Answered(result));
             }
             Ok(_) => {
                 let why = "it answered with something else than a result";

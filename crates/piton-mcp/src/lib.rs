@@ -26,6 +26,7 @@ mod round;
 mod task;
 mod tool;
 
+mod answer;
 mod elicit;
 mod handler;
 mod outcome;

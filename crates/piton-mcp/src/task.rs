@@ -17,6 +17,7 @@ use rmcp::service::ServiceError;
 use serde_json::Value;
 use tokio::time::{Instant, sleep, timeout};
 
+use crate::answer::loose;
 use crate::call::Ended;
 use crate::connection::{Connection, chain};
 use crate::handler::OpenCall;
@@ -129,11 +130,13 @@ pub(crate) fn ended(task: &DetailedTask) -> Option<Ended> {
 }
 
 fn completed(result: &JsonObject) -> Ended {
-    match serde_json::from_value::<CallToolResult>(Value::Object(result.clone())) {
+    let result = Value::Object(result.clone());
+    match serde_json::from_value::<CallToolResult>(result.clone()) {
         Ok(result) => Ended::Answered(result),
-        Err(error) => {
-            Ended::Lost(format!("the task is done, and its result makes no sense: {error}"))
-        }
+        Err(error) => loose(&result).map_or_else(
+            || Ended::Lost(format!("the task is done, and its result makes no sense: {error}")),
+            Ended::Answered,
+        ),
     }
 }
 

@@ -339,3 +339,50 @@ fn why_a_server_refuses_is_told_and_not_only_that_it_knows_no_other_greeting() {
          in the newest revision, it refuses the connection: Method not found"
     );
 }
+
+/// The outcome and the text of a call that is answered so.
+fn answered(server: Odd<'_>, call: &str) -> (String, String) {
+    let tools = json!({"tools": [{"name": "do", "inputSchema": {},
+        "outputSchema": {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}}]});
+    let world = Odd { call, ..server }.listing(&tools).world("");
+    let ran = query(&world, &calls(&world, r#"{"tool":"odd__do"}"#));
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    assert_eq!(fs::read_to_string(world.work("called")).unwrap().lines().count(), 1);
+    result(&world)
+}
+
+#[test]
+fn an_answer_is_told_also_if_it_does_not_keep_to_the_protocol() {
+    for (answer, outcome, text) in [
+        (r#"say '{}'"#, "ok", "[done; no content]"),
+        (r#"say '{"resultType":"complete"}'"#, "ok", "[done; no content]"),
+        (
+            r#"say '{"content":[{"type":"text","text":"done it"},{"type":"video","id":"v"}]}'"#,
+            "ok",
+            "done it\n[content of an unknown kind]\n{\"id\":\"v\",\"type\":\"video\"}",
+        ),
+        (r#"say '{"content":"no","isError":true}'"#, "failed", "no"),
+        // What does not fit the server's own schema is told as it is: the model can see that.
+        (
+            r#"say '{"content":[],"structuredContent":{"n":"many"}}'"#,
+            "ok",
+            "[structured content]\n{\n  \"n\": \"many\"\n}",
+        ),
+        (
+            r#"printf '{"jsonrpc":"2.0","id":%s,"error":"no"}\n' "$id""#,
+            "failed",
+            "The MCP server odd refused the call: no",
+        ),
+    ] {
+        for server in [Odd::default(), Odd::newest()] {
+            assert_eq!(answered(server, answer), (outcome.into(), text.into()), "{answer}");
+        }
+    }
+}
+
+#[test]
+fn an_answer_of_a_kind_that_is_not_known_is_none() {
+    let (outcome, text) = answered(Odd::newest(), r#"say '{"resultType":"later","content":7}'"#);
+    assert_eq!(outcome, "unknown");
+    assert!(text.contains("it answered with something else than a result"), "{text}");
+}
