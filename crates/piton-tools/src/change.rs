@@ -39,6 +39,8 @@ pub(crate) struct Change {
     place: Place,
     before: Option<Digest>,
     after: Digest,
+    /// The change that this one takes back, if a person does that.
+    taken_back: Option<Version>,
 }
 
 impl Change {
@@ -51,7 +53,7 @@ impl Change {
             )));
         }
         bounded(place.shown(), u64::try_from(new.len()).unwrap_or(u64::MAX))?;
-        Ok(Self { place, before: old.map(digest::of), after: digest::of(new) })
+        Ok(Self { place, before: old.map(digest::of), after: digest::of(new), taken_back: None })
     }
 
     /// What [`Change::prepared`] wrote down.
@@ -61,6 +63,7 @@ impl Change {
                 place: Place::recorded(path)?,
                 before: before.clone(),
                 after: after.clone(),
+                taken_back: None,
             }),
             Handle::None
             | Handle::Job { .. }
@@ -121,6 +124,9 @@ impl Change {
                 entry.shown
             )));
         }
+        if current.is_some() {
+            in_place::check_writable(&entry)?;
+        }
         let placed = match &current {
             Some(old) if in_place::is_needed(&entry) => self.overwrite(site, &entry, old, &new)?,
             _ => self.put(site, &entry, call, (current.as_deref(), &new))?,
@@ -140,8 +146,12 @@ impl Change {
         (old, new): (Option<&[u8]>, &[u8]),
     ) -> Result<Placed, Refusal> {
         let (undo, version) = (Undo::new(&site.scratch), self.version(site));
-        // Whoever wants it back may miss it; the change is made all the same.
-        undo.keep(&version, old, false).ok();
+        match undo.keep(&version, old, false) {
+            // What a person takes back is to be had again.
+            Err(error) if self.taken_back.is_some() => return Err(self.not_kept(&error)),
+            // Whoever wants it back may miss it; the change is made all the same.
+            Err(_) | Ok(()) => {}
+        }
         let placed = Temp::write(entry, &self.key(), call, new).and_then(|temp| {
             fail::here("edit-written");
             if old.is_some() { self.exchange(entry, &temp) } else { self.create(entry, &temp) }
@@ -227,8 +237,12 @@ impl Change {
         [self.before.as_ref(), Some(&self.after)]
     }
 
+    /// What is kept of the content before.
     fn version(&self, site: &Site) -> Version {
-        Version::of(site, self.place.shown(), self.before.clone(), self.after.clone())
+        match &self.taken_back {
+            Some(version) => version.turned(),
+            None => Version::of(site, self.place.shown(), self.before.clone(), self.after.clone()),
+        }
     }
 
     fn key(&self) -> Key {

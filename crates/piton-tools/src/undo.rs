@@ -18,9 +18,9 @@ use piton_core::event::Permissions;
 use piton_core::id::{ConversationId, Digest};
 use serde::{Deserialize, Serialize};
 
-use crate::change::{self, EDIT_BYTES_MAX};
+use crate::change::{self, Applied, EDIT_BYTES_MAX};
 use crate::workspace::Place;
-use crate::{Closed, Refusal, Site, digest, open_regular};
+use crate::{Closed, Refusal, Site, digest, excerpt, open_regular};
 
 /// Most bytes that are kept.
 pub const UNDO_BYTES_MAX: u64 = 64 * 1024 * 1024;
@@ -127,7 +127,7 @@ impl Undo {
     pub fn take_back(&self, name: &str) -> Result<String, Refusal> {
         let lost = |error: io::Error| Refusal(format!("the old version cannot be read: {error}"));
         let (version, content) = self.read(name).map_err(lost)?;
-        let path = &version.path;
+        let path = excerpt::name(&version.path);
         if version.before.as_ref().is_some_and(|before| *before != digest::of(&content)) {
             return Err(Refusal(format!(
                 "the old version of `{path}` is damaged and not put back"
@@ -138,6 +138,8 @@ impl Undo {
             VersionState::NotMade => {
                 return Err(Refusal(format!("`{path}` has its old content already")));
             }
+            // One that was torn when somebody died here is known, and put right.
+            VersionState::Changed if self.before_in_place(&version.turned()).is_some() => {}
             VersionState::Changed => {
                 return Err(Refusal(format!(
                     "`{path}` has been changed since: it stays as it is, and the old version is \
@@ -146,16 +148,12 @@ impl Undo {
             }
         }
         let old = version.before.is_some().then_some(content);
-        let displaced = change::take_back(&self.site(&version), &version, old)?;
-        let turned = Version {
-            before: version.after.clone(),
-            after: version.before.clone(),
-            undone: !version.undone,
-            in_place: false,
-            ..version.clone()
-        };
-        // The file is as it was asked for; that it cannot be changed again is the lesser evil.
-        self.write(name, &turned, displaced.as_deref().unwrap_or_default(), false).ok();
+        if change::take_back(&self.site(&version), &version, old)? == Applied::Earlier {
+            return Err(Refusal(format!("`{path}` has its old content already")));
+        }
+        // What the file was is kept under another name by now. If this one stays, it is not made,
+        // and not offered.
+        fs::remove_file(self.directory.join(name)).ok();
         let made = if version.undone { "changed again" } else { "taken back" };
         Ok(match version.before {
             Some(_) => format!("`{path}`: {made}"),
@@ -197,7 +195,7 @@ impl Undo {
     pub(crate) fn before_in_place(&self, version: &Version) -> Option<Vec<u8>> {
         let (found, content) = self.read(&name(version)).ok()?;
         let is_whole = found.before == Some(digest::of(&content));
-        (found.in_place && !found.undone && is_whole).then_some(content)
+        (found.in_place && is_whole).then_some(content)
     }
 
     /// Removes what is too old or too much.
@@ -255,12 +253,16 @@ impl Undo {
             .truncate(true)
             .mode(PRIVATE_FILE)
             .open(&part)?;
-        file.write_all(&line)?;
-        file.write_all(content)?;
-        if durable {
-            file.sync_data()?;
+        let written = file
+            .write_all(&line)
+            .and_then(|()| file.write_all(content))
+            .and_then(|()| if durable { file.sync_data() } else { Ok(()) })
+            .and_then(|()| fs::rename(&part, self.directory.join(name)));
+        if written.is_err() {
+            // It takes up room where there may be none.
+            fs::remove_file(&part).ok();
         }
-        fs::rename(&part, self.directory.join(name))?;
+        written?;
         if durable {
             File::open(&self.directory)?.sync_data()?;
         }
@@ -294,6 +296,17 @@ impl Version {
             at_us: now_us(),
             undone: false,
             in_place: false,
+        }
+    }
+
+    /// The change that takes this one back. It stays where this one was in the list.
+    pub(crate) fn turned(&self) -> Self {
+        Self {
+            before: self.after.clone(),
+            after: self.before.clone(),
+            undone: !self.undone,
+            in_place: false,
+            ..self.clone()
         }
     }
 }

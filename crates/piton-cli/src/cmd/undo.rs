@@ -8,6 +8,7 @@ use crate::flags::Undo;
 use crate::output::Output;
 use crate::render::age::age;
 use crate::render::lines::Line;
+use crate::render::visible::visible_name;
 use crate::report::{Fault, Report};
 use crate::settings::Settings;
 
@@ -137,8 +138,8 @@ fn list(rows: &[Row], json: bool, output: &mut Output) {
             (VersionState::Made | VersionState::NotMade, true) => "taken back",
             (VersionState::Made | VersionState::NotMade, false) => "",
         };
-        let line =
-            format!("{number:>3}  {when:<9}  {}  {}  {state}", version.conversation, version.path);
+        let path = visible_name(&version.path);
+        let line = format!("{number:>3}  {when:<9}  {}  {path}  {state}", version.conversation);
         output.data(&format!("{}\n", line.trim_end()));
     }
 }

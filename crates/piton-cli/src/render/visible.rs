@@ -13,6 +13,15 @@ pub(crate) fn visible(text: &str) -> Cow<'_, str> {
     })
 }
 
+/// A name on one line, whatever it contains.
+pub(crate) fn visible_name(name: &str) -> Cow<'_, str> {
+    if name.contains(char::is_control) {
+        Cow::Owned(name.escape_debug().to_string())
+    } else {
+        visible(name)
+    }
+}
+
 /// JSON for a terminal: the same value, in other letters.
 pub(crate) fn visible_json(json: &str) -> Cow<'_, str> {
     replaced(json, |shown, code| write!(shown, "\\u{code:04x}"))

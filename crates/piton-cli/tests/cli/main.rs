@@ -52,5 +52,6 @@ mod serve;
 mod settings;
 mod supervised;
 mod terminal;
+mod undo;
 mod worker_kills;
 mod workers;

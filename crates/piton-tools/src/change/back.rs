@@ -1,50 +1,77 @@
 //! Taking a change back: the old content in its place again, or a file that was made removed.
+//!
+//! What goes is kept before, under a name of its own, as with every change. So whoever dies here
+//! leaves two versions, of which one is not made and therefore not offered.
+
+use std::io;
 
 use piton_core::id::{CallId, TurnId};
 use rustix::fs::{RenameFlags, renameat_with};
 
+use super::content::content;
 use super::swap::{synced, unplaced};
-use super::temp::{self, Key, Temp};
+use super::temp::{self, Key, Leftovers, Temp};
 use super::{Applied, Change};
-use crate::undo::Version;
+use crate::undo::{Undo, Version};
 use crate::workspace::{MissingParents, Place};
 use crate::{Refusal, Site, digest};
 
 /// The call in whose name a person takes changes back: no turn has this number.
 const PERSON: CallId = CallId { turn: TurnId(0), step: 0, index: 0 };
 
-/// Makes the file what it was before `version`; gives what it was until now. Refused if it is not
-/// as that change left it.
+/// Makes the file what it was before `version`, with what it was until now kept. Refused if it is
+/// not as that change left it.
 pub(crate) fn take_back(
     site: &Site,
     version: &Version,
     old: Option<Vec<u8>>,
-) -> Result<Option<Vec<u8>>, Refusal> {
+) -> Result<Applied, Refusal> {
     let place = Place::recorded(&version.path)?;
-    let Some(old) = old else { return remove(site, &place, version).map(Some) };
-    let change = Change { place, before: version.after.clone(), after: digest::of(&old) };
+    let Some(old) = old else { return remove(site, &place, version) };
+    let (before, after) = (version.after.clone(), digest::of(&old));
+    let change = Change { place, before, after, taken_back: Some(version.clone()) };
     let applied = change.apply(site, PERSON, |_| Ok(old.clone()))?;
-    // It can be changed again from the version that is turned round; this one would be another.
-    crate::undo::Undo::new(&site.scratch).drop(&change.version(site));
-    Ok(match applied {
-        Applied::Now { old, .. } => old,
-        Applied::Earlier => None,
-    })
+    // One who died while taking it back the other way.
+    if let (Some(other), Ok(entry)) =
+        (&version.after, change.place.entry(site, MissingParents::Refuse))
+    {
+        let key = Key::new(change.place.shown(), other);
+        Leftovers::find(&entry, &key, Some(PERSON)).remove_own(&change.known());
+    }
+    Ok(applied)
+}
+
+impl Change {
+    /// Why nothing was done: what goes could not be kept.
+    pub(super) fn not_kept(&self, error: &io::Error) -> Refusal {
+        not_kept(self.place.shown(), error)
+    }
+}
+
+fn not_kept(shown: &str, error: &io::Error) -> Refusal {
+    Refusal(format!("`{shown}` is unchanged: what it is now could not be kept: {error}"))
 }
 
 /// Removes a file by way of another name, so that what is removed can be looked at.
-fn remove(site: &Site, place: &Place, version: &Version) -> Result<Vec<u8>, Refusal> {
+fn remove(site: &Site, place: &Place, version: &Version) -> Result<Applied, Refusal> {
     let entry = place.entry(site, MissingParents::Refuse)?;
     temp::lock(&entry.directory);
+    let Some(current) = content(&entry)? else { return Ok(Applied::Earlier) };
+    let (undo, turned) = (Undo::new(&site.scratch), version.turned());
     let changed = || Refusal(format!("`{}` has been changed since: it stays", entry.shown));
+    if Some(digest::of(&current)) != version.after {
+        return Err(changed());
+    }
+    undo.keep(&turned, Some(&current), false).map_err(|error| not_kept(&entry.shown, &error))?;
     let key = Key::new(place.shown(), &digest::of(b""));
     let aside = Temp::aside(&entry, &key, PERSON).map_err(|errno| unplaced(&entry, errno))?;
     let found = aside.content();
     if let Some(found) = found.filter(|found| Some(digest::of(found)) == version.after) {
         synced(&entry)?;
         aside.remove();
-        return Ok(found);
+        return Ok(Applied::Now { old: Some(found), new: Vec::new() });
     }
+    undo.drop(&turned);
     let (directory, name) = (&entry.directory, entry.name.as_str());
     // If somebody has made a new file of that name, this one stays where it is, beside it.
     renameat_with(directory, aside.name(), directory, name, RenameFlags::NOREPLACE)

@@ -1,5 +1,5 @@
 //! Overwriting a file whose place nothing else can take: one with several names, one at which
-//! something is mounted, one in a directory that we may not change.
+//! something is mounted, one in a directory that we may not change, one of somebody else.
 //!
 //! That cannot be done in one step. So the old content is kept first, durably, and whoever comes
 //! later knows a file that is made of both contents, each in its place, as our own work.
@@ -9,7 +9,8 @@ use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt as _;
 
-use rustix::fs::{AtFlags, FileType, statat};
+use rustix::fs::{Access, AtFlags, FileType, accessat, statat};
+use rustix::io::Errno;
 
 use super::content::{content, read_bounded};
 use super::{Change, Placed, Renew};
@@ -28,6 +29,20 @@ pub(super) fn is_needed(entry: &Entry) -> bool {
     statat(&entry.directory, entry.name.as_str(), AtFlags::SYMLINK_NOFOLLOW).is_ok_and(|stat| {
         1 < stat.st_nlink && FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile
     })
+}
+
+/// Refuses a file that may not be written. To put another one in its place would be a way round
+/// that.
+pub(super) fn check_writable(entry: &Entry) -> Result<(), Refusal> {
+    match accessat(&entry.directory, entry.name.as_str(), Access::WRITE_OK, AtFlags::EACCESS) {
+        Err(errno @ (Errno::ACCESS | Errno::PERM | Errno::ROFS)) => Err(Refusal(format!(
+            "`{}` is write-protected ({errno}) and unchanged: make it writable first, if it is \
+             meant to be changed",
+            entry.shown
+        ))),
+        // Whatever else is the matter shows when it is written.
+        Err(_) | Ok(()) => Ok(()),
+    }
 }
 
 impl Change {

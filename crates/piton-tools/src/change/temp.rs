@@ -203,10 +203,11 @@ fn adopt_attributes(entry: &Entry, file: &File) -> io::Result<()> {
     };
     let ours = fstat(file)?;
     if (ours.st_uid, ours.st_gid) != (theirs.st_uid, theirs.st_gid) {
-        // Only a privileged process may give a file away; for everybody else the edit matters more
-        // than the owner. Before the mode, because a change of owner clears the set-id bits.
+        // Only a privileged process may give a file away; for everybody else nothing can take the
+        // place of a file of somebody else. Before the mode, because a change of owner clears the
+        // set-id bits.
         let (owner, group) = (Uid::from_raw(theirs.st_uid), Gid::from_raw(theirs.st_gid));
-        fchown(file, Some(owner), Some(group)).ok();
+        fchown(file, Some(owner), Some(group)).map_err(|_| Errno::PERM)?;
     }
     adopt_extended(entry, file);
     Ok(fchmod(file, Mode::from_raw_mode(theirs.st_mode))?)
