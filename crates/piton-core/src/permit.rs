@@ -9,6 +9,7 @@ pub mod fault;
 mod line;
 pub mod path;
 mod reach;
+mod run_by_others;
 mod runners;
 
 use serde_json::{Map, Value};
@@ -22,8 +23,6 @@ use crate::event::{
     EffectClass, PermissionMode, PermissionRule, Permissions, RuleEffect, RuleScope, ToolSpec,
 };
 
-/// A directory whose files are run by others. Edits of it are never taken for granted.
-const RUN_BY_OTHERS: &str = ".git";
 /// The tool whose `command` is a command line. Others may have an argument of that name too, and
 /// nobody here knows what they make of it.
 pub const SHELL: &str = "shell";
@@ -343,8 +342,7 @@ impl<'a> Asked<'a> {
     }
 
     fn edits_plain_file(&self) -> bool {
-        let Some(path) = &self.path else { return false };
-        !path.split('/').any(|name| name.eq_ignore_ascii_case(RUN_BY_OTHERS))
+        self.path.as_ref().is_some_and(|path| !run_by_others::is_one(path))
     }
 }
 

@@ -204,3 +204,30 @@ fn must_show_3_a_name_from_the_root_is_judged_like_its_short_form() {
     let beside = json!({ "path": world.path("beside/.env") });
     assert_eq!(calls(&world, "auto", "read_file", &beside).code, 3);
 }
+
+// Must show 3: git takes a directory with the right files for a repository, whatever it is called, and
+// a command that is allowed would run what is configured there.
+#[test]
+fn must_show_3_accepted_edits_make_no_repository_and_touch_none() {
+    let world = world(&TOUCH.replace("touch ran", "git status *"));
+    fs::create_dir_all(world.work("old.git/objects")).unwrap();
+    fs::create_dir_all(world.work("old.git/refs")).unwrap();
+    fs::write(world.work("old.git/HEAD"), "ref: refs/heads/main\n").unwrap();
+    fs::write(world.work("old.git/config"), "[core]\n").unwrap();
+    let write = |path: &str| {
+        let content = "[core]\n\tbare = false\n\tworktree = .\n\tfsmonitor = ./evil\n";
+        let arguments = json!({ "path": path, "content": content });
+        calls(&world, "accept-edits", "write_file", &arguments).code
+    };
+    for path in ["evil", "objects/x", "refs/x", "new/objects/x"] {
+        assert_eq!(write(path), 0, "{path}");
+    }
+    for path in ["config", "HEAD", "new/HEAD", "new/Config", "sub/.git", "old.git/hooks/update"] {
+        assert_eq!(write(path), 3, "{path}");
+        assert!(!world.work(path).exists(), "{path}");
+    }
+    let edit =
+        json!({ "path": "old.git/config", "old": "[core]", "new": "[core]\nfsmonitor = ./x" });
+    assert_eq!(calls(&world, "accept-edits", "edit_file", &edit).code, 3);
+    assert_eq!(fs::read_to_string(world.work("old.git/config")).unwrap(), "[core]\n");
+}

@@ -19,13 +19,14 @@ fn edits_are_accepted_but_not_through_links_and_not_in_git() {
     let world = World::new();
     fs::create_dir_all(world.work(".git/hooks")).unwrap();
     symlink(".git", world.work("link")).unwrap();
-    let steps = [write("plain"), write("link/hooks/pre-commit"), write(".git/hooks/pre-commit")];
+    let steps = [write("plain"), write("link/info/exclude"), write(".git/hooks/pre-commit")];
     let model = world.script(&format!(r#"{{"steps":[{},{{"say":"x"}}]}}"#, steps.join(",")));
     let run = world.run(&["query", "go", "--model", &model, "--permissions", "accept-edits"]);
     assert_eq!(run.code, 3, "{}", run.stderr);
     let printed = world.run(&["print", "--json"]).stdout;
-    assert!(printed.contains("is another name of `.git/hooks/pre-commit`"), "{printed}");
+    assert!(printed.contains("is another name of `.git/info/exclude`"), "{printed}");
     assert!(world.work("plain").exists());
+    assert!(!world.work(".git/info/exclude").exists());
     assert!(!world.work(".git/hooks/pre-commit").exists());
 }
 

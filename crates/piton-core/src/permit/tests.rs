@@ -2,6 +2,7 @@ mod absolute;
 mod argument;
 mod denied;
 mod directory;
+mod edits;
 mod reach;
 
 use super::*;
@@ -538,15 +539,6 @@ fn must_show_3_a_rule_for_paths_is_no_rule_for_others() {
         assert_eq!(deny(path), Ask, "{path:?}");
     }
     assert_eq!(deny("src/main.rs"), Allow);
-}
-
-#[test]
-fn edits_are_accepted_except_where_others_run_them() {
-    let edit = |path| of_path(PermissionMode::AcceptEdits, RuleEffect::Deny, "none", path);
-    assert_eq!(edit("src/main.rs"), RuleEffect::Allow);
-    for path in [".git/hooks/pre-commit", "a/.git/config", ".GIT/x", "/abs", "../x"] {
-        assert_eq!(edit(path), RuleEffect::Ask, "{path:?}");
-    }
 }
 
 #[test]

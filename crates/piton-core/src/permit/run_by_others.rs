@@ -1,0 +1,63 @@
+//! Files by which a program is made to run others although nobody names them to it.
+//!
+//! `git status` runs what the configuration of a repository says. A repository need not be called
+//! `.git`: any directory with the right files is one as soon as git runs in it, or is told of it.
+//! Knows names only, so it takes any file for one of these that has such a name. A directory is one
+//! of git's only with a `HEAD`, so whichever piece is written last, that one is noticed.
+
+/// Directories of programs that keep versions.
+const DIRECTORIES: [&str; 5] = [".git", ".hg", ".jj", ".sl", "git~1"];
+
+/// What makes a directory one of git's, and what git takes orders from.
+const FILES: [&str; 6] =
+    [".gitconfig", "commondir", "config", "config.worktree", "git-rebase-todo", "head"];
+
+/// Programs that git runs by their name, in whichever directory its configuration names.
+const HOOKS: [&str; 28] = [
+    "applypatch-msg",
+    "commit-msg",
+    "fsmonitor-watchman",
+    "p4-changelist",
+    "p4-post-changelist",
+    "p4-pre-submit",
+    "p4-prepare-changelist",
+    "post-applypatch",
+    "post-checkout",
+    "post-commit",
+    "post-index-change",
+    "post-merge",
+    "post-receive",
+    "post-rewrite",
+    "post-update",
+    "pre-applypatch",
+    "pre-auto-gc",
+    "pre-commit",
+    "pre-merge-commit",
+    "pre-push",
+    "pre-rebase",
+    "pre-receive",
+    "prepare-commit-msg",
+    "proc-receive",
+    "push-to-checkout",
+    "reference-transaction",
+    "sendemail-validate",
+    "update",
+];
+
+/// Whether a path without detours may be such a file.
+pub(super) fn is_one(path: &str) -> bool {
+    let names: Vec<String> = path.split('/').map(plainest).collect();
+    let known = |names: &[&str], name: &String| names.contains(&name.as_str());
+    names.iter().any(|name| known(&DIRECTORIES, name))
+        || names.last().is_some_and(|file| known(&FILES, file) || known(&HOOKS, file))
+}
+
+/// The name that some file system takes this one for: without capital letters, letters that cannot
+/// be seen, dots and blanks at its end, and what stands behind a colon.
+fn plainest(name: &str) -> String {
+    let name = name.split(':').next().unwrap_or(name);
+    let seen = name.chars().filter(|letter| letter.is_ascii() || letter.is_alphanumeric());
+    let seen: String = seen.collect();
+    // Up and down again: there are letters that are only small, such as the long s.
+    seen.trim_end_matches(['.', ' ']).to_uppercase().to_lowercase()
+}
