@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use regex::Regex;
 
 use super::line::Line;
-use super::runners::{base_name, copies_runner, is_mover, is_plain, may_run};
+use super::runners::{base_name, copies_runner, is_mover, is_plain, may_run, works_elsewhere};
 
 /// How deep commands in arguments are followed.
 const DEPTH_MAX: usize = 4;
@@ -192,10 +192,14 @@ pub(super) fn allows(patterns: &[Matcher], line: &Line) -> bool {
     let alone = line.commands.len() == 1;
     let allowed = |words: &Vec<String>| {
         let runner = may_run(words) || words.first().is_none_or(|program| is_mover(program));
+        let elsewhere = works_elsewhere(words);
         patterns.iter().any(|pattern| {
             // What runs other commands, or changes what they mean, is allowed alone and word for
             // word: with words of its own, with input or in front of others it is another command.
-            pattern.is(words) && (!runner || alone && pattern.is_closed())
+            // What works elsewhere does so for each command by itself.
+            pattern.is(words)
+                && (!runner || alone && pattern.is_closed())
+                && (!elsewhere || pattern.is_closed())
         })
     };
     line.certain && !line.commands.is_empty() && line.commands.iter().all(allowed)

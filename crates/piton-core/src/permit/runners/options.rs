@@ -2,161 +2,55 @@
 //!
 //! The list holds what is widely known; it cannot be complete.
 
+mod entries;
+
+use self::entries::ENTRIES;
+
 /// A program, and the arguments that make it run another one. Words are subcommands; what ends with
-/// `=` or `:` begins an argument; `-x` may be among other letters; `--long` may be cut short, as many
-/// programs allow.
-type Entry = (&'static str, &'static [&'static str]);
-
-const ENTRIES: &[Entry] = &[
-    // Sources and archives.
-    (
-        "git",
-        &[
-            "-c",
-            "-x",
-            "-O",
-            "--config-env",
-            "--exec",
-            "--exec-path",
-            "--extcmd",
-            "--open-files-in-pager",
-            "--receive-pack",
-            "--tree-filter",
-            "--upload-pack",
-            "--upload-archive",
-            "bisect",
-            "config",
-            "daemon",
-            "difftool",
-            "ext::",
-            "filter-branch",
-            "foreach",
-            "hook",
-            "instaweb",
-            "mergetool",
-            "send-email",
-        ],
-    ),
-    ("hg", &["--config", "--ssh", "-e"]),
-    ("svn", &["--config-option", "--diff-cmd", "--diff3-cmd", "--editor-cmd"]),
-    (
-        "tar",
-        &[
-            "-F",
-            "-I",
-            "--checkpoint-action",
-            "--info-script",
-            "--new-volume-script",
-            "--rmt-command",
-            "--rsh-command",
-            "--to-command",
-            "--use-compress-program",
-        ],
-    ),
-    ("cpio", &["--rsh-command", "--rmt-command"]),
-    ("zip", &["-T", "--unzip-command"]),
-    ("split", &["--filter"]),
-    ("sort", &["--compress-program"]),
-    ("rg", &["--hostname-bin", "--pre"]),
-    ("bat", &["--pager"]),
-    ("man", &["-H", "-P", "--html", "--pager"]),
-    ("fzf", &["--bind", "--preview"]),
-    // What shells have built in: these can set any variable, or work out what is in brackets.
-    ("printf", &["-v"]),
-    ("test", &["-R", "-v"]),
-    ("wait", &["-p"]),
-    // Across machines.
-    ("nc", NETCAT),
-    ("ncat", NETCAT),
-    ("netcat", NETCAT),
-    ("rsync", &["-e", "--rsh", "--rsync-path"]),
-    ("scp", &["-D", "-S", "-o"]),
-    ("sftp", &["-D", "-S", "-o"]),
-    ("wget", &["-e", "--execute", "--use-askpass"]),
-    ("adb", &["shell"]),
-    ("ip", &["-b", "e", "ex", "exe", "exec"]),
-    ("kubectl", &["exec"]),
-    ("lxc", &["exec"]),
-    ("vagrant", &["ssh", "-c"]),
-    // Builders and keepers of packages.
-    ("make", MAKE),
-    ("cargo", &["--config"]),
-    ("go", &["-exec", "-toolexec", "--exec", "--toolexec"]),
-    ("npm", &["exec", "explore", "x", "--script-shell", "--node-options"]),
-    ("pnpm", &["dlx", "exec", "x", "--script-shell"]),
-    ("yarn", &["dlx", "exec", "node"]),
-    ("bundle", &["exec"]),
-    ("composer", &["exec"]),
-    ("conda", &["run"]),
-    ("mamba", &["run"]),
-    ("direnv", &["exec"]),
-    ("hatch", &["run"]),
-    ("mise", &["exec", "x"]),
-    ("asdf", &["exec"]),
-    ("nix", &["develop", "eval", "run", "shell"]),
-    ("pdm", &["run"]),
-    ("pipenv", &["run"]),
-    ("poetry", &["run"]),
-    ("pyenv", &["exec"]),
-    ("rbenv", &["exec"]),
-    ("rustup", &["run"]),
-    ("rye", &["run"]),
-    ("snap", &["run"]),
-    ("uv", &["run", "tool"]),
-    ("volta", &["run"]),
-    ("apt", &["-o", "--option"]),
-    ("apt-get", &["-o", "--option"]),
-    ("dpkg", &["--pre-invoke", "--post-invoke"]),
-    ("rpm", &["-E", "-D", "--eval", "--define", "--pipe"]),
-    // Compilers that can be given other tools.
-    ("gcc", &["-wrapper", "-B"]),
-    ("g++", &["-wrapper", "-B"]),
-    ("cc", &["-wrapper", "-B"]),
-    ("rustc", &["-C", "--codegen"]),
-    ("tcpdump", &["-z"]),
-    ("openssl", &["-engine", "-provider", "-provider-path"]),
-    ("xmllint", &["--shell"]),
-];
-
-const NETCAT: &[&str] = &["-c", "-e", "--exec", "--lua-exec", "--sh-exec"];
-
-/// Its rules may come from an argument or from the input.
-const MAKE: &[&str] = &[
-    "-",
-    "-E",
-    "-f-",
-    "--eval",
-    "--file=-",
-    "--makefile=-",
-    "/dev/fd/0",
-    "/dev/stdin",
-    "/proc/self/fd/0",
-    "SHELL=",
-    ".SHELLFLAGS=",
-];
+/// `=` or `:` begins an argument, and so does what follows a `^`; `*x*` is anywhere in it; `-x` may be
+/// among other letters; `--long` may be cut short, as many programs allow.
+pub(super) type Entry = (&'static str, &'static [&'static str]);
 
 /// Whether the arguments of the program of this name make it run another one.
 pub(super) fn runs(name: &str, arguments: &[String]) -> bool {
-    let is_meant = |program: &str| {
+    // `tar cIf zstd`: letters without a dash.
+    let old = arguments.first().filter(|_| name.ends_with("tar")).map(|first| format!("-{first}"));
+    arguments.iter().chain(&old).any(|argument| is_told(ENTRIES, name, argument))
+}
+
+/// Whether an argument is one of those that are listed for the program of this name.
+pub(super) fn is_told(entries: &[Entry], name: &str, argument: &str) -> bool {
+    let mut meant = entries.iter().filter(|(program, _)| is_called(name, program));
+    meant.any(|(_, telling)| telling.iter().any(|telling| tells(telling, argument)))
+}
+
+/// Whether a name is that of a program: also `gcc-12`, `gmake` and `x86_64-linux-gnu-gcc`.
+pub(super) fn is_called(name: &str, program: &str) -> bool {
+    let unversioned = name.trim_end_matches(|end: char| end.is_ascii_digit() || ".-".contains(end));
+    [name, unversioned].into_iter().any(|name| {
         program == name
             || name.strip_prefix(['g', 'b']) == Some(program)
+            || name.rsplit('-').next() == Some(program)
             || name == "bsdtar" && program == "tar"
-    };
-    let mut entries = ENTRIES.iter().filter(|(program, _)| is_meant(program));
-    entries.any(|(_, telling)| {
-        // `tar cIf zstd`: letters without a dash.
-        let old =
-            arguments.first().filter(|_| name.ends_with("tar")).map(|first| format!("-{first}"));
-        let mut arguments = arguments.iter().chain(&old);
-        arguments.any(|argument| telling.iter().any(|telling| tells(telling, argument)))
     })
 }
 
 fn tells(telling: &str, argument: &str) -> bool {
+    if let Some(begin) = telling.strip_prefix('^') {
+        return argument.starts_with(begin);
+    }
+    if let Some(part) = telling.strip_prefix('*').and_then(|rest| rest.strip_suffix('*')) {
+        return argument.contains(part);
+    }
     if let Some(option) = telling.strip_prefix("--") {
         let Some(given) = argument.strip_prefix("--") else { return false };
-        let given = given.split('=').next().unwrap_or(given);
-        return telling == argument || !given.is_empty() && option.starts_with(given);
+        let parted = |text: &str| match text.split_once('=') {
+            Some((name, value)) => (name.to_owned(), Some(value.to_owned())),
+            None => (text.to_owned(), None),
+        };
+        let ((option, wanted), (given, value)) = (parted(option), parted(given));
+        let is_cut = !given.is_empty() && option.starts_with(&given);
+        return telling == argument || is_cut && (wanted.is_none() || wanted == value);
     }
     match telling.strip_prefix('-') {
         Some(letter) if letter.len() == 1 && letter != "-" => {
@@ -194,6 +88,10 @@ mod tests {
             "npm exec x",
             "make SHELL=x",
             "make -f -",
+            "make --makef=-",
+            "gcc-12 @x",
+            "arm-none-eabi-gcc -specs=x",
+            "go build -ldflags=-extld=x",
             "go test -exec x",
             "rsync -ave x",
         ] {
@@ -207,6 +105,8 @@ mod tests {
             "npm test",
             "npm run exec-all",
             "make -j2 all",
+            "make --file=x",
+            "gcc -DNDEBUG -Wall x@y.c",
             "cargo test --all",
             "uv sync",
             "ls -c",

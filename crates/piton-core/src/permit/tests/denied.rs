@@ -120,6 +120,96 @@ const ATTEMPTS: &[&str] = &[
     "getopts a PATH",
     "wait -p PATH",
     "fzf --preview=x",
+    "cmake -P x.cmake",
+    "cmake -E env ./x",
+    "cmake -C x .",
+    "ctest -S x",
+    "gcc @x a.c",
+    "gcc -fplugin=./x.so a.c",
+    "gcc-12 -fplugin=./x.so a.c",
+    "x86_64-linux-gnu-gcc -B. a.c",
+    "gcc -B . a.c",
+    "gcc -wrapper ./x a.c",
+    "gcc -specs=x a.c",
+    "clang -fuse-ld=./x a.c",
+    "clang++-17 -Xclang -load -Xclang ./x.so a.c",
+    "gcc -Wl,-plugin,./x.so a.o",
+    "ld -plugin ./x.so a.o",
+    "rustc @x",
+    "rustc -Clinker=./x a.rs",
+    "javac -J-agentpath:./x a.java",
+    "rsync --daemon --config=x",
+    "rsync -M--x a b",
+    "sftp -b x h",
+    "ssh-keygen -D ./x.so",
+    "ssh-add -s ./x.so",
+    "curl -K x",
+    "curl -sK x",
+    "curl --config x",
+    "wget --config=x u",
+    "git --exec-path=. x",
+    "git log --output=.git/config",
+    "git init --template=x",
+    "git for-each-repo --config=x y",
+    "cargo -Zscript x.rs",
+    "cargo --conf x build",
+    "go vet -vettool=./x",
+    "go build -ldflags=-extld=./x",
+    "go run ./x",
+    "npm --script-shell=./x test",
+    "npm init x",
+    "npm config set script-shell ./x",
+    "npm --userconfig x test",
+    "yarn --use-yarnrc x",
+    "pnpm create x",
+    "pytest -p x",
+    "pytest -qpx",
+    "pytest --rootdir=x",
+    "pytest --override-ini=addopts=x",
+    "pylint --init-hook=x a.py",
+    "eslint --plugin x",
+    "mocha -r ./x",
+    "docker run x",
+    "docker-compose run x",
+    "kubectl --kubeconfig=x get pod",
+    "man -C x ls",
+    "pdflatex -shell-escape x",
+    "pandoc --filter ./x a.md",
+    "groff -U x",
+    "patch -e x",
+    "sdiff --diff-program=./x a b",
+    "install --strip-program=./x -s a b",
+    "gpg --photo-viewer x",
+    "jj util exec x",
+    "jj --config ui.pager=x log",
+    "gh alias set x '!x'",
+    "env -S x",
+    "nice x",
+    "nohup x",
+    "timeout 1 x",
+    "stdbuf -o0 x",
+    "setsid x",
+    "script -c x",
+    "watch x",
+    "flock a x",
+    "unshare x",
+    "chroot . x",
+    "systemd-run x",
+    "run0 x",
+    "ccache ./x",
+    "bear -- x",
+    "dotenv x",
+    "sandbox-exec x",
+    "ldd ./x",
+    "libtool --mode=execute x",
+    "java -jar x",
+    "duckdb -c '.shell x'",
+    "lftp -c '!x'",
+    "emacsclient -e x",
+    "gvim -c x",
+    "xdg-open x",
+    "torify x",
+    "apptainer exec x y",
 ];
 
 // Must show 3
@@ -157,6 +247,97 @@ fn must_show_3_a_star_allows_no_option_that_runs_programs() {
         let effect = of_command(PermissionMode::Ask, &[("uv *", RuleEffect::Allow)], command);
         let own = of_command(PermissionMode::Ask, &wide, command);
         assert!([effect, own].contains(&RuleEffect::Allow), "{command:?}");
+    }
+}
+
+/// Each makes an allowed program work on a project, or with settings, of which nobody thought.
+const ELSEWHERE: &[&str] = &[
+    "git -C x status",
+    "git --git-dir=x status",
+    "git --git-dir x status",
+    "git --work-tree x status",
+    "git --bare status",
+    "git --namespace x -C y status",
+    "git --no-pager -C x log",
+    "git clone -u ./x y",
+    "hg -R x status",
+    "make -C x",
+    "make -sC x",
+    "make -f x",
+    "make --file=x",
+    "make --direct=x",
+    "make -I x",
+    "make CC=./x",
+    "make CC:=x all",
+    "gmake MAKEFLAGS=x",
+    "ninja -C x",
+    "cargo test --manifest-path x/Cargo.toml",
+    "cargo -C x build",
+    "go -C x test",
+    "npm --prefix dir test",
+    "npm --pref=dir test",
+    "yarn --cwd dir test",
+    "just -f x",
+    "gradle -p x build",
+    "mvn -f x test",
+    "cmake -DCMAKE_C_COMPILER=./x .",
+    "cmake -D CMAKE_C_COMPILER_LAUNCHER:STRING=./x .",
+    "cmake -DPython_EXECUTABLE=./x .",
+    "uv --directory x sync",
+];
+
+/// What the same people do all day.
+const EVERYDAY: &[&str] = &[
+    "git status",
+    "git log --oneline -5",
+    "git --no-pager diff HEAD",
+    "git push -u origin main",
+    "git diff -C",
+    "make",
+    "make -j2 all V=1 DEBUG=",
+    "make -k WERROR=off test",
+    "ninja -j4 all",
+    "cargo test --all -q",
+    "go test ./...",
+    "go build -ldflags=-s ./...",
+    "npm test",
+    "npm run build",
+    "yarn install",
+    "just build",
+    "gradle build",
+    "mvn -q test",
+    "cmake -S . -B build -DCMAKE_BUILD_TYPE=Release -DWITH_X=ON",
+    "cmake --build build -j2",
+    "uv sync",
+    "gcc -DNDEBUG -O2 -o a a.c",
+    "pytest -q tests",
+    "curl -fsSL u",
+    "tar xf a.tar",
+];
+
+fn all(programs: &[&str]) -> Vec<(String, RuleEffect)> {
+    let program = |command: &&str| command.split(' ').next().map(|it| format!("{it} *"));
+    programs.iter().filter_map(program).map(|rule| (rule, RuleEffect::Allow)).collect()
+}
+
+// Must show 3: a rule with a star is for the project at hand. Word for word it says which other one.
+#[test]
+fn must_show_3_a_star_sends_no_program_to_another_project() {
+    let wide = all(&[ELSEWHERE, EVERYDAY].concat());
+    let wide: Vec<_> = wide.iter().map(|(text, effect)| (text.as_str(), *effect)).collect();
+    for command in ELSEWHERE {
+        let effect = of_command(PermissionMode::Ask, &wide, command);
+        assert_eq!(effect, RuleEffect::Ask, "{command:?}");
+        let exactly = [(*command, RuleEffect::Allow), ("a", RuleEffect::Allow)];
+        let effect = of_command(PermissionMode::Ask, &exactly, &format!("{command} && a"));
+        assert_eq!(effect, RuleEffect::Allow, "{command:?}");
+    }
+    for command in EVERYDAY {
+        let effect = of_command(PermissionMode::Ask, &wide, command);
+        assert_eq!(effect, RuleEffect::Allow, "{command:?}");
+        // What is denied is another matter: a person is not asked more often because of it.
+        let effect = of_command(PermissionMode::Auto, &DENIED, command);
+        assert_eq!(effect, RuleEffect::Allow, "{command:?}");
     }
 }
 
