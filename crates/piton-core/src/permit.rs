@@ -334,8 +334,8 @@ impl<'a> Asked<'a> {
                 if directory == "." {
                     return Some(None);
                 }
-                let plain = !directory.contains(['*', '?']) && fault::of_path(directory).is_none();
-                plain.then(|| Some(directory.clone()))
+                let pattern = path::exactly(directory);
+                fault::of_path(&pattern).is_none().then_some(Some(pattern))
             }
             Reach::Path(_) | Reach::Texts(_) => Some(None),
         }

@@ -4,7 +4,7 @@
 
 use super::argument::compiled;
 use super::command::Pattern;
-use super::path::normal;
+use super::path::{normal, without_brackets};
 use crate::event::RuleEffect;
 
 /// Letters that mean something in the patterns of other programs, and nothing here.
@@ -28,10 +28,11 @@ pub fn of_path(path: &str) -> Option<String> {
                    begin with / or ~";
         return Some(why.into());
     }
-    if let Some(letter) = path.chars().find(|letter| FOREIGN.contains(letter)) {
+    let bare = without_brackets(path);
+    if let Some(letter) = bare.chars().find(|letter| FOREIGN.contains(letter)) {
         return Some(format!(
             "`{letter}` means nothing in a path: there are *, ? and **. Write one rule for each path \
-             that is meant, or ? where a name has this letter"
+             that is meant, or [{letter}] where a name has this letter"
         ));
     }
     if path.starts_with('!') {
@@ -65,7 +66,19 @@ mod tests {
 
     #[test]
     fn a_path_that_would_never_match_is_named() {
-        for path in ["src/**", "**/.env", "a?c/*.rs", ".", "**", "a b/ü", "a!", "src/~x"] {
+        for path in [
+            "src/**",
+            "**/.env",
+            "a?c/*.rs",
+            ".",
+            "**",
+            "a b/ü",
+            "a!",
+            "src/~x",
+            "app/[[]id[]]/**",
+            "[{]a[}]",
+            "[!]a",
+        ] {
             assert_eq!(of_path(path), None, "{path}");
         }
         for (path, part) in [
@@ -75,6 +88,10 @@ mod tests {
             ("../x", "does not lead out"),
             ("[", "`[` means nothing"),
             ("src/[ab].rs", "`[` means nothing"),
+            ("app/[id]", "[[] where a name has this letter"),
+            ("[a]", "`[` means nothing"),
+            ("[[", "`[` means nothing"),
+            ("a[]", "`[` means nothing"),
             ("*.{env,key}", "`{` means nothing"),
             ("a\\*", "`\\` means nothing"),
             ("!src/**", "another effect"),

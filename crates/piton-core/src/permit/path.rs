@@ -53,7 +53,47 @@ fn names(path: &str) -> impl Iterator<Item = &str> {
     path.split('/').filter(|name| !matches!(*name, "" | "."))
 }
 
-/// Whether a path matches: `?` is one letter of a name, `*` any of them, `**` any names.
+/// Letters that a pattern takes for nothing but themselves when they stand in brackets: `[[]`.
+const IN_BRACKETS: [char; 9] = ['*', '?', '[', ']', '{', '}', '\\', '!', '~'];
+
+/// The pattern for this path and no other.
+pub(super) fn exactly(path: &str) -> String {
+    let mut pattern = String::new();
+    for letter in path.chars() {
+        // These two mean something at the beginning only.
+        let plain = ['!', '~'].contains(&letter) && !pattern.is_empty();
+        if IN_BRACKETS.contains(&letter) && !plain {
+            pattern.extend(['[', letter, ']']);
+        } else {
+            pattern.push(letter);
+        }
+    }
+    pattern
+}
+
+/// The pattern with an underscore for each letter in brackets.
+pub(super) fn without_brackets(pattern: &str) -> String {
+    let letters: Vec<char> = pattern.chars().collect();
+    let mut rest = letters.as_slice();
+    let mut bare = String::new();
+    while let Some((first, behind)) = rest.split_first() {
+        let literal = in_brackets(rest);
+        bare.push(if literal.is_some() { '_' } else { *first });
+        rest = literal.map_or(behind, |(_, behind)| behind);
+    }
+    bare
+}
+
+/// A letter in brackets, and what is behind it.
+fn in_brackets(pattern: &[char]) -> Option<(char, &[char])> {
+    match pattern {
+        ['[', letter, ']', behind @ ..] if IN_BRACKETS.contains(letter) => Some((*letter, behind)),
+        _ => None,
+    }
+}
+
+/// Whether a path matches: `?` is one letter of a name, `*` any of them, `**` any names, and a letter
+/// in brackets itself.
 pub fn matches(pattern: &str, path: &str) -> bool {
     let pattern: Vec<&str> = pattern.trim_start_matches("./").split('/').collect();
     let names: Vec<&str> = path.split('/').collect();
@@ -75,6 +115,10 @@ fn matches_names(pattern: &[&str], names: &[&str]) -> bool {
 }
 
 fn matches_letters(pattern: &[char], name: &[char]) -> bool {
+    if let Some((letter, pattern)) = in_brackets(pattern) {
+        let behind = name.split_first().filter(|(first, _)| **first == letter);
+        return behind.is_some_and(|(_, name)| matches_letters(pattern, name));
+    }
     match (pattern.split_first(), name.split_first()) {
         (None, None) => true,
         (Some(('*', after)), _) => (0..=name.len())
@@ -89,6 +133,8 @@ fn matches_letters(pattern: &[char], name: &[char]) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     #[test]
@@ -167,5 +213,40 @@ mod tests {
         check("**/.env*", "a/.env.local", true);
         check("?", "ab", false);
         check("a", "a/b", false);
+        check("app/[[]id[]]/*", "app/[id]/page.tsx", true);
+        check("app/[[]id[]]", "app/i", false);
+        check("[*]", "a", false);
+        check("[*][?]", "*?", true);
+        check("a[[]", "a", false);
+    }
+
+    /// Names of all letters that mean something, and of some that do not.
+    fn path() -> impl Strategy<Value = String> {
+        let name = r"[ab\[\]{}*?\\!~ü. -]{1,4}".prop_filter("a name", |it| it != "." && it != "..");
+        proptest::collection::vec(name, 1..4).prop_map(|names| names.join("/"))
+    }
+
+    proptest! {
+        // D44: what "always" writes for a directory is for that one.
+        #[test]
+        fn a_pattern_for_one_path_is_sound_and_for_no_other(one in path(), other in path()) {
+            let pattern = exactly(&one);
+            prop_assert_eq!(super::super::fault::of_path(&pattern), None);
+            prop_assert!(matches(&pattern, &one), "{} {}", pattern, one);
+            prop_assert_eq!(matches(&pattern, &other), one == other, "{} {}", pattern, other);
+        }
+
+        // Near ones are met too: the same path with one letter less, or with any other letter.
+        #[test]
+        fn a_pattern_for_one_path_is_for_none_that_is_near(one in path(), at in 0..12_usize, letter in any::<char>()) {
+            let mut letters: Vec<char> = one.chars().collect();
+            if let Some(place) = letters.get_mut(at) {
+                *place = letter;
+            } else {
+                letters.pop();
+            }
+            let other: String = letters.into_iter().collect();
+            prop_assert_eq!(matches(&exactly(&one), &other), one == other, "{} {}", one, other);
+        }
     }
 }

@@ -61,12 +61,20 @@ fn must_show_3_always_is_good_in_the_same_directory() {
         let standing = Standing { effect: RuleEffect::Allow, scope: RuleScope::Conversation };
         let rules = always(&permissions, &shell, &arguments, standing)?;
         assert!(rules.iter().all(|rule| fault(rule).is_none()));
-        assert_eq!(in_directory(rules.clone(), "make", "other"), RuleEffect::Ask);
+        assert_eq!(in_directory(rules.clone(), "make", directory), RuleEffect::Allow);
+        for other in ["other", "app/i", "app/id", "ab", "a", "x"] {
+            assert_eq!(in_directory(rules.clone(), "make", other), RuleEffect::Ask);
+        }
         Some(rules[0].path.clone())
     };
     assert_eq!(offered("."), Some(None));
     assert_eq!(offered("./sub/"), Some(Some("sub".into())));
-    for directory in ["/w/sub", "../x", "a*", "", "app/[id]"] {
+    let exactly = |path: &str| Some(Some(path.to_owned()));
+    assert_eq!(offered("app/[id]"), exactly("app/[[]id[]]"));
+    assert_eq!(offered("app/[...all]/{x}"), exactly("app/[[]...all[]]/[{]x[}]"));
+    assert_eq!(offered("a*"), exactly("a[*]"));
+    assert_eq!(offered("!a!/~"), exactly("[!]a!/~"));
+    for directory in ["/w/sub", "../x", ""] {
         assert_eq!(offered(directory), None, "{directory}");
     }
 }
