@@ -4,7 +4,7 @@ use std::env;
 use std::ffi::OsString;
 use std::fs;
 use std::io;
-use std::os::unix::fs::DirBuilderExt as _;
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 
 use etcetera::BaseStrategy as _;
@@ -70,6 +70,14 @@ impl Settings {
         // The files by their own names too: they may be links to where somebody keeps them.
         let files = [self.home.join(DATABASE)].into_iter().chain(self.file.clone());
         places.chain(files).collect()
+    }
+
+    /// Own files that have more than one name. The others could be anywhere, also where commands and
+    /// tools may go, and nobody can tell from the file where they are.
+    pub(crate) fn shared_files(&self) -> Vec<PathBuf> {
+        let files = [self.home.join(DATABASE)].into_iter().chain(self.file.clone());
+        let is_shared = |file: &PathBuf| fs::metadata(file).is_ok_and(|found| 1 < found.nlink());
+        files.filter(is_shared).collect()
     }
 
     /// The directory that a new conversation works in. Its path is UTF-8: it is recorded as text, and

@@ -296,6 +296,13 @@ fn prepare(
     let confined = asked.shelf.sandbox.rules(&asked.query, asked.settings);
     let config = &session.state().config;
     sandbox::warn(&confined, config.permissions.mode, stage.output);
+    for file in asked.settings.shared_files() {
+        stage.output.talk(&format!(
+            "warning: {} has a second name (a hard link), under which tools and commands may reach it; \
+             replace it by a copy",
+            file.display()
+        ));
+    }
     let strangers = Strangers::new(&asked.shelf, asked.settings, workspace).with(&config.tools);
     for told in strangers.among(&config.permissions.rules) {
         stage.output.talk(&format!("warning: {told}"));

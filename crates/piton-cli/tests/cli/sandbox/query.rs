@@ -111,6 +111,38 @@ fn a_kernel_that_cannot_hold_it_is_reported_and_the_settings_decide() {
     assert!(text.starts_with("not run: the settings ask for a sandbox"), "{text}");
 }
 
+// A hard link is the same file, and the wall is around names.
+#[test]
+fn a_second_name_of_the_settings_is_warned_of() {
+    let site = Site::new("");
+    let (ran, _) = site.write(&["--permissions", "auto", "--sandbox", "off"], "");
+    assert!(!ran.stderr.contains("second name"), "{}", ran.stderr);
+    let settings = site.world.path("home/piton.toml");
+    fs::hard_link(&settings, site.world.work("settings")).unwrap();
+    let (ran, _) = site.write(&["--permissions", "auto", "--sandbox", "off"], "");
+    let told = format!("warning: {} has a second name", settings.display());
+    assert_eq!(ran.stderr.matches(&told).count(), 1, "{}", ran.stderr);
+    assert!(!ran.stderr.contains("piton.db has"), "{}", ran.stderr);
+}
+
+// Nor can a command make one.
+#[test]
+fn a_confined_command_gives_the_settings_no_second_name() {
+    if !can_hold() {
+        return;
+    }
+    let site = Site::new("");
+    let command = format!("ln {} mine", site.world.path("home/piton.toml").display());
+    let script = json!({ "steps": [
+        { "say": "Go.", "calls": [{ "tool": "shell", "arguments": { "command": command } }] },
+        { "say": "Done." }
+    ] });
+    let model = site.world.script(&script.to_string());
+    site.world.run(&["query", "go", "--permissions", "auto", "--model", &model]);
+    assert_ne!(end_of_command(&site.world)["output"]["exit_code"], 0);
+    assert!(!site.world.work("mine").exists());
+}
+
 #[test]
 fn conversations_and_settings_are_closed_to_commands() {
     if !can_hold() {
