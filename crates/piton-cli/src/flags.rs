@@ -381,6 +381,24 @@ impl Flags {
     }
 }
 
+impl Mode {
+    /// How it is typed.
+    pub(crate) fn typed(self) -> String {
+        self.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
+    }
+}
+
+impl From<PermissionMode> for Mode {
+    fn from(mode: PermissionMode) -> Self {
+        match mode {
+            PermissionMode::Ask => Self::Ask,
+            PermissionMode::AcceptEdits => Self::AcceptEdits,
+            PermissionMode::Auto => Self::Auto,
+            PermissionMode::ReadOnly => Self::ReadOnly,
+        }
+    }
+}
+
 impl From<Mode> for PermissionMode {
     fn from(mode: Mode) -> Self {
         match mode {

@@ -26,7 +26,7 @@ use crate::ask::{
     Choice, Editing, Elsewhere, HeldChoice, Present, choose, choose_held, held_menu,
     held_menu_takes, held_waits, menu, menu_takes, not_understood,
 };
-use crate::flags::Query;
+use crate::flags::{Mode, Query};
 use crate::models::{self, Shelf};
 use crate::output::{Form, Output};
 use crate::render::incomplete;
@@ -228,12 +228,10 @@ fn begin(opened: &Opened, errand: Errand, asked: &Asked<'_>, stage: &mut Stage<'
 
 /// Says what an earlier turn has left behind: whoever forgot it would be surprised by what runs.
 fn tell_of_mode(kept: PermissionMode, stage: &mut Stage<'_>) {
-    let mode = match kept {
-        PermissionMode::Ask => return,
-        PermissionMode::AcceptEdits => "accept-edits",
-        PermissionMode::Auto => "auto",
-        PermissionMode::ReadOnly => "read-only",
-    };
+    if kept == PermissionMode::Ask {
+        return;
+    }
+    let mode = Mode::from(kept).typed();
     let hint = "to be asked again: --permissions ask";
     stage.output.talk(&format!("permissions {mode}, as in the turn before; {hint}"));
 }

@@ -86,6 +86,18 @@ fn of_command(mode: PermissionMode, written: &[(&str, RuleEffect)], command: &st
     permit(&permissions, &tool("shell", EffectClass::Supervised), &arguments(command))
 }
 
+/// Holds each of some command lines against the rules that are written.
+fn each_is(
+    expected: RuleEffect,
+    mode: PermissionMode,
+    written: &[(&str, RuleEffect)],
+    commands: &[&str],
+) {
+    for command in commands {
+        assert_eq!(of_command(mode, written, command), expected, "{mode:?} {command:?}");
+    }
+}
+
 /// What a careless person might allow.
 const ALLOWED: [(&str, RuleEffect); 12] = [
     ("a", RuleEffect::Allow),
@@ -105,26 +117,28 @@ const ALLOWED: [(&str, RuleEffect); 12] = [
 // Must show 3: no rule for a command allows another one.
 #[test]
 fn must_show_3_what_is_allowed_runs() {
-    for command in [
-        "a",
-        "  a  ",
-        "ls",
-        "ls -l src",
-        "ls 'a b' \"c d\" HEAD~1",
-        "a && cargo test",
-        "a || cargo test; ls",
-        "a\ncargo test\n",
-        "a |\n ls",
-        "ls -l 2>&1 | a >/dev/null",
-        "ls '$(rm -rf b)' '; rm' 'a`b`'",
-        "ls </dev/null 2> /dev/null",
-        "ls >                                       /dev/null",
-        "sudo systemctl restart web",
-        "export FOO=1",
-    ] {
-        let effect = of_command(PermissionMode::Ask, &ALLOWED, command);
-        assert_eq!(effect, RuleEffect::Allow, "{command:?}");
-    }
+    each_is(
+        RuleEffect::Allow,
+        PermissionMode::Ask,
+        &ALLOWED,
+        &[
+            "a",
+            "  a  ",
+            "ls",
+            "ls -l src",
+            "ls 'a b' \"c d\" HEAD~1",
+            "a && cargo test",
+            "a || cargo test; ls",
+            "a\ncargo test\n",
+            "a |\n ls",
+            "ls -l 2>&1 | a >/dev/null",
+            "ls '$(rm -rf b)' '; rm' 'a`b`'",
+            "ls </dev/null 2> /dev/null",
+            "ls >                                       /dev/null",
+            "sudo systemctl restart web",
+            "export FOO=1",
+        ],
+    );
 }
 
 /// Each tries to run something that nobody allowed.
@@ -348,14 +362,10 @@ const BYPASSES: &[&str] = &[
 // Must show 3
 #[test]
 fn must_show_3_no_rule_for_a_command_allows_another() {
-    for command in BYPASSES {
-        let effect = of_command(PermissionMode::Ask, &ALLOWED, command);
-        assert_eq!(effect, RuleEffect::Ask, "{command:?}");
-        let effect = of_command(PermissionMode::ReadOnly, &ALLOWED, command);
-        assert_eq!(effect, RuleEffect::Deny, "{command:?}");
-    }
     let long = format!("ls {}", "x ".repeat(20_000));
-    assert_eq!(of_command(PermissionMode::Ask, &ALLOWED, &long), RuleEffect::Ask);
+    let bypasses = [BYPASSES, &[&long]].concat();
+    each_is(RuleEffect::Ask, PermissionMode::Ask, &ALLOWED, &bypasses);
+    each_is(RuleEffect::Deny, PermissionMode::ReadOnly, &ALLOWED, &bypasses);
 }
 
 const DENIED: [(&str, RuleEffect); 2] = [("rm *", RuleEffect::Deny), ("ls *", RuleEffect::Allow)];
@@ -363,7 +373,7 @@ const DENIED: [(&str, RuleEffect); 2] = [("rm *", RuleEffect::Deny), ("ls *", Ru
 // Must show 3
 #[test]
 fn must_show_3_what_is_denied_is_found_wherever_it_can_be_seen() {
-    for command in [
+    let commands = [
         "rm b",
         "rm",
         "/bin/rm b",
@@ -414,17 +424,16 @@ fn must_show_3_what_is_denied_is_found_wherever_it_can_be_seen() {
         "exec rm b",
         "time rm b",
         "python3 -c 'x' rm b",
-    ] {
-        for mode in [PermissionMode::Auto, PermissionMode::Ask] {
-            assert_eq!(of_command(mode, &DENIED, command), RuleEffect::Deny, "{command:?}");
-        }
+    ];
+    for mode in [PermissionMode::Auto, PermissionMode::Ask] {
+        each_is(RuleEffect::Deny, mode, &DENIED, &commands);
     }
 }
 
 // Must show 3
 #[test]
 fn must_show_3_where_a_denied_command_could_hide_a_person_is_asked() {
-    for command in [
+    let hidden = [
         "$x b",
         "${x}m b",
         "r$y b",
@@ -444,14 +453,10 @@ fn must_show_3_where_a_denied_command_could_hide_a_person_is_asked() {
         "ls *",
         "X=1",
         "awk 'BEGIN{}'",
-    ] {
-        let effect = of_command(PermissionMode::Auto, &DENIED, command);
-        assert_eq!(effect, RuleEffect::Ask, "{command:?}");
-    }
-    for command in ["ls rm", "cat src/rm.rs", "cargo test", "grep -rn 'rm -rf' .", "ls 'rm b'"] {
-        let effect = of_command(PermissionMode::Auto, &DENIED, command);
-        assert_eq!(effect, RuleEffect::Allow, "{command:?}");
-    }
+    ];
+    each_is(RuleEffect::Ask, PermissionMode::Auto, &DENIED, &hidden);
+    let others = ["ls rm", "cat src/rm.rs", "cargo test", "grep -rn 'rm -rf' .", "ls 'rm b'"];
+    each_is(RuleEffect::Allow, PermissionMode::Auto, &DENIED, &others);
 }
 
 // D44: "always" is good for this command and no other.

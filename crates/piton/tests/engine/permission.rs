@@ -16,6 +16,8 @@ const ALWAYS: Standing = Standing { effect: RuleEffect::Allow, scope: RuleScope:
 const TWO: &str = r#"{"steps":[{"calls":[{"tool":"pay"},{"tool":"look"},{"tool":"set"}]},
     {"say":"x"}]}"#;
 
+const PAY: &str = r#"{"steps":[{"calls":[{"tool":"pay"}]},{"say":"x"}]}"#;
+
 fn asking(script: &str) -> Stage {
     Stage::new(script).mode(PermissionMode::Ask)
 }
@@ -24,6 +26,16 @@ fn only(session: &Session) -> InquiryId {
     let open = pending(session.state());
     assert_eq!(open.len(), 1, "{open:?}");
     open[0].clone()
+}
+
+/// A turn with one question, which a person has answered.
+async fn answered(reply: Reply) -> (Stage, Session) {
+    let stage = asking(PAY);
+    let mut session = stage.create().await;
+    session.send(say("go"), Ask).await.unwrap();
+    let inquiry = only(&session);
+    session.answer(&inquiry, reply).await.unwrap();
+    (stage, session)
 }
 
 // M8, J34, D33, D42
@@ -53,11 +65,7 @@ async fn an_unattended_turn_waits_for_input_and_any_process_finds_the_same_quest
 // D40
 #[tokio::test(start_paused = true)]
 async fn a_denied_call_is_told_to_the_model_and_never_starts() {
-    let stage = asking(r#"{"steps":[{"calls":[{"tool":"pay"}]},{"say":"As you like."}]}"#);
-    let mut session = stage.create().await;
-    session.send(say("go"), Ask).await.unwrap();
-    let inquiry = only(&session);
-    session.answer(&inquiry, Reply::Deny).await.unwrap();
+    let (stage, mut session) = answered(Reply::Deny).await;
     assert_eq!(session.resume().await.unwrap(), Ending::Done);
     assert_eq!(stage.last_request()[2], "results: Tool execution denied by user.");
     assert!(!stage.story().await.contains("start"));
@@ -105,11 +113,7 @@ async fn never_is_a_rule_for_the_tool_in_every_scope() {
 // D49
 #[tokio::test(start_paused = true)]
 async fn what_a_person_did_by_hand_is_no_error_and_is_not_run() {
-    let stage = asking(r#"{"steps":[{"calls":[{"tool":"pay"}]},{"say":"x"}]}"#);
-    let mut session = stage.create().await;
-    session.send(say("go"), Ask).await.unwrap();
-    let asked = only(&session);
-    session.answer(&asked, Reply::Applied).await.unwrap();
+    let (stage, session) = answered(Reply::Applied).await;
     drop(session);
     let mut session = stage.open().await;
     assert_eq!(session.resume().await.unwrap(), Ending::Done);
@@ -127,7 +131,7 @@ async fn what_a_person_did_by_hand_is_no_error_and_is_not_run() {
 #[tokio::test(start_paused = true)]
 async fn a_policy_that_refuses_is_not_taken_for_a_person() {
     use piton::{Policy, Unattended};
-    let stage = asking(r#"{"steps":[{"calls":[{"tool":"pay"}]},{"say":"x"}]}"#);
+    let stage = asking(PAY);
     let mut session = stage.create().await;
     session.leave_unattended(Unattended { permissions: Policy::Deny, questions: Policy::Defer });
     assert_eq!(session.send(say("go"), Ask).await.unwrap(), Ending::Done);

@@ -325,49 +325,48 @@ fn all(programs: &[&str]) -> Vec<(String, RuleEffect)> {
 fn must_show_3_a_star_sends_no_program_to_another_project() {
     let wide = all(&[ELSEWHERE, EVERYDAY].concat());
     let wide: Vec<_> = wide.iter().map(|(text, effect)| (text.as_str(), *effect)).collect();
+    each_is(RuleEffect::Ask, PermissionMode::Ask, &wide, ELSEWHERE);
     for command in ELSEWHERE {
-        let effect = of_command(PermissionMode::Ask, &wide, command);
-        assert_eq!(effect, RuleEffect::Ask, "{command:?}");
         let exactly = [(*command, RuleEffect::Allow), ("a", RuleEffect::Allow)];
         let effect = of_command(PermissionMode::Ask, &exactly, &format!("{command} && a"));
         assert_eq!(effect, RuleEffect::Allow, "{command:?}");
     }
-    for command in EVERYDAY {
-        let effect = of_command(PermissionMode::Ask, &wide, command);
-        assert_eq!(effect, RuleEffect::Allow, "{command:?}");
-        // What is denied is another matter: a person is not asked more often because of it.
-        let effect = of_command(PermissionMode::Auto, &DENIED, command);
-        assert_eq!(effect, RuleEffect::Allow, "{command:?}");
-    }
+    each_is(RuleEffect::Allow, PermissionMode::Ask, &wide, EVERYDAY);
+    // What is denied is another matter: a person is not asked more often because of it.
+    each_is(RuleEffect::Allow, PermissionMode::Auto, &DENIED, EVERYDAY);
 }
 
 #[test]
 fn a_deny_of_some_words_does_not_ask_about_others() {
     let denied = [("git push *", RuleEffect::Deny), ("rm *", RuleEffect::Deny)];
-    for command in [
-        "ls .git",
-        "cat .git/config",
-        "git status",
-        "git log --oneline -5",
-        "git commit -m 'x y'",
-        "cargo test --workspace",
-        "npm test",
-        "npm run build",
-        "make",
-        "sed -n '1,20p' src/main.rs",
-        "docker-compose ps",
-        "cp a b",
-        "tar czf a.tar.gz src",
-        "gh pr view --rm",
-        "tool format.rm-all normal form",
-    ] {
-        let effect = of_command(PermissionMode::Auto, &denied, command);
-        assert_eq!(effect, RuleEffect::Allow, "{command:?}");
-    }
-    for command in ["tool 'git push'", "tool --run 'git  push'", "tool --git=git push"] {
-        let effect = of_command(PermissionMode::Auto, &denied, command);
-        assert_eq!(effect, RuleEffect::Ask, "{command:?}");
-    }
+    each_is(
+        RuleEffect::Allow,
+        PermissionMode::Auto,
+        &denied,
+        &[
+            "ls .git",
+            "cat .git/config",
+            "git status",
+            "git log --oneline -5",
+            "git commit -m 'x y'",
+            "cargo test --workspace",
+            "npm test",
+            "npm run build",
+            "make",
+            "sed -n '1,20p' src/main.rs",
+            "docker-compose ps",
+            "cp a b",
+            "tar czf a.tar.gz src",
+            "gh pr view --rm",
+            "tool format.rm-all normal form",
+        ],
+    );
+    each_is(
+        RuleEffect::Ask,
+        PermissionMode::Auto,
+        &denied,
+        &["tool 'git push'", "tool --run 'git  push'", "tool --git=git push"],
+    );
 }
 
 // Must show 3: the same command with more options, or with the same ones in another form.
@@ -379,39 +378,43 @@ fn must_show_3_a_deny_of_some_words_is_not_passed_by_options() {
         ("rm -rf *", RuleEffect::Deny),
         ("kubectl delete pod *", RuleEffect::Deny),
     ];
-    for command in [
-        "git -C . push",
-        "git -C . push origin main",
-        "git --no-pager push",
-        "git --git-dir=.git push",
-        "npm --silent publish",
-        "npm --prefix . publish",
-        "rm -fr b",
-        "rm -r -f b",
-        "rm -vrf b",
-        "rm -r b -f",
-        "rm --recursive --force b",
-        "rm -r --force b",
-        "kubectl -n x delete pod a",
-        "kubectl delete -n x pod a",
-    ] {
-        let effect = of_command(PermissionMode::Auto, &denied, command);
-        assert_eq!(effect, RuleEffect::Ask, "{command:?}");
-    }
-    for command in [
-        "git status",
-        "git log --oneline",
-        "git pull --rebase",
-        "npm test",
-        "npm publishing",
-        "rm b",
-        "rm -r b",
-        "rm -f b",
-        "kubectl get pod a",
-    ] {
-        let effect = of_command(PermissionMode::Auto, &denied, command);
-        assert_eq!(effect, RuleEffect::Allow, "{command:?}");
-    }
+    each_is(
+        RuleEffect::Ask,
+        PermissionMode::Auto,
+        &denied,
+        &[
+            "git -C . push",
+            "git -C . push origin main",
+            "git --no-pager push",
+            "git --git-dir=.git push",
+            "npm --silent publish",
+            "npm --prefix . publish",
+            "rm -fr b",
+            "rm -r -f b",
+            "rm -vrf b",
+            "rm -r b -f",
+            "rm --recursive --force b",
+            "rm -r --force b",
+            "kubectl -n x delete pod a",
+            "kubectl delete -n x pod a",
+        ],
+    );
+    each_is(
+        RuleEffect::Allow,
+        PermissionMode::Auto,
+        &denied,
+        &[
+            "git status",
+            "git log --oneline",
+            "git pull --rebase",
+            "npm test",
+            "npm publishing",
+            "rm b",
+            "rm -r b",
+            "rm -f b",
+            "kubectl get pod a",
+        ],
+    );
 }
 
 // Must show 3: however a tool of others calls its command line.
