@@ -269,9 +269,9 @@ fn quoted(word: &str) -> String {
     let plain = |letter: char| letter.is_ascii_alphanumeric() || "_./:=,@%+-^".contains(letter);
     if !word.is_empty() && word.chars().all(plain) {
         word.to_owned()
-    } else if word.contains('\'') {
+    } else if word.contains('\'') && !word.contains('"') {
         format!("\"{word}\"")
     } else {
-        format!("'{word}'")
+        format!("'{}'", word.replace('\'', r"'\''"))
     }
 }

@@ -21,6 +21,9 @@ const RESERVED: [&str; 20] = [
     "case", "esac", "function", "select", "coproc", "[[",
 ];
 
+/// Letters by their kind, and blanks by their look: the fillers of Hangul, and two vowels of Khmer.
+const UNSEEN: [char; 6] = ['\u{115f}', '\u{1160}', '\u{17b4}', '\u{17b5}', '\u{3164}', '\u{ffa0}'];
+
 /// What was read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Line {
@@ -159,6 +162,7 @@ impl Reader<'_> {
     fn push(&mut self, letter: char) {
         if letter.is_control() && letter != '\t' && letter != '\n'
             || !letter.is_ascii() && !letter.is_alphanumeric()
+            || UNSEEN.contains(&letter)
         {
             self.doubt();
         }
@@ -275,8 +279,14 @@ impl Reader<'_> {
     /// Only what leads to nothing or to another output is certain.
     fn redirection(&mut self, letter: char) {
         let numbered = |word: &String| word.chars().all(|digit| digit.is_ascii_digit());
-        match self.word.take_if(|word| !self.quoted && numbered(word)) {
-            Some(_) => {}
+        let number = self.word.as_ref().filter(|word| !self.quoted && numbered(word));
+        match number.map(String::len) {
+            Some(1) => drop(self.word.take()),
+            // Some shells take it for a word.
+            Some(_) => {
+                self.doubt();
+                self.end_word();
+            }
             None => self.end_word(),
         }
         if self.next_is('(') {

@@ -49,6 +49,12 @@ pub fn within(workspace: &str, path: &str) -> Option<String> {
     Some(if below.is_empty() { ".".to_owned() } else { below.join("/") })
 }
 
+/// The text as file systems read it that know no capital letters. Up and down again: there are letters
+/// that are only small, such as the long s.
+pub(super) fn folded(text: &str) -> String {
+    text.to_uppercase().to_lowercase()
+}
+
 fn names(path: &str) -> impl Iterator<Item = &str> {
     path.split('/').filter(|name| !matches!(*name, "" | "."))
 }

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use super::command::Sight;
 use super::line::Line;
-use super::path::{matches, within};
+use super::path::{folded, matches, within};
 
 /// Tools of ours that work on `path` and on nothing else.
 const FILE_TOOLS: [&str; 6] = ["edit_file", "glob", "grep", "list_dir", "read_file", "write_file"];
@@ -54,8 +54,7 @@ impl Reach {
     pub(super) fn sight(&self, workspace: &str, pattern: &str) -> Sight {
         let rule = Wanted { workspace, pattern };
         match self {
-            Self::Path(Some(path)) if matches(pattern, path) => Sight::Found,
-            Self::Path(Some(_)) => Sight::Absent,
+            Self::Path(Some(path)) => rule.in_path(path),
             Self::Path(None) | Self::Commands { directory: None, .. } => Sight::Hidden,
             Self::Commands { directory: Some(directory), words } => {
                 let named = words.iter().map(|word| rule.in_word(directory, word));
@@ -106,19 +105,27 @@ struct Wanted<'a> {
 }
 
 impl Wanted<'_> {
+    /// A path in the workspace. In capital letters it may be the same file, and may be another one.
+    fn in_path(self, path: &str) -> Sight {
+        if matches(self.pattern, path) {
+            Sight::Found
+        } else if matches(&folded(self.pattern), &folded(path)) {
+            Sight::Hidden
+        } else {
+            Sight::Absent
+        }
+    }
+
     /// A text that may be a path. One that leaves the workspace may lead back into it by a link.
     fn in_text(self, text: &str) -> Sight {
         let text = text.strip_prefix("file://").unwrap_or(text);
-        match within(self.workspace, text) {
-            Some(path) if matches(self.pattern, &path) => Sight::Found,
-            Some(_) => Sight::Absent,
-            None => {
-                let names: Vec<_> = text.split('/').filter(|it| !matches!(*it, "" | ".")).collect();
-                let behind = |from| names.get(from..).unwrap_or_default().join("/");
-                let ends = |from| matches(self.pattern, &behind(from));
-                if (0..names.len()).any(ends) { Sight::Hidden } else { Sight::Absent }
-            }
+        if let Some(path) = within(self.workspace, text) {
+            return self.in_path(&path);
         }
+        let names: Vec<_> = text.split('/').filter(|it| !matches!(*it, "" | ".")).collect();
+        let behind = |from| names.get(from..).unwrap_or_default().join("/");
+        let ends = |from| matches(self.pattern, &behind(from));
+        if (0..names.len()).any(ends) { Sight::Hidden } else { Sight::Absent }
     }
 
     /// A text that may be a path, or have one in it.

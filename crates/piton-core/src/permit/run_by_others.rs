@@ -5,6 +5,8 @@
 //! Knows names only, so it takes any file for one of these that has such a name. A directory is one
 //! of git's only with a `HEAD`, so whichever piece is written last, that one is noticed.
 
+use super::path::folded;
+
 /// Directories of programs that keep versions.
 const DIRECTORIES: [&str; 5] = [".git", ".hg", ".jj", ".sl", "git~1"];
 
@@ -58,6 +60,5 @@ fn plainest(name: &str) -> String {
     let name = name.split(':').next().unwrap_or(name);
     let seen = name.chars().filter(|letter| letter.is_ascii() || letter.is_alphanumeric());
     let seen: String = seen.collect();
-    // Up and down again: there are letters that are only small, such as the long s.
-    seen.trim_end_matches(['.', ' ']).to_uppercase().to_lowercase()
+    folded(seen.trim_end_matches(['.', ' ']))
 }

@@ -110,7 +110,7 @@ fn is_runner(program: &str) -> bool {
 
 /// Whether later commands run in another directory, where a relative name is another program.
 pub(super) fn is_mover(program: &str) -> bool {
-    ["cd", "pushd", "popd"].contains(&program)
+    ["cd", "chdir", "pushd", "popd"].contains(&program)
 }
 
 /// The name of a program without its directory. Some file systems do not know capital letters.

@@ -1,5 +1,6 @@
 mod absolute;
 mod argument;
+mod attacks;
 mod denied;
 mod directory;
 mod edits;

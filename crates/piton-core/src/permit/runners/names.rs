@@ -350,6 +350,8 @@ pub(super) const RUNNERS: &[&str] = &[
     "lua",
     "luajit",
     "m4",
+    "mail",
+    "mailx",
     "mariadb",
     "mawk",
     "mc",

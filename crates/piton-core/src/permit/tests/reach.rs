@@ -84,6 +84,18 @@ fn must_show_3_a_command_that_could_reach_a_denied_path_asks() {
     }
 }
 
+// Must show 3: whether that is another file is known to the file system only.
+#[test]
+fn must_show_3_a_denied_path_in_capital_letters_asks() {
+    let read = |path| run(denying("*"), "read_file", &serde_json::json!({ "path": path }));
+    for path in [".ENV", "a/.Env", "SECRET/k", "Secret", "/h/ws/.eNv", "\u{17f}ecret/k"] {
+        assert_eq!(read(path), RuleEffect::Ask, "{path}");
+        let strange = run(denying("*"), "fs__read", &serde_json::json!({ "file": path }));
+        assert_eq!(strange, RuleEffect::Ask, "{path}");
+    }
+    assert_eq!(read("env"), RuleEffect::Allow);
+}
+
 // Must show 3
 #[test]
 fn must_show_3_what_is_typed_into_a_command_can_reach_paths_too() {
