@@ -2,6 +2,8 @@
 
 use std::io::{self, IsTerminal as _, Write};
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+
 use crate::render::lines::Line;
 use crate::render::visible::{visible, visible_json};
 
@@ -81,6 +83,16 @@ impl Output {
             Data::Lost(error) => Some(error),
             Data::Open | Data::Closed => None,
         }
+    }
+
+    /// Whether nobody reads the data any more, or something of it is lost: more would be in vain.
+    pub(crate) fn is_over(&self) -> bool {
+        let stdout = io::stdout();
+        // Asked for nothing, the kernel tells of errors alone.
+        let mut ends = [PollFd::new(&stdout, PollFlags::empty())];
+        let polled = poll(&mut ends, Some(&Timespec::default())).is_ok();
+        let is_gone = polled && ends.iter().any(|end| end.revents().contains(PollFlags::ERR));
+        is_gone || !matches!(self.data, Data::Open)
     }
 
     /// Ends the line of data that was begun, if one was.

@@ -44,7 +44,7 @@ pub(crate) async fn run(
         let is_running = kept.state.goes_on();
         let fault = |source| CommandFault::Closed { name: name(&kept), source };
         printer.print(&out, output).map_err(fault)?;
-        if !logs.follow || !is_running {
+        if !logs.follow || !is_running || output.is_over() {
             break;
         }
         tokio::time::sleep(LOOK_EVERY).await;
@@ -54,6 +54,7 @@ pub(crate) async fn run(
             Ok(_) | Err(_) => kept.state = KeptState::InDoubt,
         }
     }
+    printer.end(output);
     output.end_line();
     Ok(Report::ok("done"))
 }
@@ -88,13 +89,15 @@ impl Printer {
             self.at += count as u64;
             self.rest.extend(chunk.iter().take(count));
             // A character that is cut off at the end waits for its rest.
-            let whole = match str::from_utf8(&self.rest) {
-                Err(error) if error.error_len().is_none() => error.valid_up_to(),
-                Ok(_) | Err(_) => self.rest.len(),
-            };
+            let whole = self.rest.len() - cut_off(&self.rest);
             let text: Vec<u8> = self.rest.drain(..whole).collect();
             output.data(&String::from_utf8_lossy(&text));
         }
+    }
+
+    /// Nothing comes any more.
+    fn end(&mut self, output: &mut Output) {
+        output.data(&String::from_utf8_lossy(&std::mem::take(&mut self.rest)));
     }
 
     /// Passes over what is gone from the middle of a long output.
@@ -104,6 +107,35 @@ impl Printer {
             output.end_line();
             output.talk(&format!("[... {} bytes left out ...]", tail - self.at));
             self.at = tail;
+        }
+    }
+}
+
+/// How many bytes at the end are the beginning of a character.
+fn cut_off(bytes: &[u8]) -> usize {
+    let is_begun = |bytes: &&[u8]| str::from_utf8(bytes).is_err_and(|e| e.error_len().is_none());
+    let last = bytes.utf8_chunks().last().map(|chunk| chunk.invalid());
+    last.filter(is_begun).map_or(0, <[u8]>::len)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_may_become_a_character_waits() {
+        for (bytes, expected) in [
+            (&b""[..], 0),
+            (b"ab", 0),
+            (b"a\xe2", 1),
+            (b"a\xe2\x82", 2),
+            (b"a\xe2\x82\xac", 0),
+            (b"\xffx\xe2\x82", 2),
+            (b"\xff\xe2", 1),
+            (b"a\xff", 0),
+            (b"\xe2\x82x", 0),
+        ] {
+            assert_eq!(cut_off(bytes), expected, "{bytes:?}");
         }
     }
 }

@@ -31,9 +31,12 @@ pub(crate) fn finished(call: &Call, ended: &Ended) -> String {
     let end = match (ended.outcome, ended.output.exit_code) {
         (Outcome::Ok, None | Some(0)) if output.is_empty() => "completed".into(),
         (Outcome::Ok, None | Some(0)) => output,
-        (Outcome::Ok, Some(code)) if output.is_empty() => format!("exit code {code}"),
+        // Where a command printed nothing, its result says only that.
+        (Outcome::Ok, Some(code)) if output.is_empty() || output.starts_with("[exit code ") => {
+            format!("exit code {code}")
+        }
         (Outcome::Ok, Some(code)) => format!("exit code {code}: {output}"),
-        (Outcome::Failed, _) => format!("failed: {output}"),
+        (Outcome::Failed, _) => format!("failed: {}", note(&ended.output.text).unwrap_or(output)),
         (Outcome::Unknown, _) => match reason(&ended.output.text) {
             Some(reason) => format!("{}: {reason}", word(ended.outcome)),
             None => word(ended.outcome).to_owned(),
@@ -55,6 +58,12 @@ fn reason(text: &str) -> Option<String> {
     let last = text.lines().next_back().map(output_summary).filter(|last| *last != first);
     let reason: Vec<String> = [first].into_iter().chain(last).collect();
     (!text.is_empty()).then(|| reason.join(" … "))
+}
+
+/// What the tool itself says behind the output of a command.
+fn note(text: &str) -> Option<String> {
+    let last = text.lines().next_back().filter(|last| last.starts_with('['))?;
+    Some(output_summary(last.trim_matches(['[', ']'])))
 }
 
 /// What a worker does, in the lines of its calls.
@@ -124,7 +133,10 @@ mod tests {
         check(Outcome::Ok, None, "", "✓ shell: cargo test — completed");
         check(Outcome::Ok, Some(1), "", "✗ shell: cargo test — exit code 1");
         check(Outcome::Ok, Some(1), "boom", "✗ shell: cargo test — exit code 1: boom");
+        check(Outcome::Ok, Some(7), "[exit code 7]", "✗ shell: cargo test — exit code 7");
         check(Outcome::Failed, None, "no shell", "✗ shell: cargo test — failed: no shell");
+        let late = "hi\n[stopped after 2 s]";
+        check(Outcome::Failed, None, late, "✗ shell: cargo test — failed: stopped after 2 s");
         check(Outcome::Denied, None, "denied by user", "– shell: cargo test — denied");
         check(Outcome::Cancelled, None, "stopped", "– shell: cargo test — cancelled");
         check(Outcome::Unknown, None, UNKNOWN_TEXT, "? shell: cargo test — outcome unknown");

@@ -1,5 +1,7 @@
 //! Long commands: handed out, waited for, listed, read, stopped.
 
+use std::io::Read as _;
+
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
@@ -116,6 +118,20 @@ fn a_reader_follows_a_command_to_its_end() {
     let reader = scene.world.spawn(&["logs", "-f", "1.1.0"]);
     scene.open_gate("on");
     assert_eq!(scene.world.finish(reader).stdout, "begun\ngot on\n");
+    scene.world.finish(scene.agent);
+}
+
+// The command waits for its word all the time: nothing but the closed pipe ends the reader.
+#[test]
+fn a_reader_whose_pipe_is_closed_ends_although_the_command_goes_on() {
+    let scene = handed_out(json!({}), json!([]));
+    let mut reader = scene.world.spawn(&["logs", "-f", "1.1.0"]);
+    let mut first = [0; 6];
+    reader.stdout.take().unwrap().read_exact(&mut first).unwrap();
+    assert_eq!(&first, b"begun\n");
+    assert_eq!(scene.world.finish(reader).code, 0);
+    assert!(is_listed(&scene.world));
+    scene.open_gate("on");
     scene.world.finish(scene.agent);
 }
 
