@@ -89,7 +89,7 @@ pub(crate) struct Query {
     #[arg(long, value_name = "EFFORT")]
     pub(crate) effort: Option<Effort>,
     /// Most tokens of one answer; 0 leaves it to the provider
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub(crate) max_tokens: Option<u32>,
     /// Let workers do it: the model splits it into subtasks, and answers from their results
     #[arg(long, conflicts_with_all = ["resume", "discard_turn"])]
@@ -105,7 +105,7 @@ pub(crate) struct Query {
     #[arg(long)]
     pub(crate) json: bool,
     /// Most model answers in one turn; 0 is no limit
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub(crate) max_steps: Option<u32>,
     /// What may run without asking
     #[arg(long, value_name = "MODE")]
@@ -124,7 +124,7 @@ pub(crate) struct Query {
     pub(crate) no_input: bool,
     /// How long to wait for a conversation that another process works on; 0 does not wait
     /// [default: 30, or ask on a terminal]
-    #[arg(long, value_name = "SECONDS")]
+    #[arg(long, value_name = "SECONDS", allow_negative_numbers = true)]
     pub(crate) lock_wait: Option<u64>,
     /// Send the newest message that was kept because it could not be sent
     #[arg(long, conflicts_with = "text")]
@@ -178,7 +178,7 @@ pub(crate) struct Answer {
     #[arg(long = "continue")]
     pub(crate) resume: bool,
     /// How long to wait until a process at work on the conversation has taken the answer
-    #[arg(long, value_name = "SECONDS", default_value_t = ANSWER_WAIT_S)]
+    #[arg(long, value_name = "SECONDS", default_value_t = ANSWER_WAIT_S, allow_negative_numbers = true)]
     pub(crate) wait: u64,
     /// One JSON object per line
     #[arg(long)]
@@ -230,7 +230,7 @@ pub(crate) struct Ls {
     #[arg(long, conflicts_with = "limit")]
     pub(crate) all: bool,
     /// At most so many
-    #[arg(long, value_name = "N", default_value_t = LS_ROWS)]
+    #[arg(long, value_name = "N", default_value_t = LS_ROWS, allow_negative_numbers = true)]
     pub(crate) limit: usize,
 }
 
@@ -248,6 +248,9 @@ pub(crate) struct Print {
     /// The conversation, or the beginning of its id; else the newest one of this directory
     #[arg(value_name = "ID")]
     pub(crate) id: Option<String>,
+    /// The same, as other commands take it
+    #[arg(long = "id", value_name = "ID", conflicts_with = "id", hide = true)]
+    pub(crate) id_flag: Option<String>,
     /// One entry per line, as stored
     #[arg(long)]
     pub(crate) json: bool,

@@ -23,11 +23,12 @@ pub(crate) async fn run(
     output: &mut Output,
 ) -> Result<Report, Fault> {
     let nothing = Fault::NoConversation { aside: settings.set_aside() };
-    if !settings.has_database()? && print.id.is_none() {
+    let typed = print.id.as_ref().or(print.id_flag.as_ref());
+    if !settings.has_database()? && typed.is_none() {
         return Err(nothing);
     }
     let journal: Arc<dyn Journal> = wiring::open_store(settings, output)?;
-    let id = match &print.id {
+    let id = match typed {
         Some(typed) => target::by_prefix(&*journal, typed, settings).await?,
         None => target::newest(&*journal, settings).await?.ok_or(nothing)?,
     };

@@ -20,6 +20,7 @@ fn what_was_typed_cannot_be_done() {
             &["print"],
             &["query", "a", "--new", "--id", "abc"],
             &["query", "a", "--permissions", "perhaps"],
+            &["query", "a", "--max-steps", "-1"],
         ],
         expect![[r#"
             $ piton query
@@ -64,6 +65,11 @@ fn what_was_typed_cannot_be_done() {
             $ piton query a --permissions perhaps
             2> error: invalid value 'perhaps' for '--permissions <MODE>'
             2>   [possible values: ask, accept-edits, auto, read-only]
+            2>
+            2> hint: try --help
+            exit 2
+            $ piton query a --max-steps -1
+            2> error: invalid value '-1' for '--max-steps <N>': -1 is not in 0..=4294967295
             2>
             2> hint: try --help
             exit 2

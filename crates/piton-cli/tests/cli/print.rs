@@ -35,6 +35,8 @@ fn the_incomplete_turn_comes_after_the_complete_ones() {
             exit 0
         "#]],
     );
+    let by_flag = world.run(&["print", "--id", &world.only_id()]);
+    assert_eq!((by_flag.code, by_flag.stdout), (0, world.run(&["print"]).stdout));
 }
 
 #[test]
