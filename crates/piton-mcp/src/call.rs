@@ -9,7 +9,7 @@ use rmcp::model::{
 };
 use rmcp::service::{PeerRequestOptions, RequestHandle, RoleClient, ServiceError};
 use rmcp::transport::streamable_http_client::StreamableHttpError;
-use tokio::time::{Instant, sleep_until};
+use tokio::time::{Instant, sleep_until, timeout};
 
 use crate::answer::loose;
 use crate::connection::{Connection, chain};
@@ -19,6 +19,8 @@ use crate::task::TaskName;
 
 /// Most rounds of questions within one call.
 const ROUNDS_MAX: u32 = 10;
+/// Longest wait for a server to take in that it is to stop. Whoever interrupts waits as long.
+pub(crate) const TELL_WAIT: Duration = Duration::from_secs(2);
 /// Why the server is told to stop.
 const CANCEL_REASON: &str = "the user interrupted";
 
@@ -145,11 +147,11 @@ async fn round(
         Waited::Gone => Err(judge(connection, &id, &ServiceError::TransportClosed)),
         // Both may still be in the queue, but nobody can say so for certain.
         Waited::Silent(limit) => {
-            cancel(handle, "timeout").await;
+            cancel(connection, handle, "timeout").await;
             Err(Ended::Lost(format!("it was silent for {} s (call_seconds)", limit.as_secs())))
         }
         Waited::Stopped => {
-            cancel(handle, CANCEL_REASON).await;
+            cancel(connection, handle, CANCEL_REASON).await;
             Err(Ended::Cancelled)
         }
     };
@@ -215,8 +217,11 @@ async fn silence(deadline: Option<(Instant, Duration)>) -> Duration {
 }
 
 /// Tells the server to stop; whether it hears that is its own affair.
-async fn cancel(handle: RequestHandle<RoleClient>, reason: &str) {
-    handle.cancel(Some(reason.to_owned())).await.unwrap_or_default();
+async fn cancel(connection: &Connection, handle: RequestHandle<RoleClient>, reason: &str) {
+    if timeout(TELL_WAIT, handle.cancel(Some(reason.to_owned()))).await.is_err() {
+        // It does not read what it is sent; the next call would not reach it either.
+        connection.spoil();
+    }
 }
 
 /// What an error says about whether the call may have taken effect.

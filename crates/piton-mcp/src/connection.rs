@@ -44,7 +44,7 @@ pub(crate) struct Connection {
     pub(crate) handler: Handler,
     /// The program behind it, if it is one of ours.
     process: Mutex<Option<Process>>,
-    /// Whether it has lost a call, and is not to be used for another one.
+    /// Whether it is not to be used for another call.
     spoiled: AtomicBool,
     /// Who it is.
     pub(crate) about: About,
@@ -157,8 +157,14 @@ impl Connection {
     /// A call was lost over it. Over pipes the next one may work; over HTTP it would not be clear
     /// whether it left, because connections are kept and reused.
     pub(crate) async fn lost_a_call(&self) {
-        let is_program = self.process.lock().await.is_some();
-        self.spoiled.store(!is_program, Ordering::Relaxed);
+        if self.process.lock().await.is_none() {
+            self.spoil();
+        }
+    }
+
+    /// No other call may go over it.
+    pub(crate) fn spoil(&self) {
+        self.spoiled.store(true, Ordering::Relaxed);
     }
 
     /// What became of a program that does not answer any more, for whoever is told of it.

@@ -18,7 +18,7 @@ use serde_json::Value;
 use tokio::time::{Instant, sleep, timeout};
 
 use crate::answer::loose;
-use crate::call::Ended;
+use crate::call::{Ended, TELL_WAIT};
 use crate::connection::{Connection, chain};
 use crate::handler::OpenCall;
 use crate::round::{Unanswered, answers};
@@ -111,10 +111,12 @@ impl TaskName {
 
     /// Tells the server that the task is not needed; whether it heeds that is its own affair.
     async fn cancel(&self, server: &Server) {
-        if let Ok(connection) = server.connection().await {
+        let tell = async {
+            let connection = server.connection().await.ok()?;
             let told = connection.peer().cancel_task(CancelTaskParams::new(self.id.as_str()));
-            timeout(ANSWER_WAIT, told).await.ok();
-        }
+            told.await.ok()
+        };
+        timeout(TELL_WAIT, tell).await.ok();
     }
 }
 
@@ -217,8 +219,14 @@ async fn attend(
         }
     };
     let update = UpdateTaskParams::new(name.id.as_str(), answers);
+    let told = tokio::select! {
+        biased;
+        // Whoever follows the task sees to it.
+        () = open.job().cancel.cancelled() => return None,
+        told = timeout(ANSWER_WAIT, seen.connection.peer().update_task(update)) => told,
+    };
     // Answers that did not arrive are asked for again, and are known by then.
-    if seen.connection.peer().update_task(update).await.is_ok() {
+    if matches!(told, Ok(Ok(()))) {
         answered.extend(keys);
     }
     None

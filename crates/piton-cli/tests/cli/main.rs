@@ -32,6 +32,7 @@ mod kill;
 mod kill9;
 mod ls;
 mod mcp;
+mod mcp_deaf;
 mod mcp_deaths;
 mod mcp_faulty;
 mod mcp_tasks;

@@ -16,12 +16,14 @@ use crate::world::{World, lines};
 const NO_METHOD: &str = r#""error":{"code":-32601,"message":"Method not found"}"#;
 
 /// A server in shell. Each of these says what to do with a request, `say` and `refuse` answer it.
-struct Odd<'a> {
-    before: &'a str,
-    initialize: &'a str,
-    discover: &'a str,
-    list: String,
-    call: &'a str,
+pub(crate) struct Odd<'a> {
+    pub(crate) before: &'a str,
+    pub(crate) initialize: &'a str,
+    pub(crate) discover: &'a str,
+    pub(crate) list: String,
+    pub(crate) call: &'a str,
+    /// Requests besides, as in `case`.
+    pub(crate) more: &'a str,
 }
 
 impl Default for Odd<'_> {
@@ -34,13 +36,14 @@ impl Default for Odd<'_> {
             discover: "refuse",
             list: r#"say '{"tools":[]}'"#.into(),
             call: "refuse",
+            more: "",
         }
     }
 }
 
 impl Odd<'_> {
     /// One that speaks only the newest revision.
-    fn newest() -> Self {
+    pub(crate) fn newest() -> Self {
         let discover = r#"say '{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{}},
             "ttlMs":0,"cacheScope":"private","_meta":{"io.modelcontextprotocol/serverInfo":{"name":"odd","version":"1"}}}'"#;
         Self { initialize: "refuse", discover, ..Self::default() }
@@ -51,8 +54,8 @@ impl Odd<'_> {
     }
 
     /// A world with settings for it.
-    fn world(&self, more: &str) -> World {
-        let Self { before, initialize, discover, list, call } = self;
+    pub(crate) fn world(&self, settings: &str) -> World {
+        let Self { before, initialize, discover, list, call, more } = self;
         let script = format!(
             r#"{before}
 say() {{ printf '%s' "{{\"jsonrpc\":\"2.0\",\"id\":$id,\"result\":$1}}" | tr -d '\n'; printf '\n'; }}
@@ -64,6 +67,7 @@ while read -r line; do
     *'"method":"server/discover"'*) {discover} ;;
     *'"method":"tools/list"'*) {list} ;;
     *'"method":"tools/call"'*) printf '%s\n' "$line" >> called; {call} ;;
+    {more}
     *'"method":"resources/'* | *'"method":"prompts/'*) exit 9 ;;
   esac
 done
@@ -73,7 +77,7 @@ done
         fs::create_dir(world.path("home")).unwrap();
         let path = world.path("server.sh");
         fs::write(&path, script).unwrap();
-        let text = format!("[mcp.odd]\ncommand = \"sh\"\nargs = [{path:?}]\n{more}\n");
+        let text = format!("[mcp.odd]\ncommand = \"sh\"\nargs = [{path:?}]\n{settings}\n");
         fs::write(world.path("home/piton.toml"), text).unwrap();
         world
     }
@@ -99,7 +103,7 @@ fn faulty_list(more: &Value) -> Value {
     list
 }
 
-const DONE_IT: &str = r#"say '{"content":[{"type":"text","text":"done it"}]}'"#;
+pub(crate) const DONE_IT: &str = r#"say '{"content":[{"type":"text","text":"done it"}]}'"#;
 
 #[test]
 fn a_tool_that_makes_no_sense_is_named_and_the_others_work() {
