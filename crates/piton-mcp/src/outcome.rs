@@ -113,13 +113,28 @@ fn is_told(content: &[ContentBlock], structured: &Value) -> bool {
 
 fn adds_nothing(structured: &Value, texts: &[&str]) -> bool {
     match structured {
-        Value::String(word) => texts.iter().any(|text| text.contains(word.as_str())),
+        Value::String(word) => texts.iter().any(|text| has(text, word)),
         Value::Array(values) => values.iter().all(|value| adds_nothing(value, texts)),
         Value::Object(fields) => {
             !fields.is_empty() && fields.values().all(|value| adds_nothing(value, texts))
         }
         Value::Null | Value::Bool(_) | Value::Number(_) => false,
     }
+}
+
+/// Whether the words are in a text, and not only a part of others there.
+fn has(text: &str, words: &str) -> bool {
+    let joined = |one: Option<char>, other: Option<char>| {
+        one.zip(other).is_some_and(|(one, other)| one.is_alphanumeric() && other.is_alphanumeric())
+    };
+    let mut places = text.match_indices(words);
+    places.any(|(start, found)| {
+        let (before, after) = (text.get(..start), text.get(start + found.len()..));
+        let before = before.and_then(|before| before.chars().next_back());
+        let after = after.and_then(|after| after.chars().next());
+        let within = joined(before, found.chars().next());
+        !within && !joined(found.chars().next_back(), after)
+    })
 }
 
 /// A block as text, and whether that is all of it.
@@ -204,6 +219,13 @@ mod tests {
         assert_eq!(result(twice).text, "{\"n\": 1}");
         let as_it_is = json!({"content": [{"type": "text", "text": "so: hi"}], "structuredContent": {"content": "hi"}});
         assert_eq!(result(as_it_is).text, "so: hi");
+        let part = json!({"content": [{"type": "text", "text": "It is this: a 12"}], "structuredContent": {"id": "1"}});
+        assert_eq!(
+            result(part).text,
+            "It is this: a 12\n[structured content]\n{\n  \"id\": \"1\"\n}"
+        );
+        let whole = json!({"content": [{"type": "text", "text": "1, (12)"}], "structuredContent": {"id": "12", "more": [""]}});
+        assert_eq!(result(whole).text, "1, (12)");
         let only = result(json!({"content": [], "structuredContent": structured}));
         assert_eq!(only.text, "[structured content]\n{\n  \"n\": 1\n}");
         assert_eq!(result(json!({"content": []})).text, "[done; no content]");
