@@ -12,7 +12,7 @@ use rmcp::transport::streamable_http_client::StreamableHttpError;
 use tokio::time::{Instant, sleep_until, timeout};
 
 use crate::answer::loose;
-use crate::connection::{Connection, chain};
+use crate::connection::{Connection, asking, sending};
 use crate::handler::OpenCall;
 use crate::round::{Round, Unanswered};
 use crate::task::TaskName;
@@ -137,7 +137,7 @@ async fn round(
     let options = PeerRequestOptions::no_options();
     let sent = connection.peer().send_request_with_option(request, options).await;
     // Here it has not even reached the queue.
-    let mut handle = sent.map_err(|error| Ended::NeverSent(chain(&error)))?;
+    let mut handle = sent.map_err(|error| Ended::NeverSent(asking(&error)))?;
     let id = handle.id.clone();
     open.name(id.clone(), handle.progress_token.clone());
     let ended = wait(connection, &mut handle, open, silence_max).await;
@@ -242,7 +242,7 @@ fn judge(connection: &Connection, id: &rmcp::model::RequestId, error: &ServiceEr
 /// A refusal over HTTP is an answer; anything else may hide an effect.
 fn http(error: &(dyn std::error::Error + Send + Sync + 'static)) -> Ended {
     use StreamableHttpError as Http;
-    let told = chain(error);
+    let told = sending(error);
     match error.downcast_ref::<Http<reqwest::Error>>() {
         Some(Http::Client(error)) if error.is_connect() || error.is_builder() => {
             Ended::NeverSent(told)

@@ -14,7 +14,9 @@ use rmcp::service::{
     RunningService, ServiceError,
 };
 use rmcp::transport::async_rw::AsyncRwTransport;
-use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig;
+use rmcp::transport::streamable_http_client::{
+    StreamableHttpClientTransportConfig, StreamableHttpError,
+};
 use rmcp::transport::{StreamableHttpClientTransport, Transport};
 use tokio::sync::Mutex;
 use tokio::time::timeout;
@@ -253,7 +255,7 @@ fn greeting(error: ClientInitializeError) -> Greeting {
         if is_broken_pipe(&*error.error) {
             return Greeting::Failed(ENDED_EARLY.into());
         }
-        return Greeting::Failed(format!("it cannot be talked to: {}", chain(&*error.error)));
+        return Greeting::Failed(format!("it cannot be talked to: {}", sending(&*error.error)));
     }
     if let ClientInitializeError::ConnectionClosed(_) = &error {
         return Greeting::Failed(ENDED_EARLY.into());
@@ -277,11 +279,7 @@ async fn list(peer: &Peer<RoleClient>) -> Result<Listing, String> {
     for _ in 0..PAGES_MAX {
         let params = PaginatedRequestParams::default().with_cursor(cursor);
         let request = ClientRequest::ListToolsRequest(ListToolsRequest::with_param(params));
-        let page = peer.send_request(request).await;
-        let page = page.map_err(|error| {
-            let lost = matches!(error, ServiceError::TransportClosed);
-            if lost { "the connection was lost".into() } else { chain(&error) }
-        })?;
+        let page = peer.send_request(request).await.map_err(|error| asking(&error))?;
         match listing.add(page)? {
             Some(next) if known.insert(next.clone()) => cursor = Some(next),
             // There is no more, or it goes round in circles.
@@ -300,6 +298,28 @@ fn about(peer: &Peer<RoleClient>) -> About {
         version: server.map(|server| line(&server.version, NAME_BYTES_MAX)).unwrap_or_default(),
         protocol: info.protocol_version.to_string(),
         left_out: Vec::new(),
+    }
+}
+
+/// Why there is no answer, on one line.
+pub(crate) fn asking(error: &ServiceError) -> String {
+    if let ServiceError::TransportSend(sent) = error {
+        return sending(&*sent.error);
+    }
+    if matches!(error, ServiceError::TransportClosed) {
+        return "the connection was lost".into();
+    }
+    chain(error)
+}
+
+/// Why something could not be sent, on one line.
+pub(crate) fn sending(error: &(dyn Error + Send + Sync + 'static)) -> String {
+    match error.downcast_ref::<StreamableHttpError<reqwest::Error>>() {
+        // It says to which address, and that may hold a key; why lies behind it.
+        Some(StreamableHttpError::Client(error)) => {
+            error.source().map_or_else(|| "it cannot be reached".into(), chain)
+        }
+        _ => chain(error),
     }
 }
 

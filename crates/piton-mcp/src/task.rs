@@ -19,7 +19,7 @@ use tokio::time::{Instant, sleep, timeout};
 
 use crate::answer::loose;
 use crate::call::{Ended, TELL_WAIT};
-use crate::connection::{Connection, chain};
+use crate::connection::{Connection, asking};
 use crate::handler::OpenCall;
 use crate::round::{Unanswered, answers};
 use crate::server::Server;
@@ -93,7 +93,7 @@ impl TaskName {
             }
             Err(error) => {
                 connection.lost_a_call().await;
-                Err(Unseen::Unreached(chain(&error)))
+                Err(Unseen::Unreached(asking(&error)))
             }
         }
     }

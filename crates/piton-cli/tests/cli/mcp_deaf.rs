@@ -1,12 +1,15 @@
-//! MCP servers that do not listen: nobody waits for them longer than they were told to.
+//! MCP servers that do not listen, or are not there: nobody waits for them longer than they were
+//! told to.
 
 use std::fs;
+use std::net::TcpListener;
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
 
+use crate::loopback::CANARY;
 use crate::mcp::{calls, query, result};
-use crate::mcp_faulty::{DONE_IT, Odd};
+use crate::mcp_faulty::{DONE_IT, Odd, at_address, over_http};
 use crate::world::wait_until;
 
 // Its input is full then: it cannot be told to stop either, nor be called again.
@@ -28,6 +31,25 @@ fn a_server_that_does_not_read_is_given_up_and_started_anew() {
     assert!(text.contains("it was silent for 5 s (call_seconds)"), "{text}");
     assert_eq!(ends[1]["output"]["text"], "done it");
     assert_eq!(fs::read_to_string(world.work("called")).unwrap().lines().count(), 1);
+}
+
+#[test]
+fn why_a_server_is_not_reached_is_told_without_the_keys_in_its_address() {
+    let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let nobody = at_address(&format!("http://{address}/mcp"));
+    for (world, why) in [
+        (nobody, "it cannot be talked to: client error (Connect): "),
+        (over_http(None), "it does not list its tools: client error "),
+    ] {
+        let model = world.script(r#"{"steps":[{"say":"Done."}]}"#);
+        for args in [&["mcp", "list"][..], &["query", "go", "--model", &model]] {
+            let output = world.command(args).env("MY_KEY", CANARY).output();
+            let ran = world.ran(output.unwrap());
+            let said = ran.stdout + &ran.stderr;
+            assert!(said.contains(why), "{said}");
+            assert!(!said.contains(CANARY), "{said}");
+        }
+    }
 }
 
 const TASK: &str = r#""taskId":"t","createdAt":"2026-01-01T00:00:00Z","lastUpdatedAt":"2026-01-01T00:00:00Z","ttlMs":null,"pollIntervalMs":20"#;

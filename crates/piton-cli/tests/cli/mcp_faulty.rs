@@ -157,7 +157,7 @@ fn a_tool_that_nobody_wants_is_not_missed() {
 }
 
 /// Answers the requests of one connection as a server over HTTP does.
-fn serve(mut socket: TcpStream) {
+fn serve(mut socket: TcpStream, list: Option<&Value>) {
     while let Some(request) = read_request(&mut socket) {
         let (head, body) = request.split_once("\r\n\r\n").unwrap();
         let body: Value = serde_json::from_str(body).unwrap_or_default();
@@ -166,7 +166,10 @@ fn serve(mut socket: TcpStream) {
                 json!({"protocolVersion": "2025-06-18", "capabilities": {"tools": {}},
                 "serverInfo": {"name": "odd", "version": "1"}})
             }
-            Some("tools/list") => faulty_list(&json!({})),
+            Some("tools/list") => match list {
+                Some(list) => list.clone(),
+                None => return,
+            },
             _ => Value::Null,
         };
         let (status, body) = match (head.starts_with("POST"), result) {
@@ -187,19 +190,31 @@ fn serve(mut socket: TcpStream) {
     }
 }
 
-#[test]
-fn a_tool_that_makes_no_sense_takes_no_other_along_over_http_either() {
+/// A world with settings for a server over HTTP that lists these tools, or hangs up instead.
+pub(crate) fn over_http(list: Option<Value>) -> World {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     thread::spawn(move || {
         for socket in listener.incoming() {
-            thread::spawn(|| serve(socket.unwrap()));
+            let list = list.clone();
+            thread::spawn(move || serve(socket.unwrap(), list.as_ref()));
         }
     });
+    at_address(&format!("http://{address}/mcp"))
+}
+
+/// A world with settings for a server at an address, with a key behind it.
+pub(crate) fn at_address(url: &str) -> World {
     let world = World::new();
     fs::create_dir(world.path("home")).unwrap();
-    let text = format!("[mcp.odd]\nurl = \"http://{address}/mcp\"\n");
+    let text = format!("[mcp.odd]\nurl = \"{url}?key=${{MY_KEY:-none}}\"\n");
     fs::write(world.path("home/piton.toml"), text).unwrap();
+    world
+}
+
+#[test]
+fn a_tool_that_makes_no_sense_takes_no_other_along_over_http_either() {
+    let world = over_http(Some(faulty_list(&json!({}))));
     world.check(
         &[&["mcp", "tools"]],
         expect![[r#"
