@@ -79,61 +79,100 @@ pub(super) fn exactly(path: &str) -> String {
 
 /// The pattern with an underscore for each letter in brackets.
 pub(super) fn without_brackets(pattern: &str) -> String {
-    let letters: Vec<char> = pattern.chars().collect();
-    let mut rest = letters.as_slice();
-    let mut bare = String::new();
-    while let Some((first, behind)) = rest.split_first() {
-        let literal = in_brackets(rest);
-        bare.push(if literal.is_some() { '_' } else { *first });
-        rest = literal.map_or(behind, |(_, behind)| behind);
-    }
-    bare
+    let bare = |letter| match letter {
+        Letter::Itself(_) => '_',
+        Letter::Plain(letter) => letter,
+    };
+    letters(pattern).into_iter().map(bare).collect()
 }
 
-/// A letter in brackets, and what is behind it.
-fn in_brackets(pattern: &[char]) -> Option<(char, &[char])> {
-    match pattern {
-        ['[', letter, ']', behind @ ..] if IN_BRACKETS.contains(letter) => Some((*letter, behind)),
-        _ => None,
+/// A letter of a pattern.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Letter {
+    /// In brackets.
+    Itself(char),
+    /// With the meaning that it has in a pattern.
+    Plain(char),
+}
+
+fn letters(pattern: &str) -> Vec<Letter> {
+    let written: Vec<char> = pattern.chars().collect();
+    let mut rest = written.as_slice();
+    let mut letters = Vec::new();
+    while let Some((first, behind)) = rest.split_first() {
+        let (letter, behind) = match rest {
+            ['[', letter, ']', behind @ ..] if IN_BRACKETS.contains(letter) => {
+                (Letter::Itself(*letter), behind)
+            }
+            _ => (Letter::Plain(*first), behind),
+        };
+        letters.push(letter);
+        rest = behind;
     }
+    letters
 }
 
 /// Whether a path matches: `?` is one letter of a name, `*` any of them, `**` any names, and a letter
 /// in brackets itself.
 pub fn matches(pattern: &str, path: &str) -> bool {
-    let pattern: Vec<&str> = pattern.trim_start_matches("./").split('/').collect();
-    let names: Vec<&str> = path.split('/').collect();
-    matches_names(&pattern, &names)
+    matches_names(&names_of(pattern), &path.split('/').collect::<Vec<_>>())
+}
+
+/// Whether the last names of a path match, however many these are.
+pub(super) fn ends_like(pattern: &str, names: &[&str]) -> bool {
+    matches_names(&[vec!["**"], names_of(pattern)].concat(), names)
+}
+
+fn names_of(pattern: &str) -> Vec<&str> {
+    pattern.trim_start_matches("./").split('/').collect()
 }
 
 fn matches_names(pattern: &[&str], names: &[&str]) -> bool {
-    match (pattern.split_first(), names.split_first()) {
-        (None, None) => true,
-        (Some((&"**", after)), _) => (0..=names.len())
-            .any(|from| matches_names(after, names.get(from..).unwrap_or_default())),
-        (Some((first, pattern)), Some((name, names))) => {
-            let (first, name): (Vec<char>, Vec<char>) =
-                (first.chars().collect(), name.chars().collect());
-            matches_letters(&first, &name) && matches_names(pattern, names)
-        }
-        (None, Some(_)) | (Some(_), None) => false,
-    }
+    fits(
+        pattern,
+        names,
+        |one| *one == "**",
+        |one, name| {
+            let name: Vec<char> = name.chars().collect();
+            let any = |letter: &Letter| *letter == Letter::Plain('*');
+            fits(&letters(one), &name, any, |letter, other| match letter {
+                Letter::Plain('?') => true,
+                Letter::Plain(letter) | Letter::Itself(letter) => letter == other,
+            })
+        },
+    )
 }
 
-fn matches_letters(pattern: &[char], name: &[char]) -> bool {
-    if let Some((letter, pattern)) = in_brackets(pattern) {
-        let behind = name.split_first().filter(|(first, _)| **first == letter);
-        return behind.is_some_and(|(_, name)| matches_letters(pattern, name));
-    }
-    match (pattern.split_first(), name.split_first()) {
-        (None, None) => true,
-        (Some(('*', after)), _) => (0..=name.len())
-            .any(|from| matches_letters(after, name.get(from..).unwrap_or_default())),
-        (Some(('?', pattern)), Some((_, name))) => matches_letters(pattern, name),
-        (Some((one, pattern)), Some((other, name))) if one == other => {
-            matches_letters(pattern, name)
+/// Whether a pattern with wildcards fits all of a text. Whoever writes the text may want this to take
+/// for ever, so a wildcard is tried again only until the next one has its turn.
+fn fits<P, T>(
+    pattern: &[P],
+    text: &[T],
+    is_wildcard: impl Fn(&P) -> bool,
+    is_one: impl Fn(&P, &T) -> bool,
+) -> bool {
+    let (mut at, mut from) = (0, 0);
+    // What is behind the last wildcard, and how far that one reaches.
+    let mut last = None;
+    loop {
+        match (pattern.get(at), text.get(from)) {
+            (None, None) => return true,
+            (Some(one), _) if is_wildcard(one) => {
+                at += 1;
+                last = Some((at, from));
+            }
+            (Some(one), Some(other)) if is_one(one, other) => {
+                at += 1;
+                from += 1;
+            }
+            (Some(_), None) => return false,
+            (None | Some(_), Some(_)) => {
+                let Some((behind, reached)) = last else { return false };
+                at = behind;
+                from = reached + 1;
+                last = Some((at, from));
+            }
         }
-        (None | Some(_), _) => false,
     }
 }
 
@@ -224,6 +263,66 @@ mod tests {
         check("[*]", "a", false);
         check("[*][?]", "*?", true);
         check("a[[]", "a", false);
+        check("a/**/b/**/c", "a/b/x/b/y/c", true);
+        check("a/**/b/**/c", "a/x/c", false);
+        check("**/a/**", "x/y/a", true);
+        check("*a*b", "xaayb", true);
+        check("*a*b", "xaaybz", false);
+        check("**", "", true);
+        check("", "", true);
+    }
+
+    /// The meaning of a pattern in a few words, for short ones only: it takes for ever.
+    fn plainly(pattern: &[&str], names: &[&str]) -> bool {
+        fn letters(pattern: &str, name: &str) -> bool {
+            let mut behind = name.chars();
+            let first = behind.next();
+            let mut pattern = pattern.chars();
+            match (pattern.next(), first) {
+                (None, first) => first.is_none(),
+                (Some('*'), None) => letters(pattern.as_str(), name),
+                (Some('*'), Some(first)) => {
+                    letters(pattern.as_str(), name)
+                        || letters(&format!("*{}", pattern.as_str()), &name[first.len_utf8()..])
+                }
+                (Some(one), Some(first)) => {
+                    (one == '?' || one == first) && letters(pattern.as_str(), behind.as_str())
+                }
+                (Some(_), None) => false,
+            }
+        }
+        match pattern {
+            [] => names.is_empty(),
+            ["**", behind @ ..] => (0..=names.len()).any(|from| plainly(behind, &names[from..])),
+            [one, behind @ ..] => {
+                !names.is_empty() && letters(one, names[0]) && plainly(behind, &names[1..])
+            }
+        }
+    }
+
+    proptest! {
+        #![proptest_config(quietly())]
+
+        #[test]
+        fn wildcards_mean_what_they_say(pattern in "[ab*?]{0,4}(/([ab*?]{0,3}|\\*\\*)){0,4}", path in "[ab]{0,4}(/[ab]{0,3}){0,4}") {
+            let (one, other): (Vec<_>, Vec<_>) = (pattern.split('/').collect(), path.split('/').collect());
+            prop_assert_eq!(matches(&pattern, &path), plainly(&one, &other), "{} {}", pattern, path);
+        }
+    }
+
+    // A model chooses the path, and must not be able to hold anybody up with it.
+    #[test]
+    fn no_path_makes_a_pattern_take_for_ever() {
+        let long = "a".repeat(20_000);
+        assert!(!matches("*a*a*a*a*a*b", &long));
+        assert!(matches("*a*a*a*a*a*", &long));
+        let deep = "a/".repeat(5_000);
+        assert!(!matches("**/a/**/a/**/a/**/b", &deep));
+        assert!(!ends_like("a/*/*/b", &deep.split('/').collect::<Vec<_>>()));
+    }
+
+    fn quietly() -> ProptestConfig {
+        ProptestConfig { failure_persistence: None, ..ProptestConfig::default() }
     }
 
     /// Names of all letters that mean something, and of some that do not.
@@ -233,6 +332,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(quietly())]
+
         // D44: what "always" writes for a directory is for that one.
         #[test]
         fn a_pattern_for_one_path_is_sound_and_for_no_other(one in path(), other in path()) {

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use super::command::Sight;
 use super::line::Line;
-use super::path::{folded, matches, within};
+use super::path::{ends_like, folded, matches, within};
 
 /// Tools of ours that work on `path` and on nothing else.
 const FILE_TOOLS: [&str; 6] = ["edit_file", "glob", "grep", "list_dir", "read_file", "write_file"];
@@ -123,9 +123,7 @@ impl Wanted<'_> {
             return self.in_path(&path);
         }
         let names: Vec<_> = text.split('/').filter(|it| !matches!(*it, "" | ".")).collect();
-        let behind = |from| names.get(from..).unwrap_or_default().join("/");
-        let ends = |from| matches(self.pattern, &behind(from));
-        if (0..names.len()).any(ends) { Sight::Hidden } else { Sight::Absent }
+        if ends_like(self.pattern, &names) { Sight::Hidden } else { Sight::Absent }
     }
 
     /// A text that may be a path, or have one in it.

@@ -84,6 +84,17 @@ fn must_show_3_a_command_that_could_reach_a_denied_path_asks() {
     }
 }
 
+// A model chooses what a tool is told, and a picture in letters begins like a path from the root.
+#[test]
+fn must_show_3_a_long_argument_is_judged_soon() {
+    let long = format!("/9j/{}", "4AAQ/+Sk/ZJRg.".repeat(20_000));
+    let show = |end: &str| {
+        run(denying("*"), "img__show", &serde_json::json!({ "data": format!("{long}{end}") }))
+    };
+    assert_eq!(show(""), RuleEffect::Allow);
+    assert_eq!(show("/.env"), RuleEffect::Ask);
+}
+
 // Must show 3: whether that is another file is known to the file system only.
 #[test]
 fn must_show_3_a_denied_path_in_capital_letters_asks() {
