@@ -16,6 +16,8 @@ const ENTRIES: &[Entry] = &[
     ("rake", &["-f", "--rakefile"]),
     ("gradle", GRADLE),
     ("gradlew", GRADLE),
+    ("gulp", &["-f", "--cwd", "--gulpfile"]),
+    ("grunt", &["--base", "--gruntfile", "--tasks"]),
     ("mvn", &["^-f", "--file"]),
     ("mvnw", &["^-f", "--file"]),
     ("ant", &["^-f", "-buildfile"]),

@@ -156,6 +156,11 @@ const ATTEMPTS: &[&str] = &[
     "go vet -vettool=./x",
     "go build -ldflags=-extld=./x",
     "go run ./x",
+    "go env -w CC=./x",
+    "cargo watch -s ./x",
+    "cargo nextest run --tool-config-file x:y",
+    "rubocop -r ./x",
+    "vite build --config x.js",
     "npm --script-shell=./x test",
     "npm init x",
     "npm config set script-shell ./x",
@@ -284,6 +289,7 @@ const ELSEWHERE: &[&str] = &[
     "cmake -D CMAKE_C_COMPILER_LAUNCHER:STRING=./x .",
     "cmake -DPython_EXECUTABLE=./x .",
     "uv --directory x sync",
+    "gulp --gulpfile x.js",
 ];
 
 /// What the same people do all day.
@@ -299,6 +305,7 @@ const EVERYDAY: &[&str] = &[
     "ninja -j4 all",
     "cargo test --all -q",
     "go test ./...",
+    "go env GOPATH",
     "go build -ldflags=-s ./...",
     "npm test",
     "npm run build",

@@ -127,7 +127,7 @@ pub(super) const ENTRIES: &[Entry] = &[
     ("mix", &["eval", "run"]),
     ("dub", &["run"]),
     // Keepers of packages.
-    ("cargo", &["-Z", "--config"]),
+    ("cargo", &["-Z", "watch", "--config", "--config-file", "--tool-config-file"]),
     (
         "go",
         &[
@@ -140,6 +140,7 @@ pub(super) const ENTRIES: &[Entry] = &[
             "--toolexec",
             "--vettool",
             "*extld*",
+            "^-w",
             "generate",
             "run",
             "tool",
@@ -185,6 +186,12 @@ pub(super) const ENTRIES: &[Entry] = &[
     ("flake8", &["--append-config", "--config"]),
     ("eslint", &["-c", "-f", "--config", "--format", "--parser", "--plugin", "--rulesdir"]),
     ("prettier", &["--config", "--plugin"]),
+    ("gulp", &["--require"]),
+    ("rollup", &["-c", "-p", "--config", "--plugin"]),
+    ("stylelint", &["-c", "--config", "--custom-formatter", "--custom-syntax", "--plugins"]),
+    ("vite", &["-c", "--config"]),
+    ("webpack", &["-c", "--config"]),
+    ("rubocop", &["-c", "-r", "--config", "--plugin", "--require"]),
     ("mocha", &["-r", "--config", "--package", "--require", "--reporter", "--ui"]),
     (
         "jest",
