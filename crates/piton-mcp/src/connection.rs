@@ -33,6 +33,8 @@ use crate::wire::{Watched, Wire};
 const REASON_BYTES_MAX: usize = 500;
 /// Why there is no connection to a program that ends at once.
 const ENDED_EARLY: &str = "it ended before it answered";
+/// Why there is none to a server whose tools are not known.
+const NOT_LISTED: &str = "it does not list its tools";
 /// Most pages of a list of tools.
 const PAGES_MAX: usize = 64;
 /// Longest name and version of a server that are told, in bytes.
@@ -113,7 +115,7 @@ impl Connection {
                 let (process, spoiled) = (Mutex::new(process), AtomicBool::new(false));
                 return Ok(Self { service, wire, handler, process, spoiled, about, tools });
             }
-            Ok(Err(Greeting::Refused(reason))) => (reason, true),
+            Ok(Err(Greeting::Refused(reason) | Greeting::Odd(reason))) => (reason, true),
             Ok(Err(Greeting::Failed(reason))) => (reason, false),
             Err(_) => {
                 let seconds = settings.connect_wait.as_secs();
@@ -192,6 +194,9 @@ impl Connection {
 enum Greeting {
     /// The server answered, and does not know it.
     Refused(String),
+    /// The server answered, and not as it should.
+    Odd(String),
+    /// There is no answer.
     Failed(String),
 }
 
@@ -240,9 +245,7 @@ where
     let watched = Watched::new(transport, wire.clone());
     let service = handler.clone().serve_with_lifecycle(watched, mode).await;
     let service = service.map_err(greeting)?;
-    let listing = list(service.peer()).await;
-    let listing =
-        listing.map_err(|why| Greeting::Failed(format!("it does not list its tools: {why}")))?;
+    let listing = list(service.peer()).await?;
     Ok((service, wire, handler, listing))
 }
 
@@ -260,6 +263,11 @@ fn greeting(error: ClientInitializeError) -> Greeting {
     if let ClientInitializeError::ConnectionClosed(_) = &error {
         return Greeting::Failed(ENDED_EARLY.into());
     }
+    if let ClientInitializeError::ExpectedInitResult(Some(answer)) = &error {
+        let answer = serde_json::to_string(answer).unwrap_or_default();
+        let answer = line(&answer, REASON_BYTES_MAX);
+        return Greeting::Odd(format!("its answer does not keep to the protocol: {answer}"));
+    }
     Greeting::Failed(format!("it cannot be talked to: {}", chain(&error)))
 }
 
@@ -270,7 +278,7 @@ fn is_broken_pipe(error: &(dyn Error + Send + Sync + 'static)) -> bool {
 }
 
 /// All pages, within a bound: a server must not keep us for ever.
-async fn list(peer: &Peer<RoleClient>) -> Result<Listing, String> {
+async fn list(peer: &Peer<RoleClient>) -> Result<Listing, Greeting> {
     let mut listing = Listing::default();
     if peer.peer_info().is_some_and(|info| info.capabilities.tools.is_none()) {
         return Ok(listing);
@@ -279,8 +287,13 @@ async fn list(peer: &Peer<RoleClient>) -> Result<Listing, String> {
     for _ in 0..PAGES_MAX {
         let params = PaginatedRequestParams::default().with_cursor(cursor);
         let request = ClientRequest::ListToolsRequest(ListToolsRequest::with_param(params));
-        let page = peer.send_request(request).await.map_err(|error| asking(&error))?;
-        match listing.add(page)? {
+        let page = peer.send_request(request).await.map_err(|error| {
+            let why = format!("{NOT_LISTED}: {}", asking(&error));
+            let is_answer = matches!(error, ServiceError::McpError(_));
+            if is_answer { Greeting::Odd(why) } else { Greeting::Failed(why) }
+        })?;
+        let next = listing.add(page);
+        match next.map_err(|why| Greeting::Odd(format!("{NOT_LISTED}: {why}")))? {
             Some(next) if known.insert(next.clone()) => cursor = Some(next),
             // There is no more, or it goes round in circles.
             _ => return Ok(listing),

@@ -359,6 +359,18 @@ fn why_a_server_refuses_is_told_and_not_only_that_it_knows_no_other_greeting() {
     );
 }
 
+#[test]
+fn an_answer_that_is_none_is_quoted() {
+    let world = Odd { initialize: r#"say '{"capabilities":{}}'"#, ..Odd::default() }.world("");
+    assert_eq!(why(&world), "its answer does not keep to the protocol: {\"capabilities\":{}}");
+    let world = Odd { list: "refuse".into(), ..Odd::default() }.world("");
+    assert!(why(&world).starts_with("it does not list its tools: "), "{}", why(&world));
+    assert!(why(&world).ends_with("Method not found"), "{}", why(&world));
+    let world = Odd::default().listing(&json!({"tools": 7})).world("");
+    assert!(why(&world).starts_with("it does not list its tools: what it sent is no list"));
+    assert!(!why(&world).contains("exit status"), "it ended because it was left");
+}
+
 /// The outcome and the text of a call that is answered so.
 fn answered(server: Odd<'_>, call: &str) -> (String, String) {
     let tools = json!({"tools": [{"name": "do", "inputSchema": {},
