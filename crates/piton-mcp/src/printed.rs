@@ -16,7 +16,7 @@ use std::task::{Context, Poll, ready};
 use rmcp::model::{ErrorCode, ErrorData};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use tokio::io::{AsyncBufRead as _, AsyncRead, BufReader, ReadBuf};
 use tokio_util::bytes::Bytes;
 
@@ -96,26 +96,43 @@ struct Message {
 
 /// The message so that it can be read, if it had to be changed.
 fn readable(message: &str) -> Option<String> {
-    if !message.contains("\"tools\"") && !message.contains("\"error\"") {
+    let words = ["\"tools\"", "\"error\"", "\"capabilities\""];
+    if !words.iter().any(|word| message.contains(word)) {
         return None;
     }
     let mut message: Value = serde_json::from_str(message).ok()?;
-    if let Some(error) = message.get_mut("error") {
-        if serde_json::from_value::<ErrorData>(error.clone()).is_ok() {
-            return None;
-        }
-        let said = error.get("message").and_then(Value::as_str).or(error.as_str());
-        let said = said.map_or_else(|| error.to_string(), ToOwned::to_owned);
-        *error = json!({"code": ErrorCode::INTERNAL_ERROR, "message": said});
-    } else {
-        let result = message.get_mut("result")?.as_object_mut()?;
-        if !result.get("tools")?.is_array() {
-            return None;
-        }
-        // With it, a list is taken for something else if a tool in it makes no sense, and is lost.
-        result.remove("_meta")?;
+    let changed = match message.get_mut("error") {
+        Some(error) => fit_error(error),
+        None => fit_result(message.get_mut("result")?.as_object_mut()?),
+    };
+    changed.then(|| message.to_string())
+}
+
+fn fit_error(error: &mut Value) -> bool {
+    if serde_json::from_value::<ErrorData>(error.clone()).is_ok() {
+        return false;
     }
-    Some(message.to_string())
+    let said = error.get("message").and_then(Value::as_str).or(error.as_str());
+    let said = said.map_or_else(|| error.to_string(), ToOwned::to_owned);
+    *error = json!({"code": ErrorCode::INTERNAL_ERROR, "message": said});
+    true
+}
+
+fn fit_result(result: &mut Map<String, Value>) -> bool {
+    if result.get("tools").is_some_and(Value::is_array) {
+        // With it, a list is taken for something else if a tool in it makes no sense, and is lost.
+        return result.remove("_meta").is_some();
+    }
+    let can = result.get_mut("capabilities").and_then(Value::as_object_mut);
+    let mut changed = false;
+    for told in can.into_iter().flat_map(Map::values_mut) {
+        // Some languages write an empty object as an empty list.
+        if told.as_array().is_some_and(Vec::is_empty) {
+            *told = json!({});
+            changed = true;
+        }
+    }
+    changed
 }
 
 /// The messages among what a program prints.
@@ -261,6 +278,12 @@ mod tests {
         check(&fails(json!({"why": 1})).to_string(), internal("{\"why\":1}")).await;
         let fits = fails(json!({"code": -32601, "message": "tools"}));
         check(&fits.to_string(), fits).await;
+        let greeted = |tools: Value| {
+            let result = json!({"protocolVersion": "2025-06-18", "capabilities": {"tools": tools}});
+            json!({"jsonrpc": "2.0", "id": 1, "result": result})
+        };
+        check(&greeted(json!([])).to_string(), greeted(json!({}))).await;
+        check(&greeted(json!([7])).to_string(), greeted(json!([7]))).await;
         // A result of a call is left alone, whatever it tells of.
         let result = json!({"content": [], "structuredContent": {"tools": []}, "_meta": {}});
         let result = json!({"jsonrpc": "2.0", "id": 1, "result": result});
