@@ -78,7 +78,7 @@ const SWITCHES: [&str; 8] = ["", "false", "n", "no", "off", "on", "true", "yes"]
 
 /// Whether the arguments of the program of this name do so.
 pub(super) fn is_meant(name: &str, arguments: &[String]) -> bool {
-    arguments.iter().any(|argument| is_told(ENTRIES, name, argument))
+    is_told(ENTRIES, name, arguments.iter())
         || is_called(name, "git") && leads_git_away(arguments)
         || is_called(name, "make") && arguments.iter().any(|it| sets(it))
         || is_called(name, "cmake") && sets_up_cmake(arguments)

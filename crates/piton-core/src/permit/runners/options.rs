@@ -15,13 +15,20 @@ pub(super) type Entry = (&'static str, &'static [&'static str]);
 pub(super) fn runs(name: &str, arguments: &[String]) -> bool {
     // `tar cIf zstd`: letters without a dash.
     let old = arguments.first().filter(|_| name.ends_with("tar")).map(|first| format!("-{first}"));
-    arguments.iter().chain(&old).any(|argument| is_told(ENTRIES, name, argument))
+    is_told(ENTRIES, name, arguments.iter().chain(&old))
 }
 
-/// Whether an argument is one of those that are listed for the program of this name.
-pub(super) fn is_told(entries: &[Entry], name: &str, argument: &str) -> bool {
-    let mut meant = entries.iter().filter(|(program, _)| is_called(name, program));
-    meant.any(|(_, telling)| telling.iter().any(|telling| tells(telling, argument)))
+/// Whether one of the arguments is listed for the program of this name.
+pub(super) fn is_told<'a>(
+    entries: &[Entry],
+    name: &str,
+    mut arguments: impl Iterator<Item = &'a String>,
+) -> bool {
+    // Once for all arguments: there may be thousands.
+    let meant = entries.iter().filter(|(program, _)| is_called(name, program));
+    let telling: Vec<_> = meant.flat_map(|(_, telling)| telling.iter()).collect();
+    !telling.is_empty()
+        && arguments.any(|argument| telling.iter().any(|telling| tells(telling, argument)))
 }
 
 /// Whether a name is that of a program: also `gcc-12`, `gmake` and `x86_64-linux-gnu-gcc`.
