@@ -318,13 +318,13 @@ fn a_call_that_a_dying_server_took_along_is_unknown_and_the_next_one_restarts_it
 
 #[test]
 fn a_silent_server_is_given_up_told_so_and_not_asked_again() {
-    let world = with_server("call_seconds = 1", &[]);
+    let world = with_server("call_seconds = 3", &[]);
     let script = calls(&world, r#"{"tool":"sim__hang","arguments":{"key":"a"}}"#);
     let ran = query(&world, &script);
     assert_eq!(ran.code, 0, "{}", ran.stderr);
     let (outcome, text) = result(&world);
     assert_eq!(outcome, "unknown");
-    assert!(text.contains("silent for 1 s"), "{text}");
+    assert!(text.contains("silent for 3 s"), "{text}");
     assert_eq!(ledger(&world), ["hang a", "cancelled a"]);
 }
 
@@ -548,9 +548,9 @@ fn who_does_not_want_to_answer_declines() {
 // The server's silence is its own again, and the person is not asked any more.
 #[test]
 fn a_question_that_a_server_takes_back_holds_up_nobody() {
-    // Long enough that the question is taken down before the silence is too long, on a busy machine
-    // too: both are recorded, in this order.
-    let world = with_server("call_seconds = 5", &[]);
+    // Long enough that the question comes, and is taken down, before the silence is too long, on a
+    // busy machine too: both are recorded, in this order.
+    let world = with_server("call_seconds = 20", &[]);
     let script = calls(&world, r#"{"tool":"sim__elicit_back","arguments":{"key":"a"}}"#);
     let mut person = person(&world, &script);
     person.sees("asks: Who? (a) answer, (n) no answer: ");
