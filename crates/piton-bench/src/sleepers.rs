@@ -74,7 +74,9 @@ async fn begin(shell: &Shell, dir: &Path, index: u32) -> Outcome<()> {
     let (site, arguments) = (Arc::new(site), Arc::new(arguments));
     let (cancel, asker) = (CancellationToken::new(), Asker::default());
     let progress = Progress::default();
-    let finished = shell.run(Job { site, call, arguments, handle, cancel, asker, progress }).await;
+    let unasked = false;
+    let job = Job { site, call, arguments, handle, unasked, cancel, asker, progress };
+    let finished = shell.run(job).await;
     if finished.text.contains("still running") { Ok(()) } else { Err(finished.text.into()) }
 }
 

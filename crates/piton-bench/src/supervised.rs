@@ -168,6 +168,7 @@ async fn run(shell: &Shell, dir: &Path) -> Outcome<Duration> {
             call,
             arguments: Arc::new(arguments),
             handle: prepared.handle,
+            unasked: false,
             cancel: CancellationToken::new(),
             asker: Asker::default(),
             progress: Progress::default(),

@@ -81,9 +81,10 @@ impl WrittenSandbox {
     }
 }
 
-/// Says what this kernel cannot hold of what the rules promise to a conversation.
-pub(crate) fn warn(rules: &Rules, mode: PermissionMode, output: &mut Output) {
-    if !rules.apply_to(mode) {
+/// Says what this kernel cannot hold of what the rules promise to a conversation. It is `unasked` if
+/// a policy allows its calls in place of a person.
+pub(crate) fn warn(rules: &Rules, mode: PermissionMode, unasked: bool, output: &mut Output) {
+    if !rules.apply_to(mode, unasked) {
         return;
     }
     let what = match rules.when {

@@ -69,6 +69,7 @@ fn job(root: &Path, deed: &Deed, handle: Handle) -> Job {
         call: CALL,
         arguments: Arc::new(deed.arguments.clone()),
         handle,
+        unasked: false,
         cancel: CancellationToken::new(),
         asker: Asker::default(),
         progress: Progress::default(),

@@ -94,6 +94,7 @@ impl Call<'_> {
             call: id(self.index),
             arguments: Arc::new(arguments.clone()),
             handle,
+            unasked: false,
             cancel: CancellationToken::new(),
             asker: Asker::default(),
             progress: Progress::default(),

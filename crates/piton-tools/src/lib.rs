@@ -175,6 +175,8 @@ pub struct Job {
     pub arguments: Arc<Arguments>,
     /// What was recorded at its start.
     pub handle: Handle,
+    /// Whether a policy allowed it in place of a person. Recorded with the answer, so it stays so.
+    pub unasked: bool,
     /// Stops it.
     pub cancel: CancellationToken,
     /// What a person said to it, and the way to ask more.

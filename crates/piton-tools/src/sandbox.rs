@@ -25,7 +25,7 @@ use serde::{Deserialize, Serialize};
 pub use self::kernel::Kernel;
 pub use self::probe::{Attempt, Tried, try_out};
 pub(crate) use self::warden::{Wardens, spawn};
-use crate::{Site, excerpt};
+use crate::{Job, excerpt};
 
 /// Places that every command may write to, beside the workspace and the temporary directory.
 /// Shared memory is a directory too.
@@ -83,21 +83,22 @@ impl Rules {
         Self { when: When::Never, network: true, unix_sockets: true, write, closed }
     }
 
-    /// Whether commands of a conversation with this mode are confined.
-    pub fn apply_to(&self, mode: PermissionMode) -> bool {
+    /// Whether commands of a conversation with this mode are confined. They are `unasked` too if a
+    /// policy answers in place of a person.
+    pub fn apply_to(&self, mode: PermissionMode, unasked: bool) -> bool {
         match self.when {
             When::Never => false,
-            When::Unasked => mode == PermissionMode::Auto,
+            When::Unasked => unasked || mode == PermissionMode::Auto,
             When::Always => true,
         }
     }
 
-    /// What a command at `site` may do; `None` if it is not confined.
-    pub(crate) fn policy(&self, site: &Site) -> Result<Option<Policy>, Lacking> {
-        if !self.apply_to(site.permissions.mode) {
+    /// What the command of a call may do; `None` if it is not confined.
+    pub(crate) fn policy(&self, job: &Job) -> Result<Option<Policy>, Lacking> {
+        if !self.apply_to(job.site.permissions.mode, job.unasked) {
             return Ok(None);
         }
-        let policy = self.at(&site.workspace);
+        let policy = self.at(&job.site.workspace);
         if self.when == When::Always
             && let Some(lack) = Kernel::ask().lacks(&policy).into_iter().next()
         {
@@ -198,11 +199,12 @@ mod tests {
     fn what_nobody_was_asked_about_is_confined() {
         use PermissionMode::{AcceptEdits, Ask, Auto, ReadOnly};
         for mode in [Ask, AcceptEdits, ReadOnly] {
-            assert!(!rules(When::Unasked).apply_to(mode), "{mode:?}");
-            assert!(rules(When::Always).apply_to(mode), "{mode:?}");
+            assert!(!rules(When::Unasked).apply_to(mode, false), "{mode:?}");
+            assert!(rules(When::Unasked).apply_to(mode, true), "{mode:?}");
+            assert!(rules(When::Always).apply_to(mode, false), "{mode:?}");
         }
-        assert!(rules(When::Unasked).apply_to(Auto));
-        assert!(!rules(When::Never).apply_to(Auto));
+        assert!(rules(When::Unasked).apply_to(Auto, false));
+        assert!(!rules(When::Never).apply_to(Auto, true));
     }
 
     #[test]

@@ -259,7 +259,7 @@ impl Plain {
 
     async fn run(&self, job: Job, line: Line) -> Finished {
         let timeout = Duration::from_secs(line.timeout_s.unwrap_or(TIMEOUT_S_DEFAULT));
-        let policy = self.rules.as_ref().map_or(Ok(None), |rules| rules.policy(&job.site));
+        let policy = self.rules.as_ref().map_or(Ok(None), |rules| rules.policy(&job));
         let sandbox = match policy {
             Ok(sandbox) => sandbox.filter(|_| line.walls == Walls::Up),
             Err(lacking) => return Finished::failed(format!("not run: {lacking}")),

@@ -87,6 +87,7 @@ impl Cell {
             call: CALL,
             arguments: Arc::new(arguments),
             handle,
+            unasked: false,
             cancel: CancellationToken::new(),
             asker: Asker::default(),
             progress: Progress::default(),

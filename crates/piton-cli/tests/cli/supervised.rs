@@ -72,6 +72,7 @@ impl Bench {
             call: CALL,
             arguments: Arc::new(arguments.clone()),
             handle: handle.clone(),
+            unasked: false,
             cancel: cancel.clone(),
             asker: Asker::default(),
             progress: Progress::default(),

@@ -51,7 +51,7 @@ impl Supervised {
         let is_fed = matches!(line.input, Reads::Later | Reads::Terminal);
         let wait = if is_fed { WORDS_WITHIN } else { self.0.patience() };
         let wait = line.wait_s.map_or(wait, Duration::from_secs);
-        let sandbox = match self.0.rules().policy(&job.site) {
+        let sandbox = match self.0.rules().policy(&job) {
             Ok(sandbox) => sandbox.filter(|_| line.walls == Walls::Up),
             Err(lacking) => return Finished::failed(format!("not run: {lacking}")),
         };

@@ -80,6 +80,7 @@ impl Bench {
             call: CALL,
             arguments: Arc::new(object(arguments)),
             handle: handle.clone(),
+            unasked: false,
             cancel: stop.clone(),
             asker: Asker::default(),
             progress: Progress::default(),

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use futures_util::FutureExt as _;
 use piton_core::decide::calls::{UNKNOWN_TEXT, doubt, is_denied};
 use piton_core::event::{
-    EffectClass, Event, Handle, InDoubtPolicy, InquiryKind, Outcome, ToolOutput,
+    BY_POLICY, EffectClass, Event, Handle, InDoubtPolicy, InquiryKind, Outcome, ToolOutput,
 };
 use piton_core::id::CallId;
 use piton_core::permit::path::within;
@@ -209,13 +209,21 @@ impl Driver<'_> {
         tool.map_or(EffectClass::Once, |tool| tool.effect)
     }
 
+    /// Whether a policy allowed the call in place of a person, today or in the driver that died.
+    fn is_unasked(&self, call: CallId) -> bool {
+        let turn = self.log.state().open_turn();
+        let asked = turn.and_then(|turn| turn.inquiry(call, InquiryKind::Permission));
+        asked.is_some_and(|raised| raised.by.as_deref() == Some(BY_POLICY))
+    }
+
     fn launch(&mut self, ready: Ready, handle: Handle, begun: Begun) {
         let Ready { call: Call { id: call, .. }, tool, arguments } = ready;
         let cancel = self.cancel.child_token();
         let (site, asker) = (self.site.clone(), self.asks.asker(self.responses(call)));
         let watch = self.progress.clone();
         let progress = Said::to(move |text| watch.say(call, text));
-        let job = Job { site, call, arguments, handle, cancel, asker, progress };
+        let unasked = self.is_unasked(call);
+        let job = Job { site, call, arguments, handle, unasked, cancel, asker, progress };
         let flight = Box::pin(async move {
             match caught(async { tool.run_or_park(job).await }).await {
                 Ok(Ran::Parked { question }) => Landing::Parked { call, question },

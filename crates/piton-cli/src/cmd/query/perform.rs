@@ -4,7 +4,7 @@ use std::future::{pending, ready};
 use std::pin::pin;
 use std::time::Duration;
 
-use piton::{Attendance, FileLeftOut, OnIncomplete, SessionError, Subscription, Update};
+use piton::{Attendance, FileLeftOut, OnIncomplete, Policy, SessionError, Subscription, Update};
 use piton_core::event::{InDoubtPolicy, TurnEnd};
 use piton_core::id::Seq;
 use piton_core::outcome::Ending;
@@ -292,10 +292,12 @@ fn prepare(
     let rules = &asked.shelf.rules;
     let ahead = Ahead { model, workspace, rules, defaults, life, in_doubt, begins };
     config::apply(session, engine, &asked.query, &ahead);
-    session.leave_unattended(asked.shelf.unattended.with(asked.query.unattended));
+    let unattended = asked.shelf.unattended.with(asked.query.unattended);
+    session.leave_unattended(unattended);
     let confined = asked.shelf.sandbox.rules(&asked.query, asked.settings);
     let config = &session.state().config;
-    sandbox::warn(&confined, config.permissions.mode, stage.output);
+    let unasked = stage.terminal.is_none() && unattended.permissions == Policy::Auto;
+    sandbox::warn(&confined, config.permissions.mode, unasked, stage.output);
     for file in asked.settings.shared_files() {
         stage.output.talk(&format!(
             "warning: {} has a second name (a hard link), under which tools and commands may reach it; \

@@ -22,14 +22,19 @@ impl Site {
         site
     }
 
-    /// One turn with one command that writes outside; the end of its call.
-    fn write(&self, flags: &[&str], failing: &str) -> (Ran, Value) {
+    /// A model that calls one command that writes outside.
+    fn model(&self) -> String {
         let command = format!("echo x > {}", self.place().display());
         let script = json!({ "steps": [
             { "say": "Go.", "calls": [{ "tool": "shell", "arguments": { "command": command } }] },
             { "say": "Done." }
         ] });
-        let model = self.world.script(&script.to_string());
+        self.world.script(&script.to_string())
+    }
+
+    /// One turn with that command; the end of its call.
+    fn write(&self, flags: &[&str], failing: &str) -> (Ran, Value) {
+        let model = self.model();
         let flags = [&["query", "go", "--model", &model][..], flags].concat();
         let output = self.world.command(&flags).env("PITON_FAIL_POINT", failing).output().unwrap();
         let ran = self.world.ran(output);
@@ -76,6 +81,38 @@ fn what_a_person_has_allowed_is_not_confined_unless_they_want_that() {
     let site = Site::new(&format!("{ALLOWED}[sandbox]\nmode = \"on\"\n"));
     site.write(&[], "");
     assert!(!site.got_through());
+}
+
+// What a policy answers, no person was asked about; and it is recorded who answered.
+#[test]
+fn what_is_allowed_in_place_of_a_person_is_confined() {
+    if !can_hold() {
+        return;
+    }
+    let site = Site::new("");
+    let (_, end) = site.write(&["--unattended", "auto"], "");
+    assert!(!site.got_through());
+    assert!(end["output"]["text"].as_str().unwrap().contains("[it ran in a sandbox"), "{end}");
+    let site = Site::new("[unattended]\npermissions = \"auto\"\n");
+    site.write(&[], "");
+    assert!(!site.got_through());
+    let site = Site::new("");
+    site.write(&["--unattended", "auto", "--sandbox", "off"], "");
+    assert!(site.got_through());
+    let site = Site::new("");
+    let (ran, _) = site.write(&["--unattended", "auto"], "no-landlock");
+    assert!(ran.stderr.contains("commands run without all of their sandbox"), "{}", ran.stderr);
+}
+
+// The same question, answered by a person.
+#[test]
+fn what_a_person_answers_is_not_confined() {
+    let site = Site::new("");
+    let model = site.model();
+    assert_eq!(site.world.run(&["query", "go", "--model", &model]).code, 3);
+    let ran = site.world.run(&["answer", "yes", "--continue"]);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    assert!(site.got_through());
 }
 
 #[test]
