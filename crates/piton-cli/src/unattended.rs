@@ -8,7 +8,7 @@ use serde::Deserialize;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Word {
-    /// Allow calls; take defaults, or tell the tool that there is no answer
+    /// Allow calls in which no deny could hide; take defaults, or tell the tool that there is no answer
     Auto,
     /// Take defaults; what has none waits
     Defaults,

@@ -65,6 +65,19 @@ pub fn permit(
     if doubtful && permitted == RuleEffect::Allow { RuleEffect::Ask } else { permitted }
 }
 
+/// Whether a rule that forbids could be met by a call, so that only a person may allow it. What a
+/// rule merely asks about, a policy may answer.
+pub fn is_for_a_person(
+    permissions: &Permissions,
+    workspace: &str,
+    tool: &ToolSpec,
+    arguments: &str,
+) -> bool {
+    let rules = permissions.rules.iter().filter(|rule| rule.effect != RuleEffect::Ask);
+    let freely = Permissions { mode: PermissionMode::Auto, rules: rules.cloned().collect() };
+    permit(&freely, workspace, tool, arguments) != RuleEffect::Allow
+}
+
 /// The rule that forbids a call; none if no rule does.
 pub fn forbidding<'a>(
     permissions: &'a Permissions,

@@ -10,8 +10,8 @@ const NO_TERMINAL: &str = "a secret is taken on a terminal only, and there is no
 /// What to do with one kind of question.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Policy {
-    /// Go on without a person: allow a call, take a question's default or tell the tool that there is
-    /// no answer.
+    /// Go on without a person: allow a call, unless a rule that forbids it could hide in there; take a
+    /// question's default or tell the tool that there is no answer.
     Auto,
     /// Take a question's default; what has none waits.
     Defaults,

@@ -167,6 +167,35 @@ fn must_show_3_a_yes_does_not_open_what_is_denied_under_another_name() {
     assert!(ran.stdout.contains("no TOPSECRET here"), "{}", ran.stdout);
 }
 
+// Must show 3: a policy says yes to what rules ask about, never to what they may forbid.
+#[test]
+fn must_show_3_a_policy_does_not_open_what_a_deny_may_forbid() {
+    let world = World::new();
+    fs::create_dir_all(world.path("home")).unwrap();
+    let rules = "[[permissions]]\ntool = \"shell\"\ncommand = \"rm *\"\neffect = \"deny\"\n\
+                 [[permissions]]\ntool = \"shell\"\ncommand = \"touch *\"\neffect = \"ask\"\n";
+    fs::write(world.path("home/piton.toml"), rules).unwrap();
+    fs::write(world.work("victim"), "").unwrap();
+    let run = |command: &str, flags: &[&str]| {
+        let call = json!({ "tool": "shell", "arguments": { "command": command } });
+        let steps = json!({ "steps": [{ "calls": [call] }, { "say": "x" }] });
+        let model = world.script(&steps.to_string());
+        world.run(&[&["query", "go", "--new", "--model", &model][..], flags].concat()).code
+    };
+    for mode in ["ask", "accept-edits", "auto"] {
+        let flags = ["--permissions", mode, "--unattended", "auto"];
+        assert_eq!(run("x=rm; $x victim", &flags), 3, "{mode}");
+        assert_eq!(run("rm victim", &flags), 0, "{mode}");
+        assert!(world.work("victim").exists(), "{mode}");
+        assert_eq!(run(&format!("touch {mode}"), &flags), 0, "{mode}");
+        assert!(world.work(mode).exists(), "{mode}: only asked about");
+    }
+    assert_eq!(run("x=rm; $x victim", &["--unattended", "deny"]), 0);
+    assert_eq!(run("x=rm; $x victim", &["--unattended", "auto"]), 3);
+    assert_eq!(world.run(&["answer", "yes", "--continue"]).code, 0);
+    assert!(!world.work("victim").exists(), "a person may");
+}
+
 // Must show 3: the workspace is known, so a name from the root needs no question.
 #[test]
 fn must_show_3_a_name_from_the_root_is_judged_like_its_short_form() {

@@ -9,8 +9,9 @@ use std::task::Poll;
 use piton_core::action::Wish;
 use piton_core::event::{BY_POLICY, Event, Inquiry, InquiryAnswer, InquiryKind};
 use piton_core::id::{CallId, InquiryId};
+use piton_core::permit::is_for_a_person;
 use piton_core::question::{Question, Secret};
-use piton_core::state::{Raised, Turn};
+use piton_core::state::{Call, Raised, Turn};
 use piton_tools::{Ask, Asker, Response, Responses, Track, Word};
 use tokio::sync::{mpsc, oneshot};
 
@@ -189,6 +190,9 @@ impl Driver<'_> {
         let open = self.log.state().open_turn().into_iter().flat_map(Turn::pending_inquiries);
         let answered = |asked: &Inquiry| {
             let answer = self.unattended.answer(asked)?;
+            if answer == InquiryAnswer::Allow && self.is_for_a_person(asked.call) {
+                return None;
+            }
             let (inquiry, by) = (asked.id.clone(), BY_POLICY.into());
             Some(Event::InquiryAnswered { inquiry, answer, by, letter: None })
         };
@@ -198,6 +202,17 @@ impl Driver<'_> {
             self.log.push(event);
         }
         any
+    }
+
+    /// Whether a deny could hide in a call. A policy that goes on without a person is no reason to
+    /// open what that person has forbidden.
+    fn is_for_a_person(&self, call: CallId) -> bool {
+        let state = self.log.state();
+        let call = state.open_turn().and_then(|turn| turn.call(call));
+        let tool = |call: &Call| state.config.tool(&call.name);
+        call.and_then(|call| Some((call, tool(call)?))).is_none_or(|(call, tool)| {
+            is_for_a_person(&state.config.permissions, state.workspace(), tool, &call.arguments)
+        })
     }
 
     /// A call that ends needs no answers any more.
