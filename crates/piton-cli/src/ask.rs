@@ -18,6 +18,8 @@ use self::permission::Permission;
 #[derive(Clone, Debug)]
 pub(crate) struct Prompt {
     pub(crate) inquiry: Inquiry,
+    /// Whether it was on the screen.
+    shown: bool,
     /// Whether the next line is the result of the call.
     typing: bool,
     /// A form that is being filled in.
@@ -72,7 +74,7 @@ impl Prompt {
             }
         };
         let permission = Permission::new(Offer::of_worker(&inquiry));
-        Self { inquiry, typing: false, form, permission, worker: None }
+        Self { inquiry, shown: false, typing: false, form, permission, worker: None }
     }
 
     /// Says what standing decisions are possible. One that is being made is not disturbed.
@@ -80,6 +82,13 @@ impl Prompt {
         if self.permission.offers != offers {
             self.permission = Permission::new(offers);
         }
+    }
+
+    /// It comes on the screen now. Whether nothing that was typed before may answer it: it decides
+    /// what runs, and nobody has seen it yet.
+    pub(crate) fn is_news(&mut self) -> bool {
+        let is_first = !std::mem::replace(&mut self.shown, true);
+        is_first && self.inquiry.kind != InquiryKind::Question
     }
 
     /// Whether the next line says how far a decision reaches.

@@ -1,10 +1,17 @@
 //! Asking a person on the terminal, whatever the standard streams are connected to.
 
 use std::fs::{File, OpenOptions};
-use std::io::{Read as _, Write as _};
+use std::io::{ErrorKind, Read as _, Write as _};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::fs::OFlags;
+use rustix::io::Errno;
 use rustix::process::getpgrp;
-use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcgetpgrp, tcsetattr};
+use rustix::termios::{
+    LocalModes, OptionalActions, QueueSelector, Termios, tcflush, tcgetattr, tcgetpgrp, tcsetattr,
+};
 use tokio::sync::mpsc;
 
 use crate::render::visible::visible;
@@ -14,17 +21,33 @@ const PIECES_MAX: usize = 16;
 /// Longest piece that is read at once, in bytes. A terminal gives a line in pieces of this size.
 const PIECE_BYTES_MAX: usize = 4096;
 
+/// Where every terminal finds itself.
+const DEVICE: &str = "/dev/tty";
+
 /// The terminal this process was started on.
 #[derive(Debug)]
 pub(crate) struct Terminal {
     device: File,
-    pieces: Option<mpsc::Receiver<Vec<u8>>>,
+    pieces: Option<mpsc::Receiver<Piece>>,
+    /// How often everything typed was forgotten.
+    forgotten: Times,
     /// What was typed and not taken yet.
     typed: Vec<u8>,
     /// How the terminal was set before single keys were wanted.
     lines: Option<Termios>,
     /// How the terminal was set before something was typed that must not be seen.
     shown: Option<Termios>,
+}
+
+/// Whoever reads holds it, and whoever forgets: so it is certain of each piece which came first.
+type Times = Arc<Mutex<u64>>;
+
+/// What was read at once.
+#[derive(Debug)]
+struct Piece {
+    bytes: Vec<u8>,
+    /// How often everything was forgotten before.
+    after: u64,
 }
 
 /// Whether what is typed is seen.
@@ -48,8 +71,9 @@ pub(crate) enum Typed {
 impl Terminal {
     /// The terminal, if there is one.
     pub(crate) fn open() -> Option<Self> {
-        let device = OpenOptions::new().read(true).write(true).open("/dev/tty").ok()?;
-        Some(Self { device, pieces: None, typed: Vec::new(), lines: None, shown: None })
+        let device = OpenOptions::new().read(true).write(true).open(DEVICE).ok()?;
+        let (forgotten, typed) = (Times::default(), Vec::new());
+        Some(Self { device, pieces: None, forgotten, typed, lines: None, shown: None })
     }
 
     /// Whether we are in its foreground. In the background, reading from it would stop us.
@@ -120,9 +144,14 @@ impl Terminal {
 
     /// What was typed and not taken is meant for nobody any more.
     pub(crate) fn forget_typed(&mut self) {
-        if let Ok(now) = tcgetattr(&self.device) {
-            self.set(&now);
+        let mut times = held(&self.forgotten);
+        *times += 1;
+        // In the background nothing is typed for us, and whoever touches the terminal is stopped.
+        if self.is_ours() {
+            tcflush(&self.device, QueueSelector::IFlush).unwrap_or_default();
         }
+        drop(times);
+        self.typed.clear();
     }
 
     /// Waits for whichever is wanted: a key or a line.
@@ -136,15 +165,19 @@ impl Terminal {
     fn set(&mut self, modes: &Termios) {
         // What cannot be set stays as it was, which still works: with lines.
         tcsetattr(&self.device, OptionalActions::Flush, modes).unwrap_or_default();
-        self.typed.clear();
-        while self.pieces.as_mut().is_some_and(|pieces| pieces.try_recv().is_ok()) {}
+        self.forget_typed();
     }
 
     async fn piece(&mut self) -> Option<Vec<u8>> {
         if self.pieces.is_none() {
-            self.pieces = self.device.try_clone().ok().map(read_pieces);
+            self.pieces = read_pieces(self.forgotten.clone());
         }
-        self.pieces.as_mut()?.recv().await
+        loop {
+            let Piece { bytes, after } = self.pieces.as_mut()?.recv().await?;
+            if after == *held(&self.forgotten) {
+                return Some(bytes);
+            }
+        }
     }
 }
 
@@ -156,18 +189,40 @@ impl Drop for Terminal {
     }
 }
 
-/// Reads on a thread of its own: a terminal cannot be waited for in any other way that every
-/// platform has. The thread ends with the process.
-fn read_pieces(mut device: File) -> mpsc::Receiver<Vec<u8>> {
+fn held(times: &Times) -> MutexGuard<'_, u64> {
+    times.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Reads on a thread of its own, so that nobody waits for a person in place. The thread ends with the
+/// process. It never waits while it holds the count: what is not there yet is typed later.
+fn read_pieces(forgotten: Times) -> Option<mpsc::Receiver<Piece>> {
+    let unwaiting = (OFlags::NONBLOCK | OFlags::NOCTTY).bits().cast_signed();
+    let mut device = OpenOptions::new().read(true).custom_flags(unwaiting).open(DEVICE).ok()?;
     let (sender, pieces) = mpsc::channel(PIECES_MAX);
     std::thread::spawn(move || {
         let mut piece = vec![0; PIECE_BYTES_MAX];
-        while let Ok(bytes @ 1..) = device.read(&mut piece) {
-            let typed = piece.get(..bytes).unwrap_or_default().to_vec();
-            if sender.blocking_send(typed).is_err() {
+        loop {
+            match poll(&mut [PollFd::new(&device, PollFlags::IN)], None) {
+                Ok(_) | Err(Errno::INTR) => {}
+                Err(_) => return,
+            }
+            let times = held(&forgotten);
+            let (read, after) = (device.read(&mut piece), *times);
+            drop(times);
+            let bytes = match read {
+                Ok(bytes @ 1..) => piece.get(..bytes).unwrap_or_default().to_vec(),
+                Err(error) if is_passing(error.kind()) => continue,
+                Ok(0) | Err(_) => return,
+            };
+            if sender.blocking_send(Piece { bytes, after }).is_err() {
                 return;
             }
         }
     });
-    pieces
+    Some(pieces)
+}
+
+/// Whether there was merely nothing to read.
+fn is_passing(kind: ErrorKind) -> bool {
+    matches!(kind, ErrorKind::WouldBlock | ErrorKind::Interrupted)
 }

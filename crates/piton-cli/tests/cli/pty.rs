@@ -80,6 +80,40 @@ fn a_person_denies_a_call() {
     assert!(!world.work("one").exists() && world.work("two").exists());
 }
 
+// Whoever types has seen what they answer. In one write, so that all of it is there before anybody
+// reads the first line.
+#[test]
+fn what_was_typed_before_a_question_does_not_answer_it() {
+    let world = World::new();
+    let model = world.script(
+        r#"{"steps":[
+        {"say":"First.","calls":[{"tool":"slow"}]},
+        {"calls":[{"tool":"write_file","arguments":{"path":"one","content":"1"}},
+                  {"tool":"write_file","arguments":{"path":"two","content":"2"}},
+                  {"tool":"write_file","arguments":{"path":"three","content":"3"}}]},
+        {"say":"Second.","calls":[{"tool":"late"}]},
+        {"calls":[{"tool":"write_file","arguments":{"path":"four","content":"4"}}]},
+        {"say":"Written."}],
+        "tools":[{"name":"slow","effect":"read_only","wait_for":"go","output":"x"},
+                 {"name":"late","effect":"read_only","wait_for":"on","output":"x"}]}"#,
+    );
+    let mut person = Person::starts(&world, &["query", "go", "--model", &model]);
+    // The terminal has all of it, and shows so, before there is a question.
+    person.sees("First.").types("y\ny\ny\n#").sees("#");
+    fs::write(world.work("go"), "").unwrap();
+    person.sees("Run write_file: one").sees(PERMISSION).types("n\ny\ny\n");
+    person.sees("Run write_file: two").sees(PERMISSION).types("perhaps\nn\n");
+    person.sees("Run write_file: three").sees(PERMISSION).types("n\n");
+    person.sees("Second.").types("y\n#").sees("#");
+    fs::write(world.work("on"), "").unwrap();
+    person.sees("Run write_file: four").sees(PERMISSION).types("n\n").sees("Written.");
+    let (code, screen) = person.leaves();
+    assert_eq!(code, 0, "{screen}");
+    for name in ["one", "two", "three", "four"] {
+        assert!(!world.work(name).exists(), "{name}: {screen}");
+    }
+}
+
 // J24
 #[test]
 fn an_incomplete_turn_is_resumed_from_the_menu_and_the_message_comes_after_it() {

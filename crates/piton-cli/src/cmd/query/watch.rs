@@ -303,6 +303,9 @@ impl Watch {
         let together = self.together();
         let (Some(prompt), Some(terminal)) = (self.prompts.front_mut(), terminal) else { return };
         output.rest();
+        if prompt.is_news() {
+            terminal.forget_typed();
+        }
         // What it would mean for a worker is known in the worker's conversation.
         if prompt.worker.is_none() {
             let offers = Offer::all(&self.face.state, &prompt.inquiry, self.rules.file.as_deref());
