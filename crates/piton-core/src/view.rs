@@ -195,7 +195,7 @@ fn tool(turn: &Turn, call: &Call) -> ToolView {
         turn.pending_inquiries().find(|inquiry| inquiry.call == call.id).map(|inquiry| {
             ToolState::Asking {
                 inquiry: inquiry.id.clone(),
-                question: inquiry.question.clone(),
+                question: inquiry.heading().to_owned(),
                 kind: inquiry.kind,
             }
         })

@@ -118,7 +118,9 @@ impl Permission {
         }
         let always = if self.may(RuleEffect::Allow) { ", (a) always" } else { "" };
         let never = if self.may(RuleEffect::Deny) { ", (v) never" } else { "" };
-        format!("{question} (y) yes{always}{never}, (m) done by hand, (n) no: ")
+        // Below the lines that say all about the call.
+        let end = if question.contains('\n') { '\n' } else { ' ' };
+        format!("{question}{end}(y) yes{always}{never}, (m) done by hand, (n) no: ")
     }
 
     /// Takes in a typed line, in small letters.

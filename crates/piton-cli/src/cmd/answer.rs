@@ -114,7 +114,7 @@ fn last_answer(state: &State) -> Option<String> {
     let raised = state.turns.last()?.inquiries.iter().rev();
     raised.into_iter().find_map(|Raised { inquiry, answer, by }| {
         let (answer, by) = (elsewhere::said(answer.as_ref()?), by.as_deref()?);
-        Some(format!("answered last, by {by}, {answer}: {}", inquiry.question))
+        Some(format!("answered last, by {by}, {answer}: {}", inquiry.heading()))
     })
 }
 
@@ -135,7 +135,10 @@ async fn show(
             let kept = kept.iter().find(|letter| *letter.inquiry() == asked.id);
             let kept = kept.map(|letter| record::told(letter.reply()));
             if answer.json {
-                output.json(&Line::question(asker.as_str(), asked, &words, kept.as_deref()));
+                let call = state.open_turn().and_then(|turn| turn.call(asked.call));
+                let arguments = call.map(|call| &*call.arguments);
+                let (asker, kept) = (asker.as_str(), kept.as_deref());
+                output.json(&Line::question(asker, asked, arguments, &words, kept));
                 continue;
             }
             if asker != id {

@@ -14,6 +14,7 @@ use piton_sim::serve::Seen;
 use piton_store::{Listed, Record};
 use piton_tools::supervise::{Kept, KeptState, Status};
 use serde::Serialize;
+use serde_json::Value;
 use serde_json::value::RawValue;
 
 /// Version of the lines. Fields may be added; a change of meaning is a new version.
@@ -104,6 +105,9 @@ pub(crate) enum Line<'a> {
         kind: InquiryKind,
         call: String,
         wants: Option<&'a Wants>,
+        /// What the call was asked to do, all of it.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        arguments: Option<Value>,
         /// An answer that nobody has taken yet.
         #[serde(skip_serializing_if = "Option::is_none")]
         kept: Option<&'a str>,
@@ -235,13 +239,15 @@ impl<'a> Line<'a> {
     pub(crate) fn question(
         conversation: &'a str,
         asked: &'a Inquiry,
+        arguments: Option<&str>,
         answers: &'a [&'a str],
         kept: Option<&'a str>,
     ) -> Self {
         let Inquiry { id, kind, call, question, wants, .. } = asked;
         let (call, kind, wants) = (call.to_string(), *kind, wants.as_ref());
         let id = id.as_str();
-        Self::Question { conversation, id, question, answers, kind, call, wants, kept }
+        let arguments = arguments.and_then(|arguments| serde_json::from_str(arguments).ok());
+        Self::Question { conversation, id, question, answers, kind, call, wants, arguments, kept }
     }
 
     pub(crate) fn command(kept: &'a Kept) -> Self {

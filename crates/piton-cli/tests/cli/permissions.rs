@@ -5,7 +5,7 @@ use std::io::{BufRead as _, BufReader};
 use std::os::unix::fs::symlink;
 
 use crate::person::Person;
-use crate::world::{World, lines_of};
+use crate::world::{World, lines, lines_of};
 
 fn write(path: &str) -> String {
     format!(
@@ -66,6 +66,28 @@ fn a_question_of_a_headless_run_is_answered_from_elsewhere() {
     assert_eq!((done.code, done.stdout.as_str()), (0, "Paid.\n"), "{}", done.stderr);
     assert_eq!(lines_of(&world.work("pay.log")), 1);
     assert_eq!(world.run(&["answer", "yes"]).code, 2, "nothing is asked any more");
+}
+
+// Must show 3: nobody decides on what they cannot see.
+#[test]
+fn a_question_shows_all_that_it_is_about() {
+    let world = World::new();
+    let model = world.script(
+        r#"{"steps":[{"calls":[{"tool":"write_file",
+            "arguments":{"path":"././x","content":"one\ntwo\n"}}]},{"say":"Written."}]}"#,
+    );
+    let run = world.run(&["query", "go", "--model", &model]);
+    assert_eq!(run.code, 3);
+    assert!(run.stderr.contains("\"Run write_file: x?\""), "{}", run.stderr);
+    let shown = world.run(&["answer"]).stdout;
+    assert_eq!(shown, "Run write_file: x?\n  content, 2 lines:\n  | one\n  | two\n");
+    let json = lines(&world.run(&["answer", "--json"]).stdout);
+    assert_eq!(json[0]["arguments"]["content"], "one\ntwo\n");
+    assert_eq!(json[0]["question"], shown.trim_end());
+    let mut person = Person::starts(&world, &["query", "--continue"]);
+    person.sees("Run write_file: x?").sees("  | one").sees("  | two").sees("(y) yes");
+    person.types("y\n").sees("Written.");
+    assert_eq!(person.leaves().0, 0);
 }
 
 // M8, J32: kill -9 while the question is on the screen.

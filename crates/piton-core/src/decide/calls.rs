@@ -13,7 +13,7 @@ use crate::event::{
 use crate::id::InquiryId;
 use crate::permit::{Standing, always, forbidding, permit};
 use crate::state::{Call, Progress, Raised, Started, State, Step, Turn};
-use crate::summary::{input_in_full, input_summary};
+use crate::summary::{input_summary, permission_question};
 
 /// What the model is told of a call whose outcome nobody knows.
 pub const UNKNOWN_TEXT: &str = "The tool was started, then the agent was interrupted; \
@@ -182,7 +182,7 @@ fn permission(state: &State, call: &Call, tool: &ToolSpec) -> Inquiry {
         id: InquiryId::new(format!("{}.permission.1", call.id)),
         kind: InquiryKind::Permission,
         call: call.id,
-        question: format!("Run {}?", input_in_full(&call.name, &call.arguments)),
+        question: permission_question(&call.name, &call.arguments),
         choices,
         wants: None,
     }

@@ -27,6 +27,16 @@ pub struct Inquiry {
     pub wants: Option<Wants>,
 }
 
+impl Inquiry {
+    /// What is asked, without the lines that say all about a call.
+    pub fn heading(&self) -> &str {
+        match self.kind {
+            InquiryKind::Permission => self.question.lines().next().unwrap_or_default(),
+            InquiryKind::Question | InquiryKind::InDoubt => &self.question,
+        }
+    }
+}
+
 /// What a tool wants to know, apart from the words it asks with.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Wants {

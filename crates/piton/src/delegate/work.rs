@@ -224,6 +224,6 @@ impl Work {
 /// What the worker asks.
 fn question(state: &State, worker: &Worker) -> String {
     let asked = state.open_turn().and_then(|turn| turn.pending_inquiries().next());
-    let asked = asked.map_or_else(String::new, |inquiry| inquiry.question.clone());
+    let asked = asked.map_or_else(String::new, |inquiry| inquiry.heading().to_owned());
     format!("worker {}: {asked}", worker.number())
 }

@@ -25,7 +25,7 @@ impl Meant {
     pub(super) fn letter(&self) -> Result<AnswerLetter, Fault> {
         let (at, chance) = (SystemClock.now(), SystemChance.next());
         AnswerLetter::new(self.asked.id.clone(), &self.reply, at, chance)
-            .ok_or_else(|| Fault::SecretOnTerminal { question: self.asked.question.clone() })
+            .ok_or_else(|| Fault::SecretOnTerminal { question: self.asked.heading().to_owned() })
     }
 }
 
@@ -68,7 +68,7 @@ impl Held<'_> {
                 // The answer may have come while we looked; then the next look finds it.
                 if let Delivery::Open(_) = letter.delivery(journal, self.id, after).await? {
                     letter.withdraw(journal, self.id).await?;
-                    return Err(Fault::NotOpen { question: meant.asked.question.clone() });
+                    return Err(Fault::NotOpen { question: meant.asked.heading().to_owned() });
                 }
             } else if !lies {
                 return Err(self.gone(&meant.asked).await?);
@@ -86,7 +86,7 @@ impl Held<'_> {
         let kept = AnswerLetter::kept(&*self.desk.journal, self.id).await?;
         let other = kept.iter().find(|other| *other.inquiry() == asked.id);
         let kept = other.map(|other| told(other.reply()));
-        Ok(Fault::TakenAway { question: asked.question.clone(), kept })
+        Ok(Fault::TakenAway { question: asked.heading().to_owned(), kept })
     }
 
     /// Whoever held it may be gone, and then nobody takes letters but us.
@@ -129,14 +129,14 @@ pub(super) async fn closed(
 ) -> Result<Fault, Fault> {
     Ok(match given(journal, id, &meant.asked.id, meant.after).await? {
         Ok(given) => otherwise(&meant.asked, given),
-        Err(_) => Fault::NotOpen { question: meant.asked.question.clone() },
+        Err(_) => Fault::NotOpen { question: meant.asked.heading().to_owned() },
     })
 }
 
 fn otherwise(asked: &Inquiry, given: Given) -> Fault {
     let from = if given.letter.is_some() { " from another terminal" } else { "" };
     let (by, answer) = (format!("{}{from}", given.by), said(&given.answer));
-    Fault::AnsweredOtherwise { question: asked.question.clone(), answer, by }
+    Fault::AnsweredOtherwise { question: asked.heading().to_owned(), answer, by }
 }
 
 /// An answer, for people.

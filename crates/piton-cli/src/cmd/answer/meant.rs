@@ -59,7 +59,7 @@ fn understand(
     prompt.offer(offers);
     if prompt.is_secret() && !answer.decline {
         // It would be in the history of a shell, and nobody is there who could be told.
-        return Err(Fault::SecretOnTerminal { question: asked.question.clone() });
+        return Err(Fault::SecretOnTerminal { question: asked.heading().to_owned() });
     }
     let mut more = Vec::new();
     let heard = match (&answer.word, &answer.text) {
@@ -87,7 +87,7 @@ fn understand(
         if answer.all {
             more.push("nothing is answered and no rule is written; without --all, each call is answered by itself".into());
         }
-        return Err(Fault::NoAnswer { question: asked.question.clone(), words, more });
+        return Err(Fault::NoAnswer { question: asked.heading().to_owned(), words, more });
     };
     let offer = prompt.offered(&reply).cloned();
     Ok((reply, offer))

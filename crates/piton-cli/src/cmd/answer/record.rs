@@ -171,7 +171,7 @@ impl Desk {
         for meant in meant {
             let before = Before::find(&kept, meant);
             if let Before::Same(letter) = before {
-                output.talk(&format!("This answer is kept already: {}", meant.asked.question));
+                output.talk(&format!("This answer is kept already: {}", meant.asked.heading()));
                 letters.push(letter);
                 continue;
             }
@@ -223,7 +223,7 @@ impl Desk {
             }
             Err(fault) if !self.all => return Err(fault),
             Err(fault @ Fault::NotTaken { .. }) => {
-                output.talk(&format!("Kept: {}", meant.asked.question));
+                output.talk(&format!("Kept: {}", meant.asked.heading()));
                 tally.kept = Some(fault);
             }
             // A rule of the one before has answered it.
@@ -269,7 +269,7 @@ fn is_open(session: &Session, asked: &Inquiry) -> bool {
 /// Says that a question is answered. Of rules for more than the conversation it was said when they were
 /// written.
 fn tell(asked: &Inquiry, offer: Option<&Offer>, output: &mut Output) {
-    output.talk(&format!("Answered: {}", asked.question));
+    output.talk(&format!("Answered: {}", asked.heading()));
     if let Some(offer) = offer.filter(|offer| offer.file.is_none()) {
         output.talk(&format!("From now on: {}", offer.told()));
     }
