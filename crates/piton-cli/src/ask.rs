@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use piton::{Reply, Worker};
 use piton_core::event::{Inquiry, InquiryKind, Shape, Wants};
-use piton_core::question::Secret;
+use piton_core::question::{Secret, have_numbers};
 
 use self::form::Filled;
 pub(crate) use self::form::Form;
@@ -200,10 +200,13 @@ fn put(question: &str, wants: &Wants) -> String {
         Shape::Secret => format!("{question} (not shown; {empty}) "),
         Shape::Confirm => format!("{question} (y) yes, (n) no{default}: "),
         Shape::Choice { options } => {
+            let numbered = have_numbers(options);
+            let mark = |place: usize| if numbered { (place + 1).to_string() } else { "-".into() };
             let lines = options.iter().enumerate();
             let lines: Vec<_> =
-                lines.map(|(place, option)| format!("  {}  {option}\n", place + 1)).collect();
-            format!("{question}\n{}number or words{default}: ", lines.concat())
+                lines.map(|(place, option)| format!("  {}  {option}\n", mark(place))).collect();
+            let words = if numbered { "number or words" } else { "one of them" };
+            format!("{question}\n{}{words}{default}: ", lines.concat())
         }
     }
 }
@@ -412,6 +415,8 @@ mod tests {
             shown(question().shaped(options).or("red")),
             "Which?\n  1  red\n  2  blue\nnumber or words, empty line: red: "
         );
+        let options = Shape::Choice { options: vec!["2".into(), "1".into()] };
+        assert_eq!(shown(question().shaped(options)), "Which?\n  -  2\n  -  1\none of them: ");
     }
 
     // J24

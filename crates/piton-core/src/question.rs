@@ -96,7 +96,13 @@ impl Wants {
     }
 }
 
-/// An option by its words, or by its number from 1.
+/// Whether options may be chosen by their place. Where one of them is a number itself, nobody could
+/// tell which is meant.
+pub fn have_numbers(options: &[String]) -> bool {
+    !options.iter().any(|option| option.trim().parse::<f64>().is_ok())
+}
+
+/// An option by its words, or by its number from 1 if options have one.
 fn one_of(options: &[String], typed: &str) -> Result<String, String> {
     let by_words = || {
         let same = |option: &&String| option.to_lowercase() == typed.to_lowercase();
@@ -104,7 +110,7 @@ fn one_of(options: &[String], typed: &str) -> Result<String, String> {
         found.next().filter(|_| found.next().is_none())
     };
     let by_number = || {
-        let number: usize = typed.parse().ok()?;
+        let number: usize = typed.parse().ok().filter(|_| have_numbers(options))?;
         number.checked_sub(1).and_then(|place| options.get(place))
     };
     let exactly = options.iter().find(|option| *option == typed);
@@ -192,11 +198,20 @@ mod tests {
         check(Shape::Text, " as typed ", Ok(" as typed "));
         check(Shape::Confirm, " Y ", Ok("yes"));
         check(Shape::Confirm, "", Err("answer yes or no"));
-        let options = || Shape::Choice { options: vec!["Blue".into(), "2".into(), "red".into()] };
+        let options = || Shape::Choice { options: vec!["Blue".into(), "red".into()] };
         check(options(), "blue", Ok("Blue"));
-        check(options(), "3", Ok("red"));
-        check(options(), "2", Ok("2"));
-        check(options(), "4", Err("answer with one of Blue, 2, red"));
+        check(options(), "2", Ok("red"));
+        check(options(), "3", Err("answer with one of Blue, red"));
+    }
+
+    #[test]
+    fn a_number_means_one_option_or_none() {
+        let options = || Shape::Choice { options: vec!["3".into(), "2".into(), "1".into()] };
+        check(options(), "1", Ok("1"));
+        check(options(), "03", Err("answer with one of 3, 2, 1"));
+        let mixed = || Shape::Choice { options: vec!["none".into(), "2.5".into()] };
+        check(mixed(), "1", Err("answer with one of none, 2.5"));
+        check(mixed(), "None", Ok("none"));
     }
 
     #[test]
