@@ -17,6 +17,9 @@ use crate::wiring;
 /// Rows read at once.
 const PAGE_ROWS_MIN: usize = 50;
 
+/// How the status of a conversation begins that asks a person.
+const ASKING: &str = "waiting-for-input";
+
 /// Lists them.
 pub(crate) async fn run(
     ls: &Ls,
@@ -77,6 +80,7 @@ async fn without_workers(journal: &dyn Journal, limit: usize) -> Result<Listing,
 /// How it stands with a conversation, and with answers that nobody has taken yet.
 fn status(listed: &Listed, kept: usize) -> String {
     let status = match &listed.holder {
+        Some(holder) if is_asking(listed) => format!("running (pid {}), asks", holder.pid),
         Some(holder) => format!("running (pid {})", holder.pid),
         None => listed.row.status.clone(),
     };
@@ -85,6 +89,11 @@ fn status(listed: &Listed, kept: usize) -> String {
         1 => format!("{status}, 1 answer kept"),
         kept => format!("{status}, {kept} answers kept"),
     }
+}
+
+/// Whether a person is asked. The row is as new as the journal.
+fn is_asking(listed: &Listed) -> bool {
+    listed.row.status.starts_with(ASKING)
 }
 
 fn table(rows: &[(Listed, usize)], now: Timestamp) -> String {

@@ -94,6 +94,13 @@ fn an_answer_that_comes_second_is_told_so() {
     assert_eq!((answered(&world), letters(&world).len()), (2, 0));
 }
 
+#[test]
+fn a_process_that_waits_for_a_person_is_listed_so() {
+    let (world, person) = asking();
+    let listed = world.run(&["ls"]).stdout;
+    assert!(listed.contains(&format!("running (pid {}), asks", person.pid())), "{listed}");
+}
+
 // kill -9 of the process that asks, with a letter that it has not read: who answers records it.
 #[test]
 fn a_letter_to_a_killed_process_is_recorded_by_who_left_it() {
@@ -102,7 +109,7 @@ fn a_letter_to_a_killed_process_is_recorded_by_who_left_it() {
     drop(person);
     let run = world.finish(child);
     assert_eq!(run.code, 0, "{}", run.stderr);
-    assert!(run.stderr.contains("Answered: Run pay?"), "{}", run.stderr);
+    assert!(run.stderr.contains("Answered yes: Run pay?"), "{}", run.stderr);
     assert!(run.stderr.contains("1 more to answer") || run.stderr.contains("to go on"));
     assert_eq!((answered(&world), letters(&world).len()), (1, 0));
     assert_eq!(lines_of(&world.work("pay.log")), 0);
@@ -170,7 +177,9 @@ fn an_answer_that_is_kept_is_shown_and_can_be_replaced() {
     assert_eq!(shown.matches(kept).count(), 1, "{shown}");
     let json = lines(&world.run(&["answer", "--json"]).stdout);
     assert_eq!((&json[0]["kept"], &json[1]["kept"]), (&json!("allowed"), &Value::Null));
-    assert!(world.run(&["ls"]).stdout.contains(&format!("(pid {}), 1 answer kept", person.pid())));
+    assert!(
+        world.run(&["ls"]).stdout.contains(&format!("(pid {}), asks, 1 answer kept", person.pid()))
+    );
     assert_eq!(world.rows()[0]["kept_answers"], 1);
     let again = world.run(&["answer", "yes", "--wait", "0"]);
     assert_eq!(again.code, 5, "{}", again.stderr);

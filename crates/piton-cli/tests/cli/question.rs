@@ -33,7 +33,8 @@ fn a_question_of_a_headless_run_is_answered_later() {
     );
     let no = world.run(&["answer", "green"]);
     assert_eq!(no.code, 2);
-    assert!(no.stderr.contains("answer with one of red, blue"), "{}", no.stderr);
+    assert!(no.stderr.contains("answer with one of red, blue, --decline"), "{}", no.stderr);
+    assert_eq!(no.stderr.matches("red, blue").count(), 1, "{}", no.stderr);
     let done = world.run(&["answer", "2", "--continue"]);
     assert_eq!((done.code, done.stdout.as_str()), (0, "As you like.\n"), "{}", done.stderr);
     let printed = world.run(&["print", "--json"]).stdout;
@@ -48,8 +49,14 @@ fn several_questions_are_answered_in_order() {
     let model = world.script(&ask(r#"{"question":"Why?"}"#));
     assert_eq!(world.run(&["query", "go", "--model", &model]).code, 3);
     assert_eq!(world.run(&["answer"]).stdout, "Why?\nWhy?\n");
+    for unset in [&["answer", ""][..], &["answer", "--text", " "]] {
+        let empty = world.run(unset);
+        assert_eq!(empty.code, 2, "{}", empty.stderr);
+        assert!(empty.stderr.contains("the answer is empty; --decline"), "{}", empty.stderr);
+    }
     let first = world.run(&["answer", "--text", "because of that"]);
     assert_eq!(first.code, 0, "{}", first.stderr);
+    assert!(first.stderr.contains("Answered \"because of that\": Why?"), "{}", first.stderr);
     assert!(first.stderr.contains("1 more to answer"), "{}", first.stderr);
     let done = world.run(&["answer", "--decline", "--continue"]);
     assert_eq!((done.code, done.stdout.as_str()), (0, "Thanks.\n"), "{}", done.stderr);

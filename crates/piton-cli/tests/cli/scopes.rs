@@ -244,7 +244,7 @@ fn what_is_left_to_answer_is_said_once() {
     let all = world.run(&["answer", "no", "--all"]);
     assert_eq!(all.code, 0, "{}", all.stderr);
     let said: Vec<&str> = all.stderr.lines().collect();
-    assert_eq!(said[..2], ["Answered: Run pay?", "Answered: Run pay?"]);
+    assert_eq!(said[..2], ["Answered no: Run pay?", "Answered no: Run pay?"]);
     assert!(said[2].starts_with("1 more to answer: piton answer --id "), "{said:?}");
     assert!(said[3].starts_with("hint: to go on: piton query --continue --id "), "{said:?}");
     assert_eq!(said.len(), 4, "{said:?}");

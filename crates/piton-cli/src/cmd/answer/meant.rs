@@ -70,7 +70,8 @@ fn understand(
             match typed.map(|typed| read(asked, typed)) {
                 Some(Ok(words)) => Heard::Reply(Reply::Text(words)),
                 Some(Err(takes)) => {
-                    more.push(takes);
+                    // Which words there are is said in any case.
+                    more.extend((!has_words(asked)).then_some(takes));
                     more.extend(form_lines(asked));
                     Heard::Ask
                 }
@@ -93,7 +94,18 @@ fn understand(
     Ok((reply, offer))
 }
 
+/// Whether the answers are words that can be listed.
+fn has_words(asked: &Inquiry) -> bool {
+    let shape = asked.wants.as_ref().map(|wants| &wants.shape);
+    matches!(shape, Some(Shape::Confirm | Shape::Choice { .. }))
+}
+
+/// A variable that is not set gives an empty answer: nobody means that.
 fn read(asked: &Inquiry, typed: &str) -> Result<String, String> {
+    let has_default = asked.wants.as_ref().is_some_and(|wants| wants.default.is_some());
+    if typed.trim().is_empty() && !has_default && !has_words(asked) {
+        return Err("the answer is empty; --decline says that there is none".into());
+    }
     match &asked.wants {
         Some(wants) => wants.read(typed),
         None => Ok(typed.to_owned()),

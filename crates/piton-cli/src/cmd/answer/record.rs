@@ -5,8 +5,9 @@
 use std::sync::Arc;
 
 use piton::{AnswerLetter, Engine, LeaseWait, OpenError, Reply, Session};
-use piton_core::event::{Inquiry, RuleEffect, RuleScope};
+use piton_core::event::{Inquiry, InquiryKind, RuleEffect, RuleScope};
 use piton_core::id::ConversationId;
+use piton_core::summary::shorten;
 use piton_store::{Holder, Journal, LeaseError};
 use tokio::time::Instant;
 
@@ -16,6 +17,9 @@ use super::questions;
 use crate::ask::Offer;
 use crate::output::Output;
 use crate::report::Fault;
+
+/// Longest answer that is repeated, in characters.
+const ANSWER_CHARS_MAX: usize = 60;
 
 /// Who has the answers.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -154,7 +158,7 @@ impl Desk {
             if is_open(&session, asked) {
                 session.answer(&asked.id, reply.clone()).await?;
             }
-            tell(asked, offer.as_ref(), output);
+            tell(asked, reply, offer.as_ref(), output);
         }
         Ok(())
     }
@@ -216,7 +220,7 @@ impl Desk {
     ) -> Result<(), Fault> {
         match delivered {
             Ok(recorded) => {
-                tell(&meant.asked, meant.offer.as_ref(), output);
+                tell(&meant.asked, &meant.reply, meant.offer.as_ref(), output);
                 if !matches!(tally.recorded, Some(Recorded::There(_))) {
                     tally.recorded = Some(recorded);
                 }
@@ -266,10 +270,23 @@ fn is_open(session: &Session, asked: &Inquiry) -> bool {
     questions(session.state()).iter().any(|open| open.id == asked.id)
 }
 
-/// Says that a question is answered. Of rules for more than the conversation it was said when they were
-/// written.
-fn tell(asked: &Inquiry, offer: Option<&Offer>, output: &mut Output) {
-    output.talk(&format!("Answered: {}", asked.heading()));
+/// Says what was answered to a question. Of rules for more than the conversation it was said when they
+/// were written.
+fn tell(asked: &Inquiry, reply: &Reply, offer: Option<&Offer>, output: &mut Output) {
+    let answer = match (reply, asked.kind) {
+        (Reply::Allow, _) => "yes",
+        (Reply::Deny, InquiryKind::Permission) => "no",
+        (Reply::Deny, InquiryKind::InDoubt) => "unknown",
+        (Reply::Deny, InquiryKind::Question) => "that there is no answer",
+        (Reply::Applied, _) => "applied",
+        (Reply::RunAgain, _) => "run",
+        (Reply::TreatAsDone, _) => "done",
+        (Reply::Always(standing), _) if standing.effect == RuleEffect::Allow => "always",
+        (Reply::Always(_), _) => "never",
+        (Reply::Text(text), _) => &format!("{:?}", shorten(text, ANSWER_CHARS_MAX)),
+        (Reply::Secret(_), _) => "in secret",
+    };
+    output.talk(&format!("Answered {answer}: {}", asked.heading()));
     if let Some(offer) = offer.filter(|offer| offer.file.is_none()) {
         output.talk(&format!("From now on: {}", offer.told()));
     }
