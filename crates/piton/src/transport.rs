@@ -24,6 +24,7 @@ use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use tokio_util::bytes::Bytes;
 
 pub use self::endpoint::{Auth, Endpoint, KeySource, Secret};
+use self::page::Sender;
 pub use self::patience::Timeouts;
 use self::patience::{Expired, Patience};
 use self::veil::Veil;
@@ -161,11 +162,12 @@ impl Request {
         if !response.status().is_success() {
             return Err(self.refused(response).await);
         }
-        if let Some(failure) = page::nothing(&response) {
+        let sender = Sender::of(&response);
+        if let Some(failure) = sender.nothing(response.status()) {
             return Err(failure);
         }
         Ok(Response {
-            page: page::page(&response),
+            unjudged: Some(sender),
             decoder: self.decoder,
             patience: self.patience,
             body: response,
@@ -211,7 +213,7 @@ impl Request {
 
     async fn refused(self, mut response: reqwest::Response) -> ModelFailure {
         let status = response.status().as_u16();
-        let headers = response.headers().clone();
+        let (sender, headers) = (Sender::of(&response), response.headers().clone());
         let header = |name: &str| Some(headers.get(name)?.to_str().ok()?.to_owned());
         let mut body = Vec::new();
         // What can be read of the body tells more than that it could not be read to its end.
@@ -221,7 +223,8 @@ impl Request {
                 break;
             }
         }
-        self.veil.cover(self.dialect.failure(status, &header, &body).into())
+        let failure = self.dialect.failure(status, &header, sender.words(&body)).into();
+        self.veil.cover(sender.refusal(status, &body, failure))
     }
 }
 
@@ -232,8 +235,8 @@ struct Response {
     body: reqwest::Response,
     bytes_left: usize,
     veil: Veil,
-    /// What it means if it turns out to be a web page, as it says.
-    page: Option<ModelFailure>,
+    /// Who sent it, as long as it may turn out to be a web page.
+    unjudged: Option<Sender>,
 }
 
 /// What a reader of an answer has left to do.
@@ -263,8 +266,8 @@ impl Response {
             }
             Ok(Ok(piece)) => piece,
         };
-        if let Some(page) = self.page.take()
-            && page::looks_like_one(piece.as_deref().unwrap_or_default())
+        if let Some(sender) = self.unjudged.take()
+            && let Some(page) = sender.page(piece.as_deref().unwrap_or_default())
         {
             return (vec![Err(page)], true);
         }

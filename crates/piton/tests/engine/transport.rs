@@ -12,8 +12,11 @@ use piton_core::outcome::{Cause, Ending};
 use piton_core::state::Config;
 use piton_sim::world::{World, world_tools};
 use piton_store::{Journal, MemoryJournal};
-use piton_wire::Ask;
+use piton_wire::anthropic::Anthropic;
+use piton_wire::gemini::Gemini;
 use piton_wire::openai_chat::{Flavour, OpenAiChat};
+use piton_wire::openai_responses::OpenAiResponses;
+use piton_wire::{Ask, Dialect};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpListener;
 
@@ -114,6 +117,15 @@ async fn run(server: &Server, auth: Auth) -> Ran {
 }
 
 async fn run_with(server: &Server, auth: Auth, change: fn(HttpModel) -> HttpModel) -> Ran {
+    run_in(server, auth, Arc::new(OpenAiChat { flavour: Flavour::OpenAi }), change).await
+}
+
+async fn run_in(
+    server: &Server,
+    auth: Auth,
+    dialect: Arc<dyn Dialect>,
+    change: fn(HttpModel) -> HttpModel,
+) -> Ran {
     let endpoint = Endpoint {
         base_url: server.base_url.clone(),
         auth,
@@ -129,7 +141,6 @@ async fn run_with(server: &Server, auth: Auth, change: fn(HttpModel) -> HttpMode
     };
     rustls::crypto::ring::default_provider().install_default().ok();
     let client = reqwest::Client::builder().no_proxy().build().unwrap();
-    let dialect = Arc::new(OpenAiChat { flavour: Flavour::OpenAi });
     let model = Arc::new(change(HttpModel::new(client, dialect, endpoint, ask)));
     let journal: Arc<dyn Journal> = Arc::new(MemoryJournal::new());
     let world = World::default();
@@ -295,9 +306,14 @@ async fn a_web_page_is_no_answer_and_is_not_asked_for_again() {
         format!("{head}connection: close\r\ncontent-length: {}\r\n\r\n{body}", body.len())
     };
     let nothing = "HTTP/1.1 204 No Content\r\nconnection: close\r\n\r\n".to_owned();
-    for (answer, with) in
-        [(html(page), "text/html"), (html(""), "text/html"), (nothing, "nothing (status 204)")]
-    {
+    // A captive portal may call its page whatever was asked for.
+    let disguised = html(page).replace("Text/HTML; charset=utf-8", "text/event-stream");
+    for (answer, with) in [
+        (html(page), "text/html"),
+        (html(""), "text/html"),
+        (nothing, "nothing (status 204)"),
+        (disguised, "a web page"),
+    ] {
         let server = Server::start(vec![answer]).await;
         let ran = run(&server, Auth::None).await;
         assert_eq!(ran.failures(), [FailureClass::InvalidRequest]);
@@ -305,6 +321,39 @@ async fn a_web_page_is_no_answer_and_is_not_asked_for_again() {
         let told = format!("{host} answered with {with}, not with a stream of events: ");
         assert!(failed(&ran).starts_with(&told), "{}", failed(&ran));
         assert!(failed(&ran).contains("base_url"), "{}", failed(&ran));
+    }
+}
+
+// A proxy, a login page, a wrong address: whatever the dialect, it is told who answered and what to
+// look at, and nothing of the page but its title. What may pass is asked for again as before.
+#[tokio::test]
+async fn a_page_with_an_error_status_names_the_host_in_every_dialect() {
+    let page = "<!doctype html><head><title>Sign\n in</title></head>quota exceeded: sk-k3y";
+    let dialects: [(&str, fn() -> Arc<dyn Dialect>); 4] = [
+        ("chat", || Arc::new(OpenAiChat { flavour: Flavour::OpenAi })),
+        ("responses", || Arc::new(OpenAiResponses::Public)),
+        ("anthropic", || Arc::new(Anthropic)),
+        ("gemini", || Arc::new(Gemini)),
+    ];
+    let statuses = [
+        ("403 Forbidden", FailureClass::Auth),
+        ("404 Not Found", FailureClass::InvalidRequest),
+        ("511 Network Authentication Required", FailureClass::InvalidRequest),
+        ("502 Bad Gateway", FailureClass::Server),
+    ];
+    for (name, dialect) in dialects {
+        for (status, class) in statuses {
+            let tries = if class == FailureClass::Server { 5 } else { 1 };
+            let server = Server::start(vec![refusal(status, "", page); tries]).await;
+            let ran = run_in(&server, Auth::None, dialect(), |model| model).await;
+            assert_eq!(ran.failures(), vec![class; tries], "{name} {status}");
+            let host = server.base_url.trim_start_matches("http://");
+            let code = &status[..3];
+            let told = format!("{host} answered with status {code} and a web page (\"Sign in\"), ");
+            assert!(failed(&ran).starts_with(&told), "{name}: {}", failed(&ran));
+            assert!(failed(&ran).contains("base_url"), "{name}: {}", failed(&ran));
+            assert!(!failed(&ran).contains("k3y"), "{name}: {}", failed(&ran));
+        }
     }
 }
 
