@@ -107,7 +107,8 @@ impl Settings {
         let mut aside: Vec<_> = found.flatten().map(|file| file.path()).collect();
         let is_empty = |path: &Path| fs::metadata(path).is_ok_and(|file| file.len() == 0);
         aside.retain(|path| is_aside(path) && !is_empty(path));
-        aside.sort();
+        // By number: the shorter name is the lower one.
+        aside.sort_by_key(|path| (path.as_os_str().len(), path.clone()));
         aside
     }
 

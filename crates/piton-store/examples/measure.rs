@@ -19,7 +19,8 @@ use std::time::Instant;
 
 use piton_core::id::{ConversationId, Seq, Timestamp};
 use piton_store::{
-    Batch, Durability, Holder, Journal, Lease, NewRecord, Page, SqliteJournal, StatusRow,
+    Batch, Durability, Holder, Journal, Lease, NewRecord, Page, SqliteJournal, StatusRow, inspect,
+    verify,
 };
 use rusqlite::Connection;
 
@@ -43,6 +44,7 @@ fn main() {
     runtime.block_on(throughput(&fresh(&base, page)));
     runtime.block_on(lists(&fresh(&base, page)));
     runtime.block_on(reading(&fresh(&base, page)));
+    runtime.block_on(checking(&fresh(&base, page)));
 }
 
 /// A home whose database has pages of this size: the size of a database that exists stays.
@@ -240,4 +242,31 @@ async fn reading(home: &tempfile::TempDir) {
         let read = journal.read(writer.conversation(), Seq(0), usize::MAX).await.unwrap();
         println!("reading 50 MB of {name} ({} entries): {:?}", read.len(), begun.elapsed());
     }
+}
+
+/// What `piton doctor` does with a store: of large entries, of small ones, and of blobs.
+async fn checking(home: &tempfile::TempDir) {
+    {
+        let (journal, _) = SqliteJournal::open(home.path()).unwrap();
+        for number in 0..200 {
+            let writer = lease(&journal, &format!("c{number}")).await;
+            let (entries, bytes) = if number < 100 { (25, 20_000) } else { (250, 2_000) };
+            for place in 0..entries {
+                let mut next = batch(place, noise(bytes, number * 1000 + place));
+                next.durability = Durability::Relaxed;
+                journal.append(&writer, next).await.unwrap();
+            }
+        }
+        for number in 0..50 {
+            journal.put_blob(noise(1_000_000, number).as_bytes()).await.unwrap();
+        }
+    }
+    let bytes = std::fs::metadata(home.path().join("piton.db")).unwrap().len();
+    let begun = Instant::now();
+    inspect(home.path()).unwrap();
+    println!("checking a database of {} MB: {:?}", bytes / 1_000_000, begun.elapsed());
+    let begun = Instant::now();
+    let found = verify(home.path(), &mut |_| {}).unwrap().unwrap();
+    assert!(found.damaged.is_empty() && found.damaged_blobs.is_empty());
+    println!("comparing it and 50 MB of blobs with their sums: {:?}", begun.elapsed());
 }

@@ -21,13 +21,29 @@ pub(crate) fn name(content: &[u8]) -> Result<BlobRef, StoreError> {
 
 /// The name that this content must have.
 pub(crate) fn digest(content: &[u8]) -> Digest {
-    let mut text = String::with_capacity(DIGEST_CHARS);
-    for byte in Sha256::digest(content) {
-        for half in [byte >> 4, byte & 15] {
-            text.extend(HEX.get(usize::from(half)).map(|letter| char::from(*letter)));
-        }
+    let mut sum = Summing::default();
+    sum.add(content);
+    sum.digest()
+}
+
+/// The name of content that comes in pieces.
+#[derive(Default)]
+pub(crate) struct Summing(Sha256);
+
+impl Summing {
+    pub(crate) fn add(&mut self, piece: &[u8]) {
+        self.0.update(piece);
     }
-    Digest::new(text)
+
+    pub(crate) fn digest(self) -> Digest {
+        let mut text = String::with_capacity(DIGEST_CHARS);
+        for byte in self.0.finalize() {
+            for half in [byte >> 4, byte & 15] {
+                text.extend(HEX.get(usize::from(half)).map(|letter| char::from(*letter)));
+            }
+        }
+        Digest::new(text)
+    }
 }
 
 /// Whether a text can be the name of a blob at all. Asked before it becomes part of a path: a name

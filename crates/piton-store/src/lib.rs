@@ -25,7 +25,9 @@ pub use crate::lease::{Holder, Lease};
 pub use crate::letter::Letter;
 pub use crate::memory::MemoryJournal;
 pub use crate::record::{Batch, Durability, Listed, Listing, NewRecord, Page, Record, StatusRow};
-pub use crate::sqlite::{Health, Notice, SqliteJournal, inspect};
+pub use crate::sqlite::{
+    Decayed, DecayedBlob, Health, Notice, SqliteJournal, Verified, inspect, verify,
+};
 
 /// Largest stored form of one entry, in bytes.
 pub const ENTRY_BYTES_MAX: usize = 8 * 1024 * 1024;

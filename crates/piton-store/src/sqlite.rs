@@ -20,6 +20,7 @@ mod private;
 mod read;
 mod room;
 mod suspect;
+mod verify;
 mod writer;
 
 use std::path::Path;
@@ -43,6 +44,7 @@ use crate::{
 
 pub use self::inspect::{Health, inspect};
 pub use self::open::Notice;
+pub use self::verify::{Decayed, DecayedBlob, Verified, verify};
 
 /// How often a waiting reader looks for what other processes wrote, in milliseconds. Writes of this
 /// process wake it at once.

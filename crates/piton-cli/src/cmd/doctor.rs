@@ -2,6 +2,7 @@
 //!
 //! Changes nothing and asks nobody on the network.
 
+mod entries;
 mod home;
 mod machine;
 
@@ -59,7 +60,7 @@ impl Finding {
 
 /// Looks at everything. Exits with 1 if something is broken.
 pub(crate) fn run(doctor: &Doctor, settings: &Settings, output: &mut Output) -> Report {
-    let findings = [machine::look(settings), home::look(settings)].concat();
+    let findings = [machine::look(settings), home::look(settings, output)].concat();
     for Finding { about, verdict, said, advice } in &findings {
         let (verdict, advice) = (verdict.word(), advice.as_deref());
         if doctor.json {

@@ -573,7 +573,7 @@ pub(crate) fn about(aside: &[PathBuf]) -> Option<String> {
         count => format!("{count} damaged databases lie"),
     };
     Some(format!(
-        "{count} beside the present one; to save what can be read: sqlite3 {newest} .recover"
+        "{count} beside the present one; to save what can be read: sqlite3 {newest} .dump, docs/doctor.md has the rest"
     ))
 }
 

@@ -142,3 +142,40 @@ fn a_broken_store_or_settings_file_is_found_and_named() {
     assert_eq!(fs::read(&database).unwrap(), bytes, "looking changes nothing");
     assert!(ran.stderr.contains("Not usable as it is. Broken: 1"), "{}", ran.stderr);
 }
+
+/// Flips a bit in the entry that holds a word, and in what moving the entry has left of it.
+fn spoil(world: &World, word: &[u8]) {
+    let database = world.path("home/piton.db");
+    let mut bytes = fs::read(&database).unwrap();
+    let is_word = |at: &usize| bytes[*at..].starts_with(word);
+    let places: Vec<_> = (0..bytes.len()).filter(is_word).collect();
+    assert!(!places.is_empty());
+    for at in places {
+        bytes[at] ^= 1;
+    }
+    fs::write(&database, bytes).unwrap();
+}
+
+// J19: a flipped bit within a row is nothing that SQLite sees.
+#[test]
+fn an_entry_that_is_not_as_it_was_written_is_found_and_its_conversation_named() {
+    let world = World::new();
+    let model = world.script(r#"{"steps":[{"say":"Xylophones."},{"say":"More."}]}"#);
+    world.run(&["query", "a", "--model", &model]);
+    let id = world.only_id();
+    world.run(&["query", "--new", "hello"]);
+    let ran = doctor(&world, "");
+    assert_eq!(ran.code, 0, "{}", ran.stdout);
+    let whole = "ok: conversations: 2, blobs: 0: all as they were written";
+    assert_eq!(findings(&ran, "entries"), [whole]);
+    spoil(&world, b"Xylophones");
+    let ran = doctor(&world, "");
+    assert_eq!(ran.code, 1, "{}", ran.stdout);
+    let told = findings(&ran, "entries");
+    let start = format!("broken: conversation {id} cannot be read from entry ");
+    assert!(told.len() == 1 && told[0].starts_with(&start), "{told:?}");
+    assert!(told[0].ends_with("its checksum is wrong"), "{told:?}");
+    assert!(findings(&ran, "store")[0].starts_with("ok: "), "{}", ran.stdout);
+    // What the advice says.
+    assert_eq!(world.run(&["query", "--new", "hello"]).code, 0);
+}

@@ -13,7 +13,7 @@ use rusqlite::{Connection, OptionalExtension as _, params};
 use super::chunk::Chunk;
 use super::place::{self, SEQ_MAX};
 use super::room::Room;
-use super::{failure, migrate, open, read, suspect};
+use super::{failure, migrate, open, orphan, read, suspect};
 use crate::record::Place;
 use crate::{AppendError, Durability, StatusRow, StoreError};
 
@@ -113,7 +113,7 @@ impl Ledger {
     /// Moves the log into the file, if it has grown. For moments when nobody waits. A failure is
     /// not reported: nothing is lost by it, and the next commit says if the disk is at fault.
     pub(super) fn tidy(&mut self) {
-        if self.is_untidy() {
+        if self.is_untidy() && self.is_in_place() {
             self.logged_bytes = 0;
             self.room.rewind();
             self.db.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(())).ok();
@@ -173,14 +173,20 @@ impl Ledger {
         read::prove(&self.db, &append.conversation, known.key).map(|()| true)
     }
 
-    /// Fails closed if the file we have open is no longer the one at our path: commits would go into
-    /// a file that nobody will ever read again.
+    /// Fails closed if the file we have open is no longer the one at our path, or has lost all that was
+    /// in it: commits would go into a file that nobody will ever read again.
     fn check_file(&self) -> Result<(), StoreError> {
-        if open::identity(&self.path).is_ok_and(|file| file == self.file) {
+        if self.is_in_place() {
             return Ok(());
         }
-        let detail = "the file was moved or replaced while it was in use; restart".to_owned();
-        Err(StoreError::Database { path: self.path.clone(), detail })
+        let detail = "the file was emptied, moved or replaced while it was in use; restart";
+        let (path, detail) = (self.path.clone(), detail.to_owned());
+        Err(StoreError::Database { path, detail })
+    }
+
+    fn is_in_place(&self) -> bool {
+        open::identity(&self.path).is_ok_and(|file| file == self.file)
+            && orphan::is_filled(&self.path)
     }
 
     /// Sets how hard the next commit is. Outside of a transaction, or it would have no effect. A
@@ -258,6 +264,16 @@ impl Ledger {
 
     fn failed(&self, error: &rusqlite::Error) -> StoreError {
         failure::database(&self.path, error)
+    }
+}
+
+impl Drop for Ledger {
+    /// The last one out moves the log into the file and removes it. Not where the file is gone: then
+    /// the log is all that is left.
+    fn drop(&mut self) {
+        if !self.is_in_place() {
+            open::keep_log(&self.db).ok();
+        }
     }
 }
 

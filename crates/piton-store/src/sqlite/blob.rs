@@ -54,7 +54,8 @@ pub(super) fn get(blobs: &Path, digest: &Digest) -> Result<Vec<u8>, StoreError> 
     }
 }
 
-fn path(blobs: &Path, digest: &Digest) -> Result<PathBuf, StoreError> {
+/// Where a blob is, or would be.
+pub(super) fn path(blobs: &Path, digest: &Digest) -> Result<PathBuf, StoreError> {
     match digest.as_str().get(..FAN_OUT_CHARS) {
         Some(start) if blob::is_digest(digest.as_str()) => {
             Ok(blobs.join(start).join(digest.as_str()))

@@ -114,6 +114,7 @@ pub(super) fn format(db: &Connection, path: &Path) -> Result<i64, StoreError> {
     Ok(found)
 }
 
-fn known() -> i64 {
+/// The format of this build.
+pub(super) fn known() -> i64 {
     i64::try_from(STEPS.len()).unwrap_or(i64::MAX)
 }

@@ -74,7 +74,7 @@ impl fmt::Display for Notice {
             Self::SetAside { aside, detail } => write!(
                 f,
                 "the database was damaged ({detail}); it is kept as {0} and a new one was begun; \
-                 to save what can be read: sqlite3 {0} .recover",
+                 to save what can be read: sqlite3 {0} .dump, docs/doctor.md has the rest",
                 aside.display()
             ),
             Self::FromLog { path } => write!(
@@ -151,8 +151,7 @@ pub(super) fn open(home: &Home) -> Result<(Connection, Option<Notice>), StoreErr
             Ok(_) if !is_last && (aside::is_under_way(path)? || is_another(path, before)) => {}
             opened => {
                 let (db, notice) = opened?;
-                let closing = DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE;
-                let set = db.set_db_config(closing, false);
+                let set = db.set_db_config(KEEPS_LOG, false);
                 set.map_err(|error| failure::database(path, &error))?;
                 return Ok((db, told.or(notice)));
             }
@@ -219,10 +218,18 @@ fn connection(path: &Path) -> Result<Connection, rusqlite::Error> {
     // First of all, so that everything below waits for others in place of failing.
     db.busy_timeout(Duration::from_millis(BUSY_MS))?;
     // Whoever finds damage leaves the log as it is; the writer moves it into the file.
-    db.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
+    keep_log(&db)?;
     db.pragma_update(None, "cache_size", -CACHE_KIB)?;
     Ok(db)
 }
+
+/// Leaves the log where it is when the connection closes, also if that is the last one.
+pub(super) fn keep_log(db: &Connection) -> Result<(), rusqlite::Error> {
+    db.set_db_config(KEEPS_LOG, true).map(drop)
+}
+
+/// Whether a connection that closes leaves the log where it is.
+const KEEPS_LOG: DbConfig = DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE;
 
 /// Asks for WAL and reads back what was given: a file system without shared memory refuses it
 /// without an error.

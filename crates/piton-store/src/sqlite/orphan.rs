@@ -7,7 +7,7 @@
 use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io::{self, BufReader, Write as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::{aside, private};
 use crate::StoreError;
@@ -27,8 +27,23 @@ const PAGE_BYTES_MAX: u32 = 65536;
 
 /// Whether a log lies beside a database that is empty or gone.
 pub(super) fn is_left(database: &Path) -> Result<bool, StoreError> {
+    let database = resolved(database);
     // In this order: at its very first start a process writes into the database, then into the log.
-    Ok(length(&aside::with_suffix(database, "-wal"))? > 0 && length(database)? == 0)
+    Ok(length(&aside::with_suffix(&database, "-wal"))? > 0 && length(&database)? == 0)
+}
+
+/// Whether there is something in a database.
+pub(super) fn is_filled(database: &Path) -> bool {
+    length(database).is_ok_and(|bytes| bytes > 0)
+}
+
+/// Where a database is that may be a link, also one to a file that is gone: the log lies there.
+fn resolved(database: &Path) -> PathBuf {
+    let missing = |_| match (fs::read_link(database), database.parent()) {
+        (Ok(target), Some(parent)) => parent.join(target),
+        _ => database.to_owned(),
+    };
+    fs::canonicalize(database).unwrap_or_else(missing)
 }
 
 /// The length of a file; what is not there has none.
@@ -45,6 +60,7 @@ fn length(path: &Path) -> Result<u64, StoreError> {
 /// put in its place, so that `SQLite` does not take the file for a new one; it finds the others, and
 /// the first one if we die in between, in the log.
 pub(super) fn revive(database: &Path) -> Result<bool, StoreError> {
+    let database = &resolved(database);
     let log = aside::with_suffix(database, "-wal");
     let read = File::open(&log).and_then(|file| Frames::first_page(BufReader::new(file)));
     let Some(page) = read.map_err(|error| StoreError::io("read", &log, error))? else {

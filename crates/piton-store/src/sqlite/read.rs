@@ -102,48 +102,69 @@ pub(super) fn records(
 ) -> Result<Vec<Record>, StoreError> {
     let moment = db.unchecked_transaction().map_err(|error| failure::database(path, &error))?;
     let key = key(&moment, path, conversation)?;
-    let mut reading = Reading {
-        key,
-        wanted: Seq(after.0.min(SEQ_MAX)).next(),
-        limit,
-        ends: None,
-        found: Vec::new(),
-    };
+    let wanted = Seq(after.0.min(SEQ_MAX)).next();
+    let mut reading = Reading { steps: Steps::of(key), wanted, limit, found: Vec::new() };
     let from = Seq(reading.wanted.0.min(SEQ_MAX));
     let read = match limit {
         0 => Ok(()),
         _ => place::visit(&moment, key, from, |chunk, checksum| reading.take(&chunk, checksum)),
     };
-    let damaged = |seq, detail: &str| StoreError::DamagedEntry {
-        path: path.to_owned(),
-        conversation: conversation.clone(),
-        seq,
-        detail: detail.to_owned(),
-    };
     match read {
         // A conversation is created by its first append, so one without any entry has lost them.
-        Ok(()) if reading.ends.is_none() && limit > 0 => Err(damaged(Seq(1), "it is missing")),
+        Ok(()) if reading.steps.ends.is_none() && limit > 0 => {
+            Err(MISSING.told(path, conversation, Seq(1)))
+        }
         Ok(()) => Ok(reading.found),
-        Err(Trouble::Entry(seq, what)) => Err(damaged(seq, what)),
-        Err(Trouble::Database(error)) => {
-            let mut named = failure::database(path, &error);
-            // More than the entry: the table that it stands in.
-            if let StoreError::Damaged { detail, .. } = &mut named {
-                *detail =
-                    format!("conversation {conversation}, entry {}: {detail}", reading.wanted);
+        Err(trouble) => Err(trouble.told(path, conversation, reading.wanted)),
+    }
+}
+
+/// Walks along all of a journal and trusts no row of it. Hands out the bodies, if they are wanted:
+/// unfolding them takes longer than summing.
+pub(super) fn walk(
+    db: &Connection,
+    path: &Path,
+    conversation: &ConversationId,
+    unfold: bool,
+    mut visit: impl FnMut(&str),
+) -> Result<(), StoreError> {
+    let moment = db.unchecked_transaction().map_err(|error| failure::database(path, &error))?;
+    let key = key(&moment, path, conversation)?;
+    let mut steps = Steps::of(key);
+    let walked: Result<(), Trouble> = place::visit(&moment, key, Seq(1), |chunk, checksum| {
+        steps.take(&chunk, checksum, Seq(1))?;
+        if unfold {
+            for record in chunk.decode().map_err(|(seq, what)| Trouble::Entry(seq, what))? {
+                visit(&record.body);
             }
-            Err(named)
+        }
+        Ok(true)
+    });
+    match walked {
+        Ok(()) if steps.ends.is_none() => Err(MISSING.told(path, conversation, Seq(1))),
+        Ok(()) => Ok(()),
+        Err(trouble) => {
+            let due = steps.ends.map_or(Seq(1), Seq::next);
+            Err(trouble.told(path, conversation, due))
         }
     }
 }
 
+/// What is said of a journal without entries.
+const MISSING: Trouble = Trouble::Entry(Seq(1), "it is missing");
+
 /// A walk along a journal that trusts no row.
-struct Reading {
+struct Steps {
     key: i64,
-    wanted: Seq,
-    limit: usize,
     /// Where the last row ended.
     ends: Option<Seq>,
+}
+
+/// A walk that takes some records along.
+struct Reading {
+    steps: Steps,
+    wanted: Seq,
+    limit: usize,
     found: Vec<Record>,
 }
 
@@ -158,19 +179,53 @@ impl From<rusqlite::Error> for Trouble {
     }
 }
 
-impl Reading {
-    /// Takes what is wanted of the next row; says whether more is wanted.
-    fn take(&mut self, chunk: &Chunk, checksum: i64) -> Result<bool, Trouble> {
+impl Trouble {
+    /// Names it; `seq` is the entry that was due.
+    fn told(self, path: &Path, conversation: &ConversationId, seq: Seq) -> StoreError {
+        match self {
+            Self::Entry(seq, detail) => StoreError::DamagedEntry {
+                path: path.to_owned(),
+                conversation: conversation.clone(),
+                seq,
+                detail: detail.to_owned(),
+            },
+            Self::Database(error) => {
+                let mut named = failure::database(path, &error);
+                // More than the entry: the table that it stands in.
+                if let StoreError::Damaged { detail, .. } = &mut named {
+                    *detail = format!("conversation {conversation}, entry {seq}: {detail}");
+                }
+                named
+            }
+        }
+    }
+}
+
+impl Steps {
+    fn of(key: i64) -> Self {
+        Self { key, ends: None }
+    }
+
+    /// Takes the next row, which is the first one or the one behind the last.
+    fn take(&mut self, chunk: &Chunk, checksum: i64, wanted: Seq) -> Result<(), Trouble> {
         // The first row may begin before the wanted place; every other one begins where the one
         // before it ended.
         let due = self.ends.map_or(chunk.first, Seq::next);
-        if chunk.first != due || (self.ends.is_none() && chunk.first > self.wanted) {
-            return Err(Trouble::Entry(self.ends.map_or(self.wanted, |_| due), "it is missing"));
+        if chunk.first != due || (self.ends.is_none() && chunk.first > wanted) {
+            return Err(Trouble::Entry(self.ends.map_or(wanted, |_| due), "it is missing"));
         }
         if chunk.checksum(self.key) != checksum {
             return Err(Trouble::Entry(chunk.first, "its checksum is wrong"));
         }
         self.ends = Some(chunk.last());
+        Ok(())
+    }
+}
+
+impl Reading {
+    /// Takes what is wanted of the next row; says whether more is wanted.
+    fn take(&mut self, chunk: &Chunk, checksum: i64) -> Result<bool, Trouble> {
+        self.steps.take(chunk, checksum, self.wanted)?;
         if chunk.last() >= self.wanted {
             let records = chunk.decode().map_err(|(seq, what)| Trouble::Entry(seq, what))?;
             let wanted = records.into_iter().filter(|record| record.seq >= self.wanted);

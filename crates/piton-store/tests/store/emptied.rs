@@ -229,3 +229,44 @@ async fn an_empty_database_without_a_log_is_a_new_one() {
     let home = emptied(b"", Cut::Empty);
     works(crate::open(home.path())).await;
 }
+
+// The last one out removes the log, after having moved it into a file that nobody sees any more.
+#[tokio::test]
+async fn a_database_that_is_emptied_while_it_is_open_keeps_its_log() {
+    for cut in CUTS {
+        let home = home();
+        let path = home.path().join("piton.db");
+        {
+            let store = store(home.path());
+            begin(&store, "a", &["one"]).await;
+            let writer = lease(&store, "a").await;
+            match cut {
+                Cut::Empty => fs::write(&path, "").unwrap(),
+                Cut::Gone => fs::remove_file(&path).unwrap(),
+            }
+            let refused = store.append(&writer, batch(1, &["two"])).await.unwrap_err();
+            assert!(refused.to_string().contains("emptied, moved or replaced"), "{refused}");
+        }
+        let (journal, notice) = SqliteJournal::open(home.path()).unwrap();
+        assert_eq!(notice, Some(Notice::FromLog { path }), "{cut:?}");
+        let found: Store = Arc::new(journal);
+        assert_eq!(bodies(&found, "a").await, ["one"]);
+        let writer = lease(&found, "a").await;
+        found.append(&writer, batch(1, &["two"])).await.unwrap();
+    }
+}
+
+// People keep their files where they like; the log lies where the link leads.
+#[tokio::test]
+async fn a_database_behind_a_link_is_no_new_one_either() {
+    let log = young_log().await;
+    for cut in CUTS {
+        let (home, elsewhere) = (home(), emptied(&log, cut));
+        std::os::unix::fs::symlink(elsewhere.path().join("piton.db"), home.path().join("piton.db"))
+            .unwrap();
+        let (journal, notice) = SqliteJournal::open(home.path()).unwrap();
+        assert!(matches!(notice, Some(Notice::FromLog { .. })), "{cut:?}: {notice:?}");
+        let found: Store = Arc::new(journal);
+        assert_eq!(bodies(&found, "b").await, ["three"]);
+    }
+}

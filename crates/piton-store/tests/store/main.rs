@@ -11,6 +11,7 @@ mod pages;
 mod private;
 mod shared;
 mod space;
+mod verify;
 
 use std::path::Path;
 use std::sync::Arc;

@@ -329,11 +329,11 @@ async fn a_web_page_is_no_answer_and_is_not_asked_for_again() {
 #[tokio::test]
 async fn a_page_with_an_error_status_names_the_host_in_every_dialect() {
     let page = "<!doctype html><head><title>Sign\n in</title></head>quota exceeded: sk-k3y";
-    let dialects: [(&str, fn() -> Arc<dyn Dialect>); 4] = [
-        ("chat", || Arc::new(OpenAiChat { flavour: Flavour::OpenAi })),
-        ("responses", || Arc::new(OpenAiResponses::Public)),
-        ("anthropic", || Arc::new(Anthropic)),
-        ("gemini", || Arc::new(Gemini)),
+    let dialects: [(&str, Arc<dyn Dialect>); 4] = [
+        ("chat", Arc::new(OpenAiChat { flavour: Flavour::OpenAi })),
+        ("responses", Arc::new(OpenAiResponses::Public)),
+        ("anthropic", Arc::new(Anthropic)),
+        ("gemini", Arc::new(Gemini)),
     ];
     let statuses = [
         ("403 Forbidden", FailureClass::Auth),
@@ -345,7 +345,7 @@ async fn a_page_with_an_error_status_names_the_host_in_every_dialect() {
         for (status, class) in statuses {
             let tries = if class == FailureClass::Server { 5 } else { 1 };
             let server = Server::start(vec![refusal(status, "", page); tries]).await;
-            let ran = run_in(&server, Auth::None, dialect(), |model| model).await;
+            let ran = run_in(&server, Auth::None, dialect.clone(), |model| model).await;
             assert_eq!(ran.failures(), vec![class; tries], "{name} {status}");
             let host = server.base_url.trim_start_matches("http://");
             let code = &status[..3];

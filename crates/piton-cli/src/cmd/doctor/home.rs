@@ -8,18 +8,24 @@ use std::path::Path;
 use piton_store::{Health, StoreError, inspect};
 use piton_tools::supervise::{KeptState, Shelf as Commands};
 
-use super::Finding;
+use super::{Finding, Verdict, entries};
 use crate::models::{self, ModelFault, Shelf, environment};
+use crate::output::Output;
 use crate::providers::KeyFrom;
 use crate::rules::strangers::Strangers;
 use crate::settings::Settings;
 use crate::{report, rules};
 
-pub(super) fn look(settings: &Settings) -> Vec<Finding> {
-    let mut found = match fs::metadata(&settings.home) {
-        Ok(home) if !home.is_dir() => vec![no_directory(settings)],
-        Ok(_) | Err(_) => vec![read_only(settings).unwrap_or_else(|| store(settings))],
+pub(super) fn look(settings: &Settings, output: &mut Output) -> Vec<Finding> {
+    let store = match fs::metadata(&settings.home) {
+        Ok(home) if !home.is_dir() => no_directory(settings),
+        Ok(_) | Err(_) => read_only(settings).unwrap_or_else(|| store(settings)),
     };
+    let is_readable = store.verdict != Verdict::Broken;
+    let mut found = vec![store];
+    if is_readable {
+        found.extend(entries::look(settings, output));
+    }
     found.extend(private(settings));
     found.extend(aside(settings));
     match Shelf::read(settings.file.as_deref()) {
@@ -41,7 +47,7 @@ pub(super) fn look(settings: &Settings) -> Vec<Finding> {
 }
 
 /// What to do about a damaged database. The inspection that found the damage left a note of it.
-const SET_ASIDE: &str = "stop all piton processes, then `piton ls`: it uses the log if that has everything, else keeps the database under another name, begins a new one, and says how to save what can be read";
+pub(super) const SET_ASIDE: &str = "stop all piton processes, then `piton ls`: it uses the log if that has everything, else keeps the database under another name, begins a new one, and says how to save what can be read";
 
 /// A home in which nothing can be written takes no message. Tried, because modes and owners do not
 /// tell of a file system that is mounted read-only.
@@ -121,7 +127,7 @@ fn aside(settings: &Settings) -> Option<Finding> {
     Some(Finding::lacks(
         "store",
         format!("{} damaged databases were set aside, the first as {first}", aside.len()),
-        format!("save what can be read: sqlite3 {first} .recover"),
+        format!("save what can be read: sqlite3 {first} .dump, docs/doctor.md has the rest"),
     ))
 }
 

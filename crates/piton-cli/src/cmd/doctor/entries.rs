@@ -1,0 +1,82 @@
+//! Whether everything that was said is still as it was written.
+//!
+//! Part of every `piton doctor`: it costs about as much as the check of the database before it, which
+//! sees none of this.
+
+use std::time::{Duration, Instant};
+
+use piton_core::id::ConversationId;
+use piton_store::{Decayed, DecayedBlob, StoreError, Verified, verify};
+
+use super::Finding;
+use crate::output::Output;
+use crate::report;
+use crate::settings::Settings;
+
+const ABOUT: &str = "entries";
+/// Whoever looks on hears nothing of what is done earlier.
+const QUIET: Duration = Duration::from_secs(1);
+/// Time between two lines for somebody who reads them later.
+const LINES: Duration = Duration::from_secs(10);
+
+pub(super) fn look(settings: &Settings, output: &mut Output) -> Vec<Finding> {
+    let began = Instant::now();
+    let mut lines = 0;
+    let verified = verify(&settings.home, &mut |so_far: &Verified| {
+        let passed = began.elapsed();
+        let label = format!("checked so far: {}", counted(so_far));
+        if passed >= QUIET && output.can_spin() {
+            output.spin(&label);
+        } else if passed >= LINES * (lines + 1) {
+            lines += 1;
+            output.talk(&label);
+        }
+    });
+    output.rest();
+    match verified {
+        Ok(None) => Vec::new(),
+        Ok(Some(verified)) => findings(&verified),
+        Err(error @ StoreError::Damaged { .. }) => {
+            vec![Finding::broken(ABOUT, report::chain(&error), super::home::SET_ASIDE)]
+        }
+        Err(error) => vec![Finding::broken(
+            ABOUT,
+            report::chain(&error),
+            "see to the file, then `piton doctor` again",
+        )],
+    }
+}
+
+fn findings(verified: &Verified) -> Vec<Finding> {
+    let Verified { damaged, damaged_blobs, .. } = verified;
+    if damaged.is_empty() && damaged_blobs.is_empty() {
+        let said = format!("{}: all as they were written", counted(verified));
+        return vec![Finding::ok(ABOUT, said)];
+    }
+    let conversations = damaged.iter().map(|Decayed { conversation, seq, detail }| {
+        Finding::broken(
+            ABOUT,
+            format!("conversation {conversation} cannot be read from entry {seq} on: {detail}"),
+            "the others are well; this one is whole again only from a copy of the home: go on in a new one, piton query --new \"TEXT\"",
+        )
+    });
+    conversations.chain(damaged_blobs.iter().map(blob)).collect()
+}
+
+fn blob(DecayedBlob { path, used_by }: &DecayedBlob) -> Finding {
+    let said = format!("{} is not what its name says", path.display());
+    if used_by.is_empty() {
+        let advice = "no conversation speaks of it: it can be removed";
+        return Finding::lacks(ABOUT, said, advice);
+    }
+    let names: Vec<_> = used_by.iter().map(ConversationId::as_str).collect();
+    Finding::broken(
+        ABOUT,
+        format!("{said}; used by {}", names.join(", ")),
+        "put the file back from a copy of the home; or have the same content kept again, which mends it",
+    )
+}
+
+fn counted(verified: &Verified) -> String {
+    format!("conversations: {}, blobs: {}", verified.conversations, verified.blobs)
+}
