@@ -124,9 +124,9 @@ impl Undo {
     }
 
     /// Takes a change back, unless the file has been changed since. Says what was done.
-    pub fn take_back(&self, name: &str) -> Result<String, Refusal> {
+    pub fn take_back(&self, taken: &str) -> Result<String, Refusal> {
         let lost = |error: io::Error| Refusal(format!("the old version cannot be read: {error}"));
-        let (version, content) = self.read(name).map_err(lost)?;
+        let (version, content) = self.read(taken).map_err(lost)?;
         let path = excerpt::name(&version.path);
         if version.before.as_ref().is_some_and(|before| *before != digest::of(&content)) {
             return Err(Refusal(format!(
@@ -151,9 +151,11 @@ impl Undo {
         if change::take_back(&self.site(&version), &version, old)? == Applied::Earlier {
             return Err(Refusal(format!("`{path}` has its old content already")));
         }
-        // What the file was is kept under another name by now. If this one stays, it is not made,
-        // and not offered.
-        fs::remove_file(self.directory.join(name)).ok();
+        // What the file was is kept by now, under another name unless an older build named this one.
+        // If this one stays, it is not made, and not offered.
+        if taken != name(&version.turned()) {
+            fs::remove_file(self.directory.join(taken)).ok();
+        }
         let made = if version.undone { "changed again" } else { "taken back" };
         Ok(match version.before {
             Some(_) => format!("`{path}`: {made}"),

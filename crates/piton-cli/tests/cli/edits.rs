@@ -1,10 +1,16 @@
 //! Changes of files by the real binary, which dies in the middle of them.
 
 use std::fs;
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, chown};
+use std::path::Path;
+use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
 
 use crate::world::{World, lines};
+
+/// Somebody without rights.
+const NOBODY: u32 = 65_534;
 
 /// A workspace with `f.txt`, and a turn that changes it and makes `g.txt`.
 fn edited() -> World {
@@ -141,4 +147,58 @@ fn an_edit_in_doubt_under_a_foreign_one_is_reported_and_leaves_nothing() {
     assert_eq!(end["outcome"], "unknown", "{end}");
     assert_eq!(names(&world), ["f.txt"]);
     assert_eq!(fs::read_to_string(world.work("f.txt")).unwrap(), "theirs\n");
+}
+
+/// Edits `f.txt` as somebody without rights; says what came of it. None where that cannot be tried.
+fn edited_by_nobody(world: &World) -> Option<String> {
+    let call = json!({ "tool": "edit_file", "arguments": { "path": "f.txt", "old": "old", "new": "new" } });
+    let model =
+        world.script(&json!({ "steps": [{ "calls": [call] }, { "say": "." }] }).to_string());
+    let inner = world.command(&["query", "go", "--permissions", "auto", "--model", &model]);
+    let mut command = Command::new("setpriv");
+    command.args(["--reuid", "65534", "--regid", "65534", "--clear-groups"]);
+    command.arg(inner.get_program()).args(inner.get_args()).stdin(Stdio::null());
+    command.current_dir(inner.get_current_dir().unwrap());
+    command.envs(inner.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    let output = command.output().ok()?;
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    let could_start = said.contains("edit_file");
+    if !could_start {
+        println!("skipped: nobody cannot run this binary here: {said}");
+    }
+    could_start.then_some(said)
+}
+
+/// A workspace of nobody's with a file of somebody's, if this process may make one.
+fn foreign(owner: u32, mode: u32) -> Option<World> {
+    let world = World::new();
+    let give = |path: &Path, owner: u32| chown(path, Some(owner), Some(owner));
+    fs::write(world.work("f.txt"), "old\n").unwrap();
+    fs::set_permissions(world.work("f.txt"), fs::Permissions::from_mode(mode)).unwrap();
+    let top = world.path("work").parent().unwrap().to_owned();
+    let given = give(&top, NOBODY)
+        .and_then(|()| give(&world.path("work"), NOBODY))
+        .and_then(|()| give(&world.work("f.txt"), owner));
+    if given.is_err() {
+        println!("skipped: only root may give files away");
+    }
+    given.is_ok().then_some(world)
+}
+
+// An edit is no way round the rights of a file, and takes it from nobody.
+#[test]
+fn the_rights_and_the_owner_of_a_file_count() {
+    let found = |world: &World| {
+        let file = world.work("f.txt");
+        (fs::read_to_string(&file).unwrap(), fs::metadata(file).unwrap().uid())
+    };
+    for (owner, mode) in [(NOBODY, 0o444), (1234, 0o644)] {
+        let Some(world) = foreign(owner, mode) else { return };
+        let Some(said) = edited_by_nobody(&world) else { return };
+        assert!(said.contains("write-protected"), "{owner} {mode:o}: {said}");
+        assert_eq!(found(&world), ("old\n".into(), owner), "{mode:o}");
+    }
+    let Some(world) = foreign(1234, 0o666) else { return };
+    let Some(said) = edited_by_nobody(&world) else { return };
+    assert_eq!(found(&world), ("new\n".into(), 1234), "{said}");
 }

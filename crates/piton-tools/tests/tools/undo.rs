@@ -42,6 +42,21 @@ async fn an_edit_is_taken_back_and_made_again() {
     }
 }
 
+// An older build kept what was taken back under the name of the change itself.
+#[tokio::test]
+async fn a_version_under_an_older_name_is_taken_back_and_not_lost() {
+    let bench = edited().await;
+    let [(older, _)] = &versions(&bench)[..] else { panic!() };
+    undo(&bench).take_back(older).unwrap();
+    let [(name, _)] = &versions(&bench)[..] else { panic!() };
+    let directory = bench.site.scratch.join("undo");
+    fs::rename(directory.join(name), directory.join(older)).unwrap();
+    undo(&bench).take_back(older).unwrap();
+    assert_eq!(bench.content("f"), "a B c");
+    undo(&bench).take_back(older).unwrap();
+    assert_eq!((bench.content("f").as_str(), versions(&bench).len()), ("a b c", 1));
+}
+
 #[tokio::test]
 async fn a_file_that_was_changed_since_stays_and_so_does_its_old_version() {
     let bench = edited().await;
