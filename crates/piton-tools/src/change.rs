@@ -146,7 +146,7 @@ impl Change {
         (old, new): (Option<&[u8]>, &[u8]),
     ) -> Result<Placed, Refusal> {
         let (undo, version) = (Undo::new(&site.scratch), self.version(site));
-        match undo.keep(&version, old, false) {
+        match undo.keep(&version, old, self.taken_back.is_some()) {
             // What a person takes back is to be had again.
             Err(error) if self.taken_back.is_some() => return Err(self.not_kept(&error)),
             // Whoever wants it back may miss it; the change is made all the same.

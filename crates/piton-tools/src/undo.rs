@@ -274,12 +274,13 @@ impl Undo {
 
 /// The same for every run of the same change.
 fn name(version: &Version) -> String {
-    let Version { conversation, workspace, path, before, after, .. } = version;
+    let Version { conversation, workspace, path, before, after, undone, .. } = version;
     let (workspace, before) = (workspace.display(), before.as_ref().map_or("", Digest::as_str));
     let after = after.as_ref().map_or("", Digest::as_str);
     let whole = digest::of(format!("{workspace}\0{path}\0{before}\0{after}").as_bytes());
     let letters: String = whole.as_str().chars().take(NAME_LETTERS).collect();
-    format!("{conversation}-{letters}")
+    // One that was taken back takes the place of none that was made.
+    format!("{conversation}-{letters}{}", if *undone { "-undone" } else { "" })
 }
 
 fn now_us() -> u64 {

@@ -61,6 +61,37 @@ fn at_every_change(calls: &[&str], fault: &str, after: impl Fn(&World, i32, &str
     tried
 }
 
+// The same for a file that was made: it is there or not, and nothing lies beside it in the end.
+#[test]
+fn crash_of_an_undo_of_a_new_file_loses_nothing_and_leaves_nothing() {
+    let made = || {
+        let world = World::new();
+        let call =
+            json!({ "tool": "write_file", "arguments": { "path": "f.txt", "content": "x" } });
+        let steps = json!({ "steps": [{ "calls": [call] }, { "say": "." }] });
+        let model = world.script(&steps.to_string());
+        assert_eq!(world.run(&["query", "go", "--permissions", "auto", "--model", &model]).code, 0);
+        world
+    };
+    if !can_trace() {
+        return;
+    }
+    for (call, count) in points(&made(), &["undo"], &CHANGES) {
+        for when in 1..=count {
+            let (world, what) = (made(), format!("{call}:signal=SIGKILL:when={when}"));
+            trace(&world, &["undo"], &[format!("trace={call}"), format!("inject={what}")]);
+            for _ in 0..2 {
+                let before = content(&world);
+                let ran = world.run(&["undo", "1"]);
+                assert_eq!(ran.code, 0, "{what}: {}", ran.stderr);
+                assert_ne!(content(&world), before, "{what}");
+            }
+            let left = fs::read_dir(world.path("work")).unwrap().count();
+            assert_eq!(left, content(&world).len(), "{what}");
+        }
+    }
+}
+
 // M14: whoever dies while taking a change back loses neither version.
 #[test]
 fn crash_of_an_undo_loses_neither_version() {

@@ -27,18 +27,26 @@ pub(crate) fn take_back(
     old: Option<Vec<u8>>,
 ) -> Result<Applied, Refusal> {
     let place = Place::recorded(&version.path)?;
-    let Some(old) = old else { return remove(site, &place, version) };
+    let Some(old) = old else {
+        let removed = remove(site, &place, version)?;
+        tidy(site, &place, version);
+        return Ok(removed);
+    };
     let (before, after) = (version.after.clone(), digest::of(&old));
     let change = Change { place, before, after, taken_back: Some(version.clone()) };
     let applied = change.apply(site, PERSON, |_| Ok(old.clone()))?;
-    // One who died while taking it back the other way.
-    if let (Some(other), Ok(entry)) =
-        (&version.after, change.place.entry(site, MissingParents::Refuse))
-    {
-        let key = Key::new(change.place.shown(), other);
-        Leftovers::find(&entry, &key, Some(PERSON)).remove_own(&change.known());
-    }
+    tidy(site, &change.place, version);
     Ok(applied)
+}
+
+/// Removes what one who died here left beside the file, whichever way the change was taken back.
+fn tidy(site: &Site, place: &Place, version: &Version) {
+    let Ok(entry) = place.entry(site, MissingParents::Refuse) else { return };
+    let ways = [version.before.clone(), version.after.clone(), Some(digest::of(b""))];
+    for way in ways.into_iter().flatten() {
+        let left = Leftovers::find(&entry, &Key::new(place.shown(), &way), Some(PERSON));
+        left.remove_own(&[version.before.as_ref(), version.after.as_ref()]);
+    }
 }
 
 impl Change {
@@ -62,7 +70,7 @@ fn remove(site: &Site, place: &Place, version: &Version) -> Result<Applied, Refu
     if Some(digest::of(&current)) != version.after {
         return Err(changed());
     }
-    undo.keep(&turned, Some(&current), false).map_err(|error| not_kept(&entry.shown, &error))?;
+    undo.keep(&turned, Some(&current), true).map_err(|error| not_kept(&entry.shown, &error))?;
     let key = Key::new(place.shown(), &digest::of(b""));
     let aside = Temp::aside(&entry, &key, PERSON).map_err(|errno| unplaced(&entry, errno))?;
     let found = aside.content();

@@ -58,6 +58,19 @@ async fn a_version_under_an_older_name_is_taken_back_and_not_lost() {
 }
 
 #[tokio::test]
+async fn a_file_that_came_back_to_its_old_content_is_taken_back_step_by_step() {
+    let bench = edited().await;
+    bench.ok(json!({"path": "f", "old": "B", "new": "b"})).await;
+    for content in ["a B c", "a b c"] {
+        let made = versions(&bench).into_iter().find(|(_, version)| {
+            !version.undone && undo(&bench).state(version) == VersionState::Made
+        });
+        undo(&bench).take_back(&made.unwrap().0).unwrap();
+        assert_eq!(bench.content("f"), content);
+    }
+}
+
+#[tokio::test]
 async fn a_file_that_was_changed_since_stays_and_so_does_its_old_version() {
     let bench = edited().await;
     let [(name, version)] = &versions(&bench)[..] else { panic!() };
