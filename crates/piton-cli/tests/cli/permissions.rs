@@ -80,7 +80,10 @@ fn a_question_shows_all_that_it_is_about() {
     assert_eq!(run.code, 3);
     assert!(run.stderr.contains("\"Run write_file: x?\""), "{}", run.stderr);
     let shown = world.run(&["answer"]).stdout;
-    assert_eq!(shown, "Run write_file: x?\n  content, 2 lines:\n  | one\n  | two\n");
+    assert_eq!(
+        shown,
+        "Run write_file: x?\n  path: \"././x\"\n  content, 2 lines:\n  | one\n  | two\n"
+    );
     let json = lines(&world.run(&["answer", "--json"]).stdout);
     assert_eq!(json[0]["arguments"]["content"], "one\ntwo\n");
     assert_eq!(json[0]["question"], shown.trim_end());

@@ -14,12 +14,22 @@ const VALUE_CHARS_MAX: usize = 4_000;
 const VALUE_LINES_MAX: usize = 40;
 /// Longest line of an argument that has several, in characters.
 const LINE_CHARS_MAX: usize = 500;
+/// Longest line on the screen: a terminal that breaks one itself puts the rest where a line begins.
+const SHOWN_CHARS_MAX: usize = 72;
+/// Longest command that stands in the first line.
+const COMMAND_CHARS_MAX: usize = 200;
+/// Most blanks in a row: more of them push away what is in front.
+const BLANKS_MAX: usize = 8;
+/// The same where a line begins.
+const INDENT_MAX: usize = 40;
 /// Most lines of all arguments.
 const LINES_MAX: usize = 160;
 /// Longest text of all arguments, in characters.
 const CHARS_MAX: usize = 16_000;
 /// Of what is cut, this part of it is from the end.
 const END_PART: usize = 4;
+/// Letters that nobody sees.
+const UNSEEN: [char; 4] = ['\u{115f}', '\u{1160}', '\u{3164}', '\u{ffa0}'];
 /// Arguments in the order in which they are read best; the others follow.
 const ORDER: [&str; 4] = ["call", "old", "new", "text"];
 
@@ -40,15 +50,23 @@ pub fn permission_question(name: &str, arguments: &str) -> String {
 fn heading<'a>(name: &'a str, fields: &'a Map<String, Value>) -> (String, Vec<&'a str>) {
     let text = |key: &'a str| Some((key, fields.get(key)?.as_str()?));
     if let (SHELL, Some((_, command))) = (name, text("command")) {
-        let heading = format!("{name}: {}", middle(&strict(command.trim()), VALUE_CHARS_MAX));
-        return match text("dir").map(|(_, dir)| path(dir)) {
-            None => (heading, vec!["command"]),
-            Some(dir) if dir == "." => (heading, vec!["command", "dir"]),
-            Some(dir) => {
-                let dir = middle(&strict(&dir), VALUE_CHARS_MAX);
-                (format!("{heading} (in {dir})"), vec!["command", "dir"])
+        let shown = strict(command.trim());
+        let mut said = vec!["command"];
+        let mut heading = format!("{name}: {shown}");
+        if COMMAND_CHARS_MAX < shown.chars().count() {
+            heading = format!("{name}: {}", middle(&shown, INPUT_SUMMARY_CHARS_MAX));
+            said.clear();
+        }
+        if let Some(dir) = text("dir").map(|(_, dir)| path(dir)) {
+            let shown = strict(&dir);
+            if dir != "." && shown.chars().count() <= COMMAND_CHARS_MAX {
+                heading = format!("{heading} (in {shown})");
             }
-        };
+            if shown.chars().count() <= COMMAND_CHARS_MAX {
+                said.push("dir");
+            }
+        }
+        return (heading, said);
     }
     let typed = (name == "shell_write").then_some("text");
     let telling = typed.into_iter().chain(TELLING).filter_map(text);
@@ -57,7 +75,8 @@ fn heading<'a>(name: &'a str, fields: &'a Map<String, Value>) -> (String, Vec<&'
     };
     let meant = if key == "path" { path(value) } else { value.to_owned() };
     let shown = middle(&strict(&one_line(&meant)), INPUT_SUMMARY_CHARS_MAX);
-    let said = if shown == meant { vec![key] } else { Vec::new() };
+    // As it was given: what a stranger makes of a path is not known.
+    let said = if shown == value { vec![key] } else { Vec::new() };
     (format!("{name}: {shown}"), said)
 }
 
@@ -83,12 +102,44 @@ fn lines_of(key: &str, value: &Value) -> Vec<String> {
     let text = value.as_str().unwrap_or_default();
     let inner = text.strip_suffix('\n').unwrap_or(text);
     if !inner.contains('\n') {
-        return vec![format!("  {key}: {}", middle(&plain(&value.to_string()), VALUE_CHARS_MAX))];
+        let text = format!("{key}: {}", middle(&plain(&value.to_string()), VALUE_CHARS_MAX));
+        return cut(broken("  ", &text), VALUE_LINES_MAX, 2 * VALUE_CHARS_MAX);
     }
     let lines = inner.split('\n').map(|line| middle(&plain(line), LINE_CHARS_MAX));
-    let lines: Vec<String> = lines.map(|line| format!("  | {line}")).collect();
-    let heading = format!("  {key}, {} lines:", lines.len());
+    let heading = format!("  {key}, {} lines:", lines.clone().count());
+    let lines = lines.flat_map(|line| broken("  | ", &line)).collect();
     [vec![heading], cut(lines, VALUE_LINES_MAX, VALUE_CHARS_MAX)].concat()
+}
+
+/// A line in as many as it takes; those behind the first are marked.
+fn broken(mark: &str, line: &str) -> Vec<String> {
+    let letters: Vec<char> = line.chars().collect();
+    let pieces: Vec<String> =
+        letters.chunks(SHOWN_CHARS_MAX).map(|piece| piece.iter().collect()).collect();
+    match pieces.split_first() {
+        None => vec![mark.trim_end().to_owned()],
+        Some((first, rest)) => {
+            let rest = rest.iter().map(|piece| format!("  > {piece}"));
+            [format!("{mark}{first}")].into_iter().chain(rest).collect()
+        }
+    }
+}
+
+/// Blanks that push away what is in front of them, told as a number.
+fn without_gaps(text: &str) -> String {
+    let mut shown = String::new();
+    let mut rest = text;
+    while let Some(at) = rest.find([' ', '\t']) {
+        let (before, from) = rest.split_at(at);
+        shown.push_str(before);
+        let end = from.find(|letter| ![' ', '\t'].contains(&letter)).unwrap_or(from.len());
+        let (gap, behind) = from.split_at(end);
+        let most = if shown.is_empty() { INDENT_MAX } else { BLANKS_MAX };
+        let told = format!("[… {} blanks …]", gap.len());
+        shown.push_str(if gap.len() <= most { gap } else { &told });
+        rest = behind;
+    }
+    shown + rest
 }
 
 /// Lines within bounds: some from the beginning and some from the end, and what is missing is told.
@@ -128,8 +179,11 @@ fn middle(text: &str, chars_max: usize) -> String {
 
 /// Letters that are certain to be what they look like; others are written out.
 fn strict(text: &str) -> String {
-    let is_certain =
-        |letter: char| letter.is_ascii_graphic() || letter == ' ' || letter.is_alphanumeric();
+    let is_certain = |letter: char| {
+        letter.is_ascii_graphic()
+            || letter == ' '
+            || (letter.is_alphanumeric() && !UNSEEN.contains(&letter))
+    };
     let mut shown = String::new();
     for letter in text.chars() {
         if is_certain(letter) {
@@ -138,7 +192,7 @@ fn strict(text: &str) -> String {
             shown.extend(letter.escape_default());
         }
     }
-    shown
+    without_gaps(&shown)
 }
 
 /// Letters that can be seen, and tabs; others are written out.
@@ -147,11 +201,13 @@ fn plain(text: &str) -> String {
     for letter in text.chars() {
         if letter.is_ascii_graphic() || [' ', '\t'].contains(&letter) {
             shown.push(letter);
+        } else if UNSEEN.contains(&letter) {
+            shown.extend(letter.escape_default());
         } else {
             shown.extend(letter.escape_debug());
         }
     }
-    shown
+    without_gaps(&shown)
 }
 
 #[cfg(test)]
@@ -209,13 +265,49 @@ mod tests {
 
     #[test]
     fn the_end_of_a_path_does_not_hide() {
-        let path = "./".repeat(60) + ".git/hooks/pre-commit";
-        check("write_file", &json!({ "path": path }), "Run write_file: .git/hooks/pre-commit?");
-        let path = "a/../".repeat(60) + ".git/hooks/pre-commit";
-        let asked = permission_question("write_file", &json!({ "path": path }).to_string());
-        let (heading, rest) = asked.split_once('\n').unwrap();
-        assert!(heading.ends_with("git/hooks/pre-commit?"), "{heading}");
-        assert_eq!(rest, format!("  path: \"{path}\""));
+        for before in ["./", "a/../"] {
+            let path = before.repeat(60) + ".git/hooks/pre-commit";
+            let asked = permission_question("write_file", &json!({ "path": path }).to_string());
+            let (heading, rest) = asked.split_once('\n').unwrap();
+            assert!(heading.ends_with("git/hooks/pre-commit?"), "{heading}");
+            assert_eq!(rest.replace("\n  > ", ""), format!("  path: \"{path}\""));
+        }
+        // Ours would be the same; what a stranger makes of it is not known.
+        let asked = "Run x__put: s3:/a?\n  path: \"s3://a//\"";
+        check("x__put", &json!({ "path": "s3://a//" }), asked);
+    }
+
+    // Nothing pushes the question off the screen, or begins a line that is none of ours.
+    #[test]
+    fn no_text_leaves_its_lines() {
+        let gap = " ".repeat(2_130);
+        let command = format!("touch x #{gap}Run shell: ls");
+        let asked = "Run shell: touch x #[… 2130 blanks …]Run shell: ls?";
+        check("shell", &json!({ "command": command }), asked);
+        let unseen = "Run shell: touch x #\\u{3164}\\u{115f}?";
+        check("shell", &json!({ "command": "touch x #\u{3164}\u{115f}" }), unseen);
+        for filler in ["y", " ", "\t", "\u{3164}"] {
+            let text = format!("{}Run shell: ls?\n{gap}z", filler.repeat(3_000));
+            let long = format!("ls {}", filler.repeat(3_000));
+            for (name, arguments) in [
+                ("write_file", json!({ "path": "a", "content": text })),
+                ("write_file", json!({ "path": "a", "content": text.replace('\n', "") })),
+                ("shell", json!({ "command": long })),
+            ] {
+                let asked = permission_question(name, &arguments.to_string());
+                for line in asked.lines().skip(1) {
+                    assert!(line.starts_with("  ") && line.chars().count() <= 80, "{line}");
+                }
+                let heading = asked.lines().next().unwrap();
+                assert!(heading.chars().count() < 250, "{heading}");
+                assert!(asked.lines().count() < 60, "{asked}");
+            }
+        }
+        check(
+            "edit",
+            &json!({ "new": "if x:\n        y\n" }),
+            "Run edit?\n  new, 2 lines:\n  | if x:\n  |         y",
+        );
     }
 
     #[test]
@@ -228,8 +320,10 @@ mod tests {
         assert!(asked.ends_with("  | line 100"), "{asked}");
         let long = "x".repeat(9_000) + " && rm victim";
         let asked = permission_question("shell", &json!({ "command": long }).to_string());
-        assert!(asked.ends_with("x && rm victim?"), "{asked}");
-        assert!(asked.contains("[… 5013 characters …]") && asked.len() < 5_000, "{asked}");
+        assert!(asked.lines().next().unwrap().ends_with("x && rm victim?"), "{asked}");
+        assert!(asked.ends_with("x && rm victim\""), "{asked}");
+        assert!(asked.contains("characters …]") && asked.len() < 5_000, "{asked}");
+        assert!(asked.contains("lines are not shown here]"), "{asked}");
         let lines = vec!["y".repeat(9_000); 90].join("\n");
         let asked = permission_question("shell_write", &json!({ "text": lines }).to_string());
         assert!(asked.contains(" characters …]") && asked.contains("lines are not shown here]"));
