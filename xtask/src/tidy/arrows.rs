@@ -49,7 +49,8 @@ const RULES: &[Rule] = &[
         &["piton", "piton-core", "piton-sim", "piton-store", "piton-tools", "piton-wire"],
     ),
     free("piton-faults", &["piton-core", "piton-tools"]),
-    free("piton-sim", &["piton", "piton-core", "piton-store", "piton-tools", "piton-wire"]),
+    free("piton-sim", &["piton", "piton-core", "piton-tools", "piton-wire"]),
+    free("piton-proof", &["piton", "piton-core", "piton-sim", "piton-store", "piton-tools"]),
     face("piton-server", &["piton", "piton-core"]),
     face("piton-tui", &["piton", "piton-core"]),
     free(
@@ -199,6 +200,19 @@ mod tests {
         assert!(check_crate("piton-tools", &on("piton-core")).is_empty());
         assert!(check_crate("piton", &on("piton-tools")).is_empty());
         assert_eq!(check_crate("piton", &on("piton-sim")).len(), 1);
+    }
+
+    #[test]
+    fn nothing_that_ships_uses_what_proves_it() {
+        let proof = "[dependencies]\npiton-proof.workspace = true\n";
+        for shipped in ["piton", "piton-cli", "piton-mcp", "piton-sim", "piton-store"] {
+            assert_eq!(
+                check_crate(shipped, proof),
+                [format!("crates/{shipped}/Cargo.toml: {shipped} may not use piton-proof")]
+            );
+        }
+        let tests = "[dev-dependencies]\npiton-proof.workspace = true\n";
+        assert!(check_crate("piton-cli", tests).is_empty());
     }
 
     #[test]

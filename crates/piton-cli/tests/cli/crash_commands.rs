@@ -7,11 +7,11 @@
 
 use std::path::Path;
 
-use piton_sim::crash::provider::InProcess;
-use piton_sim::crash::tally::Tally;
-use piton_sim::crash::turns::{COMMAND_TURNS, TurnScript};
-use piton_sim::crash::{self, Play};
-use piton_sim::world::{Mistake, Runner, Workshop};
+use piton_proof::crash::provider::InProcess;
+use piton_proof::crash::tally::Tally;
+use piton_proof::crash::turns::{COMMAND_TURNS, TurnScript};
+use piton_proof::crash::{self, Play};
+use piton_proof::world::{Mistake, Runner, Workshop};
 use tempfile::TempDir;
 
 /// Recoveries are killed again at every so manieth point; which ones depends on the first kill.

@@ -10,7 +10,7 @@ use piton_core::event::{BreakReason, Event, Limits, ModelRef};
 use piton_core::id::{ConversationId, Seq};
 use piton_core::outcome::{Cause, Ending};
 use piton_core::state::Config;
-use piton_sim::world::{World, world_tools};
+use piton_proof::world::{World, world_tools};
 use piton_store::{Journal, MemoryJournal};
 use piton_wire::anthropic::Anthropic;
 use piton_wire::openai_responses::OpenAiResponses;

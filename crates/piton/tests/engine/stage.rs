@@ -15,8 +15,8 @@ use piton_core::id::{CallId, ConversationId, InquiryId, MessageId, Seq, Timestam
 use piton_core::outcome::Ending;
 use piton_core::state::{Config, State, Turn};
 use piton_core::transcript::Message;
+use piton_proof::world::{World, world_tools};
 use piton_sim::script::{Script, ScriptedModel};
-use piton_sim::world::{World, world_tools};
 use piton_store::Journal;
 use piton_tools::Tool;
 

@@ -1,9 +1,9 @@
 //! Parent and workers over real HTTP, killed together at every point (M16, D76, D79).
 
-use piton_sim::crash::tally::Tally;
-use piton_sim::crash::turns::{TURNS, TurnScript};
-use piton_sim::crash::{self, Play};
-use piton_sim::disk::Sabotage;
+use piton_proof::crash::tally::Tally;
+use piton_proof::crash::turns::{TURNS, TurnScript};
+use piton_proof::crash::{self, Play};
+use piton_proof::disk::Sabotage;
 
 use super::voices::{DIALECTS, OverHttp};
 use super::{alone, report};

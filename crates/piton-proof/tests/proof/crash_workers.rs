@@ -1,9 +1,9 @@
 //! Kills parent and workers together at every crash point of turns that delegate (M16, D76, D79).
 
-use piton_sim::crash;
-use piton_sim::crash::tally::Tally;
-use piton_sim::crash::turns::{TurnScript, WORKER_TURNS};
-use piton_sim::disk::Sabotage;
+use piton_proof::crash;
+use piton_proof::crash::tally::Tally;
+use piton_proof::crash::turns::{TurnScript, WORKER_TURNS};
+use piton_proof::disk::Sabotage;
 
 use crate::crash::{check, in_process};
 

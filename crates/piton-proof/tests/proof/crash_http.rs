@@ -9,10 +9,10 @@ mod voices;
 mod workers;
 
 use piton_core::event::PermissionMode;
-use piton_sim::crash::tally::Tally;
-use piton_sim::crash::turns::{TURNS, TurnScript};
-use piton_sim::crash::{self, Play};
-use piton_sim::disk::Sabotage;
+use piton_proof::crash::tally::Tally;
+use piton_proof::crash::turns::{TURNS, TurnScript};
+use piton_proof::crash::{self, Play};
+use piton_proof::disk::Sabotage;
 
 use self::voices::{ALTERED, DIALECTS, FLAVOURS, OverHttp, Voice};
 

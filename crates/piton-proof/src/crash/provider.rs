@@ -9,7 +9,7 @@ use piton::model::{Models, OneModel};
 use piton_core::event::{Limits, ModelRef};
 
 use super::turns::TurnScript;
-use crate::script::{Script, ScriptedModel};
+use piton_sim::script::{Script, ScriptedModel};
 
 /// Plays the script of a turn, run after run.
 pub trait Provider: fmt::Debug {

@@ -3,7 +3,7 @@
 use piton_core::event::{InDoubtPolicy, PermissionMode};
 
 use super::{ALONE, AUTO};
-use crate::script::Script;
+use piton_sim::script::Script;
 
 /// A conversation to disturb.
 #[derive(Clone, Copy, Debug)]

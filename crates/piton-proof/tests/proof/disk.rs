@@ -1,10 +1,10 @@
 //! A disk that is full or cannot sync, at every append of every scripted turn, also of those whose
 //! workers append as well (M14, M16, J20).
 
-use piton_sim::crash::fault::disk_fails_everywhere;
-use piton_sim::crash::tally::Tally;
-use piton_sim::crash::turns::{TURNS, TurnScript, WORKER_TURNS};
-use piton_sim::disk::DiskFault;
+use piton_proof::crash::fault::disk_fails_everywhere;
+use piton_proof::crash::tally::Tally;
+use piton_proof::crash::turns::{TURNS, TurnScript, WORKER_TURNS};
+use piton_proof::disk::DiskFault;
 
 async fn check(turns: &[TurnScript], fault: DiskFault) {
     crate::hush_scripted_panics();

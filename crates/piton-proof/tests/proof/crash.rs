@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 
 use piton_core::event::{InDoubtPolicy, PermissionMode};
-use piton_sim::crash::provider::InProcess;
-use piton_sim::crash::tally::{CLASSES, Tally, class_name};
-use piton_sim::crash::turns::{TURNS, TurnScript, WORKER_TURNS};
-use piton_sim::crash::{self, Play};
-use piton_sim::disk::Sabotage;
+use piton_proof::crash::provider::InProcess;
+use piton_proof::crash::tally::{CLASSES, Tally, class_name};
+use piton_proof::crash::turns::{TURNS, TurnScript, WORKER_TURNS};
+use piton_proof::crash::{self, Play};
+use piton_proof::disk::Sabotage;
 
 pub(crate) fn in_process(turn: &TurnScript) -> Play<'_> {
     Play::new(turn, &InProcess)
