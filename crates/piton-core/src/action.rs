@@ -10,6 +10,8 @@ pub enum Action {
     Rest,
     /// Start a turn with the oldest waiting message.
     StartQueued(MessageId),
+    /// Make a waiting message part of the open turn.
+    Steer(MessageId),
     /// Something is in flight; its result is the next fact.
     Await,
     /// Stop what is in flight, and keep what it has finished.

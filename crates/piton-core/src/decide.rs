@@ -9,7 +9,7 @@ use self::calls::next_for_calls;
 use crate::action::{Action, Wish};
 use crate::budget::{context_over_budget, may_compact};
 use crate::coordinate::{is_to_plan, plan};
-use crate::event::{BreakReason, FailureClass, FinishReason, TurnEnd};
+use crate::event::{BreakReason, FailureClass, FinishReason, QueuePlace, TurnEnd};
 use crate::id::Attempt;
 use crate::repair::{self, REPAIRS_MAX};
 use crate::retry::{asks_too_much, retry_at, wait_in_words};
@@ -58,7 +58,7 @@ pub fn decide(state: &State, wish: Wish) -> Action {
 /// The queue drains behind a completed turn only. Whoever stopped or discarded a turn wants to look
 /// first; the next turn that completes sets the queue going again.
 fn may_drain(state: &State) -> bool {
-    state.turns.last().is_none_or(|turn| turn.end == Some(TurnEnd::Completed))
+    state.released || state.turns.last().is_none_or(|turn| turn.end == Some(TurnEnd::Completed))
 }
 
 /// Whether tools run. A request in flight need not be waited for: dropping it has no effect.
@@ -157,7 +157,11 @@ fn ask(state: &State, turn: &Turn, attempt: Attempt) -> Action {
             stop(BreakReason::Limit, "the conversation is larger than the context budget")
         };
     }
-    Action::AskModel { step: turn.next_step(), attempt, not_before: None }
+    // Who steers a turn is heard before its next request.
+    match state.queue.iter().find(|queued| queued.place == QueuePlace::Steer) {
+        Some(queued) => Action::Steer(queued.message.clone()),
+        None => Action::AskModel { step: turn.next_step(), attempt, not_before: None },
+    }
 }
 
 fn stop(reason: BreakReason, message: &str) -> Action {

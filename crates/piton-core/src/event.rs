@@ -4,6 +4,7 @@
 //! facts. A released variant is frozen: new fields are optional, old ones stay. A kind that this
 //! build does not know is kept verbatim, because another build may.
 
+mod command;
 mod config;
 mod inquiry;
 mod model;
@@ -15,6 +16,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
+pub use self::command::{QueuePlace, Refusal};
 pub use self::config::{
     ConfigChange, Effort, InDoubtPolicy, Limits, ModelRef, NotAModel, NotAnEffort, PermissionMode,
     PermissionRule, Permissions, RuleEffect, RuleScope,
@@ -26,8 +28,8 @@ pub use self::model::{
 pub use self::tool::{BlobRef, EffectClass, Handle, Outcome, ToolOutput, ToolSpec};
 pub use self::verbatim::Verbatim;
 use crate::id::{
-    Attempt, CallId, ConversationId, Digest, DriverId, Epoch, InquiryId, MessageId, Seq, StepId,
-    Timestamp, TurnId,
+    Attempt, CallId, CommandId, ConversationId, Digest, DriverId, Epoch, InquiryId, MessageId, Seq,
+    StepId, Timestamp, TurnId,
 };
 
 /// Version of the stored form. A reader keeps entries of a higher version as [`Event::Unknown`].
@@ -242,12 +244,15 @@ pub enum Event {
         /// The last turn it covers, counted from the first.
         through: TurnId,
     },
-    /// A message waits for the open turn to complete.
+    /// A message waits for the open turn.
     MessageQueued {
         /// The message.
         message: MessageId,
         /// What it consists of.
         parts: Vec<UserPart>,
+        /// What it waits for.
+        #[serde(default, skip_serializing_if = "QueuePlace::is_next")]
+        place: QueuePlace,
     },
     /// A waiting message was taken back.
     MessageUnqueued {
@@ -279,6 +284,36 @@ pub enum Event {
         step: u32,
         /// The calls, in order.
         calls: Vec<PlannedCall>,
+    },
+    /// Messages that were held back may begin their turns. Until the next turn ends, or is left.
+    QueueReleased,
+    /// A command was obeyed. In the same commit as the facts that it caused, in front of them.
+    CommandTaken {
+        /// The command.
+        command: CommandId,
+        /// The letter that brought it, if it came from another process.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        letter: Option<String>,
+    },
+    /// A command was refused, for good: sent again, it is refused again.
+    CommandRefused {
+        /// The command.
+        command: CommandId,
+        /// Why.
+        refusal: Refusal,
+        /// The letter that brought it, if it came from another process.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        letter: Option<String>,
+    },
+    /// The conversation has another title.
+    TitleGiven {
+        /// The title.
+        title: String,
+    },
+    /// Tools work in another directory from here on. Never while a call is in doubt.
+    WorkspaceBound {
+        /// The directory.
+        workspace: String,
     },
     /// A fact that this build does not know. Kept verbatim.
     #[serde(skip)]

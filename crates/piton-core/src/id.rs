@@ -82,6 +82,10 @@ text_id!(
     MessageId
 );
 text_id!(
+    /// A command: what a person wants of a conversation. Sending it twice is sending it once.
+    CommandId
+);
+text_id!(
     /// One start of the part that performs steps.
     DriverId
 );

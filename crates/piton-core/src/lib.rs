@@ -10,6 +10,7 @@ pub mod event;
 pub mod state;
 
 pub mod action;
+pub mod command;
 pub mod decide;
 
 pub mod answer;

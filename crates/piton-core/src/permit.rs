@@ -12,6 +12,7 @@ mod reach;
 mod run_by_others;
 mod runners;
 
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use self::argument::{COMMAND, PATH, matcher, says_commands};
@@ -106,7 +107,7 @@ fn by_mode(mode: PermissionMode, effect: EffectClass, asked: &Asked<'_>) -> Rule
 }
 
 /// A decision that stands for later calls too.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Standing {
     /// What becomes of them.
     pub effect: RuleEffect,

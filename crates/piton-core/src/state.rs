@@ -6,11 +6,14 @@
 
 mod calibration;
 mod call;
+mod commands;
 mod turn;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 pub use self::calibration::Calibration;
+pub use self::commands::Verdict;
 pub use self::turn::{
     Answered, Broke, Call, Ended, Exchange, Failure, Item, Parked, Progress, Raised, Said, Started,
     Step, Streamed, Turn,
@@ -18,9 +21,11 @@ pub use self::turn::{
 use crate::event::{
     AnswerPart, ConfigChange, Effort, Entry, Event, FailureClass, FinishReason, ForkOrigin,
     InDoubtPolicy, Inquiry, InquiryAnswer, Limits, ModelRef, ParentCall, PartialKind, Permissions,
-    ToolSpec, TurnEnd, Usage, UserPart,
+    QueuePlace, ToolSpec, TurnEnd, Usage, UserPart,
 };
-use crate::id::{Attempt, DriverId, Epoch, InquiryId, MessageId, Seq, StepId, Timestamp, TurnId};
+use crate::id::{
+    Attempt, CommandId, DriverId, Epoch, InquiryId, MessageId, Seq, StepId, Timestamp, TurnId,
+};
 
 /// A conversation, folded from its journal.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -39,6 +44,10 @@ pub struct State {
     pub superseded: Vec<Turn>,
     /// Messages that wait for the open turn to complete.
     pub queue: Vec<Queued>,
+    /// Whether messages that wait may begin although the last turn was left.
+    pub released: bool,
+    /// What became of commands, and in which entry that is said.
+    pub commands: BTreeMap<CommandId, (Seq, Verdict)>,
     /// The summary that lies over the oldest turns.
     pub overlay: Option<Overlay>,
     /// Tokens of the whole conversation.
@@ -108,6 +117,8 @@ pub struct Queued {
     pub message: MessageId,
     /// What it consists of.
     pub parts: Vec<UserPart>,
+    /// What it waits for.
+    pub place: QueuePlace,
 }
 
 /// A summary in place of the oldest turns.
@@ -170,7 +181,11 @@ impl State {
             | Event::ModelAnswered { .. }
             | Event::ModelFailed { .. }
             | Event::InquiryRaised { .. }
-            | Event::InquiryAnswered { .. } => true,
+            | Event::InquiryAnswered { .. }
+            | Event::QueueReleased
+            | Event::CommandTaken { .. }
+            | Event::CommandRefused { .. }
+            | Event::TitleGiven { .. } => true,
             Event::ToolStarted { call, .. }
             | Event::ToolSuspended { call }
             | Event::ToolFinished { call, .. }
@@ -196,6 +211,7 @@ impl State {
             | Event::Compacted { .. }
             | Event::MessageQueued { .. }
             | Event::MessageUnqueued { .. }
+            | Event::WorkspaceBound { .. }
             | Event::Unknown(_) => false,
         }
     }
@@ -258,7 +274,23 @@ impl State {
             }),
             Event::MessageRetried { message, attempt } => self.retry(message, *attempt),
             Event::Compacted { summary, through } => self.cover(summary, *through),
-            Event::MessageQueued { message, parts } => self.queue(message, parts),
+            Event::MessageQueued { message, parts, place } => self.queue(message, parts, *place),
+            Event::QueueReleased => {
+                self.released = true;
+                true
+            }
+            Event::CommandTaken { command, .. } => self.learn(command, Verdict::Taken),
+            Event::CommandRefused { command, refusal, .. } => {
+                self.learn(command, Verdict::Refused(refusal.clone()))
+            }
+            Event::TitleGiven { title } => self.opened.as_mut().is_some_and(|opened| {
+                opened.title = Some(title.clone());
+                true
+            }),
+            Event::WorkspaceBound { workspace } => self.opened.as_mut().is_some_and(|opened| {
+                opened.workspace.clone_from(workspace);
+                true
+            }),
             Event::MessageUnqueued { message } => self.unqueue(message),
             Event::Unknown(_) => {
                 self.unknown += 1;
@@ -279,7 +311,18 @@ impl State {
             turn.end = Some(end);
             turn.lose_what_is_in_flight()
         });
-        self.touched = if fits { self.touched.max(at) } else { self.touched };
+        if fits {
+            self.touched = self.touched.max(at);
+            self.released = false;
+        }
+        fits
+    }
+
+    /// The first word on a command counts.
+    fn learn(&mut self, command: &CommandId, verdict: Verdict) -> bool {
+        let fits = !self.commands.contains_key(command);
+        let seq = self.end;
+        self.commands.entry(command.clone()).or_insert((seq, verdict));
         fits
     }
 
@@ -386,11 +429,11 @@ impl State {
         shrank
     }
 
-    fn queue(&mut self, message: &MessageId, parts: &[UserPart]) -> bool {
+    fn queue(&mut self, message: &MessageId, parts: &[UserPart], place: QueuePlace) -> bool {
         if self.queue.iter().any(|queued| queued.message == *message) {
             return false;
         }
-        self.queue.push(Queued { message: message.clone(), parts: parts.to_vec() });
+        self.queue.push(Queued { message: message.clone(), parts: parts.to_vec(), place });
         true
     }
 

@@ -3,19 +3,13 @@
 use std::sync::Arc;
 
 use piton_core::action::Wish;
-use piton_core::event::{
-    ConfigChange, Event, Inquiry, InquiryAnswer, InquiryKind, PermissionRule, RuleEffect, Shape,
-};
+use piton_core::command::Reply;
 use piton_core::id::{ConversationId, InquiryId};
-use piton_core::permit::{Standing, always, with};
-use piton_core::question::Secret;
-use piton_core::state::State;
 use tokio::sync::{mpsc, oneshot, watch};
 
 use crate::delegate::Crew;
+use crate::orders::{Handed, Rest};
 
-/// In whose name a person answers.
-const USER: &str = "user";
 /// Answers that wait for the driver; more are refused.
 const CONTROLS_MAX: usize = 64;
 
@@ -29,126 +23,17 @@ pub enum Attendance {
     Attended,
 }
 
-/// What a person answers to a question.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Reply {
-    /// Run the call.
-    Allow,
-    /// Decide so on the call, and on what [`always_rules`] say from now on. Whoever answers for more
-    /// than this conversation keeps those rules where every conversation finds them.
-    Always(Standing),
-    /// Do not run the call.
-    Deny,
-    /// Do not run the call: a person did by hand what it would do.
-    Applied,
-    /// Run a call in doubt again.
-    RunAgain,
-    /// Take a call in doubt for done.
-    TreatAsDone,
-    /// Say what a call in doubt gave, or what a tool wanted to know.
-    Text(String),
-    /// Tell a tool a secret that it wanted to know. Only that it was told is recorded.
-    Secret(Secret),
-}
-
-impl Reply {
-    /// The facts that the answer makes; none if the question is not open. `letter` is what brought it
-    /// from another process.
-    pub(crate) fn events(
-        self,
-        state: &State,
-        inquiry: &InquiryId,
-        letter: Option<&str>,
-    ) -> Vec<Event> {
-        let Some(turn) = state.open_turn() else { return Vec::new() };
-        let Some(asked) = turn.pending_inquiries().find(|asked| asked.id == *inquiry) else {
-            return Vec::new();
-        };
-        let Some(reply) = self.settling(asked) else { return Vec::new() };
-        let mut events = Vec::new();
-        let answer = match reply {
-            Self::Allow => InquiryAnswer::Allow,
-            Self::Always(standing) => {
-                if let Some(rules) = always_rules(state, asked, standing) {
-                    let permissions = Some(with(&state.config.permissions, &rules));
-                    let change = ConfigChange { permissions, ..ConfigChange::default() };
-                    events.push(Event::ConfigChanged { change });
-                }
-                match standing.effect {
-                    RuleEffect::Allow => InquiryAnswer::Allow,
-                    RuleEffect::Ask | RuleEffect::Deny => InquiryAnswer::Deny,
-                }
-            }
-            Self::Deny => InquiryAnswer::Deny,
-            Self::Applied => InquiryAnswer::Applied,
-            Self::RunAgain => InquiryAnswer::RunAgain,
-            Self::TreatAsDone => InquiryAnswer::TreatAsDone,
-            Self::Text(text) => InquiryAnswer::Text { text: text.into() },
-            Self::Secret(_) => InquiryAnswer::Redacted,
-        };
-        let (inquiry, letter) = (inquiry.clone(), letter.map(ToOwned::to_owned));
-        events.push(Event::InquiryAnswered { inquiry, answer, by: USER.into(), letter });
-        events
-    }
-
-    /// The answer, if it moves the question on. One that does not would close the question and leave
-    /// its call waiting for ever.
-    fn settling(self, asked: &Inquiry) -> Option<Self> {
-        let wants = asked.wants.as_ref();
-        let is_secret = wants.is_some_and(|wants| wants.shape == Shape::Secret);
-        match (asked.kind, self) {
-            (_, Self::Deny) => Some(Self::Deny),
-            // Only what a secret question is told is kept out of the journal.
-            (InquiryKind::Question, Self::Secret(secret)) => {
-                is_secret.then_some(Self::Secret(secret))
-            }
-            (InquiryKind::Question, Self::Text(_)) if is_secret => None,
-            (InquiryKind::Question, Self::Text(text)) => match wants {
-                Some(wants) => wants.read(&text).ok().map(Self::Text),
-                None => Some(Self::Text(text)),
-            },
-            (InquiryKind::Question, _)
-            | (_, Self::Secret(_))
-            | (InquiryKind::Permission, Self::TreatAsDone | Self::Text(_))
-            | (InquiryKind::InDoubt, Self::Applied) => None,
-            (InquiryKind::Permission | InquiryKind::InDoubt, reply) => Some(reply),
-        }
-    }
-}
-
-/// The secret that a reply tells.
-pub(crate) fn secret_of(reply: &Reply) -> Option<Secret> {
-    match reply {
-        Reply::Secret(secret) => Some(secret.clone()),
-        Reply::Allow
-        | Reply::Always(_)
-        | Reply::Applied
-        | Reply::Deny
-        | Reply::RunAgain
-        | Reply::TreatAsDone
-        | Reply::Text(_) => None,
-    }
-}
-
-/// The rules that a standing decision would make of a question; `None` if it would only be good for
-/// one call.
-pub fn always_rules(
-    state: &State,
-    asked: &Inquiry,
-    standing: Standing,
-) -> Option<Vec<PermissionRule>> {
-    if asked.kind != InquiryKind::Permission {
-        return None;
-    }
-    let call = state.open_turn()?.call(asked.call)?;
-    let tool = state.config.tool(&call.name)?;
-    always(&state.config.permissions, state.workspace(), tool, &call.arguments, standing)
-}
-
 /// A message to a running driver.
 #[derive(Debug)]
 pub(crate) enum Control {
-    Answer { inquiry: InquiryId, reply: Reply, done: oneshot::Sender<bool> },
+    Answer {
+        inquiry: InquiryId,
+        reply: Reply,
+        done: oneshot::Sender<bool>,
+    },
+    Command(Box<Handed>),
+    /// A letter may have come.
+    Look,
 }
 
 /// The driver's end.
@@ -160,13 +45,62 @@ pub(crate) struct Controls {
     sender: mpsc::Sender<Control>,
     messages: mpsc::Receiver<Control>,
     crew: Arc<Crew>,
+    /// The faces of this process that can answer.
+    faces: Faces,
+    /// Commands that wait for the running turn to be interrupted.
+    pub(crate) postponed: Vec<Handed>,
+    /// Senders of commands that wait until the conversation rests.
+    pub(crate) resting: Vec<oneshot::Sender<Rest>>,
+}
+
+/// How many faces of this process can answer a question of a conversation. A clone counts the same.
+#[derive(Clone, Debug)]
+pub(crate) struct Faces {
+    count: Arc<watch::Sender<usize>>,
+}
+
+impl Default for Faces {
+    fn default() -> Self {
+        Self { count: Arc::new(watch::Sender::new(0)) }
+    }
+}
+
+impl Faces {
+    pub(crate) fn come(&self) {
+        self.count.send_modify(|count| *count += 1);
+    }
+
+    pub(crate) fn go(&self) {
+        self.count.send_modify(|count| *count = count.saturating_sub(1));
+    }
+
+    pub(crate) fn are_there(&self) -> bool {
+        0 < *self.count.borrow()
+    }
+
+    /// Waits until the last one has gone.
+    async fn gone(&self) {
+        // The sender is kept here, so the channel never closes.
+        if self.count.subscribe().wait_for(|count| *count == 0).await.is_err() {
+            std::future::pending::<()>().await;
+        }
+    }
 }
 
 impl Default for Controls {
     fn default() -> Self {
         let (sender, messages) = mpsc::channel(CONTROLS_MAX);
         let (interrupt, seen) = watch::channel(false);
-        Self { interrupt: Arc::new(interrupt), seen, sender, messages, crew: Arc::default() }
+        Self {
+            interrupt: Arc::new(interrupt),
+            seen,
+            sender,
+            messages,
+            crew: Arc::default(),
+            faces: Faces::default(),
+            postponed: Vec::new(),
+            resting: Vec::new(),
+        }
     }
 }
 
@@ -174,6 +108,29 @@ impl Controls {
     pub(crate) fn controller(&self) -> Controller {
         let (interrupt, sender) = (self.interrupt.clone(), self.sender.clone());
         Controller { interrupt, sender, crew: self.crew.clone() }
+    }
+
+    /// The same, with faces that are counted elsewhere.
+    pub(crate) fn with_faces(faces: Faces) -> Self {
+        Self { faces, ..Self::default() }
+    }
+
+    pub(crate) fn faces(&self) -> &Faces {
+        &self.faces
+    }
+
+    /// Stops the running turn.
+    pub(crate) fn interrupt(&self) {
+        self.interrupt.send_replace(true);
+    }
+
+    /// Waits for the next message.
+    pub(crate) async fn next(&mut self) -> Control {
+        match self.messages.recv().await {
+            Some(control) => control,
+            // A sender is kept here, so the channel never closes.
+            None => std::future::pending().await,
+        }
     }
 
     /// Those who work for this conversation at the moment.
@@ -204,13 +161,16 @@ impl Controls {
         }
     }
 
-    /// Waits for a message, or, with `None`, for an interrupt.
+    /// Waits for a message, or, with `None`, for an interrupt or for the last face to go.
     pub(crate) async fn told(&mut self) -> Option<Control> {
+        let Self { seen, messages, faces, .. } = self;
+        let attended = faces.are_there();
         tokio::select! {
             biased;
             // Both senders are kept here too, so neither channel ever closes.
-            _ = self.seen.changed() => None,
-            message = self.messages.recv() => message,
+            _ = seen.changed() => None,
+            message = messages.recv() => message,
+            () = faces.gone(), if attended => None,
         }
     }
 }
@@ -228,6 +188,10 @@ impl Controller {
     /// that does not run, and nothing more the second time.
     pub fn interrupt(&self) {
         self.interrupt.send_if_modified(|wish| !std::mem::replace(wish, true));
+    }
+
+    pub(crate) fn sender(&self) -> &mpsc::Sender<Control> {
+        &self.sender
     }
 
     /// Answers a question; says whether it was open. Waits until the answer is durable; a session

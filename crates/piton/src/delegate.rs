@@ -30,10 +30,10 @@ pub(crate) use self::desk::{Crew, Desk, DeskKey, Desks, Presence};
 use self::errand::Errand;
 use self::halt::Halt;
 use self::work::Work;
-use crate::engine::Engine;
 use crate::hub::Worker;
 use crate::lease::LeaseWait;
 use crate::log::fold;
+use crate::opening;
 use crate::parts::Parts;
 
 /// Most workers of one conversation that are at work at the same time; the others wait for a place.
@@ -152,9 +152,8 @@ impl Tool for Delegate {
         let Ok(parts) = self.parts() else { return Vec::new() };
         let mut stopped = Vec::new();
         for worker in unfinished(&*parts.journal, &site.conversation, turn).await {
-            let engine = Engine::of(parts.clone());
             // One that another process works on is that one's business.
-            let entered = engine.enter_at(worker, &site.workspace, LeaseWait::NONE).await;
+            let entered = opening::enter_at(&parts, worker, &site.workspace, LeaseWait::NONE).await;
             let Ok(mut session) = entered else { continue };
             if let Some(open) = session.state().open_turn().map(|turn| turn.id) {
                 session.stop_left_running(open).await;

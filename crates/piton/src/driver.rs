@@ -13,20 +13,23 @@ use futures_util::future::BoxFuture;
 use futures_util::stream::FuturesUnordered;
 use piton_core::action::{Action, Verdict, Wish};
 use piton_core::budget::mechanical_summary;
+use piton_core::command::{Command, Performing, Reply, Then};
 use piton_core::decide::decide;
 use piton_core::event::{BreakReason, Event, Handle, PlannedCall, ToolOutput, TurnEnd};
-use piton_core::id::{Attempt, CallId, MessageId, TurnId};
+use piton_core::id::{Attempt, CallId, InquiryId, MessageId, TurnId};
 use piton_core::outcome::Ending;
+use piton_core::state::Queued;
 use piton_store::AppendError;
 use piton_tools::{Site, Tool, Word};
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use crate::control::{Attendance, Control, Controls, secret_of};
+use crate::control::{Attendance, Control, Controls};
 use crate::digest::Chain;
 use crate::files::FileShelf;
 use crate::log::Log;
+use crate::orders::{self, Handed, Order, Receipt, Receipts};
 use crate::parts::Parts;
 use crate::perform::ask::{Asks, Secrets};
 use crate::perform::mail::Mail;
@@ -63,8 +66,10 @@ pub(crate) struct Driver<'a> {
     pub(crate) retry: Option<(u32, Attempt, Instant)>,
     /// Where running calls say how far they are.
     pub(crate) progress: Arc<ProgressTap>,
-    /// Those whose answers, or words, are not durable yet.
+    /// Callers that wait until their answer, or word, is durable.
     pub(crate) acknowledgements: Vec<oneshot::Sender<bool>>,
+    /// Callers that wait until their command is durable.
+    pub(crate) receipts: Receipts,
     /// What settles calls whose ends are not durable yet; behind the commit nobody needs it.
     pub(crate) settled: Vec<(Arc<dyn Tool>, Handle)>,
     /// Why nothing more may be done.
@@ -113,9 +118,7 @@ impl Driver<'_> {
         // Whatever a tool left to another task or thread learns that nobody waits for it any more,
         // also when this future is dropped.
         let _stop = self.cancel.clone().drop_guard();
-        if self.mail_due().is_some() {
-            self.take_letters().await;
-        }
+        self.take_letters().await;
         loop {
             if let Some(error) = self.refused.take() {
                 return self.break_off(error).await;
@@ -127,8 +130,8 @@ impl Driver<'_> {
             }
             match action {
                 Action::Rest => return self.rest().await,
-                Action::WaitForPerson => match (self.controls.waiting(), self.attendance) {
-                    (Some(control), _) => self.obey(control),
+                Action::WaitForPerson => match (self.controls.waiting(), self.attendance()) {
+                    (Some(control), _) => self.obey(control).await,
                     (None, Attendance::Attended) => self.wait(None).await?,
                     (None, Attendance::Unattended) if self.answer_unattended() => {}
                     (None, Attendance::Unattended) => return self.rest().await,
@@ -136,6 +139,7 @@ impl Driver<'_> {
                 Action::Await => self.wait(None).await?,
                 Action::Cancel => self.stop_tools().await?,
                 Action::StartQueued(_)
+                | Action::Steer(_)
                 | Action::AskModel { .. }
                 | Action::Compact
                 | Action::Repair(_)
@@ -165,7 +169,7 @@ impl Driver<'_> {
     async fn rest(mut self) -> Result<Ending, AppendError> {
         // Nobody is left without a reply when nobody listens any more.
         while let Some(control) = self.controls.waiting() {
-            self.obey(control);
+            self.obey(control).await;
         }
         self.commit().await?;
         Ok(Ending::of(self.log.state()))
@@ -177,6 +181,7 @@ impl Driver<'_> {
         let (end, strays) = (self.log.state().end, self.log.state().strays);
         match action {
             Action::StartQueued(message) => self.start_queued(&message),
+            Action::Steer(message) => self.steer(&message),
             Action::AskModel { step, attempt, .. } => self.ask_model(step, attempt),
             Action::Compact => self.compact(),
             Action::Repair(steps) => self.log.push(Event::HistoryRepaired { steps }),
@@ -237,7 +242,7 @@ impl Driver<'_> {
             Woken::Landed(landing) => self.land(landing).await,
             Woken::Heard(word) => self.hear(word),
             Woken::TakenBack => self.withdraw_taken_back(),
-            Woken::Told(control) => self.obey(control),
+            Woken::Told(control) => self.obey(control).await,
             Woken::Streamed => self.show_stream(),
             Woken::Progressed => self.show_progress(),
             Woken::FlushDue => self.flush_stream(),
@@ -255,6 +260,7 @@ impl Driver<'_> {
             // Whoever asked may have gone; the answer counts all the same.
             acknowledgement.send(true).unwrap_or_default();
         }
+        self.receipts.hand_out();
         for (tool, handle) in self.settled.drain(..) {
             tool.forget(&self.site, &handle);
         }
@@ -275,7 +281,7 @@ impl Driver<'_> {
             () = more_text(streamed) => Woken::Streamed,
             () = self.progress.more() => Woken::Progressed,
             () = sleep_until(flush_at) => Woken::FlushDue,
-            () = sleep_until(mail_at) => Woken::MailDue,
+            () = sleep_until(Some(mail_at)) => Woken::MailDue,
             () = sleep_until(deadline) => Woken::Waited,
         }
     }
@@ -327,6 +333,13 @@ impl Driver<'_> {
         });
     }
 
+    /// A waiting message becomes part of the open turn; the fold takes it from the queue.
+    fn steer(&mut self, message: &MessageId) {
+        let queued = self.log.state().queue.iter().find(|queued| queued.message == *message);
+        let Some(Queued { message, parts, .. }) = queued.cloned() else { return };
+        self.log.push(Event::UserMessage { message, parts, attempt: Attempt::FIRST });
+    }
+
     fn plan(&mut self, calls: Vec<PlannedCall>) {
         // A plan is made of an answer, and every call of it says whose.
         if let Some(step) = calls.first().map(|first| first.call.step) {
@@ -354,20 +367,61 @@ impl Driver<'_> {
         self.log.push(Event::TurnBroke { turn, reason, message });
     }
 
-    fn obey(&mut self, control: Control) {
-        let Control::Answer { inquiry, reply, done } = control;
-        let secret = secret_of(&reply);
+    async fn obey(&mut self, control: Control) {
+        match control {
+            Control::Answer { inquiry, reply, done } => self.take_answer(inquiry, reply, done),
+            Control::Command(handed) => self.take_command(*handed),
+            Control::Look => self.take_letters().await,
+        }
+    }
+
+    fn take_answer(&mut self, inquiry: InquiryId, reply: Reply, done: oneshot::Sender<bool>) {
+        let secret = reply.secret();
         let events = reply.events(self.log.state(), &inquiry, None);
         if events.is_empty() {
-            // Whoever asked may have gone.
+            // The caller may have gone.
             done.send(false).unwrap_or_default();
-        } else {
-            self.secrets.extend(secret.map(|secret| (inquiry, secret)));
-            for event in events {
-                self.log.push(event);
-            }
-            self.acknowledgements.push(done);
+            return;
         }
+        self.secrets.extend(secret.map(|secret| (inquiry, secret)));
+        for event in events {
+            self.log.push(event);
+        }
+        self.acknowledgements.push(done);
+    }
+
+    /// Records a command, or keeps it until the turn is interrupted.
+    pub(crate) fn take_command(&mut self, handed: Handed) {
+        match orders::order(self.parts, self.log.state(), &handed, Performing::Now) {
+            Order::Known(receipt) => {
+                self.receipts.promise(handed.receipt, receipt);
+                self.controls.resting.extend(handed.rest);
+            }
+            Order::InterruptFirst => {
+                self.controls.interrupt();
+                self.controls.postponed.push(handed);
+            }
+            Order::Record { facts, then, .. } => {
+                let (command, seq) = (handed.envelope.id, self.log.state().end.next());
+                let receipt = Receipt { command, seq, verdict: orders::verdict(&facts) };
+                if let Command::Answer { inquiry, reply, .. } = &handed.envelope.command {
+                    self.secrets.extend(reply.secret().map(|secret| (inquiry.clone(), secret)));
+                }
+                for fact in facts {
+                    self.log.push(fact);
+                }
+                self.receipts.promise(handed.receipt, receipt);
+                self.controls.resting.extend(handed.rest);
+                if then == Then::Interrupt {
+                    self.controls.interrupt();
+                }
+            }
+        }
+    }
+
+    /// Whether somebody can answer at this moment.
+    pub(crate) fn attendance(&self) -> Attendance {
+        if self.controls.faces().are_there() { Attendance::Attended } else { self.attendance }
     }
 
     /// The calls that this driver has running.

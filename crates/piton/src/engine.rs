@@ -1,33 +1,39 @@
-//! The engine: what all sessions share.
+//! The engine: what all conversations share, and who owns their tasks.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use piton_core::id::ConversationId;
 use piton_core::state::Config;
-use piton_store::{Holder, Journal};
+use piton_store::Journal;
 use piton_tools::{Closed, Tool};
 
 use crate::chance::{Chance, SystemChance};
 use crate::clock::{Clock, SystemClock};
+use crate::conversation::Conversation;
 use crate::delegate::{Delegate, Delegation, Desks};
-use crate::lease::{self, LeaseWait};
-use crate::log::Log;
+use crate::host::{Hosts, Running, TURNS_MAX};
+use crate::lease::LeaseWait;
 use crate::model::Models;
+use crate::opening;
 use crate::parts::Parts;
+use crate::profile::{OneProfile, Profiles};
 use crate::session::{self, OpenError, Session};
 
-/// Opens sessions on conversations. Cheap to clone; many sessions run in one process.
+/// Gives handles on conversations, and owns the tasks behind them. Cheap to clone. Dropping the last
+/// clone drops all tasks, which equals a crash: everything can be resumed.
 #[derive(Clone, Debug)]
 pub struct Engine {
-    parts: Arc<Parts>,
+    hosts: Arc<Hosts>,
 }
 
 /// Puts an engine together.
 #[derive(Debug)]
 pub struct Builder {
     parts: Parts,
+    turns_max: usize,
 }
 
 impl Engine {
@@ -38,6 +44,7 @@ impl Engine {
                 journal,
                 models,
                 tools: BTreeMap::new(),
+                profiles: Arc::new(OneProfile::default()),
                 clock: Arc::new(SystemClock),
                 chance: Arc::new(SystemChance),
                 scratch: std::env::temp_dir(),
@@ -48,33 +55,67 @@ impl Engine {
                 desks: Desks::default(),
                 delegation: None,
             },
+            turns_max: TURNS_MAX,
         }
     }
 
-    pub(crate) fn of(parts: Arc<Parts>) -> Self {
-        Self { parts }
+    /// The handle on a conversation, which need not exist. Reads and writes nothing.
+    pub fn conversation(&self, id: &ConversationId) -> Conversation {
+        Conversation::new(id.clone(), None, &self.hosts)
+    }
+
+    /// The handle on a new conversation that works in a directory. Nothing is written before its first
+    /// command.
+    pub fn begin(&self, workspace: &Path) -> Result<Conversation, OpenError> {
+        let workspace = session::canonical(workspace)?;
+        let id = ConversationId::from_chance(self.parts().chance.next());
+        Ok(Conversation::new(id, Some(workspace), &self.hosts))
+    }
+
+    /// The same under a name that the caller made.
+    pub fn begin_as(
+        &self,
+        id: ConversationId,
+        workspace: &Path,
+    ) -> Result<Conversation, OpenError> {
+        let workspace = session::canonical(workspace)?;
+        Ok(Conversation::new(id, Some(workspace), &self.hosts))
+    }
+
+    /// The conversations that have something to do, and how far each is.
+    pub fn running(&self) -> Vec<Running> {
+        self.hosts.running()
+    }
+
+    /// Ends all work and leaves everything resumable. No turn begins any more; those that run have until
+    /// the deadline to come to rest, and are dropped then, as in a crash.
+    pub async fn shutdown(&self, deadline: Duration) {
+        self.hosts.close();
+        // What is not quiet by then is dropped.
+        tokio::time::timeout(deadline, self.hosts.quiet()).await.unwrap_or_default();
+        self.hosts.drop_all().await;
     }
 
     /// The store.
     pub fn journal(&self) -> &Arc<dyn Journal> {
-        &self.parts.journal
+        &self.parts().journal
     }
 
     /// A configuration that offers all tools of this engine.
     pub fn offer_tools(&self, config: &mut Config) {
-        config.tools = self.parts.tools.values().map(|tool| tool.spec()).collect();
+        config.tools = self.parts().tools.values().map(|tool| tool.spec()).collect();
     }
 
     /// The same engine with more tools; one of the same name replaces its own.
     #[must_use]
     pub fn with_tools(&self, more: &[Arc<dyn Tool>]) -> Self {
-        let mut parts = (*self.parts).clone();
+        let mut parts = (**self.parts()).clone();
         parts.tools.extend(more.iter().map(|tool| (tool.spec().name, tool.clone())));
-        Self::assemble(parts)
+        Self::assemble(parts, TURNS_MAX)
     }
 
     /// The tool that hands tasks on must know the engine that it belongs to, with all of its tools.
-    fn assemble(mut parts: Parts) -> Self {
+    fn assemble(mut parts: Parts, turns_max: usize) -> Self {
         let parts = Arc::new_cyclic(|engine| {
             if let Some(delegation) = parts.delegation {
                 let tool = Arc::new(Delegate::new(engine.clone(), delegation));
@@ -82,17 +123,17 @@ impl Engine {
             }
             parts
         });
-        Self { parts }
+        Self { hosts: Hosts::new(parts, turns_max) }
     }
 
-    /// What sessions of this engine work with.
+    /// What conversations of this engine work with.
     pub(crate) fn parts(&self) -> &Arc<Parts> {
-        &self.parts
+        self.hosts.parts()
     }
 
     /// Begins a conversation that works in `workspace`. Nothing is written before its first message.
     pub async fn create(&self, workspace: &Path) -> Result<Session, OpenError> {
-        let conversation = ConversationId::from_chance(self.parts.chance.next());
+        let conversation = ConversationId::from_chance(self.parts().chance.next());
         self.create_as(conversation, workspace).await
     }
 
@@ -102,26 +143,13 @@ impl Engine {
         conversation: ConversationId,
         workspace: &Path,
     ) -> Result<Session, OpenError> {
-        self.enter_at(conversation, workspace, self.parts.lease_wait).await
-    }
-
-    /// Takes the writer's place of a conversation that may or may not have begun.
-    pub(crate) async fn enter_at(
-        &self,
-        conversation: ConversationId,
-        workspace: &Path,
-        wait: LeaseWait,
-    ) -> Result<Session, OpenError> {
-        // Before anything is made: a directory that cannot be used leaves no trace.
-        let workspace = session::canonical(workspace)?;
-        let mut session = self.enter(conversation, wait).await?;
-        session.set_workspace(&workspace)?;
-        Ok(session)
+        let wait = self.parts().lease_wait;
+        opening::enter_at(self.parts(), conversation, workspace, wait).await
     }
 
     /// Opens a conversation to write to it: takes its lease, reads and folds. Writes nothing.
     pub async fn open(&self, conversation: &ConversationId) -> Result<Session, OpenError> {
-        self.open_within(conversation, self.parts.lease_wait).await
+        self.open_within(conversation, self.parts().lease_wait).await
     }
 
     /// The same, waiting as long as the caller says for another process to leave.
@@ -130,26 +158,7 @@ impl Engine {
         conversation: &ConversationId,
         wait: LeaseWait,
     ) -> Result<Session, OpenError> {
-        if self.parts.journal.status(conversation).await?.is_none() {
-            return Err(OpenError::Unknown(conversation.clone()));
-        }
-        let mut session = self.enter(conversation.clone(), wait).await?;
-        let opened = session.state().opened.clone();
-        let workspace = opened.map(|opened| PathBuf::from(opened.workspace)).unwrap_or_default();
-        session.set_workspace(&workspace)?;
-        Ok(session)
-    }
-
-    async fn enter(
-        &self,
-        conversation: ConversationId,
-        wait: LeaseWait,
-    ) -> Result<Session, OpenError> {
-        let Parts { journal, clock, host, .. } = &*self.parts;
-        let holder = Holder { pid: std::process::id(), host: host.clone(), since: clock.now() };
-        let lease = lease::acquire(&**journal, &conversation, holder, wait).await?;
-        let log = Log::open(journal.clone(), clock.clone(), lease).await?;
-        Ok(Session::new(self.parts.clone(), log))
+        opening::open(self.parts(), conversation, wait).await
     }
 }
 
@@ -158,6 +167,25 @@ impl Builder {
     #[must_use]
     pub fn tool(mut self, tool: Arc<dyn Tool>) -> Self {
         self.parts.tools.insert(tool.spec().name, tool);
+        self
+    }
+
+    /// A configuration that offers all tools that were added so far.
+    pub fn offer_tools(&self, config: &mut Config) {
+        config.tools = self.parts.tools.values().map(|tool| tool.spec()).collect();
+    }
+
+    /// Takes what turns begin with from elsewhere.
+    #[must_use]
+    pub fn profiles(mut self, profiles: Arc<dyn Profiles>) -> Self {
+        self.parts.profiles = profiles;
+        self
+    }
+
+    /// Performs at most so many turns at the same time; the others wait.
+    #[must_use]
+    pub fn turns_max(mut self, turns_max: usize) -> Self {
+        self.turns_max = turns_max;
         self
     }
 
@@ -182,8 +210,8 @@ impl Builder {
         self
     }
 
-    /// What file tools neither read nor change, wherever it lies: the files of the store and of
-    /// whoever embeds this.
+    /// What file tools neither read nor change, wherever it lies: the files of the store and of the
+    /// program that embeds this.
     #[must_use]
     pub fn closed(mut self, closed: Closed) -> Self {
         self.parts.closed = closed;
@@ -214,6 +242,6 @@ impl Builder {
 
     /// The engine.
     pub fn build(self) -> Engine {
-        Engine::assemble(self.parts)
+        Engine::assemble(self.parts, self.turns_max)
     }
 }

@@ -44,7 +44,11 @@ mod driver;
 mod log;
 mod perform;
 
+mod conversation;
 mod engine;
+mod host;
+mod opening;
+mod orders;
 mod session;
 
 mod control;
@@ -59,16 +63,24 @@ mod mailbox;
 pub mod chance;
 pub mod clock;
 pub mod model;
+pub mod profile;
 pub mod transport;
 
 mod digest;
 mod files;
 
-pub use self::control::{Attendance, Controller, Reply, always_rules};
+pub use piton_core::command::{
+    AnswerThen, Command, Envelope, NewMessage, OnIncomplete, Refusal, Reply, Sender, always_rules,
+};
+
+pub use self::control::{Attendance, Controller};
+pub use self::conversation::{Attending, Conversation};
 pub use self::delegate::{Delegation, WORKERS_MAX};
 pub use self::engine::{Builder, Engine};
+pub use self::host::{Running, Stage, TURNS_MAX};
 pub use self::hub::{Subscription, Update, Worker, WorkerNews};
 pub use self::lease::LeaseWait;
 pub use self::mailbox::{AnswerLetter, Delivery, Given, given};
-pub use self::session::{FileLeftOut, NewMessage, OnIncomplete, OpenError, Session, SessionError};
+pub use self::orders::{Accepted, CommandError, Receipt};
+pub use self::session::{FileLeftOut, OpenError, Session, SessionError};
 pub use self::unattended::{Policy, Unattended};

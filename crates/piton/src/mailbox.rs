@@ -1,17 +1,16 @@
-//! Answers from other processes: letters to whoever writes the conversation.
+//! Commands from other processes: letters to the writer of a conversation.
 //!
-//! Whoever answers leaves a letter beside the journal; the one writer takes it, records it like any
-//! other answer, with the letter's name, and then takes the letter away. A question is answered
-//! once, so a letter that is found again after a crash brings nothing more. A letter whose taker
-//! dies is taken by the next one. Secrets do not travel so: a letter lies on a disk.
+//! The sender leaves a letter beside the journal. The one writer takes it, records what it brings with
+//! the letter's name, and then takes the letter away. A command is taken once, so a letter that is
+//! found again after a crash brings nothing more. A letter whose taker dies is taken by the next
+//! writer. Secrets do not travel so: a letter lies on a disk.
 
-use piton_core::event::{Event, InquiryAnswer, RuleEffect, RuleScope};
-use piton_core::id::{ConversationId, InquiryId, Seq, Timestamp};
+use piton_core::command::{Envelope, Opened, Reply};
+use piton_core::event::{BlobRef, Event, InquiryAnswer, RuleEffect, RuleScope};
+use piton_core::id::{CommandId, ConversationId, InquiryId, Seq, Timestamp};
 use piton_core::permit::Standing;
-use piton_store::{Journal, Letter, StoreError};
+use piton_store::{Journal, LETTER_BYTES_MAX, Letter, StoreError};
 use serde::{Deserialize, Serialize};
-
-use crate::control::Reply;
 
 /// Records read at once when a letter is looked for.
 const READ_RECORDS: usize = 4_096;
@@ -181,6 +180,75 @@ pub async fn given(
             return Ok(Err(after));
         }
     }
+}
+
+/// What a letter brings.
+#[derive(Debug)]
+pub(crate) enum Brought {
+    /// A command.
+    Command(Box<Envelope>),
+    /// A command of a newer build, which is refused by its name.
+    Unknown {
+        /// Its name.
+        command: CommandId,
+        /// What it calls itself.
+        kind: String,
+    },
+    /// An answer in the form of builds that knew no other letters.
+    Answer(InquiryId, Reply),
+    /// Nothing that this build understands. It is left for a newer one.
+    Nothing,
+}
+
+/// A letter whose text is too long for a letter, and lies in a blob.
+#[derive(Debug, Serialize, Deserialize)]
+struct Enclosure {
+    enclosed: BlobRef,
+}
+
+/// Leaves a command for the writer of a conversation; durable when this returns. Says under which name
+/// it lies; none for a command with a secret, which is never written down.
+pub(crate) async fn post(
+    journal: &dyn Journal,
+    conversation: &ConversationId,
+    envelope: &Envelope,
+    at: Timestamp,
+) -> Result<Option<String>, StoreError> {
+    let Some(mut body) = envelope.to_text() else { return Ok(None) };
+    if LETTER_BYTES_MAX < body.len() {
+        let enclosed = journal.put_blob(body.as_bytes()).await?;
+        body = serde_json::to_string(&Enclosure { enclosed }).unwrap_or_default();
+    }
+    let id = name(&envelope.id, at);
+    journal.post(conversation, Letter { id: id.clone(), body }).await?;
+    Ok(Some(id))
+}
+
+/// The name of a letter: in the order of writing, as far as clocks agree, and told by its command.
+fn name(command: &CommandId, at: Timestamp) -> String {
+    let plain = |letter: &char| letter.is_ascii_lowercase() || letter.is_ascii_digit();
+    let told: String = command.as_str().chars().filter(plain).take(32).collect();
+    format!("{:015}-{told}", at.0)
+}
+
+/// Reads what a letter brings.
+pub(crate) async fn read(journal: &dyn Journal, letter: &Letter) -> Result<Brought, StoreError> {
+    let enclosed;
+    let text = match serde_json::from_str::<Enclosure>(&letter.body) {
+        Ok(Enclosure { enclosed: blob }) => {
+            enclosed = String::from_utf8(journal.blob(&blob.digest).await?).unwrap_or_default();
+            &enclosed
+        }
+        Err(_) => &letter.body,
+    };
+    Ok(match Envelope::from_text(text) {
+        Ok(Opened::Command(envelope)) => Brought::Command(envelope),
+        Ok(Opened::Unknown { id, kind }) => Brought::Unknown { command: id, kind },
+        Err(_) => match open(letter) {
+            Some((inquiry, reply)) => Brought::Answer(inquiry, reply),
+            None => Brought::Nothing,
+        },
+    })
 }
 
 /// What a letter answers to which question; none if it is not understood. Then it is left for a

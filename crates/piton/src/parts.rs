@@ -12,6 +12,7 @@ use crate::clock::Clock;
 use crate::delegate::{Delegation, Desks};
 use crate::lease::LeaseWait;
 use crate::model::Models;
+use crate::profile::Profiles;
 
 /// What performing needs.
 #[derive(Clone, Debug)]
@@ -19,6 +20,7 @@ pub(crate) struct Parts {
     pub(crate) journal: Arc<dyn Journal>,
     pub(crate) models: Arc<dyn Models>,
     pub(crate) tools: BTreeMap<String, Arc<dyn Tool>>,
+    pub(crate) profiles: Arc<dyn Profiles>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) chance: Arc<dyn Chance>,
     pub(crate) scratch: PathBuf,

@@ -1,28 +1,29 @@
 //! The handle on one conversation: send, resume, answer, interrupt, discard.
 
 mod attach;
+mod command;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use futures_util::stream::FuturesUnordered;
-use piton_core::action::{Action, Wish};
 use piton_core::attachment::{self, FILES_BYTES_MAX};
-use piton_core::coordinate::COORDINATOR;
-use piton_core::decide::decide;
-use piton_core::event::{
-    BreakReason, Event, ForkOrigin, Handle, ModelRef, ParentCall, TurnEnd, UserPart,
+use piton_core::command::{
+    Command, Envelope, Leave, NewMessage, OnIncomplete, Performing, Plan, Refusal, Reply, plan,
 };
-use piton_core::id::{Attempt, ConversationId, DriverId, InquiryId, MessageId, Seq, TurnId};
+use piton_core::coordinate::COORDINATOR;
+use piton_core::event::{BreakReason, Event, ForkOrigin, Handle, ModelRef, ParentCall, TurnEnd};
+use piton_core::id::{CommandId, ConversationId, DriverId, InquiryId, MessageId, Seq, TurnId};
 use piton_core::outcome::Ending;
 use piton_core::state::{Call, Config, Parked, Progress, Started, State, Turn};
 use piton_core::view::{TurnView, View};
-use piton_store::{AppendError, ENTRY_BYTES_MAX, LeaseError, StoreError};
+use piton_store::{AppendError, LeaseError, StoreError};
 use piton_tools::{Site, Tidying};
+use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
 pub use self::attach::FileLeftOut;
-use crate::control::{Attendance, Controller, Controls, Reply, secret_of};
+use crate::control::{Attendance, Controller, Controls};
 use crate::delegate::{Desk, DeskKey, Presence};
 use crate::digest::Chain;
 use crate::driver::Driver;
@@ -30,7 +31,7 @@ use crate::engine::Engine;
 use crate::files::FileShelf;
 use crate::hub::Subscription;
 use crate::log::Log;
-use crate::mailbox;
+use crate::orders::{self, Receipts, Rest};
 use crate::parts::Parts;
 use crate::perform::ask::{Asks, Secrets};
 use crate::perform::mail::Mail;
@@ -57,6 +58,10 @@ pub struct Session {
     birth: Birth,
     /// Who answers the turn that begins next.
     agent: Option<String>,
+    /// What the next command configures, if it is taken.
+    unsaid: Option<Config>,
+    /// Senders that wait until the conversation rests.
+    resting: Vec<oneshot::Sender<Rest>>,
 }
 
 /// What its first entry says of a conversation that works for another.
@@ -65,35 +70,6 @@ pub(crate) struct Birth {
     pub(crate) title: Option<String>,
     pub(crate) origin: Option<ForkOrigin>,
     pub(crate) parent: Option<ParentCall>,
-}
-
-/// What to do with a new message when the last turn is not over.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum OnIncomplete {
-    /// Refuse, and say what is there.
-    Ask,
-    /// Finish that turn first; the message waits in the queue, durable.
-    Resume,
-    /// Put the message behind the kept work of that turn.
-    Inject,
-    /// Close that turn as discarded, and begin a new one.
-    Discard,
-}
-
-/// A message to send.
-#[derive(Clone, Debug, PartialEq)]
-pub struct NewMessage {
-    /// Its name; sending the same name twice is sending it once.
-    pub id: Option<MessageId>,
-    /// What it consists of; not empty.
-    pub parts: Vec<UserPart>,
-}
-
-impl NewMessage {
-    /// A typed text.
-    pub fn text(text: impl Into<Arc<str>>) -> Self {
-        Self { id: None, parts: vec![UserPart::text(text)] }
-    }
 }
 
 /// Why a conversation could not be opened.
@@ -151,6 +127,15 @@ pub enum SessionError {
     /// Nobody waits for an answer to this question.
     #[error("no question {0} is open")]
     NotAsked(InquiryId),
+    /// The command is refused.
+    #[error(transparent)]
+    Refused(#[from] Refusal),
+    /// An error that others are told too.
+    #[error(transparent)]
+    Shared(Arc<SessionError>),
+    /// The directory of the conversation cannot be used.
+    #[error(transparent)]
+    Workspace(Box<OpenError>),
     /// The journal refused.
     #[error(transparent)]
     Append(#[from] AppendError),
@@ -172,6 +157,8 @@ impl Session {
             stopped: Vec::new(),
             birth: Birth::default(),
             agent: None,
+            unsaid: None,
+            resting: Vec::new(),
         }
     }
 
@@ -183,9 +170,14 @@ impl Session {
         }
     }
 
-    pub(crate) fn set_workspace(&mut self, workspace: &Path) -> Result<(), OpenError> {
-        self.workspace = canonical(workspace)?;
-        Ok(())
+    /// A directory that is gone is kept by its name: everything but performing works without it.
+    pub(crate) fn set_workspace(&mut self, workspace: &Path) {
+        self.workspace = canonical(workspace).unwrap_or_else(|_| workspace.to_owned());
+    }
+
+    /// Whether tools can work.
+    fn check_workspace(&self) -> Result<(), OpenError> {
+        canonical(&self.workspace).map(|_| ())
     }
 
     /// The conversation's name.
@@ -251,42 +243,51 @@ impl Session {
         on_incomplete: OnIncomplete,
     ) -> Result<Ending, SessionError> {
         self.log.usable()?;
-        let NewMessage { id, mut parts } = message;
-        parts.retain(has_content);
-        if parts.is_empty() {
-            return Err(SessionError::EmptyMessage);
+        let NewMessage { id, parts } = message;
+        let id = id.unwrap_or_else(|| MessageId::from_chance(self.parts.chance.next()));
+        if let Some(bytes) = orders::too_large(&id, &parts) {
+            return Err(AppendError::Size { bytes }.into());
         }
-        if let Some(id) = &id
-            && self.knows(id)
-        {
-            return self.run().await;
+        let agent = self.agent.take();
+        let message = NewMessage { id: Some(id), parts };
+        let known = self.plan(Command::Say { message: message.clone(), on_incomplete, agent });
+        if !matches!(&known, Plan::Record { facts, .. } if facts.is_empty()) {
+            self.check_files(&message.parts)?;
         }
-        let message = id.unwrap_or_else(|| MessageId::from_chance(self.parts.chance.next()));
-        check_size(&message, &parts)?;
-        self.check_files(&parts)?;
-        let open = self.state().open_turn();
-        match (open.map(|turn| (turn.id, TurnView::from(turn))), on_incomplete) {
-            (None, _) => self.begin(message, parts),
-            (Some((_, view)), OnIncomplete::Ask) => {
-                return Err(SessionError::Incomplete(Box::new(view)));
+        self.follow(known).await
+    }
+
+    /// What becomes of a command that has no name, because its caller waits for it.
+    fn plan(&self, command: Command) -> Plan {
+        let envelope = Envelope::new(CommandId::new(""), command);
+        plan(self.state(), &envelope, Performing::Nobody, None)
+    }
+
+    /// Does what a plan says, and goes on.
+    async fn follow(&mut self, plan: Plan) -> Result<Ending, SessionError> {
+        match plan {
+            Plan::Record { leave, facts, .. } => {
+                if facts.is_empty() {
+                    return self.run().await;
+                }
+                self.push_all(leave, facts).await;
+                self.run().await
             }
-            (Some(_), OnIncomplete::Resume) => {
-                self.start();
-                self.log.push(Event::MessageQueued { message, parts });
-                self.grant();
-            }
-            (Some(_), OnIncomplete::Inject) => {
-                self.start();
-                self.log.push(Event::UserMessage { message, parts, attempt: Attempt::FIRST });
-            }
-            (Some((turn, _)), OnIncomplete::Discard) => {
-                self.stop_left_running(turn).await;
-                self.start();
-                self.log.push(Event::TurnEnded { turn, end: TurnEnd::Discarded });
-                self.begin(message, parts);
-            }
+            Plan::Refuse(refusal) => Err(self.refusal(refusal)),
+            // Nothing runs.
+            Plan::InterruptFirst => self.run().await,
         }
-        self.run().await
+    }
+
+    fn refusal(&self, refusal: Refusal) -> SessionError {
+        match (refusal, self.state().open_turn()) {
+            (Refusal::Incomplete, Some(turn)) => {
+                SessionError::Incomplete(Box::new(TurnView::from(turn)))
+            }
+            (Refusal::EmptyMessage, _) => SessionError::EmptyMessage,
+            (Refusal::NotAsked { inquiry }, _) => SessionError::NotAsked(inquiry),
+            (refusal, _) => SessionError::Refused(refusal),
+        }
     }
 
     /// Sends a message whose turn is coordinated: the model splits it into subtasks, workers do them at
@@ -305,39 +306,27 @@ impl Session {
     /// Goes on with the open turn, if there is one.
     pub async fn resume(&mut self) -> Result<Ending, SessionError> {
         self.log.usable()?;
-        self.grant();
-        self.run().await
+        match self.plan(Command::Resume) {
+            Plan::Refuse(Refusal::NoOpenTurn) => self.run().await,
+            planned => self.follow(planned).await,
+        }
     }
 
     /// Tries a message again from scratch, with whatever model is configured now. The old attempt
     /// is kept in the journal and hidden; its effects are not undone.
     pub async fn retry(&mut self, message: &MessageId) -> Result<Ending, SessionError> {
         self.log.usable()?;
-        let said = self.state().turns.iter().flat_map(Turn::said);
-        let Some(said) = said.filter(|said| said.message == *message).last() else {
-            return self.run().await;
-        };
-        let attempt = said.attempt.next();
-        self.abandon_in_doubt().await;
-        self.start();
-        // The fold keeps the message's parts; saying it again would be a stray.
-        self.log.push(Event::MessageRetried { message: message.clone(), attempt });
-        self.run().await
+        match self.plan(Command::Retry { message: message.clone() }) {
+            Plan::Refuse(Refusal::UnknownMessage { .. }) => self.run().await,
+            planned => self.follow(planned).await,
+        }
     }
 
     /// Closes the open turn: `Stopped` keeps what is there, `Discarded` hides it.
     pub async fn close_turn(&mut self, end: TurnEnd) -> Result<(), SessionError> {
         self.log.usable()?;
         if let Some(turn) = self.state().open_turn().map(|turn| turn.id) {
-            self.stop_left_running(turn).await;
-            self.start();
-            self.log.push(Event::TurnEnded { turn, end });
-            self.log.commit().await?;
-            // Only behind the commit: until then somebody may ask what became of its calls. And to the
-            // end: there may be no other driver to do it.
-            for tidying in self.tidy() {
-                tidying.await;
-            }
+            self.record(Leave::Turn(turn), vec![Event::TurnEnded { turn, end }]).await?;
         }
         Ok(())
     }
@@ -345,7 +334,7 @@ impl Session {
     /// Answers a question while the session does not run.
     pub async fn answer(&mut self, inquiry: &InquiryId, reply: Reply) -> Result<(), SessionError> {
         self.log.usable()?;
-        let secret = secret_of(&reply);
+        let secret = reply.secret();
         let events = reply.events(self.state(), inquiry, None);
         if events.is_empty() {
             return Err(SessionError::NotAsked(inquiry.clone()));
@@ -356,58 +345,6 @@ impl Session {
             self.log.push(event);
         }
         Ok(self.log.commit().await?)
-    }
-
-    /// Takes in the answers that other processes left, while the session does not run.
-    pub async fn take_letters(&mut self) -> Result<(), SessionError> {
-        self.log.usable()?;
-        let (journal, conversation) = (self.parts.journal.clone(), self.conversation().clone());
-        let letters = journal.letters(&conversation).await.map_err(AppendError::from)?;
-        let mut taken = Vec::new();
-        for letter in letters {
-            let Some((inquiry, reply)) = mailbox::open(&letter) else { continue };
-            let events = reply.events(self.state(), &inquiry, Some(&letter.id));
-            if !events.is_empty() {
-                self.start();
-            }
-            for event in events {
-                self.log.push(event);
-            }
-            taken.push(letter.id);
-        }
-        self.log.commit().await?;
-        for id in taken {
-            // One that stays is known again by what it brought.
-            journal.discard_letter(&conversation, &id).await.unwrap_or_default();
-        }
-        Ok(())
-    }
-
-    fn knows(&self, message: &MessageId) -> bool {
-        let queued = self.state().queue.iter().any(|queued| queued.message == *message);
-        let mut said = self.state().turns.iter().flat_map(Turn::said);
-        queued || said.any(|said| said.message == *message)
-    }
-
-    fn begin(&mut self, message: MessageId, parts: Vec<UserPart>) {
-        self.start();
-        let turn = self.state().next_turn();
-        let agent = self.agent.take();
-        self.log.push(Event::TurnStarted { turn, agent });
-        self.log.push(Event::UserMessage { message, parts, attempt: Attempt::FIRST });
-    }
-
-    /// Somebody wants the open turn to go on. What a driver gave up on, or would give up on at
-    /// once, gets fresh allowances; a turn that was merely cut short keeps what it has left.
-    fn grant(&mut self) {
-        let Some(turn) = self.state().open_turn() else { return };
-        let id = turn.id;
-        if turn.broke.is_some()
-            || matches!(decide(self.state(), Wish::Proceed), Action::Break { .. })
-        {
-            self.start();
-            self.log.push(Event::TurnResumed { turn: id });
-        }
     }
 
     /// Announces this driver, once, in front of whatever it appends first.
@@ -491,12 +428,18 @@ impl Session {
         if idle && !self.started {
             return Ok(Ending::of(self.state()));
         }
+        self.controls.reset();
+        self.perform().await
+    }
+
+    /// Goes on until there is nothing to do that needs no person. An interrupt that came before counts.
+    pub(crate) async fn perform(&mut self) -> Result<Ending, SessionError> {
+        self.check_workspace().map_err(|error| SessionError::Workspace(Box::new(error)))?;
         if self.state().open_turn().is_some_and(|turn| turn.parked().is_some()) {
             // Whoever left a call waiting elsewhere is gone; the next one looks again.
             self.started = false;
         }
         self.start();
-        self.controls.reset();
         self.started = false;
         let site = self.site();
         let _desk = self.open_desk();
@@ -520,6 +463,7 @@ impl Session {
             retry: None,
             progress: Arc::default(),
             acknowledgements: Vec::new(),
+            receipts: Receipts::default(),
             settled: Vec::new(),
             refused: None,
             mail: Mail::default(),
@@ -556,20 +500,4 @@ fn unsettled(state: &State) -> impl Iterator<Item = (&Call, &Started)> {
         | Progress::Parked(Parked { started, .. }) => Some((call, started)),
         Progress::Waiting | Progress::Done(_) => None,
     })
-}
-
-/// What a provider takes: an empty text is refused by most of them.
-fn has_content(part: &UserPart) -> bool {
-    match part {
-        UserPart::Text { text } => !text.trim().is_empty(),
-        UserPart::File { .. } | UserPart::InlinedFile { .. } => true,
-    }
-}
-
-/// Refuses what no journal takes before it is part of anything.
-fn check_size(message: &MessageId, parts: &[UserPart]) -> Result<(), AppendError> {
-    let (message, parts) = (message.clone(), parts.to_vec());
-    let event = Event::UserMessage { message, parts, attempt: Attempt::FIRST };
-    let bytes = event.to_stored().len();
-    if ENTRY_BYTES_MAX < bytes { Err(AppendError::Size { bytes }) } else { Ok(()) }
 }

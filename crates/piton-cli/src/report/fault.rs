@@ -201,7 +201,7 @@ pub(crate) enum Fault {
     Open(#[from] OpenError),
     /// The turn cannot go on.
     #[error(transparent)]
-    Session(#[from] SessionError),
+    Session(SessionError),
     /// The store cannot do its work.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -519,6 +519,16 @@ fn attaching(fault: &AttachFault) -> &'static str {
     }
 }
 
+impl From<SessionError> for Fault {
+    fn from(error: SessionError) -> Self {
+        match error {
+            // A directory that is gone is told in one way, whoever missed it.
+            SessionError::Workspace(error) => Self::Open(*error),
+            error => Self::Session(error),
+        }
+    }
+}
+
 fn left_at_once(kept: Option<&ConversationId>) -> Vec<String> {
     let kept =
         kept.map(|id| format!("the turn is kept; to go on: piton query --continue --id {id}"));
@@ -559,6 +569,9 @@ fn going_on(error: &SessionError) -> Vec<String> {
         )
         | SessionError::Incomplete(_)
         | SessionError::EmptyMessage
+        | SessionError::Refused(_)
+        | SessionError::Workspace(_)
+        | SessionError::Shared(_)
         | SessionError::NotAsked(_) => {
             vec!["what was recorded is kept: piton print shows it".into()]
         }

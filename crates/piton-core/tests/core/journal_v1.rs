@@ -48,6 +48,11 @@ fn kind(event: &Event) -> &'static str {
         Event::CallParked { .. } => "CallParked",
         Event::CallTracked { .. } => "CallTracked",
         Event::CallsPlanned { .. } => "CallsPlanned",
+        Event::QueueReleased => "QueueReleased",
+        Event::CommandTaken { .. } => "CommandTaken",
+        Event::CommandRefused { .. } => "CommandRefused",
+        Event::TitleGiven { .. } => "TitleGiven",
+        Event::WorkspaceBound { .. } => "WorkspaceBound",
         Event::Unknown(_) => "Unknown",
     }
 }

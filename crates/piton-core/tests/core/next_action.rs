@@ -22,6 +22,7 @@ pub(crate) fn shown(journal: &Journal, action: &Action) -> String {
     match action {
         Action::Rest => "rest".into(),
         Action::StartQueued(message) => format!("start queued {message}"),
+        Action::Steer(message) => format!("steer {message}"),
         Action::Await => "await".into(),
         Action::Cancel => "cancel".into(),
         Action::WaitForPerson => "wait for a person".into(),

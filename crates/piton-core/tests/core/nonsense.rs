@@ -8,12 +8,12 @@ use piton_core::decide::decide;
 use piton_core::event::{
     AnswerPart, BlobRef, BreakReason, ConfigChange, EVENT_FORMAT, EffectClass, Entry, Event,
     FailureClass, FinishReason, ForkOrigin, Handle, Inquiry, InquiryAnswer, InquiryKind, Limits,
-    Native, Outcome, ParentCall, PartialKind, PlannedCall, Rejected, ToolOutput, TurnEnd,
-    UnknownEvent, Usage, UserPart, Wants,
+    Native, Outcome, ParentCall, PartialKind, PlannedCall, QueuePlace, Refusal, Rejected,
+    ToolOutput, TurnEnd, UnknownEvent, Usage, UserPart, Wants,
 };
 use piton_core::id::{
-    Attempt, CallId, ConversationId, Digest, DriverId, Epoch, InquiryId, MessageId, Seq, StepId,
-    TurnId,
+    Attempt, CallId, CommandId, ConversationId, Digest, DriverId, Epoch, InquiryId, MessageId, Seq,
+    StepId, TurnId,
 };
 use piton_core::integrity::{Rule, violations};
 use piton_core::outcome::Ending;
@@ -236,9 +236,20 @@ fn lifecycle() -> impl Strategy<Value = Event> {
         }),
         1 => (text(), turn())
             .prop_map(|(text, through)| Event::Compacted { summary: text.into(), through }),
-        1 => (message(), user_parts())
-            .prop_map(|(message, parts)| Event::MessageQueued { message, parts }),
+        1 => (message(), user_parts(), select(vec![QueuePlace::Next, QueuePlace::Steer])).prop_map(
+            |(message, parts, place)| Event::MessageQueued { message, parts, place }
+        ),
         1 => message().prop_map(|message| Event::MessageUnqueued { message }),
+        1 => Just(Event::QueueReleased),
+        1 => text().prop_map(|title| Event::TitleGiven { title }),
+        1 => text().prop_map(|workspace| Event::WorkspaceBound { workspace }),
+        1 => text().prop_map(|name| {
+            Event::CommandTaken { command: CommandId::new(name), letter: None }
+        }),
+        1 => text().prop_map(|name| {
+            let (command, letter) = (CommandId::new(name), Some("letter".into()));
+            Event::CommandRefused { command, refusal: Refusal::Incomplete, letter }
+        }),
     ]
 }
 

@@ -221,6 +221,7 @@ impl World {
                 (true, _) => self.play("resume"),
             },
             Action::StartQueued(message) => self.play(&format!("turn say:{message}")),
+            Action::Steer(message) => self.play(&format!("say:{message}")),
             Action::Await => self.arrive(choice),
             Action::Cancel => panic!("nobody interrupted"),
             Action::WaitForPerson => {
@@ -357,7 +358,7 @@ impl World {
                 (_, _) => self.perform(1),
             }
         }
-        panic!("the turn never ends");
+        panic!("the turn never ends: {:?}", decide(&self.journal.state, Wish::Proceed));
     }
 }
 

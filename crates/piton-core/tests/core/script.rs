@@ -13,8 +13,8 @@ use piton_core::coordinate::COORDINATOR;
 use piton_core::event::{
     AnswerPart, BreakReason, Choice, ConfigChange, EffectClass, Entry, Event, FailureClass,
     FinishReason, Handle, InDoubtPolicy, Inquiry, InquiryAnswer, InquiryKind, Limits, Native,
-    Outcome, PartialKind, PermissionMode, PermissionRule, Permissions, PlannedCall, Rejected,
-    RuleEffect, ToolOutput, ToolSpec, TurnEnd, UnknownEvent, Usage, UserPart,
+    Outcome, PartialKind, PermissionMode, PermissionRule, Permissions, PlannedCall, QueuePlace,
+    Rejected, RuleEffect, ToolOutput, ToolSpec, TurnEnd, UnknownEvent, Usage, UserPart,
 };
 use piton_core::id::{
     Attempt, CallId, Digest, DriverId, Epoch, InquiryId, MessageId, Seq, StepId, Timestamp, TurnId,
@@ -209,6 +209,12 @@ impl Journal {
             "queue" => Event::MessageQueued {
                 message: MessageId::new(id),
                 parts: vec![UserPart::text(text)],
+                place: QueuePlace::Next,
+            },
+            "steer" => Event::MessageQueued {
+                message: MessageId::new(id),
+                parts: vec![UserPart::text(text)],
+                place: QueuePlace::Steer,
             },
             "unqueue" => Event::MessageUnqueued { message: MessageId::new(id) },
             "say" => said(id, text),

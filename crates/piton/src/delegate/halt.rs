@@ -57,7 +57,10 @@ impl From<SessionError> for Halt {
             | SessionError::EmptyMessage
             | SessionError::FileRefused { .. }
             | SessionError::FilesSize { .. }
-            | SessionError::NotAsked(_) => failed(&error),
+            | SessionError::NotAsked(_)
+            | SessionError::Refused(_)
+            | SessionError::Shared(_)
+            | SessionError::Workspace(_) => failed(&error),
         }
     }
 }

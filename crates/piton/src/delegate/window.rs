@@ -94,6 +94,11 @@ impl<'a> Window<'a> {
             | Event::CallParked { .. }
             | Event::CallTracked { .. }
             | Event::CallsPlanned { .. }
+            | Event::QueueReleased
+            | Event::CommandTaken { .. }
+            | Event::CommandRefused { .. }
+            | Event::TitleGiven { .. }
+            | Event::WorkspaceBound { .. }
             | Event::Unknown(_) => return None,
         };
         let turn = self.state.turns.last();

@@ -4,6 +4,7 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
+use piton_core::command::{NewMessage, OnIncomplete};
 use piton_core::event::{BreakReason, Outcome, ParentCall, UserPart};
 use piton_core::outcome::Ending;
 use piton_core::state::{State, Turn};
@@ -18,12 +19,12 @@ use super::halt::Halt;
 use super::inherit::{Parent, given};
 use super::window::Window;
 use super::{Delegation, report};
-use crate::engine::Engine;
 use crate::hub::Worker;
 use crate::lease::LeaseWait;
 use crate::log::fold;
+use crate::opening;
 use crate::parts::Parts;
-use crate::session::{Birth, NewMessage, OnIncomplete, OpenError, Session, SessionError};
+use crate::session::{Birth, OpenError, Session, SessionError};
 
 /// How often a worker that another process drives is looked at.
 const FOLLOW_EVERY: Duration = Duration::from_millis(200);
@@ -87,10 +88,11 @@ impl Work {
     /// Takes the worker's conversation. If another process drives it, that one is followed: a second
     /// driver would be one too many.
     async fn enter(&self, allowance: &Allowance) -> Result<Entered, Halt> {
-        let (engine, worker) = (Engine::of(self.parts.clone()), &self.worker.conversation);
+        let worker = &self.worker.conversation;
         loop {
             let workspace = &self.job.site.workspace;
-            match engine.enter_at(worker.clone(), workspace, LeaseWait::NONE).await {
+            let wait = LeaseWait::NONE;
+            match opening::enter_at(&self.parts, worker.clone(), workspace, wait).await {
                 Ok(session) => return Ok(Entered::Here(Box::new(session))),
                 Err(OpenError::Lease(LeaseError::Held { .. })) => {}
                 Err(error) => return Err(error.into()),

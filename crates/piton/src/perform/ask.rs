@@ -108,7 +108,7 @@ impl Driver<'_> {
             veil.question(question);
         }
         self.raise(call, &questions);
-        let deferred = self.attendance == Attendance::Unattended;
+        let deferred = self.attendance() == Attendance::Unattended;
         if deferred {
             self.answer_unattended();
         }

@@ -6,7 +6,7 @@ use piton_core::state::Turn;
 use piton_store::AppendError;
 
 use super::{Session, SessionError};
-use crate::files;
+use crate::{files, orders};
 
 /// A file that the model cannot be sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,20 +34,8 @@ impl Session {
 
     /// The files among parts that the configured model does not take.
     fn refused(&self, parts: &[UserPart]) -> Vec<FileLeftOut> {
-        if !parts.iter().any(|part| matches!(part, UserPart::File { .. })) {
-            return Vec::new();
-        }
-        let model = self.state().config.model.as_ref();
-        // A model that cannot be found says so when it is asked.
-        let Some(Ok(model)) = model.map(|model| self.parts.models.find(model)) else {
-            return Vec::new();
-        };
-        let refused = |part: &UserPart| {
-            let UserPart::File { name, media_type, blob } = part else { return None };
-            let why = model.refusal(media_type, blob.bytes)?;
-            Some(FileLeftOut { name: name.clone(), why })
-        };
-        parts.iter().filter_map(refused).collect()
+        let refused = orders::refused_files(&self.parts, self.state(), parts);
+        refused.into_iter().map(|(name, why)| FileLeftOut { name, why }).collect()
     }
 
     /// Refuses files before anything is written: an error of the provider would come too late.
@@ -56,11 +44,7 @@ impl Session {
         if let (Some(file), Some(model)) = (self.refused(parts).into_iter().next(), model) {
             return Err(SessionError::FileRefused { file, model });
         }
-        let bytes = parts.iter().map(|part| match part {
-            UserPart::File { blob, .. } => blob.bytes,
-            UserPart::Text { .. } | UserPart::InlinedFile { .. } => 0,
-        });
-        let bytes = bytes.sum();
+        let bytes = orders::files_bytes(parts);
         if FILES_BYTES_MAX < bytes { Err(SessionError::FilesSize { bytes }) } else { Ok(()) }
     }
 }

@@ -7,6 +7,8 @@ mod stage;
 mod watch;
 
 mod attach;
+mod commands;
+mod conversation;
 mod delegate;
 mod files;
 mod hub;

@@ -2,12 +2,14 @@
 
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use piton::chance::SeededChance;
 use piton::clock::{Clock, RuntimeClock};
 use piton::model::{Model, OneModel};
-use piton::{Delegation, Engine, LeaseWait, NewMessage, Session};
+use piton::profile::{OneProfile, Profile};
+use piton::{Conversation, Delegation, Engine, LeaseWait, NewMessage, Session};
 use piton_core::event::{
     BreakReason, Entry, Event, InDoubtPolicy, Limits, ModelRef, Outcome, PermissionMode, UserPart,
 };
@@ -31,6 +33,9 @@ pub(crate) struct Stage {
     conversation: ConversationId,
     clock: Option<Arc<dyn Clock>>,
     delegation: Option<Delegation>,
+    turns_max: usize,
+    /// Counts processes: no two of them meet the same chance.
+    processes: AtomicU64,
 }
 
 impl Stage {
@@ -56,6 +61,8 @@ impl Stage {
             conversation: ConversationId::new("staged"),
             clock: None,
             delegation: None,
+            turns_max: piton::TURNS_MAX,
+            processes: AtomicU64::new(7),
         };
         stage.config.permissions.mode = PermissionMode::Auto;
         stage
@@ -113,7 +120,7 @@ impl Stage {
         let clock = self.clock.clone().unwrap_or_else(runtime);
         let mut builder = Engine::builder(journal.clone(), Arc::new(OneModel(self.model.clone())))
             .clock(clock)
-            .chance(Arc::new(SeededChance::new(7)))
+            .chance(Arc::new(SeededChance::new(self.processes.fetch_add(1, Ordering::Relaxed))))
             .machine("stage".into(), "boot".into())
             .lease_wait(wait);
         for tool in world_tools(&self.world, &journal) {
@@ -125,7 +132,16 @@ impl Stage {
         if let Some(delegation) = self.delegation {
             builder = builder.delegate(delegation);
         }
-        builder.build()
+        let mut config = self.config.clone();
+        builder.offer_tools(&mut config);
+        let profile = Profile { config, ..Profile::default() };
+        builder.profiles(Arc::new(OneProfile(profile))).turns_max(self.turns_max).build()
+    }
+
+    /// At most so many turns at the same time.
+    pub(crate) fn turns_max(mut self, turns_max: usize) -> Self {
+        self.turns_max = turns_max;
+        self
     }
 
     /// A session on a new conversation.
@@ -149,6 +165,11 @@ impl Stage {
     /// A session of a new process on the same conversation.
     pub(crate) async fn open(&self) -> Session {
         self.engine().open(&self.conversation).await.unwrap()
+    }
+
+    /// The handle on the conversation in a new process, which begins it if it is not there.
+    pub(crate) fn conversation_in(&self, engine: &Engine) -> Conversation {
+        engine.begin_as(self.conversation.clone(), Path::new("/")).unwrap()
     }
 
     /// All durable entries.
@@ -284,6 +305,11 @@ fn word(event: &Event) -> String {
         Event::CallTracked { call, .. } => format!("track:{}", call.index),
         Event::CallParked { call, .. } => format!("park:{}", call.index),
         Event::CallsPlanned { calls, .. } => format!("plan:{}", calls.len()),
+        Event::QueueReleased => "released".into(),
+        Event::CommandTaken { .. } => "taken".into(),
+        Event::CommandRefused { .. } => "refused".into(),
+        Event::TitleGiven { .. } => "title".into(),
+        Event::WorkspaceBound { .. } => "bound".into(),
         Event::Unknown(_) => "unknown".into(),
     }
 }

@@ -190,6 +190,11 @@ impl Face {
             | Event::MessageUnqueued { .. }
             | Event::CallParked { .. }
             | Event::CallTracked { .. }
+            | Event::QueueReleased
+            | Event::CommandTaken { .. }
+            | Event::CommandRefused { .. }
+            | Event::TitleGiven { .. }
+            | Event::WorkspaceBound { .. }
             | Event::Unknown(_) => {}
         }
         None

@@ -1,0 +1,169 @@
+//! What a person wants of a conversation: commands as data.
+//!
+//! A command has a name, and sending it twice is sending it once: the fold keeps the names of the
+//! commands that were taken or refused. It reaches the driver directly where the driver lives in the
+//! same process, and as a letter beside the journal everywhere else. [`plan()`] says what becomes of
+//! it. This module knows the journal's meaning; who performs, and where, it does not.
+
+mod envelope;
+mod plan;
+mod reply;
+
+use serde::{Deserialize, Serialize};
+
+pub use self::envelope::{Envelope, Opened, Sender, Unreadable};
+pub use self::plan::{Leave, Performing, Plan, Then, known, plan};
+pub use self::reply::{Reply, always_rules};
+pub use crate::event::{ConfigChange, QueuePlace, Refusal, UserPart};
+use crate::id::{InquiryId, MessageId};
+
+/// What a person wants.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Command {
+    /// Say something, and have it answered.
+    Say {
+        /// The message. One without a name is named after the command.
+        #[serde(flatten)]
+        message: NewMessage,
+        /// What becomes of a turn that is not over.
+        on_incomplete: OnIncomplete,
+        /// Who answers, if not the model by itself.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        agent: Option<String>,
+    },
+    /// Say something once the open turn is complete.
+    Queue {
+        /// The message.
+        #[serde(flatten)]
+        message: NewMessage,
+    },
+    /// Say something to the open turn, before its next model request.
+    Steer {
+        /// The message.
+        #[serde(flatten)]
+        message: NewMessage,
+    },
+    /// Take a waiting message back.
+    Unqueue {
+        /// The message.
+        message: MessageId,
+    },
+    /// Go on with the open turn; with none, let waiting messages begin.
+    Resume,
+    /// Try a message again from scratch, with whatever is configured now.
+    Retry {
+        /// The message.
+        message: MessageId,
+    },
+    /// Answer a question.
+    Answer {
+        /// The question.
+        inquiry: InquiryId,
+        /// The answer.
+        reply: Reply,
+        /// Whether a turn that nobody performs goes on with it.
+        #[serde(default)]
+        then: AnswerThen,
+    },
+    /// Stop the running turn as soon as possible; it can be resumed.
+    Interrupt,
+    /// Close the open turn, and keep what is there.
+    Stop,
+    /// Close the open turn, and hide it.
+    Discard,
+    /// Change what applies from here on.
+    Configure {
+        /// Only what differs.
+        change: Box<ConfigChange>,
+    },
+    /// Give the conversation another title.
+    Rename {
+        /// The title.
+        title: String,
+    },
+    /// Work in another directory from here on.
+    Rebind {
+        /// The directory.
+        workspace: String,
+    },
+}
+
+/// A message to send.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct NewMessage {
+    /// Its name; sending the same name twice is sending it once.
+    #[serde(default, rename = "message", skip_serializing_if = "Option::is_none")]
+    pub id: Option<MessageId>,
+    /// What it consists of; not empty.
+    pub parts: Vec<UserPart>,
+}
+
+impl NewMessage {
+    /// A typed text.
+    pub fn text(text: impl Into<std::sync::Arc<str>>) -> Self {
+        Self { id: None, parts: vec![UserPart::text(text)] }
+    }
+}
+
+/// What to do with a new message when the last turn is not over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OnIncomplete {
+    /// Refuse, and say what is there.
+    Ask,
+    /// Finish that turn first; the message waits in the queue, durable.
+    Resume,
+    /// Put the message behind the kept work of that turn.
+    Inject,
+    /// Close that turn as discarded, and begin a new one.
+    Discard,
+}
+
+/// What follows an answer to a turn that nobody performs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AnswerThen {
+    /// The turn goes on.
+    #[default]
+    GoOn,
+    /// The answer is kept for whoever resumes the turn.
+    Rest,
+}
+
+impl Command {
+    /// Something to say, refused if the last turn is not over.
+    pub fn say(message: NewMessage) -> Self {
+        Self::Say { message, on_incomplete: OnIncomplete::Ask, agent: None }
+    }
+
+    /// An answer with which the turn goes on.
+    pub fn answer(inquiry: InquiryId, reply: Reply) -> Self {
+        Self::Answer { inquiry, reply, then: AnswerThen::GoOn }
+    }
+
+    /// The message that the command brings.
+    pub fn message(&self) -> Option<&NewMessage> {
+        match self {
+            Self::Say { message, .. } | Self::Queue { message } | Self::Steer { message } => {
+                Some(message)
+            }
+            Self::Unqueue { .. }
+            | Self::Resume
+            | Self::Retry { .. }
+            | Self::Answer { .. }
+            | Self::Interrupt
+            | Self::Stop
+            | Self::Discard
+            | Self::Configure { .. }
+            | Self::Rename { .. }
+            | Self::Rebind { .. } => None,
+        }
+    }
+
+    /// Whether it holds a secret, which is never written down.
+    pub fn is_secret(&self) -> bool {
+        matches!(self, Self::Answer { reply: Reply::Secret(_), .. })
+    }
+}

@@ -1,0 +1,257 @@
+//! What becomes of a command: a table over what is wanted and what is there.
+
+use super::{AnswerThen, Command, Envelope, NewMessage, OnIncomplete};
+use crate::action::{Action, Wish};
+use crate::decide::decide;
+use crate::event::{Event, QueuePlace, Refusal, TurnEnd, UserPart};
+use crate::id::{Attempt, MessageId, Seq, TurnId};
+use crate::state::{Progress, Said, State, Turn, Verdict};
+
+/// What to do with a command.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Plan {
+    /// Record these facts.
+    Record {
+        /// What has to be stopped in front of them.
+        leave: Leave,
+        /// The facts, in order; there may be none.
+        facts: Vec<Event>,
+        /// What follows them.
+        then: Then,
+    },
+    /// Interrupt the running turn, and plan the command again.
+    InterruptFirst,
+    /// Record that it is refused.
+    Refuse(Refusal),
+}
+
+/// What a command leaves behind, and what is therefore stopped before its facts are recorded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Leave {
+    /// Nothing.
+    Nothing,
+    /// What calls of this turn have left running.
+    Turn(TurnId),
+    /// What settles the calls in doubt: nobody will ask about them again.
+    Doubts,
+}
+
+/// What follows the facts of a command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Then {
+    /// Nothing.
+    Rest,
+    /// The conversation goes on.
+    Run,
+    /// The running turn is interrupted.
+    Interrupt,
+}
+
+/// Whether a driver performs the open turn at this moment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Performing {
+    /// One does.
+    Now,
+    /// None does.
+    Nobody,
+}
+
+/// What became of a command that was sent before.
+pub fn known<'a>(state: &'a State, envelope: &Envelope) -> Option<(Seq, &'a Verdict)> {
+    state.commands.get(&envelope.id).map(|(seq, verdict)| (*seq, verdict))
+}
+
+/// Decides what becomes of a command. Pure: what the journal cannot know (whether a directory is there,
+/// whether a model takes a file) is checked by the caller. `letter` is what brought it.
+pub fn plan(
+    state: &State,
+    envelope: &Envelope,
+    performing: Performing,
+    letter: Option<&str>,
+) -> Plan {
+    let name = |message: &NewMessage| {
+        let id = message.id.clone().unwrap_or_else(|| MessageId::new(envelope.id.as_str()));
+        let parts: Vec<_> = message.parts.iter().filter(|it| it.has_content()).cloned().collect();
+        (id, parts)
+    };
+    match &envelope.command {
+        Command::Say { message, on_incomplete, agent } => {
+            let message = name(message);
+            say(state, message, *on_incomplete, agent.as_deref(), performing)
+        }
+        Command::Queue { message } => queue(state, name(message), QueuePlace::Next),
+        Command::Steer { .. } if state.open_turn().is_none() => Plan::Refuse(Refusal::NoOpenTurn),
+        Command::Steer { message } => queue(state, name(message), QueuePlace::Steer),
+        Command::Unqueue { message } => {
+            if state.queue.iter().any(|queued| queued.message == *message) {
+                record(vec![Event::MessageUnqueued { message: message.clone() }], Then::Rest)
+            } else {
+                Plan::Refuse(Refusal::UnknownMessage { message: message.clone() })
+            }
+        }
+        Command::Resume => resume(state, performing),
+        Command::Retry { message } => retry(state, message, performing),
+        Command::Answer { inquiry, reply, then } => {
+            let facts = reply.clone().events(state, inquiry, letter);
+            if facts.is_empty() {
+                return Plan::Refuse(Refusal::NotAsked { inquiry: inquiry.clone() });
+            }
+            record(
+                facts,
+                match then {
+                    AnswerThen::GoOn => Then::Run,
+                    AnswerThen::Rest => Then::Rest,
+                },
+            )
+        }
+        Command::Interrupt => match performing {
+            Performing::Now => record(Vec::new(), Then::Interrupt),
+            Performing::Nobody => Plan::Refuse(Refusal::NotRunning),
+        },
+        Command::Stop => close(state, TurnEnd::Stopped, performing),
+        Command::Discard => close(state, TurnEnd::Discarded, performing),
+        Command::Configure { change } => {
+            record(vec![Event::ConfigChanged { change: (**change).clone() }], Then::Rest)
+        }
+        Command::Rename { title } => {
+            record(vec![Event::TitleGiven { title: title.clone() }], Then::Rest)
+        }
+        Command::Rebind { workspace } => rebind(state, workspace, performing),
+    }
+}
+
+fn record(facts: Vec<Event>, then: Then) -> Plan {
+    Plan::Record { leave: Leave::Nothing, facts, then }
+}
+
+fn say(
+    state: &State,
+    (message, parts): (MessageId, Vec<UserPart>),
+    on_incomplete: OnIncomplete,
+    agent: Option<&str>,
+    performing: Performing,
+) -> Plan {
+    if parts.is_empty() {
+        return Plan::Refuse(Refusal::EmptyMessage);
+    }
+    if knows(state, &message) {
+        return record(Vec::new(), Then::Run);
+    }
+    let open = state.open_turn().map(|turn| turn.id);
+    match (open, on_incomplete, performing) {
+        (None, _, _) => begin(state, message, parts, agent),
+        (Some(_), OnIncomplete::Ask, Performing::Now) => Plan::Refuse(Refusal::Running),
+        (Some(_), OnIncomplete::Ask, Performing::Nobody) => Plan::Refuse(Refusal::Incomplete),
+        (Some(_), OnIncomplete::Resume, _) => {
+            let mut facts = vec![Event::MessageQueued { message, parts, place: QueuePlace::Next }];
+            facts.extend(grant(state));
+            record(facts, Then::Run)
+        }
+        // A request that is under way would be lost; behind its answer there is room.
+        (Some(_), OnIncomplete::Inject, Performing::Now) => {
+            queue(state, (message, parts), QueuePlace::Steer)
+        }
+        (Some(_), OnIncomplete::Inject, Performing::Nobody) => {
+            let attempt = Attempt::FIRST;
+            record(vec![Event::UserMessage { message, parts, attempt }], Then::Run)
+        }
+        (Some(_), OnIncomplete::Discard, Performing::Now) => Plan::InterruptFirst,
+        (Some(turn), OnIncomplete::Discard, Performing::Nobody) => {
+            let ended = Event::TurnEnded { turn, end: TurnEnd::Discarded };
+            let begun = begin(state, message, parts, agent);
+            let Plan::Record { facts, then, .. } = begun else { return begun };
+            let facts = std::iter::once(ended).chain(facts).collect();
+            Plan::Record { leave: Leave::Turn(turn), facts, then }
+        }
+    }
+}
+
+/// A turn of its own. A message never overtakes those that wait: then it goes behind them, and they go.
+fn begin(state: &State, message: MessageId, parts: Vec<UserPart>, agent: Option<&str>) -> Plan {
+    if !state.queue.is_empty() {
+        let queued = Event::MessageQueued { message, parts, place: QueuePlace::Next };
+        return record(vec![queued, Event::QueueReleased], Then::Run);
+    }
+    let (turn, agent) = (state.next_turn(), agent.map(ToOwned::to_owned));
+    let said = Event::UserMessage { message, parts, attempt: Attempt::FIRST };
+    record(vec![Event::TurnStarted { turn, agent }, said], Then::Run)
+}
+
+fn queue(state: &State, (message, parts): (MessageId, Vec<UserPart>), place: QueuePlace) -> Plan {
+    if parts.is_empty() {
+        return Plan::Refuse(Refusal::EmptyMessage);
+    }
+    // A turn that is open and that nobody performs is not resumed by a message behind it.
+    let then = if state.open_turn().is_some() { Then::Rest } else { Then::Run };
+    if knows(state, &message) {
+        return record(Vec::new(), then);
+    }
+    record(vec![Event::MessageQueued { message, parts, place }], then)
+}
+
+fn resume(state: &State, performing: Performing) -> Plan {
+    match (state.open_turn(), performing) {
+        (Some(_), Performing::Now) => record(Vec::new(), Then::Rest),
+        (Some(_), Performing::Nobody) => record(grant(state).into_iter().collect(), Then::Run),
+        (None, _) if state.queue.is_empty() => Plan::Refuse(Refusal::NoOpenTurn),
+        (None, _) => record(vec![Event::QueueReleased], Then::Run),
+    }
+}
+
+/// Somebody wants the open turn to go on. What a driver gave up on, or would give up on at once, gets
+/// fresh allowances; a turn that was merely cut short keeps what it has left.
+fn grant(state: &State) -> Option<Event> {
+    let turn = state.open_turn()?;
+    let spent =
+        turn.broke.is_some() || matches!(decide(state, Wish::Proceed), Action::Break { .. });
+    spent.then_some(Event::TurnResumed { turn: turn.id })
+}
+
+fn retry(state: &State, message: &MessageId, performing: Performing) -> Plan {
+    let said = state.turns.iter().flat_map(Turn::said);
+    let Some(said) = said.filter(|said| said.message == *message).last() else {
+        return Plan::Refuse(Refusal::UnknownMessage { message: message.clone() });
+    };
+    if performing == Performing::Now {
+        return Plan::InterruptFirst;
+    }
+    let Said { message, attempt, .. } = said;
+    // The fold keeps the message's parts; saying it again would be a stray.
+    let facts = vec![Event::MessageRetried { message: message.clone(), attempt: attempt.next() }];
+    Plan::Record { leave: Leave::Doubts, facts, then: Then::Run }
+}
+
+fn close(state: &State, end: TurnEnd, performing: Performing) -> Plan {
+    match (state.open_turn().map(|turn| turn.id), performing) {
+        (None, _) => Plan::Refuse(Refusal::NoOpenTurn),
+        (Some(_), Performing::Now) => Plan::InterruptFirst,
+        (Some(turn), Performing::Nobody) => {
+            let facts = vec![Event::TurnEnded { turn, end }];
+            Plan::Record { leave: Leave::Turn(turn), facts, then: Then::Rest }
+        }
+    }
+}
+
+/// A call that was started is settled where it was started: digests and commands belong to a place.
+fn rebind(state: &State, workspace: &str, performing: Performing) -> Plan {
+    let mut calls = state.turns.iter().flat_map(Turn::steps).flat_map(|step| &step.calls);
+    let is_unsettled = calls.any(|call| match call.progress {
+        Progress::Running(_) | Progress::InDoubt(_) | Progress::Parked(_) => true,
+        Progress::Waiting | Progress::Done(_) => false,
+    });
+    match performing {
+        Performing::Now => Plan::Refuse(Refusal::Running),
+        Performing::Nobody if is_unsettled && state.open_turn().is_some() => {
+            Plan::Refuse(Refusal::InDoubt)
+        }
+        Performing::Nobody => {
+            record(vec![Event::WorkspaceBound { workspace: workspace.to_owned() }], Then::Rest)
+        }
+    }
+}
+
+fn knows(state: &State, message: &MessageId) -> bool {
+    let queued = state.queue.iter().any(|queued| queued.message == *message);
+    let mut said = state.turns.iter().flat_map(Turn::said);
+    queued || said.any(|said| said.message == *message)
+}

@@ -1,0 +1,148 @@
+//! The handle of a face on one conversation.
+
+mod elsewhere;
+
+use std::path::PathBuf;
+use std::sync::{Arc, Weak};
+
+use piton_core::command::{Command, Envelope};
+use piton_core::id::{CommandId, ConversationId};
+use piton_core::outcome::Ending;
+use piton_store::StoreError;
+use tokio::sync::oneshot;
+
+use crate::control::Control;
+use crate::host::Hosts;
+use crate::orders::{Accepted, CommandError, Handed, Rest};
+
+/// Most tries to reach the task of a conversation that ends while it is spoken to.
+const TRIES_MAX: usize = 16;
+
+/// A conversation, as faces hold it. Cheap to clone; dropping it stops nothing. The engine owns the
+/// task behind it, which takes the writer's place when there is something to do.
+#[derive(Clone, Debug)]
+pub struct Conversation {
+    id: ConversationId,
+    /// Where it works, if it has not begun.
+    workspace: Option<PathBuf>,
+    hosts: Weak<Hosts>,
+}
+
+/// A face that can answer questions. As long as one is there, a turn that asks stays in flight.
+#[derive(Debug)]
+pub struct Attending {
+    id: ConversationId,
+    hosts: Weak<Hosts>,
+}
+
+impl Drop for Attending {
+    fn drop(&mut self) {
+        if let Some(hosts) = self.hosts.upgrade() {
+            hosts.face_goes(&self.id);
+        }
+    }
+}
+
+impl Conversation {
+    pub(crate) fn new(id: ConversationId, workspace: Option<PathBuf>, hosts: &Arc<Hosts>) -> Self {
+        Self { id, workspace, hosts: Arc::downgrade(hosts) }
+    }
+
+    /// Its name.
+    pub fn id(&self) -> &ConversationId {
+        &self.id
+    }
+
+    /// Sends a command under a new name. It is durable when this returns: recorded, or left as a letter
+    /// for the process that has the writer's place.
+    pub async fn send(&self, command: Command) -> Result<Accepted, CommandError> {
+        let envelope = Envelope::new(self.new_name()?, command);
+        self.post(envelope).await
+    }
+
+    /// Sends a command under the name that the caller gave it: sending it twice is sending it once.
+    pub async fn post(&self, envelope: Envelope) -> Result<Accepted, CommandError> {
+        self.hand_over(envelope, || None).await
+    }
+
+    /// Sends a command, and waits until the conversation rests. A command that was left as a letter is
+    /// waited for in the journal.
+    pub async fn perform(&self, command: Command) -> Result<Ending, CommandError> {
+        let envelope = Envelope::new(self.new_name()?, command);
+        self.perform_envelope(envelope).await
+    }
+
+    /// The same for a command with a name.
+    pub async fn perform_envelope(&self, envelope: Envelope) -> Result<Ending, CommandError> {
+        let mut rested = None;
+        let accepted = self.hand_over(envelope, || {
+            let (sender, receiver) = oneshot::channel();
+            rested = Some(receiver);
+            Some(sender)
+        });
+        let accepted = accepted.await?;
+        if let Some(refusal) = accepted.refusal() {
+            return Err(CommandError::Refused(refusal.clone()));
+        }
+        if let Accepted::Letter { command, .. } = &accepted {
+            return self.until_rest_elsewhere(command).await;
+        }
+        match rested {
+            Some(rested) => match rested.await {
+                Ok(rest) => rest.map_err(CommandError::Failed),
+                Err(_) => Err(CommandError::EngineGone),
+            },
+            None => Err(CommandError::EngineGone),
+        }
+    }
+
+    /// A face that can answer comes, and goes with what this returns.
+    pub fn attend(&self) -> Attending {
+        if let Some(hosts) = self.hosts.upgrade() {
+            hosts.face_comes(&self.id);
+        }
+        Attending { id: self.id.clone(), hosts: self.hosts.clone() }
+    }
+
+    /// Makes the engine look for letters, and perform what they bring, if the writer's place is free.
+    pub async fn look(&self) -> Result<(), CommandError> {
+        let hosts = self.hosts.upgrade().ok_or(CommandError::EngineGone)?;
+        let sender = hosts.reach(&self.id, self.workspace.as_ref());
+        // A task that has just ended has looked.
+        sender.send(Control::Look).await.unwrap_or_default();
+        Ok(())
+    }
+
+    fn new_name(&self) -> Result<CommandId, CommandError> {
+        let hosts = self.hosts.upgrade().ok_or(CommandError::EngineGone)?;
+        Ok(CommandId::from_chance(hosts.parts().chance.next()))
+    }
+
+    /// Gives a command to the task of the conversation. A task that ends without a word has not taken
+    /// it, or has recorded it; either way it is sent again.
+    async fn hand_over(
+        &self,
+        envelope: Envelope,
+        mut rest: impl FnMut() -> Option<oneshot::Sender<Rest>>,
+    ) -> Result<Accepted, CommandError> {
+        for _ in 0..TRIES_MAX {
+            let hosts = self.hosts.upgrade().ok_or(CommandError::EngineGone)?;
+            let sender = hosts.reach(&self.id, self.workspace.as_ref());
+            drop(hosts);
+            let (receipt, accepted) = oneshot::channel();
+            let handed = Handed {
+                envelope: envelope.clone(),
+                letter: None,
+                receipt: Some(receipt),
+                rest: rest(),
+            };
+            if sender.send(Control::Command(Box::new(handed))).await.is_err() {
+                continue;
+            }
+            if let Ok(outcome) = accepted.await {
+                return outcome;
+            }
+        }
+        Err(CommandError::Store(Arc::new(StoreError::Closed)))
+    }
+}

@@ -1,0 +1,58 @@
+//! A command that was left as a letter: waited for in the journal.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use piton_core::id::CommandId;
+use piton_core::outcome::Ending;
+use piton_core::state::{State, Verdict};
+use piton_store::StoreError;
+
+use super::Conversation;
+use crate::log::fold;
+use crate::orders::CommandError;
+
+/// How often it is looked whether the process that works on the conversation is still there.
+const HOLDER_EVERY: Duration = Duration::from_secs(1);
+
+impl Conversation {
+    /// Waits until a command is taken and the conversation rests, whichever process performs. A letter
+    /// whose holder died is taken over here.
+    pub(super) async fn until_rest_elsewhere(
+        &self,
+        command: &CommandId,
+    ) -> Result<Ending, CommandError> {
+        loop {
+            let hosts = self.hosts.upgrade().ok_or(CommandError::EngineGone)?;
+            let journal = hosts.parts().journal.clone();
+            drop(hosts);
+            let state = fold(&*journal, &self.id, &mut |_, _| ()).await.map_err(failed)?;
+            let held = journal.status(&self.id).await.map_err(failed)?;
+            let held = held.is_some_and(|listed| listed.holder.is_some());
+            match state.commands.get(command) {
+                Some((_, Verdict::Refused(refusal))) => {
+                    return Err(CommandError::Refused(refusal.clone()));
+                }
+                Some((_, Verdict::Taken)) if !held || rests(&state) => {
+                    return Ok(Ending::of(&state));
+                }
+                None if !held => self.look().await?,
+                Some(_) | None => {}
+            }
+            let grown = journal.wait_past(&self.id, state.end);
+            // Time is up: who holds the conversation is looked at again.
+            if let Ok(Err(error)) = tokio::time::timeout(HOLDER_EVERY, grown).await {
+                return Err(failed(error));
+            }
+        }
+    }
+}
+
+fn failed(error: StoreError) -> CommandError {
+    CommandError::Store(Arc::new(error))
+}
+
+/// Whether nothing is left to do that needs no person.
+fn rests(state: &State) -> bool {
+    state.open_turn().is_none() && state.queue.is_empty()
+}

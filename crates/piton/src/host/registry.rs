@@ -1,0 +1,202 @@
+//! Which conversations have a task, and how far each is.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use piton_core::id::ConversationId;
+use tokio::sync::{Semaphore, mpsc, watch};
+use tokio::task::AbortHandle;
+
+use super::task::Task;
+use crate::control::{Control, Controls, Faces};
+use crate::parts::Parts;
+
+/// How far a conversation is that has something to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Stage {
+    /// Its journal is being opened.
+    Opening,
+    /// Its turn waits for others to end: as many run as may.
+    Waiting,
+    /// Its turn runs.
+    Performing,
+    /// Nothing runs; it keeps the writer's place for a moment.
+    Resting,
+}
+
+/// A conversation that has something to do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Running {
+    /// The conversation.
+    pub conversation: ConversationId,
+    /// How far it is.
+    pub stage: Stage,
+}
+
+/// The tasks of an engine. Dropping it drops them all, which equals a crash.
+#[derive(Debug)]
+pub(crate) struct Hosts {
+    parts: Arc<Parts>,
+    turns: Arc<Semaphore>,
+    seats: Mutex<BTreeMap<ConversationId, Seat>>,
+}
+
+#[derive(Debug)]
+struct Seat {
+    faces: Faces,
+    task: Option<Held>,
+}
+
+#[derive(Debug)]
+struct Held {
+    sender: mpsc::Sender<Control>,
+    stage: watch::Receiver<Stage>,
+    abort: AbortHandle,
+}
+
+impl Hosts {
+    pub(crate) fn new(parts: Arc<Parts>, turns_max: usize) -> Arc<Self> {
+        let turns = Arc::new(Semaphore::new(turns_max));
+        Arc::new(Self { parts, turns, seats: Mutex::default() })
+    }
+
+    pub(crate) fn parts(&self) -> &Arc<Parts> {
+        &self.parts
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<ConversationId, Seat>> {
+        // The table is whole between any two statements that change it.
+        self.seats.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The way to the task of a conversation, which is started if there is none. `workspace` is where a
+    /// conversation works that has not begun.
+    pub(crate) fn reach(
+        self: &Arc<Self>,
+        conversation: &ConversationId,
+        workspace: Option<&PathBuf>,
+    ) -> mpsc::Sender<Control> {
+        let mut seats = self.lock();
+        let seat = seats.entry(conversation.clone()).or_insert_with(Seat::new);
+        // A task that panicked is gone without a word.
+        if let Some(held) = seat.task.as_ref().filter(|held| !held.sender.is_closed()) {
+            return held.sender.clone();
+        }
+        let controls = Controls::with_faces(seat.faces.clone());
+        let sender = controls.controller().sender().clone();
+        let (stage, seen) = watch::channel(Stage::Opening);
+        let task = Task {
+            parts: self.parts.clone(),
+            conversation: conversation.clone(),
+            workspace: workspace.cloned(),
+            turns: self.turns.clone(),
+            stage,
+        };
+        let (hosts, id) = (Arc::downgrade(self), conversation.clone());
+        let running = tokio::spawn(async move {
+            let controls = task.run(controls).await;
+            if let Some(hosts) = hosts.upgrade() {
+                hosts.leave(&id);
+            }
+            // Only now: a command that came in the meantime is sent again, to the next task.
+            drop(controls);
+        });
+        let abort = running.abort_handle();
+        seat.task = Some(Held { sender: sender.clone(), stage: seen, abort });
+        sender
+    }
+
+    fn leave(&self, conversation: &ConversationId) {
+        let mut seats = self.lock();
+        if let Some(seat) = seats.get_mut(conversation) {
+            seat.task = None;
+            if !seat.faces.are_there() {
+                seats.remove(conversation);
+            }
+        }
+    }
+
+    /// A face that can answer comes.
+    pub(crate) fn face_comes(&self, conversation: &ConversationId) {
+        let mut seats = self.lock();
+        seats.entry(conversation.clone()).or_insert_with(Seat::new).faces.come();
+    }
+
+    /// A face that could answer goes.
+    pub(crate) fn face_goes(&self, conversation: &ConversationId) {
+        let mut seats = self.lock();
+        if let Some(seat) = seats.get(conversation) {
+            seat.faces.go();
+            if !seat.faces.are_there() && seat.task.is_none() {
+                seats.remove(conversation);
+            }
+        }
+    }
+
+    pub(crate) fn running(&self) -> Vec<Running> {
+        let seats = self.lock();
+        let held = seats.iter().filter_map(|(id, seat)| Some((id, seat.task.as_ref()?)));
+        held.map(|(id, held)| Running { conversation: id.clone(), stage: *held.stage.borrow() })
+            .collect()
+    }
+
+    /// No turn begins any more.
+    pub(crate) fn close(&self) {
+        self.turns.close();
+    }
+
+    /// Waits until no turn runs.
+    pub(crate) async fn quiet(&self) {
+        loop {
+            let performing: Vec<_> = {
+                let seats = self.lock();
+                let stages =
+                    seats.values().filter_map(|seat| Some(seat.task.as_ref()?.stage.clone()));
+                stages.filter(|stage| *stage.borrow() == Stage::Performing).collect()
+            };
+            if performing.is_empty() {
+                return;
+            }
+            for mut stage in performing {
+                // An error says that the task is gone, and so is its turn.
+                let ended = stage.wait_for(|stage| *stage != Stage::Performing).await;
+                drop(ended);
+            }
+        }
+    }
+
+    /// Drops all tasks, and waits until they are gone.
+    pub(crate) async fn drop_all(&self) {
+        let stages: Vec<_> = {
+            let mut seats = self.lock();
+            let held = seats.values_mut().filter_map(|seat| seat.task.take());
+            held.map(|held| {
+                held.abort.abort();
+                held.stage
+            })
+            .collect()
+        };
+        for mut stage in stages {
+            // The task holds the other end: an error says that it is gone.
+            while stage.changed().await.is_ok() {}
+        }
+    }
+}
+
+impl Drop for Hosts {
+    fn drop(&mut self) {
+        for seat in self.lock().values() {
+            if let Some(held) = &seat.task {
+                held.abort.abort();
+            }
+        }
+    }
+}
+
+impl Seat {
+    fn new() -> Self {
+        Self { faces: Faces::default(), task: None }
+    }
+}

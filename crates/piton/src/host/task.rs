@@ -1,0 +1,236 @@
+//! The task of one conversation, for as long as it has the writer's place.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use piton_core::command::{Command, Performing, Then};
+use piton_core::id::ConversationId;
+use piton_core::outcome::Ending;
+use piton_store::LeaseError;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+use tokio::time::Instant;
+
+use super::{IDLE_HOLD, LETTERS_EVERY, Stage};
+use crate::control::{Control, Controls};
+use crate::lease::LeaseWait;
+use crate::orders::{Accepted, CommandError, Handed};
+use crate::parts::Parts;
+use crate::session::{OpenError, Session, SessionError};
+use crate::{mailbox, opening};
+
+/// What the task of a conversation needs.
+#[derive(Debug)]
+pub(super) struct Task {
+    pub(super) parts: Arc<Parts>,
+    pub(super) conversation: ConversationId,
+    /// Where it works, if it has not begun.
+    pub(super) workspace: Option<PathBuf>,
+    pub(super) turns: Arc<Semaphore>,
+    pub(super) stage: watch::Sender<Stage>,
+}
+
+impl Task {
+    /// Serves the conversation until nothing is left to do. Hands the controls back, so that they end
+    /// behind everything else.
+    pub(super) async fn run(self, mut controls: Controls) -> Controls {
+        let mut came = None;
+        loop {
+            match (self.open().await, came.take()) {
+                (Ok(mut session), control) => {
+                    session.obey_through(controls);
+                    self.serve(&mut session, control).await;
+                    controls = session.take_controls();
+                    drop(session);
+                    if !self.has_letters().await {
+                        return controls;
+                    }
+                }
+                (Err(OpenError::Lease(LeaseError::Held { .. })), Some(control)) => {
+                    self.forward(control).await;
+                }
+                (Err(error), Some(control)) => {
+                    answer(control, Err(CommandError::Open(Arc::new(error))));
+                    return controls;
+                }
+                (Err(_), None) => match tokio::time::timeout(IDLE_HOLD, controls.next()).await {
+                    Ok(control) => came = Some(control),
+                    Err(_) => return controls,
+                },
+            }
+        }
+    }
+
+    async fn open(&self) -> Result<Session, OpenError> {
+        let known = self.parts.journal.status(&self.conversation).await?.is_some();
+        match &self.workspace {
+            Some(workspace) if !known => {
+                let id = self.conversation.clone();
+                opening::enter_at(&self.parts, id, workspace, LeaseWait::NONE).await
+            }
+            Some(_) | None => opening::open(&self.parts, &self.conversation, LeaseWait::NONE).await,
+        }
+    }
+
+    /// Letters that came while the writer's place was given up. Their senders may have found it taken.
+    async fn has_letters(&self) -> bool {
+        let letters = self.parts.journal.letters(&self.conversation).await.unwrap_or_default();
+        for letter in letters {
+            match mailbox::read(&*self.parts.journal, &letter).await {
+                // One that nobody here understands is no reason to come back.
+                Ok(mailbox::Brought::Nothing) | Err(_) => {}
+                Ok(_) => return true,
+            }
+        }
+        false
+    }
+
+    /// Another process has the writer's place: a command becomes a letter to it.
+    async fn forward(&self, control: Control) {
+        let Control::Command(handed) = control else { return };
+        let Handed { envelope, receipt, .. } = *handed;
+        let (journal, at) = (&*self.parts.journal, self.parts.clock.now());
+        let posted = mailbox::post(journal, &self.conversation, &envelope, at).await;
+        let accepted = match posted {
+            Ok(Some(letter)) => Ok(Accepted::Letter { command: envelope.id, letter }),
+            Ok(None) => Err(CommandError::SecretElsewhere),
+            Err(error) => Err(CommandError::Store(Arc::new(error))),
+        };
+        if let Some(receipt) = receipt {
+            // The sender may have gone; the letter counts all the same.
+            receipt.send(accepted).unwrap_or_default();
+        }
+    }
+
+    /// Obeys and performs until nothing has come for a while, or the journal refuses.
+    async fn serve(&self, session: &mut Session, control: Option<Control>) {
+        let mut then = session.take_letters().await;
+        if let (Ok(letters), Some(control)) = (&then, control) {
+            // What a letter wants to go on goes on behind the command.
+            let runs = *letters == Then::Run;
+            then = self.obey(session, control).await.map(|it| if runs { Then::Run } else { it });
+        }
+        let mut idle_until = Instant::now() + IDLE_HOLD;
+        loop {
+            then = match then {
+                Ok(Then::Run | Then::Interrupt) => {
+                    let performed = self.perform(session).await;
+                    idle_until = Instant::now() + IDLE_HOLD;
+                    performed
+                }
+                Ok(Then::Rest) => {
+                    session.rest(Ok(Ending::of(session.state())));
+                    self.stage.send_replace(Stage::Resting);
+                    match self.idle(session, idle_until).await {
+                        Some(then) => then,
+                        None => return,
+                    }
+                }
+                Err(error) => {
+                    session.rest(Err(Arc::new(error)));
+                    return;
+                }
+            };
+        }
+    }
+
+    /// Waits for something to do; none if nothing comes.
+    async fn idle(
+        &self,
+        session: &mut Session,
+        until: Instant,
+    ) -> Option<Result<Then, SessionError>> {
+        let look_at = (Instant::now() + LETTERS_EVERY).min(until);
+        tokio::select! {
+            biased;
+            control = session.next_control() => Some(self.obey(session, control).await),
+            () = tokio::time::sleep_until(look_at) => {
+                if look_at < until { Some(session.take_letters().await) } else { None }
+            }
+        }
+    }
+
+    async fn obey(&self, session: &mut Session, control: Control) -> Result<Then, SessionError> {
+        match control {
+            Control::Command(handed) => session.obey(*handed, Performing::Nobody).await,
+            Control::Look => session.take_letters().await,
+            Control::Answer { inquiry, reply, done } => {
+                let taken = session.answer(&inquiry, reply).await;
+                // The caller may have gone.
+                done.send(taken.is_ok()).unwrap_or_default();
+                match taken {
+                    Ok(()) | Err(SessionError::NotAsked(_)) => Ok(Then::Rest),
+                    Err(error) => Err(error),
+                }
+            }
+        }
+    }
+
+    /// Performs the conversation's turn once there is room for it, then what had to wait for its end.
+    async fn perform(&self, session: &mut Session) -> Result<Then, SessionError> {
+        self.stage.send_replace(Stage::Waiting);
+        let room = self.room(session).await?;
+        if !matches!(room, Room::Closed) {
+            self.stage.send_replace(Stage::Performing);
+            session.perform().await?;
+            session.reset_controls();
+        }
+        drop(room);
+        let mut then = Then::Rest;
+        for handed in session.take_postponed() {
+            if session.obey(handed, Performing::Nobody).await? == Then::Run {
+                then = Then::Run;
+            }
+        }
+        Ok(then)
+    }
+
+    /// Waits for room, and obeys meanwhile. An interrupt needs no room: there is nothing to perform.
+    async fn room(&self, session: &mut Session) -> Result<Room, SessionError> {
+        let mut room = std::pin::pin!(self.turns.clone().acquire_owned());
+        loop {
+            tokio::select! {
+                biased;
+                permit = &mut room => return Ok(match permit {
+                    Ok(permit) => Room::There(permit),
+                    Err(_) => Room::Closed,
+                }),
+                control = session.next_control() => {
+                    let Control::Command(handed) = control else {
+                        self.obey(session, control).await?;
+                        continue;
+                    };
+                    let performing = match &handed.envelope.command {
+                        Command::Interrupt => Performing::Now,
+                        _ => Performing::Nobody,
+                    };
+                    if session.obey(*handed, performing).await? == Then::Interrupt {
+                        session.interrupt();
+                        return Ok(Room::Needless);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Room for a turn.
+#[derive(Debug)]
+enum Room {
+    /// One of the places.
+    #[expect(dead_code, reason = "the place is free again when this goes")]
+    There(OwnedSemaphorePermit),
+    /// None is needed.
+    Needless,
+    /// The engine performs nothing any more.
+    Closed,
+}
+
+/// Answers a command that cannot be taken.
+fn answer(control: Control, outcome: Result<Accepted, CommandError>) {
+    if let Control::Command(handed) = control
+        && let Some(receipt) = handed.receipt
+    {
+        // The sender may have gone.
+        receipt.send(outcome).unwrap_or_default();
+    }
+}

@@ -1,0 +1,88 @@
+//! The seam to settings: what a turn begins with, and what a driver starts with.
+//!
+//! Model, prompt, tools and limits are frozen with the turn: a resumed turn has those that it began
+//! with. Permission rules and what becomes of questions are asked for again whenever a driver starts.
+
+use std::fmt;
+use std::path::Path;
+
+use async_trait::async_trait;
+use piton_core::command::Sender;
+use piton_core::id::ConversationId;
+use piton_core::state::Config;
+
+use crate::unattended::Unattended;
+
+/// Where settings come from.
+#[async_trait]
+pub trait Profiles: fmt::Debug + Send + Sync {
+    /// What applies from now on. Called before a turn begins, and before a driver goes on with one.
+    async fn profile(&self, request: ProfileRequest<'_>) -> Result<Profile, ProfileError>;
+}
+
+/// For what a profile is wanted.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct ProfileRequest<'a> {
+    /// The conversation.
+    pub conversation: &'a ConversationId,
+    /// Where it works.
+    pub workspace: &'a Path,
+    /// Who sent the command.
+    pub sender: &'a Sender,
+    /// What applies now.
+    pub config: &'a Config,
+    /// What comes next.
+    pub moment: Moment,
+}
+
+impl<'a> ProfileRequest<'a> {
+    pub(crate) fn new(
+        (conversation, workspace): (&'a ConversationId, &'a Path),
+        sender: &'a Sender,
+        config: &'a Config,
+        moment: Moment,
+    ) -> Self {
+        Self { conversation, workspace, sender, config, moment }
+    }
+}
+
+/// What comes next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Moment {
+    /// A turn begins: everything may change.
+    TurnBegins,
+    /// A driver goes on with a turn: what is frozen with the turn stays.
+    DriverStarts,
+}
+
+/// What applies from now on.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Profile {
+    /// The configuration. What differs from the present one is recorded.
+    pub config: Config,
+    /// What becomes of questions while nobody is there.
+    pub unattended: Unattended,
+}
+
+/// Settings that cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct ProfileError {
+    /// What is wrong with them, and what to do.
+    pub message: String,
+}
+
+/// One configuration for conversations that have none yet.
+#[derive(Clone, Debug, Default)]
+pub struct OneProfile(pub Profile);
+
+#[async_trait]
+impl Profiles for OneProfile {
+    async fn profile(&self, request: ProfileRequest<'_>) -> Result<Profile, ProfileError> {
+        let Self(profile) = self;
+        let begun = request.config.model.is_some();
+        let config = if begun { request.config } else { &profile.config };
+        Ok(Profile { config: config.clone(), unattended: profile.unattended })
+    }
+}

@@ -1,0 +1,289 @@
+//! Commands while nobody performs: recorded, with whatever has to be stopped first.
+
+use std::sync::Arc;
+
+use piton_core::command::{
+    AnswerThen, Command, Envelope, Leave, OnIncomplete, Performing, Refusal, Then,
+};
+use piton_core::event::Event;
+use piton_core::id::{CommandId, Seq};
+use piton_core::state::Verdict;
+use piton_store::{AppendError, Letter};
+
+use super::{Session, SessionError, canonical};
+use crate::control::{Control, Controls};
+use crate::mailbox::{self, Brought};
+use crate::orders::{self, Accepted, CommandError, Handed, Order, Receipt, Rest};
+use crate::profile::{Moment, ProfileError, ProfileRequest};
+
+impl Session {
+    /// Obeys or refuses a command; durable when this returns. Says what follows from it.
+    pub(crate) async fn obey(
+        &mut self,
+        handed: Handed,
+        performing: Performing,
+    ) -> Result<Then, SessionError> {
+        let Handed { envelope, letter, receipt, rest } = handed;
+        let taken = self.take(&envelope, letter.as_deref(), performing).await;
+        self.unsaid.take();
+        let (outcome, then) = match taken {
+            Ok((receipt, then)) => (Ok(Accepted::Entry(receipt)), Ok(then)),
+            // Nothing has begun, so nothing is recorded, and nothing is broken.
+            Err(SessionError::Refused(refusal)) => {
+                (Err(CommandError::Refused(refusal)), Ok(Then::Rest))
+            }
+            Err(error) => {
+                let error = Arc::new(error);
+                (Err(CommandError::Failed(error.clone())), Err(error))
+            }
+        };
+        if let (Some(letter), Ok(_)) = (&letter, &then) {
+            self.discard_letter(letter).await;
+        }
+        if outcome.is_ok() {
+            self.resting.extend(rest);
+        }
+        if let Some(to) = receipt {
+            // The sender may have gone; the command counts all the same.
+            to.send(outcome).unwrap_or_default();
+        }
+        then.map_err(SessionError::Shared)
+    }
+
+    /// Asks for the settings that apply to what a command begins.
+    async fn prepare(&mut self, envelope: &Envelope) -> Result<(), Refusal> {
+        let open = self.state().open_turn().is_some();
+        let moment = match &envelope.command {
+            Command::Say { on_incomplete: OnIncomplete::Discard, .. } => Moment::TurnBegins,
+            Command::Say { .. } | Command::Queue { .. } | Command::Resume if !open => {
+                Moment::TurnBegins
+            }
+            Command::Retry { .. } => Moment::TurnBegins,
+            Command::Say { .. }
+            | Command::Resume
+            | Command::Answer { then: AnswerThen::GoOn, .. } => Moment::DriverStarts,
+            _ => return Ok(()),
+        };
+        let place = (self.conversation(), &*self.workspace);
+        let config = &self.state().config;
+        let request = ProfileRequest::new(place, &envelope.from, config, moment);
+        match self.parts.profiles.profile(request).await {
+            Ok(profile) => {
+                self.unattended = profile.unattended;
+                self.unsaid = Some(profile.config);
+                Ok(())
+            }
+            Err(ProfileError { message }) => Err(Refusal::Impossible { message }),
+        }
+    }
+
+    async fn take(
+        &mut self,
+        envelope: &Envelope,
+        letter: Option<&str>,
+        performing: Performing,
+    ) -> Result<(Receipt, Then), SessionError> {
+        self.log.usable()?;
+        let command = envelope.id.clone();
+        let (envelope, letter) = (envelope.clone(), letter.map(ToOwned::to_owned));
+        let mut handed = Handed { envelope, letter, receipt: None, rest: None };
+        let vetted = match self.vet_place(&mut handed.envelope.command) {
+            Ok(()) => self.prepare(&handed.envelope).await,
+            refused => refused,
+        };
+        let ordered = match vetted {
+            // One that was refused before is refused for the same reason again.
+            Err(_) if self.state().commands.contains_key(&command) => {
+                orders::order(&self.parts, self.state(), &handed, performing)
+            }
+            Ok(()) => orders::order(&self.parts, self.state(), &handed, performing),
+            Err(refusal) => {
+                let (command, letter) = (command.clone(), handed.letter.clone());
+                let facts = vec![Event::CommandRefused { command, refusal, letter }];
+                Order::Record { leave: Leave::Nothing, facts, then: Then::Rest }
+            }
+        };
+        let (leave, facts, then) = match ordered {
+            Order::Known(receipt) => return Ok((receipt, Then::Rest)),
+            Order::Record { leave, facts, then } => (leave, facts, then),
+            // Only a running turn is interrupted.
+            Order::InterruptFirst => (Leave::Nothing, Vec::new(), Then::Rest),
+        };
+        let verdict = orders::verdict(&facts);
+        if let (Verdict::Refused(refusal), None) = (&verdict, &self.state().opened) {
+            // A refusal does not begin a conversation.
+            return Err(SessionError::Refused(refusal.clone()));
+        }
+        if let Command::Answer { inquiry, reply, .. } = &handed.envelope.command {
+            self.secrets.extend(reply.secret().map(|secret| (inquiry.clone(), secret)));
+        }
+        let seq = self.record(leave, facts).await?;
+        Ok((Receipt { command, seq, verdict }, then))
+    }
+
+    /// Records facts, with what has to be stopped in front of them. Returns the place of the first.
+    pub(super) async fn record(
+        &mut self,
+        leave: Leave,
+        facts: Vec<Event>,
+    ) -> Result<Seq, SessionError> {
+        let first = self.push_all(leave, facts).await;
+        self.log.commit().await?;
+        if matches!(leave, Leave::Turn(_)) {
+            // Only behind the commit: until then somebody may ask what became of its calls. And to the
+            // end: there may be no other driver to do it.
+            for tidying in self.tidy() {
+                tidying.await;
+            }
+        }
+        Ok(first)
+    }
+
+    /// Adds facts to the next commit, with what has to be stopped in front of them. Returns the place of
+    /// the first.
+    pub(super) async fn push_all(&mut self, leave: Leave, facts: Vec<Event>) -> Seq {
+        match leave {
+            Leave::Nothing => {}
+            Leave::Turn(turn) => self.stop_left_running(turn).await,
+            Leave::Doubts => self.abandon_in_doubt().await,
+        }
+        self.start();
+        let first = self.state().end.next();
+        for fact in facts {
+            let (taken, bound) = (
+                matches!(fact, Event::CommandTaken { .. }),
+                matches!(fact, Event::WorkspaceBound { .. }),
+            );
+            self.log.push(fact);
+            if let Some(config) = self.unsaid.take_if(|_| taken) {
+                // Behind the command that it comes with, and in front of the turn.
+                self.configure(&config);
+            }
+            if bound {
+                self.workspace = self.state().workspace().into();
+            }
+        }
+        first
+    }
+
+    /// What the journal cannot know of a command: whether its directory is there.
+    fn vet_place(&self, command: &mut Command) -> Result<(), Refusal> {
+        if let Command::Rebind { workspace } = command {
+            let found = canonical(std::path::Path::new(workspace.as_str()));
+            let found = found.map_err(|error| Refusal::Impossible { message: told(&error) })?;
+            *workspace = found.to_string_lossy().into_owned();
+            return Ok(());
+        }
+        let performs = matches!(
+            command,
+            Command::Say { .. } | Command::Resume | Command::Retry { .. } | Command::Queue { .. }
+        );
+        match self.check_workspace() {
+            Err(error) if performs => Err(Refusal::Impossible { message: told(&error) }),
+            _ => Ok(()),
+        }
+    }
+
+    /// Takes in what other processes left, while the session does not run. Says what follows.
+    pub async fn take_letters(&mut self) -> Result<Then, SessionError> {
+        self.log.usable()?;
+        let (journal, conversation) = (self.parts.journal.clone(), self.conversation().clone());
+        let letters = journal.letters(&conversation).await.map_err(AppendError::from)?;
+        let mut then = Then::Rest;
+        for letter in letters {
+            if self.take_letter(letter).await? == Then::Run {
+                then = Then::Run;
+            }
+        }
+        Ok(then)
+    }
+
+    async fn take_letter(&mut self, letter: Letter) -> Result<Then, SessionError> {
+        let journal = self.parts.journal.clone();
+        let brought = mailbox::read(&*journal, &letter).await;
+        match brought.unwrap_or(Brought::Nothing) {
+            Brought::Command(envelope) => {
+                let handed = Handed::by_letter(*envelope, letter.id);
+                return self.obey(handed, Performing::Nobody).await;
+            }
+            Brought::Unknown { command, kind } => self.refuse(command, kind, &letter.id).await?,
+            Brought::Answer(inquiry, reply) => {
+                let events = reply.events(self.state(), &inquiry, Some(&letter.id));
+                if !events.is_empty() {
+                    self.start();
+                }
+                for event in events {
+                    self.log.push(event);
+                }
+                self.log.commit().await?;
+            }
+            Brought::Nothing => return Ok(Then::Rest),
+        }
+        self.discard_letter(&letter.id).await;
+        Ok(Then::Rest)
+    }
+
+    async fn refuse(
+        &mut self,
+        command: CommandId,
+        kind: String,
+        letter: &str,
+    ) -> Result<(), SessionError> {
+        if !self.state().commands.contains_key(&command) {
+            let refused = orders::refuse_unknown(command, kind, letter);
+            self.record(Leave::Nothing, vec![refused]).await?;
+        }
+        Ok(())
+    }
+
+    /// Tells the senders that wait how the conversation came to rest.
+    pub(crate) fn rest(&mut self, rest: Rest) {
+        let waiting = std::mem::take(&mut self.controls.resting);
+        for sender in self.resting.drain(..).chain(waiting) {
+            // The sender may have gone.
+            sender.send(rest.clone()).unwrap_or_default();
+        }
+    }
+
+    /// The next message to this session, while it does not run.
+    pub(crate) async fn next_control(&mut self) -> Control {
+        self.controls.next().await
+    }
+
+    /// Commands that waited for the turn to be interrupted.
+    pub(crate) fn take_postponed(&mut self) -> Vec<Handed> {
+        std::mem::take(&mut self.controls.postponed)
+    }
+
+    /// The run that comes next stops as soon as possible.
+    pub(crate) fn interrupt(&self) {
+        self.controls.interrupt();
+    }
+
+    /// An old interrupt does not stop a new run.
+    pub(crate) fn reset_controls(&mut self) {
+        self.controls.reset();
+    }
+
+    /// Works with these controls from now on.
+    pub(crate) fn obey_through(&mut self, controls: Controls) {
+        self.controls = controls;
+    }
+
+    /// Gives the controls back.
+    pub(crate) fn take_controls(&mut self) -> Controls {
+        std::mem::take(&mut self.controls)
+    }
+
+    async fn discard_letter(&self, id: &str) {
+        // One that stays is known again by what it brought.
+        let discarded = self.parts.journal.discard_letter(self.conversation(), id).await;
+        discarded.unwrap_or_default();
+    }
+}
+
+/// What went wrong with a directory, and what can be done.
+fn told(error: &super::OpenError) -> String {
+    let source = std::error::Error::source(error).map(|source| format!(": {source}"));
+    format!("{error}{}; bind the conversation to another directory", source.unwrap_or_default())
+}
