@@ -6,21 +6,22 @@
 
 mod calibration;
 mod call;
+mod inquiry;
 mod turn;
 
 use std::sync::Arc;
 
 pub use self::calibration::Calibration;
 pub use self::turn::{
-    Answered, Broke, Call, Ended, Exchange, Failure, Item, Parked, Progress, Raised, Said, Started,
-    Step, Streamed, Turn,
+    Answered, Broke, Call, Edit, Ended, Exchange, Failure, Item, OldAttempt, Parked, Progress,
+    Raised, Said, Started, Step, Streamed, Turn,
 };
 use crate::event::{
     AnswerPart, ConfigChange, Effort, Entry, Event, FailureClass, FinishReason, ForkOrigin,
-    InDoubtPolicy, Inquiry, InquiryAnswer, Limits, ModelRef, ParentCall, PartialKind, Permissions,
-    ToolSpec, TurnEnd, Usage, UserPart,
+    InDoubtPolicy, Limits, ModelRef, ParentCall, PartialKind, Permissions, ToolSpec, TurnEnd,
+    Usage, UserPart,
 };
-use crate::id::{Attempt, DriverId, Epoch, InquiryId, MessageId, Seq, StepId, Timestamp, TurnId};
+use crate::id::{Attempt, DriverId, Epoch, MessageId, Seq, StepId, Timestamp, TurnId};
 
 /// A conversation, folded from its journal.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -47,6 +48,8 @@ pub struct State {
     pub calibration: Calibration,
     /// When a turn last began or ended.
     pub touched: Timestamp,
+    /// Estimated size of the newest request, in tokens.
+    pub context_estimated: u64,
     /// Events that did not fit.
     pub strays: u64,
     /// Events of unknown kinds.
@@ -108,6 +111,8 @@ pub struct Queued {
     pub message: MessageId,
     /// What it consists of.
     pub parts: Vec<UserPart>,
+    /// When it was queued.
+    pub at: Timestamp,
 }
 
 /// A summary in place of the oldest turns.
@@ -117,6 +122,8 @@ pub struct Overlay {
     pub summary: Arc<str>,
     /// The last turn it covers.
     pub through: TurnId,
+    /// When it was made.
+    pub at: Timestamp,
 }
 
 impl State {
@@ -141,6 +148,12 @@ impl State {
 
     fn open_turn_mut(&mut self) -> Option<&mut Turn> {
         self.turns.last_mut().filter(|turn| turn.end.is_none())
+    }
+
+    /// Whether the queue drains: behind a completed turn only. Whoever stopped or discarded a turn
+    /// wants to look first; the next turn that completes sets the queue going again.
+    pub fn may_drain(&self) -> bool {
+        self.turns.last().is_none_or(|turn| turn.end == Some(TurnEnd::Completed))
     }
 
     /// The name of the next turn.
@@ -213,11 +226,17 @@ impl State {
                 self.open_turn_mut().is_none_or(Turn::lose_what_is_in_flight)
             }
             Event::TurnStarted { turn, agent } => self.begin(*turn, agent.clone(), at),
-            Event::UserMessage { message, parts, attempt } => self.say(message, parts, *attempt),
+            Event::UserMessage { message, parts, attempt } => {
+                let (message, attempt) = (message.clone(), *attempt);
+                self.say(Said { message, parts: parts.clone(), attempt, at })
+            }
             Event::TurnResumed { turn } => self.in_turn(Some(*turn), Turn::grant),
             Event::ModelAsked { step, attempt, model, tokens_estimated, .. } => {
-                let fits = self.in_turn(None, |turn| ask(turn, *step, *attempt, model));
+                let fits = self.in_turn(None, |turn| ask(turn, *step, *attempt, model, at));
                 self.calibration.ask(if fits { *tokens_estimated } else { 0 });
+                if fits {
+                    self.context_estimated = *tokens_estimated;
+                }
                 fits
             }
             Event::ModelPartial { kind, text } => self.in_step(|step| stream(step, *kind, text)),
@@ -229,6 +248,7 @@ impl State {
                     usage: *usage,
                     native: native.clone(),
                     model: None,
+                    at,
                 };
                 let fits = self.in_turn(None, |turn| answer(turn, answered));
                 if fits {
@@ -241,24 +261,27 @@ impl State {
                 self.in_step(|step| Failure::of(event, at).is_some_and(|it| fail(step, it)))
             }
             Event::HistoryRepaired { steps } => self.repair(steps),
-            Event::InquiryRaised { inquiry } => self.in_turn(None, |turn| raise(turn, inquiry)),
+            Event::InquiryRaised { inquiry } => {
+                self.in_turn(None, |turn| inquiry::raise(turn, inquiry, at))
+            }
             Event::InquiryAnswered { inquiry, answer, by, .. } => {
-                self.in_turn(None, |turn| settle(turn, inquiry, answer, by))
+                let given = inquiry::Given { answer, by, at };
+                self.in_turn(None, |turn| inquiry::settle(turn, inquiry, given))
             }
             Event::ToolStarted { .. }
             | Event::ToolFinished { .. }
             | Event::ToolSuspended { .. }
             | Event::CallParked { .. }
             | Event::CallTracked { .. }
-            | Event::CallsPlanned { .. } => self.in_turn(None, |turn| call::take(turn, event)),
+            | Event::CallsPlanned { .. } => self.in_turn(None, |turn| call::take(turn, event, at)),
             Event::TurnEnded { turn, end } => self.close(*turn, *end, at),
             Event::TurnBroke { turn, reason, message } => self.in_turn(Some(*turn), |turn| {
-                turn.broke = Some(Broke { reason: *reason, message: message.clone() });
+                turn.broke = Some(Broke { reason: *reason, message: message.clone(), at });
                 turn.lose_what_is_in_flight()
             }),
-            Event::MessageRetried { message, attempt } => self.retry(message, *attempt),
-            Event::Compacted { summary, through } => self.cover(summary, *through),
-            Event::MessageQueued { message, parts } => self.queue(message, parts),
+            Event::MessageRetried { message, attempt } => self.retry(message, *attempt, at),
+            Event::Compacted { summary, through } => self.cover(summary, *through, at),
+            Event::MessageQueued { message, parts } => self.queue(message, parts, at),
             Event::MessageUnqueued { message } => self.unqueue(message),
             Event::Unknown(_) => {
                 self.unknown += 1;
@@ -277,6 +300,7 @@ impl State {
         let fits = self.in_turn(Some(turn), |turn| {
             turn.broke = None;
             turn.end = Some(end);
+            turn.closed = Some(at);
             turn.lose_what_is_in_flight()
         });
         self.touched = if fits { self.touched.max(at) } else { self.touched };
@@ -298,27 +322,32 @@ impl State {
         if self.open_turn().is_some() || id <= self.last_turn() {
             return false;
         }
-        self.turns.push(Turn::new(id, agent));
+        self.turns.push(Turn::new(id, agent, at));
         self.touched = self.touched.max(at);
         true
     }
 
-    fn say(&mut self, message: &MessageId, parts: &[UserPart], attempt: Attempt) -> bool {
+    fn say(&mut self, said: Said) -> bool {
         // A message that says nothing cannot be sent to anybody.
-        if !parts.iter().any(UserPart::has_content) {
+        if !said.parts.iter().any(UserPart::has_content) {
             return false;
         }
+        let (message, attempt) = (said.message.clone(), said.attempt);
         let fits = self.in_turn(None, |turn| {
             let known = turn.items.iter_mut().find_map(|item| match item {
-                Item::User(said) if said.message == *message => Some(said),
+                Item::User(said) if said.message == message => Some(said),
                 Item::User(_) | Item::Step(_) => None,
             });
-            let said = Said { message: message.clone(), parts: parts.to_vec(), attempt };
             match known {
                 // A message that was sent twice by a nervous client is one message.
                 Some(old) if attempt <= old.attempt && old.parts == said.parts => return false,
                 Some(old) if attempt < old.attempt => return false,
-                Some(old) => *old = said,
+                Some(old) => {
+                    let (old, begin) = (std::mem::replace(old, said), turn.superseded.len());
+                    if old.attempt < attempt {
+                        turn.attempts.push(OldAttempt { said: old, begin });
+                    }
+                }
                 None => {
                     // A request under way does not hold this message, so its answer is no answer.
                     turn.lose_the_request();
@@ -329,12 +358,12 @@ impl State {
             true
         });
         if fits {
-            self.unqueue(message);
+            self.unqueue(&message);
         }
         fits
     }
 
-    fn retry(&mut self, message: &MessageId, attempt: Attempt) -> bool {
+    fn retry(&mut self, message: &MessageId, attempt: Attempt, at: Timestamp) -> bool {
         let holds = |turn: &Turn| turn.said().any(|said| said.message == *message);
         let Some(place) = self.turns.iter().rposition(holds) else { return false };
         self.superseded.extend(self.turns.drain(place + 1..));
@@ -344,12 +373,16 @@ impl State {
             Item::Step(_) => false,
         });
         let old = turn.items.split_off(behind.map_or(0, |place| place + 1));
+        let begin = turn.superseded.len();
         turn.superseded.extend(old);
         turn.inquiries.clear();
         turn.end = None;
+        turn.closed = None;
         turn.grant();
         if let Some(Item::User(said)) = turn.items.last_mut() {
+            turn.attempts.push(OldAttempt { said: said.clone(), begin });
             said.attempt = attempt;
+            said.at = at;
         }
         // A summary over this turn tells of the old attempt, and would hide the message.
         let id = turn.id;
@@ -357,13 +390,13 @@ impl State {
         true
     }
 
-    fn cover(&mut self, summary: &Arc<str>, through: TurnId) -> bool {
+    fn cover(&mut self, summary: &Arc<str>, through: TurnId, at: Timestamp) -> bool {
         let closed = self.turns.iter().any(|turn| turn.id == through && turn.end.is_some());
         let shrinks = self.overlay.as_ref().is_none_or(|overlay| overlay.through <= through);
         if !closed || !shrinks {
             return false;
         }
-        self.overlay = Some(Overlay { summary: summary.clone(), through });
+        self.overlay = Some(Overlay { summary: summary.clone(), through, at });
         // A request that was too large is another one now.
         self.open_turn_mut().is_none_or(Turn::forgive_overflow)
     }
@@ -386,11 +419,11 @@ impl State {
         shrank
     }
 
-    fn queue(&mut self, message: &MessageId, parts: &[UserPart]) -> bool {
+    fn queue(&mut self, message: &MessageId, parts: &[UserPart], at: Timestamp) -> bool {
         if self.queue.iter().any(|queued| queued.message == *message) {
             return false;
         }
-        self.queue.push(Queued { message: message.clone(), parts: parts.to_vec() });
+        self.queue.push(Queued { message: message.clone(), parts: parts.to_vec(), at });
         true
     }
 
@@ -462,7 +495,7 @@ fn asked_step(turn: &mut Turn) -> Option<&mut Step> {
     }
 }
 
-fn ask(turn: &mut Turn, number: u32, attempt: Attempt, model: &ModelRef) -> bool {
+fn ask(turn: &mut Turn, number: u32, attempt: Attempt, model: &ModelRef, at: Timestamp) -> bool {
     // Step numbers make call names unique, so a number is never given twice.
     match turn.items.last() {
         // Without a message, and behind a final answer, there is nothing to ask.
@@ -484,6 +517,7 @@ fn ask(turn: &mut Turn, number: u32, attempt: Attempt, model: &ModelRef) -> bool
     if let Some(Item::Step(step)) = turn.items.last_mut() {
         step.attempt = attempt;
         step.model = Some(model.clone());
+        step.asked = at;
         step.attempts_used = step.attempts_used.saturating_add(1);
         step.exchange = Exchange::Asked;
         step.streamed.stale = true;
@@ -516,7 +550,7 @@ fn fail(step: &mut Step, failure: Failure) -> bool {
 }
 
 fn answer(turn: &mut Turn, answered: Answered) -> bool {
-    let (id, usage) = (turn.id, answered.usage.total());
+    let (id, usage) = (turn.id, answered.usage);
     let Some(step) = asked_step(turn) else { return false };
     for part in answered.parts.iter() {
         // What a refusal asks for is not done, and a call without a name cannot be.
@@ -526,15 +560,9 @@ fn answer(turn: &mut Turn, answered: Answered) -> bool {
             && (call.turn, call.step) == (id, step.number)
             && !step.calls.iter().any(|known| known.id == *call)
         {
-            step.calls.push(Call {
-                id: *call,
-                provider_id: provider_id.as_deref().map(Into::into),
-                name: name.as_str().into(),
-                arguments: arguments.clone(),
-                progress: Progress::Waiting,
-                starts: 0,
-                worker: None,
-            });
+            let provider_id = provider_id.as_deref().map(Into::into);
+            let new = Call::new(*call, name.as_str(), arguments.clone());
+            step.calls.push(Call { provider_id, ..new });
         }
     }
     step.answer = Some(Answered { model: step.model.clone(), ..answered });
@@ -543,24 +571,7 @@ fn answer(turn: &mut Turn, answered: Answered) -> bool {
     step.failure = None;
     step.streamed = Streamed::default();
     turn.steps_used = turn.steps_used.saturating_add(1);
-    turn.tokens_used = turn.tokens_used.saturating_add(usage);
+    turn.tokens_used = turn.tokens_used.saturating_add(usage.total());
+    turn.usage = turn.usage.plus(usage);
     true
-}
-
-fn raise(turn: &mut Turn, inquiry: &Inquiry) -> bool {
-    if turn.inquiries.iter().any(|raised| raised.inquiry.id == inquiry.id) {
-        return false;
-    }
-    turn.inquiries.push(Raised { inquiry: inquiry.clone(), answer: None, by: None });
-    true
-}
-
-fn settle(turn: &mut Turn, inquiry: &InquiryId, answer: &InquiryAnswer, by: &str) -> bool {
-    let open = |raised: &&mut Raised| raised.inquiry.id == *inquiry && raised.answer.is_none();
-    turn.inquiries.iter_mut().find(open).is_some_and(|raised| {
-        let fits = answer.decides(raised.inquiry.kind);
-        raised.answer = fits.then(|| answer.clone());
-        raised.by = fits.then(|| by.to_owned());
-        fits
-    })
 }

@@ -27,3 +27,4 @@ mod transcript;
 mod answer;
 mod attachments;
 mod view;
+mod view_change;
