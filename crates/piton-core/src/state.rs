@@ -231,14 +231,7 @@ impl State {
                 self.say(Said { message, parts: parts.clone(), attempt, at })
             }
             Event::TurnResumed { turn } => self.in_turn(Some(*turn), Turn::grant),
-            Event::ModelAsked { step, attempt, model, tokens_estimated, .. } => {
-                let fits = self.in_turn(None, |turn| ask(turn, *step, *attempt, model, at));
-                self.calibration.ask(if fits { *tokens_estimated } else { 0 });
-                if fits {
-                    self.context_estimated = *tokens_estimated;
-                }
-                fits
-            }
+            Event::ModelAsked { .. } => self.ask(event, at),
             Event::ModelPartial { kind, text } => self.in_step(|step| stream(step, *kind, text)),
             Event::ModelAnswered { parts, finish, usage, dropped, native } => {
                 let answered = Answered {
@@ -288,6 +281,18 @@ impl State {
                 true
             }
         }
+    }
+
+    fn ask(&mut self, event: &Event, at: Timestamp) -> bool {
+        let Event::ModelAsked { step, attempt, model, tokens_estimated, .. } = event else {
+            return false;
+        };
+        let fits = self.in_turn(None, |turn| ask(turn, *step, *attempt, model, at));
+        self.calibration.ask(if fits { *tokens_estimated } else { 0 });
+        if fits {
+            self.context_estimated = *tokens_estimated;
+        }
+        fits
     }
 
     fn open(&mut self, opened: Opened) -> bool {

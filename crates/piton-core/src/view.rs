@@ -27,12 +27,12 @@ pub use self::live::{Live, LiveCall, LiveStep};
 pub use self::next::Next;
 pub use self::status::Status;
 pub use self::turn::{
-    AttemptView, FailureView, Halt, ItemView, Kept, MessageView, PartView, StepState, StepView,
-    TurnHead, TurnView,
+    AttemptView, FailureView, Halt, ItemView, Kept, MessagePart, MessageView, PartView, StepState,
+    StepView, TurnHead, TurnView,
 };
 pub use self::words::{answer_text, title};
 pub use crate::event::{
     BlobRef, BreakReason, Choice, Effort, FailureClass, FinishReason, ForkOrigin, InquiryAnswer,
     InquiryKind, ModelRef, Outcome, ParentCall, PartialKind, PermissionMode, PermissionRule,
-    RuleEffect, RuleScope, Shape, TurnEnd, Usage, UserPart, Wants,
+    RuleEffect, RuleScope, Shape, TurnEnd, Usage, Wants,
 };

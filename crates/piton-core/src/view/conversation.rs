@@ -7,13 +7,11 @@ use serde::{Deserialize, Serialize};
 use super::call::{Place, QuestionView};
 use super::next::{self, Next};
 use super::status::Status;
-use super::turn::{ItemView, TurnView};
+use super::turn::{ItemView, MessagePart, TurnView};
 use super::words::title;
-use crate::event::{
-    Effort, ForkOrigin, ModelRef, ParentCall, PermissionMode, TurnEnd, Usage, UserPart,
-};
+use crate::event::{Effort, ForkOrigin, ModelRef, ParentCall, PermissionMode, TurnEnd, Usage};
 use crate::id::{CallId, DriverId, InquiryId, MessageId, Seq, Timestamp, TurnId};
-use crate::state::{Overlay, Queued, State};
+use crate::state::{Overlay, Queued, State, Turn};
 
 /// Version of the form in which a view is written as data. Fields may be added under the same
 /// version; whatever else changes raises it.
@@ -115,7 +113,7 @@ pub struct QueuedView {
     /// Its name.
     pub id: MessageId,
     /// Text and files, in order.
-    pub parts: Vec<UserPart>,
+    pub parts: Vec<MessagePart>,
     /// When it was queued.
     pub at: Timestamp,
 }
@@ -172,7 +170,7 @@ impl From<&State> for Head {
     fn from(state: &State) -> Self {
         let opened = state.opened.as_ref();
         let turn = state.open_turn();
-        let asking = turn.into_iter().flat_map(|turn| turn.pending_inquiries());
+        let asking = turn.into_iter().flat_map(Turn::pending_inquiries);
         Self {
             title: title(state),
             workspace: state.workspace().to_owned(),
@@ -205,8 +203,8 @@ impl From<&State> for Context {
 
 impl From<&Queued> for QueuedView {
     fn from(queued: &Queued) -> Self {
-        let Queued { message, parts, at } = queued.clone();
-        Self { id: message, parts, at }
+        let parts = queued.parts.iter().map(MessagePart::from).collect();
+        Self { id: queued.message.clone(), parts, at: queued.at }
     }
 }
 

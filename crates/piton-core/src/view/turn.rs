@@ -6,7 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use super::call::{CallView, Place};
 use crate::event::{
-    AnswerPart, BreakReason, FailureClass, FinishReason, ModelRef, TurnEnd, Usage, UserPart,
+    AnswerPart, BlobRef, BreakReason, FailureClass, FinishReason, ModelRef, TurnEnd, Usage,
+    UserPart,
 };
 use crate::id::{Attempt, CallId, MessageId, Timestamp, TurnId};
 use crate::retry::next_try;
@@ -78,7 +79,6 @@ pub struct Kept {
 }
 
 /// One thing in a turn.
-#[expect(clippy::large_enum_variant, reason = "nearly all items are steps")]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "item", rename_all = "snake_case")]
 #[non_exhaustive]
@@ -98,9 +98,39 @@ pub struct MessageView {
     /// Which try of it, from 1.
     pub attempt: Attempt,
     /// Text and files, in order.
-    pub parts: Vec<UserPart>,
+    pub parts: Vec<MessagePart>,
     /// When this attempt began.
     pub at: Timestamp,
+}
+
+/// A piece of a user message.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "part", rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum MessagePart {
+    /// What the user typed.
+    Text {
+        /// The text.
+        text: Arc<str>,
+    },
+    /// A file that is kept beside the journal.
+    File {
+        /// Its name.
+        name: String,
+        /// Its media type.
+        media_type: String,
+        /// Its content, by digest, and its size.
+        blob: BlobRef,
+    },
+    /// A textual file that is part of the message.
+    InlinedFile {
+        /// Its name.
+        name: String,
+        /// Its media type.
+        media_type: String,
+        /// Its content.
+        text: Arc<str>,
+    },
 }
 
 /// An earlier attempt of a message, with what came of it.
@@ -301,8 +331,20 @@ impl ItemView {
 
 impl From<&Said> for MessageView {
     fn from(said: &Said) -> Self {
-        let Said { message, parts, attempt, at } = said.clone();
-        Self { id: message, attempt, parts, at }
+        let parts = said.parts.iter().map(MessagePart::from).collect();
+        Self { id: said.message.clone(), attempt: said.attempt, parts, at: said.at }
+    }
+}
+
+impl From<&UserPart> for MessagePart {
+    fn from(part: &UserPart) -> Self {
+        match part.clone() {
+            UserPart::Text { text } => Self::Text { text },
+            UserPart::File { name, media_type, blob } => Self::File { name, media_type, blob },
+            UserPart::InlinedFile { name, media_type, text } => {
+                Self::InlinedFile { name, media_type, text }
+            }
+        }
     }
 }
 

@@ -28,3 +28,4 @@ mod answer;
 mod attachments;
 mod view;
 mod view_change;
+mod view_whole;

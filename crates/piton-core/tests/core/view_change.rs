@@ -50,7 +50,7 @@ fn check(entries: &[Entry]) {
 proptest! {
     #![proptest_config(quietly())]
 
-    // C30, X18, D32
+    // C30, D33, D36
     #[test]
     fn changes_from_any_cursor_lead_to_the_fold(tape in vec(any::<usize>(), 1..60)) {
         check(&live(&tape));
@@ -63,7 +63,7 @@ proptest! {
     }
 }
 
-// D32, D33
+// C30
 #[test]
 fn a_change_that_does_not_follow_is_refused_and_changes_nothing() {
     let journal = Journal::of("turn user ask answer:hi end:completed");
@@ -87,7 +87,7 @@ fn a_change_that_does_not_follow_is_refused_and_changes_nothing() {
     assert_eq!(view, before);
 }
 
-// C29, K34
+// C29
 #[test]
 fn streaming_sends_only_what_is_new() {
     let journal = Journal::of("turn user ask partial:hel partial:lo think:hm partial:!");
