@@ -109,7 +109,7 @@ fn advance(turn: &mut Turn, call: CallId, progress: Progress, at: Timestamp) -> 
             }
             if let Handle::Edit { path, before, after } = &started.handle {
                 let (before, after) = (before.clone(), after.clone());
-                call.edit = Some(Edit { path: path.as_str().into(), before, after });
+                call.edit = Some(Box::new(Edit { path: path.as_str().into(), before, after }));
             }
         } else {
             call.ended = Some(at);

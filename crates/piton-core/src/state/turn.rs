@@ -189,7 +189,7 @@ pub struct Call {
     /// When it ended.
     pub ended: Option<Timestamp>,
     /// The file that it changes, as recorded when it was started.
-    pub edit: Option<Edit>,
+    pub edit: Option<Box<Edit>>,
 }
 
 /// A change of one file.

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use super::edit::EditView;
 use crate::event::{
     BlobRef, Choice, InquiryAnswer, InquiryKind, Outcome, PermissionRule, RuleEffect, RuleScope,
     Wants,
@@ -32,7 +33,7 @@ pub struct CallView {
     pub result: Option<ResultView>,
     /// The file that it changes, known from its start on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub change: Option<FileChange>,
+    pub change: Option<Box<FileChange>>,
     /// What a person was asked about it, in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub questions: Vec<QuestionView>,
@@ -122,6 +123,10 @@ pub struct QuestionView {
     /// The arguments of the call, as long as the question is open.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub arguments: Option<Arc<str>>,
+    /// What the call would put into a file, as far as its arguments say it, as long as the question
+    /// is open.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub edit: Option<EditView>,
     /// The rules that a standing answer would write, as long as the question is open.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub always: Vec<Always>,
@@ -195,7 +200,7 @@ impl CallView {
             state,
             asking: asking.map(|question| question.id.clone()),
             result,
-            change: call.edit.as_ref().map(FileChange::from),
+            change: call.edit.as_deref().map(|edit| Box::new(edit.into())),
             questions,
             worker: call.worker.clone(),
             started: call.started,
@@ -203,11 +208,17 @@ impl CallView {
         }
     }
 
+    /// What it puts into a file, as far as its arguments say it. Not kept: arguments can be long.
+    pub fn edit(&self) -> Option<EditView> {
+        EditView::of(&self.arguments)
+    }
+
     /// The call as it is shown once a retry has superseded its turn.
     pub(super) fn supersede(&mut self) {
         for question in self.questions.iter_mut().filter(|question| question.open) {
             question.open = false;
             question.arguments = None;
+            question.edit = None;
             question.always.clear();
         }
         self.asking = None;
@@ -257,6 +268,7 @@ impl QuestionView {
             choices: inquiry.choices.clone(),
             wants: inquiry.wants.clone(),
             arguments: open.map(|_| call.arguments.clone()),
+            edit: open.and_then(|_| EditView::of(&call.arguments)),
             always: open.filter(|_| permission).map(|it| offers(it, call)).unwrap_or_default(),
             answer,
             at: *at,
