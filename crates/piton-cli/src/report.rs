@@ -10,7 +10,7 @@ use std::process::ExitCode;
 use piton_core::event::{BreakReason, InquiryKind};
 use piton_core::id::ConversationId;
 use piton_core::outcome::{Cause, Ending};
-use piton_core::view::TurnView;
+use piton_core::view::brief::TurnView;
 
 pub(crate) use self::fault::Fault;
 use crate::output::{Form, Output};

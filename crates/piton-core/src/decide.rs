@@ -9,10 +9,10 @@ use self::calls::next_for_calls;
 use crate::action::{Action, Wish};
 use crate::budget::{context_over_budget, may_compact};
 use crate::coordinate::{is_to_plan, plan};
-use crate::event::{BreakReason, FailureClass, FinishReason, QueuePlace, TurnEnd};
+use crate::event::{BreakReason, FailureClass, FinishReason, QueuePlace};
 use crate::id::Attempt;
 use crate::repair::{self, REPAIRS_MAX};
-use crate::retry::{asks_too_much, retry_at, wait_in_words};
+use crate::retry::{asks_too_much, next_try, wait_in_words};
 use crate::state::{Call, Exchange, Failure, Item, Progress, State, Step, Turn};
 
 /// Empty answers that are tolerated in one step: the first is tried again with a note.
@@ -22,7 +22,7 @@ const EMPTIES_MAX: u32 = 1;
 pub fn decide(state: &State, wish: Wish) -> Action {
     let Some(turn) = state.open_turn() else {
         return match (wish, state.queue.first()) {
-            (Wish::Proceed, Some(queued)) if may_drain(state) => {
+            (Wish::Proceed, Some(queued)) if state.may_drain() => {
                 Action::StartQueued(queued.message.clone())
             }
             (Wish::Proceed | Wish::Interrupt, _) => Action::Rest,
@@ -53,12 +53,6 @@ pub fn decide(state: &State, wish: Wish) -> Action {
         Some(Item::User(_)) => ask(state, turn, Attempt::FIRST),
         Some(Item::Step(step)) => next_for_step(state, turn, step),
     }
-}
-
-/// The queue drains behind a completed turn only. Whoever stopped or discarded a turn wants to look
-/// first; the next turn that completes sets the queue going again.
-fn may_drain(state: &State) -> bool {
-    state.released || state.turns.last().is_none_or(|turn| turn.end == Some(TurnEnd::Completed))
 }
 
 /// Whether tools run. A request in flight need not be waited for: dropping it has no effect.
@@ -118,8 +112,7 @@ fn after_failure(state: &State, turn: &Turn, step: &Step, failure: &Failure) -> 
             Action::Repair(steps)
         };
     }
-    let retry = retry_at(failure, step.failures, limits);
-    match retry.filter(|_| step.attempts_used < limits.attempts_max) {
+    match next_try(step, limits) {
         Some(at) => Action::AskModel {
             step: step.number,
             attempt: step.attempt.next(),

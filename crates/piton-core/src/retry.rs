@@ -5,7 +5,7 @@
 
 use crate::event::{FailureClass, Limits};
 use crate::id::Timestamp;
-use crate::state::Failure;
+use crate::state::{Exchange, Failure, Step};
 
 /// Share of the wait that chance may add, in permille.
 const JITTER_PERMILLE_MAX: u64 = 250;
@@ -49,6 +49,13 @@ pub fn retry_at(failure: &Failure, failures: u32, limits: &Limits) -> Option<Tim
     // Never earlier than asked.
     let wait = failure.retry_after_ms.map_or(own, |asked| asked.saturating_add(jitter(asked)));
     Some(failure.at.plus_ms(wait))
+}
+
+/// When the failed request of a step is sent again by itself, or `None` when it is not.
+pub fn next_try(step: &Step, limits: &Limits) -> Option<Timestamp> {
+    let failure = step.failure.as_ref().filter(|_| step.exchange == Exchange::Failed)?;
+    let allowed = step.attempts_used < limits.attempts_max && failure.rejected.is_none();
+    retry_at(failure, step.failures, limits).filter(|_| allowed)
 }
 
 /// How long the provider asks to wait, in milliseconds, if nobody waits that long for it.

@@ -7,6 +7,8 @@
 mod calibration;
 mod call;
 mod commands;
+mod config;
+mod inquiry;
 mod turn;
 
 use std::collections::BTreeMap;
@@ -14,18 +16,16 @@ use std::sync::Arc;
 
 pub use self::calibration::Calibration;
 pub use self::commands::Verdict;
+pub use self::config::Config;
 pub use self::turn::{
-    Answered, Broke, Call, Ended, Exchange, Failure, Item, Parked, Progress, Raised, Said, Started,
-    Step, Streamed, Turn,
+    Answered, Broke, Call, Edit, Ended, Exchange, Failure, Item, OldAttempt, Parked, Progress,
+    Raised, Said, Started, Step, Streamed, Turn,
 };
 use crate::event::{
-    AnswerPart, ConfigChange, Effort, Entry, Event, FailureClass, FinishReason, ForkOrigin,
-    InDoubtPolicy, Inquiry, InquiryAnswer, Limits, ModelRef, ParentCall, PartialKind, Permissions,
-    QueuePlace, ToolSpec, TurnEnd, Usage, UserPart,
+    AnswerPart, Entry, Event, FailureClass, FinishReason, ForkOrigin, ModelRef, ParentCall,
+    PartialKind, QueuePlace, TurnEnd, Usage, UserPart,
 };
-use crate::id::{
-    Attempt, CommandId, DriverId, Epoch, InquiryId, MessageId, Seq, StepId, Timestamp, TurnId,
-};
+use crate::id::{Attempt, CommandId, DriverId, Epoch, MessageId, Seq, StepId, Timestamp, TurnId};
 
 /// A conversation, folded from its journal.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -56,6 +56,8 @@ pub struct State {
     pub calibration: Calibration,
     /// When a turn last began or ended.
     pub touched: Timestamp,
+    /// Estimated size of the newest request, in tokens.
+    pub context_estimated: u64,
     /// Events that did not fit.
     pub strays: u64,
     /// Events of unknown kinds.
@@ -78,27 +80,6 @@ pub struct Opened {
     pub parent: Option<ParentCall>,
 }
 
-/// The configuration in force.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Config {
-    /// Who answers.
-    pub model: Option<ModelRef>,
-    /// The system prompt.
-    pub system: Arc<str>,
-    /// The tools offered.
-    pub tools: Arc<[ToolSpec]>,
-    /// The allowances.
-    pub limits: Limits,
-    /// What may run without asking.
-    pub permissions: Permissions,
-    /// What to do with a call in doubt that only a person can settle.
-    pub in_doubt: InDoubtPolicy,
-    /// How much the model should think.
-    pub effort: Effort,
-    /// Most tokens of one answer; 0 leaves it to the provider.
-    pub answer_tokens_max: u32,
-}
-
 /// The driver that performs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Driver {
@@ -119,6 +100,8 @@ pub struct Queued {
     pub parts: Vec<UserPart>,
     /// What it waits for.
     pub place: QueuePlace,
+    /// When it was queued.
+    pub at: Timestamp,
 }
 
 /// A summary in place of the oldest turns.
@@ -128,6 +111,8 @@ pub struct Overlay {
     pub summary: Arc<str>,
     /// The last turn it covers.
     pub through: TurnId,
+    /// When it was made.
+    pub at: Timestamp,
 }
 
 impl State {
@@ -152,6 +137,13 @@ impl State {
 
     fn open_turn_mut(&mut self) -> Option<&mut Turn> {
         self.turns.last_mut().filter(|turn| turn.end.is_none())
+    }
+
+    /// Whether the queue drains: behind a completed turn only. Whoever stopped or discarded a turn
+    /// wants to look first; the next turn that completes sets the queue going again.
+    pub fn may_drain(&self) -> bool {
+        let completed = |turn: &Turn| turn.end == Some(TurnEnd::Completed);
+        self.released || self.turns.last().is_none_or(completed)
     }
 
     /// The name of the next turn.
@@ -229,13 +221,12 @@ impl State {
                 self.open_turn_mut().is_none_or(Turn::lose_what_is_in_flight)
             }
             Event::TurnStarted { turn, agent } => self.begin(*turn, agent.clone(), at),
-            Event::UserMessage { message, parts, attempt } => self.say(message, parts, *attempt),
-            Event::TurnResumed { turn } => self.in_turn(Some(*turn), Turn::grant),
-            Event::ModelAsked { step, attempt, model, tokens_estimated, .. } => {
-                let fits = self.in_turn(None, |turn| ask(turn, *step, *attempt, model));
-                self.calibration.ask(if fits { *tokens_estimated } else { 0 });
-                fits
+            Event::UserMessage { message, parts, attempt } => {
+                let (message, attempt) = (message.clone(), *attempt);
+                self.say(Said { message, parts: parts.clone(), attempt, at })
             }
+            Event::TurnResumed { turn } => self.in_turn(Some(*turn), Turn::grant),
+            Event::ModelAsked { .. } => self.ask(event, at),
             Event::ModelPartial { kind, text } => self.in_step(|step| stream(step, *kind, text)),
             Event::ModelAnswered { parts, finish, usage, dropped, native } => {
                 let answered = Answered {
@@ -245,6 +236,7 @@ impl State {
                     usage: *usage,
                     native: native.clone(),
                     model: None,
+                    at,
                 };
                 let fits = self.in_turn(None, |turn| answer(turn, answered));
                 if fits {
@@ -257,46 +249,55 @@ impl State {
                 self.in_step(|step| Failure::of(event, at).is_some_and(|it| fail(step, it)))
             }
             Event::HistoryRepaired { steps } => self.repair(steps),
-            Event::InquiryRaised { inquiry } => self.in_turn(None, |turn| raise(turn, inquiry)),
+            Event::InquiryRaised { inquiry } => {
+                self.in_turn(None, |turn| inquiry::raise(turn, inquiry, at))
+            }
             Event::InquiryAnswered { inquiry, answer, by, .. } => {
-                self.in_turn(None, |turn| settle(turn, inquiry, answer, by))
+                let given = inquiry::Given { answer, by, at };
+                self.in_turn(None, |turn| inquiry::settle(turn, inquiry, given))
             }
             Event::ToolStarted { .. }
             | Event::ToolFinished { .. }
             | Event::ToolSuspended { .. }
             | Event::CallParked { .. }
             | Event::CallTracked { .. }
-            | Event::CallsPlanned { .. } => self.in_turn(None, |turn| call::take(turn, event)),
+            | Event::CallsPlanned { .. } => self.in_turn(None, |turn| call::take(turn, event, at)),
             Event::TurnEnded { turn, end } => self.close(*turn, *end, at),
             Event::TurnBroke { turn, reason, message } => self.in_turn(Some(*turn), |turn| {
-                turn.broke = Some(Broke { reason: *reason, message: message.clone() });
+                turn.broke = Some(Broke { reason: *reason, message: message.clone(), at });
                 turn.lose_what_is_in_flight()
             }),
-            Event::MessageRetried { message, attempt } => self.retry(message, *attempt),
-            Event::Compacted { summary, through } => self.cover(summary, *through),
-            Event::MessageQueued { message, parts, place } => self.queue(message, parts, *place),
-            Event::QueueReleased => {
-                self.released = true;
-                true
-            }
-            Event::CommandTaken { command, .. } => self.learn(command, Verdict::Taken),
-            Event::CommandRefused { command, refusal, .. } => {
-                self.learn(command, Verdict::Refused(refusal.clone()))
-            }
-            Event::TitleGiven { title } => self.opened.as_mut().is_some_and(|opened| {
-                opened.title = Some(title.clone());
-                true
+            Event::MessageRetried { message, attempt } => self.retry(message, *attempt, at),
+            Event::Compacted { summary, through } => self.cover(summary, *through, at),
+            Event::MessageQueued { message, parts, place } => self.queue(Queued {
+                message: message.clone(),
+                parts: parts.clone(),
+                place: *place,
+                at,
             }),
-            Event::WorkspaceBound { workspace } => self.opened.as_mut().is_some_and(|opened| {
-                opened.workspace.clone_from(workspace);
-                true
-            }),
+            Event::QueueReleased
+            | Event::CommandTaken { .. }
+            | Event::CommandRefused { .. }
+            | Event::TitleGiven { .. }
+            | Event::WorkspaceBound { .. } => self.obey(event),
             Event::MessageUnqueued { message } => self.unqueue(message),
             Event::Unknown(_) => {
                 self.unknown += 1;
                 true
             }
         }
+    }
+
+    fn ask(&mut self, event: &Event, at: Timestamp) -> bool {
+        let Event::ModelAsked { step, attempt, model, tokens_estimated, .. } = event else {
+            return false;
+        };
+        let fits = self.in_turn(None, |turn| ask(turn, *step, *attempt, model, at));
+        self.calibration.ask(if fits { *tokens_estimated } else { 0 });
+        if fits {
+            self.context_estimated = *tokens_estimated;
+        }
+        fits
     }
 
     fn open(&mut self, opened: Opened) -> bool {
@@ -309,20 +310,13 @@ impl State {
         let fits = self.in_turn(Some(turn), |turn| {
             turn.broke = None;
             turn.end = Some(end);
+            turn.closed = Some(at);
             turn.lose_what_is_in_flight()
         });
         if fits {
             self.touched = self.touched.max(at);
             self.released = false;
         }
-        fits
-    }
-
-    /// The first word on a command counts.
-    fn learn(&mut self, command: &CommandId, verdict: Verdict) -> bool {
-        let fits = !self.commands.contains_key(command);
-        let seq = self.end;
-        self.commands.entry(command.clone()).or_insert((seq, verdict));
         fits
     }
 
@@ -341,27 +335,32 @@ impl State {
         if self.open_turn().is_some() || id <= self.last_turn() {
             return false;
         }
-        self.turns.push(Turn::new(id, agent));
+        self.turns.push(Turn::new(id, agent, at));
         self.touched = self.touched.max(at);
         true
     }
 
-    fn say(&mut self, message: &MessageId, parts: &[UserPart], attempt: Attempt) -> bool {
+    fn say(&mut self, said: Said) -> bool {
         // A message that says nothing cannot be sent to anybody.
-        if !parts.iter().any(UserPart::has_content) {
+        if !said.parts.iter().any(UserPart::has_content) {
             return false;
         }
+        let (message, attempt) = (said.message.clone(), said.attempt);
         let fits = self.in_turn(None, |turn| {
             let known = turn.items.iter_mut().find_map(|item| match item {
-                Item::User(said) if said.message == *message => Some(said),
+                Item::User(said) if said.message == message => Some(said),
                 Item::User(_) | Item::Step(_) => None,
             });
-            let said = Said { message: message.clone(), parts: parts.to_vec(), attempt };
             match known {
                 // A message that was sent twice by a nervous client is one message.
                 Some(old) if attempt <= old.attempt && old.parts == said.parts => return false,
                 Some(old) if attempt < old.attempt => return false,
-                Some(old) => *old = said,
+                Some(old) => {
+                    let (old, begin) = (std::mem::replace(old, said), turn.superseded.len());
+                    if old.attempt < attempt {
+                        turn.attempts.push(OldAttempt { said: old, begin });
+                    }
+                }
                 None => {
                     // A request under way does not hold this message, so its answer is no answer.
                     turn.lose_the_request();
@@ -372,12 +371,12 @@ impl State {
             true
         });
         if fits {
-            self.unqueue(message);
+            self.unqueue(&message);
         }
         fits
     }
 
-    fn retry(&mut self, message: &MessageId, attempt: Attempt) -> bool {
+    fn retry(&mut self, message: &MessageId, attempt: Attempt, at: Timestamp) -> bool {
         let holds = |turn: &Turn| turn.said().any(|said| said.message == *message);
         let Some(place) = self.turns.iter().rposition(holds) else { return false };
         self.superseded.extend(self.turns.drain(place + 1..));
@@ -387,12 +386,16 @@ impl State {
             Item::Step(_) => false,
         });
         let old = turn.items.split_off(behind.map_or(0, |place| place + 1));
+        let begin = turn.superseded.len();
         turn.superseded.extend(old);
         turn.inquiries.clear();
         turn.end = None;
+        turn.closed = None;
         turn.grant();
         if let Some(Item::User(said)) = turn.items.last_mut() {
+            turn.attempts.push(OldAttempt { said: said.clone(), begin });
             said.attempt = attempt;
+            said.at = at;
         }
         // A summary over this turn tells of the old attempt, and would hide the message.
         let id = turn.id;
@@ -400,13 +403,13 @@ impl State {
         true
     }
 
-    fn cover(&mut self, summary: &Arc<str>, through: TurnId) -> bool {
+    fn cover(&mut self, summary: &Arc<str>, through: TurnId, at: Timestamp) -> bool {
         let closed = self.turns.iter().any(|turn| turn.id == through && turn.end.is_some());
         let shrinks = self.overlay.as_ref().is_none_or(|overlay| overlay.through <= through);
         if !closed || !shrinks {
             return false;
         }
-        self.overlay = Some(Overlay { summary: summary.clone(), through });
+        self.overlay = Some(Overlay { summary: summary.clone(), through, at });
         // A request that was too large is another one now.
         self.open_turn_mut().is_none_or(Turn::forgive_overflow)
     }
@@ -429,11 +432,11 @@ impl State {
         shrank
     }
 
-    fn queue(&mut self, message: &MessageId, parts: &[UserPart], place: QueuePlace) -> bool {
-        if self.queue.iter().any(|queued| queued.message == *message) {
+    fn queue(&mut self, queued: Queued) -> bool {
+        if self.queue.iter().any(|known| known.message == queued.message) {
             return false;
         }
-        self.queue.push(Queued { message: message.clone(), parts: parts.to_vec(), place });
+        self.queue.push(queued);
         true
     }
 
@@ -454,50 +457,6 @@ impl Opened {
     }
 }
 
-impl Config {
-    fn change(&mut self, change: &ConfigChange) -> bool {
-        let ConfigChange { model, system, tools, limits, permissions, .. } = change.clone();
-        let ConfigChange { in_doubt, effort, answer_tokens_max, .. } = *change;
-        self.model = model.or(self.model.take());
-        self.limits = limits.unwrap_or(self.limits);
-        self.in_doubt = in_doubt.unwrap_or(self.in_doubt);
-        self.effort = effort.unwrap_or(self.effort);
-        self.answer_tokens_max = answer_tokens_max.unwrap_or(self.answer_tokens_max);
-        if let Some(system) = system {
-            self.system = system;
-        }
-        if let Some(tools) = tools {
-            self.tools = tools.into();
-        }
-        if let Some(permissions) = permissions {
-            self.permissions = permissions;
-        }
-        true
-    }
-
-    /// What has to be recorded so that `wanted` applies.
-    pub fn change_to(&self, wanted: &Self) -> ConfigChange {
-        fn differs<T: Clone + PartialEq>(now: &T, wanted: &T) -> Option<T> {
-            (now != wanted).then(|| wanted.clone())
-        }
-        ConfigChange {
-            model: differs(&self.model, &wanted.model).flatten(),
-            system: differs(&self.system, &wanted.system),
-            tools: differs(&self.tools, &wanted.tools).map(|tools| tools.to_vec()),
-            limits: differs(&self.limits, &wanted.limits),
-            permissions: differs(&self.permissions, &wanted.permissions),
-            in_doubt: differs(&self.in_doubt, &wanted.in_doubt),
-            effort: differs(&self.effort, &wanted.effort),
-            answer_tokens_max: differs(&self.answer_tokens_max, &wanted.answer_tokens_max),
-        }
-    }
-
-    /// The specification of a tool.
-    pub fn tool(&self, name: &str) -> Option<&ToolSpec> {
-        self.tools.iter().find(|tool| tool.name == name)
-    }
-}
-
 fn asked_step(turn: &mut Turn) -> Option<&mut Step> {
     match turn.items.last_mut() {
         Some(Item::Step(step)) if step.exchange == Exchange::Asked => Some(step),
@@ -505,7 +464,7 @@ fn asked_step(turn: &mut Turn) -> Option<&mut Step> {
     }
 }
 
-fn ask(turn: &mut Turn, number: u32, attempt: Attempt, model: &ModelRef) -> bool {
+fn ask(turn: &mut Turn, number: u32, attempt: Attempt, model: &ModelRef, at: Timestamp) -> bool {
     // Step numbers make call names unique, so a number is never given twice.
     match turn.items.last() {
         // Without a message, and behind a final answer, there is nothing to ask.
@@ -527,6 +486,7 @@ fn ask(turn: &mut Turn, number: u32, attempt: Attempt, model: &ModelRef) -> bool
     if let Some(Item::Step(step)) = turn.items.last_mut() {
         step.attempt = attempt;
         step.model = Some(model.clone());
+        step.asked = at;
         step.attempts_used = step.attempts_used.saturating_add(1);
         step.exchange = Exchange::Asked;
         step.streamed.stale = true;
@@ -559,7 +519,7 @@ fn fail(step: &mut Step, failure: Failure) -> bool {
 }
 
 fn answer(turn: &mut Turn, answered: Answered) -> bool {
-    let (id, usage) = (turn.id, answered.usage.total());
+    let (id, usage) = (turn.id, answered.usage);
     let Some(step) = asked_step(turn) else { return false };
     for part in answered.parts.iter() {
         // What a refusal asks for is not done, and a call without a name cannot be.
@@ -569,15 +529,9 @@ fn answer(turn: &mut Turn, answered: Answered) -> bool {
             && (call.turn, call.step) == (id, step.number)
             && !step.calls.iter().any(|known| known.id == *call)
         {
-            step.calls.push(Call {
-                id: *call,
-                provider_id: provider_id.as_deref().map(Into::into),
-                name: name.as_str().into(),
-                arguments: arguments.clone(),
-                progress: Progress::Waiting,
-                starts: 0,
-                worker: None,
-            });
+            let provider_id = provider_id.as_deref().map(Into::into);
+            let new = Call::new(*call, name.as_str(), arguments.clone());
+            step.calls.push(Call { provider_id, ..new });
         }
     }
     step.answer = Some(Answered { model: step.model.clone(), ..answered });
@@ -586,24 +540,7 @@ fn answer(turn: &mut Turn, answered: Answered) -> bool {
     step.failure = None;
     step.streamed = Streamed::default();
     turn.steps_used = turn.steps_used.saturating_add(1);
-    turn.tokens_used = turn.tokens_used.saturating_add(usage);
+    turn.tokens_used = turn.tokens_used.saturating_add(usage.total());
+    turn.usage = turn.usage.plus(usage);
     true
-}
-
-fn raise(turn: &mut Turn, inquiry: &Inquiry) -> bool {
-    if turn.inquiries.iter().any(|raised| raised.inquiry.id == inquiry.id) {
-        return false;
-    }
-    turn.inquiries.push(Raised { inquiry: inquiry.clone(), answer: None, by: None });
-    true
-}
-
-fn settle(turn: &mut Turn, inquiry: &InquiryId, answer: &InquiryAnswer, by: &str) -> bool {
-    let open = |raised: &&mut Raised| raised.inquiry.id == *inquiry && raised.answer.is_none();
-    turn.inquiries.iter_mut().find(open).is_some_and(|raised| {
-        let fits = answer.decides(raised.inquiry.kind);
-        raised.answer = fits.then(|| answer.clone());
-        raised.by = fits.then(|| by.to_owned());
-        fits
-    })
 }

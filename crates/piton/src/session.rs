@@ -16,7 +16,7 @@ use piton_core::event::{BreakReason, Event, ForkOrigin, Handle, ModelRef, Parent
 use piton_core::id::{CommandId, ConversationId, DriverId, InquiryId, MessageId, Seq, TurnId};
 use piton_core::outcome::Ending;
 use piton_core::state::{Call, Config, Parked, Progress, Started, State, Turn};
-use piton_core::view::{TurnView, View};
+use piton_core::view::brief::{TurnView, View};
 use piton_store::{AppendError, LeaseError, StoreError};
 use piton_tools::{Site, Tidying};
 use tokio::sync::oneshot;

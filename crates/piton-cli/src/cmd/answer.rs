@@ -112,7 +112,7 @@ async fn goes_on(
 /// The newest answer of the last turn: somebody may have been faster.
 fn last_answer(state: &State) -> Option<String> {
     let raised = state.turns.last()?.inquiries.iter().rev();
-    raised.into_iter().find_map(|Raised { inquiry, answer, by }| {
+    raised.into_iter().find_map(|Raised { inquiry, answer, by, .. }| {
         let (answer, by) = (elsewhere::said(answer.as_ref()?), by.as_deref()?);
         Some(format!("answered last, by {by}, {answer}: {}", inquiry.heading()))
     })

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use piton_core::event::Usage;
 use piton_core::id::ConversationId;
 use piton_core::state::State;
-use piton_core::view::View;
+use piton_core::view::brief::View;
 use piton_store::Journal;
 
 use crate::flags::Print;

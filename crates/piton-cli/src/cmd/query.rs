@@ -15,7 +15,7 @@ use piton::OnIncomplete;
 use piton_core::event::{ModelRef, PermissionMode, TurnEnd};
 use piton_core::id::TurnId;
 use piton_core::state::State;
-use piton_core::view::TurnView;
+use piton_core::view::brief::TurnView;
 
 pub(crate) use self::attach::AttachFault;
 use self::mail::Mail;

@@ -2,7 +2,8 @@
 
 use piton_core::event::{BreakReason, InquiryKind};
 use piton_core::id::ConversationId;
-use piton_core::view::{Incomplete, ItemView, Status, ToolState, ToolView, TurnView};
+use piton_core::view::Status;
+use piton_core::view::brief::{Incomplete, ItemView, ToolState, ToolView, TurnView};
 
 /// Says what a turn waits for, and why it stopped if somebody said so.
 pub(crate) fn waits_for(turn: &TurnView) -> String {

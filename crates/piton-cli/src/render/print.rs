@@ -2,7 +2,8 @@
 
 use std::fmt::Write as _;
 
-use piton_core::view::{Incomplete, ItemView, Status, ToolState, ToolView, TurnView, View};
+use piton_core::view::Status;
+use piton_core::view::brief::{Incomplete, ItemView, ToolState, ToolView, TurnView, View};
 
 use super::tool::{mark, word};
 

@@ -114,15 +114,8 @@ mod tests {
     use super::*;
 
     fn check(outcome: Outcome, exit_code: Option<i32>, text: &str, expected: &str) {
-        let call = Call {
-            id: CallId { turn: TurnId(1), step: 1, index: 0 },
-            provider_id: None,
-            name: "shell".into(),
-            arguments: r#"{"command":"cargo test"}"#.into(),
-            progress: Progress::Waiting,
-            starts: 0,
-            worker: None,
-        };
+        let id = CallId { turn: TurnId(1), step: 1, index: 0 };
+        let call = Call::new(id, "shell", r#"{"command":"cargo test"}"#);
         let output = ToolOutput { exit_code, ..ToolOutput::text(text) };
         assert_eq!(finished(&call, &Ended { outcome, output }), expected);
     }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use piton::{OpenError, SessionError};
 use piton_core::id::ConversationId;
-use piton_core::view::TurnView;
+use piton_core::view::brief::TurnView;
 use piton_mcp::{ProjectFault, TrustFault};
 use piton_store::{AppendError, Holder, LeaseError, StoreError};
 

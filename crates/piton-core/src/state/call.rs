@@ -1,9 +1,9 @@
 //! What happens to calls: they start, end, wait elsewhere, and are made of an answer. And what a
 //! conversation is that was cut from another.
 
-use super::{Call, Ended, Item, Parked, Progress, Started, State, Turn};
+use super::{Call, Edit, Ended, Item, Parked, Progress, Started, State, Turn};
 use crate::event::{AnswerPart, Event, Handle, PlannedCall, TurnEnd};
-use crate::id::{CallId, ConversationId};
+use crate::id::{CallId, ConversationId, Timestamp};
 
 impl State {
     /// What a conversation begins with that was cut from this one: all that was said, the open turn
@@ -72,26 +72,19 @@ fn plan(turn: &mut Turn, number: u32, calls: &[PlannedCall]) -> bool {
     // They know nothing of these calls.
     answer.native = None;
     step.planned = true;
-    step.calls.extend(calls.iter().map(|planned| Call {
-        id: planned.call,
-        provider_id: None,
-        name: planned.name.as_str().into(),
-        arguments: planned.arguments.clone(),
-        progress: Progress::Waiting,
-        starts: 0,
-        worker: None,
-    }));
+    let new = |it: &PlannedCall| Call::new(it.call, it.name.as_str(), it.arguments.clone());
+    step.calls.extend(calls.iter().map(new));
     true
 }
 
 /// Takes in what happened to a call; says whether it fits.
-pub(super) fn take(turn: &mut Turn, event: &Event) -> bool {
+pub(super) fn take(turn: &mut Turn, event: &Event, at: Timestamp) -> bool {
     if let Event::ToolStarted { call, effect, handle } = event {
         let started = Started { effect: *effect, handle: handle.clone() };
-        advance(turn, *call, Progress::Running(started))
+        advance(turn, *call, Progress::Running(started), at)
     } else if let Event::ToolFinished { call, outcome, output } = event {
         let ended = Ended { outcome: *outcome, output: output.clone() };
-        advance(turn, *call, Progress::Done(ended))
+        advance(turn, *call, Progress::Done(ended), at)
     } else if let Event::ToolSuspended { call } = event {
         suspend(turn, *call)
     } else if let Event::CallParked { call, question } = event {
@@ -106,13 +99,20 @@ pub(super) fn take(turn: &mut Turn, event: &Event) -> bool {
 }
 
 /// A call moves on. A finished call never does: the first finish counts.
-fn advance(turn: &mut Turn, call: CallId, progress: Progress) -> bool {
+fn advance(turn: &mut Turn, call: CallId, progress: Progress, at: Timestamp) -> bool {
     turn.call_mut(call).filter(|call| !call.is_done()).is_some_and(|call| {
         if let Progress::Running(started) = &progress {
             call.starts += 1;
+            call.started = Some(at);
             if let Handle::Conversation { id } = &started.handle {
                 call.worker = Some(ConversationId::new(id.as_str()));
             }
+            if let Handle::Edit { path, before, after } = &started.handle {
+                let (before, after) = (before.clone(), after.clone());
+                call.edit = Some(Box::new(Edit { path: path.as_str().into(), before, after }));
+            }
+        } else {
+            call.ended = Some(at);
         }
         call.progress = progress;
         true

@@ -7,7 +7,7 @@ use crate::event::{
     InquiryAnswer, InquiryKind, ModelRef, Native, Outcome, Rejected, ToolOutput, TurnEnd, Usage,
     UserPart,
 };
-use crate::id::{Attempt, CallId, ConversationId, InquiryId, MessageId, Timestamp, TurnId};
+use crate::id::{Attempt, CallId, ConversationId, Digest, InquiryId, MessageId, Timestamp, TurnId};
 
 /// From a user message, through steps, to a final answer.
 #[derive(Clone, Debug, PartialEq)]
@@ -16,6 +16,10 @@ pub struct Turn {
     pub id: TurnId,
     /// Who answers.
     pub agent: Option<String>,
+    /// When it began.
+    pub began: Timestamp,
+    /// When it was closed.
+    pub closed: Option<Timestamp>,
     /// What happened, in order.
     pub items: Vec<Item>,
     /// Questions to a person, in order.
@@ -26,6 +30,10 @@ pub struct Turn {
     pub broke: Option<Broke>,
     /// Items of earlier attempts of its message: hidden, kept.
     pub superseded: Vec<Item>,
+    /// Earlier attempts of its messages, in the order in which they were given up.
+    pub attempts: Vec<OldAttempt>,
+    /// Tokens of all its answers, superseded ones included.
+    pub usage: Usage,
     /// Answers since the last grant of allowances.
     pub steps_used: u32,
     /// Tokens since the last grant of allowances.
@@ -44,6 +52,15 @@ pub enum Item {
     Step(Step),
 }
 
+/// An earlier attempt of a message. What followed on it is among the superseded items of its turn.
+#[derive(Clone, Debug, PartialEq)]
+pub struct OldAttempt {
+    /// The message as it was then.
+    pub said: Said,
+    /// Where its items begin among the superseded ones. They end where the next attempt's begin.
+    pub begin: usize,
+}
+
 /// A user message.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Said {
@@ -53,6 +70,8 @@ pub struct Said {
     pub parts: Vec<UserPart>,
     /// Which try of it.
     pub attempt: Attempt,
+    /// When this attempt began.
+    pub at: Timestamp,
 }
 
 /// One model answer and the calls it asks for.
@@ -64,6 +83,8 @@ pub struct Step {
     pub attempt: Attempt,
     /// Who was asked last.
     pub model: Option<ModelRef>,
+    /// When it was asked last.
+    pub asked: Timestamp,
     /// Where the request stands.
     pub exchange: Exchange,
     /// Tries since the last grant of allowances.
@@ -142,6 +163,8 @@ pub struct Answered {
     pub native: Option<Native>,
     /// Who answered.
     pub model: Option<ModelRef>,
+    /// When.
+    pub at: Timestamp,
 }
 
 /// A tool call.
@@ -161,6 +184,23 @@ pub struct Call {
     pub starts: u32,
     /// The conversation that it was handed to.
     pub worker: Option<ConversationId>,
+    /// When it was started last.
+    pub started: Option<Timestamp>,
+    /// When it ended.
+    pub ended: Option<Timestamp>,
+    /// The file that it changes, as recorded when it was started.
+    pub edit: Option<Box<Edit>>,
+}
+
+/// A change of one file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Edit {
+    /// The file, relative to the workspace.
+    pub path: Arc<str>,
+    /// Digest of its content before; absent if there was no file.
+    pub before: Option<Digest>,
+    /// Digest of its content after.
+    pub after: Digest,
 }
 
 /// How far a call is.
@@ -214,6 +254,10 @@ pub struct Raised {
     pub answer: Option<InquiryAnswer>,
     /// Who gave it.
     pub by: Option<String>,
+    /// When it was raised.
+    pub at: Timestamp,
+    /// When it was answered.
+    pub answered: Option<Timestamp>,
 }
 
 /// Why a driver gave up.
@@ -223,6 +267,8 @@ pub struct Broke {
     pub reason: BreakReason,
     /// More about it, for people.
     pub message: String,
+    /// When.
+    pub at: Timestamp,
 }
 
 impl Failure {
@@ -246,15 +292,19 @@ impl Failure {
 }
 
 impl Turn {
-    pub(super) fn new(id: TurnId, agent: Option<String>) -> Self {
+    pub(super) fn new(id: TurnId, agent: Option<String>, began: Timestamp) -> Self {
         Self {
             id,
             agent,
+            began,
+            closed: None,
             items: Vec::new(),
             inquiries: Vec::new(),
             end: None,
             broke: None,
             superseded: Vec::new(),
+            attempts: Vec::new(),
+            usage: Usage::default(),
             steps_used: 0,
             tokens_used: 0,
             steps_counted: 0,
@@ -439,6 +489,7 @@ impl Step {
             number,
             attempt: Attempt(0),
             model: None,
+            asked: Timestamp::default(),
             exchange: Exchange::Quiet,
             attempts_used: 0,
             failures: 0,
@@ -468,9 +519,25 @@ impl Step {
 }
 
 impl Call {
+    /// A call that nobody has started.
+    pub fn new(id: CallId, name: impl Into<Arc<str>>, arguments: impl Into<Arc<str>>) -> Self {
+        Self {
+            id,
+            provider_id: None,
+            name: name.into(),
+            arguments: arguments.into(),
+            progress: Progress::Waiting,
+            starts: 0,
+            worker: None,
+            started: None,
+            ended: None,
+            edit: None,
+        }
+    }
+
     /// Whether an answer could still move it on: a call that a rule has let run since waits for
     /// nobody.
-    fn waits_for(&self, inquiry: &Inquiry) -> bool {
+    pub(crate) fn waits_for(&self, inquiry: &Inquiry) -> bool {
         match (&self.progress, inquiry.kind) {
             (Progress::Waiting, InquiryKind::Permission | InquiryKind::Question)
             | (Progress::Running(_), InquiryKind::Question)

@@ -2,11 +2,14 @@
 
 use std::fmt;
 
+use serde::{Deserialize, Serialize};
+
 use crate::event::TurnEnd;
 use crate::state::{Item, State, Turn};
 
 /// What the open turn waits for. Kept beside the journal, so that a list parses nothing.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "is", rename_all = "snake_case")]
 pub enum Status {
     /// No turn is open.
     #[default]

@@ -27,3 +27,5 @@ mod transcript;
 mod answer;
 mod attachments;
 mod view;
+mod view_change;
+mod view_whole;

@@ -5,7 +5,8 @@ use piton_core::event::TurnEnd;
 use piton_core::id::ConversationId;
 use piton_core::state::{Item, State};
 use piton_core::transcript::Transcript;
-use piton_core::view::{Status, View};
+use piton_core::view::Status;
+use piton_core::view::brief::View;
 
 use crate::next_action::check;
 use crate::sample::sample;

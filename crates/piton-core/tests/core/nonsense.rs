@@ -292,6 +292,12 @@ fn event() -> impl Strategy<Value = Event> {
     prop_oneof![6 => lifecycle(), 6 => model(), 4 => tool(), 2 => inquiry(), 2 => conversation()]
 }
 
+/// Any events at their places, without a gap.
+pub(crate) fn gapless() -> impl Strategy<Value = Vec<Entry>> {
+    vec(event(), 0..EVENTS_MAX)
+        .prop_map(|events| (1..).zip(events).map(|(seq, event)| entry(seq, event)).collect())
+}
+
 fn journal() -> impl Strategy<Value = Vec<Entry>> {
     let place = prop_oneof![9 => 1..99_u64, 1 => any::<u64>()];
     vec((place, event()), 0..EVENTS_MAX)

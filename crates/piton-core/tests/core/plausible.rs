@@ -366,7 +366,8 @@ fn is_asked(turn: &Turn) -> bool {
     turn.steps().any(|step| step.exchange == Exchange::Asked)
 }
 
-fn live(tape: &[usize]) {
+/// Lives through what a tape says, and calms down. Gives the journal.
+pub(crate) fn live(tape: &[usize]) -> Vec<Entry> {
     let journal = Journal::new();
     let transcript = Transcript::from(&journal.state);
     let mut world = World { journal, transcript, count: 0 };
@@ -383,6 +384,7 @@ fn live(tape: &[usize]) {
         assert_eq!(state.strays, 0, "did not fit: {:?}", world.journal.entries.last());
     }
     world.calm_down();
+    world.journal.entries
 }
 
 proptest! {

@@ -4,7 +4,8 @@ use expect_test::expect;
 use piton_core::action::{Action, Wish};
 use piton_core::decide::decide;
 use piton_core::state::{Progress, Turn};
-use piton_core::view::{Status, View};
+use piton_core::view::Status;
+use piton_core::view::brief::View;
 
 use crate::next_action::check;
 use crate::sample::sample;

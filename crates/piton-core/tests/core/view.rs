@@ -3,7 +3,8 @@
 use expect_test::{Expect, expect};
 use piton_core::event::{BreakReason, TurnEnd};
 use piton_core::outcome::{Cause, Ending};
-use piton_core::view::{ItemView, Status, ToolState, View};
+use piton_core::view::Status;
+use piton_core::view::brief::{ItemView, ToolState, View};
 
 use crate::script::fold;
 

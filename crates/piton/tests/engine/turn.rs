@@ -5,7 +5,7 @@ use piton::SessionError;
 use piton_core::event::Event;
 use piton_core::id::Digest;
 use piton_core::outcome::Ending;
-use piton_core::view::ItemView;
+use piton_core::view::brief::ItemView;
 use piton_store::Durability;
 use tokio::time::Instant;
 

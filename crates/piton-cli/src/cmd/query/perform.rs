@@ -9,7 +9,7 @@ use piton_core::event::{InDoubtPolicy, TurnEnd};
 use piton_core::id::Seq;
 use piton_core::outcome::Ending;
 use piton_core::summary::shorten;
-use piton_core::view::TurnView;
+use piton_core::view::brief::TurnView;
 use piton_store::StoreError;
 
 use super::config::{self, Ahead};

@@ -13,7 +13,7 @@ use piton_core::decide::decide;
 use piton_core::event::{
     BreakReason, ConfigChange, EffectClass, Entry, Event, FailureClass, Handle, InDoubtPolicy,
     InquiryAnswer, InquiryKind, Limits, ModelRef, Outcome, PartialKind, PermissionMode,
-    Permissions, Rejected, ToolOutput, TurnEnd, UserPart,
+    Permissions, QueuePlace, Rejected, ToolOutput, TurnEnd, UserPart,
 };
 use piton_core::id::{
     Attempt, CallId, Digest, DriverId, Epoch, InquiryId, MessageId, Timestamp, TurnId,
@@ -174,7 +174,9 @@ impl Story {
             7 if open => self.end(TurnEnd::Stopped),
             8 => {
                 let message = self.next_message();
-                self.push(Event::MessageQueued { message, parts: oddities::user_parts(luck) });
+                let place = luck.pick(&[QueuePlace::Next, QueuePlace::Steer]);
+                let parts = oddities::user_parts(luck);
+                self.push(Event::MessageQueued { message, parts, place });
             }
             9 => self.compact(),
             10 => self.answer_inquiry(luck),
@@ -261,6 +263,11 @@ impl Story {
                 let queued = self.state.queue.iter().find(|queued| queued.message == message);
                 let parts = queued.map(|queued| queued.parts.clone()).unwrap_or_default();
                 self.begin(message, parts);
+            }
+            Action::Steer(message) => {
+                let queued = self.state.queue.iter().find(|queued| queued.message == message);
+                let parts = queued.map(|queued| queued.parts.clone()).unwrap_or_default();
+                self.push(Event::UserMessage { message, parts, attempt: Attempt::FIRST });
             }
             Action::Await => self.arrive(luck),
             Action::Cancel => panic!("nobody interrupted"),

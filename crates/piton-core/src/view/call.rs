@@ -1,0 +1,292 @@
+//! Calls and questions as faces show them.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use super::edit::EditView;
+use crate::event::{
+    BlobRef, Choice, InquiryAnswer, InquiryKind, Outcome, PermissionRule, RuleEffect, RuleScope,
+    Wants,
+};
+use crate::id::{CallId, ConversationId, Digest, InquiryId, Timestamp};
+use crate::permit::{Standing, always};
+use crate::state::{Call, Edit, Progress, Raised, State, Turn};
+
+/// A call of a tool.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct CallView {
+    /// Its name.
+    pub id: CallId,
+    /// The tool.
+    pub tool: Arc<str>,
+    /// Its arguments as they came: usually a JSON object, as text.
+    pub arguments: Arc<str>,
+    /// How far it is.
+    pub state: CallState,
+    /// The first of its questions that waits for an answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub asking: Option<InquiryId>,
+    /// What it gave.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub result: Option<ResultView>,
+    /// The file that it changes, known from its start on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub change: Option<Box<FileChange>>,
+    /// What a person was asked about it, in order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub questions: Vec<QuestionView>,
+    /// The conversation that it was handed to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub worker: Option<ConversationId>,
+    /// When it was started last.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub started: Option<Timestamp>,
+    /// When it ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ended: Option<Timestamp>,
+}
+
+/// How far a call is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "is", rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum CallState {
+    /// Not started.
+    Waiting,
+    /// At work.
+    Running,
+    /// Started by a driver that is gone; its outcome is unknown.
+    InDoubt,
+    /// The conversation that it was handed to asks a person.
+    Parked {
+        /// What is asked there.
+        question: String,
+    },
+    /// Ended.
+    Done {
+        /// In which way.
+        outcome: Outcome,
+        /// Exit code of a command.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        exit_code: Option<i32>,
+    },
+}
+
+/// What a call gave.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct ResultView {
+    /// The text that the model sees, bounded.
+    pub text: Arc<str>,
+    /// The whole output, if the text is an extract.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub blob: Option<BlobRef>,
+}
+
+/// A change of one file.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct FileChange {
+    /// The file, relative to the workspace.
+    pub path: Arc<str>,
+    /// Digest of its content before; absent if there was no file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub before: Option<Digest>,
+    /// Digest of its content after.
+    pub after: Digest,
+}
+
+/// A question to a person about a call.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct QuestionView {
+    /// Its name; an answer names it.
+    pub id: InquiryId,
+    /// What it is about.
+    pub kind: InquiryKind,
+    /// The call that waits for it.
+    pub call: CallId,
+    /// The tool of that call.
+    pub tool: Arc<str>,
+    /// What is asked, in one line where it is the engine that asks.
+    pub heading: String,
+    /// Whether an answer would still move the call on.
+    pub open: bool,
+    /// What can be answered.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub choices: Vec<Choice>,
+    /// What a tool wants to know: shape, default, options.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wants: Option<Wants>,
+    /// The arguments of the call, as long as the question is open.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub arguments: Option<Arc<str>>,
+    /// What the call would put into a file, as far as its arguments say it, as long as the question
+    /// is open.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub edit: Option<EditView>,
+    /// The rules that a standing answer would write, as long as the question is open.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub always: Vec<Always>,
+    /// The answer, and who gave it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answer: Option<Answer>,
+    /// When it was raised.
+    pub at: Timestamp,
+}
+
+/// A standing answer: later calls like this one are not asked about.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Always {
+    /// Whether such calls run from then on, or never do.
+    pub effect: RuleEffect,
+    /// How far it reaches.
+    pub scope: RuleScope,
+    /// The rules that it writes.
+    pub rules: Vec<PermissionRule>,
+}
+
+/// What was answered.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Answer {
+    /// The answer; a secret is never in it.
+    pub given: InquiryAnswer,
+    /// Who gave it.
+    pub by: String,
+    /// When.
+    pub at: Timestamp,
+}
+
+/// Where something is shown.
+#[derive(Clone, Copy)]
+pub(super) enum Place<'a> {
+    /// In a turn of the conversation as it stands.
+    Present(&'a State, &'a Turn),
+    /// In what a retry superseded: nothing there waits for anybody.
+    Past(&'a Turn),
+}
+
+impl<'a> Place<'a> {
+    pub(super) fn turn(self) -> &'a Turn {
+        match self {
+            Self::Present(_, turn) | Self::Past(turn) => turn,
+        }
+    }
+
+    /// The state, if the turn can still go on.
+    pub(super) fn open(self) -> Option<&'a State> {
+        match self {
+            Self::Present(state, turn) if turn.end.is_none() => Some(state),
+            Self::Present(..) | Self::Past(_) => None,
+        }
+    }
+}
+
+impl CallView {
+    pub(super) fn of(place: Place<'_>, call: &Call) -> Self {
+        let raised = place.turn().inquiries.iter().filter(|raised| raised.inquiry.call == call.id);
+        let questions: Vec<_> =
+            raised.map(|raised| QuestionView::of(place.open(), call, raised)).collect();
+        let asking = questions.iter().find(|question| question.open);
+        let (state, result) = progress(call);
+        Self {
+            id: call.id,
+            tool: call.name.clone(),
+            arguments: call.arguments.clone(),
+            state,
+            asking: asking.map(|question| question.id.clone()),
+            result,
+            change: call.edit.as_deref().map(|edit| Box::new(edit.into())),
+            questions,
+            worker: call.worker.clone(),
+            started: call.started,
+            ended: call.ended,
+        }
+    }
+
+    /// What it puts into a file, as far as its arguments say it. Not kept: arguments can be long.
+    pub fn edit(&self) -> Option<EditView> {
+        EditView::of(&self.arguments)
+    }
+
+    /// The call as it is shown once a retry has superseded its turn.
+    pub(super) fn supersede(&mut self) {
+        for question in self.questions.iter_mut().filter(|question| question.open) {
+            question.open = false;
+            question.arguments = None;
+            question.edit = None;
+            question.always.clear();
+        }
+        self.asking = None;
+    }
+}
+
+impl From<&Edit> for FileChange {
+    fn from(edit: &Edit) -> Self {
+        let Edit { path, before, after } = edit.clone();
+        Self { path, before, after }
+    }
+}
+
+fn progress(call: &Call) -> (CallState, Option<ResultView>) {
+    match &call.progress {
+        Progress::Waiting => (CallState::Waiting, None),
+        Progress::Running(_) => (CallState::Running, None),
+        Progress::InDoubt(_) => (CallState::InDoubt, None),
+        Progress::Parked(parked) => (CallState::Parked { question: parked.question.clone() }, None),
+        Progress::Done(ended) => {
+            let output = &ended.output;
+            let state = CallState::Done { outcome: ended.outcome, exit_code: output.exit_code };
+            let (text, blob) = (output.text.clone(), output.blob.clone());
+            (state, Some(ResultView { text, blob }))
+        }
+    }
+}
+
+impl QuestionView {
+    fn of(open: Option<&State>, call: &Call, raised: &Raised) -> Self {
+        let Raised { inquiry, answer, by, at, answered } = raised;
+        let waits = answer.is_none() && call.waits_for(inquiry);
+        let open = open.filter(|_| waits);
+        let answer = answer.clone().map(|given| Answer {
+            given,
+            by: by.clone().unwrap_or_default(),
+            at: answered.unwrap_or_default(),
+        });
+        let permission = inquiry.kind == InquiryKind::Permission;
+        Self {
+            id: inquiry.id.clone(),
+            kind: inquiry.kind,
+            call: call.id,
+            tool: call.name.clone(),
+            heading: inquiry.heading().to_owned(),
+            open: open.is_some(),
+            choices: inquiry.choices.clone(),
+            wants: inquiry.wants.clone(),
+            arguments: open.map(|_| call.arguments.clone()),
+            edit: open.and_then(|_| EditView::of(&call.arguments)),
+            always: open.filter(|_| permission).map(|it| offers(it, call)).unwrap_or_default(),
+            answer,
+            at: *at,
+        }
+    }
+}
+
+/// What a standing answer would write, for every reach it can have.
+fn offers(state: &State, call: &Call) -> Vec<Always> {
+    let Some(tool) = state.config.tool(&call.name) else { return Vec::new() };
+    let permissions = &state.config.permissions;
+    let mut offers = Vec::new();
+    for effect in [RuleEffect::Allow, RuleEffect::Deny] {
+        for scope in [RuleScope::Conversation, RuleScope::Project, RuleScope::User] {
+            let standing = Standing { effect, scope };
+            let rules = always(permissions, state.workspace(), tool, &call.arguments, standing);
+            offers.extend(rules.map(|rules| Always { effect, scope, rules }));
+        }
+    }
+    offers
+}

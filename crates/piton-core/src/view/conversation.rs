@@ -1,0 +1,220 @@
+//! A conversation as faces show it.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use super::call::{Place, QuestionView};
+use super::next::{self, Next};
+use super::status::Status;
+use super::turn::{ItemView, MessagePart, TurnView};
+use super::words::title;
+use crate::event::{
+    Effort, ForkOrigin, ModelRef, ParentCall, PermissionMode, QueuePlace, TurnEnd, Usage,
+};
+use crate::id::{CallId, DriverId, InquiryId, MessageId, Seq, Timestamp, TurnId};
+use crate::state::{Overlay, Queued, State, Turn};
+
+/// Version of the form in which a view is written as data. Fields may be added under the same
+/// version; whatever else changes raises it.
+pub const VIEW_VERSION: u32 = 1;
+
+/// All there is to show of a conversation, as of one entry of its journal.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct View {
+    /// Version of this form.
+    pub v: u32,
+    /// The last entry that it holds.
+    pub cursor: Seq,
+    /// What is known of the conversation as a whole.
+    pub head: Head,
+    /// Turns in order, the open one last. Discarded ones are among them, and not to be shown.
+    pub turns: Vec<TurnView>,
+    /// Turns that a retry of an earlier message superseded: hidden, kept.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub superseded: Vec<TurnView>,
+    /// Messages that wait for the open turn to complete, in the order in which they will run.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub queue: Vec<QueuedView>,
+    /// The summary that the model sees in place of the oldest turns. The turns stay.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub covered: Option<Covered>,
+    /// Entries that did not fit, and changed nothing.
+    pub strays: u64,
+    /// Entries of kinds that this build does not know.
+    pub unknown: u64,
+}
+
+/// What is known of a conversation as a whole.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Head {
+    /// The given title, or the first words of the first message.
+    pub title: String,
+    /// The directory that tools are confined to.
+    pub workspace: String,
+    /// The conversation that it was cut from, and where.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub origin: Option<ForkOrigin>,
+    /// The call that it works for, if it is a worker's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent: Option<ParentCall>,
+    /// Who answers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<ModelRef>,
+    /// What runs without asking.
+    pub mode: PermissionMode,
+    /// How much the model should think.
+    pub effort: Effort,
+    /// What the open turn waits for.
+    pub status: Status,
+    /// The turn that is not over.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub open: Option<TurnId>,
+    /// Who drove last. Whether that driver is still there is not a fact of the journal.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub driver: Option<DriverId>,
+    /// Tokens of all answers.
+    pub usage: Usage,
+    /// How full the model's window is.
+    pub context: Context,
+    /// Questions that wait for an answer, in the order in which they were raised.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub asking: Vec<Asking>,
+    /// What a person can do next.
+    pub next: Vec<Next>,
+    /// When a turn last began or ended.
+    pub touched: Timestamp,
+}
+
+/// How full the model's window is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Context {
+    /// Tokens of the newest request: estimated, and corrected by what the provider counted before.
+    pub tokens: u64,
+    /// From how many on older turns are summed up; 0 is no limit.
+    pub tokens_max: u64,
+}
+
+/// A question that waits, by name.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Asking {
+    /// The question.
+    pub question: InquiryId,
+    /// The call it is about; the question stands there.
+    pub call: CallId,
+}
+
+/// A message that waits for the open turn to complete.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct QueuedView {
+    /// Its name.
+    pub id: MessageId,
+    /// Text and files, in order.
+    pub parts: Vec<MessagePart>,
+    /// What it waits for.
+    pub place: QueuePlace,
+    /// When it was queued.
+    pub at: Timestamp,
+}
+
+/// A summary in place of the oldest turns.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Covered {
+    /// The last turn that it covers.
+    pub through: TurnId,
+    /// What the model sees.
+    pub summary: Arc<str>,
+    /// When it was made.
+    pub at: Timestamp,
+}
+
+impl From<&State> for View {
+    fn from(state: &State) -> Self {
+        let present = state.turns.iter().map(|turn| TurnView::of(Place::Present(state, turn)));
+        let past = state.superseded.iter().map(|turn| TurnView::of(Place::Past(turn)));
+        Self {
+            v: VIEW_VERSION,
+            cursor: state.end,
+            head: Head::from(state),
+            turns: present.collect(),
+            superseded: past.collect(),
+            queue: state.queue.iter().map(QueuedView::from).collect(),
+            covered: state.overlay.as_ref().map(Covered::from),
+            strays: state.strays,
+            unknown: state.unknown,
+        }
+    }
+}
+
+impl View {
+    /// The turns that are shown: all but the discarded ones.
+    pub fn shown(&self) -> impl DoubleEndedIterator<Item = &TurnView> {
+        self.turns.iter().filter(|turn| turn.head.end != Some(TurnEnd::Discarded))
+    }
+
+    /// A question of the last turn, open or answered.
+    pub fn question(&self, id: &InquiryId) -> Option<&QuestionView> {
+        let items = self.turns.last()?.items.iter().rev();
+        let steps = items.filter_map(|item| match item {
+            ItemView::Step(step) => Some(step),
+            ItemView::Message(_) => None,
+        });
+        let mut questions = steps.flat_map(|step| &step.calls).flat_map(|call| &call.questions);
+        questions.find(|question| question.id == *id)
+    }
+}
+
+impl From<&State> for Head {
+    fn from(state: &State) -> Self {
+        let opened = state.opened.as_ref();
+        let turn = state.open_turn();
+        let asking = turn.into_iter().flat_map(Turn::pending_inquiries);
+        Self {
+            title: title(state),
+            workspace: state.workspace().to_owned(),
+            origin: opened.and_then(|opened| opened.origin.clone()),
+            parent: opened.and_then(|opened| opened.parent.clone()),
+            model: state.config.model.clone(),
+            mode: state.config.permissions.mode,
+            effort: state.config.effort,
+            status: Status::of(state),
+            open: turn.map(|turn| turn.id),
+            driver: state.driver.as_ref().map(|driver| driver.id.clone()),
+            usage: state.usage,
+            context: Context::from(state),
+            asking: asking
+                .map(|inquiry| Asking { question: inquiry.id.clone(), call: inquiry.call })
+                .collect(),
+            next: next::of(state),
+            touched: state.touched,
+        }
+    }
+}
+
+impl From<&State> for Context {
+    fn from(state: &State) -> Self {
+        let (estimated, permille) = (state.context_estimated, state.calibration.permille());
+        let tokens = permille.map_or(estimated, |it| estimated.saturating_mul(it) / 1_000);
+        Self { tokens, tokens_max: state.config.limits.context_tokens_max }
+    }
+}
+
+impl From<&Queued> for QueuedView {
+    fn from(queued: &Queued) -> Self {
+        let parts = queued.parts.iter().map(MessagePart::from).collect();
+        Self { id: queued.message.clone(), parts, place: queued.place, at: queued.at }
+    }
+}
+
+impl From<&Overlay> for Covered {
+    fn from(overlay: &Overlay) -> Self {
+        let Overlay { summary, through, at } = overlay.clone();
+        Self { through, summary, at }
+    }
+}
