@@ -6,11 +6,13 @@
 
 mod calibration;
 mod call;
+mod past;
 mod turn;
 
 use std::sync::Arc;
 
 pub use self::calibration::Calibration;
+pub use self::past::Frames;
 pub use self::turn::{
     Answered, Broke, Call, Ended, Exchange, Failure, Item, Parked, Progress, Raised, Said, Started,
     Step, Streamed, Turn,
@@ -54,6 +56,11 @@ pub struct State {
     /// Grows with every event that may change more than the last step of the open turn. As long as it
     /// is the same, what stands before that step means the same.
     pub past: u64,
+    /// Grows with every event that changes what an answered request held. As long as it is the same,
+    /// every request to a model begins with the last one that this model answered.
+    pub rewrites: u64,
+    /// The system prompts and tool lists that there were.
+    pub frames: Frames,
 }
 
 /// How a conversation began.
@@ -157,47 +164,13 @@ impl State {
     pub fn apply(&mut self, entry: &Entry) {
         self.end = entry.seq;
         let goes_on = self.goes_on(&entry.event);
+        let rewrite = self.rewrite_by(&entry.event);
         let fits = self.take(&entry.event, entry.at);
+        if let Some(rewrite) = rewrite.filter(|_| fits) {
+            self.rewrite(rewrite);
+        }
         self.past += u64::from(fits && !goes_on);
         self.strays += u64::from(!fits);
-    }
-
-    /// Whether an event can change the last step only, or add one behind it.
-    fn goes_on(&self, event: &Event) -> bool {
-        match event {
-            Event::ModelAsked { .. }
-            | Event::ModelPartial { .. }
-            | Event::ModelAnswered { .. }
-            | Event::ModelFailed { .. }
-            | Event::InquiryRaised { .. }
-            | Event::InquiryAnswered { .. } => true,
-            Event::ToolStarted { call, .. }
-            | Event::ToolSuspended { call }
-            | Event::ToolFinished { call, .. }
-            | Event::CallParked { call, .. }
-            | Event::CallTracked { call, .. } => {
-                let last = self.open_turn().and_then(|turn| turn.items.last());
-                matches!(last, Some(Item::Step(step)) if step.number == call.step)
-            }
-            Event::CallsPlanned { step, .. } => {
-                let last = self.open_turn().and_then(|turn| turn.items.last());
-                matches!(last, Some(Item::Step(last)) if last.number == *step)
-            }
-            Event::ConversationOpened { .. }
-            | Event::ConfigChanged { .. }
-            | Event::DriverStarted { .. }
-            | Event::TurnStarted { .. }
-            | Event::UserMessage { .. }
-            | Event::TurnResumed { .. }
-            | Event::HistoryRepaired { .. }
-            | Event::TurnEnded { .. }
-            | Event::TurnBroke { .. }
-            | Event::MessageRetried { .. }
-            | Event::Compacted { .. }
-            | Event::MessageQueued { .. }
-            | Event::MessageUnqueued { .. }
-            | Event::Unknown(_) => false,
-        }
     }
 
     /// Takes in one event; says whether it fits.
@@ -207,7 +180,13 @@ impl State {
                 self.touched = self.touched.max(at);
                 Opened::of(event).is_some_and(|opened| self.open(opened))
             }
-            Event::ConfigChanged { change } => self.config.change(change),
+            Event::ConfigChanged { change } => {
+                let fits = self.config.change(change);
+                if change.system.is_some() || change.tools.is_some() {
+                    self.frames.enter(&self.config);
+                }
+                fits
+            }
             Event::DriverStarted { driver, epoch, pid, .. } => {
                 self.driver = Some(Driver { id: driver.clone(), epoch: *epoch, pid: *pid });
                 self.open_turn_mut().is_none_or(Turn::lose_what_is_in_flight)
@@ -216,7 +195,8 @@ impl State {
             Event::UserMessage { message, parts, attempt } => self.say(message, parts, *attempt),
             Event::TurnResumed { turn } => self.in_turn(Some(*turn), Turn::grant),
             Event::ModelAsked { step, attempt, model, tokens_estimated, .. } => {
-                let fits = self.in_turn(None, |turn| ask(turn, *step, *attempt, model));
+                let frame = self.frames.now;
+                let fits = self.in_turn(None, |turn| ask(turn, *step, *attempt, model, frame));
                 self.calibration.ask(if fits { *tokens_estimated } else { 0 });
                 fits
             }
@@ -313,7 +293,8 @@ impl State {
                 Item::User(said) if said.message == *message => Some(said),
                 Item::User(_) | Item::Step(_) => None,
             });
-            let said = Said { message: message.clone(), parts: parts.to_vec(), attempt };
+            let (message, parts) = (message.clone(), parts.to_vec());
+            let said = Said { message, parts, attempt, left_out: Vec::new() };
             match known {
                 // A message that was sent twice by a nervous client is one message.
                 Some(old) if attempt <= old.attempt && old.parts == said.parts => return false,
@@ -330,6 +311,7 @@ impl State {
         });
         if fits {
             self.unqueue(message);
+            self.leave_out_old_files(parts);
         }
         fits
     }
@@ -462,7 +444,7 @@ fn asked_step(turn: &mut Turn) -> Option<&mut Step> {
     }
 }
 
-fn ask(turn: &mut Turn, number: u32, attempt: Attempt, model: &ModelRef) -> bool {
+fn ask(turn: &mut Turn, number: u32, attempt: Attempt, model: &ModelRef, frame: usize) -> bool {
     // Step numbers make call names unique, so a number is never given twice.
     match turn.items.last() {
         // Without a message, and behind a final answer, there is nothing to ask.
@@ -486,6 +468,9 @@ fn ask(turn: &mut Turn, number: u32, attempt: Attempt, model: &ModelRef) -> bool
         step.model = Some(model.clone());
         step.attempts_used = step.attempts_used.saturating_add(1);
         step.exchange = Exchange::Asked;
+        step.noted = 0 < step.empties;
+        step.frame = frame;
+        step.unbound = false;
         step.streamed.stale = true;
     }
     true

@@ -53,6 +53,8 @@ pub struct Said {
     pub parts: Vec<UserPart>,
     /// Which try of it.
     pub attempt: Attempt,
+    /// Places of files in `parts` that requests no longer carry, because newer ones took the room.
+    pub left_out: Vec<usize>,
 }
 
 /// One model answer and the calls it asks for.
@@ -72,6 +74,13 @@ pub struct Step {
     pub failures: u32,
     /// Empty answers since the last grant of allowances.
     pub empties: u32,
+    /// Whether its last request asked again with a note, because the answer before was empty.
+    pub noted: bool,
+    /// Which system prompt and tools its last request went with.
+    pub(crate) frame: usize,
+    /// Whether something that stood before it has changed since its last request. Providers take native
+    /// blocks only behind what they were made behind.
+    pub unbound: bool,
     /// Repairs of the history in a row.
     pub repairs: u32,
     /// The last failure.
@@ -443,6 +452,9 @@ impl Step {
             attempts_used: 0,
             failures: 0,
             empties: 0,
+            noted: false,
+            frame: 0,
+            unbound: false,
             repairs: 0,
             failure: None,
             streamed: Streamed::default(),

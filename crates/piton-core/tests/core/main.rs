@@ -25,5 +25,6 @@ mod plausible;
 mod transcript;
 
 mod answer;
+mod append_only;
 mod attachments;
 mod view;

@@ -26,6 +26,7 @@ use proptest::sample::select;
 use proptest::{option, prop_assert, prop_assert_eq, proptest};
 use serde_json::json;
 
+use crate::append_only::compare;
 use crate::script::{ENDS, entry, tool_specs};
 
 /// Longest arbitrary journal, in events.
@@ -357,6 +358,12 @@ proptest! {
             }
             prop_assert_eq!(found, vec![]);
         }
+    }
+
+    // X4, X11: whatever is in a journal, what was answered stays, or an event says that it changed.
+    #[test]
+    fn answered_requests_share_their_beginning(entries in journal()) {
+        compare(&entries);
     }
 
     // J10

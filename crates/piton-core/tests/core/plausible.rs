@@ -20,6 +20,7 @@ use proptest::collection::vec;
 use proptest::prelude::any;
 use proptest::proptest;
 
+use crate::append_only::compare;
 use crate::nonsense::quietly;
 use crate::script::Journal;
 
@@ -382,6 +383,7 @@ fn live(tape: &[usize]) {
         assert_eq!(state.strays, 0, "did not fit: {:?}", world.journal.entries.last());
     }
     world.calm_down();
+    compare(&world.journal.entries);
 }
 
 proptest! {
