@@ -22,6 +22,7 @@ pub mod coordinate;
 pub mod permit;
 pub mod repair;
 pub mod retry;
+mod shorten;
 
 pub mod outcome;
 pub mod question;

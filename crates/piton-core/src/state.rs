@@ -238,6 +238,7 @@ impl State {
             }),
             Event::MessageRetried { message, attempt } => self.retry(message, *attempt),
             Event::Compacted { summary, through } => self.cover(summary, *through),
+            Event::OutputsShortened { outputs } => self.shorten(outputs),
             Event::MessageQueued { message, parts } => self.queue(message, parts),
             Event::MessageUnqueued { message } => self.unqueue(message),
             Event::Unknown(_) => {
@@ -495,6 +496,7 @@ fn fail(step: &mut Step, failure: Failure) -> bool {
     } else {
         step.failures = step.failures.saturating_add(1);
     }
+    step.too_large = failure.class == FailureClass::ContextOverflow;
     step.failure = Some(failure);
     step.exchange = Exchange::Failed;
     true
@@ -517,6 +519,7 @@ fn answer(turn: &mut Turn, answered: Answered) -> bool {
                 name: name.as_str().into(),
                 arguments: arguments.clone(),
                 progress: Progress::Waiting,
+                shortened: None,
                 starts: 0,
                 worker: None,
             });

@@ -380,7 +380,7 @@ fn result(call: &Call) -> CallResult {
             (DOUBT_TEXT.into(), true)
         }
         Progress::Done(ended) => {
-            let text = &ended.output.text;
+            let text = call.shortened.as_ref().unwrap_or(&ended.output.text);
             let text = if text.trim().is_empty() { "(no output)".into() } else { text.clone() };
             (text, ended.outcome != Outcome::Ok)
         }

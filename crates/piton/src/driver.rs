@@ -138,6 +138,7 @@ impl Driver<'_> {
                 Action::StartQueued(_)
                 | Action::AskModel { .. }
                 | Action::Compact
+                | Action::Shorten(_)
                 | Action::Repair(_)
                 | Action::Plan(_)
                 | Action::RunTools(_)
@@ -179,6 +180,7 @@ impl Driver<'_> {
             Action::StartQueued(message) => self.start_queued(&message),
             Action::AskModel { step, attempt, .. } => self.ask_model(step, attempt),
             Action::Compact => self.compact(),
+            Action::Shorten(outputs) => self.log.push(Event::OutputsShortened { outputs }),
             Action::Repair(steps) => self.log.push(Event::HistoryRepaired { steps }),
             Action::Plan(calls) => self.plan(calls),
             Action::RunTools(calls) => self.start_tools(calls).await,

@@ -3,7 +3,7 @@
 
 use super::{Call, Ended, Item, Parked, Progress, Started, State, Turn};
 use crate::coordinate::is_to_plan;
-use crate::event::{AnswerPart, Event, Handle, PlannedCall, TurnEnd};
+use crate::event::{AnswerPart, Event, Handle, PlannedCall, ShortOutput, TurnEnd};
 use crate::id::{CallId, ConversationId};
 
 impl State {
@@ -25,6 +25,26 @@ impl State {
         let Self { turns, superseded, overlay, calibration, frames, .. } = self;
         let frames = frames.kept();
         Self { turns, superseded, overlay, calibration, frames, ..Self::default() }
+    }
+}
+
+impl State {
+    /// Outputs are sent shortened. One that would not shrink stays as it is; if none shrinks, nothing
+    /// has happened.
+    pub(super) fn shorten(&mut self, outputs: &[ShortOutput]) -> bool {
+        let mut shrank = false;
+        for ShortOutput { call, text } in outputs {
+            let turn = self.turns.iter_mut().rev().find(|turn| turn.id == call.turn);
+            let Some(known) = turn.and_then(|turn| turn.call_mut(*call)) else { continue };
+            if known.output_sent().is_some_and(|sent| text.len() < sent.len()) {
+                known.shortened = Some(text.clone());
+                shrank = true;
+            }
+        }
+        if let Some(turn) = self.open_turn_mut().filter(|_| shrank) {
+            turn.forgive_overflow();
+        }
+        shrank
     }
 }
 
@@ -86,6 +106,7 @@ fn plan(turn: &mut Turn, number: u32, calls: &[PlannedCall]) -> bool {
         name: planned.name.as_str().into(),
         arguments: planned.arguments.clone(),
         progress: Progress::Waiting,
+        shortened: None,
         starts: 0,
         worker: None,
     }));

@@ -97,6 +97,7 @@ impl State {
             | Event::TurnBroke { .. }
             | Event::MessageRetried { .. }
             | Event::Compacted { .. }
+            | Event::OutputsShortened { .. }
             | Event::MessageQueued { .. }
             | Event::MessageUnqueued { .. }
             | Event::Unknown(_) => false,
@@ -112,6 +113,10 @@ impl State {
             }
             Event::HistoryRepaired { .. } => return Some(Rewrite::Native),
             Event::Compacted { .. } => Some(BEGINNING),
+            Event::OutputsShortened { outputs } => {
+                let places = outputs.iter().filter_map(|output| self.place_of_call(output.call));
+                places.min()
+            }
             Event::MessageRetried { message, .. } => {
                 self.turns.iter().rev().find_map(|turn| place_of_message(turn, message))
             }
@@ -126,7 +131,10 @@ impl State {
             | Event::ToolSuspended { call }
             | Event::ToolFinished { call, .. }
             | Event::CallParked { call, .. }
-            | Event::CallTracked { call, .. } => self.place_of_call(*call),
+            | Event::CallTracked { call, .. } => {
+                let open = self.open_turn().is_some_and(|turn| turn.id == call.turn);
+                open.then(|| self.place_of_call(*call)).flatten()
+            }
             Event::DriverStarted { .. } | Event::TurnBroke { .. } | Event::TurnEnded { .. } => {
                 self.place_of_open_calls()
             }
@@ -221,7 +229,7 @@ impl State {
     }
 
     fn place_of_call(&self, call: CallId) -> Option<Place> {
-        let turn = self.open_turn().filter(|turn| turn.id == call.turn)?;
+        let turn = self.turns.iter().rev().find(|turn| turn.id == call.turn)?;
         let is_step = |item: &Item| matches!(item, Item::Step(step) if step.number == call.step);
         // The newest step is nearly always the one that is meant.
         let item = turn.items.iter().rposition(is_step)?;

@@ -78,6 +78,8 @@ pub struct Step {
     pub noted: bool,
     /// Which system prompt and tools its last request went with.
     pub(crate) frame: usize,
+    /// Whether its last request was too large for the model, and nothing has shrunk since.
+    pub too_large: bool,
     /// Whether something that stood before it has changed since its last request. Providers take native
     /// blocks only behind what they were made behind.
     pub unbound: bool,
@@ -166,6 +168,8 @@ pub struct Call {
     pub arguments: Arc<str>,
     /// How far it is.
     pub progress: Progress,
+    /// What is sent of its output instead of the whole.
+    pub shortened: Option<Arc<str>>,
     /// How often it was started.
     pub starts: u32,
     /// The conversation that it was handed to.
@@ -384,12 +388,14 @@ impl Turn {
 
     /// A request that was too large may be tried again: it has shrunk.
     pub(super) fn forgive_overflow(&mut self) -> bool {
-        if let Some(Item::Step(step)) = self.items.last_mut()
-            && step.exchange == Exchange::Failed
-            && step.failure.as_ref().map(|failure| failure.class)
-                == Some(FailureClass::ContextOverflow)
-        {
-            step.exchange = Exchange::Quiet;
+        if let Some(Item::Step(step)) = self.items.last_mut() {
+            step.too_large = false;
+            if step.exchange == Exchange::Failed
+                && step.failure.as_ref().map(|failure| failure.class)
+                    == Some(FailureClass::ContextOverflow)
+            {
+                step.exchange = Exchange::Quiet;
+            }
         }
         true
     }
@@ -454,6 +460,7 @@ impl Step {
             empties: 0,
             noted: false,
             frame: 0,
+            too_large: false,
             unbound: false,
             repairs: 0,
             failure: None,
@@ -500,6 +507,17 @@ impl Call {
                 | Progress::Done(_),
                 _,
             ) => false,
+        }
+    }
+
+    /// What a model is sent of its output, once it has ended.
+    pub fn output_sent(&self) -> Option<&Arc<str>> {
+        match &self.progress {
+            Progress::Done(ended) => self.shortened.as_ref().or(Some(&ended.output.text)),
+            Progress::Waiting
+            | Progress::Running(_)
+            | Progress::InDoubt(_)
+            | Progress::Parked(_) => None,
         }
     }
 

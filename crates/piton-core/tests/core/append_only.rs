@@ -173,7 +173,7 @@ fn what_is_added_behind_an_answer_is_no_change_of_the_past() {
 #[test]
 fn only_these_events_change_the_past() {
     let turns = "turn user ask answer(t:one n:aaa) end:completed \
-        turn user ask calls(r:a n:bbb) finish:a ask calls(r:b n:ccc) finish:b";
+        turn user ask calls(r:a n:bbb) finish:a:long ask calls(r:b n:ccc) finish:b:long";
     assert_eq!(
         (rewrites(turns), natives(turns)),
         (0, ["aaa", "bbb", "ccc"].map(str::to_owned).into())
@@ -181,6 +181,7 @@ fn only_these_events_change_the_past() {
     for (event, left) in [
         ("compact:1", &["-", "-"][..]),
         ("system:other", &["-", "-", "-"]),
+        ("short:a:-", &["aaa", "bbb", "-"]),
         ("repair:1.1", &["-", "bbb", "ccc"]),
         ("retry:m1", &[]),
         ("retry:m2", &["aaa"]),
@@ -196,6 +197,7 @@ fn only_these_events_change_the_past() {
         "model:other/two",
         "mode:ask",
         "driver",
+        "short:b:-",
         "alien:New",
         "queue:q",
         "inject",

@@ -48,6 +48,7 @@ fn kind(event: &Event) -> &'static str {
         Event::CallParked { .. } => "CallParked",
         Event::CallTracked { .. } => "CallTracked",
         Event::CallsPlanned { .. } => "CallsPlanned",
+        Event::OutputsShortened { .. } => "OutputsShortened",
         Event::Unknown(_) => "Unknown",
     }
 }

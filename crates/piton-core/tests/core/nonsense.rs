@@ -8,8 +8,8 @@ use piton_core::decide::decide;
 use piton_core::event::{
     AnswerPart, BlobRef, BreakReason, ConfigChange, EVENT_FORMAT, EffectClass, Entry, Event,
     FailureClass, FinishReason, ForkOrigin, Handle, Inquiry, InquiryAnswer, InquiryKind, Limits,
-    Native, Outcome, ParentCall, PartialKind, PlannedCall, Rejected, ToolOutput, TurnEnd,
-    UnknownEvent, Usage, UserPart, Wants,
+    Native, Outcome, ParentCall, PartialKind, PlannedCall, Rejected, ShortOutput, ToolOutput,
+    TurnEnd, UnknownEvent, Usage, UserPart, Wants,
 };
 use piton_core::id::{
     Attempt, CallId, ConversationId, Digest, DriverId, Epoch, InquiryId, MessageId, Seq, StepId,
@@ -135,6 +135,11 @@ fn repair() -> impl Strategy<Value = Event> {
     vec(step, 0..4).prop_map(|steps| Event::HistoryRepaired { steps })
 }
 
+fn shortening() -> impl Strategy<Value = Event> {
+    let output = (call(), text()).prop_map(|(call, text)| ShortOutput { call, text: text.into() });
+    vec(output, 0..4).prop_map(|outputs| Event::OutputsShortened { outputs })
+}
+
 fn model() -> impl Strategy<Value = Event> {
     let asked = (number(), number()).prop_map(|(step, attempt)| Event::ModelAsked {
         step,
@@ -146,7 +151,7 @@ fn model() -> impl Strategy<Value = Event> {
     let kind = select(vec![PartialKind::Text, PartialKind::Reasoning]);
     let partial =
         (kind, text()).prop_map(|(kind, text)| Event::ModelPartial { kind, text: text.into() });
-    prop_oneof![3 => asked, 1 => partial, 3 => answer(), 1 => failure(), 1 => repair()]
+    prop_oneof![3 => asked, 1 => partial, 3 => answer(), 1 => failure(), 1 => repair(), 1 => shortening()]
 }
 
 fn tool() -> impl Strategy<Value = Event> {
