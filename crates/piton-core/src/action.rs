@@ -1,6 +1,6 @@
 //! What the shell may be asked to do. Data, not behaviour.
 
-use crate::event::{BreakReason, Inquiry, Outcome, PlannedCall};
+use crate::event::{BreakReason, Inquiry, Outcome, PlannedCall, ShortOutput};
 use crate::id::{Attempt, CallId, MessageId, StepId, Timestamp};
 
 /// The next thing to do in a conversation.
@@ -29,6 +29,8 @@ pub enum Action {
     },
     /// Lay a summary over older turns: the next request would be too large.
     Compact,
+    /// Send these outputs shortened: the next request would be too large.
+    Shorten(Vec<ShortOutput>),
     /// Leave out the native blocks of these answers: the provider refused them.
     Repair(Vec<StepId>),
     /// Read the last answer as a plan, and make calls of it.

@@ -78,11 +78,11 @@ pub fn subtasks(answer: &str, task: &str) -> Vec<String> {
     lists.map(texts).find(|texts| !texts.is_empty()).unwrap_or_else(|| vec![task.to_owned()])
 }
 
-/// What goes behind a message of a coordinated turn. A turn that was cut before its plan has none: whoever
-/// goes on from there has another errand.
+/// What goes behind a message of a coordinated turn. A turn that was cut before its first answer has none: the
+/// next message is another errand. Behind an answer it stays, because the answered request held it.
 pub(crate) fn note_behind(turn: &Turn, said: &Said) -> Option<&'static str> {
     let first = turn.said().next().is_some_and(|first| first.message == said.message);
-    let goes_on = turn.end.is_none() || is_planned(turn);
+    let goes_on = turn.end.is_none() || turn.has_work();
     (is_coordinated(turn) && first && goes_on).then_some(DECOMPOSE_NOTE)
 }
 

@@ -13,10 +13,14 @@ use crate::event::{BreakReason, FailureClass, FinishReason, QueuePlace};
 use crate::id::Attempt;
 use crate::repair::{self, REPAIRS_MAX};
 use crate::retry::{asks_too_much, next_try, wait_in_words};
+use crate::shorten;
 use crate::state::{Call, Exchange, Failure, Item, Progress, State, Step, Turn};
 
 /// Empty answers that are tolerated in one step: the first is tried again with a note.
 const EMPTIES_MAX: u32 = 1;
+/// What to do about a request that is too large when all that can be shortened is.
+const NOTHING_TO_SHORTEN: &str = "nothing is left to shorten: go on with a model that takes more, or \
+     begin a new conversation";
 
 /// Decides what to do next.
 pub fn decide(state: &State, wish: Wish) -> Action {
@@ -77,6 +81,7 @@ fn next_for_step(state: &State, turn: &Turn, step: &Step) -> Action {
             }
         },
         (_, Some(_), _) => ask(state, turn, Attempt::FIRST),
+        (_, None, Some(failure)) if is_too_large(state, step) => make_room(state, &failure.message),
         (Exchange::Quiet | Exchange::Failed | Exchange::Answered, None, _) => {
             ask(state, turn, step.attempt.next())
         }
@@ -98,11 +103,7 @@ fn after_failure(state: &State, turn: &Turn, step: &Step, failure: &Failure) -> 
         };
     }
     if failure.class == FailureClass::ContextOverflow {
-        return if may_compact(state) {
-            Action::Compact
-        } else {
-            stop(BreakReason::Limit, &failure.message)
-        };
+        return make_room(state, &failure.message);
     }
     if let Some(rejected) = &failure.rejected {
         let steps = repair::plan(state, step, rejected);
@@ -144,17 +145,32 @@ fn ask(state: &State, turn: &Turn, attempt: Attempt) -> Action {
         return stop(BreakReason::Limit, &message);
     }
     if context_over_budget(state) {
-        return if may_compact(state) {
-            Action::Compact
-        } else {
-            stop(BreakReason::Limit, "the conversation is larger than the context budget")
-        };
+        return make_room(state, "the conversation is larger than the context budget");
     }
     // Who steers a turn is heard before its next request.
     match state.queue.iter().find(|queued| queued.place == QueuePlace::Steer) {
         Some(queued) => Action::Steer(queued.message.clone()),
         None => Action::AskModel { step: turn.next_step(), attempt, not_before: None },
     }
+}
+
+/// Makes the next request smaller, in the way that costs least. Every way leaves less to send than there
+/// was, so this comes to an end.
+fn make_room(state: &State, why: &str) -> Action {
+    if let Some(outputs) = shorten::old_outputs(state) {
+        Action::Shorten(outputs)
+    } else if may_compact(state) {
+        Action::Compact
+    } else if let Some(outputs) = shorten::all_outputs(state) {
+        Action::Shorten(outputs)
+    } else {
+        stop(BreakReason::Limit, &format!("{why}; {NOTHING_TO_SHORTEN}"))
+    }
+}
+
+/// Whether the same request would be refused again: it was too large for this model, and has not shrunk.
+fn is_too_large(state: &State, step: &Step) -> bool {
+    step.too_large && step.model == state.config.model
 }
 
 fn stop(reason: BreakReason, message: &str) -> Action {

@@ -315,6 +315,13 @@ pub enum Event {
         /// The directory.
         workspace: String,
     },
+    /// Old outputs of tools are sent shortened from here on, because the request was too large. Durable
+    /// before the next request. The text of each is fixed here, so that later requests begin alike; the
+    /// whole outputs stay in their entries. Without this fact they are sent whole.
+    OutputsShortened {
+        /// The outputs, each shorter than what was sent of it before.
+        outputs: Vec<ShortOutput>,
+    },
     /// A fact that this build does not know. Kept verbatim.
     #[serde(skip)]
     Unknown(UnknownEvent),
@@ -356,6 +363,15 @@ pub struct PlannedCall {
     pub name: String,
     /// Its arguments, as JSON.
     pub arguments: Arc<str>,
+}
+
+/// What is sent in the place of a tool's whole output.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ShortOutput {
+    /// The call.
+    pub call: CallId,
+    /// What the model reads of it.
+    pub text: Arc<str>,
 }
 
 /// A piece of a user message.

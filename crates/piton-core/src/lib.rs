@@ -23,6 +23,7 @@ pub mod coordinate;
 pub mod permit;
 pub mod repair;
 pub mod retry;
+mod shorten;
 
 pub mod outcome;
 pub mod question;

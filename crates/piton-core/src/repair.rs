@@ -47,7 +47,7 @@ fn candidates(state: &State) -> Vec<Candidate<'_>> {
     let mut found = Vec::new();
     for turn in state.turns.iter().filter(is_sent) {
         for step in turn.steps() {
-            let native = step.answer.as_ref().and_then(|answer| answer.native.as_ref());
+            let native = state.native_sent(step);
             if let Some(native) = native.filter(|native| Some(&*native.provider) == provider) {
                 found.push(Candidate { id: StepId { turn: turn.id, step: step.number }, native });
             }

@@ -9,6 +9,7 @@ mod call;
 mod commands;
 mod config;
 mod inquiry;
+mod past;
 mod turn;
 
 use std::collections::BTreeMap;
@@ -17,6 +18,7 @@ use std::sync::Arc;
 pub use self::calibration::Calibration;
 pub use self::commands::Verdict;
 pub use self::config::Config;
+pub use self::past::Frames;
 pub use self::turn::{
     Answered, Broke, Call, Edit, Ended, Exchange, Failure, Item, OldAttempt, Parked, Progress,
     Raised, Said, Started, Step, Streamed, Turn,
@@ -65,6 +67,11 @@ pub struct State {
     /// Grows with every event that may change more than the last step of the open turn. As long as it
     /// is the same, what stands before that step means the same.
     pub past: u64,
+    /// Grows with every event that changes what an answered request held. As long as it is the same,
+    /// every request to a model begins with the last one that this model answered.
+    pub rewrites: u64,
+    /// The system prompts and tool lists that there were.
+    pub frames: Frames,
 }
 
 /// How a conversation began.
@@ -160,52 +167,13 @@ impl State {
     pub fn apply(&mut self, entry: &Entry) {
         self.end = entry.seq;
         let goes_on = self.goes_on(&entry.event);
+        let rewrite = self.rewrite_by(&entry.event);
         let fits = self.take(&entry.event, entry.at);
+        if let Some(rewrite) = rewrite.filter(|_| fits) {
+            self.rewrite(rewrite);
+        }
         self.past += u64::from(fits && !goes_on);
         self.strays += u64::from(!fits);
-    }
-
-    /// Whether an event can change the last step only, or add one behind it.
-    fn goes_on(&self, event: &Event) -> bool {
-        match event {
-            Event::ModelAsked { .. }
-            | Event::ModelPartial { .. }
-            | Event::ModelAnswered { .. }
-            | Event::ModelFailed { .. }
-            | Event::InquiryRaised { .. }
-            | Event::InquiryAnswered { .. }
-            | Event::QueueReleased
-            | Event::CommandTaken { .. }
-            | Event::CommandRefused { .. }
-            | Event::TitleGiven { .. } => true,
-            Event::ToolStarted { call, .. }
-            | Event::ToolSuspended { call }
-            | Event::ToolFinished { call, .. }
-            | Event::CallParked { call, .. }
-            | Event::CallTracked { call, .. } => {
-                let last = self.open_turn().and_then(|turn| turn.items.last());
-                matches!(last, Some(Item::Step(step)) if step.number == call.step)
-            }
-            Event::CallsPlanned { step, .. } => {
-                let last = self.open_turn().and_then(|turn| turn.items.last());
-                matches!(last, Some(Item::Step(last)) if last.number == *step)
-            }
-            Event::ConversationOpened { .. }
-            | Event::ConfigChanged { .. }
-            | Event::DriverStarted { .. }
-            | Event::TurnStarted { .. }
-            | Event::UserMessage { .. }
-            | Event::TurnResumed { .. }
-            | Event::HistoryRepaired { .. }
-            | Event::TurnEnded { .. }
-            | Event::TurnBroke { .. }
-            | Event::MessageRetried { .. }
-            | Event::Compacted { .. }
-            | Event::MessageQueued { .. }
-            | Event::MessageUnqueued { .. }
-            | Event::WorkspaceBound { .. }
-            | Event::Unknown(_) => false,
-        }
     }
 
     /// Takes in one event; says whether it fits.
@@ -215,7 +183,13 @@ impl State {
                 self.touched = self.touched.max(at);
                 Opened::of(event).is_some_and(|opened| self.open(opened))
             }
-            Event::ConfigChanged { change } => self.config.change(change),
+            Event::ConfigChanged { change } => {
+                let fits = self.config.change(change);
+                if change.system.is_some() || change.tools.is_some() {
+                    self.frames.enter(&self.config);
+                }
+                fits
+            }
             Event::DriverStarted { driver, epoch, pid, .. } => {
                 self.driver = Some(Driver { id: driver.clone(), epoch: *epoch, pid: *pid });
                 self.open_turn_mut().is_none_or(Turn::lose_what_is_in_flight)
@@ -223,7 +197,7 @@ impl State {
             Event::TurnStarted { turn, agent } => self.begin(*turn, agent.clone(), at),
             Event::UserMessage { message, parts, attempt } => {
                 let (message, attempt) = (message.clone(), *attempt);
-                self.say(Said { message, parts: parts.clone(), attempt, at })
+                self.say(Said { message, parts: parts.clone(), attempt, left_out: Vec::new(), at })
             }
             Event::TurnResumed { turn } => self.in_turn(Some(*turn), Turn::grant),
             Event::ModelAsked { .. } => self.ask(event, at),
@@ -269,6 +243,7 @@ impl State {
             }),
             Event::MessageRetried { message, attempt } => self.retry(message, *attempt, at),
             Event::Compacted { summary, through } => self.cover(summary, *through, at),
+            Event::OutputsShortened { outputs } => self.shorten(outputs),
             Event::MessageQueued { message, parts, place } => self.queue(Queued {
                 message: message.clone(),
                 parts: parts.clone(),
@@ -292,7 +267,9 @@ impl State {
         let Event::ModelAsked { step, attempt, model, tokens_estimated, .. } = event else {
             return false;
         };
-        let fits = self.in_turn(None, |turn| ask(turn, *step, *attempt, model, at));
+        let frame = self.frames.now;
+        let asked = (*step, *attempt);
+        let fits = self.in_turn(None, |turn| ask(turn, asked, model, frame, at));
         self.calibration.ask(if fits { *tokens_estimated } else { 0 });
         if fits {
             self.context_estimated = *tokens_estimated;
@@ -346,6 +323,7 @@ impl State {
             return false;
         }
         let (message, attempt) = (said.message.clone(), said.attempt);
+        let parts = said.parts.clone();
         let fits = self.in_turn(None, |turn| {
             let known = turn.items.iter_mut().find_map(|item| match item {
                 Item::User(said) if said.message == message => Some(said),
@@ -372,6 +350,7 @@ impl State {
         });
         if fits {
             self.unqueue(&message);
+            self.leave_out_old_files(&parts);
         }
         fits
     }
@@ -464,7 +443,13 @@ fn asked_step(turn: &mut Turn) -> Option<&mut Step> {
     }
 }
 
-fn ask(turn: &mut Turn, number: u32, attempt: Attempt, model: &ModelRef, at: Timestamp) -> bool {
+fn ask(
+    turn: &mut Turn,
+    (number, attempt): (u32, Attempt),
+    model: &ModelRef,
+    frame: usize,
+    at: Timestamp,
+) -> bool {
     // Step numbers make call names unique, so a number is never given twice.
     match turn.items.last() {
         // Without a message, and behind a final answer, there is nothing to ask.
@@ -489,6 +474,9 @@ fn ask(turn: &mut Turn, number: u32, attempt: Attempt, model: &ModelRef, at: Tim
         step.asked = at;
         step.attempts_used = step.attempts_used.saturating_add(1);
         step.exchange = Exchange::Asked;
+        step.noted = 0 < step.empties;
+        step.frame = frame;
+        step.unbound = false;
         step.streamed.stale = true;
     }
     true
@@ -513,6 +501,7 @@ fn fail(step: &mut Step, failure: Failure) -> bool {
     } else {
         step.failures = step.failures.saturating_add(1);
     }
+    step.too_large = failure.class == FailureClass::ContextOverflow;
     step.failure = Some(failure);
     step.exchange = Exchange::Failed;
     true

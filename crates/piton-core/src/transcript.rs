@@ -118,10 +118,9 @@ impl From<&State> for Transcript {
         for turn in &state.turns {
             settled = settled.with(&messages, 0);
             if is_shown(state, turn) {
-                settled = add_turn(&mut messages, turn, settled);
+                settled = add_turn(&mut messages, state, turn, settled);
             }
         }
-        files::leave_out_old(&mut messages);
         let config = &state.config;
         Self {
             model: config.model.clone(),
@@ -155,7 +154,7 @@ impl Transcript {
         let messages = Arc::make_mut(&mut self.messages);
         messages.truncate(kept);
         if let Some(turn) = shown {
-            self.settled = add_turn(messages, turn, self.settled);
+            self.settled = add_turn(messages, state, turn, self.settled);
         }
         debug_assert_eq!(self.messages, Self::from(state).messages, "an update loses nothing");
         kept
@@ -259,7 +258,7 @@ impl Settled {
 }
 
 /// Adds the items that are not settled yet; says what is settled now.
-fn add_turn(messages: &mut Vec<Message>, turn: &Turn, settled: Settled) -> Settled {
+fn add_turn(messages: &mut Vec<Message>, state: &State, turn: &Turn, settled: Settled) -> Settled {
     let mut now = settled;
     let mut items = turn.items.iter().skip(settled.items).peekable();
     while let Some(item) = items.next() {
@@ -276,7 +275,11 @@ fn add_turn(messages: &mut Vec<Message>, turn: &Turn, settled: Settled) -> Settl
                         Some(Item::User(_)) => false,
                         None => turn.end.is_none(),
                     };
-                    add_answer(messages, step, answer, continued);
+                    if step.noted {
+                        messages.push(note(EMPTY_NOTE));
+                    }
+                    let native = state.native_sent(step).cloned();
+                    add_answer(messages, step, answer, Sent { native, continued });
                 }
                 None => add_unanswered(messages, turn, step, items.peek().is_some()),
             },
@@ -286,15 +289,29 @@ fn add_turn(messages: &mut Vec<Message>, turn: &Turn, settled: Settled) -> Settl
 }
 
 fn add_said(messages: &mut Vec<Message>, turn: &Turn, said: &Said) {
-    let has_content = |part: &&UserPart| part.has_content();
-    let mut parts: Vec<_> = said.parts.iter().filter(has_content).cloned().collect();
+    let parts = said.parts.iter().enumerate().filter(|(_, part)| part.has_content());
+    let mut parts: Vec<_> = parts
+        .map(|(place, part)| match part {
+            UserPart::File { name, media_type, .. } if said.left_out.contains(&place) => {
+                files::no_longer_sent(name, media_type)
+            }
+            part => part.clone(),
+        })
+        .collect();
     if !parts.is_empty() {
         parts.extend(coordinate::note_behind(turn, said).map(UserPart::text));
         messages.push(Message::User(parts));
     }
 }
 
-fn add_answer(messages: &mut Vec<Message>, step: &Step, answer: &Answered, continued: bool) {
+/// How an answer goes into a request.
+struct Sent {
+    native: Option<Native>,
+    /// Whether the model is asked to go on from it.
+    continued: bool,
+}
+
+fn add_answer(messages: &mut Vec<Message>, step: &Step, answer: &Answered, sent: Sent) {
     // What came with a refusal is shown to people, but no model is to build on it.
     if answer.finish == FinishReason::Refused {
         return;
@@ -308,7 +325,7 @@ fn add_answer(messages: &mut Vec<Message>, step: &Step, answer: &Answered, conti
     };
     let parts = sendable(&answer.parts, taken);
     if !parts.is_empty() {
-        messages.push(Message::Assistant(Assistant { parts, native: answer.native.clone() }));
+        messages.push(Message::Assistant(Assistant { parts, native: sent.native }));
     }
     if !step.calls.is_empty() {
         messages.push(Message::Results(step.calls.iter().map(result).collect()));
@@ -322,7 +339,7 @@ fn add_answer(messages: &mut Vec<Message>, step: &Step, answer: &Answered, conti
             "These calls were cut off by the output limit and not run: {names}. \
              Repeat what is still needed, with shorter arguments."
         )));
-    } else if continued && answer.finish == FinishReason::Length && step.calls.is_empty() {
+    } else if sent.continued && answer.finish == FinishReason::Length && step.calls.is_empty() {
         messages.push(note(LENGTH_NOTE));
     }
 }
@@ -363,7 +380,7 @@ fn result(call: &Call) -> CallResult {
             (DOUBT_TEXT.into(), true)
         }
         Progress::Done(ended) => {
-            let text = &ended.output.text;
+            let text = call.shortened.as_ref().unwrap_or(&ended.output.text);
             let text = if text.trim().is_empty() { "(no output)".into() } else { text.clone() };
             (text, ended.outcome != Outcome::Ok)
         }

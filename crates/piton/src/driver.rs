@@ -142,6 +142,7 @@ impl Driver<'_> {
                 | Action::Steer(_)
                 | Action::AskModel { .. }
                 | Action::Compact
+                | Action::Shorten(_)
                 | Action::Repair(_)
                 | Action::Plan(_)
                 | Action::RunTools(_)
@@ -184,6 +185,7 @@ impl Driver<'_> {
             Action::Steer(message) => self.steer(&message),
             Action::AskModel { step, attempt, .. } => self.ask_model(step, attempt),
             Action::Compact => self.compact(),
+            Action::Shorten(outputs) => self.log.push(Event::OutputsShortened { outputs }),
             Action::Repair(steps) => self.log.push(Event::HistoryRepaired { steps }),
             Action::Plan(calls) => self.plan(calls),
             Action::RunTools(calls) => self.start_tools(calls).await,

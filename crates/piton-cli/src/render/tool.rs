@@ -79,9 +79,22 @@ pub(crate) fn of_worker(worker: &Worker, event: &Event, call: Option<&Call>) -> 
         },
         (Event::InquiryAnswered { answer, letter: Some(_), .. }, _) => answered(answer),
         (Event::Compacted { .. }, _) => "Older turns were summed up to make room.".into(),
+        (Event::OutputsShortened { outputs }, _) => shortened(outputs.len()),
         _ => return None,
     };
     Some(format!("[worker {}] {line}", worker.number()))
+}
+
+/// That outputs are sent shortened from here on.
+pub(crate) fn shortened(outputs: usize) -> String {
+    match outputs {
+        1 => "One output was shortened to make room; it is kept whole in the journal.".into(),
+        more => {
+            format!(
+                "{more} outputs were shortened to make room; they are kept whole in the journal."
+            )
+        }
+    }
 }
 
 /// How a call ended, in one letter.

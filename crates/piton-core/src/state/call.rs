@@ -2,7 +2,8 @@
 //! conversation is that was cut from another.
 
 use super::{Call, Edit, Ended, Item, Parked, Progress, Started, State, Turn};
-use crate::event::{AnswerPart, Event, Handle, PlannedCall, TurnEnd};
+use crate::coordinate::is_to_plan;
+use crate::event::{AnswerPart, Event, Handle, PlannedCall, ShortOutput, TurnEnd};
 use crate::id::{CallId, ConversationId, Timestamp};
 
 impl State {
@@ -10,13 +11,40 @@ impl State {
     /// as it stands. Configuration, queue and driver are its own.
     #[must_use]
     pub fn forked(mut self) -> Self {
+        let to_plan = self.open_turn().filter(|turn| is_to_plan(turn)).map(|turn| turn.id);
         if let Some(turn) = self.open_turn_mut() {
             turn.broke = None;
             turn.lose_what_is_in_flight();
             turn.end = Some(TurnEnd::Stopped);
+            // The fork has another errand, so nothing asks it for a plan.
+            turn.agent = turn.agent.take().filter(|_| to_plan.is_none());
         }
-        let Self { turns, superseded, overlay, calibration, .. } = self;
-        Self { turns, superseded, overlay, calibration, ..Self::default() }
+        if let Some(turn) = to_plan {
+            self.rewrite_turn(turn);
+        }
+        let Self { turns, superseded, overlay, calibration, frames, .. } = self;
+        let frames = frames.kept();
+        Self { turns, superseded, overlay, calibration, frames, ..Self::default() }
+    }
+}
+
+impl State {
+    /// Outputs are sent shortened. One that would not shrink stays as it is; if none shrinks, nothing
+    /// has happened.
+    pub(super) fn shorten(&mut self, outputs: &[ShortOutput]) -> bool {
+        let mut shrank = false;
+        for ShortOutput { call, text } in outputs {
+            let turn = self.turns.iter_mut().rev().find(|turn| turn.id == call.turn);
+            let Some(known) = turn.and_then(|turn| turn.call_mut(*call)) else { continue };
+            if known.output_sent().is_some_and(|sent| text.len() < sent.len()) {
+                known.shortened = Some(text.clone());
+                shrank = true;
+            }
+        }
+        if let Some(turn) = self.open_turn_mut().filter(|_| shrank) {
+            turn.forgive_overflow();
+        }
+        shrank
     }
 }
 

@@ -72,6 +72,8 @@ pub struct Said {
     pub attempt: Attempt,
     /// When this attempt began.
     pub at: Timestamp,
+    /// Places of files in `parts` that requests no longer carry, because newer ones took the room.
+    pub left_out: Vec<usize>,
 }
 
 /// One model answer and the calls it asks for.
@@ -93,6 +95,15 @@ pub struct Step {
     pub failures: u32,
     /// Empty answers since the last grant of allowances.
     pub empties: u32,
+    /// Whether its last request asked again with a note, because the answer before was empty.
+    pub noted: bool,
+    /// Which system prompt and tools its last request went with.
+    pub(crate) frame: usize,
+    /// Whether its last request was too large for the model, and nothing has shrunk since.
+    pub too_large: bool,
+    /// Whether something that stood before it has changed since its last request. Providers take native
+    /// blocks only behind what they were made behind.
+    pub unbound: bool,
     /// Repairs of the history in a row.
     pub repairs: u32,
     /// The last failure.
@@ -180,6 +191,8 @@ pub struct Call {
     pub arguments: Arc<str>,
     /// How far it is.
     pub progress: Progress,
+    /// What is sent of its output instead of the whole.
+    pub shortened: Option<Arc<str>>,
     /// How often it was started.
     pub starts: u32,
     /// The conversation that it was handed to.
@@ -425,12 +438,14 @@ impl Turn {
 
     /// A request that was too large may be tried again: it has shrunk.
     pub(super) fn forgive_overflow(&mut self) -> bool {
-        if let Some(Item::Step(step)) = self.items.last_mut()
-            && step.exchange == Exchange::Failed
-            && step.failure.as_ref().map(|failure| failure.class)
-                == Some(FailureClass::ContextOverflow)
-        {
-            step.exchange = Exchange::Quiet;
+        if let Some(Item::Step(step)) = self.items.last_mut() {
+            step.too_large = false;
+            if step.exchange == Exchange::Failed
+                && step.failure.as_ref().map(|failure| failure.class)
+                    == Some(FailureClass::ContextOverflow)
+            {
+                step.exchange = Exchange::Quiet;
+            }
         }
         true
     }
@@ -494,6 +509,10 @@ impl Step {
             attempts_used: 0,
             failures: 0,
             empties: 0,
+            noted: false,
+            frame: 0,
+            too_large: false,
+            unbound: false,
             repairs: 0,
             failure: None,
             streamed: Streamed::default(),
@@ -527,6 +546,7 @@ impl Call {
             name: name.into(),
             arguments: arguments.into(),
             progress: Progress::Waiting,
+            shortened: None,
             starts: 0,
             worker: None,
             started: None,
@@ -555,6 +575,17 @@ impl Call {
                 | Progress::Done(_),
                 _,
             ) => false,
+        }
+    }
+
+    /// What a model is sent of its output, once it has ended.
+    pub fn output_sent(&self) -> Option<&Arc<str>> {
+        match &self.progress {
+            Progress::Done(ended) => self.shortened.as_ref().or(Some(&ended.output.text)),
+            Progress::Waiting
+            | Progress::Running(_)
+            | Progress::InDoubt(_)
+            | Progress::Parked(_) => None,
         }
     }
 

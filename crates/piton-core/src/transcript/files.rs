@@ -58,24 +58,13 @@ pub(super) fn of(messages: &[Message]) -> impl Iterator<Item = &BlobRef> {
         })
 }
 
-/// Puts a note in the place of the oldest files when all of them together are too large for one
-/// request. Done here and not when encoding, so that a kept encoding of the message is not reused.
-pub(super) fn leave_out_old(messages: &mut [Message]) {
-    let mut bytes = 0_u64;
-    for message in messages.iter_mut().rev() {
-        let Message::User(parts) = message else { continue };
-        for part in parts.iter_mut().rev() {
-            let UserPart::File { name, media_type, blob } = part else { continue };
-            bytes = bytes.saturating_add(blob.bytes);
-            if FILES_BYTES_MAX < bytes {
-                let heading = attachment::heading(name, media_type);
-                let most = attachment::limit(FILES_BYTES_MAX);
-                *part = UserPart::text(format!(
-                    "{heading}(No longer sent: a request carries the newest {most} of files.)"
-                ));
-            }
-        }
-    }
+/// Stands in the place of a file that newer ones took the room of.
+pub(super) fn no_longer_sent(name: &str, media_type: &str) -> UserPart {
+    let heading = attachment::heading(name, media_type);
+    let most = attachment::limit(FILES_BYTES_MAX);
+    UserPart::text(format!(
+        "{heading}(No longer sent: a request carries the newest {most} of files.)"
+    ))
 }
 
 /// As how much text a file counts in an estimate.

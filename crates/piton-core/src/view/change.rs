@@ -143,7 +143,7 @@ fn patches(state: &State, event: &Event) -> Vec<Patch> {
             made.queue();
         }
         Event::MessageRetried { .. } => made.retried(),
-        Event::Compacted { .. } => {
+        Event::Compacted { .. } | Event::OutputsShortened { .. } => {
             made.covered();
             made.unsettled();
         }

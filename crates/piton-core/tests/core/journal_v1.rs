@@ -53,6 +53,7 @@ fn kind(event: &Event) -> &'static str {
         Event::CommandRefused { .. } => "CommandRefused",
         Event::TitleGiven { .. } => "TitleGiven",
         Event::WorkspaceBound { .. } => "WorkspaceBound",
+        Event::OutputsShortened { .. } => "OutputsShortened",
         Event::Unknown(_) => "Unknown",
     }
 }

@@ -12,6 +12,7 @@ mod script;
 mod next_action;
 mod next_call;
 mod next_limit;
+mod next_room;
 mod next_task;
 mod next_worker;
 mod question;
@@ -25,6 +26,7 @@ mod plausible;
 mod transcript;
 
 mod answer;
+mod append_only;
 mod attachments;
 mod view;
 mod view_change;

@@ -33,6 +33,10 @@ pub(crate) fn shown(journal: &Journal, action: &Action) -> String {
             let wait = not_before.map(|at| format!(", wait {} ms", at.ms_since(now)));
             format!("ask model: step {step}, attempt {}{}", attempt.0, wait.unwrap_or_default())
         }
+        Action::Shorten(outputs) => {
+            let calls: Vec<_> = outputs.iter().map(|output| output.call).collect();
+            format!("shorten {}", names(&calls))
+        }
         Action::Repair(steps) => {
             let steps: Vec<_> = steps.iter().map(ToString::to_string).collect();
             format!("repair {}", steps.join(" "))

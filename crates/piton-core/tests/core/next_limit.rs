@@ -120,11 +120,15 @@ fn compacting_is_bounded() {
     let old = "turn user:0123456789012345678901234567890123456789 ask answer:hi end:completed";
     check(
         &format!("{old} context_max:9 turn user compact:1"),
-        expect!["break limit: the conversation is larger than the context budget"],
+        expect![
+            "break limit: the conversation is larger than the context budget; nothing is left to shorten: go on with a model that takes more, or begin a new conversation"
+        ],
     );
     check(
         "context_max:1 turn user:0123456789",
-        expect!["break limit: the conversation is larger than the context budget"],
+        expect![
+            "break limit: the conversation is larger than the context budget; nothing is left to shorten: go on with a model that takes more, or begin a new conversation"
+        ],
     );
 }
 
@@ -132,7 +136,12 @@ fn compacting_is_bounded() {
 #[test]
 fn a_request_that_overflows_is_compacted_and_tried_again() {
     let old = "turn user ask answer end:completed turn user";
-    check("turn user ask fail:context_overflow", expect!["break limit: context_overflow"]);
+    check(
+        "turn user ask fail:context_overflow",
+        expect![
+            "break limit: context_overflow; nothing is left to shorten: go on with a model that takes more, or begin a new conversation"
+        ],
+    );
     check(&format!("{old} ask fail:context_overflow"), expect!["compact"]);
     check(
         &format!("{old} ask fail:context_overflow compact:1"),
@@ -140,6 +149,8 @@ fn a_request_that_overflows_is_compacted_and_tried_again() {
     );
     check(
         &format!("{old} ask fail:context_overflow compact:1 ask fail:context_overflow"),
-        expect!["break limit: context_overflow"],
+        expect![
+            "break limit: context_overflow; nothing is left to shorten: go on with a model that takes more, or begin a new conversation"
+        ],
     );
 }

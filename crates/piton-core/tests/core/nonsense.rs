@@ -9,7 +9,7 @@ use piton_core::event::{
     AnswerPart, BlobRef, BreakReason, ConfigChange, EVENT_FORMAT, EffectClass, Entry, Event,
     FailureClass, FinishReason, ForkOrigin, Handle, Inquiry, InquiryAnswer, InquiryKind, Limits,
     Native, Outcome, ParentCall, PartialKind, PlannedCall, QueuePlace, Refusal, Rejected,
-    ToolOutput, TurnEnd, UnknownEvent, Usage, UserPart, Wants,
+    ShortOutput, ToolOutput, TurnEnd, UnknownEvent, Usage, UserPart, Wants,
 };
 use piton_core::id::{
     Attempt, CallId, CommandId, ConversationId, Digest, DriverId, Epoch, InquiryId, MessageId, Seq,
@@ -26,6 +26,7 @@ use proptest::sample::select;
 use proptest::{option, prop_assert, prop_assert_eq, proptest};
 use serde_json::json;
 
+use crate::append_only::compare;
 use crate::script::{ENDS, entry, tool_specs};
 
 /// Longest arbitrary journal, in events.
@@ -134,6 +135,11 @@ fn repair() -> impl Strategy<Value = Event> {
     vec(step, 0..4).prop_map(|steps| Event::HistoryRepaired { steps })
 }
 
+fn shortening() -> impl Strategy<Value = Event> {
+    let output = (call(), text()).prop_map(|(call, text)| ShortOutput { call, text: text.into() });
+    vec(output, 0..4).prop_map(|outputs| Event::OutputsShortened { outputs })
+}
+
 fn model() -> impl Strategy<Value = Event> {
     let asked = (number(), number()).prop_map(|(step, attempt)| Event::ModelAsked {
         step,
@@ -145,7 +151,7 @@ fn model() -> impl Strategy<Value = Event> {
     let kind = select(vec![PartialKind::Text, PartialKind::Reasoning]);
     let partial =
         (kind, text()).prop_map(|(kind, text)| Event::ModelPartial { kind, text: text.into() });
-    prop_oneof![3 => asked, 1 => partial, 3 => answer(), 1 => failure(), 1 => repair()]
+    prop_oneof![3 => asked, 1 => partial, 3 => answer(), 1 => failure(), 1 => repair(), 1 => shortening()]
 }
 
 fn tool() -> impl Strategy<Value = Event> {
@@ -374,6 +380,12 @@ proptest! {
             }
             prop_assert_eq!(found, vec![]);
         }
+    }
+
+    // X4, X11: whatever is in a journal, what was answered stays, or an event says that it changed.
+    #[test]
+    fn answered_requests_share_their_beginning(entries in journal()) {
+        compare(&entries);
     }
 
     // J10

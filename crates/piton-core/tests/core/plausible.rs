@@ -20,6 +20,7 @@ use proptest::collection::vec;
 use proptest::prelude::any;
 use proptest::proptest;
 
+use crate::append_only::compare;
 use crate::nonsense::quietly;
 use crate::script::Journal;
 
@@ -40,6 +41,8 @@ const ANSWERS: [&str; 12] = [
 ];
 const FAILURES: [&str; 6] = ["network", "server", "empty", "auth", "context_overflow", "stalled"];
 const REJECTIONS: [&str; 4] = ["reject:latest", "reject:turn", "reject:raw1", "reject:"];
+/// How often a long output says the same.
+const LONG_OUTPUT: usize = 500;
 /// Actions within which a turn must be over once the world behaves.
 const CALM_ACTIONS_MAX: usize = 60;
 
@@ -74,7 +77,9 @@ impl World {
     }
 
     fn finish(&mut self, call: CallId, outcome: Outcome) {
-        let output = ToolOutput::text(format!("output of {call}"));
+        self.count += 1;
+        let long = if self.count.is_multiple_of(3) { LONG_OUTPUT } else { 1 };
+        let output = ToolOutput::text(format!("output of {call} ").repeat(long));
         self.journal.push(Event::ToolFinished { call, outcome, output });
     }
 
@@ -239,6 +244,12 @@ impl World {
                 self.play(&format!("ask:{step}"));
             }
             Action::Compact => self.compact(),
+            Action::Shorten(outputs) => {
+                let sent = |state: &State| Transcript::from(state).tokens_estimated();
+                let before = sent(&self.journal.state);
+                self.journal.push(Event::OutputsShortened { outputs });
+                assert!(sent(&self.journal.state) < before, "a round of shortening shrinks");
+            }
             Action::Repair(steps) => {
                 let before = natives(&self.journal.state);
                 self.journal.push(Event::HistoryRepaired { steps });
@@ -340,14 +351,15 @@ impl World {
         }
         // K15, O8: what was done is told, and every call of a request has ended.
         for call in turn.steps().flat_map(|step| &step.calls) {
-            let Progress::Done(ended) = &call.progress else { panic!("{} is open", call.id) };
-            assert!(sent.contains(&format!("{:?}", ended.output.text)));
+            let output = call.output_sent().unwrap_or_else(|| panic!("{} is open", call.id));
+            assert!(sent.contains(&format!("{output:?}")));
         }
     }
 
     /// The world behaves from here on: the turn must end, and the queue must drain.
     fn calm_down(&mut self) {
-        let limits = "failures_max:9 attempts_max:99 steps_max:0 context_max:0 mode:auto driver";
+        // A person who was told that nothing is left to shorten goes on with a model that takes more.
+        let limits = "model:demo/large failures_max:9 attempts_max:99 steps_max:0 context_max:0 mode:auto driver";
         self.play(limits);
         for _ in 0..CALM_ACTIONS_MAX {
             let asked = self.open().is_some_and(is_asked);
@@ -373,6 +385,7 @@ pub(crate) fn live(tape: &[usize]) -> Vec<Entry> {
     let mut world = World { journal, transcript, count: 0 };
     world.play(match tape[0] % 3 {
         0 => "context_max:60 failures_max:2 steps_max:3",
+        1 if tape[0].is_multiple_of(2) => "context_max:4000",
         1 => "mode:ask attempts_max:3",
         _ => "in_doubt:tell_model tokens_max:500",
     });
@@ -384,6 +397,7 @@ pub(crate) fn live(tape: &[usize]) -> Vec<Entry> {
         assert_eq!(state.strays, 0, "did not fit: {:?}", world.journal.entries.last());
     }
     world.calm_down();
+    compare(&world.journal.entries);
     world.journal.entries
 }
 

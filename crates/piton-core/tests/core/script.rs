@@ -14,7 +14,8 @@ use piton_core::event::{
     AnswerPart, BreakReason, Choice, ConfigChange, EffectClass, Entry, Event, FailureClass,
     FinishReason, Handle, InDoubtPolicy, Inquiry, InquiryAnswer, InquiryKind, Limits, Native,
     Outcome, PartialKind, PermissionMode, PermissionRule, Permissions, PlannedCall, QueuePlace,
-    Rejected, RuleEffect, ToolOutput, ToolSpec, TurnEnd, UnknownEvent, Usage, UserPart,
+    Rejected, RuleEffect, ShortOutput, ToolOutput, ToolSpec, TurnEnd, UnknownEvent, Usage,
+    UserPart,
 };
 use piton_core::id::{
     Attempt, CallId, Digest, DriverId, Epoch, InquiryId, MessageId, Seq, StepId, Timestamp, TurnId,
@@ -160,6 +161,18 @@ impl Journal {
             "answer" | "length" | "refused" => {
                 let text = if rest.is_empty() { "done" } else { rest };
                 self.answer(verb, &format!("t:{text}"))
+            }
+            "short" => {
+                let (name, text) = rest.split_once(':').unwrap_or((rest, "-"));
+                let outputs = vec![ShortOutput { call: self.call(name), text: text.into() }];
+                Event::OutputsShortened { outputs }
+            }
+            "long" => {
+                let (name, bytes) = rest.split_once(':').unwrap();
+                let output =
+                    ToolOutput::text("0123456789".repeat(bytes.parse::<usize>().unwrap() / 10));
+                let (call, outcome) = (self.call(name), Outcome::Ok);
+                Event::ToolFinished { call, outcome, output }
             }
             "start" | "track" | "round" | "untrack" | "suspend" | "finish" | "failed"
             | "denied" | "cancelled" | "lost" => self.tool(verb, rest),

@@ -217,7 +217,7 @@ fn a_text_that_broke_off_is_sent_only_when_something_follows_it() {
 
 // X4, J55
 #[test]
-fn the_note_on_an_empty_answer_stands_while_its_step_is_open() {
+fn the_note_on_an_empty_answer_stands_unless_its_step_is_given_up() {
     check(
         "turn user ask fail:empty",
         expect![[r#"
@@ -234,6 +234,7 @@ fn the_note_on_an_empty_answer_stands_while_its_step_is_open() {
         "turn user ask fail:empty ask answer:hi",
         expect![[r#"
         u m1
+        u The response appears to be empty. Please try again.
         a hi"#]],
     );
     check(

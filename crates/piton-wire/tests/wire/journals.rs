@@ -4,6 +4,7 @@
 //! `PITON_CASES` says how many journals (few by default), `PITON_SEED` which ones, and
 //! `PITON_BODIES` names a folder that keeps the bodies for a validator of someone else.
 
+mod beginnings;
 mod imported;
 mod kept;
 mod luck;
@@ -22,11 +23,12 @@ use piton_core::id::TurnId;
 use piton_core::integrity;
 use piton_core::state::State;
 use piton_core::transcript::{Message, Transcript};
-use piton_wire::Ask;
 use piton_wire::cache::Cache;
+use piton_wire::{Ask, Effort};
 use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestRng, TestRunner};
 use serde_json::Value;
 
+use self::beginnings::Beginnings;
 use self::kept::Shelf;
 use self::luck::Luck;
 use self::story::{Watch, tell};
@@ -47,6 +49,7 @@ struct Tally {
     switches_within_turns: u64,
     foreign_sidecars: u64,
     own_sidecars: u64,
+    beginnings: u64,
     by_file: BTreeMap<String, Bodies>,
 }
 
@@ -67,6 +70,7 @@ impl Tally {
         self.switches_within_turns += other.switches_within_turns;
         self.foreign_sidecars += other.foreign_sidecars;
         self.own_sidecars += other.own_sidecars;
+        self.beginnings += other.beginnings;
         for (file, bodies) in other.by_file {
             let total = self.by_file.entry(file).or_default();
             total.checked += bodies.checked;
@@ -80,6 +84,7 @@ impl Tally {
 struct Checker<'a> {
     caches: Vec<Cache>,
     before: Option<(Voice, TurnId)>,
+    beginnings: Beginnings,
     tally: Tally,
     shelf: &'a Shelf,
 }
@@ -87,7 +92,8 @@ struct Checker<'a> {
 impl<'a> Checker<'a> {
     fn new(shelf: &'a Shelf) -> Self {
         let caches = VOICES.iter().map(|_| Cache::default()).collect();
-        Self { caches, before: None, tally: Tally::default(), shelf }
+        let (beginnings, tally) = (Beginnings::default(), Tally::default());
+        Self { caches, before: None, beginnings, tally, shelf }
     }
 
     fn body(&mut self, transcript: &Transcript, place: usize, ask: &Ask) {
@@ -140,6 +146,9 @@ impl Watch for Checker<'_> {
             self.tally.switches_within_turns += u64::from(switched && in_turn == turn);
         }
         self.tally.requests += 1;
+        let ask = Ask { effort: Some(Effort::Medium), ..voice.ask() };
+        let body = voice.dialect().encode(&transcript, &ask, &mut Cache::default());
+        self.beginnings.ask(state, voice, &String::from_utf8(body).unwrap());
         let all = luck.once_in(4);
         for (place, other) in VOICES.into_iter().enumerate() {
             // The one that is asked, and now and then all the others: a switch at this very point.
@@ -171,6 +180,7 @@ fn run(cases: u32, seed: u64, shelf: &Shelf) -> Result<Tally, String> {
             TestCaseError::fail(text)
         })?;
         checker.tally.journals = 1;
+        checker.tally.beginnings = checker.beginnings.compared;
         total.borrow_mut().add(checker.tally);
         Ok(())
     });
@@ -217,8 +227,9 @@ fn no_journal_makes_a_body_that_breaks_a_rule() {
     let Tally { journals, requests, bodies, switches, switches_within_turns, .. } = total;
     println!(
         "{journals} journals, {requests} requests, {bodies} bodies, {switches} switches, \
-         {switches_within_turns} of them within a turn; sidecars in them: {} own, {} of others",
-        total.own_sidecars, total.foreign_sidecars
+         {switches_within_turns} of them within a turn; sidecars in them: {} own, {} of others; \
+         {} pairs of answered requests that begin alike",
+        total.own_sidecars, total.foreign_sidecars, total.beginnings
     );
     for (file, Bodies { checked, signed }) in &total.by_file {
         println!("  {file}: {checked} bodies, {signed} with signatures of their own");
@@ -228,6 +239,7 @@ fn no_journal_makes_a_body_that_breaks_a_rule() {
         return;
     }
     assert!(0 < switches_within_turns && 0 < total.own_sidecars && 0 < total.foreign_sidecars);
+    assert!(journals / 4 < total.beginnings, "hardly any requests could be compared");
     for voice in VOICES {
         assert_eq!(0 < total.by_file[&voice.file()].signed, voice.signs(), "{voice:?}");
     }

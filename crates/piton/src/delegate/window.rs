@@ -74,7 +74,9 @@ impl<'a> Window<'a> {
             | Event::ToolSuspended { call }
             | Event::ToolFinished { call, .. } => Some(*call),
             Event::InquiryRaised { inquiry } => Some(inquiry.call),
-            Event::InquiryAnswered { .. } | Event::Compacted { .. } => None,
+            Event::InquiryAnswered { .. }
+            | Event::Compacted { .. }
+            | Event::OutputsShortened { .. } => None,
             Event::ConversationOpened { .. }
             | Event::ConfigChanged { .. }
             | Event::DriverStarted { .. }

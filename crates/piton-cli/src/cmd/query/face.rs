@@ -160,6 +160,7 @@ impl Face {
             Event::Compacted { .. } => {
                 output.talk("Older turns were summed up to make room.");
             }
+            Event::OutputsShortened { outputs } => output.talk(&tool::shortened(outputs.len())),
             Event::HistoryRepaired { .. } => output.talk(REPAIRED),
             Event::ToolSuspended { call } => {
                 if let Some(call) = self.call(*call) {

@@ -35,6 +35,9 @@ const FAILURES: [FailureClass; 7] = [
     FailureClass::Auth,
 ];
 
+/// How often a long output says the same.
+const LONG_OUTPUT: usize = 400;
+
 /// Sees every request that the engine would send.
 pub(crate) trait Watch {
     fn request(&mut self, state: &State, voice: Voice, luck: &mut Luck);
@@ -73,7 +76,7 @@ impl Story {
         let cast = [luck.pick(&VOICES), luck.pick(&VOICES), luck.pick(&VOICES)];
         let mut story = Self { state: State::default(), voice: cast[0], cast, messages: 0 };
         let limits = Limits {
-            context_tokens_max: luck.pick(&[0, 0, 200]),
+            context_tokens_max: luck.pick(&[0, 0, 200, 2_000]),
             steps_max: luck.pick(&[0, 3]),
             ..Limits::default()
         };
@@ -277,6 +280,7 @@ impl Story {
                 self.ask(step, attempt);
             }
             Action::Compact => self.compact(),
+            Action::Shorten(outputs) => self.push(Event::OutputsShortened { outputs }),
             Action::Repair(steps) => self.push(Event::HistoryRepaired { steps }),
             Action::Plan(calls) => {
                 let step = calls[0].call.step;
@@ -405,7 +409,8 @@ impl Story {
     }
 
     fn finish(&mut self, call: CallId, outcome: Outcome, luck: &mut Luck) {
-        let output = ToolOutput::text(oddities::text(luck));
+        let times = if luck.once_in(4) { LONG_OUTPUT } else { 1 };
+        let output = ToolOutput::text(oddities::text(luck).repeat(times));
         self.push(Event::ToolFinished { call, outcome, output });
     }
 }
