@@ -2,16 +2,19 @@
 //!
 //! `frozen/README.md` says what the files are and how they were made. They are never made again.
 
+mod settings;
+
 use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 
 use expect_test::expect;
+use piton::AnswerLetter;
 use piton_core::event::{Entry, Event};
 use piton_core::id::{ConversationId, Seq};
 use piton_core::state::State;
 use piton_core::view::View;
-use piton_store::{Journal, SqliteJournal};
+use piton_store::{Journal, Letter, MemoryJournal, SqliteJournal};
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
@@ -93,11 +96,15 @@ async fn every_entry_is_read_as_it_was_written() {
             let event = Event::from_stored(record.format, &record.body);
             state.apply(&Entry { seq: record.seq, at: record.at, event });
         }
-        let digest: String =
-            digest.finalize().iter().take(8).map(|byte| format!("{byte:02x}")).collect();
+        let digest = u64::from_be_bytes(digest.finalize()[..8].try_into().unwrap());
         let view = View::from(&state);
-        writeln!(text, "{id}: {} entries, {digest}, {} turns", records.len(), view.turns.len())
-            .unwrap();
+        writeln!(
+            text,
+            "{id}: {} entries, {digest:016x}, {} turns",
+            records.len(),
+            view.turns.len()
+        )
+        .unwrap();
         assert_eq!((state.strays, state.unknown), (0, 0), "{id}");
     }
     expect![[r#"
@@ -153,6 +160,44 @@ fn a_letter_is_understood() {
     );
     goes_on(&world, "h9j6szz8jw", &script, "Paid.\n");
     assert_eq!(fs::read_dir(world.path("home/inbox")).unwrap().count(), 0);
+}
+
+#[tokio::test]
+async fn every_kind_of_letter_is_understood() {
+    let journal = MemoryJournal::new();
+    let id = ConversationId::new("a");
+    let replies = [
+        r#"{"kind":"allow"}"#,
+        r#"{"kind":"deny"}"#,
+        r#"{"kind":"applied"}"#,
+        r#"{"kind":"always","effect":"allow","scope":"conversation"}"#,
+        r#"{"kind":"always","effect":"deny","scope":"project"}"#,
+        r#"{"kind":"always","effect":"ask","scope":"user"}"#,
+        r#"{"kind":"run_again"}"#,
+        r#"{"kind":"treat_as_done"}"#,
+        r#"{"kind":"text","text":"so \"it\" is"}"#,
+    ];
+    for (number, reply) in replies.iter().enumerate() {
+        let letter = format!("{number:015}-ff449184a7a6258d");
+        let body = format!(r#"{{"inquiry":"1.1.{number}.permission.1","reply":{reply}}}"#);
+        journal.post(&id, Letter { id: letter, body }).await.unwrap();
+    }
+    let mut text = String::new();
+    for letter in AnswerLetter::kept(&journal, &id).await.unwrap() {
+        writeln!(text, "{}: {:?}", letter.inquiry(), letter.reply()).unwrap();
+    }
+    expect![[r#"
+        1.1.0.permission.1: Allow
+        1.1.1.permission.1: Deny
+        1.1.2.permission.1: Applied
+        1.1.3.permission.1: Always(Standing { effect: Allow, scope: Conversation })
+        1.1.4.permission.1: Always(Standing { effect: Deny, scope: Project })
+        1.1.5.permission.1: Always(Standing { effect: Ask, scope: User })
+        1.1.6.permission.1: RunAgain
+        1.1.7.permission.1: TreatAsDone
+        1.1.8.permission.1: Text("so \"it\" is")
+    "#]]
+    .assert_eq(&text);
 }
 
 // X13: the queue is worked off after the turn.
