@@ -4,6 +4,7 @@
 //! tested on invented trees. `the_tree_is_tidy` below runs it on the real one.
 
 mod arrows;
+mod circles;
 mod clippy_keys;
 mod event_docs;
 mod invariants;
@@ -33,6 +34,7 @@ pub fn check(tree: &Tree) -> Report {
     let mut report = Report::default();
     size::check(tree, &mut report);
     arrows::check(tree, &mut report);
+    circles::check(tree, &mut report);
     manifest::check(tree, &mut report);
     clippy_keys::check(tree, &mut report);
     names::check(tree, &mut report);

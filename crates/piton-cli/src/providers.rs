@@ -5,6 +5,8 @@
 
 mod address;
 mod file;
+#[cfg(test)]
+mod frozen;
 mod key;
 
 use std::collections::BTreeMap;

@@ -24,8 +24,7 @@ use piton::{
 };
 use piton_core::answer::Delta;
 use piton_core::event::{
-    Entry, Event, InDoubtPolicy, Inquiry, InquiryKind, Limits, ModelRef, PermissionMode,
-    Permissions, Shape, UserPart,
+    Entry, Event, Inquiry, InquiryKind, Limits, ModelRef, Permissions, Shape, UserPart,
 };
 use piton_core::id::{ConversationId, InquiryId, MessageId, Seq, Timestamp};
 use piton_core::integrity;
@@ -39,7 +38,7 @@ use crate::crash::provider::{Provider, Run};
 use crate::crash::tally::Tally;
 use crate::crash::turns::TurnScript;
 use crate::disk::{MortalJournal, Sabotage};
-use crate::oracle::{self, Final};
+use crate::oracle::{self, Final, Records};
 use crate::world::{Effect, SECRET, SeenRequest, Workshop, World, command_tools, world_tools};
 
 /// Most times that one life answers, resumes or sends before it counts as stuck.
@@ -450,9 +449,6 @@ fn conversation() -> ConversationId {
     ConversationId::new("simulated")
 }
 
-/// The journals of a conversation and of those who work for it.
-pub(crate) type Records = BTreeMap<ConversationId, Vec<Record>>;
-
 async fn all_records(journal: &Arc<dyn Journal>) -> Records {
     let mut all = Records::new();
     for id in journal.find("", RECORDS_MAX).await.unwrap_or_default() {
@@ -512,8 +508,3 @@ impl Model for WatchedModel {
         }))
     }
 }
-
-/// The permission mode of most scripts.
-pub const AUTO: PermissionMode = PermissionMode::Auto;
-/// The in-doubt policy of most scripts: nobody is there.
-pub const ALONE: InDoubtPolicy = InDoubtPolicy::TellModel;

@@ -11,8 +11,10 @@ use piton_core::view::Status;
 use piton_store::{Journal, Record};
 use piton_tools::WITHHELD_TEXT;
 
-use crate::crash::Records;
 use crate::world::{Effect, SECRET, World};
+
+/// The journals of a conversation and of those who work for it.
+pub(crate) type Records = BTreeMap<ConversationId, Vec<Record>>;
 
 /// The end of a run: what the journal means, and what the world looks like.
 #[derive(Clone, Debug)]

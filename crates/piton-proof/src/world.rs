@@ -4,20 +4,22 @@
 //! driver at the chosen one, and remembers every effect that was really done.
 
 mod command;
+mod effect;
 mod job;
 mod tool;
+mod yard;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use piton_core::event::EffectClass;
-use piton_core::id::{CallId, ConversationId};
 use tokio::sync::Notify;
 
-use self::command::Yard;
-pub use self::command::{Mistake, Runner, Workshop, command_tools};
+pub use self::command::command_tools;
+pub use self::effect::Effect;
 use self::job::Jobs;
 pub use self::tool::{SECRET, WorldTool, world_tools};
+use self::yard::Yard;
+pub use self::yard::{Mistake, Runner, Workshop};
 
 /// A world that a driver acts on.
 #[derive(Clone, Debug, Default)]
@@ -44,19 +46,6 @@ struct Inner {
     files: BTreeMap<String, String>,
     requests: Vec<SeenRequest>,
     problems: Vec<String>,
-}
-
-/// An effect that was really done.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Effect {
-    /// The conversation of the call.
-    pub conversation: ConversationId,
-    /// The call that did it.
-    pub call: CallId,
-    /// The tool.
-    pub tool: String,
-    /// Its class.
-    pub class: EffectClass,
 }
 
 /// A request that reached the model.

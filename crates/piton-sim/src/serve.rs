@@ -14,6 +14,8 @@ mod body;
 mod book;
 mod fault;
 mod heard;
+mod openai;
+mod options;
 mod part;
 mod refusal;
 mod reply;
@@ -29,6 +31,7 @@ mod gemini;
 mod responses;
 
 pub use self::book::Seen;
+pub use self::options::Options;
 pub use self::part::Part;
 pub use self::route::PATHS;
-pub use self::server::{Options, Server};
+pub use self::server::Server;

@@ -23,6 +23,7 @@ mod errors;
 mod escapes;
 mod faults;
 mod files;
+mod frozen;
 mod home;
 mod incomplete;
 mod input;

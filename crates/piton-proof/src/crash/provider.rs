@@ -7,9 +7,9 @@ use std::sync::Arc;
 
 use piton::model::{Models, OneModel};
 use piton_core::event::{Limits, ModelRef};
+use piton_sim::script::{Script, ScriptedModel};
 
 use super::turns::TurnScript;
-use piton_sim::script::{Script, ScriptedModel};
 
 /// Plays the script of a turn, run after run.
 pub trait Provider: fmt::Debug {

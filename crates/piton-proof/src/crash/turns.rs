@@ -1,8 +1,6 @@
 //! The turns that are disturbed: each shows another way through the decide table.
 
 use piton_core::event::{InDoubtPolicy, PermissionMode};
-
-use super::{ALONE, AUTO};
 use piton_sim::script::Script;
 
 /// A conversation to disturb.
@@ -38,8 +36,9 @@ const fn turn(name: &'static str, json: &'static str) -> TurnScript {
         name,
         messages: &["do it"],
         json,
-        mode: AUTO,
-        in_doubt: ALONE,
+        mode: PermissionMode::Auto,
+        // Nobody is there.
+        in_doubt: InDoubtPolicy::TellModel,
         context_tokens_max: 0,
         coordinated: false,
         attended: false,

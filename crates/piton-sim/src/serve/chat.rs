@@ -9,8 +9,9 @@ use piton_core::event::FailureClass;
 use piton_wire::openai_chat::{Flavour, rules};
 use serde_json::{Value, json};
 
-use super::asked::{Asked, list, number_behind, text, texts};
+use super::asked::{Asked, list, text, texts};
 use super::heard::Heard;
+use super::openai::invalid;
 use super::refusal::Refusal;
 use super::reply::Reply;
 use super::seal::Sealed;
@@ -155,27 +156,4 @@ pub(super) fn refuse(class: FailureClass, status: Option<u16>) -> Refusal {
     };
     let error = json!({ "message": message, "type": kind, "param": null, "code": code });
     Refusal::new(status.unwrap_or(usual), json!({ "error": error }))
-}
-
-/// A request that is not accepted.
-pub(super) fn invalid(message: &str, param: Value, code: Value) -> Refusal {
-    let error = json!({
-        "message": message,
-        "type": "invalid_request_error",
-        "param": param,
-        "code": code,
-    });
-    Refusal::new(400, json!({ "error": error }))
-}
-
-/// What is said of a function whose parameters are no plain object: `tools[0]: name`.
-pub(super) fn schema(finding: &str, field: &str) -> Refusal {
-    let tool = number_behind(finding, "tools[").unwrap_or(0);
-    let function = finding.rsplit(": ").next().unwrap_or_default().trim_matches('"');
-    let param = format!("tools[{tool}].{field}");
-    let message = format!(
-        "Invalid schema for function '{function}': schema must have type 'object' and not have \
-         'oneOf'/'anyOf'/'allOf'/'enum'/'not' at the top level."
-    );
-    invalid(&message, json!(param), json!("invalid_function_parameters"))
 }

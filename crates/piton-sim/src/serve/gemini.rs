@@ -1,5 +1,6 @@
 //! Gemini `generateContent`, played.
 
+mod framing;
 mod objection;
 mod speak;
 
@@ -7,6 +8,7 @@ use piton_core::event::FailureClass;
 use piton_wire::gemini::rules;
 use serde_json::{Value, json};
 
+pub(super) use self::framing::Framing;
 use super::asked::{Asked, list, set, text};
 use super::heard::Heard;
 use super::refusal::Refusal;
@@ -18,14 +20,6 @@ use crate::demo::Gave;
 /// What the service takes where a signature was never given.
 const NO_SIGNATURE: [&str; 2] =
     ["skip_thought_signature_validator", "context_engineering_is_the_way_to_go"];
-
-/// How the pieces of an answer follow each other.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Framing {
-    Events,
-    /// One JSON array that grows.
-    Array,
-}
 
 /// Plays Gemini.
 #[derive(Debug)]

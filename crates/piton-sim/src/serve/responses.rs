@@ -1,5 +1,6 @@
 //! `OpenAI` Responses and the Codex variant of it, played.
 
+mod encrypted;
 mod objection;
 mod speak;
 
@@ -12,9 +13,10 @@ use serde_json::{Value, json};
 use super::asked::{Asked, list, text, texts};
 use super::chat;
 use super::heard::Heard;
+use super::openai::invalid;
 use super::refusal::Refusal;
 use super::reply::Reply;
-use super::seal::{self, Sealed};
+use super::seal::Sealed;
 use super::voice::{Voice, event};
 use crate::demo::Gave;
 
@@ -58,7 +60,7 @@ impl Voice for Responses {
     }
 
     fn reject(&self, message: &str) -> Refusal {
-        chat::invalid(message, Value::Null, Value::Null)
+        invalid(message, Value::Null, Value::Null)
     }
 
     fn objection(&self, asked: &Asked) -> Option<Refusal> {
@@ -66,7 +68,7 @@ impl Voice for Responses {
             // Nothing is kept here, so nothing can be found.
             let message = format!("Previous response with id '{id}' not found.");
             let param = json!("previous_response_id");
-            return Some(chat::invalid(&message, param, json!("previous_response_not_found")));
+            return Some(invalid(&message, param, json!("previous_response_not_found")));
         }
         objection::of(&rules::violations(&asked.body), &asked.body)
     }
@@ -78,7 +80,7 @@ impl Voice for Responses {
         sealed
             .map(|(at, item)| Sealed {
                 at: format!("input[{at}]"),
-                intact: is_intact(&asked.model, text(item, "encrypted_content")),
+                intact: encrypted::is_intact(&asked.model, text(item, "encrypted_content")),
             })
             .collect()
     }
@@ -86,7 +88,7 @@ impl Voice for Responses {
     fn bad_seal(&self, at: &str) -> Refusal {
         let message = "The encrypted content gAAA... could not be verified. Reason: Encrypted \
                        content could not be decrypted or parsed.";
-        chat::invalid(message, json!(at), json!("invalid_encrypted_content"))
+        invalid(message, json!(at), json!("invalid_encrypted_content"))
     }
 
     fn stream(&self, reply: &Reply, asked: &Asked) -> Vec<String> {
@@ -172,14 +174,4 @@ impl Voice for Codex {
     fn event(&self, refusal: &Refusal) -> String {
         Responses.event(refusal)
     }
-}
-
-/// What stands for reasoning that only the provider can read: its place, and a seal on it.
-fn encrypted(model: &str, place: usize) -> String {
-    format!("gAAAAAB{place:08}{}", seal::of(model, &place.to_string()))
-}
-
-fn is_intact(model: &str, content: &str) -> bool {
-    let place = content.strip_prefix("gAAAAAB").and_then(|rest| rest.get(..8)?.parse().ok());
-    place.is_some_and(|place| encrypted(model, place) == content)
 }

@@ -13,29 +13,13 @@ use hyper_util::rt::TokioIo;
 use tokio::sync::{Semaphore, oneshot, watch};
 
 use super::book::{Book, Seen};
+use super::options::Options;
 use super::part::Part;
 use super::route::VARIABLES;
 use super::stage::Stage;
-use crate::script::Fault;
 
 /// Most connections at a time; more wait.
 const CONNECTIONS_MAX: usize = 512;
-
-/// How a server serves.
-#[derive(Clone, Debug, Default)]
-pub struct Options {
-    /// The port; 0 takes any that is free.
-    pub port: u16,
-    /// The key that a request must carry; `None` accepts any.
-    pub key: Option<String>,
-    /// Largest piece of an answer, in bytes; 0 sends each event in one.
-    pub split: usize,
-    /// Packs answers for whoever accepts that.
-    pub gzip: bool,
-    /// What goes wrong beside the faults of the script: at a step, from 0, or at the next request
-    /// whichever it is.
-    pub faults: Vec<(Option<usize>, Fault)>,
-}
 
 /// A server on loopback. It ends when it is dropped.
 #[derive(Debug)]

@@ -18,10 +18,10 @@ use super::asked::{Asked, text};
 use super::body::{Body, Broken, body, packed, split};
 use super::book::{Book, Seen};
 use super::fault::{Close, Plan, manifest};
+use super::options::Options;
 use super::part::{Next, Part};
 use super::refusal::Refusal;
 use super::route::{self, Route, Streams};
-use super::server::Options;
 use crate::script::fault::MetFaults;
 use crate::script::{Fault, FaultKind};
 

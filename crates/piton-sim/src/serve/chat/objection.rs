@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::{invalid, schema};
 use crate::serve::asked::{list, number_behind, text};
+use crate::serve::openai::{invalid, schema};
 use crate::serve::refusal::Refusal;
 
 /// The objection to the first finding, in the server's words.

@@ -3,7 +3,7 @@
 use piton_core::event::FinishReason;
 use serde_json::{Value, json};
 
-use super::Framing;
+use super::framing::Framing;
 use crate::serve::asked::{Asked, set};
 use crate::serve::reply::{BlockKind, Reply};
 use crate::serve::seal;

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::serve::asked::{list, number_behind, text};
-use crate::serve::chat::{invalid, schema};
+use crate::serve::openai::{invalid, schema};
 use crate::serve::refusal::Refusal;
 
 /// The objection to the first finding, in the service's words.

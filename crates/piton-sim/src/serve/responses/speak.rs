@@ -3,7 +3,7 @@
 use piton_core::event::FinishReason;
 use serde_json::{Value, json};
 
-use super::encrypted;
+use super::encrypted::content_of;
 use crate::serve::asked::{Asked, list, set};
 use crate::serve::reply::{Block, BlockKind, Reply};
 use crate::serve::voice::event;
@@ -144,7 +144,7 @@ fn item(index: usize, block: &Block, reply: &Reply, asked: &Asked) -> Value {
             let mut item =
                 json!({ "id": format!("rs_{name}"), "type": "reasoning", "summary": summary });
             if list(&asked.body, "include").iter().any(|it| it == ENCRYPTED) {
-                set(&mut item, "encrypted_content", json!(encrypted(&asked.model, reply.place)));
+                set(&mut item, "encrypted_content", json!(content_of(&asked.model, reply.place)));
             }
             item
         }
