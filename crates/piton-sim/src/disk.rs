@@ -7,8 +7,8 @@ use async_trait::async_trait;
 use piton_core::event::{BlobRef, Event};
 use piton_core::id::{ConversationId, Digest, Seq};
 use piton_store::{
-    AppendError, Batch, Durability, Holder, Journal, Lease, LeaseError, Letter, Listed, Listing,
-    MemoryJournal, NewRecord, Page, Record, StatusRow, StoreError,
+    AppendError, Arrival, Batch, Durability, Holder, Journal, Lease, LeaseError, Letter,
+    ListPosition, Listed, Listing, MemoryJournal, NewRecord, Page, Record, StatusRow, StoreError,
 };
 use serde_json::json;
 
@@ -95,6 +95,18 @@ impl Journal for MortalJournal {
 
     async fn wait_past(&self, id: &ConversationId, seq: Seq) -> Result<Seq, StoreError> {
         self.inner.wait_past(id, seq).await
+    }
+
+    async fn wait_letters(
+        &self,
+        id: &ConversationId,
+        seen: Arrival,
+    ) -> Result<Arrival, StoreError> {
+        self.inner.wait_letters(id, seen).await
+    }
+
+    async fn wait_list(&self, after: ListPosition) -> Result<ListPosition, StoreError> {
+        self.inner.wait_list(after).await
     }
 
     async fn list(&self, page: Page) -> Result<Listing, StoreError> {

@@ -20,6 +20,7 @@ pub mod lease;
 pub mod letter;
 pub mod list;
 pub mod read;
+pub mod wake;
 
 use std::sync::Arc;
 
@@ -109,7 +110,12 @@ macro_rules! contract_tests {
             read::a_reader_sees_a_prefix_while_a_writer_writes,
             read::waiting_returns_at_once_when_there_is_more,
             read::waiting_wakes_up_everybody_who_waits,
-            letter::letters_lie_in_the_order_of_their_names_until_they_are_taken,
+            wake::a_letter_wakes_the_one_it_is_for,
+            wake::a_letter_that_lies_there_needs_no_waiting,
+            wake::letters_between_two_waits_are_not_missed,
+            wake::anything_appended_anywhere_wakes_the_list,
+            wake::a_position_of_another_store_is_answered_at_once,
+            letter::letters_lie_in_the_order_of_their_arrival_until_they_are_taken,
             letter::a_letter_belongs_to_one_conversation,
             letter::a_letter_that_is_too_large_or_misnamed_is_refused,
             letter::only_so_many_letters_are_read_at_once,

@@ -22,9 +22,11 @@ use piton_core::id::{ConversationId, Digest, Seq};
 
 pub use crate::error::{AppendError, LeaseError, StoreError};
 pub use crate::lease::{Holder, Lease};
-pub use crate::letter::Letter;
+pub use crate::letter::{Arrival, Letter};
 pub use crate::memory::MemoryJournal;
-pub use crate::record::{Batch, Durability, Listed, Listing, NewRecord, Page, Record, StatusRow};
+pub use crate::record::{
+    Batch, Durability, ListPosition, Listed, Listing, NewRecord, Page, Record, StatusRow,
+};
 pub use crate::sqlite::{
     Decayed, DecayedBlob, Health, Notice, SqliteJournal, Verified, inspect, verify,
 };
@@ -65,8 +67,23 @@ pub trait Journal: fmt::Debug + Send + Sync {
         limit: usize,
     ) -> Result<Vec<Record>, StoreError>;
 
-    /// Waits until the journal ends behind `seq`, whichever process appended; returns its end.
+    /// Waits until the journal ends behind `seq`, whichever process appended; returns its end. Needs
+    /// no lease.
     async fn wait_past(&self, conversation: &ConversationId, seq: Seq) -> Result<Seq, StoreError>;
+
+    /// Waits until a letter to the conversation lies there that arrived behind `seen`, whichever
+    /// process posted it; returns the last arrival. The conversation need not exist. To miss none:
+    /// wait, read the letters, wait behind what the first wait returned.
+    async fn wait_letters(
+        &self,
+        conversation: &ConversationId,
+        seen: Arrival,
+    ) -> Result<Arrival, StoreError>;
+
+    /// Waits until anything was appended to any conversation behind `after`, by any process; returns
+    /// the position of now. A position that this store has not reached yet is of another store, and
+    /// the answer comes at once. Who holds a lease is not part of it.
+    async fn wait_list(&self, after: ListPosition) -> Result<ListPosition, StoreError>;
 
     /// Lists conversations, the most recently touched first, without reading any journal.
     async fn list(&self, page: Page) -> Result<Listing, StoreError>;
@@ -77,11 +94,12 @@ pub trait Journal: fmt::Debug + Send + Sync {
     /// Finds the conversations whose id begins with `prefix`, at most `limit`.
     async fn find(&self, prefix: &str, limit: usize) -> Result<Vec<ConversationId>, StoreError>;
 
-    /// Leaves a letter for whoever writes the conversation, now or later; durable when this returns.
-    /// Needs no lease. Leaving it twice is leaving it once.
+    /// Leaves a letter for the writer of the conversation, now or later, and wakes it; durable when
+    /// this returns. Needs no lease. Leaving it twice is leaving it once.
     async fn post(&self, conversation: &ConversationId, letter: Letter) -> Result<(), StoreError>;
 
-    /// The letters that were left, in the order of their names. Reading does not take them away.
+    /// The letters that were left, the first [`LETTERS_MAX`] in the order of their arrival. Reading
+    /// does not take them away.
     async fn letters(&self, conversation: &ConversationId) -> Result<Vec<Letter>, StoreError>;
 
     /// Takes a letter away; one that is gone is gone. Only after what it brought is durable: it may

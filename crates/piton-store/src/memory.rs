@@ -11,10 +11,10 @@ use piton_core::event::BlobRef;
 use piton_core::id::{ConversationId, Digest, Epoch, Seq};
 
 use crate::record::Place;
-use crate::wake::Wakers;
+use crate::wake::{LIST, Wakers};
 use crate::{
-    AppendError, Batch, Holder, Journal, LETTERS_MAX, Lease, LeaseError, Letter, Listed, Listing,
-    Page, Record, StatusRow, StoreError, blob,
+    AppendError, Arrival, Batch, Holder, Journal, LETTERS_MAX, Lease, LeaseError, Letter,
+    ListPosition, Listed, Listing, Page, Record, StatusRow, StoreError, blob,
 };
 
 /// Journals in memory. A clone is another handle on the same journals.
@@ -32,8 +32,10 @@ struct Content {
     // The epoch of the last lease given, also of those that never wrote.
     epochs: HashMap<ConversationId, Epoch>,
     blobs: HashMap<Digest, Arc<[u8]>>,
-    // By name, which is the order they are read in.
-    letters: HashMap<ConversationId, BTreeMap<String, String>>,
+    letters: HashMap<ConversationId, BTreeMap<Arrival, Letter>>,
+    arrived: Arrival,
+    // Counts appends to all conversations.
+    position: ListPosition,
 }
 
 #[derive(Debug)]
@@ -104,7 +106,13 @@ impl Content {
             let (at, format, body) = (record.at, record.format, record.body);
             kept.records.push(Record { seq, at, format, body });
         }
+        self.position.0 += 1;
         Ok(seq)
+    }
+
+    fn newest_letter(&self, conversation: &ConversationId) -> Arrival {
+        let lying = self.letters.get(conversation);
+        lying.and_then(BTreeMap::last_key_value).map_or_else(Arrival::default, |(last, _)| *last)
     }
 
     fn listed(&self, conversation: &ConversationId, kept: &Kept) -> Listed {
@@ -137,8 +145,12 @@ impl Journal for MemoryJournal {
     }
 
     async fn append(&self, lease: &Lease, batch: Batch) -> Result<Seq, AppendError> {
-        let end = self.lock().append(lease, batch)?;
-        self.wakers.announce(lease.conversation(), end);
+        let mut content = self.lock();
+        let end = content.append(lease, batch)?;
+        let position = content.position;
+        drop(content);
+        self.wakers.entries.announce(lease.conversation().as_str(), end.0);
+        self.wakers.list.announce(LIST, position.0);
         Ok(end)
     }
 
@@ -156,9 +168,40 @@ impl Journal for MemoryJournal {
     }
 
     async fn wait_past(&self, conversation: &ConversationId, seq: Seq) -> Result<Seq, StoreError> {
-        let mut waiter = self.wakers.listen(conversation);
-        let end = self.end(conversation)?;
-        Ok(if end > seq { end } else { waiter.past(seq).await })
+        let mut waiter = self.wakers.entries.listen(conversation.as_str());
+        loop {
+            let end = self.end(conversation)?;
+            if end > seq {
+                return Ok(end);
+            }
+            waiter.past(seq.0).await;
+        }
+    }
+
+    async fn wait_letters(
+        &self,
+        conversation: &ConversationId,
+        seen: Arrival,
+    ) -> Result<Arrival, StoreError> {
+        let mut waiter = self.wakers.letters.listen(conversation.as_str());
+        loop {
+            let newest = self.lock().newest_letter(conversation);
+            if newest > seen {
+                return Ok(newest);
+            }
+            waiter.past(seen.0).await;
+        }
+    }
+
+    async fn wait_list(&self, after: ListPosition) -> Result<ListPosition, StoreError> {
+        let mut waiter = self.wakers.list.listen(LIST);
+        loop {
+            let position = self.lock().position;
+            if position != after {
+                return Ok(position);
+            }
+            waiter.past(after.0).await;
+        }
     }
 
     async fn list(&self, page: Page) -> Result<Listing, StoreError> {
@@ -185,14 +228,21 @@ impl Journal for MemoryJournal {
     async fn post(&self, conversation: &ConversationId, letter: Letter) -> Result<(), StoreError> {
         letter.check()?;
         let mut content = self.lock();
-        content.letters.entry(conversation.clone()).or_default().insert(letter.id, letter.body);
+        let next = Arrival(content.arrived.0 + 1);
+        let lying = content.letters.entry(conversation.clone()).or_default();
+        let same = lying.iter().find(|(_, other)| other.id == letter.id).map(|(same, _)| *same);
+        let arrival = same.unwrap_or(next);
+        lying.insert(arrival, letter);
+        content.arrived = content.arrived.max(arrival);
+        drop(content);
+        self.wakers.letters.announce(conversation.as_str(), arrival.0);
         Ok(())
     }
 
     async fn letters(&self, conversation: &ConversationId) -> Result<Vec<Letter>, StoreError> {
         let content = self.lock();
         let left = content.letters.get(conversation).into_iter().flatten().take(LETTERS_MAX);
-        Ok(left.map(|(id, body)| Letter { id: id.clone(), body: body.clone() }).collect())
+        Ok(left.map(|(_, letter)| letter.clone()).collect())
     }
 
     async fn discard_letter(
@@ -201,7 +251,7 @@ impl Journal for MemoryJournal {
         id: &str,
     ) -> Result<(), StoreError> {
         if let Some(letters) = self.lock().letters.get_mut(conversation) {
-            letters.remove(id);
+            letters.retain(|_, letter| letter.id != id);
         }
         Ok(())
     }

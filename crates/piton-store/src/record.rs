@@ -83,6 +83,13 @@ pub struct Listed {
     pub holder: Option<Holder>,
 }
 
+/// A moment in the life of the list: rises with every append to any conversation; zero is before
+/// them all.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
+pub struct ListPosition(pub u64);
+
 /// Which part of a list is wanted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Page {

@@ -6,6 +6,7 @@
 
 mod append;
 mod aside;
+mod bell;
 mod blob;
 mod chunk;
 mod failure;
@@ -21,12 +22,12 @@ mod read;
 mod room;
 mod suspect;
 mod verify;
+mod watch;
 mod writer;
 
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Duration;
 
 use async_trait::async_trait;
 use piton_core::event::BlobRef;
@@ -35,30 +36,28 @@ use piton_core::id::{ConversationId, Digest, Epoch, Seq};
 use self::append::Append;
 use self::open::Home;
 use self::read::Readers;
-use self::writer::Writer;
-use crate::wake::Wakers;
+use self::watch::Watcher;
+use self::writer::{News, Writer};
+use crate::wake::{LIST, Wakers};
 use crate::{
-    AppendError, Batch, Holder, Journal, Lease, LeaseError, Letter, Listed, Listing, Page, Record,
-    StoreError,
+    AppendError, Arrival, Batch, Holder, Journal, Lease, LeaseError, Letter, ListPosition, Listed,
+    Listing, Page, Record, StoreError,
 };
 
 pub use self::inspect::{Health, inspect};
 pub use self::open::Notice;
 pub use self::verify::{Decayed, DecayedBlob, Verified, verify};
 
-/// How often a waiting reader looks for what other processes wrote, in milliseconds. Writes of this
-/// process wake it at once.
-const POLL_MS: u64 = 100;
-
 /// Journals in an `SQLite` database.
 ///
 /// Layout of its home: `piton.db`, `locks/<conversation>.lock`, `blobs/ab/<digest>`,
-/// `inbox/<conversation>~<letter>`.
+/// `inbox/<conversation>~<arrival>~<letter>`, and `piton.db-bell` by which processes wake each other.
 #[derive(Debug)]
 pub struct SqliteJournal {
     home: Home,
     readers: Arc<Readers>,
     wakers: Arc<Wakers>,
+    watcher: Watcher,
     writer: Writer,
     /// How many leases this process holds here.
     leases: Arc<AtomicUsize>,
@@ -92,9 +91,11 @@ impl SqliteJournal {
         let home = Home::prepare(home)?;
         let (db, notice) = open::open(&home)?;
         let wakers = Arc::<Wakers>::default();
-        let writer = Writer::start(db, home.database.clone(), Arc::clone(&wakers))?;
+        let news = News { wakers: Arc::clone(&wakers), bell: bell::Bell::of(&home.database) };
+        let writer = Writer::start(db, home.database.clone(), news)?;
         let readers = Arc::new(Readers::new(home.database.clone()));
-        Ok((Self { home, readers, wakers, writer, leases: Arc::default() }, notice))
+        let watcher = Watcher::new(home.clone(), Arc::clone(&wakers));
+        Ok((Self { home, readers, wakers, watcher, writer, leases: Arc::default() }, notice))
     }
 
     /// Lets the database grow to so many pages only, so that tests can fill the disk.
@@ -117,6 +118,7 @@ impl SqliteJournal {
 impl Drop for SqliteJournal {
     fn drop(&mut self) {
         self.readers.close();
+        self.watcher.stop();
     }
 }
 
@@ -183,16 +185,49 @@ impl Journal for SqliteJournal {
     }
 
     async fn wait_past(&self, conversation: &ConversationId, seq: Seq) -> Result<Seq, StoreError> {
-        let mut waiter = self.wakers.listen(conversation);
+        let mut waiter = self.wakers.entries.listen(conversation.as_str());
+        self.watcher.start()?;
         loop {
             let id = conversation.clone();
             let end = self.readers.with(move |db, path| read::end(db, path, &id)).await?;
             if end > seq {
                 return Ok(end);
             }
-            tokio::select! {
-                end = waiter.past(seq) => return Ok(end),
-                () = tokio::time::sleep(Duration::from_millis(POLL_MS)) => {}
+            if let Some(end) = waiter.past(seq.0).await {
+                return Ok(Seq(end));
+            }
+        }
+    }
+
+    async fn wait_letters(
+        &self,
+        conversation: &ConversationId,
+        seen: Arrival,
+    ) -> Result<Arrival, StoreError> {
+        let mut waiter = self.wakers.letters.listen(&lock::plain_name(conversation));
+        self.watcher.start()?;
+        loop {
+            let id = conversation.clone();
+            let newest = self.with_files(move |home| letter::newest(&home.inbox, &id)).await?;
+            if newest > seen {
+                return Ok(newest);
+            }
+            if let Some(newest) = waiter.past(seen.0).await {
+                return Ok(Arrival(newest));
+            }
+        }
+    }
+
+    async fn wait_list(&self, after: ListPosition) -> Result<ListPosition, StoreError> {
+        let mut waiter = self.wakers.list.listen(LIST);
+        self.watcher.start()?;
+        loop {
+            let position = self.readers.with(read::position).await?;
+            if position != after {
+                return Ok(position);
+            }
+            if let Some(position) = waiter.past(after.0).await {
+                return Ok(ListPosition(position));
             }
         }
     }
@@ -228,7 +263,9 @@ impl Journal for SqliteJournal {
 
     async fn post(&self, conversation: &ConversationId, letter: Letter) -> Result<(), StoreError> {
         let id = conversation.clone();
-        self.with_files(move |home| letter::post(&home.inbox, &id, &letter)).await
+        let arrival = self.with_files(move |home| letter::post(home, &id, &letter)).await?;
+        self.wakers.letters.announce(&lock::plain_name(conversation), arrival.0);
+        Ok(())
     }
 
     async fn letters(&self, conversation: &ConversationId) -> Result<Vec<Letter>, StoreError> {

@@ -145,6 +145,23 @@ fn chunk(row: &Row<'_>) -> Result<(Chunk, i64), rusqlite::Error> {
     Ok((chunk, row.get(3)?))
 }
 
+/// The number of the last commit's last chunk; it rises with every commit to any conversation.
+pub(super) fn newest(db: &Connection) -> Result<i64, rusqlite::Error> {
+    let mut ask = db.prepare_cached("SELECT coalesce(max(id), 0) FROM chunks")?;
+    ask.query_row([], |row| row.get(0))
+}
+
+/// The conversations of the chunks behind a number, and where they ended then.
+pub(super) fn news(db: &Connection, known: i64) -> Result<Vec<(String, Seq)>, rusqlite::Error> {
+    let mut ask = db.prepare_cached(
+        "SELECT place, records, status, name
+         FROM chunks CROSS JOIN conversations ON conversations.key = chunks.place >> 32
+         WHERE chunks.id > ?1 ORDER BY chunks.id",
+    )?;
+    let rows = ask.query_map([known], |row| Ok((text(row, 3)?, Last::read(row)?.end)))?;
+    rows.collect()
+}
+
 /// How many chunks are not entered.
 pub(super) fn lag(db: &Connection) -> Result<i64, rusqlite::Error> {
     let mut ask = db.prepare_cached(

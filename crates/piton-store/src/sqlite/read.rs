@@ -13,7 +13,7 @@ use tokio::sync::Semaphore;
 use super::chunk::Chunk;
 use super::place::{self, SEQ_MAX};
 use super::{failure, open, suspect};
-use crate::{Listed, Page, Record, StatusRow, StoreError};
+use crate::{ListPosition, Listed, Page, Record, StatusRow, StoreError};
 
 /// Connections for reading.
 const READERS_MAX: usize = 4;
@@ -78,6 +78,12 @@ pub(super) fn end(
 ) -> Result<Seq, StoreError> {
     let key = key(db, path, conversation)?;
     place::last(db, key).map(|last| last.end).map_err(|error| failure::database(path, &error))
+}
+
+/// The position of the list: the number of the last commit.
+pub(super) fn position(db: &Connection, path: &Path) -> Result<ListPosition, StoreError> {
+    let newest = place::newest(db).map_err(|error| failure::database(path, &error))?;
+    Ok(ListPosition(unsigned(newest)))
 }
 
 /// The highest epoch that wrote; `None` before the first append.

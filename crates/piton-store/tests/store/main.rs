@@ -12,6 +12,7 @@ mod private;
 mod shared;
 mod space;
 mod verify;
+mod wake;
 
 use std::path::Path;
 use std::sync::Arc;

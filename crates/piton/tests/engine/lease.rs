@@ -12,8 +12,8 @@ use piton_core::event::BlobRef;
 use piton_core::id::{ConversationId, Digest, Seq};
 use piton_core::outcome::Ending;
 use piton_store::{
-    AppendError, Batch, Holder, Journal, Lease, LeaseError, Letter, Listed, Listing, Page, Record,
-    StoreError,
+    AppendError, Arrival, Batch, Holder, Journal, Lease, LeaseError, Letter, ListPosition, Listed,
+    Listing, Page, Record, StoreError,
 };
 use tokio::time::Instant;
 
@@ -130,6 +130,16 @@ impl Journal for Careless {
     }
     async fn wait_past(&self, id: &ConversationId, seq: Seq) -> Result<Seq, StoreError> {
         self.0.wait_past(id, seq).await
+    }
+    async fn wait_letters(
+        &self,
+        id: &ConversationId,
+        seen: Arrival,
+    ) -> Result<Arrival, StoreError> {
+        self.0.wait_letters(id, seen).await
+    }
+    async fn wait_list(&self, after: ListPosition) -> Result<ListPosition, StoreError> {
+        self.0.wait_list(after).await
     }
     async fn list(&self, page: Page) -> Result<Listing, StoreError> {
         self.0.list(page).await

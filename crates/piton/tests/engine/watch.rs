@@ -12,8 +12,8 @@ use piton_core::event::{BlobRef, EffectClass, Event, Handle, ModelRef, ToolSpec}
 use piton_core::id::{CallId, ConversationId, Digest, Seq};
 use piton_core::transcript::{Message, Transcript};
 use piton_store::{
-    AppendError, Batch, Durability, Holder, Journal, Lease, LeaseError, Letter, Listed, Listing,
-    MemoryJournal, Page, Record, StoreError,
+    AppendError, Arrival, Batch, Durability, Holder, Journal, Lease, LeaseError, Letter,
+    ListPosition, Listed, Listing, MemoryJournal, Page, Record, StoreError,
 };
 use piton_tools::{Arguments, Finished, Job, Prepared, Refusal, Settled, Site, Tool};
 use tokio::time::Instant;
@@ -81,6 +81,18 @@ impl Journal for WatchedJournal {
 
     async fn wait_past(&self, id: &ConversationId, seq: Seq) -> Result<Seq, StoreError> {
         self.inner.wait_past(id, seq).await
+    }
+
+    async fn wait_letters(
+        &self,
+        id: &ConversationId,
+        seen: Arrival,
+    ) -> Result<Arrival, StoreError> {
+        self.inner.wait_letters(id, seen).await
+    }
+
+    async fn wait_list(&self, after: ListPosition) -> Result<ListPosition, StoreError> {
+        self.inner.wait_list(after).await
     }
 
     async fn list(&self, page: Page) -> Result<Listing, StoreError> {
