@@ -7,8 +7,9 @@ use async_trait::async_trait;
 use piton_core::event::{BlobRef, Event};
 use piton_core::id::{ConversationId, Digest, Seq};
 use piton_store::{
-    AppendError, Arrival, Batch, Durability, Holder, Journal, Lease, LeaseError, Letter,
-    ListPosition, Listed, Listing, MemoryJournal, NewRecord, Page, Record, StatusRow, StoreError,
+    AppendError, Arrival, Batch, CommitName, CommitOutcome, Durability, Holder, Journal, Lease,
+    LeaseError, Letter, ListPosition, Listed, Listing, MemoryJournal, NewRecord, Page, Record,
+    StatusRow, StoreError,
 };
 use serde_json::json;
 
@@ -82,6 +83,18 @@ impl Journal for MortalJournal {
         let end = self.inner.append(lease, batch).await?;
         self.world.point().await;
         Ok(end)
+    }
+
+    async fn outcome(
+        &self,
+        id: &ConversationId,
+        name: &CommitName,
+    ) -> Result<CommitOutcome, StoreError> {
+        self.inner.outcome(id, name).await
+    }
+
+    async fn release(&self, lease: Lease) -> Result<(), StoreError> {
+        self.inner.release(lease).await
     }
 
     async fn read(
@@ -181,8 +194,8 @@ impl Sabotage {
             && let Ok(lease) = copy.lease(id, nobody()).await
         {
             let status = StatusRow::default();
-            let durability = Durability::Synced;
-            let batch = Batch { expected: Seq(0), records, status, durability };
+            let (name, durability) = (CommitName::fresh(), Durability::Synced);
+            let batch = Batch { name, expected: Seq(0), records, status, durability };
             // The copy is fresh, so nothing can stand against it.
             copy.append(&lease, batch).await.unwrap_or_default();
         }

@@ -25,8 +25,11 @@ pub mod wake;
 use std::sync::Arc;
 
 use piton_core::id::{ConversationId, Seq, Timestamp};
+use piton_core::view::Status;
 
-use crate::{Batch, Durability, Holder, Journal, Lease, NewRecord, Record, StatusRow};
+use crate::{
+    Batch, CommitName, Durability, Holder, Journal, Lease, NewRecord, Record, StatusRow, Wants,
+};
 
 /// A store under test.
 pub type Store = Arc<dyn Journal>;
@@ -39,12 +42,13 @@ pub fn holder(pid: u32) -> Holder {
     Holder { pid, host: "here".to_owned(), since: Timestamp(1) }
 }
 
-pub fn row(status: &str, touched: u64) -> StatusRow {
+pub fn row(status: Status, touched: u64) -> StatusRow {
     StatusRow {
         title: "a title".to_owned(),
         workspace: "/a/directory".to_owned(),
         turns: 1,
-        status: status.to_owned(),
+        status,
+        wants: Wants::Driver,
         touched: Timestamp(touched),
     }
 }
@@ -53,9 +57,10 @@ pub fn batch(expected: u64, bodies: &[&str]) -> Batch {
     let record =
         |body: &&str| NewRecord { at: Timestamp(1000), format: 1, body: (*body).to_owned() };
     Batch {
+        name: CommitName::fresh(),
         expected: Seq(expected),
         records: bodies.iter().map(record).collect(),
-        status: row("running", 1),
+        status: row(Status::PendingTools, 1),
         durability: Durability::Synced,
     }
 }
@@ -97,6 +102,9 @@ macro_rules! contract_tests {
             append::relaxed_and_synced_commits_follow_each_other,
             append::many_conversations_grow_at_the_same_time,
             append::racing_writers_of_one_lease_never_overwrite,
+            append::the_outcome_of_a_commit_is_known_by_its_name,
+            append::an_append_that_nobody_waits_for_has_an_outcome,
+            lease::a_released_lease_is_free_when_that_returns,
             lease::a_second_lease_is_refused_and_names_the_holder,
             lease::a_dropped_lease_is_free_again,
             lease::leases_of_different_conversations_do_not_meet,

@@ -25,7 +25,8 @@ pub use crate::lease::{Holder, Lease};
 pub use crate::letter::{Arrival, Letter};
 pub use crate::memory::MemoryJournal;
 pub use crate::record::{
-    Batch, Durability, ListPosition, Listed, Listing, NewRecord, Page, Record, StatusRow,
+    Batch, CommitName, CommitOutcome, Durability, ListPosition, Listed, Listing, NewRecord, Page,
+    Record, StatusRow, Wants,
 };
 pub use crate::sqlite::{
     Decayed, DecayedBlob, Health, Notice, SqliteJournal, Verified, inspect, verify,
@@ -58,6 +59,19 @@ pub trait Journal: fmt::Debug + Send + Sync {
     /// Appends all records or none, if the journal still ends where the batch expects, and replaces
     /// the status row in the same commit. Returns the new end. The first append creates the journal.
     async fn append(&self, lease: &Lease, batch: Batch) -> Result<Seq, AppendError>;
+
+    /// What became of a commit whose append was not answered, or with [`AppendError::Unknown`]. Waits
+    /// for what this handle is still about to commit. The answer is final if the asker holds the
+    /// lease, for then nobody else tries.
+    async fn outcome(
+        &self,
+        conversation: &ConversationId,
+        name: &CommitName,
+    ) -> Result<CommitOutcome, StoreError>;
+
+    /// Gives the writer's place back; it is free when this returns. Dropping a lease frees the place
+    /// too, some time later.
+    async fn release(&self, lease: Lease) -> Result<(), StoreError>;
 
     /// Reads at most `limit` records behind `after`, in order.
     async fn read(

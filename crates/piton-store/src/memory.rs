@@ -13,8 +13,8 @@ use piton_core::id::{ConversationId, Digest, Epoch, Seq};
 use crate::record::Place;
 use crate::wake::{LIST, Wakers};
 use crate::{
-    AppendError, Arrival, Batch, Holder, Journal, LETTERS_MAX, Lease, LeaseError, Letter,
-    ListPosition, Listed, Listing, Page, Record, StatusRow, StoreError, blob,
+    AppendError, Arrival, Batch, CommitName, CommitOutcome, Holder, Journal, LETTERS_MAX, Lease,
+    LeaseError, Letter, ListPosition, Listed, Listing, Page, Record, StatusRow, StoreError, blob,
 };
 
 /// Journals in memory. A clone is another handle on the same journals.
@@ -45,6 +45,7 @@ struct Kept {
     epoch: Epoch,
     records: Vec<Record>,
     row: StatusRow,
+    commits: HashMap<CommitName, Seq>,
 }
 
 impl Kept {
@@ -97,6 +98,7 @@ impl Content {
             epoch: lease.epoch(),
             records: Vec::new(),
             row: StatusRow::default(),
+            commits: HashMap::new(),
         });
         kept.epoch = lease.epoch();
         kept.row = batch.status;
@@ -106,6 +108,7 @@ impl Content {
             let (at, format, body) = (record.at, record.format, record.body);
             kept.records.push(Record { seq, at, format, body });
         }
+        kept.commits.insert(batch.name, seq);
         self.position.0 += 1;
         Ok(seq)
     }
@@ -152,6 +155,21 @@ impl Journal for MemoryJournal {
         self.wakers.entries.announce(lease.conversation().as_str(), end.0);
         self.wakers.list.announce(LIST, position.0);
         Ok(end)
+    }
+
+    async fn outcome(
+        &self,
+        conversation: &ConversationId,
+        name: &CommitName,
+    ) -> Result<CommitOutcome, StoreError> {
+        let content = self.lock();
+        let end = content.journals.get(conversation).and_then(|kept| kept.commits.get(name));
+        Ok(end.map_or(CommitOutcome::NotCommitted, |end| CommitOutcome::Committed(*end)))
+    }
+
+    async fn release(&self, lease: Lease) -> Result<(), StoreError> {
+        drop(lease);
+        Ok(())
     }
 
     async fn read(

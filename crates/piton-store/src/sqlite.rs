@@ -10,6 +10,7 @@ mod bell;
 mod blob;
 mod chunk;
 mod failure;
+mod head;
 mod inspect;
 mod letter;
 mod lock;
@@ -34,14 +35,15 @@ use piton_core::event::BlobRef;
 use piton_core::id::{ConversationId, Digest, Epoch, Seq};
 
 use self::append::Append;
+use self::head::Head;
 use self::open::Home;
 use self::read::Readers;
 use self::watch::Watcher;
 use self::writer::{News, Writer};
 use crate::wake::{LIST, Wakers};
 use crate::{
-    AppendError, Arrival, Batch, Holder, Journal, Lease, LeaseError, Letter, ListPosition, Listed,
-    Listing, Page, Record, StoreError,
+    AppendError, Arrival, Batch, CommitName, CommitOutcome, Holder, Journal, Lease, LeaseError,
+    Letter, ListPosition, Listed, Listing, Page, Record, StoreError,
 };
 
 pub use self::inspect::{Health, inspect};
@@ -154,14 +156,16 @@ impl Journal for SqliteJournal {
 
     async fn append(&self, lease: &Lease, batch: Batch) -> Result<Seq, AppendError> {
         batch.check_size()?;
-        let Batch { expected, records, status: mut row, durability } = batch;
-        let status = std::mem::take(&mut row.status);
+        let Batch { name, expected, records, status: mut row, durability } = batch;
+        let (status, wants) = (std::mem::take(&mut row.status), std::mem::take(&mut row.wants));
+        let head = Head { name: name.clone(), status, wants };
         // Encoded by the caller, so that the one writer has less to do.
         let append = Append {
+            name,
             conversation: lease.conversation().clone(),
             epoch: lease.epoch(),
             expected,
-            chunks: chunk::encode(expected, &records, status),
+            chunks: chunk::encode(expected, &records, head.encode()),
             row,
             durability,
         };
@@ -172,6 +176,24 @@ impl Journal for SqliteJournal {
             return done;
         }
         self.writer.append(append).await
+    }
+
+    async fn outcome(
+        &self,
+        conversation: &ConversationId,
+        name: &CommitName,
+    ) -> Result<CommitOutcome, StoreError> {
+        self.writer.settle().await;
+        let (id, name) = (conversation.clone(), name.clone());
+        self.readers.with(move |db, path| read::outcome(db, path, &id, &name)).await
+    }
+
+    async fn release(&self, lease: Lease) -> Result<(), StoreError> {
+        self.with_files(move |_| {
+            drop(lease);
+            Ok(())
+        })
+        .await
     }
 
     async fn read(

@@ -3,6 +3,7 @@
 use piton::AnswerLetter;
 use piton::clock::{Clock as _, SystemClock};
 use piton_core::id::Timestamp;
+use piton_core::view::Status;
 use piton_store::{Journal, Listed, Listing, Page, StoreError};
 
 use crate::flags::Ls;
@@ -16,9 +17,6 @@ use crate::wiring;
 
 /// Rows read at once.
 const PAGE_ROWS_MIN: usize = 50;
-
-/// How the status of a conversation begins that asks a person.
-const ASKING: &str = "waiting-for-input";
 
 /// Lists them.
 pub(crate) async fn run(
@@ -82,7 +80,7 @@ fn status(listed: &Listed, kept: usize) -> String {
     let status = match &listed.holder {
         Some(holder) if is_asking(listed) => format!("running (pid {}), asks", holder.pid),
         Some(holder) => format!("running (pid {})", holder.pid),
-        None => listed.row.status.clone(),
+        None => listed.row.status.to_string(),
     };
     match kept {
         0 => status,
@@ -93,7 +91,7 @@ fn status(listed: &Listed, kept: usize) -> String {
 
 /// Whether a person is asked. The row is as new as the journal.
 fn is_asking(listed: &Listed) -> bool {
-    listed.row.status.starts_with(ASKING)
+    matches!(listed.row.status, Status::WaitingForInput { .. })
 }
 
 fn table(rows: &[(Listed, usize)], now: Timestamp) -> String {

@@ -1,13 +1,14 @@
 //! Lists: order, pages, rows, holders, prefixes.
 
 use piton_core::id::{ConversationId, Seq, Timestamp};
+use piton_core::view::Status;
 
 use super::{Store, batch, begin, conversation, holder, lease, row};
-use crate::{Batch, Page, StatusRow};
+use crate::{Batch, Page, StatusRow, Wants};
 
 async fn touched(store: &Store, name: &str, moment: u64) {
     let lease = lease(store, name).await;
-    let status = row("", moment);
+    let status = row(Status::Idle, moment);
     store.append(&lease, Batch { status, ..batch(0, &["one"]) }).await.unwrap();
 }
 
@@ -30,7 +31,7 @@ pub async fn a_list_is_ordered_by_touch_and_paged(store: Store) {
     assert_eq!(names(&store, 0, 0).await, (String::new(), 5));
 
     let lease = lease(&store, "a").await;
-    let status = row("", 50);
+    let status = row(Status::Idle, 50);
     store.append(&lease, Batch { status, ..batch(1, &["two"]) }).await.unwrap();
     assert_eq!(names(&store, 0, 2).await, ("a e".to_owned(), 5));
 }
@@ -38,14 +39,21 @@ pub async fn a_list_is_ordered_by_touch_and_paged(store: Store) {
 // X21, K22: the state of a turn is a stored fact; nobody parses a journal for it.
 pub async fn a_list_shows_the_last_commits_row(store: Store) {
     let lease = lease(&store, "a").await;
+    let waiting = Status::WaitingForInput { tool: "a \"tool\"".into() };
     let rows = [
-        StatusRow { title: "first".into(), status: "running".into(), ..StatusRow::default() },
-        StatusRow { title: "first".into(), status: "waiting".into(), ..StatusRow::default() },
+        StatusRow { title: "first".into(), status: Status::PendingTools, ..StatusRow::default() },
+        StatusRow {
+            title: "first".into(),
+            status: waiting,
+            wants: Wants::Person,
+            ..StatusRow::default()
+        },
         StatusRow {
             title: "second ä\0".into(),
             workspace: "/elsewhere".into(),
             turns: u32::MAX,
-            status: String::new(),
+            status: Status::Idle,
+            wants: Wants::NotBefore(Timestamp(8)),
             touched: Timestamp(9),
         },
     ];

@@ -15,7 +15,7 @@ use super::place::{self, SEQ_MAX};
 use super::room::Room;
 use super::{failure, migrate, open, orphan, read, suspect};
 use crate::record::Place;
-use crate::{AppendError, Durability, StatusRow, StoreError};
+use crate::{AppendError, CommitName, Durability, StatusRow, StoreError};
 
 /// Journals whose end is remembered between transactions.
 const KNOWN_MAX: usize = 4096;
@@ -28,11 +28,12 @@ const APPEND_OVERHEAD_BYTES: usize = 1024;
 /// One batch, encoded and ready to be inserted.
 #[derive(Debug)]
 pub(super) struct Append {
+    pub(super) name: CommitName,
     pub(super) conversation: ConversationId,
     pub(super) epoch: Epoch,
     pub(super) expected: Seq,
     pub(super) chunks: Vec<Chunk>,
-    /// The status row without its status, which is in the last chunk.
+    /// The status row without what is in the head of the last chunk.
     pub(super) row: StatusRow,
     pub(super) durability: Durability,
 }

@@ -11,9 +11,10 @@ use rusqlite::{Connection, OptionalExtension as _, Row, params};
 use tokio::sync::Semaphore;
 
 use super::chunk::Chunk;
+use super::head::Head;
 use super::place::{self, SEQ_MAX};
 use super::{failure, open, suspect};
-use crate::{ListPosition, Listed, Page, Record, StatusRow, StoreError};
+use crate::{CommitName, CommitOutcome, ListPosition, Listed, Page, Record, StatusRow, StoreError};
 
 /// Connections for reading.
 const READERS_MAX: usize = 4;
@@ -78,6 +79,23 @@ pub(super) fn end(
 ) -> Result<Seq, StoreError> {
     let key = key(db, path, conversation)?;
     place::last(db, key).map(|last| last.end).map_err(|error| failure::database(path, &error))
+}
+
+/// What became of a commit.
+pub(super) fn outcome(
+    db: &Connection,
+    path: &Path,
+    conversation: &ConversationId,
+    name: &CommitName,
+) -> Result<CommitOutcome, StoreError> {
+    let failed = |error| failure::database(path, &error);
+    let moment = db.unchecked_transaction().map_err(failed)?;
+    let key = match key(&moment, path, conversation) {
+        Err(StoreError::UnknownConversation(_)) => return Ok(CommitOutcome::NotCommitted),
+        key => key?,
+    };
+    let end = place::commit(&moment, key, name).map_err(failed)?;
+    Ok(end.map_or(CommitOutcome::NotCommitted, CommitOutcome::Committed))
 }
 
 /// The position of the list: the number of the last commit.
@@ -299,7 +317,8 @@ pub(super) fn status(
 }
 
 fn listed(row: &Row<'_>, last: place::Last) -> Result<Listed, rusqlite::Error> {
-    let shown = StatusRow { status: last.status, ..status_row(row, 2)? };
+    let Head { status, wants, .. } = Head::decode(&last.head);
+    let shown = StatusRow { status, wants, ..status_row(row, 2)? };
     let conversation = ConversationId::new(text(row, 1)?);
     Ok(Listed { conversation, end: last.end, row: shown, holder: None })
 }
@@ -344,14 +363,14 @@ fn key(db: &Connection, path: &Path, conversation: &ConversationId) -> Result<i6
     }
 }
 
-/// What a list shows, from four columns; the status is elsewhere.
+/// What a list shows, from four columns; the rest is in the head of the last commit.
 pub(super) fn status_row(row: &Row<'_>, first: usize) -> Result<StatusRow, rusqlite::Error> {
     Ok(StatusRow {
         touched: Timestamp(unsigned(row.get(first)?)),
         turns: u32::try_from(unsigned(row.get(first + 1)?)).unwrap_or(u32::MAX),
         title: text(row, first + 2)?,
         workspace: text(row, first + 3)?,
-        status: String::new(),
+        ..StatusRow::default()
     })
 }
 

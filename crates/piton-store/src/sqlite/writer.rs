@@ -31,6 +31,8 @@ const GATHER_US: u128 = 50;
 enum Request {
     Append(Append, oneshot::Sender<Result<Seq, AppendError>>),
     LimitPages(u32, oneshot::Sender<()>),
+    /// Answered when all that came before it is committed or refused.
+    Settle(oneshot::Sender<()>),
     /// The log has grown, and whoever noticed has no time.
     Tidy,
 }
@@ -108,8 +110,18 @@ impl Writer {
     /// the same.
     pub(super) async fn append(&self, append: Append) -> Result<Seq, AppendError> {
         let (reply, answer) = oneshot::channel();
+        let (conversation, name) = (append.conversation.clone(), append.name.clone());
         self.send(Request::Append(append, reply)).await?;
-        answer.await.map_err(|_| StoreError::Closed)?
+        // Without an answer the thread died over it, before or behind the commit.
+        answer.await.unwrap_or_else(|_| Err(AppendError::Unknown { conversation, name }))
+    }
+
+    /// Waits until all that waits is committed or refused. Nothing waits for a thread that is gone.
+    pub(super) async fn settle(&self) {
+        let (reply, answer) = oneshot::channel();
+        if self.send(Request::Settle(reply)).await.is_ok() {
+            answer.await.unwrap_or_default();
+        }
     }
 
     pub(super) async fn limit_pages(&self, pages: u32) -> Result<(), StoreError> {
@@ -142,6 +154,9 @@ fn serve(shared: &Mutex<Ledger>, mut requests: mpsc::Receiver<Request>, news: &N
         if !group.appends.is_empty() {
             group.commit(&mut hold(shared), news);
         }
+        for settled in group.settled.drain(..) {
+            settled.send(()).ok();
+        }
         if requests.is_empty() {
             hold(shared).tidy();
         }
@@ -158,6 +173,8 @@ fn hold(ledger: &Mutex<Ledger>) -> MutexGuard<'_, Ledger> {
 struct Group {
     appends: Vec<Append>,
     replies: Vec<oneshot::Sender<Result<Seq, AppendError>>>,
+    /// Callers who wait for all of that.
+    settled: Vec<oneshot::Sender<()>>,
     /// How many appends the last commit held.
     last: usize,
 }
@@ -173,6 +190,7 @@ impl Group {
                 hold(shared).limit_pages(pages);
                 reply.send(()).ok();
             }
+            Request::Settle(reply) => self.settled.push(reply),
             Request::Tidy => {}
         }
     }

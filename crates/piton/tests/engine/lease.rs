@@ -12,8 +12,8 @@ use piton_core::event::BlobRef;
 use piton_core::id::{ConversationId, Digest, Seq};
 use piton_core::outcome::Ending;
 use piton_store::{
-    AppendError, Arrival, Batch, Holder, Journal, Lease, LeaseError, Letter, ListPosition, Listed,
-    Listing, Page, Record, StoreError,
+    AppendError, Arrival, Batch, CommitName, CommitOutcome, Holder, Journal, Lease, LeaseError,
+    Letter, ListPosition, Listed, Listing, Page, Record, StoreError,
 };
 use tokio::time::Instant;
 
@@ -107,6 +107,16 @@ async fn a_workspace_whose_path_is_no_text_is_refused_and_nothing_is_recorded() 
     assert_eq!(listed.total, 0);
 }
 
+// A commit that took place is not done again, and not taken for refused, because its answer was lost.
+#[tokio::test(start_paused = true)]
+async fn a_turn_goes_on_where_the_answers_of_the_store_are_lost() {
+    let stage = Stage::new(PLAIN);
+    stage.journal.loses_answers.store(true, std::sync::atomic::Ordering::Relaxed);
+    let mut session = stage.create().await;
+    assert_eq!(session.send(say("one"), Ask).await.unwrap(), Ending::Done);
+    stage.check().await;
+}
+
 /// A store whose leases hold nobody off: their holder only believes to be the writer.
 #[derive(Debug)]
 struct Careless(Arc<dyn Journal>);
@@ -119,6 +129,16 @@ impl Journal for Careless {
     }
     async fn append(&self, lease: &Lease, batch: Batch) -> Result<Seq, AppendError> {
         self.0.append(lease, batch).await
+    }
+    async fn outcome(
+        &self,
+        id: &ConversationId,
+        name: &CommitName,
+    ) -> Result<CommitOutcome, StoreError> {
+        self.0.outcome(id, name).await
+    }
+    async fn release(&self, lease: Lease) -> Result<(), StoreError> {
+        self.0.release(lease).await
     }
     async fn read(
         &self,
