@@ -7,9 +7,9 @@ use async_trait::async_trait;
 use piton_core::event::{BlobRef, Event};
 use piton_core::id::{ConversationId, Digest, Seq};
 use piton_store::{
-    AppendError, Arrival, Batch, CommitName, CommitOutcome, Durability, Holder, Journal, Lease,
-    LeaseError, Letter, ListPosition, Listed, Listing, MemoryJournal, NewRecord, Page, Record,
-    StatusRow, StoreError,
+    AppendError, Arrival, Batch, Changes, CommitName, CommitOutcome, Durability, Holder, Journal,
+    Lease, LeaseError, Letter, ListPosition, Listed, Listing, MemoryJournal, NewRecord, Page,
+    Record, StatusRow, StoreError,
 };
 use serde_json::json;
 
@@ -124,6 +124,10 @@ impl Journal for MortalJournal {
 
     async fn list(&self, page: Page) -> Result<Listing, StoreError> {
         self.inner.list(page).await
+    }
+
+    async fn changes(&self, after: ListPosition, limit: usize) -> Result<Changes, StoreError> {
+        self.inner.changes(after, limit).await
     }
 
     async fn status(&self, id: &ConversationId) -> Result<Option<Listed>, StoreError> {

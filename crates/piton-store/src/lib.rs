@@ -9,6 +9,7 @@ pub mod contract;
 mod error;
 mod lease;
 mod letter;
+mod list;
 mod memory;
 mod record;
 mod sqlite;
@@ -23,10 +24,12 @@ use piton_core::id::{ConversationId, Digest, Seq};
 pub use crate::error::{AppendError, LeaseError, StoreError};
 pub use crate::lease::{Holder, Lease};
 pub use crate::letter::{Arrival, Letter};
+pub use crate::list::{
+    Changes, Directory, Filter, LIST_ROWS, ListCursor, ListPosition, Listing, Page, TurnIs,
+};
 pub use crate::memory::MemoryJournal;
 pub use crate::record::{
-    Batch, CommitName, CommitOutcome, Durability, ListPosition, Listed, Listing, NewRecord, Page,
-    Record, StatusRow, Wants,
+    Batch, CommitName, CommitOutcome, Durability, Listed, NewRecord, Record, StatusRow, Wants,
 };
 pub use crate::sqlite::{
     Decayed, DecayedBlob, Health, Notice, SqliteJournal, Verified, inspect, verify,
@@ -99,8 +102,14 @@ pub trait Journal: fmt::Debug + Send + Sync {
     /// the answer comes at once. Who holds a lease is not part of it.
     async fn wait_list(&self, after: ListPosition) -> Result<ListPosition, StoreError>;
 
-    /// Lists conversations, the most recently touched first, without reading any journal.
+    /// Lists conversations, the most recently touched first, without reading any journal. Going on
+    /// from page to page loses no row, however rows move meanwhile; one that moves may come twice.
     async fn list(&self, page: Page) -> Result<Listing, StoreError>;
+
+    /// The conversations that changed behind a position, at most `limit`, each once, with their rows
+    /// of now. A position that this store has not reached yet is of another store: then everything
+    /// changed.
+    async fn changes(&self, after: ListPosition, limit: usize) -> Result<Changes, StoreError>;
 
     /// Finds one conversation's row.
     async fn status(&self, conversation: &ConversationId) -> Result<Option<Listed>, StoreError>;

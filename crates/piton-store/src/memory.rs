@@ -3,18 +3,22 @@
 //! Keeps the whole contract except durability. Clones share their content, as two processes share a
 //! file.
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
+use std::convert::Infallible;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
 use piton_core::event::BlobRef;
 use piton_core::id::{ConversationId, Digest, Epoch, Seq};
 
+use crate::list::{self, RowPlace, Rows};
 use crate::record::Place;
 use crate::wake::{LIST, Wakers};
 use crate::{
-    AppendError, Arrival, Batch, CommitName, CommitOutcome, Holder, Journal, LETTERS_MAX, Lease,
-    LeaseError, Letter, ListPosition, Listed, Listing, Page, Record, StatusRow, StoreError, blob,
+    AppendError, Arrival, Batch, Changes, CommitName, CommitOutcome, Filter, Holder, Journal,
+    LETTERS_MAX, Lease, LeaseError, Letter, ListPosition, Listed, Listing, Page, Record, StatusRow,
+    StoreError, blob,
 };
 
 /// Journals in memory. A clone is another handle on the same journals.
@@ -41,7 +45,8 @@ struct Content {
 #[derive(Debug)]
 struct Kept {
     // Order of creation: decides between conversations that were touched at the same moment.
-    number: usize,
+    number: u64,
+    changed: ListPosition,
     epoch: Epoch,
     records: Vec<Record>,
     row: StatusRow,
@@ -49,6 +54,10 @@ struct Kept {
 }
 
 impl Kept {
+    fn place(&self) -> RowPlace {
+        RowPlace { touched: self.row.touched, number: self.number }
+    }
+
     fn end(&self) -> Seq {
         self.records.last().map_or_else(Seq::default, |record| record.seq)
     }
@@ -92,9 +101,10 @@ impl Content {
             kept.map_or_else(Place::default, |kept| Place { epoch: kept.epoch, end: kept.end() });
         batch.check_size()?;
         stored.admit(conversation, lease.epoch(), batch.expected)?;
-        let number = self.journals.len();
+        let number = self.journals.len() as u64;
         let kept = self.journals.entry(conversation.clone()).or_insert_with(|| Kept {
             number,
+            changed: ListPosition::default(),
             epoch: lease.epoch(),
             records: Vec::new(),
             row: StatusRow::default(),
@@ -110,6 +120,7 @@ impl Content {
         }
         kept.commits.insert(batch.name, seq);
         self.position.0 += 1;
+        kept.changed = self.position;
         Ok(seq)
     }
 
@@ -125,6 +136,42 @@ impl Content {
             row: kept.row.clone(),
             holder: self.holders.get(conversation).cloned(),
         }
+    }
+}
+
+/// The rows that a filter admits.
+struct Wanted<'a> {
+    content: &'a Content,
+    filter: &'a Filter,
+}
+
+impl Rows for Wanted<'_> {
+    type Error = Infallible;
+
+    fn below(
+        &mut self,
+        place: Option<RowPlace>,
+        take: &mut dyn FnMut(RowPlace, Listed) -> bool,
+    ) -> Result<(), Infallible> {
+        let mut all: Vec<_> = self.content.journals.iter().collect();
+        all.retain(|(_, kept)| place.is_none_or(|place| kept.place() < place));
+        all.sort_by_key(|(_, kept)| Reverse(kept.place()));
+        let mut listed = all.iter().map(|(id, kept)| (kept.place(), self.content.listed(id, kept)));
+        let _more = listed.all(|(place, row)| !self.filter.admits(&row) || take(place, row));
+        Ok(())
+    }
+
+    fn changed(
+        &mut self,
+        after: ListPosition,
+        take: &mut dyn FnMut(ListPosition, RowPlace, Listed) -> bool,
+    ) -> Result<(), Infallible> {
+        let mut all: Vec<_> = self.content.journals.iter().collect();
+        all.retain(|(_, kept)| after < kept.changed);
+        all.sort_by_key(|(_, kept)| kept.changed);
+        let mut listed = all.iter().map(|(id, kept)| (kept, self.content.listed(id, kept)));
+        let _more = listed.all(|(kept, row)| take(kept.changed, kept.place(), row));
+        Ok(())
     }
 }
 
@@ -224,11 +271,17 @@ impl Journal for MemoryJournal {
 
     async fn list(&self, page: Page) -> Result<Listing, StoreError> {
         let content = self.lock();
-        let mut all: Vec<_> = content.journals.iter().collect();
-        all.sort_by_key(|(_, kept)| std::cmp::Reverse((kept.row.touched, kept.number)));
-        let rows = all.iter().skip(page.skip).take(page.limit);
-        let rows = rows.map(|(conversation, kept)| content.listed(conversation, kept)).collect();
-        Ok(Listing { rows, total: all.len() })
+        let (newest, total) = (content.position, content.journals.len());
+        let mut rows = Wanted { content: &content, filter: &page.filter };
+        let Ok(listing) = list::page(&mut rows, &page, newest, total);
+        Ok(listing)
+    }
+
+    async fn changes(&self, after: ListPosition, limit: usize) -> Result<Changes, StoreError> {
+        let content = self.lock();
+        let mut rows = Wanted { content: &content, filter: &Filter::default() };
+        let Ok(changes) = list::changes(&mut rows, after, limit, content.position);
+        Ok(changes)
     }
 
     async fn status(&self, conversation: &ConversationId) -> Result<Option<Listed>, StoreError> {

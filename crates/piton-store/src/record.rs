@@ -139,31 +139,6 @@ pub struct Listed {
     pub holder: Option<Holder>,
 }
 
-/// A moment in the life of the list: rises with every append to any conversation; zero is before
-/// them all.
-#[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
-)]
-pub struct ListPosition(pub u64);
-
-/// Which part of a list is wanted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Page {
-    /// How many rows to skip.
-    pub skip: usize,
-    /// How many rows at most.
-    pub limit: usize,
-}
-
-/// A part of a list.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Listing {
-    /// The rows asked for.
-    pub rows: Vec<Listed>,
-    /// How many conversations there are in all.
-    pub total: usize,
-}
-
 impl Batch {
     /// Refuses what no store takes: nothing, or an entry that is too large.
     pub(crate) fn check_size(&self) -> Result<(), AppendError> {

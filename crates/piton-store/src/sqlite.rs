@@ -13,6 +13,7 @@ mod failure;
 mod head;
 mod inspect;
 mod letter;
+mod list;
 mod lock;
 mod migrate;
 mod open;
@@ -42,8 +43,8 @@ use self::watch::Watcher;
 use self::writer::{News, Writer};
 use crate::wake::{LIST, Wakers};
 use crate::{
-    AppendError, Arrival, Batch, CommitName, CommitOutcome, Holder, Journal, Lease, LeaseError,
-    Letter, ListPosition, Listed, Listing, Page, Record, StoreError,
+    AppendError, Arrival, Batch, Changes, CommitName, CommitOutcome, Holder, Journal, Lease,
+    LeaseError, Letter, ListPosition, Listed, Listing, Page, Record, StoreError,
 };
 
 pub use self::inspect::{Health, inspect};
@@ -114,6 +115,13 @@ impl SqliteJournal {
         let home = self.home.clone();
         let done = tokio::task::spawn_blocking(move || work(&home)).await;
         done.map_err(|_| StoreError::Closed)?
+    }
+}
+
+/// Says of each row who writes at this moment.
+fn name_holders(rows: &mut [Listed], locks: &Path) {
+    for row in rows {
+        row.holder = lock::holder(&lock::path(locks, &row.conversation));
     }
 }
 
@@ -257,13 +265,21 @@ impl Journal for SqliteJournal {
     async fn list(&self, page: Page) -> Result<Listing, StoreError> {
         let locks = self.home.locks.clone();
         let listed = self.readers.with(move |db, path| {
-            let (mut rows, total) = read::list(db, path, page)?;
-            for row in &mut rows {
-                row.holder = lock::holder(&lock::path(&locks, &row.conversation));
-            }
-            Ok(Listing { rows, total })
+            let mut listing = list::list(db, path, &page)?;
+            name_holders(&mut listing.rows, &locks);
+            Ok(listing)
         });
         listed.await
+    }
+
+    async fn changes(&self, after: ListPosition, limit: usize) -> Result<Changes, StoreError> {
+        let locks = self.home.locks.clone();
+        let changed = self.readers.with(move |db, path| {
+            let mut changes = list::changes(db, path, after, limit)?;
+            name_holders(&mut changes.rows, &locks);
+            Ok(changes)
+        });
+        changed.await
     }
 
     async fn status(&self, conversation: &ConversationId) -> Result<Option<Listed>, StoreError> {

@@ -108,7 +108,7 @@ pub async fn asking_who_holds_it_never_refuses_a_writer(store: Store) {
         let store = store.clone();
         tokio::spawn(async move {
             loop {
-                store.list(Page { skip: 0, limit: 10 }).await.unwrap();
+                store.list(Page::first(10)).await.unwrap();
                 tokio::task::yield_now().await;
             }
         })

@@ -195,6 +195,32 @@ pub(super) fn news(db: &Connection, known: i64) -> Result<Vec<(String, Seq)>, ru
     rows.collect()
 }
 
+/// The conversations that have chunks behind a number, with the last of each. Asks for every
+/// conversation if the number is old, else looks through what is not entered.
+pub(super) fn changed(db: &Connection, after: i64) -> Result<BTreeMap<i64, i64>, rusqlite::Error> {
+    let up_to: i64 =
+        db.prepare_cached("SELECT up_to FROM placed")?.query_row([], |row| row.get(0))?;
+    let mut changed = BTreeMap::new();
+    if after < up_to {
+        let mut ask = db.prepare_cached(
+            "SELECT key, (SELECT chunk FROM places
+                          WHERE place BETWEEN key << 32 AND (key << 32) | 0xffffffff
+                          ORDER BY place DESC LIMIT 1) AS last
+             FROM conversations WHERE last > ?1",
+        )?;
+        for row in ask.query_map([after], |row| Ok((row.get(0)?, row.get(1)?)))? {
+            let (conversation, chunk) = row?;
+            changed.insert(conversation, chunk);
+        }
+    }
+    let mut ask = db.prepare_cached("SELECT place, id FROM chunks WHERE id > ?1 ORDER BY id")?;
+    for row in ask.query_map([after.max(up_to)], |row| Ok((row.get(0)?, row.get(1)?)))? {
+        let (place, chunk): (i64, i64) = row?;
+        changed.insert(conversation(place), chunk);
+    }
+    Ok(changed)
+}
+
 /// How many chunks are not entered.
 pub(super) fn lag(db: &Connection) -> Result<i64, rusqlite::Error> {
     let mut ask = db.prepare_cached(

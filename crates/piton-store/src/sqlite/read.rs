@@ -13,7 +13,7 @@ use tokio::sync::Semaphore;
 use super::chunk::Chunk;
 use super::head::Head;
 use super::place::{self, SEQ_MAX};
-use super::{failure, open, suspect};
+use super::{failure, list, open, suspect};
 use crate::{CommitName, CommitOutcome, ListPosition, Listed, Page, Record, StatusRow, StoreError};
 
 /// Connections for reading.
@@ -260,40 +260,13 @@ impl Reading {
     }
 }
 
-/// One part of the list and the number of all conversations, from one moment. Holders are left
-/// open: they are not in the database.
-pub(super) fn list(
-    db: &Connection,
-    path: &Path,
-    page: Page,
-) -> Result<(Vec<Listed>, usize), StoreError> {
-    let read = || list_within(&*db.unchecked_transaction()?, page);
-    read().map_err(|error| failure::database(path, &error))
-}
-
-fn list_within(moment: &Connection, page: Page) -> Result<(Vec<Listed>, usize), rusqlite::Error> {
-    let total: i64 = moment
-        .prepare_cached("SELECT count(*) FROM conversations")?
-        .query_row([], |row| row.get(0))?;
-    let mut ask = moment.prepare_cached(
-        "SELECT key, name, touched, turns, title, workspace FROM conversations
-         ORDER BY touched DESC, key DESC LIMIT ?1 OFFSET ?2",
-    )?;
-    let (limit, skip) = (signed(page.limit as u64), signed(page.skip as u64));
-    let mut recent = place::Recent::read(moment)?;
-    let rows =
-        ask.query_map(params![limit, skip], |row| listed(row, recent.last(moment, row.get(0)?)?))?;
-    let rows = rows.collect::<Result<Vec<_>, _>>()?;
-    Ok((rows, usize::try_from(total).unwrap_or(0)))
-}
-
 /// Looks for a conversation in all the ways in which readers will. Part of the caller's transaction.
 pub(super) fn prove(
     db: &Connection,
     conversation: &ConversationId,
     key: i64,
 ) -> Result<(), rusqlite::Error> {
-    list_within(db, Page { skip: 0, limit: PROVED_ROWS })?;
+    list::list_within(db, &Page::first(PROVED_ROWS))?;
     find_within(db, conversation.as_str(), PROVED_ROWS)?;
     place::visit(db, key, Seq(1), |_, _| Ok(true))
 }
@@ -316,7 +289,7 @@ pub(super) fn status(
     read().map_err(|error| failure::database(path, &error))
 }
 
-fn listed(row: &Row<'_>, last: place::Last) -> Result<Listed, rusqlite::Error> {
+pub(super) fn listed(row: &Row<'_>, last: place::Last) -> Result<Listed, rusqlite::Error> {
     let Head { status, wants, .. } = Head::decode(&last.head);
     let shown = StatusRow { status, wants, ..status_row(row, 2)? };
     let conversation = ConversationId::new(text(row, 1)?);

@@ -12,8 +12,8 @@ use piton_core::event::BlobRef;
 use piton_core::id::{ConversationId, Digest, Seq};
 use piton_core::outcome::Ending;
 use piton_store::{
-    AppendError, Arrival, Batch, CommitName, CommitOutcome, Holder, Journal, Lease, LeaseError,
-    Letter, ListPosition, Listed, Listing, Page, Record, StoreError,
+    AppendError, Arrival, Batch, Changes, CommitName, CommitOutcome, Holder, Journal, Lease,
+    LeaseError, Letter, ListPosition, Listed, Listing, Page, Record, StoreError,
 };
 use tokio::time::Instant;
 
@@ -103,7 +103,7 @@ async fn a_workspace_whose_path_is_no_text_is_refused_and_nothing_is_recorded() 
         let refused = stage.engine().create(path).await;
         assert!(matches!(refused, Err(OpenError::WorkspaceName { .. })), "{refused:?}");
     }
-    let listed = stage.journal.list(Page { skip: 0, limit: 10 }).await.unwrap();
+    let listed = stage.journal.list(Page::first(10)).await.unwrap();
     assert_eq!(listed.total, 0);
 }
 
@@ -163,6 +163,9 @@ impl Journal for Careless {
     }
     async fn list(&self, page: Page) -> Result<Listing, StoreError> {
         self.0.list(page).await
+    }
+    async fn changes(&self, after: ListPosition, limit: usize) -> Result<Changes, StoreError> {
+        self.0.changes(after, limit).await
     }
     async fn status(&self, id: &ConversationId) -> Result<Option<Listed>, StoreError> {
         self.0.status(id).await

@@ -12,8 +12,9 @@ use piton_core::event::{BlobRef, EffectClass, Event, Handle, ModelRef, ToolSpec}
 use piton_core::id::{CallId, ConversationId, Digest, Seq};
 use piton_core::transcript::{Message, Transcript};
 use piton_store::{
-    AppendError, Arrival, Batch, CommitName, CommitOutcome, Durability, Holder, Journal, Lease,
-    LeaseError, Letter, ListPosition, Listed, Listing, MemoryJournal, Page, Record, StoreError,
+    AppendError, Arrival, Batch, Changes, CommitName, CommitOutcome, Durability, Holder, Journal,
+    Lease, LeaseError, Letter, ListPosition, Listed, Listing, MemoryJournal, Page, Record,
+    StoreError,
 };
 use piton_tools::{Arguments, Finished, Job, Prepared, Refusal, Settled, Site, Tool};
 use tokio::time::Instant;
@@ -122,6 +123,10 @@ impl Journal for WatchedJournal {
 
     async fn list(&self, page: Page) -> Result<Listing, StoreError> {
         self.inner.list(page).await
+    }
+
+    async fn changes(&self, after: ListPosition, limit: usize) -> Result<Changes, StoreError> {
+        self.inner.changes(after, limit).await
     }
 
     async fn status(&self, id: &ConversationId) -> Result<Option<Listed>, StoreError> {
