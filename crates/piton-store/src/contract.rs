@@ -4,6 +4,12 @@
 //! piton_store::contract_tests!(|| async { (journal, whatever_must_live_as_long) });
 //! ```
 //!
+//! A store that several processes or machines share passes [`several`](several) as well:
+//!
+//! ```text
+//! piton_store::several_handles_tests!(|| async { ([journal, another], whatever_must_live_as_long) });
+//! ```
+//!
 //! Nothing here sleeps or looks at a clock: a test that needs luck proves nothing.
 
 #![expect(
@@ -20,6 +26,7 @@ pub mod lease;
 pub mod letter;
 pub mod list;
 pub mod read;
+pub mod several;
 pub mod wake;
 
 use std::sync::Arc;
@@ -146,6 +153,34 @@ macro_rules! contract_tests {
                 let make = $make;
                 let (store, _alive) = make().await;
                 $crate::contract::$group::$name(std::sync::Arc::new(store)).await;
+            }
+        )*
+    };
+}
+
+/// Makes one test of every promise about several handles. Takes an async closure that makes two
+/// handles on the same empty journals, together with whatever must live as long as they.
+#[macro_export]
+macro_rules! several_handles_tests {
+    ($make:expr) => {
+        $crate::several_handles_tests!($make =>
+            a_place_that_was_left_is_taken_over_by_the_other,
+            a_late_writer_is_fenced_whatever_place_it_guesses,
+            the_heir_learns_what_became_of_a_commit,
+            the_other_handle_wakes_readers_and_holders,
+            two_appends_to_one_journal_share_a_commit,
+            letters_of_several_senders_keep_their_order_of_arrival,
+        );
+    };
+    ($make:expr => $($name:ident,)*) => {
+        $(
+            #[tokio::test]
+            async fn $name() {
+                let make = $make;
+                let ([one, two], _alive) = make().await;
+                let pair: $crate::contract::several::Pair =
+                    [std::sync::Arc::new(one), std::sync::Arc::new(two)];
+                $crate::contract::several::$name(pair).await;
             }
         )*
     };
