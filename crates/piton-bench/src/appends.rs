@@ -6,7 +6,8 @@ use std::time::Instant;
 use futures_util::future::try_join_all;
 use piton_core::id::{ConversationId, Seq, Timestamp};
 use piton_store::{
-    AppendError, Batch, Durability, Holder, Journal, Lease, NewRecord, SqliteJournal, StatusRow,
+    AppendError, Batch, CommitName, Durability, Holder, Journal, Lease, NewRecord, SqliteJournal,
+    StatusRow,
 };
 
 use crate::Bench;
@@ -88,7 +89,8 @@ async fn write(journal: &SqliteJournal, lease: &Lease, body: &str) -> Result<(),
 fn batch(expected: Seq, body: &str) -> Batch {
     let record = NewRecord { at: Timestamp(1), format: 1, body: body.into() };
     let status = StatusRow { title: "bench".into(), turns: 1, ..StatusRow::default() };
-    Batch { expected, records: vec![record], status, durability: Durability::Synced }
+    let (name, records) = (CommitName::fresh(), vec![record]);
+    Batch { name, expected, records, status, durability: Durability::Synced }
 }
 
 fn nobody() -> Holder {

@@ -11,7 +11,9 @@ use piton_core::event::{
 use piton_core::event::{ToolOutput, TurnEnd, Usage, UserPart};
 use piton_core::id::{Attempt, CallId, ConversationId, Digest, MessageId, Seq, Timestamp, TurnId};
 use piton_sim::demo::DemoModel;
-use piton_store::{Batch, Durability, Holder, Journal, NewRecord, SqliteJournal, StatusRow};
+use piton_store::{
+    Batch, CommitName, Durability, Holder, Journal, NewRecord, SqliteJournal, StatusRow,
+};
 
 use crate::Bench;
 use crate::measure::{Outcome, median, runtime, shown};
@@ -70,8 +72,8 @@ async fn fill(journal: &SqliteJournal, id: &ConversationId, bench: &Bench) -> Ou
             .iter()
             .map(|event| NewRecord { at: Timestamp(1), format: 1, body: event.to_stored() })
             .collect();
-        let status = StatusRow::default();
-        let batch = Batch { expected: end, records, status, durability: Durability::Relaxed };
+        let (name, status) = (CommitName::fresh(), StatusRow::default());
+        let batch = Batch { name, expected: end, records, status, durability: Durability::Relaxed };
         end = journal.append(&lease, batch).await?;
     }
     Ok(())

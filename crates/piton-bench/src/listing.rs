@@ -6,7 +6,9 @@ use std::time::{Duration, Instant};
 
 use futures_util::future::try_join_all;
 use piton_core::id::{ConversationId, Seq, Timestamp};
-use piton_store::{Batch, Durability, Holder, Journal, NewRecord, SqliteJournal, StatusRow};
+use piton_store::{
+    Batch, CommitName, Durability, Holder, Journal, NewRecord, SqliteJournal, StatusRow,
+};
 
 use crate::Bench;
 use crate::measure::{Outcome, interleaved, ratio, runtime, shown};
@@ -67,11 +69,12 @@ async fn write(journal: &SqliteJournal, number: u32) -> Outcome<()> {
         title: format!("conversation {number}"),
         workspace: "/work".into(),
         turns: 1,
-        status: String::new(),
         touched: since,
+        ..StatusRow::default()
     };
     let records = vec![record; ENTRIES_EACH];
-    let batch = Batch { expected: Seq(0), records, status, durability: Durability::Relaxed };
+    let name = CommitName::fresh();
+    let batch = Batch { name, expected: Seq(0), records, status, durability: Durability::Relaxed };
     journal.append(&lease, batch).await?;
     Ok(())
 }

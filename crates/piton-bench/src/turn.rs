@@ -131,7 +131,7 @@ fn field(child: &Child, file: &str, name: &str) -> Outcome<f64> {
 fn payload(home: &Path) -> Outcome<f64> {
     let (journal, _) = SqliteJournal::open(home)?;
     runtime()?.block_on(async {
-        let listing = journal.list(Page { skip: 0, limit: 1 }).await?;
+        let listing = journal.list(Page::first(1)).await?;
         let listed = listing.rows.first().ok_or("no conversation")?;
         let records = journal.read(&listed.conversation, Seq(0), usize::MAX >> 1).await?;
         let bytes: usize = records.iter().map(|record| record.body.len()).sum();

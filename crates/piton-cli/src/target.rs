@@ -1,15 +1,11 @@
 //! Which conversation is meant.
 
 use piton_core::id::ConversationId;
-use piton_store::{Journal, Listed, Page, StoreError};
+use piton_store::{Directory, Filter, Journal, Page, StoreError};
 
 use crate::report::Fault;
 use crate::settings::Settings;
 
-/// Conversations looked at first for the newest one of a directory; nearly always enough.
-const FIRST_ROWS: usize = 8;
-/// Conversations looked at together after that.
-const MORE_ROWS: usize = 512;
 /// Conversations looked through for a beginning of an id.
 const FOUND_MAX: usize = 1_000;
 /// Conversations named when an id is ambiguous or unknown.
@@ -57,23 +53,11 @@ pub(crate) async fn newest(
     settings: &Settings,
 ) -> Result<Option<ConversationId>, Fault> {
     // Nothing is lost: a path that is not UTF-8 was refused.
-    let here = settings.workspace()?.to_string_lossy();
-    let mut page = Page { skip: 0, limit: FIRST_ROWS };
-    loop {
-        let listing = journal.list(page).await?;
-        let seen = page.skip + listing.rows.len();
-        let is_meant = |listed: &Listed| {
-            listed.row.workspace == here && listed.conversation.as_worker().is_none()
-        };
-        let found = listing.rows.into_iter().find(is_meant);
-        if let Some(listed) = found {
-            return Ok(Some(listed.conversation));
-        }
-        if listing.total <= seen || seen == page.skip {
-            return Ok(None);
-        }
-        page = Page { skip: seen, limit: MORE_ROWS };
-    }
+    let here = settings.workspace()?.to_string_lossy().into_owned();
+    let directory = Some(Directory::Exactly(here));
+    let filter = Filter { directory, worker: Some(false), ..Filter::default() };
+    let listing = journal.list(Page { filter, ..Page::first(1) }).await?;
+    Ok(listing.rows.into_iter().next().map(|listed| listed.conversation))
 }
 
 /// Conversations whose ids begin like a mistyped one, as far as that goes.

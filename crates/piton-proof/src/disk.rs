@@ -7,8 +7,9 @@ use async_trait::async_trait;
 use piton_core::event::{BlobRef, Event};
 use piton_core::id::{ConversationId, Digest, Seq};
 use piton_store::{
-    AppendError, Batch, Durability, Holder, Journal, Lease, LeaseError, Letter, Listed, Listing,
-    MemoryJournal, NewRecord, Page, Record, StatusRow, StoreError,
+    AppendError, Arrival, Batch, Changes, CommitName, CommitOutcome, Durability, Holder, Journal,
+    Lease, LeaseError, Letter, ListPosition, Listed, Listing, MemoryJournal, NewRecord, Page,
+    Record, StatusRow, StoreError,
 };
 use serde_json::json;
 
@@ -84,6 +85,18 @@ impl Journal for MortalJournal {
         Ok(end)
     }
 
+    async fn outcome(
+        &self,
+        id: &ConversationId,
+        name: &CommitName,
+    ) -> Result<CommitOutcome, StoreError> {
+        self.inner.outcome(id, name).await
+    }
+
+    async fn release(&self, lease: Lease) -> Result<(), StoreError> {
+        self.inner.release(lease).await
+    }
+
     async fn read(
         &self,
         id: &ConversationId,
@@ -97,8 +110,24 @@ impl Journal for MortalJournal {
         self.inner.wait_past(id, seq).await
     }
 
+    async fn wait_letters(
+        &self,
+        id: &ConversationId,
+        seen: Arrival,
+    ) -> Result<Arrival, StoreError> {
+        self.inner.wait_letters(id, seen).await
+    }
+
+    async fn wait_list(&self, after: ListPosition) -> Result<ListPosition, StoreError> {
+        self.inner.wait_list(after).await
+    }
+
     async fn list(&self, page: Page) -> Result<Listing, StoreError> {
         self.inner.list(page).await
+    }
+
+    async fn changes(&self, after: ListPosition, limit: usize) -> Result<Changes, StoreError> {
+        self.inner.changes(after, limit).await
     }
 
     async fn status(&self, id: &ConversationId) -> Result<Option<Listed>, StoreError> {
@@ -169,8 +198,8 @@ impl Sabotage {
             && let Ok(lease) = copy.lease(id, nobody()).await
         {
             let status = StatusRow::default();
-            let durability = Durability::Synced;
-            let batch = Batch { expected: Seq(0), records, status, durability };
+            let (name, durability) = (CommitName::fresh(), Durability::Synced);
+            let batch = Batch { name, expected: Seq(0), records, status, durability };
             // The copy is fresh, so nothing can stand against it.
             copy.append(&lease, batch).await.unwrap_or_default();
         }

@@ -18,9 +18,10 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use piton_core::id::{ConversationId, Seq, Timestamp};
+use piton_core::view::Status;
 use piton_store::{
-    Batch, Durability, Holder, Journal, Lease, NewRecord, Page, SqliteJournal, StatusRow, inspect,
-    verify,
+    Batch, CommitName, Durability, Holder, Journal, Lease, NewRecord, Page, SqliteJournal,
+    StatusRow, inspect, verify,
 };
 use rusqlite::Connection;
 
@@ -90,9 +91,10 @@ fn noise(bytes: usize, seed: u64) -> String {
 
 fn batch(expected: u64, body: String) -> Batch {
     Batch {
+        name: CommitName::fresh(),
         expected: Seq(expected),
         records: vec![NewRecord { at: Timestamp(1_700_000_000_000), format: 1, body }],
-        status: StatusRow { status: "running".to_owned(), ..StatusRow::default() },
+        status: StatusRow { status: Status::PendingTools, ..StatusRow::default() },
         durability: Durability::Synced,
     }
 }
@@ -221,7 +223,7 @@ async fn lists(home: &tempfile::TempDir) {
         let mut times = Vec::new();
         for _ in 0..200 {
             let begun = Instant::now();
-            journal.list(Page { skip: 0, limit: 50 }).await.unwrap();
+            journal.list(Page::first(50)).await.unwrap();
             times.push(begun.elapsed());
         }
         times.sort();

@@ -4,6 +4,12 @@
 //! piton_store::contract_tests!(|| async { (journal, whatever_must_live_as_long) });
 //! ```
 //!
+//! A store that several processes or machines share passes [`several`](several) as well:
+//!
+//! ```text
+//! piton_store::several_handles_tests!(|| async { ([journal, another], whatever_must_live_as_long) });
+//! ```
+//!
 //! Nothing here sleeps or looks at a clock: a test that needs luck proves nothing.
 
 #![expect(
@@ -20,12 +26,17 @@ pub mod lease;
 pub mod letter;
 pub mod list;
 pub mod read;
+pub mod several;
+pub mod wake;
 
 use std::sync::Arc;
 
 use piton_core::id::{ConversationId, Seq, Timestamp};
+use piton_core::view::Status;
 
-use crate::{Batch, Durability, Holder, Journal, Lease, NewRecord, Record, StatusRow};
+use crate::{
+    Batch, CommitName, Durability, Holder, Journal, Lease, NewRecord, Record, StatusRow, Wants,
+};
 
 /// A store under test.
 pub type Store = Arc<dyn Journal>;
@@ -38,12 +49,13 @@ pub fn holder(pid: u32) -> Holder {
     Holder { pid, host: "here".to_owned(), since: Timestamp(1) }
 }
 
-pub fn row(status: &str, touched: u64) -> StatusRow {
+pub fn row(status: Status, touched: u64) -> StatusRow {
     StatusRow {
         title: "a title".to_owned(),
         workspace: "/a/directory".to_owned(),
         turns: 1,
-        status: status.to_owned(),
+        status,
+        wants: Wants::Driver,
         touched: Timestamp(touched),
     }
 }
@@ -52,9 +64,10 @@ pub fn batch(expected: u64, bodies: &[&str]) -> Batch {
     let record =
         |body: &&str| NewRecord { at: Timestamp(1000), format: 1, body: (*body).to_owned() };
     Batch {
+        name: CommitName::fresh(),
         expected: Seq(expected),
         records: bodies.iter().map(record).collect(),
-        status: row("running", 1),
+        status: row(Status::PendingTools, 1),
         durability: Durability::Synced,
     }
 }
@@ -96,6 +109,9 @@ macro_rules! contract_tests {
             append::relaxed_and_synced_commits_follow_each_other,
             append::many_conversations_grow_at_the_same_time,
             append::racing_writers_of_one_lease_never_overwrite,
+            append::the_outcome_of_a_commit_is_known_by_its_name,
+            append::an_append_that_nobody_waits_for_has_an_outcome,
+            lease::a_released_lease_is_free_when_that_returns,
             lease::a_second_lease_is_refused_and_names_the_holder,
             lease::a_dropped_lease_is_free_again,
             lease::leases_of_different_conversations_do_not_meet,
@@ -109,11 +125,19 @@ macro_rules! contract_tests {
             read::a_reader_sees_a_prefix_while_a_writer_writes,
             read::waiting_returns_at_once_when_there_is_more,
             read::waiting_wakes_up_everybody_who_waits,
-            letter::letters_lie_in_the_order_of_their_names_until_they_are_taken,
+            wake::a_letter_wakes_the_one_it_is_for,
+            wake::a_letter_that_lies_there_needs_no_waiting,
+            wake::letters_between_two_waits_are_not_missed,
+            wake::anything_appended_anywhere_wakes_the_list,
+            wake::a_position_of_another_store_is_answered_at_once,
+            letter::letters_lie_in_the_order_of_their_arrival_until_they_are_taken,
             letter::a_letter_belongs_to_one_conversation,
             letter::a_letter_that_is_too_large_or_misnamed_is_refused,
             letter::only_so_many_letters_are_read_at_once,
             list::a_list_is_ordered_by_touch_and_paged,
+            list::no_row_is_lost_while_rows_move,
+            list::a_list_is_filtered,
+            list::changes_name_every_conversation_that_changed_once,
             list::a_list_shows_the_last_commits_row,
             list::a_list_names_the_holder_while_there_is_one,
             list::finding_goes_by_prefix,
@@ -129,6 +153,34 @@ macro_rules! contract_tests {
                 let make = $make;
                 let (store, _alive) = make().await;
                 $crate::contract::$group::$name(std::sync::Arc::new(store)).await;
+            }
+        )*
+    };
+}
+
+/// Makes one test of every promise about several handles. Takes an async closure that makes two
+/// handles on the same empty journals, together with whatever must live as long as they.
+#[macro_export]
+macro_rules! several_handles_tests {
+    ($make:expr) => {
+        $crate::several_handles_tests!($make =>
+            a_place_that_was_left_is_taken_over_by_the_other,
+            a_late_writer_is_fenced_whatever_place_it_guesses,
+            the_heir_learns_what_became_of_a_commit,
+            the_other_handle_wakes_readers_and_holders,
+            two_appends_to_one_journal_share_a_commit,
+            letters_of_several_senders_keep_their_order_of_arrival,
+        );
+    };
+    ($make:expr => $($name:ident,)*) => {
+        $(
+            #[tokio::test]
+            async fn $name() {
+                let make = $make;
+                let ([one, two], _alive) = make().await;
+                let pair: $crate::contract::several::Pair =
+                    [std::sync::Arc::new(one), std::sync::Arc::new(two)];
+                $crate::contract::several::$name(pair).await;
             }
         )*
     };

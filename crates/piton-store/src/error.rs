@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use piton_core::id::{ConversationId, Digest, Seq};
 
 use crate::lease::Holder;
+use crate::record::CommitName;
 use crate::{BLOB_BYTES_MAX, ENTRY_BYTES_MAX, LETTER_BYTES_MAX};
 
 /// Why a lease was not given.
@@ -31,7 +32,7 @@ fn held_by(holder: Option<&Holder>) -> String {
     )
 }
 
-/// Why an append was refused. Nothing was written.
+/// Why an append was refused. Nothing was written, unless it says that this is unknown.
 #[derive(Debug, thiserror::Error)]
 pub enum AppendError {
     /// Somebody else appended in between.
@@ -57,6 +58,15 @@ pub enum AppendError {
     Size {
         /// Size of the largest entry; 0 for an empty batch.
         bytes: usize,
+    },
+    /// The answer was lost. The commit took place or did not; the store knows, and is asked by the
+    /// commit's name.
+    #[error("whether commit {name} to conversation {conversation} took place is unknown")]
+    Unknown {
+        /// The conversation.
+        conversation: ConversationId,
+        /// The commit.
+        name: CommitName,
     },
     /// The store failed. The commit did not take place.
     #[error(transparent)]

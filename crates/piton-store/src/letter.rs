@@ -1,5 +1,7 @@
 //! Letters to whoever writes a conversation: left by other processes, taken by the one writer.
 
+use serde::{Deserialize, Serialize};
+
 use crate::{LETTER_BYTES_MAX, StoreError};
 
 /// Longest name of a letter, in bytes.
@@ -8,12 +10,18 @@ const NAME_BYTES_MAX: usize = 64;
 /// A letter. What it says is none of a store's business.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Letter {
-    /// Its name, unique in its conversation: small letters, digits and `-`. Letters are read in the
-    /// order of their names.
+    /// Its name, unique in its conversation: small letters, digits and `-`.
     pub id: String,
     /// What it says.
     pub body: String,
 }
+
+/// The place of a letter in the order of arrival. Rises with every letter that is posted; zero is
+/// before them all.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
+pub struct Arrival(pub u64);
 
 impl Letter {
     /// Whether a store takes it.

@@ -9,6 +9,7 @@ pub mod contract;
 mod error;
 mod lease;
 mod letter;
+mod list;
 mod memory;
 mod record;
 mod sqlite;
@@ -22,9 +23,14 @@ use piton_core::id::{ConversationId, Digest, Seq};
 
 pub use crate::error::{AppendError, LeaseError, StoreError};
 pub use crate::lease::{Holder, Lease};
-pub use crate::letter::Letter;
+pub use crate::letter::{Arrival, Letter};
+pub use crate::list::{
+    Changes, Directory, Filter, LIST_ROWS, ListCursor, ListPosition, Listing, Page, TurnIs,
+};
 pub use crate::memory::MemoryJournal;
-pub use crate::record::{Batch, Durability, Listed, Listing, NewRecord, Page, Record, StatusRow};
+pub use crate::record::{
+    Batch, CommitName, CommitOutcome, Durability, Listed, NewRecord, Record, StatusRow, Wants,
+};
 pub use crate::sqlite::{
     Decayed, DecayedBlob, Health, Notice, SqliteJournal, Verified, inspect, verify,
 };
@@ -57,6 +63,19 @@ pub trait Journal: fmt::Debug + Send + Sync {
     /// the status row in the same commit. Returns the new end. The first append creates the journal.
     async fn append(&self, lease: &Lease, batch: Batch) -> Result<Seq, AppendError>;
 
+    /// What became of a commit whose append was not answered, or with [`AppendError::Unknown`]. Waits
+    /// for what this handle is still about to commit. The answer is final if the asker holds the
+    /// lease, for then nobody else tries.
+    async fn outcome(
+        &self,
+        conversation: &ConversationId,
+        name: &CommitName,
+    ) -> Result<CommitOutcome, StoreError>;
+
+    /// Gives the writer's place back; it is free when this returns. Dropping a lease frees the place
+    /// too, some time later.
+    async fn release(&self, lease: Lease) -> Result<(), StoreError>;
+
     /// Reads at most `limit` records behind `after`, in order.
     async fn read(
         &self,
@@ -65,11 +84,32 @@ pub trait Journal: fmt::Debug + Send + Sync {
         limit: usize,
     ) -> Result<Vec<Record>, StoreError>;
 
-    /// Waits until the journal ends behind `seq`, whichever process appended; returns its end.
+    /// Waits until the journal ends behind `seq`, whichever process appended; returns its end. Needs
+    /// no lease.
     async fn wait_past(&self, conversation: &ConversationId, seq: Seq) -> Result<Seq, StoreError>;
 
-    /// Lists conversations, the most recently touched first, without reading any journal.
+    /// Waits until a letter to the conversation lies there that arrived behind `seen`, whichever
+    /// process posted it; returns the last arrival. The conversation need not exist. To miss none:
+    /// wait, read the letters, wait behind what the first wait returned.
+    async fn wait_letters(
+        &self,
+        conversation: &ConversationId,
+        seen: Arrival,
+    ) -> Result<Arrival, StoreError>;
+
+    /// Waits until anything was appended to any conversation behind `after`, by any process; returns
+    /// the position of now. A position that this store has not reached yet is of another store, and
+    /// the answer comes at once. Who holds a lease is not part of it.
+    async fn wait_list(&self, after: ListPosition) -> Result<ListPosition, StoreError>;
+
+    /// Lists conversations, the most recently touched first, without reading any journal. Going on
+    /// from page to page loses no row, however rows move meanwhile; one that moves may come twice.
     async fn list(&self, page: Page) -> Result<Listing, StoreError>;
+
+    /// The conversations that changed behind a position, at most `limit`, each once, with their rows
+    /// of now. A position that this store has not reached yet is of another store: then everything
+    /// changed.
+    async fn changes(&self, after: ListPosition, limit: usize) -> Result<Changes, StoreError>;
 
     /// Finds one conversation's row.
     async fn status(&self, conversation: &ConversationId) -> Result<Option<Listed>, StoreError>;
@@ -77,11 +117,12 @@ pub trait Journal: fmt::Debug + Send + Sync {
     /// Finds the conversations whose id begins with `prefix`, at most `limit`.
     async fn find(&self, prefix: &str, limit: usize) -> Result<Vec<ConversationId>, StoreError>;
 
-    /// Leaves a letter for whoever writes the conversation, now or later; durable when this returns.
-    /// Needs no lease. Leaving it twice is leaving it once.
+    /// Leaves a letter for the writer of the conversation, now or later, and wakes it; durable when
+    /// this returns. Needs no lease. Leaving it twice is leaving it once.
     async fn post(&self, conversation: &ConversationId, letter: Letter) -> Result<(), StoreError>;
 
-    /// The letters that were left, in the order of their names. Reading does not take them away.
+    /// The letters that were left, the first [`LETTERS_MAX`] in the order of their arrival. Reading
+    /// does not take them away.
     async fn letters(&self, conversation: &ConversationId) -> Result<Vec<Letter>, StoreError>;
 
     /// Takes a letter away; one that is gone is gone. Only after what it brought is durable: it may

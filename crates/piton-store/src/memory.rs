@@ -3,18 +3,22 @@
 //! Keeps the whole contract except durability. Clones share their content, as two processes share a
 //! file.
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
+use std::convert::Infallible;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
 use piton_core::event::BlobRef;
 use piton_core::id::{ConversationId, Digest, Epoch, Seq};
 
+use crate::list::{self, RowPlace, Rows};
 use crate::record::Place;
-use crate::wake::Wakers;
+use crate::wake::{LIST, Wakers};
 use crate::{
-    AppendError, Batch, Holder, Journal, LETTERS_MAX, Lease, LeaseError, Letter, Listed, Listing,
-    Page, Record, StatusRow, StoreError, blob,
+    AppendError, Arrival, Batch, Changes, CommitName, CommitOutcome, Filter, Holder, Journal,
+    LETTERS_MAX, Lease, LeaseError, Letter, ListPosition, Listed, Listing, Page, Record, StatusRow,
+    StoreError, blob,
 };
 
 /// Journals in memory. A clone is another handle on the same journals.
@@ -32,20 +36,28 @@ struct Content {
     // The epoch of the last lease given, also of those that never wrote.
     epochs: HashMap<ConversationId, Epoch>,
     blobs: HashMap<Digest, Arc<[u8]>>,
-    // By name, which is the order they are read in.
-    letters: HashMap<ConversationId, BTreeMap<String, String>>,
+    letters: HashMap<ConversationId, BTreeMap<Arrival, Letter>>,
+    arrived: Arrival,
+    // Counts appends to all conversations.
+    position: ListPosition,
 }
 
 #[derive(Debug)]
 struct Kept {
     // Order of creation: decides between conversations that were touched at the same moment.
-    number: usize,
+    number: u64,
+    changed: ListPosition,
     epoch: Epoch,
     records: Vec<Record>,
     row: StatusRow,
+    commits: HashMap<CommitName, Seq>,
 }
 
 impl Kept {
+    fn place(&self) -> RowPlace {
+        RowPlace { touched: self.row.touched, number: self.number }
+    }
+
     fn end(&self) -> Seq {
         self.records.last().map_or_else(Seq::default, |record| record.seq)
     }
@@ -89,12 +101,14 @@ impl Content {
             kept.map_or_else(Place::default, |kept| Place { epoch: kept.epoch, end: kept.end() });
         batch.check_size()?;
         stored.admit(conversation, lease.epoch(), batch.expected)?;
-        let number = self.journals.len();
+        let number = self.journals.len() as u64;
         let kept = self.journals.entry(conversation.clone()).or_insert_with(|| Kept {
             number,
+            changed: ListPosition::default(),
             epoch: lease.epoch(),
             records: Vec::new(),
             row: StatusRow::default(),
+            commits: HashMap::new(),
         });
         kept.epoch = lease.epoch();
         kept.row = batch.status;
@@ -104,7 +118,15 @@ impl Content {
             let (at, format, body) = (record.at, record.format, record.body);
             kept.records.push(Record { seq, at, format, body });
         }
+        kept.commits.insert(batch.name, seq);
+        self.position.0 += 1;
+        kept.changed = self.position;
         Ok(seq)
+    }
+
+    fn newest_letter(&self, conversation: &ConversationId) -> Arrival {
+        let lying = self.letters.get(conversation);
+        lying.and_then(BTreeMap::last_key_value).map_or_else(Arrival::default, |(last, _)| *last)
     }
 
     fn listed(&self, conversation: &ConversationId, kept: &Kept) -> Listed {
@@ -114,6 +136,42 @@ impl Content {
             row: kept.row.clone(),
             holder: self.holders.get(conversation).cloned(),
         }
+    }
+}
+
+/// The rows that a filter admits.
+struct Wanted<'a> {
+    content: &'a Content,
+    filter: &'a Filter,
+}
+
+impl Rows for Wanted<'_> {
+    type Error = Infallible;
+
+    fn below(
+        &mut self,
+        place: Option<RowPlace>,
+        take: &mut dyn FnMut(RowPlace, Listed) -> bool,
+    ) -> Result<(), Infallible> {
+        let mut all: Vec<_> = self.content.journals.iter().collect();
+        all.retain(|(_, kept)| place.is_none_or(|place| kept.place() < place));
+        all.sort_by_key(|(_, kept)| Reverse(kept.place()));
+        let mut listed = all.iter().map(|(id, kept)| (kept.place(), self.content.listed(id, kept)));
+        let _more = listed.all(|(place, row)| !self.filter.admits(&row) || take(place, row));
+        Ok(())
+    }
+
+    fn changed(
+        &mut self,
+        after: ListPosition,
+        take: &mut dyn FnMut(ListPosition, RowPlace, Listed) -> bool,
+    ) -> Result<(), Infallible> {
+        let mut all: Vec<_> = self.content.journals.iter().collect();
+        all.retain(|(_, kept)| after < kept.changed);
+        all.sort_by_key(|(_, kept)| kept.changed);
+        let mut listed = all.iter().map(|(id, kept)| (kept, self.content.listed(id, kept)));
+        let _more = listed.all(|(kept, row)| take(kept.changed, kept.place(), row));
+        Ok(())
     }
 }
 
@@ -137,9 +195,28 @@ impl Journal for MemoryJournal {
     }
 
     async fn append(&self, lease: &Lease, batch: Batch) -> Result<Seq, AppendError> {
-        let end = self.lock().append(lease, batch)?;
-        self.wakers.announce(lease.conversation(), end);
+        let mut content = self.lock();
+        let end = content.append(lease, batch)?;
+        let position = content.position;
+        drop(content);
+        self.wakers.entries.announce(lease.conversation().as_str(), end.0);
+        self.wakers.list.announce(LIST, position.0);
         Ok(end)
+    }
+
+    async fn outcome(
+        &self,
+        conversation: &ConversationId,
+        name: &CommitName,
+    ) -> Result<CommitOutcome, StoreError> {
+        let content = self.lock();
+        let end = content.journals.get(conversation).and_then(|kept| kept.commits.get(name));
+        Ok(end.map_or(CommitOutcome::NotCommitted, |end| CommitOutcome::Committed(*end)))
+    }
+
+    async fn release(&self, lease: Lease) -> Result<(), StoreError> {
+        drop(lease);
+        Ok(())
     }
 
     async fn read(
@@ -156,18 +233,55 @@ impl Journal for MemoryJournal {
     }
 
     async fn wait_past(&self, conversation: &ConversationId, seq: Seq) -> Result<Seq, StoreError> {
-        let mut waiter = self.wakers.listen(conversation);
-        let end = self.end(conversation)?;
-        Ok(if end > seq { end } else { waiter.past(seq).await })
+        let mut waiter = self.wakers.entries.listen(conversation.as_str());
+        loop {
+            let end = self.end(conversation)?;
+            if end > seq {
+                return Ok(end);
+            }
+            waiter.past(seq.0).await;
+        }
+    }
+
+    async fn wait_letters(
+        &self,
+        conversation: &ConversationId,
+        seen: Arrival,
+    ) -> Result<Arrival, StoreError> {
+        let mut waiter = self.wakers.letters.listen(conversation.as_str());
+        loop {
+            let newest = self.lock().newest_letter(conversation);
+            if newest > seen {
+                return Ok(newest);
+            }
+            waiter.past(seen.0).await;
+        }
+    }
+
+    async fn wait_list(&self, after: ListPosition) -> Result<ListPosition, StoreError> {
+        let mut waiter = self.wakers.list.listen(LIST);
+        loop {
+            let position = self.lock().position;
+            if position != after {
+                return Ok(position);
+            }
+            waiter.past(after.0).await;
+        }
     }
 
     async fn list(&self, page: Page) -> Result<Listing, StoreError> {
         let content = self.lock();
-        let mut all: Vec<_> = content.journals.iter().collect();
-        all.sort_by_key(|(_, kept)| std::cmp::Reverse((kept.row.touched, kept.number)));
-        let rows = all.iter().skip(page.skip).take(page.limit);
-        let rows = rows.map(|(conversation, kept)| content.listed(conversation, kept)).collect();
-        Ok(Listing { rows, total: all.len() })
+        let (newest, total) = (content.position, content.journals.len());
+        let mut rows = Wanted { content: &content, filter: &page.filter };
+        let Ok(listing) = list::page(&mut rows, &page, newest, total);
+        Ok(listing)
+    }
+
+    async fn changes(&self, after: ListPosition, limit: usize) -> Result<Changes, StoreError> {
+        let content = self.lock();
+        let mut rows = Wanted { content: &content, filter: &Filter::default() };
+        let Ok(changes) = list::changes(&mut rows, after, limit, content.position);
+        Ok(changes)
     }
 
     async fn status(&self, conversation: &ConversationId) -> Result<Option<Listed>, StoreError> {
@@ -185,14 +299,21 @@ impl Journal for MemoryJournal {
     async fn post(&self, conversation: &ConversationId, letter: Letter) -> Result<(), StoreError> {
         letter.check()?;
         let mut content = self.lock();
-        content.letters.entry(conversation.clone()).or_default().insert(letter.id, letter.body);
+        let next = Arrival(content.arrived.0 + 1);
+        let lying = content.letters.entry(conversation.clone()).or_default();
+        let same = lying.iter().find(|(_, other)| other.id == letter.id).map(|(same, _)| *same);
+        let arrival = same.unwrap_or(next);
+        lying.insert(arrival, letter);
+        content.arrived = content.arrived.max(arrival);
+        drop(content);
+        self.wakers.letters.announce(conversation.as_str(), arrival.0);
         Ok(())
     }
 
     async fn letters(&self, conversation: &ConversationId) -> Result<Vec<Letter>, StoreError> {
         let content = self.lock();
         let left = content.letters.get(conversation).into_iter().flatten().take(LETTERS_MAX);
-        Ok(left.map(|(id, body)| Letter { id: id.clone(), body: body.clone() }).collect())
+        Ok(left.map(|(_, letter)| letter.clone()).collect())
     }
 
     async fn discard_letter(
@@ -201,7 +322,7 @@ impl Journal for MemoryJournal {
         id: &str,
     ) -> Result<(), StoreError> {
         if let Some(letters) = self.lock().letters.get_mut(conversation) {
-            letters.remove(id);
+            letters.retain(|_, letter| letter.id != id);
         }
         Ok(())
     }

@@ -2,7 +2,13 @@
 //!
 //! Plain data. A body is text that the store does not look into.
 
+use std::fmt;
+use std::hash::{BuildHasher as _, RandomState};
+use std::sync::LazyLock;
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use piton_core::id::{ConversationId, Epoch, Seq, Timestamp};
+use piton_core::view::Status;
 use serde::{Deserialize, Serialize};
 
 use crate::lease::Holder;
@@ -11,6 +17,8 @@ use crate::{AppendError, ENTRY_BYTES_MAX};
 /// One commit to one journal.
 #[derive(Clone, Debug)]
 pub struct Batch {
+    /// Its name, by which its outcome can be asked for.
+    pub name: CommitName,
     /// Where the writer believes the journal ends.
     pub expected: Seq,
     /// What to append; not empty.
@@ -19,6 +27,37 @@ pub struct Batch {
     pub status: StatusRow,
     /// How hard it must be when the append returns.
     pub durability: Durability,
+}
+
+/// The name of a commit, chosen by its writer. No two commits to one conversation have the same.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct CommitName(String);
+
+impl CommitName {
+    /// A name that no other process gives either.
+    pub fn fresh() -> Self {
+        /// Tells the names of processes apart.
+        static PROCESS: LazyLock<u64> = LazyLock::new(|| RandomState::new().hash_one(0));
+        static NUMBER: AtomicU64 = AtomicU64::new(0);
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        Self(format!("{:016x}-{number}", *PROCESS))
+    }
+}
+
+impl fmt::Display for CommitName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// What became of a commit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CommitOutcome {
+    /// It took place, and the journal ended here then.
+    Committed(Seq),
+    /// It did not take place.
+    NotCommitted,
 }
 
 /// A record before it has a place.
@@ -64,10 +103,27 @@ pub struct StatusRow {
     pub workspace: String,
     /// How many turns it has.
     pub turns: u32,
-    /// State of the open turn; empty when there is none.
-    pub status: String,
+    /// State of the open turn.
+    pub status: Status,
+    /// Who can move it on.
+    pub wants: Wants,
     /// When a turn last began or ended. Lists are ordered by this.
     pub touched: Timestamp,
+}
+
+/// Who can move a conversation on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Wants {
+    /// Nothing is to be done.
+    #[default]
+    Nobody,
+    /// A driver, at once.
+    Driver,
+    /// A person: somebody has to answer, or to say how to go on.
+    Person,
+    /// A driver, from this moment on.
+    NotBefore(Timestamp),
 }
 
 /// A row of a list.
@@ -81,24 +137,6 @@ pub struct Listed {
     pub row: StatusRow,
     /// Who is writing at this moment.
     pub holder: Option<Holder>,
-}
-
-/// Which part of a list is wanted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Page {
-    /// How many rows to skip.
-    pub skip: usize,
-    /// How many rows at most.
-    pub limit: usize,
-}
-
-/// A part of a list.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Listing {
-    /// The rows asked for.
-    pub rows: Vec<Listed>,
-    /// How many conversations there are in all.
-    pub total: usize,
 }
 
 impl Batch {

@@ -6,11 +6,14 @@
 
 mod append;
 mod aside;
+mod bell;
 mod blob;
 mod chunk;
 mod failure;
+mod head;
 mod inspect;
 mod letter;
+mod list;
 mod lock;
 mod migrate;
 mod open;
@@ -21,44 +24,43 @@ mod read;
 mod room;
 mod suspect;
 mod verify;
+mod watch;
 mod writer;
 
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Duration;
 
 use async_trait::async_trait;
 use piton_core::event::BlobRef;
 use piton_core::id::{ConversationId, Digest, Epoch, Seq};
 
 use self::append::Append;
+use self::head::Head;
 use self::open::Home;
 use self::read::Readers;
-use self::writer::Writer;
-use crate::wake::Wakers;
+use self::watch::Watcher;
+use self::writer::{News, Writer};
+use crate::wake::{LIST, Wakers};
 use crate::{
-    AppendError, Batch, Holder, Journal, Lease, LeaseError, Letter, Listed, Listing, Page, Record,
-    StoreError,
+    AppendError, Arrival, Batch, Changes, CommitName, CommitOutcome, Holder, Journal, Lease,
+    LeaseError, Letter, ListPosition, Listed, Listing, Page, Record, StoreError,
 };
 
 pub use self::inspect::{Health, inspect};
 pub use self::open::Notice;
 pub use self::verify::{Decayed, DecayedBlob, Verified, verify};
 
-/// How often a waiting reader looks for what other processes wrote, in milliseconds. Writes of this
-/// process wake it at once.
-const POLL_MS: u64 = 100;
-
 /// Journals in an `SQLite` database.
 ///
 /// Layout of its home: `piton.db`, `locks/<conversation>.lock`, `blobs/ab/<digest>`,
-/// `inbox/<conversation>~<letter>`.
+/// `inbox/<conversation>~<arrival>~<letter>`, and `piton.db-bell` by which processes wake each other.
 #[derive(Debug)]
 pub struct SqliteJournal {
     home: Home,
     readers: Arc<Readers>,
     wakers: Arc<Wakers>,
+    watcher: Watcher,
     writer: Writer,
     /// How many leases this process holds here.
     leases: Arc<AtomicUsize>,
@@ -92,9 +94,11 @@ impl SqliteJournal {
         let home = Home::prepare(home)?;
         let (db, notice) = open::open(&home)?;
         let wakers = Arc::<Wakers>::default();
-        let writer = Writer::start(db, home.database.clone(), Arc::clone(&wakers))?;
+        let news = News { wakers: Arc::clone(&wakers), bell: bell::Bell::of(&home.database) };
+        let writer = Writer::start(db, home.database.clone(), news)?;
         let readers = Arc::new(Readers::new(home.database.clone()));
-        Ok((Self { home, readers, wakers, writer, leases: Arc::default() }, notice))
+        let watcher = Watcher::new(home.clone(), Arc::clone(&wakers));
+        Ok((Self { home, readers, wakers, watcher, writer, leases: Arc::default() }, notice))
     }
 
     /// Lets the database grow to so many pages only, so that tests can fill the disk.
@@ -114,9 +118,17 @@ impl SqliteJournal {
     }
 }
 
+/// Says of each row who writes at this moment.
+fn name_holders(rows: &mut [Listed], locks: &Path) {
+    for row in rows {
+        row.holder = lock::holder(&lock::path(locks, &row.conversation));
+    }
+}
+
 impl Drop for SqliteJournal {
     fn drop(&mut self) {
         self.readers.close();
+        self.watcher.stop();
     }
 }
 
@@ -152,14 +164,16 @@ impl Journal for SqliteJournal {
 
     async fn append(&self, lease: &Lease, batch: Batch) -> Result<Seq, AppendError> {
         batch.check_size()?;
-        let Batch { expected, records, status: mut row, durability } = batch;
-        let status = std::mem::take(&mut row.status);
+        let Batch { name, expected, records, status: mut row, durability } = batch;
+        let (status, wants) = (std::mem::take(&mut row.status), std::mem::take(&mut row.wants));
+        let head = Head { name: name.clone(), status, wants };
         // Encoded by the caller, so that the one writer has less to do.
         let append = Append {
+            name,
             conversation: lease.conversation().clone(),
             epoch: lease.epoch(),
             expected,
-            chunks: chunk::encode(expected, &records, status),
+            chunks: chunk::encode(expected, &records, head.encode()),
             row,
             durability,
         };
@@ -170,6 +184,24 @@ impl Journal for SqliteJournal {
             return done;
         }
         self.writer.append(append).await
+    }
+
+    async fn outcome(
+        &self,
+        conversation: &ConversationId,
+        name: &CommitName,
+    ) -> Result<CommitOutcome, StoreError> {
+        self.writer.settle().await;
+        let (id, name) = (conversation.clone(), name.clone());
+        self.readers.with(move |db, path| read::outcome(db, path, &id, &name)).await
+    }
+
+    async fn release(&self, lease: Lease) -> Result<(), StoreError> {
+        self.with_files(move |_| {
+            drop(lease);
+            Ok(())
+        })
+        .await
     }
 
     async fn read(
@@ -183,16 +215,49 @@ impl Journal for SqliteJournal {
     }
 
     async fn wait_past(&self, conversation: &ConversationId, seq: Seq) -> Result<Seq, StoreError> {
-        let mut waiter = self.wakers.listen(conversation);
+        let mut waiter = self.wakers.entries.listen(conversation.as_str());
+        self.watcher.start()?;
         loop {
             let id = conversation.clone();
             let end = self.readers.with(move |db, path| read::end(db, path, &id)).await?;
             if end > seq {
                 return Ok(end);
             }
-            tokio::select! {
-                end = waiter.past(seq) => return Ok(end),
-                () = tokio::time::sleep(Duration::from_millis(POLL_MS)) => {}
+            if let Some(end) = waiter.past(seq.0).await {
+                return Ok(Seq(end));
+            }
+        }
+    }
+
+    async fn wait_letters(
+        &self,
+        conversation: &ConversationId,
+        seen: Arrival,
+    ) -> Result<Arrival, StoreError> {
+        let mut waiter = self.wakers.letters.listen(&lock::plain_name(conversation));
+        self.watcher.start()?;
+        loop {
+            let id = conversation.clone();
+            let newest = self.with_files(move |home| letter::newest(&home.inbox, &id)).await?;
+            if newest > seen {
+                return Ok(newest);
+            }
+            if let Some(newest) = waiter.past(seen.0).await {
+                return Ok(Arrival(newest));
+            }
+        }
+    }
+
+    async fn wait_list(&self, after: ListPosition) -> Result<ListPosition, StoreError> {
+        let mut waiter = self.wakers.list.listen(LIST);
+        self.watcher.start()?;
+        loop {
+            let position = self.readers.with(read::position).await?;
+            if position != after {
+                return Ok(position);
+            }
+            if let Some(position) = waiter.past(after.0).await {
+                return Ok(ListPosition(position));
             }
         }
     }
@@ -200,13 +265,21 @@ impl Journal for SqliteJournal {
     async fn list(&self, page: Page) -> Result<Listing, StoreError> {
         let locks = self.home.locks.clone();
         let listed = self.readers.with(move |db, path| {
-            let (mut rows, total) = read::list(db, path, page)?;
-            for row in &mut rows {
-                row.holder = lock::holder(&lock::path(&locks, &row.conversation));
-            }
-            Ok(Listing { rows, total })
+            let mut listing = list::list(db, path, &page)?;
+            name_holders(&mut listing.rows, &locks);
+            Ok(listing)
         });
         listed.await
+    }
+
+    async fn changes(&self, after: ListPosition, limit: usize) -> Result<Changes, StoreError> {
+        let locks = self.home.locks.clone();
+        let changed = self.readers.with(move |db, path| {
+            let mut changes = list::changes(db, path, after, limit)?;
+            name_holders(&mut changes.rows, &locks);
+            Ok(changes)
+        });
+        changed.await
     }
 
     async fn status(&self, conversation: &ConversationId) -> Result<Option<Listed>, StoreError> {
@@ -228,7 +301,9 @@ impl Journal for SqliteJournal {
 
     async fn post(&self, conversation: &ConversationId, letter: Letter) -> Result<(), StoreError> {
         let id = conversation.clone();
-        self.with_files(move |home| letter::post(&home.inbox, &id, &letter)).await
+        let arrival = self.with_files(move |home| letter::post(home, &id, &letter)).await?;
+        self.wakers.letters.announce(&lock::plain_name(conversation), arrival.0);
+        Ok(())
     }
 
     async fn letters(&self, conversation: &ConversationId) -> Result<Vec<Letter>, StoreError> {

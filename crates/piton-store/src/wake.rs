@@ -1,72 +1,103 @@
-//! Wakes those who wait for a journal to grow, within this process.
+//! Wakes those who wait for news, within this process.
 //!
-//! One channel per awaited conversation, so that a commit wakes only those whom it concerns. It
-//! carries the new end, so that whoever wakes up need not ask the store. Other processes are not
-//! its business.
+//! News is a number that only rises: the end of a journal, the arrival of a letter, a position in
+//! the list. A board has one channel for each awaited name, so that news wakes only those whom it
+//! concerns, and carries the number, so that the woken need not ask the store. How news of other
+//! processes gets here is the store's business.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use piton_core::id::{ConversationId, Seq};
 use tokio::sync::watch;
 
+/// The name under which the list is awaited; there is only one.
+pub(crate) const LIST: &str = "";
+
+/// What can be waited for.
 #[derive(Debug, Default)]
 pub(crate) struct Wakers {
-    ends: Mutex<HashMap<ConversationId, watch::Sender<Seq>>>,
+    /// The ends of journals, by conversation.
+    pub(crate) entries: Arc<Board>,
+    /// The arrivals of letters, by conversation.
+    pub(crate) letters: Arc<Board>,
+    /// The position of the list, under [`LIST`].
+    pub(crate) list: Arc<Board>,
 }
 
 impl Wakers {
-    /// Tells everybody who waits for this conversation where it ends now.
-    pub(crate) fn announce(&self, conversation: &ConversationId, end: Seq) {
-        if let Some(sender) = self.lock().get(conversation) {
+    /// Whether anybody waits for anything.
+    pub(crate) fn are_awaited(&self) -> bool {
+        [&self.entries, &self.letters, &self.list].iter().any(|board| !board.lock().is_empty())
+    }
+}
+
+/// News of one kind.
+#[derive(Debug, Default)]
+pub(crate) struct Board {
+    newest: Mutex<HashMap<String, watch::Sender<u64>>>,
+    /// Changes when news may have been missed.
+    doubt: watch::Sender<()>,
+}
+
+impl Board {
+    /// Tells everybody who waits for this name how high its number is now.
+    pub(crate) fn announce(&self, name: &str, number: u64) {
+        if let Some(sender) = self.lock().get(name) {
             sender.send_if_modified(|known| {
-                let grown = *known < end;
-                *known = (*known).max(end);
-                grown
+                let risen = *known < number;
+                *known = (*known).max(number);
+                risen
             });
         }
     }
 
-    /// Begins to listen. Whoever listens first and looks at the store second misses nothing.
-    pub(crate) fn listen(self: &Arc<Self>, conversation: &ConversationId) -> Waiter {
-        let receiver = self
-            .lock()
-            .entry(conversation.clone())
-            .or_insert_with(|| watch::Sender::new(Seq::default()))
-            .subscribe();
-        Waiter { wakers: Arc::clone(self), conversation: conversation.clone(), receiver }
+    /// Makes everybody who waits ask the store.
+    pub(crate) fn raise_doubt(&self) {
+        self.doubt.send_replace(());
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<ConversationId, watch::Sender<Seq>>> {
-        self.ends.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Begins to listen. A waiter who listens first and asks the store second misses nothing.
+    pub(crate) fn listen(self: &Arc<Self>, name: &str) -> Waiter {
+        let mut newest = self.lock();
+        let receiver =
+            newest.entry(name.to_owned()).or_insert_with(|| watch::Sender::new(0)).subscribe();
+        drop(newest);
+        let (board, name) = (Arc::clone(self), name.to_owned());
+        Waiter { doubt: board.doubt.subscribe(), board, name, receiver }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<String, watch::Sender<u64>>> {
+        self.newest.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Somebody who listens. The last one to go takes the channel away, so that the table is never
-/// larger than the number of those who wait.
+/// A listener. The last one to go takes the channel away, so that the table is never larger than the
+/// number of waiters.
 pub(crate) struct Waiter {
-    wakers: Arc<Wakers>,
-    conversation: ConversationId,
-    receiver: watch::Receiver<Seq>,
+    board: Arc<Board>,
+    name: String,
+    receiver: watch::Receiver<u64>,
+    doubt: watch::Receiver<()>,
 }
 
 impl Waiter {
-    /// Waits for an end behind `seq` to be announced.
-    pub(crate) async fn past(&mut self, seq: Seq) -> Seq {
-        let end = self.receiver.wait_for(|end| *end > seq).await.map(|end| *end);
-        match end {
-            Ok(end) => end,
-            // The sender lives in the table for as long as this waiter does.
-            Err(_) => std::future::pending().await,
+    /// Waits for a number above `known` to be announced; `None` if the store has to be asked.
+    pub(crate) async fn past(&mut self, known: u64) -> Option<u64> {
+        let Self { receiver, doubt, .. } = self;
+        let risen = async { receiver.wait_for(|number| *number > known).await.ok().map(|it| *it) };
+        tokio::select! {
+            // Both senders live for as long as this waiter does.
+            Some(number) = risen => Some(number),
+            _ = doubt.changed() => None,
         }
     }
 }
 
 impl Drop for Waiter {
     fn drop(&mut self) {
-        let mut ends = self.wakers.lock();
-        if ends.get(&self.conversation).is_some_and(|sender| sender.receiver_count() <= 1) {
-            ends.remove(&self.conversation);
+        let mut newest = self.board.lock();
+        if newest.get(&self.name).is_some_and(|sender| sender.receiver_count() <= 1) {
+            newest.remove(&self.name);
         }
     }
 }

@@ -23,6 +23,7 @@ use async_trait::async_trait;
 use piton_core::coordinate::DELEGATE;
 use piton_core::event::{EffectClass, Handle, ToolSpec};
 use piton_core::id::{CallId, ConversationId, TurnId};
+use piton_core::view::Status;
 use piton_store::Journal;
 use piton_tools::{Arguments, Finished, Job, Prepared, Ran, Refusal, Settled, Site, Tool};
 
@@ -176,7 +177,7 @@ async fn unfinished(
     let mut open = Vec::new();
     for worker in found {
         let listed = journal.status(&worker).await.ok().flatten();
-        if listed.is_some_and(|listed| !listed.row.status.is_empty()) {
+        if listed.is_some_and(|listed| listed.row.status != Status::Idle) {
             open.push(worker);
         }
     }

@@ -6,12 +6,15 @@
 
 use std::sync::Arc;
 
+use piton_core::action::{Action, Wish};
+use piton_core::decide::decide;
 use piton_core::event::{EVENT_FORMAT, Entry, Event, ForkOrigin};
 use piton_core::id::{ConversationId, Seq};
 use piton_core::state::State;
 use piton_core::view::{self, Status};
 use piton_store::{
-    AppendError, Batch, Durability, Journal, Lease, NewRecord, StatusRow, StoreError,
+    AppendError, Batch, CommitName, CommitOutcome, Durability, Journal, Lease, NewRecord,
+    StatusRow, StoreError, Wants,
 };
 
 use crate::clock::Clock;
@@ -107,6 +110,7 @@ impl Log {
         self.usable()?;
         let Some(first) = self.pending.first() else { return Ok(()) };
         let batch = Batch {
+            name: CommitName::fresh(),
             expected: Seq(first.seq.0 - 1),
             records: self.pending.iter().map(record).collect(),
             status: status_row(&self.state),
@@ -114,7 +118,17 @@ impl Log {
         };
         // A commit that is cut short by dropping this future may or may not have taken place.
         self.poisoned = true;
-        self.journal.append(&self.lease, batch).await?;
+        match self.journal.append(&self.lease, batch).await {
+            Err(AppendError::Unknown { conversation, name }) => {
+                match self.journal.outcome(&conversation, &name).await? {
+                    CommitOutcome::Committed(_) => {}
+                    CommitOutcome::NotCommitted => {
+                        return Err(AppendError::Unknown { conversation, name });
+                    }
+                }
+            }
+            appended => drop(appended?),
+        }
         self.poisoned = false;
         self.durability = Durability::Relaxed;
         self.hub.publish(self.pending.drain(..));
@@ -179,11 +193,31 @@ fn record(entry: &Entry) -> NewRecord {
 }
 
 fn status_row(state: &State) -> StatusRow {
+    let status = Status::of(state);
     StatusRow {
         title: view::title(state),
         workspace: state.opened.as_ref().map_or_else(String::new, |it| it.workspace.clone()),
         turns: u32::try_from(state.turns.len()).unwrap_or(u32::MAX),
-        status: Status::of(state).to_string(),
+        wants: wants(state, &status),
+        status,
         touched: state.touched,
     }
+}
+
+/// Who can move the conversation on. Deciding takes longer than the rest of a commit's row, so it is
+/// asked only where it can say something else: behind a failure it may name a time.
+fn wants(state: &State, status: &Status) -> Wants {
+    let Some(turn) = state.open_turn() else {
+        let starts = !state.queue.is_empty()
+            && matches!(decide(state, Wish::Proceed), Action::StartQueued(_));
+        return if starts { Wants::Driver } else { Wants::Nobody };
+    };
+    if turn.broke.is_some() || matches!(status, Status::WaitingForInput { .. }) {
+        return Wants::Person;
+    }
+    let failed = turn.steps().next_back().is_some_and(|step| step.failure.is_some());
+    if failed && let Action::AskModel { not_before: Some(at), .. } = decide(state, Wish::Proceed) {
+        return Wants::NotBefore(at);
+    }
+    Wants::Driver
 }

@@ -3,7 +3,8 @@
 use piton::AnswerLetter;
 use piton::clock::{Clock as _, SystemClock};
 use piton_core::id::Timestamp;
-use piton_store::{Journal, Listed, Listing, Page, StoreError};
+use piton_core::view::Status;
+use piton_store::{Filter, Listed, Page};
 
 use crate::flags::Ls;
 use crate::output::Output;
@@ -13,12 +14,6 @@ use crate::render::visible::visible;
 use crate::report::{Fault, Report, fault};
 use crate::settings::Settings;
 use crate::wiring;
-
-/// Rows read at once.
-const PAGE_ROWS_MIN: usize = 50;
-
-/// How the status of a conversation begins that asks a person.
-const ASKING: &str = "waiting-for-input";
 
 /// Lists them.
 pub(crate) async fn run(
@@ -30,11 +25,13 @@ pub(crate) async fn run(
     let (mut rows, mut total) = (Vec::new(), 0);
     if settings.has_database()? {
         let journal = wiring::open_store(settings, output)?;
-        let listing = if ls.all {
-            journal.list(Page { skip: 0, limit: usize::MAX }).await?
+        let page = if ls.all {
+            Page::first(usize::MAX)
         } else {
-            without_workers(&*journal, ls.limit).await?
+            let filter = Filter { worker: Some(false), ..Filter::default() };
+            Page { filter, ..Page::first(ls.limit) }
         };
+        let listing = journal.list(page).await?;
         total = listing.total;
         for listed in listing.rows {
             let kept = AnswerLetter::kept(&*journal, &listed.conversation).await?.len();
@@ -62,27 +59,12 @@ pub(crate) async fn run(
     Ok(Report::ok("done"))
 }
 
-/// The newest conversations that are nobody's workers.
-async fn without_workers(journal: &dyn Journal, limit: usize) -> Result<Listing, StoreError> {
-    let (mut rows, mut skip) = (Vec::new(), 0);
-    loop {
-        let listing = journal.list(Page { skip, limit: limit.max(PAGE_ROWS_MIN) }).await?;
-        let (total, read) = (listing.total, listing.rows.len());
-        let own = listing.rows.into_iter().filter(|it| it.conversation.as_worker().is_none());
-        rows.extend(own.take(limit - rows.len()));
-        skip += read;
-        if read == 0 || total <= skip || limit <= rows.len() {
-            return Ok(Listing { rows, total });
-        }
-    }
-}
-
 /// How it stands with a conversation, and with answers that nobody has taken yet.
 fn status(listed: &Listed, kept: usize) -> String {
     let status = match &listed.holder {
         Some(holder) if is_asking(listed) => format!("running (pid {}), asks", holder.pid),
         Some(holder) => format!("running (pid {})", holder.pid),
-        None => listed.row.status.clone(),
+        None => listed.row.status.to_string(),
     };
     match kept {
         0 => status,
@@ -93,7 +75,7 @@ fn status(listed: &Listed, kept: usize) -> String {
 
 /// Whether a person is asked. The row is as new as the journal.
 fn is_asking(listed: &Listed) -> bool {
-    listed.row.status.starts_with(ASKING)
+    matches!(listed.row.status, Status::WaitingForInput { .. })
 }
 
 fn table(rows: &[(Listed, usize)], now: Timestamp) -> String {

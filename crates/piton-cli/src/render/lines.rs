@@ -64,7 +64,7 @@ pub(crate) enum Line<'a> {
         title: &'a str,
         workspace: &'a str,
         turns: u32,
-        status: &'a str,
+        status: String,
         running_pid: Option<u32>,
         /// Answers that nobody has taken yet, if there are any.
         #[serde(skip_serializing_if = "Option::is_none")]
@@ -224,7 +224,7 @@ impl<'a> Line<'a> {
             title: &row.title,
             workspace: &row.workspace,
             turns: row.turns,
-            status: &row.status,
+            status: row.status.to_string(),
             running_pid: holder.as_ref().map(|holder| holder.pid),
             kept_answers: (0 < kept).then_some(kept),
             touched: row.touched.0,

@@ -565,7 +565,10 @@ fn going_on(error: &SessionError) -> Vec<String> {
         SessionError::FilesSize { .. } => vec!["send fewer or smaller files".into()],
         SessionError::Append(AppendError::Store(error)) => storing(error),
         SessionError::Append(
-            AppendError::Conflict { .. } | AppendError::Fenced { .. } | AppendError::Size { .. },
+            AppendError::Conflict { .. }
+            | AppendError::Fenced { .. }
+            | AppendError::Size { .. }
+            | AppendError::Unknown { .. },
         )
         | SessionError::Incomplete(_)
         | SessionError::EmptyMessage

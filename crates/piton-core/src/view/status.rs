@@ -61,6 +61,21 @@ impl Status {
     }
 }
 
+impl Status {
+    /// Reads what lists of older versions kept: the words that they showed.
+    pub fn from_words(words: &str) -> Self {
+        let waiting = words.strip_prefix("waiting-for-input (");
+        if let Some(tool) = waiting.and_then(|rest| rest.strip_suffix(')')) {
+            return Self::WaitingForInput { tool: tool.to_owned() };
+        }
+        [Self::Idle, Self::PendingTools, Self::PendingFollowUp]
+            .into_iter()
+            .find(|status| status.to_string() == words)
+            // Whatever else it says, a turn is open.
+            .unwrap_or(Self::PendingAnswer)
+    }
+}
+
 impl fmt::Display for Status {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -70,5 +85,24 @@ impl fmt::Display for Status {
             Self::PendingFollowUp => f.write_str("interrupted (pending follow-up)"),
             Self::PendingAnswer => f.write_str("interrupted (pending LLM response)"),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_status_reads_back_from_its_words() {
+        for status in [
+            Status::Idle,
+            Status::WaitingForInput { tool: "pay (twice)".to_owned() },
+            Status::PendingTools,
+            Status::PendingFollowUp,
+            Status::PendingAnswer,
+        ] {
+            assert_eq!(Status::from_words(&status.to_string()), status);
+        }
+        assert_eq!(Status::from_words("something else"), Status::PendingAnswer);
     }
 }

@@ -1,10 +1,14 @@
 //! Appending: places, conflicts, atomicity, sizes.
 
 use piton_core::id::{Seq, Timestamp};
+use piton_core::view::Status;
 use tokio::task::JoinSet;
 
 use super::{Store, batch, begin, bodies, conversation, lease, row};
-use crate::{AppendError, Batch, Durability, ENTRY_BYTES_MAX, Record, StatusRow, StoreError};
+use crate::{
+    AppendError, Batch, CommitName, CommitOutcome, Durability, ENTRY_BYTES_MAX, Record, StatusRow,
+    StoreError,
+};
 
 /// Conversations that grow at the same time.
 const CONVERSATIONS: usize = 32;
@@ -37,7 +41,7 @@ pub async fn an_append_at_the_wrong_place_is_refused_and_leaves_nothing(store: S
     let lease = lease(&store, "a").await;
     for wrong in [0, 1, 3, u64::MAX - 1] {
         let mut stray = batch(wrong, &["stray"]);
-        stray.status = StatusRow { title: "stray".to_owned(), ..row("stray", 9) };
+        stray.status = StatusRow { title: "stray".to_owned(), ..row(Status::PendingAnswer, 9) };
         match store.append(&lease, stray).await {
             Err(AppendError::Conflict { expected, actual, .. }) => {
                 assert_eq!((expected, actual), (Seq(wrong), Seq(2)));
@@ -47,7 +51,7 @@ pub async fn an_append_at_the_wrong_place_is_refused_and_leaves_nothing(store: S
     }
     assert_eq!(bodies(&store, "a").await, ["one", "two"]);
     let listed = store.status(&conversation("a")).await.unwrap().unwrap();
-    assert_eq!((listed.end, listed.row.status.as_str()), (Seq(2), "running"));
+    assert_eq!((listed.end, listed.row.status), (Seq(2), Status::PendingTools));
     assert_eq!(listed.row.title, "a title");
 
     let fresh = super::lease(&store, "new").await;
@@ -153,6 +157,53 @@ pub async fn racing_writers_of_one_lease_never_overwrite(store: Store) {
     }
     assert_eq!(won.len(), 1, "one of them and only one");
     assert_eq!(bodies(&store, "a").await, won);
+}
+
+pub async fn the_outcome_of_a_commit_is_known_by_its_name(store: Store) {
+    let id = conversation("a");
+    let outcome = async |name: &CommitName| store.outcome(&id, name).await.unwrap();
+    assert_eq!(outcome(&CommitName::fresh()).await, CommitOutcome::NotCommitted);
+    let lease = lease(&store, "a").await;
+    let mut names = Vec::new();
+    // More than any store keeps in one place.
+    for place in 0..600 {
+        let next = batch(2 * place, &["x", "y"]);
+        names.push(next.name.clone());
+        store.append(&lease, next).await.unwrap();
+    }
+    let refused = batch(7, &["stray"]);
+    let stray = refused.name.clone();
+    store.append(&lease, refused).await.unwrap_err();
+    assert_eq!(outcome(&stray).await, CommitOutcome::NotCommitted);
+    for place in [0, 1, 299, 511, 512, 599] {
+        let end = Seq(2 * place as u64 + 2);
+        assert_eq!(outcome(&names[place]).await, CommitOutcome::Committed(end));
+    }
+    assert_eq!(outcome(&CommitName::fresh()).await, CommitOutcome::NotCommitted);
+    begin(&store, "b", &["one"]).await;
+    let elsewhere = store.outcome(&conversation("b"), &names[0]).await.unwrap();
+    assert_eq!(elsewhere, CommitOutcome::NotCommitted, "a name belongs to one conversation");
+}
+
+// The answer of an append is lost with the one who waits for it; what took place is known all the same.
+pub async fn an_append_that_nobody_waits_for_has_an_outcome(store: Store) {
+    // A second lease makes a store that shares commits do so.
+    let _other = lease(&store, "other").await;
+    let lease = std::sync::Arc::new(lease(&store, "a").await);
+    let next = batch(0, &["one"]);
+    let name = next.name.clone();
+    let abandoned = {
+        let (store, lease) = (store.clone(), lease.clone());
+        tokio::spawn(async move { store.append(&lease, next).await.map(drop).ok() })
+    };
+    tokio::task::yield_now().await;
+    abandoned.abort();
+    let outcome = store.outcome(&conversation("a"), &name).await.unwrap();
+    let found = store.status(&conversation("a")).await.unwrap().map(|listed| listed.end);
+    match outcome {
+        CommitOutcome::Committed(end) => assert_eq!(found, Some(end)),
+        CommitOutcome::NotCommitted => assert_eq!(found, None),
+    }
 }
 
 /// For stores that can fail: the error a caller sees when the store itself is at fault.

@@ -36,6 +36,16 @@ pub async fn a_dropped_lease_is_free_again(store: Store) {
     assert_eq!(bodies(&store, "a").await, ["one", "two"]);
 }
 
+pub async fn a_released_lease_is_free_when_that_returns(store: Store) {
+    for place in 0..20 {
+        let held = store.lease(&conversation("a"), holder(1)).await.unwrap();
+        store.append(&held, batch(place, &["x"])).await.unwrap();
+        store.release(held).await.unwrap();
+        let row = store.status(&conversation("a")).await.unwrap().unwrap();
+        assert_eq!(row.holder, None);
+    }
+}
+
 pub async fn leases_of_different_conversations_do_not_meet(store: Store) {
     let _one = lease(&store, "a").await;
     let _two = lease(&store, "A").await;
@@ -98,7 +108,7 @@ pub async fn asking_who_holds_it_never_refuses_a_writer(store: Store) {
         let store = store.clone();
         tokio::spawn(async move {
             loop {
-                store.list(Page { skip: 0, limit: 10 }).await.unwrap();
+                store.list(Page::first(10)).await.unwrap();
                 tokio::task::yield_now().await;
             }
         })

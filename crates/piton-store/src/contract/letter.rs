@@ -12,15 +12,15 @@ async fn ids(store: &Store, name: &str) -> Vec<String> {
     letters.into_iter().map(|letter| letter.id).collect()
 }
 
-pub async fn letters_lie_in_the_order_of_their_names_until_they_are_taken(store: Store) {
+pub async fn letters_lie_in_the_order_of_their_arrival_until_they_are_taken(store: Store) {
     let id = conversation("one");
     assert_eq!(ids(&store, "one").await, [""; 0]);
     for name in ["2-b", "1-a", "2-b", "3-c"] {
         store.post(&id, letter(name, name)).await.expect("left");
     }
-    assert_eq!(ids(&store, "one").await, ["1-a", "2-b", "3-c"]);
+    assert_eq!(ids(&store, "one").await, ["2-b", "1-a", "3-c"]);
     let first = store.letters(&id).await.expect("readable").remove(0);
-    assert_eq!(first, letter("1-a", "1-a"));
+    assert_eq!(first, letter("2-b", "2-b"));
     for _ in 0..2 {
         store.discard_letter(&id, "2-b").await.expect("gone or not, it is gone");
     }

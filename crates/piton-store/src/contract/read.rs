@@ -59,7 +59,7 @@ pub async fn long_journals_read_alike_at_every_length(store: Store) {
                 assert_eq!(texts(&records), expected, "behind {after} of {commit}");
             }
         }
-        let listing = store.list(Page { skip: 0, limit: 10 }).await.unwrap();
+        let listing = store.list(Page::first(10)).await.unwrap();
         assert_eq!(listing.rows.len(), names.len());
         assert!(listing.rows.iter().all(|row| row.end == Seq(commit + 1)), "{listing:?}");
     }

@@ -15,7 +15,7 @@ use super::place::{self, SEQ_MAX};
 use super::room::Room;
 use super::{failure, migrate, open, orphan, read, suspect};
 use crate::record::Place;
-use crate::{AppendError, Durability, StatusRow, StoreError};
+use crate::{AppendError, CommitName, Durability, StatusRow, StoreError};
 
 /// Journals whose end is remembered between transactions.
 const KNOWN_MAX: usize = 4096;
@@ -28,11 +28,12 @@ const APPEND_OVERHEAD_BYTES: usize = 1024;
 /// One batch, encoded and ready to be inserted.
 #[derive(Debug)]
 pub(super) struct Append {
+    pub(super) name: CommitName,
     pub(super) conversation: ConversationId,
     pub(super) epoch: Epoch,
     pub(super) expected: Seq,
     pub(super) chunks: Vec<Chunk>,
-    /// The status row without its status, which is in the last chunk.
+    /// The status row without what is in the head of the last chunk.
     pub(super) row: StatusRow,
     pub(super) durability: Durability,
 }
@@ -65,6 +66,8 @@ pub(super) struct Ledger {
     proven: bool,
     room: Room,
     logged_bytes: usize,
+    /// The last chunk that was inserted.
+    newest: i64,
 }
 
 #[derive(Debug)]
@@ -92,6 +95,7 @@ impl Ledger {
             proven: false,
             room,
             logged_bytes: 0,
+            newest: 0,
         })
     }
 
@@ -123,6 +127,11 @@ impl Ledger {
     /// Whether the log should be moved into the file soon.
     pub(super) fn is_untidy(&self) -> bool {
         self.logged_bytes >= CHECKPOINT_BYTES
+    }
+
+    /// The number of the last chunk, behind a commit that inserted one.
+    pub(super) fn newest(&self) -> u64 {
+        read::unsigned(self.newest)
     }
 
     /// Lets the database grow to so many pages only.
@@ -252,7 +261,7 @@ impl Ledger {
             key
         };
         for chunk in &append.chunks {
-            insert_chunk(&self.db, key, chunk)?;
+            self.newest = insert_chunk(&self.db, key, chunk)?;
             self.lag += 1;
         }
         Ok(append.end())
@@ -343,7 +352,7 @@ fn update(db: &Connection, key: i64, append: &Append) -> Result<(), rusqlite::Er
     update.execute(params![key, epoch, touched, row.turns, row.title, row.workspace]).map(drop)
 }
 
-fn insert_chunk(db: &Connection, key: i64, chunk: &Chunk) -> Result<(), rusqlite::Error> {
+fn insert_chunk(db: &Connection, key: i64, chunk: &Chunk) -> Result<i64, rusqlite::Error> {
     let mut insert = db.prepare_cached(
         "INSERT INTO chunks (place, records, unpacked, checksum, status, body)
          VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
@@ -352,5 +361,5 @@ fn insert_chunk(db: &Connection, key: i64, chunk: &Chunk) -> Result<(), rusqlite
     let records = read::signed(chunk.records);
     let unpacked = read::signed(chunk.unpacked as u64);
     let checksum = chunk.checksum(key);
-    insert.execute(params![place, records, unpacked, checksum, chunk.status, chunk.body]).map(drop)
+    insert.insert(params![place, records, unpacked, checksum, chunk.status, chunk.body])
 }

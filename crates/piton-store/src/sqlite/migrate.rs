@@ -14,7 +14,7 @@
 //!   as much in a group of many conversations; an index that is always up to date, half as much again
 //!   in a lone one.
 //! - The state of the open turn changes with every commit, so it rides in the row that is written
-//!   anyway; the row in `conversations` is written at the borders of turns only.
+//!   anyway, as does the name of the commit (see `head`); the row in `conversations` is written at the borders of turns only.
 //! - `status` stands before `body`, so that a list reads the first page of a row and never its body.
 
 use std::path::Path;
@@ -74,6 +74,9 @@ const STEPS: &[&str] = &[
     ) STRICT;
     INSERT INTO placed SELECT 1, coalesce(max(id), 0) FROM chunks;
 ",
+    // `chunks.status` holds the head of a commit from here on (see `head`), and the words that lists
+    // showed in older rows. Nothing is rewritten; older builds must not read it.
+    "",
 ];
 
 /// Brings the tables up to this build's format. Two processes may do so at the same time: the

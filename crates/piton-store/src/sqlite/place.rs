@@ -11,7 +11,9 @@ use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OptionalExtension as _, Row, params_from_iter};
 
 use super::chunk::Chunk;
+use super::head::Head;
 use super::read::{signed, text, unsigned};
+use crate::CommitName;
 
 /// Bits of a chunk's place that hold its first position.
 const SEQ_BITS: u32 = 32;
@@ -34,18 +36,18 @@ fn conversation(place: i64) -> i64 {
     place >> SEQ_BITS
 }
 
-/// Where a journal ends and what its last commit says about the open turn.
+/// Where a journal ends, and the head of its last commit as it is stored.
 #[derive(Debug, Default)]
 pub(super) struct Last {
     pub(super) end: Seq,
-    pub(super) status: String,
+    pub(super) head: String,
 }
 
 impl Last {
     /// From a place, a number of records and a status.
     fn read(row: &Row<'_>) -> Result<Self, rusqlite::Error> {
         let (first, records) = (first_seq(row.get(0)?), unsigned(row.get(1)?));
-        Ok(Self { end: Seq((first.0 + records).saturating_sub(1)), status: text(row, 2)? })
+        Ok(Self { end: Seq((first.0 + records).saturating_sub(1)), head: text(row, 2)? })
     }
 }
 
@@ -71,6 +73,37 @@ const LAST_ENTERED: &str = "
     SELECT places.place, records, status FROM places CROSS JOIN chunks ON chunks.id = places.chunk
     WHERE places.place BETWEEN ?1 AND ?2
     ORDER BY places.place DESC LIMIT 1";
+
+/// Where the commit of this name ended; looked for from the end of the journal. To be used within one
+/// read transaction.
+pub(super) fn commit(
+    db: &Connection,
+    conversation: i64,
+    name: &CommitName,
+) -> Result<Option<Seq>, rusqlite::Error> {
+    for sql in [HEADS_RECENT, HEADS_ENTERED] {
+        let bounds = [of(conversation, Seq(0)), of(conversation, Seq(SEQ_MAX))];
+        let mut ask = db.prepare_cached(sql)?;
+        let mut rows = ask.query(bounds)?;
+        while let Some(row) = rows.next()? {
+            let last = Last::read(row)?;
+            if Head::decode(&last.head).name == *name {
+                return Ok(Some(last.end));
+            }
+        }
+    }
+    Ok(None)
+}
+
+const HEADS_RECENT: &str = "
+    SELECT place, records, status FROM chunks
+    WHERE id > (SELECT up_to FROM placed) AND place BETWEEN ?1 AND ?2 AND status IS NOT NULL
+    ORDER BY id DESC";
+
+const HEADS_ENTERED: &str = "
+    SELECT places.place, records, status FROM places CROSS JOIN chunks ON chunks.id = places.chunk
+    WHERE places.place BETWEEN ?1 AND ?2 AND status IS NOT NULL
+    ORDER BY places.place DESC";
 
 /// The ends of all conversations that have chunks which are not entered, for whoever wants many of
 /// them. To be used within one read transaction.
@@ -143,6 +176,49 @@ fn chunk(row: &Row<'_>) -> Result<(Chunk, i64), rusqlite::Error> {
         body: row.get(5)?,
     };
     Ok((chunk, row.get(3)?))
+}
+
+/// The number of the last commit's last chunk; it rises with every commit to any conversation.
+pub(super) fn newest(db: &Connection) -> Result<i64, rusqlite::Error> {
+    let mut ask = db.prepare_cached("SELECT coalesce(max(id), 0) FROM chunks")?;
+    ask.query_row([], |row| row.get(0))
+}
+
+/// The conversations of the chunks behind a number, and where they ended then.
+pub(super) fn news(db: &Connection, known: i64) -> Result<Vec<(String, Seq)>, rusqlite::Error> {
+    let mut ask = db.prepare_cached(
+        "SELECT place, records, status, name
+         FROM chunks CROSS JOIN conversations ON conversations.key = chunks.place >> 32
+         WHERE chunks.id > ?1 ORDER BY chunks.id",
+    )?;
+    let rows = ask.query_map([known], |row| Ok((text(row, 3)?, Last::read(row)?.end)))?;
+    rows.collect()
+}
+
+/// The conversations that have chunks behind a number, with the last of each. Asks for every
+/// conversation if the number is old, else looks through what is not entered.
+pub(super) fn changed(db: &Connection, after: i64) -> Result<BTreeMap<i64, i64>, rusqlite::Error> {
+    let up_to: i64 =
+        db.prepare_cached("SELECT up_to FROM placed")?.query_row([], |row| row.get(0))?;
+    let mut changed = BTreeMap::new();
+    if after < up_to {
+        let mut ask = db.prepare_cached(
+            "SELECT key, (SELECT chunk FROM places
+                          WHERE place BETWEEN key << 32 AND (key << 32) | 0xffffffff
+                          ORDER BY place DESC LIMIT 1) AS last
+             FROM conversations WHERE last > ?1",
+        )?;
+        for row in ask.query_map([after], |row| Ok((row.get(0)?, row.get(1)?)))? {
+            let (conversation, chunk) = row?;
+            changed.insert(conversation, chunk);
+        }
+    }
+    let mut ask = db.prepare_cached("SELECT place, id FROM chunks WHERE id > ?1 ORDER BY id")?;
+    for row in ask.query_map([after.max(up_to)], |row| Ok((row.get(0)?, row.get(1)?)))? {
+        let (place, chunk): (i64, i64) = row?;
+        changed.insert(conversation(place), chunk);
+    }
+    Ok(changed)
 }
 
 /// How many chunks are not entered.

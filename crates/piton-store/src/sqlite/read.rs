@@ -11,9 +11,10 @@ use rusqlite::{Connection, OptionalExtension as _, Row, params};
 use tokio::sync::Semaphore;
 
 use super::chunk::Chunk;
+use super::head::Head;
 use super::place::{self, SEQ_MAX};
-use super::{failure, open, suspect};
-use crate::{Listed, Page, Record, StatusRow, StoreError};
+use super::{failure, list, open, suspect};
+use crate::{CommitName, CommitOutcome, ListPosition, Listed, Page, Record, StatusRow, StoreError};
 
 /// Connections for reading.
 const READERS_MAX: usize = 4;
@@ -78,6 +79,29 @@ pub(super) fn end(
 ) -> Result<Seq, StoreError> {
     let key = key(db, path, conversation)?;
     place::last(db, key).map(|last| last.end).map_err(|error| failure::database(path, &error))
+}
+
+/// What became of a commit.
+pub(super) fn outcome(
+    db: &Connection,
+    path: &Path,
+    conversation: &ConversationId,
+    name: &CommitName,
+) -> Result<CommitOutcome, StoreError> {
+    let failed = |error| failure::database(path, &error);
+    let moment = db.unchecked_transaction().map_err(failed)?;
+    let key = match key(&moment, path, conversation) {
+        Err(StoreError::UnknownConversation(_)) => return Ok(CommitOutcome::NotCommitted),
+        key => key?,
+    };
+    let end = place::commit(&moment, key, name).map_err(failed)?;
+    Ok(end.map_or(CommitOutcome::NotCommitted, CommitOutcome::Committed))
+}
+
+/// The position of the list: the number of the last commit.
+pub(super) fn position(db: &Connection, path: &Path) -> Result<ListPosition, StoreError> {
+    let newest = place::newest(db).map_err(|error| failure::database(path, &error))?;
+    Ok(ListPosition(unsigned(newest)))
 }
 
 /// The highest epoch that wrote; `None` before the first append.
@@ -236,40 +260,13 @@ impl Reading {
     }
 }
 
-/// One part of the list and the number of all conversations, from one moment. Holders are left
-/// open: they are not in the database.
-pub(super) fn list(
-    db: &Connection,
-    path: &Path,
-    page: Page,
-) -> Result<(Vec<Listed>, usize), StoreError> {
-    let read = || list_within(&*db.unchecked_transaction()?, page);
-    read().map_err(|error| failure::database(path, &error))
-}
-
-fn list_within(moment: &Connection, page: Page) -> Result<(Vec<Listed>, usize), rusqlite::Error> {
-    let total: i64 = moment
-        .prepare_cached("SELECT count(*) FROM conversations")?
-        .query_row([], |row| row.get(0))?;
-    let mut ask = moment.prepare_cached(
-        "SELECT key, name, touched, turns, title, workspace FROM conversations
-         ORDER BY touched DESC, key DESC LIMIT ?1 OFFSET ?2",
-    )?;
-    let (limit, skip) = (signed(page.limit as u64), signed(page.skip as u64));
-    let mut recent = place::Recent::read(moment)?;
-    let rows =
-        ask.query_map(params![limit, skip], |row| listed(row, recent.last(moment, row.get(0)?)?))?;
-    let rows = rows.collect::<Result<Vec<_>, _>>()?;
-    Ok((rows, usize::try_from(total).unwrap_or(0)))
-}
-
 /// Looks for a conversation in all the ways in which readers will. Part of the caller's transaction.
 pub(super) fn prove(
     db: &Connection,
     conversation: &ConversationId,
     key: i64,
 ) -> Result<(), rusqlite::Error> {
-    list_within(db, Page { skip: 0, limit: PROVED_ROWS })?;
+    list::list_within(db, &Page::first(PROVED_ROWS))?;
     find_within(db, conversation.as_str(), PROVED_ROWS)?;
     place::visit(db, key, Seq(1), |_, _| Ok(true))
 }
@@ -292,8 +289,9 @@ pub(super) fn status(
     read().map_err(|error| failure::database(path, &error))
 }
 
-fn listed(row: &Row<'_>, last: place::Last) -> Result<Listed, rusqlite::Error> {
-    let shown = StatusRow { status: last.status, ..status_row(row, 2)? };
+pub(super) fn listed(row: &Row<'_>, last: place::Last) -> Result<Listed, rusqlite::Error> {
+    let Head { status, wants, .. } = Head::decode(&last.head);
+    let shown = StatusRow { status, wants, ..status_row(row, 2)? };
     let conversation = ConversationId::new(text(row, 1)?);
     Ok(Listed { conversation, end: last.end, row: shown, holder: None })
 }
@@ -338,14 +336,14 @@ fn key(db: &Connection, path: &Path, conversation: &ConversationId) -> Result<i6
     }
 }
 
-/// What a list shows, from four columns; the status is elsewhere.
+/// What a list shows, from four columns; the rest is in the head of the last commit.
 pub(super) fn status_row(row: &Row<'_>, first: usize) -> Result<StatusRow, rusqlite::Error> {
     Ok(StatusRow {
         touched: Timestamp(unsigned(row.get(first)?)),
         turns: u32::try_from(unsigned(row.get(first + 1)?)).unwrap_or(u32::MAX),
         title: text(row, first + 2)?,
         workspace: text(row, first + 3)?,
-        status: String::new(),
+        ..StatusRow::default()
     })
 }
 

@@ -15,8 +15,9 @@ use rusqlite::Connection;
 use tokio::sync::{mpsc, oneshot};
 
 use super::append::{Append, Ledger};
+use super::bell::Bell;
 use super::failure;
-use crate::wake::Wakers;
+use crate::wake::{LIST, Wakers};
 use crate::{AppendError, StoreError};
 
 /// Appends that may wait in the queue; further callers wait for room.
@@ -30,8 +31,32 @@ const GATHER_US: u128 = 50;
 enum Request {
     Append(Append, oneshot::Sender<Result<Seq, AppendError>>),
     LimitPages(u32, oneshot::Sender<()>),
+    /// Answered when all that came before it is committed or refused.
+    Settle(oneshot::Sender<()>),
     /// The log has grown, and whoever noticed has no time.
     Tidy,
+}
+
+/// Tells those who wait, here and in other processes, what was committed.
+#[derive(Debug)]
+pub(super) struct News {
+    pub(super) wakers: Arc<Wakers>,
+    pub(super) bell: Bell,
+}
+
+impl News {
+    /// Waiters of this process first: they need no bell.
+    fn tell<'a>(&self, ends: impl Iterator<Item = (&'a Append, Seq)>, newest: u64) {
+        let mut any = false;
+        for (append, end) in ends {
+            self.wakers.entries.announce(append.conversation.as_str(), end.0);
+            any = true;
+        }
+        if any {
+            self.wakers.list.announce(LIST, newest);
+            self.bell.ring();
+        }
+    }
 }
 
 /// A handle on the thread. Dropping it commits what waits, ends the thread and waits for that.
@@ -39,25 +64,22 @@ enum Request {
 pub(super) struct Writer {
     // Held for one transaction at a time, by the thread or by a caller that is alone.
     ledger: Arc<Mutex<Ledger>>,
-    wakers: Arc<Wakers>,
+    news: Arc<News>,
     queue: Option<mpsc::Sender<Request>>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Writer {
-    pub(super) fn start(
-        db: Connection,
-        path: PathBuf,
-        wakers: Arc<Wakers>,
-    ) -> Result<Self, StoreError> {
+    pub(super) fn start(db: Connection, path: PathBuf, news: News) -> Result<Self, StoreError> {
+        let news = Arc::new(news);
         let ledger = Arc::new(Mutex::new(Ledger::new(db, path.clone())?));
         let (queue, requests) = mpsc::channel(QUEUE_APPENDS_MAX);
-        let (served, announced) = (ledger.clone(), wakers.clone());
+        let (served, told) = (ledger.clone(), news.clone());
         let thread = std::thread::Builder::new()
             .name("piton-store-writer".to_owned())
-            .spawn(move || serve(&served, requests, &announced))
+            .spawn(move || serve(&served, requests, &told))
             .map_err(|error| StoreError::io("start a thread for", &path, error))?;
-        Ok(Self { ledger, wakers, queue: Some(queue), thread: Some(thread) })
+        Ok(Self { ledger, news, queue: Some(queue), thread: Some(thread) })
     }
 
     /// Appends on the caller's own thread, if nobody else is at the ledger. For a caller that is
@@ -70,7 +92,7 @@ impl Writer {
             Err(TryLockError::Poisoned(_)) => return Some(Err(StoreError::Closed.into())),
         };
         let committed = ledger.commit(std::slice::from_ref(append));
-        let untidy = ledger.is_untidy();
+        let (untidy, newest) = (ledger.is_untidy(), ledger.newest());
         drop(ledger);
         if untidy && let Some(queue) = &self.queue {
             // A full queue means that the thread is awake and will see to it by itself.
@@ -80,9 +102,7 @@ impl Writer {
             Ok(mut verdicts) => verdicts.pop().unwrap_or_else(|| Err(StoreError::Closed.into())),
             Err(error) => Err(error.into()),
         };
-        if let Ok(end) = &verdict {
-            self.wakers.announce(&append.conversation, *end);
-        }
+        self.news.tell(verdict.iter().map(|end| (append, *end)), newest);
         Some(verdict)
     }
 
@@ -90,8 +110,18 @@ impl Writer {
     /// the same.
     pub(super) async fn append(&self, append: Append) -> Result<Seq, AppendError> {
         let (reply, answer) = oneshot::channel();
+        let (conversation, name) = (append.conversation.clone(), append.name.clone());
         self.send(Request::Append(append, reply)).await?;
-        answer.await.map_err(|_| StoreError::Closed)?
+        // Without an answer the thread died over it, before or behind the commit.
+        answer.await.unwrap_or_else(|_| Err(AppendError::Unknown { conversation, name }))
+    }
+
+    /// Waits until all that waits is committed or refused. Nothing waits for a thread that is gone.
+    pub(super) async fn settle(&self) {
+        let (reply, answer) = oneshot::channel();
+        if self.send(Request::Settle(reply)).await.is_ok() {
+            answer.await.unwrap_or_default();
+        }
     }
 
     pub(super) async fn limit_pages(&self, pages: u32) -> Result<(), StoreError> {
@@ -116,13 +146,16 @@ impl Drop for Writer {
     }
 }
 
-fn serve(shared: &Mutex<Ledger>, mut requests: mpsc::Receiver<Request>, wakers: &Wakers) {
+fn serve(shared: &Mutex<Ledger>, mut requests: mpsc::Receiver<Request>, news: &News) {
     let mut group = Group::default();
     while let Some(first) = requests.blocking_recv() {
         group.take(first, shared);
         group.gather(&mut requests, shared);
         if !group.appends.is_empty() {
-            group.commit(&mut hold(shared), wakers);
+            group.commit(&mut hold(shared), news);
+        }
+        for settled in group.settled.drain(..) {
+            settled.send(()).ok();
         }
         if requests.is_empty() {
             hold(shared).tidy();
@@ -140,6 +173,8 @@ fn hold(ledger: &Mutex<Ledger>) -> MutexGuard<'_, Ledger> {
 struct Group {
     appends: Vec<Append>,
     replies: Vec<oneshot::Sender<Result<Seq, AppendError>>>,
+    /// Callers who wait for all of that.
+    settled: Vec<oneshot::Sender<()>>,
     /// How many appends the last commit held.
     last: usize,
 }
@@ -155,6 +190,7 @@ impl Group {
                 hold(shared).limit_pages(pages);
                 reply.send(()).ok();
             }
+            Request::Settle(reply) => self.settled.push(reply),
             Request::Tidy => {}
         }
     }
@@ -173,7 +209,7 @@ impl Group {
         }
     }
 
-    fn commit(&mut self, ledger: &mut Ledger, wakers: &Wakers) {
+    fn commit(&mut self, ledger: &mut Ledger, news: &News) {
         self.last = self.appends.len();
         let replies = self.replies.drain(..);
         // A caller who no longer listens is none of our business, hence `ok` on every reply.
@@ -184,11 +220,8 @@ impl Group {
                 for (verdict, reply) in verdicts.into_iter().zip(replies) {
                     reply.send(verdict).ok();
                 }
-                for (append, end) in self.appends.iter().zip(ends) {
-                    if let Some(end) = end {
-                        wakers.announce(&append.conversation, end);
-                    }
-                }
+                let ends = self.appends.iter().zip(ends);
+                news.tell(ends.filter_map(|(append, end)| Some((append, end?))), ledger.newest());
             }
             Err(error) => {
                 for reply in replies {

@@ -4,6 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use piton_core::id::Seq;
+use piton_core::view::Status;
 use piton_store::contract::{batch, begin, bodies, conversation, lease};
 use piton_store::{Batch, Durability};
 
@@ -31,7 +32,7 @@ async fn everything_acknowledged_is_there_after_a_kill() {
     let found = store(dead.path());
     assert_eq!(bodies(&found, "a").await, expected);
     let row = found.status(&conversation("a")).await.unwrap().unwrap();
-    assert_eq!((row.end, row.row.status.as_str()), (Seq(20), "running"));
+    assert_eq!((row.end, row.row.status), (Seq(20), Status::PendingTools));
 }
 
 #[tokio::test]

@@ -162,7 +162,7 @@ async fn spoiled(sql: &str) -> (String, Vec<String>) {
     assert!(matches!(error, StoreError::DamagedEntry { .. }), "{error:?}");
     // Others stay readable, and the list shows them all.
     assert_eq!(bodies(&store, "b").await, ["one"]);
-    assert_eq!(store.list(Page { skip: 0, limit: 10 }).await.unwrap().rows.len(), 2);
+    assert_eq!(store.list(Page::first(10)).await.unwrap().rows.len(), 2);
     let before = store.read(&conversation("a"), Seq(0), 1).await.unwrap_or_default();
     let text = error.to_string();
     let detail = text.split_once("is damaged: ").unwrap().1.to_owned();
@@ -206,7 +206,7 @@ async fn a_title_that_is_no_text_hides_nothing() {
     begin(&store(home.path()), "a", &["one"]).await;
     let spoil = "UPDATE conversations SET title = CAST(x'ff41' AS TEXT)";
     database(home.path()).execute_batch(spoil).unwrap();
-    let listing = store(home.path()).list(Page { skip: 0, limit: 10 }).await.unwrap();
+    let listing = store(home.path()).list(Page::first(10)).await.unwrap();
     assert_eq!(listing.rows[0].row.title, "\u{fffd}A");
 }
 

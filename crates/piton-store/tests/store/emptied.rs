@@ -119,7 +119,7 @@ async fn a_torn_log_is_used_up_to_its_last_commit_or_kept() {
         match notice.unwrap() {
             Notice::FromLog { .. } => {
                 let store: Store = Arc::new(journal);
-                let rows = store.list(Page { skip: 0, limit: 10 }).await.unwrap().rows;
+                let rows = store.list(Page::first(10)).await.unwrap().rows;
                 for row in &rows {
                     let read = bodies(&store, row.conversation.as_str()).await;
                     assert_eq!(read.len() as u64, row.end.0);

@@ -2,9 +2,10 @@
 
 use std::sync::Barrier;
 
+use piton_core::view::Status;
 use piton_store::contract::append::store_error;
-use piton_store::contract::{batch, begin, bodies, lease};
-use piton_store::{SqliteJournal, StoreError};
+use piton_store::contract::{batch, begin, bodies, conversation, lease};
+use piton_store::{SqliteJournal, StoreError, Wants};
 
 use crate::{database, home, open, store};
 
@@ -16,8 +17,8 @@ async fn a_newer_database_is_refused_in_a_sentence_and_left_alone() {
     let before = std::fs::read(home.path().join("piton.db")).unwrap();
 
     let error = SqliteJournal::open(home.path()).unwrap_err();
-    assert!(matches!(error, StoreError::NewerFormat { found: 7, known: 2, .. }), "{error:?}");
-    assert!(error.to_string().ends_with("piton.db has format 7, this piton knows up to 2"));
+    assert!(matches!(error, StoreError::NewerFormat { found: 7, known: 3, .. }), "{error:?}");
+    assert!(error.to_string().ends_with("piton.db has format 7, this piton knows up to 3"));
     assert_eq!(std::fs::read(home.path().join("piton.db")).unwrap(), before);
 }
 
@@ -60,6 +61,22 @@ async fn a_database_of_the_first_format_is_brought_up_to_date() {
         store.append(&lease, batch(2, &["three"])).await.unwrap();
         assert_eq!(bodies(&store, name).await, ["one", "two", "three"]);
     }
+}
+
+// Up to format 2 a commit carried the words that lists showed.
+#[tokio::test]
+async fn a_list_of_the_second_format_is_read_as_it_is() {
+    let home = home();
+    begin(&store(home.path()), "a", &["one"]).await;
+    database(home.path())
+        .execute_batch(
+            "UPDATE chunks SET status = 'waiting-for-input (pay)'; PRAGMA user_version = 2;",
+        )
+        .unwrap();
+    let store = store(home.path());
+    let row = store.status(&conversation("a")).await.unwrap().unwrap().row;
+    assert_eq!(row.status, Status::WaitingForInput { tool: "pay".to_owned() });
+    assert_eq!(row.wants, Wants::Person);
 }
 
 #[test]

@@ -1,9 +1,12 @@
 //! Locks: two opens of one home behave like two processes, because OS locks are per open file.
 
 use std::fs;
+use std::io::Read as _;
+use std::path::Path;
+use std::process::{Command, Stdio};
 
-use piton_store::LeaseError;
 use piton_store::contract::{batch, begin, bodies, conversation, holder, lease};
+use piton_store::{LeaseError, ListPosition};
 
 use crate::{home, open, store};
 
@@ -74,4 +77,39 @@ async fn without_its_lock_file_a_writer_is_still_fenced() {
     drop(ghost);
     assert!(home.path().join("locks/a.lock").exists(), "the ghost leaves the heir's lock alone");
     assert_eq!(bodies(&one, "a").await, ["one", "two"]);
+}
+
+/// Where the second process finds the store.
+const HOME: &str = "PITON_STORE_TEST_HELD_HOME";
+
+/// Does its work only as the second process of another test: holds a place until it is killed.
+#[tokio::test]
+async fn second_process_that_holds() {
+    let Some(home) = std::env::var_os(HOME) else { return };
+    let store = store(Path::new(&home));
+    let held = lease(&store, "a").await;
+    store.append(&held, batch(0, &["one"])).await.unwrap();
+    std::io::stdin().read_to_end(&mut Vec::new()).unwrap();
+}
+
+// J80, M17: the place of a killed process is free, and what it committed is known.
+#[tokio::test]
+async fn the_place_of_a_killed_process_is_taken_over() {
+    let home = home();
+    let store = store(home.path());
+    let mut other = Command::new(std::env::current_exe().unwrap())
+        .args(["lock::second_process_that_holds", "--exact"])
+        .env(HOME, home.path())
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap();
+    store.wait_list(ListPosition(0)).await.unwrap();
+    let refused = store.lease(&conversation("a"), holder(2)).await;
+    assert!(matches!(refused, Err(LeaseError::Held { .. })), "{refused:?}");
+    other.kill().unwrap();
+    other.wait().unwrap();
+    let heir = lease(&store, "a").await;
+    store.append(&heir, batch(1, &["two"])).await.unwrap();
+    assert_eq!(bodies(&store, "a").await, ["one", "two"]);
 }

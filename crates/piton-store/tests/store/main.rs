@@ -12,6 +12,7 @@ mod private;
 mod shared;
 mod space;
 mod verify;
+mod wake;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -22,12 +23,20 @@ use tempfile::TempDir;
 
 mod memory {
     piton_store::contract_tests!(|| async { (piton_store::MemoryJournal::new(), ()) });
+    piton_store::several_handles_tests!(|| async {
+        let one = piton_store::MemoryJournal::new();
+        ([one.clone(), one], ())
+    });
 }
 
 mod sqlite {
     piton_store::contract_tests!(|| async {
         let home = tempfile::tempdir().unwrap();
         (super::open(home.path()), home)
+    });
+    piton_store::several_handles_tests!(|| async {
+        let home = tempfile::tempdir().unwrap();
+        ([super::open(home.path()), super::open(home.path())], home)
     });
 }
 

@@ -62,7 +62,7 @@ fn is_noted(home: &Path) -> bool {
 /// Does what a person does: lists, begins, reads. Says whether all of it worked.
 async fn works(journal: SqliteJournal) -> bool {
     let store = std::sync::Arc::new(journal) as piton_store::contract::Store;
-    let listed = store.list(Page { skip: 0, limit: 100 }).await;
+    let listed = store.list(Page::first(100)).await;
     let Ok(writer) = store.lease(&conversation("new"), piton_store::contract::holder(1)).await
     else {
         return false;
@@ -72,7 +72,7 @@ async fn works(journal: SqliteJournal) -> bool {
         assert_eq!(bodies(&store, "new").await, ["first"], "what is done can be read");
         assert_eq!(store.find("new", 10).await.unwrap(), [conversation("new")]);
         store.append(&writer, batch(1, &["second"])).await.unwrap();
-        let newest = store.list(Page { skip: 0, limit: 8 }).await.unwrap();
+        let newest = store.list(Page::first(8)).await.unwrap();
         assert!(newest.rows.iter().any(|row| row.conversation == conversation("new")));
     }
     listed.is_ok() && begun.is_ok()
@@ -124,7 +124,7 @@ async fn a_suspected_database_stays_while_somebody_holds_a_lease() {
     fs::remove_file(home.path().join("piton.db.suspect")).unwrap();
     let working = store(home.path());
     let held = lease(&working, "conversation-with-a-long-name-0").await;
-    working.list(Page { skip: 0, limit: 100 }).await.unwrap_err();
+    working.list(Page::first(100)).await.unwrap_err();
     let journal = open(home.path());
     assert!(is_noted(home.path()));
     drop((journal, held, working));
@@ -139,7 +139,7 @@ async fn a_note_beside_a_whole_database_goes_and_nothing_else_happens() {
     fs::write(home.path().join("piton.db.suspect"), "it looked bad").unwrap();
     let store = store(home.path());
     assert!(!is_noted(home.path()));
-    let listed = store.list(Page { skip: 0, limit: 100 }).await.unwrap();
+    let listed = store.list(Page::first(100)).await.unwrap();
     assert_eq!(listed.rows.len(), CONVERSATIONS);
 }
 

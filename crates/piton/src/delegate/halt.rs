@@ -24,9 +24,10 @@ impl From<Refusal> for Halt {
 impl From<AppendError> for Halt {
     fn from(error: AppendError) -> Self {
         match error {
-            AppendError::Store(_) | AppendError::Fenced { .. } | AppendError::Conflict { .. } => {
-                Self::Store(error)
-            }
+            AppendError::Store(_)
+            | AppendError::Fenced { .. }
+            | AppendError::Conflict { .. }
+            | AppendError::Unknown { .. } => Self::Store(error),
             // It would be too large the next time, too.
             AppendError::Size { .. } => failed(&error),
         }

@@ -174,7 +174,7 @@ async fn a_worker_has_no_workers_and_asks_nobody() {
     let call = turn.steps().next().unwrap().calls[0].clone();
     let Progress::Done(ended) = &call.progress else { panic!("{call:?}") };
     assert!(ended.output.text.contains("cannot hand its task on"), "{}", ended.output.text);
-    let all = stage.journal.list(Page { skip: 0, limit: 99 }).await.unwrap();
+    let all = stage.journal.list(Page::first(99)).await.unwrap();
     assert_eq!(all.total, 2, "no third conversation");
 }
 

@@ -12,8 +12,8 @@ use piton_core::event::BlobRef;
 use piton_core::id::{ConversationId, Digest, Seq};
 use piton_core::outcome::Ending;
 use piton_store::{
-    AppendError, Batch, Holder, Journal, Lease, LeaseError, Letter, Listed, Listing, Page, Record,
-    StoreError,
+    AppendError, Arrival, Batch, Changes, CommitName, CommitOutcome, Holder, Journal, Lease,
+    LeaseError, Letter, ListPosition, Listed, Listing, Page, Record, StoreError,
 };
 use tokio::time::Instant;
 
@@ -103,8 +103,18 @@ async fn a_workspace_whose_path_is_no_text_is_refused_and_nothing_is_recorded() 
         let refused = stage.engine().create(path).await;
         assert!(matches!(refused, Err(OpenError::WorkspaceName { .. })), "{refused:?}");
     }
-    let listed = stage.journal.list(Page { skip: 0, limit: 10 }).await.unwrap();
+    let listed = stage.journal.list(Page::first(10)).await.unwrap();
     assert_eq!(listed.total, 0);
+}
+
+// A commit that took place is not done again, and not taken for refused, because its answer was lost.
+#[tokio::test(start_paused = true)]
+async fn a_turn_goes_on_where_the_answers_of_the_store_are_lost() {
+    let stage = Stage::new(PLAIN);
+    stage.journal.loses_answers.store(true, std::sync::atomic::Ordering::Relaxed);
+    let mut session = stage.create().await;
+    assert_eq!(session.send(say("one"), Ask).await.unwrap(), Ending::Done);
+    stage.check().await;
 }
 
 /// A store whose leases hold nobody off: their holder only believes to be the writer.
@@ -120,6 +130,16 @@ impl Journal for Careless {
     async fn append(&self, lease: &Lease, batch: Batch) -> Result<Seq, AppendError> {
         self.0.append(lease, batch).await
     }
+    async fn outcome(
+        &self,
+        id: &ConversationId,
+        name: &CommitName,
+    ) -> Result<CommitOutcome, StoreError> {
+        self.0.outcome(id, name).await
+    }
+    async fn release(&self, lease: Lease) -> Result<(), StoreError> {
+        self.0.release(lease).await
+    }
     async fn read(
         &self,
         id: &ConversationId,
@@ -131,8 +151,21 @@ impl Journal for Careless {
     async fn wait_past(&self, id: &ConversationId, seq: Seq) -> Result<Seq, StoreError> {
         self.0.wait_past(id, seq).await
     }
+    async fn wait_letters(
+        &self,
+        id: &ConversationId,
+        seen: Arrival,
+    ) -> Result<Arrival, StoreError> {
+        self.0.wait_letters(id, seen).await
+    }
+    async fn wait_list(&self, after: ListPosition) -> Result<ListPosition, StoreError> {
+        self.0.wait_list(after).await
+    }
     async fn list(&self, page: Page) -> Result<Listing, StoreError> {
         self.0.list(page).await
+    }
+    async fn changes(&self, after: ListPosition, limit: usize) -> Result<Changes, StoreError> {
+        self.0.changes(after, limit).await
     }
     async fn status(&self, id: &ConversationId) -> Result<Option<Listed>, StoreError> {
         self.0.status(id).await

@@ -2,7 +2,7 @@
 //! that does what a test says.
 
 use std::fmt;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
@@ -12,8 +12,9 @@ use piton_core::event::{BlobRef, EffectClass, Event, Handle, ModelRef, ToolSpec}
 use piton_core::id::{CallId, ConversationId, Digest, Seq};
 use piton_core::transcript::{Message, Transcript};
 use piton_store::{
-    AppendError, Batch, Durability, Holder, Journal, Lease, LeaseError, Letter, Listed, Listing,
-    MemoryJournal, Page, Record, StoreError,
+    AppendError, Arrival, Batch, Changes, CommitName, CommitOutcome, Durability, Holder, Journal,
+    Lease, LeaseError, Letter, ListPosition, Listed, Listing, MemoryJournal, Page, Record,
+    StoreError,
 };
 use piton_tools::{Arguments, Finished, Job, Prepared, Refusal, Settled, Site, Tool};
 use tokio::time::Instant;
@@ -37,12 +38,21 @@ pub(crate) struct WatchedJournal {
     commits: Mutex<Vec<Commit>>,
     /// How long an append takes, in milliseconds.
     pub(crate) append_ms: AtomicU64,
+    /// Whether the answers to appends are lost on their way.
+    pub(crate) loses_answers: AtomicBool,
 }
 
 impl WatchedJournal {
     pub(crate) fn new() -> Self {
         let (start, append_ms) = (Instant::now(), AtomicU64::new(0));
-        Self { inner: MemoryJournal::new(), start, commits: Mutex::default(), append_ms }
+        let loses_answers = AtomicBool::new(false);
+        Self {
+            inner: MemoryJournal::new(),
+            start,
+            commits: Mutex::default(),
+            append_ms,
+            loses_answers,
+        }
     }
 
     pub(crate) fn commits(&self) -> Vec<Commit> {
@@ -64,10 +74,26 @@ impl Journal for WatchedJournal {
         let durability = batch.durability;
         let stored = batch.records.iter();
         let events = stored.map(|it| Event::from_stored(it.format, &it.body)).collect();
+        let name = batch.name.clone();
         let end = self.inner.append(lease, batch).await?;
         let at_ms = self.start.elapsed().as_millis();
         self.commits.lock().unwrap().push(Commit { durability, events, at_ms });
+        if self.loses_answers.load(Ordering::Relaxed) {
+            return Err(AppendError::Unknown { conversation: lease.conversation().clone(), name });
+        }
         Ok(end)
+    }
+
+    async fn outcome(
+        &self,
+        id: &ConversationId,
+        name: &CommitName,
+    ) -> Result<CommitOutcome, StoreError> {
+        self.inner.outcome(id, name).await
+    }
+
+    async fn release(&self, lease: Lease) -> Result<(), StoreError> {
+        self.inner.release(lease).await
     }
 
     async fn read(
@@ -83,8 +109,24 @@ impl Journal for WatchedJournal {
         self.inner.wait_past(id, seq).await
     }
 
+    async fn wait_letters(
+        &self,
+        id: &ConversationId,
+        seen: Arrival,
+    ) -> Result<Arrival, StoreError> {
+        self.inner.wait_letters(id, seen).await
+    }
+
+    async fn wait_list(&self, after: ListPosition) -> Result<ListPosition, StoreError> {
+        self.inner.wait_list(after).await
+    }
+
     async fn list(&self, page: Page) -> Result<Listing, StoreError> {
         self.inner.list(page).await
+    }
+
+    async fn changes(&self, after: ListPosition, limit: usize) -> Result<Changes, StoreError> {
+        self.inner.changes(after, limit).await
     }
 
     async fn status(&self, id: &ConversationId) -> Result<Option<Listed>, StoreError> {

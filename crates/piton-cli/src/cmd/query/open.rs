@@ -8,7 +8,7 @@ use piton::clock::{Clock as _, SystemClock};
 use piton::{Engine, OpenError, Session};
 use piton_core::event::{Event, ModelRef, UserPart};
 use piton_core::id::{ConversationId, Digest, Seq};
-use piton_store::{Batch, Durability, Holder, Journal, MemoryJournal, NewRecord};
+use piton_store::{Batch, CommitName, Durability, Holder, Journal, MemoryJournal, NewRecord};
 use piton_tools::Closed;
 
 use super::mail::Mail;
@@ -170,8 +170,8 @@ async fn copy(from: &dyn Journal, to: &dyn Journal, id: &ConversationId) -> Resu
             to.put_blob(&content).await?;
         }
     }
-    let (status, durability) = (listed.row, Durability::Relaxed);
-    let batch = Batch { expected: Seq::default(), records, status, durability };
+    let (name, status, durability) = (CommitName::fresh(), listed.row, Durability::Relaxed);
+    let batch = Batch { name, expected: Seq::default(), records, status, durability };
     let holder = Holder { pid: std::process::id(), host: String::new(), since: SystemClock.now() };
     let lease = to.lease(id, holder).await.map_err(OpenError::from)?;
     to.append(&lease, batch).await.map_err(piton::SessionError::from)?;
