@@ -6,8 +6,8 @@ use piton_core::id::CallId;
 use piton_core::question::Question;
 use serde::Deserialize;
 
-use crate::arguments::parse;
-use crate::{Arguments, Finished, Job, Prepared, Refusal, Response, Settled, Site, Tool};
+use crate::contract::arguments::parse;
+use crate::contract::{Arguments, Finished, Job, Prepared, Refusal, Response, Settled, Site, Tool};
 
 /// Most options of one question: a person reads them.
 const OPTIONS_MAX: usize = 20;
@@ -104,7 +104,7 @@ mod tests {
 
     #[test]
     fn schema_and_struct_agree() {
-        crate::arguments::assert_agree::<AskUserArguments>(SCHEMA);
+        crate::contract::arguments::assert_agree::<AskUserArguments>(SCHEMA);
     }
 
     #[test]

@@ -10,8 +10,8 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::FileExt as _;
 use std::path::PathBuf;
 
+use crate::contract::{OUTPUT_BYTES_MAX, excerpt};
 use crate::supervise::{HEAD_BYTES, left_out};
-use crate::{OUTPUT_BYTES_MAX, excerpt};
 
 /// Most bytes of an output that are kept in full, in bytes: the first half and the last half.
 pub const SPILL_BYTES_MAX: u64 = 16 * 1024 * 1024;

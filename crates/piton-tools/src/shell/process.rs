@@ -18,8 +18,8 @@ use rustix::io::Errno;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 
 use super::capture::Capture;
-use super::input::Input;
 use crate::sandbox::{self, Policy};
+use crate::supervise::InputFile;
 
 /// Time between asking a group to end and killing it.
 const TERM_GRACE: Duration = Duration::from_secs(1);
@@ -52,7 +52,7 @@ pub(super) struct Command {
     /// What it may touch; `None` if it is not confined.
     pub(super) sandbox: Option<Policy>,
     /// What it reads; nothing if absent.
-    pub(super) input: Option<Input>,
+    pub(super) input: Option<InputFile>,
 }
 
 /// Why a command is over.
