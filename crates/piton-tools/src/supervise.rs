@@ -27,7 +27,9 @@ pub(crate) use self::agent::claim::forbid;
 pub(crate) use self::agent::input_file::InputFile;
 pub use self::agent::shelf::{Kept, KeptState, Shelf};
 pub use self::agent::supervisor::Supervisor;
-pub use self::agent::write_input::{Gift, GiveFault, Given, GivenState, INPUT_BYTES_MAX};
+pub use self::agent::write_input::{
+    Delivery, DeliveryState, INPUT_BYTES_MAX, InputFault, InputText,
+};
 pub use self::process::dispatch::dispatch;
 pub(crate) use self::record::identity::boot;
 pub use self::record::log::{Intent, Why};

@@ -48,7 +48,7 @@ impl Response {
 /// Responses by the names of their questions.
 pub type Responses = BTreeMap<String, Response>;
 
-/// Questions on their way to whoever drives.
+/// Questions on their way to the driver.
 #[derive(Debug)]
 pub struct Ask {
     /// The call that asks.
@@ -59,7 +59,7 @@ pub struct Ask {
     pub reply: oneshot::Sender<Vec<Response>>,
 }
 
-/// What settles a call from now on, on its way to whoever drives.
+/// What settles a call from now on, on its way to the driver.
 #[derive(Debug)]
 pub struct Track {
     /// The call.
@@ -70,7 +70,7 @@ pub struct Track {
     pub done: oneshot::Sender<bool>,
 }
 
-/// What a running call says to whoever drives.
+/// What a running call says to the driver.
 #[derive(Debug)]
 pub enum Word {
     /// It asks.

@@ -1,5 +1,5 @@
 //! What no tool of ours touches, though it may lie in the workspace: piton's own settings and
-//! conversations. Whoever could change those would give itself rights, or lose everybody's work.
+//! conversations. A tool that could change those could give itself rights, or lose everybody's work.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

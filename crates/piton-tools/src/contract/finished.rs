@@ -9,8 +9,8 @@ use super::refusal::Refusal;
 /// Largest text of a result that goes to the model, in bytes; the rest goes to a blob.
 pub const OUTPUT_BYTES_MAX: usize = 32 * 1024;
 
-/// What is shown in the place of an output that cannot be searched for a secret: whoever knew it is
-/// gone, or somebody else.
+/// What is shown in the place of an output that cannot be searched for a secret: the
+/// process that knew the secret is gone, or is another one.
 pub const WITHHELD_TEXT: &str =
     "[its output is not kept: it may quote a secret that was given to it]";
 

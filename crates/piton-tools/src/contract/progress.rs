@@ -1,4 +1,4 @@
-//! How far a running call is, for whoever watches. Nothing of it is recorded.
+//! How far a running call is, for faces that watch it. Nothing of it is recorded.
 
 use std::fmt;
 use std::sync::Arc;

@@ -56,8 +56,8 @@ pub trait Tool: fmt::Debug + Send + Sync {
     async fn abandon(&self, _site: &Site, _handle: &Handle) {}
 
     /// A driver starts, or a turn is closed, and of all that was kept only what settles calls with
-    /// these handles is needed. Begins at once and does not wait; whoever wants to know that it is
-    /// done waits for what it gives.
+    /// these handles is needed. Begins at once and does not wait. The
+    /// returned future ends when it is done.
     fn tidy(&self, _site: &Site, _needed: &[Handle]) -> Tidying {
         Box::pin(std::future::ready(()))
     }
@@ -88,8 +88,8 @@ pub enum Ran {
         /// What is asked there.
         question: String,
     },
-    /// To a place where what it does cannot be recorded. So nothing is recorded here either: whoever
-    /// runs it stops, and the call is in doubt.
+    /// To a place where what it does cannot be recorded. So nothing is recorded here either: the
+    /// driver stops, and the call is in doubt.
     Unrecorded(Box<dyn std::error::Error + Send + Sync>),
 }
 

@@ -1,7 +1,7 @@
 //! A change of one file that happens exactly once.
 //!
-//! The digests of the content before and after are recorded before anything is touched. Whoever
-//! comes later compares: *before* means not yet, *after* means done, anything else means that
+//! The digests of the content before and after are recorded before anything is touched. A
+//! later process compares: *before* means not yet, *after* means done, anything else means that
 //! somebody else was here. The new content is written beside the file, synced, and exchanged with it
 //! in one step; then what was displaced is looked at (`swap`). If that is not what we meant to
 //! replace, it is put back. So a foreign edit is never lost, whenever it happens. Where nothing can

@@ -1,6 +1,6 @@
 //! Opening a file by its name without being held up by it.
 //!
-//! Whoever wrote a workspace can put a pipe where a file is looked for: opening one waits for a
+//! The author of a workspace can put a pipe where a file is looked for: opening one waits for a
 //! writer, for ever, and no signal ends that.
 
 use std::fs::{File, OpenOptions};

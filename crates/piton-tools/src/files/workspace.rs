@@ -66,7 +66,7 @@ impl Place {
         if self.relative.is_empty() { "." } else { &self.relative }
     }
 
-    /// The path for those who can only work with paths.
+    /// The absolute path, for interfaces that take paths only.
     pub(crate) fn absolute(&self, site: &Site) -> PathBuf {
         // Joining an empty path would add a slash.
         if self.relative.is_empty() {

@@ -1,6 +1,6 @@
 //! `shell_write`: writes to the input of a command that went on when its call had returned.
 //!
-//! What is written gets a key, which is recorded with the start of the call. So whoever comes later
+//! What is written gets a key, which is recorded with the start of the call. So a later process
 //! knows whether it was written, and never writes it twice.
 
 use std::io;
@@ -17,8 +17,8 @@ use super::supervised::{WORDS_WITHIN, chance, finished_with, listening, name_of,
 use crate::contract::arguments::parse;
 use crate::contract::{Arguments, Finished, Job, Prepared, Refusal, Settled, Site, Tool, blocking};
 use crate::supervise::{
-    Attached, Gift, GiveFault, Given, GivenState, INPUT_BYTES_MAX, Order, Patience, Supervisor,
-    boot,
+    Attached, Delivery, DeliveryState, INPUT_BYTES_MAX, InputFault, InputText, Order, Patience,
+    Supervisor, boot,
 };
 
 const SCHEMA: &str = r#"{
@@ -100,25 +100,25 @@ impl Tool for ShellWrite {
         };
         let supervisor = self.0.clone();
         let minding = blocking::whole(move || {
-            let gift = Gift {
+            let input = InputText {
                 key,
                 text: wanted.text.unwrap_or_default(),
                 end: wanted.end.unwrap_or(false),
             };
-            let given = match supervisor.shelf().give(&name, &gift, &word) {
-                Ok(given) => given,
+            let delivery = match supervisor.shelf().write_input(&name, &input, &word) {
+                Ok(delivery) => delivery,
                 Err(fault) => return Err(refusal(&fault)),
             };
             let wait = wanted.wait_s.map_or(WORDS_WITHIN, Duration::from_secs);
             // Something that waits to be read has no answer yet.
-            let wait = if given.state == GivenState::Waiting { Duration::ZERO } else { wait };
+            let wait = if delivery.state == DeliveryState::Waiting { Duration::ZERO } else { wait };
             let until = Some(Instant::now() + wait);
             let patience = Patience { until, word: &word, order: Order::Leave };
             let shown = Attached::open(&supervisor.shelf().directory(&name)).and_then(|mut it| {
-                let (end, story) = wait_for_words(&mut it, &patience, given.printed)?;
-                finished_with(vec![told(&gift, &given)], &it, &end, &story, given.printed)
+                let (end, story) = wait_for_words(&mut it, &patience, delivery.printed)?;
+                finished_with(vec![told(&input, &delivery)], &it, &end, &story, delivery.printed)
             });
-            Ok(outcome(&gift, &given, shown))
+            Ok(outcome(&input, &delivery, shown))
         });
         listening(minding, &job, speaker).await
     }
@@ -130,7 +130,7 @@ impl Tool for ShellWrite {
         // What is not there was not written, or not kept.
         let is_old = began.as_deref().is_some_and(|began| began != boot());
         let supervisor = self.0.clone();
-        let looking = blocking::whole(move || Ok(supervisor.shelf().was_given(&name, &key)));
+        let looking = blocking::whole(move || Ok(supervisor.shelf().was_written(&name, &key)));
         match looking.await {
             Ok(Ok(true)) => Settled::Running,
             Ok(Ok(false)) if is_old => Settled::Unknown(RESTARTED.into()),
@@ -153,31 +153,31 @@ fn place(handle: &Handle) -> Option<(String, String)> {
     Some((name.to_owned(), key.to_owned()))
 }
 
-fn refusal(fault: &GiveFault) -> Refusal {
+fn refusal(fault: &InputFault) -> Refusal {
     let advice = match fault {
-        GiveFault::NoInput => ": start it with `input`",
-        GiveFault::NotRunning => "; shell_wait shows its output",
-        GiveFault::Closed | GiveFault::Orphan | GiveFault::Full { .. } | GiveFault::Io(_) => "",
+        InputFault::NoInput => ": start it with `input`",
+        InputFault::NotRunning => "; shell_wait shows its output",
+        InputFault::Closed | InputFault::Orphan | InputFault::Full { .. } | InputFault::Io(_) => "",
     };
     Refusal(format!("nothing was written: {fault}{advice}"))
 }
 
-fn told(gift: &Gift, given: &Given) -> String {
-    let (length, taken) = (gift.text.len(), given.taken);
-    match given.state {
-        GivenState::Taken if gift.end => {
+fn told(input: &InputText, delivery: &Delivery) -> String {
+    let (length, taken) = (input.text.len(), delivery.taken);
+    match delivery.state {
+        DeliveryState::Taken if input.end => {
             format!("[{length} bytes written, and the end of its input]")
         }
-        GivenState::Taken => format!("[{length} bytes written]"),
-        GivenState::Waiting => format!(
+        DeliveryState::Taken => format!("[{length} bytes written]"),
+        DeliveryState::Waiting => format!(
             "[it does not read: {taken} of {length} bytes written so far, the rest follows as \
              soon as it does; do not write them again]"
         ),
-        GivenState::Closed => format!(
+        DeliveryState::Closed => format!(
             "[it had closed its input, or ended, before it had everything: {taken} of {length} \
              bytes written]"
         ),
-        GivenState::InDoubt => format!(
+        DeliveryState::InDoubt => format!(
             "[its supervisors were killed: nobody knows whether it got the {length} bytes, and \
              its input is closed now]"
         ),
@@ -185,16 +185,17 @@ fn told(gift: &Gift, given: &Given) -> String {
 }
 
 /// The words are those of the command; whether they were written is ours.
-fn outcome(gift: &Gift, given: &Given, shown: io::Result<Finished>) -> Finished {
-    let outcome = match given.state {
-        GivenState::Taken | GivenState::Waiting => Outcome::Ok,
-        GivenState::Closed => Outcome::Failed,
-        GivenState::InDoubt => Outcome::Unknown,
+fn outcome(input: &InputText, delivery: &Delivery, shown: io::Result<Finished>) -> Finished {
+    let outcome = match delivery.state {
+        DeliveryState::Taken | DeliveryState::Waiting => Outcome::Ok,
+        DeliveryState::Closed => Outcome::Failed,
+        DeliveryState::InDoubt => Outcome::Unknown,
     };
     match shown {
         Ok(shown) => Finished { outcome, ..shown },
         Err(error) => {
-            let text = format!("{}\n[what it prints cannot be read: {error}]", told(gift, given));
+            let text =
+                format!("{}\n[what it prints cannot be read: {error}]", told(input, delivery));
             Finished { outcome, ..Finished::ok(text) }
         }
     }

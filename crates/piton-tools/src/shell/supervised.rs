@@ -1,6 +1,6 @@
 //! `shell` with a supervisor: the command outlives the agent.
 //!
-//! Starting and coming back are one door. Whoever runs a call with a handle that was used before
+//! Starting and coming back are one door. A run with a handle that was used before
 //! finds its record claimed, and waits for what is there instead of starting anything.
 
 use std::io::{self, PipeReader, PipeWriter, Write as _};

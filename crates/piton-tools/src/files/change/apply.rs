@@ -77,7 +77,7 @@ impl Change {
         match undo.keep(&version, old, self.taken_back.is_some()) {
             // What a person takes back is to be had again.
             Err(error) if self.taken_back.is_some() => return Err(self.not_kept(&error)),
-            // Whoever wants it back may miss it; the change is made all the same.
+            // It cannot be taken back then; the change is made all the same.
             Err(_) | Ok(()) => {}
         }
         let placed = Temp::write(entry, &self.key(), call, new).and_then(|temp| {
@@ -120,7 +120,7 @@ impl Change {
         let is_applied = found.as_ref() == Some(&self.after);
         if is_applied {
             // The run that died may have got no further than the swap: end its work, in its order.
-            // Whoever records this as done must be able to rely on it.
+            // The journal will record this as done, so it must be durable.
             ended(&entry)?;
         }
         if is_alone {

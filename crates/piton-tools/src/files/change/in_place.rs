@@ -1,8 +1,8 @@
 //! Overwriting a file whose place nothing else can take: one with several names, one at which
 //! something is mounted, one in a directory that we may not change, one of somebody else.
 //!
-//! That cannot be done in one step. So the old content is kept first, durably, and whoever comes
-//! later knows a file that is made of both contents, each in its place, as our own work.
+//! That cannot be done in one step. So the old content is kept first, durably, and a later
+//! process knows a file that is made of both contents, each in its place, as our own work.
 //! A foreign edit within the microseconds between the last look and the first write would be lost.
 
 use std::fs::File;

@@ -1,7 +1,7 @@
 //! The file beside the file: where new content waits, and where displaced content is looked at.
 //!
 //! Its name tells whose it is, so that what a killed run left behind is found and cleaned by the
-//! next run of the same call, or by whoever finds out what became of it. The name also tells whether
+//! next run of the same call, or by the process that settles the call. The name also tells whether
 //! it can hold anything but our own: `.part` is content that is still being written, `.tmp` is
 //! complete and may have been exchanged with somebody else's.
 

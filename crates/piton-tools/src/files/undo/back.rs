@@ -1,7 +1,7 @@
 //! Taking a change back: the old content in its place again, or a file that was made removed.
 //!
-//! What goes is kept before, under a name of its own, as with every change. So whoever dies here
-//! leaves two versions, of which one is not made and therefore not offered.
+//! What goes is kept before, under a name of its own, as with every change. So a process that dies
+//! here leaves two versions, of which one is not made and therefore not offered.
 
 use piton_core::id::{CallId, TurnId};
 use rustix::fs::{RenameFlags, renameat_with};

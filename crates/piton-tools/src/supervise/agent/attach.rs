@@ -1,4 +1,4 @@
-//! Waits for the end of a command: for whoever started it, and for whoever comes later.
+//! Waits for the end of a command: for the agent that started it, and for a later one.
 
 use std::fs::File;
 use std::io::{self, PipeReader, Read as _};

@@ -1,6 +1,6 @@
-//! Who may start a command: whoever gives its log its name, once.
+//! Who may start a command: the process that gives its log its name, once.
 //!
-//! The lock lies on the open file, not on a process. Whoever is handed that open file holds the lock
+//! The lock lies on the open file, not on a process. A process that is handed that open file holds the lock
 //! too, so there is no moment between the claim and the end of the last holder in which it is free.
 
 use std::fs::{self, DirBuilder, File};

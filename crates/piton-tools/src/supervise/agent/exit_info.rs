@@ -1,6 +1,6 @@
 //! How a process ended that was not our child and is reaped already.
 //!
-//! Linux 6.15 and newer remember it for whoever holds a handle on the process. There is no safe
+//! Linux 6.15 and newer remember it for every holder of a handle on the process. There is no safe
 //! wrapper for that request yet, so this is the one module with unsafe code in it.
 
 use std::os::fd::OwnedFd;

@@ -1,7 +1,7 @@
 //! The agent's end: two supervisors for all commands of this process, started with the first one.
 //!
 //! Starting a program as large as piton costs a millisecond, so each command does not get
-//! supervisors of its own. Should they be killed, those who wait for commands find out by
+//! supervisors of its own. Should they be killed, the agents that wait for commands find out by
 //! themselves, and the next command gets new ones.
 
 use std::ffi::OsString;

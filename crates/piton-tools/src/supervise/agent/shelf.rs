@@ -175,7 +175,7 @@ fn may_go(directory: &Path) -> io::Result<bool> {
     let log = open_log(directory)?;
     let lock = record::peek(&log)?;
     let story = Story::read(&log)?;
-    // Whoever still holds a record with an end has nothing more to write into it.
+    // A holder of a record with an end has nothing more to write into it.
     let is_over = story.ended.is_some() || story.never_ran.is_some();
     if lock == Lock::Held && !is_over {
         return Ok(false);

@@ -1,4 +1,4 @@
-//! Gives a command something to read, from whatever process, and waits until its input has that.
+//! Writes to the mailbox of a command, from any process, and waits until the command has it.
 
 use std::fs::File;
 use std::io::{self, PipeReader};
@@ -13,7 +13,7 @@ use crate::supervise::record::input::{self, Line, Stream, Text};
 use crate::supervise::record::log::{self, Witness};
 use crate::supervise::record::verdict::Verdict;
 
-/// Most that a command can be given in all, in bytes.
+/// Most that is written to one command in all, in bytes.
 pub const INPUT_BYTES_MAX: u64 = 4 * 1024 * 1024;
 /// What a terminal takes for the end of its input, at the beginning of a line: Ctrl-D.
 const END_OF_INPUT: char = '\u{4}';
@@ -23,10 +23,10 @@ const LOOK_EVERY: Duration = Duration::from_millis(5);
 /// read needs for ever.
 const TAKEN_WITHIN: Duration = Duration::from_secs(2);
 
-/// What somebody gives to a command.
+/// A text for a command to read.
 #[derive(Clone, Debug)]
-pub struct Gift {
-    /// A name that nobody else uses: whoever repeats it gives nothing more.
+pub struct InputText {
+    /// A unique name. A text whose key was written before is not written again.
     pub key: String,
     /// The text.
     pub text: String,
@@ -34,28 +34,28 @@ pub struct Gift {
     pub end: bool,
 }
 
-impl Gift {
-    /// From a person: nobody repeats that, so any key does that nobody else has.
+impl InputText {
+    /// From a person. It is never repeated, so a random key is enough.
     pub fn of_person(text: String, end: bool) -> io::Result<Self> {
         let chance = getrandom::u64().map_err(|error| io::Error::other(error.to_string()))?;
         Ok(Self { key: format!("person-{chance:016x}"), text, end })
     }
 }
 
-/// What became of it.
+/// What became of a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Given {
+pub struct Delivery {
     /// How far it came.
-    pub state: GivenState,
+    pub state: DeliveryState,
     /// How many of its bytes the command's input has.
     pub taken: u64,
     /// How much the command had printed before, in bytes.
     pub printed: u64,
 }
 
-/// How far a gift came.
+/// How far a text came.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum GivenState {
+pub enum DeliveryState {
     /// The input of the command has all of it.
     Taken,
     /// The rest follows as the command reads.
@@ -66,9 +66,9 @@ pub enum GivenState {
     InDoubt,
 }
 
-/// Why nothing was given.
+/// Why nothing was written.
 #[derive(Debug, thiserror::Error)]
-pub enum GiveFault {
+pub enum InputFault {
     /// It was started without an input.
     #[error("its input was closed from the beginning")]
     NoInput,
@@ -82,10 +82,10 @@ pub enum GiveFault {
     #[error("it runs, but its supervisors were killed, and its input was closed with them")]
     Orphan,
     /// Too much.
-    #[error("it was given {given} bytes already, and {INPUT_BYTES_MAX} are the most")]
+    #[error("it was given {written} bytes already, and {INPUT_BYTES_MAX} are the most")]
     Full {
         /// How much.
-        given: u64,
+        written: u64,
     },
     /// Its record cannot be used.
     #[error("its record cannot be used: {0}")]
@@ -93,111 +93,116 @@ pub enum GiveFault {
 }
 
 impl Shelf {
-    /// Whether a command can be given something now.
-    pub fn takes_input(&self, name: &str) -> Result<(), GiveFault> {
-        Giver::open(self, name)?.refuse()
+    /// Whether a text can be written to a command now.
+    pub fn takes_input(&self, name: &str) -> Result<(), InputFault> {
+        InputWriter::open(self, name)?.refuse()
     }
 
-    /// Whether something of this key was given.
-    pub(crate) fn was_given(&self, name: &str, key: &str) -> io::Result<bool> {
-        let given = match input::open(&self.directory(name)) {
+    /// Whether a text with this key was written.
+    pub(crate) fn was_written(&self, name: &str, key: &str) -> io::Result<bool> {
+        let mailbox = match input::open(&self.directory(name)) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
             opened => opened?,
         };
-        Ok(Stream::read(&given)?.find(key).is_some())
+        Ok(Stream::read(&mailbox)?.find(key).is_some())
     }
 
-    /// Gives it, unless that was done before, and waits for a moment until it is taken, or until
+    /// Writes a text, unless that was done before, and waits for a moment until it is taken, or until
     /// `word` says something. Blocks.
-    pub fn give(&self, name: &str, gift: &Gift, word: &PipeReader) -> Result<Given, GiveFault> {
-        let mut giver = Giver::open(self, name)?;
-        if Stream::read(&giver.given)?.find(&gift.key).is_none() {
-            giver.refuse()?;
-            let story = giver.attached.peek()?.0;
-            giver.append(gift, story.intent.is_some_and(|intent| intent.terminal))?;
+    pub fn write_input(
+        &self,
+        name: &str,
+        input: &InputText,
+        word: &PipeReader,
+    ) -> Result<Delivery, InputFault> {
+        let mut writer = InputWriter::open(self, name)?;
+        if Stream::read(&writer.mailbox)?.find(&input.key).is_none() {
+            writer.refuse()?;
+            let story = writer.attached.peek()?.0;
+            writer.append(input, story.intent.is_some_and(|intent| intent.terminal))?;
         }
-        giver.wait(&gift.key, word)
+        writer.wait(&input.key, word)
     }
 }
 
-/// Somebody who gives.
-struct Giver {
+/// A writer to the mailbox of one command.
+struct InputWriter {
     attached: Attached,
-    given: File,
+    mailbox: File,
 }
 
-impl Giver {
-    fn open(shelf: &Shelf, name: &str) -> Result<Self, GiveFault> {
+impl InputWriter {
+    fn open(shelf: &Shelf, name: &str) -> Result<Self, InputFault> {
         let directory = shelf.directory(name);
         let attached = Attached::open(&directory)?;
-        let given = match input::open(&directory) {
+        let mailbox = match input::open(&directory) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                return Err(GiveFault::NoInput);
+                return Err(InputFault::NoInput);
             }
             opened => opened?,
         };
-        Ok(Self { attached, given })
+        Ok(Self { attached, mailbox })
     }
 
-    fn refuse(&mut self) -> Result<(), GiveFault> {
-        let stream = Stream::read(&self.given)?;
+    fn refuse(&mut self) -> Result<(), InputFault> {
+        let stream = Stream::read(&self.mailbox)?;
         match self.attached.peek()?.1 {
-            Verdict::Attach if stream.ended || stream.taken.closed => Err(GiveFault::Closed),
+            Verdict::Attach if stream.ended || stream.taken.closed => Err(InputFault::Closed),
             Verdict::Attach => Ok(()),
-            Verdict::Adopt(_) => Err(GiveFault::Orphan),
+            Verdict::Adopt(_) => Err(InputFault::Orphan),
             Verdict::Collect(_)
             | Verdict::NeverRan(_)
             | Verdict::Rebooted
-            | Verdict::StatusLost => Err(GiveFault::NotRunning),
+            | Verdict::StatusLost => Err(InputFault::NotRunning),
         }
     }
 
-    fn append(&self, gift: &Gift, is_terminal: bool) -> Result<(), GiveFault> {
-        let Gift { key, mut text, mut end } = gift.clone();
+    fn append(&self, input: &InputText, is_terminal: bool) -> Result<(), InputFault> {
+        let InputText { key, mut text, mut end } = input.clone();
         if end && is_terminal {
             // A terminal is not closed: its reader is told that there is no more.
             text.push(END_OF_INPUT);
             end = false;
         }
-        let given = Stream::read(&self.given)?.length;
-        if INPUT_BYTES_MAX < given.saturating_add(text.len() as u64) {
-            return Err(GiveFault::Full { given });
+        let written = Stream::read(&self.mailbox)?.length;
+        if INPUT_BYTES_MAX < written.saturating_add(text.len() as u64) {
+            return Err(InputFault::Full { written });
         }
         let printed = self.attached.printed()?.length;
         crate::fail::here("giving");
-        log::append(&self.given, &Line::Text(Text { key, body: text, end, printed }))?;
+        log::append(&self.mailbox, &Line::Text(Text { key, body: text, end, printed }))?;
         crate::fail::here("given");
         Ok(())
     }
 
-    fn wait(&mut self, key: &str, word: &PipeReader) -> Result<Given, GiveFault> {
+    fn wait(&mut self, key: &str, word: &PipeReader) -> Result<Delivery, InputFault> {
         let until = Instant::now() + TAKEN_WITHIN;
         let mut is_told = false;
         loop {
             // The verdict first: what a supervisor has done before it was gone is written then.
             let (story, verdict) = self.attached.peek()?;
-            let stream = Stream::read(&self.given)?;
-            // Somebody may have given the end a moment before.
-            let placed = stream.find(key).ok_or(GiveFault::Closed)?;
+            let stream = Stream::read(&self.mailbox)?;
+            // Another process may have closed the input a moment before.
+            let placed = stream.find(key).ok_or(InputFault::Closed)?;
             let most = placed.until() - placed.from;
             let taken = stream.taken.bytes.saturating_sub(placed.from).min(most);
             let has_all = taken == most && (stream.taken.closed || !placed.text.end);
             let state = match verdict {
-                _ if has_all => Some(GivenState::Taken),
-                _ if stream.taken.closed => Some(GivenState::Closed),
+                _ if has_all => Some(DeliveryState::Taken),
+                _ if stream.taken.closed => Some(DeliveryState::Closed),
                 Verdict::Attach => None,
-                // Who saw the end without having fed it does not know.
+                // An adopter records the end without having fed the command.
                 Verdict::Collect(_) if story.witness == Some(Witness::Adopter) => {
-                    Some(GivenState::InDoubt)
+                    Some(DeliveryState::InDoubt)
                 }
-                Verdict::Collect(_) | Verdict::NeverRan(_) => Some(GivenState::Closed),
+                Verdict::Collect(_) | Verdict::NeverRan(_) => Some(DeliveryState::Closed),
                 Verdict::Adopt(_) | Verdict::Rebooted | Verdict::StatusLost => {
-                    Some(GivenState::InDoubt)
+                    Some(DeliveryState::InDoubt)
                 }
             };
             let is_over = is_told || until <= Instant::now();
-            if let Some(state) = state.or(is_over.then_some(GivenState::Waiting)) {
-                return Ok(Given { state, taken, printed: placed.text.printed });
+            if let Some(state) = state.or(is_over.then_some(DeliveryState::Waiting)) {
+                return Ok(Delivery { state, taken, printed: placed.text.printed });
             }
             is_told = rest(word);
         }

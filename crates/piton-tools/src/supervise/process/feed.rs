@@ -1,8 +1,8 @@
-//! Feeds a command: what was given goes into the pipe that it reads, each byte once.
+//! Feeds a command: the texts in its mailbox go into the pipe that it reads, each byte once.
 //!
-//! Both supervisors hold the same open files. What was given lies in a file in memory, and the
+//! Both supervisors hold the same open files. The texts lie in a file in memory, and the
 //! kernel moves it from there into the pipe. In the same step it moves the position of that file, so
-//! whoever dies when, the position says how much is in the pipe, and the other one goes on there.
+//! whichever supervisor dies, and when, the position says how much is in the pipe, and the other one goes on there.
 //! Nothing here waits: a command that does not read is fed when it does.
 
 use std::fs::File;
@@ -23,14 +23,14 @@ use crate::fail;
 use crate::supervise::record::input::{self, Line, Stream, Taken};
 use crate::supervise::record::log::{self, Intent, Witness};
 
-/// How long whoever makes a mistake on purpose does not notice it.
+/// How long a test that makes a mistake on purpose does not notice it.
 const MISTAKEN: Duration = Duration::from_secs(3);
 
 /// The files of an input that stays open.
 #[derive(Debug)]
 pub(crate) struct Feed {
-    /// What was given.
-    pub(crate) given: File,
+    /// The mailbox: the file `in`, with the texts for the command.
+    pub(crate) mailbox: File,
     /// The same without its form. Its position is how much of it the pipe has had.
     pub(crate) stage: File,
     /// Where the command reads: a pipe, or its terminal.
@@ -38,7 +38,7 @@ pub(crate) struct Feed {
 }
 
 impl Feed {
-    /// Makes them. Whoever hands them on must keep none: the command reads to the end when nobody
+    /// Makes them. The sender must keep none of them: the command reads to the end when nobody
     /// has the pipe any more.
     pub(crate) fn create(directory: &Path, kind: Kind) -> io::Result<Self> {
         let pipe = match kind {
@@ -49,8 +49,8 @@ impl Feed {
             }
             Kind::Terminal => terminal::create()?,
         };
-        let stage = File::from(memfd_create("given", MemfdFlags::CLOEXEC)?);
-        Ok(Self { given: input::create(directory)?, stage, pipe })
+        let stage = File::from(memfd_create("input", MemfdFlags::CLOEXEC)?);
+        Ok(Self { mailbox: input::create(directory)?, stage, pipe })
     }
 
     /// The other end of the pipe, for a process that is about to be started and inherits it.
@@ -81,7 +81,7 @@ pub(crate) struct Feeding {
     kind: Kind,
     /// Whether nobody has the other end of the terminal open: it is looked at now and then.
     hung_up: bool,
-    /// What was given so far, and what is written down of it.
+    /// The texts so far, and how much of them is recorded as taken.
     stream: Stream,
     /// How much of the file is read.
     read: u64,
@@ -98,7 +98,7 @@ pub(crate) struct Feeding {
 pub(crate) enum Fed {
     /// More may come.
     Open,
-    /// It is over: its end was given, or the command has closed it.
+    /// It is over: the end of its input was written, or the command has closed it.
     Over,
 }
 
@@ -118,8 +118,8 @@ impl Feeding {
     }
 
     /// What to listen at for more.
-    pub(crate) fn given(&self) -> BorrowedFd<'_> {
-        self.feed.given.as_fd()
+    pub(crate) fn mailbox(&self) -> BorrowedFd<'_> {
+        self.feed.mailbox.as_fd()
     }
 
     /// The pipe, if something waits for room in it.
@@ -143,7 +143,7 @@ impl Feeding {
         Ok(copied)
     }
 
-    /// Passes on what was given and finds room, and writes down how much that is.
+    /// Passes on what is in the mailbox and finds room, and writes down how much that is.
     pub(crate) fn tend(&mut self, witness: Witness) -> io::Result<Fed> {
         let fed = self.pass_on(witness);
         self.failed = fed.is_err();
@@ -157,7 +157,7 @@ impl Feeding {
         let taken = Taken { bytes: self.position, closed: is_over };
         if taken != self.stream.taken {
             fail::here(witness.point(["inner-fed", "outer-fed"]));
-            log::append(&self.feed.given, &Line::Taken(taken))?;
+            log::append(&self.feed.mailbox, &Line::Taken(taken))?;
             self.stream.taken = taken;
         }
         Ok(if is_over { Fed::Over } else { Fed::Open })
@@ -165,9 +165,9 @@ impl Feeding {
 
     /// Reads what is new in the file, and lays it out to be taken.
     fn look(&mut self) -> io::Result<()> {
-        let length = self.feed.given.metadata()?.len();
+        let length = self.feed.mailbox.metadata()?.len();
         if self.read < length {
-            let bytes = log::read_from(&self.feed.given, self.read, length)?;
+            let bytes = log::read_from(&self.feed.mailbox, self.read, length)?;
             // A line whose end is not there yet is looked at again.
             let whole = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
             self.stream.add(bytes.get(..whole).unwrap_or_default());
@@ -251,16 +251,16 @@ mod tests {
 
         /// Another holder of the same files.
         fn holder(&self) -> Feeding {
-            let Feed { given, stage, pipe } = &self.feed;
+            let Feed { mailbox, stage, pipe } = &self.feed;
             let feed = Feed {
-                given: given.try_clone().unwrap(),
+                mailbox: mailbox.try_clone().unwrap(),
                 stage: stage.try_clone().unwrap(),
                 pipe: pipe.try_clone().unwrap(),
             };
             Feeding::new(feed, self.kind)
         }
 
-        fn give(&self, key: &str, text: &str, end: bool) {
+        fn write(&self, key: &str, text: &str, end: bool) {
             let text = Text { key: key.into(), body: text.into(), end, printed: 0 };
             log::append(&input::open(self.directory.path()).unwrap(), &Line::Text(text)).unwrap();
         }
@@ -282,7 +282,7 @@ mod tests {
         let mut scene = Scene::new(Kind::Pipe);
         let mut read = String::new();
         for (key, text) in [("a", "one\n"), ("b", "two\n"), ("c", ""), ("d", "three\n")] {
-            scene.give(key, text, false);
+            scene.write(key, text, false);
             // Without a word on what it did.
             let mut first = scene.holder();
             first.look().unwrap();
@@ -293,8 +293,8 @@ mod tests {
             read += &scene.read();
         }
         assert_eq!(read, "one\ntwo\nthree\n");
-        assert_eq!(Stream::read(&scene.feed.given).unwrap().taken.bytes, 14);
-        scene.give("e", "", true);
+        assert_eq!(Stream::read(&scene.feed.mailbox).unwrap().taken.bytes, 14);
+        scene.write("e", "", true);
         assert_eq!(tend(&mut scene.holder()), Fed::Over);
     }
 
@@ -313,7 +313,7 @@ mod tests {
         let mut scene = Scene::new(kind);
         let text: String =
             (0..lines).flat_map(|number| [number.to_string(), "\n".into()]).collect();
-        scene.give("a", &text, true);
+        scene.write("a", &text, true);
         let mut read = String::new();
         let mut holder = scene.holder();
         while tend(&mut holder) == Fed::Open {
@@ -333,18 +333,18 @@ mod tests {
         let text = Text { key: "a".into(), body: "one\n".into(), end: false, printed: 0 };
         let line = log::encode(&Line::Text(text)).unwrap();
         let mut feeding = scene.holder();
-        let mut given: &File = &scene.feed.given;
+        let mut mailbox: &File = &scene.feed.mailbox;
         for part in [&line[..9], &line[9..30]] {
-            io::Write::write_all(&mut given, part.as_bytes()).unwrap();
+            io::Write::write_all(&mut mailbox, part.as_bytes()).unwrap();
             assert_eq!(tend(&mut feeding), Fed::Open);
         }
-        io::Write::write_all(&mut given, &line.as_bytes()[30..]).unwrap();
+        io::Write::write_all(&mut mailbox, &line.as_bytes()[30..]).unwrap();
         assert_eq!(tend(&mut feeding), Fed::Open);
         assert_eq!(scene.read(), "one\n");
-        scene.give("b", "two\n", false);
+        scene.write("b", "two\n", false);
         scene.command = File::open("/dev/null").unwrap();
         assert_eq!(tend(&mut feeding), Fed::Over);
-        let taken = Stream::read(&scene.feed.given).unwrap().taken;
+        let taken = Stream::read(&scene.feed.mailbox).unwrap().taken;
         assert_eq!(taken, Taken { bytes: 4, closed: true });
     }
 }

@@ -27,7 +27,7 @@ const SHELL: &str = "/bin/sh";
 const SCRIPT: &str = r#"ulimit -Sn "$3" 2>/dev/null; read -r go && exec /bin/sh -c "$1" <"$4" 2>&1; printf '%s' "$2" >&2"#;
 /// The same for a command with a terminal, which is the standard output.
 const TERMINAL_SCRIPT: &str = r#"ulimit -Sn "$3" 2>/dev/null; read -r go && exec /bin/sh -c "$1" <&1 2>&1; printf '%s' "$2" >&2"#;
-/// What a command reads that is given nothing.
+/// What a command without input reads.
 const NOTHING: &str = "/dev/null";
 
 /// A command behind its gate.
@@ -51,7 +51,7 @@ impl Gate {
         let never = Record::NeverRan { why: "its supervisor died before it was started".into() };
         let (waits, opener) = io::pipe()?;
         // A copy that the shell inherits, and opens anew by its number. Nothing else is started
-        // meanwhile: whoever starts it waits here.
+        // meanwhile: the starting thread waits here.
         let input = match &parcel.input {
             None => None,
             Some(Source::File(file)) => Some(rustix::io::dup(file)?),

@@ -40,7 +40,7 @@ pub(crate) struct Parcel {
     pub(crate) log: File,
     /// Where the command prints.
     pub(crate) out: File,
-    /// Tells whoever waits: a byte for the end, the end of the wire for the end of everything.
+    /// Tells the waiting agent: a byte for the end, the end of the wire for the end of everything.
     pub(crate) wire: OwnedFd,
     /// What the command reads.
     pub(crate) input: Option<Source>,
@@ -120,7 +120,7 @@ fn hand_over(socket: &impl AsFd, parcel: &Parcel, flags: SendFlags) -> io::Resul
         None => {}
         Some(Source::File(file)) => files.push(file.as_fd()),
         Some(Source::Feed(feed)) => {
-            files.extend([feed.given.as_fd(), feed.stage.as_fd(), feed.pipe.as_fd()]);
+            files.extend([feed.mailbox.as_fd(), feed.stage.as_fd(), feed.pipe.as_fd()]);
         }
     }
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(FILES))];
@@ -180,8 +180,8 @@ pub(crate) fn receive(socket: impl AsFd) -> io::Result<Arrival> {
     });
     let (log, out, wire) = (files.next(), files.next(), files.next());
     let input = match (files.next(), files.next(), files.next()) {
-        (Some(given), Some(stage), Some(pipe)) => {
-            Some(Source::Feed(Feed { given: given.into(), stage: stage.into(), pipe }))
+        (Some(mailbox), Some(stage), Some(pipe)) => {
+            Some(Source::Feed(Feed { mailbox: mailbox.into(), stage: stage.into(), pipe }))
         }
         (file, ..) => file.map(|file| Source::File(file.into())),
     };

@@ -40,7 +40,7 @@ pub(crate) fn run() -> io::Result<()> {
     // Behind the start of the inner one, which has to know what was before.
     let files = open_files::raise();
     let held = pass_on(&agent, &inner);
-    // Whoever sends more is told that nobody takes it.
+    // A sender of more is told that nobody takes it.
     shutdown(&agent, Shutdown::Both).ok();
     // Its children are ours as soon as it has ended, not as soon as it is silent.
     child.wait()?;

@@ -46,8 +46,8 @@ pub(crate) struct Reaper {
     minded: Vec<Minded>,
     left: Vec<Left>,
     reap_at: Instant,
-    /// Rings when a command was given something to read.
-    bell: FileWatch,
+    /// Tells when a text was written to a mailbox.
+    watch: FileWatch,
     /// Calls whose commands are not fed any more.
     shut: Vec<u64>,
 }
@@ -96,7 +96,7 @@ impl Reaper {
             minded: Vec::new(),
             left: Vec::new(),
             reap_at,
-            bell: FileWatch::default(),
+            watch: FileWatch::default(),
             shut: Vec::new(),
         }
     }
@@ -149,8 +149,8 @@ impl Reaper {
         let feeding = match parcel.input.take() {
             Some(Source::Feed(feed)) => {
                 let feeding = Feeding::new(feed, Kind::of(intent));
-                let rope = self.bell.hang(feeding.given());
-                Some((feeding, rope))
+                let descriptor = self.watch.add(feeding.mailbox());
+                Some((feeding, descriptor))
             }
             // The command has it.
             Some(Source::File(_)) | None => None,
@@ -180,7 +180,7 @@ impl Reaper {
         let handles = handles.map(|minded| minded.handle.as_fd());
         let fed = self.minded.iter().filter_map(|minded| minded.feeding.as_ref());
         let print = fed.clone().filter_map(|(feeding, _)| feeding.prints());
-        let handles = handles.chain(self.bell.handle()).chain(print);
+        let handles = handles.chain(self.watch.handle()).chain(print);
         let handles = handles.map(|fd| (fd, PollFlags::IN));
         let full = fed.filter_map(|(feeding, _)| feeding.full()).map(|fd| (fd, PollFlags::OUT));
         let sources = sources.chain(handles).chain(full);
@@ -199,10 +199,10 @@ impl Reaper {
     fn next_look(&self) -> Option<Instant> {
         let minded = self.minded.iter().flat_map(|minded| {
             let due = minded.stopping.as_ref().map_or(minded.timeout_at, Stopping::due);
-            // Without a bell, whoever feeds has to look.
+            // Without a watch, the mailbox has to be looked at.
             let unheard = matches!(minded.feeding, Some((_, None)));
-            let given = unheard.then(|| Instant::now() + LOOK_OFTEN);
-            [due, minded.retry_at, Some(minded.look.at), given]
+            let mailbox = unheard.then(|| Instant::now() + LOOK_OFTEN);
+            [due, minded.retry_at, Some(minded.look.at), mailbox]
         });
         let left = self.left.iter().map(|left| Some(left.look.at));
         let reap = (self.is_busy() || has_children()).then_some(self.reap_at);
@@ -214,7 +214,7 @@ impl Reaper {
         let now = Instant::now();
         let mut over = Vec::new();
         // Before what it rang for is looked at.
-        self.bell.hush();
+        self.watch.drain();
         let known: HashSet<Pid> = self.minded.iter().map(|minded| minded.pid).collect();
         for mut minded in std::mem::take(&mut self.minded) {
             minded.tend(now);
@@ -222,8 +222,8 @@ impl Reaper {
             match minded.end(self.witness, &known) {
                 Ended::No => self.minded.push(minded),
                 Ended::Yes { left } => {
-                    if let Some((_, Some(rope))) = minded.feeding {
-                        self.bell.take_off(rope);
+                    if let Some((_, Some(descriptor))) = minded.feeding {
+                        self.watch.remove(descriptor);
                     }
                     over.push(minded.parcel.id);
                     self.left.extend(left);
@@ -238,20 +238,20 @@ impl Reaper {
         over
     }
 
-    /// The calls whose commands are not fed any more, once each: whoever else holds their input has
+    /// The calls whose commands are not fed any more, once each: the other holder of their input has
     /// to let go of it.
     pub(crate) fn shut(&mut self) -> Vec<u64> {
         std::mem::take(&mut self.shut)
     }
 
     fn feed(&mut self, minded: &mut Minded) {
-        let Some((feeding, rope)) = &mut minded.feeding else { return };
+        let Some((feeding, descriptor)) = &mut minded.feeding else { return };
         // What does not fit on a full disk is lost, as it is when the command writes itself.
         feeding.copy(&minded.parcel.out).ok();
         // What fails now, on a full disk, is tried again with the next look.
         if feeding.tend(self.witness).is_ok_and(|fed| fed == Fed::Over) {
-            if let Some(rope) = rope.take() {
-                self.bell.take_off(rope);
+            if let Some(descriptor) = descriptor.take() {
+                self.watch.remove(descriptor);
             }
             minded.feeding = None;
             self.shut.push(minded.parcel.id);
@@ -294,7 +294,7 @@ impl Minded {
         let peek = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT | WaitIdOptions::NOHANG;
         let status = match waitid(WaitId::Pid(self.pid), peek) {
             Ok(Some(status)) => status,
-            // Not ours to wait for: whoever has it knows better.
+            // Not ours to wait for: its parent records the end.
             Err(Errno::CHILD) => return Ended::Yes { left: None },
             Ok(None) | Err(_) => return Ended::No,
         };
@@ -349,7 +349,7 @@ impl Minded {
 }
 
 impl Left {
-    /// Whether anything is there: in the group of the command, or away from it. Whoever went away
+    /// Whether anything is there: in the group of the command, or away from it. A process that went away
     /// has lost its parents and is our child, none of the known ones, and carries the mark.
     fn goes_on(&self, known: &HashSet<Pid>) -> bool {
         let strays = || children().filter(|pid| !known.contains(pid));

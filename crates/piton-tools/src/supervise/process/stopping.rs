@@ -124,8 +124,8 @@ impl Family {
             look_around().into_iter().partition(|seen| {
                 seen.marks.have(&self.mark) || (is_there && seen.pid == self.who.pid)
             });
-        // Whoever has no mark at all and lost its parents is a child of the supervisor now. With
-        // another command there it could be that one's.
+        // A process that has no mark at all and lost its parents is a child of the supervisor now. With
+        // another command there it could belong to the other command.
         let fell = |seen: &Seen| self.supervisor == Some(seen.parent);
         if !others.iter().any(|seen| fell(seen) && seen.marks.are_any()) {
             let (strays, rest) =

@@ -25,7 +25,7 @@ pub(crate) fn open_out(directory: &Path) -> io::Result<File> {
     opening().open(directory.join("out"))
 }
 
-/// Takes the lock if nobody has it. Whoever gets it keeps it as long as the file is open.
+/// Takes the lock if nobody has it. The process keeps it as long as the file is open.
 pub(crate) fn lock(log: &File) -> io::Result<Lock> {
     match flock(log, FlockOperation::NonBlockingLockExclusive) {
         Ok(()) => Ok(Lock::Free),

@@ -1,7 +1,8 @@
-//! What a command was given to read, and how much of that its input has taken: the file `in`.
+//! The mailbox of a command: texts that it is to read, and how much of them its input has taken. The
+//! file `in`.
 //!
-//! One checksummed line for each, as in the log. A text is given as soon as its whole line is there,
-//! with a key, so whoever comes later knows whether it was. All texts in their order are one stream;
+//! One checksummed line for each, as in the log. A text counts as soon as its whole line is there.
+//! Its key tells a later process whether it was written. All texts in their order are one stream;
 //! the supervisors see to it that each of its bytes reaches the command once.
 
 use std::fs::File;
@@ -15,14 +16,14 @@ use super::log;
 
 /// The name of the file.
 const NAME: &str = "in";
-/// Longest file that is read to know what was given, in bytes: all that a command can be given,
+/// Longest mailbox that is read, in bytes: [`INPUT_BYTES_MAX`](crate::supervise::INPUT_BYTES_MAX),
 /// escaped.
 const BYTES_MAX: u64 = 32 * 1024 * 1024;
 
 /// One line.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Line {
-    /// Somebody gives a text.
+    /// A text for the command.
     #[serde(rename = "W")]
     Text(Text),
     /// So many bytes of all have been taken. Written by a supervisor.
@@ -33,7 +34,7 @@ pub(crate) enum Line {
 /// A text for a command.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Text {
-    /// Who gives it. The first of a key counts.
+    /// Its unique name. Of two texts with the same key the first one counts.
     pub(crate) key: String,
     /// What.
     pub(crate) body: String,
@@ -46,7 +47,7 @@ pub(crate) struct Text {
 /// How far the input of a command is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Taken {
-    /// How many bytes of all that was given.
+    /// How many bytes of all texts.
     pub(crate) bytes: u64,
     /// Whether it has been closed, so that no more will be.
     pub(crate) closed: bool,
@@ -68,14 +69,14 @@ impl Placed {
     }
 }
 
-/// Everything that was given, in order.
+/// All texts, in order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Stream {
     /// The texts.
     pub(crate) texts: Vec<Placed>,
     /// Where the next one begins.
     pub(crate) length: u64,
-    /// Whether the end was given.
+    /// Whether nothing comes behind the last text.
     pub(crate) ended: bool,
     /// The last word on what was taken.
     pub(crate) taken: Taken,
@@ -83,8 +84,8 @@ pub(crate) struct Stream {
 
 impl Stream {
     /// Reads the whole file.
-    pub(crate) fn read(given: &File) -> io::Result<Self> {
-        let bytes = log::read_from(given, 0, given.metadata()?.len().min(BYTES_MAX))?;
+    pub(crate) fn read(mailbox: &File) -> io::Result<Self> {
+        let bytes = log::read_from(mailbox, 0, mailbox.metadata()?.len().min(BYTES_MAX))?;
         let mut stream = Self::default();
         stream.add(&bytes);
         Ok(stream)
@@ -166,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn a_torn_line_was_not_given_and_takes_no_other_along() {
+    fn a_torn_line_does_not_count_and_takes_no_other_along() {
         let whole = log::encode(&text("a", "first\n", false)).unwrap();
         let next = log::encode(&text("b", "second\n", false)).unwrap();
         for cut in 0..whole.trim_end().len() {

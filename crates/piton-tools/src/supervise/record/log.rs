@@ -28,7 +28,7 @@ const CHECK_LETTERS: usize = 16;
 /// One line of the log.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Record {
-    /// What is to run. Written by whoever claimed the call.
+    /// What is to run. Written by the agent that claimed the call.
     #[serde(rename = "I")]
     Intended(Intent),
     /// The process that will be the command. Synced before the command may begin.
@@ -84,7 +84,7 @@ pub struct Intent {
     /// What it may touch; absent if it is not confined.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sandbox: Option<Policy>,
-    /// Whether its input stays open, for whoever writes to it later.
+    /// Whether its input stays open, for texts that are written to it later.
     #[serde(default)]
     pub input: bool,
     /// Whether that is a terminal, which is its output too.
@@ -99,7 +99,7 @@ pub struct Intent {
 }
 
 impl Intent {
-    /// How much of its time is left, by the clock on the wall: whoever asks may not have been there
+    /// How much of its time is left, by the clock on the wall: the process that asks may not have been there
     /// when it began.
     pub(crate) fn remaining(&self) -> Option<Duration> {
         let limit = Duration::from_millis(self.timeout_ms?);

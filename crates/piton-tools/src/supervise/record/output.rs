@@ -6,7 +6,7 @@
 //!
 //! What a file can and a pipe cannot: a command that opens `/dev/stdout` or `/dev/stderr` anew, as
 //! `> /dev/stderr` does, empties it. That cannot be prevented without a copy on the way, which would
-//! die with whoever makes it. But it can be known: a seal stands before the output and goes with it.
+//! die with the process that makes it. But it can be known: a seal stands before the output and goes with it.
 
 use std::fs::File;
 use std::io::{self, Write as _};

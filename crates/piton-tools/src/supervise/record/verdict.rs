@@ -1,4 +1,4 @@
-//! What became of a command, judged by whoever comes later. Pure: a table of six rows.
+//! What became of a command, judged by a later process. Pure: a table of six rows.
 //!
 //! | lock | log | verdict |
 //! |---|---|---|
@@ -10,7 +10,7 @@
 //! | free | start, the process is there | an orphan: adopt it |
 //! | free | start, the process is gone | in doubt: it ran, its status is lost |
 //!
-//! An end and a "never ran" are proofs whoever holds the lock, so they need no wait for it; the
+//! An end and a "never ran" are proofs, whichever process holds the lock, so they need no wait for it; the
 //! first two rows are one answer each of the six.
 
 use super::identity::{Identity, Sight};
