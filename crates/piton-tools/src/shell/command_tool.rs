@@ -133,12 +133,12 @@ impl CommandDefinition {
             schema.entry("type").or_insert_with(|| "object".into());
             schema.entry("properties").or_insert_with(|| json!({}));
         }
-        let spec = ToolSpec {
-            name: self.name.clone(),
-            description: self.description.as_str().into(),
-            parameters: parameters.to_string().into(),
+        let spec = ToolSpec::new(
+            self.name.clone(),
+            self.description.as_str(),
+            parameters.to_string(),
             effect,
-        };
+        );
         let walls = if self.sandboxed { Walls::Up } else { Walls::Down };
         CommandTool { spec, line: self.line(), timeout_s: self.timeout_s, walls, runner }
     }

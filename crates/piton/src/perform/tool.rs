@@ -166,7 +166,7 @@ impl Driver<'_> {
         let config = &self.log.state().config;
         let mut named = arguments.clone();
         if let Some(real) = real {
-            named.insert(place_argument(&call.name).into(), real.into());
+            named.insert(place_argument(config.tool(&call.name)?).into(), real.into());
         }
         let named = serde_json::to_string(&named).ok()?;
         // Where it really is: what was recorded may have become a link since.
@@ -182,10 +182,11 @@ impl Driver<'_> {
         let (state, real) = (self.log.state(), real?);
         let asked = state.open_turn()?.inquiry(call.id, InquiryKind::Permission);
         let by_person = asked.is_some_and(|asked| asked.answer.is_some());
-        if by_person || !needs_real_path(&state.config.permissions, &call.name) {
+        let tool = state.config.tool(&call.name)?;
+        if by_person || !needs_real_path(&state.config.permissions, tool) {
             return None;
         }
-        let written = place_argument(&call.name);
+        let written = place_argument(tool);
         let written = arguments.get(written).and_then(Value::as_str).unwrap_or(".");
         let workspace = self.site.workspace.to_string_lossy();
         (within(&workspace, written).as_deref() != Some(real)).then(|| {
