@@ -14,8 +14,9 @@ use super::refusal::Refusal;
 /// Arguments of a call: always a JSON object. What is not one never reaches a tool.
 pub type Arguments = Map<String, Value>;
 
-/// Reads `arguments` as `T` if they fit `schema`.
-pub(crate) fn parse<T: DeserializeOwned>(
+/// Reads `arguments` as `T` if they fit `schema`, the JSON schema of a tool. The refusal is written for
+/// the model: it names every field that does not fit and what was expected.
+pub fn parse_arguments<T: DeserializeOwned>(
     schema: &str,
     arguments: &Arguments,
 ) -> Result<T, Refusal> {
@@ -189,7 +190,7 @@ mod tests {
 
     fn check(arguments: Value, expected: Expect) {
         let arguments = arguments.as_object().expect("an object");
-        let told = match parse::<Sample>(SCHEMA, arguments) {
+        let told = match parse_arguments::<Sample>(SCHEMA, arguments) {
             Ok(Sample { path, limit, case }) => format!("{path} {limit:?} {case:?}"),
             Err(Refusal(text)) => text,
         };
@@ -232,7 +233,7 @@ mod tests {
     fn bounds_and_choices_are_told() {
         let refused = |arguments: Value| {
             let arguments = arguments.as_object().expect("an object").clone();
-            parse::<Sample>(SCHEMA, &arguments).expect_err("refused").0
+            parse_arguments::<Sample>(SCHEMA, &arguments).expect_err("refused").0
         };
         assert!(refused(json!({"path": "a", "limit": 0})).contains("`limit` must be at least 1"));
         assert!(refused(json!({"path": "a", "limit": 10})).contains("`limit` must be at most 9"));

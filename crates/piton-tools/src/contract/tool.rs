@@ -8,8 +8,10 @@ use piton_core::event::{Handle, ToolSpec};
 use piton_core::id::{CallId, TurnId};
 
 use super::arguments::Arguments;
+use super::defaults::{default_prepare, default_settle};
 use super::finished::Finished;
 use super::job::Job;
+use super::prepared::{Prepared, Settled};
 use super::refusal::Refusal;
 use super::site::Site;
 
@@ -17,6 +19,41 @@ use super::site::Site;
 pub type Tidying = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 /// One tool.
+///
+/// A tool that only reads needs [`Tool::spec`] and [`Tool::run`]:
+///
+/// ```
+/// use piton_core::event::{ArgumentRole, EffectClass, ToolSpec};
+/// use piton_tools::{Finished, Job, Tool, parse_arguments};
+///
+/// const SCHEMA: &str = r#"{"type": "object", "additionalProperties": false,
+///     "properties": {"file": {"type": "string", "description": "Which file."}},
+///     "required": ["file"]}"#;
+///
+/// #[derive(serde::Deserialize)]
+/// struct Wanted { file: String }
+///
+/// #[derive(Debug)]
+/// struct CountLines;
+///
+/// #[async_trait::async_trait]
+/// impl Tool for CountLines {
+///     fn spec(&self) -> ToolSpec {
+///         ToolSpec::new("count_lines", "Counts the lines.", SCHEMA, EffectClass::ReadOnly)
+///             .with_roles([("file", ArgumentRole::WorkspacePath)])
+///     }
+///     async fn run(&self, job: Job) -> Finished {
+///         let wanted: Wanted = match parse_arguments(SCHEMA, &job.arguments) {
+///             Ok(wanted) => wanted,
+///             Err(refusal) => return refusal.into(),
+///         };
+///         match std::fs::read_to_string(job.site.workspace.join(wanted.file)) {
+///             Ok(text) => Finished::ok(text.lines().count().to_string()),
+///             Err(error) => Finished::failed(error.to_string()),
+///         }
+///     }
+/// }
+/// ```
 #[async_trait]
 pub trait Tool: fmt::Debug + Send + Sync {
     /// What the model is told, and how a call in doubt can be settled.
@@ -24,12 +61,18 @@ pub trait Tool: fmt::Debug + Send + Sync {
 
     /// Checks the arguments and looks at the world without touching it. What it refuses was never
     /// started.
+    ///
+    /// By itself it holds the arguments against the schema of the spec, and paths that the spec
+    /// declares against the site. Classes that are settled by something recorded before the effect
+    /// (digested, supervised, child) have to implement it.
     async fn prepare(
         &self,
         site: &Site,
-        call: CallId,
+        _call: CallId,
         arguments: &Arguments,
-    ) -> Result<Prepared, Refusal>;
+    ) -> Result<Prepared, Refusal> {
+        default_prepare(&self.spec(), site, arguments)
+    }
 
     /// Acts. Called only after the start was recorded with the handle from [`Tool::prepare`], also
     /// when a settled call has to run again or, with its old handle, is found
@@ -45,7 +88,11 @@ pub trait Tool: fmt::Debug + Send + Sync {
 
     /// Finds out what became of a call in doubt. Changes nothing but what the dead run left over.
     /// Asked only for effect classes that have something to find out.
-    async fn settle(&self, site: &Site, arguments: &Arguments, handle: &Handle) -> Settled;
+    ///
+    /// By itself it goes by the class: what may run twice runs again, of all else nothing is known.
+    async fn settle(&self, _site: &Site, _arguments: &Arguments, _handle: &Handle) -> Settled {
+        default_settle(self.spec().effect)
+    }
 
     /// The end of the call that was started with `handle` is durable: whatever was kept to settle
     /// it may go. Does not wait.
@@ -69,15 +116,6 @@ pub trait Tool: fmt::Debug + Send + Sync {
     }
 }
 
-/// What [`Tool::prepare`] found.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Prepared {
-    /// What settles the call after a crash.
-    pub handle: Handle,
-    /// The path that the call works on, relative to the workspace, behind all links.
-    pub path: Option<String>,
-}
-
 /// How far a call came.
 #[derive(Debug)]
 pub enum Ran {
@@ -91,17 +129,4 @@ pub enum Ran {
     /// To a place where what it does cannot be recorded. So nothing is recorded here either: the
     /// driver stops, and the call is in doubt.
     Unrecorded(Box<dyn std::error::Error + Send + Sync>),
-}
-
-/// What became of a call in doubt.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Settled {
-    /// It provably did not take effect: it may run.
-    NotApplied,
-    /// It provably took effect; this is its result.
-    Applied(Finished),
-    /// It is still at it: [`Tool::run`] with the same handle waits for its end, and starts nothing.
-    Running,
-    /// Neither can be proved; the text says what was found.
-    Unknown(String),
 }

@@ -4,14 +4,15 @@
 //! instead, a refusal says where the text is, or what comes near it.
 
 use async_trait::async_trait;
-use piton_core::event::{EffectClass, Handle, ToolSpec};
+use piton_core::event::{ArgumentRole, EffectClass, Handle, ToolSpec};
 use piton_core::id::CallId;
 use serde::Deserialize;
 
 use super::change::{self, Applied, Change};
 use super::workspace::Place;
-use crate::contract::arguments::parse;
-use crate::contract::{Arguments, Finished, Job, Prepared, Refusal, Settled, Site, Tool, blocking};
+use crate::contract::{
+    Arguments, Finished, Job, Prepared, Refusal, Settled, Site, Tool, blocking, parse_arguments,
+};
 
 /// Most line numbers in a refusal.
 const LINES_TOLD_MAX: usize = 10;
@@ -47,6 +48,7 @@ impl Tool for EditFile {
         let description = "Replaces exact text in a file. Read the file first; give enough of the \
                            text around to make it unique.";
         ToolSpec::new("edit_file", description, SCHEMA, EffectClass::Digested)
+            .with_roles([("path", ArgumentRole::WorkspacePath)])
     }
 
     async fn prepare(
@@ -55,7 +57,7 @@ impl Tool for EditFile {
         _: CallId,
         arguments: &Arguments,
     ) -> Result<Prepared, Refusal> {
-        let wanted: EditArguments = parse(SCHEMA, arguments)?;
+        let wanted: EditArguments = parse_arguments(SCHEMA, arguments)?;
         let site = site.clone();
         // Elsewhere: the file has to be read, searched and digested.
         blocking::whole(move || {
@@ -76,7 +78,7 @@ impl Tool for EditFile {
         }
         // To the end once begun: a half-made change would have to be settled.
         blocking::whole(move || {
-            let wanted: EditArguments = parse(SCHEMA, &job.arguments)?;
+            let wanted: EditArguments = parse_arguments(SCHEMA, &job.arguments)?;
             let change = Change::recorded(&job.handle)?;
             let shown = change.place().shown();
             let applied = change.apply(&job.site, job.call, |content| {
@@ -91,7 +93,7 @@ impl Tool for EditFile {
     async fn settle(&self, site: &Site, arguments: &Arguments, handle: &Handle) -> Settled {
         let (site, arguments, handle) = (site.clone(), arguments.clone(), handle.clone());
         blocking::whole(move || {
-            let wanted: EditArguments = parse(SCHEMA, &arguments)?;
+            let wanted: EditArguments = parse_arguments(SCHEMA, &arguments)?;
             let change = Change::recorded(&handle)?;
             let renew = |content: Option<&[u8]>| {
                 wanted.renew(change.place().shown(), content.unwrap_or_default())

@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 
 use async_trait::async_trait;
-use piton_core::event::{EffectClass, Handle, ToolSpec};
+use piton_core::event::{ArgumentRole, EffectClass, ToolSpec};
 use piton_core::id::CallId;
 use serde::Deserialize;
 use tokio_util::sync::CancellationToken;
@@ -11,10 +11,9 @@ use tokio_util::sync::CancellationToken;
 use super::left_out::LeftOut;
 use super::walk::{self, Ended, Pattern};
 use super::workspace::Place;
-use crate::contract::arguments::parse;
 use crate::contract::{
-    Arguments, Finished, Job, OUTPUT_BYTES_MAX, Prepared, Refusal, Settled, Site, Tool, blocking,
-    excerpt,
+    Arguments, Finished, Job, OUTPUT_BYTES_MAX, Prepared, Refusal, Site, Tool, blocking, excerpt,
+    parse_arguments,
 };
 
 /// Most paths in one result.
@@ -48,6 +47,7 @@ impl Tool for Glob {
     fn spec(&self) -> ToolSpec {
         let description = "Finds files by name, sorted by path. Leaves out what .gitignore names.";
         ToolSpec::new("glob", description, SCHEMA, EffectClass::ReadOnly)
+            .with_roles([("path", ArgumentRole::WorkspacePath)])
     }
 
     async fn prepare(
@@ -70,14 +70,10 @@ impl Tool for Glob {
         })
         .await
     }
-
-    async fn settle(&self, _: &Site, _: &Arguments, _: &Handle) -> Settled {
-        Settled::NotApplied
-    }
 }
 
 fn look(site: &Site, arguments: &Arguments) -> Result<(Pattern, Place), Refusal> {
-    let wanted: GlobArguments = parse(SCHEMA, arguments)?;
+    let wanted: GlobArguments = parse_arguments(SCHEMA, arguments)?;
     let pattern = Pattern::new(&wanted.pattern)?;
     let place = Place::locate(site, wanted.path.as_deref().unwrap_or("."))?;
     place.open_directory(site)?;

@@ -9,7 +9,7 @@ use std::ops::ControlFlow;
 use async_trait::async_trait;
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder};
-use piton_core::event::{EffectClass, Handle, ToolSpec};
+use piton_core::event::{ArgumentRole, EffectClass, ToolSpec};
 use piton_core::id::CallId;
 use rustix::fs::FileType;
 use serde::Deserialize;
@@ -19,8 +19,9 @@ use self::report::Report;
 use super::left_out::LeftOut;
 use super::walk::{self, Ended, Pattern};
 use super::workspace::Place;
-use crate::contract::arguments::parse;
-use crate::contract::{Arguments, Finished, Job, Prepared, Refusal, Settled, Site, Tool, blocking};
+use crate::contract::{
+    Arguments, Finished, Job, Prepared, Refusal, Site, Tool, blocking, parse_arguments,
+};
 
 /// Matches in one result if the call names no number.
 const MATCHES_DEFAULT: usize = 200;
@@ -72,6 +73,7 @@ impl Tool for Grep {
         let description = "Searches file contents by regular expression and shows `path:line:text`. \
                            Leaves out binary files and what .gitignore names.";
         ToolSpec::new("grep", description, SCHEMA, EffectClass::ReadOnly)
+            .with_roles([("path", ArgumentRole::WorkspacePath)])
     }
 
     async fn prepare(
@@ -91,10 +93,6 @@ impl Tool for Grep {
         blocking::reading(&cancel, move || Ok(Search::new(&site, &arguments)?.run(&site, &stop)))
             .await
     }
-
-    async fn settle(&self, _: &Site, _: &Arguments, _: &Handle) -> Settled {
-        Settled::NotApplied
-    }
 }
 
 /// A search, ready to go.
@@ -109,7 +107,7 @@ struct Search {
 
 impl Search {
     fn new(site: &Site, arguments: &Arguments) -> Result<Self, Refusal> {
-        let wanted: GrepArguments = parse(SCHEMA, arguments)?;
+        let wanted: GrepArguments = parse_arguments(SCHEMA, arguments)?;
         let matcher = matcher(&wanted)?;
         let files = wanted.glob.as_deref().map(Pattern::new).transpose()?;
         let place = Place::locate(site, wanted.path.as_deref().unwrap_or("."))?;

@@ -5,17 +5,16 @@
 use std::os::fd::OwnedFd;
 
 use async_trait::async_trait;
-use piton_core::event::{EffectClass, Handle, ToolSpec};
+use piton_core::event::{ArgumentRole, EffectClass, ToolSpec};
 use piton_core::id::CallId;
 use rustix::fs::{AtFlags, Dir, FileType, readlinkat, statat};
 use serde::Deserialize;
 
 use super::left_out::LeftOut;
 use super::workspace::{Place, kind_name};
-use crate::contract::arguments::parse;
 use crate::contract::{
-    Arguments, Finished, Job, OUTPUT_BYTES_MAX, Prepared, Refusal, Settled, Site, Tool, blocking,
-    excerpt,
+    Arguments, Finished, Job, OUTPUT_BYTES_MAX, Prepared, Refusal, Site, Tool, blocking, excerpt,
+    parse_arguments,
 };
 
 /// Most entries that are shown.
@@ -50,6 +49,7 @@ impl Tool for ListDir {
         let description = "Lists one directory, sorted: directories end with `/`, files have their \
                            size, links show their target.";
         ToolSpec::new("list_dir", description, SCHEMA, EffectClass::ReadOnly)
+            .with_roles([("path", ArgumentRole::WorkspacePath)])
     }
 
     async fn prepare(
@@ -72,14 +72,10 @@ impl Tool for ListDir {
         })
         .await
     }
-
-    async fn settle(&self, _: &Site, _: &Arguments, _: &Handle) -> Settled {
-        Settled::NotApplied
-    }
 }
 
 fn open(site: &Site, arguments: &Arguments) -> Result<(Place, OwnedFd), Refusal> {
-    let wanted: ListArguments = parse(SCHEMA, arguments)?;
+    let wanted: ListArguments = parse_arguments(SCHEMA, arguments)?;
     let place = Place::locate(site, wanted.path.as_deref().unwrap_or("."))?;
     if place.kind(site) == Some(FileType::RegularFile) {
         return Err(Refusal(format!("`{}` is a file: use read_file", place.shown())));

@@ -7,15 +7,15 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 
 use async_trait::async_trait;
-use piton_core::event::{EffectClass, Handle, ToolSpec};
+use piton_core::event::{ArgumentRole, EffectClass, ToolSpec};
 use piton_core::id::CallId;
 use serde::Deserialize;
 
 use super::workspace::Place;
-use crate::contract::arguments::parse;
 use crate::contract::excerpt::{self, CUT_MARK};
 use crate::contract::{
-    Arguments, Finished, Job, OUTPUT_BYTES_MAX, Prepared, Refusal, Settled, Site, Tool, blocking,
+    Arguments, Finished, Job, OUTPUT_BYTES_MAX, Prepared, Refusal, Site, Tool, blocking,
+    parse_arguments,
 };
 
 /// Largest file that is read without naming lines, in bytes.
@@ -59,6 +59,7 @@ impl Tool for ReadFile {
         let description = "Reads a text file. A long file is shown in parts; the result says which \
                            offset comes next.";
         ToolSpec::new("read_file", description, SCHEMA, EffectClass::ReadOnly)
+            .with_roles([("path", ArgumentRole::WorkspacePath)])
     }
 
     async fn prepare(
@@ -68,7 +69,7 @@ impl Tool for ReadFile {
         arguments: &Arguments,
     ) -> Result<Prepared, Refusal> {
         // In place: resolving and opening a path takes microseconds.
-        let wanted: ReadArguments = parse(SCHEMA, arguments)?;
+        let wanted: ReadArguments = parse_arguments(SCHEMA, arguments)?;
         open(site, &wanted)?;
         Ok(Place::locate(site, &wanted.path)?.prepared())
     }
@@ -76,14 +77,10 @@ impl Tool for ReadFile {
     async fn run(&self, job: Job) -> Finished {
         let Job { site, arguments, cancel, .. } = job;
         blocking::reading(&cancel, move || {
-            let wanted: ReadArguments = parse(SCHEMA, &arguments)?;
+            let wanted: ReadArguments = parse_arguments(SCHEMA, &arguments)?;
             read(open(&site, &wanted)?, &wanted)
         })
         .await
-    }
-
-    async fn settle(&self, _: &Site, _: &Arguments, _: &Handle) -> Settled {
-        Settled::NotApplied
     }
 }
 

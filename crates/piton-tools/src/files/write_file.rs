@@ -1,16 +1,16 @@
 //! `write_file`: the whole content of a file, new or replaced.
 
 use async_trait::async_trait;
-use piton_core::event::{EffectClass, Handle, ToolSpec};
+use piton_core::event::{ArgumentRole, EffectClass, Handle, ToolSpec};
 use piton_core::id::CallId;
 use serde::Deserialize;
 
 use super::change::versions::Undo;
 use super::change::{self, Applied, Change};
 use super::workspace::Place;
-use crate::contract::arguments::parse;
 use crate::contract::{
     Arguments, Finished, Job, Prepared, Refusal, Settled, Site, Tidying, Tool, blocking,
+    parse_arguments,
 };
 
 const SCHEMA: &str = r#"{
@@ -40,6 +40,7 @@ impl Tool for WriteFile {
         let description = "Writes a whole file, new or replaced. To change a part of a file, use \
                            edit_file.";
         ToolSpec::new("write_file", description, SCHEMA, EffectClass::Digested)
+            .with_roles([("path", ArgumentRole::WorkspacePath)])
     }
 
     async fn prepare(
@@ -48,7 +49,7 @@ impl Tool for WriteFile {
         _: CallId,
         arguments: &Arguments,
     ) -> Result<Prepared, Refusal> {
-        let wanted: WriteArguments = parse(SCHEMA, arguments)?;
+        let wanted: WriteArguments = parse_arguments(SCHEMA, arguments)?;
         let site = site.clone();
         // Elsewhere: the file has to be read and digested.
         blocking::whole(move || {
@@ -66,7 +67,7 @@ impl Tool for WriteFile {
         }
         // To the end once begun: a half-made change would have to be settled.
         blocking::whole(move || {
-            let wanted: WriteArguments = parse(SCHEMA, &job.arguments)?;
+            let wanted: WriteArguments = parse_arguments(SCHEMA, &job.arguments)?;
             let change = Change::recorded(&job.handle)?;
             let applied =
                 change.apply(&job.site, job.call, |_| Ok(wanted.content.clone().into_bytes()))?;
@@ -79,7 +80,7 @@ impl Tool for WriteFile {
     async fn settle(&self, site: &Site, arguments: &Arguments, handle: &Handle) -> Settled {
         let (site, arguments, handle) = (site.clone(), arguments.clone(), handle.clone());
         blocking::whole(move || {
-            let wanted: WriteArguments = parse(SCHEMA, &arguments)?;
+            let wanted: WriteArguments = parse_arguments(SCHEMA, &arguments)?;
             let renew = |_: Option<&[u8]>| Ok(wanted.content.clone().into_bytes());
             Ok(Change::recorded(&handle)?.settle(&site, renew))
         })

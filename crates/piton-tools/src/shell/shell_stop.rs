@@ -8,8 +8,9 @@ use piton_core::id::CallId;
 use serde::Deserialize;
 
 use super::shell_wait::find;
-use crate::contract::arguments::parse;
-use crate::contract::{Arguments, Finished, Job, Prepared, Refusal, Settled, Site, Tool, blocking};
+use crate::contract::{
+    Arguments, Finished, Job, Prepared, Refusal, Settled, Site, Tool, blocking, parse_arguments,
+};
 use crate::supervise::{KeptState, Supervisor, Why};
 
 const SCHEMA: &str = r#"{
@@ -53,13 +54,13 @@ impl Tool for ShellStop {
         _: CallId,
         arguments: &Arguments,
     ) -> Result<Prepared, Refusal> {
-        let wanted: StopArguments = parse(SCHEMA, arguments)?;
+        let wanted: StopArguments = parse_arguments(SCHEMA, arguments)?;
         find(&self.0, site, &wanted.call)?;
         Ok(Prepared::default())
     }
 
     async fn run(&self, job: Job) -> Finished {
-        let wanted: Result<StopArguments, _> = parse(SCHEMA, &job.arguments);
+        let wanted: Result<StopArguments, _> = parse_arguments(SCHEMA, &job.arguments);
         let kept = match wanted.and_then(|wanted| find(&self.0, &job.site, &wanted.call)) {
             Ok(kept) => kept,
             Err(refusal) => return refusal.into(),

@@ -5,15 +5,16 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use piton_core::event::{EffectClass, Handle, ToolSpec};
+use piton_core::event::{ArgumentRole, EffectClass, Handle, ToolSpec};
 use piton_core::id::{CallId, TurnId};
 use serde::Deserialize;
 
 use super::line::{Line, Reads, Walls};
 use super::plain::Plain;
 use super::supervised::Supervised;
-use crate::contract::arguments::parse;
-use crate::contract::{Arguments, Finished, Job, Prepared, Refusal, Settled, Site, Tidying, Tool};
+use crate::contract::{
+    Arguments, Finished, Job, Prepared, Refusal, Settled, Site, Tidying, Tool, parse_arguments,
+};
 use crate::files::Place;
 use crate::sandbox::Rules;
 use crate::supervise::Supervisor;
@@ -106,6 +107,7 @@ impl Tool for Shell {
             ),
         };
         ToolSpec::new("shell", description, self.schema(), effect)
+            .with_roles([("command", ArgumentRole::CommandLine), ("dir", ArgumentRole::Directory)])
     }
 
     async fn prepare(
@@ -167,7 +169,7 @@ impl Tool for Shell {
 }
 
 fn look(site: &Site, schema: &str, arguments: &Arguments) -> Result<Line, Refusal> {
-    let wanted: ShellArguments = parse(schema, arguments)?;
+    let wanted: ShellArguments = parse_arguments(schema, arguments)?;
     let command = wanted.command;
     if command.trim().is_empty() || command.contains('\0') {
         return Err(Refusal("an empty command, or one with a NUL, cannot be run".into()));

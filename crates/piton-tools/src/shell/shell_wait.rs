@@ -10,8 +10,9 @@ use piton_core::id::CallId;
 use serde::Deserialize;
 
 use super::supervised::{finished, listening};
-use crate::contract::arguments::parse;
-use crate::contract::{Arguments, Finished, Job, Prepared, Refusal, Settled, Site, Tool, blocking};
+use crate::contract::{
+    Arguments, Finished, Job, Prepared, Refusal, Settled, Site, Tool, blocking, parse_arguments,
+};
 use crate::supervise::{Attached, End, Kept, Order, Patience, Supervisor};
 
 /// How long to wait if the call does not say, in seconds.
@@ -62,13 +63,13 @@ impl Tool for ShellWait {
         _: CallId,
         arguments: &Arguments,
     ) -> Result<Prepared, Refusal> {
-        let wanted: WaitArguments = parse(SCHEMA, arguments)?;
+        let wanted: WaitArguments = parse_arguments(SCHEMA, arguments)?;
         find(&self.0, site, &wanted.call)?;
         Ok(Prepared::default())
     }
 
     async fn run(&self, job: Job) -> Finished {
-        let wanted: WaitArguments = match parse(SCHEMA, &job.arguments) {
+        let wanted: WaitArguments = match parse_arguments(SCHEMA, &job.arguments) {
             Ok(wanted) => wanted,
             Err(refusal) => return refusal.into(),
         };

@@ -8,14 +8,15 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
-use piton_core::event::{EffectClass, Handle, Outcome, ToolSpec};
+use piton_core::event::{ArgumentRole, EffectClass, Handle, Outcome, ToolSpec};
 use piton_core::id::CallId;
 use serde::Deserialize;
 
 use super::shell_wait::find;
 use super::supervised::{WORDS_WITHIN, chance, finished_with, listening, name_of, wait_for_words};
-use crate::contract::arguments::parse;
-use crate::contract::{Arguments, Finished, Job, Prepared, Refusal, Settled, Site, Tool, blocking};
+use crate::contract::{
+    Arguments, Finished, Job, Prepared, Refusal, Settled, Site, Tool, blocking, parse_arguments,
+};
 use crate::supervise::{
     Attached, Delivery, DeliveryState, INPUT_BYTES_MAX, InputFault, InputText, Order, Patience,
     Supervisor, boot,
@@ -59,6 +60,7 @@ impl Tool for ShellWrite {
         let description = "Writes text to the input of a command that shell left running with \
                            `input`, or closes that input, and shows what the command prints then.";
         ToolSpec::new("shell_write", description, SCHEMA, EffectClass::Supervised)
+            .with_roles([("text", ArgumentRole::CommandInput)])
     }
 
     async fn prepare(
@@ -67,7 +69,7 @@ impl Tool for ShellWrite {
         call: CallId,
         arguments: &Arguments,
     ) -> Result<Prepared, Refusal> {
-        let wanted: WriteArguments = parse(SCHEMA, arguments)?;
+        let wanted: WriteArguments = parse_arguments(SCHEMA, arguments)?;
         let text = wanted.text.unwrap_or_default();
         if text.is_empty() && !wanted.end.unwrap_or(false) {
             return Err(Refusal("there is nothing to write: give `text`, or `end`".into()));
@@ -87,7 +89,7 @@ impl Tool for ShellWrite {
     }
 
     async fn run(&self, job: Job) -> Finished {
-        let wanted: WriteArguments = match parse(SCHEMA, &job.arguments) {
+        let wanted: WriteArguments = match parse_arguments(SCHEMA, &job.arguments) {
             Ok(wanted) => wanted,
             Err(refusal) => return refusal.into(),
         };
