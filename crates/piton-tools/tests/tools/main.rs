@@ -12,4 +12,5 @@ mod read_file;
 mod refused;
 mod shell;
 mod undo;
+mod undo_intent;
 mod write_file;

@@ -249,13 +249,19 @@ pub(in crate::files) struct Leftovers<'a> {
 }
 
 impl<'a> Leftovers<'a> {
+    /// Of one change.
     pub(in crate::files) fn find(entry: &'a Entry, key: &Key, call: Option<CallId>) -> Self {
+        Self::find_any(entry, std::slice::from_ref(key), call)
+    }
+
+    /// Of several changes of the same file, in one listing of its directory.
+    pub(in crate::files) fn find_any(entry: &'a Entry, keys: &[Key], call: Option<CallId>) -> Self {
         let names = Dir::read_from(&entry.directory)
             .into_iter()
             .flatten()
             .take(NAMES_READ_MAX)
             .filter_map(|found| Some(found.ok()?.file_name().to_str().ok()?.to_owned()))
-            .filter(|name| key.is_in(name, call))
+            .filter(|name| keys.iter().any(|key| key.is_in(name, call)))
             .collect();
         Self { entry, names }
     }

@@ -6,19 +6,19 @@
 use piton_core::id::{CallId, TurnId};
 use rustix::fs::{RenameFlags, renameat_with};
 
-use crate::contract::{Refusal, Site};
+use crate::contract::{Finished, Refusal, Settled, Site};
 use crate::files::change::temp::{self, Key, Leftovers, Temp};
 use crate::files::change::versions::{Undo, Version};
 use crate::files::change::{Applied, Change, content, not_kept, synced, unplaced};
 use crate::files::digest;
-use crate::files::workspace::{MissingParents, Place};
+use crate::files::workspace::{Entry, MissingParents, Place};
 
 /// The call in whose name a person takes changes back: no turn has this number.
 const PERSON: CallId = CallId { turn: TurnId(0), step: 0, index: 0 };
 
 /// Makes the file what it was before `version`, with what it was until now kept. Refused if it is
 /// not as that change left it.
-pub(crate) fn take_back(
+pub(super) fn take_back(
     site: &Site,
     version: &Version,
     old: Option<Vec<u8>>,
@@ -35,14 +35,54 @@ pub(crate) fn take_back(
     Ok(applied)
 }
 
-/// Removes what one who died here left beside the file, whichever way the change was taken back.
+/// Finds what a dead run left beside the file, whichever way it took the change back.
+fn leftovers<'a>(entry: &'a Entry, place: &Place, version: &Version) -> Leftovers<'a> {
+    let ways = [version.before.clone(), version.after.clone(), Some(digest::of(b""))];
+    let keys = ways.iter().flatten().map(|way| Key::new(place.shown(), way));
+    Leftovers::find_any(entry, &keys.collect::<Vec<_>>(), Some(PERSON))
+}
+
+/// Removes what dead runs left beside the file.
 fn tidy(site: &Site, place: &Place, version: &Version) {
     let Ok(entry) = place.entry(site, MissingParents::Refuse) else { return };
-    let ways = [version.before.clone(), version.after.clone(), Some(digest::of(b""))];
-    for way in ways.into_iter().flatten() {
-        let left = Leftovers::find(&entry, &Key::new(place.shown(), &way), Some(PERSON));
-        left.remove_own(&[version.before.as_ref(), version.after.as_ref()]);
+    let known = [version.before.as_ref(), version.after.as_ref()];
+    leftovers(&entry, place, version).remove_own(&known);
+}
+
+/// Finds out whether a run that died has taken `version` back, and ends its work if it has.
+pub(super) fn settle(
+    site: &Site,
+    version: &Version,
+    old: Option<Vec<u8>>,
+) -> Result<Settled, Refusal> {
+    let place = Place::recorded(&version.path)?;
+    if let Some(old) = old {
+        let change = Change::back(place, version, digest::of(&old));
+        return Ok(change.settle(site, |_| Ok(old.clone())));
     }
+    let entry = place.entry(site, MissingParents::Refuse)?;
+    let is_alone = temp::lock(&entry.directory);
+    let found = content(&entry)?.as_deref().map(digest::of);
+    let known = [version.before.as_ref(), version.after.as_ref()];
+    let left = leftovers(&entry, &place, version);
+    if let Some(name) = left.foreign(&known) {
+        return Ok(Settled::Unknown(format!(
+            "another version of `{}` is kept in `{name}` beside it",
+            entry.shown
+        )));
+    }
+    if found.is_none() {
+        // The name is gone for good before the content is.
+        synced(&entry)?;
+    }
+    if is_alone {
+        left.remove_own(&known);
+    }
+    Ok(match found {
+        None => Settled::Applied(Finished::ok(format!("`{}` is removed", entry.shown))),
+        found if found == version.after => Settled::NotApplied,
+        Some(_) => Settled::Unknown(format!("`{}` has been changed since", entry.shown)),
+    })
 }
 
 /// Removes a file by way of another name, so that what is removed can be looked at.

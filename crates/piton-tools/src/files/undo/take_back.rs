@@ -6,7 +6,8 @@ use std::io;
 use piton_core::event::Permissions;
 
 use super::back;
-use crate::contract::{Closed, Refusal, Site, excerpt};
+use super::intent::{UndoDone, UndoIntent, UndoSettled};
+use crate::contract::{Closed, Refusal, Settled, Site, excerpt};
 use crate::files::change::versions::{Undo, Version, name};
 use crate::files::change::{self, Applied};
 use crate::files::digest;
@@ -41,43 +42,114 @@ impl Undo {
     }
 
     /// Takes a change back, unless the file has been changed since. Says what was done.
-    pub fn take_back(&self, taken: &str) -> Result<String, Refusal> {
-        let lost = |error: io::Error| Refusal(format!("the old version cannot be read: {error}"));
-        let (version, content) = self.read(taken).map_err(lost)?;
+    pub fn take_back(&self, change: &str) -> Result<String, Refusal> {
+        let intent = self.intend(change)?;
+        match self.perform(&intent)? {
+            UndoDone::Now(text) => Ok(text),
+            UndoDone::Earlier => Err(had_already(&excerpt::name(&intent.path))),
+        }
+    }
+
+    /// What taking a change back would do. Touches nothing; refused if it cannot be done.
+    pub fn intend(&self, change: &str) -> Result<UndoIntent, Refusal> {
+        let (version, _) = self.whole(change)?;
         let path = excerpt::name(&version.path);
-        if version.before.as_ref().is_some_and(|before| *before != digest::of(&content)) {
+        match self.state(&version) {
+            VersionState::Made => {}
+            VersionState::NotMade => return Err(had_already(&path)),
+            // A file that a dead run left half overwritten is known, and put right.
+            VersionState::Changed if self.before_in_place(&version.turned()).is_some() => {}
+            VersionState::Changed => return Err(changed_since(&path)),
+        }
+        Ok(UndoIntent::of(change, &version))
+    }
+
+    /// Does exactly what was intended. Done once, however often it is called with one intent.
+    pub fn perform(&self, intent: &UndoIntent) -> Result<UndoDone, Refusal> {
+        let (version, content) = match self.whole(&intent.change) {
+            // A run before this one may have ended, and removed the version.
+            Err(_) if self.settle(intent) == UndoSettled::Done => return Ok(UndoDone::Earlier),
+            whole => whole?,
+        };
+        let path = excerpt::name(&version.path);
+        if *intent != UndoIntent::of(&intent.change, &version) {
             return Err(Refusal(format!(
-                "the old version of `{path}` is damaged and not put back"
+                "the old version of `{path}` is not the one that was meant: nothing was done"
             )));
         }
         match self.state(&version) {
             VersionState::Made => {}
             VersionState::NotMade => {
-                return Err(Refusal(format!("`{path}` has its old content already")));
+                self.forget_taken(&intent.change, &version);
+                return Ok(UndoDone::Earlier);
             }
-            // One that was torn when somebody died here is known, and put right.
             VersionState::Changed if self.before_in_place(&version.turned()).is_some() => {}
-            VersionState::Changed => {
-                return Err(Refusal(format!(
-                    "`{path}` has been changed since: it stays as it is, and the old version is \
-                     kept"
-                )));
-            }
+            VersionState::Changed => return Err(changed_since(&path)),
         }
         let old = version.before.is_some().then_some(content);
-        if back::take_back(&self.site(&version), &version, old)? == Applied::Earlier {
-            return Err(Refusal(format!("`{path}` has its old content already")));
-        }
-        // What the file was is kept by now, under another name unless an older build named this one.
-        // If this one stays, it is not made, and not offered.
-        if taken != name(&version.turned()) {
-            fs::remove_file(self.directory.join(taken)).ok();
+        let applied = back::take_back(&self.site(&version), &version, old)?;
+        self.forget_taken(&intent.change, &version);
+        if applied == Applied::Earlier {
+            return Ok(UndoDone::Earlier);
         }
         let made = if version.undone { "changed again" } else { "taken back" };
-        Ok(match version.before {
+        Ok(UndoDone::Now(match version.before {
             Some(_) => format!("`{path}`: {made}"),
             None => format!("`{path}`: {made}; the file did not exist before and is removed"),
-        })
+        }))
+    }
+
+    /// Finds out, by digests, what became of an intent whose process died. Changes nothing but what
+    /// the dead process left over.
+    pub fn settle(&self, intent: &UndoIntent) -> UndoSettled {
+        let version = intent.version();
+        let kept = self.whole(&intent.change).ok();
+        let kept = kept.filter(|(kept, _)| *intent == UndoIntent::of(&intent.change, kept));
+        let Some((kept, content)) = kept else {
+            // Without the old content only the file itself can tell.
+            return match self.state(&version) {
+                VersionState::NotMade => UndoSettled::Done,
+                VersionState::Made => UndoSettled::NotDone,
+                VersionState::Changed => UndoSettled::Conflict(changed_since(&intent.path).0),
+            };
+        };
+        let old = kept.before.is_some().then_some(content);
+        match back::settle(&self.site(&kept), &kept, old) {
+            Ok(Settled::Applied(_)) => {
+                self.forget_taken(&intent.change, &kept);
+                UndoSettled::Done
+            }
+            Ok(Settled::NotApplied) => UndoSettled::NotDone,
+            Ok(Settled::Unknown(why)) => UndoSettled::Conflict(why),
+            Ok(Settled::Running) => UndoSettled::Conflict("it is still at it".into()),
+            // Without its directory the file is not there either.
+            Err(_) if kept.before.is_none() && self.state(&kept) == VersionState::NotMade => {
+                UndoSettled::Done
+            }
+            Err(Refusal(why)) => UndoSettled::Conflict(why),
+        }
+    }
+
+    /// A version whose content is what its digest says.
+    fn whole(&self, change: &str) -> Result<(Version, Vec<u8>), Refusal> {
+        let lost = |error: io::Error| Refusal(format!("the old version cannot be read: {error}"));
+        let (version, content) = self.read(change).map_err(lost)?;
+        if version.before.as_ref().is_some_and(|before| *before != digest::of(&content)) {
+            let path = excerpt::name(&version.path);
+            return Err(Refusal(format!(
+                "the old version of `{path}` is damaged and not put back"
+            )));
+        }
+        Ok((version, content))
+    }
+
+    /// Removes a version that was taken back. What the file was until then is kept by now, under
+    /// another name unless an older build named this one. If the removal fails, the version speaks of
+    /// a change that is not made, and is not offered.
+    fn forget_taken(&self, change: &str, version: &Version) {
+        if change != name(&version.turned()) {
+            fs::remove_file(self.directory.join(change)).ok();
+        }
     }
 
     fn site(&self, version: &Version) -> Site {
@@ -89,4 +161,14 @@ impl Undo {
             closed: Closed::default(),
         }
     }
+}
+
+fn had_already(path: &str) -> Refusal {
+    Refusal(format!("`{path}` has its old content already"))
+}
+
+fn changed_since(path: &str) -> Refusal {
+    Refusal(format!(
+        "`{path}` has been changed since: it stays as it is, and the old version is kept"
+    ))
 }
