@@ -17,6 +17,7 @@ use serde_json::{Map, Value};
 
 use self::command::{Matcher, Pattern, Sight, allows, finds};
 use self::line::Line;
+pub(crate) use self::line::is_unseen;
 use self::reach::Reach;
 use self::roles::{Kind, Roles};
 use self::runners::may_run;

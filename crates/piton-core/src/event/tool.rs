@@ -186,12 +186,29 @@ pub struct ToolOutput {
     /// The whole output, if `text` is an extract.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub blob: Option<BlobRef>,
+    /// How many bytes at the end of `text` are remarks of the tool itself, such as the exit code of a
+    /// command, and not output. Zero in entries of older versions.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub note_bytes: u64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 impl ToolOutput {
     /// Plain text.
     pub fn text(text: impl Into<Arc<str>>) -> Self {
-        Self { text: text.into(), exit_code: None, blob: None }
+        Self { text: text.into(), ..Self::default() }
+    }
+
+    /// What was printed or found, and the remarks of the tool behind it.
+    pub fn split(&self) -> (&str, &str) {
+        let notes = usize::try_from(self.note_bytes).unwrap_or(usize::MAX);
+        let split =
+            self.text.len().checked_sub(notes).and_then(|at| self.text.split_at_checked(at));
+        split.unwrap_or((&self.text, ""))
     }
 }
 

@@ -1,6 +1,5 @@
-//! Text in bounds: cuts that break no character, notes that say what was cut, names on one line.
+//! Text in bounds: cuts that break no character, notes that say what was cut.
 
-use std::borrow::Cow;
 use std::fmt::Display;
 
 /// Says that a line was cut.
@@ -30,15 +29,6 @@ pub(crate) fn line(text: &str, bytes_max: usize) -> String {
     let text = text.trim_end_matches(['\n', '\r']);
     let kept = head(text, bytes_max);
     if kept.len() == text.len() { text.to_owned() } else { format!("{kept}{CUT_MARK}") }
-}
-
-/// A name on one line, whatever it contains.
-pub(crate) fn name(name: &str) -> Cow<'_, str> {
-    if name.contains(char::is_control) {
-        Cow::Owned(name.escape_debug().to_string())
-    } else {
-        Cow::Borrowed(name)
-    }
 }
 
 #[cfg(test)]

@@ -23,6 +23,8 @@ pub struct Finished {
     pub text: String,
     /// Exit code of a command.
     pub exit_code: Option<i32>,
+    /// How many bytes at the end of `text` are remarks of the tool itself, and not output.
+    pub note_bytes: usize,
     /// The whole output, if `text` is an extract.
     pub full: Option<Vec<u8>>,
     /// The call has not ended: it needs answers to these and to what it asked before.
@@ -64,8 +66,8 @@ impl Finished {
         Self::new(Outcome::Cancelled, text.into())
     }
 
-    fn new(outcome: Outcome, text: String) -> Self {
-        Self { outcome, text, exit_code: None, full: None, asks: None, quotes: None }
+    pub(crate) fn new(outcome: Outcome, text: String) -> Self {
+        Self { outcome, text, exit_code: None, note_bytes: 0, full: None, asks: None, quotes: None }
     }
 }
 

@@ -15,6 +15,7 @@ use crate::contract::{
     Arguments, Finished, Job, OUTPUT_BYTES_MAX, Prepared, Refusal, Site, Tool, blocking, excerpt,
     parse_arguments,
 };
+use piton_core::summary::name_on_one_line;
 
 /// Most paths in one result.
 const PATHS_MAX: usize = 1_000;
@@ -89,7 +90,7 @@ fn find(site: &Site, pattern: &Pattern, place: &Place, cancel: &CancellationToke
         if !pattern.is_match(place, path) {
             return ControlFlow::Continue(());
         }
-        let path = excerpt::name(path);
+        let path = name_on_one_line(path);
         let full = OUTPUT_BYTES_MAX - NOTE_BYTES_MAX < text.len() + path.len() + 1;
         if full || PATHS_MAX <= count {
             more = true;

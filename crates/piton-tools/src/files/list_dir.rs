@@ -16,6 +16,7 @@ use crate::contract::{
     Arguments, Finished, Job, OUTPUT_BYTES_MAX, Prepared, Refusal, Site, Tool, blocking, excerpt,
     parse_arguments,
 };
+use piton_core::summary::name_on_one_line;
 
 /// Most entries that are shown.
 const ENTRIES_SHOWN_MAX: usize = 1_000;
@@ -137,7 +138,7 @@ fn below(shown: &str, name: &std::ffi::CStr) -> String {
 }
 
 fn line(directory: &OwnedFd, name: &std::ffi::CString) -> String {
-    let printed = excerpt::name(&name.to_string_lossy()).into_owned();
+    let printed = name_on_one_line(&name.to_string_lossy()).into_owned();
     // Gone since the directory was read: not an entry any more.
     let Ok(stat) = statat(directory, name, AtFlags::SYMLINK_NOFOLLOW) else {
         return String::new();
@@ -149,7 +150,7 @@ fn line(directory: &OwnedFd, name: &std::ffi::CString) -> String {
             let target = readlinkat(directory, name, Vec::new());
             let target = target.map_or_else(
                 |_| "?".into(),
-                |target| excerpt::name(&target.to_string_lossy()).into_owned(),
+                |target| name_on_one_line(&target.to_string_lossy()).into_owned(),
             );
             format!("{printed} -> {target}\n")
         }

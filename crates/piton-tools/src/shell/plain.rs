@@ -99,9 +99,10 @@ fn finished(ended: Ended, command: &Command) -> Finished {
             (Outcome::Cancelled, None)
         }
     };
-    let Captured { mut text, full } = output.into_extract(&notes);
+    let Captured { mut text, printed, full } = output.into_extract(&notes);
     if let Some(policy) = command.sandbox.as_ref().filter(|_| code.is_some_and(|code| code != 0)) {
         policy.explain(&mut text);
     }
-    Finished { outcome, text, exit_code: code, full, asks: None, quotes: None }
+    let note_bytes = text.len().saturating_sub(printed);
+    Finished { exit_code: code, note_bytes, full, ..Finished::new(outcome, text) }
 }

@@ -312,14 +312,16 @@ pub(crate) fn finished_with(
             (Outcome::Ok, None)
         }
     };
-    let Captured { mut text, full } = Captured::of_file(&attached.out, start + from, &notes)?;
+    let Captured { mut text, printed, full } =
+        Captured::of_file(&attached.out, start + from, &notes)?;
     let sandbox = story.intent.as_ref().and_then(|intent| intent.sandbox.as_ref());
     if let Some(policy) = sandbox.filter(|_| code.is_some_and(|code| code != 0)) {
         policy.explain(&mut text);
     }
     let intent = story.intent.as_ref().filter(|intent| intent.secret);
     let quotes = intent.map(|intent| Quotes { call: intent.call, notes: notes.join("\n") });
-    Ok(Finished { outcome, text, exit_code: code, full, asks: None, quotes })
+    let note_bytes = text.len().saturating_sub(printed);
+    Ok(Finished { exit_code: code, note_bytes, full, quotes, ..Finished::new(outcome, text) })
 }
 
 fn still_running(story: &Story, length: u64) -> String {

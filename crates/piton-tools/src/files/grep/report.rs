@@ -6,6 +6,7 @@ use grep_searcher::{Searcher, Sink, SinkContext, SinkMatch};
 
 use crate::contract::{OUTPUT_BYTES_MAX, excerpt};
 use crate::files::left_out::LeftOut;
+use piton_core::summary::name_on_one_line;
 
 /// Longest line in a result, in bytes.
 const LINE_SHOWN_BYTES_MAX: usize = 500;
@@ -114,7 +115,7 @@ impl FileReport<'_> {
     fn line(&self, mark: char, number: Option<u64>, bytes: &[u8]) -> String {
         let text = String::from_utf8_lossy(bytes);
         let text = excerpt::line(&text, LINE_SHOWN_BYTES_MAX);
-        format!("{}{mark}{}{mark}{text}\n", excerpt::name(self.path), number.unwrap_or(0))
+        format!("{}{mark}{}{mark}{text}\n", name_on_one_line(self.path), number.unwrap_or(0))
     }
 }
 

@@ -7,11 +7,12 @@ use piton_core::event::Permissions;
 
 use super::back;
 use super::intent::{UndoDone, UndoIntent, UndoSettled};
-use crate::contract::{Closed, Refusal, Settled, Site, excerpt};
+use crate::contract::{Closed, Refusal, Settled, Site};
 use crate::files::change::versions::{Undo, Version, name};
 use crate::files::change::{self, Applied};
 use crate::files::digest;
 use crate::files::workspace::Place;
+use piton_core::summary::name_on_one_line;
 
 /// Whether a change can be taken back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,14 +47,14 @@ impl Undo {
         let intent = self.intend(change)?;
         match self.perform(&intent)? {
             UndoDone::Now(text) => Ok(text),
-            UndoDone::Earlier => Err(had_already(&excerpt::name(&intent.path))),
+            UndoDone::Earlier => Err(had_already(&name_on_one_line(&intent.path))),
         }
     }
 
     /// What taking a change back would do. Touches nothing; refused if it cannot be done.
     pub fn intend(&self, change: &str) -> Result<UndoIntent, Refusal> {
         let (version, _) = self.whole(change)?;
-        let path = excerpt::name(&version.path);
+        let path = name_on_one_line(&version.path);
         match self.state(&version) {
             VersionState::Made => {}
             VersionState::NotMade => return Err(had_already(&path)),
@@ -71,7 +72,7 @@ impl Undo {
             Err(_) if self.settle(intent) == UndoSettled::Done => return Ok(UndoDone::Earlier),
             whole => whole?,
         };
-        let path = excerpt::name(&version.path);
+        let path = name_on_one_line(&version.path);
         if *intent != UndoIntent::of(&intent.change, &version) {
             return Err(Refusal(format!(
                 "the old version of `{path}` is not the one that was meant: nothing was done"
@@ -120,13 +121,12 @@ impl Undo {
                 UndoSettled::Done
             }
             Ok(Settled::NotApplied) => UndoSettled::NotDone,
-            Ok(Settled::Unknown(why)) => UndoSettled::Conflict(why),
             Ok(Settled::Running) => UndoSettled::Conflict("it is still at it".into()),
             // Without its directory the file is not there either.
             Err(_) if kept.before.is_none() && self.state(&kept) == VersionState::NotMade => {
                 UndoSettled::Done
             }
-            Err(Refusal(why)) => UndoSettled::Conflict(why),
+            Ok(Settled::Unknown(why)) | Err(Refusal(why)) => UndoSettled::Conflict(why),
         }
     }
 
@@ -135,7 +135,7 @@ impl Undo {
         let lost = |error: io::Error| Refusal(format!("the old version cannot be read: {error}"));
         let (version, content) = self.read(change).map_err(lost)?;
         if version.before.as_ref().is_some_and(|before| *before != digest::of(&content)) {
-            let path = excerpt::name(&version.path);
+            let path = name_on_one_line(&version.path);
             return Err(Refusal(format!(
                 "the old version of `{path}` is damaged and not put back"
             )));
