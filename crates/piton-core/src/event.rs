@@ -25,7 +25,7 @@ pub use self::inquiry::{BY_POLICY, Choice, Inquiry, InquiryAnswer, InquiryKind, 
 pub use self::model::{
     AnswerPart, FailureClass, FinishReason, Native, PartialKind, Rejected, Usage,
 };
-pub use self::tool::{BlobRef, EffectClass, Handle, Outcome, ToolOutput, ToolSpec};
+pub use self::tool::{ArgumentRole, BlobRef, EffectClass, Handle, Outcome, ToolOutput, ToolSpec};
 pub use self::verbatim::Verbatim;
 use crate::id::{
     Attempt, CallId, CommandId, ConversationId, Digest, DriverId, Epoch, InquiryId, MessageId, Seq,

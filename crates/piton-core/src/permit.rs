@@ -9,23 +9,25 @@ pub mod fault;
 mod line;
 pub mod path;
 mod reach;
+mod roles;
 mod run_by_others;
 mod runners;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use self::argument::{COMMAND, PATH, matcher, says_commands};
 use self::command::{Matcher, Pattern, Sight, allows, finds};
 use self::line::Line;
+pub(crate) use self::line::is_unseen;
 use self::reach::Reach;
+use self::roles::{Kind, Roles};
 use self::runners::may_run;
 use crate::event::{
     EffectClass, PermissionMode, PermissionRule, Permissions, RuleEffect, RuleScope, ToolSpec,
 };
 
-/// The tool whose `command` is a command line. Others may have an argument of that name too, and
-/// nobody here knows what they make of it.
+/// The tool that runs command lines. Its rules that forbid hold for every tool that declares a command
+/// line.
 pub const SHELL: &str = "shell";
 /// The tool that writes to what a command reads, which may be a shell.
 const SHELL_INPUT: &str = "shell_write";
@@ -37,7 +39,7 @@ pub fn permit(
     tool: &ToolSpec,
     arguments: &str,
 ) -> RuleEffect {
-    let asked = Asked::new(workspace, &tool.name, arguments);
+    let asked = Asked::new(workspace, tool, arguments);
     let rules: Vec<_> = permissions.rules.iter().filter(|rule| asked.concerns(rule)).collect();
     let mut worst = Sight::Absent;
     for effect in [RuleEffect::Deny, RuleEffect::Ask] {
@@ -86,7 +88,7 @@ pub fn forbidding<'a>(
     tool: &ToolSpec,
     arguments: &str,
 ) -> Option<&'a PermissionRule> {
-    let asked = Asked::new(workspace, &tool.name, arguments);
+    let asked = Asked::new(workspace, tool, arguments);
     permissions.rules.iter().find(|rule| {
         rule.effect == RuleEffect::Deny && asked.concerns(rule) && asked.sight(rule) == Sight::Found
     })
@@ -95,9 +97,10 @@ pub fn forbidding<'a>(
 fn by_mode(mode: PermissionMode, effect: EffectClass, asked: &Asked<'_>) -> RuleEffect {
     match (mode, effect) {
         // Whoever a call is handed to has the same permissions, and asks for what it does itself.
-        (PermissionMode::Auto, _) | (_, EffectClass::ReadOnly | EffectClass::Child) => {
-            RuleEffect::Allow
-        }
+        (PermissionMode::Auto, _) => RuleEffect::Allow,
+        // Reading in the workspace needs no permission; reading elsewhere does.
+        (_, EffectClass::ReadOnly) if asked.leads_out() => RuleEffect::Ask,
+        (_, EffectClass::ReadOnly | EffectClass::Child) => RuleEffect::Allow,
         (PermissionMode::AcceptEdits, EffectClass::Digested) if asked.edits_plain_file() => {
             RuleEffect::Allow
         }
@@ -125,13 +128,13 @@ pub fn always(
     standing: Standing,
 ) -> Option<Vec<PermissionRule>> {
     let Standing { effect, scope } = standing;
-    let asked = Asked::new(workspace, &tool.name, arguments);
+    let asked = Asked::new(workspace, tool, arguments);
     let mut rule = PermissionRule { scope, ..PermissionRule::of_tool(&tool.name, effect) };
     // What is allowed in a directory is something else in another one.
     if effect == RuleEffect::Allow {
         rule.path = asked.elsewhere()?;
     }
-    let rules = match asked.line.as_ref().filter(|_| asked.is_shell()) {
+    let rules = match asked.line.as_ref().filter(|_| asked.runs_commands()) {
         None => vec![rule],
         // Which of several commands is meant is not known, and the others are not to be forbidden.
         Some(line)
@@ -177,12 +180,13 @@ pub fn with(permissions: &Permissions, rules: &[PermissionRule]) -> Permissions 
 }
 
 /// Whether the answer for a tool hangs on the path that it really works on, behind all links.
-pub fn needs_real_path(permissions: &Permissions, tool: &str) -> bool {
+pub fn needs_real_path(permissions: &Permissions, tool: &ToolSpec) -> bool {
+    let roles = Roles::of(tool);
     let placed = |rule: &PermissionRule| {
-        let on_path = rule.path.is_some() || rule.arguments.contains_key(PATH);
-        on_path || tool == SHELL && says_commands(rule)
+        let on_path = rule.path.is_some() || rule.arguments.keys().any(|key| roles.is_path(key));
+        on_path || roles.kind == Kind::Commands && roles.says_commands(rule)
     };
-    let concerned = |rule: &PermissionRule| is_named(rule, tool) && placed(rule);
+    let concerned = |rule: &PermissionRule| is_named(rule, &tool.name) && placed(rule);
     permissions.mode == PermissionMode::AcceptEdits || permissions.rules.iter().any(concerned)
 }
 
@@ -202,12 +206,22 @@ pub fn is_kept_back(permissions: &Permissions, path: &str) -> bool {
 }
 
 /// The argument that says where a tool works.
-pub fn place_argument(tool: &str) -> &'static str {
-    if tool == SHELL { "dir" } else { "path" }
+pub fn place_argument(tool: &ToolSpec) -> &str {
+    Roles::of(tool).place()
 }
 
 fn is_named(rule: &PermissionRule, tool: &str) -> bool {
     rule.tool == tool || rule.tool == "*"
+}
+
+/// The paths in an argument, each as it is in the workspace; `None` for one that is not clear.
+fn places(workspace: &str, value: &Value) -> Vec<Option<String>> {
+    match value {
+        Value::Null => Vec::new(),
+        Value::String(path) => vec![path::within(workspace, path)],
+        Value::Array(values) => values.iter().flat_map(|value| places(workspace, value)).collect(),
+        Value::Bool(_) | Value::Number(_) | Value::Object(_) => vec![None],
+    }
 }
 
 /// How far rules allow a call.
@@ -222,61 +236,77 @@ enum Allowed {
 /// A call, as far as rules can look at it.
 struct Asked<'a> {
     workspace: &'a str,
-    tool: &'a str,
+    roles: Roles<'a>,
     fields: Map<String, Value>,
     /// A command line in it.
     line: Option<Line>,
-    /// The argument `path`, if it is clear where that leads.
-    path: Option<String>,
+    /// The paths that it names; `None` for one of which it is not clear where it leads.
+    paths: Vec<Option<String>>,
     /// What it can touch.
     reach: Reach,
 }
 
 impl<'a> Asked<'a> {
-    fn new(workspace: &'a str, tool: &'a str, arguments: &str) -> Self {
+    fn new(workspace: &'a str, tool: &'a ToolSpec, arguments: &str) -> Self {
+        let roles = Roles::of(tool);
         let fields: Map<String, Value> = serde_json::from_str(arguments).unwrap_or_default();
         let text = |key: &str| fields.get(key).and_then(Value::as_str);
-        let written = if tool == SHELL_INPUT { text("text") } else { text(COMMAND) };
-        let line = written.map(|written| {
+        let line = text(roles.written).map(|written| {
             let mut line = Line::read(written);
             // It will read more than is seen here, and half a line may become any other one.
             let is_on = |key| fields.get(key).is_some_and(|value| *value != Value::Bool(false));
             let goes_on = is_on("input") || is_on("terminal");
-            let half = tool == SHELL_INPUT && !written.ends_with('\n');
+            let half = roles.kind == Kind::Typing && !written.ends_with('\n');
             line.certain &= !(half || goes_on && line.commands.iter().any(|it| may_run(it)));
             line
         });
-        let reach = match &line {
-            Some(line) if [SHELL, SHELL_INPUT].contains(&tool) => {
-                Reach::of_line(line, workspace, text("dir").unwrap_or("."))
+        let named = roles.paths.iter().filter_map(|name| fields.get(*name));
+        let named = named.filter(|value| roles.is_declared || value.is_string());
+        let paths: Vec<_> = named.flat_map(|value| places(workspace, value)).collect();
+        let reach = match (&line, roles.kind) {
+            (Some(line), Kind::Commands | Kind::Typing) => {
+                let directory = text(roles.directory).unwrap_or(".");
+                let beside: &[_] = if roles.is_declared { &paths } else { &[] };
+                Reach::of_line(line, workspace, directory, beside)
             }
-            Some(_) | None => Reach::of_tool(tool, workspace, &fields),
+            // Without a command line nobody knows what such a tool makes of its texts.
+            (None, Kind::Commands | Kind::Typing) => {
+                Reach::of_tool(Kind::Unknown, &fields, Vec::new())
+            }
+            (_, kind) => Reach::of_tool(kind, &fields, paths.clone()),
         };
-        let path = text(PATH).and_then(|path| path::within(workspace, path));
-        Self { workspace, tool, fields, line, path, reach }
+        Self { workspace, roles, fields, line, paths, reach }
     }
 
-    fn is_shell(&self) -> bool {
-        self.tool == SHELL
+    fn runs_commands(&self) -> bool {
+        self.roles.kind == Kind::Commands
+    }
+
+    /// Whether it declares a path that leaves the workspace, or an address.
+    fn leads_out(&self) -> bool {
+        self.fields.iter().any(|(name, value)| {
+            let outside = !self.roles.is_path(name)
+                || places(self.workspace, value).iter().any(Option::is_none);
+            outside && !value.is_null() && self.roles.may_lead_out(name)
+        })
     }
 
     fn concerns(&self, rule: &PermissionRule) -> bool {
-        // What may not be run may not be typed either.
-        let typed = self.tool == SHELL_INPUT
-            && rule.tool == SHELL
+        // What may not be run in the shell may not be run elsewhere, nor be typed.
+        let borrowed = self.roles.borrows(rule)
             && rule.effect != RuleEffect::Allow
-            && (says_commands(rule) || rule.path.is_some());
-        is_named(rule, self.tool) || typed
+            && (self.roles.says_commands(rule) || rule.path.is_some());
+        is_named(rule, self.roles.tool) || borrowed
     }
 
     /// Whether a rule that forbids or asks is met.
     fn sight(&self, rule: &PermissionRule) -> Sight {
         let command = match &self.line {
-            _ if !says_commands(rule) => Sight::Found,
+            _ if !self.roles.says_commands(rule) => Sight::Found,
             None if rule.command.is_some() => Sight::Absent,
             // It is no command line, so its form is looked at as that of any other argument.
             None => Sight::Found,
-            Some(line) => match matcher(rule) {
+            Some(line) => match self.roles.matcher(rule) {
                 Some(matcher) => finds(&matcher, line),
                 // Nobody knows what was meant by it.
                 None => Sight::Hidden,
@@ -292,7 +322,7 @@ impl<'a> Asked<'a> {
 
     /// Tools of others may call a command line whatever they like.
     fn sight_in_texts(&self, rule: &PermissionRule) -> Sight {
-        let matcher = says_commands(rule).then(|| matcher(rule)).flatten();
+        let matcher = self.roles.says_commands(rule).then(|| self.roles.matcher(rule)).flatten();
         let runs = |text: &String| {
             let line = Line::read(text);
             matcher.as_ref().is_some_and(|matcher| finds(matcher, &line) == Sight::Found)
@@ -306,13 +336,13 @@ impl<'a> Asked<'a> {
         let mut patterns = Vec::new();
         let fits = |rule: &PermissionRule| self.sight_of_arguments(rule) == Sight::Found;
         for rule in rules.iter().filter(|rule| fits(rule)) {
-            match says_commands(rule).then(|| matcher(rule)) {
+            match self.roles.says_commands(rule).then(|| self.roles.matcher(rule)) {
                 None if self.is_allowed_here(rule) => return Some(Allowed::Widely),
                 Some(Some(pattern)) if self.counts_here(rule, &pattern) => patterns.push(pattern),
                 None | Some(_) => {}
             }
         }
-        let line = self.line.as_ref().filter(|_| self.is_shell())?;
+        let line = self.line.as_ref().filter(|_| self.runs_commands())?;
         let closely: Vec<_> = patterns.iter().filter(|it| it.is_closed()).cloned().collect();
         if allows(&closely, line) {
             Some(Allowed::WordForWord)
@@ -325,8 +355,9 @@ impl<'a> Asked<'a> {
     fn is_allowed_here(&self, rule: &PermissionRule) -> bool {
         let Some(pattern) = rule.path.as_deref() else { return true };
         // A path says nothing of what a command does, nor of what strangers make of theirs.
-        let known = reach::is_of_files(self.tool) || rule.tool == self.tool && !self.is_shell();
-        known && self.path.as_ref().is_some_and(|path| path::matches(pattern, path))
+        let is_own = rule.tool == self.roles.tool && !self.runs_commands();
+        let known = self.roles.kind == Kind::Paths || is_own;
+        known && self.all_paths(|path| path::matches(pattern, path))
     }
 
     /// Whether a rule for commands counts where this call runs: without a path in the workspace, with
@@ -351,12 +382,18 @@ impl<'a> Asked<'a> {
                 let pattern = path::exactly(directory);
                 fault::of_path(&pattern).is_none().then_some(Some(pattern))
             }
-            Reach::Path(_) | Reach::Texts(_) => Some(None),
+            Reach::Paths(_) | Reach::Texts(_) => Some(None),
         }
     }
 
     fn edits_plain_file(&self) -> bool {
-        self.path.as_ref().is_some_and(|path| !run_by_others::is_one(path))
+        self.all_paths(|path| !run_by_others::is_one(path))
+    }
+
+    /// Whether it names paths, all of them are clear, and all of them are so.
+    fn all_paths(&self, is_so: impl Fn(&str) -> bool) -> bool {
+        let are_so = self.paths.iter().all(|path| path.as_deref().is_some_and(&is_so));
+        !self.paths.is_empty() && are_so
     }
 }
 

@@ -2,6 +2,8 @@
 
 mod decision;
 
+use std::borrow::Cow;
+
 use serde_json::{Map, Value};
 
 pub use self::decision::permission_question;
@@ -46,6 +48,16 @@ pub fn shorten(text: &str, chars_max: usize) -> String {
 
 fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// A name on one line, whatever it contains: one with a line end or another control character is
+/// written out.
+pub fn name_on_one_line(name: &str) -> Cow<'_, str> {
+    if name.contains(char::is_control) {
+        Cow::Owned(name.escape_debug().to_string())
+    } else {
+        Cow::Borrowed(name)
+    }
 }
 
 #[cfg(test)]

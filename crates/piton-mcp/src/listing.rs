@@ -195,12 +195,12 @@ impl Listed {
 
     /// What the model is told.
     pub fn spec(&self, settings: &ServerSettings) -> ToolSpec {
-        ToolSpec {
-            name: tool_name(&settings.name, &self.name),
-            description: Arc::from(self.description.as_str()),
-            parameters: Arc::from(self.schema.as_str()),
-            effect: self.effect(settings),
-        }
+        ToolSpec::new(
+            tool_name(&settings.name, &self.name),
+            Arc::from(self.description.as_str()),
+            Arc::from(self.schema.as_str()),
+            self.effect(settings),
+        )
     }
 }
 

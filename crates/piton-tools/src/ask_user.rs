@@ -1,13 +1,14 @@
 //! `ask_user`: the model asks the person in front of it.
 
 use async_trait::async_trait;
-use piton_core::event::{EffectClass, Handle, Shape, ToolSpec};
+use piton_core::event::{EffectClass, Shape, ToolSpec};
 use piton_core::id::CallId;
 use piton_core::question::Question;
 use serde::Deserialize;
 
-use crate::arguments::parse;
-use crate::{Arguments, Finished, Job, Prepared, Refusal, Response, Settled, Site, Tool};
+use crate::contract::{
+    Arguments, Finished, Job, Prepared, Refusal, Response, Site, Tool, parse_arguments,
+};
 
 /// Most options of one question: a person reads them.
 const OPTIONS_MAX: usize = 20;
@@ -70,14 +71,10 @@ impl Tool for AskUser {
             },
         }
     }
-
-    async fn settle(&self, _: &Site, _: &Arguments, _: &Handle) -> Settled {
-        Settled::NotApplied
-    }
 }
 
 fn look(arguments: &Arguments) -> Result<Question, Refusal> {
-    let wanted: AskUserArguments = parse(SCHEMA, arguments)?;
+    let wanted: AskUserArguments = parse_arguments(SCHEMA, arguments)?;
     if wanted.question.trim().is_empty() || QUESTION_BYTES_MAX < wanted.question.len() {
         return Err(Refusal(format!("a question has 1 to {QUESTION_BYTES_MAX} bytes")));
     }
@@ -104,7 +101,7 @@ mod tests {
 
     #[test]
     fn schema_and_struct_agree() {
-        crate::arguments::assert_agree::<AskUserArguments>(SCHEMA);
+        crate::contract::arguments::assert_agree::<AskUserArguments>(SCHEMA);
     }
 
     #[test]

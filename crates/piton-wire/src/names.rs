@@ -159,12 +159,7 @@ mod tests {
     use super::*;
 
     fn tools(names: &[String]) -> Vec<ToolSpec> {
-        let tool = |name: &String| ToolSpec {
-            name: name.clone(),
-            description: "".into(),
-            parameters: "{}".into(),
-            effect: EffectClass::Once,
-        };
+        let tool = |name: &String| ToolSpec::new(name.clone(), "", "{}", EffectClass::Once);
         names.iter().map(tool).collect()
     }
 

@@ -294,12 +294,7 @@ mod tests {
     use super::*;
 
     fn tool(parameters: &str) -> ToolSpec {
-        ToolSpec {
-            name: "t".into(),
-            description: "Does. ".into(),
-            parameters: parameters.into(),
-            effect: EffectClass::Once,
-        }
+        ToolSpec::new("t", "Does. ", parameters, EffectClass::Once)
     }
 
     fn check(parameters: &str, expected: Expect) {

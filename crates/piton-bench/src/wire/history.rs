@@ -57,12 +57,12 @@ pub(crate) struct History {
 impl History {
     pub(crate) fn new() -> Self {
         let mut history = Self { state: State::default(), steps: 0 };
-        let tool = ToolSpec {
-            name: "read_file".into(),
-            description: "Reads a file.".into(),
-            parameters: r#"{"type":"object","properties":{"path":{"type":"string"}}}"#.into(),
-            effect: EffectClass::ReadOnly,
-        };
+        let tool = ToolSpec::new(
+            "read_file",
+            "Reads a file.",
+            r#"{"type":"object","properties":{"path":{"type":"string"}}}"#,
+            EffectClass::ReadOnly,
+        );
         let change = ConfigChange {
             system: Some("You are a coding agent.".repeat(40).into()),
             tools: Some(vec![tool]),

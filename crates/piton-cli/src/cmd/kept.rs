@@ -2,7 +2,7 @@
 
 use std::io;
 
-use piton_tools::supervise::{GiveFault, Kept, Shelf};
+use piton_tools::supervise::{InputFault, Kept, Shelf};
 
 /// Why a command cannot be found, read, written to or stopped.
 #[derive(Debug, thiserror::Error)]
@@ -35,7 +35,7 @@ pub(crate) enum CommandFault {
         /// Which one.
         name: String,
         /// Why.
-        source: GiveFault,
+        source: InputFault,
     },
     /// Its input was closed before it had all that was written.
     #[error(
@@ -69,10 +69,10 @@ impl CommandFault {
             Self::Ambiguous { found, .. } => {
                 vec![format!("name one of these: {}", found.join(", "))]
             }
-            Self::NotGiven { source: GiveFault::NoInput, .. } => {
+            Self::NotGiven { source: InputFault::NoInput, .. } => {
                 vec!["only a command that was started with `input` reads anything".into()]
             }
-            Self::NotGiven { source: GiveFault::NotRunning, name } => {
+            Self::NotGiven { source: InputFault::NotRunning, name } => {
                 vec![format!("piton logs {name} shows what it has printed")]
             }
             Self::Closed { .. } | Self::NotGiven { .. } | Self::CutOff { .. } => Vec::new(),

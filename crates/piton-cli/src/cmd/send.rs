@@ -2,7 +2,7 @@
 
 use std::io::{self, Read as _};
 
-use piton_tools::supervise::{Gift, Given, GivenState, INPUT_BYTES_MAX, Shelf};
+use piton_tools::supervise::{Delivery, DeliveryState, INPUT_BYTES_MAX, InputText, Shelf};
 
 use super::kept::{CommandFault, find, name};
 use crate::flags::Send;
@@ -19,27 +19,28 @@ pub(crate) async fn run(
     let shelf = Shelf::new(settings.calls());
     let kept = find(&shelf, &send.command)?;
     let name = name(&kept);
-    let gift = Gift::of_person(text(send)?, send.eof).map_err(Fault::Runtime)?;
-    let length = gift.text.len();
+    let input = InputText::of_person(text(send)?, send.eof).map_err(Fault::Runtime)?;
+    let length = input.text.len();
     // On a thread: a command that does not read is waited for a moment.
-    let giving = tokio::task::spawn_blocking(move || {
+    let delivering = tokio::task::spawn_blocking(move || {
         // Nobody says anything on it.
         let (word, _speaker) = io::pipe()?;
-        shelf.give(&kept.name, &gift, &word)
+        shelf.write_input(&kept.name, &input, &word)
     });
-    let given = giving.await.map_err(|crash| Fault::Runtime(crash.into()))?;
-    let given = given.map_err(|source| CommandFault::NotGiven { name: name.clone(), source })?;
-    let Given { state, taken, .. } = given;
+    let delivery = delivering.await.map_err(|crash| Fault::Runtime(crash.into()))?;
+    let delivery =
+        delivery.map_err(|source| CommandFault::NotGiven { name: name.clone(), source })?;
+    let Delivery { state, taken, .. } = delivery;
     match state {
-        GivenState::Taken if send.eof => {
+        DeliveryState::Taken if send.eof => {
             output.talk(&format!("{name} has {length} bytes, and the end of its input."));
         }
-        GivenState::Taken => output.talk(&format!("{name} has {length} bytes.")),
-        GivenState::Waiting => output.talk(&format!(
+        DeliveryState::Taken => output.talk(&format!("{name} has {length} bytes.")),
+        DeliveryState::Waiting => output.talk(&format!(
             "{name} does not read: it has {taken} of {length} bytes, and gets the rest when it does."
         )),
-        GivenState::Closed | GivenState::InDoubt => {
-            let in_doubt = state == GivenState::InDoubt;
+        DeliveryState::Closed | DeliveryState::InDoubt => {
+            let in_doubt = state == DeliveryState::InDoubt;
             return Err(CommandFault::CutOff { name, taken, length, in_doubt }.into());
         }
     }

@@ -26,17 +26,16 @@ pub(crate) fn progress(call: &Call, text: &str) -> String {
 /// A call ended.
 pub(crate) fn finished(call: &Call, ended: &Ended) -> String {
     let input = input_summary(&call.name, &call.arguments);
+    let (printed, notes) = ended.output.split();
     let output = output_summary(&ended.output.text);
     let mark = mark(ended.outcome, ended.output.exit_code);
     let end = match (ended.outcome, ended.output.exit_code) {
         (Outcome::Ok, None | Some(0)) if output.is_empty() => "completed".into(),
         (Outcome::Ok, None | Some(0)) => output,
         // Where a command printed nothing, its result says only that.
-        (Outcome::Ok, Some(code)) if output.is_empty() || output.starts_with("[exit code ") => {
-            format!("exit code {code}")
-        }
+        (Outcome::Ok, Some(code)) if printed.trim().is_empty() => format!("exit code {code}"),
         (Outcome::Ok, Some(code)) => format!("exit code {code}: {output}"),
-        (Outcome::Failed, _) => format!("failed: {}", note(&ended.output.text).unwrap_or(output)),
+        (Outcome::Failed, _) => format!("failed: {}", note(notes).unwrap_or(output)),
         (Outcome::Unknown, _) => match reason(&ended.output.text) {
             Some(reason) => format!("{}: {reason}", word(ended.outcome)),
             None => word(ended.outcome).to_owned(),
@@ -60,9 +59,9 @@ fn reason(text: &str) -> Option<String> {
     (!text.is_empty()).then(|| reason.join(" … "))
 }
 
-/// What the tool itself says behind the output of a command.
-fn note(text: &str) -> Option<String> {
-    let last = text.lines().next_back().filter(|last| last.starts_with('['))?;
+/// The last of the remarks of the tool itself behind the output of a command.
+fn note(notes: &str) -> Option<String> {
+    let last = notes.lines().next_back()?;
     Some(output_summary(last.trim_matches(['[', ']'])))
 }
 
@@ -127,9 +126,20 @@ mod tests {
     use super::*;
 
     fn check(outcome: Outcome, exit_code: Option<i32>, text: &str, expected: &str) {
+        check_noted(outcome, exit_code, (text, ""), expected);
+    }
+
+    fn check_noted(
+        outcome: Outcome,
+        exit_code: Option<i32>,
+        (printed, notes): (&str, &str),
+        expected: &str,
+    ) {
         let id = CallId { turn: TurnId(1), step: 1, index: 0 };
         let call = Call::new(id, "shell", r#"{"command":"cargo test"}"#);
-        let output = ToolOutput { exit_code, ..ToolOutput::text(text) };
+        let text = format!("{printed}{notes}");
+        let note_bytes = notes.len() as u64;
+        let output = ToolOutput { exit_code, note_bytes, ..ToolOutput::text(text) };
         assert_eq!(finished(&call, &Ended { outcome, output }), expected);
     }
 
@@ -139,10 +149,14 @@ mod tests {
         check(Outcome::Ok, None, "", "✓ shell: cargo test — completed");
         check(Outcome::Ok, Some(1), "", "✗ shell: cargo test — exit code 1");
         check(Outcome::Ok, Some(1), "boom", "✗ shell: cargo test — exit code 1: boom");
-        check(Outcome::Ok, Some(7), "[exit code 7]", "✗ shell: cargo test — exit code 7");
+        let silent = ("", "[exit code 7]");
+        check_noted(Outcome::Ok, Some(7), silent, "✗ shell: cargo test — exit code 7");
+        // A command may print whatever it likes.
+        let echoed = "✗ shell: cargo test — exit code 7: [exit code 0]";
+        check_noted(Outcome::Ok, Some(7), ("[exit code 0]", "\n[exit code 7]"), echoed);
         check(Outcome::Failed, None, "no shell", "✗ shell: cargo test — failed: no shell");
-        let late = "hi\n[stopped after 2 s]";
-        check(Outcome::Failed, None, late, "✗ shell: cargo test — failed: stopped after 2 s");
+        let late = ("hi", "\n[stopped after 2 s]");
+        check_noted(Outcome::Failed, None, late, "✗ shell: cargo test — failed: stopped after 2 s");
         check(Outcome::Denied, None, "denied by user", "– shell: cargo test — denied");
         check(Outcome::Cancelled, None, "stopped", "– shell: cargo test — cancelled");
         check(Outcome::Unknown, None, UNKNOWN_TEXT, "? shell: cargo test — outcome unknown");

@@ -5,6 +5,8 @@
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
+use piton_core::summary::name_on_one_line;
+
 /// Text for a terminal.
 pub(crate) fn visible(text: &str) -> Cow<'_, str> {
     replaced(text, |shown, code| match code {
@@ -15,10 +17,10 @@ pub(crate) fn visible(text: &str) -> Cow<'_, str> {
 
 /// A name on one line, whatever it contains.
 pub(crate) fn visible_name(name: &str) -> Cow<'_, str> {
-    if name.contains(char::is_control) {
-        Cow::Owned(name.escape_debug().to_string())
-    } else {
-        visible(name)
+    match name_on_one_line(name) {
+        Cow::Borrowed(name) => visible(name),
+        // What is written out has nothing in it that a terminal obeys.
+        written => written,
     }
 }
 

@@ -1,5 +1,6 @@
 //! Tools as the journal sees them: specification, effect class, handle, outcome.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -17,6 +18,37 @@ pub struct ToolSpec {
     pub parameters: Arc<str>,
     /// How its outcome can be settled after a crash.
     pub effect: EffectClass,
+    /// What its arguments mean to permission rules, by their names. A tool that declares one role
+    /// declares all: an argument without one is a plain value. Empty in specs of older versions and of
+    /// tools that declare nothing; then any text may be a path or a command line.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub roles: BTreeMap<String, ArgumentRole>,
+}
+
+/// What an argument of a tool means to permission rules.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum ArgumentRole {
+    /// A command line that the tool runs: rules look at each of its commands, and rules for `shell`
+    /// that forbid or ask hold for it too.
+    CommandLine,
+    /// A text that is typed into a running command.
+    CommandInput,
+    /// The directory in which the command line runs; the workspace if it is absent.
+    Directory,
+    /// A path that the tool reads or changes, wherever it leads. Outside the workspace the tool asks,
+    /// even if it only reads.
+    Path,
+    /// A path that the tool itself refuses if it leads out of the workspace.
+    WorkspacePath,
+    /// A web address, a host or the like. The tool asks, even if it only reads, unless a rule allows it.
+    Address,
+    /// A plain value: neither a path nor a command line.
+    Value,
+    /// A role of a newer version. The tool is treated as if it declared nothing.
+    #[serde(other)]
+    Unknown,
 }
 
 impl ToolSpec {
@@ -28,7 +60,17 @@ impl ToolSpec {
         effect: EffectClass,
     ) -> Self {
         let (name, description, parameters) = (name.into(), description.into(), parameters.into());
-        Self { name, description, parameters, effect }
+        Self { name, description, parameters, effect, roles: BTreeMap::new() }
+    }
+
+    /// The same, with what its arguments mean to permission rules.
+    #[must_use]
+    pub fn with_roles<'a>(
+        mut self,
+        roles: impl IntoIterator<Item = (&'a str, ArgumentRole)>,
+    ) -> Self {
+        self.roles.extend(roles.into_iter().map(|(name, role)| (name.to_owned(), role)));
+        self
     }
 }
 
@@ -144,12 +186,29 @@ pub struct ToolOutput {
     /// The whole output, if `text` is an extract.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub blob: Option<BlobRef>,
+    /// How many bytes at the end of `text` are remarks of the tool itself, such as the exit code of a
+    /// command, and not output. Zero in entries of older versions.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub note_bytes: u64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 impl ToolOutput {
     /// Plain text.
     pub fn text(text: impl Into<Arc<str>>) -> Self {
-        Self { text: text.into(), exit_code: None, blob: None }
+        Self { text: text.into(), ..Self::default() }
+    }
+
+    /// What was printed or found, and the remarks of the tool behind it.
+    pub fn split(&self) -> (&str, &str) {
+        let notes = usize::try_from(self.note_bytes).unwrap_or(usize::MAX);
+        let split =
+            self.text.len().checked_sub(notes).and_then(|at| self.text.split_at_checked(at));
+        split.unwrap_or((&self.text, ""))
     }
 }
 

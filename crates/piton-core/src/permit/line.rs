@@ -24,6 +24,12 @@ const RESERVED: [&str; 20] = [
 /// Letters by their kind, and blanks by their look: the fillers of Hangul, and two vowels of Khmer.
 const UNSEEN: [char; 6] = ['\u{115f}', '\u{1160}', '\u{17b4}', '\u{17b5}', '\u{3164}', '\u{ffa0}'];
 
+/// Whether a letter is invisible although Unicode counts it among the letters. The one list of them:
+/// what rules do not take for certain, questions to people do not show as it is.
+pub(crate) fn is_unseen(letter: char) -> bool {
+    UNSEEN.contains(&letter)
+}
+
 /// What was read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Line {
@@ -162,7 +168,7 @@ impl Reader<'_> {
     fn push(&mut self, letter: char) {
         if letter.is_control() && letter != '\t' && letter != '\n'
             || !letter.is_ascii() && !letter.is_alphanumeric()
-            || UNSEEN.contains(&letter)
+            || is_unseen(letter)
         {
             self.doubt();
         }

@@ -7,18 +7,15 @@ use serde_json::{Map, Value};
 use super::command::Sight;
 use super::line::Line;
 use super::path::{ends_like, folded, matches, within};
+use super::roles::Kind;
 
-/// Tools of ours that work on `path` and on nothing else.
-const FILE_TOOLS: [&str; 6] = ["edit_file", "glob", "grep", "list_dir", "read_file", "write_file"];
-/// Tools of ours whose texts are for people, models or a terminal.
-const PATHLESS_TOOLS: [&str; 4] = ["ask_user", "delegate", "shell_stop", "shell_wait"];
 /// What parts a word of a command line into texts that may be paths.
 const EDGES: [char; 4] = ['=', ':', '@', ','];
 
 /// What a call can touch.
 pub(super) enum Reach {
-    /// One path; `None` if it is not clear where it leads.
-    Path(Option<String>),
+    /// These paths; `None` for one of which it is not clear where it leads.
+    Paths(Vec<Option<String>>),
     /// Whatever its commands open. `None` if it is not clear where they run.
     Commands {
         /// Where they run.
@@ -31,17 +28,29 @@ pub(super) enum Reach {
 }
 
 impl Reach {
-    /// Of a tool of ours that runs a command line.
-    pub(super) fn of_line(line: &Line, workspace: &str, directory: &str) -> Self {
+    /// Of a tool that runs a command line, or types into one, and may name paths beside it.
+    pub(super) fn of_line(
+        line: &Line,
+        workspace: &str,
+        directory: &str,
+        paths: &[Option<String>],
+    ) -> Self {
         let directory = within(workspace, directory);
-        Self::Commands { directory, words: line.words().cloned().collect() }
+        let words = line.words().chain(paths.iter().flatten()).cloned().collect();
+        Self::Commands { directory, words }
     }
 
     /// Of any other tool.
-    pub(super) fn of_tool(tool: &str, workspace: &str, fields: &Map<String, Value>) -> Self {
-        let path = fields.get("path").and_then(Value::as_str);
-        if is_of_files(tool) || PATHLESS_TOOLS.contains(&tool) {
-            return Self::Path(within(workspace, path.unwrap_or(".")));
+    pub(super) fn of_tool(
+        kind: Kind,
+        fields: &Map<String, Value>,
+        mut paths: Vec<Option<String>>,
+    ) -> Self {
+        if kind != Kind::Unknown {
+            if paths.is_empty() {
+                paths.push(Some(".".into()));
+            }
+            return Self::Paths(paths);
         }
         let mut texts = Vec::new();
         for value in fields.values() {
@@ -54,8 +63,14 @@ impl Reach {
     pub(super) fn sight(&self, workspace: &str, pattern: &str) -> Sight {
         let rule = Wanted { workspace, pattern };
         match self {
-            Self::Path(Some(path)) => rule.in_path(path),
-            Self::Path(None) | Self::Commands { directory: None, .. } => Sight::Hidden,
+            Self::Paths(paths) => {
+                let sights = paths.iter().map(|path| match path {
+                    Some(path) => rule.in_path(path),
+                    None => Sight::Hidden,
+                });
+                sights.fold(Sight::Absent, Sight::max)
+            }
+            Self::Commands { directory: None, .. } => Sight::Hidden,
             Self::Commands { directory: Some(directory), words } => {
                 let named = words.iter().map(|word| rule.in_word(directory, word));
                 let here = rule.in_text(directory);
@@ -67,18 +82,13 @@ impl Reach {
         }
     }
 
-    /// Texts of a tool that is not ours.
+    /// Texts of a tool that declares nothing.
     pub(super) fn texts(&self) -> &[String] {
         match self {
             Self::Texts(texts) => texts,
-            Self::Path(_) | Self::Commands { .. } => &[],
+            Self::Paths(_) | Self::Commands { .. } => &[],
         }
     }
-}
-
-/// Whether it is a tool of ours that works on one path and nothing else.
-pub(super) fn is_of_files(tool: &str) -> bool {
-    FILE_TOOLS.contains(&tool)
 }
 
 fn collect(value: &Value, texts: &mut Vec<String>) {

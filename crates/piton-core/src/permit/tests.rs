@@ -5,6 +5,7 @@ mod denied;
 mod directory;
 mod edits;
 mod reach;
+mod roles;
 
 use super::*;
 
@@ -33,7 +34,7 @@ fn fault(rule: &PermissionRule) -> Option<String> {
 }
 
 fn tool(name: &str, effect: EffectClass) -> ToolSpec {
-    ToolSpec { name: name.into(), description: "".into(), parameters: "{}".into(), effect }
+    ToolSpec::new(name, "", "{}", effect)
 }
 
 fn check(mode: PermissionMode, rules: &[RuleEffect], effect: EffectClass, expected: RuleEffect) {

@@ -6,7 +6,7 @@
 use serde_json::{Map, Value};
 
 use super::{INPUT_SUMMARY_CHARS_MAX, TELLING, one_line};
-use crate::permit::SHELL;
+use crate::permit::{SHELL, is_unseen};
 
 /// Longest argument, in characters.
 const VALUE_CHARS_MAX: usize = 4_000;
@@ -28,8 +28,6 @@ const LINES_MAX: usize = 160;
 const CHARS_MAX: usize = 16_000;
 /// Of what is cut, this part of it is from the end.
 const END_PART: usize = 4;
-/// Letters that nobody sees.
-const UNSEEN: [char; 4] = ['\u{115f}', '\u{1160}', '\u{3164}', '\u{ffa0}'];
 /// Arguments in the order in which they are read best; the others follow.
 const ORDER: [&str; 4] = ["call", "old", "new", "text"];
 
@@ -182,7 +180,7 @@ fn strict(text: &str) -> String {
     let is_certain = |letter: char| {
         letter.is_ascii_graphic()
             || letter == ' '
-            || (letter.is_alphanumeric() && !UNSEEN.contains(&letter))
+            || (letter.is_alphanumeric() && !is_unseen(letter))
     };
     let mut shown = String::new();
     for letter in text.chars() {
@@ -201,7 +199,7 @@ fn plain(text: &str) -> String {
     for letter in text.chars() {
         if letter.is_ascii_graphic() || [' ', '\t'].contains(&letter) {
             shown.push(letter);
-        } else if UNSEEN.contains(&letter) {
+        } else if is_unseen(letter) {
             shown.extend(letter.escape_default());
         } else {
             shown.extend(letter.escape_debug());
@@ -286,6 +284,8 @@ mod tests {
         check("shell", &json!({ "command": command }), asked);
         let unseen = "Run shell: touch x #\\u{3164}\\u{115f}?";
         check("shell", &json!({ "command": "touch x #\u{3164}\u{115f}" }), unseen);
+        let vowels = "Run shell: touch x #\\u{17b4}\\u{17b5}?";
+        check("shell", &json!({ "command": "touch x #\u{17b4}\u{17b5}" }), vowels);
         for filler in ["y", " ", "\t", "\u{3164}"] {
             let text = format!("{}Run shell: ls?\n{gap}z", filler.repeat(3_000));
             let long = format!("ls {}", filler.repeat(3_000));

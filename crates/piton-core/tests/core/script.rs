@@ -48,15 +48,7 @@ pub(crate) fn fold(script: &str) -> State {
 
 /// The tools as a model is offered them.
 pub(crate) fn tool_specs() -> Vec<ToolSpec> {
-    TOOLS
-        .iter()
-        .map(|(name, effect)| ToolSpec {
-            name: (*name).into(),
-            description: "".into(),
-            parameters: "{}".into(),
-            effect: *effect,
-        })
-        .collect()
+    TOOLS.iter().map(|(name, effect)| ToolSpec::new(*name, "", "{}", *effect)).collect()
 }
 
 impl Journal {

@@ -55,12 +55,12 @@ pub fn world_tools(world: &World, journal: &Arc<dyn Journal>) -> Vec<Arc<dyn Too
 #[async_trait]
 impl Tool for WorldTool {
     fn spec(&self) -> ToolSpec {
-        ToolSpec {
-            name: self.name.into(),
-            description: "A tool of the simulated world.".into(),
-            parameters: r#"{"type":"object"}"#.into(),
-            effect: self.effect,
-        }
+        ToolSpec::new(
+            self.name,
+            "A tool of the simulated world.",
+            r#"{"type":"object"}"#,
+            self.effect,
+        )
     }
 
     async fn prepare(

@@ -21,12 +21,12 @@ pub(super) struct ScriptTool(pub(super) ToolScript);
 #[async_trait]
 impl Tool for ScriptTool {
     fn spec(&self) -> ToolSpec {
-        ToolSpec {
-            name: self.0.name.clone(),
-            description: "A tool of a script.".into(),
-            parameters: r#"{"type":"object"}"#.into(),
-            effect: self.0.effect,
-        }
+        ToolSpec::new(
+            self.0.name.clone(),
+            "A tool of a script.",
+            r#"{"type":"object"}"#,
+            self.0.effect,
+        )
     }
 
     async fn prepare(

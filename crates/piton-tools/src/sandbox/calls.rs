@@ -12,7 +12,7 @@ use seccompiler::{
     SeccompRule, TargetArch, apply_filter,
 };
 
-use super::{Kernel, Policy};
+use super::policy::Policy;
 
 type Conditions = BTreeMap<i64, Vec<SeccompRule>>;
 
@@ -88,11 +88,11 @@ const SECOND_SET: Option<i64> = Some(0x4000_0000);
 #[cfg(not(target_arch = "x86_64"))]
 const SECOND_SET: Option<i64> = None;
 
-/// Filters the calls of this thread and of all it starts.
-pub(super) fn filter(policy: &Policy, kernel: Kernel) -> io::Result<()> {
+/// Filters the calls of this thread and of all it starts. Without Landlock more is refused.
+pub(super) fn filter(policy: &Policy, has_landlock: bool) -> io::Result<()> {
     let mut refused: Conditions = BTreeMap::new();
     refused.extend(REFUSED.map(|call| (call, Vec::new())));
-    if kernel.landlock.is_none() {
+    if !has_landlock {
         refused.extend(REFUSED_WITHOUT_LANDLOCK.map(|call| (call, Vec::new())));
     }
     for call in [libc::SYS_clone, libc::SYS_unshare] {

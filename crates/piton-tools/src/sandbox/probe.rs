@@ -12,8 +12,9 @@ use std::process::{Command, ExitCode, Stdio};
 
 use rustix::process::{Pid, test_kill_process};
 
-use super::{Policy, spawn};
-use crate::supervise::WORD;
+use super::policy::Policy;
+use super::warden::spawn;
+use crate::reexec::WORD;
 
 /// The word that makes our binary try something.
 const PROBE: &str = "probe";

@@ -17,7 +17,8 @@ use landlock::{
 use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, openat2};
 use rustix::io::Errno;
 
-use super::{Policy, carve};
+use super::carve;
+use super::policy::Policy;
 
 /// What we know and have tried; a newer kernel is asked for no more than that.
 pub(super) const KNOWN: ABI = ABI::V7;

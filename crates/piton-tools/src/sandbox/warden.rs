@@ -12,7 +12,9 @@ use std::process::{Child, Command};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread;
 
-use super::{Kernel, Policy, calls, powers, walls};
+use super::kernel::Kernel;
+use super::policy::Policy;
+use super::{calls, powers, walls};
 
 /// Most wardens that are kept; policies hardly differ within a process.
 const WARDENS_MAX: usize = 16;
@@ -96,7 +98,7 @@ fn enter(policy: &Policy) -> io::Result<()> {
         walls::outer(policy)?;
     }
     if kernel.filters {
-        calls::filter(policy, kernel)?;
+        calls::filter(policy, kernel.landlock.is_some())?;
     }
     Ok(())
 }

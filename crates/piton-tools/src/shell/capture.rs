@@ -10,8 +10,8 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::FileExt as _;
 use std::path::PathBuf;
 
+use crate::contract::{OUTPUT_BYTES_MAX, excerpt};
 use crate::supervise::{HEAD_BYTES, left_out};
-use crate::{OUTPUT_BYTES_MAX, excerpt};
 
 /// Most bytes of an output that are kept in full, in bytes: the first half and the last half.
 pub const SPILL_BYTES_MAX: u64 = 16 * 1024 * 1024;
@@ -37,6 +37,8 @@ pub(crate) struct Capture {
 pub(crate) struct Captured {
     /// What the model sees.
     pub(crate) text: String,
+    /// How much of that is output; the rest is notes.
+    pub(crate) printed: usize,
     /// Everything that was kept, if the text is not everything.
     pub(crate) full: Option<Vec<u8>>,
 }
@@ -183,10 +185,11 @@ impl Capture {
             let tail = String::from_utf8_lossy(trim_start(tail));
             text = joined(&head, &tail, self.total - shown);
         }
+        let printed = text.len();
         for note in &notes {
             excerpt::note(&mut text, excerpt::head(note, NOTES_BYTES_MAX / 4));
         }
-        Captured { text, full }
+        Captured { text, printed, full }
     }
 }
 
@@ -289,11 +292,11 @@ mod tests {
 
     #[test]
     fn what_fits_is_shown_as_it_is() {
-        let Captured { text, full } = captured(&[b"one\n", b"two"]);
+        let Captured { text, full, .. } = captured(&[b"one\n", b"two"]);
         assert_eq!(text, "one\ntwo\n[a note]");
         assert_eq!(full, None);
         let just = vec![b'x'; 2 * SHOWN_HALF_BYTES];
-        let Captured { text, full } = captured(&[&just]);
+        let Captured { text, full, .. } = captured(&[&just]);
         assert_eq!(text.len(), just.len() + "\n[a note]".len());
         assert_eq!(full, None);
     }
@@ -302,7 +305,7 @@ mod tests {
     fn what_does_not_fit_is_shown_by_its_ends_and_kept_whole() {
         let all: Vec<u8> = (0..200_000_u32).map(|n| b'a' + u8::try_from(n % 26).unwrap()).collect();
         let chunks: Vec<&[u8]> = all.chunks(777).collect();
-        let Captured { text, full } = captured(&chunks);
+        let Captured { text, full, .. } = captured(&chunks);
         assert_eq!(full.as_deref(), Some(all.as_slice()));
         assert!(text.len() <= OUTPUT_BYTES_MAX, "{}", text.len());
         assert!(text.contains(&format!("{} bytes left out", all.len() - 2 * SHOWN_HALF_BYTES)));
@@ -327,10 +330,10 @@ mod tests {
 
     #[test]
     fn bytes_that_are_not_text_are_made_readable_within_bounds() {
-        let Captured { text, full } = captured(&[b"a\xFFb"]);
+        let Captured { text, full, .. } = captured(&[b"a\xFFb"]);
         assert_eq!((text.as_str(), full), ("a\u{FFFD}b\n[a note]", None));
         let noise = vec![0xFF; 20_000];
-        let Captured { text, full } = captured(&[&noise]);
+        let Captured { text, full, .. } = captured(&[&noise]);
         assert!(text.len() <= OUTPUT_BYTES_MAX, "{}", text.len());
         assert_eq!(full, Some(noise));
     }
@@ -346,7 +349,7 @@ mod tests {
     fn without_a_place_to_spill_the_ends_are_still_shown() {
         let mut capture = Capture::new("/dev/null/nowhere".into());
         capture.push(&vec![b'x'; 100_000]);
-        let Captured { text, full } = capture.into_extract(&[]);
+        let Captured { text, full, .. } = capture.into_extract(&[]);
         assert_eq!(full, None);
         assert!(text.contains("could not be kept"), "{}", &text[text.len() - 200..]);
         assert!(text.len() <= OUTPUT_BYTES_MAX);

@@ -14,12 +14,13 @@ use piton_core::question::{NAME_BYTES_MAX, Question};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
+use super::line::{Line, Reads, Walls};
+use super::plain::Plain;
 use super::supervised::Supervised;
-use super::{Input, Line, Plain, Reads, Walls};
-use crate::arguments::refuse_unfit;
+use crate::contract::arguments::refuse_unfit;
+use crate::contract::{Arguments, Finished, Job, Prepared, Refusal, Response, Settled, Site, Tool};
 use crate::sandbox::Rules;
-use crate::supervise::Supervisor;
-use crate::{Arguments, Finished, Job, Prepared, Refusal, Response, Settled, Site, Tool};
+use crate::supervise::{InputFile, Supervisor};
 
 /// The exit code of a command that needs answers: "try again later" of `sysexits.h`.
 pub const NEEDS_INPUT_CODE: i32 = 75;
@@ -132,12 +133,12 @@ impl CommandDefinition {
             schema.entry("type").or_insert_with(|| "object".into());
             schema.entry("properties").or_insert_with(|| json!({}));
         }
-        let spec = ToolSpec {
-            name: self.name.clone(),
-            description: self.description.as_str().into(),
-            parameters: parameters.to_string().into(),
+        let spec = ToolSpec::new(
+            self.name.clone(),
+            self.description.as_str(),
+            parameters.to_string(),
             effect,
-        };
+        );
         let walls = if self.sandboxed { Walls::Up } else { Walls::Down };
         CommandTool { spec, line: self.line(), timeout_s: self.timeout_s, walls, runner }
     }
@@ -238,7 +239,7 @@ impl Tool for CommandTool {
 
 /// What the command reads: its arguments, and what was answered so far. A question that nobody
 /// answers has null.
-fn input(job: &Job) -> Input {
+fn input(job: &Job) -> InputFile {
     let answers: Map<String, Value> = job
         .responses()
         .iter()
@@ -249,9 +250,9 @@ fn input(job: &Job) -> Input {
     let bytes = format!("{text}\n").into_bytes();
     let is_secret = |response: &Response| matches!(response, Response::Secret(_));
     if job.responses().values().any(is_secret) {
-        Input::with_secrets(bytes)
+        InputFile::with_secrets(bytes)
     } else {
-        Input::new(bytes)
+        InputFile::new(bytes)
     }
 }
 

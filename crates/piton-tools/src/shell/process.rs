@@ -18,8 +18,8 @@ use rustix::io::Errno;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 
 use super::capture::Capture;
-use super::input::Input;
 use crate::sandbox::{self, Policy};
+use crate::supervise::InputFile;
 
 /// Time between asking a group to end and killing it.
 const TERM_GRACE: Duration = Duration::from_secs(1);
@@ -52,7 +52,7 @@ pub(super) struct Command {
     /// What it may touch; `None` if it is not confined.
     pub(super) sandbox: Option<Policy>,
     /// What it reads; nothing if absent.
-    pub(super) input: Option<Input>,
+    pub(super) input: Option<InputFile>,
 }
 
 /// Why a command is over.
@@ -242,7 +242,7 @@ impl Watch {
         let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT | WaitIdOptions::NOHANG;
         match self.group.map(|pid| waitid(WaitId::Pid(pid), options)) {
             Some(Ok(status)) => status.is_some(),
-            // Not our child any more, whoever took it: there is nothing left to wait for.
+            // Not our child any more: there is nothing left to wait for.
             Some(Err(Errno::CHILD)) | None => true,
             Some(Err(_)) => false,
         }
@@ -288,7 +288,7 @@ impl Watch {
             }
             Phase::Killed { why, until } => {
                 if self.exited && self.pipe.is_some() {
-                    // Whoever left the group may hold the pipe for ever.
+                    // A process that left the group may hold the pipe for ever.
                     self.phase = Phase::Killed { why, until: until.min(now + DRAIN_GRACE) };
                 }
                 let over = if self.exited { self.is_drained(until, now) } else { until <= now };

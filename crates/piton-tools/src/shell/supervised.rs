@@ -1,6 +1,6 @@
 //! `shell` with a supervisor: the command outlives the agent.
 //!
-//! Starting and coming back are one door. Whoever runs a call with a handle that was used before
+//! Starting and coming back are one door. A run with a handle that was used before
 //! finds its record claimed, and waits for what is there instead of starting anything.
 
 use std::io::{self, PipeReader, PipeWriter, Write as _};
@@ -13,14 +13,16 @@ use piton_core::event::{Handle, Outcome};
 use piton_core::id::{CallId, TurnId};
 
 use super::capture::Captured;
-use super::told::{self, exit_code, told_of};
-use super::{Line, Reads, SUPERVISED_TIMEOUT_S_DEFAULT, Walls};
+use super::end_notes::{self, exit_code, told_of};
+use super::line::{Line, Reads, Walls};
+use crate::contract::{Finished, Job, Prepared, Quotes, Refusal, Settled, Site, Tidying, blocking};
 use crate::supervise::{
     Attached, End, Intent, LOG_VERSION, Order, Patience, Printed, Status, Story, Supervisor,
     Verdict, Why, boot, forbid, now_ms,
 };
-use crate::{Finished, Job, Prepared, Quotes, Refusal, Settled, Site, Tidying, blocking};
 
+/// The same with a supervisor: the call returns much sooner, and the command goes on.
+const SUPERVISED_TIMEOUT_S_DEFAULT: u64 = 600;
 /// Letters of chance in the name of a record.
 const CHANCE_LETTERS: u32 = 6;
 /// How long a command has to be silent to have said what it had to say.
@@ -272,7 +274,7 @@ pub(crate) fn finished_with(
 ) -> io::Result<Finished> {
     let Printed { start, length, emptied } = attached.printed()?;
     if emptied {
-        notes.push(told::EMPTIED.to_owned());
+        notes.push(end_notes::EMPTIED.to_owned());
     }
     let why = story.stopped.as_ref().map(|stop| stop.why);
     if story.left_running && why.is_none() {
@@ -284,15 +286,15 @@ pub(crate) fn finished_with(
         }
         (End::Ended(status), Some(Why::Timeout)) => {
             let limit_ms = story.intent.as_ref().and_then(|intent| intent.timeout_ms);
-            notes.push(told::timed_out(limit_ms.unwrap_or_default() / 1_000));
+            notes.push(end_notes::timed_out(limit_ms.unwrap_or_default() / 1_000));
             (Outcome::Failed, by_itself(*status, &mut notes))
         }
         (End::Ended(status), Some(Why::Person)) => {
-            notes.push(told::STOPPED_BY_PERSON.to_owned());
+            notes.push(end_notes::STOPPED_BY_PERSON.to_owned());
             (Outcome::Cancelled, by_itself(*status, &mut notes))
         }
         (End::Ended(status), Some(Why::Interrupt | Why::Model)) => {
-            notes.push(told::STOPPED.to_owned());
+            notes.push(end_notes::STOPPED.to_owned());
             (Outcome::Cancelled, by_itself(*status, &mut notes))
         }
         (End::Ended(status), None) => {
@@ -310,14 +312,16 @@ pub(crate) fn finished_with(
             (Outcome::Ok, None)
         }
     };
-    let Captured { mut text, full } = Captured::of_file(&attached.out, start + from, &notes)?;
+    let Captured { mut text, printed, full } =
+        Captured::of_file(&attached.out, start + from, &notes)?;
     let sandbox = story.intent.as_ref().and_then(|intent| intent.sandbox.as_ref());
     if let Some(policy) = sandbox.filter(|_| code.is_some_and(|code| code != 0)) {
         policy.explain(&mut text);
     }
     let intent = story.intent.as_ref().filter(|intent| intent.secret);
     let quotes = intent.map(|intent| Quotes { call: intent.call, notes: notes.join("\n") });
-    Ok(Finished { outcome, text, exit_code: code, full, asks: None, quotes })
+    let note_bytes = text.len().saturating_sub(printed);
+    Ok(Finished { exit_code: code, note_bytes, full, quotes, ..Finished::new(outcome, text) })
 }
 
 fn still_running(story: &Story, length: u64) -> String {

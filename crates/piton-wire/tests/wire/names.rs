@@ -98,11 +98,8 @@ fn cases() -> Vec<Case> {
 }
 
 fn offer(names: &[String]) -> Vec<ToolSpec> {
-    let tool = |name: &String| ToolSpec {
-        name: name.clone(),
-        description: "Does.".into(),
-        parameters: r#"{"type":"object"}"#.into(),
-        effect: EffectClass::Once,
+    let tool = |name: &String| {
+        ToolSpec::new(name.clone(), "Does.", r#"{"type":"object"}"#, EffectClass::Once)
     };
     names.iter().map(tool).collect()
 }

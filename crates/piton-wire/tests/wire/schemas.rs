@@ -8,12 +8,7 @@ use crate::journals::voices::{VOICES, Voice};
 use crate::transcripts::Journal;
 
 fn body(voice: Voice, parameters: &str) -> (String, Value) {
-    let tool = ToolSpec {
-        name: "pick".into(),
-        description: "Picks.".into(),
-        parameters: parameters.into(),
-        effect: EffectClass::Once,
-    };
+    let tool = ToolSpec::new("pick", "Picks.", parameters, EffectClass::Once);
     let mut journal = Journal::new();
     let change = ConfigChange { tools: Some(vec![tool]), ..ConfigChange::default() };
     journal.push(Event::ConfigChanged { change }).user("go");

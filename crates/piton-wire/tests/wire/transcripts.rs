@@ -35,12 +35,12 @@ impl Journal {
     /// A journal with a system prompt and one tool.
     pub(crate) fn new() -> Self {
         let mut journal = Self { state: State::default(), turn: 0, step: 0 };
-        let tool = ToolSpec {
-            name: "look".into(),
-            description: "Looks.".into(),
-            parameters: r#"{"type":"object","properties":{"path":{"type":"string"}}}"#.into(),
-            effect: EffectClass::ReadOnly,
-        };
+        let tool = ToolSpec::new(
+            "look",
+            "Looks.",
+            r#"{"type":"object","properties":{"path":{"type":"string"}}}"#,
+            EffectClass::ReadOnly,
+        );
         let change = ConfigChange {
             system: Some("Be brief.".into()),
             tools: Some(vec![tool]),

@@ -166,7 +166,7 @@ impl Driver<'_> {
         let config = &self.log.state().config;
         let mut named = arguments.clone();
         if let Some(real) = real {
-            named.insert(place_argument(&call.name).into(), real.into());
+            named.insert(place_argument(config.tool(&call.name)?).into(), real.into());
         }
         let named = serde_json::to_string(&named).ok()?;
         // Where it really is: what was recorded may have become a link since.
@@ -182,10 +182,11 @@ impl Driver<'_> {
         let (state, real) = (self.log.state(), real?);
         let asked = state.open_turn()?.inquiry(call.id, InquiryKind::Permission);
         let by_person = asked.is_some_and(|asked| asked.answer.is_some());
-        if by_person || !needs_real_path(&state.config.permissions, &call.name) {
+        let tool = state.config.tool(&call.name)?;
+        if by_person || !needs_real_path(&state.config.permissions, tool) {
             return None;
         }
-        let written = place_argument(&call.name);
+        let written = place_argument(tool);
         let written = arguments.get(written).and_then(Value::as_str).unwrap_or(".");
         let workspace = self.site.workspace.to_string_lossy();
         (within(&workspace, written).as_deref() != Some(real)).then(|| {
@@ -249,6 +250,7 @@ impl Driver<'_> {
             // It did nothing yet, so it may begin again, and asks in our hearing then.
             Some(_) => return self.suspend(call, forgotten),
         }
+        let notes = remarks(&finished).to_owned();
         // The output of a command that another call had started.
         let quotes = finished.quotes.take().filter(|quotes| quotes.call != call);
         if !forgotten.is_empty() {
@@ -273,7 +275,10 @@ impl Driver<'_> {
                 }
             },
         };
-        let output = ToolOutput { text: text.into(), exit_code: finished.exit_code, blob };
+        // What was searched for secrets, cut or withheld may not end in the remarks any more.
+        let note_bytes = if text.ends_with(&notes) { notes.len() as u64 } else { 0 };
+        let (text, exit_code) = (text.into(), finished.exit_code);
+        let output = ToolOutput { text, exit_code, blob, note_bytes };
         self.settled.extend(self.to_forget(call));
         self.withdraw_questions(call);
         self.log.push(Event::ToolFinished { call, outcome: finished.outcome, output });
@@ -340,6 +345,12 @@ fn withhold(finished: &mut Finished, notes: &str) {
     text.truncate(text.trim_end().len());
     finished.text = text;
     finished.full = None;
+}
+
+/// What a tool itself says at the end of a result.
+fn remarks(finished: &Finished) -> &str {
+    let at = finished.text.len().saturating_sub(finished.note_bytes);
+    finished.text.get(at..).unwrap_or_default()
 }
 
 /// Holds a tool to its bound.

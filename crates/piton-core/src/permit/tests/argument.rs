@@ -106,7 +106,7 @@ fn must_show_3_a_pattern_for_paths_sees_where_they_lead() {
             mode,
             rules: vec![of_arguments("edit_file", effect, &[("path", pattern)])],
         };
-        assert!(needs_real_path(&permissions, "edit_file"));
+        assert!(needs_real_path(&permissions, &tool("edit_file", EffectClass::Digested)));
         let arguments = serde_json::json!({ "path": path }).to_string();
         permit(&permissions, &tool("edit_file", EffectClass::Digested), &arguments)
     };

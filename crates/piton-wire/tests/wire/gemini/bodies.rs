@@ -189,12 +189,8 @@ fn arguments_that_are_not_an_object() {
 
 #[test]
 fn names_are_mapped_and_declared_once() {
-    let tool = |name: &str, parameters: &str| ToolSpec {
-        name: name.into(),
-        description: "".into(),
-        parameters: parameters.into(),
-        effect: EffectClass::ReadOnly,
-    };
+    let tool =
+        |name: &str, parameters: &str| ToolSpec::new(name, "", parameters, EffectClass::ReadOnly);
     let tools = vec![
         tool("a b", "{}"),
         tool("a_b", r#"{"type":"string"}"#),

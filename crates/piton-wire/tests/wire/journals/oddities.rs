@@ -190,17 +190,13 @@ pub(crate) fn files() -> Files {
 
 /// The usual tools, and sometimes one that a server of tools would offer.
 pub(crate) fn tools(luck: &mut Luck) -> Vec<ToolSpec> {
-    let usual = |(name, effect): (&str, EffectClass)| ToolSpec {
-        name: name.into(),
-        description: "Does.".into(),
-        parameters: SCHEMAS[1].into(),
-        effect,
-    };
+    let usual =
+        |(name, effect): (&str, EffectClass)| ToolSpec::new(name, "Does.", SCHEMAS[1], effect);
     let mut tools: Vec<_> = TOOLS.into_iter().map(usual).collect();
     for _ in 0..luck.below(3) {
         let parameters: Arc<str> = schema(luck, 3).into();
-        let (name, description) = (name(luck), text(luck).into());
-        tools.push(ToolSpec { name, description, parameters, effect: EffectClass::Once });
+        let (name, description) = (name(luck), text(luck));
+        tools.push(ToolSpec::new(name, description, parameters, EffectClass::Once));
     }
     tools
 }

@@ -333,12 +333,8 @@ fn files_are_told_apart_from_what_was_typed() {
 
 #[test]
 fn tools_are_mended_where_a_server_would_reject_them() {
-    let tool = |name: &str, parameters: &str| ToolSpec {
-        name: name.into(),
-        description: "".into(),
-        parameters: parameters.into(),
-        effect: EffectClass::ReadOnly,
-    };
+    let tool =
+        |name: &str, parameters: &str| ToolSpec::new(name, "", parameters, EffectClass::ReadOnly);
     let long = "long".repeat(20);
     let tools = vec![
         tool("a", "{}"),

@@ -1,0 +1,152 @@
+//! Tools of others, which declare what their arguments are.
+
+use serde_json::{Value, json};
+
+use super::*;
+use crate::event::ArgumentRole;
+
+fn declared(name: &str, effect: EffectClass, roles: &[(&str, ArgumentRole)]) -> ToolSpec {
+    tool(name, effect).with_roles(roles.iter().copied())
+}
+
+fn reader() -> ToolSpec {
+    declared("inspect", EffectClass::ReadOnly, &[("file", ArgumentRole::Path)])
+}
+
+fn runner() -> ToolSpec {
+    let roles = [("cmd", ArgumentRole::CommandLine), ("cwd", ArgumentRole::Directory)];
+    declared("bash", EffectClass::Once, &roles)
+}
+
+fn rule(tool: &str, effect: RuleEffect) -> PermissionRule {
+    PermissionRule::of_tool(tool, effect)
+}
+
+#[track_caller]
+fn decides(
+    mode: PermissionMode,
+    rules: &[PermissionRule],
+    tool: &ToolSpec,
+    arguments: Value,
+    expected: RuleEffect,
+) {
+    let permissions = Permissions { mode, rules: rules.to_vec() };
+    assert_eq!(permit(&permissions, tool, &arguments.to_string()), expected, "{arguments}");
+}
+
+#[test]
+fn a_declared_path_outside_the_workspace_asks_even_to_be_read() {
+    use PermissionMode::{AcceptEdits, Ask, Auto, ReadOnly};
+    for mode in [Ask, AcceptEdits, ReadOnly] {
+        decides(mode, &[], &reader(), json!({ "file": "src/a.rs" }), RuleEffect::Allow);
+        decides(mode, &[], &reader(), json!({ "file": "/h/ws/src/a.rs" }), RuleEffect::Allow);
+        for path in ["/etc/passwd", "../other/a.rs", "~/../..//x/../../a"] {
+            decides(mode, &[], &reader(), json!({ "file": path }), RuleEffect::Ask);
+        }
+        let both = json!({ "file": ["src/a.rs", "/etc/passwd"] });
+        decides(mode, &[], &reader(), both, RuleEffect::Ask);
+        decides(mode, &[], &reader(), json!({ "file": 5 }), RuleEffect::Ask);
+        decides(mode, &[], &reader(), json!({ "file": null }), RuleEffect::Allow);
+    }
+    decides(Auto, &[], &reader(), json!({ "file": "/etc/passwd" }), RuleEffect::Allow);
+    let allowed = [rule("inspect", RuleEffect::Allow)];
+    decides(Ask, &allowed, &reader(), json!({ "file": "/etc/passwd" }), RuleEffect::Allow);
+}
+
+#[test]
+fn a_declared_path_that_its_tool_confines_does_not_ask() {
+    let roles = [("file", ArgumentRole::WorkspacePath)];
+    let confined = declared("inspect", EffectClass::ReadOnly, &roles);
+    let outside = json!({ "file": "/etc/passwd" });
+    decides(PermissionMode::Ask, &[], &confined, outside, RuleEffect::Allow);
+}
+
+#[test]
+fn a_rule_for_paths_holds_for_a_declared_path_whatever_its_name() {
+    let denied = PermissionRule { path: Some("**/.env".into()), ..rule("*", RuleEffect::Deny) };
+    let rules = [denied];
+    let mode = PermissionMode::Auto;
+    decides(mode, &rules, &reader(), json!({ "file": "a/.env" }), RuleEffect::Deny);
+    decides(mode, &rules, &reader(), json!({ "file": ["b", "./a/../.env"] }), RuleEffect::Deny);
+    decides(mode, &rules, &reader(), json!({ "file": "a/env" }), RuleEffect::Allow);
+    // A plain value is no path.
+    let note = json!({ "file": "a", "note": "see .env" });
+    decides(mode, &rules, &reader(), note, RuleEffect::Allow);
+    let allowed = PermissionRule { path: Some("src/**".into()), ..rule("*", RuleEffect::Allow) };
+    let roles = [("from", ArgumentRole::Path), ("to", ArgumentRole::Path)];
+    let mover = declared("move", EffectClass::Once, &roles);
+    let rules = [allowed];
+    let mode = PermissionMode::Ask;
+    decides(mode, &rules, &mover, json!({ "from": "src/a", "to": "src/b" }), RuleEffect::Allow);
+    decides(mode, &rules, &mover, json!({ "from": "src/a", "to": "b" }), RuleEffect::Ask);
+}
+
+#[test]
+fn a_declared_command_line_is_matched_command_by_command() {
+    let of = |effect, command: &str| PermissionRule {
+        command: Some(command.into()),
+        ..rule("bash", effect)
+    };
+    let rules = [of(RuleEffect::Allow, "git status *"), of(RuleEffect::Deny, "git push *")];
+    let mode = PermissionMode::Ask;
+    decides(mode, &rules, &runner(), json!({ "cmd": "git status -s" }), RuleEffect::Allow);
+    decides(mode, &rules, &runner(), json!({ "cmd": "git push -f" }), RuleEffect::Deny);
+    let two = json!({ "cmd": "git status && git push -f" });
+    decides(mode, &rules, &runner(), two, RuleEffect::Deny);
+    decides(mode, &rules, &runner(), json!({ "cmd": "git status; rm x" }), RuleEffect::Ask);
+    // Elsewhere it is another command.
+    let elsewhere = json!({ "cmd": "git status -s", "cwd": "sub" });
+    decides(mode, &rules, &runner(), elsewhere, RuleEffect::Ask);
+    let form = [("cmd".to_owned(), "git log.*".to_owned())].into();
+    let rules = [PermissionRule { arguments: form, ..rule("bash", RuleEffect::Deny) }];
+    let two = json!({ "cmd": "true; git log -p" });
+    decides(PermissionMode::Auto, &rules, &runner(), two, RuleEffect::Deny);
+}
+
+#[test]
+fn what_the_shell_may_not_run_no_declared_command_line_may() {
+    let command = Some("rm *".to_owned());
+    let mode = PermissionMode::Auto;
+    let denied = [PermissionRule { command: command.clone(), ..rule("shell", RuleEffect::Deny) }];
+    decides(mode, &denied, &runner(), json!({ "cmd": "rm -r x" }), RuleEffect::Deny);
+    decides(mode, &denied, &runner(), json!({ "cmd": "ls" }), RuleEffect::Allow);
+    // What the shell may run, another tool may do elsewhere.
+    let allowed = [PermissionRule { command, ..rule("shell", RuleEffect::Allow) }];
+    decides(PermissionMode::Ask, &allowed, &runner(), json!({ "cmd": "rm x" }), RuleEffect::Ask);
+}
+
+#[test]
+fn always_on_a_declared_command_line_writes_a_rule_for_that_command() {
+    let standing = Standing { effect: RuleEffect::Allow, scope: RuleScope::Conversation };
+    let arguments = json!({ "cmd": "cargo test" }).to_string();
+    let rules = always(&Permissions::default(), &runner(), &arguments, standing).unwrap();
+    let [PermissionRule { tool, command, .. }] = rules.as_slice() else { panic!("{rules:?}") };
+    assert_eq!((tool.as_str(), command.as_deref()), ("bash", Some("cargo test")));
+}
+
+#[test]
+fn a_declared_address_asks_unless_a_rule_allows_it() {
+    let fetch = declared("fetch", EffectClass::ReadOnly, &[("url", ArgumentRole::Address)]);
+    let pattern = [("url".to_owned(), r"https://docs\.rs/.*".to_owned())].into();
+    let rules = [PermissionRule { arguments: pattern, ..rule("fetch", RuleEffect::Allow) }];
+    let mode = PermissionMode::Ask;
+    decides(mode, &rules, &fetch, json!({ "url": "https://docs.rs/serde" }), RuleEffect::Allow);
+    decides(mode, &rules, &fetch, json!({ "url": "https://a.b/?q=x" }), RuleEffect::Ask);
+    decides(mode, &[], &fetch, json!({}), RuleEffect::Allow);
+}
+
+#[test]
+fn a_role_of_a_newer_version_is_read_and_declares_nothing() {
+    let text = r#"{"name":"t","description":"","parameters":"{}","effect":"once",
+        "roles":{"a":"quantum_path","b":"command_line"}}"#;
+    let spec: ToolSpec = serde_json::from_str(text).unwrap();
+    let denied = PermissionRule { path: Some("**/.env".into()), ..rule("*", RuleEffect::Deny) };
+    // Any text may be a path then.
+    decides(PermissionMode::Auto, &[denied], &spec, json!({ "a": "x/.env" }), RuleEffect::Deny);
+}
+
+#[test]
+fn a_spec_without_roles_is_stored_as_it_always_was() {
+    let text = serde_json::to_string(&tool("t", EffectClass::Once)).unwrap();
+    assert_eq!(text, r#"{"name":"t","description":"","parameters":"{}","effect":"once"}"#);
+}

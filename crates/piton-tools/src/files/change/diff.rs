@@ -1,0 +1,154 @@
+//! A small picture of what changed: the lines that differ, a few around them.
+
+use std::ops::Range;
+use std::time::{Duration, Instant};
+
+use similar::{Algorithm, DiffOp, capture_diff_slices_deadline, group_diff_ops};
+
+use crate::contract::excerpt;
+
+/// Equal lines shown on each side.
+const CONTEXT_LINES: usize = 3;
+/// Most removed and most added lines that are shown in a row.
+const CHANGED_LINES_MAX: usize = 20;
+/// Most places that are shown.
+const PLACES_MAX: usize = 8;
+/// Longest line that is shown, in bytes.
+const LINE_BYTES_MAX: usize = 160;
+/// How long the smallest difference is looked for. Then a larger one has to do.
+const LOOKED_FOR: Duration = Duration::from_millis(100);
+
+/// The places in which two texts differ, bounded.
+pub(crate) fn extract(old: &str, new: &str) -> String {
+    let (old, new): (Vec<&str>, Vec<&str>) = (old.lines().collect(), new.lines().collect());
+    let deadline = Some(Instant::now() + LOOKED_FOR);
+    let changes = capture_diff_slices_deadline(Algorithm::Myers, &old, &new, deadline);
+    let places = group_diff_ops(changes, CONTEXT_LINES);
+    let mut text = String::new();
+    for place in places.iter().take(PLACES_MAX) {
+        text.push_str(&heading(place));
+        for change in place {
+            let (_, removed, added) = change.as_tag_tuple();
+            if let DiffOp::Equal { .. } = change {
+                push(&mut text, ' ', &old, removed);
+            } else {
+                push(&mut text, '-', &old, removed);
+                push(&mut text, '+', &new, added);
+            }
+        }
+    }
+    if PLACES_MAX < places.len() {
+        let rest = places.len() - PLACES_MAX;
+        excerpt::note(&mut text, format_args!("[{rest} more places]\n"));
+    }
+    text
+}
+
+/// Which lines of both texts a place has.
+fn heading(place: &[DiffOp]) -> String {
+    let lines = |range: fn(&DiffOp) -> Range<usize>| {
+        let first = place.first().map_or(0, |change| range(change).start);
+        let end = place.last().map_or(0, |change| range(change).end);
+        format!("{},{}", first + 1, end - first)
+    };
+    format!("@@ -{} +{} @@\n", lines(DiffOp::old_range), lines(DiffOp::new_range))
+}
+
+fn push(text: &mut String, mark: char, lines: &[&str], range: Range<usize>) {
+    let lines = lines.get(range).unwrap_or_default();
+    for line in lines.iter().take(CHANGED_LINES_MAX) {
+        text.push(mark);
+        text.push_str(&excerpt::line(line, LINE_BYTES_MAX));
+        text.push('\n');
+    }
+    if CHANGED_LINES_MAX < lines.len() {
+        let rest = lines.len() - CHANGED_LINES_MAX;
+        excerpt::note(text, format_args!("{mark}[{rest} more lines]\n"));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::{Expect, expect};
+
+    use super::*;
+
+    fn check(old: &str, new: &str, expected: Expect) {
+        expected.assert_eq(&extract(old, new));
+    }
+
+    #[test]
+    fn shows_what_differs_between_what_is_equal() {
+        check(
+            "1\n2\n3\n4\n5\n6\n7\n8\n9\n",
+            "1\n2\n3\n4\nfive\n6\n7\n8\n9\n",
+            expect![[r"
+                @@ -2,7 +2,7 @@
+                 2
+                 3
+                 4
+                -5
+                +five
+                 6
+                 7
+                 8
+            "]],
+        );
+    }
+
+    #[test]
+    fn repeated_lines_are_not_counted_twice() {
+        check(
+            "a\na\n",
+            "a\na\na\n",
+            expect![[r"
+                @@ -1,2 +1,3 @@
+                 a
+                 a
+                +a
+            "]],
+        );
+    }
+
+    #[test]
+    fn a_large_change_is_bounded() {
+        let old = "x\n".repeat(1_000);
+        let new = "y".repeat(10_000) + "\n";
+        let text = extract(&old, &new.repeat(1_000));
+        assert!(text.contains("-[980 more lines]"));
+        assert!(text.contains("+[980 more lines]"));
+        assert!(text.len() < 2 * 21 * 200, "{}", text.len());
+    }
+
+    #[test]
+    fn two_places_are_two_and_what_is_between_them_is_not_shown() {
+        let lines: Vec<String> = (0..40).map(|n| n.to_string()).collect();
+        let old = lines.join("\n") + "\n";
+        let new = old.replace("\n5\n", "\nfive\n").replace("\n30\n", "\n30\nnew\n");
+        check(
+            &old,
+            &new,
+            expect![[r"
+                @@ -3,7 +3,7 @@
+                 2
+                 3
+                 4
+                -5
+                +five
+                 6
+                 7
+                 8
+                @@ -29,6 +29,7 @@
+                 28
+                 29
+                 30
+                +new
+                 31
+                 32
+                 33
+            "]],
+        );
+        let old = "x\n1\n2\n3\n4\n5\n6\n7\n8\n".repeat(100);
+        assert!(extract(&old, &old.replace('x', "y")).ends_with("[92 more places]\n"));
+    }
+}

@@ -1,0 +1,57 @@
+//! A command line that is to run, whichever tool asked for it.
+
+use std::path::PathBuf;
+
+use crate::contract::Site;
+use crate::supervise::InputFile;
+
+/// What is to run, and where.
+#[derive(Debug)]
+pub(super) struct Line {
+    pub(super) command: String,
+    pub(super) directory: PathBuf,
+    pub(super) timeout_s: Option<u64>,
+    pub(super) wait_s: Option<u64>,
+    pub(super) keep: bool,
+    /// What it reads.
+    pub(super) input: Reads,
+    pub(super) walls: Walls,
+}
+
+impl Line {
+    /// The directory from the workspace, behind all links.
+    pub(super) fn place(&self, site: &Site) -> Option<String> {
+        let place = self.directory.strip_prefix(&site.workspace).ok()?.to_str()?;
+        Some(if place.is_empty() { "." } else { place }.to_owned())
+    }
+}
+
+/// What a command reads.
+#[derive(Clone, Debug)]
+pub(super) enum Reads {
+    /// Nothing.
+    Nothing,
+    /// This.
+    Bytes(InputFile),
+    /// What it is given later.
+    Later,
+    /// The same, on a terminal.
+    Terminal,
+}
+
+/// Whether a command is confined where the rules say so.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Walls {
+    Up,
+    Down,
+}
+
+impl Reads {
+    /// What is there from the beginning.
+    pub(super) fn bytes(self) -> Option<InputFile> {
+        match self {
+            Self::Bytes(input) => Some(input),
+            Self::Nothing | Self::Later | Self::Terminal => None,
+        }
+    }
+}

@@ -1,0 +1,96 @@
+//! Starts commands that outlive this process.
+
+use std::ffi::OsString;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use super::attach::Attached;
+use super::claim::{Claimed, claim};
+use super::input_file::InputFile;
+use super::pair::Pairs;
+use super::shelf::Shelf;
+use crate::fail;
+use crate::sandbox::Rules;
+use crate::supervise::process::feed::{Feed, Kind};
+use crate::supervise::process::handover::{Parcel, Source};
+use crate::supervise::record::log::Intent;
+
+/// How long a call waits for its command unless told otherwise.
+const WAIT_DEFAULT: Duration = Duration::from_mins(1);
+/// Supervises the commands of this process.
+#[derive(Debug)]
+pub struct Supervisor {
+    shelf: Shelf,
+    pairs: Pairs,
+    wait: Duration,
+    sandbox: Rules,
+}
+
+impl Supervisor {
+    /// Keeps records in `calls` and runs `program`, which must give [`dispatch`] its arguments
+    /// before it does anything else. Commands do not see the variables named in `hidden`. They are
+    /// not confined.
+    pub fn new(program: PathBuf, calls: PathBuf, hidden: Vec<OsString>) -> Self {
+        let (shelf, pairs) = (Shelf::new(calls), Pairs::new(program, hidden));
+        Self { shelf, pairs, wait: WAIT_DEFAULT, sandbox: Rules::none() }
+    }
+
+    /// After how long a call returns while its command goes on.
+    #[must_use]
+    pub fn wait(mut self, wait: Duration) -> Self {
+        self.wait = wait;
+        self
+    }
+
+    /// When commands are confined, and to what.
+    #[must_use]
+    pub fn sandbox(mut self, rules: Rules) -> Self {
+        self.sandbox = rules;
+        self
+    }
+
+    pub(crate) fn rules(&self) -> &Rules {
+        &self.sandbox
+    }
+
+    /// The records of all commands.
+    pub fn shelf(&self) -> &Shelf {
+        &self.shelf
+    }
+
+    pub(crate) fn patience(&self) -> Duration {
+        self.wait
+    }
+
+    /// Starts the command of a call, or attaches to it if it was claimed before.
+    /// It reads `input`, which is not recorded, or what it is given later if the intent says so.
+    pub(crate) fn start(
+        &self,
+        directory: &Path,
+        intent: Intent,
+        input: Option<&InputFile>,
+    ) -> io::Result<Attached> {
+        let fed = intent.input.then(|| Kind::of(&intent));
+        let claim = match claim(directory, intent)? {
+            Claimed::Ours(claim) => claim,
+            Claimed::Taken => return Attached::open(directory),
+        };
+        let input = match (input, fed) {
+            (Some(input), _) => Some(Source::File(input.file()?)),
+            (None, Some(kind)) => Some(Source::Feed(Feed::create(directory, kind)?)),
+            (None, None) => None,
+        };
+        let (wire, theirs) = io::pipe()?;
+        let parcel = Parcel {
+            id: 0,
+            log: claim.log.try_clone()?,
+            out: claim.out.try_clone()?,
+            wire: theirs.into(),
+            input,
+        };
+        self.pairs.send(parcel)?;
+        fail::here("sent");
+        Ok(Attached::started(claim, wire))
+    }
+}

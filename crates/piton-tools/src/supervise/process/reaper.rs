@@ -1,0 +1,418 @@
+//! Looks after commands whose parent this process is: their end, their time, their output.
+//!
+//! The same for the inner supervisor, which starts commands, and for the outer one, which inherits
+//! them when the inner one is killed. One thread, one `poll`.
+
+use std::collections::HashSet;
+use std::fs::{self, File};
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use rustix::process::{
+    Pid, PidfdFlags, WaitId, WaitIdOptions, pidfd_open, test_kill_process_group, waitid,
+};
+
+use super::feed::{Fed, Feeding, Kind};
+use super::file_watch::{FileWatch, WatchDescriptor};
+use super::gate::Gate;
+use super::handover::{Parcel, Source};
+use super::mark::{Mark, Marks};
+use super::stopping::{Stopping, TERM_GRACE};
+use super::terminal::Copied;
+use crate::fail;
+use crate::sandbox::Wardens;
+use crate::supervise::record::identity::Identity;
+use crate::supervise::record::log::{self, Intent, Record, Stop, Story, Why, Witness};
+use crate::supervise::record::output::Bound;
+use crate::supervise::record::status::Status;
+
+/// How often the output of a command that prints is looked at; one that is silent is looked at less
+/// and less, but at least every [`LOOK_RARELY`].
+const LOOK_OFTEN: Duration = Duration::from_millis(100);
+const LOOK_RARELY: Duration = Duration::from_secs(1);
+/// How soon an end that could not be written down is tried again. Until then it is not reaped.
+const RETRY: Duration = Duration::from_millis(100);
+
+/// Commands and who looks after them.
+#[derive(Debug)]
+pub(crate) struct Reaper {
+    witness: Witness,
+    /// How many files a command may have open.
+    files: Option<u64>,
+    wardens: Wardens,
+    minded: Vec<Minded>,
+    left: Vec<Left>,
+    reap_at: Instant,
+    /// Tells when a text was written to a mailbox.
+    watch: FileWatch,
+    /// Calls whose commands are not fed any more.
+    shut: Vec<u64>,
+}
+
+/// A command that runs.
+#[derive(Debug)]
+struct Minded {
+    parcel: Parcel,
+    marker: String,
+    who: Identity,
+    pid: Pid,
+    /// Becomes readable when the command has ended.
+    handle: OwnedFd,
+    look: Look,
+    feeding: Option<(Feeding, Option<WatchDescriptor>)>,
+    timeout_at: Option<Instant>,
+    stopping: Option<Stopping>,
+    retry_at: Option<Instant>,
+}
+
+/// Something that a command started, that goes on and may print.
+#[derive(Debug)]
+struct Left {
+    group: Pid,
+    mark: Mark,
+    out: File,
+    look: Look,
+}
+
+/// When to look at an output again.
+#[derive(Debug)]
+struct Look {
+    bound: Bound,
+    length: u64,
+    every: Duration,
+    at: Instant,
+}
+
+impl Reaper {
+    pub(crate) fn new(witness: Witness, files: Option<u64>) -> Self {
+        let reap_at = Instant::now() + LOOK_RARELY;
+        Self {
+            witness,
+            files,
+            wardens: Wardens::default(),
+            minded: Vec::new(),
+            left: Vec::new(),
+            reap_at,
+            watch: FileWatch::default(),
+            shut: Vec::new(),
+        }
+    }
+
+    /// Whether there is anything to look after.
+    pub(crate) fn is_busy(&self) -> bool {
+        !self.minded.is_empty() || !self.left.is_empty()
+    }
+
+    /// Starts the command of a call. One that cannot be started is recorded as never run, or has no
+    /// start in its record, which is the same.
+    pub(crate) fn launch(&mut self, parcel: Parcel) {
+        let launched = Story::read(&parcel.log).and_then(|story| {
+            let intent = story.intent.ok_or_else(|| io::Error::other("nothing to run"))?;
+            let gate = Gate::shut(&mut self.wardens, self.files, &intent, &parcel)?;
+            fail::here("shut");
+            Ok((intent, gate))
+        });
+        let (intent, gate) = match launched {
+            Ok(launched) => launched,
+            Err(error) => {
+                let why = format!("it could not be started: {error}");
+                log::append(&parcel.log, &Record::NeverRan { why }).ok();
+                return;
+            }
+        };
+        let pid = gate.pid;
+        if let Ok(who) = open_gate(gate, &parcel.log)
+            && let Ok(handle) = pidfd_open(pid, PidfdFlags::empty())
+        {
+            self.mind(parcel, &intent, who, handle);
+        }
+    }
+
+    /// Takes over a command that somebody else has started, if there is anything left to do.
+    pub(crate) fn inherit(&mut self, parcel: Parcel) {
+        let Ok(story) = Story::read(&parcel.log) else { return };
+        if story.ended.is_some() || story.never_ran.is_some() {
+            return;
+        }
+        // Without a start the gate is shut for ever: its process says so itself.
+        let (Some(intent), Some(who)) = (story.intent, story.started) else { return };
+        if let Some(handle) = who.open() {
+            self.mind(parcel, &intent, who, handle);
+        }
+    }
+
+    fn mind(&mut self, mut parcel: Parcel, intent: &Intent, who: Identity, handle: OwnedFd) {
+        let Some(pid) = who.pid() else { return };
+        let feeding = match parcel.input.take() {
+            Some(Source::Feed(feed)) => {
+                let feeding = Feeding::new(feed, Kind::of(intent));
+                let descriptor = self.watch.add(feeding.mailbox());
+                Some((feeding, descriptor))
+            }
+            // The command has it.
+            Some(Source::File(_)) | None => None,
+        };
+        let timeout_at = intent.remaining().map(|remaining| Instant::now() + remaining);
+        self.minded.push(Minded {
+            parcel,
+            marker: intent.marker.clone(),
+            who,
+            pid,
+            handle,
+            look: Look::new(),
+            feeding,
+            timeout_at,
+            stopping: None,
+            retry_at: None,
+        });
+    }
+
+    /// Sleeps until something happens; says which of the sockets have what is waited for.
+    pub(crate) fn wait<const N: usize>(
+        &self,
+        sockets: [Option<(&OwnedFd, PollFlags)>; N],
+    ) -> [bool; N] {
+        let sources = sockets.iter().flatten().map(|(socket, what)| (socket.as_fd(), *what));
+        let handles = self.minded.iter().filter(|minded| minded.retry_at.is_none());
+        let handles = handles.map(|minded| minded.handle.as_fd());
+        let fed = self.minded.iter().filter_map(|minded| minded.feeding.as_ref());
+        let print = fed.clone().filter_map(|(feeding, _)| feeding.prints());
+        let handles = handles.chain(self.watch.handle()).chain(print);
+        let handles = handles.map(|fd| (fd, PollFlags::IN));
+        let full = fed.filter_map(|(feeding, _)| feeding.full()).map(|fd| (fd, PollFlags::OUT));
+        let sources = sources.chain(handles).chain(full);
+        let mut waits: Vec<_> =
+            sources.map(|(fd, what)| PollFd::from_borrowed_fd(fd, what)).collect();
+        let timeout = self.next_look().map(|at| at.saturating_duration_since(Instant::now()));
+        let timeout = timeout.and_then(|wait| Timespec::try_from(wait).ok());
+        if !matches!(poll(&mut waits, timeout.as_ref()), Ok(_) | Err(Errno::INTR)) {
+            // Out of kernel memory. Everything is looked at again anyway.
+            std::thread::sleep(LOOK_OFTEN);
+        }
+        let mut ready = waits.iter().map(|wait| !wait.revents().is_empty());
+        sockets.map(|socket| socket.is_some() && ready.next().unwrap_or(false))
+    }
+
+    fn next_look(&self) -> Option<Instant> {
+        let minded = self.minded.iter().flat_map(|minded| {
+            let due = minded.stopping.as_ref().map_or(minded.timeout_at, Stopping::due);
+            // Without a watch, the mailbox has to be looked at.
+            let unheard = matches!(minded.feeding, Some((_, None)));
+            let mailbox = unheard.then(|| Instant::now() + LOOK_OFTEN);
+            [due, minded.retry_at, Some(minded.look.at), mailbox]
+        });
+        let left = self.left.iter().map(|left| Some(left.look.at));
+        let reap = (self.is_busy() || has_children()).then_some(self.reap_at);
+        minded.chain(left).chain([reap]).flatten().min()
+    }
+
+    /// Does what is due; gives the numbers of the calls that are over.
+    pub(crate) fn tend(&mut self) -> Vec<u64> {
+        let now = Instant::now();
+        let mut over = Vec::new();
+        // Before what it rang for is looked at.
+        self.watch.drain();
+        let known: HashSet<Pid> = self.minded.iter().map(|minded| minded.pid).collect();
+        for mut minded in std::mem::take(&mut self.minded) {
+            minded.tend(now);
+            self.feed(&mut minded);
+            match minded.end(self.witness, &known) {
+                Ended::No => self.minded.push(minded),
+                Ended::Yes { left } => {
+                    if let Some((_, Some(descriptor))) = minded.feeding {
+                        self.watch.remove(descriptor);
+                    }
+                    over.push(minded.parcel.id);
+                    self.left.extend(left);
+                }
+            }
+        }
+        self.left.retain_mut(|left| !left.look.tend(&left.out, now) || left.goes_on(&known));
+        if self.reap_at <= now {
+            self.reap_at = now + LOOK_RARELY;
+            self.reap_strangers();
+        }
+        over
+    }
+
+    /// The calls whose commands are not fed any more, once each: the other holder of their input has
+    /// to let go of it.
+    pub(crate) fn shut(&mut self) -> Vec<u64> {
+        std::mem::take(&mut self.shut)
+    }
+
+    fn feed(&mut self, minded: &mut Minded) {
+        let Some((feeding, descriptor)) = &mut minded.feeding else { return };
+        // What does not fit on a full disk is lost, as it is when the command writes itself.
+        feeding.copy(&minded.parcel.out).ok();
+        // What fails now, on a full disk, is tried again with the next look.
+        if feeding.tend(self.witness).is_ok_and(|fed| fed == Fed::Over) {
+            if let Some(descriptor) = descriptor.take() {
+                self.watch.remove(descriptor);
+            }
+            minded.feeding = None;
+            self.shut.push(minded.parcel.id);
+        }
+    }
+
+    /// What commands left behind becomes our child when its parent ends, and has to be reaped.
+    fn reap_strangers(&self) {
+        for pid in children() {
+            if !self.minded.iter().any(|minded| minded.pid == pid) {
+                waitid(WaitId::Pid(pid), WaitIdOptions::EXITED | WaitIdOptions::NOHANG).ok();
+            }
+        }
+    }
+}
+
+/// Whether a command is over.
+enum Ended {
+    No,
+    Yes { left: Option<Left> },
+}
+
+impl Minded {
+    fn tend(&mut self, now: Instant) {
+        self.look.tend(&self.parcel.out, now);
+        if self.timeout_at.is_some_and(|at| at <= now) && self.stopping.is_none() {
+            // Said before it is done. If it cannot be said, it is done all the same.
+            let stop = Record::Stopped(Stop { why: Why::Timeout });
+            log::append(&self.parcel.log, &stop).ok();
+            self.stopping = Some(Stopping::begin(&self.who, &self.marker, TERM_GRACE));
+        }
+        if let Some(stopping) = &mut self.stopping {
+            stopping.advance();
+        }
+        self.retry_at = self.retry_at.filter(|at| now < *at);
+    }
+
+    /// Records the end, if there is one, and only then lets the process go.
+    fn end(&mut self, witness: Witness, known: &HashSet<Pid>) -> Ended {
+        let peek = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT | WaitIdOptions::NOHANG;
+        let status = match waitid(WaitId::Pid(self.pid), peek) {
+            Ok(Some(status)) => status,
+            // Not ours to wait for: its parent records the end.
+            Err(Errno::CHILD) => return Ended::Yes { left: None },
+            Ok(None) | Err(_) => return Ended::No,
+        };
+        let status = match (status.exit_status(), status.terminating_signal()) {
+            (Some(code), _) => Status::Exit(code),
+            (None, Some(signal)) => Status::Signal(signal),
+            (None, None) => return Ended::No,
+        };
+        if let Some((feeding, _)) = &mut self.feeding
+            && feeding.copy(&self.parcel.out).is_ok_and(|copied| copied == Copied::Some)
+        {
+            // There is more of what it printed.
+            return Ended::No;
+        }
+        fail::here(witness.point(["inner-ended", "outer-ended"]));
+        if self.record(status, witness).is_err() {
+            self.retry_at = Some(Instant::now() + RETRY);
+            return Ended::No;
+        }
+        fail::here(witness.point(["inner-recorded", "outer-recorded"]));
+        waitid(WaitId::Pid(self.pid), WaitIdOptions::EXITED).ok();
+        fail::here(witness.point(["inner-reaped", "outer-reaped"]));
+        if let Some(stopping) = &self.stopping {
+            stopping.finish();
+        }
+        let left = self.left_behind(known);
+        // The word first, the sync second: who waits makes the end durable in a place of its own.
+        rustix::io::write(&self.parcel.wire, &[1]).ok();
+        self.parcel.log.sync_data().ok();
+        Ended::Yes { left }
+    }
+
+    fn record(&self, status: Status, witness: Witness) -> io::Result<()> {
+        // The end of a gate that was never opened is not the end of the command.
+        if witness == Witness::Outer && Story::read(&self.parcel.log)?.never_ran.is_some() {
+            return Ok(());
+        }
+        log::append(&self.parcel.log, &Record::Ended { status, by: witness })
+    }
+
+    /// What goes on behind the command. Its output goes on being bounded.
+    fn left_behind(&self, known: &HashSet<Pid>) -> Option<Left> {
+        let out = self.parcel.out.try_clone().ok()?;
+        let (group, mark) = (self.pid, Mark::new(&self.marker));
+        let left = Left { group, mark, out, look: Look::new() };
+        if !left.goes_on(known) {
+            return None;
+        }
+        log::append(&self.parcel.log, &Record::LeftRunning).ok();
+        Some(left)
+    }
+}
+
+impl Left {
+    /// Whether anything is there: in the group of the command, or away from it. A process that went away
+    /// has lost its parents and is our child, none of the known ones, and carries the mark.
+    fn goes_on(&self, known: &HashSet<Pid>) -> bool {
+        let strays = || children().filter(|pid| !known.contains(pid));
+        test_kill_process_group(self.group).is_ok()
+            || strays().any(|pid| Marks::of(pid).have(&self.mark))
+    }
+}
+
+impl Look {
+    fn new() -> Self {
+        let at = Instant::now() + LOOK_OFTEN;
+        Self { bound: Bound::new(), length: 0, every: LOOK_OFTEN, at }
+    }
+
+    /// Looks if it is time to; says whether it was.
+    fn tend(&mut self, out: &File, now: Instant) -> bool {
+        if now < self.at {
+            return false;
+        }
+        // A file system without holes keeps everything: more than was promised, never less.
+        let length = self.bound.keep(out).unwrap_or(self.length);
+        let is_silent = length == self.length;
+        self.every = if is_silent { (2 * self.every).min(LOOK_RARELY) } else { LOOK_OFTEN };
+        self.length = length;
+        self.at = now + self.every;
+        true
+    }
+}
+
+/// Writes the start down, makes sure it stays, and only then lets the command begin. On any error
+/// the gate falls shut with its handle.
+fn open_gate(gate: Gate, log: &File) -> io::Result<Identity> {
+    if fail::wanted("gate-before-record") {
+        // The mistake that the tests must notice.
+        let who = Identity::of(gate.pid).ok_or_else(gone)?;
+        gate.open()?;
+        std::thread::sleep(LOOK_OFTEN);
+        log::append(log, &Record::Started(who.clone()))?;
+        return Ok(who);
+    }
+    let who = Identity::of(gate.pid).ok_or_else(gone)?;
+    log::append(log, &Record::Started(who.clone()))?;
+    fail::here("started");
+    if !fail::wanted("start-not-synced") {
+        log.sync_data()?;
+    }
+    fail::here("synced");
+    gate.open()?;
+    fail::here("opened");
+    Ok(who)
+}
+
+fn gone() -> io::Error {
+    io::Error::other("the process of the command is gone")
+}
+
+fn has_children() -> bool {
+    children().next().is_some()
+}
+
+fn children() -> impl Iterator<Item = Pid> {
+    let list = fs::read_to_string("/proc/thread-self/children").unwrap_or_default();
+    let pids: Vec<_> =
+        list.split_whitespace().filter_map(|pid| Pid::from_raw(pid.parse().ok()?)).collect();
+    pids.into_iter()
+}
