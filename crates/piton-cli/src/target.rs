@@ -4,7 +4,7 @@ use piton_core::id::ConversationId;
 use piton_store::{Journal, Listed, Page, StoreError};
 
 use crate::report::Fault;
-use crate::settings::Settings;
+use piton_agent::Settings;
 
 /// Conversations looked at first for the newest one of a directory; nearly always enough.
 const FIRST_ROWS: usize = 8;

@@ -50,12 +50,25 @@ const RULES: &[Rule] = &[
     ),
     free("piton-faults", &["piton-core", "piton-tools"]),
     free("piton-sim", &["piton", "piton-core", "piton-store", "piton-tools", "piton-wire"]),
+    free(
+        "piton-agent",
+        &[
+            "piton",
+            "piton-core",
+            "piton-mcp",
+            "piton-sim",
+            "piton-store",
+            "piton-tools",
+            "piton-wire",
+        ],
+    ),
     face("piton-server", &["piton", "piton-core"]),
     face("piton-tui", &["piton", "piton-core"]),
     free(
         "piton-cli",
         &[
             "piton",
+            "piton-agent",
             "piton-core",
             "piton-mcp",
             "piton-server",
@@ -63,7 +76,6 @@ const RULES: &[Rule] = &[
             "piton-store",
             "piton-tools",
             "piton-tui",
-            "piton-wire",
         ],
     ),
 ];
@@ -71,7 +83,7 @@ const RULES: &[Rule] = &[
 /// Foreign crates that only some of ours may name: (crate, owner, others that may).
 const OWNED: [(&str, &str, &[&str]); 3] = [
     ("rusqlite", "piton-store", &["piton-bench"]),
-    ("reqwest", "piton", &["piton-cli", "piton-mcp"]),
+    ("reqwest", "piton", &["piton-agent", "piton-cli", "piton-mcp"]),
     ("rmcp", "piton-mcp", &[]),
 ];
 

@@ -10,7 +10,7 @@ use crate::flags::Doctor;
 use crate::output::Output;
 use crate::render::lines::Line;
 use crate::report::Report;
-use crate::settings::Settings;
+use piton_agent::Settings;
 
 /// How something is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

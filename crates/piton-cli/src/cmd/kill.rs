@@ -6,7 +6,7 @@ use super::kept::{CommandFault, find, name};
 use crate::flags::Kill;
 use crate::output::Output;
 use crate::report::{Fault, Report};
-use crate::settings::Settings;
+use piton_agent::Settings;
 
 /// Stops it.
 pub(crate) async fn run(

@@ -12,7 +12,7 @@ use super::kept::{CommandFault, find, name};
 use crate::flags::Logs;
 use crate::output::Output;
 use crate::report::{Fault, Report};
-use crate::settings::Settings;
+use piton_agent::Settings;
 
 /// How often to look for more.
 const LOOK_EVERY: Duration = Duration::from_millis(100);

@@ -11,8 +11,8 @@ use crate::render::age::age;
 use crate::render::lines::Line;
 use crate::render::visible::visible;
 use crate::report::{Fault, Report, fault};
-use crate::settings::Settings;
-use crate::wiring;
+use crate::store;
+use piton_agent::Settings;
 
 /// Rows read at once.
 const PAGE_ROWS_MIN: usize = 50;
@@ -29,7 +29,7 @@ pub(crate) async fn run(
     let aside = settings.set_aside();
     let (mut rows, mut total) = (Vec::new(), 0);
     if settings.has_database()? {
-        let journal = wiring::open_store(settings, output)?;
+        let journal = store::open(settings, output)?;
         let listing = if ls.all {
             journal.list(Page { skip: 0, limit: usize::MAX }).await?
         } else {

@@ -11,7 +11,7 @@ use crate::output::Output;
 use crate::render::age::age;
 use crate::render::lines::Line;
 use crate::report::Report;
-use crate::settings::Settings;
+use piton_agent::Settings;
 
 /// Longest command line that is shown, in letters.
 const COMMAND_LETTERS_MAX: usize = 80;

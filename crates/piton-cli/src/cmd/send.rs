@@ -8,7 +8,7 @@ use super::kept::{CommandFault, find, name};
 use crate::flags::Send;
 use crate::output::Output;
 use crate::report::{Fault, Report};
-use crate::settings::Settings;
+use piton_agent::Settings;
 
 /// Writes.
 pub(crate) async fn run(

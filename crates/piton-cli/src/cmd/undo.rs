@@ -10,7 +10,7 @@ use crate::render::age::age;
 use crate::render::lines::Line;
 use crate::render::visible::visible_name;
 use crate::report::{Fault, Report};
-use crate::settings::Settings;
+use piton_agent::Settings;
 
 /// Why a change is not taken back.
 #[derive(Debug, thiserror::Error)]

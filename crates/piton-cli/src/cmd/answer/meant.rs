@@ -9,7 +9,7 @@ use super::questions;
 use crate::ask::{Form, Heard, Offer, Prompt};
 use crate::flags::{Answer, Scope};
 use crate::report::Fault;
-use crate::settings::Settings;
+use piton_agent::Settings;
 
 /// What is answered to which question.
 #[derive(Debug)]

@@ -11,7 +11,7 @@ use piton_store::{Decayed, DecayedBlob, StoreError, Verified, verify};
 use super::Finding;
 use crate::output::Output;
 use crate::report;
-use crate::settings::Settings;
+use piton_agent::Settings;
 
 const ABOUT: &str = "entries";
 /// Whoever looks on hears nothing of what is done earlier.

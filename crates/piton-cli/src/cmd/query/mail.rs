@@ -20,7 +20,7 @@ use crate::flags::Query;
 use crate::output::Output;
 use crate::reader;
 use crate::report::Fault;
-use crate::settings::Settings;
+use piton_agent::Settings;
 
 /// What is to be said, and what was not.
 #[derive(Debug)]

@@ -1,15 +1,12 @@
-//! What the flags mean on this machine, in this directory.
+//! Where conversations, settings and caches are on this machine.
 
-use std::env;
-use std::ffi::OsString;
 use std::fs;
 use std::io;
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use etcetera::BaseStrategy as _;
-
-use crate::report::Fault;
+use crate::environment::Environment;
 
 /// Where the kernel says which boot this is; process ids mean nothing across boots.
 const BOOT_FILE: &str = "/proc/sys/kernel/random/boot_id";
@@ -21,19 +18,47 @@ const LOG: &str = "piton.db-wal";
 /// What a directory that we make allows: everything to its owner, nothing to others.
 const PRIVATE: u32 = 0o700;
 
+/// Why a directory of ours cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum SettingsError {
+    /// The present directory is gone or closed to us.
+    #[error("cannot use the present directory")]
+    Directory(#[source] Arc<io::Error>),
+    /// The present directory cannot be written down.
+    #[error("the path of the present directory is not UTF-8: {}", .0.display())]
+    DirectoryName(PathBuf),
+    /// Nobody knows where to keep conversations.
+    #[error("there is no home directory to keep conversations in")]
+    NoHome,
+    /// Nobody knows whether there are conversations.
+    #[error("cannot look at {}", path.display())]
+    Home {
+        /// The database.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// A directory of ours cannot be made.
+    #[error("cannot make {}", path.display())]
+    Make {
+        /// The directory.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+}
+
 /// Where things are.
-#[derive(Debug)]
-pub(crate) struct Settings {
+#[derive(Clone, Debug)]
+pub struct Settings {
     /// Where conversations are kept.
-    pub(crate) home: PathBuf,
-    /// The directory that a new conversation works in, canonical. Not everything needs one.
-    workspace: io::Result<PathBuf>,
+    pub home: PathBuf,
     /// The settings file, which need not be there.
-    pub(crate) file: Option<PathBuf>,
+    pub file: Option<PathBuf>,
     /// Where things are kept that can be made again.
-    pub(crate) cache: Option<PathBuf>,
-    /// Whether the environment forbids questions.
-    pub(crate) no_input: bool,
+    pub cache: Option<PathBuf>,
+    /// The environment that all of this was found in.
+    pub environment: Environment,
 }
 
 /// How this machine and its present boot are called.
@@ -44,57 +69,65 @@ pub(crate) struct Machine {
 }
 
 impl Settings {
-    /// Looks around.
-    pub(crate) fn resolve() -> Result<Self, Fault> {
-        let workspace = env::current_dir().and_then(fs::canonicalize);
-        // Whoever moves the data moves the settings with it.
-        let (home, file, cache) = match set("PITON_HOME").map(PathBuf::from) {
+    /// Finds the directories that an environment names.
+    pub fn resolve(environment: Environment) -> Result<Self, SettingsError> {
+        let base = |variable, usual| environment.base_directory(variable, usual);
+        let piton = |base: PathBuf| base.join("piton");
+        // A user who moves the data moves the settings with it.
+        let (home, config, cache) = match environment.value("PITON_HOME").map(PathBuf::from) {
             Some(home) => {
-                let home = if home.is_absolute() { home } else { here(&workspace)?.join(home) };
+                let home = if home.is_absolute() { home } else { here(&environment)?.join(home) };
                 (home.clone(), Some(home.clone()), Some(home.join("cache")))
             }
-            None => (data_directory()?, config_directory(), cache_directory()),
+            None => (
+                base("XDG_DATA_HOME", ".local/share").map(piton).ok_or(SettingsError::NoHome)?,
+                base("XDG_CONFIG_HOME", ".config").map(piton),
+                base("XDG_CACHE_HOME", ".cache").map(piton),
+            ),
         };
-        let file = file.map(|directory| directory.join("piton.toml"));
-        Ok(Self { home, workspace, file, cache, no_input: set("PITON_NO_INPUT").is_some() })
+        let file = config.map(|directory| directory.join("piton.toml"));
+        Ok(Self { home, file, cache, environment })
     }
 
     /// Where the user's own settings are.
-    pub(crate) fn config(&self) -> Option<&Path> {
+    pub fn config(&self) -> Option<&Path> {
         self.file.as_deref().and_then(Path::parent)
     }
 
     /// Conversations, keys and rules, which are no business of a command or a tool.
-    pub(crate) fn own_places(&self) -> Vec<PathBuf> {
-        let places = [self.home.clone()].into_iter().chain(self.config().map(Into::into));
-        // The files by their own names too: they may be links to where somebody keeps them.
-        let files = [self.home.join(DATABASE)].into_iter().chain(self.file.clone());
-        places.chain(files).collect()
+    pub fn own_places(&self) -> Vec<PathBuf> {
+        let directories = [self.home.clone()].into_iter().chain(self.config().map(Into::into));
+        // The files by their own names too: they may be links to another directory.
+        directories.chain(self.own_files()).collect()
     }
 
-    /// Own files that have more than one name. The others could be anywhere, also where commands and
-    /// tools may go, and nobody can tell from the file where they are.
-    pub(crate) fn shared_files(&self) -> Vec<PathBuf> {
-        let files = [self.home.join(DATABASE)].into_iter().chain(self.file.clone());
+    /// Own files that have more than one name. Nobody can tell from the file where its other names
+    /// are: they may be in a directory that commands and tools can reach.
+    pub fn shared_files(&self) -> Vec<PathBuf> {
         let is_shared = |file: &PathBuf| fs::metadata(file).is_ok_and(|found| 1 < found.nlink());
-        files.filter(is_shared).collect()
+        self.own_files().filter(is_shared).collect()
+    }
+
+    /// The files that hold conversations, keys and rules.
+    fn own_files(&self) -> impl Iterator<Item = PathBuf> {
+        [self.home.join(DATABASE)].into_iter().chain(self.file.clone())
     }
 
     /// The directory that a new conversation works in. Its path is UTF-8: it is recorded as text, and
     /// another directory must not be found under what text makes of it.
-    pub(crate) fn workspace(&self) -> Result<&Path, Fault> {
-        let here = here(&self.workspace)?;
-        here.to_str().map(Path::new).ok_or_else(|| Fault::DirectoryName(here.to_owned()))
+    pub fn workspace(&self) -> Result<&Path, SettingsError> {
+        let here = here(&self.environment)?;
+        here.to_str().map(Path::new).ok_or_else(|| SettingsError::DirectoryName(here.to_owned()))
     }
 
     /// Whether the database is there, or its log without it. Looking must not make one.
-    pub(crate) fn has_database(&self) -> Result<bool, Fault> {
+    pub fn has_database(&self) -> Result<bool, SettingsError> {
         for path in [DATABASE, LOG].map(|name| self.home.join(name)) {
             match fs::metadata(&path) {
                 Ok(_) => return Ok(true),
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
                 // Conversations that cannot be seen are not conversations that are not there.
-                Err(source) => return Err(Fault::Home { path, source }),
+                Err(source) => return Err(SettingsError::Home { path, source }),
             }
         }
         Ok(false)
@@ -102,7 +135,7 @@ impl Settings {
 
     /// Damaged databases that were set aside earlier, whole or in part. Nothing can be read in those
     /// that were empty.
-    pub(crate) fn set_aside(&self) -> Vec<PathBuf> {
+    pub fn set_aside(&self) -> Vec<PathBuf> {
         let Ok(found) = fs::read_dir(&self.home) else { return Vec::new() };
         let mut aside: Vec<_> = found.flatten().map(|file| file.path()).collect();
         let is_empty = |path: &Path| fs::metadata(path).is_ok_and(|file| file.len() == 0);
@@ -112,21 +145,22 @@ impl Settings {
         aside
     }
 
-    /// Makes the home, for whoever comes before the store.
-    pub(crate) fn make_home(&self) -> Result<(), Fault> {
-        make_synced(&self.home).map_err(|source| Fault::Scratch { path: self.home.clone(), source })
+    /// Makes the home, for files that are written there before the store is opened.
+    pub fn make_home(&self) -> Result<(), SettingsError> {
+        make_synced(&self.home)
+            .map_err(|source| SettingsError::Make { path: self.home.clone(), source })
     }
 
     /// Where commands are recorded.
-    pub(crate) fn calls(&self) -> PathBuf {
+    pub fn calls(&self) -> PathBuf {
         self.home.join("calls")
     }
 
     /// Where tools keep long outputs while they are written.
-    pub(crate) fn scratch(&self) -> Result<PathBuf, Fault> {
+    pub fn scratch(&self) -> Result<PathBuf, SettingsError> {
         let scratch = self.home.join("scratch");
         make_private(&scratch)
-            .map_err(|source| Fault::Scratch { path: scratch.clone(), source })?;
+            .map_err(|source| SettingsError::Make { path: scratch.clone(), source })?;
         Ok(scratch)
     }
 }
@@ -140,27 +174,8 @@ impl Machine {
     }
 }
 
-fn data_directory() -> Result<PathBuf, Fault> {
-    let places = etcetera::choose_base_strategy().map_err(|_| Fault::NoHome)?;
-    Ok(places.data_dir().join("piton"))
-}
-
-fn config_directory() -> Option<PathBuf> {
-    let places = etcetera::choose_base_strategy().ok()?;
-    Some(places.config_dir().join("piton"))
-}
-
-fn cache_directory() -> Option<PathBuf> {
-    let places = etcetera::choose_base_strategy().ok()?;
-    Some(places.cache_dir().join("piton"))
-}
-
-fn here(workspace: &io::Result<PathBuf>) -> Result<&Path, Fault> {
-    let again = |error: &io::Error| match error.raw_os_error() {
-        Some(code) => io::Error::from_raw_os_error(code),
-        None => error.kind().into(),
-    };
-    workspace.as_deref().map_err(|error| Fault::Directory(again(error)))
+fn here(environment: &Environment) -> Result<&Path, SettingsError> {
+    environment.directory().map_err(SettingsError::Directory)
 }
 
 fn is_aside(path: &Path) -> bool {
@@ -170,7 +185,7 @@ fn is_aside(path: &Path) -> bool {
 }
 
 /// Makes a directory that nobody else can look into, and its parents.
-pub(crate) fn make_private(directory: &Path) -> io::Result<()> {
+pub fn make_private(directory: &Path) -> io::Result<()> {
     fs::DirBuilder::new().recursive(true).mode(PRIVATE).create(directory)
 }
 
@@ -186,9 +201,4 @@ fn make_synced(directory: &Path) -> io::Result<()> {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
         Ok(()) | Err(_) => fs::File::open(parent)?.sync_all(),
     }
-}
-
-/// An environment variable with something in it.
-fn set(name: &str) -> Option<OsString> {
-    env::var_os(name).filter(|value| !value.is_empty())
 }

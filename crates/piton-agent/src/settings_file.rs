@@ -11,8 +11,8 @@ use piton_mcp::WrittenServer;
 use piton_tools::read_regular;
 use serde::Deserialize;
 
-use super::{KeyFrom, Provider, RequestDefaults, Speaks};
 use crate::command_tools::WrittenTool;
+use crate::providers::{KeyFrom, Provider, RequestDefaults, Speaks};
 use crate::rules::WrittenRule;
 use crate::sandbox::WrittenSandbox;
 use crate::unattended::WrittenUnattended;
@@ -109,28 +109,30 @@ impl TryFrom<String> for WrittenEffort {
 
 /// A settings file that cannot be used.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum FileFault {
+pub enum FileError {
     /// It cannot be read.
     #[error("cannot read the settings {}", path.display())]
-    Read { path: PathBuf, source: io::Error },
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
     /// It makes no sense.
     #[error("cannot use the settings {}: {detail}", path.display())]
-    Parse { path: PathBuf, detail: String, page: &'static str },
-}
-
-impl FileFault {
-    /// What to do next.
-    pub(crate) fn advice(&self) -> String {
-        match self {
-            Self::Read { .. } => "see that it is a file that you may read".into(),
-            Self::Parse { page, .. } => format!("mend the file; {page} has its form"),
-        }
-    }
+    Parse {
+        /// The file.
+        path: PathBuf,
+        /// What makes no sense, with its line.
+        detail: String,
+        /// The page of the documents that has the form of the table.
+        page: &'static str,
+    },
 }
 
 impl SettingsFile {
     /// Reads the file; no file says nothing.
-    pub(crate) fn read(path: &Path) -> Result<Self, FileFault> {
+    pub(crate) fn read(path: &Path) -> Result<Self, FileError> {
         // A home that is no directory is the store's to report.
         if !path.parent().is_some_and(Path::is_dir) {
             return Ok(Self::default());
@@ -138,9 +140,9 @@ impl SettingsFile {
         let text = match read_regular(path) {
             Ok(text) => text,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Self::default()),
-            Err(source) => return Err(FileFault::Read { path: path.to_owned(), source }),
+            Err(source) => return Err(FileError::Read { path: path.to_owned(), source }),
         };
-        let told = |error: toml::de::Error| FileFault::Parse {
+        let told = |error: toml::de::Error| FileError::Parse {
             path: path.to_owned(),
             detail: detail(&error),
             page: page(&text, error.span().map_or(0, |span| span.start)),
@@ -176,14 +178,14 @@ fn page(text: &str, at: usize) -> &'static str {
 
 impl Written {
     /// Whether it says where the provider is.
-    pub(super) fn has_address(&self) -> bool {
+    pub(crate) fn has_address(&self) -> bool {
         self.base_url.is_some()
     }
 
     /// The provider that is meant. With another dialect and an address it is a new one, which gets
     /// no key that it was not given; what is said of a built-in one changes only that. `None` if
     /// too little is said.
-    pub(super) fn provider(&self, built_in: Option<&Provider>) -> Option<Provider> {
+    pub(crate) fn provider(&self, built_in: Option<&Provider>) -> Option<Provider> {
         let key = match (&self.key_command, &self.key_env) {
             (Some(command), _) => Some(KeyFrom::Command(command.clone())),
             (None, Some(variable)) => Some(KeyFrom::Variables(vec![variable.clone()])),

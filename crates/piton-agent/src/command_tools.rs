@@ -106,7 +106,7 @@ pub(crate) fn definitions(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::providers::SettingsFile;
+    use crate::settings_file::SettingsFile;
 
     fn read(text: &str) -> Result<Vec<CommandDefinition>, String> {
         definitions(SettingsFile::parse(text)?.tools)

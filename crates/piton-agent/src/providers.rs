@@ -4,7 +4,6 @@
 //! do: whoever opens a foreign directory must not send a key to a foreign host.
 
 mod address;
-mod file;
 mod key;
 
 use std::collections::BTreeMap;
@@ -21,8 +20,8 @@ use piton_wire::{Ask, Dialect};
 use serde::Deserialize;
 
 use self::key::KeyCommand;
-
-pub(crate) use self::file::{FileFault, SettingsFile, WrittenAsk, WrittenEffort};
+use crate::environment::Environment;
+use crate::settings_file::SettingsFile;
 
 /// Longest wait for a connection.
 const CONNECT_WAIT: Duration = Duration::from_secs(20);
@@ -30,21 +29,30 @@ const CONNECT_WAIT: Duration = Duration::from_secs(20);
 /// The wire formats that a provider can speak.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub(crate) enum Speaks {
+pub enum Speaks {
+    /// Anthropic's messages.
     Anthropic,
+    /// OpenAI's responses.
     OpenaiResponses,
+    /// OpenAI's chat completions.
     OpenaiChat,
+    /// DeepSeek's chat completions.
     Deepseek,
+    /// Mistral's chat completions.
     Mistral,
+    /// OpenRouter's chat completions.
     Openrouter,
+    /// Chat completions of a server on this machine.
     LocalChat,
+    /// OpenAI's responses for a ChatGPT account.
     Codex,
+    /// Google's Gemini.
     Gemini,
 }
 
 /// Where a key comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum KeyFrom {
+pub enum KeyFrom {
     /// No key is needed.
     Nowhere,
     /// The first of these variables that is set.
@@ -55,26 +63,31 @@ pub(crate) enum KeyFrom {
 
 /// A provider.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Provider {
-    pub(crate) speaks: Speaks,
-    pub(crate) base_url: String,
-    pub(crate) key: KeyFrom,
-    pub(crate) headers: BTreeMap<String, String>,
-    pub(crate) defaults: RequestDefaults,
+pub struct Provider {
+    /// Its wire format.
+    pub speaks: Speaks,
+    /// Where it is asked.
+    pub base_url: String,
+    /// Where its key comes from.
+    pub key: KeyFrom,
+    /// Headers of every request to it.
+    pub headers: BTreeMap<String, String>,
+    /// What requests to it are made with.
+    pub defaults: RequestDefaults,
 }
 
 /// What requests are made with unless a conversation says otherwise.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct RequestDefaults {
+pub struct RequestDefaults {
     /// How much the model should think.
-    pub(crate) effort: Option<Effort>,
+    pub effort: Option<Effort>,
     /// Most tokens of one answer.
-    pub(crate) max_tokens: Option<u32>,
+    pub max_tokens: Option<u32>,
 }
 
 impl RequestDefaults {
     /// What is said here, else what is said there.
-    pub(crate) fn or(self, other: Self) -> Self {
+    pub fn or(self, other: Self) -> Self {
         Self {
             effort: self.effort.or(other.effort),
             max_tokens: self.max_tokens.or(other.max_tokens),
@@ -84,31 +97,41 @@ impl RequestDefaults {
 
 /// Why a provider cannot be asked.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum ProviderFault {
+pub enum ProviderError {
     /// Nobody set its key.
     #[error("{provider} needs a key: set {}", variables.join(" or "))]
-    NoKey { provider: String, variables: Vec<String> },
+    NoKey {
+        /// Its name.
+        provider: String,
+        /// The variables that could hold it.
+        variables: Vec<String>,
+    },
     /// The settings say too little of it.
     #[error("the provider {provider} needs dialect and base_url in the settings")]
-    TooLittle { provider: String },
+    TooLittle {
+        /// Its name.
+        provider: String,
+    },
     /// Its address makes no sense.
     #[error(
         "{provider} has no usable address: \"{base_url}\"; write https://HOST/PATH or http://HOST:PORT/PATH"
     )]
-    Address { provider: String, base_url: String },
+    Address {
+        /// Its name.
+        provider: String,
+        /// The address, without a password.
+        base_url: String,
+    },
     /// No client could be made.
     #[error("cannot prepare HTTP: {0}")]
     Client(String),
 }
 
-/// Reads the environment; a test hands in another one.
-pub(crate) type Environment<'a> = &'a dyn Fn(&str) -> Option<String>;
-
 /// All providers by name: built-in ones, overlaid by those of the settings file.
 pub(crate) fn all(
     file: &SettingsFile,
-    environment: Environment<'_>,
-) -> Result<BTreeMap<String, Provider>, ProviderFault> {
+    environment: &Environment,
+) -> Result<BTreeMap<String, Provider>, ProviderError> {
     let mut providers: BTreeMap<String, Provider> = BUILT_IN
         .iter()
         .map(|built_in| (built_in.name.to_owned(), built_in.provider(environment)))
@@ -116,7 +139,7 @@ pub(crate) fn all(
     for (name, written) in &file.providers {
         let provider = written.provider(providers.get(name));
         let provider =
-            provider.ok_or_else(|| ProviderFault::TooLittle { provider: name.clone() })?;
+            provider.ok_or_else(|| ProviderError::TooLittle { provider: name.clone() })?;
         // What the environment says of a provider is looked at only when that one is asked.
         if written.has_address() {
             provider.check_address(name)?;
@@ -196,11 +219,11 @@ impl BuiltIn {
         self
     }
 
-    fn provider(&self, environment: Environment<'_>) -> Provider {
+    fn provider(&self, environment: &Environment) -> Provider {
         let header = self.header.and_then(|(name, variable)| {
-            Some((name.to_owned(), environment(variable)?.trim().to_owned()))
+            Some((name.to_owned(), environment.text(variable)?.trim().to_owned()))
         });
-        let host = environment(self.host_variable).unwrap_or_else(|| self.host.into());
+        let host = environment.text(self.host_variable).unwrap_or_else(|| self.host.into());
         let host = if self.speaks == Speaks::LocalChat { address::ollama(&host) } else { host };
         let key = match self.keys {
             [] => KeyFrom::Nowhere,
@@ -218,7 +241,7 @@ impl BuiltIn {
 
 impl Provider {
     /// Its address without the name and password that may stand in it.
-    pub(crate) fn shown_address(&self) -> String {
+    pub fn shown_address(&self) -> String {
         let Some((scheme, rest)) = self.base_url.split_once("://") else {
             return self.base_url.rsplit('@').next().unwrap_or_default().to_owned();
         };
@@ -231,11 +254,11 @@ impl Provider {
         }
     }
 
-    fn check_address(&self, name: &str) -> Result<(), ProviderFault> {
+    fn check_address(&self, name: &str) -> Result<(), ProviderError> {
         if address::is_usable(&self.base_url) {
             return Ok(());
         }
-        Err(ProviderFault::Address { provider: name.into(), base_url: self.shown_address() })
+        Err(ProviderError::Address { provider: name.into(), base_url: self.shown_address() })
     }
 
     /// A model of this provider, ready to be asked.
@@ -243,8 +266,8 @@ impl Provider {
         &self,
         name: &str,
         model: &str,
-        environment: Environment<'_>,
-    ) -> Result<HttpModel, ProviderFault> {
+        environment: &Environment,
+    ) -> Result<HttpModel, ProviderError> {
         self.check_address(name)?;
         let shown = self.shown_address();
         let (_, rest) = shown.split_once("://").unwrap_or_default();
@@ -268,13 +291,13 @@ impl Provider {
         Ok(HttpModel::new(client()?, self.dialect(), endpoint, ask))
     }
 
-    fn auth(&self, name: &str, environment: Environment<'_>) -> Result<Auth, ProviderFault> {
+    fn auth(&self, name: &str, environment: &Environment) -> Result<Auth, ProviderError> {
         let source: Arc<dyn KeySource> = match &self.key {
             KeyFrom::Nowhere => return Ok(Auth::None),
             KeyFrom::Command(command) => Arc::new(KeyCommand::new(command.clone())),
             KeyFrom::Variables(names) => {
-                let key = names.iter().find_map(|name| environment(name));
-                let key = key.ok_or_else(|| ProviderFault::NoKey {
+                let key = names.iter().find_map(|name| environment.text(name));
+                let key = key.ok_or_else(|| ProviderError::NoKey {
                     provider: name.into(),
                     variables: names.clone(),
                 })?;
@@ -313,7 +336,7 @@ impl Provider {
 
 /// A client with the system's proxies and certificates. Made only when a provider is asked: loading
 /// certificates takes longer than all the rest of a start.
-pub(crate) fn client() -> Result<reqwest::Client, ProviderFault> {
+pub fn client() -> Result<reqwest::Client, ProviderError> {
     // A second call finds the first one's choice, which is the same.
     rustls::crypto::ring::default_provider().install_default().unwrap_or_default();
     reqwest::Client::builder()
@@ -322,7 +345,7 @@ pub(crate) fn client() -> Result<reqwest::Client, ProviderFault> {
         .redirect(reqwest::redirect::Policy::none())
         .user_agent(concat!("piton/", env!("CARGO_PKG_VERSION")))
         .build()
-        .map_err(|error| ProviderFault::Client(error.to_string()))
+        .map_err(|error| ProviderError::Client(error.to_string()))
 }
 
 #[cfg(test)]
@@ -330,10 +353,12 @@ mod tests {
     use super::*;
 
     fn found(name: &str, variables: &[(&str, &str)]) -> Provider {
-        let variables: BTreeMap<String, String> =
-            variables.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect();
-        let environment = |name: &str| variables.get(name).cloned();
-        all(&SettingsFile::default(), &environment).unwrap().remove(name).unwrap()
+        all(&SettingsFile::default(), &with(variables)).unwrap().remove(name).unwrap()
+    }
+
+    fn with(variables: &[(&str, &str)]) -> Environment {
+        let variables = variables.iter().map(|(name, value)| ((*name).into(), (*value).into()));
+        Environment::new("/".into(), variables)
     }
 
     #[test]
@@ -352,18 +377,18 @@ mod tests {
     #[test]
     fn a_missing_key_is_named_and_a_key_shows_itself_to_nobody() {
         let provider = found("gemini", &[]);
-        let fault = provider.model("gemini", "m", &|_| None).unwrap_err();
+        let fault = provider.model("gemini", "m", &with(&[])).unwrap_err();
         assert_eq!(fault.to_string(), "gemini needs a key: set GEMINI_API_KEY or GOOGLE_API_KEY");
-        let model = provider.model("gemini", "m", &|_| Some("s3cret".into())).unwrap();
+        let model = provider.model("gemini", "m", &with(&[("GEMINI_API_KEY", "s3cret")])).unwrap();
         assert!(!format!("{model:?}").contains("s3cret"));
-        assert!(found("ollama", &[]).model("ollama", "m", &|_| None).is_ok());
+        assert!(found("ollama", &[]).model("ollama", "m", &with(&[])).is_ok());
     }
 
     #[test]
     fn the_settings_file_replaces_a_built_in_provider() {
         let text = "[providers.openai]\ndialect = \"openai-chat\"\nbase_url = \"http://h/v1\"\n";
         let file = SettingsFile::parse(text).unwrap();
-        let providers = all(&file, &|_| None).unwrap();
+        let providers = all(&file, &with(&[])).unwrap();
         assert_eq!(providers["openai"].speaks, Speaks::OpenaiChat);
         assert_eq!(providers["openai"].key, KeyFrom::Nowhere);
     }
@@ -371,18 +396,19 @@ mod tests {
     #[test]
     fn an_address_that_cannot_be_used_is_refused_when_the_settings_are_read() {
         let text = "[providers.openai]\nbase_url = \"ftp://me:pw@h\"\n";
-        let fault = all(&SettingsFile::parse(text).unwrap(), &|_| None).unwrap_err().to_string();
+        let fault = all(&SettingsFile::parse(text).unwrap(), &with(&[])).unwrap_err().to_string();
         let start = "openai has no usable address: \"ftp://h\"; write https://";
         assert!(fault.starts_with(start), "{fault}");
         let provider = found("anthropic", &[("ANTHROPIC_BASE_URL", "h")]);
-        let fault = provider.model("anthropic", "m", &|_| Some("k".into())).unwrap_err();
+        let fault =
+            provider.model("anthropic", "m", &with(&[("ANTHROPIC_API_KEY", "k")])).unwrap_err();
         assert!(fault.to_string().contains("no usable address: \"h\""), "{fault}");
     }
 
     #[test]
     fn a_built_in_provider_at_another_address_keeps_its_key() {
         let text = "[providers.gemini]\ndialect = \"gemini\"\nbase_url = \"http://h/v1\"\n";
-        let providers = all(&SettingsFile::parse(text).unwrap(), &|_| None).unwrap();
+        let providers = all(&SettingsFile::parse(text).unwrap(), &with(&[])).unwrap();
         assert_eq!(providers["gemini"].base_url, "http://h/v1");
         assert_eq!(providers["gemini"].key, found("gemini", &[]).key);
     }
@@ -390,12 +416,12 @@ mod tests {
     #[test]
     fn a_line_about_a_built_in_provider_changes_only_that() {
         let file = SettingsFile::parse("[providers.gemini]\neffort = \"low\"\n").unwrap();
-        let found = all(&file, &|_| None).unwrap().remove("gemini").unwrap();
+        let found = all(&file, &with(&[])).unwrap().remove("gemini").unwrap();
         let defaults = RequestDefaults { effort: Some(Effort::Low), max_tokens: None };
-        let built_in = all(&SettingsFile::default(), &|_| None).unwrap().remove("gemini").unwrap();
+        let built_in = all(&SettingsFile::default(), &with(&[])).unwrap().remove("gemini").unwrap();
         assert_eq!(found, Provider { defaults, ..built_in });
         let file = SettingsFile::parse("[providers.mine]\neffort = \"low\"\n").unwrap();
-        let fault = all(&file, &|_| None).unwrap_err().to_string();
+        let fault = all(&file, &with(&[])).unwrap_err().to_string();
         assert_eq!(fault, "the provider mine needs dialect and base_url in the settings");
     }
 

@@ -1,0 +1,183 @@
+//! The agent: what the settings and the environment say, read once.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::Path;
+use std::str::FromStr;
+
+use piton::Delegation;
+use piton_core::event::{ModelRef, PermissionMode, PermissionRule};
+use piton_mcp::WrittenServer;
+use piton_tools::CommandDefinition;
+use piton_tools::sandbox::Rules;
+
+use crate::environment::Environment;
+use crate::overrides::Overrides;
+use crate::providers::{self, KeyFrom, Provider, ProviderError, RequestDefaults};
+use crate::rules::{self, WrittenRule};
+use crate::sandbox::{self, Sandbox, SandboxGap};
+use crate::settings::Settings;
+use crate::settings_file::{FileError, SettingsFile, WrittenEffort};
+use crate::unattended::WrittenUnattended;
+use crate::{command_tools, models};
+
+/// Why settings cannot be loaded.
+#[derive(Debug, thiserror::Error)]
+pub enum LoadError {
+    /// The settings file cannot be used.
+    #[error(transparent)]
+    File(#[from] FileError),
+    /// The settings file has a provider that cannot be asked.
+    #[error(transparent)]
+    Provider(#[from] ProviderError),
+    /// A variable says something that makes no sense.
+    #[error("{name} cannot be {value}: {why}")]
+    Variable {
+        /// Its name.
+        name: &'static str,
+        /// Its value.
+        value: String,
+        /// Why the value makes no sense.
+        why: String,
+    },
+}
+
+/// Turns settings into an engine, tools, models and profiles. Loaded once; the same for every
+/// conversation, and safe to share between tasks.
+#[derive(Debug)]
+pub struct Agent {
+    pub(crate) settings: Settings,
+    pub(crate) providers: BTreeMap<String, Provider>,
+    /// The model of a new conversation, as written.
+    default: Option<String>,
+    /// What the environment says about requests.
+    from_environment: RequestDefaults,
+    /// What the settings say about requests to all providers.
+    general: RequestDefaults,
+    rules: Vec<WrittenRule>,
+    pub(crate) mcp: BTreeMap<String, WrittenServer>,
+    pub(crate) delegation: Delegation,
+    sandbox: Sandbox,
+    pub(crate) tools: Vec<CommandDefinition>,
+    pub(crate) unattended: WrittenUnattended,
+    asks_in_batches: bool,
+}
+
+impl Agent {
+    /// Reads the settings file, if there is one.
+    pub fn load(settings: Settings) -> Result<Self, LoadError> {
+        let path = settings.file.as_deref();
+        let file = path.map(SettingsFile::read).transpose()?.unwrap_or_default();
+        Self::new(settings, file)
+    }
+
+    /// The agent that a settings file describes.
+    pub(crate) fn new(settings: Settings, file: SettingsFile) -> Result<Self, LoadError> {
+        let environment = &settings.environment;
+        let providers = providers::all(&file, environment)?;
+        let unclear = |detail, page| FileError::Parse {
+            path: settings.file.clone().unwrap_or_default(),
+            detail,
+            page,
+        };
+        let tools = command_tools::definitions(file.tools)
+            .map_err(|detail| unclear(detail, "docs/tools.md"))?;
+        let sandbox = Sandbox::new(&file.sandbox, environment)
+            .map_err(|detail| unclear(detail, "docs/sandbox.md"))?;
+        Ok(Self {
+            providers,
+            default: environment.text("PITON_MODEL").or(file.model),
+            from_environment: RequestDefaults {
+                effort: variable(environment, "PITON_EFFORT")?,
+                max_tokens: variable(environment, "PITON_MAX_TOKENS")?,
+            },
+            general: RequestDefaults {
+                effort: file.effort.map(|WrittenEffort(effort)| effort),
+                max_tokens: file.max_tokens,
+            },
+            rules: file.permissions,
+            mcp: file.mcp,
+            delegation: file.workers.into(),
+            sandbox,
+            tools,
+            unattended: file.unattended,
+            asks_in_batches: file.ask.batch,
+            settings,
+        })
+    }
+
+    /// Where settings and conversations are.
+    pub fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// All providers by name.
+    pub fn providers(&self) -> &BTreeMap<String, Provider> {
+        &self.providers
+    }
+
+    /// Whether one answer of a person is for all calls of a model's answer that need one.
+    pub fn asks_in_batches(&self) -> bool {
+        self.asks_in_batches
+    }
+
+    /// The model that is used when nobody names one.
+    pub fn default_model(&self) -> Result<ModelRef, models::ModelError> {
+        self.default.as_deref().map_or_else(|| Ok(models::demo()), |typed| self.parse_model(typed))
+    }
+
+    /// What requests to a model are made with, unless the conversation says otherwise.
+    pub fn request_defaults(&self, model: &ModelRef) -> RequestDefaults {
+        let provider = self.providers.get(&model.provider).map(|provider| provider.defaults);
+        self.from_environment.or(provider.unwrap_or_default()).or(self.general)
+    }
+
+    /// The variables that hold keys. No command and no server of a project needs them.
+    pub fn key_variables(&self) -> Vec<OsString> {
+        let keys = self.providers.values().flat_map(|provider| match &provider.key {
+            KeyFrom::Variables(names) => names.as_slice(),
+            KeyFrom::Nowhere | KeyFrom::Command(_) => &[],
+        });
+        keys.map(OsString::from).collect()
+    }
+
+    /// The standing rules of the settings that count in a workspace.
+    pub fn standing_rules(&self, workspace: &Path) -> Vec<PermissionRule> {
+        rules::counting_in(&self.rules, workspace)
+    }
+
+    /// The rules that a conversation is run with: its own, and those of the settings as they are now.
+    pub fn rules_in_force(&self, own: &[PermissionRule], workspace: &Path) -> Vec<PermissionRule> {
+        rules::in_force(own, &self.rules, workspace)
+    }
+
+    /// The sandbox of commands.
+    pub fn sandbox_rules(&self, overrides: &Overrides) -> Rules {
+        self.sandbox.rules(overrides, &self.settings)
+    }
+
+    /// What this kernel cannot hold of the sandbox that a conversation is promised. The conversation
+    /// is `unasked` if a policy allows its calls in place of a person.
+    pub fn sandbox_gaps(
+        &self,
+        overrides: &Overrides,
+        mode: PermissionMode,
+        unasked: bool,
+    ) -> Vec<SandboxGap> {
+        let rules = self.sandbox_rules(overrides);
+        sandbox::gaps(&rules, mode, unasked, &self.settings.environment)
+    }
+}
+
+/// What a variable says, if it is set.
+fn variable<T>(environment: &Environment, name: &'static str) -> Result<Option<T>, LoadError>
+where
+    T: FromStr,
+    T::Err: ToString,
+{
+    let Some(value) = environment.text(name) else { return Ok(None) };
+    match value.trim().parse() {
+        Ok(parsed) => Ok(Some(parsed)),
+        Err(error) => Err(LoadError::Variable { name, value, why: error.to_string() }),
+    }
+}
