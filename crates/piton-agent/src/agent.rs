@@ -181,3 +181,57 @@ where
         Err(error) => Err(LoadError::Variable { name, value, why: error.to_string() }),
     }
 }
+
+#[cfg(test)]
+impl Agent {
+    /// The agent of a settings file with this text, in an environment with these variables.
+    pub(crate) fn of(text: &str, variables: &[(&str, &str)]) -> Self {
+        let home = [("PITON_HOME", "/no/home")];
+        let variables = variables.iter().chain(&home);
+        let variables = variables.map(|(name, value)| ((*name).into(), (*value).into()));
+        let settings = Settings::resolve(Environment::new("/".into(), variables)).unwrap();
+        Self::new(settings, SettingsFile::parse(text).unwrap()).unwrap()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use piton_core::event::Effort;
+
+    use super::*;
+
+    #[test]
+    fn an_agent_can_be_shared_between_tasks() {
+        fn check<T: Send + Sync + 'static>() {}
+        check::<Agent>();
+        check::<crate::Toolbox>();
+        check::<crate::Catalogue>();
+    }
+
+    #[test]
+    fn the_environment_counts_before_the_settings() {
+        let text = "model = \"gemini/pro\"\neffort = \"low\"\nmax_tokens = 7\n";
+        let agent = Agent::of(text, &[("PITON_MODEL", "demo"), ("PITON_EFFORT", "max")]);
+        assert!(models::is_demo(&agent.default_model().unwrap()));
+        let defaults = RequestDefaults { effort: Some(Effort::Max), max_tokens: Some(7) };
+        assert_eq!(agent.request_defaults(&"gemini/pro".parse().unwrap()), defaults);
+    }
+
+    #[test]
+    fn a_variable_that_makes_no_sense_is_named() {
+        let variables = [("PITON_MAX_TOKENS", "many"), ("PITON_HOME", "/no/home")];
+        let variables = variables.map(|(name, value)| (name.into(), value.into()));
+        let settings = Settings::resolve(Environment::new("/".into(), variables)).unwrap();
+        let error = Agent::load(settings).unwrap_err().to_string();
+        assert!(error.starts_with("PITON_MAX_TOKENS cannot be many: "), "{error}");
+    }
+
+    #[test]
+    fn no_command_sees_a_variable_that_holds_a_key() {
+        let text = "[providers.work]\ndialect = \"gemini\"\nbase_url = \"https://h\"\nkey_env = \"WORK_KEY\"\n";
+        let hidden = Agent::of(text, &[]).key_variables();
+        for name in ["WORK_KEY", "ANTHROPIC_API_KEY", "GOOGLE_API_KEY"] {
+            assert!(hidden.contains(&OsString::from(name)), "{name}");
+        }
+    }
+}

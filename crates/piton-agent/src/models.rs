@@ -191,15 +191,10 @@ fn script_file(model: &str) -> Option<PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::settings::Settings;
 
     #[test]
     fn a_model_that_nobody_offers_is_refused_by_name() {
-        let settings = Settings::resolve(Environment::new(
-            "/".into(),
-            [("PITON_HOME".into(), "/no/home".into())],
-        ));
-        let agent = Agent::load(settings.unwrap()).unwrap();
+        let agent = Agent::of("", &[]);
         for typed in ["", "opus", "nobody/opus", "demo/x", "/demo", "anthropic", "anthropic/"] {
             assert!(
                 matches!(agent.parse_model(typed), Err(ModelError::Unknown(name)) if name == typed)
@@ -215,5 +210,18 @@ mod tests {
         let script = ModelRef { provider: SCRIPT.into(), model: "/a/b.json".into() };
         assert_eq!(typed(&script), "script:/a/b.json");
         assert_eq!(script_file(&typed(&script)), Some(PathBuf::from("/a/b.json")));
+    }
+
+    #[test]
+    fn a_worker_uses_no_provider_that_was_not_offered_for_a_conversation() {
+        let agent = Agent::of("", &[("ANTHROPIC_API_KEY", "k"), ("OPENAI_API_KEY", "k")]);
+        let catalogue = Catalogue::new(agent.settings().environment.clone());
+        for name in ["demo", "anthropic/opus"] {
+            let loaded = agent.load_model(&agent.parse_model(name).unwrap()).unwrap();
+            catalogue.offer(&loaded, agent.providers().get(&loaded.name.provider));
+        }
+        let finds = |name: &str| catalogue.find(&name.parse().unwrap()).is_ok();
+        assert!(finds("demo") && finds("anthropic/opus") && finds("anthropic/haiku"));
+        assert!(!finds("openai/gpt") && !finds("nobody/x"));
     }
 }

@@ -166,3 +166,6 @@ impl Profile {
 fn is_other_provider(present: &Config, model: &ModelRef) -> bool {
     present.model.as_ref().is_none_or(|now| now.provider != model.provider)
 }
+
+#[cfg(test)]
+mod tests;

@@ -32,19 +32,19 @@ const CONNECT_WAIT: Duration = Duration::from_secs(20);
 pub enum Speaks {
     /// Anthropic's messages.
     Anthropic,
-    /// OpenAI's responses.
+    /// The responses of `OpenAI`.
     OpenaiResponses,
-    /// OpenAI's chat completions.
+    /// The chat completions of `OpenAI`.
     OpenaiChat,
-    /// DeepSeek's chat completions.
+    /// The chat completions of `DeepSeek`.
     Deepseek,
     /// Mistral's chat completions.
     Mistral,
-    /// OpenRouter's chat completions.
+    /// The chat completions of `OpenRouter`.
     Openrouter,
     /// Chat completions of a server on this machine.
     LocalChat,
-    /// OpenAI's responses for a ChatGPT account.
+    /// The responses of `OpenAI` for an account of its chat.
     Codex,
     /// Google's Gemini.
     Gemini,
@@ -87,7 +87,7 @@ pub struct RequestDefaults {
 
 impl RequestDefaults {
     /// What is said here, else what is said there.
-    pub fn or(self, other: Self) -> Self {
+    pub(crate) fn or(self, other: Self) -> Self {
         Self {
             effort: self.effort.or(other.effort),
             max_tokens: self.max_tokens.or(other.max_tokens),

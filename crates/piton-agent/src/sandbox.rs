@@ -129,7 +129,7 @@ pub(crate) fn gaps(
         When::Always => SandboxGap::NotRun,
     };
     let lacks = Kernel::ask().lacks(&rules.at(environment.temporary()));
-    lacks.into_iter().map(|lack| gap(lack.to_string())).collect()
+    lacks.into_iter().map(gap).collect()
 }
 
 #[cfg(test)]

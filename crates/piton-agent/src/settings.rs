@@ -202,3 +202,47 @@ fn make_synced(directory: &Path) -> io::Result<()> {
         Ok(()) | Err(_) => fs::File::open(parent)?.sync_all(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(variables: &[(&str, &str)]) -> Result<Settings, SettingsError> {
+        let variables = variables.iter().map(|(name, value)| ((*name).into(), (*value).into()));
+        Settings::resolve(Environment::new("/here".into(), variables))
+    }
+
+    #[test]
+    fn conversations_and_settings_are_where_the_environment_says() {
+        let usual = found(&[("HOME", "/me")]).unwrap();
+        assert_eq!(usual.home, Path::new("/me/.local/share/piton"));
+        assert_eq!(usual.file.as_deref(), Some(Path::new("/me/.config/piton/piton.toml")));
+        assert_eq!(usual.cache.as_deref(), Some(Path::new("/me/.cache/piton")));
+        let moved = found(&[("HOME", "/me"), ("PITON_HOME", "p")]).unwrap();
+        assert_eq!(moved.home, Path::new("/here/p"));
+        assert_eq!(moved.file.as_deref(), Some(Path::new("/here/p/piton.toml")));
+        let split = found(&[("XDG_DATA_HOME", "/d")]).unwrap();
+        assert_eq!((split.home, split.file), ("/d/piton".into(), None));
+        assert!(matches!(found(&[]), Err(SettingsError::NoHome)));
+    }
+
+    // A link may lead to the file from elsewhere, so the file is closed by its own name too.
+    #[test]
+    fn every_own_file_is_an_own_place() {
+        let settings = found(&[("HOME", "/me")]).unwrap();
+        let places = settings.own_places();
+        assert!(settings.own_files().all(|file| places.contains(&file)), "{places:?}");
+        assert!(places.contains(&settings.home));
+    }
+
+    #[test]
+    fn an_own_file_with_a_second_name_is_found() {
+        let home = tempfile::tempdir().unwrap();
+        let settings = found(&[("PITON_HOME", home.path().to_str().unwrap())]).unwrap();
+        let file = settings.file.clone().unwrap();
+        fs::write(&file, "").unwrap();
+        assert_eq!(settings.shared_files(), Vec::<PathBuf>::new());
+        fs::hard_link(&file, home.path().join("other")).unwrap();
+        assert_eq!(settings.shared_files(), [file]);
+    }
+}

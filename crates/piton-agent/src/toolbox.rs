@@ -69,3 +69,28 @@ pub(crate) fn own_tools(commands: &Commands) -> Vec<Arc<dyn Tool>> {
     let ask: Arc<dyn Tool> = Arc::new(AskUser);
     standard.chain([ask]).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tools_have_a_stable_order_with_those_of_the_settings_behind_our_own() {
+        let tool = |name| format!("[tools.{name}]\ndescription = \"x\"\ncommand = \"x\"\n");
+        let agent = Agent::of(&format!("{}{}", tool("b"), tool("a")), &[]);
+        let names = || -> Vec<String> {
+            let commands = agent.plain_commands(&crate::Overrides::default());
+            agent.local_tools(&commands).iter().map(|tool| tool.spec().name).collect()
+        };
+        let found = names();
+        assert_eq!(found.get(found.len() - 3..).unwrap(), ["ask_user", "a", "b"]);
+        assert_eq!(found, names());
+    }
+
+    #[test]
+    fn where_nothing_runs_no_tool_of_the_settings_is_there() {
+        let text = "[tools.a]\ndescription = \"x\"\ncommand = \"x\"\n";
+        let tools = Agent::of(text, &[]).local_tools(&Commands::Unused);
+        assert!(!tools.iter().any(|tool| tool.spec().name == "a"));
+    }
+}

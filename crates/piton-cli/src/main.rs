@@ -25,11 +25,11 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::Parser as _;
+use piton_agent::{Environment, Settings};
 
 use crate::flags::{Command, Flags, Sim};
 use crate::output::{Form, Output};
 use crate::report::{Fault, Report};
-use piton_agent::{Environment, Settings};
 
 /// Longest wait for threads to take their leave.
 const LEAVE_WAIT: Duration = Duration::from_secs(2);

@@ -1,10 +1,10 @@
 //! Which conversation is meant.
 
+use piton_agent::Settings;
 use piton_core::id::ConversationId;
 use piton_store::{Journal, Listed, Page, StoreError};
 
 use crate::report::Fault;
-use piton_agent::Settings;
 
 /// Conversations looked at first for the newest one of a directory; nearly always enough.
 const FIRST_ROWS: usize = 8;

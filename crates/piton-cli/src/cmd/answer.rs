@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use clap::Parser as _;
 use piton::AnswerLetter;
+use piton_agent::{Settings, engine_to_write};
 use piton_core::event::{Inquiry, RuleEffect, RuleScope};
 use piton_core::id::ConversationId;
 use piton_core::state::{Raised, State, Turn};
@@ -25,7 +26,6 @@ use crate::output::Output;
 use crate::render::lines::Line;
 use crate::report::{Fault, Report};
 use crate::{reader, store, target};
-use piton_agent::{Settings, engine_to_write};
 
 /// Shows the questions, or answers the first of them.
 pub(crate) async fn run(

@@ -2,6 +2,7 @@
 
 use piton::AnswerLetter;
 use piton::clock::{Clock as _, SystemClock};
+use piton_agent::Settings;
 use piton_core::id::Timestamp;
 use piton_store::{Journal, Listed, Listing, Page, StoreError};
 
@@ -12,7 +13,6 @@ use crate::render::lines::Line;
 use crate::render::visible::visible;
 use crate::report::{Fault, Report, fault};
 use crate::store;
-use piton_agent::Settings;
 
 /// Rows read at once.
 const PAGE_ROWS_MIN: usize = 50;

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use piton_agent::Settings;
 use piton_core::event::Usage;
 use piton_core::id::ConversationId;
 use piton_core::state::State;
@@ -14,7 +15,6 @@ use crate::render::lines::Line;
 use crate::render::print::{Life, conversation};
 use crate::report::{Fault, Report};
 use crate::{reader, store, target};
-use piton_agent::Settings;
 
 /// Shows it.
 pub(crate) async fn run(

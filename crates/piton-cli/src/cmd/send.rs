@@ -2,13 +2,13 @@
 
 use std::io::{self, Read as _};
 
+use piton_agent::Settings;
 use piton_tools::supervise::{Gift, Given, GivenState, INPUT_BYTES_MAX, Shelf};
 
 use super::kept::{CommandFault, find, name};
 use crate::flags::Send;
 use crate::output::Output;
 use crate::report::{Fault, Report};
-use piton_agent::Settings;
 
 /// Writes.
 pub(crate) async fn run(

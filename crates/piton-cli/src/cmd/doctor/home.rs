@@ -6,7 +6,7 @@ use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
 use std::path::Path;
 
 use piton_agent::rules::strangers::Strangers;
-use piton_agent::{Agent, KeyFrom, LoadError, typed};
+use piton_agent::{Agent, KeyFrom, LoadError, Settings, typed};
 use piton_store::{Health, StoreError, inspect};
 use piton_tools::supervise::{KeptState, Shelf};
 
@@ -14,7 +14,6 @@ use super::{Finding, Verdict, entries};
 use crate::output::Output;
 use crate::render::rule;
 use crate::report::{self, fault};
-use piton_agent::Settings;
 
 pub(super) fn look(settings: &Settings, output: &mut Output) -> Vec<Finding> {
     let store = match fs::metadata(&settings.home) {
