@@ -11,15 +11,15 @@ use piton_mcp::WrittenServer;
 use piton_tools::CommandDefinition;
 use piton_tools::sandbox::Rules;
 
+use crate::command_tools;
 use crate::environment::Environment;
 use crate::overrides::Overrides;
-use crate::providers::{self, KeyFrom, Provider, ProviderError, RequestDefaults};
+use crate::providers::{self, KeyFrom, Provider, ProviderError, RequestDefaults, WrittenEffort};
 use crate::rules::{self, WrittenRule};
 use crate::sandbox::{self, Sandbox, SandboxGap};
 use crate::settings::Settings;
-use crate::settings_file::{FileError, SettingsFile, WrittenEffort};
+use crate::settings_file::{FileError, SettingsFile};
 use crate::unattended::WrittenUnattended;
-use crate::{command_tools, models};
 
 /// Why settings cannot be loaded.
 #[derive(Debug, thiserror::Error)]
@@ -49,7 +49,7 @@ pub struct Agent {
     pub(crate) settings: Settings,
     pub(crate) providers: BTreeMap<String, Provider>,
     /// The model of a new conversation, as written.
-    default: Option<String>,
+    pub(crate) default_model: Option<String>,
     /// What the environment says about requests.
     from_environment: RequestDefaults,
     /// What the settings say about requests to all providers.
@@ -74,7 +74,7 @@ impl Agent {
     /// The agent that a settings file describes.
     pub(crate) fn new(settings: Settings, file: SettingsFile) -> Result<Self, LoadError> {
         let environment = &settings.environment;
-        let providers = providers::all(&file, environment)?;
+        let providers = providers::all(&file.providers, environment)?;
         let unclear = |detail, page| FileError::Parse {
             path: settings.file.clone().unwrap_or_default(),
             detail,
@@ -86,7 +86,7 @@ impl Agent {
             .map_err(|detail| unclear(detail, "docs/sandbox.md"))?;
         Ok(Self {
             providers,
-            default: environment.text("PITON_MODEL").or(file.model),
+            default_model: environment.text("PITON_MODEL").or(file.model),
             from_environment: RequestDefaults {
                 effort: variable(environment, "PITON_EFFORT")?,
                 max_tokens: variable(environment, "PITON_MAX_TOKENS")?,
@@ -121,11 +121,6 @@ impl Agent {
         self.asks_in_batches
     }
 
-    /// The model that is used when nobody names one.
-    pub fn default_model(&self) -> Result<ModelRef, models::ModelError> {
-        self.default.as_deref().map_or_else(|| Ok(models::demo()), |typed| self.parse_model(typed))
-    }
-
     /// What requests to a model are made with, unless the conversation says otherwise.
     pub fn request_defaults(&self, model: &ModelRef) -> RequestDefaults {
         let provider = self.providers.get(&model.provider).map(|provider| provider.defaults);
@@ -153,7 +148,7 @@ impl Agent {
 
     /// The sandbox of commands.
     pub fn sandbox_rules(&self, overrides: &Overrides) -> Rules {
-        self.sandbox.rules(overrides, &self.settings)
+        self.sandbox.rules(overrides.sandbox, overrides.no_network, self.settings.own_places())
     }
 
     /// What this kernel cannot hold of the sandbox that a conversation is promised. The conversation
@@ -212,7 +207,7 @@ mod tests {
     fn the_environment_counts_before_the_settings() {
         let text = "model = \"gemini/pro\"\neffort = \"low\"\nmax_tokens = 7\n";
         let agent = Agent::of(text, &[("PITON_MODEL", "demo"), ("PITON_EFFORT", "max")]);
-        assert!(models::is_demo(&agent.default_model().unwrap()));
+        assert_eq!(agent.default_model().unwrap().to_string(), "demo");
         let defaults = RequestDefaults { effort: Some(Effort::Max), max_tokens: Some(7) };
         assert_eq!(agent.request_defaults(&"gemini/pro".parse().unwrap()), defaults);
     }

@@ -1,6 +1,5 @@
 //! Puts store, models and tools together.
 
-use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,12 +7,10 @@ use std::time::Duration;
 use piton::{Builder, Engine, LeaseWait};
 use piton_store::Journal;
 use piton_tools::Closed;
-use piton_tools::sandbox::Rules;
-use piton_tools::supervise::Supervisor;
 
 use crate::agent::Agent;
+use crate::commands::Commands;
 use crate::models::Catalogue;
-use crate::overrides::Overrides;
 use crate::settings::{Machine, Settings, SettingsError};
 use crate::toolbox;
 
@@ -34,31 +31,7 @@ pub struct EngineParts {
     pub lock_wait: Duration,
 }
 
-/// How commands are run.
-#[derive(Clone, Debug)]
-pub enum Commands {
-    /// They outlive this process.
-    Supervised(Arc<Supervisor>),
-    /// They end with it, do not see these variables, and are confined by these rules.
-    Plain(Vec<OsString>, Rules),
-    /// There are none to run: nobody drives a turn here.
-    Unused,
-}
-
 impl Agent {
-    /// Commands that outlive this process, with records in the home. `supervisor` is a program that
-    /// begins with [`piton_tools::supervise::dispatch`].
-    pub fn supervised_commands(&self, supervisor: PathBuf, overrides: &Overrides) -> Commands {
-        let (calls, hidden) = (self.settings.calls(), self.key_variables());
-        let supervisor = Supervisor::new(supervisor, calls, hidden);
-        Commands::Supervised(Arc::new(supervisor.sandbox(self.sandbox_rules(overrides))))
-    }
-
-    /// Commands that end with this process.
-    pub fn plain_commands(&self, overrides: &Overrides) -> Commands {
-        Commands::Plain(self.key_variables(), self.sandbox_rules(overrides))
-    }
-
     /// An engine without tools, but with workers as the settings allow them.
     pub fn engine(&self, parts: EngineParts) -> Engine {
         builder(&self.settings, parts).delegate(self.delegation).build()

@@ -26,6 +26,7 @@ mod providers;
 mod toolbox;
 
 mod command_tools;
+mod commands;
 mod mcp;
 
 mod engine;
@@ -35,7 +36,8 @@ mod sandbox;
 mod unattended;
 
 pub use self::agent::{Agent, LoadError};
-pub use self::engine::{Commands, EngineParts, engine_to_write};
+pub use self::commands::Commands;
+pub use self::engine::{EngineParts, engine_to_write};
 pub use self::environment::Environment;
 pub use self::mcp::{FoundServers, ServerNotice};
 pub use self::models::{Catalogue, Loaded, ModelError, is_demo, read_script, typed};

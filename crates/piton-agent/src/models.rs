@@ -48,6 +48,11 @@ pub enum ModelError {
 }
 
 impl Agent {
+    /// The model that is used when nobody names one.
+    pub fn default_model(&self) -> Result<ModelRef, ModelError> {
+        self.default_model.as_deref().map_or_else(|| Ok(demo()), |typed| self.parse_model(typed))
+    }
+
     /// The model that was typed. A script's file is looked up from here, so that the conversation
     /// can be resumed from elsewhere.
     pub fn parse_model(&self, typed: &str) -> Result<ModelRef, ModelError> {
@@ -87,7 +92,7 @@ impl Agent {
     }
 }
 
-pub(crate) fn demo() -> ModelRef {
+fn demo() -> ModelRef {
     ModelRef { provider: DEMO.into(), model: String::new() }
 }
 

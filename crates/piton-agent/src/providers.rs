@@ -1,146 +1,34 @@
 //! Providers: a dialect, an endpoint, a key. Built-in ones, and those of the settings file.
 //!
 //! Only the user's own settings and environment name endpoints and keys. A project's files never
-//! do: whoever opens a foreign directory must not send a key to a foreign host.
+//! do: opening a foreign directory must not send a key to a foreign host.
+
+mod provider;
+mod written;
 
 mod address;
 mod key;
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
-use std::time::Duration;
 
-use piton::transport::{Auth, Endpoint, HttpModel, KeySource, Secret};
-use piton_core::event::Effort;
-use piton_wire::anthropic::Anthropic;
-use piton_wire::gemini::Gemini;
-use piton_wire::openai_chat::{Flavour, OpenAiChat};
-use piton_wire::openai_responses::OpenAiResponses;
-use piton_wire::{Ask, Dialect};
-use serde::Deserialize;
-
-use self::key::KeyCommand;
+pub use self::provider::{KeyFrom, Provider, ProviderError, RequestDefaults, Speaks, client};
+pub(crate) use self::written::{WrittenEffort, WrittenProvider};
 use crate::environment::Environment;
-use crate::settings_file::SettingsFile;
-
-/// Longest wait for a connection.
-const CONNECT_WAIT: Duration = Duration::from_secs(20);
-
-/// The wire formats that a provider can speak.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Speaks {
-    /// Anthropic's messages.
-    Anthropic,
-    /// The responses of `OpenAI`.
-    OpenaiResponses,
-    /// The chat completions of `OpenAI`.
-    OpenaiChat,
-    /// The chat completions of `DeepSeek`.
-    Deepseek,
-    /// Mistral's chat completions.
-    Mistral,
-    /// The chat completions of `OpenRouter`.
-    Openrouter,
-    /// Chat completions of a server on this machine.
-    LocalChat,
-    /// The responses of `OpenAI` for an account of its chat.
-    Codex,
-    /// Google's Gemini.
-    Gemini,
-}
-
-/// Where a key comes from.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum KeyFrom {
-    /// No key is needed.
-    Nowhere,
-    /// The first of these variables that is set.
-    Variables(Vec<String>),
-    /// What a command prints.
-    Command(Vec<String>),
-}
-
-/// A provider.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Provider {
-    /// Its wire format.
-    pub speaks: Speaks,
-    /// Where it is asked.
-    pub base_url: String,
-    /// Where its key comes from.
-    pub key: KeyFrom,
-    /// Headers of every request to it.
-    pub headers: BTreeMap<String, String>,
-    /// What requests to it are made with.
-    pub defaults: RequestDefaults,
-}
-
-/// What requests are made with unless a conversation says otherwise.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct RequestDefaults {
-    /// How much the model should think.
-    pub effort: Option<Effort>,
-    /// Most tokens of one answer.
-    pub max_tokens: Option<u32>,
-}
-
-impl RequestDefaults {
-    /// What is said here, else what is said there.
-    pub(crate) fn or(self, other: Self) -> Self {
-        Self {
-            effort: self.effort.or(other.effort),
-            max_tokens: self.max_tokens.or(other.max_tokens),
-        }
-    }
-}
-
-/// Why a provider cannot be asked.
-#[derive(Debug, thiserror::Error)]
-pub enum ProviderError {
-    /// Nobody set its key.
-    #[error("{provider} needs a key: set {}", variables.join(" or "))]
-    NoKey {
-        /// Its name.
-        provider: String,
-        /// The variables that could hold it.
-        variables: Vec<String>,
-    },
-    /// The settings say too little of it.
-    #[error("the provider {provider} needs dialect and base_url in the settings")]
-    TooLittle {
-        /// Its name.
-        provider: String,
-    },
-    /// Its address makes no sense.
-    #[error(
-        "{provider} has no usable address: \"{base_url}\"; write https://HOST/PATH or http://HOST:PORT/PATH"
-    )]
-    Address {
-        /// Its name.
-        provider: String,
-        /// The address, without a password.
-        base_url: String,
-    },
-    /// No client could be made.
-    #[error("cannot prepare HTTP: {0}")]
-    Client(String),
-}
 
 /// All providers by name: built-in ones, overlaid by those of the settings file.
 pub(crate) fn all(
-    file: &SettingsFile,
+    written: &BTreeMap<String, WrittenProvider>,
     environment: &Environment,
 ) -> Result<BTreeMap<String, Provider>, ProviderError> {
     let mut providers: BTreeMap<String, Provider> = BUILT_IN
         .iter()
         .map(|built_in| (built_in.name.to_owned(), built_in.provider(environment)))
         .collect();
-    for (name, written) in &file.providers {
+    for (name, written) in written {
         let provider = written.provider(providers.get(name));
         let provider =
             provider.ok_or_else(|| ProviderError::TooLittle { provider: name.clone() })?;
-        // What the environment says of a provider is looked at only when that one is asked.
+        // What the environment says of a provider is checked only when the provider is asked.
         if written.has_address() {
             provider.check_address(name)?;
         }
@@ -238,122 +126,19 @@ impl BuiltIn {
         }
     }
 }
-
-impl Provider {
-    /// Its address without the name and password that may stand in it.
-    pub fn shown_address(&self) -> String {
-        let Some((scheme, rest)) = self.base_url.split_once("://") else {
-            return self.base_url.rsplit('@').next().unwrap_or_default().to_owned();
-        };
-        let (host, path) =
-            rest.split_once('/').map_or((rest, None), |(host, path)| (host, Some(path)));
-        let host = host.rsplit('@').next().unwrap_or(host);
-        match path {
-            Some(path) => format!("{scheme}://{host}/{path}"),
-            None => format!("{scheme}://{host}"),
-        }
-    }
-
-    fn check_address(&self, name: &str) -> Result<(), ProviderError> {
-        if address::is_usable(&self.base_url) {
-            return Ok(());
-        }
-        Err(ProviderError::Address { provider: name.into(), base_url: self.shown_address() })
-    }
-
-    /// A model of this provider, ready to be asked.
-    pub(crate) fn model(
-        &self,
-        name: &str,
-        model: &str,
-        environment: &Environment,
-    ) -> Result<HttpModel, ProviderError> {
-        self.check_address(name)?;
-        let shown = self.shown_address();
-        let (_, rest) = shown.split_once("://").unwrap_or_default();
-        // Without what stands in front of it: it is recorded beside native blocks.
-        let host = rest.split('/').next().unwrap_or_default();
-        let endpoint = Endpoint {
-            base_url: self.base_url.clone(),
-            auth: self.auth(name, environment)?,
-            headers: self.headers.clone().into_iter().collect(),
-        };
-        let ask = Ask {
-            provider: name.into(),
-            host: host.into(),
-            model: model.into(),
-            // The conversation says, or nobody: each model has its own limit.
-            max_tokens: None,
-            effort: None,
-            // Each request names its conversation.
-            cache_key: String::new(),
-        };
-        Ok(HttpModel::new(client()?, self.dialect(), endpoint, ask))
-    }
-
-    fn auth(&self, name: &str, environment: &Environment) -> Result<Auth, ProviderError> {
-        let source: Arc<dyn KeySource> = match &self.key {
-            KeyFrom::Nowhere => return Ok(Auth::None),
-            KeyFrom::Command(command) => Arc::new(KeyCommand::new(command.clone())),
-            KeyFrom::Variables(names) => {
-                let key = names.iter().find_map(|name| environment.text(name));
-                let key = key.ok_or_else(|| ProviderError::NoKey {
-                    provider: name.into(),
-                    variables: names.clone(),
-                })?;
-                // A line end from a file would make a header that cannot be sent.
-                Arc::new(Secret::new(key.trim()))
-            }
-        };
-        Ok(match self.speaks {
-            Speaks::Anthropic => Auth::Header("x-api-key", source),
-            Speaks::Gemini => Auth::Header("x-goog-api-key", source),
-            Speaks::OpenaiResponses
-            | Speaks::OpenaiChat
-            | Speaks::Deepseek
-            | Speaks::Mistral
-            | Speaks::Openrouter
-            | Speaks::LocalChat
-            | Speaks::Codex => Auth::Bearer(source),
-        })
-    }
-
-    fn dialect(&self) -> Arc<dyn Dialect> {
-        let chat = |flavour| Arc::new(OpenAiChat { flavour }) as Arc<dyn Dialect>;
-        match self.speaks {
-            Speaks::Anthropic => Arc::new(Anthropic),
-            Speaks::OpenaiResponses => Arc::new(OpenAiResponses::Public),
-            Speaks::Codex => Arc::new(OpenAiResponses::Codex),
-            Speaks::Gemini => Arc::new(Gemini),
-            Speaks::OpenaiChat => chat(Flavour::OpenAi),
-            Speaks::Deepseek => chat(Flavour::DeepSeek),
-            Speaks::Mistral => chat(Flavour::Mistral),
-            Speaks::Openrouter => chat(Flavour::OpenRouter),
-            Speaks::LocalChat => chat(Flavour::Local),
-        }
-    }
-}
-
-/// A client with the system's proxies and certificates. Made only when a provider is asked: loading
-/// certificates takes longer than all the rest of a start.
-pub fn client() -> Result<reqwest::Client, ProviderError> {
-    // A second call finds the first one's choice, which is the same.
-    rustls::crypto::ring::default_provider().install_default().unwrap_or_default();
-    reqwest::Client::builder()
-        .connect_timeout(CONNECT_WAIT)
-        // A redirect to another host would take keys along: only `Authorization` is left behind.
-        .redirect(reqwest::redirect::Policy::none())
-        .user_agent(concat!("piton/", env!("CARGO_PKG_VERSION")))
-        .build()
-        .map_err(|error| ProviderError::Client(error.to_string()))
-}
-
 #[cfg(test)]
 mod tests {
+    use piton_core::event::Effort;
+
     use super::*;
 
     fn found(name: &str, variables: &[(&str, &str)]) -> Provider {
-        all(&SettingsFile::default(), &with(variables)).unwrap().remove(name).unwrap()
+        all(&BTreeMap::new(), &with(variables)).unwrap().remove(name).unwrap()
+    }
+
+    fn written(text: &str) -> BTreeMap<String, WrittenProvider> {
+        let mut tables: BTreeMap<String, _> = toml::from_str(text).unwrap();
+        tables.remove("providers").unwrap()
     }
 
     fn with(variables: &[(&str, &str)]) -> Environment {
@@ -387,7 +172,7 @@ mod tests {
     #[test]
     fn the_settings_file_replaces_a_built_in_provider() {
         let text = "[providers.openai]\ndialect = \"openai-chat\"\nbase_url = \"http://h/v1\"\n";
-        let file = SettingsFile::parse(text).unwrap();
+        let file = written(text);
         let providers = all(&file, &with(&[])).unwrap();
         assert_eq!(providers["openai"].speaks, Speaks::OpenaiChat);
         assert_eq!(providers["openai"].key, KeyFrom::Nowhere);
@@ -396,7 +181,7 @@ mod tests {
     #[test]
     fn an_address_that_cannot_be_used_is_refused_when_the_settings_are_read() {
         let text = "[providers.openai]\nbase_url = \"ftp://me:pw@h\"\n";
-        let fault = all(&SettingsFile::parse(text).unwrap(), &with(&[])).unwrap_err().to_string();
+        let fault = all(&written(text), &with(&[])).unwrap_err().to_string();
         let start = "openai has no usable address: \"ftp://h\"; write https://";
         assert!(fault.starts_with(start), "{fault}");
         let provider = found("anthropic", &[("ANTHROPIC_BASE_URL", "h")]);
@@ -408,19 +193,19 @@ mod tests {
     #[test]
     fn a_built_in_provider_at_another_address_keeps_its_key() {
         let text = "[providers.gemini]\ndialect = \"gemini\"\nbase_url = \"http://h/v1\"\n";
-        let providers = all(&SettingsFile::parse(text).unwrap(), &with(&[])).unwrap();
+        let providers = all(&written(text), &with(&[])).unwrap();
         assert_eq!(providers["gemini"].base_url, "http://h/v1");
         assert_eq!(providers["gemini"].key, found("gemini", &[]).key);
     }
 
     #[test]
     fn a_line_about_a_built_in_provider_changes_only_that() {
-        let file = SettingsFile::parse("[providers.gemini]\neffort = \"low\"\n").unwrap();
+        let file = written("[providers.gemini]\neffort = \"low\"\n");
         let found = all(&file, &with(&[])).unwrap().remove("gemini").unwrap();
         let defaults = RequestDefaults { effort: Some(Effort::Low), max_tokens: None };
-        let built_in = all(&SettingsFile::default(), &with(&[])).unwrap().remove("gemini").unwrap();
+        let built_in = all(&BTreeMap::new(), &with(&[])).unwrap().remove("gemini").unwrap();
         assert_eq!(found, Provider { defaults, ..built_in });
-        let file = SettingsFile::parse("[providers.mine]\neffort = \"low\"\n").unwrap();
+        let file = written("[providers.mine]\neffort = \"low\"\n");
         let fault = all(&file, &with(&[])).unwrap_err().to_string();
         assert_eq!(fault, "the provider mine needs dialect and base_url in the settings");
     }

@@ -9,8 +9,6 @@ use piton_tools::sandbox::{Kernel, Rules, When};
 use serde::{Deserialize, Serialize};
 
 use crate::environment::Environment;
-use crate::overrides::Overrides;
-use crate::settings::Settings;
 
 /// When commands are confined.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
@@ -87,18 +85,24 @@ impl Sandbox {
         })
     }
 
-    /// The rules for commands, with the overrides on top.
-    pub(crate) fn rules(&self, overrides: &Overrides, settings: &Settings) -> Rules {
-        let when = match overrides.sandbox.unwrap_or(self.mode) {
+    /// The rules for commands. A mode that is given counts before that of the settings; nobody can
+    /// read what is in `own_places`.
+    pub(crate) fn rules(
+        &self,
+        mode: Option<SandboxMode>,
+        no_network: bool,
+        own_places: Vec<PathBuf>,
+    ) -> Rules {
+        let when = match mode.unwrap_or(self.mode) {
             SandboxMode::Off => When::Never,
             SandboxMode::Auto => When::Unasked,
             SandboxMode::On => When::Always,
         };
         let mut closed = self.deny_read.clone();
-        closed.extend(settings.own_places());
+        closed.extend(own_places);
         Rules {
             when,
-            network: self.network.unwrap_or(true) && !overrides.no_network,
+            network: self.network.unwrap_or(true) && !no_network,
             unix_sockets: self.unix_sockets.unwrap_or(true),
             write: self.write.clone(),
             closed,

@@ -190,7 +190,7 @@ pub fn make_private(directory: &Path) -> io::Result<()> {
 }
 
 /// The store syncs the directories it makes, because a synced file in a directory that is gone is
-/// gone. It does not sync those it finds, so whoever makes them for it has to.
+/// gone. It does not sync a directory that it finds, so this function does.
 fn make_synced(directory: &Path) -> io::Result<()> {
     if directory.is_dir() {
         return Ok(());

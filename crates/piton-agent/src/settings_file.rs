@@ -6,13 +6,12 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use piton::Delegation;
-use piton_core::event::{Effort, NotAnEffort};
 use piton_mcp::WrittenServer;
 use piton_tools::read_regular;
 use serde::Deserialize;
 
 use crate::command_tools::WrittenTool;
-use crate::providers::{KeyFrom, Provider, RequestDefaults, Speaks};
+use crate::providers::{WrittenEffort, WrittenProvider};
 use crate::rules::WrittenRule;
 use crate::sandbox::WrittenSandbox;
 use crate::unattended::WrittenUnattended;
@@ -40,7 +39,7 @@ pub(crate) struct SettingsFile {
     /// Tools by name.
     pub(crate) tools: BTreeMap<String, WrittenTool>,
     /// Providers by name.
-    pub(crate) providers: BTreeMap<String, Written>,
+    pub(crate) providers: BTreeMap<String, WrittenProvider>,
     /// What workers are allowed.
     pub(crate) workers: WrittenWorkers,
 }
@@ -70,40 +69,6 @@ impl From<WrittenWorkers> for Delegation {
             limit: written.seconds.map_or(usual.limit, Duration::from_secs),
             steps_max: written.steps.unwrap_or(usual.steps_max),
         }
-    }
-}
-
-/// A provider as written.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Written {
-    #[serde(default)]
-    dialect: Option<Speaks>,
-    #[serde(default)]
-    base_url: Option<String>,
-    #[serde(default)]
-    key_env: Option<String>,
-    #[serde(default)]
-    key_command: Option<Vec<String>>,
-    #[serde(default)]
-    headers: BTreeMap<String, String>,
-    #[serde(default)]
-    effort: Option<WrittenEffort>,
-    #[serde(default)]
-    max_tokens: Option<u32>,
-}
-
-/// An effort as written. The stored form takes words that it does not know; a person should hear
-/// of them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(try_from = "String")]
-pub(crate) struct WrittenEffort(pub(crate) Effort);
-
-impl TryFrom<String> for WrittenEffort {
-    type Error = NotAnEffort;
-
-    fn try_from(text: String) -> Result<Self, NotAnEffort> {
-        text.parse().map(Self)
     }
 }
 
@@ -176,45 +141,10 @@ fn page(text: &str, at: usize) -> &'static str {
     }
 }
 
-impl Written {
-    /// Whether it says where the provider is.
-    pub(crate) fn has_address(&self) -> bool {
-        self.base_url.is_some()
-    }
-
-    /// The provider that is meant. With another dialect and an address it is a new one, which gets
-    /// no key that it was not given; what is said of a built-in one changes only that. `None` if
-    /// too little is said.
-    pub(crate) fn provider(&self, built_in: Option<&Provider>) -> Option<Provider> {
-        let key = match (&self.key_command, &self.key_env) {
-            (Some(command), _) => Some(KeyFrom::Command(command.clone())),
-            (None, Some(variable)) => Some(KeyFrom::Variables(vec![variable.clone()])),
-            (None, None) => None,
-        };
-        let base_url = self.base_url.as_deref().map(|url| url.trim_end_matches('/').to_owned());
-        let effort = self.effort.map(|WrittenEffort(effort)| effort);
-        let defaults = RequestDefaults { effort, max_tokens: self.max_tokens };
-        let mut headers = self.headers.clone();
-        let is_new = self.dialect != built_in.map(|built_in| built_in.speaks);
-        if let (true, Some(speaks), Some(base_url)) = (is_new, self.dialect, base_url.clone()) {
-            let key = key.unwrap_or(KeyFrom::Nowhere);
-            return Some(Provider { speaks, base_url, key, headers, defaults });
-        }
-        let built_in = built_in?.clone();
-        headers.extend(built_in.headers);
-        Some(Provider {
-            speaks: self.dialect.unwrap_or(built_in.speaks),
-            base_url: base_url.unwrap_or(built_in.base_url),
-            key: key.unwrap_or(built_in.key),
-            headers,
-            defaults,
-        })
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::providers::{KeyFrom, Speaks};
 
     #[test]
     fn a_provider_is_a_few_lines() {

@@ -7,7 +7,7 @@ use piton_mcp::{Freshness, Offer, Servers};
 use piton_tools::{AskUser, Registry, Tool};
 
 use crate::agent::Agent;
-use crate::engine::Commands;
+use crate::commands::Commands;
 use crate::mcp::{FoundServers, ServerNotice};
 
 /// The tools for conversations in one workspace. Servers run until it is closed.

@@ -42,7 +42,7 @@ pub enum RuleFileError {
         /// What makes no sense.
         detail: String,
     },
-    /// Somebody saved it at the same moment.
+    /// Another program saved it at the same moment.
     #[error("the settings {} were changed at the same moment", path.display())]
     Changed {
         /// The file.
