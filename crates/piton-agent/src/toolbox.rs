@@ -44,6 +44,11 @@ impl Agent {
 }
 
 impl Toolbox {
+    /// Whether a server has to be asked for some of the tools.
+    pub fn has_servers(&self) -> bool {
+        !self.servers.is_empty()
+    }
+
     /// All tools: local ones, then those of servers, by server and in each server's order. A server
     /// that is away is told of in the notes, and its tools are those that were kept.
     pub async fn tools(&self, freshness: Freshness) -> Offer {

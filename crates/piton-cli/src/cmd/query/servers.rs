@@ -28,6 +28,9 @@ pub(super) async fn join(
     for notice in &toolbox.notices {
         stage.output.talk(&servers::notice(notice));
     }
+    if !toolbox.has_servers() {
+        return Ok(toolbox);
+    }
     // Tools of a turn that goes on do not change under it, so what was kept of them will do.
     let freshness = if errand.begins() { Freshness::Now } else { Freshness::Kept };
     let offer = tokio::select! {
