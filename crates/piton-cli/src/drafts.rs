@@ -27,7 +27,7 @@ use std::time::{Duration, SystemTime};
 use piton_core::id::{ConversationId, MessageId};
 use sha2::{Digest as _, Sha256};
 
-use crate::settings::make_private;
+use piton_agent::make_private;
 
 /// Unsent messages that are kept for a directory; beyond that the oldest ones go.
 pub(crate) const DRAFTS_MAX: usize = 8;

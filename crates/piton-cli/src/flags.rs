@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use piton_core::event::{Effort, PermissionMode};
+use piton_agent::{Overrides, SandboxMode, UnattendedPolicy};
+use piton_core::event::{Effort, ModelRef, PermissionMode};
 use piton_sim::script::{Fault as ScriptFault, parse_fault};
 
 mod mcp;
@@ -12,8 +13,6 @@ mod send;
 pub(crate) use self::mcp::{Mcp, McpWish, SimMcp};
 pub(crate) use self::send::Send;
 use crate::output::Form;
-use crate::sandbox::SandboxMode;
-use crate::unattended::Word;
 
 /// Most rows that `ls` shows unless told otherwise.
 const LS_ROWS: usize = 50;
@@ -112,10 +111,10 @@ pub(crate) struct Query {
     pub(crate) permissions: Option<Mode>,
     /// What becomes of questions while nobody is there
     #[arg(long, value_name = "POLICY")]
-    pub(crate) unattended: Option<Word>,
+    pub(crate) unattended: Option<Unattended>,
     /// When commands are confined to the workspace [default: auto]
     #[arg(long, value_name = "MODE")]
-    pub(crate) sandbox: Option<SandboxMode>,
+    pub(crate) sandbox: Option<Sandbox>,
     /// Confined commands have no network
     #[arg(long)]
     pub(crate) no_network: bool,
@@ -145,6 +144,30 @@ pub(crate) enum Mode {
     Auto,
     /// What only reads runs; anything else is denied
     ReadOnly,
+}
+
+/// What becomes of questions while nobody is there.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum Unattended {
+    /// Allow calls in which no deny could hide; take defaults, or tell the tool that there is no answer
+    Auto,
+    /// Take defaults; what has none waits
+    Defaults,
+    /// Refuse calls; tell the tool that there is no answer
+    Deny,
+    /// Let the other calls end, and leave the turn waiting
+    Defer,
+}
+
+/// When commands are confined.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum Sandbox {
+    /// Never
+    Off,
+    /// With `--permissions auto`, as well as the kernel can
+    Auto,
+    /// Always; a command that cannot be confined is not run
+    On,
 }
 
 /// How long an answer is waited for to be taken, in seconds. A process that asks looks four times a
@@ -384,6 +407,23 @@ impl Flags {
     }
 }
 
+impl Query {
+    /// What the flags change, with the model that was named.
+    pub(crate) fn overrides(&self, model: Option<ModelRef>) -> Overrides {
+        Overrides {
+            model,
+            effort: self.effort,
+            answer_tokens_max: self.max_tokens,
+            steps_max: self.max_steps,
+            permissions: self.permissions.map(PermissionMode::from),
+            unattended: self.unattended.map(UnattendedPolicy::from),
+            sandbox: self.sandbox.map(SandboxMode::from),
+            no_network: self.no_network,
+            coordinate: self.coordinate,
+        }
+    }
+}
+
 impl Mode {
     /// How it is typed.
     pub(crate) fn typed(self) -> String {
@@ -413,8 +453,23 @@ impl From<Mode> for PermissionMode {
     }
 }
 
-/// Where `script:FILE` points, if that was typed.
-pub(crate) fn script_file(model: &str) -> Option<PathBuf> {
-    let file = model.strip_prefix("script:").or_else(|| model.strip_prefix("script/"))?;
-    Some(PathBuf::from(file))
+impl From<Unattended> for UnattendedPolicy {
+    fn from(typed: Unattended) -> Self {
+        match typed {
+            Unattended::Auto => Self::Auto,
+            Unattended::Defaults => Self::Defaults,
+            Unattended::Deny => Self::Deny,
+            Unattended::Defer => Self::Defer,
+        }
+    }
+}
+
+impl From<Sandbox> for SandboxMode {
+    fn from(typed: Sandbox) -> Self {
+        match typed {
+            Sandbox::Off => Self::Off,
+            Sandbox::Auto => Self::Auto,
+            Sandbox::On => Self::On,
+        }
+    }
 }

@@ -1,23 +1,16 @@
-//! The binary `piton`: flags, settings, wiring, exit codes, hints. It does not know how a turn works.
+//! The binary `piton`: flags, rendering, exit codes, hints. It does not know how a turn works, nor what
+//! the settings mean.
 //!
-//! Flags are what was typed, settings are what that means here, a command does it, and a report says
+//! Flags are what was typed, `piton-agent` says what that means here, a command does it, and a report says
 //! how it went. Only `output` touches the standard streams, only `report` knows exit codes.
 
 mod flags;
-mod settings;
 
 mod cmd;
 
-mod command_tools;
 mod drafts;
-mod mcp;
-mod models;
-mod providers;
-mod rules;
-mod sandbox;
+mod store;
 mod target;
-mod unattended;
-mod wiring;
 
 mod ask;
 mod render;
@@ -32,11 +25,11 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::Parser as _;
+use piton_agent::{Environment, Settings};
 
 use crate::flags::{Command, Flags, Sim};
 use crate::output::{Form, Output};
 use crate::report::{Fault, Report};
-use crate::settings::Settings;
 
 /// Longest wait for threads to take their leave.
 const LEAVE_WAIT: Duration = Duration::from_secs(2);
@@ -70,7 +63,7 @@ fn main() -> ExitCode {
 
 async fn run(flags: Flags, output: &mut Output) -> Result<Report, Fault> {
     signals::outlive_file_limit();
-    let settings = Settings::resolve()?;
+    let settings = Settings::resolve(Environment::of_process())?;
     match flags.command {
         Command::Query(query) => cmd::query::run(query, &settings, output).await,
         Command::Answer(answer) => cmd::answer::run(&answer, &settings, output).await,

@@ -12,6 +12,7 @@ use piton_core::id::ConversationId;
 use piton_core::outcome::{Cause, Ending};
 use piton_core::view::brief::TurnView;
 
+pub(crate) use self::advice::key_advice;
 pub(crate) use self::fault::Fault;
 use crate::output::{Form, Output};
 use crate::render::incomplete;

@@ -1,10 +1,10 @@
 //! Which conversation is meant.
 
+use piton_agent::Settings;
 use piton_core::id::ConversationId;
 use piton_store::{Directory, Filter, Journal, Page, StoreError};
 
 use crate::report::Fault;
-use crate::settings::Settings;
 
 /// Conversations looked through for a beginning of an id.
 const FOUND_MAX: usize = 1_000;

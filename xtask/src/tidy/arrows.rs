@@ -51,12 +51,25 @@ const RULES: &[Rule] = &[
     free("piton-faults", &["piton-core", "piton-tools"]),
     free("piton-sim", &["piton", "piton-core", "piton-tools", "piton-wire"]),
     free("piton-proof", &["piton", "piton-core", "piton-sim", "piton-store", "piton-tools"]),
+    free(
+        "piton-agent",
+        &[
+            "piton",
+            "piton-core",
+            "piton-mcp",
+            "piton-sim",
+            "piton-store",
+            "piton-tools",
+            "piton-wire",
+        ],
+    ),
     face("piton-server", &["piton", "piton-core"]),
     face("piton-tui", &["piton", "piton-core"]),
     free(
         "piton-cli",
         &[
             "piton",
+            "piton-agent",
             "piton-core",
             "piton-mcp",
             "piton-server",
@@ -64,7 +77,6 @@ const RULES: &[Rule] = &[
             "piton-store",
             "piton-tools",
             "piton-tui",
-            "piton-wire",
         ],
     ),
 ];
@@ -72,7 +84,7 @@ const RULES: &[Rule] = &[
 /// Foreign crates that only some of ours may name: (crate, owner, others that may).
 const OWNED: [(&str, &str, &[&str]); 3] = [
     ("rusqlite", "piton-store", &["piton-bench"]),
-    ("reqwest", "piton", &["piton-cli", "piton-mcp"]),
+    ("reqwest", "piton", &["piton-agent", "piton-cli", "piton-mcp"]),
     ("rmcp", "piton-mcp", &[]),
 ];
 

@@ -3,12 +3,13 @@
 use std::path::{Path, PathBuf};
 
 use piton::{Reply, always_rules};
+use piton_agent::rules::file::{self, RuleFileError};
 use piton_core::event::{Choice, Inquiry, PermissionRule, RuleEffect, RuleScope};
 use piton_core::permit::Standing;
 use piton_core::state::State;
 
 use super::Heard;
-use crate::rules;
+use crate::render::rule::told_all;
 
 /// A standing decision that can be made on a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -50,14 +51,14 @@ impl Offer {
 
     /// The rules and how far they reach, for people.
     pub(crate) fn told(&self) -> String {
-        format!("{}, {}", rules::told_all(&self.rules), self.reach())
+        format!("{}, {}", told_all(&self.rules), self.reach())
     }
 
     /// Keeps the rules of decisions where later conversations find them, if they are for those too:
     /// all of them or none.
     pub(crate) fn write_all<'a>(
         offers: impl IntoIterator<Item = &'a Self>,
-    ) -> Result<(), rules::file::RuleFileFault> {
+    ) -> Result<(), RuleFileError> {
         let mut files: Vec<(&Path, Vec<_>)> = Vec::new();
         for offer in offers {
             let Some(file) = offer.file.as_deref() else { continue };
@@ -68,7 +69,7 @@ impl Offer {
             }
         }
         // There is one settings file.
-        files.iter().try_for_each(|(file, rules)| rules::file::add(file, rules))
+        files.iter().try_for_each(|(file, rules)| file::add(file, rules))
     }
 
     fn reach(&self) -> String {
@@ -108,7 +109,7 @@ impl Permission {
     /// What to show in front of the cursor.
     pub(super) fn text(&self, question: &str) -> String {
         if let Some(effect) = self.choosing {
-            let rules = self.with_effect(effect).next().map(|offer| rules::told_all(&offer.rules));
+            let rules = self.with_effect(effect).next().map(|offer| told_all(&offer.rules));
             let place = |offer: &Offer| {
                 let will = if offer.file.is_some() { "will write: " } else { "" };
                 format!("  ({}) {will}{}\n", key(offer.standing.scope), offer.reach())

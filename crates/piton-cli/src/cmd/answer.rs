@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use clap::Parser as _;
 use piton::AnswerLetter;
+use piton_agent::{Settings, engine_to_write};
 use piton_core::event::{Inquiry, RuleEffect, RuleScope};
 use piton_core::id::ConversationId;
 use piton_core::state::{Raised, State, Turn};
@@ -24,9 +25,7 @@ use crate::flags::{Answer, Command, Flags};
 use crate::output::Output;
 use crate::render::lines::Line;
 use crate::report::{Fault, Report};
-use crate::settings::Settings;
-use crate::wiring::Wiring;
-use crate::{reader, target, wiring};
+use crate::{reader, store, target};
 
 /// Shows the questions, or answers the first of them.
 pub(crate) async fn run(
@@ -38,7 +37,7 @@ pub(crate) async fn run(
     if !settings.has_database()? && answer.id.is_none() {
         return Err(nothing);
     }
-    let journal = wiring::open_store(settings, output)?;
+    let journal = store::open(settings, output)?;
     let id = match &answer.id {
         Some(typed) => target::by_prefix(&*journal, typed, settings).await?,
         None => target::newest(&*journal, settings).await?.ok_or(nothing)?,
@@ -55,7 +54,7 @@ pub(crate) async fn run(
     if meant.is_empty() {
         return Err(Fault::NothingAsked { conversation: id, last: None });
     }
-    let engine = Wiring::to_write(journal.clone(), settings)?.engine(&[]);
+    let engine = engine_to_write(journal.clone(), settings)?;
     // Longer than anybody waits; a clock has an end.
     let wait = Duration::from_secs(answer.wait.min(u32::MAX.into()));
     let deadline = Instant::now() + wait;

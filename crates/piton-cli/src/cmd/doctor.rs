@@ -6,11 +6,12 @@ mod entries;
 mod home;
 mod machine;
 
+use piton_agent::Settings;
+
 use crate::flags::Doctor;
 use crate::output::Output;
 use crate::render::lines::Line;
 use crate::report::Report;
-use crate::settings::Settings;
 
 /// How something is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

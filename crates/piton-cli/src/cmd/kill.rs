@@ -1,12 +1,12 @@
 //! `piton kill`: stops a command, with everything it started, from anywhere.
 
+use piton_agent::Settings;
 use piton_tools::supervise::{KeptState, Shelf, Why};
 
 use super::kept::{CommandFault, find, name};
 use crate::flags::Kill;
 use crate::output::Output;
 use crate::report::{Fault, Report};
-use crate::settings::Settings;
 
 /// Stops it.
 pub(crate) async fn run(

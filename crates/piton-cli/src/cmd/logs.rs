@@ -5,6 +5,7 @@ use std::io;
 use std::os::unix::fs::FileExt as _;
 use std::time::Duration;
 
+use piton_agent::Settings;
 use piton_tools::WITHHELD_TEXT;
 use piton_tools::supervise::{HEAD_BYTES, KeptState, Printed, Shelf, TAIL_BYTES};
 
@@ -12,7 +13,6 @@ use super::kept::{CommandFault, find, name};
 use crate::flags::Logs;
 use crate::output::Output;
 use crate::report::{Fault, Report};
-use crate::settings::Settings;
 
 /// How often to look for more.
 const LOOK_EVERY: Duration = Duration::from_millis(100);

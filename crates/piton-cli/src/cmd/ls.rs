@@ -2,6 +2,7 @@
 
 use piton::AnswerLetter;
 use piton::clock::{Clock as _, SystemClock};
+use piton_agent::Settings;
 use piton_core::id::Timestamp;
 use piton_core::view::Status;
 use piton_store::{Filter, Listed, Page};
@@ -12,8 +13,7 @@ use crate::render::age::age;
 use crate::render::lines::Line;
 use crate::render::visible::visible;
 use crate::report::{Fault, Report, fault};
-use crate::settings::Settings;
-use crate::wiring;
+use crate::store;
 
 /// Lists them.
 pub(crate) async fn run(
@@ -24,7 +24,7 @@ pub(crate) async fn run(
     let aside = settings.set_aside();
     let (mut rows, mut total) = (Vec::new(), 0);
     if settings.has_database()? {
-        let journal = wiring::open_store(settings, output)?;
+        let journal = store::open(settings, output)?;
         let page = if ls.all {
             Page::first(usize::MAX)
         } else {

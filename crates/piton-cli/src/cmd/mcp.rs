@@ -1,18 +1,17 @@
 //! `piton mcp`: servers of tools, what they offer, and whether they may be started.
 
 use futures_util::future::join_all;
+use piton_agent::{Agent, FoundServers, Settings, SettingsError};
 use piton_mcp::{
-    About, Approvals, ConnectFault, Expand, Launch, Listed, Origin, PROJECT_FILE, Project, Server,
+    About, Approvals, ConnectFault, Launch, Listed, Origin, PROJECT_FILE, Project, Server,
     ServerSettings, Servers,
 };
 
 use crate::flags::{Mcp, McpWish};
-use crate::mcp::{self, Found};
-use crate::models::{Shelf, environment};
 use crate::output::Output;
 use crate::render::lines::Line;
+use crate::render::servers;
 use crate::report::{Fault, Report};
-use crate::settings::Settings;
 
 /// Longest description in a list, in letters.
 const DESCRIPTION_LETTERS_MAX: usize = 80;
@@ -23,13 +22,11 @@ pub(crate) async fn run(
     settings: &Settings,
     output: &mut Output,
 ) -> Result<Report, Fault> {
-    let shelf = Shelf::read(settings.file.as_deref())?;
+    let agent = Agent::load(settings.clone())?;
     match &flags.wish {
-        McpWish::List => list(&shelf, settings, flags.json, output).await,
-        McpWish::Tools { server } => {
-            tools(&shelf, settings, server.as_deref(), flags.json, output).await
-        }
-        McpWish::Trust { revoke: false } => trust(&shelf, settings, output),
+        McpWish::List => list(&agent, flags.json, output).await,
+        McpWish::Tools { server } => tools(&agent, server.as_deref(), flags.json, output).await,
+        McpWish::Trust { revoke: false } => trust(&agent, output),
         McpWish::Trust { revoke: true } => revoke(settings, output),
     }
 }
@@ -44,16 +41,11 @@ async fn look(servers: &Servers) -> Vec<Looked> {
     looked
 }
 
-async fn list(
-    shelf: &Shelf,
-    settings: &Settings,
-    json: bool,
-    output: &mut Output,
-) -> Result<Report, Fault> {
-    let workspace = settings.workspace()?;
-    let Found { allowed, held, notes } = mcp::find(shelf, settings, workspace);
+async fn list(agent: &Agent, json: bool, output: &mut Output) -> Result<Report, Fault> {
+    let workspace = agent.settings().workspace()?;
+    let FoundServers { allowed, held, notices } = agent.servers(workspace);
     let off: Vec<_> = allowed.iter().filter(|server| !server.enabled).cloned().collect();
-    let servers = Servers::new(allowed, mcp::place(settings, workspace));
+    let servers = Servers::new(allowed, agent.server_place(workspace));
     let looked = look(&servers).await;
     let mut rows = 0;
     for (server, looked) in servers.iter().zip(looked) {
@@ -66,8 +58,8 @@ async fn list(
     for server in &held {
         show(server, &State::Held, json, output);
     }
-    for note in notes {
-        output.talk(&note);
+    for notice in &notices {
+        output.talk(&servers::notice(notice));
     }
     if rows + off.len() + held.len() == 0 {
         return Ok(Report::nothing("There are no MCP servers; docs/mcp.md says how to add one."));
@@ -154,14 +146,13 @@ fn origin(origin: Origin) -> &'static str {
 }
 
 async fn tools(
-    shelf: &Shelf,
-    settings: &Settings,
+    agent: &Agent,
     only: Option<&str>,
     json: bool,
     output: &mut Output,
 ) -> Result<Report, Fault> {
-    let workspace = settings.workspace()?;
-    let Found { mut allowed, held, notes } = mcp::find(shelf, settings, workspace);
+    let workspace = agent.settings().workspace()?;
+    let FoundServers { mut allowed, held, notices } = agent.servers(workspace);
     if let Some(name) = only {
         let known = allowed.iter().chain(&held).any(|server| server.name == name);
         if !known {
@@ -169,10 +160,10 @@ async fn tools(
         }
         allowed.retain(|server| server.name == name);
     }
-    for note in notes {
-        output.talk(&note);
+    for notice in &notices {
+        output.talk(&servers::notice(notice));
     }
-    let servers = Servers::new(allowed, mcp::place(settings, workspace));
+    let servers = Servers::new(allowed, agent.server_place(workspace));
     let looked = look(&servers).await;
     for (server, looked) in servers.iter().zip(looked) {
         match looked {
@@ -209,11 +200,11 @@ fn offered(server: &Server, tools: &[Listed], json: bool, output: &mut Output) {
 }
 
 /// Approves the file as it is, and says what that lets happen.
-fn trust(shelf: &Shelf, settings: &Settings, output: &mut Output) -> Result<Report, Fault> {
+fn trust(agent: &Agent, output: &mut Output) -> Result<Report, Fault> {
+    let settings = agent.settings();
     let workspace = settings.workspace()?;
     let Some(project) = Project::read(workspace)? else { return Ok(nothing_there()) };
-    let hidden = shelf.key_variables();
-    for server in project.servers(&Expand::new(&environment, &hidden)) {
+    for server in agent.project_servers(&project) {
         let how = &server.how;
         let what = match &server.launch {
             Ok(Launch::Program { env, .. }) if !env.is_empty() => {
@@ -226,7 +217,7 @@ fn trust(shelf: &Shelf, settings: &Settings, output: &mut Output) -> Result<Repo
         };
         output.talk(&format!("{}: {what}", server.name));
     }
-    let directory = settings.config().ok_or(Fault::NoHome)?;
+    let directory = settings.config().ok_or(SettingsError::NoHome)?;
     Approvals::read(directory)?.approve(workspace, &project.digest)?;
     output.talk(&format!(
         "{PROJECT_FILE} of {} is trusted as it is now. Once it changes it is asked about again.",
@@ -237,7 +228,7 @@ fn trust(shelf: &Shelf, settings: &Settings, output: &mut Output) -> Result<Repo
 
 fn revoke(settings: &Settings, output: &mut Output) -> Result<Report, Fault> {
     let workspace = settings.workspace()?;
-    let directory = settings.config().ok_or(Fault::NoHome)?;
+    let directory = settings.config().ok_or(SettingsError::NoHome)?;
     if !Approvals::read(directory)?.revoke(workspace)? {
         return Ok(Report::nothing("It was not trusted."));
     }

@@ -3,14 +3,14 @@
 use std::time::Duration;
 
 use futures_util::future::join_all;
+use piton_agent::{
+    Agent, Environment, KeyFrom, ModelError, Provider, Settings, http_client, typed,
+};
 
 use crate::flags::Models;
-use crate::models::{self, Shelf, environment};
 use crate::output::Output;
-use crate::providers::{self, KeyFrom, Provider};
 use crate::render::lines::Line;
 use crate::report::{Fault, Report};
-use crate::settings::Settings;
 
 /// Longest wait for a provider to show that it is there.
 const REACH_WAIT: Duration = Duration::from_secs(3);
@@ -21,21 +21,22 @@ pub(crate) async fn run(
     settings: &Settings,
     output: &mut Output,
 ) -> Result<Report, Fault> {
-    let shelf = Shelf::read(settings.file.as_deref())?;
-    let client = providers::client().map_err(models::ModelFault::from)?;
-    let states = shelf.providers.values().map(|provider| state(&client, provider));
+    let agent = Agent::load(settings.clone())?;
+    let client = http_client().map_err(ModelError::from)?;
+    let states = agent.providers().values();
+    let states = states.map(|provider| state(&client, provider, &settings.environment));
     // All at once: one that does not answer must not hold up the others.
     let states = join_all(states).await;
     let built_in =
         ("demo", "built in".to_owned(), State::ready("no key, no network, no language model"));
-    let others = shelf.providers.iter().zip(states);
+    let others = agent.providers().iter().zip(states);
     let others = others.map(|((name, it), state)| (name.as_str(), it.shown_address(), state));
-    let default = shelf.default();
+    let default = agent.default_model();
     let mut lines = vec![row("PROVIDER", "ADDRESS", "STATE")];
     for (name, address, State { ready, state }) in [built_in].into_iter().chain(others) {
         if flags.json {
             let model = default.as_ref().ok().filter(|model| model.provider == name);
-            let default_model = model.map(models::typed);
+            let default_model = model.map(typed);
             output.json(&Line::Provider { provider: name, address, ready, state, default_model });
         } else {
             lines.push(row(name, &address, &state));
@@ -45,7 +46,7 @@ pub(crate) async fn run(
         output.data(&lines.concat());
     }
     match default {
-        Ok(model) => output.talk(&format!("new conversations use {}", models::typed(&model))),
+        Ok(model) => output.talk(&format!("new conversations use {}", typed(&model))),
         Err(fault) => output.talk(&format!("warning: for new conversations: {fault}")),
     }
     Ok(Report::ok("listed"))
@@ -72,17 +73,19 @@ impl State {
 }
 
 /// Whether it can be asked, and why not.
-async fn state(client: &reqwest::Client, provider: &Provider) -> State {
+async fn state(client: &reqwest::Client, provider: &Provider, environment: &Environment) -> State {
     let key = match &provider.key {
         KeyFrom::Nowhere => "no key needed".into(),
         KeyFrom::Command(command) => {
             let program = command.first().map_or("", String::as_str);
             format!("key from the command {program}")
         }
-        KeyFrom::Variables(names) => match names.iter().find(|name| environment(name).is_some()) {
-            Some(name) => format!("key from {name}"),
-            None => return State::not(format!("no key: set {}", names.join(" or "))),
-        },
+        KeyFrom::Variables(names) => {
+            match names.iter().find(|name| environment.text(name).is_some()) {
+                Some(name) => format!("key from {name}"),
+                None => return State::not(format!("no key: set {}", names.join(" or "))),
+            }
+        }
     };
     match reach(client, provider).await {
         None => State::ready(&key),

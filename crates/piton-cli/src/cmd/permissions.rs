@@ -4,21 +4,19 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use piton::OpenError;
+use piton_agent::rules::{file as rule_file, strangers::Strangers};
+use piton_agent::{Agent, Settings, engine_to_write};
 use piton_core::event::{PermissionRule, RuleScope};
 use piton_core::id::ConversationId;
 use piton_core::state::State;
 use piton_store::{Journal, LeaseError};
 
 use crate::flags::{Permissions, Revoke};
-use crate::models::Shelf;
 use crate::output::Output;
 use crate::render::lines::Line;
+use crate::render::rule::{stranger, told};
 use crate::report::{Fault, Report};
-use crate::rules::strangers::Strangers;
-use crate::rules::told;
-use crate::settings::Settings;
-use crate::wiring::Wiring;
-use crate::{reader, rules, target, wiring};
+use crate::{reader, store, target};
 
 /// Shows them, or takes one back.
 pub(crate) async fn run(
@@ -26,11 +24,11 @@ pub(crate) async fn run(
     settings: &Settings,
     output: &mut Output,
 ) -> Result<Report, Fault> {
-    let shelf = Shelf::read(settings.file.as_deref())?;
+    let agent = Agent::load(settings.clone())?;
     let mut state = State::default();
     let mut meant = None;
     if settings.has_database()? || flags.id.is_some() {
-        let journal = wiring::open_store(settings, output)?;
+        let journal = store::open(settings, output)?;
         let id = match &flags.id {
             Some(typed) => Some(target::by_prefix(&*journal, typed, settings).await?),
             None => target::newest(&*journal, settings).await?,
@@ -45,16 +43,16 @@ pub(crate) async fn run(
         Some(opened) => PathBuf::from(&opened.workspace),
         None => settings.workspace()?.to_owned(),
     };
-    let rules = rules::in_force(&state.config.permissions.rules, &shelf.rules, &workspace);
+    let rules = agent.rules_in_force(&state.config.permissions.rules, &workspace);
     let file = settings.file.as_ref().map(|file| file.display().to_string()).unwrap_or_default();
     let Some(Revoke::Revoke { number }) = flags.change else {
         for (at, rule) in rules.iter().enumerate() {
             let id = meant.as_ref().map_or("", |(_, id)| id.as_str());
             show(at + 1, rule, from(rule, id, &file), flags.json, output);
         }
-        let strangers = Strangers::new(&shelf, settings, &workspace).with(&state.config.tools);
-        for told in strangers.among(&rules) {
-            output.talk(&format!("warning: {told}"));
+        let strangers = Strangers::new(&agent, &workspace).with(&state.config.tools);
+        for found in strangers.among(&rules) {
+            output.talk(&format!("warning: {}", stranger(&found)));
         }
         if rules.is_empty() {
             return Ok(Report::nothing("There are no rules; the mode decides on every call."));
@@ -70,7 +68,7 @@ pub(crate) async fn run(
             output.talk(&format!("Taken back: {told}, in conversation {id}"));
         }
         (RuleScope::Project | RuleScope::User, _, Some(path)) => {
-            rules::file::remove(path, rule, &workspace)?;
+            rule_file::remove(path, rule, &workspace)?;
             output.talk(&format!("Taken back: {told}, {}, from {file}", scope_word(rule.scope)));
             output.talk("A turn that runs keeps it until it ends.");
         }
@@ -89,7 +87,7 @@ async fn revoke(
     (number, rule): (usize, &PermissionRule),
     settings: &Settings,
 ) -> Result<(), Fault> {
-    let engine = Wiring::to_write(journal, settings)?.engine(&[]);
+    let engine = engine_to_write(journal, settings)?;
     let mut session = match engine.open(id).await {
         Err(OpenError::Lease(LeaseError::Held { conversation, holder })) => {
             return Err(Fault::RuleHeld { rule: told(rule), number, conversation, holder });

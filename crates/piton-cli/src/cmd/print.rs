@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use piton_agent::Settings;
 use piton_core::event::Usage;
 use piton_core::id::ConversationId;
 use piton_core::state::State;
@@ -13,8 +14,7 @@ use crate::output::Output;
 use crate::render::lines::Line;
 use crate::render::print::{Life, conversation};
 use crate::report::{Fault, Report};
-use crate::settings::Settings;
-use crate::{reader, target, wiring};
+use crate::{reader, store, target};
 
 /// Shows it.
 pub(crate) async fn run(
@@ -27,7 +27,7 @@ pub(crate) async fn run(
     if !settings.has_database()? && typed.is_none() {
         return Err(nothing);
     }
-    let journal: Arc<dyn Journal> = wiring::open_store(settings, output)?;
+    let journal: Arc<dyn Journal> = store::open(settings, output)?;
     let id = match typed {
         Some(typed) => target::by_prefix(&*journal, typed, settings).await?,
         None => target::newest(&*journal, settings).await?.ok_or(nothing)?,

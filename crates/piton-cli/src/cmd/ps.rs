@@ -1,6 +1,7 @@
 //! `piton ps`: commands, of all conversations. Reads their records, never a journal.
 
 use piton::clock::{Clock as _, SystemClock};
+use piton_agent::Settings;
 use piton_core::id::Timestamp;
 use piton_core::summary::shorten;
 use piton_tools::supervise::{Kept, KeptState, Shelf, Status};
@@ -11,7 +12,6 @@ use crate::output::Output;
 use crate::render::age::age;
 use crate::render::lines::Line;
 use crate::report::Report;
-use crate::settings::Settings;
 
 /// Longest command line that is shown, in letters.
 const COMMAND_LETTERS_MAX: usize = 80;

@@ -1,7 +1,6 @@
 //! `piton query`: one turn, from a message to its answer, or from where it was left.
 
 mod attach;
-mod config;
 mod face;
 mod interrupt;
 mod mail;
@@ -12,7 +11,8 @@ mod servers;
 mod watch;
 
 use piton::OnIncomplete;
-use piton_core::event::{ModelRef, PermissionMode, TurnEnd};
+use piton_agent::{Agent, Overrides, Settings, is_demo, typed};
+use piton_core::event::{PermissionMode, TurnEnd};
 use piton_core::id::TurnId;
 use piton_core::state::State;
 use piton_core::view::brief::TurnView;
@@ -27,14 +27,16 @@ use crate::ask::{
     held_menu_takes, held_waits, menu, menu_takes, not_understood,
 };
 use crate::flags::{Mode, Query};
-use crate::models::{self, Shelf};
 use crate::output::{Form, Output};
 use crate::render::incomplete;
 use crate::render::lines::Line;
 use crate::report::{Fault, Report};
-use crate::settings::Settings;
 use crate::signals::Signals;
 use crate::terminal::Terminal;
+
+/// What is said in front of an answer of the demo model.
+const DEMO_NOTE: &str =
+    "The demo model answers: no key, no network, no language model. Choose another with --model.";
 
 /// What a session is to do.
 #[derive(Clone, Copy, Debug)]
@@ -51,15 +53,16 @@ pub(crate) async fn run(
 ) -> Result<Report, Fault> {
     let (wish, text) = plan::request(&query)?;
     // A wrong name is found before anything is touched.
-    let shelf = Shelf::read(settings.file.as_deref())?;
-    let model = query.model.as_deref().map(|typed| shelf.parse(typed)).transpose()?;
+    let agent = Agent::load(settings.clone())?;
+    let model = query.model.as_deref().map(|typed| agent.parse_model(typed)).transpose()?;
+    let overrides = query.overrides(model);
     let mut mail = Mail::new(text, &query, settings)?;
     let signals = Signals::listen()?;
-    let may_ask = !query.no_input && !settings.no_input;
+    let may_ask = !query.no_input && settings.environment.value("PITON_NO_INPUT").is_none();
     let terminal = may_ask.then(Terminal::open).flatten();
     let form = if query.json { Form::Json } else { Form::Text };
     let mut stage = Stage { output, signals, terminal, form };
-    let mut asked = Asked { query, wish, model, shelf, settings };
+    let mut asked = Asked { query, wish, overrides, agent, settings };
     match asked.carry_out(&mut mail, &mut stage).await {
         Err(fault) if mail.is_kept() => Ok(Report::from(&fault).with_kept_message()),
         done => done,
@@ -71,8 +74,8 @@ pub(crate) async fn run(
 struct Asked<'a> {
     query: Box<Query>,
     wish: Wish,
-    model: Option<ModelRef>,
-    shelf: Shelf,
+    overrides: Overrides,
+    agent: Agent,
     settings: &'a Settings,
 }
 
@@ -102,9 +105,9 @@ impl Asked<'_> {
             Plan::Choose => choose_errand(&opened, stage, mail).await?,
         };
         let mut opened = opened;
-        let servers = servers::join(&mut opened, errand, self, stage).await?;
+        let toolbox = servers::join(&mut opened, errand, self, stage).await?;
         let done = perform::perform(opened, errand, self, mail, stage).await;
-        servers.close().await;
+        toolbox.close().await;
         done
     }
 
@@ -113,12 +116,12 @@ impl Asked<'_> {
         let present = if stage.terminal.is_some() { Present::Person } else { Present::Nobody };
         let (mut lock_wait, later) = held_waits(present, self.query.lock_wait);
         loop {
-            let (query, model, shelf) = (&self.query, self.model.as_ref(), &self.shelf);
-            let wanted = Wanted { query, model, shelf, lock_wait };
+            let (query, overrides, agent) = (&self.query, &self.overrides, &self.agent);
+            let wanted = Wanted { query, overrides, agent, lock_wait };
             let opened = tokio::select! {
                 biased;
                 _ = stage.signals.next() => return Err(Fault::Interrupted),
-                opened = open::open(&wanted, self.settings, mail, stage.output) => opened,
+                opened = open::open(&wanted, mail, stage.output) => opened,
             };
             match opened {
                 Err(fault) if fault.is_held() && present == Present::Person => {
@@ -239,12 +242,12 @@ fn tell_of_mode(kept: PermissionMode, stage: &mut Stage<'_>) {
 fn announce(opened: &Opened, turn: TurnId, stage: &mut Stage<'_>) {
     let conversation = opened.session.conversation();
     let life = opened.life.note();
-    let model = models::typed(&opened.model);
+    let model = typed(&opened.model);
     stage
         .output
         .talk(&format!("conversation {conversation}{life}, turn {}, model {model}", turn.0));
-    if models::is_demo(&opened.model) && opened.life != Life::Known {
-        stage.output.talk(models::DEMO_NOTE);
+    if is_demo(&opened.model) && opened.life != Life::Known {
+        stage.output.talk(DEMO_NOTE);
     }
     if stage.form == Form::Json {
         stage.output.json(&Line::conversation(conversation.as_str(), turn.0));

@@ -1,9 +1,9 @@
 //! `piton sim serve`: the scripted model as a provider on loopback, for clients of any kind.
 
+use piton_agent::read_script;
 use piton_sim::serve::{Options, Part, Seen, Server};
 
 use crate::flags::Serve;
-use crate::models::read_script;
 use crate::output::{Form, Output};
 use crate::render::lines::Line;
 use crate::report::{Fault, Report};

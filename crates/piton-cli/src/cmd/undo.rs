@@ -1,6 +1,7 @@
 //! `piton undo`: takes back what a tool changed in a file, unless the file was changed since.
 
 use piton::clock::{Clock as _, SystemClock};
+use piton_agent::Settings;
 use piton_core::id::Timestamp;
 use piton_tools::undo::{Undo as Versions, Version, VersionState};
 
@@ -10,7 +11,6 @@ use crate::render::age::age;
 use crate::render::lines::Line;
 use crate::render::visible::visible_name;
 use crate::report::{Fault, Report};
-use crate::settings::Settings;
 
 /// Why a change is not taken back.
 #[derive(Debug, thiserror::Error)]

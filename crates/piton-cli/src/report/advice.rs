@@ -1,6 +1,9 @@
 //! What helps after a turn broke. Asking again helps only where the answer may be another one.
 
-use piton_core::event::FailureClass;
+use std::collections::BTreeMap;
+
+use piton_agent::{KeyFrom, Provider};
+use piton_core::event::{FailureClass, ModelRef};
 use piton_core::id::ConversationId;
 use piton_core::outcome::Cause;
 
@@ -34,6 +37,21 @@ pub(super) fn after(
             discard,
         ],
         _ => vec![format!("to try again: {resume}"), other],
+    }
+}
+
+/// What to do about a key that the provider of a model refuses.
+pub(crate) fn key_advice(providers: &BTreeMap<String, Provider>, model: &ModelRef) -> String {
+    let name = &model.provider;
+    match providers.get(name).map(|provider| &provider.key) {
+        Some(KeyFrom::Variables(names)) => {
+            format!("set {} to a key that {name} takes", names.join(" or "))
+        }
+        Some(KeyFrom::Command(_)) => {
+            format!("see that the key command of {name} in piton.toml prints a key it takes")
+        }
+        Some(KeyFrom::Nowhere) => format!("give {name} a key in piton.toml"),
+        None => format!("see to the key of {name}"),
     }
 }
 

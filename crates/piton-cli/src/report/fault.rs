@@ -4,6 +4,8 @@ use std::io;
 use std::path::PathBuf;
 
 use piton::{OpenError, SessionError};
+use piton_agent::rules::file::RuleFileError;
+use piton_agent::{FileError, LoadError, ModelError, ProfileError, SettingsError};
 use piton_core::id::ConversationId;
 use piton_core::view::brief::TurnView;
 use piton_mcp::{ProjectFault, TrustFault};
@@ -14,9 +16,7 @@ use super::storing::storing;
 use crate::cmd::kept::CommandFault;
 use crate::cmd::query::AttachFault;
 use crate::cmd::undo::UndoFault;
-use crate::models::ModelFault;
 use crate::render::incomplete;
-use crate::rules::file::RuleFileFault;
 
 /// What helps with servers of tools.
 const SERVERS: &str =
@@ -94,7 +94,7 @@ pub(crate) enum Fault {
     },
     /// A standing rule cannot be written down or taken out.
     #[error(transparent)]
-    RuleFile(#[from] RuleFileFault),
+    RuleFile(#[from] RuleFileError),
     /// A rule of a conversation that another process works on.
     #[error("{rule} stays, because conversation {conversation} is held by {}", holding(holder.as_ref()))]
     RuleHeld {
@@ -195,7 +195,7 @@ pub(crate) enum Fault {
     },
     /// The model cannot be had.
     #[error(transparent)]
-    Model(#[from] ModelFault),
+    Model(#[from] ModelError),
     /// The conversation cannot be opened.
     #[error(transparent)]
     Open(#[from] OpenError),
@@ -205,31 +205,12 @@ pub(crate) enum Fault {
     /// The store cannot do its work.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// The present directory is gone or closed to us.
-    #[error("cannot use the present directory")]
-    Directory(#[source] io::Error),
-    /// The present directory cannot be written down.
-    #[error("the path of the present directory is not UTF-8: {}", .0.display())]
-    DirectoryName(PathBuf),
-    /// Nobody knows where to keep conversations.
-    #[error("there is no home directory to keep conversations in")]
-    NoHome,
-    /// Nobody knows whether there are conversations.
-    #[error("cannot look at {}", path.display())]
-    Home {
-        /// The database.
-        path: PathBuf,
-        /// What the system said.
-        source: io::Error,
-    },
-    /// The directory for long outputs cannot be made.
-    #[error("cannot make {}", path.display())]
-    Scratch {
-        /// The directory.
-        path: PathBuf,
-        /// What the system said.
-        source: io::Error,
-    },
+    /// A directory of ours cannot be used.
+    #[error(transparent)]
+    Settings(#[from] SettingsError),
+    /// The settings cannot be loaded.
+    #[error(transparent)]
+    Load(#[from] LoadError),
     /// The port cannot be had.
     #[error("cannot listen on port {port} of 127.0.0.1")]
     Listen {
@@ -250,6 +231,14 @@ pub(crate) enum Fault {
     /// The system does not let us run.
     #[error("cannot start")]
     Runtime(#[source] io::Error),
+}
+
+impl From<ProfileError> for Fault {
+    fn from(error: ProfileError) -> Self {
+        match error {
+            ProfileError::Model(error) => Self::Model(error),
+        }
+    }
 }
 
 impl Fault {
@@ -287,9 +276,12 @@ impl Fault {
             )
             | Self::Undo(UndoFault::Unknown { .. })
             | Self::Model(_)
-            | Self::Directory(_)
-            | Self::DirectoryName(_)
-            | Self::NoHome
+            | Self::Load(_)
+            | Self::Settings(
+                SettingsError::Directory(_)
+                | SettingsError::DirectoryName(_)
+                | SettingsError::NoHome,
+            )
             | Self::Listen { .. }
             | Self::Open(
                 OpenError::Unknown(_)
@@ -314,8 +306,7 @@ impl Fault {
             | Self::Open(OpenError::Lease(LeaseError::Store(_)) | OpenError::Store(_))
             | Self::Session(_)
             | Self::Store(_)
-            | Self::Home { .. }
-            | Self::Scratch { .. }
+            | Self::Settings(SettingsError::Home { .. } | SettingsError::Make { .. })
             | Self::Trust(_)
             | Self::RuleFile(_)
             | Self::Runtime(_) => Code::Failed,
@@ -345,10 +336,11 @@ impl Fault {
             | Self::LeftAlone
             | Self::Session(SessionError::Incomplete(_)) => "incomplete_turn",
             Self::Interrupted | Self::LeftAtOnce { .. } => "interrupted",
-            Self::Model(_) => "model",
+            Self::Model(_) | Self::Load(_) => "model",
             Self::Open(OpenError::Workspace { .. } | OpenError::WorkspaceName { .. })
-            | Self::Directory(_)
-            | Self::DirectoryName(_) => "workspace",
+            | Self::Settings(SettingsError::Directory(_) | SettingsError::DirectoryName(_)) => {
+                "workspace"
+            }
             Self::Open(OpenError::Lease(LeaseError::Held { .. })) | Self::RuleHeld { .. } => "held",
             Self::NotTaken { .. } => "not_taken",
             Self::AnsweredOtherwise { .. } | Self::NotOpen { .. } | Self::TakenAway { .. } => {
@@ -361,7 +353,7 @@ impl Fault {
             Self::Open(OpenError::Lease(LeaseError::Store(_)) | OpenError::Store(_))
             | Self::Session(_)
             | Self::Store(_) => "store",
-            Self::Draft(_) | Self::NoHome | Self::Home { .. } | Self::Scratch { .. } => "home",
+            Self::Draft(_) | Self::Settings(_) => "home",
             Self::Listen { .. } => "listen",
             Self::Runtime(_) => "runtime",
         }
@@ -424,15 +416,9 @@ impl Fault {
             Self::Open(error) => opening(error),
             Self::Session(error) => going_on(error),
             Self::Store(error) => storing(error),
-            Self::Directory(_) => vec!["change to a directory that exists".into()],
-            Self::DirectoryName(_) => vec![RENAME.into()],
-            Self::NoHome => vec!["set HOME, or PITON_HOME to a directory".into()],
-            Self::Draft(_) | Self::Scratch { .. } => {
-                vec!["set PITON_HOME to a directory you can write to".into()]
-            }
-            Self::Home { .. } => {
-                vec!["PITON_HOME has to be a directory that you may read and write".into()]
-            }
+            Self::Load(error) => vec![loading(error)],
+            Self::Settings(error) => vec![placing(error).into()],
+            Self::Draft(_) => vec![WRITABLE_HOME.into()],
             Self::LeftAtOnce { kept } => left_at_once(kept.as_ref()),
             Self::Incomplete { .. } | Self::LeftAlone | Self::Interrupted | Self::Runtime(_) => {
                 Vec::new()
@@ -441,23 +427,47 @@ impl Fault {
     }
 }
 
-fn choosing(error: &ModelFault) -> Vec<String> {
+fn choosing(error: &ModelError) -> Vec<String> {
     match error {
-        ModelFault::Unknown(_) => vec![
+        ModelError::Unknown(_) => vec![
             "name it as provider/model, for example anthropic/claude-opus-4-5".into(),
             "demo needs no key and no network; script:FILE follows a script".into(),
-            "piton models shows the providers and what they lack".into(),
+            PROVIDERS.into(),
         ],
-        ModelFault::Provider(_) => {
-            vec!["piton models shows the providers and what they lack".into()]
-        }
-        ModelFault::Variable { .. } => {
-            vec!["set it to something else, or unset it".into()]
-        }
-        ModelFault::File(fault) => vec![fault.advice()],
-        ModelFault::ScriptFile { .. } | ModelFault::Script { .. } => {
+        ModelError::Provider(_) => vec![PROVIDERS.into()],
+        ModelError::ScriptFile { .. } | ModelError::Script { .. } => {
             vec!["mend the file, or choose another model; docs/sim.md has its form".into()]
         }
+    }
+}
+
+/// What helps with providers.
+const PROVIDERS: &str = "piton models shows the providers and what they lack";
+
+/// What to do about settings that cannot be loaded.
+pub(crate) fn loading(error: &LoadError) -> String {
+    match error {
+        LoadError::File(FileError::Read { .. }) => "see that it is a file that you may read".into(),
+        LoadError::File(FileError::Parse { page, .. }) => {
+            format!("mend the file; {page} has its form")
+        }
+        LoadError::Provider(_) => PROVIDERS.into(),
+        LoadError::Variable { .. } => "set it to something else, or unset it".into(),
+    }
+}
+
+/// What to do about a home in which nothing can be written.
+const WRITABLE_HOME: &str = "set PITON_HOME to a directory you can write to";
+
+fn placing(error: &SettingsError) -> &'static str {
+    match error {
+        SettingsError::Directory(_) => "change to a directory that exists",
+        SettingsError::DirectoryName(_) => RENAME,
+        SettingsError::NoHome => "set HOME, or PITON_HOME to a directory",
+        SettingsError::Home { .. } => {
+            "PITON_HOME has to be a directory that you may read and write"
+        }
+        SettingsError::Make { .. } => WRITABLE_HOME,
     }
 }
 

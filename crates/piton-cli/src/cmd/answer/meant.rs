@@ -1,6 +1,7 @@
 //! What somebody answers, to which questions, and what stands from then on. Nothing is written here.
 
 use piton::Reply;
+use piton_agent::Settings;
 use piton_core::event::{Inquiry, InquiryKind, RuleEffect, Shape};
 use piton_core::id::{ConversationId, Seq};
 use piton_core::state::State;
@@ -9,7 +10,6 @@ use super::questions;
 use crate::ask::{Form, Heard, Offer, Prompt};
 use crate::flags::{Answer, Scope};
 use crate::report::Fault;
-use crate::settings::Settings;
 
 /// What is answered to which question.
 #[derive(Debug)]

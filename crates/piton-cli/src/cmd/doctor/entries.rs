@@ -5,13 +5,13 @@
 
 use std::time::{Duration, Instant};
 
+use piton_agent::Settings;
 use piton_core::id::ConversationId;
 use piton_store::{Decayed, DecayedBlob, StoreError, Verified, verify};
 
 use super::Finding;
 use crate::output::Output;
 use crate::report;
-use crate::settings::Settings;
 
 const ABOUT: &str = "entries";
 /// Whoever looks on hears nothing of what is done earlier.

@@ -5,16 +5,15 @@ use std::io::{self, IsTerminal as _, Write as _};
 use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
 use std::path::Path;
 
+use piton_agent::rules::strangers::Strangers;
+use piton_agent::{Agent, KeyFrom, LoadError, Settings, typed};
 use piton_store::{Health, StoreError, inspect};
-use piton_tools::supervise::{KeptState, Shelf as Commands};
+use piton_tools::supervise::{KeptState, Shelf};
 
 use super::{Finding, Verdict, entries};
-use crate::models::{self, ModelFault, Shelf, environment};
 use crate::output::Output;
-use crate::providers::KeyFrom;
-use crate::rules::strangers::Strangers;
-use crate::settings::Settings;
-use crate::{report, rules};
+use crate::render::rule;
+use crate::report::{self, fault};
 
 pub(super) fn look(settings: &Settings, output: &mut Output) -> Vec<Finding> {
     let store = match fs::metadata(&settings.home) {
@@ -28,18 +27,18 @@ pub(super) fn look(settings: &Settings, output: &mut Output) -> Vec<Finding> {
     }
     found.extend(private(settings));
     found.extend(aside(settings));
-    match Shelf::read(settings.file.as_deref()) {
-        Ok(shelf) => {
-            found.extend([file(settings), providers(&shelf), model(&shelf)]);
-            found.extend(rules(settings, &shelf));
+    match Agent::load(settings.clone()) {
+        Ok(agent) => {
+            found.extend([file(settings), providers(&agent), model(&agent)]);
+            found.extend(rules(&agent));
         }
-        Err(fault) => {
-            let advice = if let ModelFault::File(fault) = &fault {
-                fault.advice()
+        Err(error) => {
+            let advice = if let LoadError::File(_) = &error {
+                fault::loading(&error)
             } else {
                 "mend the file; docs/models.md has its form".into()
             };
-            found.push(Finding::broken("settings", fault.to_string(), advice));
+            found.push(Finding::broken("settings", error.to_string(), advice));
         }
     }
     found.extend([commands(settings), terminal()]);
@@ -139,21 +138,21 @@ fn file(settings: &Settings) -> Finding {
 }
 
 /// Rules for tools that there are not.
-fn rules(settings: &Settings, shelf: &Shelf) -> Vec<Finding> {
-    let Ok(workspace) = settings.workspace() else { return Vec::new() };
-    let counting = rules::counting_in(&shelf.rules, workspace);
-    let strangers = Strangers::new(shelf, settings, workspace).among(&counting);
+fn rules(agent: &Agent) -> Vec<Finding> {
+    let Ok(workspace) = agent.settings().workspace() else { return Vec::new() };
+    let strangers = Strangers::new(agent, workspace).among(&agent.standing_rules(workspace));
     let advice = "mend it; docs/permissions.md has its form, `piton permissions` lists the rules";
-    strangers.into_iter().map(|told| Finding::lacks("rules", told, advice)).collect()
+    strangers.iter().map(|it| Finding::lacks("rules", rule::stranger(it), advice)).collect()
 }
 
-fn providers(shelf: &Shelf) -> Finding {
+fn providers(agent: &Agent) -> Finding {
+    let environment = &agent.settings().environment;
     let has_key = |key: &KeyFrom| match key {
-        KeyFrom::Variables(names) => names.iter().any(|name| environment(name).is_some()),
+        KeyFrom::Variables(names) => names.iter().any(|name| environment.text(name).is_some()),
         KeyFrom::Command(_) => true,
         KeyFrom::Nowhere => false,
     };
-    let ready = shelf.providers.iter().filter(|(_, provider)| has_key(&provider.key));
+    let ready = agent.providers().iter().filter(|(_, provider)| has_key(&provider.key));
     let ready: Vec<_> = ready.map(|(name, _)| name.as_str()).collect();
     if ready.is_empty() {
         return Finding::lacks(
@@ -166,11 +165,9 @@ fn providers(shelf: &Shelf) -> Finding {
     Finding::ok("providers", said)
 }
 
-fn model(shelf: &Shelf) -> Finding {
-    match shelf.default() {
-        Ok(model) => {
-            Finding::ok("model", format!("new conversations use {}", models::typed(&model)))
-        }
+fn model(agent: &Agent) -> Finding {
+    match agent.default_model() {
+        Ok(model) => Finding::ok("model", format!("new conversations use {}", typed(&model))),
         Err(fault) => {
             Finding::broken("model", fault.to_string(), "set PITON_MODEL or `model` in piton.toml")
         }
@@ -178,7 +175,7 @@ fn model(shelf: &Shelf) -> Finding {
 }
 
 fn commands(settings: &Settings) -> Finding {
-    let all = Commands::new(settings.calls()).all();
+    let all = Shelf::new(settings.calls()).all();
     let running = all.iter().filter(|kept| kept.state.goes_on()).count();
     let in_doubt = all.iter().filter(|kept| kept.state == KeptState::InDoubt).count();
     let said = format!("{running} running, {in_doubt} with an unknown outcome");

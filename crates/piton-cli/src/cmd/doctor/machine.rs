@@ -3,11 +3,11 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use piton_agent::Settings;
 use piton_tools::sandbox::{Attempt, Kernel, Tried, try_out};
 use rustix::process::{PidfdFlags, getpid, pidfd_open};
 
 use super::{Finding, Verdict};
-use crate::settings::Settings;
 
 /// From this release on the exit status of an orphan can be asked for.
 const ORPHANS: (u32, u32) = (6, 15);

@@ -8,6 +8,7 @@ use std::path::PathBuf;
 
 use piton::chance::{Chance as _, SystemChance};
 use piton::{NewMessage, Session, Update};
+use piton_agent::Settings;
 use piton_core::event::Event;
 use piton_core::id::MessageId;
 use piton_core::summary::output_summary;
@@ -20,7 +21,6 @@ use crate::flags::Query;
 use crate::output::Output;
 use crate::reader;
 use crate::report::Fault;
-use crate::settings::Settings;
 
 /// What is to be said, and what was not.
 #[derive(Debug)]

@@ -6,19 +6,21 @@ use std::time::Duration;
 
 use piton::clock::{Clock as _, SystemClock};
 use piton::{Engine, OpenError, Session};
+use piton_agent::{Agent, Catalogue, EngineParts, Overrides, Settings};
 use piton_core::event::{Event, ModelRef, UserPart};
 use piton_core::id::{ConversationId, Digest, Seq};
 use piton_store::{Batch, CommitName, Durability, Holder, Journal, MemoryJournal, NewRecord};
-use piton_tools::Closed;
+use piton_tools::Tool;
 
 use super::mail::Mail;
 use crate::flags::Query;
-use crate::models::{Catalogue, Shelf};
 use crate::output::Output;
 use crate::report::{Fault, fault};
-use crate::settings::Settings;
-use crate::wiring::{self, Commands, Wiring};
-use crate::{reader, target};
+use crate::{reader, store, target};
+
+/// The program that supervises commands: this one, executed again. Not its path: the file there may
+/// be another one by now.
+const SUPERVISOR: &str = "/proc/self/exe";
 
 /// After how long a person is told that another process is in the way.
 const SILENT_WAIT: Duration = Duration::from_millis(300);
@@ -30,16 +32,17 @@ pub(super) struct Opened {
     pub(super) session: Session,
     pub(super) model: ModelRef,
     pub(super) life: Life,
+    /// The tools that need no server.
+    pub(super) tools: Vec<Arc<dyn Tool>>,
 }
 
 /// Which conversation, with which model, and how long to wait for it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Wanted<'a> {
     pub(super) query: &'a Query,
-    /// The model that was named.
-    pub(super) model: Option<&'a ModelRef>,
-    /// Where models are found.
-    pub(super) shelf: &'a Shelf,
+    /// What the flags change.
+    pub(super) overrides: &'a Overrides,
+    pub(super) agent: &'a Agent,
     pub(super) lock_wait: Duration,
 }
 
@@ -67,17 +70,17 @@ impl Life {
 /// Opens the conversation that is meant. Writes nothing.
 pub(super) async fn open(
     wanted: &Wanted<'_>,
-    settings: &Settings,
     mail: &mut Mail,
     output: &mut Output,
 ) -> Result<Opened, Fault> {
-    let Wanted { query, model, lock_wait, .. } = *wanted;
+    let Wanted { query, overrides, agent, lock_wait } = *wanted;
+    let settings = agent.settings();
     let (journal, scratch, target) = if query.no_persist {
         let (memory, target) = passing(query, settings, output).await?;
-        (memory, std::env::temp_dir(), target)
+        (memory, settings.environment.temporary().to_owned(), target)
     } else {
         let aside = settings.set_aside();
-        let journal = wiring::open_store(settings, output)?;
+        let journal = store::open(settings, output)?;
         // Before the conversation is looked for or waited for: both may fail.
         mail.sort(&*journal, output).await?;
         let target = target(query, &*journal, settings).await?;
@@ -87,38 +90,28 @@ pub(super) async fn open(
         }
         (journal, settings.scratch()?, target)
     };
-    let hidden = wanted.shelf.key_variables();
-    let rules = wanted.shelf.sandbox.rules(query, settings);
-    let commands = if query.no_persist {
-        // Nobody could come back to them.
-        Commands::Plain(hidden, rules)
-    } else {
-        Commands::Supervised(Arc::new(wiring::supervisor(settings, hidden, rules)))
-    };
-    let (models, tools) = (Arc::new(Catalogue::default()), wanted.shelf.tools.clone());
-    let delegation = wanted.shelf.delegation;
-    let closed = Closed::new(settings.own_places());
-    let wiring =
-        Wiring { journal, models, scratch, closed, lock_wait, commands, delegation, tools };
     let life = match &target {
         _ if query.no_persist => Life::Passing,
         Some(_) => Life::Known,
         None => Life::New,
     };
-    let engine = wiring.engine(&[]);
-    let session = enter(&engine, target.as_ref(), settings, output).await?;
-    let model = model.cloned().or_else(|| session.state().config.model.clone());
-    let model = model.map_or_else(|| wanted.shelf.default(), Ok)?;
-    let loaded = wanted.shelf.load(&model)?;
-    wiring.models.offer(&loaded, wanted.shelf.providers.get(&model.provider));
-    if loaded.tools.is_empty() {
-        return Ok(Opened { engine, session, model, life });
-    }
+    let commands = match life {
+        // Nobody could come back to them.
+        Life::Passing => agent.plain_commands(overrides),
+        Life::Known | Life::New => agent.supervised_commands(SUPERVISOR.into(), overrides),
+    };
+    let models = Arc::new(Catalogue::new(settings.environment.clone()));
+    let engine = agent.engine(EngineParts { journal, models: models.clone(), scratch, lock_wait });
+    let mut session = enter(&engine, target.as_ref(), settings, output).await?;
+    let model = agent.model(overrides, &session.state().config)?;
+    let loaded = agent.load_model(&model)?;
+    models.offer(&loaded, agent.providers().get(&model.provider));
     // Which tools a script brings is known only now that the conversation has said which script.
-    drop(session);
-    let engine = wiring.engine(&loaded.tools);
-    let session = enter(&engine, target.as_ref(), settings, output).await?;
-    Ok(Opened { engine, session, model, life })
+    let mut tools = agent.local_tools(&commands);
+    tools.extend(loaded.tools);
+    let engine = engine.with_tools(&tools);
+    session.adopt(&engine);
+    Ok(Opened { engine, session, model, life, tools })
 }
 
 async fn target(
@@ -143,7 +136,7 @@ async fn passing(
     let mut meant = None;
     // Opening a database that is not there would make one.
     if settings.has_database()? {
-        let journal = wiring::open_store(settings, output)?;
+        let journal = store::open(settings, output)?;
         meant = target(query, &*journal, settings).await?;
         if let Some(id) = &meant {
             copy(&*journal, &*memory, id).await?;

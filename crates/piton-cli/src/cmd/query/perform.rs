@@ -1,30 +1,31 @@
 //! Sees a turn through: shows it, asks a person where one is needed, and stops when told to.
 
 use std::future::{pending, ready};
+use std::path::PathBuf;
 use std::pin::pin;
 use std::time::Duration;
 
 use piton::{Attendance, FileLeftOut, OnIncomplete, Policy, SessionError, Subscription, Update};
-use piton_core::event::{InDoubtPolicy, TurnEnd};
+use piton_agent::rules::strangers::Strangers;
+use piton_agent::{Overrides, ProfileRequest, SandboxGap, Standing, TurnStart, typed as named};
+use piton_core::event::TurnEnd;
 use piton_core::id::Seq;
 use piton_core::outcome::Ending;
+use piton_core::state::Config;
 use piton_core::summary::shorten;
 use piton_core::view::brief::TurnView;
 use piton_store::StoreError;
 
-use super::config::{self, Ahead};
 use super::face::Face;
 use super::interrupt::{Chosen, RESTART_TEXT};
 use super::mail::Mail;
 use super::open::{Life, Opened};
 use super::watch::{Rules, Watch, answered};
 use super::{Asked, Errand, begin};
-use crate::models;
 use crate::output::{Form, Output};
 use crate::render::answer::Pace;
-use crate::report::{Fault, Report};
-use crate::rules::strangers::Strangers;
-use crate::sandbox;
+use crate::render::rule;
+use crate::report::{Fault, Report, key_advice};
 use crate::signals::Signals;
 use crate::terminal::{Terminal, Typed};
 
@@ -191,7 +192,7 @@ impl Seen {
         mail.seen_all();
         let ending = ending?;
         let turn = self.watch.state().turns.last().map(TurnView::from);
-        let key = asked.shelf.key_advice(&model);
+        let key = key_advice(asked.agent.providers(), &model);
         let report = Report::of_turn(&ending, &conversation, turn.as_ref(), &key);
         Ok(if life == Life::Passing { report } else { report.kept_in(conversation) })
     }
@@ -210,7 +211,7 @@ async fn see_through(
     let mut updates = opened.session.subscribe(state.end);
     let pace = if stage.output.is_watched() { Pace::Streamed } else { Pace::Whole };
     let face = Face::new(state, stage.form, pace, errand.turn(opened.session.state()));
-    let rules = Rules { file: asked.settings.file.clone(), batch: asked.shelf.ask.batch };
+    let rules = Rules { file: asked.settings.file.clone(), batch: asked.agent.asks_in_batches() };
     let mut watch = Watch::new(face, opened.session.controller(), rules);
     prepare(opened, errand, asked, stage)?;
     // A file that is refused leaves no conversation behind, so none is announced.
@@ -223,7 +224,7 @@ async fn see_through(
     let session = &mut opened.session;
     let mut work = pin!(async {
         match errand {
-            Errand::Send(on_incomplete) if asked.query.coordinate => {
+            Errand::Send(on_incomplete) if asked.overrides.coordinate => {
                 session.coordinate(message, on_incomplete).await
             }
             Errand::Send(on_incomplete) => session.send(message, on_incomplete).await,
@@ -282,22 +283,20 @@ fn prepare(
     asked: &Asked<'_>,
     stage: &mut Stage<'_>,
 ) -> Result<(), Fault> {
-    let in_doubt = match stage.terminal {
-        Some(_) => InDoubtPolicy::Ask,
-        None => InDoubtPolicy::TellModel,
-    };
-    let Opened { engine, session, model, life } = opened;
-    let (workspace, begins) = (asked.settings.workspace()?, errand.begins());
-    let (defaults, life) = (asked.shelf.defaults(model), *life);
-    let rules = &asked.shelf.rules;
-    let ahead = Ahead { model, workspace, rules, defaults, life, in_doubt, begins };
-    config::apply(session, engine, &asked.query, &ahead);
-    let unattended = asked.shelf.unattended.with(asked.query.unattended);
-    session.leave_unattended(unattended);
-    let confined = asked.shelf.sandbox.rules(&asked.query, asked.settings);
+    let (agent, workspace) = (&asked.agent, asked.settings.workspace()?);
+    let profile = agent.profile(&request(opened, errand, asked, stage)?)?;
+    let session = &mut opened.session;
+    session.configure(&profile.config());
+    session.leave_unattended(profile.live.unattended);
     let config = &session.state().config;
-    let unasked = stage.terminal.is_none() && unattended.permissions == Policy::Auto;
-    sandbox::warn(&confined, config.permissions.mode, unasked, stage.output);
+    let unasked = stage.terminal.is_none() && profile.live.unattended.permissions == Policy::Auto;
+    for gap in agent.sandbox_gaps(&asked.overrides, config.permissions.mode, unasked) {
+        let (what, lack) = match gap {
+            SandboxGap::Weaker(lack) => ("commands run without all of their sandbox", lack),
+            SandboxGap::NotRun(lack) => ("commands are not run", lack),
+        };
+        stage.output.talk(&format!("warning: {what}: {lack}"));
+    }
     for file in asked.settings.shared_files() {
         stage.output.talk(&format!(
             "warning: {} has a second name (a hard link), under which tools and commands may reach it; \
@@ -305,17 +304,52 @@ fn prepare(
             file.display()
         ));
     }
-    let strangers = Strangers::new(&asked.shelf, asked.settings, workspace).with(&config.tools);
-    for told in strangers.among(&config.permissions.rules) {
-        stage.output.talk(&format!("warning: {told}"));
+    let strangers = Strangers::new(agent, workspace).with(&config.tools);
+    for stranger in strangers.among(&config.permissions.rules) {
+        stage.output.talk(&format!("warning: {}", rule::stranger(&stranger)));
     }
     Ok(())
+}
+
+/// What the profile of the turn depends on.
+fn request(
+    opened: &Opened,
+    errand: Errand,
+    asked: &Asked<'_>,
+    stage: &Stage<'_>,
+) -> Result<ProfileRequest, Fault> {
+    let state = opened.session.state();
+    let workspace = match &state.opened {
+        Some(opened) if !opened.workspace.is_empty() => PathBuf::from(&opened.workspace),
+        Some(_) | None => asked.settings.workspace()?.to_owned(),
+    };
+    let mut offered = Config::default();
+    opened.engine.offer_tools(&mut offered);
+    Ok(ProfileRequest {
+        workspace,
+        present: state.config.clone(),
+        standing: match opened.life {
+            Life::Known => Standing::Known,
+            Life::New | Life::Passing => Standing::New,
+        },
+        // The model that was made ready when the conversation was opened.
+        overrides: Overrides { model: Some(opened.model.clone()), ..asked.overrides.clone() },
+        turn: if errand.begins() {
+            TurnStart::Begins { tools: offered.tools }
+        } else {
+            TurnStart::GoesOn
+        },
+        attendance: match stage.terminal {
+            Some(_) => Attendance::Attended,
+            None => Attendance::Unattended,
+        },
+    })
 }
 
 /// What the model does not get of earlier messages is said to the person too.
 fn tell_of_files(opened: &Opened, output: &mut Output) {
     for FileLeftOut { name, why } in opened.session.files_left_out() {
-        let model = models::typed(&opened.model);
+        let model = named(&opened.model);
         output.talk(&format!("note: {model} {why}; it is only told of {name}"));
     }
 }

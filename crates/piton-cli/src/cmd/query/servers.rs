@@ -2,12 +2,13 @@
 
 use std::path::PathBuf;
 
-use piton_mcp::{Freshness, Servers};
+use piton_agent::Toolbox;
+use piton_mcp::Freshness;
 
 use super::open::Opened;
 use super::perform::Stage;
 use super::{Asked, Errand};
-use crate::mcp;
+use crate::render::servers;
 use crate::report::Fault;
 
 /// Adds the tools of all servers that may be started. What is wrong with them is said, and the turn
@@ -17,31 +18,30 @@ pub(super) async fn join(
     errand: Errand,
     asked: &Asked<'_>,
     stage: &mut Stage<'_>,
-) -> Result<Servers, Fault> {
+) -> Result<Toolbox, Fault> {
     let state = opened.session.state();
     let workspace = match &state.opened {
         Some(opened) => PathBuf::from(&opened.workspace),
         None => asked.settings.workspace()?.to_owned(),
     };
-    let found = mcp::find(&asked.shelf, asked.settings, &workspace);
-    for note in &found.notes {
-        stage.output.talk(note);
+    let toolbox = asked.agent.toolbox(opened.tools.clone(), &workspace);
+    for notice in &toolbox.notices {
+        stage.output.talk(&servers::notice(notice));
     }
-    let servers = Servers::new(found.allowed, mcp::place(asked.settings, &workspace));
-    if servers.is_empty() {
-        return Ok(servers);
+    if !toolbox.has_servers() {
+        return Ok(toolbox);
     }
     // Tools of a turn that goes on do not change under it, so what was kept of them will do.
     let freshness = if errand.begins() { Freshness::Now } else { Freshness::Kept };
     let offer = tokio::select! {
         biased;
         _ = stage.signals.next() => return Err(Fault::Interrupted),
-        offer = servers.tools(freshness) => offer,
+        offer = toolbox.tools(freshness) => offer,
     };
     for note in &offer.notes {
         stage.output.talk(note);
     }
     opened.engine = opened.engine.with_tools(&offer.tools);
     opened.session.adopt(&opened.engine);
-    Ok(servers)
+    Ok(toolbox)
 }

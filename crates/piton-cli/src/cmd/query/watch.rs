@@ -18,8 +18,8 @@ use super::face::Face;
 use super::interrupt::{self, Asked, Chosen, Escalation, Next};
 use crate::ask::{Heard, Offer, Prompt, not_understood};
 use crate::output::Output;
+use crate::render::rule::told_all;
 use crate::report::Report;
-use crate::rules;
 use crate::signals::Push;
 use crate::terminal::{Echo, Terminal, Typed};
 
@@ -311,7 +311,7 @@ impl Watch {
             let offers = Offer::all(&self.face.state, &prompt.inquiry, self.rules.file.as_deref());
             let allows = |offer: &&Offer| offer.standing.effect == RuleEffect::Allow;
             if let Some(offer) = offers.iter().find(allows).filter(|_| !prompt.is_choosing()) {
-                let told = rules::told_all(&offer.rules);
+                let told = told_all(&offer.rules);
                 terminal.show(&format!("always would mean: {told}\n"));
             }
             prompt.offer(offers);

@@ -28,7 +28,7 @@ pub(super) fn arguments<'de, D: Deserializer<'de>>(
 ) -> Result<BTreeMap<String, String>, D::Error> {
     let patterns = BTreeMap::<String, Pattern>::deserialize(field)?;
     if patterns.is_empty() {
-        // It narrows nothing, and whoever wrote it meant to narrow something.
+        // It narrows nothing, and its author meant to narrow something.
         let why = "arguments names none, so the rule would be for every call of the tool: name one, \
                    or leave arguments out";
         return Err(D::Error::custom(why));

@@ -6,13 +6,12 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use piton::Delegation;
-use piton_core::event::{Effort, NotAnEffort};
 use piton_mcp::WrittenServer;
 use piton_tools::read_regular;
 use serde::Deserialize;
 
-use super::{KeyFrom, Provider, RequestDefaults, Speaks};
 use crate::command_tools::WrittenTool;
+use crate::providers::{WrittenEffort, WrittenProvider};
 use crate::rules::WrittenRule;
 use crate::sandbox::WrittenSandbox;
 use crate::unattended::WrittenUnattended;
@@ -40,7 +39,7 @@ pub(crate) struct SettingsFile {
     /// Tools by name.
     pub(crate) tools: BTreeMap<String, WrittenTool>,
     /// Providers by name.
-    pub(crate) providers: BTreeMap<String, Written>,
+    pub(crate) providers: BTreeMap<String, WrittenProvider>,
     /// What workers are allowed.
     pub(crate) workers: WrittenWorkers,
 }
@@ -73,64 +72,32 @@ impl From<WrittenWorkers> for Delegation {
     }
 }
 
-/// A provider as written.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Written {
-    #[serde(default)]
-    dialect: Option<Speaks>,
-    #[serde(default)]
-    base_url: Option<String>,
-    #[serde(default)]
-    key_env: Option<String>,
-    #[serde(default)]
-    key_command: Option<Vec<String>>,
-    #[serde(default)]
-    headers: BTreeMap<String, String>,
-    #[serde(default)]
-    effort: Option<WrittenEffort>,
-    #[serde(default)]
-    max_tokens: Option<u32>,
-}
-
-/// An effort as written. The stored form takes words that it does not know; a person should hear
-/// of them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(try_from = "String")]
-pub(crate) struct WrittenEffort(pub(crate) Effort);
-
-impl TryFrom<String> for WrittenEffort {
-    type Error = NotAnEffort;
-
-    fn try_from(text: String) -> Result<Self, NotAnEffort> {
-        text.parse().map(Self)
-    }
-}
-
 /// A settings file that cannot be used.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum FileFault {
+pub enum FileError {
     /// It cannot be read.
     #[error("cannot read the settings {}", path.display())]
-    Read { path: PathBuf, source: io::Error },
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
     /// It makes no sense.
     #[error("cannot use the settings {}: {detail}", path.display())]
-    Parse { path: PathBuf, detail: String, page: &'static str },
-}
-
-impl FileFault {
-    /// What to do next.
-    pub(crate) fn advice(&self) -> String {
-        match self {
-            Self::Read { .. } => "see that it is a file that you may read".into(),
-            Self::Parse { page, .. } => format!("mend the file; {page} has its form"),
-        }
-    }
+    Parse {
+        /// The file.
+        path: PathBuf,
+        /// What makes no sense, with its line.
+        detail: String,
+        /// The page of the documents that has the form of the table.
+        page: &'static str,
+    },
 }
 
 impl SettingsFile {
     /// Reads the file; no file says nothing.
-    pub(crate) fn read(path: &Path) -> Result<Self, FileFault> {
+    pub(crate) fn read(path: &Path) -> Result<Self, FileError> {
         // A home that is no directory is the store's to report.
         if !path.parent().is_some_and(Path::is_dir) {
             return Ok(Self::default());
@@ -138,9 +105,9 @@ impl SettingsFile {
         let text = match read_regular(path) {
             Ok(text) => text,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Self::default()),
-            Err(source) => return Err(FileFault::Read { path: path.to_owned(), source }),
+            Err(source) => return Err(FileError::Read { path: path.to_owned(), source }),
         };
-        let told = |error: toml::de::Error| FileFault::Parse {
+        let told = |error: toml::de::Error| FileError::Parse {
             path: path.to_owned(),
             detail: detail(&error),
             page: page(&text, error.span().map_or(0, |span| span.start)),
@@ -174,45 +141,10 @@ fn page(text: &str, at: usize) -> &'static str {
     }
 }
 
-impl Written {
-    /// Whether it says where the provider is.
-    pub(super) fn has_address(&self) -> bool {
-        self.base_url.is_some()
-    }
-
-    /// The provider that is meant. With another dialect and an address it is a new one, which gets
-    /// no key that it was not given; what is said of a built-in one changes only that. `None` if
-    /// too little is said.
-    pub(super) fn provider(&self, built_in: Option<&Provider>) -> Option<Provider> {
-        let key = match (&self.key_command, &self.key_env) {
-            (Some(command), _) => Some(KeyFrom::Command(command.clone())),
-            (None, Some(variable)) => Some(KeyFrom::Variables(vec![variable.clone()])),
-            (None, None) => None,
-        };
-        let base_url = self.base_url.as_deref().map(|url| url.trim_end_matches('/').to_owned());
-        let effort = self.effort.map(|WrittenEffort(effort)| effort);
-        let defaults = RequestDefaults { effort, max_tokens: self.max_tokens };
-        let mut headers = self.headers.clone();
-        let is_new = self.dialect != built_in.map(|built_in| built_in.speaks);
-        if let (true, Some(speaks), Some(base_url)) = (is_new, self.dialect, base_url.clone()) {
-            let key = key.unwrap_or(KeyFrom::Nowhere);
-            return Some(Provider { speaks, base_url, key, headers, defaults });
-        }
-        let built_in = built_in?.clone();
-        headers.extend(built_in.headers);
-        Some(Provider {
-            speaks: self.dialect.unwrap_or(built_in.speaks),
-            base_url: base_url.unwrap_or(built_in.base_url),
-            key: key.unwrap_or(built_in.key),
-            headers,
-            defaults,
-        })
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::providers::{KeyFrom, Speaks};
 
     #[test]
     fn a_provider_is_a_few_lines() {

@@ -7,11 +7,9 @@ use std::path::Path;
 
 use piton_core::event::{PermissionRule, ToolSpec};
 use piton_mcp::is_tool_of;
+use strsim::osa_distance;
 
-use crate::mcp;
-use crate::models::Shelf;
-use crate::rules::told;
-use crate::settings::Settings;
+use crate::agent::Agent;
 
 /// Tools that every conversation can have.
 const OWN: [&str; 12] = [
@@ -29,40 +27,45 @@ const OWN: [&str; 12] = [
     "write_file",
 ];
 
+/// A rule for a tool that there is not.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stranger {
+    /// The rule.
+    pub rule: PermissionRule,
+    /// The tool that may be meant.
+    pub near: Option<String>,
+}
+
 /// What is known of tools in a workspace.
 #[derive(Debug)]
-pub(crate) struct Strangers {
+pub struct Strangers {
     tools: BTreeSet<String>,
     servers: Vec<String>,
 }
 
 impl Strangers {
     /// Looks at the settings and at the workspace. Starts nothing.
-    pub(crate) fn new(shelf: &Shelf, settings: &Settings, workspace: &Path) -> Self {
-        let found = mcp::find(shelf, settings, workspace);
+    pub fn new(agent: &Agent, workspace: &Path) -> Self {
+        let found = agent.servers(workspace);
         let servers = found.allowed.into_iter().chain(found.held).map(|server| server.name);
         let own = OWN.iter().map(ToString::to_string);
-        let written = shelf.tools.iter().map(|tool| tool.name.clone());
+        let written = agent.tools.iter().map(|tool| tool.name.clone());
         Self { tools: own.chain(written).collect(), servers: servers.collect() }
     }
 
     /// A conversation may have more.
-    pub(crate) fn with(mut self, tools: &[ToolSpec]) -> Self {
+    #[must_use]
+    pub fn with(mut self, tools: &[ToolSpec]) -> Self {
         self.tools.extend(tools.iter().map(|tool| tool.name.clone()));
         self
     }
 
-    /// What a person should hear of rules that say nothing, a line each.
-    pub(crate) fn among(&self, rules: &[PermissionRule]) -> Vec<String> {
+    /// The rules that say nothing.
+    pub fn among(&self, rules: &[PermissionRule]) -> Vec<Stranger> {
         let strange = rules.iter().filter(|rule| !self.knows(&rule.tool));
-        strange
-            .map(|rule| {
-                let near = self.near(&rule.tool).map(|near| format!(", did you mean {near}?"));
-                let near = near.unwrap_or_default();
-                let (tool, rule) = (&rule.tool, told(rule));
-                format!("the rule `{rule}` says nothing: there is no tool {tool}{near}")
-            })
-            .collect()
+        let stranger =
+            |rule: &PermissionRule| Stranger { rule: rule.clone(), near: self.near(&rule.tool) };
+        strange.map(stranger).collect()
     }
 
     fn knows(&self, tool: &str) -> bool {
@@ -70,27 +73,14 @@ impl Strangers {
         tool == "*" || self.tools.contains(tool) || served()
     }
 
-    /// A name with one letter more, less or other, or written in another way.
-    fn near(&self, tool: &str) -> Option<&String> {
+    /// A name with one letter more, less or other, with two neighbours swapped, or with other
+    /// separators and capitals.
+    fn near(&self, tool: &str) -> Option<String> {
         let plain = |name: &str| name.to_lowercase().replace(['-', '_', ' '], "");
         let wanted = plain(tool);
-        self.tools.iter().find(|known| is_near(&plain(known), &wanted))
+        let is_near = |known: &&String| osa_distance(&plain(known), &wanted) <= 1;
+        self.tools.iter().find(is_near).cloned()
     }
-}
-
-fn is_near(one: &str, other: &str) -> bool {
-    let same = one.chars().zip(other.chars()).take_while(|(one, other)| one == other).count();
-    let (one, other): (Vec<char>, Vec<char>) =
-        (one.chars().skip(same).collect(), other.chars().skip(same).collect());
-    let behind = |letters: &[char], from: usize| letters.get(from..).unwrap_or_default().to_vec();
-    let swapped = one.len() == other.len()
-        && one.first() == other.get(1)
-        && one.get(1) == other.first()
-        && behind(&one, 2) == behind(&other, 2);
-    swapped
-        || behind(&one, 1) == behind(&other, 1)
-        || behind(&one, 1) == other
-        || one == behind(&other, 1)
 }
 
 #[cfg(test)]
@@ -108,12 +98,12 @@ mod tests {
         Strangers { tools, servers: vec!["files".into(), "x.y".into()] }
     }
 
-    fn told_of(tool: &str) -> Option<String> {
+    fn found(tool: &str) -> Option<Stranger> {
         strangers().among(&[PermissionRule::of_tool(tool, RuleEffect::Deny)]).pop()
     }
 
     #[test]
-    fn a_rule_for_no_tool_is_told_with_what_may_be_meant() {
+    fn a_rule_for_no_tool_is_found_with_what_may_be_meant() {
         for (tool, near) in [
             ("shel", "shell"),
             ("Shell", "shell"),
@@ -121,21 +111,17 @@ mod tests {
             ("gerp", "grep"),
             ("deployy", "deploy"),
         ] {
-            let told = told_of(tool).unwrap();
-            assert!(told.contains(&format!("`deny {tool}` says nothing")), "{told}");
-            assert!(
-                told.ends_with(&format!("there is no tool {tool}, did you mean {near}?")),
-                "{told}"
-            );
+            let found = found(tool).unwrap();
+            assert_eq!((found.rule.tool.as_str(), found.near.as_deref()), (tool, Some(near)));
         }
-        assert!(told_of("other__read").unwrap().ends_with("there is no tool other__read"));
-        assert!(told_of("files_read").is_some());
+        assert_eq!(found("other__read").unwrap().near, None);
+        assert!(found("files_read").is_some());
     }
 
     #[test]
     fn a_tool_that_may_come_is_no_stranger() {
         for tool in ["*", "shell", "deploy", "files__read", "files__anything", "x_y__a_0123"] {
-            assert_eq!(told_of(tool), None, "{tool}");
+            assert_eq!(found(tool), None, "{tool}");
         }
         assert!(strangers().with(&[]).knows("grep"));
     }

@@ -4,8 +4,8 @@
 //! itself rights.
 
 mod fields;
-pub(crate) mod file;
-pub(crate) mod strangers;
+pub mod file;
+pub mod strangers;
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -76,27 +76,6 @@ pub(crate) fn in_force(
 ) -> Vec<PermissionRule> {
     let own = own.iter().filter(|rule| rule.scope == RuleScope::Conversation).cloned();
     own.chain(counting_in(written, workspace)).collect()
-}
-
-/// A rule, for people.
-pub(crate) fn told(rule: &PermissionRule) -> String {
-    let effect = match rule.effect {
-        RuleEffect::Allow => "allow",
-        RuleEffect::Ask => "ask",
-        RuleEffect::Deny => "deny",
-    };
-    let command = rule.command.as_ref().map(|command| format!(" `{command}`"));
-    let path = rule.path.as_ref().map(|path| format!(" on {path}"));
-    let arguments: Vec<_> =
-        rule.arguments.iter().map(|(key, pattern)| format!("{key} = /{pattern}/")).collect();
-    let given = if arguments.is_empty() { "" } else { " where " };
-    let (command, path) = (command.unwrap_or_default(), path.unwrap_or_default());
-    format!("{effect} {}{command}{path}{given}{}", rule.tool, arguments.join(" and "))
-}
-
-/// Rules, for people.
-pub(crate) fn told_all(rules: &[PermissionRule]) -> String {
-    rules.iter().map(told).collect::<Vec<_>>().join(", ")
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-use crate::providers::SettingsFile;
+use crate::settings_file::SettingsFile;
 
 /// A rule that is in order, and behind it one that has this in line 7.
 fn refused(field: &str) -> String {

@@ -1,7 +1,7 @@
 //! Tools of the settings file: `[tools.NAME]`.
 //!
 //! Only the user's own file can have them. A repository must not bring programs that run as soon as
-//! somebody opens it.
+//! a user opens it.
 
 use std::collections::BTreeMap;
 
@@ -106,10 +106,11 @@ pub(crate) fn definitions(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::providers::SettingsFile;
 
     fn read(text: &str) -> Result<Vec<CommandDefinition>, String> {
-        definitions(SettingsFile::parse(text)?.tools)
+        let tables: Result<BTreeMap<String, _>, _> = toml::from_str(text);
+        let mut tables = tables.map_err(|error| error.to_string())?;
+        definitions(tables.remove("tools").unwrap_or_default())
     }
 
     #[test]

@@ -15,8 +15,8 @@ use piton_tools::read_regular;
 use toml_edit::{Array, ArrayOfTables, DocumentMut, InlineTable, Item, RawString, Table, Value};
 
 use super::WrittenRule;
-use crate::providers::SettingsFile;
 use crate::settings::make_private;
+use crate::settings_file::SettingsFile;
 
 /// The table of rules.
 const RULES: &str = "permissions";
@@ -25,21 +25,34 @@ const PRIVATE: u32 = 0o600;
 
 /// Why rules cannot be written down.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum RuleFileFault {
+pub enum RuleFileError {
     /// The system refused.
     #[error("cannot write the settings {}", path.display())]
-    Write { path: PathBuf, source: io::Error },
+    Write {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
     /// What is there makes no sense, so it is left alone.
     #[error("cannot change the settings {}: {detail}", path.display())]
-    Parse { path: PathBuf, detail: String },
-    /// Somebody saved it at the same moment.
+    Parse {
+        /// The file.
+        path: PathBuf,
+        /// What makes no sense.
+        detail: String,
+    },
+    /// Another program saved it at the same moment.
     #[error("the settings {} were changed at the same moment", path.display())]
-    Changed { path: PathBuf },
+    Changed {
+        /// The file.
+        path: PathBuf,
+    },
 }
 
 /// Adds rules that are not there yet, each with where its call works: those for a project name that
 /// workspace. All of them or none; durable when this returns.
-pub(crate) fn add(file: &Path, rules: &[(&PermissionRule, &Path)]) -> Result<(), RuleFileFault> {
+pub fn add(file: &Path, rules: &[(&PermissionRule, &Path)]) -> Result<(), RuleFileError> {
     edit(file, |document, written| {
         let mut new: Vec<(&PermissionRule, &Path)> = Vec::new();
         for (rule, workspace) in rules {
@@ -58,11 +71,7 @@ pub(crate) fn add(file: &Path, rules: &[(&PermissionRule, &Path)]) -> Result<(),
 }
 
 /// Takes a rule out, however often it is there; says whether it was. Durable when this returns.
-pub(crate) fn remove(
-    file: &Path,
-    rule: &PermissionRule,
-    workspace: &Path,
-) -> Result<bool, RuleFileFault> {
+pub fn remove(file: &Path, rule: &PermissionRule, workspace: &Path) -> Result<bool, RuleFileError> {
     edit(file, |document, written| {
         let places = written.iter().enumerate().filter(|(_, it)| it.says(rule, workspace));
         let places: Vec<usize> = places.map(|(place, _)| place).collect();
@@ -78,11 +87,11 @@ pub(crate) fn remove(
 fn edit(
     file: &Path,
     change: impl FnOnce(&mut DocumentMut, &[WrittenRule]) -> Result<bool, String>,
-) -> Result<bool, RuleFileFault> {
+) -> Result<bool, RuleFileError> {
     // A link stays one: what it leads to is replaced.
     let path = fs::canonicalize(file).unwrap_or_else(|_| file.to_owned());
-    let failed = |source| RuleFileFault::Write { path: path.clone(), source };
-    let unclear = |detail| RuleFileFault::Parse { path: path.clone(), detail };
+    let failed = |source| RuleFileError::Write { path: path.clone(), source };
+    let unclear = |detail| RuleFileError::Parse { path: path.clone(), detail };
     let directory = path.parent().unwrap_or(Path::new("."));
     make_private(directory).map_err(failed)?;
     // Two of us would each write what the other has not seen.
@@ -102,7 +111,7 @@ fn edit(
     let draft = write_beside(&path, &after).map_err(failed)?;
     if read(&path).map_err(failed)? != before {
         fs::remove_file(&draft).map_err(failed)?;
-        return Err(RuleFileFault::Changed { path });
+        return Err(RuleFileError::Changed { path });
     }
     fs::rename(&draft, &path).map_err(failed)?;
     one_writer.sync_all().map_err(failed)?;

@@ -12,7 +12,7 @@ fn rule(command: &str, scope: RuleScope) -> PermissionRule {
     PermissionRule { command, scope, ..PermissionRule::of_tool("shell", RuleEffect::Allow) }
 }
 
-fn put(file: &Path, rules: &[PermissionRule], workspace: &Path) -> Result<(), RuleFileFault> {
+fn put(file: &Path, rules: &[PermissionRule], workspace: &Path) -> Result<(), RuleFileError> {
     add(file, &rules.iter().map(|rule| (rule, workspace)).collect::<Vec<_>>())
 }
 

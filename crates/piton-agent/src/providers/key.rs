@@ -55,7 +55,7 @@ impl KeySource for KeyCommand {
     }
 }
 
-/// A command that runs, with its group. Whoever stops waiting for it ends it.
+/// A command that runs, with its group. Dropping this ends the command.
 struct Running(Arc<Mutex<Option<Pid>>>);
 
 impl Drop for Running {
@@ -83,7 +83,7 @@ async fn ask(command: &[String], wait: Duration) -> Result<Secret, String> {
     let group = Arc::new(Mutex::new(Some(Pid::from_child(&child))));
     let running = Running(group.clone());
     let (tell, told) = oneshot::channel();
-    // A thread of its own, not one of the runtime: if somebody outside the group holds the output
+    // A thread of its own, not one of the runtime: if a process outside the group holds the output
     // open, the end of the program does not wait for it.
     std::thread::spawn(move || drop(tell.send(collect(child, &group))));
     let output = tokio::time::timeout(wait, told).await;
@@ -124,7 +124,7 @@ fn collect(
     let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
     let pid = WaitId::Pid(Pid::from_child(&child));
     while waitid(pid.clone(), options).is_err_and(|error| error == rustix::io::Errno::INTR) {}
-    // From here on the number may be given to somebody else.
+    // From here on the number may be given to another process.
     group.lock().unwrap_or_else(PoisonError::into_inner).take();
     let status = child.wait()?;
     read.map(|_| (status, printed))

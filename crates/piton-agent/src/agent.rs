@@ -1,0 +1,232 @@
+//! The agent: what the settings and the environment say, read once.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::Path;
+use std::str::FromStr;
+
+use piton::Delegation;
+use piton_core::event::{ModelRef, PermissionMode, PermissionRule};
+use piton_mcp::WrittenServer;
+use piton_tools::CommandDefinition;
+use piton_tools::sandbox::Rules;
+
+use crate::command_tools;
+use crate::environment::Environment;
+use crate::overrides::Overrides;
+use crate::providers::{self, KeyFrom, Provider, ProviderError, RequestDefaults, WrittenEffort};
+use crate::rules::{self, WrittenRule};
+use crate::sandbox::{self, Sandbox, SandboxGap};
+use crate::settings::Settings;
+use crate::settings_file::{FileError, SettingsFile};
+use crate::unattended::WrittenUnattended;
+
+/// Why settings cannot be loaded.
+#[derive(Debug, thiserror::Error)]
+pub enum LoadError {
+    /// The settings file cannot be used.
+    #[error(transparent)]
+    File(#[from] FileError),
+    /// The settings file has a provider that cannot be asked.
+    #[error(transparent)]
+    Provider(#[from] ProviderError),
+    /// A variable says something that makes no sense.
+    #[error("{name} cannot be {value}: {why}")]
+    Variable {
+        /// Its name.
+        name: &'static str,
+        /// Its value.
+        value: String,
+        /// Why the value makes no sense.
+        why: String,
+    },
+}
+
+/// Turns settings into an engine, tools, models and profiles. Loaded once; the same for every
+/// conversation, and safe to share between tasks.
+#[derive(Debug)]
+pub struct Agent {
+    pub(crate) settings: Settings,
+    pub(crate) providers: BTreeMap<String, Provider>,
+    /// The model of a new conversation, as written.
+    pub(crate) default_model: Option<String>,
+    /// What the environment says about requests.
+    from_environment: RequestDefaults,
+    /// What the settings say about requests to all providers.
+    general: RequestDefaults,
+    rules: Vec<WrittenRule>,
+    pub(crate) mcp: BTreeMap<String, WrittenServer>,
+    pub(crate) delegation: Delegation,
+    sandbox: Sandbox,
+    pub(crate) tools: Vec<CommandDefinition>,
+    pub(crate) unattended: WrittenUnattended,
+    asks_in_batches: bool,
+}
+
+impl Agent {
+    /// Reads the settings file, if there is one.
+    pub fn load(settings: Settings) -> Result<Self, LoadError> {
+        let path = settings.file.as_deref();
+        let file = path.map(SettingsFile::read).transpose()?.unwrap_or_default();
+        Self::new(settings, file)
+    }
+
+    /// The agent that a settings file describes.
+    pub(crate) fn new(settings: Settings, file: SettingsFile) -> Result<Self, LoadError> {
+        let environment = &settings.environment;
+        let providers = providers::all(&file.providers, environment)?;
+        let unclear = |detail, page| FileError::Parse {
+            path: settings.file.clone().unwrap_or_default(),
+            detail,
+            page,
+        };
+        let tools = command_tools::definitions(file.tools)
+            .map_err(|detail| unclear(detail, "docs/tools.md"))?;
+        let sandbox = Sandbox::new(&file.sandbox, environment)
+            .map_err(|detail| unclear(detail, "docs/sandbox.md"))?;
+        Ok(Self {
+            providers,
+            default_model: environment.text("PITON_MODEL").or(file.model),
+            from_environment: RequestDefaults {
+                effort: variable(environment, "PITON_EFFORT")?,
+                max_tokens: variable(environment, "PITON_MAX_TOKENS")?,
+            },
+            general: RequestDefaults {
+                effort: file.effort.map(|WrittenEffort(effort)| effort),
+                max_tokens: file.max_tokens,
+            },
+            rules: file.permissions,
+            mcp: file.mcp,
+            delegation: file.workers.into(),
+            sandbox,
+            tools,
+            unattended: file.unattended,
+            asks_in_batches: file.ask.batch,
+            settings,
+        })
+    }
+
+    /// Where settings and conversations are.
+    pub fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// All providers by name.
+    pub fn providers(&self) -> &BTreeMap<String, Provider> {
+        &self.providers
+    }
+
+    /// Whether one answer of a person is for all calls of a model's answer that need one.
+    pub fn asks_in_batches(&self) -> bool {
+        self.asks_in_batches
+    }
+
+    /// What requests to a model are made with, unless the conversation says otherwise.
+    pub fn request_defaults(&self, model: &ModelRef) -> RequestDefaults {
+        let provider = self.providers.get(&model.provider).map(|provider| provider.defaults);
+        self.from_environment.or(provider.unwrap_or_default()).or(self.general)
+    }
+
+    /// The variables that hold keys. No command and no server of a project needs them.
+    pub fn key_variables(&self) -> Vec<OsString> {
+        let keys = self.providers.values().flat_map(|provider| match &provider.key {
+            KeyFrom::Variables(names) => names.as_slice(),
+            KeyFrom::Nowhere | KeyFrom::Command(_) => &[],
+        });
+        keys.map(OsString::from).collect()
+    }
+
+    /// The standing rules of the settings that count in a workspace.
+    pub fn standing_rules(&self, workspace: &Path) -> Vec<PermissionRule> {
+        rules::counting_in(&self.rules, workspace)
+    }
+
+    /// The rules that a conversation is run with: its own, and those of the settings as they are now.
+    pub fn rules_in_force(&self, own: &[PermissionRule], workspace: &Path) -> Vec<PermissionRule> {
+        rules::in_force(own, &self.rules, workspace)
+    }
+
+    /// The sandbox of commands.
+    pub fn sandbox_rules(&self, overrides: &Overrides) -> Rules {
+        self.sandbox.rules(overrides.sandbox, overrides.no_network, self.settings.own_places())
+    }
+
+    /// What this kernel cannot hold of the sandbox that a conversation is promised. The conversation
+    /// is `unasked` if a policy allows its calls in place of a person.
+    pub fn sandbox_gaps(
+        &self,
+        overrides: &Overrides,
+        mode: PermissionMode,
+        unasked: bool,
+    ) -> Vec<SandboxGap> {
+        let rules = self.sandbox_rules(overrides);
+        sandbox::gaps(&rules, mode, unasked, &self.settings.environment)
+    }
+}
+
+/// What a variable says, if it is set.
+fn variable<T>(environment: &Environment, name: &'static str) -> Result<Option<T>, LoadError>
+where
+    T: FromStr,
+    T::Err: ToString,
+{
+    let Some(value) = environment.text(name) else { return Ok(None) };
+    match value.trim().parse() {
+        Ok(parsed) => Ok(Some(parsed)),
+        Err(error) => Err(LoadError::Variable { name, value, why: error.to_string() }),
+    }
+}
+
+#[cfg(test)]
+impl Agent {
+    /// The agent of a settings file with this text, in an environment with these variables.
+    pub(crate) fn of(text: &str, variables: &[(&str, &str)]) -> Self {
+        let home = [("PITON_HOME", "/no/home")];
+        let variables = variables.iter().chain(&home);
+        let variables = variables.map(|(name, value)| ((*name).into(), (*value).into()));
+        let settings = Settings::resolve(Environment::new("/".into(), variables)).unwrap();
+        Self::new(settings, SettingsFile::parse(text).unwrap()).unwrap()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use piton_core::event::Effort;
+
+    use super::*;
+
+    #[test]
+    fn an_agent_can_be_shared_between_tasks() {
+        fn check<T: Send + Sync + 'static>() {}
+        check::<Agent>();
+        check::<crate::Toolbox>();
+        check::<crate::Catalogue>();
+    }
+
+    #[test]
+    fn the_environment_counts_before_the_settings() {
+        let text = "model = \"gemini/pro\"\neffort = \"low\"\nmax_tokens = 7\n";
+        let agent = Agent::of(text, &[("PITON_MODEL", "demo"), ("PITON_EFFORT", "max")]);
+        assert_eq!(agent.default_model().unwrap().to_string(), "demo");
+        let defaults = RequestDefaults { effort: Some(Effort::Max), max_tokens: Some(7) };
+        assert_eq!(agent.request_defaults(&"gemini/pro".parse().unwrap()), defaults);
+    }
+
+    #[test]
+    fn a_variable_that_makes_no_sense_is_named() {
+        let variables = [("PITON_MAX_TOKENS", "many"), ("PITON_HOME", "/no/home")];
+        let variables = variables.map(|(name, value)| (name.into(), value.into()));
+        let settings = Settings::resolve(Environment::new("/".into(), variables)).unwrap();
+        let error = Agent::load(settings).unwrap_err().to_string();
+        assert!(error.starts_with("PITON_MAX_TOKENS cannot be many: "), "{error}");
+    }
+
+    #[test]
+    fn no_command_sees_a_variable_that_holds_a_key() {
+        let text = "[providers.work]\ndialect = \"gemini\"\nbase_url = \"https://h\"\nkey_env = \"WORK_KEY\"\n";
+        let hidden = Agent::of(text, &[]).key_variables();
+        for name in ["WORK_KEY", "ANTHROPIC_API_KEY", "GOOGLE_API_KEY"] {
+            assert!(hidden.contains(&OsString::from(name)), "{name}");
+        }
+    }
+}

@@ -1,0 +1,53 @@
+//! The assembly of a coding agent: settings become an engine and, at each turn's start, a [`Profile`].
+//!
+//! ```text
+//! Environment ─► Settings ─► Agent ─► engine, tools, models
+//!                              └────► Profile: frozen with the turn │ live at each driver's start
+//! ```
+//!
+//! Knows where settings are and what they mean. Does not know terminals, flags, rendering or exit
+//! codes: what a person should hear is handed out as data.
+//!
+//! Modules are listed in reading order.
+
+mod environment;
+mod settings;
+
+mod settings_file;
+
+mod agent;
+mod overrides;
+mod profile;
+mod prompt;
+
+mod models;
+mod providers;
+
+mod toolbox;
+
+mod command_tools;
+mod commands;
+mod mcp;
+
+mod engine;
+
+pub mod rules;
+mod sandbox;
+mod unattended;
+
+pub use self::agent::{Agent, LoadError};
+pub use self::commands::Commands;
+pub use self::engine::{EngineParts, engine_to_write};
+pub use self::environment::Environment;
+pub use self::mcp::{FoundServers, ServerNotice};
+pub use self::models::{Catalogue, Loaded, ModelError, is_demo, read_script, typed};
+pub use self::overrides::Overrides;
+pub use self::profile::{Frozen, Live, Profile, ProfileError, ProfileRequest, Standing, TurnStart};
+pub use self::providers::{
+    KeyFrom, Provider, ProviderError, RequestDefaults, Speaks, client as http_client,
+};
+pub use self::sandbox::{SandboxGap, SandboxMode};
+pub use self::settings::{Settings, SettingsError, make_private};
+pub use self::settings_file::FileError;
+pub use self::toolbox::Toolbox;
+pub use self::unattended::UnattendedPolicy;

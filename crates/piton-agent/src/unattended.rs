@@ -1,0 +1,48 @@
+//! What becomes of questions while nobody is there, as written and as overridden.
+
+use piton::{Policy, Unattended};
+use serde::{Deserialize, Serialize};
+
+/// A policy as written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum UnattendedPolicy {
+    /// Allow calls in which no deny could hide; take defaults, or tell the tool that there is no
+    /// answer.
+    Auto,
+    /// Take defaults; a question without one waits.
+    Defaults,
+    /// Refuse calls; tell the tool that there is no answer.
+    Deny,
+    /// Let the other calls end, and leave the turn waiting.
+    Defer,
+}
+
+impl From<UnattendedPolicy> for Policy {
+    fn from(policy: UnattendedPolicy) -> Self {
+        match policy {
+            UnattendedPolicy::Auto => Self::Auto,
+            UnattendedPolicy::Defaults => Self::Defaults,
+            UnattendedPolicy::Deny => Self::Deny,
+            UnattendedPolicy::Defer => Self::Defer,
+        }
+    }
+}
+
+/// The table of the settings.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct WrittenUnattended {
+    permissions: Option<UnattendedPolicy>,
+    questions: Option<UnattendedPolicy>,
+}
+
+impl WrittenUnattended {
+    /// The policies that count. An override counts for every kind of question.
+    pub(crate) fn with(self, overridden: Option<UnattendedPolicy>) -> Unattended {
+        let policy = |written: Option<UnattendedPolicy>| {
+            overridden.or(written).map_or(Policy::Defer, Policy::from)
+        };
+        Unattended { permissions: policy(self.permissions), questions: policy(self.questions) }
+    }
+}
