@@ -59,6 +59,7 @@ mod mailbox;
 pub mod chance;
 pub mod clock;
 pub mod model;
+pub mod reader;
 pub mod transport;
 
 mod digest;

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use piton::OpenError;
+use piton::{OpenError, reader};
 use piton_core::event::{PermissionRule, RuleScope};
 use piton_core::id::ConversationId;
 use piton_core::state::State;
@@ -18,7 +18,7 @@ use crate::rules::strangers::Strangers;
 use crate::rules::told;
 use crate::settings::Settings;
 use crate::wiring::Wiring;
-use crate::{reader, rules, target, wiring};
+use crate::{rules, target, wiring};
 
 /// Shows them, or takes one back.
 pub(crate) async fn run(
@@ -36,8 +36,7 @@ pub(crate) async fn run(
             None => target::newest(&*journal, settings).await?,
         };
         if let Some(id) = id {
-            reader::for_each_record(&*journal, &id, |record| state.apply(&reader::entry(&record)))
-                .await?;
+            state = reader::state(&*journal, &id).await?;
             meant = Some((journal, id));
         }
     }

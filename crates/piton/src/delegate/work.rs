@@ -21,8 +21,8 @@ use super::{Delegation, report};
 use crate::engine::Engine;
 use crate::hub::Worker;
 use crate::lease::LeaseWait;
-use crate::log::fold;
 use crate::parts::Parts;
+use crate::reader::fold;
 use crate::session::{Birth, NewMessage, OnIncomplete, OpenError, Session, SessionError};
 
 /// How often a worker that another process drives is looked at.
