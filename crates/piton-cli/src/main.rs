@@ -18,7 +18,6 @@ mod signals;
 mod terminal;
 
 mod output;
-mod reader;
 mod report;
 
 use std::process::ExitCode;

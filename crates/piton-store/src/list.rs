@@ -194,15 +194,14 @@ pub(crate) fn page<R: Rows>(
     if let Some(cursor) = page.after {
         let mut given = cursor.position;
         rows.changed(known(cursor.position, newest), &mut |changed, place, listed| {
-            let is_full = listing.rows.len() == page.limit;
-            if !is_full {
-                given = changed;
-                let moved = cursor.place < place && page.filter.admits(&listed);
-                listing.rows.extend(moved.then_some(listed));
-            } else {
+            if listing.rows.len() == page.limit {
                 reached = given;
+                return false;
             }
-            !is_full
+            given = changed;
+            let moved = cursor.place < place && page.filter.admits(&listed);
+            listing.rows.extend(moved.then_some(listed));
+            true
         })?;
         listing.rows.reverse();
         if reached != newest || listing.rows.len() == page.limit {

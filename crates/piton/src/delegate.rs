@@ -33,9 +33,9 @@ use self::halt::Halt;
 use self::work::Work;
 use crate::hub::Worker;
 use crate::lease::LeaseWait;
-use crate::log::fold;
 use crate::opening;
 use crate::parts::Parts;
+use crate::reader::fold;
 
 /// Most workers of one conversation that are at work at the same time; the others wait for a place.
 pub const WORKERS_MAX: usize = 4;

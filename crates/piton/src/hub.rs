@@ -13,6 +13,8 @@ use piton_core::state::Call;
 use piton_store::{Journal, StoreError};
 use tokio::sync::watch;
 
+use crate::reader;
+
 /// Entries kept for faces; who is further behind reads the journal.
 const ENTRIES_KEPT_MAX: usize = 1_024;
 /// News of workers kept for faces.
@@ -313,10 +315,7 @@ impl Subscription {
             // What was published is durable; a journal that has lost it cannot be followed.
             return Err(StoreError::Closed);
         }
-        for record in records {
-            let event = Event::from_stored(record.format, &record.body);
-            self.behind.push_back(Arc::new(Entry { seq: record.seq, at: record.at, event }));
-        }
+        self.behind.extend(records.iter().map(|record| Arc::new(reader::entry(record))));
         Ok(())
     }
 }

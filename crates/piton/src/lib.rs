@@ -64,6 +64,7 @@ pub mod chance;
 pub mod clock;
 pub mod model;
 pub mod profile;
+pub mod reader;
 pub mod transport;
 
 mod digest;

@@ -8,8 +8,8 @@ use std::sync::Arc;
 
 use piton_core::action::{Action, Wish};
 use piton_core::decide::decide;
-use piton_core::event::{EVENT_FORMAT, Entry, Event, ForkOrigin};
-use piton_core::id::{ConversationId, Seq};
+use piton_core::event::{EVENT_FORMAT, Entry, Event};
+use piton_core::id::Seq;
 use piton_core::state::State;
 use piton_core::view::{self, Status};
 use piton_store::{
@@ -19,11 +19,7 @@ use piton_store::{
 
 use crate::clock::Clock;
 use crate::hub::Hub;
-
-/// Records read at once when a journal is opened.
-const READ_RECORDS: usize = 4_096;
-/// Most conversations that one is cut from, each from the next.
-const FORKS_MAX: usize = 16;
+use crate::reader;
 
 /// A conversation's journal and what it means.
 #[derive(Debug)]
@@ -47,7 +43,7 @@ impl Log {
     ) -> Result<Self, StoreError> {
         let known = journal.status(lease.conversation()).await?.is_some();
         let state = if known {
-            fold(&*journal, lease.conversation(), &mut |_, _| ()).await?
+            reader::state(&*journal, lease.conversation()).await?
         } else {
             State::default()
         };
@@ -133,58 +129,6 @@ impl Log {
         self.durability = Durability::Relaxed;
         self.hub.publish(self.pending.drain(..));
         Ok(())
-    }
-}
-
-/// Shown what a journal means before each entry, and the entry.
-pub(crate) type Look<'a> = &'a mut (dyn FnMut(&State, &Entry) + Send);
-
-/// What a journal means. A conversation that was cut from another begins with what was said there.
-pub(crate) async fn fold(
-    journal: &dyn Journal,
-    conversation: &ConversationId,
-    look: Look<'_>,
-) -> Result<State, StoreError> {
-    fold_through(journal, conversation, Seq(u64::MAX), FORKS_MAX, look).await
-}
-
-async fn fold_through(
-    journal: &dyn Journal,
-    conversation: &ConversationId,
-    through: Seq,
-    forks_left: usize,
-    look: Look<'_>,
-) -> Result<State, StoreError> {
-    let mut state = State::default();
-    loop {
-        let records = journal.read(conversation, state.end, READ_RECORDS).await?;
-        for record in &records {
-            if through < record.seq {
-                return Ok(state);
-            }
-            let event = Event::from_stored(record.format, &record.body);
-            if let Event::ConversationOpened { origin: Some(origin), .. } = &event
-                && state.opened.is_none()
-                && 0 < forks_left
-            {
-                let ForkOrigin { conversation, through } = origin;
-                let left = forks_left - 1;
-                let mut blind = |_: &State, _: &Entry| ();
-                let cut = fold_through(journal, conversation, *through, left, &mut blind);
-                state = match Box::pin(cut).await {
-                    Ok(cut) => cut.forked(),
-                    // What it was cut from is gone; its own entries still mean something.
-                    Err(StoreError::UnknownConversation(_)) => state,
-                    Err(error) => return Err(error),
-                };
-            }
-            let entry = Entry { seq: record.seq, at: record.at, event };
-            look(&state, &entry);
-            state.apply(&entry);
-        }
-        if records.len() < READ_RECORDS {
-            return Ok(state);
-        }
     }
 }
 

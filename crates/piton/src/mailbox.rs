@@ -5,6 +5,8 @@
 //! found again after a crash brings nothing more. A letter whose taker dies is taken by the next
 //! writer. Secrets do not travel so: a letter lies on a disk.
 
+use std::ops::ControlFlow;
+
 use piton_core::command::{Envelope, Opened, Reply};
 use piton_core::event::{BlobRef, Event, InquiryAnswer, RuleEffect, RuleScope};
 use piton_core::id::{CommandId, ConversationId, InquiryId, Seq, Timestamp};
@@ -12,8 +14,7 @@ use piton_core::permit::Standing;
 use piton_store::{Journal, LETTER_BYTES_MAX, Letter, StoreError};
 use serde::{Deserialize, Serialize};
 
-/// Records read at once when a letter is looked for.
-const READ_RECORDS: usize = 4_096;
+use crate::reader;
 
 /// An answer on its way to another process.
 #[derive(Clone, Debug)]
@@ -163,23 +164,20 @@ pub async fn given(
     journal: &dyn Journal,
     conversation: &ConversationId,
     wanted: &InquiryId,
-    mut after: Seq,
+    after: Seq,
 ) -> Result<Result<Given, Seq>, StoreError> {
-    loop {
-        let records = journal.read(conversation, after, READ_RECORDS).await?;
-        for record in &records {
-            after = record.seq;
-            let event = Event::from_stored(record.format, &record.body);
-            if let Event::InquiryAnswered { inquiry, answer, by, letter } = event
-                && inquiry == *wanted
-            {
-                return Ok(Ok(Given { answer, by, letter }));
-            }
+    let mut found = None;
+    let last = reader::each_record(journal, conversation, after, |record| {
+        if let Event::InquiryAnswered { inquiry, answer, by, letter } = reader::entry(&record).event
+            && inquiry == *wanted
+        {
+            found = Some(Given { answer, by, letter });
+            return ControlFlow::Break(());
         }
-        if records.len() < READ_RECORDS {
-            return Ok(Err(after));
-        }
-    }
+        ControlFlow::Continue(())
+    });
+    let last = last.await?;
+    Ok(found.ok_or(last))
 }
 
 /// What a letter brings.

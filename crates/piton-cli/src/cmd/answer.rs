@@ -10,7 +10,7 @@ mod record;
 use std::time::Duration;
 
 use clap::Parser as _;
-use piton::AnswerLetter;
+use piton::{AnswerLetter, reader};
 use piton_agent::{Settings, engine_to_write};
 use piton_core::event::{Inquiry, RuleEffect, RuleScope};
 use piton_core::id::ConversationId;
@@ -25,7 +25,7 @@ use crate::flags::{Answer, Command, Flags};
 use crate::output::Output;
 use crate::render::lines::Line;
 use crate::report::{Fault, Report};
-use crate::{reader, store, target};
+use crate::{store, target};
 
 /// Shows the questions, or answers the first of them.
 pub(crate) async fn run(
@@ -198,9 +198,7 @@ async fn askers(
 }
 
 async fn read(journal: &dyn Journal, id: &ConversationId) -> Result<State, Fault> {
-    let mut state = State::default();
-    reader::for_each_record(journal, id, |record| state.apply(&reader::entry(&record))).await?;
-    Ok(state)
+    Ok(reader::state(journal, id).await?)
 }
 
 fn questions(state: &State) -> Vec<Inquiry> {

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use piton::OpenError;
+use piton::{OpenError, reader};
 use piton_agent::rules::{file as rule_file, strangers::Strangers};
 use piton_agent::{Agent, Settings, engine_to_write};
 use piton_core::event::{PermissionRule, RuleScope};
@@ -16,7 +16,7 @@ use crate::output::Output;
 use crate::render::lines::Line;
 use crate::render::rule::{stranger, told};
 use crate::report::{Fault, Report};
-use crate::{reader, store, target};
+use crate::{store, target};
 
 /// Shows them, or takes one back.
 pub(crate) async fn run(
@@ -34,8 +34,7 @@ pub(crate) async fn run(
             None => target::newest(&*journal, settings).await?,
         };
         if let Some(id) = id {
-            reader::for_each_record(&*journal, &id, |record| state.apply(&reader::entry(&record)))
-                .await?;
+            state = reader::state(&*journal, &id).await?;
             meant = Some((journal, id));
         }
     }

@@ -1,10 +1,12 @@
 //! `piton print`: a conversation as text. Takes no lease, so it also shows one that is running.
 
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
+use piton::reader;
 use piton_agent::Settings;
 use piton_core::event::Usage;
-use piton_core::id::ConversationId;
+use piton_core::id::{ConversationId, Seq};
 use piton_core::state::State;
 use piton_core::view::brief::View;
 use piton_store::Journal;
@@ -14,7 +16,7 @@ use crate::output::Output;
 use crate::render::lines::Line;
 use crate::render::print::{Life, conversation};
 use crate::report::{Fault, Report};
-use crate::{reader, store, target};
+use crate::{store, target};
 
 /// Shows it.
 pub(crate) async fn run(
@@ -39,8 +41,7 @@ pub(crate) async fn run(
     // Asked before reading: a writer that leaves in between is shown as running, which it was.
     let holder = journal.status(&id).await?.and_then(|listed| listed.holder);
     let life = holder.map_or(Life::Still, |holder| Life::Running { pid: holder.pid });
-    let mut state = State::default();
-    reader::for_each_record(&*journal, &id, |record| state.apply(&reader::entry(&record))).await?;
+    let state = reader::state(&*journal, &id).await?;
     output.talk(&format!("conversation {id}{}", counted(&state)));
     if let Some(parent) = state.opened.as_ref().and_then(|opened| opened.parent.as_ref()) {
         output.talk(&format!("worker of {}, call {}", parent.conversation, parent.call));
@@ -68,8 +69,9 @@ async fn entries(
     id: &ConversationId,
     output: &mut Output,
 ) -> Result<(), Fault> {
-    reader::for_each_record(journal, id, |record| {
+    reader::each_record(journal, id, Seq::default(), |record| {
         output.json(&Line::record(record));
+        ControlFlow::Continue(())
     })
     .await?;
     Ok(())

@@ -93,7 +93,7 @@ pub async fn a_list_is_filtered(store: Store) {
     for (name, workspace, title, status) in kept {
         let lease = lease(&store, name).await;
         let (workspace, title) = (workspace.to_owned(), title.to_owned());
-        let status = StatusRow { workspace, title, ..row(status, 1) };
+        let status = StatusRow { title, workspace, ..row(status, 1) };
         store.append(&lease, Batch { status, ..batch(0, &["one"]) }).await.unwrap();
     }
     let all = Filter::default();

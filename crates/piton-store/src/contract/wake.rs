@@ -66,7 +66,7 @@ pub async fn anything_appended_anywhere_wakes_the_list(store: Store) {
         };
         tokio::task::yield_now().await;
         let lease = lease(&store, name).await;
-        let place = if name == "a" { 1 } else { 0 };
+        let place = u64::from(name == "a");
         store.append(&lease, batch(place, &["more"])).await.unwrap();
         let position = waiting.await.unwrap();
         assert!(position > seen, "{position:?} after {seen:?}");

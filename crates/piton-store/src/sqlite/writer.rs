@@ -113,7 +113,7 @@ impl Writer {
         let (conversation, name) = (append.conversation.clone(), append.name.clone());
         self.send(Request::Append(append, reply)).await?;
         // Without an answer the thread died over it, before or behind the commit.
-        answer.await.unwrap_or_else(|_| Err(AppendError::Unknown { conversation, name }))
+        answer.await.unwrap_or(Err(AppendError::Unknown { conversation, name }))
     }
 
     /// Waits until all that waits is committed or refused. Nothing waits for a thread that is gone.

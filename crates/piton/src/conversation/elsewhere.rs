@@ -9,8 +9,8 @@ use piton_core::state::{State, Verdict};
 use piton_store::StoreError;
 
 use super::Conversation;
-use crate::log::fold;
 use crate::orders::CommandError;
+use crate::reader;
 
 /// How often it is looked whether the process that works on the conversation is still there.
 const HOLDER_EVERY: Duration = Duration::from_secs(1);
@@ -26,7 +26,7 @@ impl Conversation {
             let hosts = self.hosts.upgrade().ok_or(CommandError::EngineGone)?;
             let journal = hosts.parts().journal.clone();
             drop(hosts);
-            let state = fold(&*journal, &self.id, &mut |_, _| ()).await.map_err(failed)?;
+            let state = reader::state(&*journal, &self.id).await.map_err(failed)?;
             let held = journal.status(&self.id).await.map_err(failed)?;
             let held = held.is_some_and(|listed| listed.holder.is_some());
             match state.commands.get(command) {

@@ -10,9 +10,10 @@ use piton_core::id::{CallId, ConversationId, Seq};
 use piton_core::state::{Config, State};
 use piton_store::{Journal, StoreError};
 
+use crate::reader::fold;
+
 use super::errand::Errand;
 use super::{Delegation, NOT_FOR_WORKERS};
-use crate::log::fold;
 
 /// What a worker is told behind the system prompt.
 const WORKER_NOTE: &str = "You are a worker: another agent has handed you the task in the last message. \

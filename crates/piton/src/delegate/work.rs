@@ -21,9 +21,9 @@ use super::window::Window;
 use super::{Delegation, report};
 use crate::hub::Worker;
 use crate::lease::LeaseWait;
-use crate::log::fold;
 use crate::opening;
 use crate::parts::Parts;
+use crate::reader::fold;
 use crate::session::{Birth, OpenError, Session, SessionError};
 
 /// How often a worker that another process drives is looked at.

@@ -4,13 +4,14 @@
 //! when the message was seen as an entry. In between it is told from a sent one by the journal.
 
 use std::io;
+use std::ops::ControlFlow;
 use std::path::PathBuf;
 
 use piton::chance::{Chance as _, SystemChance};
-use piton::{NewMessage, Session, Update};
+use piton::{NewMessage, Session, Update, reader};
 use piton_agent::Settings;
 use piton_core::event::Event;
-use piton_core::id::MessageId;
+use piton_core::id::{MessageId, Seq};
 use piton_core::summary::output_summary;
 use piton_store::{Journal, StoreError};
 
@@ -19,7 +20,6 @@ use super::perform::Stage;
 use crate::drafts::{DRAFTS_MAX, Draft, Drafts};
 use crate::flags::Query;
 use crate::output::Output;
-use crate::reader;
 use crate::report::Fault;
 
 /// What is to be said, and what was not.
@@ -209,15 +209,16 @@ fn new_name() -> MessageId {
 async fn arrived(journal: &dyn Journal, draft: &Draft) -> Result<bool, Fault> {
     let Some(conversation) = &draft.conversation else { return Ok(false) };
     let mut found = false;
-    let read = reader::for_each_record(journal, conversation, |record| {
+    let read = reader::each_record(journal, conversation, Seq::default(), |record| {
         found |= has(&reader::entry(&record).event, &draft.message);
+        if found { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     });
     match read.await {
         // The message would have been its first.
         Err(StoreError::UnknownConversation(_)) => Ok(false),
         // Nobody can tell. A person who reads it can, and nothing else must suffer from it.
         Err(StoreError::DamagedEntry { .. } | StoreError::Damaged { .. }) => Ok(found),
-        read => Ok(read.map(|()| found)?),
+        read => Ok(read.map(|_| found)?),
     }
 }
 

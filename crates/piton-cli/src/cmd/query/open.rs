@@ -1,11 +1,12 @@
 //! Finds or begins the conversation, and makes its model ready.
 
+use std::ops::ControlFlow;
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
 use piton::clock::{Clock as _, SystemClock};
-use piton::{Engine, OpenError, Session};
+use piton::{Engine, OpenError, Session, reader};
 use piton_agent::{Agent, Catalogue, EngineParts, Overrides, Settings};
 use piton_core::event::{Event, ModelRef, UserPart};
 use piton_core::id::{ConversationId, Digest, Seq};
@@ -16,7 +17,7 @@ use super::mail::Mail;
 use crate::flags::Query;
 use crate::output::Output;
 use crate::report::{Fault, fault};
-use crate::{reader, store, target};
+use crate::{store, target};
 
 /// The program that supervises commands: this one, executed again. Not its path: the file there may
 /// be another one by now.
@@ -148,13 +149,36 @@ async fn passing(
     Ok((memory, meant))
 }
 
+/// Copies a conversation, and those that it was cut from: without them it would mean less.
 async fn copy(from: &dyn Journal, to: &dyn Journal, id: &ConversationId) -> Result<(), Fault> {
-    let Some(listed) = from.status(id).await? else { return Ok(()) };
-    let (mut records, mut files) = (Vec::new(), Vec::new());
-    reader::for_each_record(from, id, |record| {
-        files.extend(files_of(reader::entry(&record).event));
+    let mut next = Some(id.clone());
+    while let Some(id) = next {
+        // One that is there already closes a circle, which no honest journal has.
+        next = match to.status(&id).await? {
+            None => copy_one(from, to, &id).await?,
+            Some(_) => None,
+        };
+    }
+    Ok(())
+}
+
+/// Copies one conversation; names the one that it was cut from.
+async fn copy_one(
+    from: &dyn Journal,
+    to: &dyn Journal,
+    id: &ConversationId,
+) -> Result<Option<ConversationId>, Fault> {
+    let Some(listed) = from.status(id).await? else { return Ok(None) };
+    let (mut records, mut files, mut origin) = (Vec::new(), Vec::new(), None);
+    reader::each_record(from, id, Seq::default(), |record| {
+        let event = reader::entry(&record).event;
+        if let Event::ConversationOpened { origin: Some(cut), .. } = &event {
+            origin = Some(cut.conversation.clone());
+        }
+        files.extend(files_of(event));
         let (at, format, body) = (record.at, record.format, record.body);
         records.push(NewRecord { at, format, body });
+        ControlFlow::Continue(())
     })
     .await?;
     for digest in files {
@@ -168,7 +192,8 @@ async fn copy(from: &dyn Journal, to: &dyn Journal, id: &ConversationId) -> Resu
     let holder = Holder { pid: std::process::id(), host: String::new(), since: SystemClock.now() };
     let lease = to.lease(id, holder).await.map_err(OpenError::from)?;
     to.append(&lease, batch).await.map_err(piton::SessionError::from)?;
-    Ok(())
+    to.release(lease).await?;
+    Ok(origin)
 }
 
 /// The contents beside the journal that an event refers to.
