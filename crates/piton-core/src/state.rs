@@ -14,8 +14,8 @@ use std::sync::Arc;
 pub use self::calibration::Calibration;
 pub use self::past::Frames;
 pub use self::turn::{
-    Answered, Broke, Call, Ended, Exchange, Failure, Item, Parked, Progress, Raised, Said, Started,
-    Step, Streamed, Turn,
+    Answered, Broke, Call, Ended, Exchange, Failure, Item, LastRequest, Parked, Progress, Raised,
+    Said, Started, Step, Streamed, Turn,
 };
 use crate::event::{
     AnswerPart, ConfigChange, Effort, Entry, Event, FailureClass, FinishReason, ForkOrigin,
@@ -180,13 +180,7 @@ impl State {
                 self.touched = self.touched.max(at);
                 Opened::of(event).is_some_and(|opened| self.open(opened))
             }
-            Event::ConfigChanged { change } => {
-                let fits = self.config.change(change);
-                if change.system.is_some() || change.tools.is_some() {
-                    self.frames.enter(&self.config);
-                }
-                fits
-            }
+            Event::ConfigChanged { change } => self.configure(change),
             Event::DriverStarted { driver, epoch, pid, .. } => {
                 self.driver = Some(Driver { id: driver.clone(), epoch: *epoch, pid: *pid });
                 self.open_turn_mut().is_none_or(Turn::lose_what_is_in_flight)
@@ -246,6 +240,14 @@ impl State {
                 true
             }
         }
+    }
+
+    fn configure(&mut self, change: &ConfigChange) -> bool {
+        let fits = self.config.change(change);
+        if change.system.is_some() || change.tools.is_some() {
+            self.frames.enter(&self.config);
+        }
+        fits
     }
 
     fn open(&mut self, opened: Opened) -> bool {
@@ -469,9 +471,8 @@ fn ask(turn: &mut Turn, number: u32, attempt: Attempt, model: &ModelRef, frame: 
         step.model = Some(model.clone());
         step.attempts_used = step.attempts_used.saturating_add(1);
         step.exchange = Exchange::Asked;
-        step.noted = 0 < step.empties;
-        step.frame = frame;
-        step.unbound = false;
+        let (noted, too_large, unbound) = (0 < step.empties, false, false);
+        step.request = LastRequest { noted, frame, too_large, unbound };
         step.streamed.stale = true;
     }
     true
@@ -496,7 +497,7 @@ fn fail(step: &mut Step, failure: Failure) -> bool {
     } else {
         step.failures = step.failures.saturating_add(1);
     }
-    step.too_large = failure.class == FailureClass::ContextOverflow;
+    step.request.too_large = failure.class == FailureClass::ContextOverflow;
     step.failure = Some(failure);
     step.exchange = Exchange::Failed;
     true

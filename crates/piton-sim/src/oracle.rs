@@ -190,7 +190,7 @@ pub(crate) fn comparable(transcript: &Transcript) -> Vec<Message> {
         Message::Assistant(assistant) => {
             Message::Assistant(Assistant { native: None, ..assistant.clone() })
         }
-        message => message.clone(),
+        Message::User(_) | Message::Results(_) => message.clone(),
     })
     .collect()
 }

@@ -133,6 +133,7 @@ mod tests {
             name: "shell".into(),
             arguments: r#"{"command":"cargo test"}"#.into(),
             progress: Progress::Waiting,
+            shortened: None,
             starts: 0,
             worker: None,
         };

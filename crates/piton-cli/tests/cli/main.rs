@@ -38,6 +38,7 @@ mod mcp_faulty;
 mod mcp_tasks;
 mod menu;
 mod models;
+mod overflow;
 mod own;
 mod print;
 mod providers;

@@ -71,12 +71,7 @@ impl<M: Model + fmt::Debug> Model for BindingModel<M> {
         let model = transcript.model().cloned();
         let native = model.map(|ModelRef { provider, model }| {
             let raw = binding(transcript, &messages).into();
-            Native {
-                provider: provider.to_string(),
-                host: HOST.into(),
-                model: model.to_string(),
-                raw,
-            }
+            Native { provider, host: HOST.into(), model, raw }
         });
         Box::pin(self.inner.ask(transcript).flat_map(move |delta| {
             let is_end = matches!(delta, Ok(Delta::End { .. }));
