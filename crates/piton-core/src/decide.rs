@@ -170,7 +170,7 @@ fn make_room(state: &State, why: &str) -> Action {
 
 /// Whether the same request would be refused again: it was too large for this model, and has not shrunk.
 fn is_too_large(state: &State, step: &Step) -> bool {
-    step.too_large && step.model == state.config.model
+    step.request.too_large && step.model == state.config.model
 }
 
 fn stop(reason: BreakReason, message: &str) -> Action {

@@ -20,12 +20,12 @@ pub use self::commands::Verdict;
 pub use self::config::Config;
 pub use self::past::Frames;
 pub use self::turn::{
-    Answered, Broke, Call, Edit, Ended, Exchange, Failure, Item, OldAttempt, Parked, Progress,
-    Raised, Said, Started, Step, Streamed, Turn,
+    Answered, Broke, Call, Edit, Ended, Exchange, Failure, Item, LastRequest, OldAttempt, Parked,
+    Progress, Raised, Said, Started, Step, Streamed, Turn,
 };
 use crate::event::{
-    AnswerPart, Entry, Event, FailureClass, FinishReason, ForkOrigin, ModelRef, ParentCall,
-    PartialKind, QueuePlace, TurnEnd, Usage, UserPart,
+    AnswerPart, ConfigChange, Entry, Event, FailureClass, FinishReason, ForkOrigin, ModelRef,
+    ParentCall, PartialKind, QueuePlace, TurnEnd, Usage, UserPart,
 };
 use crate::id::{Attempt, CommandId, DriverId, Epoch, MessageId, Seq, StepId, Timestamp, TurnId};
 
@@ -183,13 +183,7 @@ impl State {
                 self.touched = self.touched.max(at);
                 Opened::of(event).is_some_and(|opened| self.open(opened))
             }
-            Event::ConfigChanged { change } => {
-                let fits = self.config.change(change);
-                if change.system.is_some() || change.tools.is_some() {
-                    self.frames.enter(&self.config);
-                }
-                fits
-            }
+            Event::ConfigChanged { change } => self.configure(change),
             Event::DriverStarted { driver, epoch, pid, .. } => {
                 self.driver = Some(Driver { id: driver.clone(), epoch: *epoch, pid: *pid });
                 self.open_turn_mut().is_none_or(Turn::lose_what_is_in_flight)
@@ -273,6 +267,14 @@ impl State {
         self.calibration.ask(if fits { *tokens_estimated } else { 0 });
         if fits {
             self.context_estimated = *tokens_estimated;
+        }
+        fits
+    }
+
+    fn configure(&mut self, change: &ConfigChange) -> bool {
+        let fits = self.config.change(change);
+        if change.system.is_some() || change.tools.is_some() {
+            self.frames.enter(&self.config);
         }
         fits
     }
@@ -474,9 +476,8 @@ fn ask(
         step.asked = at;
         step.attempts_used = step.attempts_used.saturating_add(1);
         step.exchange = Exchange::Asked;
-        step.noted = 0 < step.empties;
-        step.frame = frame;
-        step.unbound = false;
+        let (noted, too_large, unbound) = (0 < step.empties, false, false);
+        step.request = LastRequest { noted, frame, too_large, unbound };
         step.streamed.stale = true;
     }
     true
@@ -501,7 +502,7 @@ fn fail(step: &mut Step, failure: Failure) -> bool {
     } else {
         step.failures = step.failures.saturating_add(1);
     }
-    step.too_large = failure.class == FailureClass::ContextOverflow;
+    step.request.too_large = failure.class == FailureClass::ContextOverflow;
     step.failure = Some(failure);
     step.exchange = Exchange::Failed;
     true

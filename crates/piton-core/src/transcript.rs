@@ -275,7 +275,7 @@ fn add_turn(messages: &mut Vec<Message>, state: &State, turn: &Turn, settled: Se
                         Some(Item::User(_)) => false,
                         None => turn.end.is_none(),
                     };
-                    if step.noted {
+                    if step.request.noted {
                         messages.push(note(EMPTY_NOTE));
                     }
                     let native = state.native_sent(step).cloned();
@@ -295,7 +295,9 @@ fn add_said(messages: &mut Vec<Message>, turn: &Turn, said: &Said) {
             UserPart::File { name, media_type, .. } if said.left_out.contains(&place) => {
                 files::no_longer_sent(name, media_type)
             }
-            part => part.clone(),
+            UserPart::Text { .. } | UserPart::File { .. } | UserPart::InlinedFile { .. } => {
+                part.clone()
+            }
         })
         .collect();
     if !parts.is_empty() {

@@ -494,7 +494,8 @@ impl Model for WatchedModel {
         }
         let answers = |message: &&Message| matches!(message, Message::Assistant(_));
         let place = transcript.messages().iter().filter(answers).count();
-        self.world.see(SeenRequest { place, content: format!("{:?}", transcript.messages()) });
+        self.world
+            .see(SeenRequest { place, content: format!("{:?}", oracle::comparable(transcript)) });
         let (world, stream) = (self.world.clone(), self.inner.ask(transcript));
         Box::pin(futures_util::StreamExt::then(stream, move |delta| {
             let world = world.clone();

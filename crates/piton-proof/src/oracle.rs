@@ -2,11 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use piton_core::answer::EMPTY_NOTE;
 use piton_core::decide::calls::{CONFIRMED_TEXT, UNKNOWN_TEXT};
-use piton_core::event::{EffectClass, Event, ToolOutput};
+use piton_core::event::{EffectClass, Event, ToolOutput, UserPart};
 use piton_core::id::{CallId, ConversationId};
 use piton_core::state::State;
-use piton_core::transcript::{Message, Transcript};
+use piton_core::transcript::{Assistant, Message, Transcript};
 use piton_core::view::Status;
 use piton_store::{Journal, Record};
 use piton_tools::WITHHELD_TEXT;
@@ -166,15 +167,34 @@ fn different_talk(reference: &State, disturbed: &State) -> Vec<String> {
         found.push(format!("{} strays in the journal", disturbed.strays));
     }
     let (wanted, got) = (Transcript::from(reference), Transcript::from(disturbed));
-    if wanted.messages().len() != got.messages().len() {
-        found.push(format!("{} messages, not {}", got.messages().len(), wanted.messages().len()));
+    let (wanted, got) = (comparable(&wanted), comparable(&got));
+    if wanted.len() != got.len() {
+        found.push(format!("{} messages, not {}", got.len(), wanted.len()));
     }
-    for (place, (wanted, got)) in wanted.messages().iter().zip(got.messages()).enumerate() {
+    for (place, (wanted, got)) in wanted.iter().zip(&got).enumerate() {
         if !same(wanted, got, disturbed) {
             found.push(format!("message {place} is {got:?}, not {wanted:?}"));
         }
     }
     found
+}
+
+/// What is the same in every run. A kill between an empty answer and the next request takes the note that
+/// asks again away, because whoever resumes begins anew; and native blocks follow from all that stands
+/// before them. That a note stays once it was answered is checked by the model itself.
+pub(crate) fn comparable(transcript: &Transcript) -> Vec<Message> {
+    let is_note = |message: &Message| match message {
+        Message::User(parts) => *parts == [UserPart::text(EMPTY_NOTE)],
+        Message::Assistant(_) | Message::Results(_) => false,
+    };
+    let kept = transcript.messages().iter().filter(|message| !is_note(message));
+    kept.map(|message| match message {
+        Message::Assistant(assistant) => {
+            Message::Assistant(Assistant { native: None, ..assistant.clone() })
+        }
+        Message::User(_) | Message::Results(_) => message.clone(),
+    })
+    .collect()
 }
 
 /// Messages are equal, except that a call which nobody could settle may say so.

@@ -4,6 +4,7 @@
 //! process goes on in the right place. Only faults are counted in memory: each is met once per
 //! process. The same script is played over HTTP by [`crate::serve`].
 
+pub mod binding;
 pub mod fault;
 mod notation;
 mod stream;
@@ -14,7 +15,7 @@ use std::sync::Arc;
 
 use piton::model::{AnswerStream, Model};
 use piton_core::answer::Delta;
-use piton_core::event::{AnswerPart, EffectClass, UserPart};
+use piton_core::event::{AnswerPart, EffectClass, FailureClass, UserPart};
 use piton_core::transcript::{CUT_MARK, Message, Transcript};
 use piton_tools::Tool;
 use serde::Deserialize;
@@ -37,6 +38,9 @@ pub struct Script {
     /// What workers answer, by their task.
     #[serde(default)]
     pub workers: Vec<WorkerScript>,
+    /// Largest request that the model takes, in tokens as we estimate them; 0 takes any.
+    #[serde(default)]
+    pub window_tokens: u64,
 }
 
 /// What a worker says and does.
@@ -150,6 +154,11 @@ impl Script {
         Ok(serde_json::from_str(json)?)
     }
 
+    /// Whether a request of this size is too large for the model.
+    pub(crate) fn overflows(&self, tokens: u64) -> bool {
+        0 < self.window_tokens && self.window_tokens < tokens
+    }
+
     /// The tools that exist only in this script.
     pub fn tools(&self) -> Vec<Arc<dyn Tool>> {
         let tool = |tool: &ToolScript| Arc::new(ScriptTool(tool.clone())) as Arc<dyn Tool>;
@@ -214,6 +223,9 @@ impl ScriptedModel {
 
 impl Model for ScriptedModel {
     fn ask(&self, transcript: &Transcript) -> AnswerStream {
+        if self.script.overflows(transcript.tokens_estimated()) {
+            return stream::refuse(FailureClass::ContextOverflow, "the request is too large");
+        }
         let talk: Vec<Talk> = transcript.messages().iter().filter_map(talk).collect();
         let Cue { step, place, faults_at } = self.script.cue(&talk);
         stream::play(&step, self.met.next(faults_at, &step.faults, |_| true), place)

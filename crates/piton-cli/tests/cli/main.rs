@@ -39,6 +39,7 @@ mod mcp_faulty;
 mod mcp_tasks;
 mod menu;
 mod models;
+mod overflow;
 mod own;
 mod print;
 mod providers;

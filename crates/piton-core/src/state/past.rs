@@ -179,7 +179,7 @@ impl State {
             let first = if turn.id == place.turn { place.item + 1 } else { 0 };
             for item in turn.items.iter_mut().skip(first) {
                 if let Item::Step(step) = item {
-                    step.unbound = true;
+                    step.request.unbound = true;
                 }
             }
         }
@@ -188,7 +188,7 @@ impl State {
     /// The native blocks that a request carries for a step: those of an answer with nothing changed
     /// before it since it was given.
     pub(crate) fn native_sent<'a>(&self, step: &'a Step) -> Option<&'a Native> {
-        let bound = !step.unbound && step.frame == self.frames.now;
+        let bound = !step.request.unbound && step.request.frame == self.frames.now;
         step.answer.as_ref().filter(|_| bound)?.native.as_ref()
     }
 

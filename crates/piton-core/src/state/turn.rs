@@ -95,15 +95,8 @@ pub struct Step {
     pub failures: u32,
     /// Empty answers since the last grant of allowances.
     pub empties: u32,
-    /// Whether its last request asked again with a note, because the answer before was empty.
-    pub noted: bool,
-    /// Which system prompt and tools its last request went with.
-    pub(crate) frame: usize,
-    /// Whether its last request was too large for the model, and nothing has shrunk since.
-    pub too_large: bool,
-    /// Whether something that stood before it has changed since its last request. Providers take native
-    /// blocks only behind what they were made behind.
-    pub unbound: bool,
+    /// What is known of its last request.
+    pub request: LastRequest,
     /// Repairs of the history in a row.
     pub repairs: u32,
     /// The last failure.
@@ -116,6 +109,20 @@ pub struct Step {
     pub calls: Vec<Call>,
     /// Whether they were read off the answer as a plan.
     pub planned: bool,
+}
+
+/// The last request of a step.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LastRequest {
+    /// Whether it asked again with a note, because the answer before was empty.
+    pub noted: bool,
+    /// Which system prompt and tools it went with.
+    pub(crate) frame: usize,
+    /// Whether it was too large for the model, and nothing has shrunk since.
+    pub too_large: bool,
+    /// Whether something that it held has changed since. Providers take native blocks only behind what
+    /// they were made behind.
+    pub unbound: bool,
 }
 
 /// Where a model request stands.
@@ -439,7 +446,7 @@ impl Turn {
     /// A request that was too large may be tried again: it has shrunk.
     pub(super) fn forgive_overflow(&mut self) -> bool {
         if let Some(Item::Step(step)) = self.items.last_mut() {
-            step.too_large = false;
+            step.request.too_large = false;
             if step.exchange == Exchange::Failed
                 && step.failure.as_ref().map(|failure| failure.class)
                     == Some(FailureClass::ContextOverflow)
@@ -509,10 +516,7 @@ impl Step {
             attempts_used: 0,
             failures: 0,
             empties: 0,
-            noted: false,
-            frame: 0,
-            too_large: false,
-            unbound: false,
+            request: LastRequest::default(),
             repairs: 0,
             failure: None,
             streamed: Streamed::default(),

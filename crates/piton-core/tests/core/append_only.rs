@@ -82,9 +82,10 @@ fn check(earlier: &Sent, replayed: bool, later: &Sent) {
 pub(crate) fn compare(entries: &[Entry]) -> u64 {
     let (mut state, mut requests) = (State::default(), Requests::default());
     for entry in entries {
-        let asked = match &entry.event {
-            Event::ModelAsked { model, .. } => Some((model.clone(), Sent::of(&state))),
-            _ => None,
+        let asked = if let Event::ModelAsked { model, .. } = &entry.event {
+            Some((model.clone(), Sent::of(&state)))
+        } else {
+            None
         };
         let strays = state.strays;
         state.apply(entry);

@@ -3,13 +3,14 @@
 //! A provider outlives the lives of a run, as a real one does: what it has met, it has met.
 
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 
 use piton::model::{Models, OneModel};
 use piton_core::event::{Limits, ModelRef};
 use piton_sim::script::{Script, ScriptedModel};
 
 use super::turns::TurnScript;
+use piton_sim::script::binding::{BindingModel, Delivery, Refusals};
 
 /// Plays the script of a turn, run after run.
 pub trait Provider: fmt::Debug {
@@ -48,21 +49,47 @@ pub trait Run: fmt::Debug {
     }
 }
 
-/// The scripted model, in process. Every life meets the script's faults anew.
+/// The scripted model, in process. Every life meets the script's faults anew. It checks, as newer
+/// providers do, that nothing changed before an answer of its own.
 #[derive(Clone, Copy, Debug)]
 pub struct InProcess;
 
+/// The same, with a projection that drops the note that asked again: the control of that check.
+#[derive(Clone, Copy, Debug)]
+pub struct WithoutNotes;
+
 #[derive(Debug)]
-struct InProcessRun(Script);
+struct InProcessRun {
+    script: Script,
+    delivery: Delivery,
+    refusals: Refusals,
+}
+
+fn begin(turn: &TurnScript, delivery: Delivery) -> Box<dyn Run> {
+    Box::new(InProcessRun { script: turn.script(), delivery, refusals: Refusals::default() })
+}
 
 impl Provider for InProcess {
     fn begin(&self, turn: &TurnScript) -> Box<dyn Run> {
-        Box::new(InProcessRun(turn.script()))
+        begin(turn, Delivery::Whole)
+    }
+}
+
+impl Provider for WithoutNotes {
+    fn begin(&self, turn: &TurnScript) -> Box<dyn Run> {
+        begin(turn, Delivery::WithoutNotes)
     }
 }
 
 impl Run for InProcessRun {
     fn models(&self) -> Arc<dyn Models> {
-        Arc::new(OneModel(Arc::new(ScriptedModel::new(self.0.clone()))))
+        let model = ScriptedModel::new(self.script.clone());
+        let model = BindingModel::new(model, self.delivery, self.refusals.clone());
+        Arc::new(OneModel(Arc::new(model)))
+    }
+
+    fn problems(&self) -> Vec<String> {
+        let refusals = self.refusals.lock().unwrap_or_else(PoisonError::into_inner);
+        refusals.iter().map(|refusal| format!("a request was refused: {refusal}")).collect()
     }
 }

@@ -189,6 +189,15 @@ pub const TURNS: &[TurnScript] = &[
                      {"say":"y","faults":[{"kind":"empty"}]}]}"#,
     ),
     turn(
+        "a request that is too large",
+        r#"{"window_tokens":2400,"steps":[
+            {"calls":[{"tool":"look","arguments":{"times":400}},{"tool":"pay"}]},
+            {"say":"More.","calls":[{"tool":"look","arguments":{"times":400}}]},
+            {"calls":[{"tool":"look","arguments":{"times":900}},{"tool":"pay"}]},
+            {"calls":[{"tool":"look"}]},
+            {"say":"Enough."}]}"#,
+    ),
+    turn(
         "a stalled stream",
         r#"{"steps":[{"say":"slow to come","chunk":3,"faults":[{"kind":"stall","after":2}]}]}"#,
     ),

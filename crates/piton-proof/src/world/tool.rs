@@ -139,7 +139,9 @@ impl WorldTool {
             let text = format!("{} done with {SECRET}", self.name);
             return Finished { full: Some(full), ..Finished::ok(text) };
         }
-        Finished::ok(format!("{} done", self.name))
+        let times = arguments.get("times").and_then(Value::as_u64).unwrap_or(1);
+        let times = usize::try_from(times).unwrap_or(1);
+        Finished::ok(vec![format!("{} done", self.name); times].join(", "))
     }
 
     fn effect(&self, job: &Job) -> Effect {

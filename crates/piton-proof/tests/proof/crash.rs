@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use piton_core::event::{InDoubtPolicy, PermissionMode};
-use piton_proof::crash::provider::InProcess;
+use piton_proof::crash::provider::{InProcess, WithoutNotes};
 use piton_proof::crash::tally::{CLASSES, Tally, class_name};
 use piton_proof::crash::turns::{TURNS, TurnScript, WORKER_TURNS};
 use piton_proof::crash::{self, Play};
@@ -80,6 +80,24 @@ async fn crash_at_every_point_of_an_answer_by_letter() {
         tally.add(crash::ten_in_a_row(in_process(turn).by_letter()).await);
     }
     check("killed at every point, answered by letter", asked.len(), &tally);
+}
+
+// X4: every suite checks prefixes as providers do; this one must be refused.
+#[tokio::test(start_paused = true)]
+async fn crash_model_notices_a_note_that_is_gone_behind_its_answer() {
+    let turn = TURNS.iter().find(|turn| turn.name == "empty, then not").unwrap();
+    let tally = crash::never(Play::new(turn, &WithoutNotes)).await;
+    println!("control of dropped notes (some are wanted): {tally}");
+    let noticed = tally.violations.iter().any(|what| what.contains("a request was refused"));
+    assert!(noticed, "{:?}", tally.violations);
+}
+
+// K44, X24: the turn that every suite kills is refused as too large more than once.
+#[tokio::test(start_paused = true)]
+async fn crash_turn_that_is_too_large_has_its_outputs_shortened() {
+    let turn = TURNS.iter().find(|turn| turn.name == "a request that is too large").unwrap();
+    let tally = crash::never(in_process(turn)).await;
+    assert_eq!(tally.violations, [""; 0]);
 }
 
 #[tokio::test(start_paused = true)]

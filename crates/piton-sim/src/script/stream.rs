@@ -40,6 +40,11 @@ pub(super) fn play(step: &ScriptStep, fault: Option<Fault>, place: usize) -> Ans
     }))
 }
 
+/// A request that is not answered at all.
+pub(super) fn refuse(class: FailureClass, message: &str) -> AnswerStream {
+    Box::pin(stream::iter([Err(ModelFailure::new(class, message))]))
+}
+
 #[expect(clippy::panic, reason = "a script asked for a model whose code panics")]
 fn crash() -> ! {
     panic!("scripted panic of the model")

@@ -32,7 +32,19 @@ pub(super) struct Next {
     pub(super) faults_at: usize,
 }
 
+/// Bytes of a body that count as one token.
+const BYTES_PER_TOKEN: usize = 4;
+
 impl Part {
+    /// Whether a body of so many bytes is too large for the model.
+    pub(super) fn overflows(&self, bytes: usize) -> bool {
+        let tokens = u64::try_from(bytes / BYTES_PER_TOKEN).unwrap_or(u64::MAX);
+        match self {
+            Self::Script(script) => script.overflows(tokens),
+            Self::Demo => false,
+        }
+    }
+
     /// The answer to what was heard.
     pub(super) fn next(&self, heard: Heard) -> Next {
         match self {

@@ -104,6 +104,9 @@ impl Stage {
         if let Some(refusal) = route.voice.objection(&asked) {
             return refused(refusal);
         }
+        if self.part.overflows(sent.len()) {
+            return refused(route.voice.refuse(FailureClass::ContextOverflow, None, None));
+        }
         let sealed = route.voice.sealed(&asked);
         if let Some(altered) = sealed.iter().find(|sealed| !sealed.intact) {
             return refused(route.voice.bad_seal(&altered.at));

@@ -16,6 +16,7 @@ mod incomplete;
 mod interrupt;
 mod lease;
 mod mailbox;
+mod overflow;
 mod permission;
 mod question;
 mod repair;

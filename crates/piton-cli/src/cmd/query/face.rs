@@ -157,9 +157,7 @@ impl Face {
                 self.announced = *turn;
                 output.talk(&format!("turn {}", turn.0));
             }
-            Event::Compacted { .. } => {
-                output.talk("Older turns were summed up to make room.");
-            }
+            Event::Compacted { .. } => output.talk("Older turns were summed up to make room."),
             Event::OutputsShortened { outputs } => output.talk(&tool::shortened(outputs.len())),
             Event::HistoryRepaired { .. } => output.talk(REPAIRED),
             Event::ToolSuspended { call } => {
