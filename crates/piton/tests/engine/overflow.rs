@@ -20,7 +20,7 @@ async fn a_turn_that_overflows_goes_on_with_shortened_outputs() {
     let ending = stage.create().await.send(say("go"), OnIncomplete::Ask).await.unwrap();
     assert_eq!(ending, Ending::Done);
     let story = stage.story().await;
-    assert!(story.contains("failure shorten:1 ask answer"), "{story}");
+    assert!(story.contains("failure shorten:2 ask answer"), "{story}");
 }
 
 #[tokio::test(start_paused = true)]
