@@ -65,10 +65,13 @@ pub mod clock;
 pub mod model;
 pub mod profile;
 pub mod reader;
+pub mod tools;
 pub mod transport;
 
 mod digest;
 mod files;
+
+pub use piton_tools::Toolbox;
 
 pub use piton_core::command::{
     AnswerThen, Command, Envelope, NewMessage, OnIncomplete, Refusal, Reply, Sender, always_rules,
@@ -84,4 +87,5 @@ pub use self::lease::LeaseWait;
 pub use self::mailbox::{AnswerLetter, Delivery, Given, given};
 pub use self::orders::{Accepted, CommandError, Receipt};
 pub use self::session::{FileLeftOut, OpenError, Session, SessionError};
+pub use self::tools::{ToolPlace, Tools, ToolsError};
 pub use self::unattended::{Policy, Unattended};

@@ -22,6 +22,7 @@ mod question;
 mod repair;
 mod secret;
 mod stream;
+mod tools;
 mod transport;
 mod turn;
 mod wire_faults;

@@ -29,7 +29,6 @@ const SILENT_WAIT: Duration = Duration::from_millis(300);
 /// A conversation that is ready for a turn.
 #[derive(Debug)]
 pub(super) struct Opened {
-    pub(super) engine: Engine,
     pub(super) session: Session,
     pub(super) model: ModelRef,
     pub(super) life: Life,
@@ -110,9 +109,8 @@ pub(super) async fn open(
     // Which tools a script brings is known only now that the conversation has said which script.
     let mut tools = agent.local_tools(&commands);
     tools.extend(loaded.tools);
-    let engine = engine.with_tools(&tools);
-    session.adopt(&engine);
-    Ok(Opened { engine, session, model, life, tools })
+    session.work_with(&tools.iter().cloned().collect());
+    Ok(Opened { session, model, life, tools })
 }
 
 async fn target(
