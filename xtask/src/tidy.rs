@@ -13,6 +13,7 @@ mod manifest;
 mod names;
 mod prose;
 mod report;
+mod requirements;
 mod rust_text;
 mod size;
 mod spelling;
@@ -42,6 +43,7 @@ pub fn check(tree: &Tree) -> Report {
     lines::check(tree, &mut report);
     spelling::check(tree, &mut report);
     invariants::check(tree, &mut report);
+    requirements::check(tree, &mut report);
     report
 }
 
