@@ -34,7 +34,7 @@ use crate::log::Log;
 use crate::orders::{self, Receipts, Rest};
 use crate::parts::Parts;
 use crate::perform::ask::{Asks, Secrets};
-use crate::perform::mail::Mail;
+use crate::perform::mail::{Mail, MailWatch};
 use crate::unattended::Unattended;
 
 /// The one writer of a conversation. Dropping it leaves the conversation as it is.
@@ -444,6 +444,8 @@ impl Session {
         let site = self.site();
         let _desk = self.open_desk();
         drop(self.tidy());
+        let (journal, id) = (self.parts.journal.clone(), self.conversation().clone());
+        let mail_watch = MailWatch::new(journal, id);
         let driver = Driver {
             parts: &self.parts,
             log: &mut self.log,
@@ -467,6 +469,7 @@ impl Session {
             settled: Vec::new(),
             refused: None,
             mail: Mail::default(),
+            mail_watch,
         };
         let ending = driver.run().await?;
         self.started = true;
