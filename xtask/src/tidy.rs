@@ -11,6 +11,7 @@ mod invariants;
 mod lines;
 mod manifest;
 mod names;
+mod paths;
 mod prose;
 mod report;
 mod requirements;
@@ -43,6 +44,7 @@ pub fn check(tree: &Tree) -> Report {
     lines::check(tree, &mut report);
     spelling::check(tree, &mut report);
     invariants::check(tree, &mut report);
+    paths::check(tree, &mut report);
     requirements::check(tree, &mut report);
     report
 }
