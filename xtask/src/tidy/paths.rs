@@ -51,7 +51,8 @@ pub(super) fn check(tree: &Tree, report: &mut Report) {
 /// A name may be a path from the root, or the end of one: `state/past.rs`.
 fn named_files_exist(tree: &Tree, file: &Source, report: &mut Report) {
     for (line, name) in in_backticks(&file.text) {
-        let is_file = name.ends_with(".rs") || name.ends_with(".md");
+        let extension = name.rsplit_once('.').map(|(_, extension)| extension);
+        let is_file = matches!(extension, Some("rs" | "md"));
         let is_plain = name.chars().all(|c| c.is_alphanumeric() || "/._-".contains(c));
         let ending = format!("/{name}");
         let found = |file: &Source| file.path == name || file.path.ends_with(&ending);

@@ -74,25 +74,18 @@ fn ids(comment: &str) -> Vec<Id> {
     let mut rest = comment;
     // A letter or digit before an id makes it a part of a word; a dash makes it a flag (`-O2`).
     let mut before = ' ';
-    while let Some(first) = rest.chars().next() {
+    while let Some(next) = rest.chars().next() {
         let in_word = before.is_alphanumeric() || before == '_' || before == '-';
-        let (behind, last) = match id_at(rest).filter(|_| !in_word) {
-            Some((id, behind)) => {
-                match range_end(behind).filter(|((group, _), _)| *group == id.0) {
-                    Some((end, behind)) => {
-                        found.extend((id.1..=end.1).map(|number| (id.0, number)));
-                        (behind, '0')
-                    }
-                    None => {
-                        found.push(id);
-                        (behind, '0')
-                    }
-                }
-            }
-            None => (rest.get(first.len_utf8()..).unwrap_or(""), first),
+        let Some((first, behind)) = id_at(rest).filter(|_| !in_word) else {
+            rest = rest.get(next.len_utf8()..).unwrap_or("");
+            before = next;
+            continue;
         };
+        let end = range_end(behind).filter(|(last, _)| last.0 == first.0);
+        let (last, behind) = end.unwrap_or((first, behind));
+        found.extend((first.1..=last.1).map(|number| (first.0, number)));
         rest = behind;
-        before = last;
+        before = '0';
     }
     found
 }
