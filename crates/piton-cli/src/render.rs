@@ -8,4 +8,5 @@ pub(crate) mod print;
 pub(crate) mod rule;
 pub(crate) mod servers;
 pub(crate) mod tool;
+pub(crate) mod turn;
 pub(crate) mod visible;
