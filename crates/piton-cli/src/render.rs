@@ -9,4 +9,5 @@ pub(crate) mod rule;
 pub(crate) mod servers;
 pub(crate) mod table;
 pub(crate) mod tool;
+pub(crate) mod turn;
 pub(crate) mod visible;

@@ -76,6 +76,8 @@ pub use piton_core::command::{
     AnswerThen, Command, Envelope, NewMessage, OnIncomplete, Refusal, Reply, Sender, always_rules,
 };
 
+pub use piton_core::state::Verdict;
+
 pub use self::control::{Attendance, Controller};
 pub use self::conversation::{Attending, Conversation};
 pub use self::delegate::{Delegation, WORKERS_MAX};

@@ -12,7 +12,9 @@ use piton_mcp::{ProjectFault, TrustFault};
 use piton_store::{Holder, LeaseError, StoreError};
 
 use super::Code;
-use super::refused::{RENAME, going_on, opening};
+use super::letter::LetterFault;
+use super::opening::{RENAME, opening};
+use super::refused::going_on;
 use super::storing::storing;
 use crate::cmd::kept::CommandFault;
 use crate::cmd::query::AttachFault;
@@ -85,6 +87,9 @@ pub(crate) enum Fault {
     /// A change of a file is not taken back.
     #[error(transparent)]
     Undo(#[from] UndoFault),
+    /// A command for another process did not come to its end.
+    #[error(transparent)]
+    Letter(#[from] LetterFault),
     /// No rule has that number.
     #[error("there is no rule {number}; there are {count}")]
     NoRule {
@@ -243,13 +248,19 @@ impl From<ProfileError> for Fault {
 }
 
 impl Fault {
-    /// Whether another process is at work on the conversation.
-    pub(crate) fn is_held(&self) -> bool {
-        matches!(self, Self::Open(OpenError::Lease(LeaseError::Held { .. })))
+    /// The conversation, if another process is at work on it.
+    pub(crate) fn held(&self) -> Option<&ConversationId> {
+        match self {
+            Self::Open(OpenError::Lease(LeaseError::Held { conversation, .. })) => {
+                Some(conversation)
+            }
+            _ => None,
+        }
     }
 
     pub(super) fn code(&self) -> Code {
         match self {
+            Self::Letter(fault) => fault.code(),
             Self::NoText
             | Self::EmptyText
             | Self::TwoTexts
@@ -333,6 +344,7 @@ impl Fault {
             Self::NoConversation { .. } => "no_conversation",
             Self::Command(_) => "command",
             Self::Undo(_) => "undo",
+            Self::Letter(fault) => fault.reason(),
             Self::Incomplete { .. }
             | Self::LeftAlone
             | Self::Session(SessionError::Incomplete(_)) => "incomplete_turn",
@@ -402,6 +414,7 @@ impl Fault {
             Self::SecretOnTerminal { .. } => vec![SECRET.into()],
             Self::Command(fault) => fault.hints(),
             Self::Undo(fault) => fault.hints(),
+            Self::Letter(fault) => fault.hints(),
             Self::NoConversation { aside } => {
                 let mut hints = vec![
                     "piton ls shows the conversations of all directories".into(),
@@ -485,7 +498,7 @@ fn instead(kept: Option<&String>) -> String {
     kept.map(|kept| format!(", and another one is kept, {kept}")).unwrap_or_default()
 }
 
-fn holding(holder: Option<&Holder>) -> String {
+pub(super) fn holding(holder: Option<&Holder>) -> String {
     holder.map_or_else(|| "another process".into(), |holder| format!("process {}", holder.pid))
 }
 
