@@ -201,10 +201,9 @@ impl Task {
                         self.obey(session, control).await?;
                         continue;
                     };
-                    let performing = match &handed.envelope.command {
-                        Command::Interrupt => Performing::Now,
-                        _ => Performing::Nobody,
-                    };
+                    let interrupts = handed.envelope.command == Command::Interrupt;
+                    let performing =
+                        if interrupts { Performing::Now } else { Performing::Nobody };
                     if session.obey(*handed, performing).await? == Then::Interrupt {
                         session.interrupt();
                         return Ok(Room::Needless);
