@@ -2,6 +2,7 @@
 
 mod advice;
 pub(crate) mod fault;
+mod refused;
 mod storing;
 
 use std::error::Error;

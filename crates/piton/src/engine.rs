@@ -5,8 +5,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use piton_core::id::ConversationId;
+use piton_core::id::{ConversationId, Seq};
 use piton_core::state::Config;
+use piton_core::view::View;
 use piton_store::Journal;
 use piton_tools::{Closed, Tool};
 
@@ -14,8 +15,10 @@ use crate::chance::{Chance, SystemChance};
 use crate::clock::{Clock, SystemClock};
 use crate::conversation::Conversation;
 use crate::delegate::{Delegate, Delegation, Desks};
+use crate::follow::{self, Follow, FollowError};
 use crate::host::{Hosts, Running, TURNS_MAX};
 use crate::lease::LeaseWait;
+use crate::live::Lives;
 use crate::model::Models;
 use crate::opening;
 use crate::parts::Parts;
@@ -52,6 +55,7 @@ impl Engine {
                 host: "localhost".into(),
                 boot: String::new(),
                 lease_wait: LeaseWait::default(),
+                lives: Lives::default(),
                 desks: Desks::default(),
                 delegation: None,
             },
@@ -80,6 +84,21 @@ impl Engine {
     ) -> Result<Conversation, OpenError> {
         let workspace = session::canonical(workspace)?;
         Ok(Conversation::new(id, Some(workspace), &self.hosts))
+    }
+
+    /// All there is to show of a conversation. Needs no lease, and no driver.
+    pub async fn view(&self, id: &ConversationId) -> Result<View, FollowError> {
+        follow::view(self.parts(), id).await
+    }
+
+    /// A conversation as it moves: a snapshot, then changes; behind a cursor the changes alone. The same
+    /// stream whether the driver is in this process, in another one, or nowhere.
+    pub async fn follow(
+        &self,
+        id: &ConversationId,
+        cursor: Option<Seq>,
+    ) -> Result<Follow, FollowError> {
+        Follow::new(self.parts(), id, cursor).await
     }
 
     /// The conversations that have something to do, and how far each is.

@@ -46,6 +46,7 @@ mod perform;
 
 mod conversation;
 mod engine;
+mod follow;
 mod host;
 mod opening;
 mod orders;
@@ -58,6 +59,7 @@ mod unattended;
 
 mod hub;
 mod lease;
+mod live;
 mod mailbox;
 
 pub mod chance;
@@ -78,6 +80,7 @@ pub use self::control::{Attendance, Controller};
 pub use self::conversation::{Attending, Conversation};
 pub use self::delegate::{Delegation, WORKERS_MAX};
 pub use self::engine::{Builder, Engine};
+pub use self::follow::{Follow, FollowError, News};
 pub use self::host::{Running, Stage, TURNS_MAX};
 pub use self::hub::{Subscription, Update, Worker, WorkerNews};
 pub use self::lease::LeaseWait;

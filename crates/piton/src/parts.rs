@@ -11,6 +11,7 @@ use crate::chance::Chance;
 use crate::clock::Clock;
 use crate::delegate::{Delegation, Desks};
 use crate::lease::LeaseWait;
+use crate::live::Lives;
 use crate::model::Models;
 use crate::profile::Profiles;
 
@@ -28,6 +29,8 @@ pub(crate) struct Parts {
     pub(crate) host: String,
     pub(crate) boot: String,
     pub(crate) lease_wait: LeaseWait,
+    /// What happens right now, for followers.
+    pub(crate) lives: Lives,
     /// Sessions that run, for those who work for them.
     pub(crate) desks: Desks,
     /// What workers are allowed, if there are any.

@@ -11,6 +11,7 @@ mod commands;
 mod conversation;
 mod delegate;
 mod files;
+mod follow;
 mod hub;
 mod incomplete;
 mod interrupt;
