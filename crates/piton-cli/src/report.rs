@@ -2,6 +2,9 @@
 
 mod advice;
 pub(crate) mod fault;
+mod letter;
+mod opening;
+mod refused;
 mod storing;
 
 use std::error::Error;
@@ -14,6 +17,7 @@ use piton_core::view::brief::TurnView;
 
 pub(crate) use self::advice::key_advice;
 pub(crate) use self::fault::Fault;
+pub(crate) use self::letter::LetterFault;
 use crate::output::{Form, Output};
 use crate::render::incomplete;
 use crate::render::lines::Line;

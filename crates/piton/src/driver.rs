@@ -32,7 +32,7 @@ use crate::log::Log;
 use crate::orders::{self, Handed, Order, Receipt, Receipts};
 use crate::parts::Parts;
 use crate::perform::ask::{Asks, Secrets};
-use crate::perform::mail::Mail;
+use crate::perform::mail::{Mail, MailWatch};
 use crate::perform::model::{ModelFlight, ModelLanding, Tap};
 use crate::perform::progress::ProgressTap;
 use crate::perform::tool::ToolLanding;
@@ -77,6 +77,8 @@ pub(crate) struct Driver<'a> {
     pub(crate) refused: Option<AppendError>,
     /// Letters of other processes.
     pub(crate) mail: Mail,
+    /// Wakes the driver when a letter comes.
+    pub(crate) mail_watch: MailWatch,
 }
 
 /// An effect that waits for its intent to be durable.
@@ -109,7 +111,7 @@ enum Woken {
     Streamed,
     Progressed,
     FlushDue,
-    MailDue,
+    MailCame,
     Waited,
 }
 
@@ -249,7 +251,7 @@ impl Driver<'_> {
             Woken::Streamed => self.show_stream(),
             Woken::Progressed => self.show_progress(),
             Woken::FlushDue => self.flush_stream(),
-            Woken::MailDue => self.take_letters().await,
+            Woken::MailCame => self.take_letters().await,
             Woken::Interrupted | Woken::Waited => {}
         }
         self.land_what_ended().await;
@@ -275,7 +277,6 @@ impl Driver<'_> {
     async fn woken(&mut self, deadline: Option<Instant>) -> Woken {
         let flush_at = self.asking.as_ref().and_then(ModelFlight::flush_at);
         let streamed = self.asking.as_ref().map(ModelFlight::tap);
-        let mail_at = self.mail_due();
         tokio::select! {
             biased;
             told = self.controls.told() => told.map_or(Woken::Interrupted, Woken::Told),
@@ -284,7 +285,7 @@ impl Driver<'_> {
             () = more_text(streamed) => Woken::Streamed,
             () = self.progress.more() => Woken::Progressed,
             () = sleep_until(flush_at) => Woken::FlushDue,
-            () = sleep_until(Some(mail_at)) => Woken::MailDue,
+            () = self.mail_watch.came() => Woken::MailCame,
             () = sleep_until(deadline) => Woken::Waited,
         }
     }

@@ -10,9 +10,10 @@ use crate::chance::Chance;
 use crate::clock::Clock;
 use crate::delegate::{Delegation, Desks};
 use crate::lease::LeaseWait;
+use crate::live::Lives;
 use crate::model::Models;
 use crate::profile::Profiles;
-use crate::tools::{ToolPlace, Tools, ToolsError};
+use crate::toolbox::{ToolPlace, Tools, ToolsError};
 
 /// What performing needs.
 #[derive(Clone, Debug)]
@@ -33,6 +34,8 @@ pub(crate) struct Parts {
     pub(crate) host: String,
     pub(crate) boot: String,
     pub(crate) lease_wait: LeaseWait,
+    /// What happens right now, for followers.
+    pub(crate) lives: Lives,
     /// Sessions that run, for those who work for them.
     pub(crate) desks: Desks,
     /// What workers are allowed, if there are any.

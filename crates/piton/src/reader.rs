@@ -53,6 +53,15 @@ pub async fn state(
     fold(journal, conversation, &mut |_, _| ()).await
 }
 
+/// The same as of one of its own entries.
+pub(crate) async fn state_through(
+    journal: &dyn Journal,
+    conversation: &ConversationId,
+    through: Seq,
+) -> Result<State, StoreError> {
+    fold_through(journal, conversation, through, FORKS_MAX, &mut |_, _| ()).await
+}
+
 /// Shown what a journal means before each of its own entries, and the entry.
 pub(crate) type Look<'a> = &'a mut (dyn FnMut(&State, &Entry) + Send);
 

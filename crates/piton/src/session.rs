@@ -35,8 +35,8 @@ use crate::log::Log;
 use crate::orders::{self, Receipts, Rest};
 use crate::parts::Parts;
 use crate::perform::ask::{Asks, Secrets};
-use crate::perform::mail::Mail;
-use crate::tools::ToolsError;
+use crate::perform::mail::{Mail, MailWatch};
+use crate::toolbox::ToolsError;
 use crate::unattended::Unattended;
 
 /// The one writer of a conversation. Dropping it leaves the conversation as it is.
@@ -313,20 +313,22 @@ impl Session {
     /// Goes on with the open turn, if there is one.
     pub async fn resume(&mut self) -> Result<Ending, SessionError> {
         self.log.usable()?;
-        match self.plan(Command::Resume) {
-            Plan::Refuse(Refusal::NoOpenTurn) => self.run().await,
-            planned => self.follow(planned).await,
+        let planned = self.plan(Command::Resume);
+        if planned == Plan::Refuse(Refusal::NoOpenTurn) {
+            return self.run().await;
         }
+        self.follow(planned).await
     }
 
     /// Tries a message again from scratch, with whatever model is configured now. The old attempt
     /// is kept in the journal and hidden; its effects are not undone.
     pub async fn retry(&mut self, message: &MessageId) -> Result<Ending, SessionError> {
         self.log.usable()?;
-        match self.plan(Command::Retry { message: message.clone() }) {
-            Plan::Refuse(Refusal::UnknownMessage { .. }) => self.run().await,
-            planned => self.follow(planned).await,
+        let planned = self.plan(Command::Retry { message: message.clone() });
+        if matches!(planned, Plan::Refuse(Refusal::UnknownMessage { .. })) {
+            return self.run().await;
         }
+        self.follow(planned).await
     }
 
     /// Closes the open turn: `Stopped` keeps what is there, `Discarded` hides it.
@@ -409,6 +411,8 @@ impl Session {
         let site = self.site();
         let _desk = self.open_desk(toolbox.clone());
         drop(self.tidy(&toolbox));
+        let (journal, id) = (self.parts.journal.clone(), self.conversation().clone());
+        let mail_watch = MailWatch::new(journal, id);
         let driver = Driver {
             parts: &self.parts,
             toolbox,
@@ -433,6 +437,7 @@ impl Session {
             settled: Vec::new(),
             refused: None,
             mail: Mail::default(),
+            mail_watch,
         };
         let ending = driver.run().await?;
         self.started = true;

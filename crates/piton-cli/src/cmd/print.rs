@@ -8,13 +8,14 @@ use piton_agent::Settings;
 use piton_core::event::Usage;
 use piton_core::id::{ConversationId, Seq};
 use piton_core::state::State;
+use piton_core::view::View as FullView;
 use piton_core::view::brief::View;
 use piton_store::Journal;
 
 use crate::flags::Print;
 use crate::output::Output;
 use crate::render::lines::Line;
-use crate::render::print::{Life, conversation};
+use crate::render::print::{Life, conversation, waiting};
 use crate::report::{Fault, Report};
 use crate::{store, target};
 
@@ -47,6 +48,7 @@ pub(crate) async fn run(
         output.talk(&format!("worker of {}, call {}", parent.conversation, parent.call));
     }
     output.data(&conversation(&View::from(&state), life));
+    output.data(&waiting(&FullView::from(&state).queue));
     Ok(Report::ok("done").kept_in(id))
 }
 

@@ -69,6 +69,9 @@ pub(crate) enum Line<'a> {
         /// Answers that nobody has taken yet, if there are any.
         #[serde(skip_serializing_if = "Option::is_none")]
         kept_answers: Option<usize>,
+        /// Messages that wait for a turn of their own, if there are any.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        waiting_messages: Option<u32>,
         touched: u64,
         #[serde(skip_serializing_if = "Option::is_none")]
         parent: Option<String>,
@@ -227,6 +230,7 @@ impl<'a> Line<'a> {
             status: row.status.to_string(),
             running_pid: holder.as_ref().map(|holder| holder.pid),
             kept_answers: (0 < kept).then_some(kept),
+            waiting_messages: Some(row.waiting).filter(|waiting| 0 < *waiting),
             touched: row.touched.0,
             parent: conversation.as_worker().map(|(parent, _)| parent.as_str().to_owned()),
         }

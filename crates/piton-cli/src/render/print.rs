@@ -2,8 +2,9 @@
 
 use std::fmt::Write as _;
 
-use piton_core::view::Status;
+use piton_core::command::QueuePlace;
 use piton_core::view::brief::{Incomplete, ItemView, ToolState, ToolView, TurnView, View};
+use piton_core::view::{MessagePart, QueuedView, Status};
 
 use super::tool::{mark, word};
 
@@ -35,6 +36,33 @@ pub(crate) fn conversation(view: &View, life: Life) -> String {
         }
         if turn.stopped {
             line(&mut text, "[stopped]");
+        }
+    }
+    text
+}
+
+/// Messages that wait for a turn of their own, as text.
+pub(crate) fn waiting(queue: &[QueuedView]) -> String {
+    let mut text = String::new();
+    for queued in queue {
+        line(&mut text, "");
+        line(
+            &mut text,
+            match queued.place {
+                QueuePlace::Steer => "⏳ Waiting message (goes into the open turn)",
+                QueuePlace::Next => "⏳ Waiting message",
+            },
+        );
+        for part in &queued.parts {
+            match part {
+                MessagePart::Text { text: said } => {
+                    said.lines().for_each(|said| line(&mut text, format!("> {said}").trim_end()))
+                }
+                MessagePart::File { name, .. } | MessagePart::InlinedFile { name, .. } => {
+                    line(&mut text, &format!("> [{name}]"));
+                }
+                _ => {}
+            }
         }
     }
     text

@@ -9,9 +9,12 @@ use piton_agent::{FileError, LoadError, ModelError, ProfileError, SettingsError}
 use piton_core::id::ConversationId;
 use piton_core::view::brief::TurnView;
 use piton_mcp::{ProjectFault, TrustFault};
-use piton_store::{AppendError, Holder, LeaseError, StoreError};
+use piton_store::{Holder, LeaseError, StoreError};
 
 use super::Code;
+use super::letter::LetterFault;
+use super::opening::{RENAME, opening};
+use super::refused::going_on;
 use super::storing::storing;
 use crate::cmd::kept::CommandFault;
 use crate::cmd::query::AttachFault;
@@ -84,6 +87,9 @@ pub(crate) enum Fault {
     /// A change of a file is not taken back.
     #[error(transparent)]
     Undo(#[from] UndoFault),
+    /// A command for another process did not come to its end.
+    #[error(transparent)]
+    Letter(#[from] LetterFault),
     /// No rule has that number.
     #[error("there is no rule {number}; there are {count}")]
     NoRule {
@@ -242,13 +248,19 @@ impl From<ProfileError> for Fault {
 }
 
 impl Fault {
-    /// Whether another process is at work on the conversation.
-    pub(crate) fn is_held(&self) -> bool {
-        matches!(self, Self::Open(OpenError::Lease(LeaseError::Held { .. })))
+    /// The conversation, if another process is at work on it.
+    pub(crate) fn held(&self) -> Option<&ConversationId> {
+        match self {
+            Self::Open(OpenError::Lease(LeaseError::Held { conversation, .. })) => {
+                Some(conversation)
+            }
+            _ => None,
+        }
     }
 
     pub(super) fn code(&self) -> Code {
         match self {
+            Self::Letter(fault) => fault.code(),
             Self::NoText
             | Self::EmptyText
             | Self::TwoTexts
@@ -332,6 +344,7 @@ impl Fault {
             Self::NoConversation { .. } => "no_conversation",
             Self::Command(_) => "command",
             Self::Undo(_) => "undo",
+            Self::Letter(fault) => fault.reason(),
             Self::Incomplete { .. }
             | Self::LeftAlone
             | Self::Session(SessionError::Incomplete(_)) => "incomplete_turn",
@@ -401,6 +414,7 @@ impl Fault {
             Self::SecretOnTerminal { .. } => vec![SECRET.into()],
             Self::Command(fault) => fault.hints(),
             Self::Undo(fault) => fault.hints(),
+            Self::Letter(fault) => fault.hints(),
             Self::NoConversation { aside } => {
                 let mut hints = vec![
                     "piton ls shows the conversations of all directories".into(),
@@ -484,7 +498,7 @@ fn instead(kept: Option<&String>) -> String {
     kept.map(|kept| format!(", and another one is kept, {kept}")).unwrap_or_default()
 }
 
-fn holding(holder: Option<&Holder>) -> String {
+pub(super) fn holding(holder: Option<&Holder>) -> String {
     holder.map_or_else(|| "another process".into(), |holder| format!("process {}", holder.pid))
 }
 
@@ -531,11 +545,11 @@ fn attaching(fault: &AttachFault) -> &'static str {
 
 impl From<SessionError> for Fault {
     fn from(error: SessionError) -> Self {
-        match error {
-            // A directory that is gone is told in one way, whoever missed it.
-            SessionError::Workspace(error) => Self::Open(*error),
-            error => Self::Session(error),
+        // A directory that is gone is told in one way, at the opening as at the turn.
+        if let SessionError::Workspace(error) = error {
+            return Self::Open(*error);
         }
+        Self::Session(error)
     }
 }
 
@@ -544,52 +558,6 @@ fn left_at_once(kept: Option<&ConversationId>) -> Vec<String> {
         kept.map(|id| format!("the turn is kept; to go on: piton query --continue --id {id}"));
     let killed = "a command that was running was killed; check what it had done";
     kept.into_iter().chain([killed.into()]).collect()
-}
-
-/// What to do about a directory whose path cannot be written down.
-const RENAME: &str =
-    "a conversation records where it works, as text: rename the directory, or work in another one";
-
-fn opening(error: &OpenError) -> Vec<String> {
-    match error {
-        OpenError::Unknown(_) => vec!["piton ls shows all conversations".into()],
-        OpenError::Workspace { .. } => vec![
-            "the conversation works in that directory: bring it back".into(),
-            "or begin another one here: piton query --new \"TEXT\"".into(),
-        ],
-        OpenError::WorkspaceName { .. } => vec![RENAME.into()],
-        OpenError::Lease(LeaseError::Held { .. }) => vec![
-            "to wait longer for it: --lock-wait SECONDS".into(),
-            "or begin another conversation: piton query --new \"TEXT\"".into(),
-        ],
-        OpenError::Lease(LeaseError::Store(error)) | OpenError::Store(error) => storing(error),
-    }
-}
-
-fn going_on(error: &SessionError) -> Vec<String> {
-    match error {
-        SessionError::FileRefused { .. } => vec![
-            "choose a model that takes it with --model; docs/models.md says what each takes".into(),
-            "or leave it in this directory and name it, and let the tools look at it".into(),
-        ],
-        SessionError::FilesSize { .. } => vec!["send fewer or smaller files".into()],
-        SessionError::Append(AppendError::Store(error)) => storing(error),
-        SessionError::Append(
-            AppendError::Conflict { .. }
-            | AppendError::Fenced { .. }
-            | AppendError::Size { .. }
-            | AppendError::Unknown { .. },
-        )
-        | SessionError::Incomplete(_)
-        | SessionError::EmptyMessage
-        | SessionError::Refused(_)
-        | SessionError::Workspace(_)
-        | SessionError::Tools(_)
-        | SessionError::Shared(_)
-        | SessionError::NotAsked(_) => {
-            vec!["what was recorded is kept: piton print shows it".into()]
-        }
-    }
 }
 
 /// What to know about damaged databases when something was not found.

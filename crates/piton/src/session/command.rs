@@ -15,7 +15,7 @@ use crate::control::{Attendance, Control, Controls};
 use crate::mailbox::{self, Brought};
 use crate::orders::{self, Accepted, CommandError, Handed, Order, Receipt, Rest};
 use crate::profile::{Moment, ProfileError, ProfileRequest};
-use crate::tools::ToolsError;
+use crate::toolbox::ToolsError;
 
 impl Session {
     /// Obeys or refuses a command; durable when this returns. Says what follows from it.
@@ -51,20 +51,26 @@ impl Session {
         then.map_err(SessionError::Shared)
     }
 
+    /// What a command begins; nothing, if it performs nothing.
+    fn moment(&self, command: &Command) -> Option<Moment> {
+        let open = self.state().open_turn().is_some();
+        let says = matches!(command, Command::Say { .. } | Command::Queue { .. });
+        let resumes = matches!(command, Command::Resume);
+        let discards = OnIncomplete::Discard;
+        if matches!(command, Command::Say { on_incomplete, .. } if *on_incomplete == discards)
+            || matches!(command, Command::Retry { .. })
+            || (!open && (says || resumes))
+        {
+            return Some(Moment::TurnBegins);
+        }
+        let answers = matches!(command, Command::Answer { then: AnswerThen::GoOn, .. });
+        let goes_on = answers || resumes || matches!(command, Command::Say { .. });
+        goes_on.then_some(Moment::DriverStarts)
+    }
+
     /// Asks for the settings that apply to what a command begins.
     async fn prepare(&mut self, envelope: &Envelope) -> Result<(), Refusal> {
-        let open = self.state().open_turn().is_some();
-        let moment = match &envelope.command {
-            Command::Say { on_incomplete: OnIncomplete::Discard, .. } => Moment::TurnBegins,
-            Command::Say { .. } | Command::Queue { .. } | Command::Resume if !open => {
-                Moment::TurnBegins
-            }
-            Command::Retry { .. } => Moment::TurnBegins,
-            Command::Say { .. }
-            | Command::Resume
-            | Command::Answer { then: AnswerThen::GoOn, .. } => Moment::DriverStarts,
-            _ => return Ok(()),
-        };
+        let Some(moment) = self.moment(&envelope.command) else { return Ok(()) };
         let tools = match self.toolbox_for(moment).await {
             Ok(toolbox) => toolbox.specs(),
             Err(ToolsError { message }) => return Err(Refusal::Impossible { message }),

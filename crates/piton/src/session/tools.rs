@@ -9,7 +9,7 @@ use piton_tools::{Site, Tidying, Toolbox};
 
 use super::Session;
 use crate::profile::Moment;
-use crate::tools::{ToolPlace, ToolsError};
+use crate::toolbox::{ToolPlace, ToolsError};
 
 /// The tools of a session.
 #[derive(Clone, Debug, Default)]

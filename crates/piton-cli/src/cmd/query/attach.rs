@@ -5,7 +5,7 @@ use std::io::{self, Read as _};
 use std::os::unix::fs::FileTypeExt as _;
 use std::path::{Component, Path, PathBuf};
 
-use piton::{Session, SessionError};
+use piton::{CommandError, Conversation, Session, SessionError};
 use piton_core::attachment::{self, FILES_BYTES_MAX};
 use piton_core::event::UserPart;
 
@@ -62,6 +62,18 @@ pub(super) async fn keep(
         parts.push(session.attach(name, content).await?);
     }
     session.check_files(&parts)?;
+    Ok(parts)
+}
+
+/// The same for a message that is left for another process, whose model takes them or not.
+pub(super) async fn keep_for(
+    conversation: &Conversation,
+    attached: &[Attached],
+) -> Result<Vec<UserPart>, CommandError> {
+    let mut parts = Vec::with_capacity(attached.len());
+    for Attached { name, content } in attached {
+        parts.push(conversation.attach(name, content).await?);
+    }
     Ok(parts)
 }
 

@@ -29,6 +29,7 @@ const SILENT_WAIT: Duration = Duration::from_millis(300);
 /// A conversation that is ready for a turn.
 #[derive(Debug)]
 pub(super) struct Opened {
+    pub(super) engine: Engine,
     pub(super) session: Session,
     pub(super) model: ModelRef,
     pub(super) life: Life,
@@ -110,7 +111,7 @@ pub(super) async fn open(
     let mut tools = agent.local_tools(&commands);
     tools.extend(loaded.tools);
     session.work_with(&tools.iter().cloned().collect());
-    Ok(Opened { session, model, life, tools })
+    Ok(Opened { engine, session, model, life, tools })
 }
 
 async fn target(

@@ -228,7 +228,7 @@ async fn see_through(
                 session.coordinate(message, on_incomplete).await
             }
             Errand::Send(on_incomplete) => session.send(message, on_incomplete).await,
-            Errand::Resume => session.resume().await,
+            Errand::Resume | Errand::Release => session.resume().await,
         }
     });
     let ending = loop {
