@@ -67,6 +67,7 @@ pub mod chance;
 pub mod clock;
 pub mod config;
 pub mod guide;
+pub mod list;
 pub mod model;
 pub mod profile;
 pub mod reader;

@@ -17,6 +17,7 @@ mod hub;
 mod incomplete;
 mod interrupt;
 mod lease;
+mod list;
 mod mailbox;
 mod overflow;
 mod permission;
