@@ -390,7 +390,7 @@ impl State {
             Item::Step(_) => false,
         });
         let mut old = turn.items.split_off(behind.map_or(0, |place| place + 1));
-        let told = undo::take_told(&mut old);
+        let told = Self::take_told(&mut old);
         let begin = turn.superseded.len();
         turn.superseded.extend(old);
         turn.inquiries.clear();

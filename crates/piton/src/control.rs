@@ -13,16 +13,6 @@ use crate::orders::{Handed, Rest};
 /// Answers that wait for the driver; more are refused.
 const CONTROLS_MAX: usize = 64;
 
-/// Whether somebody is there to answer while a turn runs.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Attendance {
-    /// Nobody: a turn that needs a person is left waiting, and can be answered later.
-    #[default]
-    Unattended,
-    /// A face answers through a [`Controller`]: the turn stays in flight while it waits.
-    Attended,
-}
-
 /// A message to a running driver.
 #[derive(Debug)]
 pub(crate) enum Control {

@@ -25,7 +25,7 @@ use tokio::sync::oneshot;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use crate::control::{Attendance, Control, Controls};
+use crate::control::{Control, Controls};
 use crate::digest::Chain;
 use crate::files::FileShelf;
 use crate::log::Log;
@@ -36,7 +36,7 @@ use crate::perform::mail::{Mail, MailWatch};
 use crate::perform::model::{ModelFlight, ModelLanding, Tap};
 use crate::perform::progress::ProgressTap;
 use crate::perform::tool::ToolLanding;
-use crate::unattended::Unattended;
+use crate::unattended::{Attendance, Unattended};
 
 /// Longest wait for a cancelled tool to stop by itself. Then its outcome counts as unknown.
 const CANCEL_WAIT: Duration = Duration::from_secs(10);

@@ -92,7 +92,7 @@ pub use piton_store::{Journal, MemoryJournal, SqliteJournal};
 pub use piton_tools::Toolbox;
 
 pub use self::config::Config;
-pub use self::control::{Attendance, Controller};
+pub use self::control::Controller;
 pub use self::conversation::{Attending, Conversation};
 pub use self::delegate::{Delegation, WORKERS_MAX};
 pub use self::engine::{Builder, Engine};
@@ -104,4 +104,4 @@ pub use self::mailbox::{AnswerLetter, Delivery, Given, given};
 pub use self::orders::{Accepted, CommandError, Receipt};
 pub use self::session::{FileLeftOut, OpenError, Session, SessionError};
 pub use self::toolbox::{ToolPlace, Tools, ToolsError};
-pub use self::unattended::{Policy, Unattended};
+pub use self::unattended::{Attendance, Policy, Unattended};

@@ -12,8 +12,7 @@ use piton_core::event::ToolSpec;
 use piton_core::id::ConversationId;
 use piton_core::state::Config;
 
-use crate::control::Attendance;
-use crate::unattended::Unattended;
+use crate::unattended::{Attendance, Unattended};
 
 /// Where settings come from.
 #[async_trait]

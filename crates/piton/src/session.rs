@@ -25,8 +25,7 @@ use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
 pub use self::attach::FileLeftOut;
-use self::tools::Hands;
-use crate::control::{Attendance, Controller, Controls};
+use crate::control::{Controller, Controls};
 use crate::delegate::{Desk, DeskKey, Presence};
 use crate::digest::Chain;
 use crate::driver::Driver;
@@ -37,8 +36,8 @@ use crate::orders::{self, Receipts, Rest};
 use crate::parts::Parts;
 use crate::perform::ask::{Asks, Secrets};
 use crate::perform::mail::{Mail, MailWatch};
-use crate::toolbox::ToolsError;
-use crate::unattended::Unattended;
+use crate::toolbox::{Hands, ToolsError};
+use crate::unattended::{Attendance, Unattended};
 
 /// The one writer of a conversation. Dropping it leaves the conversation as it is.
 #[derive(Debug)]

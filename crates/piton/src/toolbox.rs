@@ -56,3 +56,15 @@ impl Tools for Toolbox {
         Ok(Arc::new(self.clone()))
     }
 }
+
+/// The tools of a session.
+#[derive(Clone, Debug, Default)]
+pub(crate) enum Hands {
+    /// Nobody needed them so far.
+    #[default]
+    Unasked,
+    /// They were asked for.
+    Found(Arc<Toolbox>),
+    /// They were handed in, and nobody is asked.
+    Given(Arc<Toolbox>),
+}

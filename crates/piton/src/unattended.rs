@@ -2,6 +2,16 @@
 
 use piton_core::event::{Inquiry, InquiryAnswer, InquiryKind, Shape};
 
+/// Whether somebody is there to answer while a turn runs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Attendance {
+    /// Nobody: a turn that needs a person is left waiting, and can be answered later.
+    #[default]
+    Unattended,
+    /// A face answers through a [`Controller`](crate::Controller): the turn stays in flight while it waits.
+    Attended,
+}
+
 /// What a tool is told when nobody is there to answer.
 const NOBODY: &str = "nobody is there to answer";
 /// What a tool is told that wants a secret while there is no terminal.

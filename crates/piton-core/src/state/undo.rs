@@ -59,7 +59,16 @@ impl State {
 
     /// What these items told is hidden from now on, so the model has to hear it again.
     pub(super) fn tell_again<'a>(&mut self, items: impl IntoIterator<Item = &'a mut Item>) {
-        self.untold.splice(0..0, take_told(items));
+        self.untold.splice(0..0, Self::take_told(items));
+    }
+
+    /// Takes what these items told.
+    pub(super) fn take_told<'a>(items: impl IntoIterator<Item = &'a mut Item>) -> Vec<Arc<str>> {
+        let told = items.into_iter().filter_map(|item| match item {
+            Item::Step(step) => Some(std::mem::take(&mut step.told)),
+            Item::User(_) => None,
+        });
+        told.flatten().collect()
     }
 
     /// The same for a turn that is discarded.
@@ -69,15 +78,6 @@ impl State {
         }
         turn
     }
-}
-
-/// Takes what these items told.
-pub(super) fn take_told<'a>(items: impl IntoIterator<Item = &'a mut Item>) -> Vec<Arc<str>> {
-    let told = items.into_iter().filter_map(|item| match item {
-        Item::Step(step) => Some(std::mem::take(&mut step.told)),
-        Item::User(_) => None,
-    });
-    told.flatten().collect()
 }
 
 /// What the model hears.

@@ -8,9 +8,9 @@ use piton_tools::{Refusal, Toolbox};
 use tokio::sync::Semaphore;
 
 use super::WORKERS_MAX;
-use crate::control::{Attendance, Controller};
+use crate::control::Controller;
 use crate::hub::WorkerPort;
-use crate::unattended::Unattended;
+use crate::unattended::{Attendance, Unattended};
 
 /// A running session, as its workers see it.
 #[derive(Clone, Debug)]

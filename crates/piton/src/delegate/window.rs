@@ -7,9 +7,9 @@ use piton_core::event::{Entry, Event, Inquiry};
 use piton_core::state::{State, Turn};
 
 use super::desk::Desk;
-use crate::control::Attendance;
 use crate::hub::{Subscription, Update, Worker, WorkerNews};
 use crate::session::Session;
+use crate::unattended::Attendance;
 
 /// A face that passes on what the faces of the parent show.
 pub(super) struct Window<'a> {

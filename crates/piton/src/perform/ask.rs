@@ -15,9 +15,9 @@ use piton_core::state::{Call, Raised, Turn};
 use piton_tools::{Ask, Asker, Response, Responses, Track, Word};
 use tokio::sync::{mpsc, oneshot};
 
-use crate::control::Attendance;
 use crate::driver::Driver;
 use crate::perform::veil::Veil;
+use crate::unattended::Attendance;
 
 /// Questions of one call; a tool that asks more gets no further.
 const QUESTIONS_MAX: usize = 100;

@@ -11,11 +11,12 @@ use piton_core::state::Verdict;
 use piton_store::{AppendError, Letter};
 
 use super::{Session, SessionError, canonical};
-use crate::control::{Attendance, Control, Controls};
+use crate::control::{Control, Controls};
 use crate::mailbox::{self, Brought};
 use crate::orders::{self, Accepted, CommandError, Handed, Order, Receipt, Rest};
 use crate::profile::{Moment, ProfileError, ProfileRequest};
 use crate::toolbox::ToolsError;
+use crate::unattended::Attendance;
 
 impl Session {
     /// Obeys or refuses a command; durable when this returns. Says what follows from it.

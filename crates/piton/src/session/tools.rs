@@ -9,19 +9,7 @@ use piton_tools::{Site, Tidying, Toolbox};
 
 use super::Session;
 use crate::profile::Moment;
-use crate::toolbox::{ToolPlace, ToolsError};
-
-/// The tools of a session.
-#[derive(Clone, Debug, Default)]
-pub(super) enum Hands {
-    /// Nobody needed them so far.
-    #[default]
-    Unasked,
-    /// They were asked for.
-    Found(Arc<Toolbox>),
-    /// They were handed in, and nobody is asked.
-    Given(Arc<Toolbox>),
-}
+use crate::toolbox::{Hands, ToolPlace, ToolsError};
 
 impl Session {
     /// The tools of this conversation, as they were when they were asked for last.
