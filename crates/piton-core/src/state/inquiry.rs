@@ -9,6 +9,10 @@ pub(super) fn raise(turn: &mut Turn, inquiry: &Inquiry, at: Timestamp) -> bool {
     if turn.inquiries.iter().any(|raised| raised.inquiry.id == inquiry.id) {
         return false;
     }
+    if let Some(found) = turn.call_mut(inquiry.call).and_then(|call| call.found.as_mut()) {
+        // From here on the question has it.
+        found.change = None;
+    }
     let inquiry = inquiry.clone();
     turn.inquiries.push(Raised { inquiry, answer: None, by: None, at, answered: None });
     true

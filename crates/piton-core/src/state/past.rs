@@ -82,7 +82,8 @@ impl State {
             | Event::ToolSuspended { call }
             | Event::ToolFinished { call, .. }
             | Event::CallParked { call, .. }
-            | Event::CallTracked { call, .. } => {
+            | Event::CallTracked { call, .. }
+            | Event::CallLocated { call, .. } => {
                 let last = self.open_turn().and_then(|turn| turn.items.last());
                 matches!(last, Some(Item::Step(step)) if step.number == call.step)
             }
@@ -152,6 +153,7 @@ impl State {
             | Event::ModelFailed { .. }
             | Event::InquiryRaised { .. }
             | Event::InquiryAnswered { .. }
+            | Event::CallLocated { .. }
             | Event::CallsPlanned { .. }
             | Event::MessageQueued { .. }
             | Event::MessageUnqueued { .. }

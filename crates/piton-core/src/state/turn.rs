@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use crate::event::{
-    AnswerPart, BreakReason, EffectClass, Event, FailureClass, FinishReason, Handle, Inquiry,
-    InquiryAnswer, InquiryKind, ModelRef, Native, Outcome, Rejected, ToolOutput, TurnEnd, Usage,
-    UserPart,
+    AnswerPart, BreakReason, EffectClass, Event, FailureClass, FinishReason, Found, Handle,
+    Inquiry, InquiryAnswer, InquiryKind, ModelRef, Native, Outcome, Rejected, ToolOutput, TurnEnd,
+    Usage, UserPart,
 };
 use crate::id::{Attempt, CallId, ConversationId, Digest, InquiryId, MessageId, Timestamp, TurnId};
 
@@ -210,6 +210,10 @@ pub struct Call {
     pub ended: Option<Timestamp>,
     /// The file that it changes, as recorded when it was started.
     pub edit: Option<Box<Edit>>,
+    /// What was found when it was looked at last, before it started.
+    pub found: Option<Box<Found>>,
+    /// How often it was looked at.
+    pub looks: u32,
 }
 
 /// A change of one file.
@@ -556,6 +560,8 @@ impl Call {
             started: None,
             ended: None,
             edit: None,
+            found: None,
+            looks: 0,
         }
     }
 

@@ -54,6 +54,7 @@ fn kind(event: &Event) -> &'static str {
         Event::TitleGiven { .. } => "TitleGiven",
         Event::WorkspaceBound { .. } => "WorkspaceBound",
         Event::OutputsShortened { .. } => "OutputsShortened",
+        Event::CallLocated { .. } => "CallLocated",
         Event::Unknown(_) => "Unknown",
     }
 }

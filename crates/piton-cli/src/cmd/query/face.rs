@@ -189,6 +189,7 @@ impl Face {
             | Event::MessageUnqueued { .. }
             | Event::CallParked { .. }
             | Event::CallTracked { .. }
+            | Event::CallLocated { .. }
             | Event::QueueReleased
             | Event::CommandTaken { .. }
             | Event::CommandRefused { .. }
