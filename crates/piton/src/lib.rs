@@ -90,8 +90,6 @@ pub use piton_store::{Journal, MemoryJournal, SqliteJournal};
 
 pub use self::config::Config;
 
-pub use piton_core::state::Verdict;
-
 pub use self::control::{Attendance, Controller};
 pub use self::conversation::{Attending, Conversation};
 pub use self::delegate::{Delegation, WORKERS_MAX};
