@@ -12,8 +12,10 @@ mod invariants;
 mod lines;
 mod manifest;
 mod names;
+mod paths;
 mod prose;
 mod report;
+mod requirements;
 mod rust_text;
 mod size;
 mod spelling;
@@ -44,6 +46,8 @@ pub fn check(tree: &Tree) -> Report {
     lines::check(tree, &mut report);
     spelling::check(tree, &mut report);
     invariants::check(tree, &mut report);
+    paths::check(tree, &mut report);
+    requirements::check(tree, &mut report);
     report
 }
 

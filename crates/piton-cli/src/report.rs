@@ -4,6 +4,7 @@ mod advice;
 pub(crate) mod fault;
 mod letter;
 mod opening;
+mod refused;
 mod storing;
 
 use std::error::Error;

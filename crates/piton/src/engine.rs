@@ -22,7 +22,7 @@ use crate::live::Lives;
 use crate::model::Models;
 use crate::opening;
 use crate::parts::Parts;
-use crate::profile::{OneProfile, Profiles};
+use crate::profile::{OneProfile, Profile, Profiles};
 use crate::session::{self, OpenError, Session};
 
 /// Gives handles on conversations, and owns the tasks behind them. Cheap to clone. Dropping the last
@@ -37,6 +37,7 @@ pub struct Engine {
 pub struct Builder {
     parts: Parts,
     turns_max: usize,
+    config: Option<Config>,
 }
 
 impl Engine {
@@ -60,6 +61,7 @@ impl Engine {
                 delegation: None,
             },
             turns_max: TURNS_MAX,
+            config: None,
         }
     }
 
@@ -130,15 +132,22 @@ impl Engine {
     pub fn with_tools(&self, more: &[Arc<dyn Tool>]) -> Self {
         let mut parts = (**self.parts()).clone();
         parts.tools.extend(more.iter().map(|tool| (tool.spec().name, tool.clone())));
-        Self::assemble(parts, TURNS_MAX)
+        Self::assemble(parts, TURNS_MAX, None)
     }
 
     /// The tool that hands tasks on must know the engine that it belongs to, with all of its tools.
-    fn assemble(mut parts: Parts, turns_max: usize) -> Self {
+    /// With a configuration, conversations begin with that one.
+    fn assemble(mut parts: Parts, turns_max: usize, config: Option<Config>) -> Self {
         let parts = Arc::new_cyclic(|engine| {
             if let Some(delegation) = parts.delegation {
                 let tool = Arc::new(Delegate::new(engine.clone(), delegation));
                 parts.tools.insert(tool.spec().name, tool);
+            }
+            if let Some(mut config) = config {
+                if config.tools.is_empty() {
+                    config.tools = parts.tools.values().map(|tool| tool.spec()).collect();
+                }
+                parts.profiles = Arc::new(OneProfile(Profile { config, ..Profile::default() }));
             }
             parts
         });
@@ -192,6 +201,14 @@ impl Builder {
     /// A configuration that offers all tools that were added so far.
     pub fn offer_tools(&self, config: &mut Config) {
         config.tools = self.parts.tools.values().map(|tool| tool.spec()).collect();
+    }
+
+    /// Lets every conversation begin with this configuration. If it names no tools, all tools of the
+    /// engine are offered. Replaces [`Builder::profiles`].
+    #[must_use]
+    pub fn config(mut self, config: Config) -> Self {
+        self.config = Some(config);
+        self
     }
 
     /// Takes what turns begin with from elsewhere.
@@ -261,6 +278,6 @@ impl Builder {
 
     /// The engine.
     pub fn build(self) -> Engine {
-        Engine::assemble(self.parts, self.turns_max)
+        Engine::assemble(self.parts, self.turns_max, self.config)
     }
 }

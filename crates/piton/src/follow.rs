@@ -53,10 +53,10 @@ pub enum FollowError {
 
 impl From<StoreError> for FollowError {
     fn from(error: StoreError) -> Self {
-        match error {
-            StoreError::UnknownConversation(id) => Self::Unknown(id),
-            error => Self::Store(error),
+        if let StoreError::UnknownConversation(id) = error {
+            return Self::Unknown(id);
         }
+        Self::Store(error)
     }
 }
 

@@ -65,26 +65,38 @@ impl Drop for LiveWriter {
 impl LiveWriter {
     /// Takes in a durable entry of a turn: what it holds is live no more.
     pub(crate) fn entry(&self, turn: TurnId, entry: &Entry) {
-        match &entry.event {
-            Event::ModelAsked { step, attempt, .. } => self.channel.send_modify(|live| {
+        let event = &entry.event;
+        if let Event::ModelAsked { step, attempt, .. } = event {
+            self.change(|live| {
                 live.step = Some(LiveStep::new(turn, *step, *attempt));
-            }),
+                true
+            });
+        }
+        if matches!(
+            event,
             Event::ModelAnswered { .. }
-            | Event::ModelFailed { .. }
-            | Event::TurnBroke { .. }
-            | Event::TurnEnded { .. } => self.change(|live| live.step.take().is_some()),
-            Event::ToolStarted { call, .. } => self.channel.send_modify(|live| {
+                | Event::ModelFailed { .. }
+                | Event::TurnBroke { .. }
+                | Event::TurnEnded { .. }
+        ) {
+            self.change(|live| live.step.take().is_some());
+        }
+        if let Event::ToolStarted { call, .. } = event {
+            self.change(|live| {
                 live.calls.retain(|known| known.call != *call);
                 live.calls.push(LiveCall::new(*call));
-            }),
-            Event::ToolFinished { call, .. }
-            | Event::ToolSuspended { call }
-            | Event::CallParked { call, .. } => self.change(|live| {
+                true
+            });
+        }
+        if let Event::ToolFinished { call, .. }
+        | Event::ToolSuspended { call }
+        | Event::CallParked { call, .. } = event
+        {
+            self.change(|live| {
                 let before = live.calls.len();
                 live.calls.retain(|known| known.call != *call);
                 live.calls.len() < before
-            }),
-            _ => {}
+            });
         }
     }
 

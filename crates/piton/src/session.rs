@@ -306,20 +306,22 @@ impl Session {
     /// Goes on with the open turn, if there is one.
     pub async fn resume(&mut self) -> Result<Ending, SessionError> {
         self.log.usable()?;
-        match self.plan(Command::Resume) {
-            Plan::Refuse(Refusal::NoOpenTurn) => self.run().await,
-            planned => self.follow(planned).await,
+        let planned = self.plan(Command::Resume);
+        if planned == Plan::Refuse(Refusal::NoOpenTurn) {
+            return self.run().await;
         }
+        self.follow(planned).await
     }
 
     /// Tries a message again from scratch, with whatever model is configured now. The old attempt
     /// is kept in the journal and hidden; its effects are not undone.
     pub async fn retry(&mut self, message: &MessageId) -> Result<Ending, SessionError> {
         self.log.usable()?;
-        match self.plan(Command::Retry { message: message.clone() }) {
-            Plan::Refuse(Refusal::UnknownMessage { .. }) => self.run().await,
-            planned => self.follow(planned).await,
+        let planned = self.plan(Command::Retry { message: message.clone() });
+        if matches!(planned, Plan::Refuse(Refusal::UnknownMessage { .. })) {
+            return self.run().await;
         }
+        self.follow(planned).await
     }
 
     /// Closes the open turn: `Stopped` keeps what is there, `Discarded` hides it.

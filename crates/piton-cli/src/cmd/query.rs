@@ -68,7 +68,8 @@ pub(crate) async fn run(
     let form = if query.json { Form::Json } else { Form::Text };
     let mut stage = Stage { output, signals, terminal, form };
     let mut asked = Asked { query, wish, overrides, agent, settings };
-    match asked.carry_out(&mut mail, &mut stage).await {
+    // On the heap: the future of a turn is large, and its callers' futures would hold it.
+    match Box::pin(asked.carry_out(&mut mail, &mut stage)).await {
         Err(fault) if mail.is_kept() => Ok(Report::from(&fault).with_kept_message()),
         done => done,
     }

@@ -8,11 +8,12 @@ use piton_agent::rules::file::RuleFileError;
 use piton_agent::{FileError, LoadError, ModelError, ProfileError, SettingsError};
 use piton_core::id::ConversationId;
 use piton_mcp::{ProjectFault, TrustFault};
-use piton_store::{AppendError, Holder, LeaseError, StoreError};
+use piton_store::{Holder, LeaseError, StoreError};
 
 use super::Code;
 use super::letter::LetterFault;
 use super::opening::{RENAME, opening};
+use super::refused::going_on;
 use super::storing::storing;
 use crate::cmd::kept::CommandFault;
 use crate::cmd::query::AttachFault;
@@ -530,11 +531,11 @@ fn answering(words: &str, more: &[String]) -> Vec<String> {
 
 impl From<SessionError> for Fault {
     fn from(error: SessionError) -> Self {
-        match error {
-            // A directory that is gone is told in one way.
-            SessionError::Workspace(error) => Self::Open(*error),
-            error => Self::Session(error),
+        // A directory that is gone is told in one way, at the opening as at the turn.
+        if let SessionError::Workspace(error) = error {
+            return Self::Open(*error);
         }
+        Self::Session(error)
     }
 }
 
@@ -543,31 +544,6 @@ fn left_at_once(kept: Option<&ConversationId>) -> Vec<String> {
         kept.map(|id| format!("the turn is kept; to go on: piton query --continue --id {id}"));
     let killed = "a command that was running was killed; check what it had done";
     kept.into_iter().chain([killed.into()]).collect()
-}
-
-fn going_on(error: &SessionError) -> Vec<String> {
-    match error {
-        SessionError::FileRefused { .. } => vec![
-            "choose a model that takes it with --model; docs/models.md says what each takes".into(),
-            "or leave it in this directory and name it, and let the tools look at it".into(),
-        ],
-        SessionError::FilesSize { .. } => vec!["send fewer or smaller files".into()],
-        SessionError::Append(AppendError::Store(error)) => storing(error),
-        SessionError::Append(
-            AppendError::Conflict { .. }
-            | AppendError::Fenced { .. }
-            | AppendError::Size { .. }
-            | AppendError::Unknown { .. },
-        )
-        | SessionError::Incomplete(_)
-        | SessionError::EmptyMessage
-        | SessionError::Refused(_)
-        | SessionError::Workspace(_)
-        | SessionError::Shared(_)
-        | SessionError::NotAsked(_) => {
-            vec!["what was recorded is kept: piton print shows it".into()]
-        }
-    }
 }
 
 /// What to know about damaged databases when something was not found.

@@ -50,20 +50,26 @@ impl Session {
         then.map_err(SessionError::Shared)
     }
 
+    /// What a command begins; nothing, if it performs nothing.
+    fn moment(&self, command: &Command) -> Option<Moment> {
+        let open = self.state().open_turn().is_some();
+        let says = matches!(command, Command::Say { .. } | Command::Queue { .. });
+        let resumes = matches!(command, Command::Resume);
+        let discards = OnIncomplete::Discard;
+        if matches!(command, Command::Say { on_incomplete, .. } if *on_incomplete == discards)
+            || matches!(command, Command::Retry { .. })
+            || (!open && (says || resumes))
+        {
+            return Some(Moment::TurnBegins);
+        }
+        let answers = matches!(command, Command::Answer { then: AnswerThen::GoOn, .. });
+        let goes_on = answers || resumes || matches!(command, Command::Say { .. });
+        goes_on.then_some(Moment::DriverStarts)
+    }
+
     /// Asks for the settings that apply to what a command begins.
     async fn prepare(&mut self, envelope: &Envelope) -> Result<(), Refusal> {
-        let open = self.state().open_turn().is_some();
-        let moment = match &envelope.command {
-            Command::Say { on_incomplete: OnIncomplete::Discard, .. } => Moment::TurnBegins,
-            Command::Say { .. } | Command::Queue { .. } | Command::Resume if !open => {
-                Moment::TurnBegins
-            }
-            Command::Retry { .. } => Moment::TurnBegins,
-            Command::Say { .. }
-            | Command::Resume
-            | Command::Answer { then: AnswerThen::GoOn, .. } => Moment::DriverStarts,
-            _ => return Ok(()),
-        };
+        let Some(moment) = self.moment(&envelope.command) else { return Ok(()) };
         let place = (self.conversation(), &*self.workspace);
         let config = &self.state().config;
         let request = ProfileRequest::new(place, &envelope.from, config, moment);

@@ -10,6 +10,7 @@ mod attach;
 mod commands;
 mod conversation;
 mod delegate;
+mod examples;
 mod files;
 mod follow;
 mod hub;
@@ -20,9 +21,12 @@ mod mailbox;
 mod overflow;
 mod permission;
 mod question;
+#[cfg(feature = "http")]
 mod repair;
 mod secret;
 mod stream;
+#[cfg(feature = "http")]
 mod transport;
 mod turn;
+#[cfg(feature = "http")]
 mod wire_faults;

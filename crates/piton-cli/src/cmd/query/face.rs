@@ -165,18 +165,9 @@ impl Face {
                 }
             }
             Event::TurnBroke { .. } => self.give_up_answer(output),
-            Event::ToolStarted { call, .. } => {
-                if let Some(call) = self.call(*call) {
-                    output.talk(&tool::started(call));
-                }
-            }
-            Event::ToolFinished { call, .. } => {
-                if let Some(call) = self.call(*call)
-                    && let Progress::Done(ended) = &call.progress
-                {
-                    output.talk(&tool::finished(call, ended));
-                }
-            }
+            Event::ToolStarted { call, .. }
+            | Event::ToolFinished { call, .. }
+            | Event::ToolSuspended { call } => self.tool(*call, &entry.event, output),
             Event::TurnStarted { turn, .. } if *turn != self.announced => {
                 self.announced = *turn;
                 output.talk(&format!("turn {}", turn.0));
@@ -184,11 +175,6 @@ impl Face {
             Event::Compacted { .. } => output.talk("Older turns were summed up to make room."),
             Event::OutputsShortened { outputs } => output.talk(&tool::shortened(outputs.len())),
             Event::HistoryRepaired { .. } => output.talk(REPAIRED),
-            Event::ToolSuspended { call } => {
-                if let Some(call) = self.call(*call) {
-                    output.talk(&tool::suspended(call));
-                }
-            }
             Event::CallsPlanned { calls, .. } => {
                 output.talk(&match calls.len() {
                     1 => "Not split: one worker does it.".to_owned(),
@@ -221,6 +207,22 @@ impl Face {
             | Event::Unknown(_) => {}
         }
         None
+    }
+
+    /// Says what a call does.
+    fn tool(&self, id: CallId, event: &Event, output: &mut Output) {
+        let Some(call) = self.call(id) else { return };
+        match &call.progress {
+            Progress::Done(ended) => output.talk(&tool::finished(call, ended)),
+            Progress::Waiting
+            | Progress::Running(_)
+            | Progress::InDoubt(_)
+            | Progress::Parked(_) => {
+                let suspends = matches!(event, Event::ToolSuspended { .. });
+                let told = if suspends { tool::suspended(call) } else { tool::started(call) };
+                output.talk(&told);
+            }
+        }
     }
 
     fn show(&self, text: &str, output: &mut Output) {
