@@ -7,12 +7,15 @@ mod arrows;
 mod circles;
 mod clippy_keys;
 mod event_docs;
+mod faces;
 mod invariants;
 mod lines;
 mod manifest;
 mod names;
+mod paths;
 mod prose;
 mod report;
+mod requirements;
 mod rust_text;
 mod size;
 mod spelling;
@@ -39,9 +42,12 @@ pub fn check(tree: &Tree) -> Report {
     clippy_keys::check(tree, &mut report);
     names::check(tree, &mut report);
     event_docs::check(tree, &mut report);
+    faces::check(tree, &mut report);
     lines::check(tree, &mut report);
     spelling::check(tree, &mut report);
     invariants::check(tree, &mut report);
+    paths::check(tree, &mut report);
+    requirements::check(tree, &mut report);
     report
 }
 

@@ -8,5 +8,8 @@ pub(crate) mod print;
 pub(crate) mod question;
 pub(crate) mod rule;
 pub(crate) mod servers;
+pub(crate) mod streamed;
+pub(crate) mod table;
 pub(crate) mod tool;
+pub(crate) mod turn;
 pub(crate) mod visible;

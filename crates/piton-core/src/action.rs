@@ -1,4 +1,4 @@
-//! What the shell may be asked to do. Data, not behaviour.
+//! What a driver is to do next. Data, not behaviour.
 
 use crate::event::{BreakReason, Inquiry, Outcome, PlannedCall, ShortOutput};
 use crate::id::{Attempt, CallId, MessageId, StepId, Timestamp};

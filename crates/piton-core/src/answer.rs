@@ -55,7 +55,7 @@ pub enum Delta {
     Native(Native),
     /// Nothing to show, but the provider is still there.
     Alive,
-    /// The end mark. Whatever follows it is ignored.
+    /// The end mark. Pieces behind it are ignored.
     End {
         /// Why the stream ended.
         finish: FinishReason,

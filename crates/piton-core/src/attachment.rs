@@ -13,7 +13,7 @@ pub const INLINED_CHARS_MAX: usize = 200_000;
 pub const FILES_BYTES_MAX: u64 = 14 * 1024 * 1024;
 const _: () = assert!(FILES_BYTES_MAX / 3 * 4 < 20_000_000);
 
-/// What a file is that nobody can name.
+/// The type of a file whose type is not known.
 pub const UNKNOWN_TYPE: &str = "application/octet-stream";
 
 const KILO: u64 = 1_000;

@@ -1,7 +1,7 @@
 //! The pure heart of piton: what can happen, what it means, what to do next.
 //!
-//! Facts go in, decisions come out. There is no clock here, no I/O, no async, no chance: whoever
-//! calls hands those in. Modules are listed in reading order.
+//! Facts go in, decisions come out. There is no clock here, no I/O, no async, no chance: the
+//! caller hands those in. Modules are listed in reading order.
 
 pub mod id;
 

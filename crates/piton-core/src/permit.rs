@@ -96,7 +96,7 @@ pub fn forbidding<'a>(
 
 fn by_mode(mode: PermissionMode, effect: EffectClass, asked: &Asked<'_>) -> RuleEffect {
     match (mode, effect) {
-        // Whoever a call is handed to has the same permissions, and asks for what it does itself.
+        // The worker that a call is handed to has the same permissions, and asks for its own calls.
         (PermissionMode::Auto, _) => RuleEffect::Allow,
         // Reading in the workspace needs no permission; reading elsewhere does.
         (_, EffectClass::ReadOnly) if asked.leads_out() => RuleEffect::Ask,

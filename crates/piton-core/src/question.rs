@@ -171,7 +171,7 @@ impl Secret {
         Self(secret.into())
     }
 
-    /// The words, for the one they are meant for.
+    /// The words, for the tool that asked for them.
     pub fn reveal(&self) -> &str {
         &self.0
     }

@@ -64,7 +64,7 @@ pub fn asks_too_much(failure: &Failure, limits: &Limits) -> Option<u64> {
     asked.filter(|asked| limits.asked_wait_ms_max < *asked)
 }
 
-/// A wait in words, rounded up: whoever comes back then is not too early.
+/// A wait in words, rounded up: a person who comes back after that time is not too early.
 pub fn wait_in_words(wait_ms: u64) -> String {
     const MINUTE_MS: u64 = 60_000;
     const HOUR_MS: u64 = 60 * MINUTE_MS;

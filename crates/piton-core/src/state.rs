@@ -196,23 +196,7 @@ impl State {
             Event::TurnResumed { turn } => self.in_turn(Some(*turn), Turn::grant),
             Event::ModelAsked { .. } => self.ask(event, at),
             Event::ModelPartial { kind, text } => self.in_step(|step| stream(step, *kind, text)),
-            Event::ModelAnswered { parts, finish, usage, dropped, native } => {
-                let answered = Answered {
-                    parts: parts.as_slice().into(),
-                    finish: *finish,
-                    dropped: dropped.clone(),
-                    usage: *usage,
-                    native: native.clone(),
-                    model: None,
-                    at,
-                };
-                let fits = self.in_turn(None, |turn| answer(turn, answered));
-                if fits {
-                    self.usage = self.usage.plus(*usage);
-                    self.calibration.answer(usage.input);
-                }
-                fits
-            }
+            Event::ModelAnswered { .. } => self.answer(event, at),
             Event::ModelFailed { .. } => {
                 self.in_step(|step| Failure::of(event, at).is_some_and(|it| fail(step, it)))
             }
@@ -268,6 +252,27 @@ impl State {
         self.calibration.ask(if fits { *tokens_estimated } else { 0 });
         if fits {
             self.context_estimated = *tokens_estimated;
+        }
+        fits
+    }
+
+    fn answer(&mut self, event: &Event, at: Timestamp) -> bool {
+        let Event::ModelAnswered { parts, finish, usage, dropped, native } = event else {
+            return false;
+        };
+        let answered = Answered {
+            parts: parts.as_slice().into(),
+            finish: *finish,
+            dropped: dropped.clone(),
+            usage: *usage,
+            native: native.clone(),
+            model: None,
+            at,
+        };
+        let fits = self.in_turn(None, |turn| answer(turn, answered));
+        if fits {
+            self.usage = self.usage.plus(*usage);
+            self.calibration.answer(usage.input);
         }
         fits
     }

@@ -40,7 +40,7 @@ pub struct Transcript {
     tools: Arc<[ToolSpec]>,
     messages: Arc<Vec<Message>>,
     settled: Settled,
-    /// What the state does not know and whoever sends it adds.
+    /// The conversation, which the state does not know. The engine adds it, and the files, before sending.
     conversation: Option<ConversationId>,
     files: Files,
 }
@@ -85,7 +85,7 @@ pub struct Assistant {
     pub native: Option<Native>,
 }
 
-/// Whoever compares requests meets the same shared parts again and again, and need not read them.
+/// Comparing requests meets the same shared parts again and again, and need not read them.
 impl PartialEq for Assistant {
     fn eq(&self, other: &Self) -> bool {
         (Arc::ptr_eq(&self.parts, &other.parts) || self.parts == other.parts)

@@ -1,4 +1,4 @@
-//! What the processes do that are killed: an agent, and one that comes later.
+//! What the killed processes do: an agent, and a later process that goes on.
 //!
 //! Like an engine, but with files instead of a journal: the deed, with its handle, is there before
 //! the agent comes, and what it was told appears whole or not at all.
@@ -51,7 +51,7 @@ async fn again(root: &Path, tool: &dyn Tool, deed: &Deed) -> Finished {
         Ok(prepared) => prepared,
         Err(refusal) => return refusal.into(),
     };
-    // The new start is recorded before it is made: whoever comes after us settles this one.
+    // The new start is recorded before it is made: the next process settles this start.
     let deed = Deed { handle: prepared.handle, ..deed.clone() };
     match put_down(root, "deed", &deed) {
         Ok(()) => tool.run(job(root, &deed, deed.handle.clone())).await,

@@ -105,7 +105,7 @@ pub(crate) fn of_edits(_: &Plan) -> Outcome<Vec<Row>> {
     Ok(done)
 }
 
-/// Edits in place: pages of both contents may be left, and whoever comes later knows them.
+/// Edits in place: pages of both contents may be left, and a later process knows them.
 pub(crate) fn of_overwriting(_: &Plan) -> Outcome<Vec<Row>> {
     let mut row = Row::of("edits in place: power cut after every change of a file");
     for edit in Edit::IN_PLACE {

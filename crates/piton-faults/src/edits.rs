@@ -166,7 +166,7 @@ pub(crate) fn judge_alone(edit: Edit, scene: &Scene) -> Outcome<Result<&'static 
     })
 }
 
-/// The power was cut while the file was overwritten: whoever comes later puts its pages right, or
+/// The power was cut while the file was overwritten: a later process puts its pages right, or
 /// says that it cannot, and then the old content is kept.
 pub(crate) fn judge_in_place(edit: Edit, scene: &Scene) -> Outcome<Result<&'static str, String>> {
     let judged = judge_alone(edit, scene)?;

@@ -2,7 +2,7 @@
 //!
 //! The agent here makes several calls, one after the other: a command with an input, lines for it,
 //! and the end of its input. The start of each is recorded before it is made, and what it was told
-//! after it, so whoever comes later goes on where the record stops, as an engine does.
+//! after it, so a later process goes on where the record stops, as an engine does.
 
 use std::fs;
 use std::path::Path;

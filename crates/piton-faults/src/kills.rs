@@ -62,7 +62,7 @@ pub(crate) fn without_gate(_: &Plan) -> Outcome<Vec<Row>> {
     Ok(vec![row])
 }
 
-/// The agent dies at every system call, and so does whoever comes later, at one of its own.
+/// The agent dies at every system call, and a later process dies at one of its own.
 pub(crate) fn of_commands_twice(plan: &Plan) -> Outcome<Vec<Row>> {
     let mut row = Row::of("commands: agent killed at every system call, then the next one as well");
     let deed = commands::deed(&boot());
@@ -82,7 +82,7 @@ pub(crate) fn of_commands_twice(plan: &Plan) -> Outcome<Vec<Row>> {
     Ok(vec![row])
 }
 
-/// The same for whoever changes a file.
+/// The same for a process that changes a file.
 pub(crate) fn of_edits_twice(plan: &Plan) -> Outcome<Vec<Row>> {
     let mut row = Row::of("edits: killed at every system call, then the next one as well");
     let mut chance = Chance(plan.seed);
@@ -100,8 +100,8 @@ pub(crate) fn of_edits_twice(plan: &Plan) -> Outcome<Vec<Row>> {
     Ok(vec![row])
 }
 
-/// Whoever overwrites a file dies at every change of it, and whoever puts it back at every one of
-/// its own: all pairs, since what two deaths leave depends on both.
+/// A process that overwrites a file dies at every change of it, and the process that puts it back at
+/// every change of its own: all pairs, since what two deaths leave depends on both.
 pub(crate) fn of_overwriting(_: &Plan) -> Outcome<Vec<Row>> {
     let mut row = Row::of("edits in place: killed at every change, then the next one at every one");
     let changes = |points: Vec<Point>| {
@@ -131,7 +131,7 @@ fn later_points(scene: &Scene) -> Outcome<Vec<Point>> {
     Ok(points(&scene.trace()?))
 }
 
-/// Whoever changes a file dies at every system call, and somebody comes later.
+/// A process that changes a file dies at every system call, and a later process goes on.
 pub(crate) fn of_edits(plan: &Plan) -> Outcome<Vec<Row>> {
     let mut row = Row::of("edits: killed at every system call");
     for edit in Edit::ALL {

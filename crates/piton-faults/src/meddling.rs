@@ -22,8 +22,8 @@ const STILL: u32 = 5;
 /// When to meddle anyway: whenever it happens, nothing may be lost.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// The same for every system call: somebody saves the file after the death of the one who changes
-/// it, and while that one is held up.
+/// The same for every system call: somebody else saves the file after the death of the process that
+/// changes it, and while that process is held up.
 pub(crate) fn with_edits(plan: &Plan) -> Outcome<Vec<Row>> {
     let mut after =
         Row::of("edits: killed at every system call, then somebody else saves the file");

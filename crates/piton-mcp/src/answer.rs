@@ -1,6 +1,7 @@
 //! Answers to a call that do not wholly keep to the protocol, read as far as they can be.
 //!
-//! Whoever answers has got the call: it is not lost, and what was said is better told than hidden.
+//! A server that answers has got the call, so the call is not lost. The model is told what the server
+//! said, even if the form is wrong.
 
 use rmcp::model::{CallToolResult, ContentBlock};
 use serde_json::Value;

@@ -19,7 +19,7 @@ use crate::task::TaskName;
 
 /// Most rounds of questions within one call.
 const ROUNDS_MAX: u32 = 10;
-/// Longest wait for a server to take in that it is to stop. Whoever interrupts waits as long.
+/// Longest wait for a server to take in that it is to stop. An interrupt waits as long.
 pub(crate) const TELL_WAIT: Duration = Duration::from_secs(2);
 /// Why the server is told to stop.
 const CANCEL_REASON: &str = "the user interrupted";

@@ -171,7 +171,7 @@ impl Connection {
         self.spoiled.store(true, Ordering::Relaxed);
     }
 
-    /// What became of a program that does not answer any more, for whoever is told of it.
+    /// What became of a program that does not answer any more, in words for the result of a call.
     pub(crate) async fn post_mortem(&self) -> String {
         let mut process = self.process.lock().await;
         let Some(process) = process.as_mut() else { return String::new() };

@@ -1,7 +1,7 @@
 //! A question of a server becomes a question to a person, and the answer goes back truthfully.
 //!
-//! A form is one question with the server's own schema, made flat for whoever shows it. Who says no
-//! declines; where nobody answers, the server is told that it was cancelled.
+//! A form is one question with the server's own schema, made flat for the face that shows it. A person
+//! who says no declines; where nobody answers, the server is told that the question was cancelled.
 
 use piton_core::event::Shape;
 use piton_core::question::Question;

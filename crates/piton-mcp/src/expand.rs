@@ -31,7 +31,7 @@ pub enum Missing {
 }
 
 impl<'a> Expand<'a> {
-    /// Variables come from `look`; those in `hidden` are kept from whoever wrote the text.
+    /// Variables come from `look`; those in `hidden` are kept from the author of the text.
     pub fn new(look: &'a dyn Fn(&str) -> Option<String>, hidden: &'a [OsString]) -> Self {
         Self { look, hidden }
     }

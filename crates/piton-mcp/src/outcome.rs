@@ -101,7 +101,7 @@ fn answered(result: &CallToolResult) -> Finished {
     bounded(outcome, parts.join("\n"), full)
 }
 
-/// Servers repeat structured content as text, for those who do not know it: as JSON, or each of its
+/// Servers repeat structured content as text, for clients that do not know it: as JSON, or each of its
 /// texts as it is.
 fn is_told(content: &[ContentBlock], structured: &Value) -> bool {
     let texts = content.iter().filter_map(ContentBlock::as_text);

@@ -188,7 +188,7 @@ impl<R: AsyncRead + Unpin> AsyncRead for Messages<R> {
     }
 }
 
-/// Messages that whoever started the program can still read when the reader has given up.
+/// Messages that the agent can still read after the protocol library has stopped reading.
 #[derive(Debug)]
 pub(crate) struct Shared<R>(Arc<Mutex<Messages<R>>>);
 

@@ -1,4 +1,4 @@
-//! `.mcp.json` of a workspace: servers that whoever wrote the workspace would like to start.
+//! `.mcp.json` of a workspace: servers that the author of the workspace would like to start.
 //!
 //! It names programs, so nothing of it counts before a person has approved exactly these bytes.
 

@@ -73,7 +73,7 @@ pub struct ServerSettings {
 pub enum Origin {
     /// In the user's settings.
     Settings,
-    /// In the workspace: by whoever wrote that.
+    /// In the workspace, by its author.
     Project,
 }
 

@@ -210,7 +210,7 @@ async fn attend(
     let keys: Vec<String> = asked.keys().cloned().collect();
     let answers = match answers(&seen.connection, open, "task", asked).await {
         Ok(answers) => answers,
-        // An interrupt; whoever follows the task sees to it.
+        // An interrupt; the part that follows the task stops it.
         Err(Unanswered::Nobody(_)) if open.job().cancel.is_cancelled() => return None,
         Err(Unanswered::Nobody(question)) => return Some(Ended::Waiting(question)),
         Err(Unanswered::Unfit) => {
@@ -221,7 +221,7 @@ async fn attend(
     let update = UpdateTaskParams::new(name.id.as_str(), answers);
     let told = tokio::select! {
         biased;
-        // Whoever follows the task sees to it.
+        // The part that follows the task stops it.
         () = open.job().cancel.cancelled() => return None,
         told = timeout(ANSWER_WAIT, seen.connection.peer().update_task(update)) => told,
     };

@@ -132,7 +132,7 @@ impl Tool for McpTool {
             return self.settle_task(&task).await;
         }
         match Round::read(handle) {
-            // Nothing is open there: whoever runs it asks the person, and goes on.
+            // Nothing is open at the server: the next run asks the person, and goes on.
             Some(_) => Settled::Running,
             None => {
                 Settled::Unknown("The MCP server cannot be asked what became of a call.".into())

@@ -28,7 +28,7 @@ struct Approval {
 /// Approvals that cannot be read or kept.
 #[derive(Debug, thiserror::Error)]
 pub enum TrustFault {
-    /// They cannot be read. Whoever cannot read them must not take them for given.
+    /// They cannot be read. Then nothing counts as approved.
     #[error("cannot read {}", path.display())]
     Read {
         /// The file.

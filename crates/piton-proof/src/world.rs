@@ -38,6 +38,8 @@ struct Shared {
 
 #[derive(Debug, Default)]
 struct Inner {
+    /// Lives that have begun.
+    lives: u64,
     /// Points passed in this life.
     points: u64,
     kill_at: Option<u64>,
@@ -71,6 +73,7 @@ impl World {
     /// Begins a life that ends at the given point, or never.
     pub fn begin_life(&self, kill_at: Option<u64>) {
         let mut inner = self.inner();
+        inner.lives += 1;
         inner.points = 0;
         inner.kill_at = kill_at;
         inner.dead = false;
@@ -96,6 +99,11 @@ impl World {
         while !self.inner().dead {
             self.shared.died.notified().await;
         }
+    }
+
+    /// Which life this is, from 1.
+    pub fn life(&self) -> u64 {
+        self.inner().lives
     }
 
     /// Points passed in this life.

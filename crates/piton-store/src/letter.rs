@@ -1,4 +1,4 @@
-//! Letters to whoever writes a conversation: left by other processes, taken by the one writer.
+//! Letters to the writer of a conversation: left by other processes, taken by the one writer.
 
 use serde::{Deserialize, Serialize};
 

@@ -24,13 +24,13 @@ pub struct ListPosition(pub u64);
 /// Which conversations are wanted. All that is set must hold.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Filter {
-    /// Those that work in a directory.
+    /// Conversations that work in a directory.
     pub directory: Option<Directory>,
-    /// Those whose turn stands so.
+    /// Conversations whose turn is in this state.
     pub turn: Option<TurnIs>,
-    /// Those whose title has this text, in capitals or not.
+    /// Conversations whose title contains this text, in upper or lower case.
     pub text: Option<String>,
-    /// Those that work for a call of another, or those that do not.
+    /// Workers only, or everything but workers.
     pub worker: Option<bool>,
 }
 

@@ -1,9 +1,9 @@
-//! Wakes those who wait for news, within this process.
+//! Wakes tasks that wait for news, within this process.
 //!
 //! News is a number that only rises: the end of a journal, the arrival of a letter, a position in
-//! the list. A board has one channel for each awaited name, so that news wakes only those whom it
-//! concerns, and carries the number, so that the woken need not ask the store. How news of other
-//! processes gets here is the store's business.
+//! the list. A board has one channel for each awaited name, so that news wakes only the waiters of
+//! that name. The channel carries the number, so that a waiter need not ask the store. How news of
+//! other processes gets here is the store's business.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -13,7 +13,6 @@ pub mod openai_responses;
 mod effort;
 mod file;
 mod fingerprint;
-mod http_date;
 mod lifted;
 mod list;
 mod loose;

@@ -4,7 +4,7 @@
 //! our clock is wrong. What only one provider has (resets of a window, a delay inside a body) is
 //! read by its dialect.
 
-use crate::http_date;
+use httpdate::parse_http_date;
 
 /// Longest wait that is told, in milliseconds: a year. The retry rule has its own, shorter bound.
 pub(crate) const WAIT_MS_MAX: u64 = 365 * 24 * 60 * 60 * 1000;
@@ -23,8 +23,11 @@ pub(crate) fn of_headers(header: &dyn Fn(&str) -> Option<String>) -> Option<u64>
 fn after(header: &dyn Fn(&str) -> Option<String>) -> Option<u64> {
     let value = header("retry-after")?;
     ms(value.trim(), 1000.0).or_else(|| {
-        let (then, now) = (http_date::seconds(&value)?, http_date::seconds(&header("date")?)?);
-        Some(then.saturating_sub(now).saturating_mul(1000).min(WAIT_MS_MAX))
+        let then = parse_http_date(value.trim()).ok()?;
+        let now = parse_http_date(header("date")?.trim()).ok()?;
+        // A date that is over asks for no wait.
+        let wait = then.duration_since(now).unwrap_or_default();
+        Some(u64::try_from(wait.as_millis()).unwrap_or(u64::MAX).min(WAIT_MS_MAX))
     })
 }
 

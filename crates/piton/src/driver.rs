@@ -20,7 +20,7 @@ use piton_core::id::{Attempt, CallId, InquiryId, MessageId, TurnId};
 use piton_core::outcome::Ending;
 use piton_core::state::Queued;
 use piton_store::AppendError;
-use piton_tools::{Site, Tool, Word};
+use piton_tools::{Site, Tool, Toolbox, Word};
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -32,7 +32,7 @@ use crate::log::Log;
 use crate::orders::{self, Handed, Order, Receipt, Receipts};
 use crate::parts::Parts;
 use crate::perform::ask::{Asks, Secrets};
-use crate::perform::mail::Mail;
+use crate::perform::mail::{Mail, MailWatch};
 use crate::perform::model::{ModelFlight, ModelLanding, Tap};
 use crate::perform::progress::ProgressTap;
 use crate::perform::tool::ToolLanding;
@@ -44,6 +44,7 @@ const CANCEL_WAIT: Duration = Duration::from_secs(10);
 /// Performs the open turn of one conversation.
 pub(crate) struct Driver<'a> {
     pub(crate) parts: &'a Parts,
+    pub(crate) toolbox: Arc<Toolbox>,
     pub(crate) log: &'a mut Log,
     pub(crate) chain: &'a mut Chain,
     pub(crate) files: &'a Arc<FileShelf>,
@@ -76,6 +77,8 @@ pub(crate) struct Driver<'a> {
     pub(crate) refused: Option<AppendError>,
     /// Letters of other processes.
     pub(crate) mail: Mail,
+    /// Wakes the driver when a letter comes.
+    pub(crate) mail_watch: MailWatch,
 }
 
 /// An effect that waits for its intent to be durable.
@@ -108,7 +111,7 @@ enum Woken {
     Streamed,
     Progressed,
     FlushDue,
-    MailDue,
+    MailCame,
     Waited,
 }
 
@@ -250,7 +253,7 @@ impl Driver<'_> {
             Woken::Streamed => self.show_stream(),
             Woken::Progressed => self.show_progress(),
             Woken::FlushDue => self.flush_stream(),
-            Woken::MailDue => self.take_letters().await,
+            Woken::MailCame => self.take_letters().await,
             Woken::Interrupted | Woken::Waited => {}
         }
         self.land_what_ended().await;
@@ -276,7 +279,6 @@ impl Driver<'_> {
     async fn woken(&mut self, deadline: Option<Instant>) -> Woken {
         let flush_at = self.asking.as_ref().and_then(ModelFlight::flush_at);
         let streamed = self.asking.as_ref().map(ModelFlight::tap);
-        let mail_at = self.mail_due();
         tokio::select! {
             biased;
             told = self.controls.told() => told.map_or(Woken::Interrupted, Woken::Told),
@@ -285,7 +287,7 @@ impl Driver<'_> {
             () = more_text(streamed) => Woken::Streamed,
             () = self.progress.more() => Woken::Progressed,
             () = sleep_until(flush_at) => Woken::FlushDue,
-            () = sleep_until(Some(mail_at)) => Woken::MailDue,
+            () = self.mail_watch.came() => Woken::MailCame,
             () = sleep_until(deadline) => Woken::Waited,
         }
     }

@@ -17,7 +17,5 @@ pub use self::registry::{Running, Stage};
 
 /// How long a conversation without anything to do keeps its writer's place.
 pub(crate) const IDLE_HOLD: Duration = Duration::from_millis(500);
-/// How often letters are looked for while a conversation is held and rests.
-pub(crate) const LETTERS_EVERY: Duration = Duration::from_millis(250);
 /// Most turns that one engine performs at the same time, unless it is told otherwise.
 pub const TURNS_MAX: usize = 64;

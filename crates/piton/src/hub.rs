@@ -8,10 +8,12 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use piton_core::event::{Entry, Event, Inquiry, PartialKind};
-use piton_core::id::{CallId, ConversationId, Seq};
+use piton_core::id::{CallId, ConversationId, Seq, TurnId};
 use piton_core::state::Call;
 use piton_store::{Journal, StoreError};
 use tokio::sync::watch;
+
+use crate::live::LiveWriter;
 
 use crate::reader;
 
@@ -88,6 +90,7 @@ pub(crate) struct Hub {
     shared: Arc<Shared>,
     // Dropped with the hub, which ends all subscriptions once they are drained.
     changed: watch::Sender<u64>,
+    live: LiveWriter,
 }
 
 #[derive(Debug)]
@@ -123,16 +126,22 @@ impl Shared {
 }
 
 impl Hub {
-    pub(crate) fn new(journal: Arc<dyn Journal>, conversation: ConversationId, end: Seq) -> Self {
+    pub(crate) fn new(
+        journal: Arc<dyn Journal>,
+        conversation: ConversationId,
+        end: Seq,
+        live: LiveWriter,
+    ) -> Self {
         let feed = Mutex::new(Feed { end, ..Feed::default() });
         let shared = Arc::new(Shared { journal, conversation, feed });
-        Self { shared, changed: watch::Sender::new(0) }
+        Self { shared, changed: watch::Sender::new(0), live }
     }
 
-    /// Shows durable entries.
-    pub(crate) fn publish(&self, entries: impl IntoIterator<Item = Entry>) {
+    /// Shows durable entries of a turn.
+    pub(crate) fn publish(&self, turn: TurnId, entries: impl IntoIterator<Item = Entry>) {
         let mut feed = self.shared.feed();
         for entry in entries {
+            self.live.entry(turn, &entry);
             if matches!(entry.event, Event::ModelAsked { .. } | Event::ModelAnswered { .. }) {
                 feed.request += 1;
                 feed.live.clear();
@@ -152,6 +161,7 @@ impl Hub {
 
     /// Shows live text.
     pub(crate) fn live(&self, kind: PartialKind, text: &str) {
+        self.live.text(kind, text);
         let mut feed = self.shared.feed();
         if feed.live.is_empty() {
             feed.live_after = feed.end;
@@ -166,6 +176,7 @@ impl Hub {
 
     /// Shows how far a call is.
     pub(crate) fn progress(&self, call: CallId, text: String) {
+        self.live.progress(call, &text);
         let mut feed = self.shared.feed();
         feed.words += 1;
         let word = feed.words;

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use piton_core::action::{Action, Wish};
 use piton_core::decide::decide;
 use piton_core::event::{EVENT_FORMAT, Entry, Event};
-use piton_core::id::Seq;
+use piton_core::id::{Seq, TurnId};
 use piton_core::state::State;
 use piton_core::view::{self, Status};
 use piton_store::{
@@ -19,6 +19,7 @@ use piton_store::{
 
 use crate::clock::Clock;
 use crate::hub::Hub;
+use crate::live::Lives;
 use crate::reader;
 
 /// A conversation's journal and what it means.
@@ -40,6 +41,7 @@ impl Log {
         journal: Arc<dyn Journal>,
         clock: Arc<dyn Clock>,
         lease: Lease,
+        lives: &Lives,
     ) -> Result<Self, StoreError> {
         let known = journal.status(lease.conversation()).await?.is_some();
         let state = if known {
@@ -47,7 +49,8 @@ impl Log {
         } else {
             State::default()
         };
-        let hub = Hub::new(journal.clone(), lease.conversation().clone(), state.end);
+        let live = lives.write(lease.conversation());
+        let hub = Hub::new(journal.clone(), lease.conversation().clone(), state.end, live);
         Ok(Self {
             journal,
             clock,
@@ -127,7 +130,8 @@ impl Log {
         }
         self.poisoned = false;
         self.durability = Durability::Relaxed;
-        self.hub.publish(self.pending.drain(..));
+        let turn = self.state.turns.last().map_or(TurnId(0), |turn| turn.id);
+        self.hub.publish(turn, self.pending.drain(..));
         Ok(())
     }
 }
@@ -144,6 +148,7 @@ fn status_row(state: &State) -> StatusRow {
         turns: u32::try_from(state.turns.len()).unwrap_or(u32::MAX),
         wants: wants(state, &status),
         status,
+        waiting: u32::try_from(state.queue.len()).unwrap_or(u32::MAX),
         touched: state.touched,
     }
 }

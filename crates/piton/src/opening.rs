@@ -45,9 +45,9 @@ async fn enter(
     conversation: ConversationId,
     wait: LeaseWait,
 ) -> Result<Session, OpenError> {
-    let Parts { journal, clock, host, .. } = &**parts;
+    let Parts { journal, clock, host, lives, .. } = &**parts;
     let holder = Holder { pid: std::process::id(), host: host.clone(), since: clock.now() };
     let lease = lease::acquire(&**journal, &conversation, holder, wait).await?;
-    let log = Log::open(journal.clone(), clock.clone(), lease).await?;
+    let log = Log::open(journal.clone(), clock.clone(), lease, lives).await?;
     Ok(Session::new(parts.clone(), log))
 }

@@ -11,6 +11,7 @@ use crate::flags::Ls;
 use crate::output::Output;
 use crate::render::age::age;
 use crate::render::lines::Line;
+use crate::render::table::table;
 use crate::render::visible::visible;
 use crate::report::{Fault, Report, fault};
 use crate::store;
@@ -51,7 +52,7 @@ pub(crate) async fn run(
         }
         return Ok(Report::ok("nothing"));
     }
-    output.data(&table(&rows, SystemClock.now()));
+    output.data(&listing(&rows, SystemClock.now()));
     let more = total.saturating_sub(rows.len());
     if 0 < more {
         output.talk(&format!("{more} more: piton ls --all"));
@@ -66,6 +67,11 @@ fn status(listed: &Listed, kept: usize) -> String {
         Some(holder) => format!("running (pid {})", holder.pid),
         None => listed.row.status.to_string(),
     };
+    let status = match listed.row.waiting {
+        0 => status,
+        1 => format!("{status}, 1 message waits"),
+        waiting => format!("{status}, {waiting} messages wait"),
+    };
     match kept {
         0 => status,
         1 => format!("{status}, 1 answer kept"),
@@ -78,7 +84,7 @@ fn is_asking(listed: &Listed) -> bool {
     matches!(listed.row.status, Status::WaitingForInput { .. })
 }
 
-fn table(rows: &[(Listed, usize)], now: Timestamp) -> String {
+fn listing(rows: &[(Listed, usize)], now: Timestamp) -> String {
     let head = ["ID", "TOUCHED", "TURNS", "STATUS", "TITLE"].map(str::to_owned);
     let mut lines = vec![head];
     lines.extend(rows.iter().map(|(listed, kept)| {
@@ -91,18 +97,5 @@ fn table(rows: &[(Listed, usize)], now: Timestamp) -> String {
             visible(&listed.row.title).into_owned(),
         ]
     }));
-    let mut widths = [0; 5];
-    for line in &lines {
-        for (width, cell) in widths.iter_mut().zip(line) {
-            *width = (*width).max(cell.chars().count());
-        }
-    }
-    let mut text = String::new();
-    for line in &lines {
-        let cells: Vec<_> =
-            line.iter().zip(widths).map(|(cell, width)| format!("{cell:width$}")).collect();
-        text.push_str(cells.join("  ").trim_end());
-        text.push('\n');
-    }
-    text
+    table(&lines)
 }

@@ -11,6 +11,7 @@ use crate::flags::Ps;
 use crate::output::Output;
 use crate::render::age::age;
 use crate::render::lines::Line;
+use crate::render::table::table;
 use crate::report::Report;
 
 /// Longest command line that is shown, in letters.
@@ -33,17 +34,7 @@ pub(crate) fn run(ps: &Ps, settings: &Settings, output: &mut Output) -> Report {
     let now = SystemClock.now();
     let mut rows = vec![["COMMAND", "STARTED", "STATE", "LINE"].map(str::to_owned)];
     rows.extend(found.iter().map(|kept| row(kept, now)));
-    let mut widths = [0; 4];
-    for row in &rows {
-        for (width, cell) in widths.iter_mut().zip(row) {
-            *width = (*width).max(cell.chars().count());
-        }
-    }
-    for row in &rows {
-        let cells = row.iter().zip(widths).map(|(cell, width)| format!("{cell:width$}"));
-        let line = cells.collect::<Vec<_>>().join("  ");
-        output.data(&format!("{}\n", line.trim_end()));
-    }
+    output.data(&table(&rows));
     Report::ok("done")
 }
 

@@ -231,8 +231,8 @@ mod tests {
             "Run edit_file: l/a?\n  leads to: \"real/a\"\n  changes the file, 1 line lost, 1 line new:\n  \
              | @@ -1 +1 @@\n  | -x\\u{202e}\n  | +y\n  replace_all: true"
         );
-        let lines: String = (0..200).map(|number| format!("+{number}\n")).collect();
-        let diff = Some(Diff { text: lines, lines_left_out: 7, end: "+end\n".into() });
+        let lines: Vec<String> = (0..200).map(|number| format!("+{number}\n")).collect();
+        let diff = Some(Diff { text: lines.concat(), lines_left_out: 7, end: "+end\n".into() });
         let change = Preview { bytes_replaced: None, diff, ..change };
         let found = Found { change: Some(Box::new(change)), ..Found::default() };
         let shown = changing(&arguments, found);

@@ -20,7 +20,7 @@ pub(crate) fn visible_name(name: &str) -> Cow<'_, str> {
     match name_on_one_line(name) {
         Cow::Borrowed(name) => visible(name),
         // What is written out has nothing in it that a terminal obeys.
-        written => written,
+        Cow::Owned(written) => Cow::Owned(written),
     }
 }
 

@@ -99,11 +99,11 @@ fn need(state: &State, turn: &Turn, call: &Call, injected: bool) -> Need {
         Progress::InDoubt(Started { effect: EffectClass::ReadOnly, .. }) if injected => {
             Need::Finish(Outcome::Cancelled, LOST_READ_TEXT.into())
         }
-        Progress::InDoubt(started) => match need_in_doubt(state, turn, call, started) {
-            Need::Run => judge_place(state, turn, call)
-                .map_or(Need::Run, |judged| need_of(judged, turn, call)),
-            other => other,
-        },
+        Progress::InDoubt(started) => {
+            let need = need_in_doubt(state, turn, call, started);
+            let judged = judge_place(state, turn, call).filter(|_| matches!(need, Need::Run));
+            judged.map_or(need, |judged| need_of(judged, turn, call))
+        }
         Progress::Parked(_) => Need::Person,
         Progress::Running(_) | Progress::Done(_) => Need::Running,
     }

@@ -94,7 +94,7 @@ impl Pattern {
         let Some((program, more)) = self.words.split_first() else { return false };
         let name = base_name(program);
         let text = arguments.join(" ").to_ascii_lowercase();
-        // Whoever reads the text may take quotes away, and make a letter behind a backslash a line end.
+        // The program that reads the text may remove quotes, and may turn an escape into a line end.
         let bare = text.replace(['\'', '"', '\\'], "");
         let spaced = spaced(&text);
         let named = [&text, &bare, &spaced].into_iter().any(|text| has_word(text, &name));

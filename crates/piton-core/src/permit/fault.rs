@@ -1,6 +1,6 @@
 //! Why a part of a rule can never say what it is written for; `None` if it can.
 //!
-//! Each part by itself, so that whoever reads rules can point at it.
+//! Each part by itself, so that the reader of a settings file can point at it.
 
 use super::argument::compiled;
 use super::command::Pattern;

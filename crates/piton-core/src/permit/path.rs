@@ -143,8 +143,8 @@ fn matches_names(pattern: &[&str], names: &[&str]) -> bool {
     )
 }
 
-/// Whether a pattern with wildcards fits all of a text. Whoever writes the text may want this to take
-/// for ever, so a wildcard is tried again only until the next one has its turn.
+/// Whether a pattern with wildcards fits all of a text. The author of the text may want this to take
+/// for ever, so a wildcard is tried again only until the next wildcard is reached.
 fn fits<P, T>(
     pattern: &[P],
     text: &[T],
@@ -152,7 +152,7 @@ fn fits<P, T>(
     is_one: impl Fn(&P, &T) -> bool,
 ) -> bool {
     let (mut at, mut from) = (0, 0);
-    // What is behind the last wildcard, and how far that one reaches.
+    // What is behind the last wildcard, and how far that wildcard reaches.
     let mut last = None;
     loop {
         match (pattern.get(at), text.get(from)) {

@@ -2,8 +2,8 @@
 //!
 //! `git status` runs what the configuration of a repository says. A repository need not be called
 //! `.git`: any directory with the right files is one as soon as git runs in it, or is told of it.
-//! Knows names only, so it takes any file for one of these that has such a name. A directory is one
-//! of git's only with a `HEAD`, so whichever piece is written last, that one is noticed.
+//! Knows names only, so any file with such a name counts. A directory is a repository of git only
+//! with a `HEAD`, and that name counts too: so the last file that makes a repository is noticed.
 
 use super::path::folded;
 

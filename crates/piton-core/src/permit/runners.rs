@@ -1,8 +1,9 @@
 //! Programs that run other programs, or change what later commands mean.
 //!
 //! A rule for one of them says nothing about what it runs. The list cannot be complete: many
-//! programs can be made to run others. It holds those whose trade it is; [`options`] knows those that
-//! do it if they are told to, and [`elsewhere`] those that do it because of where they are sent.
+//! programs can be made to run others. It holds programs whose purpose this is. [`options`] knows
+//! programs that have an option for it, and [`elsewhere`] programs that do it when they are sent to
+//! another directory.
 
 mod elsewhere;
 mod names;

@@ -44,10 +44,10 @@ pub fn bounded_arguments(arguments: &str) -> (String, u64) {
     let telling = fields.iter().filter(|(key, _)| TELLING.contains(&key.as_str()));
     let others = fields.iter().filter(|(key, _)| !TELLING.contains(&key.as_str()));
     for (key, value) in telling.chain(others) {
-        let value = match value {
-            Value::String(text) => Value::from(cut(text)),
-            other if ARGUMENT_BYTES_MAX < other.to_string().len() => cut(&other.to_string()).into(),
-            other => other.clone(),
+        let value = match value.as_str() {
+            Some(text) => Value::from(cut(text)),
+            None if ARGUMENT_BYTES_MAX < value.to_string().len() => cut(&value.to_string()).into(),
+            None => value.clone(),
         };
         bytes += key.len() + value.to_string().len();
         if bytes <= ARGUMENTS_BYTES_MAX {

@@ -1,7 +1,8 @@
 //! Files that a transcript refers to: which ones go along, and what they hold.
 //!
-//! The state knows files by their digest only. Whoever sends a transcript adds the contents; what
-//! is missing then is told to the model, because a conversation must outlive a lost file.
+//! The state knows files by their digest only. The engine adds the contents when it sends a
+//! transcript. The model is told of a content that is missing, because a conversation must outlive a
+//! lost file.
 
 use std::collections::BTreeMap;
 use std::fmt;

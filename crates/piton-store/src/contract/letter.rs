@@ -1,4 +1,4 @@
-//! Letters: left once, read in order by whoever writes, gone when they are taken.
+//! Letters: left once, read in order by the one writer, gone when they are taken.
 
 use super::{Store, conversation};
 use crate::{LETTER_BYTES_MAX, LETTERS_MAX, Letter, StoreError};

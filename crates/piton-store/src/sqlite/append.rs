@@ -19,7 +19,7 @@ use crate::{AppendError, CommitName, Durability, StatusRow, StoreError};
 
 /// Journals whose end is remembered between transactions.
 const KNOWN_MAX: usize = 4096;
-/// The log is moved into the file when about as many bytes were committed, at a moment when nobody
+/// The log is moved into the file when about so many bytes were committed, at a moment when no append
 /// waits. More would write a little less to the disk and make recovery slower.
 const CHECKPOINT_BYTES: usize = 4 * 1024 * 1024;
 /// What an append writes beyond its chunks, in bytes; only for guessing the size of the log.

@@ -14,14 +14,15 @@ use super::open::{self, Home, Notice};
 use super::{failure, lock, orphan, private, suspect};
 use crate::StoreError;
 
-/// Most damaged databases kept beside a good one. Whoever has as many has another problem.
+/// Most damaged databases kept beside a good one. A machine with as many has another problem.
 const ASIDE_MAX: u32 = 1000;
 /// Name of the lock that lets one process at a time decide; no conversation's lock is called so.
 const DECIDING: &str = "=aside.lock";
 /// What belongs to a database, in the order in which it is moved. The file comes last, so that no
 /// log ever lies beside a new file, where `SQLite` would remove it.
 pub(super) const SUFFIXES: [&str; 3] = ["-wal", "-shm", ""];
-/// What a log is kept as whose database is empty: nobody who opens that should remove it.
+/// Name for a write-ahead log whose database file is empty. `SQLite` would delete the log on open, so
+/// it is renamed first.
 const ONLY_LOG: &str = "-log";
 /// Times to ask for the right to decide; each takes a few milliseconds.
 const DECIDING_TRIES: u32 = 200;
@@ -29,8 +30,8 @@ const DECIDING_TRIES: u32 = 200;
 const NOTE: &str = ".moving";
 
 /// The note that lies beside the database while its files are moved. A database without its log may
-/// well look whole: if we die in between, what only the log had would be missing, and nobody would
-/// know. So whoever finds the note moves the rest before anything is opened.
+/// well look whole: if we die in between, the entries in the log would be missing, and nobody would
+/// know. So a process that finds the note moves the other files before it opens anything.
 #[derive(Debug, Serialize, Deserialize)]
 struct Moving {
     number: u32,
@@ -138,8 +139,8 @@ fn remove_note(path: &Path) -> Result<(), StoreError> {
     sync_beside(path)
 }
 
-/// Takes the right to decide. Several may start at once where something is wrong, and whoever comes
-/// second soon finds nothing left to do.
+/// Takes the right to decide. Several processes may start at once where something is wrong; the
+/// second one soon finds nothing left to do.
 fn deciding(home: &Home) -> Result<lock::Lock, StoreError> {
     for _ in 0..DECIDING_TRIES {
         if let Some(lock) = lock::take(&home.locks.join(DECIDING))? {
@@ -150,7 +151,8 @@ fn deciding(home: &Home) -> Result<lock::Lock, StoreError> {
     Err(StoreError::Damaged { path: home.database.clone(), detail })
 }
 
-/// J82: not under the feet of a living writer. Its commits would go into a file without a name.
+/// J82: no database is moved while a process holds a lease. Its commits would go into a file without a
+/// name.
 fn stay_if_used(home: &Home, detail: &str) -> Result<(), StoreError> {
     if lock::any_held(&home.locks, DECIDING)? {
         let detail = format!("{detail}; it stays, because another process is using it");
@@ -170,7 +172,7 @@ fn damage(path: &Path) -> Result<Option<String>, StoreError> {
 }
 
 /// The quick check does not look whether an index leads to its rows, and a reader who follows one to
-/// nowhere meets damage too. So the slow one follows; whoever comes here has time.
+/// nowhere meets damage too. So the slow check follows; a damaged database is rare, and there is time.
 fn check(db: &Connection) -> Result<Option<String>, rusqlite::Error> {
     for check in ["PRAGMA quick_check(1)", "PRAGMA integrity_check(1)"] {
         let verdict: String = db.query_row(check, [], |row| row.get(0))?;

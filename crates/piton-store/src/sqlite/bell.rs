@@ -1,9 +1,10 @@
 //! Tells other processes that something was committed, and hears it from them.
 //!
-//! The bell is a file beside the database. To ring it is to read one byte of it: whoever watches the
-//! file is told by the kernel, and nothing is written, let alone synced. A letter needs no bell: the
-//! directory of letters is watched, and the kernel tells which file came into it. Knows nothing of
-//! what was committed. Where the kernel cannot tell, the listener has to look now and then.
+//! The bell is a file beside the database. To ring it is to read one byte of it: the kernel tells
+//! every process that watches the file (inotify), and nothing is written, let alone synced. A letter
+//! needs no bell: the directory of letters is watched, and the kernel tells which file came into it.
+//! Knows nothing of what was committed. Where the kernel cannot tell, the listener has to look now and
+//! then.
 
 use std::fs::File;
 use std::os::fd::AsFd as _;

@@ -17,7 +17,7 @@ use crate::{StoreError, blob};
 /// Letters of the digest that choose the directory, so that no directory becomes huge.
 const FAN_OUT_CHARS: usize = 2;
 
-/// Keeps content. Durable when it returns, whoever wrote it first.
+/// Keeps content. Durable when it returns, also if another process wrote the same content first.
 pub(super) fn put(blobs: &Path, content: &[u8]) -> Result<BlobRef, StoreError> {
     let named = blob::name(content)?;
     let path = path(blobs, &named.digest)?;

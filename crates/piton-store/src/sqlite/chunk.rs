@@ -1,7 +1,7 @@
 //! The stored form of a few consecutive records: framed, packed if that helps, summed.
 //!
 //! Knows bytes only. `SQLite` does not notice a flipped bit inside a row, so every chunk carries a sum
-//! over all that it says; what cannot be read back exactly is named damaged, never guessed.
+//! over its content. A chunk that cannot be read back exactly is reported as damaged, never guessed.
 
 use std::hash::Hasher as _;
 

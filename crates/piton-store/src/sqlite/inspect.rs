@@ -12,7 +12,7 @@ const FAULTS_MAX: usize = 5;
 /// How a database is, asked of itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Health {
-    /// How it keeps what is not yet in its place; `wal` as it should be.
+    /// The journal mode of `SQLite`; `wal` as it should be.
     pub journal_mode: String,
     /// Whether a commit waits for the disk when a writer asks for that.
     pub syncs: bool,

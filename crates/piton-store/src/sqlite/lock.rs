@@ -1,7 +1,7 @@
 //! Locks that die with their process: an OS lock on a file in `locks`.
 //!
 //! The file means nothing, the lock on it means everything. A file that a killed process left behind
-//! is therefore harmless; whoever locks it next, or the next start, takes it away. Knows nothing of
+//! is therefore harmless; the next holder of the lock, or the next start, removes it. Knows nothing of
 //! conversations but their names.
 
 use std::fs::{self, File, TryLockError};
@@ -49,8 +49,8 @@ impl Lock {
 
 impl Drop for Lock {
     fn drop(&mut self) {
-        // Unlink while the lock is held: whoever opened the file before this and locks it after this
-        // finds that the path no longer leads to it, and starts again. If the file cannot be
+        // Unlink while the lock is held: a process that opened the file before this and locks it after
+        // this finds that the path no longer leads to it, and starts again. If the file cannot be
         // removed it stays and is harmless. Closing the file gives up the lock.
         if is_at(&self.file, &self.path).unwrap_or(false) {
             fs::remove_file(&self.path).ok();

@@ -159,7 +159,7 @@ pub(super) fn open(home: &Home) -> Result<(Connection, Option<Notice>), StoreErr
     }
 }
 
-/// Whether another file lies at a path now. One that was not there is made by opening it.
+/// Whether another file lies at a path now. A file that was not there is made by opening it.
 fn is_another(path: &Path, before: Option<(u64, u64)>) -> bool {
     before.is_some() && identity(path).ok() != before
 }
@@ -200,8 +200,8 @@ pub(super) fn reader(path: &Path) -> Result<Connection, StoreError> {
     Ok(db)
 }
 
-/// Connects to a database, or makes one. One that is empty beside a log is neither: there `SQLite`
-/// would remove the log.
+/// Connects to a database, or makes one. Refuses an empty file with a log beside it: `SQLite` would
+/// take it for a new database and remove the log.
 pub(super) fn connect(path: &Path) -> Result<Connection, StoreError> {
     if orphan::is_left(path)? {
         let (path, detail) = (path.to_owned(), EMPTY.to_owned());
@@ -217,7 +217,7 @@ fn connection(path: &Path) -> Result<Connection, rusqlite::Error> {
     let db = Connection::open_with_flags(path, flags)?;
     // First of all, so that everything below waits for others in place of failing.
     db.busy_timeout(Duration::from_millis(BUSY_MS))?;
-    // Whoever finds damage leaves the log as it is; the writer moves it into the file.
+    // A connection that finds damage leaves the log as it is; the writer moves it into the file.
     keep_log(&db)?;
     db.pragma_update(None, "cache_size", -CACHE_KIB)?;
     Ok(db)

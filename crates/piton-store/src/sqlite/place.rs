@@ -19,7 +19,7 @@ use crate::CommitName;
 const SEQ_BITS: u32 = 32;
 /// Highest position in a journal.
 pub(super) const SEQ_MAX: u64 = (1 << SEQ_BITS) - 1;
-/// Chunks that are entered together. More would write less, and make whoever looks for a
+/// Chunks that are entered together. More would write less, and make a search for a
 /// conversation look through more.
 const ENTER_CHUNKS: i64 = 512;
 
@@ -105,8 +105,8 @@ const HEADS_ENTERED: &str = "
     WHERE places.place BETWEEN ?1 AND ?2 AND status IS NOT NULL
     ORDER BY places.place DESC";
 
-/// The ends of all conversations that have chunks which are not entered, for whoever wants many of
-/// them. To be used within one read transaction.
+/// The ends of all conversations that have chunks which are not entered, for callers that want many
+/// of them. To be used within one read transaction.
 #[derive(Debug)]
 pub(super) struct Recent(BTreeMap<i64, Last>);
 

@@ -16,7 +16,7 @@ const FILE_MODE: u32 = 0o600;
 const OTHERS: u32 = 0o077;
 /// All that `chmod` can set.
 const SETTABLE: u32 = 0o7777;
-/// How the names begin of what lies in a home, whoever of piton's crates made it.
+/// How the names of files in a home begin, whichever of piton's crates made them.
 const OURS: [&str; 6] = ["piton.db", "locks", "blobs", "inbox", "drafts", "scratch"];
 
 /// For a file that is made if it is not there.

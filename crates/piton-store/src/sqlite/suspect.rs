@@ -13,8 +13,8 @@ use crate::StoreError;
 /// What the name of the note has beyond that of the database.
 const NOTE: &str = ".suspect";
 
-/// Leaves the note, if the error says that the database is damaged. One that cannot be left, on a
-/// full disk for instance, is left by whoever meets the damage next.
+/// Leaves the note, if the error says that the database is damaged. If the note cannot be
+/// written, on a full disk for instance, the next process that meets the damage writes it.
 pub(super) fn note(database: &Path, error: &StoreError) {
     if let StoreError::Damaged { detail, .. } = error {
         leave(database, detail);

@@ -1,8 +1,8 @@
-//! Brings news of other processes to those who wait in this one: a thread that listens to the bell.
+//! Brings news of other processes to the waiters of this one: a thread that listens to the bell.
 //!
 //! Started with the first waiter. It reads what was committed since it last looked and announces
 //! that, so that a commit costs one query however many wait. If it cannot read, it makes the waiters
-//! ask for themselves, who then meet the error.
+//! ask the store themselves, and they get the error.
 
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;

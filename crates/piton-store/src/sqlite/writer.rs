@@ -1,8 +1,8 @@
-//! The writer thread: takes appends of all conversations from one queue and commits together
-//! whatever waits.
+//! The writer thread: takes appends of all conversations from one queue and commits all that wait
+//! in one transaction.
 //!
-//! An fsync costs the same for one append and for a hundred, so nobody waits for another's turn. Who
-//! is alone has nobody to share it with and commits on its own thread: two changes of thread would
+//! An fsync costs the same for one append and for a hundred. A conversation that is the only one in
+//! its process has nobody to share it with and commits on its own thread: two changes of thread would
 //! cost half as much as the commit itself. Knows when to commit; `append` knows how.
 
 use std::path::PathBuf;
@@ -24,8 +24,8 @@ use crate::{AppendError, StoreError};
 const QUEUE_APPENDS_MAX: usize = 1024;
 /// Appends in one transaction. Bounds how long the first of them waits for the last.
 const GROUP_APPENDS_MAX: usize = 256;
-/// How long a commit waits for those who shared the last one, in microseconds: they were answered a
-/// moment ago and are likely to write again. Less than a commit takes.
+/// How long a commit waits for the callers that shared the last one, in microseconds: they were
+/// answered a moment ago and are likely to write again. Less than a commit takes.
 const GATHER_US: u128 = 50;
 
 enum Request {
@@ -33,11 +33,11 @@ enum Request {
     LimitPages(u32, oneshot::Sender<()>),
     /// Answered when all that came before it is committed or refused.
     Settle(oneshot::Sender<()>),
-    /// The log has grown, and whoever noticed has no time.
+    /// The log has grown, and the caller that noticed must not wait until it is moved into the file.
     Tidy,
 }
 
-/// Tells those who wait, here and in other processes, what was committed.
+/// Tells waiters, here and in other processes, what was committed.
 #[derive(Debug)]
 pub(super) struct News {
     pub(super) wakers: Arc<Wakers>,
@@ -140,7 +140,7 @@ impl Drop for Writer {
     fn drop(&mut self) {
         self.queue = None;
         if let Some(thread) = self.thread.take() {
-            // An error means that the thread panicked; whoever waited for it was told `Closed`.
+            // An error means that the thread panicked; callers that waited for it were told `Closed`.
             thread.join().ok();
         }
     }

@@ -3,6 +3,7 @@
 use std::os::fd::OwnedFd;
 
 use rustix::fs::Dir;
+use strsim::levenshtein;
 
 /// Most names of a directory that are looked at.
 const NAMES_LOOKED_AT_MAX: usize = 2_000;
@@ -22,7 +23,7 @@ pub(crate) fn names(
         .filter(|other| !matches!(other.as_str(), "." | "..") && may_be_told(other))
         .filter_map(|other| {
             let (wanted, found) = (name.to_lowercase(), other.to_lowercase());
-            let distance = distance(&wanted, &found);
+            let distance = levenshtein(&wanted, &found);
             // A third of the letters may differ, `main.s` finds `main.rs`; or all be there in
             // another order, `scr` finds `src`.
             let near =
@@ -41,38 +42,9 @@ fn letters(name: &str) -> Vec<char> {
     letters
 }
 
-/// Letters to insert, remove or replace to get from one name to the other (Levenshtein).
-fn distance(from: &str, to: &str) -> usize {
-    let to: Vec<char> = to.chars().collect();
-    let mut row: Vec<usize> = (0..=to.len()).collect();
-    for (i, letter) in from.chars().enumerate() {
-        let mut corner = i;
-        let mut left = i + 1;
-        let next = row.iter().skip(1).zip(&to).map(|(&above, &other)| {
-            let replaced = corner + usize::from(letter != other);
-            corner = above;
-            left = replaced.min(above + 1).min(left + 1);
-            left
-        });
-        let mut next_row = vec![i + 1];
-        next_row.extend(next);
-        row = next_row;
-    }
-    row.last().copied().unwrap_or(0)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn distance_counts_changed_letters() {
-        for (from, to, expected) in
-            [("", "", 0), ("abc", "abc", 0), ("abc", "", 3), ("kitten", "sitting", 3)]
-        {
-            assert_eq!(distance(from, to), expected, "{from} {to}");
-        }
-    }
 
     #[test]
     fn near_names_come_first_and_far_ones_not_at_all() {

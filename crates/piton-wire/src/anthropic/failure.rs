@@ -2,7 +2,7 @@
 //!
 //! The kind that the service names decides, then the status. A few sentences decide before both:
 //! the service says "invalid request" also where the account is empty or the conversation too long,
-//! and those are not the same for whoever has to act. Bodies are not trusted to be JSON.
+//! and these need different actions. Bodies are not trusted to be JSON.
 
 use piton_core::event::FailureClass;
 use serde_json::Value;

@@ -1,7 +1,7 @@
 //! Arguments that arrive piece by piece, each with its place.
 //!
-//! Vertex does this for those who ask for it. We never do, but a gateway may, and a call that is
-//! built from pieces must be as whole as one that came at once, or not be run.
+//! Vertex sends them so on request. We never ask for it, but a gateway may. A call that is built
+//! from pieces must be as whole as a call that came at once, or it is not run.
 
 use serde::Deserialize;
 use serde::de::IgnoredAny;

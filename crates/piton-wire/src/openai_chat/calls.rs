@@ -23,10 +23,10 @@ pub(super) struct Fragment<'a> {
 pub(super) enum Closing {
     /// All: the provider said that it was done.
     All,
-    /// Those whose arguments are a JSON object, or missing: the body ended in good order, but
-    /// nobody said why.
+    /// Calls whose arguments are a JSON object, or missing: the body ended in good order, but
+    /// without a finish reason.
     Sound,
-    /// Those whose arguments are a JSON object: the output limit cut the answer, and a call
+    /// Calls whose arguments are a JSON object: the output limit cut the answer, and a call
     /// without arguments may have been about to get some.
     Written,
     /// None.

@@ -1,4 +1,4 @@
-//! When a window that is used up ends: headers of `OpenAI` and those who copy it.
+//! When a used-up rate limit window ends: headers of `OpenAI` and of servers that copy it.
 
 use crate::wait;
 

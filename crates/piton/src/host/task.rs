@@ -10,11 +10,12 @@ use piton_store::LeaseError;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::time::Instant;
 
-use super::{IDLE_HOLD, LETTERS_EVERY, Stage};
+use super::{IDLE_HOLD, Stage};
 use crate::control::{Control, Controls};
 use crate::lease::LeaseWait;
 use crate::orders::{Accepted, CommandError, Handed};
 use crate::parts::Parts;
+use crate::perform::mail::MailWatch;
 use crate::session::{OpenError, Session, SessionError};
 use crate::{mailbox, opening};
 
@@ -38,10 +39,11 @@ impl Task {
             match (self.open().await, came.take()) {
                 (Ok(mut session), control) => {
                     session.obey_through(controls);
-                    self.serve(&mut session, control).await;
+                    let served = self.serve(&mut session, control).await;
                     controls = session.take_controls();
                     drop(session);
-                    if !self.has_letters().await {
+                    // A journal that refuses would refuse again: the next command tries.
+                    if served.is_err() || !self.has_letters().await {
                         return controls;
                     }
                 }
@@ -102,7 +104,11 @@ impl Task {
     }
 
     /// Obeys and performs until nothing has come for a while, or the journal refuses.
-    async fn serve(&self, session: &mut Session, control: Option<Control>) {
+    async fn serve(
+        &self,
+        session: &mut Session,
+        control: Option<Control>,
+    ) -> Result<(), Arc<SessionError>> {
         let mut then = session.take_letters().await;
         if let (Ok(letters), Some(control)) = (&then, control) {
             // What a letter wants to go on goes on behind the command.
@@ -110,6 +116,8 @@ impl Task {
             then = self.obey(session, control).await.map(|it| if runs { Then::Run } else { it });
         }
         let mut idle_until = Instant::now() + IDLE_HOLD;
+        let (journal, id) = (self.parts.journal.clone(), self.conversation.clone());
+        let mut mail = MailWatch::new(journal, id);
         loop {
             then = match then {
                 Ok(Then::Run | Then::Interrupt) => {
@@ -120,14 +128,15 @@ impl Task {
                 Ok(Then::Rest) => {
                     session.rest(Ok(Ending::of(session.state())));
                     self.stage.send_replace(Stage::Resting);
-                    match self.idle(session, idle_until).await {
+                    match self.idle(session, &mut mail, idle_until).await {
                         Some(then) => then,
-                        None => return,
+                        None => return Ok(()),
                     }
                 }
                 Err(error) => {
-                    session.rest(Err(Arc::new(error)));
-                    return;
+                    let error = Arc::new(error);
+                    session.rest(Err(error.clone()));
+                    return Err(error);
                 }
             };
         }
@@ -137,15 +146,14 @@ impl Task {
     async fn idle(
         &self,
         session: &mut Session,
+        mail: &mut MailWatch,
         until: Instant,
     ) -> Option<Result<Then, SessionError>> {
-        let look_at = (Instant::now() + LETTERS_EVERY).min(until);
         tokio::select! {
             biased;
             control = session.next_control() => Some(self.obey(session, control).await),
-            () = tokio::time::sleep_until(look_at) => {
-                if look_at < until { Some(session.take_letters().await) } else { None }
-            }
+            () = mail.came() => Some(session.take_letters().await),
+            () = tokio::time::sleep_until(until) => None,
         }
     }
 
@@ -199,10 +207,9 @@ impl Task {
                         self.obey(session, control).await?;
                         continue;
                     };
-                    let performing = match &handed.envelope.command {
-                        Command::Interrupt => Performing::Now,
-                        _ => Performing::Nobody,
-                    };
+                    let interrupts = handed.envelope.command == Command::Interrupt;
+                    let performing =
+                        if interrupts { Performing::Now } else { Performing::Nobody };
                     if session.obey(*handed, performing).await? == Then::Interrupt {
                         session.interrupt();
                         return Ok(Room::Needless);

@@ -1,36 +1,68 @@
 //! Letters of other processes: taken while a turn runs, recorded like any other command.
 
+use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
-use piton_store::Letter;
-use tokio::time::Instant;
+use futures_util::future::BoxFuture;
+use piton_core::id::ConversationId;
+use piton_store::{Arrival, Journal, Letter};
 
 use crate::driver::Driver;
 use crate::mailbox::{self, Brought};
 use crate::orders::{self, Handed};
 
-/// How often letters are looked for while a turn runs. A person who commands from elsewhere does not
-/// notice, and a look costs the reading of a directory.
-const LOOK_EVERY: Duration = Duration::from_millis(250);
+/// How long a store that cannot be asked for letters is left alone.
+const ASK_AGAIN: Duration = Duration::from_secs(1);
 
-/// Where a driver stands with its letters.
+/// Where a writer stands with its letters.
 #[derive(Debug, Default)]
 pub(crate) struct Mail {
-    /// When they are looked for next; at once, if never.
-    next: Option<Instant>,
-    /// Those that were read and whose answers are not durable yet.
+    /// Letters whose commands are not durable yet.
     taken: Vec<String>,
 }
 
-impl Driver<'_> {
-    /// When letters are due.
-    pub(crate) fn mail_due(&self) -> Instant {
-        self.mail.next.unwrap_or_else(Instant::now)
+/// Wakes a writer when a letter comes. The wait goes on where it was when its caller was busy.
+pub(crate) struct MailWatch {
+    journal: Arc<dyn Journal>,
+    conversation: ConversationId,
+    seen: Arrival,
+    waiting: Option<BoxFuture<'static, Arrival>>,
+}
+
+impl fmt::Debug for MailWatch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("MailWatch").field("seen", &self.seen).finish_non_exhaustive()
+    }
+}
+
+impl MailWatch {
+    pub(crate) fn new(journal: Arc<dyn Journal>, conversation: ConversationId) -> Self {
+        Self { journal, conversation, seen: Arrival::default(), waiting: None }
     }
 
-    /// Takes in what was left. A store that cannot be read is asked again with the next look.
+    /// Waits until a letter lies there that came behind the last one that was told of.
+    pub(crate) async fn came(&mut self) {
+        let Self { journal, conversation, seen, waiting } = self;
+        let waiting = waiting.get_or_insert_with(|| {
+            let (journal, conversation, seen) = (journal.clone(), conversation.clone(), *seen);
+            Box::pin(async move {
+                loop {
+                    match journal.wait_letters(&conversation, seen).await {
+                        Ok(arrival) => return arrival,
+                        Err(_) => tokio::time::sleep(ASK_AGAIN).await,
+                    }
+                }
+            })
+        });
+        self.seen = waiting.await;
+        self.waiting = None;
+    }
+}
+
+impl Driver<'_> {
+    /// Takes in what was left. A store that cannot be read is asked again with the next letter.
     pub(crate) async fn take_letters(&mut self) {
-        self.mail.next = Some(Instant::now() + LOOK_EVERY);
         let conversation = self.log.lease().conversation();
         let letters = self.parts.journal.letters(conversation).await.unwrap_or_default();
         for letter in letters {

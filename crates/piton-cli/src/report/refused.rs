@@ -1,0 +1,32 @@
+//! What to do when the engine cannot go on with a turn.
+
+use piton::SessionError;
+use piton_store::AppendError;
+
+use super::storing::storing;
+
+pub(super) fn going_on(error: &SessionError) -> Vec<String> {
+    match error {
+        SessionError::FileRefused { .. } => vec![
+            "choose a model that takes it with --model; docs/models.md says what each takes".into(),
+            "or leave it in this directory and name it, and let the tools look at it".into(),
+        ],
+        SessionError::FilesSize { .. } => vec!["send fewer or smaller files".into()],
+        SessionError::Append(AppendError::Store(error)) => storing(error),
+        SessionError::Append(
+            AppendError::Conflict { .. }
+            | AppendError::Fenced { .. }
+            | AppendError::Size { .. }
+            | AppendError::Unknown { .. },
+        )
+        | SessionError::Incomplete(_)
+        | SessionError::EmptyMessage
+        | SessionError::Refused(_)
+        | SessionError::Workspace(_)
+        | SessionError::Tools(_)
+        | SessionError::Shared(_)
+        | SessionError::NotAsked(_) => {
+            vec!["what was recorded is kept: piton print shows it".into()]
+        }
+    }
+}

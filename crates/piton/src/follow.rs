@@ -1,0 +1,153 @@
+//! Reading a conversation as it moves: one snapshot, then changes. Needs no lease and no driver.
+//!
+//! The stream is the same whether the driver is in this process, in another one, or nowhere: entries
+//! come from the store, which wakes the follower. A follower pulls, so one that stops reading holds
+//! nobody up; one that comes back with its cursor gets what it missed, without gap or duplicate.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use piton_core::id::{ConversationId, Seq};
+use piton_core::state::State;
+use piton_core::view::{Live, View, ViewChange};
+use piton_store::{Journal, StoreError};
+
+use crate::live::LiveReader;
+use crate::parts::Parts;
+use crate::reader;
+
+/// Entries read at once by a follower that is behind.
+const CATCH_UP_RECORDS: usize = 256;
+
+/// What a follower gets.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum News {
+    /// The whole view. Comes first, unless the follower has a cursor.
+    Snapshot(Box<View>),
+    /// How the view moves with the next entry. Each comes once, in order.
+    Change(Box<ViewChange>),
+    /// What no entry holds yet. Replaces the last one whole; some may be missed.
+    Live(Box<Live>),
+}
+
+/// Why a conversation cannot be read.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum FollowError {
+    /// There is no such conversation.
+    #[error("there is no conversation {0}")]
+    Unknown(ConversationId),
+    /// The cursor is behind the end of the journal: it belongs to another conversation or store.
+    #[error("the cursor is at entry {cursor}, and the conversation ends at {end}: read it anew")]
+    CursorAhead {
+        /// The cursor.
+        cursor: Seq,
+        /// Where the journal ends.
+        end: Seq,
+    },
+    /// The store failed.
+    #[error(transparent)]
+    Store(StoreError),
+}
+
+impl From<StoreError> for FollowError {
+    fn from(error: StoreError) -> Self {
+        if let StoreError::UnknownConversation(id) = error {
+            return Self::Unknown(id);
+        }
+        Self::Store(error)
+    }
+}
+
+/// A conversation as it moves.
+#[derive(Debug)]
+pub struct Follow {
+    journal: Arc<dyn Journal>,
+    id: ConversationId,
+    state: State,
+    ready: VecDeque<News>,
+    live: LiveReader,
+}
+
+/// The view of a conversation as it is now.
+pub(crate) async fn view(parts: &Parts, id: &ConversationId) -> Result<View, FollowError> {
+    let state = known(parts, id).await?;
+    Ok(View::from(&state))
+}
+
+async fn known(parts: &Parts, id: &ConversationId) -> Result<State, FollowError> {
+    if parts.journal.status(id).await?.is_none() {
+        return Err(FollowError::Unknown(id.clone()));
+    }
+    Ok(reader::state(&*parts.journal, id).await?)
+}
+
+impl Follow {
+    /// Begins with a snapshot, or behind a cursor.
+    pub(crate) async fn new(
+        parts: &Parts,
+        id: &ConversationId,
+        cursor: Option<Seq>,
+    ) -> Result<Self, FollowError> {
+        let live = parts.lives.read(id);
+        let journal = parts.journal.clone();
+        // Before the first entry there is nothing that a change could be applied to.
+        let cursor = cursor.filter(|cursor| Seq::default() < *cursor);
+        let (state, ready) = match cursor {
+            None => {
+                let state = known(parts, id).await?;
+                let view = News::Snapshot(Box::new(View::from(&state)));
+                (state, VecDeque::from([view]))
+            }
+            Some(cursor) => {
+                let listed = journal.status(id).await?;
+                let listed = listed.ok_or_else(|| FollowError::Unknown(id.clone()))?;
+                if listed.end < cursor {
+                    return Err(FollowError::CursorAhead { cursor, end: listed.end });
+                }
+                (reader::state_through(&*journal, id, cursor).await?, VecDeque::new())
+            }
+        };
+        Ok(Self { journal, id: id.clone(), state, ready, live })
+    }
+
+    /// The last entry that was handed out.
+    pub fn cursor(&self) -> Seq {
+        self.ready.iter().find_map(first_of).map_or(self.state.end, |seq| Seq(seq.0 - 1))
+    }
+
+    /// Waits for what comes next. May be dropped and called again: nothing is lost by that.
+    pub async fn next(&mut self) -> Result<News, FollowError> {
+        loop {
+            if let Some(news) = self.ready.pop_front() {
+                return Ok(news);
+            }
+            let records = self.journal.read(&self.id, self.state.end, CATCH_UP_RECORDS).await?;
+            for record in &records {
+                let entry = reader::entry(record);
+                self.state.apply(&entry);
+                let change = ViewChange::of(&self.state, &entry);
+                self.ready.push_back(News::Change(Box::new(change)));
+            }
+            if !records.is_empty() {
+                continue;
+            }
+            tokio::select! {
+                biased;
+                grown = self.journal.wait_past(&self.id, self.state.end) => {
+                    grown?;
+                }
+                live = self.live.next() => return Ok(News::Live(Box::new(live))),
+            }
+        }
+    }
+}
+
+/// The entry of a change that waits.
+fn first_of(news: &News) -> Option<Seq> {
+    match news {
+        News::Change(change) => Some(change.cursor),
+        News::Snapshot(_) | News::Live(_) => None,
+    }
+}
