@@ -23,6 +23,7 @@ pub(super) fn going_on(error: &SessionError) -> Vec<String> {
         | SessionError::EmptyMessage
         | SessionError::Refused(_)
         | SessionError::Workspace(_)
+        | SessionError::Tools(_)
         | SessionError::Shared(_)
         | SessionError::NotAsked(_) => {
             vec!["what was recorded is kept: piton print shows it".into()]

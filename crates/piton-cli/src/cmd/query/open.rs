@@ -110,8 +110,7 @@ pub(super) async fn open(
     // Which tools a script brings is known only now that the conversation has said which script.
     let mut tools = agent.local_tools(&commands);
     tools.extend(loaded.tools);
-    let engine = engine.with_tools(&tools);
-    session.adopt(&engine);
+    session.work_with(&tools.iter().cloned().collect());
     Ok(Opened { engine, session, model, life, tools })
 }
 

@@ -212,7 +212,7 @@ async fn see_through(
     let face = Face::new(state, stage.form, pace, errand.turn(&opened.session));
     let rules = Rules { file: asked.settings.file.clone(), batch: asked.agent.asks_in_batches() };
     let mut watch = Watch::new(face, opened.session.controller(), rules);
-    prepare(opened, errand, asked, stage)?;
+    prepare(opened, errand, asked, stage).await?;
     // A file that is refused leaves no conversation behind, so none is announced.
     let message = mail.leave(&opened.session).await?;
     let shown = (stage.form == Form::Json).then(|| View::from(watch.state()));
@@ -277,14 +277,14 @@ pub(super) fn say_stopped(commands: &[String], stage: &mut Stage<'_>) {
     }
 }
 
-fn prepare(
+async fn prepare(
     opened: &mut Opened,
     errand: Errand,
     asked: &Asked<'_>,
     stage: &mut Stage<'_>,
 ) -> Result<(), Fault> {
     let (agent, workspace) = (&asked.agent, asked.settings.workspace()?);
-    let profile = agent.profile(&request(opened, errand, asked, stage)?)?;
+    let profile = agent.profile(&request(opened, errand, asked, stage).await?)?;
     let session = &mut opened.session;
     session.configure(&profile.config());
     session.leave_unattended(profile.live.unattended);
@@ -312,19 +312,19 @@ fn prepare(
 }
 
 /// What the profile of the turn depends on.
-fn request(
-    opened: &Opened,
+async fn request(
+    opened: &mut Opened,
     errand: Errand,
     asked: &Asked<'_>,
     stage: &Stage<'_>,
 ) -> Result<ProfileRequest, Fault> {
+    let mut offered = Config::default();
+    opened.session.offer_tools(&mut offered).await.map_err(SessionError::from)?;
     let state = opened.session.state();
     let workspace = match &state.opened {
         Some(opened) if !opened.workspace.is_empty() => PathBuf::from(&opened.workspace),
         Some(_) | None => asked.settings.workspace()?.to_owned(),
     };
-    let mut offered = state.config.clone();
-    opened.engine.offer_tools(&mut offered);
     Ok(ProfileRequest {
         workspace,
         present: state.config.clone(),
