@@ -1,5 +1,6 @@
 //! Durable appends: one at a time against a bare commit, and many together.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -51,23 +52,12 @@ pub(crate) fn one(bench: &Bench) -> Outcome<Vec<Row>> {
 /// One event an append, 64 conversations at once.
 pub(crate) fn many(bench: &Bench) -> Outcome<Vec<Row>> {
     let home = bench.dir.path().join("group");
-    let (journal, _) = SqliteJournal::open(&home)?;
-    let journal = Arc::new(journal);
+    let events_per_second = many_per_second(&home)?;
     let bare = BareSqlite::open(&home)?;
-    let runtime = runtime()?;
     let body = "x".repeat(ENTRY_BYTES);
     let floor = crate::measure::median(
         (0..ROUNDS / 10).map(|_| bare.commit(&body)).collect::<Outcome<_>>()?,
     );
-    let leases: Vec<Lease> = runtime.block_on(try_join_all((0..CONVERSATIONS).map(|number| {
-        let journal = journal.clone();
-        async move { journal.lease(&ConversationId::new(format!("c{number}")), nobody()).await }
-    })))?;
-    let start = Instant::now();
-    runtime.block_on(try_join_all(leases.iter().map(|lease| write(&journal, lease, &body))))?;
-    let seconds = start.elapsed().as_secs_f64();
-    let count = u32::try_from(CONVERSATIONS * APPENDS_EACH)?;
-    let events_per_second = f64::from(count) / seconds;
     Ok(vec![Row {
         what: "events a second over 64 conversations",
         value: format!("{events_per_second:.0}/s"),
@@ -76,6 +66,21 @@ pub(crate) fn many(bench: &Bench) -> Outcome<Vec<Row>> {
         unit: "/s",
         target: Target::AtLeast(50_000.0),
     }])
+}
+
+/// Events a second that the store takes from 64 conversations.
+pub(crate) fn many_per_second(home: &Path) -> Outcome<f64> {
+    let (journal, _) = SqliteJournal::open(home)?;
+    let journal = Arc::new(journal);
+    let (runtime, body) = (runtime()?, "x".repeat(ENTRY_BYTES));
+    let leases: Vec<Lease> = runtime.block_on(try_join_all((0..CONVERSATIONS).map(|number| {
+        let journal = journal.clone();
+        async move { journal.lease(&ConversationId::new(format!("c{number}")), nobody()).await }
+    })))?;
+    let start = Instant::now();
+    runtime.block_on(try_join_all(leases.iter().map(|lease| write(&journal, lease, &body))))?;
+    let count = u32::try_from(CONVERSATIONS * APPENDS_EACH)?;
+    Ok(f64::from(count) / start.elapsed().as_secs_f64())
 }
 
 async fn write(journal: &SqliteJournal, lease: &Lease, body: &str) -> Result<(), AppendError> {

@@ -4,7 +4,10 @@
 //! different machines or different runs are not comparable; ratios are.
 
 mod appends;
+mod crowd;
+mod entries;
 mod folding;
+mod following;
 mod listing;
 mod measure;
 mod report;
@@ -31,10 +34,16 @@ struct Bench {
 
 fn main() -> Outcome<()> {
     let only: Vec<String> = std::env::args().skip(1).collect();
-    if let [part, dir, count] = only.as_slice()
-        && part == supervised::COMMANDS_ONLY
-    {
-        return supervised::commands_only(dir.as_ref(), count.parse()?);
+    if let [part, dir, count] = only.as_slice() {
+        match part.as_str() {
+            supervised::COMMANDS_ONLY => {
+                return supervised::commands_only(dir.as_ref(), count.parse()?);
+            }
+            following::FOLLOW_ONLY => return following::follow_only(dir.as_ref(), count.parse()?),
+            crowd::IDLE_ONLY => return crowd::idle_only(dir.as_ref(), count.parse()?),
+            crowd::TURNS_ONLY => return crowd::turns_only(dir.as_ref(), count.parse()?),
+            _ => {}
+        }
     }
     let bin = std::env::current_exe()?.parent().map(PathBuf::from).unwrap_or_default();
     let near = bin.join("piton-bench-data");
@@ -56,7 +65,7 @@ fn main() -> Outcome<()> {
 
 type Measure = fn(&Bench) -> Outcome<Vec<Row>>;
 
-const MEASURES: [(&str, Measure); 12] = [
+const MEASURES: [(&str, Measure); 16] = [
     ("append", appends::one),
     ("group", appends::many),
     ("start", start::first_request),
@@ -68,5 +77,9 @@ const MEASURES: [(&str, Measure); 12] = [
     ("turn", turn::long_turn),
     ("ls", listing::ls),
     ("fold", folding::open),
+    ("view", folding::view),
+    ("follow", following::both),
+    ("idle", crowd::idle),
+    ("at-once", crowd::turns),
     ("wire", wire::all),
 ];

@@ -15,6 +15,13 @@ pub(crate) fn median(mut times: Vec<Duration>) -> Duration {
     times.get(times.len() / 2).copied().unwrap_or_default()
 }
 
+/// The time that so many of a hundred keep to.
+pub(crate) fn percentile(mut times: Vec<Duration>, percent: usize) -> Duration {
+    times.sort_unstable();
+    let place = (times.len() * percent / 100).min(times.len().saturating_sub(1));
+    times.get(place).copied().unwrap_or_default()
+}
+
 /// How many times longer `value` is than `floor`.
 pub(crate) fn ratio(value: Duration, floor: Duration) -> f64 {
     value.as_secs_f64() / floor.as_secs_f64().max(f64::MIN_POSITIVE)

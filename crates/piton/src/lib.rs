@@ -6,37 +6,37 @@
 //!    journal ──fold──► State ──decide──► Action ─perform──► events
 //! ```
 //!
-//! An [`Engine`] opens a [`Session`] on a conversation. A session holds the one writer's place,
-//! runs turns, and fans entries out to any number of faces. There is no resume mode: a driver that
-//! starts reads the journal, folds, decides and goes on.
+//! An [`Engine`] gives handles on conversations and owns the work behind them. A [`Conversation`]
+//! takes [`Command`]s; [`Engine::view`] and [`Engine::follow`] read it, from any process. There is no
+//! resume mode: a driver that starts reads the journal, folds, decides and goes on.
 //!
 //! ```
-//! use std::path::Path;
 //! use std::sync::Arc;
 //!
-//! use piton::model::OneModel;
-//! use piton::{Engine, NewMessage, OnIncomplete};
-//! use piton_core::outcome::Ending;
-//! use piton_core::state::Config;
-//! use piton_sim::demo::DemoModel;
-//! use piton_store::MemoryJournal;
-//! use piton_tools::ListDir;
+//! use piton::model::{ModelFn, OneModel, last_typed, say};
+//! use piton::{Command, Config, Ending, Engine, MemoryJournal, NewMessage};
 //!
 //! # #[tokio::main(flavor = "current_thread")]
 //! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-//! let engine = Engine::builder(Arc::new(MemoryJournal::new()), Arc::new(OneModel(Arc::new(DemoModel))))
-//!     .tool(Arc::new(ListDir))
+//! // A model that repeats what was said. `piton::transport` has models of real providers.
+//! let model = ModelFn(|transcript: &_| say(last_typed(transcript)));
+//! let config = Config { model: Some("own/echo".parse()?), ..Config::default() };
+//! let engine = Engine::builder(Arc::new(MemoryJournal::new()), Arc::new(OneModel(Arc::new(model))))
+//!     .config(config)
 //!     .build();
-//! let mut session = engine.create(Path::new(".")).await?;
-//! let mut config = Config { model: Some("demo".parse()?), ..Config::default() };
-//! engine.offer_tools(&mut config);
-//! session.configure(&config);
-//! let ending = session.send(NewMessage::text("list ."), OnIncomplete::Ask).await?;
+//! let conversation = engine.begin(".".as_ref())?;
+//! let ending = conversation.perform(Command::say(NewMessage::text("hello"))).await?;
 //! assert_eq!(ending, Ending::Done);
-//! assert_eq!(session.view().turns.len(), 1);
+//! let view = engine.view(conversation.id()).await?;
+//! assert_eq!(view.turns[0].answer().as_deref(), Some("hello"));
 //! # Ok(())
 //! # }
 //! ```
+//!
+//! This crate alone is enough as a dependency: what an embedder needs of the crates below is exported
+//! again, in [`config`], [`id`], [`model`], [`store`], [`tools`] and [`view`]. [`guide`] explains it
+//! all, and `examples/` has four small programs. Without the feature `http` there is no HTTP client and
+//! no provider's dialect.
 //!
 //! Modules are listed in reading order.
 
@@ -51,6 +51,7 @@ mod host;
 mod opening;
 mod orders;
 mod session;
+mod toolbox;
 
 mod control;
 mod delegate;
@@ -64,18 +65,33 @@ mod mailbox;
 
 pub mod chance;
 pub mod clock;
+pub mod config;
+pub mod guide;
+pub mod list;
 pub mod model;
 pub mod profile;
 pub mod reader;
+pub mod tools;
+#[cfg(feature = "http")]
 pub mod transport;
 
 mod digest;
 mod files;
 
 pub use piton_core::command::{
-    AnswerThen, Command, Envelope, NewMessage, OnIncomplete, Refusal, Reply, Sender, always_rules,
+    AnswerThen, Command, Envelope, NewMessage, OnIncomplete, QueuePlace, Refusal, Reply, Sender,
+    UserPart, always_rules,
 };
+pub use piton_core::id::ConversationId;
+pub use piton_core::outcome::{Cause, Ending};
+pub use piton_core::state::Verdict;
+pub use piton_core::view::{Live, View, ViewChange};
+pub use piton_core::{id, view};
+pub use piton_store as store;
+pub use piton_store::{Journal, MemoryJournal, SqliteJournal};
+pub use piton_tools::Toolbox;
 
+pub use self::config::Config;
 pub use self::control::{Attendance, Controller};
 pub use self::conversation::{Attending, Conversation};
 pub use self::delegate::{Delegation, WORKERS_MAX};
@@ -87,4 +103,5 @@ pub use self::lease::LeaseWait;
 pub use self::mailbox::{AnswerLetter, Delivery, Given, given};
 pub use self::orders::{Accepted, CommandError, Receipt};
 pub use self::session::{FileLeftOut, OpenError, Session, SessionError};
+pub use self::toolbox::{ToolPlace, Tools, ToolsError};
 pub use self::unattended::{Policy, Unattended};

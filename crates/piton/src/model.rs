@@ -3,14 +3,20 @@
 //! A dialect over HTTP, the scripted model and the demo model all implement [`Model`]. None of them
 //! retries, waits or writes: that is decided elsewhere, from the failure they report.
 
+mod ready;
+
 use std::fmt;
 use std::pin::Pin;
 use std::sync::Arc;
 
-use futures_util::Stream;
-use piton_core::answer::Delta;
-use piton_core::event::{FailureClass, ModelRef, Rejected};
-use piton_core::transcript::Transcript;
+pub use futures_util::Stream;
+pub use piton_core::answer::Delta;
+pub use piton_core::event::{
+    AnswerPart, FailureClass, FinishReason, ModelRef, Native, Rejected, Usage, UserPart,
+};
+pub use piton_core::transcript::{Assistant, CallResult, Files, Message, Transcript};
+
+pub use self::ready::{ModelFn, answer, answer_later, call, last_results, last_typed, say};
 
 /// The answer of a model as it arrives. It ends behind `Delta::End`, or with an error, or, when the
 /// stream was cut, without either. Dropping it stops the request.
@@ -36,6 +42,7 @@ pub trait Models: fmt::Debug + Send + Sync {
 /// Why a model request failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
+#[non_exhaustive]
 pub struct ModelFailure {
     /// What kind; the retry rule asks only this.
     pub class: FailureClass,

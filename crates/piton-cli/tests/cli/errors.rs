@@ -166,12 +166,12 @@ fn a_database_of_a_newer_piton_is_left_alone() {
         &[&["query", "b"], &["ls"]],
         expect![[r#"
             $ piton query b
-            2> error: DIR/home/piton.db has format 9999, this piton knows up to 2
+            2> error: DIR/home/piton.db has format 9999, this piton knows up to 3
             2> hint: use the newer piton, or set PITON_HOME to another directory
             2> hint: your message is kept; to send it: piton query --draft
             exit 1
             $ piton ls
-            2> error: DIR/home/piton.db has format 9999, this piton knows up to 2
+            2> error: DIR/home/piton.db has format 9999, this piton knows up to 3
             2> hint: use the newer piton, or set PITON_HOME to another directory
             exit 1
         "#]],

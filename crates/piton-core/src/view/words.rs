@@ -1,5 +1,6 @@
 //! Words that several faces show: the title of a conversation, the text of a message or an answer.
 
+use super::turn::{ItemView, PartView, TurnView};
 use crate::attachment;
 use crate::event::{AnswerPart, UserPart};
 use crate::state::{Said, State, Step, Turn};
@@ -27,6 +28,21 @@ pub fn answer_text(step: &Step) -> Option<String> {
             .collect(),
     };
     Some(text).filter(|text| !text.is_empty())
+}
+
+impl TurnView {
+    /// The text of the newest answer, whole or as far as the journal has it.
+    pub fn answer(&self) -> Option<String> {
+        let step = self.items.iter().rev().find_map(|item| match item {
+            ItemView::Step(step) => Some(step),
+            ItemView::Message(_) => None,
+        });
+        let texts = step?.parts.iter().filter_map(|part| match part {
+            PartView::Text { text } => Some(&**text),
+            PartView::Reasoning { .. } | PartView::Call { .. } => None,
+        });
+        Some(texts.collect::<String>()).filter(|text| !text.is_empty())
+    }
 }
 
 /// What was said, with a label in place of each file.

@@ -10,19 +10,25 @@ mod attach;
 mod commands;
 mod conversation;
 mod delegate;
+mod examples;
 mod files;
 mod follow;
 mod hub;
 mod incomplete;
 mod interrupt;
 mod lease;
+mod list;
 mod mailbox;
 mod overflow;
 mod permission;
 mod question;
+#[cfg(feature = "http")]
 mod repair;
 mod secret;
 mod stream;
+mod tools;
+#[cfg(feature = "http")]
 mod transport;
 mod turn;
+#[cfg(feature = "http")]
 mod wire_faults;

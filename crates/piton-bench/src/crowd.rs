@@ -1,0 +1,180 @@
+//! Many conversations of one engine: what idle ones cost, and a thousand turns at the same time.
+
+use std::io::Write as _;
+use std::path::Path;
+use std::process::Command;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use futures_util::future::try_join_all;
+use piton::model::OneModel;
+use piton::{Attending, Config, Conversation, ConversationId, Engine, NewMessage};
+use piton_core::outcome::Ending;
+use piton_sim::script::{Script, ScriptedModel};
+use piton_store::SqliteJournal;
+
+use crate::measure::{Outcome, runtime};
+use crate::report::{Row, Target};
+use crate::{Bench, appends};
+
+/// Makes this program run turns, leave them idle, and tell its memory.
+pub(crate) const IDLE_ONLY: &str = "idle-only";
+/// Makes this program run turns at the same time, and tell its memory and time.
+pub(crate) const TURNS_ONLY: &str = "turns-only";
+const IDLE: u32 = 10_000;
+const TURNS: u32 = 1_000;
+/// Conversations that run before memory is looked at: what every engine has is not theirs.
+const FIRST: u32 = 200;
+/// Conversations that begin together.
+const WIDTH: u32 = 100;
+/// Steps of a turn, each with one call; then an answer.
+const STEPS: usize = 10;
+const LOOK_EVERY: Duration = Duration::from_millis(50);
+
+/// Memory of an idle conversation.
+pub(crate) fn idle(bench: &Bench) -> Outcome<Vec<Row>> {
+    let told = run(bench, IDLE_ONLY, IDLE)?;
+    let [before, after] = told.as_slice() else { return Err("two numbers were expected".into()) };
+    let each = (after - before) / f64::from(IDLE);
+    Ok(vec![Row {
+        what: "memory of an idle conversation, 10,000 known to one engine",
+        value: format!("{:.1} MB in all", after / 1024.0),
+        floor: format!("with 200 {:.1} MB", before / 1024.0),
+        figure: each,
+        unit: " KB",
+        target: Target::AtMost(4.0),
+    }])
+}
+
+/// A thousand turns at the same time.
+pub(crate) fn turns(bench: &Bench) -> Outcome<Vec<Row>> {
+    let floor = appends::many_per_second(&bench.dir.path().join("turns-floor"))?;
+    let told = run(bench, TURNS_ONLY, TURNS)?;
+    let [before, peak, entries, seconds] = told.as_slice() else {
+        return Err("four numbers were expected".into());
+    };
+    let per_second = entries / seconds;
+    Ok(vec![
+        Row {
+            what: "entries a second of 1,000 turns at once",
+            value: format!("{per_second:.0}/s, {entries} in {:.2} s", seconds),
+            floor: format!("the store alone {floor:.0}/s"),
+            figure: per_second / floor,
+            unit: "x",
+            target: Target::AtLeast(0.5),
+        },
+        Row {
+            what: "memory of each of them",
+            value: format!("{:.1} MB at most", peak / 1024.0),
+            floor: format!("before them {:.1} MB", before / 1024.0),
+            figure: (peak - before) / f64::from(TURNS),
+            unit: " KB",
+            target: Target::AtMost(200.0),
+        },
+    ])
+}
+
+/// Runs a part of this program in a process of its own: memory that others used before would hide
+/// what is used here.
+fn run(bench: &Bench, part: &str, count: u32) -> Outcome<Vec<f64>> {
+    let home = bench.dir.path().join(part);
+    let output = Command::new(std::env::current_exe()?)
+        .args([part, &home.to_string_lossy(), &count.to_string()])
+        .output()?;
+    let told = String::from_utf8(output.stdout)?;
+    Ok(told.split_whitespace().map(str::parse).collect::<Result<_, _>>()?)
+}
+
+/// The process with idle conversations. Each has had a turn, and has a face that attends.
+pub(crate) fn idle_only(home: &Path, count: u32) -> Outcome<()> {
+    let engine = engine(home, 1, WIDTH)?;
+    runtime()?.block_on(async {
+        let first = begin(&engine, 0..FIRST).await?;
+        quiet(&engine).await;
+        let before = memory("VmRSS:")?;
+        let mut known: Vec<(Conversation, Attending)> = Vec::new();
+        for start in (FIRST..FIRST + count).step_by(usize::try_from(WIDTH)?) {
+            known.extend(begin(&engine, start..start + WIDTH).await?);
+        }
+        quiet(&engine).await;
+        tell(&[before, memory("VmRSS:")?])?;
+        drop((first, known));
+        Ok(())
+    })
+}
+
+/// The process with many turns.
+pub(crate) fn turns_only(home: &Path, count: u32) -> Outcome<()> {
+    let engine = engine(home, STEPS, count)?;
+    runtime()?.block_on(async {
+        let first = begin(&engine, 0..1).await?;
+        quiet(&engine).await;
+        let before = memory("VmRSS:")?;
+        let start = Instant::now();
+        let known = begin(&engine, 1..count + 1).await?;
+        let seconds = start.elapsed().as_secs_f64();
+        let mut entries = 0;
+        for (conversation, _) in &known {
+            let listed = engine.journal().status(conversation.id()).await?;
+            entries += u32::try_from(listed.ok_or("no such conversation")?.end.0)?;
+        }
+        tell(&[before, memory("VmHWM:")?, f64::from(entries), seconds])?;
+        drop((first, known));
+        Ok(())
+    })
+}
+
+/// Begins conversations, and performs the first turn of each, all at the same time.
+async fn begin(
+    engine: &Engine,
+    numbers: std::ops::Range<u32>,
+) -> Outcome<Vec<(Conversation, Attending)>> {
+    try_join_all(numbers.map(|number| async move {
+        let id = ConversationId::new(format!("c{number}"));
+        let conversation = engine.begin_as(id, "/".as_ref())?;
+        let attending = conversation.attend();
+        let said = piton::Command::say(NewMessage::text("go"));
+        match conversation.perform(said).await? {
+            Ending::Done => Ok((conversation, attending)),
+            ending => Err(format!("a turn ended with {ending:?}").into()),
+        }
+    }))
+    .await
+}
+
+/// Waits until no conversation has anything to do.
+async fn quiet(engine: &Engine) {
+    while !engine.running().is_empty() {
+        tokio::time::sleep(LOOK_EVERY).await;
+    }
+}
+
+fn engine(home: &Path, steps: usize, turns_max: u32) -> Outcome<Engine> {
+    let (journal, _) = SqliteJournal::open(home)?;
+    let mut list = vec![r#"{"calls":[{"tool":"look"}]}"#; steps - 1];
+    list.push(r#"{"say":"done"}"#);
+    let tool = r#"{"name":"look","effect":"read_only","output":"nothing to be seen"}"#;
+    let script = format!(r#"{{"steps":[{}],"tools":[{tool}]}}"#, list.join(","));
+    let script = Script::parse(&script)?;
+    let tools = script.tools();
+    let models = Arc::new(OneModel(Arc::new(ScriptedModel::new(script))));
+    let mut builder = Engine::builder(Arc::new(journal), models);
+    for tool in tools {
+        builder = builder.tool(tool);
+    }
+    let config = Config { model: Some("script/bench".parse()?), ..Config::default() };
+    Ok(builder.config(config).turns_max(usize::try_from(turns_max)?).build())
+}
+
+/// A line of this process's status, in KB.
+fn memory(name: &str) -> Outcome<f64> {
+    let text = std::fs::read_to_string("/proc/self/status")?;
+    let line = text.lines().find_map(|line| line.strip_prefix(name)).ok_or("no such line")?;
+    Ok(line.split_whitespace().next().ok_or("an empty line")?.parse()?)
+}
+
+fn tell(numbers: &[f64]) -> Outcome<()> {
+    let words: Vec<String> = numbers.iter().map(f64::to_string).collect();
+    writeln!(std::io::stdout(), "{}", words.join(" "))?;
+    Ok(())
+}
