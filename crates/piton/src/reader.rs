@@ -24,20 +24,17 @@ pub fn entry(record: &Record) -> Entry {
 
 /// Whether an entry makes a message durable.
 pub fn brings(entry: &Entry, wanted: &MessageId) -> bool {
-    match &entry.event {
-        Event::UserMessage { message, .. } | Event::MessageQueued { message, .. } => {
-            message == wanted
-        }
-        _ => false,
-    }
+    let (Event::UserMessage { message, .. } | Event::MessageQueued { message, .. }) = &entry.event
+    else {
+        return false;
+    };
+    message == wanted
 }
 
 /// The conversation that an entry says its own was cut from.
 pub fn origin(entry: &Entry) -> Option<&ConversationId> {
-    match &entry.event {
-        Event::ConversationOpened { origin: Some(cut), .. } => Some(&cut.conversation),
-        _ => None,
-    }
+    let Event::ConversationOpened { origin, .. } = &entry.event else { return None };
+    origin.as_ref().map(|cut| &cut.conversation)
 }
 
 /// The files beside the journal that the message of an entry has.

@@ -189,10 +189,11 @@ impl<'a> Line<'a> {
         Self::View { conversation, turn: None, view: Box::new(view) }
     }
 
-    /// What there is to show of the turns that a query moves: its own, and one that is open.
+    /// What there is to show of the turns that a query moves: its own, and the last one before it,
+    /// which a change may touch.
     pub(crate) fn view_of_turn(conversation: &'a str, turn: TurnId, mut view: View) -> Self {
-        let open = view.head.open;
-        view.turns.retain(|it| turn <= it.head.id || open == Some(it.head.id));
+        let last = view.turns.last().map(|last| last.head.id);
+        view.turns.retain(|it| turn <= it.head.id || last == Some(it.head.id));
         view.superseded.clear();
         Self::View { conversation, turn: Some(turn.0), view: Box::new(view) }
     }

@@ -76,8 +76,13 @@ pub(super) async fn leave(
         Following { engine, conversation, follow, view: None, shown: Shown::default() };
     let left = Left { way, name, command };
     let followed = following.see_through(&left, asked, mail, stage).await;
-    if let Err(Fault::Letter(LetterFault::Refused { .. })) = &followed {
-        mail.come_back();
+    match &followed {
+        Err(Fault::Letter(LetterFault::Refused { .. })) => mail.come_back(),
+        Err(Fault::Interrupted) => {
+            let said = format!("The message stays where it was left: piton print {id} shows it.");
+            stage.output.talk(&said);
+        }
+        Ok(_) | Err(_) => {}
     }
     followed
 }
@@ -217,9 +222,16 @@ impl Following {
         stage: &mut Stage<'_>,
     ) -> Result<Followed, Fault> {
         let mut waited = false;
+        let mut is_first = true;
         loop {
             let looked = self.next(stage).await?;
             let Some(view) = &self.view else { continue };
+            if std::mem::take(&mut is_first)
+                && let Some(open) = view.turns.last().filter(|_| left.way == Way::Steer)
+            {
+                // What was there before the message is not its answer.
+                self.shown.news(open);
+            }
             mail.see_in(view);
             let place = place(view, &left.name);
             let (was_waiting, turn) = match &place {

@@ -283,6 +283,8 @@ async fn prepare(
     asked: &Asked<'_>,
     stage: &mut Stage<'_>,
 ) -> Result<(), Fault> {
+    // Before anything is announced: nothing can be performed without it.
+    opened.session.check_workspace()?;
     let (agent, workspace) = (&asked.agent, asked.settings.workspace()?);
     let profile = agent.profile(&request(opened, errand, asked, stage).await?)?;
     let session = &mut opened.session;
@@ -318,7 +320,7 @@ async fn request(
     asked: &Asked<'_>,
     stage: &Stage<'_>,
 ) -> Result<ProfileRequest, Fault> {
-    let mut offered = Config::default();
+    let mut offered = piton::Config::default();
     opened.session.offer_tools(&mut offered).await.map_err(SessionError::from)?;
     let state = opened.session.state();
     let workspace = match &state.opened {

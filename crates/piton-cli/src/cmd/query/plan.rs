@@ -226,7 +226,6 @@ mod tests {
         assert_eq!(plan(Wish::Say, Situation { person: true, ..situation }), Plan::Choose);
     }
 
-    // J82
     #[test]
     fn a_message_that_is_queued_or_steers_takes_an_open_turn_for_what_it_is() {
         check(Wish::Queue, false, true, Plan::Send(OnIncomplete::Ask));
