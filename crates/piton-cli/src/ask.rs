@@ -121,7 +121,7 @@ impl Prompt {
 
     /// What to show in front of the cursor.
     pub(crate) fn text(&self) -> String {
-        let question = &shown(&self.inquiry);
+        let question = &shown(&self.inquiry.question, self.inquiry.about.as_deref());
         match self.inquiry.kind {
             InquiryKind::InDoubt if self.typing => "the result of the call: ".into(),
             InquiryKind::Permission => self.permission.text(question),

@@ -144,7 +144,7 @@ async fn show(
             if asker != id {
                 output.talk(&format!("Worker {asker} asks:"));
             }
-            output.data(&format!("{}\n", shown(asked)));
+            output.data(&format!("{}\n", shown(&asked.question, asked.about.as_deref())));
             output.talk(&format!("answers: {}", words.join(", ")));
             for line in meant::form_lines(asked) {
                 output.talk(&line);

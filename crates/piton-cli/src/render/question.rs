@@ -4,11 +4,11 @@
 //! question off the screen: what does not fit is told. The data are in the question; widths and bounds
 //! of a screen are known here only.
 
-use piton_core::event::{About, Diff, Inquiry, Preview};
 use piton_core::permit::{SHELL, is_unseen};
 use piton_core::summary::{
     INPUT_SUMMARY_CHARS_MAX, TELLING, call_heading, without_gaps, without_middle, written_out,
 };
+use piton_core::view::{About, Diff, Preview};
 use serde_json::{Map, Value};
 
 /// Longest argument, in characters.
@@ -31,11 +31,9 @@ const ORDER: [&str; 4] = ["call", "old", "new", "text"];
 const CONTENTS: [&str; 3] = ["old", "new", "content"];
 
 /// All that a question says. A question of an older version is shown as it was written.
-pub(crate) fn shown(asked: &Inquiry) -> String {
-    match &asked.about {
-        None => asked.question.clone(),
-        Some(about) => [vec![asked.question.clone()], lines(about)].concat().join("\n"),
-    }
+pub(crate) fn shown(question: &str, about: Option<&About>) -> String {
+    let below = about.map(lines).unwrap_or_default();
+    [vec![question.to_owned()], below].concat().join("\n")
 }
 
 /// The lines below the first one.
@@ -182,8 +180,7 @@ fn plain(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use piton_core::event::{Found, InquiryKind};
-    use piton_core::id::InquiryId;
+    use piton_core::view::Found;
     use serde_json::json;
 
     use super::*;
@@ -194,15 +191,7 @@ mod tests {
 
     fn asked(about: About) -> String {
         let question = format!("Run {}?", call_heading(&about.tool, &about.arguments).text);
-        shown(&Inquiry {
-            id: InquiryId::new("1.1.0.permission.1"),
-            kind: InquiryKind::Permission,
-            call: "1.1.0".parse().unwrap(),
-            question,
-            choices: Vec::new(),
-            wants: None,
-            about: Some(Box::new(about)),
-        })
+        shown(&question, Some(&about))
     }
 
     fn changing(arguments: &Value, found: Found) -> String {
@@ -247,9 +236,7 @@ mod tests {
     // Questions of older versions hold all their lines.
     #[test]
     fn a_question_of_an_older_version_is_shown_as_it_is() {
-        let line = r#"{"id":"i","kind":"permission","call":"1.1.0","question":"Run a?\n  b: 1","choices":[]}"#;
-        let old: Inquiry = serde_json::from_str(line).unwrap();
-        assert_eq!(shown(&old), "Run a?\n  b: 1");
+        assert_eq!(shown("Run a?\n  b: 1", None), "Run a?\n  b: 1");
     }
 
     fn check(name: &str, arguments: &Value, expected: &str) {

@@ -319,8 +319,11 @@ impl Watch {
         }
         if 1 < together && !prompt.is_choosing() {
             let others = self.prompts.iter().skip(1).filter(|prompt| is_own_permission(prompt));
-            let others: Vec<_> =
-                others.map(|it| format!("also: {}\n", shown(&it.inquiry))).collect();
+            let others: Vec<_> = others
+                .map(|it| {
+                    format!("also: {}\n", shown(&it.inquiry.question, it.inquiry.about.as_deref()))
+                })
+                .collect();
             terminal.show(&if self.rules.batch {
                 format!("{}one answer is for all {together} calls\n", others.concat())
             } else {
