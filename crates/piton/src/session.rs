@@ -182,8 +182,8 @@ impl Session {
         self.workspace = canonical(workspace).unwrap_or_else(|_| workspace.to_owned());
     }
 
-    /// Whether tools can work.
-    fn check_workspace(&self) -> Result<(), OpenError> {
+    /// Whether the directory is there that a turn works in.
+    pub fn check_workspace(&self) -> Result<(), OpenError> {
         canonical(&self.workspace).map(|_| ())
     }
 

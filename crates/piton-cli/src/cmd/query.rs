@@ -138,6 +138,8 @@ impl Asked<'_> {
         mail: &mut Mail,
         stage: &mut Stage<'_>,
     ) -> Result<Report, Fault> {
+        // Before anything is announced or started: there is nowhere to work.
+        opened.session.check_workspace()?;
         let toolbox = servers::join(&mut opened, errand, self, stage).await?;
         let done = perform::perform(opened, errand, self, mail, stage).await;
         toolbox.close().await;

@@ -131,6 +131,7 @@ fn a_workspace_that_is_gone() {
     expect![[r#"
         error: the workspace DIR/work cannot be used: No such file or directory (os error 2)
         hint: the conversation works in that directory: bring it back
+        hint: to work in another directory: piton query --workspace DIR --id ID "TEXT"
         hint: or begin another one here: piton query --new "TEXT"
         hint: your message is kept; to send it: piton query --draft
     "#]]
