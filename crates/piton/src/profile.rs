@@ -57,7 +57,6 @@ impl<'a> ProfileRequest<'a> {
 
 /// What comes next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
 pub enum Moment {
     /// A turn begins: everything may change.
     TurnBegins,

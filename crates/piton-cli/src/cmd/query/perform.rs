@@ -318,7 +318,7 @@ async fn request(
     asked: &Asked<'_>,
     stage: &Stage<'_>,
 ) -> Result<ProfileRequest, Fault> {
-    let mut offered = Config::default();
+    let mut offered = piton::Config::default();
     opened.session.offer_tools(&mut offered).await.map_err(SessionError::from)?;
     let state = opened.session.state();
     let workspace = match &state.opened {
