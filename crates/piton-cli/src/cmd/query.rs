@@ -16,7 +16,7 @@ use std::time::Duration;
 
 use piton::{OnIncomplete, Session};
 use piton_agent::{Agent, Overrides, Settings, is_demo, typed};
-use piton_core::id::TurnId;
+use piton_core::id::{ConversationId, TurnId};
 use piton_core::view::{PermissionMode, TurnEnd, View};
 
 pub(crate) use self::attach::AttachFault;
@@ -101,7 +101,7 @@ impl Asked<'_> {
             return Ok(bound);
         }
         if let Some(errand) = waiting::of_left(&opened, mail, stage)? {
-            return self.perform(opened, errand, mail, stage).await;
+            return Box::pin(self.perform(opened, errand, mail, stage)).await;
         }
         let state = opened.session.state();
         let incomplete = state.open_turn().is_some();
@@ -128,7 +128,7 @@ impl Asked<'_> {
             Plan::Refuse => return Err(refusal(&opened)),
             Plan::Choose => choose_errand(&opened, stage, mail).await?,
         };
-        self.perform(opened, errand, mail, stage).await
+        Box::pin(self.perform(opened, errand, mail, stage)).await
     }
 
     async fn perform(
@@ -138,6 +138,8 @@ impl Asked<'_> {
         mail: &mut Mail,
         stage: &mut Stage<'_>,
     ) -> Result<Report, Fault> {
+        // Before anything is announced or started: there is nowhere to work.
+        opened.session.check_workspace()?;
         let toolbox = servers::join(&mut opened, errand, self, stage).await?;
         let done = perform::perform(opened, errand, self, mail, stage).await;
         toolbox.close().await;
@@ -172,29 +174,13 @@ impl Asked<'_> {
                     Some(_) | None => return Err(fault),
                 },
             };
-            let way = match way.take() {
-                Some(way) => way,
-                None => {
-                    stage.output.talk(&format!("{fault}."));
-                    match choose_about_held(self.wish, stage).await? {
-                        HeldChoice::Queue => Way::Queue,
-                        HeldChoice::Steer => Way::Steer,
-                        choice => {
-                            match choice {
-                                HeldChoice::Watch => held::watch(self, &id, stage).await?,
-                                HeldChoice::New => {
-                                    (self.query.id, self.query.new) = (None, true);
-                                }
-                                _ => {}
-                            }
-                            if choice == HeldChoice::Quit {
-                                return Err(fault);
-                            }
-                            lock_wait = later;
-                            continue;
-                        }
-                    }
-                }
+            let chosen = match way.take() {
+                Some(way) => Some(way),
+                None => self.decide_about(&id, fault, stage).await?,
+            };
+            let Some(way) = chosen else {
+                lock_wait = later;
+                continue;
             };
             match held::leave(self, &id, way, mail, stage).await? {
                 Followed::Done(report) => return Ok(Entered::There(report)),
@@ -205,6 +191,26 @@ impl Asked<'_> {
                 }
             }
         }
+    }
+
+    /// Asks a person about a conversation that another process works on. A way to leave the message
+    /// for it, or none if the conversation is to be opened once more.
+    async fn decide_about(
+        &mut self,
+        id: &ConversationId,
+        fault: Fault,
+        stage: &mut Stage<'_>,
+    ) -> Result<Option<Way>, Fault> {
+        stage.output.talk(&format!("{fault}."));
+        match choose_about_held(self.wish, stage).await? {
+            HeldChoice::Queue => return Ok(Some(Way::Queue)),
+            HeldChoice::Steer => return Ok(Some(Way::Steer)),
+            HeldChoice::Watch => held::watch(self, id, stage).await?,
+            HeldChoice::New => (self.query.id, self.query.new) = (None, true),
+            HeldChoice::Wait => {}
+            HeldChoice::Quit => return Err(fault),
+        }
+        Ok(None)
     }
 }
 

@@ -24,7 +24,7 @@ impl Newest {
     fn steps(&self) -> impl DoubleEndedIterator<Item = &StepView> {
         self.turn.items.iter().filter_map(|item| match item {
             ItemView::Step(step) => Some(step),
-            _ => None,
+            ItemView::Message(_) | _ => None,
         })
     }
 

@@ -166,13 +166,19 @@ impl<'a> Line<'a> {
         entry: &Entry,
         call: Option<&'a Call>,
     ) -> Option<Self> {
-        let did = match &entry.event {
-            Event::ToolStarted { .. } => "started",
-            Event::ToolFinished { .. } => "ended",
-            Event::InquiryRaised { .. } => "asked",
-            Event::InquiryAnswered { .. } => "was_answered",
-            Event::Compacted { .. } | Event::OutputsShortened { .. } => "made_room",
-            _ => return None,
+        let event = &entry.event;
+        let did = if matches!(event, Event::ToolStarted { .. }) {
+            "started"
+        } else if matches!(event, Event::ToolFinished { .. }) {
+            "ended"
+        } else if matches!(event, Event::InquiryRaised { .. }) {
+            "asked"
+        } else if matches!(event, Event::InquiryAnswered { .. }) {
+            "was_answered"
+        } else if matches!(event, Event::Compacted { .. } | Event::OutputsShortened { .. }) {
+            "made_room"
+        } else {
+            return None;
         };
         let conversation = worker.conversation.as_str();
         Some(Self::Worker {

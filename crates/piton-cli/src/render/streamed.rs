@@ -82,7 +82,7 @@ fn newest(view: &View) -> Option<(TurnId, &StepView)> {
     let turn = view.turns.iter().rev().find(|turn| turn.head.id == open)?;
     let step = turn.items.iter().rev().find_map(|item| match item {
         ItemView::Step(step) => Some(step),
-        _ => None,
+        ItemView::Message(_) | _ => None,
     });
     Some((open, step?))
 }

@@ -58,7 +58,7 @@ impl Shown {
         let far = match &call.state {
             CallState::Running | CallState::Parked { .. } => Some(Far::Started),
             CallState::Done { .. } => Some(Far::Ended),
-            _ => None,
+            CallState::Waiting | CallState::InDoubt | _ => None,
         };
         if let Some(far) = far.filter(|far| before != Some(*far)) {
             self.calls.insert(call.id, far);
@@ -81,7 +81,7 @@ impl Shown {
 pub(crate) fn text(step: &StepView) -> String {
     let texts = step.parts.iter().filter_map(|part| match part {
         PartView::Text { text } => Some(&**text),
-        _ => None,
+        PartView::Reasoning { .. } | PartView::Call { .. } | _ => None,
     });
     texts.collect()
 }

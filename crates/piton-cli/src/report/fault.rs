@@ -249,12 +249,10 @@ impl From<ProfileError> for Fault {
 impl Fault {
     /// The conversation, if another process is at work on it.
     pub(crate) fn held(&self) -> Option<&ConversationId> {
-        match self {
-            Self::Open(OpenError::Lease(LeaseError::Held { conversation, .. })) => {
-                Some(conversation)
-            }
-            _ => None,
-        }
+        let Self::Open(OpenError::Lease(LeaseError::Held { conversation, .. })) = self else {
+            return None;
+        };
+        Some(conversation)
     }
 
     pub(super) fn code(&self) -> Code {

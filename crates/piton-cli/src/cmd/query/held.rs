@@ -204,7 +204,7 @@ impl Following {
                     self.follow = anew.map_err(LetterFault::from)?;
                 }
             }
-            _ => {}
+            News::Live(_) | _ => {}
         }
         Ok(Looked::Moved)
     }
@@ -242,7 +242,7 @@ impl Following {
             if let Place::In(turn) = place {
                 show(self.shown.news(turn), stage);
                 match turn.head.end {
-                    Some(TurnEnd::Completed) => return self.done(&Ending::Done).await,
+                    Some(TurnEnd::Completed) => return Ok(self.done()),
                     Some(TurnEnd::Stopped | TurnEnd::Discarded) => {
                         return Ok(Followed::Done(Report::ok("closed")));
                     }
@@ -293,9 +293,9 @@ impl Following {
         Err(waits(&self.engine, id).await?)
     }
 
-    async fn done(&self, ending: &Ending) -> Result<Followed, Fault> {
+    fn done(&self) -> Followed {
         let id = self.conversation.id();
-        Ok(Followed::Done(Report::of_turn(ending, id, None, "").kept_in(id.clone())))
+        Followed::Done(Report::of_turn(&Ending::Done, id, None, "").kept_in(id.clone()))
     }
 
     /// The turn is not over, and its process goes no further.
@@ -329,7 +329,7 @@ fn place<'a>(view: &'a View, name: &MessageId) -> Place<'a> {
     let has = |turn: &&TurnView| {
         turn.items.iter().any(|item| match item {
             ItemView::Message(message) => message.id == *name,
-            _ => false,
+            ItemView::Step(_) | _ => false,
         })
     };
     view.turns.iter().rev().find(has).map_or(Place::Unknown, Place::In)

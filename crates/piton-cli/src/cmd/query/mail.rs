@@ -261,7 +261,7 @@ fn new_name() -> MessageId {
 pub(super) fn view_has(view: &View, wanted: &MessageId) -> bool {
     let said = view.turns.iter().flat_map(|turn| &turn.items).any(|item| match item {
         ItemView::Message(message) => message.id == *wanted,
-        _ => false,
+        ItemView::Step(_) | _ => false,
     });
     said || view.queue.iter().any(|queued| queued.id == *wanted)
 }
