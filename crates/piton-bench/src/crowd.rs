@@ -57,7 +57,7 @@ pub(crate) fn turns(bench: &Bench) -> Outcome<Vec<Row>> {
     Ok(vec![
         Row {
             what: "entries a second of 1,000 turns at once",
-            value: format!("{per_second:.0}/s, {entries} in {:.2} s", seconds),
+            value: format!("{per_second:.0}/s, {entries} in {seconds:.2} s"),
             floor: format!("the store alone {floor:.0}/s"),
             figure: per_second / floor,
             unit: "x",
@@ -134,9 +134,11 @@ async fn begin(
         let conversation = engine.begin_as(id, "/".as_ref())?;
         let attending = conversation.attend();
         let said = piton::Command::say(NewMessage::text("go"));
-        match conversation.perform(said).await? {
-            Ending::Done => Ok((conversation, attending)),
-            ending => Err(format!("a turn ended with {ending:?}").into()),
+        let ending = conversation.perform(said).await?;
+        if ending == Ending::Done {
+            Ok((conversation, attending))
+        } else {
+            Err(format!("a turn ended with {ending:?}").into())
         }
     }))
     .await
