@@ -199,7 +199,7 @@ mod tests {
     fn an_agent_can_be_shared_between_tasks() {
         fn check<T: Send + Sync + 'static>() {}
         check::<Agent>();
-        check::<crate::Toolbox>();
+        check::<crate::AgentTools>();
         check::<crate::Catalogue>();
     }
 

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use piton_core::event::EffectClass;
-use piton_tools::{COMMAND_TIMEOUT_S_DEFAULT, CommandDefinition, Program, Registry};
+use piton_tools::{COMMAND_TIMEOUT_S_DEFAULT, CommandDefinition, Program, Toolbox};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
@@ -73,9 +73,9 @@ fn sandbox() -> bool {
 pub(crate) fn definitions(
     written: BTreeMap<String, WrittenTool>,
 ) -> Result<Vec<CommandDefinition>, String> {
-    let registry = Registry::standard();
+    let toolbox = Toolbox::standard();
     let read = |(name, tool): (String, WrittenTool)| {
-        if registry.get(&name).is_some() || TAKEN.contains(&name.as_str()) {
+        if toolbox.get(&name).is_some() || TAKEN.contains(&name.as_str()) {
             return Err(format!("tools.{name}: piton has a tool of that name; choose another"));
         }
         let WrittenTool { description, command, parameters, effect, timeout_s, sandbox } = tool;

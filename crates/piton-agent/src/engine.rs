@@ -11,8 +11,10 @@ use piton_tools::Closed;
 use crate::agent::Agent;
 use crate::commands::Commands;
 use crate::models::Catalogue;
+use crate::overrides::Overrides;
+use crate::profiles::AgentProfiles;
 use crate::settings::{Machine, Settings, SettingsError};
-use crate::toolbox;
+use crate::tools::{self, AgentTools};
 
 /// How long a process that only writes something down waits for another one that is about to leave
 /// the conversation. A process that asks on its own terminal does not leave.
@@ -32,6 +34,19 @@ pub struct EngineParts {
 }
 
 impl Agent {
+    /// An engine whose conversations have the tools of their workspaces, and whose turns begin with what
+    /// the settings and the senders of commands say. `confined` is what `tools` was made with.
+    pub fn living_engine(
+        self: &Arc<Self>,
+        parts: EngineParts,
+        tools: Arc<AgentTools>,
+        confined: Overrides,
+    ) -> Engine {
+        let profiles = AgentProfiles::new(self.clone(), parts.models.clone(), confined);
+        let builder = builder(&self.settings, parts).delegate(self.delegation);
+        builder.tools(tools).profiles(Arc::new(profiles)).build()
+    }
+
     /// An engine without tools, but with workers as the settings allow them.
     pub fn engine(&self, parts: EngineParts) -> Engine {
         builder(&self.settings, parts).delegate(self.delegation).build()
@@ -47,7 +62,7 @@ pub fn engine_to_write(
     let models = Arc::new(Catalogue::new(settings.environment.clone()));
     let parts =
         EngineParts { journal, models, scratch: settings.scratch()?, lock_wait: WRITE_WAIT };
-    let tools = toolbox::own_tools(&Commands::Unused);
+    let tools = tools::own_tools(&Commands::Unused);
     let builder = builder(settings, parts).delegate(piton::Delegation::default());
     Ok(tools.into_iter().fold(builder, Builder::tool).build())
 }

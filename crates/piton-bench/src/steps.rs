@@ -13,7 +13,7 @@ use piton_core::state::Config;
 use piton_core::transcript::Transcript;
 use piton_sim::script::{Script, ScriptCall, ScriptStep, ScriptedModel};
 use piton_store::SqliteJournal;
-use piton_tools::Registry;
+use piton_tools::Toolbox;
 use piton_tools::supervise::Supervisor;
 use serde_json::json;
 
@@ -93,7 +93,7 @@ fn play(bench: &Bench, dir: &Path, command: &str) -> Outcome<Vec<Duration>> {
         .scratch(dir.to_owned());
     let program = bench.bin.join("piton");
     let supervisor = Supervisor::new(program, dir.join("calls"), Vec::new());
-    let registry = Registry::supervised(Arc::new(supervisor));
+    let registry = Toolbox::supervised(Arc::new(supervisor));
     for spec in registry.specs() {
         builder = builder.tool(registry.get(&spec.name).ok_or("a tool without itself")?.clone());
     }

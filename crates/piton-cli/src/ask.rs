@@ -1,9 +1,8 @@
 //! What is asked of a person, and what a typed line means. Nothing is read or shown here.
 
 mod form;
+pub(crate) mod held;
 mod permission;
-
-use std::time::Duration;
 
 use piton::{Reply, Worker};
 use piton_core::event::{Inquiry, InquiryKind, Shape, Wants};
@@ -260,77 +259,6 @@ pub(crate) fn choose(line: &str, editing: Editing) -> Option<Choice> {
     }
 }
 
-/// How long to wait for a conversation that another process works on, when nobody says.
-const HELD_WAIT: Duration = Duration::from_secs(30);
-/// How long a person waits before being asked: most that is in the way goes away by itself.
-const HELD_SILENT_WAIT: Duration = Duration::from_millis(200);
-
-/// What to do about a conversation that another process works on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum HeldChoice {
-    /// Wait for it, then ask again.
-    Wait,
-    /// Begin another conversation.
-    New,
-    /// Leave everything as it is.
-    Quit,
-}
-
-/// Whether another conversation would do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Elsewhere {
-    /// Something is to be said.
-    Possible,
-    /// This one's turn is to be dealt with.
-    Impossible,
-}
-
-/// Who can decide about a conversation that is held.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Present {
-    /// A person on a terminal.
-    Person,
-    /// Nobody: waiting comes to an end, and then it fails.
-    Nobody,
-}
-
-/// How long to wait for a held conversation: at first, and after somebody chose to wait.
-pub(crate) fn held_waits(present: Present, typed_s: Option<u64>) -> (Duration, Duration) {
-    let typed = typed_s.map(Duration::from_secs);
-    let later = typed.filter(|typed| !typed.is_zero()).unwrap_or(HELD_WAIT);
-    let first = match present {
-        Present::Person => HELD_SILENT_WAIT,
-        Present::Nobody => HELD_WAIT,
-    };
-    (typed.unwrap_or(first), later)
-}
-
-/// What the menu for a held conversation understands.
-pub(crate) fn held_menu_takes(elsewhere: Elsewhere) -> String {
-    type_one_of(match elsewhere {
-        Elsewhere::Possible => &['w', 'n', 'q'],
-        Elsewhere::Impossible => &['w', 'q'],
-    })
-}
-
-/// The menu for a conversation that another process works on.
-pub(crate) fn held_menu(elsewhere: Elsewhere) -> &'static str {
-    match elsewhere {
-        Elsewhere::Possible => "(w) wait for it, (n) new conversation, (q) quit: ",
-        Elsewhere::Impossible => "(w) wait for it, (q) quit: ",
-    }
-}
-
-/// What a line typed at that menu means.
-pub(crate) fn choose_held(line: &str, elsewhere: Elsewhere) -> Option<HeldChoice> {
-    match (line.trim().to_lowercase().as_str(), elsewhere) {
-        ("w" | "wait", _) => Some(HeldChoice::Wait),
-        ("n" | "new", Elsewhere::Possible) => Some(HeldChoice::New),
-        ("q" | "quit", _) => Some(HeldChoice::Quit),
-        _ => None,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use piton_core::event as inquiry;
@@ -431,29 +359,5 @@ mod tests {
         assert_eq!(menu_takes(Editing::Possible), "type r, d, e or q");
         assert_eq!(menu_takes(Editing::Impossible), "type r, d or q");
         assert!(!menu(Editing::Impossible).contains("edit"));
-    }
-
-    // J81
-    #[test]
-    fn a_held_conversation_is_waited_for_left_or_replaced() {
-        assert_eq!(choose_held("W", Elsewhere::Possible), Some(HeldChoice::Wait));
-        assert_eq!(choose_held(" new ", Elsewhere::Possible), Some(HeldChoice::New));
-        assert_eq!(choose_held("n", Elsewhere::Impossible), None);
-        assert_eq!(choose_held("q", Elsewhere::Impossible), Some(HeldChoice::Quit));
-        assert_eq!(choose_held("", Elsewhere::Possible), None);
-        assert_eq!(held_menu_takes(Elsewhere::Impossible), "type w or q");
-        assert!(!held_menu(Elsewhere::Impossible).contains("new"));
-    }
-
-    // J79, J81
-    #[test]
-    fn a_person_is_asked_soon_and_nobody_waits_half_a_minute() {
-        let (zero, minute) = (Duration::ZERO, Duration::from_mins(1));
-        assert_eq!(held_waits(Present::Nobody, None), (HELD_WAIT, HELD_WAIT));
-        assert_eq!(held_waits(Present::Person, None), (HELD_SILENT_WAIT, HELD_WAIT));
-        for present in [Present::Person, Present::Nobody] {
-            assert_eq!(held_waits(present, Some(60)), (minute, minute));
-            assert_eq!(held_waits(present, Some(0)), (zero, HELD_WAIT));
-        }
     }
 }

@@ -15,4 +15,5 @@ pub(crate) mod query;
 pub(crate) mod send;
 pub(crate) mod serve;
 pub(crate) mod sim_mcp;
+pub(crate) mod stop;
 pub(crate) mod undo;

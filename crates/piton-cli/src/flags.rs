@@ -2,16 +2,18 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
 use piton_agent::{Overrides, SandboxMode, UnattendedPolicy};
-use piton_core::event::{Effort, ModelRef, PermissionMode};
+use piton_core::view::{Effort, ModelRef, PermissionMode};
 use piton_sim::script::{Fault as ScriptFault, parse_fault};
 
 mod mcp;
 mod send;
+mod stop;
 
 pub(crate) use self::mcp::{Mcp, McpWish, SimMcp};
 pub(crate) use self::send::Send;
+pub(crate) use self::stop::Stop;
 use crate::output::Form;
 
 /// Most rows that `ls` shows unless told otherwise.
@@ -52,6 +54,8 @@ pub(crate) enum Command {
     Send(Send),
     /// Stop a command, with everything it started
     Kill(Kill),
+    /// Stop the turn that another process performs; it can be resumed
+    Stop(Stop),
     /// Take back what was changed in a file of this directory, the newest change first
     Undo(Undo),
     /// Servers of tools: show them, their tools, or trust those of this directory
@@ -67,6 +71,7 @@ pub(crate) enum Command {
 
 /// The flags of `piton query`.
 #[derive(Debug, Args)]
+#[command(group = ArgGroup::new("left").args(["queue", "steer"]))]
 #[expect(clippy::struct_excessive_bools, reason = "one per flag; they are independent")]
 pub(crate) struct Query {
     /// What to say; `-` reads it from standard input
@@ -125,6 +130,19 @@ pub(crate) struct Query {
     /// [default: 30, or ask on a terminal]
     #[arg(long, value_name = "SECONDS", allow_negative_numbers = true)]
     pub(crate) lock_wait: Option<u64>,
+    /// Behind what runs and waits: if another process works on the conversation, the message is left
+    /// for it, and its answer is shown when it comes
+    #[arg(long, conflicts_with_all = ["new", "resume", "discard_turn", "no_persist", "coordinate"])]
+    pub(crate) queue: bool,
+    /// Into the open turn, before its next request, also if another process works on it
+    #[arg(long, conflicts_with_all = ["queue", "new", "resume", "discard_turn", "no_persist", "coordinate"])]
+    pub(crate) steer: bool,
+    /// With --queue or --steer: do not wait for the answer of another process
+    #[arg(long, requires = "left")]
+    pub(crate) no_wait: bool,
+    /// Bind the conversation to another directory first, where it works from then on
+    #[arg(long, value_name = "DIR", requires = "id", conflicts_with = "no_persist")]
+    pub(crate) workspace: Option<PathBuf>,
     /// Send the newest message that was kept because it could not be sent
     #[arg(long, conflicts_with = "text")]
     pub(crate) draft: bool,
@@ -274,9 +292,12 @@ pub(crate) struct Print {
     /// The same, as other commands take it
     #[arg(long = "id", value_name = "ID", conflicts_with = "id", hide = true)]
     pub(crate) id_flag: Option<String>,
-    /// One entry per line, as stored
+    /// Its view, as one JSON object
     #[arg(long)]
     pub(crate) json: bool,
+    /// With --json: one entry per line instead, as stored
+    #[arg(long, requires = "json")]
+    pub(crate) raw: bool,
 }
 
 /// What to play.
@@ -398,6 +419,7 @@ impl Flags {
             | Command::Logs(_)
             | Command::Send(_)
             | Command::Kill(_)
+            | Command::Stop(_)
             | Command::Undo(_)
             | Command::Mcp(_)
             | Command::Models(_)

@@ -7,6 +7,8 @@ pub(crate) mod lines;
 pub(crate) mod print;
 pub(crate) mod rule;
 pub(crate) mod servers;
+pub(crate) mod streamed;
 pub(crate) mod table;
 pub(crate) mod tool;
+pub(crate) mod turn;
 pub(crate) mod visible;

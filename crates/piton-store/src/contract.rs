@@ -56,6 +56,7 @@ pub fn row(status: Status, touched: u64) -> StatusRow {
         turns: 1,
         status,
         wants: Wants::Driver,
+        waiting: 0,
         touched: Timestamp(touched),
     }
 }

@@ -107,6 +107,9 @@ pub struct StatusRow {
     pub status: Status,
     /// Who can move it on.
     pub wants: Wants,
+    /// How many messages wait for a turn of their own.
+    #[serde(default)]
+    pub waiting: u32,
     /// When a turn last began or ended. Lists are ordered by this.
     pub touched: Timestamp,
 }

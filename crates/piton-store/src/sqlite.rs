@@ -166,7 +166,8 @@ impl Journal for SqliteJournal {
         batch.check_size()?;
         let Batch { name, expected, records, status: mut row, durability } = batch;
         let (status, wants) = (std::mem::take(&mut row.status), std::mem::take(&mut row.wants));
-        let head = Head { name: name.clone(), status, wants };
+        let waiting = std::mem::take(&mut row.waiting);
+        let head = Head { name: name.clone(), status, wants, waiting };
         // Encoded by the caller, so that the one writer has less to do.
         let append = Append {
             name,

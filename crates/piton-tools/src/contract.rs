@@ -16,9 +16,9 @@ mod prepared;
 mod progress;
 pub(crate) mod real_path;
 mod refusal;
-mod registry;
 mod site;
 mod tool;
+mod toolbox;
 
 pub use self::arguments::{Arguments, parse_arguments};
 pub use self::ask::{Ask, Asker, Response, Responses, Track, Word};
@@ -28,6 +28,6 @@ pub use self::job::Job;
 pub use self::prepared::{Prepared, Settled};
 pub use self::progress::Progress;
 pub use self::refusal::Refusal;
-pub use self::registry::{DuplicateTool, Registry};
 pub use self::site::Site;
 pub use self::tool::{Ran, Tidying, Tool};
+pub use self::toolbox::Toolbox;

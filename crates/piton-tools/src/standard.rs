@@ -3,16 +3,17 @@
 use std::ffi::OsString;
 use std::sync::Arc;
 
-use crate::contract::{Registry, Tool};
+use crate::contract::{Tool, Toolbox};
 use crate::files::{EditFile, Glob, Grep, ListDir, ReadFile, WriteFile};
 use crate::sandbox::Rules;
 use crate::shell::{Shell, ShellStop, ShellWait, ShellWrite};
 use crate::supervise::Supervisor;
 
-impl Registry {
+impl Toolbox {
     /// The tools that every conversation has: files, search, commands.
     pub fn standard() -> Self {
-        Self::of(files().into_iter().chain([Arc::new(Shell::default()) as Arc<dyn Tool>]))
+        let shell: Arc<dyn Tool> = Arc::new(Shell::default());
+        files().into_iter().chain([shell]).collect()
     }
 
     /// The same, with commands that outlive the agent.
@@ -23,13 +24,13 @@ impl Registry {
             Arc::new(ShellWrite::new(supervisor.clone())),
             Arc::new(ShellStop::new(supervisor)),
         ];
-        Self::of(files().into_iter().chain(commands))
+        files().into_iter().chain(commands).collect()
     }
 
     /// The same, with commands that end with the agent, do not see some variables, and are confined.
     pub fn plain(hidden: Vec<OsString>, rules: Rules) -> Self {
         let shell: Arc<dyn Tool> = Arc::new(Shell::plain(hidden, rules));
-        Self::of(files().into_iter().chain([shell]))
+        files().into_iter().chain([shell]).collect()
     }
 }
 
@@ -49,34 +50,36 @@ mod tests {
     use serde_json::Value;
 
     use super::*;
-    use crate::contract::DuplicateTool;
 
     #[test]
-    fn a_second_tool_of_the_same_name_is_refused() {
-        let mut registry = Registry::new();
-        assert_eq!(registry.add(Arc::new(Shell::default())), Ok(()));
-        assert_eq!(registry.add(Arc::new(Shell::default())), Err(DuplicateTool("shell".into())));
-        assert_eq!(registry.specs().len(), 1);
+    fn a_second_tool_of_the_same_name_takes_the_place_of_the_first() {
+        let mut toolbox = Toolbox::new();
+        let second: Arc<dyn Tool> = Arc::new(ReadFile);
+        toolbox.extend([Arc::new(ReadFile) as Arc<dyn Tool>, Arc::new(Glob), second.clone()]);
+        assert_eq!(toolbox.names().collect::<Vec<_>>(), ["read_file", "glob"]);
+        assert!(Arc::ptr_eq(toolbox.get("read_file").expect("found"), &second));
+        toolbox.remove("read_file");
+        assert_eq!(toolbox.names().collect::<Vec<_>>(), ["glob"]);
     }
 
     #[test]
     fn the_standard_tools_are_found_by_their_own_names() {
-        let registry = Registry::standard();
-        let names: Vec<String> = registry.specs().into_iter().map(|spec| spec.name).collect();
+        let toolbox = Toolbox::standard();
+        let names: Vec<String> = toolbox.specs().into_iter().map(|spec| spec.name).collect();
         assert_eq!(
             names,
             ["read_file", "list_dir", "glob", "grep", "write_file", "edit_file", "shell"]
         );
         for name in names {
-            let found = registry.get(&name).expect("found");
+            let found = toolbox.get(&name).expect("found");
             assert_eq!(found.spec().name, name);
         }
-        assert!(registry.get("rm").is_none());
+        assert!(toolbox.get("rm").is_none());
     }
 
     #[test]
     fn every_schema_is_an_object_of_described_fields() {
-        for spec in Registry::standard().specs() {
+        for spec in Toolbox::standard().specs() {
             let schema: Value = serde_json::from_str(&spec.parameters).expect("JSON");
             assert_eq!(schema["type"], "object", "{}", spec.name);
             for name in schema["required"].as_array().expect("required") {

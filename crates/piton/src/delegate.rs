@@ -107,10 +107,11 @@ impl Tool for Delegate {
         arguments: &Arguments,
     ) -> Result<Prepared, Refusal> {
         let parts = self.parts()?;
-        if parts.desks.find(&site.conversation)?.is_worker() {
+        let desk = parts.desks.find(&site.conversation)?;
+        if desk.is_worker() {
             return Err(Refusal("A worker cannot hand its task on: do it yourself.".into()));
         }
-        Errand::read(arguments)?.check(&parts)?;
+        Errand::read(arguments)?.check(&parts, desk.toolbox())?;
         let id = site.conversation.of_worker(call).as_str().to_owned();
         Ok(Prepared { handle: Handle::Conversation { id }, ..Prepared::default() })
     }
@@ -151,13 +152,16 @@ impl Tool for Delegate {
     /// A turn that is left leaves its workers as they are, resumable, but nothing that they have running.
     async fn leave_turn(&self, site: &Site, turn: TurnId) -> Vec<String> {
         let Ok(parts) = self.parts() else { return Vec::new() };
+        let Ok(desk) = parts.desks.find(&site.conversation) else { return Vec::new() };
         let mut stopped = Vec::new();
         for worker in unfinished(&*parts.journal, &site.conversation, turn).await {
             // One that another process works on is that one's business.
             let entered = opening::enter_at(&parts, worker, &site.workspace, LeaseWait::NONE).await;
             let Ok(mut session) = entered else { continue };
-            if let Some(open) = session.state().open_turn().map(|turn| turn.id) {
-                session.stop_left_running(open).await;
+            session.share(desk.toolbox().clone());
+            if let Some(open) = session.state().open_turn().map(|turn| turn.id)
+                && session.stop_left_running(open).await.is_ok()
+            {
                 stopped.extend(session.take_stopped());
             }
         }

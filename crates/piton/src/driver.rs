@@ -20,7 +20,7 @@ use piton_core::id::{Attempt, CallId, InquiryId, MessageId, TurnId};
 use piton_core::outcome::Ending;
 use piton_core::state::Queued;
 use piton_store::AppendError;
-use piton_tools::{Site, Tool, Word};
+use piton_tools::{Site, Tool, Toolbox, Word};
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -44,6 +44,7 @@ const CANCEL_WAIT: Duration = Duration::from_secs(10);
 /// Performs the open turn of one conversation.
 pub(crate) struct Driver<'a> {
     pub(crate) parts: &'a Parts,
+    pub(crate) toolbox: Arc<Toolbox>,
     pub(crate) log: &'a mut Log,
     pub(crate) chain: &'a mut Chain,
     pub(crate) files: &'a Arc<FileShelf>,

@@ -1,6 +1,5 @@
 //! The engine: what all conversations share, and who owns their tasks.
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,7 +8,7 @@ use piton_core::id::{ConversationId, Seq};
 use piton_core::state::Config;
 use piton_core::view::View;
 use piton_store::Journal;
-use piton_tools::{Closed, Tool};
+use piton_tools::{Closed, Tool, Toolbox};
 
 use crate::chance::{Chance, SystemChance};
 use crate::clock::{Clock, SystemClock};
@@ -24,6 +23,7 @@ use crate::opening;
 use crate::parts::Parts;
 use crate::profile::{OneProfile, Profile, Profiles};
 use crate::session::{self, OpenError, Session};
+use crate::toolbox::Tools;
 
 /// Gives handles on conversations, and owns the tasks behind them. Cheap to clone. Dropping the last
 /// clone drops all tasks, which equals a crash: everything can be resumed.
@@ -47,7 +47,9 @@ impl Engine {
             parts: Parts {
                 journal,
                 models,
-                tools: BTreeMap::new(),
+                everywhere: Toolbox::new(),
+                tools: Arc::new(Toolbox::new()),
+                delegate: None,
                 profiles: Arc::new(OneProfile::default()),
                 clock: Arc::new(SystemClock),
                 chance: Arc::new(SystemChance),
@@ -122,31 +124,20 @@ impl Engine {
         &self.parts().journal
     }
 
-    /// A configuration that offers all tools of this engine.
+    /// A configuration that offers the tools that every conversation of this engine has.
     pub fn offer_tools(&self, config: &mut Config) {
-        config.tools = self.parts().tools.values().map(|tool| tool.spec()).collect();
+        config.tools = self.parts().toolbox_with(&Toolbox::new()).specs().into();
     }
 
-    /// The same engine with more tools; one of the same name replaces its own.
-    #[must_use]
-    pub fn with_tools(&self, more: &[Arc<dyn Tool>]) -> Self {
-        let mut parts = (**self.parts()).clone();
-        parts.tools.extend(more.iter().map(|tool| (tool.spec().name, tool.clone())));
-        Self::assemble(parts, TURNS_MAX, None)
-    }
-
-    /// The tool that hands tasks on must know the engine that it belongs to, with all of its tools.
-    /// With a configuration, conversations begin with that one.
+    /// The tool that hands tasks on must know the engine that it belongs to. With a configuration,
+    /// conversations begin with that one.
     fn assemble(mut parts: Parts, turns_max: usize, config: Option<Config>) -> Self {
         let parts = Arc::new_cyclic(|engine| {
             if let Some(delegation) = parts.delegation {
                 let tool = Arc::new(Delegate::new(engine.clone(), delegation));
-                parts.tools.insert(tool.spec().name, tool);
+                parts.delegate = Some(tool);
             }
-            if let Some(mut config) = config {
-                if config.tools.is_empty() {
-                    config.tools = parts.tools.values().map(|tool| tool.spec()).collect();
-                }
+            if let Some(config) = config {
                 parts.profiles = Arc::new(OneProfile(Profile { config, ..Profile::default() }));
             }
             parts
@@ -191,16 +182,25 @@ impl Engine {
 }
 
 impl Builder {
-    /// Adds a tool; a later one of the same name replaces it.
+    /// Adds a tool that every conversation has. The model reads tools in the order in which they were
+    /// added; a later one of the same name takes the place of the earlier one.
     #[must_use]
     pub fn tool(mut self, tool: Arc<dyn Tool>) -> Self {
-        self.parts.tools.insert(tool.spec().name, tool);
+        self.parts.everywhere.add(tool);
+        self
+    }
+
+    /// Takes the tools of each conversation from elsewhere. They come behind those that every
+    /// conversation has.
+    #[must_use]
+    pub fn tools(mut self, tools: Arc<dyn Tools>) -> Self {
+        self.parts.tools = tools;
         self
     }
 
     /// A configuration that offers all tools that were added so far.
     pub fn offer_tools(&self, config: &mut Config) {
-        config.tools = self.parts.tools.values().map(|tool| tool.spec()).collect();
+        config.tools = self.parts.everywhere.specs().into();
     }
 
     /// Lets every conversation begin with this configuration. If it names no tools, all tools of the

@@ -51,6 +51,7 @@ mod host;
 mod opening;
 mod orders;
 mod session;
+mod toolbox;
 
 mod control;
 mod delegate;
@@ -66,6 +67,7 @@ pub mod chance;
 pub mod clock;
 pub mod config;
 pub mod guide;
+pub mod list;
 pub mod model;
 pub mod profile;
 pub mod reader;
@@ -87,9 +89,9 @@ pub use piton_core::view::{Live, View, ViewChange};
 pub use piton_core::{id, view};
 pub use piton_store as store;
 pub use piton_store::{Journal, MemoryJournal, SqliteJournal};
+pub use piton_tools::Toolbox;
 
 pub use self::config::Config;
-
 pub use self::control::{Attendance, Controller};
 pub use self::conversation::{Attending, Conversation};
 pub use self::delegate::{Delegation, WORKERS_MAX};
@@ -101,4 +103,5 @@ pub use self::lease::LeaseWait;
 pub use self::mailbox::{AnswerLetter, Delivery, Given, given};
 pub use self::orders::{Accepted, CommandError, Receipt};
 pub use self::session::{FileLeftOut, OpenError, Session, SessionError};
+pub use self::toolbox::{ToolPlace, Tools, ToolsError};
 pub use self::unattended::{Policy, Unattended};

@@ -148,6 +148,7 @@ fn status_row(state: &State) -> StatusRow {
         turns: u32::try_from(state.turns.len()).unwrap_or(u32::MAX),
         wants: wants(state, &status),
         status,
+        waiting: u32::try_from(state.queue.len()).unwrap_or(u32::MAX),
         touched: state.touched,
     }
 }

@@ -1,11 +1,10 @@
 //! What all sessions of an engine share.
 
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use piton_store::Journal;
-use piton_tools::{Closed, Tool};
+use piton_tools::{Closed, Tool, Toolbox};
 
 use crate::chance::Chance;
 use crate::clock::Clock;
@@ -14,13 +13,19 @@ use crate::lease::LeaseWait;
 use crate::live::Lives;
 use crate::model::Models;
 use crate::profile::Profiles;
+use crate::toolbox::{ToolPlace, Tools, ToolsError};
 
 /// What performing needs.
 #[derive(Clone, Debug)]
 pub(crate) struct Parts {
     pub(crate) journal: Arc<dyn Journal>,
     pub(crate) models: Arc<dyn Models>,
-    pub(crate) tools: BTreeMap<String, Arc<dyn Tool>>,
+    /// The tools that every conversation has, without the one that hands tasks on.
+    pub(crate) everywhere: Toolbox,
+    /// Those of single conversations, behind them.
+    pub(crate) tools: Arc<dyn Tools>,
+    /// The tool that hands tasks on, behind all others.
+    pub(crate) delegate: Option<Arc<dyn Tool>>,
     pub(crate) profiles: Arc<dyn Profiles>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) chance: Arc<dyn Chance>,
@@ -35,4 +40,17 @@ pub(crate) struct Parts {
     pub(crate) desks: Desks,
     /// What workers are allowed, if there are any.
     pub(crate) delegation: Option<Delegation>,
+}
+
+impl Parts {
+    /// The tools of a conversation.
+    pub(crate) async fn toolbox(&self, place: ToolPlace<'_>) -> Result<Arc<Toolbox>, ToolsError> {
+        Ok(self.toolbox_with(&*self.tools.find(place).await?))
+    }
+
+    /// These tools between those that every conversation has.
+    pub(crate) fn toolbox_with(&self, tools: &Toolbox) -> Arc<Toolbox> {
+        let all = self.everywhere.iter().chain(tools.iter()).chain(&self.delegate);
+        Arc::new(all.cloned().collect())
+    }
 }

@@ -8,9 +8,11 @@ use std::path::Path;
 
 use async_trait::async_trait;
 use piton_core::command::Sender;
+use piton_core::event::ToolSpec;
 use piton_core::id::ConversationId;
 use piton_core::state::Config;
 
+use crate::control::Attendance;
 use crate::unattended::Unattended;
 
 /// Where settings come from.
@@ -32,24 +34,29 @@ pub struct ProfileRequest<'a> {
     pub sender: &'a Sender,
     /// What applies now.
     pub config: &'a Config,
+    /// What the conversation's tools say of themselves, in their order.
+    pub tools: &'a [ToolSpec],
+    /// Whether somebody is there to answer.
+    pub attendance: Attendance,
     /// What comes next.
     pub moment: Moment,
 }
 
 impl<'a> ProfileRequest<'a> {
-    pub(crate) fn new(
+    /// A request, as the engine makes it.
+    pub fn new(
         (conversation, workspace): (&'a ConversationId, &'a Path),
-        sender: &'a Sender,
+        (sender, attendance): (&'a Sender, Attendance),
         config: &'a Config,
+        tools: &'a [ToolSpec],
         moment: Moment,
     ) -> Self {
-        Self { conversation, workspace, sender, config, moment }
+        Self { conversation, workspace, sender, config, tools, attendance, moment }
     }
 }
 
 /// What comes next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
 pub enum Moment {
     /// A turn begins: everything may change.
     TurnBegins,
@@ -74,7 +81,7 @@ pub struct ProfileError {
     pub message: String,
 }
 
-/// One configuration for conversations that have none yet.
+/// One configuration for conversations that have none yet. One that names no tools offers all.
 #[derive(Clone, Debug, Default)]
 pub struct OneProfile(pub Profile);
 
@@ -83,7 +90,10 @@ impl Profiles for OneProfile {
     async fn profile(&self, request: ProfileRequest<'_>) -> Result<Profile, ProfileError> {
         let Self(profile) = self;
         let begun = request.config.model.is_some();
-        let config = if begun { request.config } else { &profile.config };
-        Ok(Profile { config: config.clone(), unattended: profile.unattended })
+        let mut config = if begun { request.config } else { &profile.config }.clone();
+        if !begun && config.tools.is_empty() {
+            config.tools = request.tools.into();
+        }
+        Ok(Profile { config, unattended: profile.unattended })
     }
 }

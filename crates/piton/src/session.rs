@@ -2,6 +2,7 @@
 
 mod attach;
 mod command;
+mod tools;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -12,22 +13,22 @@ use piton_core::command::{
     Command, Envelope, Leave, NewMessage, OnIncomplete, Performing, Plan, Refusal, Reply, plan,
 };
 use piton_core::coordinate::COORDINATOR;
-use piton_core::event::{BreakReason, Event, ForkOrigin, Handle, ModelRef, ParentCall, TurnEnd};
-use piton_core::id::{CommandId, ConversationId, DriverId, InquiryId, MessageId, Seq, TurnId};
+use piton_core::event::{BreakReason, Event, ForkOrigin, ModelRef, ParentCall, TurnEnd};
+use piton_core::id::{CommandId, ConversationId, DriverId, InquiryId, MessageId, Seq};
 use piton_core::outcome::Ending;
-use piton_core::state::{Call, Config, Parked, Progress, Started, State, Turn};
+use piton_core::state::{Config, State, Turn};
 use piton_core::view::brief::{TurnView, View};
 use piton_store::{AppendError, LeaseError, StoreError};
-use piton_tools::{Site, Tidying};
+use piton_tools::Toolbox;
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
 pub use self::attach::FileLeftOut;
+use self::tools::Hands;
 use crate::control::{Attendance, Controller, Controls};
 use crate::delegate::{Desk, DeskKey, Presence};
 use crate::digest::Chain;
 use crate::driver::Driver;
-use crate::engine::Engine;
 use crate::files::FileShelf;
 use crate::hub::Subscription;
 use crate::log::Log;
@@ -35,6 +36,7 @@ use crate::orders::{self, Receipts, Rest};
 use crate::parts::Parts;
 use crate::perform::ask::{Asks, Secrets};
 use crate::perform::mail::{Mail, MailWatch};
+use crate::toolbox::ToolsError;
 use crate::unattended::Unattended;
 
 /// The one writer of a conversation. Dropping it leaves the conversation as it is.
@@ -46,6 +48,7 @@ pub struct Session {
     /// driver along, and the next one has to say so.
     started: bool,
     workspace: PathBuf,
+    hands: Hands,
     chain: Chain,
     files: Arc<FileShelf>,
     controls: Controls,
@@ -136,6 +139,9 @@ pub enum SessionError {
     /// The directory of the conversation cannot be used.
     #[error(transparent)]
     Workspace(Box<OpenError>),
+    /// The tools of the conversation cannot be had.
+    #[error(transparent)]
+    Tools(#[from] ToolsError),
     /// The journal refused.
     #[error(transparent)]
     Append(#[from] AppendError),
@@ -148,6 +154,7 @@ impl Session {
             log,
             started: false,
             workspace: PathBuf::new(),
+            hands: Hands::default(),
             chain: Chain::default(),
             files: Arc::default(),
             controls: Controls::default(),
@@ -175,8 +182,8 @@ impl Session {
         self.workspace = canonical(workspace).unwrap_or_else(|_| workspace.to_owned());
     }
 
-    /// Whether tools can work.
-    fn check_workspace(&self) -> Result<(), OpenError> {
+    /// Whether tools can work. Everything but performing works without their directory.
+    pub fn check_workspace(&self) -> Result<(), OpenError> {
         canonical(&self.workspace).map(|_| ())
     }
 
@@ -270,7 +277,7 @@ impl Session {
                 if facts.is_empty() {
                     return self.run().await;
                 }
-                self.push_all(leave, facts).await;
+                self.push_all(leave, facts).await?;
                 self.run().await
             }
             Plan::Refuse(refusal) => Err(self.refusal(refusal)),
@@ -373,55 +380,12 @@ impl Session {
         });
     }
 
-    /// Works with the tools of this engine from now on. It must be one over the same store.
-    pub fn adopt(&mut self, engine: &Engine) {
-        self.parts = engine.parts().clone();
-    }
-
-    /// Where tools work.
-    fn site(&self) -> Site {
-        Site {
-            workspace: self.workspace.clone(),
-            scratch: self.parts.scratch.clone(),
-            conversation: self.conversation().clone(),
-            permissions: self.state().config.permissions.clone(),
-            closed: self.parts.closed.clone(),
-        }
-    }
-
-    /// Whoever leaves a turn does not leave behind what it has running.
-    pub(crate) async fn stop_left_running(&mut self, turn: TurnId) {
-        let site = self.site();
-        for tool in self.parts.tools.values() {
-            self.stopped.extend(tool.leave_turn(&site, turn).await);
-        }
-        self.abandon_in_doubt().await;
-    }
-
-    /// Nobody will ask any more what became of the calls in doubt.
-    async fn abandon_in_doubt(&self) {
-        let site = self.site();
-        for (call, started) in unsettled(self.state()) {
-            if let Some(tool) = self.parts.tools.get(&*call.name) {
-                tool.abandon(&site, &started.handle).await;
-            }
-        }
-    }
-
-    /// Whatever was kept to settle calls that are over goes, beside everything else.
-    fn tidy(&self) -> Vec<Tidying> {
-        let site = self.site();
-        let needed = unsettled(self.state()).map(|(_, started)| started.handle.clone());
-        let needed: Vec<Handle> = needed.collect();
-        self.parts.tools.values().map(|tool| tool.tidy(&site, &needed)).collect()
-    }
-
     /// Where those who work for this conversation find it while it runs.
-    fn open_desk(&self) -> DeskKey {
+    fn open_desk(&self, toolbox: Arc<Toolbox>) -> DeskKey {
         let is_worker = self.state().opened.as_ref().is_some_and(|opened| opened.parent.is_some());
         let presence = Presence { attendance: self.attendance, unattended: self.unattended };
         let crew = self.controls.crew().clone();
-        let desk = Desk::new(self.log.hub().port(), crew, presence, is_worker);
+        let desk = Desk::new(self.log.hub().port(), crew, presence, is_worker, toolbox);
         self.parts.desks.open(self.conversation().clone(), desk)
     }
 
@@ -437,6 +401,7 @@ impl Session {
     /// Goes on until there is nothing to do that needs no person. An interrupt that came before counts.
     pub(crate) async fn perform(&mut self) -> Result<Ending, SessionError> {
         self.check_workspace().map_err(|error| SessionError::Workspace(Box::new(error)))?;
+        let toolbox = self.toolbox().await?;
         if self.state().open_turn().is_some_and(|turn| turn.parked().is_some()) {
             // Whoever left a call waiting elsewhere is gone; the next one looks again.
             self.started = false;
@@ -444,12 +409,13 @@ impl Session {
         self.start();
         self.started = false;
         let site = self.site();
-        let _desk = self.open_desk();
-        drop(self.tidy());
+        let _desk = self.open_desk(toolbox.clone());
+        drop(self.tidy(&toolbox));
         let (journal, id) = (self.parts.journal.clone(), self.conversation().clone());
         let mail_watch = MailWatch::new(journal, id);
         let driver = Driver {
             parts: &self.parts,
+            toolbox,
             log: &mut self.log,
             chain: &mut self.chain,
             files: &self.files,
@@ -478,7 +444,7 @@ impl Session {
         let interrupted =
             |turn: &&Turn| matches!(&turn.broke, Some(it) if it.reason == BreakReason::Interrupted);
         if let Some(turn) = self.state().open_turn().filter(interrupted).map(|turn| turn.id) {
-            self.stop_left_running(turn).await;
+            self.stop_left_running(turn).await?;
         }
         Ok(ending)
     }
@@ -493,16 +459,4 @@ pub(crate) fn canonical(workspace: &Path) -> Result<PathBuf, OpenError> {
         return Err(OpenError::WorkspaceName { path });
     }
     Ok(path)
-}
-
-/// Calls that were started and have not ended.
-fn unsettled(state: &State) -> impl Iterator<Item = (&Call, &Started)> {
-    let steps = state.open_turn().into_iter().flat_map(Turn::steps);
-    let calls = steps.flat_map(|step| &step.calls);
-    calls.filter_map(|call| match &call.progress {
-        Progress::Running(started)
-        | Progress::InDoubt(started)
-        | Progress::Parked(Parked { started, .. }) => Some((call, started)),
-        Progress::Waiting | Progress::Done(_) => None,
-    })
 }

@@ -88,7 +88,7 @@ mod tests {
     use std::sync::Arc;
 
     use piton_core::event::RuleEffect;
-    use piton_tools::Registry;
+    use piton_tools::Toolbox;
     use piton_tools::supervise::Supervisor;
 
     use super::*;
@@ -129,7 +129,7 @@ mod tests {
     #[test]
     fn all_tools_of_ours_are_known() {
         let supervisor = Supervisor::new("/no".into(), "/no".into(), Vec::new());
-        for spec in Registry::supervised(Arc::new(supervisor)).specs() {
+        for spec in Toolbox::supervised(Arc::new(supervisor)).specs() {
             assert!(OWN.contains(&spec.name.as_str()), "{}", spec.name);
         }
     }

@@ -67,6 +67,11 @@ fn status(listed: &Listed, kept: usize) -> String {
         Some(holder) => format!("running (pid {})", holder.pid),
         None => listed.row.status.to_string(),
     };
+    let status = match listed.row.waiting {
+        0 => status,
+        1 => format!("{status}, 1 message waits"),
+        waiting => format!("{status}, {waiting} messages wait"),
+    };
     match kept {
         0 => status,
         1 => format!("{status}, 1 answer kept"),

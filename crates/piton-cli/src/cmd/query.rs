@@ -2,33 +2,36 @@
 
 mod attach;
 mod face;
+mod held;
 mod interrupt;
 mod mail;
 mod open;
 mod perform;
 mod plan;
 mod servers;
+mod waiting;
 mod watch;
 
-use piton::OnIncomplete;
+use std::time::Duration;
+
+use piton::{OnIncomplete, Session};
 use piton_agent::{Agent, Overrides, Settings, is_demo, typed};
-use piton_core::event::{PermissionMode, TurnEnd};
 use piton_core::id::TurnId;
-use piton_core::state::State;
-use piton_core::view::brief::TurnView;
+use piton_core::view::{PermissionMode, TurnEnd, View};
 
 pub(crate) use self::attach::AttachFault;
+use self::held::{Followed, Way};
 use self::mail::Mail;
 use self::open::{Life, Opened, Wanted};
 use self::perform::Stage;
 use self::plan::{Plan, Situation, Wish};
-use crate::ask::{
-    Choice, Editing, Elsewhere, HeldChoice, Present, choose, choose_held, held_menu,
-    held_menu_takes, held_waits, menu, menu_takes, not_understood,
+use crate::ask::held::{
+    Elsewhere, HeldChoice, Present, choose_held, held_menu, held_menu_takes, held_waits,
 };
+use crate::ask::{Choice, Editing, choose, menu, menu_takes, not_understood};
 use crate::flags::{Mode, Query};
 use crate::output::{Form, Output};
-use crate::render::incomplete;
+use crate::render::incomplete::{self, Newest};
 use crate::render::lines::Line;
 use crate::report::{Fault, Report};
 use crate::signals::Signals;
@@ -43,6 +46,8 @@ const DEMO_NOTE: &str =
 enum Errand {
     Send(OnIncomplete),
     Resume,
+    /// Let the messages go that wait.
+    Release,
 }
 
 /// Does it.
@@ -83,11 +88,26 @@ struct Asked<'a> {
 impl Asked<'_> {
     async fn carry_out(&mut self, mail: &mut Mail, stage: &mut Stage<'_>) -> Result<Report, Fault> {
         mail.read_files(stage).await?;
-        let opened = self.open(mail, stage).await?;
+        let mut opened = match self.open(mail, stage).await? {
+            Entered::Here(opened) => *opened,
+            Entered::There(report) => return Ok(report),
+        };
         // Those of a kept message are known only now.
         mail.read_files(stage).await?;
+        if let Some(bound) = waiting::take_in(&mut opened, &self.query, stage).await?
+            && !mail.has_content()
+            && self.wish == Wish::Say
+        {
+            return Ok(bound);
+        }
+        if let Some(errand) = waiting::of_left(&opened, mail, stage)? {
+            return self.perform(opened, errand, mail, stage).await;
+        }
+        let state = opened.session.state();
+        let incomplete = state.open_turn().is_some();
         let situation = Situation {
-            incomplete: opened.session.state().open_turn().is_some(),
+            incomplete,
+            waiting: !incomplete && !state.queue.is_empty(),
             text: mail.has_content(),
             // What is not recorded must not run half of a turn that is.
             person: stage.terminal.is_some() && !self.query.no_persist,
@@ -95,6 +115,9 @@ impl Asked<'_> {
         let errand = match plan::plan(self.wish, situation) {
             Plan::Send(on_incomplete) => Errand::Send(on_incomplete),
             Plan::Resume => Errand::Resume,
+            Plan::Release => Errand::Release,
+            Plan::ChooseWaiting => waiting::choose(&mut opened, stage).await?,
+            Plan::NothingToSteer => return Err(waiting::nothing_to_steer(&opened)),
             Plan::Discard => return discard(opened, stage).await,
             Plan::NothingToContinue => {
                 return Ok(Report::nothing("There is no incomplete turn to continue."));
@@ -105,7 +128,16 @@ impl Asked<'_> {
             Plan::Refuse => return Err(refusal(&opened)),
             Plan::Choose => choose_errand(&opened, stage, mail).await?,
         };
-        let mut opened = opened;
+        self.perform(opened, errand, mail, stage).await
+    }
+
+    async fn perform(
+        &mut self,
+        mut opened: Opened,
+        errand: Errand,
+        mail: &mut Mail,
+        stage: &mut Stage<'_>,
+    ) -> Result<Report, Fault> {
         let toolbox = servers::join(&mut opened, errand, self, stage).await?;
         let done = perform::perform(opened, errand, self, mail, stage).await;
         toolbox.close().await;
@@ -113,9 +145,18 @@ impl Asked<'_> {
     }
 
     /// Opens the conversation. If another process holds it, a person says what to do.
-    async fn open(&mut self, mail: &mut Mail, stage: &mut Stage<'_>) -> Result<Opened, Fault> {
+    async fn open(&mut self, mail: &mut Mail, stage: &mut Stage<'_>) -> Result<Entered, Fault> {
         let present = if stage.terminal.is_some() { Present::Person } else { Present::Nobody };
         let (mut lock_wait, later) = held_waits(present, self.query.lock_wait);
+        let mut way = match self.wish {
+            Wish::Queue => Some(Way::Queue),
+            Wish::Steer => Some(Way::Steer),
+            Wish::Say | Wish::Continue | Wish::Discard => None,
+        };
+        if way.is_some() {
+            // What is in the way does not matter, so it is not waited for.
+            lock_wait = Duration::ZERO;
+        }
         loop {
             let (query, overrides, agent) = (&self.query, &self.overrides, &self.agent);
             let wanted = Wanted { query, overrides, agent, lock_wait };
@@ -124,24 +165,61 @@ impl Asked<'_> {
                 _ = stage.signals.next() => return Err(Fault::Interrupted),
                 opened = open::open(&wanted, mail, stage.output) => opened,
             };
-            match opened {
-                Err(fault) if fault.is_held() && present == Present::Person => {
+            let (fault, id) = match opened {
+                Ok(opened) => return Ok(Entered::Here(Box::new(opened))),
+                Err(fault) => match fault.held().cloned() {
+                    Some(id) if way.is_some() || present == Present::Person => (fault, id),
+                    Some(_) | None => return Err(fault),
+                },
+            };
+            let way = match way.take() {
+                Some(way) => way,
+                None => {
                     stage.output.talk(&format!("{fault}."));
                     match choose_about_held(self.wish, stage).await? {
-                        HeldChoice::Wait => lock_wait = later,
-                        HeldChoice::New => (self.query.id, self.query.new) = (None, true),
-                        HeldChoice::Quit => return Err(fault),
+                        HeldChoice::Queue => Way::Queue,
+                        HeldChoice::Steer => Way::Steer,
+                        choice => {
+                            match choice {
+                                HeldChoice::Watch => held::watch(self, &id, stage).await?,
+                                HeldChoice::New => {
+                                    (self.query.id, self.query.new) = (None, true);
+                                }
+                                _ => {}
+                            }
+                            if choice == HeldChoice::Quit {
+                                return Err(fault);
+                            }
+                            lock_wait = later;
+                            continue;
+                        }
                     }
                 }
-                opened => return opened,
+            };
+            match held::leave(self, &id, way, mail, stage).await? {
+                Followed::Done(report) => return Ok(Entered::There(report)),
+                Followed::NobodyThere => {
+                    // What waits there is taken in by whoever opens it next.
+                    (self.query.id, self.wish) = (Some(id.to_string()), Wish::Say);
+                    lock_wait = later;
+                }
             }
         }
     }
 }
 
+/// Where a query goes on.
+#[derive(Debug)]
+enum Entered {
+    /// Here, with the writer's place.
+    Here(Box<Opened>),
+    /// In the process that works on the conversation; this is how it went.
+    There(Report),
+}
+
 async fn choose_about_held(wish: Wish, stage: &mut Stage<'_>) -> Result<HeldChoice, Fault> {
     let elsewhere = match wish {
-        Wish::Say => Elsewhere::Possible,
+        Wish::Say | Wish::Queue | Wish::Steer => Elsewhere::Possible,
         Wish::Continue | Wish::Discard => Elsewhere::Impossible,
     };
     let mut unclear = String::new();
@@ -156,7 +234,8 @@ async fn choose_about_held(wish: Wish, stage: &mut Stage<'_>) -> Result<HeldChoi
 
 async fn discard(mut opened: Opened, stage: &mut Stage<'_>) -> Result<Report, Fault> {
     let turn = opened.session.state().open_turn().map(|turn| turn.id);
-    announce(&opened, turn.unwrap_or_default(), stage);
+    let shown = View::from(opened.session.state());
+    announce(&opened, Some(shown), turn.unwrap_or_default(), stage);
     opened.session.close_turn(TurnEnd::Discarded).await?;
     perform::say_stopped(&opened.session.take_stopped(), stage);
     stage.output.talk("The incomplete turn is discarded. It stays in the journal, hidden.");
@@ -164,11 +243,12 @@ async fn discard(mut opened: Opened, stage: &mut Stage<'_>) -> Result<Report, Fa
 }
 
 fn refusal(opened: &Opened) -> Fault {
-    match opened.session.state().open_turn() {
-        Some(turn) => Fault::Incomplete {
-            conversation: opened.session.conversation().clone(),
-            turn: Box::new(TurnView::from(turn)),
-        },
+    let open = opened.session.state().open_turn();
+    match open.and_then(|_| Newest::of(&View::from(opened.session.state()))) {
+        Some(turn) => {
+            let conversation = opened.session.conversation().clone();
+            Fault::Incomplete { conversation, turn: Box::new(turn) }
+        }
         None => Fault::NoText,
     }
 }
@@ -186,6 +266,7 @@ async fn choose_errand(
         if incomplete::is_only_a_message(&turn) { Editing::Possible } else { Editing::Impossible };
     let waits = incomplete::waits_for(&turn);
     stage.output.talk(&format!("Conversation {conversation} has an incomplete turn.\n{waits}"));
+    waiting::tell(&View::from(opened.session.state()).queue, stage);
     let mut unclear = String::new();
     loop {
         let line = stage.ask(&format!("{unclear}{}", menu(editing))).await?;
@@ -205,15 +286,28 @@ async fn choose_errand(
     }
 }
 
-/// Says which conversation and turn this is, and what becomes of an incomplete one.
-fn begin(opened: &Opened, errand: Errand, asked: &Asked<'_>, stage: &mut Stage<'_>) {
+/// Says which conversation and turn this is, and what becomes of an incomplete one. `shown` is what
+/// the changes that follow begin with, where they go out as data.
+fn begin(
+    opened: &Opened,
+    shown: Option<View>,
+    errand: Errand,
+    asked: &Asked<'_>,
+    stage: &mut Stage<'_>,
+) {
     let state = opened.session.state();
-    announce(opened, errand.turn(state), stage);
+    announce(opened, shown, errand.turn(&opened.session), stage);
     if errand.begins() && opened.life == Life::Known && asked.query.permissions.is_none() {
         tell_of_mode(state.config.permissions.mode, stage);
     }
-    let Some(open) = state.open_turn() else { return };
-    let waits = incomplete::waits_for(&TurnView::from(open));
+    let Some(open) = state.open_turn() else {
+        if let Some(note) = waiting::note(state.queue.len(), errand) {
+            stage.output.talk(&note);
+        }
+        return;
+    };
+    let waits = Newest::of(&View::from(state)).map(|turn| incomplete::waits_for(&turn));
+    let waits = waits.unwrap_or_default();
     let note = match errand {
         Errand::Resume => format!("Resuming. {waits}"),
         Errand::Send(OnIncomplete::Resume) => {
@@ -225,7 +319,7 @@ fn begin(opened: &Opened, errand: Errand, asked: &Asked<'_>, stage: &mut Stage<'
         Errand::Send(OnIncomplete::Discard) => {
             format!("Turn {} is discarded. It stays in the journal, hidden.", open.id.0)
         }
-        Errand::Send(OnIncomplete::Ask) => return,
+        Errand::Send(OnIncomplete::Ask) | Errand::Release => return,
     };
     stage.output.talk(&note);
 }
@@ -240,7 +334,7 @@ fn tell_of_mode(kept: PermissionMode, stage: &mut Stage<'_>) {
     stage.output.talk(&format!("permissions {mode}, as in the turn before; {hint}"));
 }
 
-fn announce(opened: &Opened, turn: TurnId, stage: &mut Stage<'_>) {
+fn announce(opened: &Opened, shown: Option<View>, turn: TurnId, stage: &mut Stage<'_>) {
     let conversation = opened.session.conversation();
     let life = opened.life.note();
     let model = typed(&opened.model);
@@ -250,19 +344,22 @@ fn announce(opened: &Opened, turn: TurnId, stage: &mut Stage<'_>) {
     if is_demo(&opened.model) && opened.life != Life::Known {
         stage.output.talk(DEMO_NOTE);
     }
-    if stage.form == Form::Json {
-        stage.output.json(&Line::conversation(conversation.as_str(), turn.0));
+    if let Some(view) = shown.filter(|_| stage.form == Form::Json) {
+        stage.output.json(&Line::view_of_turn(conversation.as_str(), turn, view));
     }
 }
 
 impl Errand {
     /// The turn that it is about.
-    fn turn(self, state: &State) -> TurnId {
+    fn turn(self, session: &Session) -> TurnId {
+        let state = session.state();
         match self {
             Self::Resume | Self::Send(OnIncomplete::Resume | OnIncomplete::Inject) => {
                 state.open_turn().map_or_else(|| state.next_turn(), |turn| turn.id)
             }
-            Self::Send(OnIncomplete::Ask | OnIncomplete::Discard) => state.next_turn(),
+            Self::Release | Self::Send(OnIncomplete::Ask | OnIncomplete::Discard) => {
+                state.next_turn()
+            }
         }
     }
 
@@ -270,7 +367,7 @@ impl Errand {
     fn begins(self) -> bool {
         match self {
             Self::Resume | Self::Send(OnIncomplete::Resume | OnIncomplete::Inject) => false,
-            Self::Send(OnIncomplete::Ask | OnIncomplete::Discard) => true,
+            Self::Release | Self::Send(OnIncomplete::Ask | OnIncomplete::Discard) => true,
         }
     }
 }

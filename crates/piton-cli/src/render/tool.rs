@@ -5,6 +5,7 @@ use piton_core::decide::calls::UNKNOWN_TEXT;
 use piton_core::event::{Event, InquiryAnswer, Outcome};
 use piton_core::state::{Call, Ended, Progress};
 use piton_core::summary::{input_summary, output_summary};
+use piton_core::view::{CallState, CallView};
 
 use crate::cmd::answer::elsewhere::said;
 
@@ -23,24 +24,46 @@ pub(crate) fn progress(call: &Call, text: &str) -> String {
     format!("  {}: {text}", call.name)
 }
 
+/// A call begins, as its view has it.
+pub(crate) fn started_view(call: &CallView) -> String {
+    format!("• {}", input_summary(&call.tool, &call.arguments))
+}
+
+/// A call ended, as its view has it.
+pub(crate) fn finished_view(call: &CallView) -> String {
+    let input = input_summary(&call.tool, &call.arguments);
+    let CallState::Done { outcome, exit_code } = call.state else { return input };
+    let text = call.result.as_ref().map_or("", |result| &result.text);
+    end_line(&input, (outcome, exit_code), text, (text, text))
+}
+
 /// A call ended.
 pub(crate) fn finished(call: &Call, ended: &Ended) -> String {
     let input = input_summary(&call.name, &call.arguments);
-    let (printed, notes) = ended.output.split();
-    let output = output_summary(&ended.output.text);
-    let mark = mark(ended.outcome, ended.output.exit_code);
-    let end = match (ended.outcome, ended.output.exit_code) {
+    let end = (ended.outcome, ended.output.exit_code);
+    end_line(&input, end, &ended.output.text, ended.output.split())
+}
+
+fn end_line(
+    input: &str,
+    (outcome, exit_code): (Outcome, Option<i32>),
+    text: &str,
+    (printed, notes): (&str, &str),
+) -> String {
+    let output = output_summary(text);
+    let mark = mark(outcome, exit_code);
+    let end = match (outcome, exit_code) {
         (Outcome::Ok, None | Some(0)) if output.is_empty() => "completed".into(),
         (Outcome::Ok, None | Some(0)) => output,
         // Where a command printed nothing, its result says only that.
         (Outcome::Ok, Some(code)) if printed.trim().is_empty() => format!("exit code {code}"),
         (Outcome::Ok, Some(code)) => format!("exit code {code}: {output}"),
         (Outcome::Failed, _) => format!("failed: {}", note(notes).unwrap_or(output)),
-        (Outcome::Unknown, _) => match reason(&ended.output.text) {
-            Some(reason) => format!("{}: {reason}", word(ended.outcome)),
-            None => word(ended.outcome).to_owned(),
+        (Outcome::Unknown, _) => match reason(text) {
+            Some(reason) => format!("{}: {reason}", word(outcome)),
+            None => word(outcome).to_owned(),
         },
-        (Outcome::Denied | Outcome::Cancelled, _) => word(ended.outcome).to_owned(),
+        (Outcome::Denied | Outcome::Cancelled, _) => word(outcome).to_owned(),
     };
     format!("{mark} {input} — {end}")
 }

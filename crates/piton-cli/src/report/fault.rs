@@ -7,17 +7,18 @@ use piton::{OpenError, SessionError};
 use piton_agent::rules::file::RuleFileError;
 use piton_agent::{FileError, LoadError, ModelError, ProfileError, SettingsError};
 use piton_core::id::ConversationId;
-use piton_core::view::brief::TurnView;
 use piton_mcp::{ProjectFault, TrustFault};
 use piton_store::{Holder, LeaseError, StoreError};
 
 use super::Code;
-use super::refused::{RENAME, going_on, opening};
+use super::letter::LetterFault;
+use super::opening::{RENAME, opening};
+use super::refused::going_on;
 use super::storing::storing;
 use crate::cmd::kept::CommandFault;
 use crate::cmd::query::AttachFault;
 use crate::cmd::undo::UndoFault;
-use crate::render::incomplete;
+use crate::render::incomplete::{self, Newest};
 
 /// What helps with servers of tools.
 const SERVERS: &str =
@@ -85,6 +86,9 @@ pub(crate) enum Fault {
     /// A change of a file is not taken back.
     #[error(transparent)]
     Undo(#[from] UndoFault),
+    /// A command for another process did not come to its end.
+    #[error(transparent)]
+    Letter(#[from] LetterFault),
     /// No rule has that number.
     #[error("there is no rule {number}; there are {count}")]
     NoRule {
@@ -180,7 +184,7 @@ pub(crate) enum Fault {
         /// The conversation.
         conversation: ConversationId,
         /// The turn.
-        turn: Box<TurnView>,
+        turn: Box<Newest>,
     },
     /// A person looked at the incomplete turn and went away.
     #[error("Nothing was changed.")]
@@ -243,13 +247,19 @@ impl From<ProfileError> for Fault {
 }
 
 impl Fault {
-    /// Whether another process is at work on the conversation.
-    pub(crate) fn is_held(&self) -> bool {
-        matches!(self, Self::Open(OpenError::Lease(LeaseError::Held { .. })))
+    /// The conversation, if another process is at work on it.
+    pub(crate) fn held(&self) -> Option<&ConversationId> {
+        match self {
+            Self::Open(OpenError::Lease(LeaseError::Held { conversation, .. })) => {
+                Some(conversation)
+            }
+            _ => None,
+        }
     }
 
     pub(super) fn code(&self) -> Code {
         match self {
+            Self::Letter(fault) => fault.code(),
             Self::NoText
             | Self::EmptyText
             | Self::TwoTexts
@@ -333,6 +343,7 @@ impl Fault {
             Self::NoConversation { .. } => "no_conversation",
             Self::Command(_) => "command",
             Self::Undo(_) => "undo",
+            Self::Letter(fault) => fault.reason(),
             Self::Incomplete { .. }
             | Self::LeftAlone
             | Self::Session(SessionError::Incomplete(_)) => "incomplete_turn",
@@ -369,7 +380,7 @@ impl Fault {
             ],
             Self::EmptyText => vec!["say something, or give - and pipe a text in".into()],
             Self::NoDraft => vec!["say something: piton query \"TEXT\"".into()],
-            Self::Attach(fault) => vec![attaching(fault).into()],
+            Self::Attach(fault) => vec![fault.hint().into()],
             Self::TwoTexts => vec!["keep one of them".into()],
             Self::LongText { .. } => vec!["put it into a file and name the file".into()],
             Self::Stdin(_) => vec!["pipe a text in UTF-8 in, or give it as an argument".into()],
@@ -402,6 +413,7 @@ impl Fault {
             Self::SecretOnTerminal { .. } => vec![SECRET.into()],
             Self::Command(fault) => fault.hints(),
             Self::Undo(fault) => fault.hints(),
+            Self::Letter(fault) => fault.hints(),
             Self::NoConversation { aside } => {
                 let mut hints = vec![
                     "piton ls shows the conversations of all directories".into(),
@@ -485,14 +497,14 @@ fn instead(kept: Option<&String>) -> String {
     kept.map(|kept| format!(", and another one is kept, {kept}")).unwrap_or_default()
 }
 
-fn holding(holder: Option<&Holder>) -> String {
+pub(super) fn holding(holder: Option<&Holder>) -> String {
     holder.map_or_else(|| "another process".into(), |holder| format!("process {}", holder.pid))
 }
 
 fn rule_held(number: usize, conversation: &ConversationId) -> Vec<String> {
+    let stop = format!("piton stop {conversation}");
     vec![
-        "only that process writes the conversation: interrupt its turn there, or wait for its end"
-            .into(),
+        format!("only that process writes the conversation: wait for its end, or: {stop}"),
         format!("then: piton permissions revoke {number} --id {conversation}"),
     ]
 }
@@ -515,19 +527,6 @@ fn answering(words: &str, more: &[String]) -> Vec<String> {
     let may_be_always = words.contains("always");
     let ways = [answers].into_iter().chain(may_be_always.then(|| rule.into()));
     more.iter().cloned().chain(ways).collect()
-}
-
-fn attaching(fault: &AttachFault) -> &'static str {
-    match fault {
-        AttachFault::Unreadable { .. } => "check the path after --file; it counts from here",
-        AttachFault::Directory { .. } => {
-            "name files one by one; the tools can look into directories"
-        }
-        AttachFault::Empty { .. } => "there is nothing to send in it; leave it out",
-        AttachFault::Large { .. } => {
-            "make it smaller, or leave it in this directory and name it: tools read files in parts"
-        }
-    }
 }
 
 impl From<SessionError> for Fault {

@@ -1,29 +1,9 @@
-//! What to do when the engine refuses to open a conversation, or to go on with it.
+//! What to do when the engine cannot go on with a turn.
 
-use piton::{OpenError, SessionError};
-use piton_store::{AppendError, LeaseError};
+use piton::SessionError;
+use piton_store::AppendError;
 
 use super::storing::storing;
-
-/// What to do about a directory whose path cannot be written down.
-pub(super) const RENAME: &str =
-    "a conversation records where it works, as text: rename the directory, or work in another one";
-
-pub(super) fn opening(error: &OpenError) -> Vec<String> {
-    match error {
-        OpenError::Unknown(_) => vec!["piton ls shows all conversations".into()],
-        OpenError::Workspace { .. } => vec![
-            "the conversation works in that directory: bring it back".into(),
-            "or begin another one here: piton query --new \"TEXT\"".into(),
-        ],
-        OpenError::WorkspaceName { .. } => vec![RENAME.into()],
-        OpenError::Lease(LeaseError::Held { .. }) => vec![
-            "to wait longer for it: --lock-wait SECONDS".into(),
-            "or begin another conversation: piton query --new \"TEXT\"".into(),
-        ],
-        OpenError::Lease(LeaseError::Store(error)) | OpenError::Store(error) => storing(error),
-    }
-}
 
 pub(super) fn going_on(error: &SessionError) -> Vec<String> {
     match error {
@@ -43,6 +23,7 @@ pub(super) fn going_on(error: &SessionError) -> Vec<String> {
         | SessionError::EmptyMessage
         | SessionError::Refused(_)
         | SessionError::Workspace(_)
+        | SessionError::Tools(_)
         | SessionError::Shared(_)
         | SessionError::NotAsked(_) => {
             vec!["what was recorded is kept: piton print shows it".into()]

@@ -194,6 +194,8 @@ fn a_conversation_that_is_worked_on_says_by_whom() {
     let shown = world.shown(&ran).replace(&pid, "PID").replace(&format!("on {host}"), "on HOST");
     expect![[r#"
         2> error: conversation AAAAAAAAAA is held by process PID on HOST
+        2> hint: to leave the message for that process, behind its turn: --queue
+        2> hint: to say it to the turn that runs: --steer
         2> hint: to wait longer for it: --lock-wait SECONDS
         2> hint: or begin another conversation: piton query --new "TEXT"
         2> hint: your message is kept; to send it: piton query --draft

@@ -24,6 +24,7 @@ mod escapes;
 mod faults;
 mod files;
 mod frozen;
+mod held;
 mod home;
 mod incomplete;
 mod input;

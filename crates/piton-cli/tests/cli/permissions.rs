@@ -23,7 +23,7 @@ fn edits_are_accepted_but_not_through_links_and_not_in_git() {
     let model = world.script(&format!(r#"{{"steps":[{},{{"say":"x"}}]}}"#, steps.join(",")));
     let run = world.run(&["query", "go", "--model", &model, "--permissions", "accept-edits"]);
     assert_eq!(run.code, 3, "{}", run.stderr);
-    let printed = world.run(&["print", "--json"]).stdout;
+    let printed = world.run(&["print", "--json", "--raw"]).stdout;
     assert!(printed.contains("is another name of `.git/info/exclude`"), "{printed}");
     assert!(world.work("plain").exists());
     assert!(!world.work(".git/info/exclude").exists());
@@ -126,7 +126,7 @@ fn a_question_of_a_headless_run_survives_a_kill_as_it_is_raised() {
     );
     let mut child = world.spawn(&["query", "go", "--json", "--model", &model]);
     let lines = BufReader::new(child.stdout.take().unwrap()).lines().map(Result::unwrap);
-    let raised = lines.into_iter().any(|line| line.contains("InquiryRaised"));
+    let raised = lines.into_iter().any(|line| line.contains("\"open\":true"));
     child.kill().unwrap();
     child.wait().unwrap();
     assert!(raised, "it was asked");

@@ -1,18 +1,27 @@
 //! A disk that fails at every append of a turn, and the life after it.
 
 use std::sync::Arc;
+use std::time::Duration;
 
-use piton::{NewMessage, OnIncomplete};
-use piton_core::event::UserPart;
-use piton_core::id::MessageId;
 use piton_store::{Journal, MemoryJournal};
 
-use super::provider::Run;
+use super::life::{Life, Met, gone};
 use super::tally::Tally;
-use super::{Final, Met, Play, all_records, converse, end, engine, enter, live, undisturbed};
+use super::{Final, Play, all_records, end, live, undisturbed};
 use crate::disk::{DiskFault, MortalJournal};
 use crate::oracle;
-use crate::world::World;
+
+/// How long an engine is left alone behind a fault.
+const QUIET: Duration = Duration::from_secs(5);
+
+/// Who goes on behind a fault.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Next {
+    /// Another process.
+    Other,
+    /// The same engine, once somebody asks it to. It may not believe its memory.
+    Same,
+}
 
 /// Lets every append fail once, each in a run of its own, and the next life finish the turn.
 pub async fn disk_fails_everywhere(play: Play<'_>, fault: DiskFault) -> Tally {
@@ -20,10 +29,15 @@ pub async fn disk_fails_everywhere(play: Play<'_>, fault: DiskFault) -> Tally {
     let mut tally = Tally::beginning(&reference, points);
     let mut number = 1;
     // One more than there are appends: the run that no fault reaches is the last one.
-    while let Some(violations) = failed_once(play, &reference, number, fault).await {
+    while let Some(violations) = failed_once(play, &reference, (number, fault), Next::Other).await {
         tally.runs += 1;
         tally.kills += 1;
         tally.violations.extend(violations);
+        // A scripted worker fails once an engine: the same one would see it succeed.
+        if play.turn.script().workers.is_empty() {
+            let same = failed_once(play, &reference, (number, fault), Next::Same).await;
+            tally.violations.extend(same.into_iter().flatten());
+        }
         number += 1;
     }
     tally
@@ -33,8 +47,8 @@ pub async fn disk_fails_everywhere(play: Play<'_>, fault: DiskFault) -> Tally {
 async fn failed_once(
     play: Play<'_>,
     reference: &Final,
-    number: u64,
-    fault: DiskFault,
+    (number, fault): (u64, DiskFault),
+    next: Next,
 ) -> Option<Vec<String>> {
     let world = play.world();
     let journal: Arc<dyn Journal> = Arc::new(MemoryJournal::default());
@@ -42,34 +56,42 @@ async fn failed_once(
     let mortal = Arc::new(mortal);
     let run = play.provider.begin(play.turn);
     world.begin_life(None);
-    let mut found = fail(play, &*run, &journal, &world, mortal.clone()).await;
-    if mortal.appends() < number {
-        return None;
+    let mut found = Vec::new();
+    let before = {
+        let life = match Life::begin(play, &*run, &journal, &world, mortal.clone()) {
+            Ok(life) => life,
+            Err(problem) => return Some(vec![problem]),
+        };
+        found.extend(fail(&life, &mortal).await);
+        if mortal.appends() < number {
+            return None;
+        }
+        let before = all_records(&journal).await;
+        if next == Next::Same
+            && let Err(error) = life.converse().await
+        {
+            found.push(format!("the engine does not go on: {error}"));
+        }
+        before
+    };
+    if !gone(&mortal).await {
+        found.push("a task outlived its engine".into());
     }
-    let before = all_records(&journal).await;
-    live(play, &*run, &journal, &world).await;
+    if next == Next::Other {
+        world.begin_life(None);
+        live(play, &*run, &journal, &world).await;
+    }
     let after = all_records(&journal).await;
     found.extend(oracle::lost_anywhere(&before, &after));
     let end = end(&*run, &after, world);
     found.extend(oracle::judge(reference, &end));
-    let place = |what| format!("{} append {number} {fault:?}: {what}", play.turn.name);
+    let place = |what| format!("{} append {number} {fault:?} {next:?}: {what}", play.turn.name);
     Some(found.into_iter().map(place).collect())
 }
 
 /// The life that meets the fault: it must report it, and must not go on as if nothing were.
-async fn fail(
-    play: Play<'_>,
-    run: &dyn Run,
-    journal: &Arc<dyn Journal>,
-    world: &World,
-    mortal: Arc<MortalJournal>,
-) -> Vec<String> {
-    let engine = engine(play, run, journal, world, mortal.clone());
-    let mut session = match enter(play, &engine, journal).await {
-        Ok(session) => session,
-        Err(problem) => return vec![problem],
-    };
-    let Err(error) = converse(play, &engine, &mut session, world).await else {
+async fn fail(life: &Life<'_>, mortal: &MortalJournal) -> Vec<String> {
+    let Err(error) = life.converse().await else {
         return vec!["the fault was not reported".into()];
     };
     let mut found = Vec::new();
@@ -77,20 +99,13 @@ async fn fail(
         found.push(format!("another error was reported: {error}"));
     }
     if let Met::AtWorker(_) = error {
-        // Whoever answered knows that the answer was not taken. This session is as good as before.
+        // Whoever answered knows that the answer was not taken. The conversation is as good as before.
         return found;
     }
-    // The session's memory is ahead of its journal now: it must not answer from it.
-    let (appends, effects) = (mortal.appends(), world.ledger().len());
-    let parts = vec![UserPart::text("again")];
-    let message = NewMessage { id: Some(MessageId::new("m0")), parts };
-    if session.send(message, OnIncomplete::Resume).await.is_ok() {
-        found.push("a message was taken after the fault".into());
-    }
-    if session.resume().await.is_ok() {
-        found.push("the turn was resumed after the fault".into());
-    }
-    if (mortal.appends(), world.ledger().len()) != (appends, effects) {
+    // No effect begins without an append. Jobs in other hands go on.
+    let appends = mortal.appends();
+    tokio::time::sleep(QUIET).await;
+    if mortal.appends() != appends {
         found.push("something was done after the fault".into());
     }
     found

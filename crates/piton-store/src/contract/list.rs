@@ -174,6 +174,7 @@ pub async fn a_list_shows_the_last_commits_row(store: Store) {
             turns: u32::MAX,
             status: Status::Idle,
             wants: Wants::NotBefore(Timestamp(8)),
+            waiting: 3,
             touched: Timestamp(9),
         },
     ];

@@ -18,6 +18,8 @@ pub(super) struct Head {
     pub(super) status: Status,
     #[serde(rename = "w", skip_serializing_if = "is_default")]
     pub(super) wants: Wants,
+    #[serde(rename = "q", skip_serializing_if = "is_default")]
+    pub(super) waiting: u32,
 }
 
 fn is_default<T: Default + PartialEq>(value: &T) -> bool {
@@ -42,7 +44,7 @@ impl Head {
             Status::WaitingForInput { .. } => Wants::Person,
             Status::PendingTools | Status::PendingFollowUp | Status::PendingAnswer => Wants::Driver,
         };
-        Self { name: CommitName::default(), status, wants }
+        Self { status, wants, ..Self::default() }
     }
 }
 
@@ -57,8 +59,8 @@ mod tests {
         let idle = Head { name: CommitName::fresh(), ..Head::default() };
         assert_eq!(idle.encode(), format!("{{\"n\":\"{}\"}}", idle.name));
         let status = Status::WaitingForInput { tool: "a \"tool\"".to_owned() };
-        let busy =
-            Head { name: CommitName::fresh(), status, wants: Wants::NotBefore(Timestamp(7)) };
+        let (name, wants) = (CommitName::fresh(), Wants::NotBefore(Timestamp(7)));
+        let busy = Head { name, status, wants, waiting: 2 };
         for head in [idle, busy] {
             assert_eq!(Head::decode(&head.encode()), head);
         }

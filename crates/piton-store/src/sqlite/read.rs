@@ -290,8 +290,8 @@ pub(super) fn status(
 }
 
 pub(super) fn listed(row: &Row<'_>, last: place::Last) -> Result<Listed, rusqlite::Error> {
-    let Head { status, wants, .. } = Head::decode(&last.head);
-    let shown = StatusRow { status, wants, ..status_row(row, 2)? };
+    let Head { status, wants, waiting, .. } = Head::decode(&last.head);
+    let shown = StatusRow { status, wants, waiting, ..status_row(row, 2)? };
     let conversation = ConversationId::new(text(row, 1)?);
     Ok(Listed { conversation, end: last.end, row: shown, holder: None })
 }

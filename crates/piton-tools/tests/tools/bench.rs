@@ -7,8 +7,8 @@ use std::sync::Arc;
 use piton_core::event::{Handle, Outcome, Permissions};
 use piton_core::id::{CallId, ConversationId, TurnId};
 use piton_tools::{
-    Arguments, Asker, Finished, Job, OUTPUT_BYTES_MAX, Prepared, Progress, Refusal, Registry,
-    Settled, Site, Tool,
+    Arguments, Asker, Finished, Job, OUTPUT_BYTES_MAX, Prepared, Progress, Refusal, Settled, Site,
+    Tool, Toolbox,
 };
 use serde_json::Value;
 use tempfile::TempDir;
@@ -36,7 +36,7 @@ impl Bench {
             closed: piton_tools::Closed::default(),
         };
         fs::create_dir(&site.workspace).unwrap();
-        let tool = Registry::standard().get(tool).unwrap().clone();
+        let tool = Toolbox::standard().get(tool).unwrap().clone();
         Self { tool, site: Arc::new(site), _directory: directory }
     }
 

@@ -3,7 +3,7 @@
 use std::os::unix::fs::symlink;
 
 use piton_core::event::Outcome;
-use piton_tools::Registry;
+use piton_tools::Toolbox;
 use serde_json::{Value, json};
 
 use crate::bench::Bench;
@@ -21,7 +21,7 @@ fn with_path(tool: &str, path: &str) -> Value {
 }
 
 fn names() -> Vec<String> {
-    Registry::standard().specs().into_iter().map(|spec| spec.name).collect()
+    Toolbox::standard().specs().into_iter().map(|spec| spec.name).collect()
 }
 
 #[tokio::test]

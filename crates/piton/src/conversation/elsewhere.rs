@@ -1,8 +1,9 @@
-//! A command that was left as a letter: waited for in the journal.
+//! A command that is left as a letter, and waited for in the journal.
 
 use std::sync::Arc;
 use std::time::Duration;
 
+use piton_core::command::{Envelope, UserPart};
 use piton_core::id::CommandId;
 use piton_core::outcome::Ending;
 use piton_core::state::{State, Verdict};
@@ -10,12 +11,40 @@ use piton_store::StoreError;
 
 use super::Conversation;
 use crate::orders::CommandError;
-use crate::reader;
+use crate::{files, mailbox, reader};
 
 /// How often it is looked whether the process that works on the conversation is still there.
 const HOLDER_EVERY: Duration = Duration::from_secs(1);
 
 impl Conversation {
+    /// Leaves a command for the process that has the writer's place, or for the next one: nothing is
+    /// performed here. Durable when this returns. Says under which name the letter lies.
+    pub async fn leave(&self, envelope: &Envelope) -> Result<String, CommandError> {
+        let hosts = self.hosts.upgrade().ok_or(CommandError::EngineGone)?;
+        let parts = hosts.parts().clone();
+        let posted = mailbox::post(&*parts.journal, &self.id, envelope, parts.clock.now()).await;
+        posted.map_err(failed)?.ok_or(CommandError::SecretElsewhere)
+    }
+
+    /// Takes a letter back. One that is taken by then counts.
+    pub async fn withdraw(&self, letter: &str) -> Result<(), CommandError> {
+        let hosts = self.hosts.upgrade().ok_or(CommandError::EngineGone)?;
+        hosts.parts().journal.discard_letter(&self.id, letter).await.map_err(failed)
+    }
+
+    /// What became of a command; none as long as nobody has taken it.
+    pub async fn verdict(&self, command: &CommandId) -> Result<Option<Verdict>, CommandError> {
+        let hosts = self.hosts.upgrade().ok_or(CommandError::EngineGone)?;
+        let state = reader::state(&*hosts.parts().journal, &self.id).await.map_err(failed)?;
+        Ok(state.commands.get(command).map(|(_, verdict)| verdict.clone()))
+    }
+
+    /// Keeps a file beside the journal, as a part of a message; durable from here on.
+    pub async fn attach(&self, name: &str, content: &[u8]) -> Result<UserPart, CommandError> {
+        let hosts = self.hosts.upgrade().ok_or(CommandError::EngineGone)?;
+        files::keep(&*hosts.parts().journal, name, content).await.map_err(failed)
+    }
+
     /// Waits until a command is taken and the conversation rests, whichever process performs. A letter
     /// whose holder died is taken over here.
     pub(super) async fn until_rest_elsewhere(

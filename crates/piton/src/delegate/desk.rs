@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use piton_core::id::ConversationId;
-use piton_tools::Refusal;
+use piton_tools::{Refusal, Toolbox};
 use tokio::sync::Semaphore;
 
 use super::WORKERS_MAX;
@@ -20,6 +20,7 @@ pub(crate) struct Desk {
     presence: Presence,
     places: Arc<Semaphore>,
     is_worker: bool,
+    toolbox: Arc<Toolbox>,
 }
 
 /// Who is there to answer, and what becomes of questions when nobody is.
@@ -35,9 +36,10 @@ impl Desk {
         crew: Arc<Crew>,
         presence: Presence,
         is_worker: bool,
+        toolbox: Arc<Toolbox>,
     ) -> Self {
         let places = Arc::new(Semaphore::new(WORKERS_MAX));
-        Self { port, crew, presence, places, is_worker }
+        Self { port, crew, presence, places, is_worker, toolbox }
     }
 
     pub(super) fn port(&self) -> &WorkerPort {
@@ -58,6 +60,11 @@ impl Desk {
 
     pub(super) fn places(&self) -> &Semaphore {
         &self.places
+    }
+
+    /// The tools of the session, which its workers share.
+    pub(super) fn toolbox(&self) -> &Arc<Toolbox> {
+        &self.toolbox
     }
 
     /// Whether the session itself is a worker's.

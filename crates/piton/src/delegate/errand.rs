@@ -1,7 +1,7 @@
 //! What a worker is asked: the arguments of a call, read and checked.
 
 use piton_core::event::ModelRef;
-use piton_tools::{Arguments, Refusal};
+use piton_tools::{Arguments, Refusal, Toolbox};
 use serde_json::Value;
 
 use super::NOT_FOR_WORKERS;
@@ -65,12 +65,10 @@ impl Errand {
     }
 
     /// Whether there is what it asks for.
-    pub(super) fn check(&self, parts: &Parts) -> Result<(), Refusal> {
-        let is_there = |name: &String| {
-            parts.tools.contains_key(name) && !NOT_FOR_WORKERS.contains(&name.as_str())
-        };
+    pub(super) fn check(&self, parts: &Parts, toolbox: &Toolbox) -> Result<(), Refusal> {
+        let is_there = |name: &str| toolbox.get(name).is_some() && !NOT_FOR_WORKERS.contains(&name);
         if let Some(missing) = self.tools.iter().flatten().find(|name| !is_there(name)) {
-            let names: Vec<_> = parts.tools.keys().filter(|name| is_there(name)).cloned().collect();
+            let names: Vec<_> = toolbox.names().filter(|name| is_there(name)).collect();
             let names = names.join(", ");
             return Err(Refusal(format!(
                 "A worker has no tool `{missing}`. It may have: {names}."

@@ -61,7 +61,8 @@ impl From<SessionError> for Halt {
             | SessionError::NotAsked(_)
             | SessionError::Refused(_)
             | SessionError::Shared(_)
-            | SessionError::Workspace(_) => failed(&error),
+            | SessionError::Workspace(_)
+            | SessionError::Tools(_) => failed(&error),
         }
     }
 }

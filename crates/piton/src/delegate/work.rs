@@ -79,6 +79,7 @@ impl Work {
         if let Some(finished) = report::of(session.state(), &self.worker.conversation) {
             return Ok(Ran::Finished(finished));
         }
+        session.share(self.desk.toolbox().clone());
         self.prepare(&mut session).await?;
         session.attend(self.desk.presence().attendance);
         session.leave_unattended(self.desk.presence().unattended);

@@ -39,10 +39,11 @@ impl Task {
             match (self.open().await, came.take()) {
                 (Ok(mut session), control) => {
                     session.obey_through(controls);
-                    self.serve(&mut session, control).await;
+                    let served = self.serve(&mut session, control).await;
                     controls = session.take_controls();
                     drop(session);
-                    if !self.has_letters().await {
+                    // A journal that refuses would refuse again: the next command tries.
+                    if served.is_err() || !self.has_letters().await {
                         return controls;
                     }
                 }
@@ -103,7 +104,11 @@ impl Task {
     }
 
     /// Obeys and performs until nothing has come for a while, or the journal refuses.
-    async fn serve(&self, session: &mut Session, control: Option<Control>) {
+    async fn serve(
+        &self,
+        session: &mut Session,
+        control: Option<Control>,
+    ) -> Result<(), Arc<SessionError>> {
         let mut then = session.take_letters().await;
         if let (Ok(letters), Some(control)) = (&then, control) {
             // What a letter wants to go on goes on behind the command.
@@ -125,12 +130,13 @@ impl Task {
                     self.stage.send_replace(Stage::Resting);
                     match self.idle(session, &mut mail, idle_until).await {
                         Some(then) => then,
-                        None => return,
+                        None => return Ok(()),
                     }
                 }
                 Err(error) => {
-                    session.rest(Err(Arc::new(error)));
-                    return;
+                    let error = Arc::new(error);
+                    session.rest(Err(error.clone()));
+                    return Err(error);
                 }
             };
         }

@@ -124,7 +124,7 @@ impl Driver<'_> {
     fn ready(&self, id: CallId) -> Result<Ready, String> {
         let turn = self.log.state().open_turn();
         let call = turn.and_then(|turn| turn.call(id)).ok_or("the call is gone")?.clone();
-        let tool = self.parts.tools.get(&*call.name).cloned();
+        let tool = self.toolbox.get(&call.name).cloned();
         let tool = tool.ok_or_else(|| format!("this piton has no tool {}", call.name))?;
         let arguments = serde_json::from_str(&call.arguments).map_err(|error| error.to_string())?;
         Ok(Ready { call, tool, arguments: Arc::new(arguments) })
@@ -290,7 +290,7 @@ impl Driver<'_> {
         let (Progress::Running(started) | Progress::InDoubt(started)) = &call.progress else {
             return None;
         };
-        let tool = self.parts.tools.get(&*call.name).filter(|_| !started.handle.is_none())?;
+        let tool = self.toolbox.get(&call.name).filter(|_| !started.handle.is_none())?;
         Some((tool.clone(), started.handle.clone()))
     }
 

@@ -11,10 +11,11 @@ use piton_core::state::Verdict;
 use piton_store::{AppendError, Letter};
 
 use super::{Session, SessionError, canonical};
-use crate::control::{Control, Controls};
+use crate::control::{Attendance, Control, Controls};
 use crate::mailbox::{self, Brought};
 use crate::orders::{self, Accepted, CommandError, Handed, Order, Receipt, Rest};
 use crate::profile::{Moment, ProfileError, ProfileRequest};
+use crate::toolbox::ToolsError;
 
 impl Session {
     /// Obeys or refuses a command; durable when this returns. Says what follows from it.
@@ -70,9 +71,13 @@ impl Session {
     /// Asks for the settings that apply to what a command begins.
     async fn prepare(&mut self, envelope: &Envelope) -> Result<(), Refusal> {
         let Some(moment) = self.moment(&envelope.command) else { return Ok(()) };
+        let tools = match self.toolbox_for(moment).await {
+            Ok(toolbox) => toolbox.specs(),
+            Err(ToolsError { message }) => return Err(Refusal::Impossible { message }),
+        };
         let place = (self.conversation(), &*self.workspace);
-        let config = &self.state().config;
-        let request = ProfileRequest::new(place, &envelope.from, config, moment);
+        let sender = (&envelope.from, self.attendance_now());
+        let request = ProfileRequest::new(place, sender, &self.state().config, &tools, moment);
         match self.parts.profiles.profile(request).await {
             Ok(profile) => {
                 self.unattended = profile.unattended;
@@ -109,6 +114,7 @@ impl Session {
                 Order::Record { leave: Leave::Nothing, facts, then: Then::Rest }
             }
         };
+        let ordered = self.vet_leaving(ordered, &command, handed.letter.as_deref()).await;
         let (leave, facts, then) = match ordered {
             Order::Known(receipt) => return Ok((receipt, Then::Rest)),
             Order::Record { leave, facts, then } => (leave, facts, then),
@@ -127,18 +133,42 @@ impl Session {
         Ok((Receipt { command, seq, verdict }, then))
     }
 
+    /// What is left can only be stopped by its tools: without them the command is refused.
+    async fn vet_leaving(
+        &mut self,
+        ordered: Order,
+        command: &CommandId,
+        letter: Option<&str>,
+    ) -> Order {
+        match ordered {
+            Order::Record { leave: Leave::Turn(_) | Leave::Doubts, .. } => {}
+            Order::Known(_) | Order::Record { .. } | Order::InterruptFirst => return ordered,
+        }
+        let Err(ToolsError { message }) = self.toolbox().await else { return ordered };
+        let (command, letter) = (command.clone(), letter.map(ToOwned::to_owned));
+        let refusal = Refusal::Impossible { message };
+        let facts = vec![Event::CommandRefused { command, refusal, letter }];
+        Order::Record { leave: Leave::Nothing, facts, then: Then::Rest }
+    }
+
+    /// Whether somebody can answer at this moment.
+    fn attendance_now(&self) -> Attendance {
+        if self.controls.faces().are_there() { Attendance::Attended } else { self.attendance }
+    }
+
     /// Records facts, with what has to be stopped in front of them. Returns the place of the first.
     pub(super) async fn record(
         &mut self,
         leave: Leave,
         facts: Vec<Event>,
     ) -> Result<Seq, SessionError> {
-        let first = self.push_all(leave, facts).await;
+        let first = self.push_all(leave, facts).await?;
         self.log.commit().await?;
         if matches!(leave, Leave::Turn(_)) {
             // Only behind the commit: until then somebody may ask what became of its calls. And to the
             // end: there may be no other driver to do it.
-            for tidying in self.tidy() {
+            let toolbox = self.toolbox().await?;
+            for tidying in self.tidy(&toolbox) {
                 tidying.await;
             }
         }
@@ -147,11 +177,15 @@ impl Session {
 
     /// Adds facts to the next commit, with what has to be stopped in front of them. Returns the place of
     /// the first.
-    pub(super) async fn push_all(&mut self, leave: Leave, facts: Vec<Event>) -> Seq {
+    pub(super) async fn push_all(
+        &mut self,
+        leave: Leave,
+        facts: Vec<Event>,
+    ) -> Result<Seq, SessionError> {
         match leave {
             Leave::Nothing => {}
-            Leave::Turn(turn) => self.stop_left_running(turn).await,
-            Leave::Doubts => self.abandon_in_doubt().await,
+            Leave::Turn(turn) => self.stop_left_running(turn).await?,
+            Leave::Doubts => self.abandon_in_doubt().await?,
         }
         self.start();
         let first = self.state().end.next();
@@ -167,9 +201,10 @@ impl Session {
             }
             if bound {
                 self.workspace = self.state().workspace().into();
+                self.forget_tools();
             }
         }
-        first
+        Ok(first)
     }
 
     /// What the journal cannot know of a command: whether its directory is there.

@@ -162,7 +162,7 @@ async fn a_worker_has_no_workers_and_asks_nobody() {
     assert_eq!(session.send(say("go"), Ask).await.unwrap(), Ending::Done);
     let own = state_of(&stage, &worker(&stage, 0)).await;
     let names: Vec<_> = own.config.tools.iter().map(|tool| tool.name.as_str()).collect();
-    assert_eq!(names, ["build", "change", "look", "pay", "post", "set"]);
+    assert_eq!(names, ["look", "set", "change", "build", "pay", "post"]);
     let refused = ended(&own, 0);
     assert_eq!(refused.outcome, Outcome::Failed);
     assert!(refused.output.text.contains("no tool delegate"), "{}", refused.output.text);
@@ -199,7 +199,7 @@ async fn a_worker_has_the_tools_that_it_is_given() {
         ended(session.state(), 1)
             .output
             .text
-            .contains("It may have: build, change, look, pay, post, set")
+            .contains("It may have: look, set, change, build, pay, post")
     );
     assert!(!stage.story().await.contains("start:1"), "what is refused was never started");
     stage.check().await;

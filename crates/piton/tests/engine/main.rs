@@ -17,6 +17,7 @@ mod hub;
 mod incomplete;
 mod interrupt;
 mod lease;
+mod list;
 mod mailbox;
 mod overflow;
 mod permission;
@@ -25,6 +26,7 @@ mod question;
 mod repair;
 mod secret;
 mod stream;
+mod tools;
 #[cfg(feature = "http")]
 mod transport;
 mod turn;

@@ -5,9 +5,9 @@ use std::io::{self, Read as _};
 use std::os::unix::fs::FileTypeExt as _;
 use std::path::{Component, Path, PathBuf};
 
-use piton::{Session, SessionError};
+use piton::{CommandError, Conversation, Session, SessionError};
 use piton_core::attachment::{self, FILES_BYTES_MAX};
-use piton_core::event::UserPart;
+use piton_core::command::UserPart;
 
 /// A file as it was found.
 #[derive(Debug)]
@@ -31,6 +31,20 @@ pub(crate) enum AttachFault {
     /// It is larger than a message may be.
     #[error("{} is larger than {}", path.display(), attachment::limit(FILES_BYTES_MAX))]
     Large { path: PathBuf },
+}
+
+impl AttachFault {
+    /// What to do about it.
+    pub(crate) fn hint(&self) -> &'static str {
+        match self {
+            Self::Unreadable { .. } => "check the path after --file; it counts from here",
+            Self::Directory { .. } => "name files one by one; the tools can look into directories",
+            Self::Empty { .. } => "there is nothing to send in it; leave it out",
+            Self::Large { .. } => {
+                "make it smaller, or leave it in this directory and name it: tools read files in parts"
+            }
+        }
+    }
 }
 
 /// Reads files. May block: what is named may be a pipe.
@@ -62,6 +76,18 @@ pub(super) async fn keep(
         parts.push(session.attach(name, content).await?);
     }
     session.check_files(&parts)?;
+    Ok(parts)
+}
+
+/// The same for a message that is left for another process, whose model takes them or not.
+pub(super) async fn keep_for(
+    conversation: &Conversation,
+    attached: &[Attached],
+) -> Result<Vec<UserPart>, CommandError> {
+    let mut parts = Vec::with_capacity(attached.len());
+    for Attached { name, content } in attached {
+        parts.push(conversation.attach(name, content).await?);
+    }
     Ok(parts)
 }
 

@@ -8,11 +8,11 @@ use std::ops::ControlFlow;
 use std::path::PathBuf;
 
 use piton::chance::{Chance as _, SystemChance};
-use piton::{NewMessage, Session, Update, reader};
+use piton::{Conversation, NewMessage, Session, Update, reader};
 use piton_agent::Settings;
-use piton_core::event::Event;
-use piton_core::id::{MessageId, Seq};
+use piton_core::id::{CommandId, MessageId, Seq};
 use piton_core::summary::output_summary;
+use piton_core::view::{ItemView, View};
 use piton_store::{Journal, StoreError};
 
 use super::attach::{self, Attached};
@@ -20,7 +20,7 @@ use super::perform::Stage;
 use crate::drafts::{DRAFTS_MAX, Draft, Drafts};
 use crate::flags::Query;
 use crate::output::Output;
-use crate::report::Fault;
+use crate::report::{Fault, LetterFault};
 
 /// What is to be said, and what was not.
 #[derive(Debug)]
@@ -41,6 +41,8 @@ pub(super) struct Mail {
     trouble: Option<io::Error>,
     /// Whether it is unknown if the journal has the message.
     leaving: bool,
+    /// Its name, once it was left for another process.
+    left: Option<MessageId>,
 }
 
 impl Mail {
@@ -63,6 +65,7 @@ impl Mail {
             others,
             trouble: None,
             leaving: false,
+            left: None,
         };
         if let Some(text) = text {
             if !query.no_persist {
@@ -126,7 +129,11 @@ impl Mail {
         }
         let mut unsent = Vec::new();
         for draft in std::mem::take(&mut self.others) {
-            if arrived(journal, &draft).await? { draft.remove() } else { unsent.push(draft) }
+            if arrived(journal, &draft).await? {
+                draft.remove();
+            } else if !lies(journal, &draft).await? {
+                unsent.push(draft);
+            }
         }
         if std::mem::take(&mut self.fetch) {
             if unsent.is_empty() {
@@ -180,10 +187,55 @@ impl Mail {
         Ok(NewMessage { id: Some(draft.message.clone()), ..message })
     }
 
+    /// The message, now that it is left for the process that works on a conversation. One that was
+    /// refused there before is another one now.
+    pub(super) async fn leave_for(
+        &mut self,
+        conversation: &Conversation,
+    ) -> Result<(MessageId, NewMessage), Fault> {
+        let files = attach::keep_for(conversation, &self.files).await.map_err(LetterFault::from)?;
+        let mut message = NewMessage::text(self.text.clone().unwrap_or_default());
+        message.parts.extend(files);
+        let id = match &mut self.draft {
+            Some(draft) => {
+                let name = CommandId::new(draft.message.as_str());
+                let verdict = conversation.verdict(&name).await.map_err(LetterFault::from)?;
+                if verdict.is_some() {
+                    draft.say_again(new_name()).map_err(Fault::Draft)?;
+                }
+                draft.goes_to(conversation.id());
+                draft.message.clone()
+            }
+            None => new_name(),
+        };
+        self.leaving = true;
+        self.left = Some(id.clone());
+        Ok((id.clone(), NewMessage { id: Some(id), ..message }))
+    }
+
+    /// The name of the message, if it was left for another process.
+    pub(super) fn left(&self) -> Option<&MessageId> {
+        self.left.as_ref()
+    }
+
+    /// The message was refused, and can be sent once more.
+    pub(super) fn come_back(&mut self) {
+        self.leaving = false;
+    }
+
+    /// Looks for the message in a view.
+    pub(super) fn see_in(&mut self, view: &View) {
+        if self.draft.as_ref().is_some_and(|draft| view_has(view, &draft.message))
+            && let Some(draft) = self.draft.take()
+        {
+            draft.remove();
+        }
+    }
+
     /// Looks for the message among the entries.
     pub(super) fn see(&mut self, update: &Update) {
         let Update::Entry(entry) = update else { return };
-        let came = self.draft.as_ref().is_some_and(|draft| has(&entry.event, &draft.message));
+        let came = self.draft.as_ref().is_some_and(|draft| reader::brings(entry, &draft.message));
         if came && let Some(draft) = self.draft.take() {
             draft.remove();
         }
@@ -205,12 +257,29 @@ fn new_name() -> MessageId {
     MessageId::from_chance(SystemChance.next())
 }
 
+/// Whether a view shows a message.
+pub(super) fn view_has(view: &View, wanted: &MessageId) -> bool {
+    let said = view.turns.iter().flat_map(|turn| &turn.items).any(|item| match item {
+        ItemView::Message(message) => message.id == *wanted,
+        _ => false,
+    });
+    said || view.queue.iter().any(|queued| queued.id == *wanted)
+}
+
+/// Whether the message of a draft lies in a letter that nobody has taken yet.
+async fn lies(journal: &dyn Journal, draft: &Draft) -> Result<bool, Fault> {
+    let Some(conversation) = &draft.conversation else { return Ok(false) };
+    let letters = journal.letters(conversation).await?;
+    let name = format!("-{}", draft.message);
+    Ok(letters.iter().any(|letter| letter.id.ends_with(&name)))
+}
+
 /// Whether the conversation that a draft was about to go to has its message.
 async fn arrived(journal: &dyn Journal, draft: &Draft) -> Result<bool, Fault> {
     let Some(conversation) = &draft.conversation else { return Ok(false) };
     let mut found = false;
     let read = reader::each_record(journal, conversation, Seq::default(), |record| {
-        found |= has(&reader::entry(&record).event, &draft.message);
+        found |= reader::brings(&reader::entry(&record), &draft.message);
         if found { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     });
     match read.await {
@@ -220,14 +289,6 @@ async fn arrived(journal: &dyn Journal, draft: &Draft) -> Result<bool, Fault> {
         Err(StoreError::DamagedEntry { .. } | StoreError::Damaged { .. }) => Ok(found),
         read => Ok(read.map(|_| found)?),
     }
-}
-
-/// Whether an event makes a message durable.
-fn has(event: &Event, wanted: &MessageId) -> bool {
-    let (Event::UserMessage { message, .. } | Event::MessageQueued { message, .. }) = event else {
-        return false;
-    };
-    message == wanted
 }
 
 fn tell(mut unsent: Vec<Draft>, output: &mut Output) {

@@ -8,12 +8,10 @@ use std::time::Duration;
 use piton::{Attendance, FileLeftOut, OnIncomplete, Policy, SessionError, Subscription, Update};
 use piton_agent::rules::strangers::Strangers;
 use piton_agent::{Overrides, ProfileRequest, SandboxGap, Standing, TurnStart, typed as named};
-use piton_core::event::TurnEnd;
 use piton_core::id::Seq;
 use piton_core::outcome::Ending;
-use piton_core::state::Config;
 use piton_core::summary::shorten;
-use piton_core::view::brief::TurnView;
+use piton_core::view::{TurnEnd, View};
 use piton_store::StoreError;
 
 use super::face::Face;
@@ -24,6 +22,7 @@ use super::watch::{Rules, Watch, answered};
 use super::{Asked, Errand, begin};
 use crate::output::{Form, Output};
 use crate::render::answer::Pace;
+use crate::render::incomplete::Newest;
 use crate::render::rule;
 use crate::report::{Fault, Report, key_advice};
 use crate::signals::Signals;
@@ -191,7 +190,7 @@ impl Seen {
         };
         mail.seen_all();
         let ending = ending?;
-        let turn = self.watch.state().turns.last().map(TurnView::from);
+        let turn = Newest::of(&View::from(self.watch.state()));
         let key = key_advice(asked.agent.providers(), &model);
         let report = Report::of_turn(&ending, &conversation, turn.as_ref(), &key);
         Ok(if life == Life::Passing { report } else { report.kept_in(conversation) })
@@ -210,13 +209,14 @@ async fn see_through(
     // Subscribed before the first fact is pushed, so that every one of them is shown.
     let mut updates = opened.session.subscribe(state.end);
     let pace = if stage.output.is_watched() { Pace::Streamed } else { Pace::Whole };
-    let face = Face::new(state, stage.form, pace, errand.turn(opened.session.state()));
+    let face = Face::new(state, stage.form, pace, errand.turn(&opened.session));
     let rules = Rules { file: asked.settings.file.clone(), batch: asked.agent.asks_in_batches() };
     let mut watch = Watch::new(face, opened.session.controller(), rules);
-    prepare(opened, errand, asked, stage)?;
+    prepare(opened, errand, asked, stage).await?;
     // A file that is refused leaves no conversation behind, so none is announced.
     let message = mail.leave(&opened.session).await?;
-    begin(opened, errand, asked, stage);
+    let shown = (stage.form == Form::Json).then(|| View::from(watch.state()));
+    begin(opened, shown, errand, asked, stage);
     tell_of_files(opened, stage.output);
     if stage.terminal.is_some() {
         attend(opened, errand, &mut watch);
@@ -228,7 +228,7 @@ async fn see_through(
                 session.coordinate(message, on_incomplete).await
             }
             Errand::Send(on_incomplete) => session.send(message, on_incomplete).await,
-            Errand::Resume => session.resume().await,
+            Errand::Resume | Errand::Release => session.resume().await,
         }
     });
     let ending = loop {
@@ -277,14 +277,16 @@ pub(super) fn say_stopped(commands: &[String], stage: &mut Stage<'_>) {
     }
 }
 
-fn prepare(
+async fn prepare(
     opened: &mut Opened,
     errand: Errand,
     asked: &Asked<'_>,
     stage: &mut Stage<'_>,
 ) -> Result<(), Fault> {
+    // Before anything is announced: nothing can be performed without it.
+    opened.session.check_workspace()?;
     let (agent, workspace) = (&asked.agent, asked.settings.workspace()?);
-    let profile = agent.profile(&request(opened, errand, asked, stage)?)?;
+    let profile = agent.profile(&request(opened, errand, asked, stage).await?)?;
     let session = &mut opened.session;
     session.configure(&profile.config());
     session.leave_unattended(profile.live.unattended);
@@ -312,19 +314,19 @@ fn prepare(
 }
 
 /// What the profile of the turn depends on.
-fn request(
-    opened: &Opened,
+async fn request(
+    opened: &mut Opened,
     errand: Errand,
     asked: &Asked<'_>,
     stage: &Stage<'_>,
 ) -> Result<ProfileRequest, Fault> {
+    let mut offered = piton::Config::default();
+    opened.session.offer_tools(&mut offered).await.map_err(SessionError::from)?;
     let state = opened.session.state();
     let workspace = match &state.opened {
         Some(opened) if !opened.workspace.is_empty() => PathBuf::from(&opened.workspace),
         Some(_) | None => asked.settings.workspace()?.to_owned(),
     };
-    let mut offered = Config::default();
-    opened.engine.offer_tools(&mut offered);
     Ok(ProfileRequest {
         workspace,
         present: state.config.clone(),

@@ -24,6 +24,10 @@ pub(crate) enum Wish {
     Continue,
     /// Discard the incomplete turn.
     Discard,
+    /// Say something behind everything else.
+    Queue,
+    /// Say something to the open turn.
+    Steer,
 }
 
 /// What is there.
@@ -31,6 +35,8 @@ pub(crate) enum Wish {
 pub(crate) struct Situation {
     /// Whether the last turn is not over.
     pub(crate) incomplete: bool,
+    /// Whether messages wait for a turn of their own, and none is open.
+    pub(crate) waiting: bool,
     /// Whether there is something to say.
     pub(crate) text: bool,
     /// Whether somebody can be asked.
@@ -46,6 +52,12 @@ pub(crate) enum Plan {
     Resume,
     /// Discard the incomplete turn.
     Discard,
+    /// Let the messages go that wait.
+    Release,
+    /// Ask what to do with the messages that wait.
+    ChooseWaiting,
+    /// There is no open turn to say it to.
+    NothingToSteer,
     /// There is no incomplete turn to go on with.
     NothingToContinue,
     /// There is no incomplete turn to discard.
@@ -58,11 +70,16 @@ pub(crate) enum Plan {
 
 /// Decides what to do.
 pub(crate) fn plan(wish: Wish, situation: Situation) -> Plan {
-    let Situation { incomplete, text, person } = situation;
+    let Situation { incomplete, waiting, text, person } = situation;
     match (wish, incomplete, text) {
-        (Wish::Say, false, _) | (Wish::Continue | Wish::Discard, false, true) => {
+        (Wish::Say, false, _) if waiting && person => Plan::ChooseWaiting,
+        (Wish::Say | Wish::Queue, false, _) | (Wish::Continue | Wish::Discard, false, true) => {
             Plan::Send(OnIncomplete::Ask)
         }
+        (Wish::Queue, true, _) => Plan::Send(OnIncomplete::Resume),
+        (Wish::Steer, true, _) => Plan::Send(OnIncomplete::Inject),
+        (Wish::Steer, false, _) => Plan::NothingToSteer,
+        (Wish::Continue, false, false) if waiting => Plan::Release,
         (Wish::Continue, false, false) => Plan::NothingToContinue,
         (Wish::Discard, false, false) => Plan::NothingToDiscard,
         (Wish::Continue, true, false) => Plan::Resume,
@@ -79,6 +96,8 @@ pub(crate) fn request(query: &Query) -> Result<(Wish, Option<String>), Fault> {
     let wish = match (&query.resume, query.discard_turn) {
         (Some(_), _) => Wish::Continue,
         (None, true) => Wish::Discard,
+        (None, false) if query.queue => Wish::Queue,
+        (None, false) if query.steer => Wish::Steer,
         (None, false) => Wish::Say,
     };
     let behind = query.resume.clone().flatten();
@@ -92,10 +111,20 @@ pub(crate) fn request(query: &Query) -> Result<(Wish, Option<String>), Fault> {
         Some(_) | None => typed,
     };
     match text {
-        None if wish == Wish::Say && !query.draft && query.files.is_empty() => Err(Fault::NoText),
+        None if says_nothing(query, wish) => Err(Fault::NoText),
         Some(text) => Ok((wish, Some(sendable(text)?))),
         None => Ok((wish, None)),
     }
+}
+
+/// Whether something is to be said, and nothing is there to say. Binding alone needs no words.
+fn says_nothing(query: &Query, wish: Wish) -> bool {
+    let says = match wish {
+        Wish::Say => query.workspace.is_none(),
+        Wish::Queue | Wish::Steer => true,
+        Wish::Continue | Wish::Discard => false,
+    };
+    says && !query.draft && query.files.is_empty()
 }
 
 fn sendable(text: String) -> Result<String, Fault> {
@@ -138,7 +167,7 @@ mod tests {
 
     fn check(wish: Wish, incomplete: bool, text: bool, expected: Plan) {
         for person in [false, true] {
-            let situation = Situation { incomplete, text, person };
+            let situation = Situation { incomplete, waiting: false, text, person };
             assert_eq!(plan(wish, situation), expected, "{wish:?} {situation:?}");
         }
     }
@@ -192,8 +221,27 @@ mod tests {
     // J23, J24, J27
     #[test]
     fn without_a_flag_a_person_chooses_or_nothing_is_done() {
-        let situation = Situation { incomplete: true, text: true, person: false };
+        let situation = Situation { incomplete: true, waiting: false, text: true, person: false };
         assert_eq!(plan(Wish::Say, situation), Plan::Refuse);
         assert_eq!(plan(Wish::Say, Situation { person: true, ..situation }), Plan::Choose);
+    }
+
+    #[test]
+    fn a_message_that_is_queued_or_steers_takes_an_open_turn_for_what_it_is() {
+        check(Wish::Queue, false, true, Plan::Send(OnIncomplete::Ask));
+        check(Wish::Queue, true, true, Plan::Send(OnIncomplete::Resume));
+        check(Wish::Steer, true, true, Plan::Send(OnIncomplete::Inject));
+        check(Wish::Steer, false, true, Plan::NothingToSteer);
+    }
+
+    #[test]
+    fn messages_that_wait_are_asked_about_or_go_first() {
+        let nobody = Situation { incomplete: false, waiting: true, text: true, person: false };
+        let person = Situation { person: true, ..nobody };
+        assert_eq!(plan(Wish::Say, nobody), Plan::Send(OnIncomplete::Ask));
+        assert_eq!(plan(Wish::Say, person), Plan::ChooseWaiting);
+        assert_eq!(plan(Wish::Queue, person), Plan::Send(OnIncomplete::Ask));
+        let silent = Situation { text: false, ..person };
+        assert_eq!(plan(Wish::Continue, silent), Plan::Release);
     }
 }

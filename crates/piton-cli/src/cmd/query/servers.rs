@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use piton_agent::Toolbox;
+use piton_agent::WorkspaceTools;
 use piton_mcp::Freshness;
 
 use super::open::Opened;
@@ -18,13 +18,13 @@ pub(super) async fn join(
     errand: Errand,
     asked: &Asked<'_>,
     stage: &mut Stage<'_>,
-) -> Result<Toolbox, Fault> {
+) -> Result<WorkspaceTools, Fault> {
     let state = opened.session.state();
     let workspace = match &state.opened {
         Some(opened) => PathBuf::from(&opened.workspace),
         None => asked.settings.workspace()?.to_owned(),
     };
-    let toolbox = asked.agent.toolbox(opened.tools.clone(), &workspace);
+    let toolbox = asked.agent.workspace_tools(opened.tools.clone(), &workspace);
     for notice in &toolbox.notices {
         stage.output.talk(&servers::notice(notice));
     }
@@ -41,7 +41,6 @@ pub(super) async fn join(
     for note in &offer.notes {
         stage.output.talk(note);
     }
-    opened.engine = opened.engine.with_tools(&offer.tools);
-    opened.session.adopt(&opened.engine);
+    opened.session.work_with(&offer.tools.into_iter().collect());
     Ok(toolbox)
 }

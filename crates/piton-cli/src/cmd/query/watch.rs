@@ -187,7 +187,7 @@ impl Watch {
         match (next, terminal) {
             (Next::Menu, Some(terminal)) => {
                 output.rest();
-                let scope = interrupt::Scope::of(&self.face.state);
+                let scope = interrupt::Scope::of(self.face.runs_tools());
                 terminal.want_keys();
                 terminal.show(scope.menu());
                 self.menu = Some(scope);

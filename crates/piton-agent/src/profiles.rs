@@ -1,0 +1,176 @@
+//! What turns of the engine begin with: the profile of the settings, with what a command's sender chose.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use piton::profile::{self, Moment, Profiles};
+
+use crate::agent::Agent;
+use crate::models::{Catalogue, ModelError};
+use crate::overrides::Overrides;
+use crate::profile::{ProfileError, ProfileRequest, Standing, TurnStart};
+
+/// Why a turn cannot begin with what its sender chose.
+#[derive(Debug, thiserror::Error)]
+pub enum FlagsError {
+    /// What the settings say cannot be used.
+    #[error(transparent)]
+    Profile(#[from] ProfileError),
+    /// No model can be had: choose another one.
+    #[error(transparent)]
+    Model(#[from] ModelError),
+    /// The flags are of another version, or no flags at all.
+    #[error("cannot understand the flags that came with the command")]
+    Unreadable(#[from] serde_json::Error),
+    /// The commands of this process are confined otherwise than the sender of the command wants.
+    #[error(
+        "commands of the process that works on the conversation are confined in another way; \
+         leave out the flags about the sandbox and the network, or wait until it has ended"
+    )]
+    Confinement,
+}
+
+/// Turns settings, and what the sender of a command chose, into what a turn begins with.
+#[derive(Debug)]
+pub struct AgentProfiles {
+    agent: Arc<Agent>,
+    models: Arc<Catalogue>,
+    /// How the commands of this process are confined.
+    confined: Overrides,
+}
+
+impl AgentProfiles {
+    /// Profiles of an agent. Models that turns need are offered in the catalogue. `confined` is what
+    /// the commands of this process were made with.
+    pub fn new(agent: Arc<Agent>, models: Arc<Catalogue>, confined: Overrides) -> Self {
+        Self { agent, models, confined }
+    }
+
+    fn resolve(
+        &self,
+        request: profile::ProfileRequest<'_>,
+    ) -> Result<profile::Profile, FlagsError> {
+        let overrides = overrides(request.sender.flags.as_deref())?;
+        self.check_confinement(&overrides)?;
+        let present = request.config.clone();
+        let request = ProfileRequest {
+            workspace: request.workspace.to_owned(),
+            standing: if present.model.is_some() { Standing::Known } else { Standing::New },
+            present,
+            overrides,
+            turn: match request.moment {
+                Moment::TurnBegins => TurnStart::Begins { tools: request.tools.into() },
+                Moment::DriverStarts => TurnStart::GoesOn,
+            },
+            attendance: request.attendance,
+        };
+        let profile = self.agent.profile(&request)?;
+        let model = self.agent.load_model(&profile.frozen.model)?;
+        let provider = self.agent.providers().get(&profile.frozen.model.provider);
+        self.models.offer(&model, provider);
+        Ok(profile::Profile { config: profile.config(), unattended: profile.live.unattended })
+    }
+
+    /// Commands of this process are confined in one way. A turn must not run with less than its sender
+    /// asked for.
+    fn check_confinement(&self, wanted: &Overrides) -> Result<(), FlagsError> {
+        let sandbox = wanted.sandbox.is_none() || wanted.sandbox == self.confined.sandbox;
+        let network = !wanted.no_network || self.confined.no_network;
+        if sandbox && network { Ok(()) } else { Err(FlagsError::Confinement) }
+    }
+}
+
+#[async_trait]
+impl Profiles for AgentProfiles {
+    async fn profile(
+        &self,
+        request: profile::ProfileRequest<'_>,
+    ) -> Result<profile::Profile, profile::ProfileError> {
+        self.resolve(request)
+            .map_err(|error| profile::ProfileError { message: with_sources(&error) })
+    }
+}
+
+/// What the sender of a command chose.
+fn overrides(flags: Option<&str>) -> Result<Overrides, FlagsError> {
+    flags.map_or_else(|| Ok(Overrides::default()), |flags| Ok(serde_json::from_str(flags)?))
+}
+
+/// An error with its causes, on one line.
+fn with_sources(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        text = format!("{text}: {cause}");
+        source = cause.source();
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use piton::model::Models as _;
+    use piton::{Attendance, Sender};
+    use piton_core::event::{EffectClass, PermissionMode, ToolSpec};
+    use piton_core::id::ConversationId;
+    use piton_core::state::Config;
+
+    use super::*;
+    use crate::environment::Environment;
+
+    fn profiles() -> AgentProfiles {
+        let agent = Arc::new(Agent::of("model = \"demo\"\n", &[]));
+        let models = Arc::new(Catalogue::new(Environment::new("/".into(), [])));
+        AgentProfiles::new(agent, models, Overrides::default())
+    }
+
+    fn ask(
+        profiles: &AgentProfiles,
+        flags: Option<&str>,
+        config: &Config,
+        moment: Moment,
+    ) -> Result<profile::Profile, FlagsError> {
+        let tools = [ToolSpec::new("look", "Looks.", "{}", EffectClass::ReadOnly)];
+        let id = ConversationId::new("c");
+        let sender = Sender { flags: flags.map(Into::into), ..Sender::default() };
+        let request = profile::ProfileRequest::new(
+            (&id, Path::new("/work")),
+            (&sender, Attendance::Unattended),
+            config,
+            &tools,
+            moment,
+        );
+        profiles.resolve(request)
+    }
+
+    #[test]
+    fn a_turn_begins_with_the_tools_of_the_conversation_and_the_flags_of_the_sender() {
+        let (profiles, flags) = (profiles(), r#"{"permissions":"auto","steps_max":3}"#);
+        let begun = ask(&profiles, Some(flags), &Config::default(), Moment::TurnBegins).unwrap();
+        assert_eq!(begun.config.tools.len(), 1);
+        assert_eq!(begun.config.limits.steps_max, 3);
+        assert_eq!(begun.config.permissions.mode, PermissionMode::Auto);
+        assert!(profiles.models.find(&begun.config.model.clone().unwrap()).is_ok());
+        let present = Config { tools: [].into(), ..begun.config };
+        let on = ask(&profiles, None, &present, Moment::DriverStarts).unwrap();
+        assert_eq!((on.config.tools.len(), on.config.limits.steps_max), (0, 3));
+    }
+
+    #[test]
+    fn flags_that_nobody_understands_begin_nothing() {
+        for flags in ["", "[]", r#"{"no_files":true}"#] {
+            let refused = ask(&profiles(), Some(flags), &Config::default(), Moment::TurnBegins);
+            assert!(matches!(refused, Err(FlagsError::Unreadable(_))), "{flags}");
+        }
+    }
+
+    #[test]
+    fn a_turn_does_not_run_less_confined_than_its_sender_asked() {
+        for flags in [r#"{"no_network":true}"#, r#"{"sandbox":"on"}"#] {
+            let refused = ask(&profiles(), Some(flags), &Config::default(), Moment::TurnBegins);
+            assert!(matches!(refused, Err(FlagsError::Confinement)), "{flags}");
+        }
+    }
+}

@@ -1,0 +1,105 @@
+//! What can go wrong with a command that is left for another process.
+
+use piton::{CommandError, FollowError, Refusal};
+use piton_core::id::ConversationId;
+use piton_store::Holder;
+
+use super::Code;
+use super::fault::holding;
+use super::opening::BIND;
+use crate::render::incomplete::{self, Newest};
+
+/// Why a command for another process did not come to its end.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum LetterFault {
+    /// It was looked at, and not obeyed.
+    #[error("{what}: {refusal}")]
+    Refused {
+        /// What does not happen.
+        what: &'static str,
+        /// Why.
+        refusal: Refusal,
+        /// The conversation.
+        conversation: ConversationId,
+    },
+    /// The message waits behind a turn that nobody performs.
+    #[error(
+        "Your message waits in conversation {conversation}, behind an incomplete turn that nobody works on.\n{}\n\n{}",
+        incomplete::waits_for(turn),
+        incomplete::commands(conversation)
+    )]
+    Waits {
+        /// The conversation.
+        conversation: ConversationId,
+        /// The turn.
+        turn: Box<Newest>,
+    },
+    /// Somebody took the message out of the queue.
+    #[error("somebody took the message back before its turn began")]
+    TakenBack {
+        /// The conversation.
+        conversation: ConversationId,
+    },
+    /// The process at work does not react.
+    #[error("{} has not reacted, and the turn was not stopped", holding(holder.as_ref()))]
+    NotStopped {
+        /// The process.
+        holder: Option<Holder>,
+    },
+    /// The engine could not leave it.
+    #[error(transparent)]
+    Command(#[from] CommandError),
+    /// The conversation cannot be followed.
+    #[error(transparent)]
+    Follow(#[from] FollowError),
+}
+
+impl LetterFault {
+    pub(super) fn code(&self) -> Code {
+        match self {
+            Self::Refused { refusal: Refusal::NoOpenTurn | Refusal::NotRunning, .. } => Code::Usage,
+            Self::Refused { refusal: Refusal::Running, .. } | Self::NotStopped { .. } => {
+                Code::Transient
+            }
+            Self::Waits { .. } => Code::Incomplete,
+            Self::Refused { .. } | Self::TakenBack { .. } | Self::Command(_) | Self::Follow(_) => {
+                Code::Failed
+            }
+        }
+    }
+
+    pub(super) fn reason(&self) -> &'static str {
+        match self {
+            Self::Refused { .. } => "refused",
+            Self::Waits { .. } => "incomplete_turn",
+            Self::TakenBack { .. } => "taken_back",
+            Self::NotStopped { .. } => "not_taken",
+            Self::Command(_) | Self::Follow(_) => "store",
+        }
+    }
+
+    pub(super) fn hints(&self) -> Vec<String> {
+        match self {
+            Self::Refused { refusal: Refusal::NoOpenTurn, conversation, .. } => {
+                vec![format!("to begin a turn with it: piton query \"TEXT\" --id {conversation}")]
+            }
+            Self::Refused { refusal: Refusal::InDoubt, conversation, .. } => vec![
+                format!(
+                    "to settle it where it was begun: piton query --continue --id {conversation}"
+                ),
+                format!("to discard its turn: piton query --discard-turn --id {conversation}"),
+            ],
+            Self::Refused { refusal: Refusal::Impossible { .. }, .. } => vec![BIND.into()],
+            Self::Refused { conversation, .. } | Self::TakenBack { conversation } => {
+                vec![format!("piton print {conversation} shows what is there")]
+            }
+            Self::NotStopped { holder: Some(holder) } => {
+                vec![format!("to end the process itself: kill {}", holder.pid)]
+            }
+            Self::Waits { .. }
+            | Self::NotStopped { holder: None }
+            | Self::Command(_)
+            | Self::Follow(_) => Vec::new(),
+        }
+    }
+}
