@@ -13,9 +13,10 @@ use piton_core::outcome::Ending;
 use piton_sim::script::{Script, ScriptedModel};
 use piton_store::SqliteJournal;
 
+use crate::appends;
+use crate::measure::Bench;
 use crate::measure::{Outcome, runtime};
 use crate::report::{Row, Target};
-use crate::{Bench, appends};
 
 /// Makes this program run turns, leave them idle, and tell its memory.
 pub(crate) const IDLE_ONLY: &str = "idle-only";

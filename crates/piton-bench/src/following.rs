@@ -17,7 +17,7 @@ use piton_store::{
 use rustix::time::{ClockId, clock_gettime};
 use tokio::sync::mpsc;
 
-use crate::Bench;
+use crate::measure::Bench;
 use crate::measure::{Outcome, median, percentile, ratio, runtime, shown};
 use crate::report::{Row, Target};
 
