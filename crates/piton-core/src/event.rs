@@ -10,6 +10,7 @@ mod config;
 mod inquiry;
 mod model;
 mod tool;
+mod undo;
 mod verbatim;
 
 use std::sync::Arc;
@@ -30,6 +31,7 @@ pub use self::model::{
     AnswerPart, FailureClass, FinishReason, Native, PartialKind, Rejected, Usage,
 };
 pub use self::tool::{ArgumentRole, BlobRef, EffectClass, Handle, Outcome, ToolOutput, ToolSpec};
+pub use self::undo::{UndoIntent, UndoOutcome};
 pub use self::verbatim::Verbatim;
 use crate::id::{
     Attempt, CallId, CommandId, ConversationId, Digest, DriverId, Epoch, InquiryId, MessageId, Seq,
@@ -335,6 +337,24 @@ pub enum Event {
         /// What was found.
         #[serde(default, skip_serializing_if = "Found::is_nothing")]
         found: Found,
+    },
+    /// A person takes a change of a file back. Synced before the file is touched; never while a turn is
+    /// performed or a call is in doubt. Without an outcome behind it nobody knows whether it was done,
+    /// and the next driver finds out before anything else.
+    UndoStarted {
+        /// What is meant, with what settles it after a crash.
+        intent: UndoIntent,
+    },
+    /// What became of it. The first one counts. The model is told of one that was done in its next
+    /// request.
+    UndoFinished {
+        /// The change.
+        change: String,
+        /// How it ended.
+        outcome: UndoOutcome,
+        /// More about it, for people.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        text: String,
     },
     /// A fact that this build does not know. Kept verbatim.
     #[serde(skip)]

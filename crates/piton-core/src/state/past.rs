@@ -77,7 +77,9 @@ impl State {
             | Event::QueueReleased
             | Event::CommandTaken { .. }
             | Event::CommandRefused { .. }
-            | Event::TitleGiven { .. } => true,
+            | Event::TitleGiven { .. }
+            | Event::UndoStarted { .. }
+            | Event::UndoFinished { .. } => true,
             Event::ToolStarted { call, .. }
             | Event::ToolSuspended { call }
             | Event::ToolFinished { call, .. }
@@ -162,6 +164,8 @@ impl State {
             | Event::CommandRefused { .. }
             | Event::TitleGiven { .. }
             | Event::WorkspaceBound { .. }
+            | Event::UndoStarted { .. }
+            | Event::UndoFinished { .. }
             | Event::Unknown(_) => None,
         };
         // What no answered request held, and none that is under way, may change freely.

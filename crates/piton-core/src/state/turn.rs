@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::request::LastRequest;
 use crate::event::{
     AnswerPart, BreakReason, EffectClass, Event, FailureClass, FinishReason, Found, Handle,
     Inquiry, InquiryAnswer, InquiryKind, ModelRef, Native, Outcome, Rejected, ToolOutput, TurnEnd,
@@ -109,20 +110,8 @@ pub struct Step {
     pub calls: Vec<Call>,
     /// Whether they were read off the answer as a plan.
     pub planned: bool,
-}
-
-/// The last request of a step.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct LastRequest {
-    /// Whether it asked again with a note, because the answer before was empty.
-    pub noted: bool,
-    /// Which system prompt and tools it went with.
-    pub(crate) frame: usize,
-    /// Whether it was too large for the model, and nothing has shrunk since.
-    pub too_large: bool,
-    /// Whether something that it held has changed since. Providers take native blocks only behind what
-    /// they were made behind.
-    pub unbound: bool,
+    /// What its request told the model beside what was said.
+    pub told: Vec<Arc<str>>,
 }
 
 /// Where a model request stands.
@@ -491,6 +480,7 @@ impl Step {
             answer: None,
             calls: Vec::new(),
             planned: false,
+            told: Vec::new(),
         }
     }
 

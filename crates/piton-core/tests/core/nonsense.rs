@@ -9,7 +9,8 @@ use piton_core::event::{
     AnswerPart, BlobRef, BreakReason, ConfigChange, EVENT_FORMAT, EffectClass, Entry, Event,
     FailureClass, FinishReason, ForkOrigin, Found, Handle, Inquiry, InquiryAnswer, InquiryKind,
     Limits, Native, Outcome, ParentCall, PartialKind, PlannedCall, QueuePlace, Refusal, Rejected,
-    ShortOutput, ToolOutput, TurnEnd, UnknownEvent, Usage, UserPart, Wants,
+    ShortOutput, ToolOutput, TurnEnd, UndoIntent, UndoOutcome, UnknownEvent, Usage, UserPart,
+    Wants,
 };
 use piton_core::id::{
     Attempt, CallId, CommandId, ConversationId, Digest, DriverId, Epoch, InquiryId, MessageId, Seq,
@@ -254,6 +255,21 @@ fn lifecycle() -> impl Strategy<Value = Event> {
         1 => Just(Event::QueueReleased),
         1 => text().prop_map(|title| Event::TitleGiven { title }),
         1 => text().prop_map(|workspace| Event::WorkspaceBound { workspace }),
+        1 => (text(), proptest::bool::ANY).prop_map(|(change, again)| Event::UndoStarted {
+            intent: UndoIntent {
+                change,
+                conversation: ConversationId::new("c"),
+                workspace: "/w".into(),
+                path: "a.txt".into(),
+                before: None,
+                after: None,
+                again,
+                at_us: 1,
+            },
+        }),
+        1 => (text(), select(vec![UndoOutcome::Done, UndoOutcome::Left])).prop_map(
+            |(change, outcome)| Event::UndoFinished { change, outcome, text: String::new() }
+        ),
         1 => text().prop_map(|name| {
             Event::CommandTaken { command: CommandId::new(name), letter: None }
         }),

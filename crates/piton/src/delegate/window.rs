@@ -102,6 +102,8 @@ impl<'a> Window<'a> {
             | Event::CommandRefused { .. }
             | Event::TitleGiven { .. }
             | Event::WorkspaceBound { .. }
+            | Event::UndoStarted { .. }
+            | Event::UndoFinished { .. }
             | Event::Unknown(_) => return None,
         };
         let turn = self.state.turns.last();

@@ -205,6 +205,8 @@ impl Face {
             | Event::CommandRefused { .. }
             | Event::TitleGiven { .. }
             | Event::WorkspaceBound { .. }
+            | Event::UndoStarted { .. }
+            | Event::UndoFinished { .. }
             | Event::Unknown(_) => {}
         }
         None

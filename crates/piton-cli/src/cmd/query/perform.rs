@@ -283,8 +283,6 @@ async fn prepare(
     asked: &Asked<'_>,
     stage: &mut Stage<'_>,
 ) -> Result<(), Fault> {
-    // Before anything is announced: nothing can be performed without it.
-    opened.session.check_workspace()?;
     let (agent, workspace) = (&asked.agent, asked.settings.workspace()?);
     let profile = agent.profile(&request(opened, errand, asked, stage).await?)?;
     let session = &mut opened.session;
