@@ -24,7 +24,7 @@ run() {
 }
 
 finished() {
-    "$piton" print --json 2>/dev/null | grep -c '"ToolFinished"' || true
+    "$piton" print --json --raw 2>/dev/null | grep -c '"ToolFinished"' || true
 }
 
 echo "\$ piton query go --permissions auto --model script:three-tools.json &"

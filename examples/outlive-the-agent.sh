@@ -63,7 +63,7 @@ go_on() {
 # How many lines the file has, and a word that the result of the call must have.
 expect() {
     lines=$(cat file 2>/dev/null | wc -l)
-    result=$("$piton" print --json | grep '"ToolFinished"')
+    result=$("$piton" print --json --raw | grep '"ToolFinished"')
     if [ "$lines" -eq "$1" ] && echo "$result" | grep -q "$2"; then
         echo "ok: the file has $lines line(s), and the result says: $2"
     else

@@ -7,6 +7,7 @@ mod arrows;
 mod circles;
 mod clippy_keys;
 mod event_docs;
+mod faces;
 mod invariants;
 mod lines;
 mod manifest;
@@ -41,6 +42,7 @@ pub fn check(tree: &Tree) -> Report {
     clippy_keys::check(tree, &mut report);
     names::check(tree, &mut report);
     event_docs::check(tree, &mut report);
+    faces::check(tree, &mut report);
     lines::check(tree, &mut report);
     spelling::check(tree, &mut report);
     invariants::check(tree, &mut report);

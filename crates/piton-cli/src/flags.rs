@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
 use piton_agent::{Overrides, SandboxMode, UnattendedPolicy};
-use piton_core::event::{Effort, ModelRef, PermissionMode};
+use piton_core::view::{Effort, ModelRef, PermissionMode};
 use piton_sim::script::{Fault as ScriptFault, parse_fault};
 
 mod mcp;
@@ -292,9 +292,12 @@ pub(crate) struct Print {
     /// The same, as other commands take it
     #[arg(long = "id", value_name = "ID", conflicts_with = "id", hide = true)]
     pub(crate) id_flag: Option<String>,
-    /// One entry per line, as stored
+    /// Its view, as one JSON object
     #[arg(long)]
     pub(crate) json: bool,
+    /// With --json: one entry per line instead, as stored
+    #[arg(long, requires = "json")]
+    pub(crate) raw: bool,
 }
 
 /// What to play.

@@ -10,16 +10,15 @@ mod storing;
 use std::error::Error;
 use std::process::ExitCode;
 
-use piton_core::event::{BreakReason, InquiryKind};
 use piton_core::id::ConversationId;
 use piton_core::outcome::{Cause, Ending};
-use piton_core::view::brief::TurnView;
+use piton_core::view::{BreakReason, InquiryKind};
 
 pub(crate) use self::advice::key_advice;
 pub(crate) use self::fault::Fault;
 pub(crate) use self::letter::LetterFault;
 use crate::output::{Form, Output};
-use crate::render::incomplete;
+use crate::render::incomplete::{self, Newest};
 use crate::render::lines::Line;
 
 /// Exit codes, the same for every command.
@@ -92,7 +91,7 @@ impl Report {
     pub(crate) fn of_turn(
         ending: &Ending,
         conversation: &ConversationId,
-        turn: Option<&TurnView>,
+        turn: Option<&Newest>,
         key: &str,
     ) -> Self {
         let resume = format!("piton query --continue --id {conversation}");
@@ -171,7 +170,7 @@ impl From<&Fault> for Report {
     }
 }
 
-fn waiting(conversation: &ConversationId, resume: &str, turn: Option<&TurnView>) -> Report {
+fn waiting(conversation: &ConversationId, resume: &str, turn: Option<&Newest>) -> Report {
     let message = turn.map_or_else(|| "Waiting for input".into(), incomplete::waits_for);
     let mut talk = vec![
         message.clone(),
@@ -240,9 +239,9 @@ pub(crate) fn chain(error: &dyn Error) -> String {
 
 #[cfg(test)]
 mod tests {
-    use piton_core::event::FailureClass;
     use piton_core::id::Timestamp;
-    use piton_core::state::Failure;
+    use piton_core::outcome::Failure;
+    use piton_core::view::FailureClass;
 
     use super::*;
 

@@ -1,7 +1,8 @@
 //! How a run of the driver left the turn: the five ways a turn ends, told by one value.
 
 use crate::event::{BreakReason, TurnEnd};
-use crate::state::{Failure, State, Turn};
+pub use crate::state::Failure;
+use crate::state::{State, Turn};
 
 /// How a turn stands when its driver has nothing more to do.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -221,6 +221,7 @@ impl State {
             | Event::ToolSuspended { .. }
             | Event::CallParked { .. }
             | Event::CallTracked { .. }
+            | Event::CallLocated { .. }
             | Event::CallsPlanned { .. } => self.in_turn(None, |turn| call::take(turn, event, at)),
             Event::TurnEnded { turn, end } => self.close(*turn, *end, at),
             Event::TurnBroke { turn, reason, message } => self.in_turn(Some(*turn), |turn| {

@@ -36,7 +36,7 @@ pub use self::turn::{
 };
 pub use self::words::{answer_text, title};
 pub use crate::event::{
-    BlobRef, BreakReason, Choice, Effort, FailureClass, FinishReason, ForkOrigin, InquiryAnswer,
-    InquiryKind, ModelRef, Outcome, ParentCall, PartialKind, PermissionMode, PermissionRule,
-    RuleEffect, RuleScope, Shape, TurnEnd, Usage, Wants,
+    About, BlobRef, BreakReason, Choice, Diff, Effort, FailureClass, FinishReason, ForkOrigin,
+    Found, InquiryAnswer, InquiryKind, ModelRef, Outcome, ParentCall, PartialKind, PermissionMode,
+    PermissionRule, Preview, RuleEffect, RuleScope, Shape, TurnEnd, Usage, Wants,
 };

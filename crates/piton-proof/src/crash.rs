@@ -4,7 +4,7 @@
 //! the turn or dies. Between two lives only the store and the world remain.
 
 pub mod fault;
-mod life;
+pub(crate) mod life;
 pub mod provider;
 pub mod tally;
 pub mod turns;
@@ -198,7 +198,7 @@ fn conversation() -> ConversationId {
     ConversationId::new("simulated")
 }
 
-async fn all_records(journal: &Arc<dyn Journal>) -> Records {
+pub(crate) async fn all_records(journal: &Arc<dyn Journal>) -> Records {
     let mut all = Records::new();
     for id in journal.find("", RECORDS_MAX).await.unwrap_or_default() {
         let records = journal.read(&id, Seq(0), RECORDS_MAX).await.unwrap_or_default();
@@ -207,7 +207,7 @@ async fn all_records(journal: &Arc<dyn Journal>) -> Records {
     all
 }
 
-fn fold(records: &[Record]) -> State {
+pub(crate) fn fold(records: &[Record]) -> State {
     let mut state = State::default();
     for record in records {
         state.apply(&reader::entry(record));

@@ -25,6 +25,26 @@ pub struct MortalJournal {
     world: World,
     appends: AtomicU64,
     fail_append: Option<(u64, DiskFault)>,
+    points: Points,
+    flaw: Option<Flaw>,
+}
+
+/// Where a process can die in its store.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Points {
+    /// Before and behind whatever changes something.
+    Changes,
+    /// There, and before whatever reads.
+    Everything,
+}
+
+/// A store that breaks its contract about letters, to see whether the oracle notices.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Flaw {
+    /// Letters are accepted and not kept.
+    LettersLost,
+    /// That a command was taken cannot be read back.
+    TakenForgotten,
 }
 
 /// What an append meets instead of a disk.
@@ -39,7 +59,26 @@ pub enum DiskFault {
 impl MortalJournal {
     /// Wraps a store.
     pub fn new(inner: Arc<dyn Journal>, world: World) -> Self {
-        Self { inner, world, appends: AtomicU64::new(0), fail_append: None }
+        let (appends, points) = (AtomicU64::new(0), Points::Changes);
+        Self { inner, world, appends, fail_append: None, points, flaw: None }
+    }
+
+    /// With a point at every operation, also at those that only read.
+    #[must_use]
+    pub fn everywhere(self) -> Self {
+        Self { points: Points::Everything, ..self }
+    }
+
+    /// With a flaw.
+    #[must_use]
+    pub fn flawed(self, flaw: Option<Flaw>) -> Self {
+        Self { flaw, ..self }
+    }
+
+    async fn reading(&self) {
+        if self.points == Points::Everything {
+            self.world.point().await;
+        }
     }
 
     /// The `number`th append, from 1, fails.
@@ -72,6 +111,7 @@ impl MortalJournal {
 #[async_trait]
 impl Journal for MortalJournal {
     async fn lease(&self, id: &ConversationId, holder: Holder) -> Result<Lease, LeaseError> {
+        self.reading().await;
         self.inner.lease(id, holder).await
     }
 
@@ -90,10 +130,12 @@ impl Journal for MortalJournal {
         id: &ConversationId,
         name: &CommitName,
     ) -> Result<CommitOutcome, StoreError> {
+        self.reading().await;
         self.inner.outcome(id, name).await
     }
 
     async fn release(&self, lease: Lease) -> Result<(), StoreError> {
+        self.reading().await;
         self.inner.release(lease).await
     }
 
@@ -103,7 +145,17 @@ impl Journal for MortalJournal {
         after: Seq,
         limit: usize,
     ) -> Result<Vec<Record>, StoreError> {
-        self.inner.read(id, after, limit).await
+        self.reading().await;
+        let mut records = self.inner.read(id, after, limit).await?;
+        if self.flaw == Some(Flaw::TakenForgotten) {
+            for record in &mut records {
+                let event = Event::from_stored(record.format, &record.body);
+                if matches!(event, Event::CommandTaken { .. }) {
+                    record.body = json!({ "type": "Forgotten" }).to_string();
+                }
+            }
+        }
+        Ok(records)
     }
 
     async fn wait_past(&self, id: &ConversationId, seq: Seq) -> Result<Seq, StoreError> {
@@ -123,6 +175,7 @@ impl Journal for MortalJournal {
     }
 
     async fn list(&self, page: Page) -> Result<Listing, StoreError> {
+        self.reading().await;
         self.inner.list(page).await
     }
 
@@ -131,21 +184,26 @@ impl Journal for MortalJournal {
     }
 
     async fn status(&self, id: &ConversationId) -> Result<Option<Listed>, StoreError> {
+        self.reading().await;
         self.inner.status(id).await
     }
 
     async fn find(&self, prefix: &str, limit: usize) -> Result<Vec<ConversationId>, StoreError> {
+        self.reading().await;
         self.inner.find(prefix, limit).await
     }
 
     async fn post(&self, id: &ConversationId, letter: Letter) -> Result<(), StoreError> {
         self.world.point().await;
-        self.inner.post(id, letter).await?;
+        if self.flaw != Some(Flaw::LettersLost) {
+            self.inner.post(id, letter).await?;
+        }
         self.world.point().await;
         Ok(())
     }
 
     async fn letters(&self, id: &ConversationId) -> Result<Vec<Letter>, StoreError> {
+        self.reading().await;
         self.inner.letters(id).await
     }
 
@@ -157,10 +215,12 @@ impl Journal for MortalJournal {
     }
 
     async fn put_blob(&self, content: &[u8]) -> Result<BlobRef, StoreError> {
+        self.reading().await;
         self.inner.put_blob(content).await
     }
 
     async fn blob(&self, digest: &Digest) -> Result<Vec<u8>, StoreError> {
+        self.reading().await;
         self.inner.blob(digest).await
     }
 }

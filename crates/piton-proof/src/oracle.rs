@@ -98,7 +98,7 @@ pub fn lost(before: &[Record], after: &[Record]) -> Vec<String> {
 }
 
 /// A call takes effect at most once, unless repeating it is harmless by its class.
-fn done_twice(ledger: &[Effect]) -> Vec<String> {
+pub(crate) fn done_twice(ledger: &[Effect]) -> Vec<String> {
     let mut counts: BTreeMap<(&ConversationId, CallId), u32> = BTreeMap::new();
     for effect in ledger {
         match effect.class {

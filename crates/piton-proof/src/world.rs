@@ -25,12 +25,29 @@ pub use self::yard::{Mistake, Runner, Workshop};
 #[derive(Clone, Debug, Default)]
 pub struct World {
     shared: Arc<Shared>,
+    process: Arc<Process>,
+}
+
+/// A process of the world: how far it is, and when it dies.
+#[derive(Debug, Default)]
+struct Process {
+    course: Mutex<Course>,
+    died: Notify,
+}
+
+#[derive(Debug, Default)]
+struct Course {
+    /// Lives that have begun.
+    lives: u64,
+    /// Points passed in this life.
+    points: u64,
+    kill_at: Option<u64>,
+    dead: bool,
 }
 
 #[derive(Debug, Default)]
 struct Shared {
     inner: Mutex<Inner>,
-    died: Notify,
     jobs: Jobs,
     /// Where real commands run, if there are any.
     yard: Option<Arc<Yard>>,
@@ -38,12 +55,6 @@ struct Shared {
 
 #[derive(Debug, Default)]
 struct Inner {
-    /// Lives that have begun.
-    lives: u64,
-    /// Points passed in this life.
-    points: u64,
-    kill_at: Option<u64>,
-    dead: bool,
     ledger: Vec<Effect>,
     files: BTreeMap<String, String>,
     requests: Vec<SeenRequest>,
@@ -63,7 +74,17 @@ impl World {
     /// A world with real commands.
     pub fn with_commands(shop: &Workshop) -> Self {
         let shared = Shared { yard: Some(Arc::new(shop.yard())), ..Shared::default() };
-        Self { shared: Arc::new(shared) }
+        Self { shared: Arc::new(shared), process: Arc::default() }
+    }
+
+    /// The same world, seen by another process that lives and dies by itself.
+    #[must_use]
+    pub fn beside(&self) -> Self {
+        Self { shared: self.shared.clone(), process: Arc::default() }
+    }
+
+    fn course(&self) -> MutexGuard<'_, Course> {
+        self.process.course.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn inner(&self) -> MutexGuard<'_, Inner> {
@@ -72,43 +93,43 @@ impl World {
 
     /// Begins a life that ends at the given point, or never.
     pub fn begin_life(&self, kill_at: Option<u64>) {
-        let mut inner = self.inner();
-        inner.lives += 1;
-        inner.points = 0;
-        inner.kill_at = kill_at;
-        inner.dead = false;
+        let mut course = self.course();
+        course.lives += 1;
+        course.points = 0;
+        course.kill_at = kill_at;
+        course.dead = false;
     }
 
     /// A point at which a process can die. Whoever passes it when it is the chosen one, or later,
     /// never comes back.
     pub async fn point(&self) {
         let dead = {
-            let mut inner = self.inner();
-            inner.points += 1;
-            inner.dead |= inner.kill_at == Some(inner.points);
-            inner.dead
+            let mut course = self.course();
+            course.points += 1;
+            course.dead |= course.kill_at == Some(course.points);
+            course.dead
         };
         if dead {
-            self.shared.died.notify_one();
+            self.process.died.notify_one();
             std::future::pending::<()>().await;
         }
     }
 
     /// Waits for death.
     pub async fn died(&self) {
-        while !self.inner().dead {
-            self.shared.died.notified().await;
+        while !self.course().dead {
+            self.process.died.notified().await;
         }
     }
 
     /// Which life this is, from 1.
     pub fn life(&self) -> u64 {
-        self.inner().lives
+        self.course().lives
     }
 
     /// Points passed in this life.
     pub fn points(&self) -> u64 {
-        self.inner().points
+        self.course().points
     }
 
     /// Everything that was really done, over all lives: in order, and what commands did behind it.

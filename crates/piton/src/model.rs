@@ -42,6 +42,7 @@ pub trait Models: fmt::Debug + Send + Sync {
 /// Why a model request failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
+#[non_exhaustive]
 pub struct ModelFailure {
     /// What kind; the retry rule asks only this.
     pub class: FailureClass,

@@ -43,6 +43,7 @@ pub(crate) type Rest = Result<Ending, Arc<SessionError>>;
 
 /// What became of a command that was sent: it is durable.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Accepted {
     /// It is recorded.
     Entry(Receipt),
@@ -99,6 +100,7 @@ pub enum CommandError {
 
 /// What became of a command: durable, and for good.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Receipt {
     /// The command.
     pub command: CommandId,

@@ -6,8 +6,8 @@
 
 use std::ops::ControlFlow;
 
-use piton_core::event::{Entry, Event, ForkOrigin};
-use piton_core::id::{ConversationId, Seq};
+use piton_core::event::{Entry, Event, ForkOrigin, UserPart};
+use piton_core::id::{ConversationId, Digest, MessageId, Seq};
 use piton_core::state::State;
 use piton_store::{Journal, Record, StoreError};
 
@@ -20,6 +20,34 @@ const FORKS_MAX: usize = 16;
 pub fn entry(record: &Record) -> Entry {
     let event = Event::from_stored(record.format, &record.body);
     Entry { seq: record.seq, at: record.at, event }
+}
+
+/// Whether an entry makes a message durable.
+pub fn brings(entry: &Entry, wanted: &MessageId) -> bool {
+    let (Event::UserMessage { message, .. } | Event::MessageQueued { message, .. }) = &entry.event
+    else {
+        return false;
+    };
+    message == wanted
+}
+
+/// The conversation that an entry says its own was cut from.
+pub fn origin(entry: &Entry) -> Option<&ConversationId> {
+    let Event::ConversationOpened { origin, .. } = &entry.event else { return None };
+    origin.as_ref().map(|cut| &cut.conversation)
+}
+
+/// The files beside the journal that the message of an entry has.
+pub fn files(entry: &Entry) -> Vec<Digest> {
+    let (Event::UserMessage { parts, .. } | Event::MessageQueued { parts, .. }) = &entry.event
+    else {
+        return Vec::new();
+    };
+    let digest = |part: &UserPart| match part {
+        UserPart::File { blob, .. } => Some(blob.digest.clone()),
+        UserPart::Text { .. } | UserPart::InlinedFile { .. } => None,
+    };
+    parts.iter().filter_map(digest).collect()
 }
 
 /// Hands the conversation's own records behind `after` to `take`, in order, until it has enough.

@@ -182,8 +182,8 @@ impl Session {
         self.workspace = canonical(workspace).unwrap_or_else(|_| workspace.to_owned());
     }
 
-    /// Whether tools can work.
-    fn check_workspace(&self) -> Result<(), OpenError> {
+    /// Whether tools can work. Everything but performing works without their directory.
+    pub fn check_workspace(&self) -> Result<(), OpenError> {
         canonical(&self.workspace).map(|_| ())
     }
 

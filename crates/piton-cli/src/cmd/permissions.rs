@@ -6,9 +6,8 @@ use std::sync::Arc;
 use piton::{OpenError, reader};
 use piton_agent::rules::{file as rule_file, strangers::Strangers};
 use piton_agent::{Agent, Settings, engine_to_write};
-use piton_core::event::{PermissionRule, RuleScope};
 use piton_core::id::ConversationId;
-use piton_core::state::State;
+use piton_core::view::{PermissionRule, RuleScope};
 use piton_store::{Journal, LeaseError};
 
 use crate::flags::{Permissions, Revoke};
@@ -25,7 +24,7 @@ pub(crate) async fn run(
     output: &mut Output,
 ) -> Result<Report, Fault> {
     let agent = Agent::load(settings.clone())?;
-    let mut state = State::default();
+    let mut state = None;
     let mut meant = None;
     if settings.has_database()? || flags.id.is_some() {
         let journal = store::open(settings, output)?;
@@ -34,22 +33,24 @@ pub(crate) async fn run(
             None => target::newest(&*journal, settings).await?,
         };
         if let Some(id) = id {
-            state = reader::state(&*journal, &id).await?;
+            state = Some(reader::state(&*journal, &id).await?);
             meant = Some((journal, id));
         }
     }
-    let workspace = match &state.opened {
-        Some(opened) => PathBuf::from(&opened.workspace),
+    let begun = state.as_ref().filter(|state| state.opened.is_some());
+    let workspace = match begun {
+        Some(state) => PathBuf::from(state.workspace()),
         None => settings.workspace()?.to_owned(),
     };
-    let rules = agent.rules_in_force(&state.config.permissions.rules, &workspace);
+    let config = state.map(|state| state.config).unwrap_or_default();
+    let rules = agent.rules_in_force(&config.permissions.rules, &workspace);
     let file = settings.file.as_ref().map(|file| file.display().to_string()).unwrap_or_default();
     let Some(Revoke::Revoke { number }) = flags.change else {
         for (at, rule) in rules.iter().enumerate() {
             let id = meant.as_ref().map_or("", |(_, id)| id.as_str());
             show(at + 1, rule, from(rule, id, &file), flags.json, output);
         }
-        let strangers = Strangers::new(&agent, &workspace).with(&state.config.tools);
+        let strangers = Strangers::new(&agent, &workspace).with(&config.tools);
         for found in strangers.among(&rules) {
             output.talk(&format!("warning: {}", stranger(&found)));
         }

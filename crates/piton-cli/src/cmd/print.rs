@@ -5,17 +5,14 @@ use std::sync::Arc;
 
 use piton::reader;
 use piton_agent::Settings;
-use piton_core::event::Usage;
 use piton_core::id::{ConversationId, Seq};
-use piton_core::state::State;
-use piton_core::view::View as FullView;
-use piton_core::view::brief::View;
+use piton_core::view::{Usage, View};
 use piton_store::Journal;
 
 use crate::flags::Print;
 use crate::output::Output;
 use crate::render::lines::Line;
-use crate::render::print::{Life, conversation, waiting};
+use crate::render::print::{Life, conversation};
 use crate::report::{Fault, Report};
 use crate::{store, target};
 
@@ -35,7 +32,7 @@ pub(crate) async fn run(
         Some(typed) => target::by_prefix(&*journal, typed, settings).await?,
         None => target::newest(&*journal, settings).await?.ok_or(nothing)?,
     };
-    if print.json {
+    if print.raw {
         entries(&*journal, &id, output).await?;
         return Ok(Report::ok("done").kept_in(id));
     }
@@ -43,22 +40,26 @@ pub(crate) async fn run(
     let holder = journal.status(&id).await?.and_then(|listed| listed.holder);
     let life = holder.map_or(Life::Still, |holder| Life::Running { pid: holder.pid });
     let state = reader::state(&*journal, &id).await?;
-    output.talk(&format!("conversation {id}{}", counted(&state)));
+    if print.json {
+        output.json(&Line::view(id.as_str(), View::from(&state)));
+        return Ok(Report::ok("done").kept_in(id));
+    }
+    output
+        .talk(&format!("conversation {id}{}", counted(state.usage, state.calibration.permille())));
     if let Some(parent) = state.opened.as_ref().and_then(|opened| opened.parent.as_ref()) {
         output.talk(&format!("worker of {}, call {}", parent.conversation, parent.call));
     }
     output.data(&conversation(&View::from(&state), life));
-    output.data(&waiting(&FullView::from(&state).queue));
     Ok(Report::ok("done").kept_in(id))
 }
 
 /// What it cost, and how far estimates were from that, where providers count.
-fn counted(state: &State) -> String {
-    let Usage { input, output, .. } = state.usage;
+fn counted(usage: Usage, permille: Option<u64>) -> String {
+    let Usage { input, output, .. } = usage;
     if input == 0 && output == 0 {
         return String::new();
     }
-    let per_estimated = state.calibration.permille().map(|permille| {
+    let per_estimated = permille.map(|permille| {
         let hundredths = permille.div_ceil(10);
         format!(", {}.{:02} for each estimated", hundredths / 100, hundredths % 100)
     });

@@ -14,12 +14,10 @@ mod watch;
 
 use std::time::Duration;
 
-use piton::OnIncomplete;
+use piton::{OnIncomplete, Session};
 use piton_agent::{Agent, Overrides, Settings, is_demo, typed};
-use piton_core::event::{PermissionMode, TurnEnd};
-use piton_core::id::TurnId;
-use piton_core::state::State;
-use piton_core::view::brief::TurnView;
+use piton_core::id::{ConversationId, TurnId};
+use piton_core::view::{PermissionMode, TurnEnd, View};
 
 pub(crate) use self::attach::AttachFault;
 use self::held::{Followed, Way};
@@ -33,7 +31,7 @@ use crate::ask::held::{
 use crate::ask::{Choice, Editing, choose, menu, menu_takes, not_understood};
 use crate::flags::{Mode, Query};
 use crate::output::{Form, Output};
-use crate::render::incomplete;
+use crate::render::incomplete::{self, Newest};
 use crate::render::lines::Line;
 use crate::report::{Fault, Report};
 use crate::signals::Signals;
@@ -103,7 +101,7 @@ impl Asked<'_> {
             return Ok(bound);
         }
         if let Some(errand) = waiting::of_left(&opened, mail, stage)? {
-            return self.perform(opened, errand, mail, stage).await;
+            return Box::pin(self.perform(opened, errand, mail, stage)).await;
         }
         let state = opened.session.state();
         let incomplete = state.open_turn().is_some();
@@ -130,7 +128,7 @@ impl Asked<'_> {
             Plan::Refuse => return Err(refusal(&opened)),
             Plan::Choose => choose_errand(&opened, stage, mail).await?,
         };
-        self.perform(opened, errand, mail, stage).await
+        Box::pin(self.perform(opened, errand, mail, stage)).await
     }
 
     async fn perform(
@@ -140,6 +138,8 @@ impl Asked<'_> {
         mail: &mut Mail,
         stage: &mut Stage<'_>,
     ) -> Result<Report, Fault> {
+        // Before anything is announced or started: there is nowhere to work.
+        opened.session.check_workspace()?;
         let toolbox = servers::join(&mut opened, errand, self, stage).await?;
         let done = perform::perform(opened, errand, self, mail, stage).await;
         toolbox.close().await;
@@ -174,29 +174,13 @@ impl Asked<'_> {
                     Some(_) | None => return Err(fault),
                 },
             };
-            let way = match way.take() {
-                Some(way) => way,
-                None => {
-                    stage.output.talk(&format!("{fault}."));
-                    match choose_about_held(self.wish, stage).await? {
-                        HeldChoice::Queue => Way::Queue,
-                        HeldChoice::Steer => Way::Steer,
-                        choice => {
-                            match choice {
-                                HeldChoice::Watch => held::watch(self, &id, stage).await?,
-                                HeldChoice::New => {
-                                    (self.query.id, self.query.new) = (None, true);
-                                }
-                                _ => {}
-                            }
-                            if choice == HeldChoice::Quit {
-                                return Err(fault);
-                            }
-                            lock_wait = later;
-                            continue;
-                        }
-                    }
-                }
+            let chosen = match way.take() {
+                Some(way) => Some(way),
+                None => self.decide_about(&id, fault, stage).await?,
+            };
+            let Some(way) = chosen else {
+                lock_wait = later;
+                continue;
             };
             match held::leave(self, &id, way, mail, stage).await? {
                 Followed::Done(report) => return Ok(Entered::There(report)),
@@ -207,6 +191,26 @@ impl Asked<'_> {
                 }
             }
         }
+    }
+
+    /// Asks a person about a conversation that another process works on. A way to leave the message
+    /// for it, or none if the conversation is to be opened once more.
+    async fn decide_about(
+        &mut self,
+        id: &ConversationId,
+        fault: Fault,
+        stage: &mut Stage<'_>,
+    ) -> Result<Option<Way>, Fault> {
+        stage.output.talk(&format!("{fault}."));
+        match choose_about_held(self.wish, stage).await? {
+            HeldChoice::Queue => return Ok(Some(Way::Queue)),
+            HeldChoice::Steer => return Ok(Some(Way::Steer)),
+            HeldChoice::Watch => held::watch(self, id, stage).await?,
+            HeldChoice::New => (self.query.id, self.query.new) = (None, true),
+            HeldChoice::Wait => {}
+            HeldChoice::Quit => return Err(fault),
+        }
+        Ok(None)
     }
 }
 
@@ -236,7 +240,8 @@ async fn choose_about_held(wish: Wish, stage: &mut Stage<'_>) -> Result<HeldChoi
 
 async fn discard(mut opened: Opened, stage: &mut Stage<'_>) -> Result<Report, Fault> {
     let turn = opened.session.state().open_turn().map(|turn| turn.id);
-    announce(&opened, turn.unwrap_or_default(), stage);
+    let shown = View::from(opened.session.state());
+    announce(&opened, Some(shown), turn.unwrap_or_default(), stage);
     opened.session.close_turn(TurnEnd::Discarded).await?;
     perform::say_stopped(&opened.session.take_stopped(), stage);
     stage.output.talk("The incomplete turn is discarded. It stays in the journal, hidden.");
@@ -244,11 +249,12 @@ async fn discard(mut opened: Opened, stage: &mut Stage<'_>) -> Result<Report, Fa
 }
 
 fn refusal(opened: &Opened) -> Fault {
-    match opened.session.state().open_turn() {
-        Some(turn) => Fault::Incomplete {
-            conversation: opened.session.conversation().clone(),
-            turn: Box::new(TurnView::from(turn)),
-        },
+    let open = opened.session.state().open_turn();
+    match open.and_then(|_| Newest::of(&View::from(opened.session.state()))) {
+        Some(turn) => {
+            let conversation = opened.session.conversation().clone();
+            Fault::Incomplete { conversation, turn: Box::new(turn) }
+        }
         None => Fault::NoText,
     }
 }
@@ -266,7 +272,7 @@ async fn choose_errand(
         if incomplete::is_only_a_message(&turn) { Editing::Possible } else { Editing::Impossible };
     let waits = incomplete::waits_for(&turn);
     stage.output.talk(&format!("Conversation {conversation} has an incomplete turn.\n{waits}"));
-    waiting::tell(&opened.session.state().queue, stage);
+    waiting::tell(&View::from(opened.session.state()).queue, stage);
     let mut unclear = String::new();
     loop {
         let line = stage.ask(&format!("{unclear}{}", menu(editing))).await?;
@@ -286,10 +292,17 @@ async fn choose_errand(
     }
 }
 
-/// Says which conversation and turn this is, and what becomes of an incomplete one.
-fn begin(opened: &Opened, errand: Errand, asked: &Asked<'_>, stage: &mut Stage<'_>) {
+/// Says which conversation and turn this is, and what becomes of an incomplete one. `shown` is what
+/// the changes that follow begin with, where they go out as data.
+fn begin(
+    opened: &Opened,
+    shown: Option<View>,
+    errand: Errand,
+    asked: &Asked<'_>,
+    stage: &mut Stage<'_>,
+) {
     let state = opened.session.state();
-    announce(opened, errand.turn(state), stage);
+    announce(opened, shown, errand.turn(&opened.session), stage);
     if errand.begins() && opened.life == Life::Known && asked.query.permissions.is_none() {
         tell_of_mode(state.config.permissions.mode, stage);
     }
@@ -299,7 +312,8 @@ fn begin(opened: &Opened, errand: Errand, asked: &Asked<'_>, stage: &mut Stage<'
         }
         return;
     };
-    let waits = incomplete::waits_for(&TurnView::from(open));
+    let waits = Newest::of(&View::from(state)).map(|turn| incomplete::waits_for(&turn));
+    let waits = waits.unwrap_or_default();
     let note = match errand {
         Errand::Resume => format!("Resuming. {waits}"),
         Errand::Send(OnIncomplete::Resume) => {
@@ -326,7 +340,7 @@ fn tell_of_mode(kept: PermissionMode, stage: &mut Stage<'_>) {
     stage.output.talk(&format!("permissions {mode}, as in the turn before; {hint}"));
 }
 
-fn announce(opened: &Opened, turn: TurnId, stage: &mut Stage<'_>) {
+fn announce(opened: &Opened, shown: Option<View>, turn: TurnId, stage: &mut Stage<'_>) {
     let conversation = opened.session.conversation();
     let life = opened.life.note();
     let model = typed(&opened.model);
@@ -336,14 +350,15 @@ fn announce(opened: &Opened, turn: TurnId, stage: &mut Stage<'_>) {
     if is_demo(&opened.model) && opened.life != Life::Known {
         stage.output.talk(DEMO_NOTE);
     }
-    if stage.form == Form::Json {
-        stage.output.json(&Line::conversation(conversation.as_str(), turn.0));
+    if let Some(view) = shown.filter(|_| stage.form == Form::Json) {
+        stage.output.json(&Line::view_of_turn(conversation.as_str(), turn, view));
     }
 }
 
 impl Errand {
     /// The turn that it is about.
-    fn turn(self, state: &State) -> TurnId {
+    fn turn(self, session: &Session) -> TurnId {
+        let state = session.state();
         match self {
             Self::Resume | Self::Send(OnIncomplete::Resume | OnIncomplete::Inject) => {
                 state.open_turn().map_or_else(|| state.next_turn(), |turn| turn.id)

@@ -1,65 +1,80 @@
 //! What an incomplete turn waits for, and the commands that deal with it.
 
-use piton_core::event::{BreakReason, InquiryKind};
 use piton_core::id::ConversationId;
-use piton_core::view::Status;
-use piton_core::view::brief::{Incomplete, ItemView, ToolState, ToolView, TurnView};
+use piton_core::view::{
+    BreakReason, CallState, CallView, InquiryKind, ItemView, Status, StepView, TurnView, View,
+};
+
+use super::turn::{self, waiting_question};
+
+/// The newest turn of a conversation, and what it waits for.
+#[derive(Clone, Debug)]
+pub(crate) struct Newest {
+    status: Status,
+    turn: TurnView,
+}
+
+impl Newest {
+    /// None if there is no turn.
+    pub(crate) fn of(view: &View) -> Option<Self> {
+        let turn = view.turns.last()?.clone();
+        Some(Self { status: view.head.status.clone(), turn })
+    }
+
+    fn steps(&self) -> impl DoubleEndedIterator<Item = &StepView> {
+        self.turn.items.iter().filter_map(|item| match item {
+            ItemView::Step(step) => Some(step),
+            ItemView::Message(_) | _ => None,
+        })
+    }
+
+    fn calls(&self) -> impl Iterator<Item = &CallView> {
+        self.steps().flat_map(|step| &step.calls)
+    }
+}
 
 /// Says what a turn waits for, and why it stopped if somebody said so.
-pub(crate) fn waits_for(turn: &TurnView) -> String {
-    let Some(Incomplete { status, reason, message }) = &turn.incomplete else {
+pub(crate) fn waits_for(newest: &Newest) -> String {
+    if newest.turn.head.end.is_some() {
         return "Complete.".into();
-    };
-    let waits = match status {
+    }
+    let waits = match &newest.status {
         Status::Idle => "Nothing is open.".into(),
-        Status::WaitingForInput { tool } => match asked(turn) {
+        Status::WaitingForInput { tool } => match asked(newest) {
             Some((tool, question)) => format!("Waiting for input: {tool} — \"{question}\""),
             None => format!("Waiting for input: {tool}"),
         },
         Status::PendingTools => {
-            let (done, all) = last_step(turn);
+            let (done, all) = last_step(newest);
             format!("Interrupted (pending tool execution): {done} of {all} tools finished")
         }
         Status::PendingFollowUp => "Interrupted (pending follow-up)".into(),
         Status::PendingAnswer => "Interrupted (pending LLM response)".into(),
     };
-    match reason {
-        None | Some(BreakReason::Interrupted) => waits,
-        Some(_) => format!("{waits}: {message}"),
+    match &newest.turn.head.halt {
+        Some(halt) if halt.reason != BreakReason::Interrupted => {
+            format!("{waits}: {}", halt.message)
+        }
+        Some(_) | None => waits,
     }
 }
 
 /// The first open question: the tool that waits and what is asked.
-pub(crate) fn asked(turn: &TurnView) -> Option<(&str, &str)> {
-    tools(turn).find_map(|tool| match &tool.state {
-        ToolState::Asking { question, .. } | ToolState::Parked { question, .. } => {
-            Some((tool.name.as_str(), question.as_str()))
-        }
-        ToolState::Pending | ToolState::Running | ToolState::InDoubt | ToolState::Done { .. } => {
-            None
-        }
-    })
+pub(crate) fn asked(newest: &Newest) -> Option<(&str, &str)> {
+    newest.calls().find_map(|call| Some((&*call.tool, waiting_question(call)?)))
 }
 
 /// What the first open question is about.
-pub(crate) fn asked_kind(turn: &TurnView) -> Option<InquiryKind> {
-    tools(turn).find_map(|tool| match &tool.state {
-        ToolState::Asking { kind, .. } => Some(*kind),
-        ToolState::Pending
-        | ToolState::Running
-        | ToolState::InDoubt
-        | ToolState::Parked { .. }
-        | ToolState::Done { .. } => None,
-    })
+pub(crate) fn asked_kind(newest: &Newest) -> Option<InquiryKind> {
+    let mut questions = newest.calls().flat_map(|call| &call.questions);
+    questions.find(|question| question.open).map(|question| question.kind)
 }
 
 /// Whether nothing but the user's message is there, so that it can still be replaced.
-pub(crate) fn is_only_a_message(turn: &TurnView) -> bool {
-    turn.items.iter().all(|item| match item {
-        ItemView::User { .. } => true,
-        ItemView::Assistant { partial, .. } => *partial,
-        ItemView::Tool(_) => false,
-    })
+pub(crate) fn is_only_a_message(newest: &Newest) -> bool {
+    newest
+        .steps()
+        .all(|step| step.calls.is_empty() && (step.partial || turn::text(step).is_empty()))
 }
 
 /// The three ways on, with the conversation filled in.
@@ -81,16 +96,9 @@ pub(crate) fn commands(conversation: &ConversationId) -> String {
 }
 
 /// Of the last step with calls, how many have ended, and how many there are.
-fn last_step(turn: &TurnView) -> (usize, usize) {
-    let last = tools(turn).last().map(|tool| tool.call.step);
-    let of_step = || tools(turn).filter(|tool| Some(tool.call.step) == last);
-    let done = of_step().filter(|tool| matches!(tool.state, ToolState::Done { .. }));
-    (done.count(), of_step().count())
-}
-
-fn tools(turn: &TurnView) -> impl Iterator<Item = &ToolView> {
-    turn.items.iter().filter_map(|item| match item {
-        ItemView::Tool(tool) => Some(tool),
-        ItemView::User { .. } | ItemView::Assistant { .. } => None,
-    })
+fn last_step(newest: &Newest) -> (usize, usize) {
+    let step = newest.steps().rev().find(|step| !step.calls.is_empty());
+    let calls = step.map_or(&[][..], |step| &step.calls);
+    let done = calls.iter().filter(|call| matches!(call.state, CallState::Done { .. }));
+    (done.count(), calls.len())
 }

@@ -1,15 +1,16 @@
 //! The lines of `--json`: one object each, documented in `docs/json.md`.
 //!
-//! Types of their own, apart from what is stored; only events go out exactly as they are stored.
+//! Types of their own, and views; only `print --json --raw` shows what is stored, exactly.
 
 use std::collections::BTreeMap;
 
 use piton::Worker;
 use piton_core::event::{
-    EffectClass, Entry, Inquiry, InquiryKind, PartialKind, PermissionRule, RuleScope, Wants,
+    EffectClass, Entry, Event, Found, Inquiry, InquiryKind, PermissionRule, RuleScope, Wants,
 };
-use piton_core::id::CallId;
+use piton_core::id::TurnId;
 use piton_core::state::Call;
+use piton_core::view::{Live, View, ViewChange};
 use piton_sim::serve::Seen;
 use piton_store::{Listed, Record};
 use piton_tools::supervise::{Kept, KeptState, Status};
@@ -18,31 +19,35 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 /// Version of the lines. Fields may be added; a change of meaning is a new version.
-const VERSION: u8 = 1;
+const VERSION: u8 = 2;
 
 /// One line.
 #[derive(Debug, Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub(crate) enum Line<'a> {
-    /// Which conversation and turn the rest is about.
-    Conversation { conversation: &'a str, turn: u32 },
-    /// A durable entry.
+    /// What is there, and which turn the rest is about.
+    View {
+        conversation: &'a str,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        turn: Option<u32>,
+        view: Box<View>,
+    },
+    /// How the view moves with the next entry.
+    ViewChange { change: &'a ViewChange },
+    /// A durable entry, as it is stored.
     Entry { seq: u64, at: u64, event: Option<Box<RawValue>> },
-    /// A durable entry of a worker's conversation, with the call that it is about.
+    /// What a worker did, with the call that it is about.
     Worker {
         worker: WorkerName<'a>,
-        seq: u64,
         at: u64,
-        event: Option<Box<RawValue>>,
+        did: &'static str,
         #[serde(skip_serializing_if = "Option::is_none")]
         tool: Option<&'a str>,
         #[serde(skip_serializing_if = "Option::is_none")]
         arguments: Option<&'a str>,
     },
-    /// Streamed text that an entry will supersede.
-    Live { kind: PartialKind, text: &'a str },
-    /// How far a running call is; not recorded.
-    Progress { call: String, text: &'a str },
+    /// What no entry holds yet; replaces the last one whole.
+    Live { live: &'a Live },
     /// How it went.
     Result { ending: &'a str, reason: Option<&'a str>, message: &'a str, exit_code: u8 },
     /// Where a scripted model is served.
@@ -111,6 +116,9 @@ pub(crate) enum Line<'a> {
         /// What the call was asked to do, all of it.
         #[serde(skip_serializing_if = "Option::is_none")]
         arguments: Option<Value>,
+        /// What was found where the call leads, and what it would change.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        found: Option<&'a Found>,
         /// An answer that nobody has taken yet.
         #[serde(skip_serializing_if = "Option::is_none")]
         kept: Option<&'a str>,
@@ -152,25 +160,52 @@ pub(crate) struct WorkerName<'a> {
 }
 
 impl<'a> Line<'a> {
-    pub(crate) fn worker(worker: &'a Worker, entry: &Entry, call: Option<&'a Call>) -> Self {
+    /// What a worker did; none if it is nothing that is told.
+    pub(crate) fn worker(
+        worker: &'a Worker,
+        entry: &Entry,
+        call: Option<&'a Call>,
+    ) -> Option<Self> {
+        let event = &entry.event;
+        let did = if matches!(event, Event::ToolStarted { .. }) {
+            "started"
+        } else if matches!(event, Event::ToolFinished { .. }) {
+            "ended"
+        } else if matches!(event, Event::InquiryRaised { .. }) {
+            "asked"
+        } else if matches!(event, Event::InquiryAnswered { .. }) {
+            "was_answered"
+        } else if matches!(event, Event::Compacted { .. } | Event::OutputsShortened { .. }) {
+            "made_room"
+        } else {
+            return None;
+        };
         let conversation = worker.conversation.as_str();
-        Self::Worker {
+        Some(Self::Worker {
             worker: WorkerName { call: worker.call.to_string(), conversation },
-            seq: entry.seq.0,
             at: entry.at.0,
-            event: entry.event.to_raw(),
+            did,
             tool: call.map(|call| &*call.name),
             arguments: call.map(|call| &*call.arguments),
-        }
+        })
     }
 
-    pub(crate) fn conversation(conversation: &'a str, turn: u32) -> Self {
-        Self::Conversation { conversation, turn }
+    /// All there is to show of a conversation.
+    pub(crate) fn view(conversation: &'a str, view: View) -> Self {
+        Self::View { conversation, turn: None, view: Box::new(view) }
     }
 
-    pub(crate) fn entry(entry: &Entry) -> Self {
-        let event = entry.event.to_raw();
-        Self::Entry { seq: entry.seq.0, at: entry.at.0, event }
+    /// What there is to show of the turns that a query moves: its own, and the last one before it,
+    /// which a change may touch.
+    pub(crate) fn view_of_turn(conversation: &'a str, turn: TurnId, mut view: View) -> Self {
+        let last = view.turns.last().map(|last| last.head.id);
+        view.turns.retain(|it| turn <= it.head.id || last == Some(it.head.id));
+        view.superseded.clear();
+        Self::View { conversation, turn: Some(turn.0), view: Box::new(view) }
+    }
+
+    pub(crate) fn change(change: &'a ViewChange) -> Self {
+        Self::ViewChange { change }
     }
 
     /// An entry that need not be understood to be shown.
@@ -179,18 +214,14 @@ impl<'a> Line<'a> {
         Self::Entry { seq: record.seq.0, at: record.at.0, event }
     }
 
-    pub(crate) fn live(kind: PartialKind, text: &'a str) -> Self {
-        Self::Live { kind, text }
+    pub(crate) fn live(live: &'a Live) -> Self {
+        Self::Live { live }
     }
 
     /// A value that is one word in these lines.
     pub(crate) fn word(value: &impl Serialize) -> String {
         let word = serde_json::to_value(value).ok();
         word.and_then(|word| Some(word.as_str()?.to_owned())).unwrap_or_default()
-    }
-
-    pub(crate) fn progress(call: CallId, text: &'a str) -> Self {
-        Self::Progress { call: call.to_string(), text }
     }
 
     pub(crate) fn result(
@@ -247,11 +278,23 @@ impl<'a> Line<'a> {
         answers: &'a [&'a str],
         kept: Option<&'a str>,
     ) -> Self {
-        let Inquiry { id, kind, call, question, wants, .. } = asked;
+        let Inquiry { id, kind, call, question, wants, about, .. } = asked;
         let (call, kind, wants) = (call.to_string(), *kind, wants.as_ref());
         let id = id.as_str();
         let arguments = arguments.and_then(|arguments| serde_json::from_str(arguments).ok());
-        Self::Question { conversation, id, question, answers, kind, call, wants, arguments, kept }
+        let found = about.as_deref().map(|about| &about.found).filter(|it| !it.is_nothing());
+        Self::Question {
+            conversation,
+            id,
+            question,
+            answers,
+            kind,
+            call,
+            wants,
+            arguments,
+            found,
+            kept,
+        }
     }
 
     pub(crate) fn command(kept: &'a Kept) -> Self {

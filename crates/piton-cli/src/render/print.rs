@@ -3,10 +3,13 @@
 use std::fmt::Write as _;
 
 use piton_core::command::QueuePlace;
-use piton_core::view::brief::{Incomplete, ItemView, ToolState, ToolView, TurnView, View};
-use piton_core::view::{MessagePart, QueuedView, Status};
+use piton_core::summary::input_summary;
+use piton_core::view::{
+    CallState, CallView, ItemView, MessagePart, QueuedView, Status, TurnEnd, TurnView, View,
+};
 
 use super::tool::{mark, word};
+use super::turn;
 
 /// Whether somebody is at work on the conversation while it is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,72 +26,72 @@ pub(crate) enum Life {
 /// The conversation as text.
 pub(crate) fn conversation(view: &View, life: Life) -> String {
     let mut text = String::new();
-    for turn in &view.turns {
+    for turn in view.shown() {
         if !text.is_empty() {
             text.push('\n');
         }
-        if let Some(incomplete) = &turn.incomplete {
-            line(&mut text, &format!("⏳ Incomplete turn ({})", state(incomplete, life)));
+        if turn.head.end.is_none() {
+            let state = state(&view.head.status, life);
+            line(&mut text, &format!("⏳ Incomplete turn ({state})"));
         }
         items(&mut text, turn, life);
-        if let Some(Incomplete { reason: Some(_), message, .. }) = &turn.incomplete {
-            line(&mut text, &format!("[{message}]"));
+        if let Some(halt) = &turn.head.halt {
+            line(&mut text, &format!("[{}]", halt.message));
         }
-        if turn.stopped {
+        if turn.head.end == Some(TurnEnd::Stopped) {
             line(&mut text, "[stopped]");
         }
     }
+    waiting(&mut text, &view.queue);
     text
 }
 
-/// Messages that wait for a turn of their own, as text.
-pub(crate) fn waiting(queue: &[QueuedView]) -> String {
-    let mut text = String::new();
+/// Messages that wait for a turn of their own.
+fn waiting(text: &mut String, queue: &[QueuedView]) {
     for queued in queue {
-        line(&mut text, "");
+        if !text.is_empty() {
+            text.push('\n');
+        }
         line(
-            &mut text,
+            text,
             match queued.place {
                 QueuePlace::Steer => "⏳ Waiting message (goes into the open turn)",
                 QueuePlace::Next => "⏳ Waiting message",
             },
         );
-        for part in &queued.parts {
-            match part {
-                MessagePart::Text { text: said } => {
-                    said.lines().for_each(|said| line(&mut text, format!("> {said}").trim_end()))
-                }
-                MessagePart::File { name, .. } | MessagePart::InlinedFile { name, .. } => {
-                    line(&mut text, &format!("> [{name}]"));
-                }
-                _ => {}
-            }
-        }
+        message(text, &queued.parts);
     }
-    text
+}
+
+fn message(text: &mut String, parts: &[MessagePart]) {
+    for said in turn::said(parts).lines() {
+        line(text, format!("> {said}").trim_end());
+    }
 }
 
 fn items(text: &mut String, turn: &TurnView, life: Life) {
     for item in &turn.items {
         match item {
-            ItemView::User { text: said, .. } => {
-                for said in said.lines() {
-                    line(text, format!("> {said}").trim_end());
+            ItemView::Message(said) => message(text, &said.parts),
+            ItemView::Step(step) => {
+                let said = turn::text(step);
+                if !said.is_empty() {
+                    line(text, said.trim_end());
+                    if step.partial {
+                        line(text, "[the answer broke off here]");
+                    }
+                }
+                for call in &step.calls {
+                    line(text, &tool(call, life));
                 }
             }
-            ItemView::Assistant { text: said, partial } => {
-                line(text, said.trim_end());
-                if *partial {
-                    line(text, "[the answer broke off here]");
-                }
-            }
-            ItemView::Tool(call) => line(text, &tool(call, life)),
+            _ => {}
         }
     }
 }
 
-fn state(incomplete: &Incomplete, life: Life) -> String {
-    match (life, &incomplete.status) {
+fn state(status: &Status, life: Life) -> String {
+    match (life, status) {
         (Life::Running { pid }, _) => format!("running, pid {pid}"),
         (Life::Still, Status::WaitingForInput { .. }) => "waiting for input".into(),
         (Life::Still, Status::PendingTools) => "pending tool execution".into(),
@@ -98,7 +101,7 @@ fn state(incomplete: &Incomplete, life: Life) -> String {
     }
 }
 
-fn tool(call: &ToolView, life: Life) -> String {
+fn tool(call: &CallView, life: Life) -> String {
     let line = tool_line(call, life);
     match &call.worker {
         Some(worker) => format!("{line} [worker: {worker}]"),
@@ -106,25 +109,25 @@ fn tool(call: &ToolView, life: Life) -> String {
     }
 }
 
-fn tool_line(call: &ToolView, life: Life) -> String {
-    let input = &call.input;
+fn tool_line(call: &CallView, life: Life) -> String {
+    let input = input_summary(&call.tool, &call.arguments);
+    if let Some(question) = turn::waiting_question(call) {
+        return format!("⏸ {input} — waiting for input: \"{question}\"");
+    }
     match (&call.state, life) {
-        (ToolState::Pending, _) => format!("… {input} — not started"),
-        (ToolState::Running, Life::Running { .. }) => format!("… {input} — running"),
+        (CallState::Running, Life::Running { .. }) => format!("… {input} — running"),
         // Whoever ran it is gone, and nobody has looked since.
-        (ToolState::Running, Life::Still) | (ToolState::InDoubt, _) => {
+        (CallState::Running, Life::Still) | (CallState::InDoubt, _) => {
             format!("? {input} — interrupted, outcome unknown")
         }
-        (ToolState::Asking { question, .. } | ToolState::Parked { question, .. }, _) => {
-            format!("⏸ {input} — waiting for input: \"{question}\"")
-        }
-        (ToolState::Done { outcome, exit_code }, _) => {
+        (CallState::Done { outcome, exit_code }, _) => {
             let mark = mark(*outcome, *exit_code);
             match exit_code {
                 None | Some(0) => format!("{mark} {input} — {}", word(*outcome)),
                 Some(code) => format!("{mark} {input} — exit code {code}"),
             }
         }
+        _ => format!("… {input} — not started"),
     }
 }
 

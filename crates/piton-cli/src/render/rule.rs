@@ -1,7 +1,7 @@
 //! Rules in words.
 
 use piton_agent::rules::strangers::Stranger;
-use piton_core::event::{PermissionRule, RuleEffect};
+use piton_core::view::{PermissionRule, RuleEffect};
 
 /// A rule, for people.
 pub(crate) fn told(rule: &PermissionRule) -> String {

@@ -2,8 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use piton_core::attachment;
+use piton_core::command::UserPart;
 use piton_core::id::{CallId, InquiryId};
-use piton_core::view::{CallState, CallView, ItemView, PartView, StepState, StepView, TurnView};
+use piton_core::view::{
+    CallState, CallView, ItemView, MessagePart, PartView, StepState, StepView, TurnView,
+};
 
 use super::tool;
 
@@ -54,7 +58,7 @@ impl Shown {
         let far = match &call.state {
             CallState::Running | CallState::Parked { .. } => Some(Far::Started),
             CallState::Done { .. } => Some(Far::Ended),
-            _ => None,
+            CallState::Waiting | CallState::InDoubt | _ => None,
         };
         if let Some(far) = far.filter(|far| before != Some(*far)) {
             self.calls.insert(call.id, far);
@@ -73,13 +77,40 @@ impl Shown {
     }
 }
 
-/// The text of an answer, unless it is a plan or has none.
-fn spoken(step: &StepView) -> Option<String> {
+/// The text of a step: of its answer, or what the journal has of it.
+pub(crate) fn text(step: &StepView) -> String {
     let texts = step.parts.iter().filter_map(|part| match part {
         PartView::Text { text } => Some(&**text),
+        PartView::Reasoning { .. } | PartView::Call { .. } | _ => None,
+    });
+    texts.collect()
+}
+
+/// What was said, with a label in place of each file.
+pub(crate) fn said(parts: &[MessagePart]) -> String {
+    let texts = parts.iter().filter_map(|part| match part.clone() {
+        MessagePart::Text { text } => Some(text.to_string()),
+        MessagePart::File { name, media_type, blob } => {
+            attachment::label(&UserPart::File { name, media_type, blob })
+        }
+        MessagePart::InlinedFile { name, media_type, text } => {
+            attachment::label(&UserPart::InlinedFile { name, media_type, text })
+        }
         _ => None,
     });
-    let text: String = texts.collect();
-    let text = Some(text).filter(|text| !text.is_empty() && !step.planned)?;
+    texts.collect::<Vec<_>>().join("\n")
+}
+
+/// What a call waits for a person to say, here or in the conversation that it was handed to.
+pub(crate) fn waiting_question(call: &CallView) -> Option<&str> {
+    if let CallState::Parked { question } = &call.state {
+        return Some(question);
+    }
+    call.questions.iter().find(|question| question.open).map(|question| question.heading.as_str())
+}
+
+/// The text of an answer, unless it is a plan or has none.
+fn spoken(step: &StepView) -> Option<String> {
+    let text = Some(text(step)).filter(|text| !text.is_empty() && !step.planned)?;
     Some(if text.ends_with('\n') { text } else { text + "\n" })
 }

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use piton_agent::{KeyFrom, Provider};
-use piton_core::event::{FailureClass, ModelRef};
 use piton_core::id::ConversationId;
 use piton_core::outcome::Cause;
+use piton_core::view::{FailureClass, ModelRef};
 
 use super::Code;
 
@@ -57,9 +57,9 @@ pub(crate) fn key_advice(providers: &BTreeMap<String, Provider>, model: &ModelRe
 
 #[cfg(test)]
 mod tests {
-    use piton_core::event::BreakReason;
     use piton_core::id::Timestamp;
-    use piton_core::state::Failure;
+    use piton_core::outcome::Failure;
+    use piton_core::view::BreakReason;
 
     use super::*;
 

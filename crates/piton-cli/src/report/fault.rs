@@ -7,7 +7,6 @@ use piton::{OpenError, SessionError};
 use piton_agent::rules::file::RuleFileError;
 use piton_agent::{FileError, LoadError, ModelError, ProfileError, SettingsError};
 use piton_core::id::ConversationId;
-use piton_core::view::brief::TurnView;
 use piton_mcp::{ProjectFault, TrustFault};
 use piton_store::{Holder, LeaseError, StoreError};
 
@@ -19,7 +18,7 @@ use super::storing::storing;
 use crate::cmd::kept::CommandFault;
 use crate::cmd::query::AttachFault;
 use crate::cmd::undo::UndoFault;
-use crate::render::incomplete;
+use crate::render::incomplete::{self, Newest};
 
 /// What helps with servers of tools.
 const SERVERS: &str =
@@ -185,7 +184,7 @@ pub(crate) enum Fault {
         /// The conversation.
         conversation: ConversationId,
         /// The turn.
-        turn: Box<TurnView>,
+        turn: Box<Newest>,
     },
     /// A person looked at the incomplete turn and went away.
     #[error("Nothing was changed.")]
@@ -250,12 +249,10 @@ impl From<ProfileError> for Fault {
 impl Fault {
     /// The conversation, if another process is at work on it.
     pub(crate) fn held(&self) -> Option<&ConversationId> {
-        match self {
-            Self::Open(OpenError::Lease(LeaseError::Held { conversation, .. })) => {
-                Some(conversation)
-            }
-            _ => None,
-        }
+        let Self::Open(OpenError::Lease(LeaseError::Held { conversation, .. })) = self else {
+            return None;
+        };
+        Some(conversation)
     }
 
     pub(super) fn code(&self) -> Code {
@@ -381,7 +378,7 @@ impl Fault {
             ],
             Self::EmptyText => vec!["say something, or give - and pipe a text in".into()],
             Self::NoDraft => vec!["say something: piton query \"TEXT\"".into()],
-            Self::Attach(fault) => vec![attaching(fault).into()],
+            Self::Attach(fault) => vec![fault.hint().into()],
             Self::TwoTexts => vec!["keep one of them".into()],
             Self::LongText { .. } => vec!["put it into a file and name the file".into()],
             Self::Stdin(_) => vec!["pipe a text in UTF-8 in, or give it as an argument".into()],
@@ -503,9 +500,9 @@ pub(super) fn holding(holder: Option<&Holder>) -> String {
 }
 
 fn rule_held(number: usize, conversation: &ConversationId) -> Vec<String> {
+    let stop = format!("piton stop {conversation}");
     vec![
-        "only that process writes the conversation: interrupt its turn there, or wait for its end"
-            .into(),
+        format!("only that process writes the conversation: wait for its end, or: {stop}"),
         format!("then: piton permissions revoke {number} --id {conversation}"),
     ]
 }
@@ -528,19 +525,6 @@ fn answering(words: &str, more: &[String]) -> Vec<String> {
     let may_be_always = words.contains("always");
     let ways = [answers].into_iter().chain(may_be_always.then(|| rule.into()));
     more.iter().cloned().chain(ways).collect()
-}
-
-fn attaching(fault: &AttachFault) -> &'static str {
-    match fault {
-        AttachFault::Unreadable { .. } => "check the path after --file; it counts from here",
-        AttachFault::Directory { .. } => {
-            "name files one by one; the tools can look into directories"
-        }
-        AttachFault::Empty { .. } => "there is nothing to send in it; leave it out",
-        AttachFault::Large { .. } => {
-            "make it smaller, or leave it in this directory and name it: tools read files in parts"
-        }
-    }
 }
 
 impl From<SessionError> for Fault {

@@ -2,13 +2,12 @@
 
 use piton::{CommandError, FollowError, Refusal};
 use piton_core::id::ConversationId;
-use piton_core::view::brief::TurnView;
 use piton_store::Holder;
 
 use super::Code;
 use super::fault::holding;
 use super::opening::BIND;
-use crate::render::incomplete;
+use crate::render::incomplete::{self, Newest};
 
 /// Why a command for another process did not come to its end.
 #[derive(Debug, thiserror::Error)]
@@ -33,7 +32,7 @@ pub(crate) enum LetterFault {
         /// The conversation.
         conversation: ConversationId,
         /// The turn.
-        turn: Box<TurnView>,
+        turn: Box<Newest>,
     },
     /// Somebody took the message out of the queue.
     #[error("somebody took the message back before its turn began")]

@@ -79,7 +79,7 @@ fn must_show_3_what_is_denied_by_its_path_is_not_told() {
     ];
     for (tool, arguments) in cases {
         calls(&world, "auto", tool, &arguments);
-        let printed = world.run(&["print", "--json"]).stdout;
+        let printed = world.run(&["print", "--json", "--raw"]).stdout;
         assert!(!printed.contains("TOPSECRET="), "{tool} {arguments}: {printed}");
     }
 }
@@ -90,7 +90,7 @@ fn must_show_3_a_look_around_leaves_out_what_is_denied_and_says_so() {
     let world = with_secrets();
     let told = |tool: &str, arguments: &Value| {
         assert_eq!(calls(&world, "read-only", tool, arguments).code, 0);
-        let events = lines(&world.run(&["print", "--json"]).stdout);
+        let events = lines(&world.run(&["print", "--json", "--raw"]).stdout);
         let ended = events.iter().map(|line| &line["event"]);
         let ended = ended.filter(|event| event["type"] == "ToolFinished");
         ended.map(|event| event["output"]["text"].as_str().unwrap()).collect::<String>()

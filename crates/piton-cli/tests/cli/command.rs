@@ -310,7 +310,7 @@ fn commands_do_not_see_keys_of_providers() {
         command.args(args).env("ANTHROPIC_API_KEY", "sk-hush").env("MY_API_KEY", "mine");
         let output = command.output().unwrap();
         let shown = if args.len() == 1 {
-            world.run(&["print", "--json"]).stdout
+            world.run(&["print", "--json", "--raw"]).stdout
         } else {
             String::from_utf8(output.stdout).unwrap()
         };

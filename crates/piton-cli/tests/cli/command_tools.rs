@@ -156,7 +156,7 @@ fn a_secret_is_typed_and_leaves_no_trace() {
     assert!(!screen.contains("hunter2"), "{screen}");
     assert_eq!(lines_of(&world.work("used")), 1);
     assert_eq!(result(&world).0, "a good key\n");
-    assert!(world.run(&["print", "--json"]).stdout.contains(r#""answer":"redacted""#));
+    assert!(world.run(&["print", "--json", "--raw"]).stdout.contains(r#""answer":"redacted""#));
     assert!(!has(&everything_in(&world.path("home")), "hunter2"));
 }
 

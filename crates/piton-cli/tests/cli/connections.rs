@@ -206,7 +206,7 @@ fn check_secret(name: &str, answers: Vec<Vec<u8>>) {
         world.wait_for_events("ModelFailed", 1);
         child.kill().unwrap();
         let ran = world.finish(child);
-        let printed = world.run(&["print", "--json"]);
+        let printed = world.run(&["print", "--json", "--raw"]);
         let told = format!("{}{}{}{}", ran.stdout, ran.stderr, printed.stdout, printed.stderr);
         assert!(!told.contains(CANARY), "{name}, {}: {told}", provider.model);
         let stored = everything(&world.path("home"));

@@ -44,7 +44,8 @@ fn drafts(world: &World) -> Vec<PathBuf> {
 fn said(world: &World, text: &str) -> usize {
     let mut count = 0;
     for row in world.rows() {
-        let entries = world.run(&["print", row["conversation"].as_str().unwrap(), "--json"]).stdout;
+        let entries =
+            world.run(&["print", row["conversation"].as_str().unwrap(), "--json", "--raw"]).stdout;
         let is_it = |entry: &serde_json::Value| {
             let event = &entry["event"];
             event["type"] == "UserMessage" && event["parts"][0]["text"] == text

@@ -131,6 +131,7 @@ fn a_workspace_that_is_gone() {
     expect![[r#"
         error: the workspace DIR/work cannot be used: No such file or directory (os error 2)
         hint: the conversation works in that directory: bring it back
+        hint: to work in another directory: piton query --workspace DIR --id ID "TEXT"
         hint: or begin another one here: piton query --new "TEXT"
         hint: your message is kept; to send it: piton query --draft
     "#]]
@@ -166,12 +167,12 @@ fn a_database_of_a_newer_piton_is_left_alone() {
         &[&["query", "b"], &["ls"]],
         expect![[r#"
             $ piton query b
-            2> error: DIR/home/piton.db has format 9999, this piton knows up to 2
+            2> error: DIR/home/piton.db has format 9999, this piton knows up to 3
             2> hint: use the newer piton, or set PITON_HOME to another directory
             2> hint: your message is kept; to send it: piton query --draft
             exit 1
             $ piton ls
-            2> error: DIR/home/piton.db has format 9999, this piton knows up to 2
+            2> error: DIR/home/piton.db has format 9999, this piton knows up to 3
             2> hint: use the newer piton, or set PITON_HOME to another directory
             exit 1
         "#]],

@@ -80,7 +80,7 @@ impl Trial {
         assert_eq!(counter, "n=1.\n", "{fault}");
         let paid = lines_of(&self.world.work("pay.log"));
         assert!(paid <= 1, "{fault}: paid {paid} times");
-        let entries = lines(&self.world.run(&["print", "--json"]).stdout);
+        let entries = lines(&self.world.run(&["print", "--json", "--raw"]).stdout);
         let end = |call: &str| -> Value {
             let events = entries.iter().map(|entry| &entry["event"]);
             let mut ends = events.filter(|event| event["type"] == "ToolFinished");

@@ -222,7 +222,7 @@ fn a_call_in_doubt_is_not_repeated() {
     let ran = world.run(&["query", "--continue", "--id", "mf799gz24g", "--model", &model]);
     assert_eq!((ran.code, ran.stdout.as_str()), (0, "I do not know.\n"), "{}", ran.stderr);
     assert!(ran.stderr.contains("? pay — outcome unknown"), "{}", ran.stderr);
-    let entries = lines(&world.run(&["print", "--json", "mf799gz24g"]).stdout);
+    let entries = lines(&world.run(&["print", "--json", "--raw", "mf799gz24g"]).stdout);
     let starts = entries.iter().filter(|entry| entry["event"]["type"] == "ToolStarted");
     assert_eq!(starts.count(), 1);
 }

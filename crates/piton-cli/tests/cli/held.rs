@@ -33,7 +33,7 @@ fn signal(child: &Child, signal: Signal) {
     kill_process(pid, signal).unwrap();
 }
 
-// J82: the message is performed by the process that holds the conversation.
+// J96, J81: the message is performed by the process that holds the conversation.
 #[test]
 fn a_queued_message_follows_its_own_turn_and_takes_its_exit_code() {
     let (world, holder) = working();
@@ -74,7 +74,7 @@ fn a_steering_message_goes_into_the_turn_that_runs() {
     go(&world);
     let ran = world.finish(steering);
     assert_eq!(ran.code, 0, "{}", ran.stderr);
-    assert!(ran.stdout.ends_with("Done.\n"), "{}", ran.stdout);
+    assert_eq!(ran.stdout, "Done.\n");
     assert_eq!(world.finish(holder).code, 0);
     let turns = world.events().iter().filter(|event| event["type"] == "TurnStarted").count();
     assert_eq!(turns, 1);
@@ -220,7 +220,6 @@ fn a_person_decides_about_messages_that_wait() {
     assert!(!printed.contains("> first") && printed.contains("> second"), "{printed}");
 }
 
-// D43
 #[test]
 fn a_conversation_without_its_directory_is_bound_to_another_one() {
     let world = World::new();
@@ -245,4 +244,24 @@ fn a_conversation_without_its_directory_is_bound_to_another_one() {
     assert_eq!(world.rows()[0]["workspace"], place.to_str().unwrap());
     let nowhere = world.run(&["query", "--id", &id, "--workspace", "../nowhere"]);
     assert_eq!(nowhere.code, 1, "{}", nowhere.stderr);
+}
+
+#[test]
+fn a_conversation_without_its_directory_is_answered_and_discarded() {
+    let world = World::new();
+    fs::create_dir(world.path("old")).unwrap();
+    let model = world.script(
+        r#"{"steps":[{"calls":[{"tool":"pay"}]},{"say":"Paid."}],
+        "tools":[{"name":"pay","effect":"once","append_to":"pay.log","output":"paid"}]}"#,
+    );
+    let mut asks = world.command(&["query", "go", "--model", &model]);
+    assert_eq!(asks.current_dir(world.path("old")).output().unwrap().status.code(), Some(3));
+    fs::remove_dir(world.path("old")).unwrap();
+    let id = world.only_id();
+    assert!(world.run(&["print", &id]).stdout.contains("waiting for input"));
+    let answered = world.run(&["answer", "yes", "--id", &id]);
+    assert_eq!(answered.code, 0, "{}", answered.stderr);
+    let discarded = world.run(&["query", "--discard-turn", "--id", &id]);
+    assert_eq!(discarded.code, 0, "{}", discarded.stderr);
+    assert_eq!(world.rows()[0]["status"], "");
 }

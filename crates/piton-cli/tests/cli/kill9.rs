@@ -87,7 +87,7 @@ impl Round {
             assert!(self.seen.is_empty(), "a conversation is gone");
             return;
         }
-        let now = lines(&self.world.run(&["print", "--json"]).stdout);
+        let now = lines(&self.world.run(&["print", "--json", "--raw"]).stdout);
         assert!(self.seen.len() <= now.len(), "entries are gone");
         assert_eq!(self.seen[..], now[..self.seen.len()], "entries changed");
         self.seen = now;

@@ -47,7 +47,7 @@ fn programs_get_the_same_as_lines_of_data() {
     assert_eq!(ran.code, 0, "{}", ran.stderr);
     let rows = lines(&ran.stdout);
     let row = |name: &str| rows.iter().find(|row| row["provider"] == name).unwrap();
-    assert!(rows.iter().all(|row| row["v"] == 1 && row["type"] == "provider"));
+    assert!(rows.iter().all(|row| row["v"] == 2 && row["type"] == "provider"));
     assert_eq!(
         (&row("demo")["ready"], &row("demo")["default_model"]),
         (&true.into(), &"demo".into())

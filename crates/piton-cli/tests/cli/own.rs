@@ -55,7 +55,7 @@ impl Inside {
         let model = self.world.script(&steps.to_string());
         let ran = self.run(&["query", "go", "--new", "--permissions", "auto", "--model", &model]);
         assert_eq!(ran.code, 0, "{}", ran.stderr);
-        let printed = lines(&self.run(&["print", "--json"]).stdout);
+        let printed = lines(&self.run(&["print", "--json", "--raw"]).stdout);
         let ended = printed.iter().find(|entry| entry["event"]["type"] == "ToolFinished");
         ended.unwrap()["event"]["output"]["text"].as_str().unwrap().to_owned()
     }

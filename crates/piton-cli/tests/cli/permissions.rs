@@ -23,7 +23,7 @@ fn edits_are_accepted_but_not_through_links_and_not_in_git() {
     let model = world.script(&format!(r#"{{"steps":[{},{{"say":"x"}}]}}"#, steps.join(",")));
     let run = world.run(&["query", "go", "--model", &model, "--permissions", "accept-edits"]);
     assert_eq!(run.code, 3, "{}", run.stderr);
-    let printed = world.run(&["print", "--json"]).stdout;
+    let printed = world.run(&["print", "--json", "--raw"]).stdout;
     assert!(printed.contains("is another name of `.git/info/exclude`"), "{printed}");
     assert!(world.work("plain").exists());
     assert!(!world.work(".git/info/exclude").exists());
@@ -82,13 +82,15 @@ fn a_question_shows_all_that_it_is_about() {
     let shown = world.run(&["answer"]).stdout;
     assert_eq!(
         shown,
-        "Run write_file: x?\n  path: \"././x\"\n  content, 2 lines:\n  | one\n  | two\n"
+        "Run write_file: x?\n  new file, 2 lines:\n  | @@ -0,0 +1,2 @@\n  | +one\n  | +two\n  \
+         path: \"././x\"\n"
     );
     let json = lines(&world.run(&["answer", "--json"]).stdout);
     assert_eq!(json[0]["arguments"]["content"], "one\ntwo\n");
-    assert_eq!(json[0]["question"], shown.trim_end());
+    assert_eq!(json[0]["question"], "Run write_file: x?");
+    assert_eq!(json[0]["found"]["change"]["lines_new"], 2);
     let mut person = Person::starts(&world, &["query", "--continue"]);
-    person.sees("Run write_file: x?").sees("  | one").sees("  | two").sees("(y) yes");
+    person.sees("Run write_file: x?").sees("  | +one").sees("  | +two").sees("(y) yes");
     person.types("y\n").sees("Written.");
     assert_eq!(person.leaves().0, 0);
 }
@@ -126,7 +128,7 @@ fn a_question_of_a_headless_run_survives_a_kill_as_it_is_raised() {
     );
     let mut child = world.spawn(&["query", "go", "--json", "--model", &model]);
     let lines = BufReader::new(child.stdout.take().unwrap()).lines().map(Result::unwrap);
-    let raised = lines.into_iter().any(|line| line.contains("InquiryRaised"));
+    let raised = lines.into_iter().any(|line| line.contains("\"open\":true"));
     child.kill().unwrap();
     child.wait().unwrap();
     assert!(raised, "it was asked");

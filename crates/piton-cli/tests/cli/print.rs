@@ -55,9 +55,9 @@ fn entries_are_printed_as_stored() {
     let world = World::new();
     let model = world.script(r#"{"steps":[{"say":"One."}]}"#);
     world.run(&["query", "a", "--model", &model]);
-    let entries = lines(&world.run(&["print", "--json"]).stdout);
+    let entries = lines(&world.run(&["print", "--json", "--raw"]).stdout);
     for (place, entry) in entries.iter().enumerate() {
-        assert_eq!((&entry["v"], &entry["type"]), (&1.into(), &"entry".into()));
+        assert_eq!((&entry["v"], &entry["type"]), (&2.into(), &"entry".into()));
         assert_eq!(entry["seq"], place + 1);
         assert!(entry["at"].is_u64() && entry["event"]["type"].is_string(), "{entry}");
     }

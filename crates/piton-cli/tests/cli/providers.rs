@@ -155,7 +155,7 @@ fn every_provider_is_spoken_to_in_its_own_words() {
         assert!(body.contains("hi\\n"), "the result goes back: {body}");
         // Signed reasoning goes back as it came, or the player would have objected.
         assert!(body.contains(provider.seal), "{} in {body}", provider.seal);
-        let journal = world.run(&["print", "--json"]).stdout;
+        let journal = world.run(&["print", "--json", "--raw"]).stdout;
         assert!(!journal.contains("k3y"), "a key is never recorded");
     }
 }

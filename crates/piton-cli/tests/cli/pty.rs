@@ -186,7 +186,7 @@ fn what_a_terminal_would_obey_is_shown_to_the_person() {
     let theirs = screen.replace("\r\x1b[K", "").replace("\r\n", "\n");
     let obeyed = |letter: char| letter.is_control() && letter != '\n';
     assert!(!theirs.chars().any(|letter| obeyed(letter) || letter == '\u{202e}'), "{theirs:?}");
-    for args in [&["print"][..], &["print", "--json"], &["ls"]] {
+    for args in [&["print"][..], &["print", "--json", "--raw"], &["ls"]] {
         let (code, screen) = Person::starts(&world, args).leaves();
         let theirs = screen.replace("\r\n", "\n");
         assert!(code == 0 && !theirs.chars().any(obeyed), "{theirs:?}");

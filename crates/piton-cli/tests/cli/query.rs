@@ -172,7 +172,7 @@ fn an_answer_that_cannot_be_written_is_no_success_and_costs_no_turn() {
         &["query", "a", "--model", &model][..],
         &["query", "b", "--json"],
         &["print"],
-        &["print", "--json"],
+        &["print", "--json", "--raw"],
         &["ls"],
         &["ls", "--json"],
         &["--help"],

@@ -37,7 +37,7 @@ fn a_question_of_a_headless_run_is_answered_later() {
     assert_eq!(no.stderr.matches("red, blue").count(), 1, "{}", no.stderr);
     let done = world.run(&["answer", "2", "--continue"]);
     assert_eq!((done.code, done.stdout.as_str()), (0, "As you like.\n"), "{}", done.stderr);
-    let printed = world.run(&["print", "--json"]).stdout;
+    let printed = world.run(&["print", "--json", "--raw"]).stdout;
     assert!(printed.contains(r#""answer":{"answer":"text","text":"blue"}"#), "{printed}");
     assert!(printed.contains(r#""outcome":"ok","output":{"text":"blue"}"#), "{printed}");
 }
@@ -60,7 +60,7 @@ fn several_questions_are_answered_in_order() {
     assert!(first.stderr.contains("1 more to answer"), "{}", first.stderr);
     let done = world.run(&["answer", "--decline", "--continue"]);
     assert_eq!((done.code, done.stdout.as_str()), (0, "Thanks.\n"), "{}", done.stderr);
-    let printed = world.run(&["print", "--json"]).stdout;
+    let printed = world.run(&["print", "--json", "--raw"]).stdout;
     assert!(printed.contains("because of that"), "{printed}");
     assert!(printed.contains("The user did not want to answer."), "{printed}");
 }
@@ -79,7 +79,7 @@ fn a_question_survives_a_kill_and_is_asked_again() {
     person.sees("Which colour?").sees("number or words: ").types("blue\n").sees("As you like.");
     let (code, screen) = person.leaves();
     assert_eq!(code, 0, "{screen}");
-    let printed = world.run(&["print", "--json"]).stdout;
+    let printed = world.run(&["print", "--json", "--raw"]).stdout;
     assert_eq!(printed.matches("InquiryRaised").count(), 1, "asked again, not anew: {printed}");
     assert!(printed.contains("1.1.0.question.1"), "{printed}");
 }

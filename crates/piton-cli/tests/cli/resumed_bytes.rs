@@ -126,7 +126,7 @@ impl Now<'_> {
     }
 
     fn events(&self, kind: &str) -> usize {
-        let args = ["print", "--json", &self.past.id];
+        let args = ["print", "--json", "--raw", &self.past.id];
         let output = self.command(&args).output().unwrap();
         let entries = lines(&String::from_utf8(output.stdout).unwrap());
         entries.iter().filter(|entry| entry["event"]["type"] == kind).count()

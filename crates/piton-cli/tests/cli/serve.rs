@@ -109,7 +109,7 @@ fn data_for_programs_is_one_object_per_line() {
     serving.stdout.read_line(&mut first).unwrap();
     let first: Value = serde_json::from_str(&first).unwrap();
     let url = first["url"].as_str().unwrap().to_owned();
-    assert_eq!((&first["type"], &first["v"]), (&Value::from("serving"), &Value::from(1)));
+    assert_eq!((&first["type"], &first["v"]), (&Value::from("serving"), &Value::from(2)));
     assert_eq!(first["variables"]["OPENAI_BASE_URL"], format!("{url}/v1"));
     let mut client = world.command(&["query", "hello", "--model", "openai/gpt-5"]);
     client.env("OPENAI_BASE_URL", format!("{url}/v1")).env("OPENAI_API_KEY", "k3y");

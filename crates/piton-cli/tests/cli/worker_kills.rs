@@ -100,7 +100,7 @@ impl Round {
         let ids = rows.iter().map(|row| row["conversation"].as_str().unwrap().to_owned());
         let mut now = BTreeMap::new();
         for id in ids {
-            let entries = lines(&self.world.run(&["print", "--json", &id]).stdout);
+            let entries = lines(&self.world.run(&["print", "--json", "--raw", &id]).stdout);
             now.insert(id, entries);
         }
         for (id, before) in &self.seen {

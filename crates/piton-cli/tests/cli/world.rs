@@ -138,7 +138,7 @@ impl World {
 
     /// The type tags of all events of the only conversation, as `print --json` shows them.
     pub(crate) fn events(&self) -> Vec<Value> {
-        let entries = lines(&self.run(&["print", "--json"]).stdout);
+        let entries = lines(&self.run(&["print", "--json", "--raw"]).stdout);
         entries.into_iter().map(|entry| entry["event"].clone()).collect()
     }
 

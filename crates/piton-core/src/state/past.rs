@@ -84,7 +84,8 @@ impl State {
             | Event::ToolSuspended { call }
             | Event::ToolFinished { call, .. }
             | Event::CallParked { call, .. }
-            | Event::CallTracked { call, .. } => {
+            | Event::CallTracked { call, .. }
+            | Event::CallLocated { call, .. } => {
                 let last = self.open_turn().and_then(|turn| turn.items.last());
                 matches!(last, Some(Item::Step(step)) if step.number == call.step)
             }
@@ -154,6 +155,7 @@ impl State {
             | Event::ModelFailed { .. }
             | Event::InquiryRaised { .. }
             | Event::InquiryAnswered { .. }
+            | Event::CallLocated { .. }
             | Event::CallsPlanned { .. }
             | Event::MessageQueued { .. }
             | Event::MessageUnqueued { .. }

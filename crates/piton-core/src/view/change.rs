@@ -135,7 +135,8 @@ fn patches(state: &State, event: &Event) -> Vec<Patch> {
         | Event::ToolSuspended { call }
         | Event::ToolFinished { call, .. }
         | Event::CallParked { call, .. }
-        | Event::CallTracked { call, .. } => made.call(*call),
+        | Event::CallTracked { call, .. }
+        | Event::CallLocated { call, .. } => made.call(*call),
         Event::ConfigChanged { .. }
         | Event::DriverStarted { .. }
         | Event::TurnResumed { .. }

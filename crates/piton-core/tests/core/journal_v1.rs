@@ -56,6 +56,7 @@ fn kind(event: &Event) -> &'static str {
         Event::UndoStarted { .. } => "UndoStarted",
         Event::UndoFinished { .. } => "UndoFinished",
         Event::OutputsShortened { .. } => "OutputsShortened",
+        Event::CallLocated { .. } => "CallLocated",
         Event::Unknown(_) => "Unknown",
     }
 }

@@ -12,6 +12,7 @@ mod script;
 mod next_action;
 mod next_call;
 mod next_limit;
+mod next_place;
 mod next_room;
 mod next_task;
 mod next_worker;

@@ -7,8 +7,8 @@ use piton_core::coordinate::COORDINATOR;
 use piton_core::decide::decide;
 use piton_core::event::{
     AnswerPart, BlobRef, BreakReason, ConfigChange, EVENT_FORMAT, EffectClass, Entry, Event,
-    FailureClass, FinishReason, ForkOrigin, Handle, Inquiry, InquiryAnswer, InquiryKind, Limits,
-    Native, Outcome, ParentCall, PartialKind, PlannedCall, QueuePlace, Refusal, Rejected,
+    FailureClass, FinishReason, ForkOrigin, Found, Handle, Inquiry, InquiryAnswer, InquiryKind,
+    Limits, Native, Outcome, ParentCall, PartialKind, PlannedCall, QueuePlace, Refusal, Rejected,
     ShortOutput, ToolOutput, TurnEnd, UndoIntent, UndoOutcome, UnknownEvent, Usage, UserPart,
     Wants,
 };
@@ -184,6 +184,10 @@ fn tool() -> impl Strategy<Value = Event> {
             Event::ToolFinished { call, outcome, output: ToolOutput::text(text) }
         }),
         (call(), text()).prop_map(|(call, question)| Event::CallParked { call, question }),
+        (call(), option::of(text())).prop_map(|(call, path)| {
+            let found = Found { path, ..Found::default() };
+            Event::CallLocated { call, found }
+        }),
         (number(), vec((call(), text()), 0..3)).prop_map(|(step, calls)| {
             let planned = |(call, name): (CallId, String)| {
                 let arguments = json!({ "task": name }).to_string().into();
@@ -211,7 +215,8 @@ fn inquiry() -> impl Strategy<Value = Event> {
         (call(), kind.clone(), text()).prop_map(move |(call, kind, question)| {
             let wants = Some(Wants { before_acting: true, ..Wants::default() });
             let (id, choices) = (id(call, kind), Vec::new());
-            let inquiry = Inquiry { id, kind, call, question, choices, wants };
+            let about = None;
+            let inquiry = Inquiry { id, kind, call, question, choices, wants, about };
             Event::InquiryRaised { inquiry }
         }),
         (call(), kind, answer).prop_map(move |(call, kind, answer)| {

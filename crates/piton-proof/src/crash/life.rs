@@ -58,7 +58,7 @@ pub(super) async fn live(
 }
 
 /// Waits until the tasks of an engine that was dropped are gone; they hold its store. Takes no time.
-pub(super) async fn gone(store: &Arc<MortalJournal>) -> bool {
+pub(crate) async fn gone(store: &Arc<MortalJournal>) -> bool {
     for _ in 0..YIELDS_MAX {
         if Arc::strong_count(store) == 1 {
             return true;

@@ -95,6 +95,7 @@ impl<'a> Window<'a> {
             | Event::MessageUnqueued { .. }
             | Event::CallParked { .. }
             | Event::CallTracked { .. }
+            | Event::CallLocated { .. }
             | Event::CallsPlanned { .. }
             | Event::QueueReleased
             | Event::CommandTaken { .. }

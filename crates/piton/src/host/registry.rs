@@ -28,6 +28,7 @@ pub enum Stage {
 
 /// A conversation that has something to do.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Running {
     /// The conversation.
     pub conversation: ConversationId,

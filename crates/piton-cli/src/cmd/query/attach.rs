@@ -7,7 +7,7 @@ use std::path::{Component, Path, PathBuf};
 
 use piton::{CommandError, Conversation, Session, SessionError};
 use piton_core::attachment::{self, FILES_BYTES_MAX};
-use piton_core::event::UserPart;
+use piton_core::command::UserPart;
 
 /// A file as it was found.
 #[derive(Debug)]
@@ -31,6 +31,20 @@ pub(crate) enum AttachFault {
     /// It is larger than a message may be.
     #[error("{} is larger than {}", path.display(), attachment::limit(FILES_BYTES_MAX))]
     Large { path: PathBuf },
+}
+
+impl AttachFault {
+    /// What to do about it.
+    pub(crate) fn hint(&self) -> &'static str {
+        match self {
+            Self::Unreadable { .. } => "check the path after --file; it counts from here",
+            Self::Directory { .. } => "name files one by one; the tools can look into directories",
+            Self::Empty { .. } => "there is nothing to send in it; leave it out",
+            Self::Large { .. } => {
+                "make it smaller, or leave it in this directory and name it: tools read files in parts"
+            }
+        }
+    }
 }
 
 /// Reads files. May block: what is named may be a pipe.

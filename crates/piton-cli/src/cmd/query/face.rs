@@ -7,11 +7,13 @@ use piton_core::id::{CallId, TurnId};
 use piton_core::retry::retry_at;
 use piton_core::state::{Call, Exchange, Progress, State, Turn};
 use piton_core::summary::input_summary;
+use piton_core::view::{View, ViewChange};
 
 use crate::ask::Prompt;
 use crate::output::{Form, Output};
 use crate::render::answer::{AnswerText, Pace};
 use crate::render::lines::Line;
+use crate::render::streamed::Streamed;
 use crate::render::tool;
 
 /// What a person is told of a repair.
@@ -27,12 +29,16 @@ pub(super) struct Face {
     announced: TurnId,
     /// The newest word on how far a call is.
     newest: Option<(CallId, String)>,
+    /// What goes out as data while nothing is recorded.
+    streamed: Option<Streamed>,
 }
 
 impl Face {
     /// A face that has seen what `state` says, and has announced a turn.
     pub(super) fn new(state: State, form: Form, pace: Pace, announced: TurnId) -> Self {
-        Self { state, form, text: AnswerText::new(pace), announced, newest: None }
+        let streamed = (form == Form::Json).then(|| Streamed::new(View::from(&state)));
+        let text = AnswerText::new(pace);
+        Self { state, form, text, announced, newest: None, streamed }
     }
 
     /// Shows an update; hands back a question that it raises.
@@ -40,8 +46,10 @@ impl Face {
         match update {
             Update::Entry(entry) => {
                 self.state.apply(entry);
-                if self.form == Form::Json {
-                    output.json(&Line::entry(entry));
+                if let Some(streamed) = &mut self.streamed {
+                    let change = ViewChange::of(&self.state, entry);
+                    output.json(&Line::change(&change));
+                    streamed.settle(&change);
                 }
                 self.entry(entry, output).map(Prompt::new)
             }
@@ -57,8 +65,10 @@ impl Face {
                 Some(Prompt::of_worker(worker, Inquiry::clone(inquiry)))
             }
             Update::Worker { worker, news: WorkerNews::Entry { entry, call } } => {
-                if self.form == Form::Json {
-                    output.json(&Line::worker(worker, entry, call.as_deref()));
+                if self.form == Form::Json
+                    && let Some(line) = Line::worker(worker, entry, call.as_deref())
+                {
+                    output.json(&line);
                 }
                 if let Some(line) = tool::of_worker(worker, &entry.event, call.as_deref()) {
                     output.talk(&line);
@@ -82,6 +92,13 @@ impl Face {
         (step.exchange == Exchange::Asked).then(|| "waiting for the model".into())
     }
 
+    /// Whether a call of the open turn is at work.
+    pub(super) fn runs_tools(&self) -> bool {
+        let steps = self.state.open_turn().into_iter().flat_map(Turn::steps);
+        let mut calls = steps.flat_map(|step| &step.calls);
+        calls.any(|call| matches!(call.progress, Progress::Running(_)))
+    }
+
     /// Whether what the model says is still to be read as a plan.
     fn is_planning(&self) -> bool {
         self.state.open_turn().is_some_and(is_to_plan)
@@ -98,16 +115,23 @@ impl Face {
             (Form::Text, PartialKind::Text) if self.is_planning() => {}
             (Form::Text, PartialKind::Text) => output.data(self.text.live(text)),
             (Form::Text, PartialKind::Reasoning) => {}
-            (Form::Json, kind) => output.json(&Line::live(kind, text)),
+            (Form::Json, kind) => {
+                let streamed = self.streamed.as_mut();
+                if let Some(live) = streamed.and_then(|streamed| streamed.say(kind, text)) {
+                    output.json(&Line::live(live));
+                }
+            }
         }
     }
 
     /// How far a call is: beside the spinner if there is one, else on a line of its own.
     fn progress(&mut self, id: CallId, text: &str, output: &mut Output) {
-        let Some(call) = self.call(id) else { return };
-        if self.form == Form::Json {
-            output.json(&Line::progress(id, text));
-        } else if !output.can_spin() {
+        if self.call(id).is_none() {
+            return;
+        }
+        if let Some(streamed) = &mut self.streamed {
+            output.json(&Line::live(streamed.progress(id, text)));
+        } else if let Some(call) = self.call(id).filter(|_| !output.can_spin()) {
             output.talk(&tool::progress(call, text));
         }
         self.newest = Some((id, text.to_owned()));
@@ -175,6 +199,7 @@ impl Face {
             | Event::MessageUnqueued { .. }
             | Event::CallParked { .. }
             | Event::CallTracked { .. }
+            | Event::CallLocated { .. }
             | Event::QueueReleased
             | Event::CommandTaken { .. }
             | Event::CommandRefused { .. }

@@ -8,9 +8,8 @@ use piton::{
     OpenError, Sender, Verdict, reader,
 };
 use piton_agent::engine_to_write;
-use piton_core::id::{CommandId, ConversationId, MessageId};
+use piton_core::id::{CommandId, ConversationId, MessageId, TurnId};
 use piton_core::outcome::Ending;
-use piton_core::view::brief::TurnView as Brief;
 use piton_core::view::{ItemView, TurnEnd, TurnView, View};
 use piton_store::LeaseError;
 
@@ -18,6 +17,8 @@ use super::Asked;
 use super::mail::Mail;
 use super::perform::Stage;
 use crate::output::Form;
+use crate::render::incomplete::Newest;
+use crate::render::lines::Line;
 use crate::render::turn::{Piece, Shown};
 use crate::report::{Fault, LetterFault, Report, key_advice};
 use crate::store;
@@ -75,8 +76,13 @@ pub(super) async fn leave(
         Following { engine, conversation, follow, view: None, shown: Shown::default() };
     let left = Left { way, name, command };
     let followed = following.see_through(&left, asked, mail, stage).await;
-    if let Err(Fault::Letter(LetterFault::Refused { .. })) = &followed {
-        mail.come_back();
+    match &followed {
+        Err(Fault::Letter(LetterFault::Refused { .. })) => mail.come_back(),
+        Err(Fault::Interrupted) => {
+            let said = format!("The message stays where it was left: piton print {id} shows it.");
+            stage.output.talk(&said);
+        }
+        Ok(_) | Err(_) => {}
     }
     followed
 }
@@ -180,8 +186,17 @@ impl Following {
         };
         let Ok(news) = news else { return Ok(Looked::Nothing) };
         match news.map_err(LetterFault::from)? {
-            News::Snapshot(view) => self.view = Some(*view),
+            News::Snapshot(view) => {
+                if stage.form == Form::Json {
+                    let (id, turn) = (self.conversation.id().as_str(), next_turn(&view));
+                    stage.output.json(&Line::view_of_turn(id, turn, (*view).clone()));
+                }
+                self.view = Some(*view);
+            }
             News::Change(change) => {
+                if stage.form == Form::Json {
+                    stage.output.json(&Line::change(&change));
+                }
                 let fits = self.view.as_mut().is_some_and(|view| view.apply(&change).is_ok());
                 if !fits {
                     // Never seen; then the view is read anew.
@@ -189,7 +204,7 @@ impl Following {
                     self.follow = anew.map_err(LetterFault::from)?;
                 }
             }
-            _ => {}
+            News::Live(_) | _ => {}
         }
         Ok(Looked::Moved)
     }
@@ -207,9 +222,16 @@ impl Following {
         stage: &mut Stage<'_>,
     ) -> Result<Followed, Fault> {
         let mut waited = false;
+        let mut is_first = true;
         loop {
             let looked = self.next(stage).await?;
             let Some(view) = &self.view else { continue };
+            if std::mem::take(&mut is_first)
+                && let Some(open) = view.turns.last().filter(|_| left.way == Way::Steer)
+            {
+                // What was there before the message is not its answer.
+                self.shown.news(open);
+            }
             mail.see_in(view);
             let place = place(view, &left.name);
             let (was_waiting, turn) = match &place {
@@ -220,7 +242,7 @@ impl Following {
             if let Place::In(turn) = place {
                 show(self.shown.news(turn), stage);
                 match turn.head.end {
-                    Some(TurnEnd::Completed) => return self.done(&Ending::Done).await,
+                    Some(TurnEnd::Completed) => return Ok(self.done()),
                     Some(TurnEnd::Stopped | TurnEnd::Discarded) => {
                         return Ok(Followed::Done(Report::ok("closed")));
                     }
@@ -271,16 +293,16 @@ impl Following {
         Err(waits(&self.engine, id).await?)
     }
 
-    async fn done(&self, ending: &Ending) -> Result<Followed, Fault> {
+    fn done(&self) -> Followed {
         let id = self.conversation.id();
-        Ok(Followed::Done(Report::of_turn(ending, id, None, "").kept_in(id.clone())))
+        Followed::Done(Report::of_turn(&Ending::Done, id, None, "").kept_in(id.clone()))
     }
 
     /// The turn is not over, and its process goes no further.
     async fn left_open(&self, asked: &Asked<'_>) -> Result<Followed, Fault> {
         let id = self.conversation.id();
         let state = reader::state(&**self.engine.journal(), id).await?;
-        let turn = state.turns.last().map(Brief::from);
+        let turn = Newest::of(&View::from(&state));
         let model = state.config.model.as_ref();
         let key = model.map(|model| key_advice(asked.agent.providers(), model));
         let ending = Ending::of(&state);
@@ -291,10 +313,10 @@ impl Following {
 
 /// Why a message that was left is not answered: nobody performs the turn in front of it.
 async fn waits(engine: &Engine, id: &ConversationId) -> Result<Fault, Fault> {
-    let state = reader::state(&**engine.journal(), id).await?;
+    let view = engine.view(id).await.map_err(LetterFault::from)?;
     let conversation = id.clone();
-    Ok(match state.open_turn() {
-        Some(turn) => LetterFault::Waits { conversation, turn: Box::new(Brief::from(turn)) }.into(),
+    Ok(match view.head.open.and_then(|_| Newest::of(&view)) {
+        Some(turn) => LetterFault::Waits { conversation, turn: Box::new(turn) }.into(),
         None => LetterFault::Follow(FollowError::Unknown(conversation)).into(),
     })
 }
@@ -307,10 +329,15 @@ fn place<'a>(view: &'a View, name: &MessageId) -> Place<'a> {
     let has = |turn: &&TurnView| {
         turn.items.iter().any(|item| match item {
             ItemView::Message(message) => message.id == *name,
-            _ => false,
+            ItemView::Step(_) | _ => false,
         })
     };
     view.turns.iter().rev().find(has).map_or(Place::Unknown, Place::In)
+}
+
+/// The turn that begins next.
+fn next_turn(view: &View) -> TurnId {
+    view.turns.last().map_or(TurnId(1), |turn| TurnId(turn.head.id.0 + 1))
 }
 
 fn show(pieces: Vec<Piece>, stage: &mut Stage<'_>) {

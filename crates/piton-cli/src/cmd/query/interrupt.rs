@@ -3,8 +3,6 @@
 
 use std::time::{Duration, Instant};
 
-use piton_core::state::{Progress, State, Turn};
-
 use crate::signals::Push;
 
 /// A push that comes later than this after the last one begins anew.
@@ -92,14 +90,9 @@ pub(super) enum Scope {
 }
 
 impl Scope {
-    pub(super) fn of(state: &State) -> Self {
-        let steps = state.open_turn().into_iter().flat_map(Turn::steps);
-        let mut calls = steps.flat_map(|step| &step.calls);
-        if calls.any(|call| matches!(call.progress, Progress::Running(_))) {
-            Self::Tools
-        } else {
-            Self::Streaming
-        }
+    /// `runs` is whether a call is at work.
+    pub(super) fn of(runs: bool) -> Self {
+        if runs { Self::Tools } else { Self::Streaming }
     }
 
     /// The menu.

@@ -10,7 +10,6 @@ use std::path::PathBuf;
 use piton::chance::{Chance as _, SystemChance};
 use piton::{Conversation, NewMessage, Session, Update, reader};
 use piton_agent::Settings;
-use piton_core::event::Event;
 use piton_core::id::{CommandId, MessageId, Seq};
 use piton_core::summary::output_summary;
 use piton_core::view::{ItemView, View};
@@ -236,7 +235,7 @@ impl Mail {
     /// Looks for the message among the entries.
     pub(super) fn see(&mut self, update: &Update) {
         let Update::Entry(entry) = update else { return };
-        let came = self.draft.as_ref().is_some_and(|draft| has(&entry.event, &draft.message));
+        let came = self.draft.as_ref().is_some_and(|draft| reader::brings(entry, &draft.message));
         if came && let Some(draft) = self.draft.take() {
             draft.remove();
         }
@@ -262,7 +261,7 @@ fn new_name() -> MessageId {
 pub(super) fn view_has(view: &View, wanted: &MessageId) -> bool {
     let said = view.turns.iter().flat_map(|turn| &turn.items).any(|item| match item {
         ItemView::Message(message) => message.id == *wanted,
-        _ => false,
+        ItemView::Step(_) | _ => false,
     });
     said || view.queue.iter().any(|queued| queued.id == *wanted)
 }
@@ -280,7 +279,7 @@ async fn arrived(journal: &dyn Journal, draft: &Draft) -> Result<bool, Fault> {
     let Some(conversation) = &draft.conversation else { return Ok(false) };
     let mut found = false;
     let read = reader::each_record(journal, conversation, Seq::default(), |record| {
-        found |= has(&reader::entry(&record).event, &draft.message);
+        found |= reader::brings(&reader::entry(&record), &draft.message);
         if found { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     });
     match read.await {
@@ -290,14 +289,6 @@ async fn arrived(journal: &dyn Journal, draft: &Draft) -> Result<bool, Fault> {
         Err(StoreError::DamagedEntry { .. } | StoreError::Damaged { .. }) => Ok(found),
         read => Ok(read.map(|_| found)?),
     }
-}
-
-/// Whether an event makes a message durable.
-fn has(event: &Event, wanted: &MessageId) -> bool {
-    let (Event::UserMessage { message, .. } | Event::MessageQueued { message, .. }) = event else {
-        return false;
-    };
-    message == wanted
 }
 
 fn tell(mut unsent: Vec<Draft>, output: &mut Output) {

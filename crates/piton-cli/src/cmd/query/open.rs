@@ -8,8 +8,8 @@ use std::time::Duration;
 use piton::clock::{Clock as _, SystemClock};
 use piton::{Engine, OpenError, Session, reader};
 use piton_agent::{Agent, Catalogue, EngineParts, Overrides, Settings};
-use piton_core::event::{Event, ModelRef, UserPart};
-use piton_core::id::{ConversationId, Digest, Seq};
+use piton_core::id::{ConversationId, Seq};
+use piton_core::view::ModelRef;
 use piton_store::{Batch, CommitName, Durability, Holder, Journal, MemoryJournal, NewRecord};
 use piton_tools::Tool;
 
@@ -170,11 +170,9 @@ async fn copy_one(
     let Some(listed) = from.status(id).await? else { return Ok(None) };
     let (mut records, mut files, mut origin) = (Vec::new(), Vec::new(), None);
     reader::each_record(from, id, Seq::default(), |record| {
-        let event = reader::entry(&record).event;
-        if let Event::ConversationOpened { origin: Some(cut), .. } = &event {
-            origin = Some(cut.conversation.clone());
-        }
-        files.extend(files_of(event));
+        let entry = reader::entry(&record);
+        origin = reader::origin(&entry).cloned().or(origin.take());
+        files.extend(reader::files(&entry));
         let (at, format, body) = (record.at, record.format, record.body);
         records.push(NewRecord { at, format, body });
         ControlFlow::Continue(())
@@ -193,18 +191,6 @@ async fn copy_one(
     to.append(&lease, batch).await.map_err(piton::SessionError::from)?;
     to.release(lease).await?;
     Ok(origin)
-}
-
-/// The contents beside the journal that an event refers to.
-fn files_of(event: Event) -> Vec<Digest> {
-    let (Event::UserMessage { parts, .. } | Event::MessageQueued { parts, .. }) = event else {
-        return Vec::new();
-    };
-    let digest = |part| match part {
-        UserPart::File { blob, .. } => Some(blob.digest),
-        UserPart::Text { .. } | UserPart::InlinedFile { .. } => None,
-    };
-    parts.into_iter().filter_map(digest).collect()
 }
 
 /// Takes the writer's place, and says so when that takes long.

@@ -8,12 +8,10 @@ use std::time::Duration;
 use piton::{Attendance, FileLeftOut, OnIncomplete, Policy, SessionError, Subscription, Update};
 use piton_agent::rules::strangers::Strangers;
 use piton_agent::{Overrides, ProfileRequest, SandboxGap, Standing, TurnStart, typed as named};
-use piton_core::event::TurnEnd;
 use piton_core::id::Seq;
 use piton_core::outcome::Ending;
-use piton_core::state::Config;
 use piton_core::summary::shorten;
-use piton_core::view::brief::TurnView;
+use piton_core::view::{TurnEnd, View};
 use piton_store::StoreError;
 
 use super::face::Face;
@@ -24,6 +22,7 @@ use super::watch::{Rules, Watch, answered};
 use super::{Asked, Errand, begin};
 use crate::output::{Form, Output};
 use crate::render::answer::Pace;
+use crate::render::incomplete::Newest;
 use crate::render::rule;
 use crate::report::{Fault, Report, key_advice};
 use crate::signals::Signals;
@@ -191,7 +190,7 @@ impl Seen {
         };
         mail.seen_all();
         let ending = ending?;
-        let turn = self.watch.state().turns.last().map(TurnView::from);
+        let turn = Newest::of(&View::from(self.watch.state()));
         let key = key_advice(asked.agent.providers(), &model);
         let report = Report::of_turn(&ending, &conversation, turn.as_ref(), &key);
         Ok(if life == Life::Passing { report } else { report.kept_in(conversation) })
@@ -210,13 +209,14 @@ async fn see_through(
     // Subscribed before the first fact is pushed, so that every one of them is shown.
     let mut updates = opened.session.subscribe(state.end);
     let pace = if stage.output.is_watched() { Pace::Streamed } else { Pace::Whole };
-    let face = Face::new(state, stage.form, pace, errand.turn(opened.session.state()));
+    let face = Face::new(state, stage.form, pace, errand.turn(&opened.session));
     let rules = Rules { file: asked.settings.file.clone(), batch: asked.agent.asks_in_batches() };
     let mut watch = Watch::new(face, opened.session.controller(), rules);
     prepare(opened, errand, asked, stage).await?;
     // A file that is refused leaves no conversation behind, so none is announced.
     let message = mail.leave(&opened.session).await?;
-    begin(opened, errand, asked, stage);
+    let shown = (stage.form == Form::Json).then(|| View::from(watch.state()));
+    begin(opened, shown, errand, asked, stage);
     tell_of_files(opened, stage.output);
     if stage.terminal.is_some() {
         attend(opened, errand, &mut watch);
@@ -318,7 +318,7 @@ async fn request(
     asked: &Asked<'_>,
     stage: &Stage<'_>,
 ) -> Result<ProfileRequest, Fault> {
-    let mut offered = Config::default();
+    let mut offered = piton::Config::default();
     opened.session.offer_tools(&mut offered).await.map_err(SessionError::from)?;
     let state = opened.session.state();
     let workspace = match &state.opened {

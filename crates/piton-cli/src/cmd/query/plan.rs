@@ -32,6 +32,7 @@ pub(crate) enum Wish {
 
 /// What is there.
 #[derive(Clone, Copy, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 pub(crate) struct Situation {
     /// Whether the last turn is not over.
     pub(crate) incomplete: bool,
@@ -77,13 +78,12 @@ pub(crate) fn plan(wish: Wish, situation: Situation) -> Plan {
             Plan::Send(OnIncomplete::Ask)
         }
         (Wish::Queue, true, _) => Plan::Send(OnIncomplete::Resume),
-        (Wish::Steer, true, _) => Plan::Send(OnIncomplete::Inject),
         (Wish::Steer, false, _) => Plan::NothingToSteer,
         (Wish::Continue, false, false) if waiting => Plan::Release,
         (Wish::Continue, false, false) => Plan::NothingToContinue,
         (Wish::Discard, false, false) => Plan::NothingToDiscard,
         (Wish::Continue, true, false) => Plan::Resume,
-        (Wish::Continue, true, true) => Plan::Send(OnIncomplete::Inject),
+        (Wish::Continue, true, true) | (Wish::Steer, true, _) => Plan::Send(OnIncomplete::Inject),
         (Wish::Discard, true, false) => Plan::Discard,
         (Wish::Discard, true, true) => Plan::Send(OnIncomplete::Discard),
         (Wish::Say, true, _) if person => Plan::Choose,
@@ -226,7 +226,6 @@ mod tests {
         assert_eq!(plan(Wish::Say, Situation { person: true, ..situation }), Plan::Choose);
     }
 
-    // J82
     #[test]
     fn a_message_that_is_queued_or_steers_takes_an_open_turn_for_what_it_is() {
         check(Wish::Queue, false, true, Plan::Send(OnIncomplete::Ask));

@@ -2,12 +2,9 @@
 
 use piton::chance::{Chance as _, SystemChance};
 use piton::{Command, Envelope, OnIncomplete, Session, Verdict};
-use piton_core::event::UserPart;
 use piton_core::id::CommandId;
-use piton_core::state::Queued;
 use piton_core::summary::shorten;
-use piton_core::view::View;
-use piton_core::view::brief::TurnView;
+use piton_core::view::{QueuedView, View};
 
 use super::Errand;
 use super::mail::Mail;
@@ -16,6 +13,8 @@ use super::perform::Stage;
 use crate::ask::held::{WAITING_MENU, WaitingChoice, choose_waiting, waiting_menu_takes};
 use crate::ask::not_understood;
 use crate::flags::Query;
+use crate::render::incomplete::Newest;
+use crate::render::turn;
 use crate::report::{Fault, LetterFault, Report};
 
 /// Longest text that is shown of a message that waits, in letters.
@@ -55,15 +54,16 @@ pub(super) fn of_left(
     if !state.queue.iter().any(|queued| queued.message == *name) {
         return Ok(None);
     }
-    mail.see_in(&View::from(state));
-    match state.open_turn() {
+    let view = View::from(state);
+    mail.see_in(&view);
+    match view.head.open.and_then(|_| Newest::of(&view)) {
         None => {
             stage.output.talk("That process has left; the message runs here.");
             Ok(Some(Errand::Release))
         }
         Some(turn) => {
             let conversation = opened.session.conversation().clone();
-            let turn = Box::new(TurnView::from(turn));
+            let turn = Box::new(turn);
             Err(LetterFault::Waits { conversation, turn }.into())
         }
     }
@@ -72,7 +72,7 @@ pub(super) fn of_left(
 /// Asks a person what becomes of the messages that wait.
 pub(super) async fn choose(opened: &mut Opened, stage: &mut Stage<'_>) -> Result<Errand, Fault> {
     let id = opened.session.conversation().clone();
-    let queue = opened.session.state().queue.clone();
+    let queue = View::from(opened.session.state()).queue;
     stage.output.talk(&format!("Messages wait in conversation {id}."));
     tell(&queue, stage);
     let mut unclear = String::new();
@@ -85,16 +85,17 @@ pub(super) async fn choose(opened: &mut Opened, stage: &mut Stage<'_>) -> Result
             None => unclear = not_understood(&waiting_menu_takes()),
         }
     }
-    for Queued { message, .. } in queue {
+    for QueuedView { id: message, .. } in queue {
         obey(opened, Command::Unqueue { message }, "a message was not taken back").await?;
     }
     Ok(Errand::Send(OnIncomplete::Ask))
 }
 
 /// Shows messages that wait.
-pub(super) fn tell(queue: &[Queued], stage: &mut Stage<'_>) {
+pub(super) fn tell(queue: &[QueuedView], stage: &mut Stage<'_>) {
     for queued in queue {
-        stage.output.talk(&format!("Waiting: {}", words(queued)));
+        let said = shorten(&turn::said(&queued.parts), MESSAGE_LETTERS_MAX);
+        stage.output.talk(&format!("Waiting: {said}"));
     }
 }
 
@@ -141,13 +142,4 @@ async fn obey(opened: &mut Opened, command: Command, what: &'static str) -> Resu
 
 fn verdict(session: &Session, name: &CommandId) -> Option<Verdict> {
     session.state().commands.get(name).map(|(_, verdict)| verdict.clone())
-}
-
-/// A message in one line.
-fn words(queued: &Queued) -> String {
-    let parts = queued.parts.iter().map(|part| match part {
-        UserPart::Text { text } => text.to_string(),
-        UserPart::File { name, .. } | UserPart::InlinedFile { name, .. } => format!("[{name}]"),
-    });
-    shorten(&parts.collect::<Vec<_>>().join(" "), MESSAGE_LETTERS_MAX)
 }
