@@ -11,7 +11,7 @@ use piton_store::{
     StatusRow,
 };
 
-use crate::Bench;
+use crate::measure::Bench;
 use crate::measure::{BareSqlite, Outcome, interleaved, ratio, runtime, shown};
 use crate::report::{Row, Target};
 

@@ -13,9 +13,10 @@ use piton_core::outcome::Ending;
 use piton_sim::script::{Script, ScriptedModel};
 use piton_store::SqliteJournal;
 
+use crate::appends;
+use crate::measure::Bench;
 use crate::measure::{Outcome, runtime};
 use crate::report::{Row, Target};
-use crate::{Bench, appends};
 
 /// Makes this program run turns, leave them idle, and tell its memory.
 pub(crate) const IDLE_ONLY: &str = "idle-only";
@@ -57,7 +58,7 @@ pub(crate) fn turns(bench: &Bench) -> Outcome<Vec<Row>> {
     Ok(vec![
         Row {
             what: "entries a second of 1,000 turns at once",
-            value: format!("{per_second:.0}/s, {entries} in {:.2} s", seconds),
+            value: format!("{per_second:.0}/s, {entries} in {seconds:.2} s"),
             floor: format!("the store alone {floor:.0}/s"),
             figure: per_second / floor,
             unit: "x",
@@ -134,9 +135,11 @@ async fn begin(
         let conversation = engine.begin_as(id, "/".as_ref())?;
         let attending = conversation.attend();
         let said = piton::Command::say(NewMessage::text("go"));
-        match conversation.perform(said).await? {
-            Ending::Done => Ok((conversation, attending)),
-            ending => Err(format!("a turn ended with {ending:?}").into()),
+        let ending = conversation.perform(said).await?;
+        if ending == Ending::Done {
+            Ok((conversation, attending))
+        } else {
+            Err(format!("a turn ended with {ending:?}").into())
         }
     }))
     .await

@@ -12,8 +12,8 @@ use piton_store::{
     Batch, CommitName, Durability, Holder, Journal, NewRecord, SqliteJournal, StatusRow,
 };
 
-use crate::Bench;
 use crate::entries::{self, ENTRIES};
+use crate::measure::Bench;
 use crate::measure::{Outcome, interleaved, median, ratio, runtime, shown};
 use crate::report::{Row, Target};
 

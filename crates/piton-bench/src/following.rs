@@ -17,7 +17,7 @@ use piton_store::{
 use rustix::time::{ClockId, clock_gettime};
 use tokio::sync::mpsc;
 
-use crate::Bench;
+use crate::measure::Bench;
 use crate::measure::{Outcome, median, percentile, ratio, runtime, shown};
 use crate::report::{Row, Target};
 
@@ -55,7 +55,7 @@ fn here(home: &Path) -> Outcome<(Duration, Duration)> {
     let journal = Arc::new(journal);
     let engine = engine(journal.clone());
     runtime()?.block_on(async {
-        let mut writer = Writer::begin(&*journal).await?;
+        let mut writer = Writer::begin(&journal).await?;
         let mut follow = engine.follow(&ConversationId::new(CONVERSATION), None).await?;
         let (sender, mut came) = mpsc::unbounded_channel();
         let following = tokio::spawn(async move {
@@ -126,9 +126,8 @@ pub(crate) fn follow_only(home: &Path, count: usize) -> Outcome<()> {
 /// The place of the next change.
 async fn next(follow: &mut Follow) -> Option<Seq> {
     loop {
-        match follow.next().await.ok()? {
-            News::Change(change) => return Some(change.cursor),
-            _ => {}
+        if let News::Change(change) = follow.next().await.ok()? {
+            return Some(change.cursor);
         }
     }
 }

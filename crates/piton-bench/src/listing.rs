@@ -10,7 +10,7 @@ use piton_store::{
     Batch, CommitName, Durability, Holder, Journal, NewRecord, SqliteJournal, StatusRow,
 };
 
-use crate::Bench;
+use crate::measure::Bench;
 use crate::measure::{Outcome, interleaved, ratio, runtime, shown};
 use crate::report::{Row, Target};
 

@@ -20,17 +20,8 @@ mod wire;
 
 use std::path::PathBuf;
 
-use crate::measure::Outcome;
+use crate::measure::{Bench, Outcome};
 use crate::report::Row;
-
-/// What the measurements need.
-#[derive(Debug)]
-struct Bench {
-    /// Where files go: a real disk, because durability is measured.
-    dir: tempfile::TempDir,
-    /// Where the binaries are.
-    bin: PathBuf,
-}
 
 fn main() -> Outcome<()> {
     let only: Vec<String> = std::env::args().skip(1).collect();

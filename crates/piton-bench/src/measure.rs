@@ -1,10 +1,19 @@
 //! Medians, interleaving, and a bare database to compare with.
 
 use std::error::Error;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use rusqlite::Connection;
+
+/// What the measurements need.
+#[derive(Debug)]
+pub(crate) struct Bench {
+    /// Where files go: a real disk, because durability is measured.
+    pub(crate) dir: tempfile::TempDir,
+    /// Where the binaries are.
+    pub(crate) bin: PathBuf,
+}
 
 /// What a measurement gives; any failure ends the run.
 pub(crate) type Outcome<T> = Result<T, Box<dyn Error>>;

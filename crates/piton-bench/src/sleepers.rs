@@ -12,7 +12,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
-use crate::Bench;
+use crate::measure::Bench;
 use crate::measure::{Outcome, runtime, shown};
 use crate::report::{Row, Target};
 use crate::supervised::site;

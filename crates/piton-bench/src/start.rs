@@ -4,7 +4,7 @@ use std::io::{BufRead as _, BufReader};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::Bench;
+use crate::measure::Bench;
 use crate::measure::{Outcome, interleaved, ratio, shown};
 use crate::report::{Row, Target};
 

@@ -17,7 +17,7 @@ use piton_tools::Toolbox;
 use piton_tools::supervise::Supervisor;
 use serde_json::json;
 
-use crate::Bench;
+use crate::measure::Bench;
 use crate::measure::{BareSqlite, Outcome, median, ratio, runtime, shown};
 use crate::report::{Row, Target};
 

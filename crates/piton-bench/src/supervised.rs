@@ -15,7 +15,7 @@ use piton_tools::{Arguments, Asker, Job, Progress, Shell, Site, Tool as _};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
-use crate::Bench;
+use crate::measure::Bench;
 use crate::measure::{Outcome, interleaved, ratio, runtime, shown};
 use crate::report::{Row, Target};
 

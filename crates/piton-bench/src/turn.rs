@@ -7,7 +7,7 @@ use piton_core::id::Seq;
 use piton_store::{Journal, Page, SqliteJournal};
 use serde_json::{Value, json};
 
-use crate::Bench;
+use crate::measure::Bench;
 use crate::measure::{Outcome, runtime};
 use crate::report::{Row, Target};
 

@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use self::history::{DIALECTS, History, ask, dialect};
 use self::streams::{Stream, streams};
-use crate::Bench;
+use crate::measure::Bench;
 use crate::measure::{Outcome, interleaved, ratio, shown};
 use crate::report::{Row, Target};
 

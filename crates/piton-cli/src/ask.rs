@@ -12,6 +12,7 @@ use self::form::Filled;
 pub(crate) use self::form::Form;
 pub(crate) use self::permission::Offer;
 use self::permission::Permission;
+use crate::render::question::shown;
 
 /// A question that is being asked.
 #[derive(Clone, Debug)]
@@ -120,7 +121,7 @@ impl Prompt {
 
     /// What to show in front of the cursor.
     pub(crate) fn text(&self) -> String {
-        let question = &self.inquiry.question;
+        let question = &shown(&self.inquiry.question, self.inquiry.about.as_deref());
         match self.inquiry.kind {
             InquiryKind::InDoubt if self.typing => "the result of the call: ".into(),
             InquiryKind::Permission => self.permission.text(question),
@@ -273,7 +274,11 @@ mod tests {
         let question = "Run it?".into();
         let id = InquiryId::new("1");
         let choices = vec![inquiry::Choice::AllowAlways];
-        check_inquiry(Inquiry { id, kind, call, question, choices, wants: None }, lines, expected);
+        check_inquiry(
+            Inquiry { id, kind, call, question, choices, wants: None, about: None },
+            lines,
+            expected,
+        );
     }
 
     fn check_inquiry(inquiry: Inquiry, lines: &[&str], expected: Option<Reply>) {

@@ -5,6 +5,7 @@ pub(crate) mod answer;
 pub(crate) mod incomplete;
 pub(crate) mod lines;
 pub(crate) mod print;
+pub(crate) mod question;
 pub(crate) mod rule;
 pub(crate) mod servers;
 pub(crate) mod streamed;

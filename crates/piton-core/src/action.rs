@@ -35,6 +35,9 @@ pub enum Action {
     Repair(Vec<StepId>),
     /// Read the last answer as a plan, and make calls of it.
     Plan(Vec<PlannedCall>),
+    /// Look where these calls lead and what they would change, before a person is asked about them.
+    /// Nothing is touched.
+    Locate(Vec<CallId>),
     /// Start these calls.
     RunTools(Vec<CallId>),
     /// Find out what became of these calls of a dead driver.

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 pub use self::envelope::{Envelope, Opened, Sender, Unreadable};
 pub use self::plan::{Leave, Performing, Plan, Then, known, plan};
 pub use self::reply::{Reply, always_rules};
-pub use crate::event::{ConfigChange, QueuePlace, Refusal, UserPart};
+pub use crate::event::{ConfigChange, QueuePlace, Refusal, UndoIntent, UserPart};
 use crate::id::{InquiryId, MessageId};
 
 /// What a person wants.
@@ -88,6 +88,14 @@ pub enum Command {
         /// The directory.
         workspace: String,
     },
+    /// Take back what a tool changed in a file.
+    Undo {
+        /// The change, by the name under which it is kept.
+        change: String,
+        /// What that means for the file. Filled in by the writer of the conversation, who looks at it.
+        #[serde(skip)]
+        intent: Option<Box<UndoIntent>>,
+    },
 }
 
 /// A message to send.
@@ -138,6 +146,11 @@ impl Command {
         Self::Say { message, on_incomplete: OnIncomplete::Ask, agent: None }
     }
 
+    /// Taking a change back.
+    pub fn undo(change: impl Into<String>) -> Self {
+        Self::Undo { change: change.into(), intent: None }
+    }
+
     /// An answer with which the turn goes on.
     pub fn answer(inquiry: InquiryId, reply: Reply) -> Self {
         Self::Answer { inquiry, reply, then: AnswerThen::GoOn }
@@ -158,7 +171,8 @@ impl Command {
             | Self::Discard
             | Self::Configure { .. }
             | Self::Rename { .. }
-            | Self::Rebind { .. } => None,
+            | Self::Rebind { .. }
+            | Self::Undo { .. } => None,
         }
     }
 

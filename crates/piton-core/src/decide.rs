@@ -4,6 +4,7 @@
 //! half-done turn asks the same question as one that is in the middle of it.
 
 pub mod calls;
+pub mod permission;
 
 use self::calls::next_for_calls;
 use crate::action::{Action, Wish};

@@ -4,11 +4,13 @@
 //! facts. A released variant is frozen: new fields are optional, old ones stay. A kind that this
 //! build does not know is kept verbatim, because another build may.
 
+mod about;
 mod command;
 mod config;
 mod inquiry;
 mod model;
 mod tool;
+mod undo;
 mod verbatim;
 
 use std::sync::Arc;
@@ -16,6 +18,9 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
+pub use self::about::{
+    ARGUMENT_BYTES_MAX, ARGUMENTS_BYTES_MAX, About, DIFF_BYTES_MAX, Diff, Found, Preview,
+};
 pub use self::command::{QueuePlace, Refusal};
 pub use self::config::{
     ConfigChange, Effort, InDoubtPolicy, Limits, ModelRef, NotAModel, NotAnEffort, PermissionMode,
@@ -26,6 +31,7 @@ pub use self::model::{
     AnswerPart, FailureClass, FinishReason, Native, PartialKind, Rejected, Usage,
 };
 pub use self::tool::{ArgumentRole, BlobRef, EffectClass, Handle, Outcome, ToolOutput, ToolSpec};
+pub use self::undo::{UndoIntent, UndoOutcome};
 pub use self::verbatim::Verbatim;
 use crate::id::{
     Attempt, CallId, CommandId, ConversationId, Digest, DriverId, Epoch, InquiryId, MessageId, Seq,
@@ -321,6 +327,34 @@ pub enum Event {
     OutputsShortened {
         /// The outputs, each shorter than what was sent of it before.
         outputs: Vec<ShortOutput>,
+    },
+    /// A call that has not started was looked at: where it leads, and what it would change. Nothing was
+    /// touched. Durable before the question that shows it, and before the start that was judged by it.
+    /// Without it the call is judged by its arguments alone, or looked at again.
+    CallLocated {
+        /// The call.
+        call: CallId,
+        /// What was found.
+        #[serde(default, skip_serializing_if = "Found::is_nothing")]
+        found: Found,
+    },
+    /// A person takes a change of a file back. Synced before the file is touched; never while a turn is
+    /// performed or a call is in doubt. Without an outcome behind it nobody knows whether it was done,
+    /// and the next driver finds out before anything else.
+    UndoStarted {
+        /// What is meant, with what settles it after a crash.
+        intent: UndoIntent,
+    },
+    /// What became of it. The first one counts. The model is told of one that was done in its next
+    /// request.
+    UndoFinished {
+        /// The change.
+        change: String,
+        /// How it ended.
+        outcome: UndoOutcome,
+        /// More about it, for people.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        text: String,
     },
     /// A fact that this build does not know. Kept verbatim.
     #[serde(skip)]

@@ -18,7 +18,7 @@ use serde_json::{Map, Value};
 
 use self::command::{Matcher, Pattern, Sight, allows, finds};
 use self::line::Line;
-pub(crate) use self::line::is_unseen;
+pub use self::line::is_unseen;
 use self::reach::Reach;
 use self::roles::{Kind, Roles};
 use self::runners::may_run;
@@ -188,6 +188,11 @@ pub fn needs_real_path(permissions: &Permissions, tool: &ToolSpec) -> bool {
     };
     let concerned = |rule: &PermissionRule| is_named(rule, &tool.name) && placed(rule);
     permissions.mode == PermissionMode::AcceptEdits || permissions.rules.iter().any(concerned)
+}
+
+/// Whether a tool works on paths and on nothing else, so that it is worth a look where they lead.
+pub fn works_on_paths(tool: &ToolSpec) -> bool {
+    Roles::of(tool).kind == Kind::Paths
 }
 
 /// Paths that a tool which looks around leaves out: rules forbid it to go there, or ask first.

@@ -71,6 +71,7 @@ impl Question {
             question: self.text.clone(),
             choices: Vec::new(),
             wants: Some(self.wants.clone()),
+            about: None,
         }
     }
 }

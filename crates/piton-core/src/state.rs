@@ -10,7 +10,9 @@ mod commands;
 mod config;
 mod inquiry;
 mod past;
+mod request;
 mod turn;
+mod undo;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -19,10 +21,12 @@ pub use self::calibration::Calibration;
 pub use self::commands::Verdict;
 pub use self::config::Config;
 pub use self::past::Frames;
+pub use self::request::LastRequest;
 pub use self::turn::{
-    Answered, Broke, Call, Edit, Ended, Exchange, Failure, Item, LastRequest, OldAttempt, Parked,
-    Progress, Raised, Said, Started, Step, Streamed, Turn,
+    Answered, Broke, Call, Edit, Ended, Exchange, Failure, Item, OldAttempt, Parked, Progress,
+    Raised, Said, Started, Step, Streamed, Turn,
 };
+pub use self::undo::Undone;
 use crate::event::{
     AnswerPart, ConfigChange, Entry, Event, FailureClass, FinishReason, ForkOrigin, ModelRef,
     ParentCall, PartialKind, QueuePlace, TurnEnd, Usage, UserPart,
@@ -50,6 +54,10 @@ pub struct State {
     pub released: bool,
     /// What became of commands, and in which entry that is said.
     pub commands: BTreeMap<CommandId, (Seq, Verdict)>,
+    /// Changes of files that a person took back, in order.
+    pub undos: Vec<Undone>,
+    /// What the model has not heard yet of those.
+    pub untold: Vec<Arc<str>>,
     /// The summary that lies over the oldest turns.
     pub overlay: Option<Overlay>,
     /// Tokens of the whole conversation.
@@ -213,6 +221,7 @@ impl State {
             | Event::ToolSuspended { .. }
             | Event::CallParked { .. }
             | Event::CallTracked { .. }
+            | Event::CallLocated { .. }
             | Event::CallsPlanned { .. } => self.in_turn(None, |turn| call::take(turn, event, at)),
             Event::TurnEnded { turn, end } => self.close(*turn, *end, at),
             Event::TurnBroke { turn, reason, message } => self.in_turn(Some(*turn), |turn| {
@@ -234,6 +243,8 @@ impl State {
             | Event::TitleGiven { .. }
             | Event::WorkspaceBound { .. } => self.obey(event),
             Event::MessageUnqueued { message } => self.unqueue(message),
+            Event::UndoStarted { intent } => self.begin_undo(intent, at),
+            Event::UndoFinished { change, outcome, text } => self.end_undo(change, *outcome, text),
             Event::Unknown(_) => {
                 self.unknown += 1;
                 true
@@ -251,6 +262,7 @@ impl State {
         self.calibration.ask(if fits { *tokens_estimated } else { 0 });
         if fits {
             self.context_estimated = *tokens_estimated;
+            self.tell();
         }
         fits
     }
@@ -300,6 +312,11 @@ impl State {
         if fits {
             self.touched = self.touched.max(at);
             self.released = false;
+        }
+        if fits && end == TurnEnd::Discarded {
+            let turn = self.turns.pop();
+            let turn = self.tell_again_of(turn);
+            self.turns.extend(turn);
         }
         fits
     }
@@ -365,13 +382,16 @@ impl State {
     fn retry(&mut self, message: &MessageId, attempt: Attempt, at: Timestamp) -> bool {
         let holds = |turn: &Turn| turn.said().any(|said| said.message == *message);
         let Some(place) = self.turns.iter().rposition(holds) else { return false };
-        self.superseded.extend(self.turns.drain(place + 1..));
+        let mut behind: Vec<_> = self.turns.drain(place + 1..).collect();
+        self.tell_again(behind.iter_mut().flat_map(|turn| &mut turn.items));
+        self.superseded.extend(behind);
         let Some(turn) = self.turns.last_mut() else { return false };
         let behind = turn.items.iter().position(|item| match item {
             Item::User(said) => said.message == *message,
             Item::Step(_) => false,
         });
-        let old = turn.items.split_off(behind.map_or(0, |place| place + 1));
+        let mut old = turn.items.split_off(behind.map_or(0, |place| place + 1));
+        let told = undo::take_told(&mut old);
         let begin = turn.superseded.len();
         turn.superseded.extend(old);
         turn.inquiries.clear();
@@ -386,6 +406,7 @@ impl State {
         // A summary over this turn tells of the old attempt, and would hide the message.
         let id = turn.id;
         self.overlay.take_if(|overlay| id <= overlay.through);
+        self.untold.splice(0..0, told);
         true
     }
 

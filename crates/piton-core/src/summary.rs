@@ -1,19 +1,21 @@
-//! One line about a call, for people; and all about it, for a person who decides on it.
+//! One line about a call, for people.
 
-mod decision;
+mod heading;
 
 use std::borrow::Cow;
 
 use serde_json::{Map, Value};
 
-pub use self::decision::permission_question;
+pub use self::heading::{
+    CallHeading, bounded_arguments, call_heading, without_gaps, without_middle, written_out,
+};
 
 /// Longest summary of a call's input, in characters.
 pub const INPUT_SUMMARY_CHARS_MAX: usize = 100;
 /// Longest summary of a call's output, in characters.
 pub const OUTPUT_SUMMARY_CHARS_MAX: usize = 80;
 /// Arguments that say the most about a call, the first that is there wins.
-const TELLING: [&str; 6] = ["command", "path", "query", "pattern", "url", "task"];
+pub const TELLING: [&str; 6] = ["command", "path", "query", "pattern", "url", "task"];
 
 /// Sums up what a call was asked to do: `shell: cargo test`.
 pub fn input_summary(name: &str, arguments: &str) -> String {

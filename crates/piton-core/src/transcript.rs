@@ -261,31 +261,44 @@ impl Settled {
 fn add_turn(messages: &mut Vec<Message>, state: &State, turn: &Turn, settled: Settled) -> Settled {
     let mut now = settled;
     let mut items = turn.items.iter().skip(settled.items).peekable();
+    // What the next request tells stands in front of its answer, where it stays.
+    let mut untold = if turn.end.is_none() { &*state.untold } else { &[] };
     while let Some(item) = items.next() {
         if items.peek().is_none() {
             now = now.with(messages, turn.items.len() - 1);
         }
         match item {
             Item::User(said) => add_said(messages, turn, said),
-            Item::Step(step) => match &step.answer {
-                Some(answer) => {
-                    // The same question when the request is repeated: its step then stands behind.
-                    let continued = match items.peek() {
-                        Some(Item::Step(_)) => true,
-                        Some(Item::User(_)) => false,
-                        None => turn.end.is_none(),
-                    };
-                    if step.request.noted {
-                        messages.push(note(EMPTY_NOTE));
-                    }
-                    let native = state.native_sent(step).cloned();
-                    add_answer(messages, step, answer, Sent { native, continued });
+            Item::Step(step) => {
+                add_told(messages, &step.told);
+                if step.answer.is_none() && items.peek().is_none() {
+                    add_told(messages, std::mem::take(&mut untold));
                 }
-                None => add_unanswered(messages, turn, step, items.peek().is_some()),
-            },
+                match &step.answer {
+                    Some(answer) => {
+                        // The same question when the request is repeated: its step then stands behind.
+                        let continued = match items.peek() {
+                            Some(Item::Step(_)) => true,
+                            Some(Item::User(_)) => false,
+                            None => turn.end.is_none(),
+                        };
+                        if step.request.noted {
+                            messages.push(note(EMPTY_NOTE));
+                        }
+                        let native = state.native_sent(step).cloned();
+                        add_answer(messages, step, answer, Sent { native, continued });
+                    }
+                    None => add_unanswered(messages, turn, step, items.peek().is_some()),
+                }
+            }
         }
     }
+    add_told(messages, untold);
     now
+}
+
+fn add_told(messages: &mut Vec<Message>, told: &[Arc<str>]) {
+    messages.extend(told.iter().map(|text| note(text)));
 }
 
 fn add_said(messages: &mut Vec<Message>, turn: &Turn, said: &Said) {

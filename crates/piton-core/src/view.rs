@@ -23,7 +23,9 @@ mod words;
 pub use self::apply::Refused;
 pub use self::call::{Always, Answer, CallState, CallView, FileChange, QuestionView, ResultView};
 pub use self::change::{Patch, ViewChange};
-pub use self::conversation::{Asking, Context, Covered, Head, QueuedView, VIEW_VERSION, View};
+pub use self::conversation::{
+    Asking, Context, Covered, Head, QueuedView, UndoView, VIEW_VERSION, View,
+};
 pub use self::edit::EditView;
 pub use self::live::{Live, LiveCall, LiveStep};
 pub use self::next::Next;
@@ -34,7 +36,7 @@ pub use self::turn::{
 };
 pub use self::words::{answer_text, title};
 pub use crate::event::{
-    BlobRef, BreakReason, Choice, Effort, FailureClass, FinishReason, ForkOrigin, InquiryAnswer,
-    InquiryKind, ModelRef, Outcome, ParentCall, PartialKind, PermissionMode, PermissionRule,
-    RuleEffect, RuleScope, Shape, TurnEnd, Usage, Wants,
+    About, BlobRef, BreakReason, Choice, Diff, Effort, FailureClass, FinishReason, ForkOrigin,
+    Found, InquiryAnswer, InquiryKind, ModelRef, Outcome, ParentCall, PartialKind, PermissionMode,
+    PermissionRule, Preview, RuleEffect, RuleScope, Shape, TurnEnd, Usage, Wants,
 };

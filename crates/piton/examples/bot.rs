@@ -1,12 +1,13 @@
 //! A bot: serves many conversations at once, answers each message once, and survives restarts.
 
-#![expect(clippy::print_stdout, reason = "an example shows what it does")]
+#![cfg_attr(not(test), expect(clippy::print_stdout, reason = "an example shows what it does"))]
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use piton::id::CommandId;
 use piton::model::{ModelFn, OneModel, Transcript, last_typed, say};
+use piton::view::TurnView;
 use piton::{Command, Config, ConversationId, Engine, Envelope, NewMessage, OnIncomplete};
 use piton::{MemoryJournal, UserPart};
 use tokio::task::JoinSet;
@@ -25,7 +26,7 @@ async fn reply(engine: Engine, chat: &str, delivery: &str, text: &str) -> Result
     let envelope = Envelope::new(CommandId::new(delivery), command);
     conversation.perform_envelope(envelope).await?;
     let view = engine.view(&id).await?;
-    Ok(view.turns.last().and_then(|turn| turn.answer()).unwrap_or_default())
+    Ok(view.turns.last().and_then(TurnView::answer).unwrap_or_default())
 }
 
 #[tokio::main(flavor = "current_thread")]

@@ -1,11 +1,12 @@
 //! A model of your own: it gets the transcript, and streams the pieces of an answer.
 
-#![expect(clippy::print_stdout, reason = "an example shows what it does")]
+#![cfg_attr(not(test), expect(clippy::print_stdout, reason = "an example shows what it does"))]
 
 use std::error::Error;
 use std::sync::Arc;
 
 use piton::model::{self, AnswerStream, Delta, FinishReason, Model, OneModel, Transcript, Usage};
+use piton::view::TurnView;
 use piton::{Command, Config, Ending, Engine, MemoryJournal, NewMessage};
 
 /// Answers with the words of the question, backwards.
@@ -39,7 +40,7 @@ pub(crate) async fn main() -> Result<(), Box<dyn Error>> {
     assert_eq!(ending, Ending::Done);
 
     let view = engine.view(conversation.id()).await?;
-    let answer = view.turns.last().and_then(|turn| turn.answer()).unwrap_or_default();
+    let answer = view.turns.last().and_then(TurnView::answer).unwrap_or_default();
     println!("{answer}");
     assert_eq!(answer, "nothing is lost ");
     Ok(())

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use piton::model::{ModelFn, OneModel, Transcript, call, last_results, say};
 use piton::tools::{EffectClass, Finished, Job, Tool, ToolSpec, async_trait};
+use piton::view::TurnView;
 use piton::{Command, Config, Ending, Engine, MemoryJournal, NewMessage};
 
 /// Reads tickets of a tracker.
@@ -21,8 +22,8 @@ impl Tool for Ticket {
     }
 
     async fn run(&self, job: Job) -> Finished {
-        // The engine has held the arguments against the schema.
-        let number = &job.arguments["number"];
+        // The engine has held the arguments against the schema, so there is one.
+        let number = job.arguments.get("number").map(ToString::to_string).unwrap_or_default();
         Finished::ok(format!("ticket {number}: the page is blank"))
     }
 }
@@ -42,7 +43,7 @@ pub(crate) async fn main() -> Result<(), Box<dyn Error>> {
     let ending = conversation.perform(Command::say(NewMessage::text("read ticket 7"))).await?;
     assert_eq!(ending, Ending::Done);
     let view = engine.view(conversation.id()).await?;
-    let answer = view.turns.last().and_then(|turn| turn.answer());
+    let answer = view.turns.last().and_then(TurnView::answer);
     assert_eq!(answer.as_deref(), Some("I read ticket 7: the page is blank"));
     Ok(())
 }

@@ -148,6 +148,7 @@ impl Driver<'_> {
                 | Action::Shorten(_)
                 | Action::Repair(_)
                 | Action::Plan(_)
+                | Action::Locate(_)
                 | Action::RunTools(_)
                 | Action::Settle(_)
                 | Action::Raise(_)
@@ -191,6 +192,7 @@ impl Driver<'_> {
             Action::Shorten(outputs) => self.log.push(Event::OutputsShortened { outputs }),
             Action::Repair(steps) => self.log.push(Event::HistoryRepaired { steps }),
             Action::Plan(calls) => self.plan(calls),
+            Action::Locate(calls) => self.locate(calls).await,
             Action::RunTools(calls) => self.start_tools(calls).await,
             Action::Settle(calls) => self.settle(calls).await,
             Action::Raise(inquiries) => {

@@ -3,6 +3,7 @@
 mod attach;
 mod command;
 mod tools;
+mod undo;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -182,7 +183,7 @@ impl Session {
         self.workspace = canonical(workspace).unwrap_or_else(|_| workspace.to_owned());
     }
 
-    /// Whether the directory is there that a turn works in.
+    /// Whether tools can work. Everything but performing works without their directory.
     pub fn check_workspace(&self) -> Result<(), OpenError> {
         canonical(&self.workspace).map(|_| ())
     }
@@ -401,6 +402,7 @@ impl Session {
     /// Goes on until there is nothing to do that needs no person. An interrupt that came before counts.
     pub(crate) async fn perform(&mut self) -> Result<Ending, SessionError> {
         self.check_workspace().map_err(|error| SessionError::Workspace(Box::new(error)))?;
+        self.settle_undos().await?;
         let toolbox = self.toolbox().await?;
         if self.state().open_turn().is_some_and(|turn| turn.parked().is_some()) {
             // Whoever left a call waiting elsewhere is gone; the next one looks again.

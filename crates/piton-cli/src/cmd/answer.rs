@@ -24,6 +24,7 @@ use crate::ask::Offer;
 use crate::flags::{Answer, Command, Flags};
 use crate::output::Output;
 use crate::render::lines::Line;
+use crate::render::question::shown;
 use crate::report::{Fault, Report};
 use crate::{store, target};
 
@@ -143,7 +144,7 @@ async fn show(
             if asker != id {
                 output.talk(&format!("Worker {asker} asks:"));
             }
-            output.data(&format!("{}\n", asked.question));
+            output.data(&format!("{}\n", shown(&asked.question, asked.about.as_deref())));
             output.talk(&format!("answers: {}", words.join(", ")));
             for line in meant::form_lines(asked) {
                 output.talk(&line);

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use piton::Worker;
 use piton_core::event::{
-    EffectClass, Entry, Event, Inquiry, InquiryKind, PermissionRule, RuleScope, Wants,
+    EffectClass, Entry, Event, Found, Inquiry, InquiryKind, PermissionRule, RuleScope, Wants,
 };
 use piton_core::id::TurnId;
 use piton_core::state::Call;
@@ -116,6 +116,9 @@ pub(crate) enum Line<'a> {
         /// What the call was asked to do, all of it.
         #[serde(skip_serializing_if = "Option::is_none")]
         arguments: Option<Value>,
+        /// What was found where the call leads, and what it would change.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        found: Option<&'a Found>,
         /// An answer that nobody has taken yet.
         #[serde(skip_serializing_if = "Option::is_none")]
         kept: Option<&'a str>,
@@ -275,11 +278,23 @@ impl<'a> Line<'a> {
         answers: &'a [&'a str],
         kept: Option<&'a str>,
     ) -> Self {
-        let Inquiry { id, kind, call, question, wants, .. } = asked;
+        let Inquiry { id, kind, call, question, wants, about, .. } = asked;
         let (call, kind, wants) = (call.to_string(), *kind, wants.as_ref());
         let id = id.as_str();
         let arguments = arguments.and_then(|arguments| serde_json::from_str(arguments).ok());
-        Self::Question { conversation, id, question, answers, kind, call, wants, arguments, kept }
+        let found = about.as_deref().map(|about| &about.found).filter(|it| !it.is_nothing());
+        Self::Question {
+            conversation,
+            id,
+            question,
+            answers,
+            kind,
+            call,
+            wants,
+            arguments,
+            found,
+            kept,
+        }
     }
 
     pub(crate) fn command(kept: &'a Kept) -> Self {

@@ -82,13 +82,15 @@ fn a_question_shows_all_that_it_is_about() {
     let shown = world.run(&["answer"]).stdout;
     assert_eq!(
         shown,
-        "Run write_file: x?\n  path: \"././x\"\n  content, 2 lines:\n  | one\n  | two\n"
+        "Run write_file: x?\n  new file, 2 lines:\n  | @@ -0,0 +1,2 @@\n  | +one\n  | +two\n  \
+         path: \"././x\"\n"
     );
     let json = lines(&world.run(&["answer", "--json"]).stdout);
     assert_eq!(json[0]["arguments"]["content"], "one\ntwo\n");
-    assert_eq!(json[0]["question"], shown.trim_end());
+    assert_eq!(json[0]["question"], "Run write_file: x?");
+    assert_eq!(json[0]["found"]["change"]["lines_new"], 2);
     let mut person = Person::starts(&world, &["query", "--continue"]);
-    person.sees("Run write_file: x?").sees("  | one").sees("  | two").sees("(y) yes");
+    person.sees("Run write_file: x?").sees("  | +one").sees("  | +two").sees("(y) yes");
     person.types("y\n").sees("Written.");
     assert_eq!(person.leaves().0, 0);
 }

@@ -3,7 +3,7 @@
 use super::{AnswerThen, Command, Envelope, NewMessage, OnIncomplete};
 use crate::action::{Action, Wish};
 use crate::decide::decide;
-use crate::event::{Event, QueuePlace, Refusal, TurnEnd, UserPart};
+use crate::event::{Event, QueuePlace, Refusal, TurnEnd, UndoIntent, UserPart};
 use crate::id::{Attempt, MessageId, Seq, TurnId};
 use crate::state::{Progress, Said, State, Turn, Verdict};
 
@@ -117,6 +117,7 @@ pub fn plan(
             record(vec![Event::TitleGiven { title: title.clone() }], Then::Rest)
         }
         Command::Rebind { workspace } => rebind(state, workspace, performing),
+        Command::Undo { intent, .. } => undo(state, intent.as_deref(), performing),
     }
 }
 
@@ -234,20 +235,37 @@ fn close(state: &State, end: TurnEnd, performing: Performing) -> Plan {
 
 /// A call that was started is settled where it was started: digests and commands belong to a place.
 fn rebind(state: &State, workspace: &str, performing: Performing) -> Plan {
-    let mut calls = state.turns.iter().flat_map(Turn::steps).flat_map(|step| &step.calls);
-    let is_unsettled = calls.any(|call| match call.progress {
-        Progress::Running(_) | Progress::InDoubt(_) | Progress::Parked(_) => true,
-        Progress::Waiting | Progress::Done(_) => false,
-    });
     match performing {
         Performing::Now => Plan::Refuse(Refusal::Running),
-        Performing::Nobody if is_unsettled && state.open_turn().is_some() => {
-            Plan::Refuse(Refusal::InDoubt)
-        }
+        Performing::Nobody if is_in_doubt(state) => Plan::Refuse(Refusal::InDoubt),
         Performing::Nobody => {
             record(vec![Event::WorkspaceBound { workspace: workspace.to_owned() }], Then::Rest)
         }
     }
+}
+
+/// A file under a call in doubt stays as it is: its content settles the call.
+fn undo(state: &State, intent: Option<&UndoIntent>, performing: Performing) -> Plan {
+    match (performing, intent) {
+        (Performing::Now, _) => Plan::Refuse(Refusal::Running),
+        (Performing::Nobody, _) if is_in_doubt(state) => Plan::Refuse(Refusal::InDoubt),
+        (Performing::Nobody, None) => Plan::Refuse(Refusal::Impossible {
+            message: "nobody has looked at the file of that change".into(),
+        }),
+        (Performing::Nobody, Some(intent)) => {
+            record(vec![Event::UndoStarted { intent: intent.clone() }], Then::Rest)
+        }
+    }
+}
+
+/// Whether a call of the open turn was started and has not ended.
+fn is_in_doubt(state: &State) -> bool {
+    let steps = state.open_turn().into_iter().flat_map(Turn::steps);
+    let mut calls = steps.flat_map(|step| &step.calls);
+    calls.any(|call| match call.progress {
+        Progress::Running(_) | Progress::InDoubt(_) | Progress::Parked(_) => true,
+        Progress::Waiting | Progress::Done(_) => false,
+    })
 }
 
 fn knows(state: &State, message: &MessageId) -> bool {

@@ -5,15 +5,14 @@
 
 use serde_json::{Map, Value};
 
+use super::permission::{Judged, is_denied, judge, judge_place};
 use crate::action::{Action, Verdict};
 use crate::event::{
-    BY_POLICY, Choice, EffectClass, Handle, InDoubtPolicy, Inquiry, InquiryAnswer, InquiryKind,
-    Outcome, PermissionRule, RuleEffect, RuleScope, ToolSpec,
+    Choice, EffectClass, Handle, InDoubtPolicy, Inquiry, InquiryAnswer, InquiryKind, Outcome,
 };
 use crate::id::InquiryId;
-use crate::permit::{Standing, always, forbidding, permit};
 use crate::state::{Call, Progress, Raised, Started, State, Step, Turn};
-use crate::summary::{input_summary, permission_question};
+use crate::summary::input_summary;
 
 /// What the model is told of a call whose outcome nobody knows.
 pub const UNKNOWN_TEXT: &str = "The tool was started, then the agent was interrupted; \
@@ -21,14 +20,6 @@ pub const UNKNOWN_TEXT: &str = "The tool was started, then the agent was interru
      Before you repeat it, check what it did and that it has ended.";
 /// What the model is told of a call in doubt that a person takes for done.
 pub const CONFIRMED_TEXT: &str = "The user confirmed that this call took effect.";
-/// What the model is told of a call that a person refused.
-pub const DENIED_TEXT: &str = "Tool execution denied by user.";
-/// What the model is told of a call that nobody was there to allow.
-pub const DENIED_BY_POLICY_TEXT: &str = "Not run: this call needs permission, nobody is there to \
-     give it, and the settings refuse what nobody allows.";
-/// What the model is told of a call that a person did by hand.
-pub const APPLIED_TEXT: &str = "The user applied this change by hand; the tool was not run. \
-     Look at what is there before you rely on it.";
 /// What the model is told of a call that gave way to a new message.
 pub const NOT_RUN_TEXT: &str = "Not run: the user sent a new message instead.";
 
@@ -40,6 +31,7 @@ pub const LOST_READ_TEXT: &str =
 enum Need {
     Finish(Outcome, String),
     Raise(Inquiry),
+    Locate,
     Run,
     Settle,
     Running,
@@ -55,13 +47,14 @@ pub(super) fn next_for_calls(
 ) -> Option<Action> {
     let mut verdicts = Vec::new();
     let mut inquiries = Vec::new();
-    let (mut run, mut settle) = (Vec::new(), Vec::new());
+    let (mut locate, mut run, mut settle) = (Vec::new(), Vec::new(), Vec::new());
     let (mut running, mut person) = (false, false);
     let mut editing = step.calls.iter().any(is_editing);
     for call in step.calls.iter().filter(|call| !call.is_done()) {
         match need(state, turn, call, injected) {
             Need::Finish(outcome, text) => verdicts.push(Verdict { call: call.id, outcome, text }),
             Need::Raise(inquiry) => inquiries.push(inquiry),
+            Need::Locate => locate.push(call.id),
             // Edits of one answer run one after the other, each prepared after the one before it
             // ended: two edits of one file must not be digested against the same content.
             Need::Run if edits(state, call) && editing => running = true,
@@ -76,6 +69,8 @@ pub(super) fn next_for_calls(
     }
     if !verdicts.is_empty() {
         Some(Action::Finish(verdicts))
+    } else if !locate.is_empty() {
+        Some(Action::Locate(locate))
     } else if !inquiries.is_empty() {
         Some(Action::Raise(inquiries))
     } else if !settle.is_empty() {
@@ -104,7 +99,11 @@ fn need(state: &State, turn: &Turn, call: &Call, injected: bool) -> Need {
         Progress::InDoubt(Started { effect: EffectClass::ReadOnly, .. }) if injected => {
             Need::Finish(Outcome::Cancelled, LOST_READ_TEXT.into())
         }
-        Progress::InDoubt(started) => need_in_doubt(state, turn, call, started),
+        Progress::InDoubt(started) => {
+            let need = need_in_doubt(state, turn, call, started);
+            let judged = judge_place(state, turn, call).filter(|_| matches!(need, Need::Run));
+            judged.map_or(need, |judged| need_of(judged, turn, call))
+        }
         Progress::Parked(_) => Need::Person,
         Progress::Running(_) | Progress::Done(_) => Need::Running,
     }
@@ -123,30 +122,16 @@ fn need_before_start(state: &State, turn: &Turn, call: &Call) -> Need {
         let text = format!("There is no tool {}. Available: {}.", call.name, names.join(", "));
         return Need::Finish(Outcome::Failed, text);
     };
-    let asked = turn.inquiry(call.id, InquiryKind::Permission);
-    match asked.and_then(|raised| raised.answer.as_ref()) {
-        Some(InquiryAnswer::Allow | InquiryAnswer::RunAgain) => {
-            return run_unless_asking(turn, call);
-        }
-        Some(InquiryAnswer::Deny) => {
-            let by_policy = asked.is_some_and(|raised| raised.by.as_deref() == Some(BY_POLICY));
-            let text = if by_policy { DENIED_BY_POLICY_TEXT } else { DENIED_TEXT };
-            return Need::Finish(Outcome::Denied, text.into());
-        }
-        Some(InquiryAnswer::Applied) => return Need::Finish(Outcome::Ok, APPLIED_TEXT.into()),
-        Some(
-            InquiryAnswer::TreatAsDone
-            | InquiryAnswer::Text { .. }
-            | InquiryAnswer::Redacted
-            | InquiryAnswer::Cancelled { .. },
-        )
-        | None => {}
-    }
-    match permit(&state.config.permissions, state.workspace(), tool, &call.arguments) {
-        RuleEffect::Allow => run_unless_asking(turn, call),
-        RuleEffect::Deny => Need::Finish(Outcome::Denied, denied_by_rule(state, call, tool)),
-        RuleEffect::Ask if asked.is_some() => Need::Person,
-        RuleEffect::Ask => Need::Raise(permission(state, call, tool)),
+    need_of(judge(state, turn, call, tool), turn, call)
+}
+
+fn need_of(judged: Judged, turn: &Turn, call: &Call) -> Need {
+    match judged {
+        Judged::Run => run_unless_asking(turn, call),
+        Judged::Finish(outcome, text) => Need::Finish(outcome, text),
+        Judged::Raise(inquiry) => Need::Raise(inquiry),
+        Judged::Asked => Need::Person,
+        Judged::Locate => Need::Locate,
     }
 }
 
@@ -154,38 +139,6 @@ fn need_before_start(state: &State, turn: &Turn, call: &Call) -> Need {
 fn run_unless_asking(turn: &Turn, call: &Call) -> Need {
     let asks = turn.questions(call.id).any(|raised| raised.answer.is_none());
     if asks { Need::Person } else { Need::Run }
-}
-
-/// Who refused: a rule, or the mode of a conversation that only reads. Not a person.
-fn denied_by_rule(state: &State, call: &Call, tool: &ToolSpec) -> String {
-    let name = &tool.name;
-    match forbidding(&state.config.permissions, state.workspace(), tool, &call.arguments) {
-        Some(PermissionRule { command: Some(command), .. }) => {
-            format!("A permission rule forbids {name} `{command}`; nobody was asked.")
-        }
-        Some(PermissionRule { path: Some(path), .. }) => {
-            format!("A permission rule forbids {name} on {path}; nobody was asked.")
-        }
-        Some(_) => format!("A permission rule forbids this call of {name}; nobody was asked."),
-        None => format!("This conversation may only read, so {name} is not run; nobody was asked."),
-    }
-}
-
-fn permission(state: &State, call: &Call, tool: &ToolSpec) -> Inquiry {
-    let permissions = &state.config.permissions;
-    let standing = Standing { effect: RuleEffect::Allow, scope: RuleScope::Conversation };
-    let mut choices = vec![Choice::Allow, Choice::Deny];
-    if always(permissions, state.workspace(), tool, &call.arguments, standing).is_some() {
-        choices.insert(1, Choice::AllowAlways);
-    }
-    Inquiry {
-        id: InquiryId::new(format!("{}.permission.1", call.id)),
-        kind: InquiryKind::Permission,
-        call: call.id,
-        question: permission_question(&call.name, &call.arguments),
-        choices,
-        wants: None,
-    }
 }
 
 /// No path leads from here to a second run without a class that allows it, a digest (`Settle`), or
@@ -225,15 +178,6 @@ fn need_in_doubt(state: &State, turn: &Turn, call: &Call, started: &Started) -> 
     }
 }
 
-/// Whether the rules in force forbid the call, whatever they said when it was started.
-pub fn is_denied(state: &State, call: &Call) -> bool {
-    let tool = state.config.tool(&call.name);
-    let permissions = &state.config.permissions;
-    tool.is_some_and(|tool| {
-        permit(permissions, state.workspace(), tool, &call.arguments) == RuleEffect::Deny
-    })
-}
-
 fn decided(answer: &InquiryAnswer) -> Need {
     match answer {
         InquiryAnswer::RunAgain | InquiryAnswer::Allow => Need::Run,
@@ -259,6 +203,7 @@ pub fn doubt(call: &Call) -> Inquiry {
         ),
         choices: vec![Choice::RunAgain, Choice::TreatAsDone, Choice::GiveResult],
         wants: None,
+        about: None,
     }
 }
 

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use super::about::About;
 use crate::id::{CallId, InquiryId};
 
 /// In whose name questions are answered when nobody is there.
@@ -18,13 +19,17 @@ pub struct Inquiry {
     pub kind: InquiryKind,
     /// The call that waits for it.
     pub call: CallId,
-    /// What is asked.
+    /// What is asked, in one line. Older versions put lines behind it that show the whole call.
     pub question: String,
     /// What can be answered.
     pub choices: Vec<Choice>,
     /// What a tool wants to know; absent for other kinds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wants: Option<Wants>,
+    /// What a question for permission is about; absent for other kinds, and in journals of older
+    /// versions, whose `question` says all of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub about: Option<Box<About>>,
 }
 
 impl Inquiry {

@@ -26,7 +26,7 @@ const UNSEEN: [char; 6] = ['\u{115f}', '\u{1160}', '\u{17b4}', '\u{17b5}', '\u{3
 
 /// Whether a letter is invisible although Unicode counts it among the letters. The one list of them:
 /// what rules do not take for certain, questions to people do not show as it is.
-pub(crate) fn is_unseen(letter: char) -> bool {
+pub fn is_unseen(letter: char) -> bool {
     UNSEEN.contains(&letter)
 }
 

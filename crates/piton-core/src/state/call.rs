@@ -3,7 +3,7 @@
 
 use super::{Call, Edit, Ended, Item, Parked, Progress, Started, State, Turn};
 use crate::coordinate::is_to_plan;
-use crate::event::{AnswerPart, Event, Handle, PlannedCall, ShortOutput, TurnEnd};
+use crate::event::{AnswerPart, Event, Found, Handle, PlannedCall, ShortOutput, TurnEnd};
 use crate::id::{CallId, ConversationId, Timestamp};
 
 impl State {
@@ -71,6 +71,18 @@ fn track(turn: &mut Turn, call: CallId, handle: &Handle) -> bool {
     })
 }
 
+/// Only what does not run is looked at.
+fn locate(turn: &mut Turn, call: CallId, found: &Found) -> bool {
+    turn.call_mut(call).is_some_and(|call| match &call.progress {
+        Progress::Waiting | Progress::InDoubt(_) => {
+            call.found = Some(Box::new(found.clone()));
+            call.looks += 1;
+            true
+        }
+        Progress::Running(_) | Progress::Parked(_) | Progress::Done(_) => false,
+    })
+}
+
 /// The last answer becomes one that asks for these calls. Once per turn: a plan is not planned again.
 fn plan(turn: &mut Turn, number: u32, calls: &[PlannedCall]) -> bool {
     let (id, planned) = (turn.id, turn.steps().any(|step| step.planned));
@@ -119,6 +131,8 @@ pub(super) fn take(turn: &mut Turn, event: &Event, at: Timestamp) -> bool {
         park(turn, *call, question)
     } else if let Event::CallTracked { call, handle } = event {
         track(turn, *call, handle)
+    } else if let Event::CallLocated { call, found } = event {
+        locate(turn, *call, found)
     } else if let Event::CallsPlanned { step, calls } = event {
         plan(turn, *step, calls)
     } else {

@@ -1,13 +1,55 @@
 //! What happens to questions: they are raised, and answered once.
 
 use super::{Raised, Turn};
-use crate::event::{Inquiry, InquiryAnswer};
-use crate::id::{InquiryId, Timestamp};
+use crate::event::{Inquiry, InquiryAnswer, InquiryKind};
+use crate::id::{CallId, InquiryId, Timestamp};
+
+impl Turn {
+    /// The newest question of a kind about a call.
+    pub fn inquiry(&self, call: CallId, kind: InquiryKind) -> Option<&Raised> {
+        self.inquiries
+            .iter()
+            .rev()
+            .find(|raised| raised.inquiry.call == call && raised.inquiry.kind == kind)
+    }
+
+    /// A question by its name.
+    pub fn raised(&self, id: &InquiryId) -> Option<&Raised> {
+        self.inquiries.iter().rev().find(|raised| raised.inquiry.id == *id)
+    }
+
+    /// The newest question of a call by the name its tool gave it.
+    pub fn question(&self, call: CallId, name: &str) -> Option<&Raised> {
+        self.questions(call)
+            .rev()
+            .find(|raised| raised.inquiry.wants.as_ref().is_some_and(|wants| wants.name == name))
+    }
+
+    /// What the tool of a call asked, in order.
+    pub fn questions(&self, call: CallId) -> impl DoubleEndedIterator<Item = &Raised> {
+        self.inquiries.iter().filter(move |raised| {
+            raised.inquiry.call == call && raised.inquiry.kind == InquiryKind::Question
+        })
+    }
+
+    /// Questions without an answer whose call still waits for one, in the order they were raised.
+    pub fn pending_inquiries(&self) -> impl Iterator<Item = &Inquiry> {
+        self.inquiries
+            .iter()
+            .filter(|raised| raised.answer.is_none())
+            .map(|raised| &raised.inquiry)
+            .filter(|inquiry| self.call(inquiry.call).is_some_and(|call| call.waits_for(inquiry)))
+    }
+}
 
 /// A person is asked. A question has one name for ever.
 pub(super) fn raise(turn: &mut Turn, inquiry: &Inquiry, at: Timestamp) -> bool {
     if turn.inquiries.iter().any(|raised| raised.inquiry.id == inquiry.id) {
         return false;
+    }
+    if let Some(found) = turn.call_mut(inquiry.call).and_then(|call| call.found.as_mut()) {
+        // From here on the question has it.
+        found.change = None;
     }
     let inquiry = inquiry.clone();
     turn.inquiries.push(Raised { inquiry, answer: None, by: None, at, answered: None });

@@ -77,12 +77,15 @@ impl State {
             | Event::QueueReleased
             | Event::CommandTaken { .. }
             | Event::CommandRefused { .. }
-            | Event::TitleGiven { .. } => true,
+            | Event::TitleGiven { .. }
+            | Event::UndoStarted { .. }
+            | Event::UndoFinished { .. } => true,
             Event::ToolStarted { call, .. }
             | Event::ToolSuspended { call }
             | Event::ToolFinished { call, .. }
             | Event::CallParked { call, .. }
-            | Event::CallTracked { call, .. } => {
+            | Event::CallTracked { call, .. }
+            | Event::CallLocated { call, .. } => {
                 let last = self.open_turn().and_then(|turn| turn.items.last());
                 matches!(last, Some(Item::Step(step)) if step.number == call.step)
             }
@@ -152,6 +155,7 @@ impl State {
             | Event::ModelFailed { .. }
             | Event::InquiryRaised { .. }
             | Event::InquiryAnswered { .. }
+            | Event::CallLocated { .. }
             | Event::CallsPlanned { .. }
             | Event::MessageQueued { .. }
             | Event::MessageUnqueued { .. }
@@ -160,6 +164,8 @@ impl State {
             | Event::CommandRefused { .. }
             | Event::TitleGiven { .. }
             | Event::WorkspaceBound { .. }
+            | Event::UndoStarted { .. }
+            | Event::UndoFinished { .. }
             | Event::Unknown(_) => None,
         };
         // What no answered request held, and none that is under way, may change freely.

@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
+use super::request::LastRequest;
 use crate::event::{
-    AnswerPart, BreakReason, EffectClass, Event, FailureClass, FinishReason, Handle, Inquiry,
-    InquiryAnswer, InquiryKind, ModelRef, Native, Outcome, Rejected, ToolOutput, TurnEnd, Usage,
-    UserPart,
+    AnswerPart, BreakReason, EffectClass, Event, FailureClass, FinishReason, Found, Handle,
+    Inquiry, InquiryAnswer, InquiryKind, ModelRef, Native, Outcome, Rejected, ToolOutput, TurnEnd,
+    Usage, UserPart,
 };
-use crate::id::{Attempt, CallId, ConversationId, Digest, InquiryId, MessageId, Timestamp, TurnId};
+use crate::id::{Attempt, CallId, ConversationId, Digest, MessageId, Timestamp, TurnId};
 
 /// From a user message, through steps, to a final answer.
 #[derive(Clone, Debug, PartialEq)]
@@ -109,20 +110,8 @@ pub struct Step {
     pub calls: Vec<Call>,
     /// Whether they were read off the answer as a plan.
     pub planned: bool,
-}
-
-/// The last request of a step.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct LastRequest {
-    /// Whether it asked again with a note, because the answer before was empty.
-    pub noted: bool,
-    /// Which system prompt and tools it went with.
-    pub(crate) frame: usize,
-    /// Whether it was too large for the model, and nothing has shrunk since.
-    pub too_large: bool,
-    /// Whether something that it held has changed since. Providers take native blocks only behind what
-    /// they were made behind.
-    pub unbound: bool,
+    /// What its request told the model beside what was said.
+    pub told: Vec<Arc<str>>,
 }
 
 /// Where a model request stands.
@@ -210,6 +199,10 @@ pub struct Call {
     pub ended: Option<Timestamp>,
     /// The file that it changes, as recorded when it was started.
     pub edit: Option<Box<Edit>>,
+    /// What was found when it was looked at last, before it started.
+    pub found: Option<Box<Found>>,
+    /// How often it was looked at.
+    pub looks: u32,
 }
 
 /// A change of one file.
@@ -372,42 +365,6 @@ impl Turn {
         }
     }
 
-    /// The newest question of a kind about a call.
-    pub fn inquiry(&self, call: CallId, kind: InquiryKind) -> Option<&Raised> {
-        self.inquiries
-            .iter()
-            .rev()
-            .find(|raised| raised.inquiry.call == call && raised.inquiry.kind == kind)
-    }
-
-    /// A question by its name.
-    pub fn raised(&self, id: &InquiryId) -> Option<&Raised> {
-        self.inquiries.iter().rev().find(|raised| raised.inquiry.id == *id)
-    }
-
-    /// The newest question of a call by the name its tool gave it.
-    pub fn question(&self, call: CallId, name: &str) -> Option<&Raised> {
-        self.questions(call)
-            .rev()
-            .find(|raised| raised.inquiry.wants.as_ref().is_some_and(|wants| wants.name == name))
-    }
-
-    /// What the tool of a call asked, in order.
-    pub fn questions(&self, call: CallId) -> impl DoubleEndedIterator<Item = &Raised> {
-        self.inquiries.iter().filter(move |raised| {
-            raised.inquiry.call == call && raised.inquiry.kind == InquiryKind::Question
-        })
-    }
-
-    /// Questions without an answer whose call still waits for one, in the order they were raised.
-    pub fn pending_inquiries(&self) -> impl Iterator<Item = &Inquiry> {
-        self.inquiries
-            .iter()
-            .filter(|raised| raised.answer.is_none())
-            .map(|raised| &raised.inquiry)
-            .filter(|inquiry| self.call(inquiry.call).is_some_and(|call| call.waits_for(inquiry)))
-    }
-
     /// The first call whose conversation waits for a person.
     pub fn parked(&self) -> Option<&Call> {
         let mut calls = self.steps().flat_map(|step| &step.calls);
@@ -523,6 +480,7 @@ impl Step {
             answer: None,
             calls: Vec::new(),
             planned: false,
+            told: Vec::new(),
         }
     }
 
@@ -556,6 +514,8 @@ impl Call {
             started: None,
             ended: None,
             edit: None,
+            found: None,
+            looks: 0,
         }
     }
 

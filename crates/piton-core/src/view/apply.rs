@@ -67,6 +67,7 @@ impl View {
         match patch {
             Patch::Head { head } => self.head = (**head).clone(),
             Patch::Queue { queue } => self.queue.clone_from(queue),
+            Patch::Undos { undos } => self.undos.clone_from(undos),
             Patch::Covered { covered } => self.covered.clone_from(covered),
             Patch::Supersede { behind } => {
                 let first = self.turns.iter().position(|turn| *behind < turn.head.id);
@@ -121,9 +122,11 @@ fn fits(view: &View, patches: &[Patch]) -> bool {
         patches.iter().any(|patch| matches!(patch, Patch::Turn { turn } if turn.head.id == id))
     };
     patches.iter().all(|patch| match patch {
-        Patch::Head { .. } | Patch::Queue { .. } | Patch::Covered { .. } | Patch::Turn { .. } => {
-            true
-        }
+        Patch::Head { .. }
+        | Patch::Queue { .. }
+        | Patch::Undos { .. }
+        | Patch::Covered { .. }
+        | Patch::Turn { .. } => true,
         Patch::Supersede { behind: id } => turn(*id).is_some(),
         Patch::TurnHead { head } => turn(head.id).is_some() || brought(head.id),
         Patch::Item { turn: id, place, .. } => {

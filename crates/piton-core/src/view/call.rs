@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use super::edit::EditView;
 use crate::event::{
-    BlobRef, Choice, InquiryAnswer, InquiryKind, Outcome, PermissionRule, RuleEffect, RuleScope,
-    Wants,
+    BlobRef, Choice, Found, InquiryAnswer, InquiryKind, Outcome, PermissionRule, RuleEffect,
+    RuleScope, Wants,
 };
 use crate::id::{CallId, ConversationId, Digest, InquiryId, Timestamp};
 use crate::permit::{Standing, always};
@@ -127,6 +127,13 @@ pub struct QuestionView {
     /// is open.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub edit: Option<EditView>,
+    /// The path that the call names, as long as the question is open.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path: Option<String>,
+    /// Where that leads behind all links, and what would be replaced and lost, as long as the question
+    /// is open.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub found: Option<Found>,
     /// The rules that a standing answer would write, as long as the question is open.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub always: Vec<Always>,
@@ -219,6 +226,8 @@ impl CallView {
             question.open = false;
             question.arguments = None;
             question.edit = None;
+            question.path = None;
+            question.found = None;
             question.always.clear();
         }
         self.asking = None;
@@ -257,6 +266,7 @@ impl QuestionView {
             by: by.clone().unwrap_or_default(),
             at: answered.unwrap_or_default(),
         });
+        let about = inquiry.about.as_deref().filter(|_| open.is_some());
         let permission = inquiry.kind == InquiryKind::Permission;
         Self {
             id: inquiry.id.clone(),
@@ -269,6 +279,8 @@ impl QuestionView {
             wants: inquiry.wants.clone(),
             arguments: open.map(|_| call.arguments.clone()),
             edit: open.and_then(|_| EditView::of(&call.arguments)),
+            path: about.and_then(|about| about.path.clone()),
+            found: about.map(|about| about.found.clone()).filter(|it| !it.is_nothing()),
             always: open.filter(|_| permission).map(|it| offers(it, call)).unwrap_or_default(),
             answer,
             at: *at,

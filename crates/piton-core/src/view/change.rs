@@ -9,7 +9,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::call::{CallView, Place};
-use super::conversation::{Covered, Head, QueuedView};
+use super::conversation::{Covered, Head, QueuedView, UndoView};
 use super::turn::{ItemView, TurnHead, TurnView};
 use crate::event::{Entry, Event, PartialKind};
 use crate::id::{CallId, InquiryId, MessageId, Seq, TurnId};
@@ -44,6 +44,11 @@ pub enum Patch {
     Queue {
         /// They.
         queue: Vec<QueuedView>,
+    },
+    /// All changes that a person took back.
+    Undos {
+        /// They.
+        undos: Vec<UndoView>,
     },
     /// The summary over the oldest turns, or that there is none.
     Covered {
@@ -130,7 +135,8 @@ fn patches(state: &State, event: &Event) -> Vec<Patch> {
         | Event::ToolSuspended { call }
         | Event::ToolFinished { call, .. }
         | Event::CallParked { call, .. }
-        | Event::CallTracked { call, .. } => made.call(*call),
+        | Event::CallTracked { call, .. }
+        | Event::CallLocated { call, .. } => made.call(*call),
         Event::ConfigChanged { .. }
         | Event::DriverStarted { .. }
         | Event::TurnResumed { .. }
@@ -148,6 +154,7 @@ fn patches(state: &State, event: &Event) -> Vec<Patch> {
             made.unsettled();
         }
         Event::MessageQueued { .. } | Event::MessageUnqueued { .. } => made.queue(),
+        Event::UndoStarted { .. } | Event::UndoFinished { .. } => made.undos(),
     }
     made.head();
     made.patches
@@ -180,6 +187,11 @@ impl<'a> Made<'a> {
     fn queue(&mut self) {
         let queue = self.state.queue.iter().map(QueuedView::from).collect();
         self.patches.push(Patch::Queue { queue });
+    }
+
+    fn undos(&mut self) {
+        let undos = self.state.undos.iter().map(UndoView::from).collect();
+        self.patches.push(Patch::Undos { undos });
     }
 
     fn covered(&mut self) {

@@ -10,10 +10,11 @@ use super::status::Status;
 use super::turn::{ItemView, MessagePart, TurnView};
 use super::words::title;
 use crate::event::{
-    Effort, ForkOrigin, ModelRef, ParentCall, PermissionMode, QueuePlace, TurnEnd, Usage,
+    Effort, ForkOrigin, ModelRef, ParentCall, PermissionMode, QueuePlace, TurnEnd, UndoIntent,
+    UndoOutcome, Usage,
 };
 use crate::id::{CallId, DriverId, InquiryId, MessageId, Seq, Timestamp, TurnId};
-use crate::state::{Overlay, Queued, State, Turn};
+use crate::state::{Overlay, Queued, State, Turn, Undone};
 
 /// Version of the form in which a view is written as data. Fields may be added under the same
 /// version; whatever else changes raises it.
@@ -37,6 +38,9 @@ pub struct View {
     /// Messages that wait for the open turn to complete, in the order in which they will run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub queue: Vec<QueuedView>,
+    /// Changes of files that a person took back, in order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub undos: Vec<UndoView>,
     /// The summary that the model sees in place of the oldest turns. The turns stay.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub covered: Option<Covered>,
@@ -122,6 +126,26 @@ pub struct QueuedView {
     pub at: Timestamp,
 }
 
+/// A change of a file that a person took back, or wanted to.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct UndoView {
+    /// The change, by the name under which it is kept.
+    pub change: String,
+    /// The file, relative to its workspace.
+    pub path: String,
+    /// Whether the change had been taken back before, and was made again.
+    pub again: bool,
+    /// What became of it; absent as long as nobody knows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub outcome: Option<UndoOutcome>,
+    /// More about it.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub text: String,
+    /// When it was wanted.
+    pub at: Timestamp,
+}
+
 /// A summary in place of the oldest turns.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
@@ -145,6 +169,7 @@ impl From<&State> for View {
             turns: present.collect(),
             superseded: past.collect(),
             queue: state.queue.iter().map(QueuedView::from).collect(),
+            undos: state.undos.iter().map(UndoView::from).collect(),
             covered: state.overlay.as_ref().map(Covered::from),
             strays: state.strays,
             unknown: state.unknown,
@@ -209,6 +234,14 @@ impl From<&Queued> for QueuedView {
     fn from(queued: &Queued) -> Self {
         let parts = queued.parts.iter().map(MessagePart::from).collect();
         Self { id: queued.message.clone(), parts, place: queued.place, at: queued.at }
+    }
+}
+
+impl From<&Undone> for UndoView {
+    fn from(undone: &Undone) -> Self {
+        let Undone { intent, outcome, text, at } = undone.clone();
+        let UndoIntent { change, path, again, .. } = intent;
+        Self { change, path, again, outcome, text, at }
     }
 }
 

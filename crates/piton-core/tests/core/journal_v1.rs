@@ -53,7 +53,10 @@ fn kind(event: &Event) -> &'static str {
         Event::CommandRefused { .. } => "CommandRefused",
         Event::TitleGiven { .. } => "TitleGiven",
         Event::WorkspaceBound { .. } => "WorkspaceBound",
+        Event::UndoStarted { .. } => "UndoStarted",
+        Event::UndoFinished { .. } => "UndoFinished",
         Event::OutputsShortened { .. } => "OutputsShortened",
+        Event::CallLocated { .. } => "CallLocated",
         Event::Unknown(_) => "Unknown",
     }
 }

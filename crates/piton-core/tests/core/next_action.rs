@@ -45,6 +45,7 @@ pub(crate) fn shown(journal: &Journal, action: &Action) -> String {
             let tasks: Vec<_> = calls.iter().map(|call| &*call.arguments).collect();
             format!("plan {}", tasks.join(" "))
         }
+        Action::Locate(calls) => format!("locate {}", names(calls)),
         Action::RunTools(calls) => format!("run {}", names(calls)),
         Action::Settle(calls) => format!("settle {}", names(calls)),
         Action::Raise(inquiries) => {

@@ -7,9 +7,10 @@ use piton_core::coordinate::COORDINATOR;
 use piton_core::decide::decide;
 use piton_core::event::{
     AnswerPart, BlobRef, BreakReason, ConfigChange, EVENT_FORMAT, EffectClass, Entry, Event,
-    FailureClass, FinishReason, ForkOrigin, Handle, Inquiry, InquiryAnswer, InquiryKind, Limits,
-    Native, Outcome, ParentCall, PartialKind, PlannedCall, QueuePlace, Refusal, Rejected,
-    ShortOutput, ToolOutput, TurnEnd, UnknownEvent, Usage, UserPart, Wants,
+    FailureClass, FinishReason, ForkOrigin, Found, Handle, Inquiry, InquiryAnswer, InquiryKind,
+    Limits, Native, Outcome, ParentCall, PartialKind, PlannedCall, QueuePlace, Refusal, Rejected,
+    ShortOutput, ToolOutput, TurnEnd, UndoIntent, UndoOutcome, UnknownEvent, Usage, UserPart,
+    Wants,
 };
 use piton_core::id::{
     Attempt, CallId, CommandId, ConversationId, Digest, DriverId, Epoch, InquiryId, MessageId, Seq,
@@ -183,6 +184,10 @@ fn tool() -> impl Strategy<Value = Event> {
             Event::ToolFinished { call, outcome, output: ToolOutput::text(text) }
         }),
         (call(), text()).prop_map(|(call, question)| Event::CallParked { call, question }),
+        (call(), option::of(text())).prop_map(|(call, path)| {
+            let found = Found { path, ..Found::default() };
+            Event::CallLocated { call, found }
+        }),
         (number(), vec((call(), text()), 0..3)).prop_map(|(step, calls)| {
             let planned = |(call, name): (CallId, String)| {
                 let arguments = json!({ "task": name }).to_string().into();
@@ -210,7 +215,8 @@ fn inquiry() -> impl Strategy<Value = Event> {
         (call(), kind.clone(), text()).prop_map(move |(call, kind, question)| {
             let wants = Some(Wants { before_acting: true, ..Wants::default() });
             let (id, choices) = (id(call, kind), Vec::new());
-            let inquiry = Inquiry { id, kind, call, question, choices, wants };
+            let about = None;
+            let inquiry = Inquiry { id, kind, call, question, choices, wants, about };
             Event::InquiryRaised { inquiry }
         }),
         (call(), kind, answer).prop_map(move |(call, kind, answer)| {
@@ -249,6 +255,21 @@ fn lifecycle() -> impl Strategy<Value = Event> {
         1 => Just(Event::QueueReleased),
         1 => text().prop_map(|title| Event::TitleGiven { title }),
         1 => text().prop_map(|workspace| Event::WorkspaceBound { workspace }),
+        1 => (text(), proptest::bool::ANY).prop_map(|(change, again)| Event::UndoStarted {
+            intent: UndoIntent {
+                change,
+                conversation: ConversationId::new("c"),
+                workspace: "/w".into(),
+                path: "a.txt".into(),
+                before: None,
+                after: None,
+                again,
+                at_us: 1,
+            },
+        }),
+        1 => (text(), select(vec![UndoOutcome::Done, UndoOutcome::Left])).prop_map(
+            |(change, outcome)| Event::UndoFinished { change, outcome, text: String::new() }
+        ),
         1 => text().prop_map(|name| {
             Event::CommandTaken { command: CommandId::new(name), letter: None }
         }),

@@ -8,8 +8,8 @@ use piton_core::budget::mechanical_summary;
 use piton_core::decide::calls::doubt;
 use piton_core::decide::decide;
 use piton_core::event::{
-    BreakReason, EffectClass, Entry, Event, Handle, Inquiry, InquiryAnswer, InquiryKind, Outcome,
-    ToolOutput, TurnEnd,
+    BreakReason, EffectClass, Entry, Event, Found, Handle, Inquiry, InquiryAnswer, InquiryKind,
+    Outcome, ToolOutput, TurnEnd,
 };
 use piton_core::id::CallId;
 use piton_core::integrity::violations;
@@ -258,6 +258,11 @@ impl World {
             Action::Plan(calls) => {
                 let step = self.open().unwrap().steps().next_back().unwrap().number;
                 self.journal.push(Event::CallsPlanned { step, calls });
+            }
+            Action::Locate(calls) => {
+                for call in calls {
+                    self.journal.push(Event::CallLocated { call, found: Found::default() });
+                }
             }
             Action::RunTools(calls) => self.start(&calls[..=choice % calls.len()]),
             Action::Settle(calls) => self.settle(calls[choice % calls.len()], choice),

@@ -12,10 +12,10 @@ use std::collections::BTreeMap;
 use piton_core::coordinate::COORDINATOR;
 use piton_core::event::{
     AnswerPart, BreakReason, Choice, ConfigChange, EffectClass, Entry, Event, FailureClass,
-    FinishReason, Handle, InDoubtPolicy, Inquiry, InquiryAnswer, InquiryKind, Limits, Native,
-    Outcome, PartialKind, PermissionMode, PermissionRule, Permissions, PlannedCall, QueuePlace,
-    Rejected, RuleEffect, ShortOutput, ToolOutput, ToolSpec, TurnEnd, UnknownEvent, Usage,
-    UserPart,
+    FinishReason, Found, Handle, InDoubtPolicy, Inquiry, InquiryAnswer, InquiryKind, Limits,
+    Native, Outcome, PartialKind, PermissionMode, PermissionRule, Permissions, PlannedCall,
+    QueuePlace, Rejected, RuleEffect, ShortOutput, ToolOutput, ToolSpec, TurnEnd, UnknownEvent,
+    Usage, UserPart,
 };
 use piton_core::id::{
     Attempt, CallId, Digest, DriverId, Epoch, InquiryId, MessageId, Seq, StepId, Timestamp, TurnId,
@@ -134,6 +134,12 @@ impl Journal {
             "park" => {
                 let (name, text) = rest.split_once(':').unwrap_or((rest, "Run it?"));
                 Event::CallParked { call: self.call(name), question: text.into() }
+            }
+            "locate" => {
+                let (name, path) = rest.split_once(':').unwrap_or((rest, ""));
+                let path = (!path.is_empty()).then(|| path.to_owned());
+                let found = Found { path, ..Found::default() };
+                Event::CallLocated { call: self.call(name), found }
             }
             "resume" => Event::TurnResumed { turn: self.turn() },
             "end" => Event::TurnEnded { turn: self.turn(), end: read(rest) },
@@ -378,7 +384,7 @@ impl Journal {
             };
             let (id, choices) = (InquiryId::new(id), vec![Choice::Allow, Choice::Deny]);
             let question = format!("{second}?");
-            let inquiry = Inquiry { id, kind, call, question, choices, wants: None };
+            let inquiry = Inquiry { id, kind, call, question, choices, wants: None, about: None };
             return Event::InquiryRaised { inquiry };
         }
         let call = self.call(first);

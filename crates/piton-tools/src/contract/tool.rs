@@ -4,7 +4,7 @@ use std::fmt;
 use std::pin::Pin;
 
 use async_trait::async_trait;
-use piton_core::event::{Handle, ToolSpec};
+use piton_core::event::{Handle, Preview, ToolSpec};
 use piton_core::id::{CallId, TurnId};
 
 use super::arguments::Arguments;
@@ -72,6 +72,12 @@ pub trait Tool: fmt::Debug + Send + Sync {
         arguments: &Arguments,
     ) -> Result<Prepared, Refusal> {
         default_prepare(&self.spec(), site, arguments)
+    }
+
+    /// What the call would change, for a person who decides on it. Looks at the world without touching
+    /// it. By itself nothing.
+    async fn preview(&self, _site: &Site, _arguments: &Arguments) -> Option<Preview> {
+        None
     }
 
     /// Acts. Called only after the start was recorded with the handle from [`Tool::prepare`], also

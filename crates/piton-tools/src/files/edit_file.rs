@@ -4,7 +4,7 @@
 //! instead, a refusal says where the text is, or what comes near it.
 
 use async_trait::async_trait;
-use piton_core::event::{ArgumentRole, EffectClass, Handle, ToolSpec};
+use piton_core::event::{ArgumentRole, EffectClass, Handle, Preview, ToolSpec};
 use piton_core::id::CallId;
 use serde::Deserialize;
 
@@ -70,6 +70,21 @@ impl Tool for EditFile {
             Ok(Change::new(place, Some(&old), &new)?.prepared())
         })
         .await
+    }
+
+    async fn preview(&self, site: &Site, arguments: &Arguments) -> Option<Preview> {
+        let wanted: EditArguments = parse_arguments(SCHEMA, arguments).ok()?;
+        let site = site.clone();
+        let shown = blocking::whole(move || {
+            let place = Place::locate(&site, &wanted.path)?;
+            if place.is_kept_back(&site) {
+                return Ok(None);
+            }
+            let old = change::current(&site, &place)?.ok_or_else(|| place.not_found(&site))?;
+            let new = wanted.renew(place.shown(), &old)?;
+            Ok::<_, Refusal>(Some(change::preview(Some(&old), &new)))
+        });
+        shown.await.ok().flatten()
     }
 
     async fn run(&self, job: Job) -> Finished {

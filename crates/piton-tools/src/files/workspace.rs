@@ -112,8 +112,14 @@ impl Place {
     /// Says nothing but the real name, if rules keep that back and the model wrote another one.
     pub(crate) fn other_name(&self, site: &Site, written: &str) -> Option<Refusal> {
         let shown = self.shown();
-        let is_other = written != shown && is_kept_back(&site.permissions, shown);
+        let is_other = written != shown && self.is_kept_back(site);
         is_other.then(|| Refusal(format!("`{written}` is another name of `{shown}`: use that")))
+    }
+
+    /// Whether rules keep the file from some tool, or ask first. Then nothing of it is quoted before
+    /// they were asked about this name.
+    pub(crate) fn is_kept_back(&self, site: &Site) -> bool {
+        is_kept_back(&site.permissions, self.shown())
     }
 
     /// Says that nothing is there, and what may have been meant.

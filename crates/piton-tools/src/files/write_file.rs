@@ -1,7 +1,7 @@
 //! `write_file`: the whole content of a file, new or replaced.
 
 use async_trait::async_trait;
-use piton_core::event::{ArgumentRole, EffectClass, Handle, ToolSpec};
+use piton_core::event::{ArgumentRole, EffectClass, Handle, Preview, ToolSpec};
 use piton_core::id::CallId;
 use serde::Deserialize;
 
@@ -59,6 +59,20 @@ impl Tool for WriteFile {
             Ok(change.prepared())
         })
         .await
+    }
+
+    async fn preview(&self, site: &Site, arguments: &Arguments) -> Option<Preview> {
+        let wanted: WriteArguments = parse_arguments(SCHEMA, arguments).ok()?;
+        let site = site.clone();
+        let shown = blocking::whole(move || {
+            let place = Place::locate(&site, &wanted.path)?;
+            if place.is_kept_back(&site) {
+                return Ok(None);
+            }
+            let old = change::current(&site, &place)?;
+            Ok::<_, Refusal>(Some(change::preview(old.as_deref(), wanted.content.as_bytes())))
+        });
+        shown.await.ok().flatten()
     }
 
     async fn run(&self, job: Job) -> Finished {

@@ -95,12 +95,15 @@ impl<'a> Window<'a> {
             | Event::MessageUnqueued { .. }
             | Event::CallParked { .. }
             | Event::CallTracked { .. }
+            | Event::CallLocated { .. }
             | Event::CallsPlanned { .. }
             | Event::QueueReleased
             | Event::CommandTaken { .. }
             | Event::CommandRefused { .. }
             | Event::TitleGiven { .. }
             | Event::WorkspaceBound { .. }
+            | Event::UndoStarted { .. }
+            | Event::UndoFinished { .. }
             | Event::Unknown(_) => return None,
         };
         let turn = self.state.turns.last();

@@ -4,21 +4,18 @@ use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
 use futures_util::FutureExt as _;
-use piton_core::decide::calls::{UNKNOWN_TEXT, doubt, is_denied};
+use piton_core::decide::calls::{UNKNOWN_TEXT, doubt};
+use piton_core::decide::permission::{is_denied, leads_elsewhere};
 use piton_core::event::{
     BY_POLICY, EffectClass, Event, Handle, InDoubtPolicy, InquiryKind, Outcome, ToolOutput,
 };
 use piton_core::id::CallId;
-use piton_core::permit::path::within;
-use piton_core::permit::{forbidding, needs_real_path, place_argument};
 use piton_core::state::{Call, Progress, Started};
 use piton_core::summary::shorten;
 use piton_store::{AppendError, StoreError};
 use piton_tools::{
     Arguments, Finished, Job, OUTPUT_BYTES_MAX, Progress as Said, Ran, Settled, Tool, WITHHELD_TEXT,
 };
-
-use serde_json::Value;
 
 use crate::driver::{Driver, Landing, Launch};
 
@@ -45,10 +42,10 @@ enum Begun {
 }
 
 /// A call with what is needed to perform it.
-struct Ready {
-    call: Call,
-    tool: Arc<dyn Tool>,
-    arguments: Arc<Arguments>,
+pub(super) struct Ready {
+    pub(super) call: Call,
+    pub(super) tool: Arc<dyn Tool>,
+    pub(super) arguments: Arc<Arguments>,
 }
 
 impl Driver<'_> {
@@ -121,7 +118,7 @@ impl Driver<'_> {
         self.flights.clear();
     }
 
-    fn ready(&self, id: CallId) -> Result<Ready, String> {
+    pub(super) fn ready(&self, id: CallId) -> Result<Ready, String> {
         let turn = self.log.state().open_turn();
         let call = turn.and_then(|turn| turn.call(id)).ok_or("the call is gone")?.clone();
         let tool = self.toolbox.get(&call.name).cloned();
@@ -143,55 +140,15 @@ impl Driver<'_> {
             Ok(Err(refusal)) => return self.fail(call.id, refusal.to_string()),
             Err(crash) => return self.fail(call.id, crash),
         };
-        if let Some(denied) = self.denied_there(&call, &arguments, prepared.path.as_deref()) {
-            return self.leave(call.id, Outcome::Denied, denied);
-        }
-        if let Some(detour) = self.detour(&call, &arguments, prepared.path.as_deref()) {
-            return self.fail(call.id, detour);
+        let found = self.found_at(prepared.path);
+        if leads_elsewhere(self.log.state(), &call, &found) {
+            // It was not judged for this place yet. Recorded, and judged before it starts.
+            return self.log.push(Event::CallLocated { call: call.id, found });
         }
         let (effect, handle) = (self.effect(&call), prepared.handle);
         self.log.push(Event::ToolStarted { call: call.id, effect, handle: handle.clone() });
         let ready = Ready { call, tool, arguments };
         self.launch(ready, handle, Begun::Here);
-    }
-
-    /// What a rule forbids by its path is forbidden under its other names too. Rules cannot tell where
-    /// a link leads, so they let it pass or somebody was asked; a deny beats a yes.
-    fn denied_there(
-        &self,
-        call: &Call,
-        arguments: &Arguments,
-        real: Option<&str>,
-    ) -> Option<String> {
-        let config = &self.log.state().config;
-        let mut named = arguments.clone();
-        if let Some(real) = real {
-            named.insert(place_argument(config.tool(&call.name)?).into(), real.into());
-        }
-        let named = serde_json::to_string(&named).ok()?;
-        // Where it really is: what was recorded may have become a link since.
-        let workspace = self.site.workspace.to_string_lossy();
-        forbidding(&config.permissions, &workspace, config.tool(&call.name)?, &named)?;
-        let name = &call.name;
-        Some(format!("A permission rule forbids {name} on what this leads to. It was not run."))
-    }
-
-    /// The rules were asked about the path as the model wrote it. If a link leads elsewhere, they
-    /// have said nothing about the file there: the model has to name it, and they are asked again.
-    fn detour(&self, call: &Call, arguments: &Arguments, real: Option<&str>) -> Option<String> {
-        let (state, real) = (self.log.state(), real?);
-        let asked = state.open_turn()?.inquiry(call.id, InquiryKind::Permission);
-        let by_person = asked.is_some_and(|asked| asked.answer.is_some());
-        let tool = state.config.tool(&call.name)?;
-        if by_person || !needs_real_path(&state.config.permissions, tool) {
-            return None;
-        }
-        let written = place_argument(tool);
-        let written = arguments.get(written).and_then(Value::as_str).unwrap_or(".");
-        let workspace = self.site.workspace.to_string_lossy();
-        (within(&workspace, written).as_deref() != Some(real)).then(|| {
-            format!("`{written}` is another name of `{real}`: use that. The tool was not run.")
-        })
     }
 
     /// Waits for the end of what a dead driver started, like for anything else that runs: it can be
@@ -366,7 +323,7 @@ fn bounded(mut text: String) -> String {
 }
 
 /// A tool that panics has failed, in whichever of its three doors.
-async fn caught<T>(work: impl Future<Output = T>) -> Result<T, String> {
+pub(super) async fn caught<T>(work: impl Future<Output = T>) -> Result<T, String> {
     let ended = AssertUnwindSafe(work).catch_unwind().await;
     ended.map_err(|panic| format!("The tool crashed: {}.", panic_text(&*panic)))
 }

@@ -95,6 +95,7 @@ impl Session {
         performing: Performing,
     ) -> Result<(Receipt, Then), SessionError> {
         self.log.usable()?;
+        self.settle_undos().await?;
         let command = envelope.id.clone();
         let (envelope, letter) = (envelope.clone(), letter.map(ToOwned::to_owned));
         let mut handed = Handed { envelope, letter, receipt: None, rest: None };
@@ -130,6 +131,7 @@ impl Session {
             self.secrets.extend(reply.secret().map(|secret| (inquiry.clone(), secret)));
         }
         let seq = self.record(leave, facts).await?;
+        self.settle_undos().await?;
         Ok((Receipt { command, seq, verdict }, then))
     }
 
@@ -215,6 +217,7 @@ impl Session {
             *workspace = found.to_string_lossy().into_owned();
             return Ok(());
         }
+        self.look_at_change(command)?;
         let performs = matches!(
             command,
             Command::Say { .. } | Command::Resume | Command::Retry { .. } | Command::Queue { .. }

@@ -30,5 +30,6 @@ mod tools;
 #[cfg(feature = "http")]
 mod transport;
 mod turn;
+mod undo;
 #[cfg(feature = "http")]
 mod wire_faults;

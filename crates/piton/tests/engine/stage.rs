@@ -304,6 +304,7 @@ fn word(event: &Event) -> String {
         Event::MessageQueued { .. } => "queued".into(),
         Event::MessageUnqueued { .. } => "unqueued".into(),
         Event::CallTracked { call, .. } => format!("track:{}", call.index),
+        Event::CallLocated { call, .. } => format!("locate:{}", call.index),
         Event::CallParked { call, .. } => format!("park:{}", call.index),
         Event::CallsPlanned { calls, .. } => format!("plan:{}", calls.len()),
         Event::QueueReleased => "released".into(),
@@ -311,6 +312,8 @@ fn word(event: &Event) -> String {
         Event::CommandRefused { .. } => "refused".into(),
         Event::TitleGiven { .. } => "title".into(),
         Event::WorkspaceBound { .. } => "bound".into(),
+        Event::UndoStarted { .. } => "undo".into(),
+        Event::UndoFinished { outcome, .. } => format!("undone:{outcome:?}"),
         Event::Unknown(_) => "unknown".into(),
     }
 }

@@ -199,11 +199,14 @@ impl Face {
             | Event::MessageUnqueued { .. }
             | Event::CallParked { .. }
             | Event::CallTracked { .. }
+            | Event::CallLocated { .. }
             | Event::QueueReleased
             | Event::CommandTaken { .. }
             | Event::CommandRefused { .. }
             | Event::TitleGiven { .. }
             | Event::WorkspaceBound { .. }
+            | Event::UndoStarted { .. }
+            | Event::UndoFinished { .. }
             | Event::Unknown(_) => {}
         }
         None

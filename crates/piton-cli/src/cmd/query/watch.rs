@@ -18,6 +18,7 @@ use super::face::Face;
 use super::interrupt::{self, Asked, Chosen, Escalation, Next};
 use crate::ask::{Heard, Offer, Prompt, not_understood};
 use crate::output::Output;
+use crate::render::question::shown;
 use crate::render::rule::told_all;
 use crate::report::Report;
 use crate::signals::Push;
@@ -318,8 +319,11 @@ impl Watch {
         }
         if 1 < together && !prompt.is_choosing() {
             let others = self.prompts.iter().skip(1).filter(|prompt| is_own_permission(prompt));
-            let others: Vec<_> =
-                others.map(|it| format!("also: {}\n", it.inquiry.question)).collect();
+            let others: Vec<_> = others
+                .map(|it| {
+                    format!("also: {}\n", shown(&it.inquiry.question, it.inquiry.about.as_deref()))
+                })
+                .collect();
             terminal.show(&if self.rules.batch {
                 format!("{}one answer is for all {together} calls\n", others.concat())
             } else {

@@ -3,7 +3,10 @@
 use std::ops::Range;
 use std::time::{Duration, Instant};
 
-use similar::{Algorithm, DiffOp, capture_diff_slices_deadline, group_diff_ops};
+use piton_core::event::{Diff, Preview};
+use similar::{
+    Algorithm, ChangeTag, DiffOp, TextDiff, capture_diff_slices_deadline, group_diff_ops,
+};
 
 use crate::contract::excerpt;
 
@@ -42,6 +45,26 @@ pub(crate) fn extract(old: &str, new: &str) -> String {
         excerpt::note(&mut text, format_args!("[{rest} more places]\n"));
     }
     text
+}
+
+/// What a change would replace, and what would be lost by it.
+pub(crate) fn preview(old: Option<&[u8]>, new: &[u8]) -> Preview {
+    let bytes = |content: &[u8]| u64::try_from(content.len()).unwrap_or(u64::MAX);
+    let (bytes_replaced, bytes_written) = (old.map(bytes), bytes(new));
+    let sizes = Preview { bytes_replaced, bytes_written, ..Preview::default() };
+    let texts = (str::from_utf8(old.unwrap_or_default()), str::from_utf8(new));
+    let (Ok(old), Ok(new)) = texts else { return sizes };
+    let compared = TextDiff::configure().timeout(LOOKED_FOR).diff_lines(old, new);
+    let (mut lines_lost, mut lines_new) = (0, 0);
+    for change in compared.iter_all_changes() {
+        match change.tag() {
+            ChangeTag::Delete => lines_lost += 1,
+            ChangeTag::Insert => lines_new += 1,
+            ChangeTag::Equal => {}
+        }
+    }
+    let text = compared.unified_diff().context_radius(CONTEXT_LINES).to_string();
+    Preview { lines_lost, lines_new, diff: Some(Diff::bounded(&text)), ..sizes }
 }
 
 /// Which lines of both texts a place has.
@@ -94,6 +117,19 @@ mod tests {
                  8
             "]],
         );
+    }
+
+    #[test]
+    fn a_preview_says_what_is_lost_and_what_is_new() {
+        let shown = preview(Some(b"a\nb\nc\n"), b"a\nB\nc");
+        assert_eq!((shown.bytes_replaced, shown.bytes_written), (Some(6), 5));
+        assert_eq!((shown.lines_lost, shown.lines_new), (2, 2));
+        let diff = "@@ -1,3 +1,3 @@\n a\n-b\n-c\n+B\n+c\n\\ No newline at end of file\n";
+        assert_eq!(shown.diff.unwrap().text, diff);
+        let made = preview(None, b"a\n");
+        assert_eq!((made.bytes_replaced, made.lines_lost, made.lines_new), (None, 0, 1));
+        let binary = preview(Some(b"\xff"), b"a\n");
+        assert_eq!((binary.bytes_replaced, binary.diff), (Some(1), None));
     }
 
     #[test]

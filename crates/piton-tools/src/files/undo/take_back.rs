@@ -6,7 +6,7 @@ use std::io;
 use piton_core::event::Permissions;
 
 use super::back;
-use super::intent::{UndoDone, UndoIntent, UndoSettled};
+use super::intent::{self, UndoDone, UndoIntent, UndoSettled};
 use crate::contract::{Closed, Refusal, Settled, Site};
 use crate::files::change::versions::{Undo, Version, name};
 use crate::files::change::{self, Applied};
@@ -62,7 +62,7 @@ impl Undo {
             VersionState::Changed if self.before_in_place(&version.turned()).is_some() => {}
             VersionState::Changed => return Err(changed_since(&path)),
         }
-        Ok(UndoIntent::of(change, &version))
+        Ok(intent::intent(change, &version))
     }
 
     /// Does exactly what was intended. Done once, however often it is called with one intent.
@@ -73,7 +73,7 @@ impl Undo {
             whole => whole?,
         };
         let path = name_on_one_line(&version.path);
-        if *intent != UndoIntent::of(&intent.change, &version) {
+        if *intent != intent::intent(&intent.change, &version) {
             return Err(Refusal(format!(
                 "the old version of `{path}` is not the one that was meant: nothing was done"
             )));
@@ -103,9 +103,9 @@ impl Undo {
     /// Finds out, by digests, what became of an intent whose process died. Changes nothing but what
     /// the dead process left over.
     pub fn settle(&self, intent: &UndoIntent) -> UndoSettled {
-        let version = intent.version();
+        let version = intent::version(intent);
         let kept = self.whole(&intent.change).ok();
-        let kept = kept.filter(|(kept, _)| *intent == UndoIntent::of(&intent.change, kept));
+        let kept = kept.filter(|(kept, _)| *intent == intent::intent(&intent.change, kept));
         let Some((kept, content)) = kept else {
             // Without the old content only the file itself can tell.
             return match self.state(&version) {

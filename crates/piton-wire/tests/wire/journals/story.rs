@@ -11,9 +11,9 @@ use piton_core::coordinate::COORDINATOR;
 use piton_core::decide::calls::doubt;
 use piton_core::decide::decide;
 use piton_core::event::{
-    BreakReason, ConfigChange, EffectClass, Entry, Event, FailureClass, Handle, InDoubtPolicy,
-    InquiryAnswer, InquiryKind, Limits, ModelRef, Outcome, PartialKind, PermissionMode,
-    Permissions, QueuePlace, Rejected, ToolOutput, TurnEnd, UserPart,
+    BreakReason, ConfigChange, EffectClass, Entry, Event, FailureClass, Found, Handle,
+    InDoubtPolicy, InquiryAnswer, InquiryKind, Limits, ModelRef, Outcome, PartialKind,
+    PermissionMode, Permissions, QueuePlace, Rejected, ToolOutput, TurnEnd, UserPart,
 };
 use piton_core::id::{
     Attempt, CallId, Digest, DriverId, Epoch, InquiryId, MessageId, Timestamp, TurnId,
@@ -292,6 +292,11 @@ impl Story {
                 }
             }
             Action::Settle(calls) => self.settle(luck.pick(&calls), luck),
+            Action::Locate(calls) => {
+                for call in calls {
+                    self.push(Event::CallLocated { call, found: Found::default() });
+                }
+            }
             Action::Raise(inquiries) => {
                 for inquiry in inquiries {
                     self.push(Event::InquiryRaised { inquiry });

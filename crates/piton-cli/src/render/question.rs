@@ -1,12 +1,15 @@
-//! What a call would do, for a person who decides on it: all of it, up to bounds that are told.
+//! A question for permission on the screen: the call, its paths, and what it would change.
 //!
-//! The first line says which call it is. What does not fit in there has lines of its own, and what
-//! stands in them can neither hide nor look like another line.
+//! What stands in the lines can neither hide nor look like another line, and nothing pushes the
+//! question off the screen: what does not fit is told. The data are in the question; widths and bounds
+//! of a screen are known here only.
 
+use piton_core::permit::{SHELL, is_unseen};
+use piton_core::summary::{
+    INPUT_SUMMARY_CHARS_MAX, TELLING, call_heading, without_gaps, without_middle, written_out,
+};
+use piton_core::view::{About, Diff, Preview};
 use serde_json::{Map, Value};
-
-use super::{INPUT_SUMMARY_CHARS_MAX, TELLING, one_line};
-use crate::permit::{SHELL, is_unseen};
 
 /// Longest argument, in characters.
 const VALUE_CHARS_MAX: usize = 4_000;
@@ -16,12 +19,6 @@ const VALUE_LINES_MAX: usize = 40;
 const LINE_CHARS_MAX: usize = 500;
 /// Longest line on the screen: a terminal that breaks one itself puts the rest where a line begins.
 const SHOWN_CHARS_MAX: usize = 72;
-/// Longest command that stands in the first line.
-const COMMAND_CHARS_MAX: usize = 200;
-/// Most blanks in a row: more of them push away what is in front.
-const BLANKS_MAX: usize = 8;
-/// The same where a line begins.
-const INDENT_MAX: usize = 40;
 /// Most lines of all arguments.
 const LINES_MAX: usize = 160;
 /// Longest text of all arguments, in characters.
@@ -30,62 +27,81 @@ const CHARS_MAX: usize = 16_000;
 const END_PART: usize = 4;
 /// Arguments in the order in which they are read best; the others follow.
 const ORDER: [&str; 4] = ["call", "old", "new", "text"];
+/// Arguments that the difference shows, where there is one.
+const CONTENTS: [&str; 3] = ["old", "new", "content"];
 
-/// Asks whether a call may run.
-pub fn permission_question(name: &str, arguments: &str) -> String {
-    let fields: Map<String, Value> = serde_json::from_str(arguments).unwrap_or_default();
-    let (heading, said) = heading(name, &fields);
-    let place = |key: &str| TELLING.iter().chain(&ORDER).position(|it| *it == key);
-    let mut rest: Vec<_> = fields.iter().filter(|(key, _)| !said.contains(&key.as_str())).collect();
-    rest.sort_by_key(|(key, _)| place(key).unwrap_or(usize::MAX));
-    let told = rest.into_iter().filter(|(_, value)| name != SHELL || !is_default(value));
-    let lines: Vec<String> = told.flat_map(|(key, value)| lines_of(key, value)).collect();
-    let lines = cut(lines, LINES_MAX, CHARS_MAX);
-    [vec![format!("Run {heading}?")], lines].concat().join("\n")
+/// All that a question says. A question of an older version is shown as it was written.
+pub(crate) fn shown(question: &str, about: Option<&About>) -> String {
+    let below = about.map(lines).unwrap_or_default();
+    [vec![question.to_owned()], below].concat().join("\n")
 }
 
-/// The first line, and the arguments of which it says everything.
-fn heading<'a>(name: &'a str, fields: &'a Map<String, Value>) -> (String, Vec<&'a str>) {
-    let text = |key: &'a str| Some((key, fields.get(key)?.as_str()?));
-    if let (SHELL, Some((_, command))) = (name, text("command")) {
-        let shown = strict(command.trim());
-        let mut said = vec!["command"];
-        let mut heading = format!("{name}: {shown}");
-        if COMMAND_CHARS_MAX < shown.chars().count() {
-            heading = format!("{name}: {}", middle(&shown, INPUT_SUMMARY_CHARS_MAX));
-            said.clear();
-        }
-        if let Some(dir) = text("dir").map(|(_, dir)| path(dir)) {
-            let shown = strict(&dir);
-            if dir != "." && shown.chars().count() <= COMMAND_CHARS_MAX {
-                heading = format!("{heading} (in {shown})");
-            }
-            if shown.chars().count() <= COMMAND_CHARS_MAX {
-                said.push("dir");
-            }
-        }
-        return (heading, said);
-    }
-    let typed = (name == "shell_write").then_some("text");
-    let telling = typed.into_iter().chain(TELLING).filter_map(text);
-    let Some((key, value)) = telling.into_iter().find(|(_, value)| !value.trim().is_empty()) else {
-        return (name.to_owned(), Vec::new());
+/// The lines below the first one.
+fn lines(about: &About) -> Vec<String> {
+    let fields: Map<String, Value> = serde_json::from_str(&about.arguments).unwrap_or_default();
+    let says = call_heading(&about.tool, &about.arguments).says;
+    let diff = about.found.change.as_ref().and_then(|change| change.diff.as_ref());
+    let is_told = |key: &str| {
+        says.iter().any(|said| said == key) || diff.is_some() && CONTENTS.contains(&key)
     };
-    let meant = if key == "path" { path(value) } else { value.to_owned() };
-    let shown = middle(&strict(&one_line(&meant)), INPUT_SUMMARY_CHARS_MAX);
-    // As it was given: what a stranger makes of a path is not known.
-    let said = if shown == value { vec![key] } else { Vec::new() };
-    (format!("{name}: {shown}"), said)
+    let place = |key: &str| TELLING.iter().chain(&ORDER).position(|it| *it == key);
+    let mut rest: Vec<_> = fields.iter().filter(|(key, _)| !is_told(key)).collect();
+    rest.sort_by_key(|(key, _)| place(key).unwrap_or(usize::MAX));
+    let rest = rest.into_iter().filter(|(_, value)| about.tool != SHELL || !is_default(value));
+    let arguments = rest.flat_map(|(key, value)| lines_of(key, value));
+    let lines = found_lines(about).into_iter().chain(arguments);
+    let left_out = (0 < about.arguments_left_out)
+        .then(|| format!("  [{} arguments are not shown here]", about.arguments_left_out));
+    cut(lines.chain(left_out).collect(), LINES_MAX, CHARS_MAX)
 }
 
-/// A path without what says nothing. What `..` means hangs on links, so it stays.
-fn path(text: &str) -> String {
-    let root = if text.starts_with('/') { "/" } else { "" };
-    let names = text.split('/').filter(|name| !name.is_empty() && *name != ".");
-    match format!("{root}{}", names.collect::<Vec<_>>().join("/")) {
-        path if path.is_empty() => ".".into(),
-        path => path,
+/// What was found where the call leads.
+fn found_lines(about: &About) -> Vec<String> {
+    let found = &about.found;
+    let mut lines = Vec::new();
+    let written = about.path.as_deref().map(|path| path.trim_start_matches("./"));
+    if let Some(real) = found.path.as_deref().filter(|real| written.is_some_and(|it| it != *real)) {
+        lines.extend(broken("  ", &format!("leads to: {}", plain(&Value::from(real).to_string()))));
     }
+    if let Some(refused) = &found.refused {
+        let refused = without_middle(&plain(refused), LINE_CHARS_MAX);
+        lines.extend(broken("  ", &format!("cannot run as things are: {refused}")));
+    }
+    if let Some(change) = &found.change {
+        lines.push(format!("  {}", told_change(change)));
+        lines.extend(change.diff.iter().flat_map(diff_lines));
+    }
+    lines
+}
+
+/// What would be replaced and lost.
+fn told_change(change: &Preview) -> String {
+    let lines = |count: u64| if count == 1 { "1 line".into() } else { format!("{count} lines") };
+    match (change.bytes_replaced, &change.diff) {
+        (None, Some(_)) => format!("new file, {}:", lines(change.lines_new)),
+        (None, None) => format!("new file, {} bytes, not text", change.bytes_written),
+        (Some(_), Some(_)) => {
+            let (lost, new) = (lines(change.lines_lost), lines(change.lines_new));
+            format!("changes the file, {lost} lost, {new} new:")
+        }
+        (Some(replaced), None) => {
+            format!("replaces {replaced} bytes with {}, not text", change.bytes_written)
+        }
+    }
+}
+
+/// A difference, with a bar in front of each line.
+fn diff_lines(diff: &Diff) -> Vec<String> {
+    let barred = |text: &str| -> Vec<String> {
+        let lines = text.lines().map(|line| without_middle(&plain(line), LINE_CHARS_MAX));
+        lines.flat_map(|line| broken("  | ", &line)).collect()
+    };
+    let mut lines = barred(&diff.text);
+    if 0 < diff.lines_left_out {
+        lines.push(format!("  [{} lines are not shown here]", diff.lines_left_out));
+        lines.extend(barred(&diff.end));
+    }
+    cut(lines, VALUE_LINES_MAX, VALUE_CHARS_MAX)
 }
 
 /// Whether our own tool would do the same without it.
@@ -96,14 +112,15 @@ fn is_default(value: &Value) -> bool {
 /// An argument. A text of several lines has a bar in front of each, so that none of them can be taken
 /// for another argument.
 fn lines_of(key: &str, value: &Value) -> Vec<String> {
-    let key = middle(&strict(key), INPUT_SUMMARY_CHARS_MAX);
+    let key = without_middle(&written_out(key), INPUT_SUMMARY_CHARS_MAX);
     let text = value.as_str().unwrap_or_default();
     let inner = text.strip_suffix('\n').unwrap_or(text);
     if !inner.contains('\n') {
-        let text = format!("{key}: {}", middle(&plain(&value.to_string()), VALUE_CHARS_MAX));
+        let text =
+            format!("{key}: {}", without_middle(&plain(&value.to_string()), VALUE_CHARS_MAX));
         return cut(broken("  ", &text), VALUE_LINES_MAX, 2 * VALUE_CHARS_MAX);
     }
-    let lines = inner.split('\n').map(|line| middle(&plain(line), LINE_CHARS_MAX));
+    let lines = inner.split('\n').map(|line| without_middle(&plain(line), LINE_CHARS_MAX));
     let heading = format!("  {key}, {} lines:", lines.clone().count());
     let lines = lines.flat_map(|line| broken("  | ", &line)).collect();
     [vec![heading], cut(lines, VALUE_LINES_MAX, VALUE_CHARS_MAX)].concat()
@@ -121,23 +138,6 @@ fn broken(mark: &str, line: &str) -> Vec<String> {
             [format!("{mark}{first}")].into_iter().chain(rest).collect()
         }
     }
-}
-
-/// Blanks that push away what is in front of them, told as a number.
-fn without_gaps(text: &str) -> String {
-    let mut shown = String::new();
-    let mut rest = text;
-    while let Some(at) = rest.find([' ', '\t']) {
-        let (before, from) = rest.split_at(at);
-        shown.push_str(before);
-        let end = from.find(|letter| ![' ', '\t'].contains(&letter)).unwrap_or(from.len());
-        let (gap, behind) = from.split_at(end);
-        let most = if shown.is_empty() { INDENT_MAX } else { BLANKS_MAX };
-        let told = format!("[… {} blanks …]", gap.len());
-        shown.push_str(if gap.len() <= most { gap } else { &told });
-        rest = behind;
-    }
-    shown + rest
 }
 
 /// Lines within bounds: some from the beginning and some from the end, and what is missing is told.
@@ -163,36 +163,6 @@ fn cut(lines: Vec<String>, lines_max: usize, chars_max: usize) -> Vec<String> {
     begin.chain([told]).chain(lines.iter().skip(first + hidden).cloned()).collect()
 }
 
-/// A text within bounds: its beginning and its end, and what is missing is told.
-fn middle(text: &str, chars_max: usize) -> String {
-    let all = text.chars().count();
-    let Some(hidden) = all.checked_sub(chars_max).filter(|hidden| 0 < *hidden) else {
-        return text.to_owned();
-    };
-    let last = chars_max / END_PART;
-    let begin: String = text.chars().take(chars_max - last).collect();
-    let end: String = text.chars().skip(all - last).collect();
-    format!("{begin} [… {hidden} characters …] {end}")
-}
-
-/// Letters that are certain to be what they look like; others are written out.
-fn strict(text: &str) -> String {
-    let is_certain = |letter: char| {
-        letter.is_ascii_graphic()
-            || letter == ' '
-            || (letter.is_alphanumeric() && !is_unseen(letter))
-    };
-    let mut shown = String::new();
-    for letter in text.chars() {
-        if is_certain(letter) {
-            shown.push(letter);
-        } else {
-            shown.extend(letter.escape_default());
-        }
-    }
-    without_gaps(&shown)
-}
-
 /// Letters that can be seen, and tabs; others are written out.
 fn plain(text: &str) -> String {
     let mut shown = String::new();
@@ -210,9 +180,64 @@ fn plain(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use piton_core::view::Found;
     use serde_json::json;
 
     use super::*;
+
+    fn permission_question(name: &str, arguments: &str) -> String {
+        asked(About { tool: name.into(), arguments: arguments.into(), ..About::default() })
+    }
+
+    fn asked(about: About) -> String {
+        let question = format!("Run {}?", call_heading(&about.tool, &about.arguments).text);
+        shown(&question, Some(&about))
+    }
+
+    fn changing(arguments: &Value, found: Found) -> String {
+        let path = arguments["path"].as_str().map(str::to_owned);
+        let (tool, arguments) = ("edit_file".into(), arguments.to_string().into());
+        asked(About { tool, arguments, path, found, ..About::default() })
+    }
+
+    // D29: what would be replaced and lost, and where it really is.
+    #[test]
+    fn an_edit_is_shown_as_the_difference_that_it_makes() {
+        let arguments = json!({ "path": "l/a", "old": "x", "new": "y", "replace_all": true });
+        let text = "@@ -1 +1 @@\n-x\u{202e}\n+y\n".to_owned();
+        let diff = Some(Diff { text, ..Diff::default() });
+        let change = Preview {
+            bytes_replaced: Some(2),
+            bytes_written: 2,
+            lines_lost: 1,
+            lines_new: 1,
+            diff,
+        };
+        let path = Some("real/a".to_owned());
+        let found = Found { path, change: Some(Box::new(change.clone())), ..Found::default() };
+        assert_eq!(
+            changing(&arguments, found),
+            "Run edit_file: l/a?\n  leads to: \"real/a\"\n  changes the file, 1 line lost, 1 line new:\n  \
+             | @@ -1 +1 @@\n  | -x\\u{202e}\n  | +y\n  replace_all: true"
+        );
+        let lines: Vec<String> = (0..200).map(|number| format!("+{number}\n")).collect();
+        let diff = Some(Diff { text: lines.concat(), lines_left_out: 7, end: "+end\n".into() });
+        let change = Preview { bytes_replaced: None, diff, ..change };
+        let found = Found { change: Some(Box::new(change)), ..Found::default() };
+        let shown = changing(&arguments, found);
+        assert!(shown.contains("  new file, 1 line:\n  | +0\n"), "{shown}");
+        assert!(shown.ends_with("  | +end\n  replace_all: true"), "{shown}");
+        assert!(shown.lines().count() < 60, "{shown}");
+        let found = Found { refused: Some("no\nsuch text".into()), ..Found::default() };
+        let shown = changing(&arguments, found);
+        assert!(shown.contains("  cannot run as things are: no\\nsuch text\n  old: \"x\"\n"));
+    }
+
+    // Questions of older versions hold all their lines.
+    #[test]
+    fn a_question_of_an_older_version_is_shown_as_it_is() {
+        assert_eq!(shown("Run a?\n  b: 1", None), "Run a?\n  b: 1");
+    }
 
     fn check(name: &str, arguments: &Value, expected: &str) {
         assert_eq!(permission_question(name, &arguments.to_string()), expected);
