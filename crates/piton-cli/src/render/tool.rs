@@ -7,8 +7,6 @@ use piton_core::state::{Call, Ended, Progress};
 use piton_core::summary::{input_summary, output_summary};
 use piton_core::view::{CallState, CallView};
 
-use crate::cmd::answer::elsewhere::said;
-
 /// A call begins.
 pub(crate) fn started(call: &Call) -> String {
     format!("• {}", input_summary(&call.name, &call.arguments))
@@ -66,6 +64,20 @@ fn end_line(
         (Outcome::Denied | Outcome::Cancelled, _) => word(outcome).to_owned(),
     };
     format!("{mark} {input} — {end}")
+}
+
+/// An answer, for people.
+pub(crate) fn said(answer: &InquiryAnswer) -> String {
+    match answer {
+        InquiryAnswer::Allow => "allowed".into(),
+        InquiryAnswer::Deny => "refused".into(),
+        InquiryAnswer::Applied => "done by hand".into(),
+        InquiryAnswer::RunAgain => "run it again".into(),
+        InquiryAnswer::TreatAsDone => "taken for done".into(),
+        InquiryAnswer::Text { text } => text.to_string(),
+        InquiryAnswer::Redacted => "told in secret".into(),
+        InquiryAnswer::Cancelled { reason } => format!("withdrawn, {reason}"),
+    }
 }
 
 /// A question was answered by another process.

@@ -7,7 +7,7 @@ use std::time::Duration;
 use piton::chance::{Chance as _, SystemChance};
 use piton::clock::{Clock as _, SystemClock};
 use piton::{AnswerLetter, Delivery, Given, LeaseWait, OpenError, given};
-use piton_core::event::{Inquiry, InquiryAnswer};
+use piton_core::event::Inquiry;
 use piton_core::id::{ConversationId, Seq};
 use piton_store::{Holder, Journal, LeaseError};
 use tokio::time::Instant;
@@ -15,6 +15,7 @@ use tokio::time::Instant;
 use super::meant::Meant;
 use super::record::{Desk, Recorded, told};
 use super::{questions, read};
+pub(crate) use crate::render::tool::said;
 use crate::report::Fault;
 
 /// How often to look whether it is taken, or the other process gone.
@@ -137,18 +138,4 @@ fn otherwise(asked: &Inquiry, given: Given) -> Fault {
     let from = if given.letter.is_some() { " from another terminal" } else { "" };
     let (by, answer) = (format!("{}{from}", given.by), said(&given.answer));
     Fault::AnsweredOtherwise { question: asked.heading().to_owned(), answer, by }
-}
-
-/// An answer, for people.
-pub(crate) fn said(answer: &InquiryAnswer) -> String {
-    match answer {
-        InquiryAnswer::Allow => "allowed".into(),
-        InquiryAnswer::Deny => "refused".into(),
-        InquiryAnswer::Applied => "done by hand".into(),
-        InquiryAnswer::RunAgain => "run it again".into(),
-        InquiryAnswer::TreatAsDone => "taken for done".into(),
-        InquiryAnswer::Text { text } => text.to_string(),
-        InquiryAnswer::Redacted => "told in secret".into(),
-        InquiryAnswer::Cancelled { reason } => format!("withdrawn, {reason}"),
-    }
 }
