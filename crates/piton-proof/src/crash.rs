@@ -5,6 +5,7 @@
 
 pub mod fault;
 pub(crate) mod life;
+mod play;
 pub mod provider;
 pub mod tally;
 pub mod turns;
@@ -14,66 +15,21 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use piton::reader;
-use piton_core::id::{ConversationId, Seq};
+use piton_core::id::Seq;
 use piton_core::state::State;
 use piton_store::{Journal, MemoryJournal, Record};
 
 use self::life::live;
-use crate::crash::provider::{Provider, Run};
+use self::play::conversation;
+pub use self::play::{Answers, Play};
+use crate::crash::provider::Run;
 use crate::crash::tally::Tally;
-use crate::crash::turns::TurnScript;
 use crate::disk::Sabotage;
 use crate::oracle::{self, Final, Records};
-use crate::world::{Workshop, World};
+use crate::world::World;
 
 /// Records read at once; a scripted turn is far shorter.
 const RECORDS_MAX: usize = 100_000;
-
-/// A conversation to disturb, and who is asked in it.
-#[derive(Clone, Copy, Debug)]
-pub struct Play<'a> {
-    /// What happens.
-    pub turn: &'a TurnScript,
-    /// Who is asked.
-    pub provider: &'a dyn Provider,
-    /// Where real commands run, if there are any.
-    pub shop: Option<&'a Workshop>,
-    /// How a person answers.
-    pub answers: Answers,
-}
-
-/// How a person answers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Answers {
-    /// In the process that asks.
-    Here,
-    /// From another process, which leaves a letter and may die at any point of it, too.
-    ByLetter,
-}
-
-impl<'a> Play<'a> {
-    /// A play without real commands.
-    pub fn new(turn: &'a TurnScript, provider: &'a dyn Provider) -> Self {
-        Self { turn, provider, shop: None, answers: Answers::Here }
-    }
-
-    /// The same with real commands.
-    #[must_use]
-    pub fn with_commands(self, shop: &'a Workshop) -> Self {
-        Self { shop: Some(shop), ..self }
-    }
-
-    /// The same with a person who answers from elsewhere.
-    #[must_use]
-    pub fn by_letter(self) -> Self {
-        Self { answers: Answers::ByLetter, ..self }
-    }
-
-    /// A world in which nothing has happened.
-    fn world(self) -> World {
-        self.shop.map_or_else(World::default, World::with_commands)
-    }
-}
 
 /// Kills nobody: what is wrong even so.
 pub async fn never(play: Play<'_>) -> Tally {
@@ -192,10 +148,6 @@ async fn disturbed(
     let effects = tally::effects(&end);
     let tally = Tally { points: 0, runs: 1, kills: killed, effects, violations };
     Disturbed { tally, points_of_last_life: end.world.points() }
-}
-
-fn conversation() -> ConversationId {
-    ConversationId::new("simulated")
 }
 
 pub(crate) async fn all_records(journal: &Arc<dyn Journal>) -> Records {

@@ -21,9 +21,9 @@ use piton_core::question::Secret;
 use piton_core::state::{Config, State, Turn};
 use piton_store::{Journal, StoreError};
 
+use super::play::{Answers, Play, conversation};
 use super::provider::Run;
 use super::watch::WatchedModels;
-use super::{Answers, Play, conversation};
 use crate::disk::MortalJournal;
 use crate::world::{Effect, SECRET, World, command_tools, world_tools};
 

@@ -6,6 +6,7 @@ mod crash;
 mod crash_http;
 mod crash_workers;
 mod disk;
+mod faces;
 mod letters;
 
 /// Scripted panics are wanted; their reports would only hide the real ones.
