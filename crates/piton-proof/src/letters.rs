@@ -139,14 +139,15 @@ struct Judged {
 async fn verdicts(run: &Run<'_>) -> Vec<Judged> {
     let wanted = name();
     let events = events(run).await;
-    let judged = events.into_iter().filter_map(|event| match event {
-        Event::CommandTaken { command, letter } if command == wanted => {
-            Some(Judged { taken: true, by_letter: letter.is_some() })
-        }
-        Event::CommandRefused { command, letter, .. } if command == wanted => {
-            Some(Judged { taken: false, by_letter: letter.is_some() })
-        }
-        _ => None,
+    let judged = events.into_iter().filter_map(|event| {
+        let (command, taken, letter) = if let Event::CommandTaken { command, letter } = event {
+            (command, true, letter)
+        } else if let Event::CommandRefused { command, letter, .. } = event {
+            (command, false, letter)
+        } else {
+            return None;
+        };
+        (command == wanted).then_some(Judged { taken, by_letter: letter.is_some() })
     });
     judged.collect()
 }

@@ -96,7 +96,7 @@ impl Dispatch {
             Command::Rename { .. } => count(&|it| matches!(it, Event::TitleGiven { .. })),
             Command::Rebind { .. } => count(&|it| matches!(it, Event::WorkspaceBound { .. })),
             // A kill may take the interrupt's effect, and a resume that finds a turn running has none.
-            _ => return None,
+            Command::Resume | Command::Interrupt | _ => return None,
         })
     }
 

@@ -101,7 +101,7 @@ impl<'a> Run<'a> {
         let store = self.store(&self.world);
         let engine = self.engine(store.clone(), &self.world, 1);
         let held = async {
-            let conversation = self.begin(&engine)?;
+            let conversation = begin(&engine)?;
             let _face = conversation.attend();
             self.prelude(&conversation).await?;
             // An error says that the sender is gone, too.
@@ -150,7 +150,7 @@ impl<'a> Run<'a> {
         let store = self.store(&world);
         let engine = self.engine(store.clone(), &world, 3);
         let finishing = async {
-            let conversation = self.begin(&engine)?;
+            let conversation = begin(&engine)?;
             self.prelude(&conversation).await?;
             if sent == Sent::Unknown {
                 self.perform(&conversation, self.envelope()).await?;
@@ -164,11 +164,6 @@ impl<'a> Run<'a> {
         }
         drop(engine);
         self.buried(&store).await;
-    }
-
-    fn begin(&self, engine: &Engine) -> Result<Conversation, CommandError> {
-        let begun = engine.begin_as(conversation(), Path::new("/"));
-        begun.map_err(|error| CommandError::Open(Arc::new(error)))
     }
 
     /// What the conversation is about before the command comes. Sent again by who comes later.
@@ -239,10 +234,16 @@ impl<'a> Run<'a> {
     }
 }
 
+fn begin(engine: &Engine) -> Result<Conversation, CommandError> {
+    let begun = engine.begin_as(conversation(), Path::new("/"));
+    begun.map_err(|error| CommandError::Open(Arc::new(error)))
+}
+
 /// A conversation that has not begun takes no command.
 fn except_unknown(error: CommandError) -> Result<(), CommandError> {
-    match &error {
-        CommandError::Open(open) if matches!(**open, OpenError::Unknown(_)) => Ok(()),
-        _ => Err(error),
+    let unknown = |open: &OpenError| matches!(open, OpenError::Unknown(_));
+    if matches!(&error, CommandError::Open(open) if unknown(open)) {
+        return Ok(());
     }
+    Err(error)
 }

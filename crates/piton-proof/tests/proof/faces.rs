@@ -14,7 +14,7 @@ use piton_core::state::{Config, Progress, State, Turn};
 use piton_core::view::View;
 use piton_proof::world::{World, world_tools};
 use piton_sim::script::{Script, ScriptedModel};
-use piton_store::{Journal, SqliteJournal};
+use piton_store::{Journal, ListPosition, SqliteJournal};
 
 /// Where the other process finds the store.
 const HOME: &str = "PITON_PROOF_FACES";
@@ -67,7 +67,7 @@ impl Face {
         match self.follow.next().await.unwrap() {
             News::Snapshot(view) => self.view = Some(*view),
             News::Change(change) => self.view.as_mut().unwrap().apply(&change).unwrap(),
-            _ => {}
+            News::Live(_) | _ => {}
         }
     }
 
@@ -149,7 +149,7 @@ async fn three_faces_in_two_processes_see_the_same_when_the_driver_was_killed() 
     let here = engine(home.path());
     let mut driver = second_process(home.path());
     while here.journal().status(&id()).await.unwrap().is_none() {
-        here.journal().wait_list(Default::default()).await.unwrap();
+        here.journal().wait_list(ListPosition::default()).await.unwrap();
     }
     let (mut one, mut two) = (Face::new(&here).await, Face::new(&here).await);
     let question = one.until(asked).await;
