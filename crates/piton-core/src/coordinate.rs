@@ -7,12 +7,11 @@ use serde_json::{Value, json};
 
 use crate::event::{Outcome, PlannedCall, UserPart};
 use crate::id::CallId;
+pub use crate::state::COORDINATOR;
 use crate::state::{Progress, Said, Step, Turn};
 use crate::summary::shorten;
 use crate::view::answer_text;
 
-/// The agent of a turn that is coordinated.
-pub const COORDINATOR: &str = "coordinator";
 /// The tool that hands a task to a worker.
 pub const DELEGATE: &str = "delegate";
 /// Most subtasks that are taken from an answer.
@@ -32,15 +31,7 @@ pub const SYNTHESIS_HEAD: &str = "The workers have ended:";
 
 /// Whether the answer of a turn is still to be read as a plan.
 pub fn is_to_plan(turn: &Turn) -> bool {
-    is_coordinated(turn) && !is_planned(turn)
-}
-
-fn is_coordinated(turn: &Turn) -> bool {
-    turn.agent.as_deref() == Some(COORDINATOR)
-}
-
-fn is_planned(turn: &Turn) -> bool {
-    turn.steps().any(|step| step.planned)
+    turn.is_to_plan()
 }
 
 /// The calls that an answer asks for.
@@ -83,7 +74,7 @@ pub fn subtasks(answer: &str, task: &str) -> Vec<String> {
 pub(crate) fn note_behind(turn: &Turn, said: &Said) -> Option<&'static str> {
     let first = turn.said().next().is_some_and(|first| first.message == said.message);
     let goes_on = turn.end.is_none() || turn.has_work();
-    (is_coordinated(turn) && first && goes_on).then_some(DECOMPOSE_NOTE)
+    (turn.is_coordinated() && first && goes_on).then_some(DECOMPOSE_NOTE)
 }
 
 /// What goes behind the results of the workers.

@@ -8,6 +8,7 @@ mod calibration;
 mod call;
 mod commands;
 mod config;
+mod coordinated;
 mod inquiry;
 mod past;
 mod request;
@@ -20,6 +21,7 @@ use std::sync::Arc;
 pub use self::calibration::Calibration;
 pub use self::commands::Verdict;
 pub use self::config::Config;
+pub use self::coordinated::COORDINATOR;
 pub use self::past::Frames;
 pub use self::request::LastRequest;
 pub use self::turn::{

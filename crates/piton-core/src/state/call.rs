@@ -2,7 +2,6 @@
 //! conversation is that was cut from another.
 
 use super::{Call, Edit, Ended, Item, Parked, Progress, Started, State, Turn};
-use crate::coordinate::is_to_plan;
 use crate::event::{AnswerPart, Event, Found, Handle, PlannedCall, ShortOutput, TurnEnd};
 use crate::id::{CallId, ConversationId, Timestamp};
 
@@ -11,7 +10,7 @@ impl State {
     /// as it stands. Configuration, queue and driver are its own.
     #[must_use]
     pub fn forked(mut self) -> Self {
-        let to_plan = self.open_turn().filter(|turn| is_to_plan(turn)).map(|turn| turn.id);
+        let to_plan = self.open_turn().filter(|turn| turn.is_to_plan()).map(|turn| turn.id);
         if let Some(turn) = self.open_turn_mut() {
             turn.broke = None;
             turn.lose_what_is_in_flight();

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
-use super::Message;
+use super::message::Message;
 use crate::attachment::{self, FILES_BYTES_MAX};
 use crate::event::{BlobRef, UserPart};
 use crate::id::Digest;

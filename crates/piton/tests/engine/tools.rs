@@ -91,7 +91,7 @@ async fn two_conversations_of_one_engine_have_their_own_tools_in_their_order() {
     assert_eq!(offered(&ann), ["yell", "zoom", "ann", "delegate"]);
     let output = |state: &State| {
         let calls = state.turns[0].steps().flat_map(|step| &step.calls);
-        calls.map(|call| format!("{:?}", call.progress)).collect::<String>()
+        calls.map(|call| format!("{:?}", call.progress)).collect::<Vec<_>>().concat()
     };
     assert!(output(&bob).contains("\"bob\""), "{}", output(&bob));
     assert!(!output(&ann).contains("Succeeded"), "{}", output(&ann));

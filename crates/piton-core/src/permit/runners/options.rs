@@ -5,11 +5,7 @@
 mod entries;
 
 use self::entries::ENTRIES;
-
-/// A program, and the arguments that make it run another one. Words are subcommands; what ends with
-/// `=` or `:` begins an argument, and so does what follows a `^`; `*x*` is anywhere in it; `-x` may be
-/// among other letters; `--long` may be cut short, as many programs allow.
-pub(super) type Entry = (&'static str, &'static [&'static str]);
+pub(super) use self::entries::Entry;
 
 /// Whether the arguments of the program of this name make it run another one.
 pub(super) fn runs(name: &str, arguments: &[String]) -> bool {
