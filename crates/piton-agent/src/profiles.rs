@@ -93,7 +93,10 @@ impl Profiles for AgentProfiles {
 
 /// What the sender of a command chose.
 fn overrides(flags: Option<&str>) -> Result<Overrides, FlagsError> {
-    flags.map_or_else(|| Ok(Overrides::default()), |flags| Ok(serde_json::from_str(flags)?))
+    let Some(flags) = flags else { return Ok(Overrides::default()) };
+    // An object first: a list would be read as one without any field.
+    let fields: serde_json::Map<String, serde_json::Value> = serde_json::from_str(flags)?;
+    Ok(serde_json::from_value(serde_json::Value::Object(fields))?)
 }
 
 /// An error with its causes, on one line.
