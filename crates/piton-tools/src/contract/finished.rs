@@ -55,8 +55,8 @@ impl Finished {
     }
 
     /// A call that cannot go on without answers, to these questions and to those it had
-    /// [asked](Job::ask). It says that it has done nothing that may not be done again: it runs again
-    /// from scratch, with [all answers](Job::responses), whatever its effect class.
+    /// [asked](crate::Job::ask). It says that it has done nothing that may not be done again: it runs again
+    /// from scratch, with [all answers](crate::Job::responses), whatever its effect class.
     pub fn needs_input(questions: Vec<Question>) -> Self {
         Self { asks: Some(questions), ..Self::cancelled("waits for an answer") }
     }
@@ -72,7 +72,7 @@ impl Finished {
 }
 
 /// What stops a call before it starts also stops it half way: the world may have changed since
-/// [`Tool::prepare`] looked.
+/// [`Tool::prepare`](crate::Tool::prepare) looked.
 impl From<Refusal> for Finished {
     fn from(refusal: Refusal) -> Self {
         Self::failed(refusal.0)

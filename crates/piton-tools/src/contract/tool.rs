@@ -83,7 +83,7 @@ pub trait Tool: fmt::Debug + Send + Sync {
     /// Acts. Called only after the start was recorded with the handle from [`Tool::prepare`], also
     /// when a settled call has to run again or, with its old handle, is found
     /// [running](Settled::Running). Stops soon after `job.cancel` is cancelled and then
-    /// returns [`Outcome::Cancelled`], unless it had already finished.
+    /// returns `Outcome::Cancelled`, unless it had already finished.
     async fn run(&self, job: Job) -> Finished;
 
     /// Acts, like [`Tool::run`]; a tool whose work may need a person elsewhere says so instead of

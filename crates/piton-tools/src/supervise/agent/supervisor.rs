@@ -28,7 +28,7 @@ pub struct Supervisor {
 }
 
 impl Supervisor {
-    /// Keeps records in `calls` and runs `program`, which must give [`dispatch`] its arguments
+    /// Keeps records in `calls` and runs `program`, which must give `dispatch` its arguments
     /// before it does anything else. Commands do not see the variables named in `hidden`. They are
     /// not confined.
     pub fn new(program: PathBuf, calls: PathBuf, hidden: Vec<OsString>) -> Self {
