@@ -239,7 +239,9 @@ impl Journal for MemoryJournal {
             if end > seq {
                 return Ok(end);
             }
-            waiter.past(seq.0).await;
+            if let Some(number) = waiter.past(seq.0).await {
+                return Ok(Seq(number));
+            }
         }
     }
 
@@ -254,7 +256,9 @@ impl Journal for MemoryJournal {
             if newest > seen {
                 return Ok(newest);
             }
-            waiter.past(seen.0).await;
+            if let Some(number) = waiter.past(seen.0).await {
+                return Ok(Arrival(number));
+            }
         }
     }
 
@@ -265,7 +269,9 @@ impl Journal for MemoryJournal {
             if position != after {
                 return Ok(position);
             }
-            waiter.past(after.0).await;
+            if let Some(number) = waiter.past(after.0).await {
+                return Ok(ListPosition(number));
+            }
         }
     }
 

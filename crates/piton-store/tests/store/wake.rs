@@ -3,11 +3,12 @@
 use std::fs;
 use std::path::Path;
 use std::process::Command;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use piton_core::id::Seq;
 use piton_store::contract::{batch, begin, conversation, lease};
-use piton_store::{Arrival, Letter, ListPosition};
+use piton_store::{Arrival, Journal, Letter, ListPosition, MemoryJournal};
 
 use crate::{home, store};
 
@@ -117,4 +118,23 @@ async fn a_counter_that_is_lost_goes_on_behind_the_letters_that_lie_there() {
         store.post(&id, letter).await.unwrap();
         assert!(store.wait_letters(&id, seen).await.unwrap() > seen, "{rubbish:?}");
     }
+}
+
+/// The waiter is woken for a letter that is gone when it looks. It once looked again without an end.
+#[tokio::test]
+async fn memory_letter_that_came_and_went_ends_the_wait() {
+    let store = Arc::new(MemoryJournal::default());
+    let id = conversation("c");
+    let waiting = {
+        let (store, id) = (store.clone(), id.clone());
+        tokio::spawn(async move { store.wait_letters(&id, Arrival(0)).await.unwrap() })
+    };
+    tokio::task::yield_now().await;
+    store.post(&id, Letter { id: "1".into(), body: "x".into() }).await.unwrap();
+    store.discard_letter(&id, "1").await.unwrap();
+    for _ in 0..1_000 {
+        tokio::task::yield_now().await;
+    }
+    assert!(waiting.is_finished(), "the waiter is told of the letter that it missed");
+    assert!(waiting.await.unwrap() > Arrival(0));
 }
