@@ -13,12 +13,10 @@ use crate::coordinate::{is_to_plan, plan};
 use crate::event::{BreakReason, FailureClass, FinishReason, QueuePlace};
 use crate::id::Attempt;
 use crate::repair::{self, REPAIRS_MAX};
-use crate::retry::{asks_too_much, next_try, wait_in_words};
+use crate::retry::{EMPTIES_MAX, asks_too_much, next_try, wait_in_words};
 use crate::shorten;
 use crate::state::{Call, Exchange, Failure, Item, Progress, State, Step, Turn};
 
-/// Empty answers that are tolerated in one step: the first is tried again with a note.
-const EMPTIES_MAX: u32 = 1;
 /// What to do about a request that is too large when all that can be shortened is.
 const NOTHING_TO_SHORTEN: &str = "nothing is left to shorten: go on with a model that takes more, or \
      begin a new conversation";

@@ -30,6 +30,7 @@ pub use self::inquiry::{BY_POLICY, Choice, Inquiry, InquiryAnswer, InquiryKind, 
 pub use self::model::{
     AnswerPart, FailureClass, FinishReason, Native, PartialKind, Rejected, Usage,
 };
+pub(crate) use self::tool::split_notes;
 pub use self::tool::{ArgumentRole, BlobRef, EffectClass, Handle, Outcome, ToolOutput, ToolSpec};
 pub use self::undo::{UndoIntent, UndoOutcome};
 pub use self::verbatim::Verbatim;

@@ -10,6 +10,9 @@ use crate::state::{Exchange, Failure, Step};
 /// Share of the wait that chance may add, in permille.
 const JITTER_PERMILLE_MAX: u64 = 250;
 
+/// Empty answers that are tolerated in one step: the first is tried again with a note.
+pub(crate) const EMPTIES_MAX: u32 = 1;
+
 impl FailureClass {
     /// Whether the same request may succeed later.
     pub fn is_transient(self) -> bool {

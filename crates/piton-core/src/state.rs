@@ -214,8 +214,8 @@ impl State {
             Event::InquiryRaised { inquiry } => {
                 self.in_turn(None, |turn| inquiry::raise(turn, inquiry, at))
             }
-            Event::InquiryAnswered { inquiry, answer, by, .. } => {
-                let given = inquiry::Given { answer, by, at };
+            Event::InquiryAnswered { inquiry, answer, by, letter } => {
+                let given = inquiry::Given { answer, by, at, elsewhere: letter.is_some() };
                 self.in_turn(None, |turn| inquiry::settle(turn, inquiry, given))
             }
             Event::ToolStarted { .. }
@@ -437,6 +437,7 @@ impl State {
         }
         if let Some(turn) = self.open_turn_mut().filter(|_| shrank) {
             turn.forgive_rejection();
+            turn.repairs += 1;
         }
         shrank
     }

@@ -4,11 +4,10 @@ use std::sync::Arc;
 
 use piton_core::action::Wish;
 use piton_core::command::Reply;
-use piton_core::id::{ConversationId, InquiryId};
+use piton_core::id::InquiryId;
 use tokio::sync::{mpsc, oneshot, watch};
 
-use crate::delegate::Crew;
-use crate::orders::{Handed, Rest};
+use crate::orders::{CommandError, Handed, Rest};
 
 /// Answers that wait for the driver; more are refused.
 const CONTROLS_MAX: usize = 64;
@@ -24,6 +23,8 @@ pub(crate) enum Control {
     Command(Box<Handed>),
     /// A letter may have come.
     Look,
+    /// A face wants to know that the writer's place is taken.
+    Hold(oneshot::Sender<Result<(), CommandError>>),
 }
 
 /// The driver's end.
@@ -34,44 +35,49 @@ pub(crate) struct Controls {
     seen: watch::Receiver<bool>,
     sender: mpsc::Sender<Control>,
     messages: mpsc::Receiver<Control>,
-    crew: Arc<Crew>,
-    /// The faces of this process that can answer.
-    faces: Faces,
+    seat: Seat,
     /// Commands that wait for the running turn to be interrupted.
     pub(crate) postponed: Vec<Handed>,
     /// Senders of commands that wait until the conversation rests.
     pub(crate) resting: Vec<oneshot::Sender<Rest>>,
 }
 
-/// How many faces of this process can answer a question of a conversation. A clone counts the same.
-#[derive(Clone, Debug)]
-pub(crate) struct Faces {
-    count: Arc<watch::Sender<usize>>,
+/// What the faces of this process want of a conversation. A clone counts the same.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Seat {
+    /// Faces that can answer questions.
+    pub(crate) faces: Count,
+    /// Faces that keep the writer's place, also while nothing is to be done.
+    pub(crate) holds: Count,
 }
 
-impl Default for Faces {
+/// How many there are of something. A clone counts the same.
+#[derive(Clone, Debug)]
+pub(crate) struct Count(Arc<watch::Sender<usize>>);
+
+impl Default for Count {
     fn default() -> Self {
-        Self { count: Arc::new(watch::Sender::new(0)) }
+        Self(Arc::new(watch::Sender::new(0)))
     }
 }
 
-impl Faces {
+impl Count {
     pub(crate) fn come(&self) {
-        self.count.send_modify(|count| *count += 1);
+        self.0.send_modify(|count| *count += 1);
     }
 
     pub(crate) fn go(&self) {
-        self.count.send_modify(|count| *count = count.saturating_sub(1));
+        self.0.send_modify(|count| *count = count.saturating_sub(1));
     }
 
     pub(crate) fn are_there(&self) -> bool {
-        0 < *self.count.borrow()
+        0 < *self.0.borrow()
     }
 
     /// Waits until the last one has gone.
-    async fn gone(&self) {
+    pub(crate) async fn gone(&self) {
         // The sender is kept here, so the channel never closes.
-        if self.count.subscribe().wait_for(|count| *count == 0).await.is_err() {
+        if self.0.subscribe().wait_for(|count| *count == 0).await.is_err() {
             std::future::pending::<()>().await;
         }
     }
@@ -86,8 +92,7 @@ impl Default for Controls {
             seen,
             sender,
             messages,
-            crew: Arc::default(),
-            faces: Faces::default(),
+            seat: Seat::default(),
             postponed: Vec::new(),
             resting: Vec::new(),
         }
@@ -97,16 +102,22 @@ impl Default for Controls {
 impl Controls {
     pub(crate) fn controller(&self) -> Controller {
         let (interrupt, sender) = (self.interrupt.clone(), self.sender.clone());
-        Controller { interrupt, sender, crew: self.crew.clone() }
+        Controller { interrupt, sender }
     }
 
     /// The same, with faces that are counted elsewhere.
-    pub(crate) fn with_faces(faces: Faces) -> Self {
-        Self { faces, ..Self::default() }
+    pub(crate) fn with_seat(seat: Seat) -> Self {
+        Self { seat, ..Self::default() }
     }
 
-    pub(crate) fn faces(&self) -> &Faces {
-        &self.faces
+    /// Faces that can answer questions.
+    pub(crate) fn faces(&self) -> &Count {
+        &self.seat.faces
+    }
+
+    /// Faces that keep the writer's place.
+    pub(crate) fn holds(&self) -> &Count {
+        &self.seat.holds
     }
 
     /// Stops the running turn.
@@ -121,11 +132,6 @@ impl Controls {
             // A sender is kept here, so the channel never closes.
             None => std::future::pending().await,
         }
-    }
-
-    /// Those who work for this conversation at the moment.
-    pub(crate) fn crew(&self) -> &Arc<Crew> {
-        &self.crew
     }
 
     pub(crate) fn wish(&self) -> Wish {
@@ -153,7 +159,7 @@ impl Controls {
 
     /// Waits for a message, or, with `None`, for an interrupt or for the last face to go.
     pub(crate) async fn told(&mut self) -> Option<Control> {
-        let Self { seen, messages, faces, .. } = self;
+        let Self { seen, messages, seat: Seat { faces, .. }, .. } = self;
         let attended = faces.are_there();
         tokio::select! {
             biased;
@@ -170,7 +176,6 @@ impl Controls {
 pub struct Controller {
     interrupt: Arc<watch::Sender<bool>>,
     sender: mpsc::Sender<Control>,
-    crew: Arc<Crew>,
 }
 
 impl Controller {
@@ -190,18 +195,5 @@ impl Controller {
         let (done, known) = oneshot::channel();
         let control = Control::Answer { inquiry, reply, done };
         self.sender.send(control).await.is_ok() && known.await.unwrap_or(false)
-    }
-
-    /// Answers a question of a worker; says whether it was open, and the worker at work.
-    pub async fn answer_worker(
-        &self,
-        worker: &ConversationId,
-        inquiry: InquiryId,
-        reply: Reply,
-    ) -> bool {
-        match self.crew.find(worker) {
-            Some(controller) => controller.answer(inquiry, reply).await,
-            None => false,
-        }
     }
 }

@@ -9,11 +9,14 @@ use piton_core::command::{Command, Envelope};
 use piton_core::id::{CommandId, ConversationId};
 use piton_core::outcome::Ending;
 use piton_store::StoreError;
-use tokio::sync::oneshot;
+use tokio::sync::{mpsc, oneshot};
+use tokio::time::Instant;
 
 use crate::control::Control;
+use crate::follow::{Follow, FollowError};
 use crate::host::Hosts;
-use crate::orders::{Accepted, CommandError, Handed, Rest};
+use crate::lease::LeaseWait;
+use crate::orders::{Accepted, CommandError, Handed, Rest, Rested};
 
 /// Most tries to reach the task of a conversation that ends while it is spoken to.
 const TRIES_MAX: usize = 16;
@@ -38,7 +41,54 @@ pub struct Attending {
 impl Drop for Attending {
     fn drop(&mut self) {
         if let Some(hosts) = self.hosts.upgrade() {
-            hosts.face_goes(&self.id);
+            hosts.face_goes(&self.id, |seat| &seat.faces);
+        }
+    }
+}
+
+/// Keeps the writer's place of a conversation, also while nothing is to be done: what a face reads
+/// meanwhile stays as it is until the face itself sends a command.
+#[derive(Debug)]
+pub struct Hold {
+    id: ConversationId,
+    hosts: Weak<Hosts>,
+}
+
+impl Drop for Hold {
+    fn drop(&mut self) {
+        if let Some(hosts) = self.hosts.upgrade() {
+            hosts.face_goes(&self.id, |seat| &seat.holds);
+        }
+    }
+}
+
+/// A command that was accepted, and what it set going.
+#[derive(Debug)]
+pub struct Work {
+    accepted: Accepted,
+    rested: Option<oneshot::Receiver<Rest>>,
+    conversation: Conversation,
+}
+
+impl Work {
+    /// What became of the command.
+    pub fn accepted(&self) -> &Accepted {
+        &self.accepted
+    }
+
+    /// Waits until the conversation rests. A command that was left as a letter is waited for in the
+    /// journal.
+    pub async fn rest(self) -> Result<Rested, CommandError> {
+        if let Accepted::Letter { command, .. } = &self.accepted {
+            let ending = self.conversation.until_rest_elsewhere(command).await?;
+            return Ok(Rested { ending, stopped: Vec::new() });
+        }
+        match self.rested {
+            Some(rested) => match rested.await {
+                Ok(rest) => rest.map_err(CommandError::Failed),
+                Err(_) => Err(CommandError::EngineGone),
+            },
+            None => Err(CommandError::EngineGone),
         }
     }
 }
@@ -74,6 +124,11 @@ impl Conversation {
 
     /// The same for a command with a name.
     pub async fn perform_envelope(&self, envelope: Envelope) -> Result<Ending, CommandError> {
+        Ok(self.start(envelope).await?.rest().await?.ending)
+    }
+
+    /// Sends a command. It is durable when this returns; what it sets going can be waited for.
+    pub async fn start(&self, envelope: Envelope) -> Result<Work, CommandError> {
         let mut rested = None;
         let accepted = self.hand_over(envelope, || {
             let (sender, receiver) = oneshot::channel();
@@ -84,33 +139,60 @@ impl Conversation {
         if let Some(refusal) = accepted.refusal() {
             return Err(CommandError::Refused(refusal.clone()));
         }
-        if let Accepted::Letter { command, .. } = &accepted {
-            return self.until_rest_elsewhere(command).await;
+        Ok(Work { accepted, rested, conversation: self.clone() })
+    }
+
+    /// Takes the writer's place, and keeps it until the hold is dropped. If another process has it,
+    /// that one is waited for as long as the caller says.
+    pub async fn hold(&self, wait: LeaseWait) -> Result<Hold, CommandError> {
+        let hosts = self.hosts.upgrade().ok_or(CommandError::EngineGone)?;
+        hosts.face_comes(&self.id, |seat| &seat.holds);
+        drop(hosts);
+        let hold = Hold { id: self.id.clone(), hosts: self.hosts.clone() };
+        let deadline = Instant::now() + wait.max;
+        loop {
+            let sender = self.reach()?;
+            let (taken, answer) = oneshot::channel();
+            // A task that ends at this moment takes nothing; the next one does.
+            sender.send(Control::Hold(taken)).await.unwrap_or_default();
+            match answer.await {
+                Ok(Ok(())) => return Ok(hold),
+                Ok(Err(CommandError::Open(error)))
+                    if error.is_held() && Instant::now() < deadline =>
+                {
+                    tokio::time::sleep(wait.pause(deadline)).await;
+                }
+                Ok(Err(error)) => return Err(error),
+                Err(_) => {}
+            }
         }
-        match rested {
-            Some(rested) => match rested.await {
-                Ok(rest) => rest.map_err(CommandError::Failed),
-                Err(_) => Err(CommandError::EngineGone),
-            },
-            None => Err(CommandError::EngineGone),
-        }
+    }
+
+    /// The conversation as it moves: one snapshot, then changes. One that has not begun is followed from
+    /// its beginning on.
+    pub async fn follow(&self) -> Result<Follow, FollowError> {
+        let hosts = self.hosts.upgrade().ok_or(FollowError::EngineGone)?;
+        Follow::from_the_beginning(hosts.parts(), &self.id).await
     }
 
     /// A face that can answer comes, and goes with what this returns.
     pub fn attend(&self) -> Attending {
         if let Some(hosts) = self.hosts.upgrade() {
-            hosts.face_comes(&self.id);
+            hosts.face_comes(&self.id, |seat| &seat.faces);
         }
         Attending { id: self.id.clone(), hosts: self.hosts.clone() }
     }
 
     /// Makes the engine look for letters, and perform what they bring, if the writer's place is free.
     pub async fn look(&self) -> Result<(), CommandError> {
-        let hosts = self.hosts.upgrade().ok_or(CommandError::EngineGone)?;
-        let sender = hosts.reach(&self.id, self.workspace.as_ref());
         // A task that has just ended has looked.
-        sender.send(Control::Look).await.unwrap_or_default();
+        self.reach()?.send(Control::Look).await.unwrap_or_default();
         Ok(())
+    }
+
+    fn reach(&self) -> Result<mpsc::Sender<Control>, CommandError> {
+        let hosts = self.hosts.upgrade().ok_or(CommandError::EngineGone)?;
+        Ok(hosts.reach(&self.id, self.workspace.as_ref()))
     }
 
     fn new_name(&self) -> Result<CommandId, CommandError> {
@@ -126,9 +208,7 @@ impl Conversation {
         mut rest: impl FnMut() -> Option<oneshot::Sender<Rest>>,
     ) -> Result<Accepted, CommandError> {
         for _ in 0..TRIES_MAX {
-            let hosts = self.hosts.upgrade().ok_or(CommandError::EngineGone)?;
-            let sender = hosts.reach(&self.id, self.workspace.as_ref());
-            drop(hosts);
+            let sender = self.reach()?;
             let (receipt, accepted) = oneshot::channel();
             let handed = Handed {
                 envelope: envelope.clone(),

@@ -27,7 +27,7 @@ use piton_core::view::Status;
 use piton_store::Journal;
 use piton_tools::{Arguments, Finished, Job, Prepared, Ran, Refusal, Settled, Site, Tool};
 
-pub(crate) use self::desk::{Crew, Desk, DeskKey, Desks, Presence};
+pub(crate) use self::desk::{Desk, DeskKey, Desks, Presence};
 use self::errand::Errand;
 use self::halt::Halt;
 use self::work::Work;

@@ -378,6 +378,8 @@ impl Driver<'_> {
             Control::Answer { inquiry, reply, done } => self.take_answer(inquiry, reply, done),
             Control::Command(handed) => self.take_command(*handed),
             Control::Look => self.take_letters().await,
+            // The caller may have gone.
+            Control::Hold(held) => held.send(Ok(())).unwrap_or_default(),
         }
     }
 

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use piton_core::event::ModelRef;
 use piton_core::id::{ConversationId, Seq};
 use piton_core::state::Config;
 use piton_core::view::View;
@@ -117,6 +118,17 @@ impl Engine {
         // What is not quiet by then is dropped.
         tokio::time::timeout(deadline, self.hosts.quiet()).await.unwrap_or_default();
         self.hosts.drop_all().await;
+    }
+
+    /// Why a model is not sent a file, if it is not. Goes behind the model's name.
+    pub fn refusal_of_file(
+        &self,
+        model: &ModelRef,
+        media_type: &str,
+        bytes: u64,
+    ) -> Option<String> {
+        // A model that cannot be found says so when it is asked.
+        self.parts().models.find(model).ok()?.refusal(media_type, bytes)
     }
 
     /// The store.

@@ -5,17 +5,21 @@
 //! nobody up; one that comes back with its cursor gets what it missed, without gap or duplicate.
 
 use std::collections::VecDeque;
+use std::fmt;
 use std::sync::Arc;
 
+use futures_util::future::BoxFuture;
 use piton_core::id::{ConversationId, Seq};
 use piton_core::state::State;
 use piton_core::view::{Live, View, ViewChange};
-use piton_store::{Journal, StoreError};
+use piton_store::{Journal, ListPosition, StoreError};
 
 use crate::live::LiveReader;
 use crate::parts::Parts;
 use crate::reader;
 
+/// A position that no list has: asking behind it is answered at once.
+const ANY_POSITION: ListPosition = ListPosition(u64::MAX);
 /// Entries read at once by a follower that is behind.
 const CATCH_UP_RECORDS: usize = 256;
 
@@ -49,6 +53,9 @@ pub enum FollowError {
     /// The store failed.
     #[error(transparent)]
     Store(StoreError),
+    /// The engine was dropped.
+    #[error("the engine is gone")]
+    EngineGone,
 }
 
 impl From<StoreError> for FollowError {
@@ -61,13 +68,20 @@ impl From<StoreError> for FollowError {
 }
 
 /// A conversation as it moves.
-#[derive(Debug)]
 pub struct Follow {
     journal: Arc<dyn Journal>,
     id: ConversationId,
     state: State,
     ready: VecDeque<News>,
     live: LiveReader,
+    /// The wait for the next entry. It goes on where it was when something else came first.
+    growing: Option<BoxFuture<'static, Result<(), StoreError>>>,
+}
+
+impl fmt::Debug for Follow {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Follow").field("id", &self.id).field("cursor", &self.cursor()).finish()
+    }
 }
 
 /// The view of a conversation as it is now.
@@ -109,7 +123,22 @@ impl Follow {
                 (reader::state_through(&*journal, id, cursor).await?, VecDeque::new())
             }
         };
-        Ok(Self { journal, id: id.clone(), state, ready, live })
+        Ok(Self { journal, id: id.clone(), state, ready, live, growing: None })
+    }
+
+    /// Begins with a snapshot, which is empty if the conversation has not begun.
+    pub(crate) async fn from_the_beginning(
+        parts: &Parts,
+        id: &ConversationId,
+    ) -> Result<Self, FollowError> {
+        let live = parts.lives.read(id);
+        let journal = parts.journal.clone();
+        let state = match known(parts, id).await {
+            Err(FollowError::Unknown(_)) => State::default(),
+            state => state?,
+        };
+        let ready = VecDeque::from([News::Snapshot(Box::new(View::from(&state)))]);
+        Ok(Self { journal, id: id.clone(), state, ready, live, growing: None })
     }
 
     /// The last entry that was handed out.
@@ -120,26 +149,57 @@ impl Follow {
     /// Waits for what comes next. May be dropped and called again: nothing is lost by that.
     pub async fn next(&mut self) -> Result<News, FollowError> {
         loop {
-            if let Some(news) = self.ready.pop_front() {
-                return Ok(news);
+            if self.growing.is_none() {
+                if let Some(news) = self.next_entry().await? {
+                    return Ok(news);
+                }
+                let (journal, id, end) = (self.journal.clone(), self.id.clone(), self.state.end);
+                self.growing = Some(Box::pin(async move { grown(&*journal, &id, end).await }));
             }
-            let records = self.journal.read(&self.id, self.state.end, CATCH_UP_RECORDS).await?;
+            let Some(growing) = &mut self.growing else { continue };
+            tokio::select! {
+                biased;
+                grown = growing => {
+                    self.growing = None;
+                    grown?;
+                }
+                live = self.live.next() => return Ok(News::Live(Box::new(live))),
+            }
+        }
+    }
+
+    /// What the journal has behind the cursor, without waiting for more.
+    pub async fn next_entry(&mut self) -> Result<Option<News>, FollowError> {
+        if self.ready.is_empty() {
+            let read = self.journal.read(&self.id, self.state.end, CATCH_UP_RECORDS).await;
+            let records = match read {
+                // It has not begun.
+                Err(StoreError::UnknownConversation(_)) if self.state.end == Seq::default() => {
+                    Vec::new()
+                }
+                read => read?,
+            };
             for record in &records {
                 let entry = reader::entry(record);
                 self.state.apply(&entry);
                 let change = ViewChange::of(&self.state, &entry);
                 self.ready.push_back(News::Change(Box::new(change)));
             }
-            if !records.is_empty() {
-                continue;
+        }
+        Ok(self.ready.pop_front())
+    }
+}
+
+/// Waits until a journal has more entries.
+async fn grown(journal: &dyn Journal, id: &ConversationId, end: Seq) -> Result<(), StoreError> {
+    let mut position = ANY_POSITION;
+    loop {
+        match journal.wait_past(id, end).await {
+            // It has not begun: anything that is written anywhere may be its first entry.
+            Err(StoreError::UnknownConversation(_)) if end == Seq::default() => {
+                position = journal.wait_list(position).await?;
             }
-            tokio::select! {
-                biased;
-                grown = self.journal.wait_past(&self.id, self.state.end) => {
-                    grown?;
-                }
-                live = self.live.next() => return Ok(News::Live(Box::new(live))),
-            }
+            grown => return grown.map(drop),
         }
     }
 }

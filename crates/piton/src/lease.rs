@@ -18,6 +18,11 @@ pub struct LeaseWait {
 impl LeaseWait {
     /// Does not wait.
     pub const NONE: Self = Self { max: Duration::ZERO, poll: Duration::from_millis(500) };
+
+    /// How long to wait until the next look.
+    pub(crate) fn pause(self, deadline: Instant) -> Duration {
+        self.poll.max(POLL_MIN).min(deadline - Instant::now())
+    }
 }
 
 impl Default for LeaseWait {
@@ -40,7 +45,7 @@ pub(crate) async fn acquire(
     loop {
         match journal.lease(conversation, holder.clone()).await {
             Err(LeaseError::Held { .. }) if Instant::now() < deadline => {
-                tokio::time::sleep(wait.poll.max(POLL_MIN).min(deadline - Instant::now())).await;
+                tokio::time::sleep(wait.pause(deadline)).await;
             }
             outcome => return outcome,
         }

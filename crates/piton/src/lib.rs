@@ -93,7 +93,7 @@ pub use piton_tools::Toolbox;
 
 pub use self::config::Config;
 pub use self::control::Controller;
-pub use self::conversation::{Attending, Conversation};
+pub use self::conversation::{Attending, Conversation, Hold, Work};
 pub use self::delegate::{Delegation, WORKERS_MAX};
 pub use self::engine::{Builder, Engine};
 pub use self::follow::{Follow, FollowError, News};
@@ -101,7 +101,7 @@ pub use self::host::{Running, Stage, TURNS_MAX};
 pub use self::hub::{Subscription, Update, Worker, WorkerNews};
 pub use self::lease::LeaseWait;
 pub use self::mailbox::{AnswerLetter, Delivery, Given, given};
-pub use self::orders::{Accepted, CommandError, Receipt};
-pub use self::session::{FileLeftOut, OpenError, Session, SessionError};
+pub use self::orders::{Accepted, CommandError, Receipt, Rested};
+pub use self::session::{FileLeftOut, OpenError, Session, SessionError, check_workspace};
 pub use self::toolbox::{ToolPlace, Tools, ToolsError};
 pub use self::unattended::{Attendance, Policy, Unattended};

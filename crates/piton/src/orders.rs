@@ -39,7 +39,17 @@ impl Handed {
 }
 
 /// How a conversation came to rest.
-pub(crate) type Rest = Result<Ending, Arc<SessionError>>;
+pub(crate) type Rest = Result<Rested, Arc<SessionError>>;
+
+/// A conversation that has come to rest.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Rested {
+    /// How its turn stands.
+    pub ending: Ending,
+    /// Commands that its calls had left running, and that were stopped with their turn.
+    pub stopped: Vec<String>,
+}
 
 /// What became of a command that was sent: it is durable.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -104,6 +104,13 @@ pub enum OpenError {
     Store(#[from] StoreError),
 }
 
+impl OpenError {
+    /// Whether another process has the writer's place.
+    pub fn is_held(&self) -> bool {
+        matches!(self, Self::Lease(LeaseError::Held { .. }))
+    }
+}
+
 /// Why a session could not do what was asked. What was durable stays.
 #[derive(Debug, thiserror::Error)]
 pub enum SessionError {
@@ -383,9 +390,9 @@ impl Session {
     /// Where those who work for this conversation find it while it runs.
     fn open_desk(&self, toolbox: Arc<Toolbox>) -> DeskKey {
         let is_worker = self.state().opened.as_ref().is_some_and(|opened| opened.parent.is_some());
-        let presence = Presence { attendance: self.attendance, unattended: self.unattended };
-        let crew = self.controls.crew().clone();
-        let desk = Desk::new(self.log.hub().port(), crew, presence, is_worker, toolbox);
+        let attendance = self.attendance_now();
+        let presence = Presence { attendance, unattended: self.unattended };
+        let desk = Desk::new(self.log.hub().port(), presence, is_worker, toolbox);
         self.parts.desks.open(self.conversation().clone(), desk)
     }
 
@@ -449,6 +456,11 @@ impl Session {
         }
         Ok(ending)
     }
+}
+
+/// Whether a conversation can work in a directory.
+pub fn check_workspace(workspace: &Path) -> Result<(), OpenError> {
+    canonical(workspace).map(drop)
 }
 
 /// Where a conversation works. Canonical once, here: tools compare against it.

@@ -205,11 +205,15 @@ impl ToolOutput {
 
     /// What was printed or found, and the remarks of the tool behind it.
     pub fn split(&self) -> (&str, &str) {
-        let notes = usize::try_from(self.note_bytes).unwrap_or(usize::MAX);
-        let split =
-            self.text.len().checked_sub(notes).and_then(|at| self.text.split_at_checked(at));
-        split.unwrap_or((&self.text, ""))
+        split_notes(&self.text, self.note_bytes)
     }
+}
+
+/// A text without the remarks at its end, and those remarks.
+pub(crate) fn split_notes(text: &str, note_bytes: u64) -> (&str, &str) {
+    let notes = usize::try_from(note_bytes).unwrap_or(usize::MAX);
+    let split = text.len().checked_sub(notes).and_then(|at| text.split_at_checked(at));
+    split.unwrap_or((text, ""))
 }
 
 /// Content that is kept beside the journal, by its digest.

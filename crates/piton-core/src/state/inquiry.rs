@@ -52,7 +52,8 @@ pub(super) fn raise(turn: &mut Turn, inquiry: &Inquiry, at: Timestamp) -> bool {
         found.change = None;
     }
     let inquiry = inquiry.clone();
-    turn.inquiries.push(Raised { inquiry, answer: None, by: None, at, answered: None });
+    let (answer, by, answered, elsewhere) = (None, None, None, false);
+    turn.inquiries.push(Raised { inquiry, answer, by, at, answered, elsewhere });
     true
 }
 
@@ -62,17 +63,20 @@ pub(super) struct Given<'a> {
     pub(super) answer: &'a InquiryAnswer,
     pub(super) by: &'a str,
     pub(super) at: Timestamp,
+    /// Whether a letter brought it.
+    pub(super) elsewhere: bool,
 }
 
 /// The first answer that decides counts.
 pub(super) fn settle(turn: &mut Turn, inquiry: &InquiryId, given: Given<'_>) -> bool {
-    let Given { answer, by, at } = given;
+    let Given { answer, by, at, elsewhere } = given;
     let open = |raised: &&mut Raised| raised.inquiry.id == *inquiry && raised.answer.is_none();
     turn.inquiries.iter_mut().find(open).is_some_and(|raised| {
         let fits = answer.decides(raised.inquiry.kind);
         raised.answer = fits.then(|| answer.clone());
         raised.by = fits.then(|| by.to_owned());
         raised.answered = fits.then_some(at);
+        raised.elsewhere = fits && elsewhere;
         fits
     })
 }

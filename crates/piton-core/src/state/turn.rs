@@ -41,6 +41,10 @@ pub struct Turn {
     pub tokens_used: u64,
     /// How many steps it ever had, superseded ones included.
     pub steps_counted: u32,
+    /// How often reasoning that a provider refused was left out of its requests.
+    pub repairs: u32,
+    /// Outputs that were shortened to make room for its requests.
+    pub outputs_shortened: u32,
 }
 
 /// One thing in a turn.
@@ -271,6 +275,8 @@ pub struct Raised {
     pub at: Timestamp,
     /// When it was answered.
     pub answered: Option<Timestamp>,
+    /// Whether the answer came from another process.
+    pub elsewhere: bool,
 }
 
 /// Why a driver gave up.
@@ -321,6 +327,8 @@ impl Turn {
             steps_used: 0,
             tokens_used: 0,
             steps_counted: 0,
+            repairs: 0,
+            outputs_shortened: 0,
         }
     }
 

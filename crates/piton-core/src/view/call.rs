@@ -6,11 +6,11 @@ use serde::{Deserialize, Serialize};
 
 use super::edit::EditView;
 use crate::event::{
-    BlobRef, Choice, Found, InquiryAnswer, InquiryKind, Outcome, PermissionRule, RuleEffect,
-    RuleScope, Wants,
+    BlobRef, Choice, Found, Inquiry, InquiryAnswer, InquiryKind, Outcome, PermissionRule,
+    RuleEffect, RuleScope, Wants, split_notes,
 };
 use crate::id::{CallId, ConversationId, Digest, InquiryId, Timestamp};
-use crate::permit::{Standing, always};
+use crate::permit::{Standing, always, permit};
 use crate::state::{Call, Edit, Progress, Raised, State, Turn};
 
 /// A call of a tool.
@@ -83,6 +83,16 @@ pub struct ResultView {
     /// The whole output, if the text is an extract.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub blob: Option<BlobRef>,
+    /// How many bytes at the end of the text are remarks of the tool itself, and not output.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub note_bytes: u64,
+}
+
+impl ResultView {
+    /// The output, and the remarks of the tool behind it.
+    pub fn split(&self) -> (&str, &str) {
+        split_notes(&self.text, self.note_bytes)
+    }
 }
 
 /// A change of one file.
@@ -166,6 +176,19 @@ pub struct Answer {
     pub by: String,
     /// When.
     pub at: Timestamp,
+    /// Whether it was given to another process than the one that asked.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub elsewhere: bool,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands in a reference")]
+pub(super) fn is_false(value: &bool) -> bool {
+    !*value
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands in a reference")]
+fn is_zero(value: &u64) -> bool {
+    *value == 0
 }
 
 /// Where something is shown.
@@ -251,20 +274,21 @@ fn progress(call: &Call) -> (CallState, Option<ResultView>) {
             let output = &ended.output;
             let state = CallState::Done { outcome: ended.outcome, exit_code: output.exit_code };
             let (text, blob) = (output.text.clone(), output.blob.clone());
-            (state, Some(ResultView { text, blob }))
+            (state, Some(ResultView { text, blob, note_bytes: output.note_bytes }))
         }
     }
 }
 
 impl QuestionView {
     fn of(open: Option<&State>, call: &Call, raised: &Raised) -> Self {
-        let Raised { inquiry, answer, by, at, answered } = raised;
+        let Raised { inquiry, answer, by, at, answered, elsewhere } = raised;
         let waits = answer.is_none() && call.waits_for(inquiry);
-        let open = open.filter(|_| waits);
+        let open = open.filter(|state| waits && needs_person(state, call, inquiry));
         let answer = answer.clone().map(|given| Answer {
             given,
             by: by.clone().unwrap_or_default(),
             at: answered.unwrap_or_default(),
+            elsewhere: *elsewhere,
         });
         let about = inquiry.about.as_deref().filter(|_| open.is_some());
         let permission = inquiry.kind == InquiryKind::Permission;
@@ -285,6 +309,17 @@ impl QuestionView {
             answer,
             at: *at,
         }
+    }
+}
+
+/// Whether no rule answers a question by now.
+pub(super) fn needs_person(state: &State, call: &Call, inquiry: &Inquiry) -> bool {
+    match (inquiry.kind, state.config.tool(&call.name)) {
+        (InquiryKind::Permission, Some(tool)) => {
+            let permissions = &state.config.permissions;
+            permit(permissions, state.workspace(), tool, &call.arguments) == RuleEffect::Ask
+        }
+        (InquiryKind::Permission | InquiryKind::Question | InquiryKind::InDoubt, _) => true,
     }
 }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::call::{Place, QuestionView};
+use super::call::{Place, QuestionView, needs_person};
 use super::next::{self, Next};
 use super::status::Status;
 use super::turn::{ItemView, MessagePart, TurnView};
@@ -14,7 +14,7 @@ use crate::event::{
     UndoOutcome, Usage,
 };
 use crate::id::{CallId, DriverId, InquiryId, MessageId, Seq, Timestamp, TurnId};
-use crate::state::{Overlay, Queued, State, Turn, Undone};
+use crate::state::{Overlay, Queued, State, Undone};
 
 /// Version of the form in which a view is written as data. Fields may be added under the same
 /// version; whatever else changes raises it.
@@ -199,7 +199,11 @@ impl From<&State> for Head {
     fn from(state: &State) -> Self {
         let opened = state.opened.as_ref();
         let turn = state.open_turn();
-        let asking = turn.into_iter().flat_map(Turn::pending_inquiries);
+        let asking = turn.into_iter().flat_map(|turn| {
+            turn.pending_inquiries().filter(|inquiry| {
+                turn.call(inquiry.call).is_some_and(|call| needs_person(state, call, inquiry))
+            })
+        });
         Self {
             title: title(state),
             workspace: state.workspace().to_owned(),

@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::call::{CallView, Place};
+use super::call::{CallView, Place, is_false};
 use crate::event::{
     AnswerPart, BlobRef, BreakReason, FailureClass, FinishReason, ModelRef, TurnEnd, Usage,
     UserPart,
 };
 use crate::id::{Attempt, CallId, MessageId, Timestamp, TurnId};
-use crate::retry::next_try;
+use crate::retry::{EMPTIES_MAX, next_try};
 use crate::state::{Exchange, Item, OldAttempt, Progress, Said, Step, Turn};
 
 /// A turn: from a user message, through steps, to a final answer.
@@ -48,6 +48,12 @@ pub struct TurnHead {
     pub halt: Option<Halt>,
     /// Tokens of all its answers, earlier attempts included.
     pub usage: Usage,
+    /// How often reasoning that a provider refused was left out of its requests.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub repairs: u32,
+    /// Outputs that were shortened to make room for its requests. The journal has them whole.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub outputs_shortened: u32,
 }
 
 /// A turn that broke: why, and what was kept.
@@ -243,11 +249,20 @@ pub struct FailureView {
     /// When the request is sent again by itself; absent if it is not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next_try: Option<Timestamp>,
+    /// Whether it is sent again at once, with a note that asks for an answer.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub noted: bool,
+    /// Which try of the request comes next, from 1.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub next_attempt: u32,
+    /// The last try that is allowed, as long as the turn is open.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub attempts_max: Option<u32>,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands in a reference")]
-fn is_false(value: &bool) -> bool {
-    !*value
+fn is_zero(value: &u32) -> bool {
+    *value == 0
 }
 
 impl TurnView {
@@ -297,6 +312,8 @@ impl TurnHead {
                 kept: Kept::of(turn),
             }),
             usage: turn.usage,
+            repairs: turn.repairs,
+            outputs_shortened: turn.outputs_shortened,
         }
     }
 }
@@ -407,6 +424,12 @@ impl FailureView {
         let state = place.open();
         // A driver that gave up tries nothing by itself.
         let tried = state.filter(|_| place.turn().broke.is_none());
+        let attempts_max = state.map(|state| {
+            let limits = &state.config.limits;
+            // Failures in a row are limited, and text that came ends the row: so the last try moves on.
+            let left = limits.failures_max.saturating_sub(step.failures);
+            step.attempts_used.saturating_add(left).min(limits.attempts_max)
+        });
         Some(Self {
             class: failure.class,
             message: failure.message.clone(),
@@ -414,11 +437,16 @@ impl FailureView {
             failures: step.failures,
             failures_max: state.map(|state| state.config.limits.failures_max),
             next_try: tried.and_then(|state| next_try(step, &state.config.limits)),
+            noted: tried.is_some()
+                && failure.class == FailureClass::Empty
+                && step.empties <= EMPTIES_MAX,
+            next_attempt: step.attempts_used + 1,
+            attempts_max,
         })
     }
 
     /// The failure of a turn that nobody goes on with.
     fn over(self) -> Self {
-        Self { failures_max: None, next_try: None, ..self }
+        Self { failures_max: None, next_try: None, noted: false, attempts_max: None, ..self }
     }
 }

@@ -16,7 +16,6 @@ use crate::unattended::{Attendance, Unattended};
 #[derive(Clone, Debug)]
 pub(crate) struct Desk {
     port: WorkerPort,
-    crew: Arc<Crew>,
     presence: Presence,
     places: Arc<Semaphore>,
     is_worker: bool,
@@ -33,21 +32,16 @@ pub(crate) struct Presence {
 impl Desk {
     pub(crate) fn new(
         port: WorkerPort,
-        crew: Arc<Crew>,
         presence: Presence,
         is_worker: bool,
         toolbox: Arc<Toolbox>,
     ) -> Self {
         let places = Arc::new(Semaphore::new(WORKERS_MAX));
-        Self { port, crew, presence, places, is_worker, toolbox }
+        Self { port, presence, places, is_worker, toolbox }
     }
 
     pub(super) fn port(&self) -> &WorkerPort {
         &self.port
-    }
-
-    pub(super) fn crew(&self) -> &Arc<Crew> {
-        &self.crew
     }
 
     pub(super) fn presence(&self) -> Presence {
@@ -73,9 +67,15 @@ impl Desk {
     }
 }
 
-/// The sessions that run in this process.
+/// The sessions that run in this process, and the workers among them.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Desks(Arc<Mutex<BTreeMap<ConversationId, Desk>>>);
+pub(crate) struct Desks(Arc<Mutex<Open>>);
+
+#[derive(Debug, Default)]
+struct Open {
+    desks: BTreeMap<ConversationId, Desk>,
+    workers: BTreeMap<ConversationId, Controller>,
+}
 
 /// Closes a desk when it goes.
 #[derive(Debug)]
@@ -86,55 +86,47 @@ pub(crate) struct DeskKey {
 
 impl Drop for DeskKey {
     fn drop(&mut self) {
-        self.desks.lock().remove(&self.conversation);
+        self.desks.lock().desks.remove(&self.conversation);
+    }
+}
+
+/// A worker at work; known no more when it goes.
+#[derive(Debug)]
+pub(super) struct AtWork {
+    desks: Desks,
+    worker: ConversationId,
+}
+
+impl Drop for AtWork {
+    fn drop(&mut self) {
+        self.desks.lock().workers.remove(&self.worker);
     }
 }
 
 impl Desks {
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<ConversationId, Desk>> {
+    fn lock(&self) -> MutexGuard<'_, Open> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// A session runs from here on, until the key is dropped.
     pub(crate) fn open(&self, conversation: ConversationId, desk: Desk) -> DeskKey {
-        self.lock().insert(conversation.clone(), desk);
+        self.lock().desks.insert(conversation.clone(), desk);
         DeskKey { desks: self.clone(), conversation }
     }
 
     pub(super) fn find(&self, conversation: &ConversationId) -> Result<Desk, Refusal> {
-        let found = self.lock().get(conversation).cloned();
+        let found = self.lock().desks.get(conversation).cloned();
         found.ok_or_else(|| Refusal(format!("Conversation {conversation} does not run here.")))
     }
-}
 
-/// Those who work for a session at the moment.
-#[derive(Debug, Default)]
-pub(crate) struct Crew(Mutex<BTreeMap<ConversationId, Controller>>);
-
-/// A place in a crew; empty when it goes.
-#[derive(Debug)]
-pub(super) struct Member {
-    crew: Arc<Crew>,
-    worker: ConversationId,
-}
-
-impl Drop for Member {
-    fn drop(&mut self) {
-        self.crew.lock().remove(&self.worker);
-    }
-}
-
-impl Crew {
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<ConversationId, Controller>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    /// A worker is at work from here on, and can be reached.
+    pub(super) fn set_to_work(&self, worker: ConversationId, controller: Controller) -> AtWork {
+        self.lock().workers.insert(worker.clone(), controller);
+        AtWork { desks: self.clone(), worker }
     }
 
-    pub(crate) fn find(&self, worker: &ConversationId) -> Option<Controller> {
-        self.lock().get(worker).cloned()
-    }
-
-    pub(super) fn join(crew: &Arc<Self>, worker: ConversationId, controller: Controller) -> Member {
-        crew.lock().insert(worker.clone(), controller);
-        Member { crew: crew.clone(), worker }
+    /// The way to a worker at work.
+    pub(crate) fn worker(&self, worker: &ConversationId) -> Option<Controller> {
+        self.lock().workers.get(worker).cloned()
     }
 }

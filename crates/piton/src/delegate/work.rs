@@ -13,7 +13,7 @@ use piton_store::{AppendError, LeaseError};
 use piton_tools::{Finished, Job, Ran, Refusal};
 
 use super::allowance::Allowance;
-use super::desk::{Crew, Desk};
+use super::desk::Desk;
 use super::errand::{Context, Errand};
 use super::halt::Halt;
 use super::inherit::{Parent, given};
@@ -155,7 +155,7 @@ impl Work {
     async fn drive(&self, mut session: Session, mut allowance: Allowance) -> Result<Ran, Halt> {
         let mut window = Window::on(&session, &self.desk, &self.worker);
         let (controller, id) = (session.controller(), self.worker.conversation.clone());
-        let _member = Crew::join(self.desk.crew(), id, controller.clone());
+        let _at_work = self.parts.desks.set_to_work(id, controller.clone());
         let mut stopped = None;
         let ending = {
             let mut work = pin!(self.perform(&mut session));

@@ -9,7 +9,7 @@ use tokio::sync::{Semaphore, mpsc, watch};
 use tokio::task::AbortHandle;
 
 use super::task::Task;
-use crate::control::{Control, Controls, Faces};
+use crate::control::{Control, Controls, Count, Seat};
 use crate::parts::Parts;
 
 /// How far a conversation is that has something to do.
@@ -41,13 +41,20 @@ pub struct Running {
 pub(crate) struct Hosts {
     parts: Arc<Parts>,
     turns: Arc<Semaphore>,
-    seats: Mutex<BTreeMap<ConversationId, Seat>>,
+    places: Mutex<BTreeMap<ConversationId, Place>>,
 }
 
-#[derive(Debug)]
-struct Seat {
-    faces: Faces,
+/// A conversation that faces of this process are about, or a task serves.
+#[derive(Debug, Default)]
+struct Place {
+    seat: Seat,
     task: Option<Held>,
+}
+
+impl Place {
+    fn is_empty(&self) -> bool {
+        self.task.is_none() && !self.seat.faces.are_there() && !self.seat.holds.are_there()
+    }
 }
 
 #[derive(Debug)]
@@ -60,16 +67,16 @@ struct Held {
 impl Hosts {
     pub(crate) fn new(parts: Arc<Parts>, turns_max: usize) -> Arc<Self> {
         let turns = Arc::new(Semaphore::new(turns_max));
-        Arc::new(Self { parts, turns, seats: Mutex::default() })
+        Arc::new(Self { parts, turns, places: Mutex::default() })
     }
 
     pub(crate) fn parts(&self) -> &Arc<Parts> {
         &self.parts
     }
 
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<ConversationId, Seat>> {
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<ConversationId, Place>> {
         // The table is whole between any two statements that change it.
-        self.seats.lock().unwrap_or_else(PoisonError::into_inner)
+        self.places.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The way to the task of a conversation, which is started if there is none. `workspace` is where a
@@ -79,13 +86,17 @@ impl Hosts {
         conversation: &ConversationId,
         workspace: Option<&PathBuf>,
     ) -> mpsc::Sender<Control> {
-        let mut seats = self.lock();
-        let seat = seats.entry(conversation.clone()).or_insert_with(Seat::new);
+        // A worker of this process is served by the session that it works for.
+        if let Some(worker) = self.parts.desks.worker(conversation) {
+            return worker.sender().clone();
+        }
+        let mut places = self.lock();
+        let place = places.entry(conversation.clone()).or_default();
         // A task that panicked is gone without a word.
-        if let Some(held) = seat.task.as_ref().filter(|held| !held.sender.is_closed()) {
+        if let Some(held) = place.task.as_ref().filter(|held| !held.sender.is_closed()) {
             return held.sender.clone();
         }
-        let controls = Controls::with_faces(seat.faces.clone());
+        let controls = Controls::with_seat(place.seat.clone());
         let sender = controls.controller().sender().clone();
         let (stage, seen) = watch::channel(Stage::Opening);
         let task = Task {
@@ -105,40 +116,40 @@ impl Hosts {
             drop(controls);
         });
         let abort = running.abort_handle();
-        seat.task = Some(Held { sender: sender.clone(), stage: seen, abort });
+        place.task = Some(Held { sender: sender.clone(), stage: seen, abort });
         sender
     }
 
     fn leave(&self, conversation: &ConversationId) {
-        let mut seats = self.lock();
-        if let Some(seat) = seats.get_mut(conversation) {
-            seat.task = None;
-            if !seat.faces.are_there() {
-                seats.remove(conversation);
+        let mut places = self.lock();
+        if let Some(place) = places.get_mut(conversation) {
+            place.task = None;
+            if place.is_empty() {
+                places.remove(conversation);
             }
         }
     }
 
-    /// A face that can answer comes.
-    pub(crate) fn face_comes(&self, conversation: &ConversationId) {
-        let mut seats = self.lock();
-        seats.entry(conversation.clone()).or_insert_with(Seat::new).faces.come();
+    /// A face comes that can answer, or that keeps the writer's place.
+    pub(crate) fn face_comes(&self, conversation: &ConversationId, count: fn(&Seat) -> &Count) {
+        let mut places = self.lock();
+        count(&places.entry(conversation.clone()).or_default().seat).come();
     }
 
-    /// A face that could answer goes.
-    pub(crate) fn face_goes(&self, conversation: &ConversationId) {
-        let mut seats = self.lock();
-        if let Some(seat) = seats.get(conversation) {
-            seat.faces.go();
-            if !seat.faces.are_there() && seat.task.is_none() {
-                seats.remove(conversation);
+    /// It goes.
+    pub(crate) fn face_goes(&self, conversation: &ConversationId, count: fn(&Seat) -> &Count) {
+        let mut places = self.lock();
+        if let Some(place) = places.get(conversation) {
+            count(&place.seat).go();
+            if place.is_empty() {
+                places.remove(conversation);
             }
         }
     }
 
     pub(crate) fn running(&self) -> Vec<Running> {
-        let seats = self.lock();
-        let held = seats.iter().filter_map(|(id, seat)| Some((id, seat.task.as_ref()?)));
+        let places = self.lock();
+        let held = places.iter().filter_map(|(id, place)| Some((id, place.task.as_ref()?)));
         held.map(|(id, held)| Running { conversation: id.clone(), stage: *held.stage.borrow() })
             .collect()
     }
@@ -152,9 +163,9 @@ impl Hosts {
     pub(crate) async fn quiet(&self) {
         loop {
             let performing: Vec<_> = {
-                let seats = self.lock();
+                let places = self.lock();
                 let stages =
-                    seats.values().filter_map(|seat| Some(seat.task.as_ref()?.stage.clone()));
+                    places.values().filter_map(|place| Some(place.task.as_ref()?.stage.clone()));
                 stages.filter(|stage| *stage.borrow() == Stage::Performing).collect()
             };
             if performing.is_empty() {
@@ -171,8 +182,8 @@ impl Hosts {
     /// Drops all tasks, and waits until they are gone.
     pub(crate) async fn drop_all(&self) {
         let stages: Vec<_> = {
-            let mut seats = self.lock();
-            let held = seats.values_mut().filter_map(|seat| seat.task.take());
+            let mut places = self.lock();
+            let held = places.values_mut().filter_map(|place| place.task.take());
             held.map(|held| {
                 held.abort.abort();
                 held.stage
@@ -188,16 +199,10 @@ impl Hosts {
 
 impl Drop for Hosts {
     fn drop(&mut self) {
-        for seat in self.lock().values() {
-            if let Some(held) = &seat.task {
+        for place in self.lock().values() {
+            if let Some(held) = &place.task {
                 held.abort.abort();
             }
         }
-    }
-}
-
-impl Seat {
-    fn new() -> Self {
-        Self { faces: Faces::default(), task: None }
     }
 }

@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use piton_core::command::{Command, Performing, Then};
 use piton_core::id::ConversationId;
-use piton_core::outcome::Ending;
 use piton_store::LeaseError;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::time::Instant;
@@ -47,11 +46,12 @@ impl Task {
                         return controls;
                     }
                 }
-                (Err(OpenError::Lease(LeaseError::Held { .. })), Some(control)) => {
-                    self.forward(control).await;
-                }
+                (
+                    Err(OpenError::Lease(LeaseError::Held { .. })),
+                    Some(Control::Command(handed)),
+                ) => self.forward(*handed).await,
                 (Err(error), Some(control)) => {
-                    answer(control, Err(CommandError::Open(Arc::new(error))));
+                    turn_away(control, CommandError::Open(Arc::new(error)));
                     return controls;
                 }
                 (Err(_), None) => match tokio::time::timeout(IDLE_HOLD, controls.next()).await {
@@ -87,9 +87,8 @@ impl Task {
     }
 
     /// Another process has the writer's place: a command becomes a letter to it.
-    async fn forward(&self, control: Control) {
-        let Control::Command(handed) = control else { return };
-        let Handed { envelope, receipt, .. } = *handed;
+    async fn forward(&self, handed: Handed) {
+        let Handed { envelope, receipt, .. } = handed;
         let (journal, at) = (&*self.parts.journal, self.parts.clock.now());
         let posted = mailbox::post(journal, &self.conversation, &envelope, at).await;
         let accepted = match posted {
@@ -126,7 +125,7 @@ impl Task {
                     performed
                 }
                 Ok(Then::Rest) => {
-                    session.rest(Ok(Ending::of(session.state())));
+                    session.rest_well();
                     self.stage.send_replace(Stage::Resting);
                     match self.idle(session, &mut mail, idle_until).await {
                         Some(then) => then,
@@ -149,11 +148,14 @@ impl Task {
         mail: &mut MailWatch,
         until: Instant,
     ) -> Option<Result<Then, SessionError>> {
+        let holds = session.holds().clone();
+        let is_held = holds.are_there();
         tokio::select! {
             biased;
             control = session.next_control() => Some(self.obey(session, control).await),
             () = mail.came() => Some(session.take_letters().await),
-            () = tokio::time::sleep_until(until) => None,
+            () = holds.gone(), if is_held => Some(Ok(Then::Rest)),
+            () = tokio::time::sleep_until(until), if !is_held => None,
         }
     }
 
@@ -161,6 +163,11 @@ impl Task {
         match control {
             Control::Command(handed) => session.obey(*handed, Performing::Nobody).await,
             Control::Look => session.take_letters().await,
+            Control::Hold(held) => {
+                // The caller may have gone.
+                held.send(Ok(())).unwrap_or_default();
+                Ok(Then::Rest)
+            }
             Control::Answer { inquiry, reply, done } => {
                 let taken = session.answer(&inquiry, reply).await;
                 // The caller may have gone.
@@ -232,12 +239,16 @@ enum Room {
     Closed,
 }
 
-/// Answers a command that cannot be taken.
-fn answer(control: Control, outcome: Result<Accepted, CommandError>) {
-    if let Control::Command(handed) = control
-        && let Some(receipt) = handed.receipt
-    {
+/// Tells the sender of what cannot be taken why.
+fn turn_away(control: Control, error: CommandError) {
+    match control {
         // The sender may have gone.
-        receipt.send(outcome).unwrap_or_default();
+        Control::Command(handed) => {
+            if let Some(receipt) = handed.receipt {
+                receipt.send(Err(error)).unwrap_or_default();
+            }
+        }
+        Control::Hold(held) => held.send(Err(error)).unwrap_or_default(),
+        Control::Answer { .. } | Control::Look => {}
     }
 }

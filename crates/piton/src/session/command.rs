@@ -7,13 +7,14 @@ use piton_core::command::{
 };
 use piton_core::event::Event;
 use piton_core::id::{CommandId, Seq};
+use piton_core::outcome::Ending;
 use piton_core::state::Verdict;
 use piton_store::{AppendError, Letter};
 
 use super::{Session, SessionError, canonical};
-use crate::control::{Control, Controls};
+use crate::control::{Control, Controls, Count};
 use crate::mailbox::{self, Brought};
-use crate::orders::{self, Accepted, CommandError, Handed, Order, Receipt, Rest};
+use crate::orders::{self, Accepted, CommandError, Handed, Order, Receipt, Rest, Rested};
 use crate::profile::{Moment, ProfileError, ProfileRequest};
 use crate::toolbox::ToolsError;
 use crate::unattended::Attendance;
@@ -155,7 +156,7 @@ impl Session {
     }
 
     /// Whether somebody can answer at this moment.
-    fn attendance_now(&self) -> Attendance {
+    pub(super) fn attendance_now(&self) -> Attendance {
         if self.controls.faces().are_there() { Attendance::Attended } else { self.attendance }
     }
 
@@ -281,6 +282,12 @@ impl Session {
         Ok(())
     }
 
+    /// Tells the senders that wait that nothing is left to do, and what was stopped on the way.
+    pub(crate) fn rest_well(&mut self) {
+        let (ending, stopped) = (Ending::of(self.state()), self.take_stopped());
+        self.rest(Ok(Rested { ending, stopped }));
+    }
+
     /// Tells the senders that wait how the conversation came to rest.
     pub(crate) fn rest(&mut self, rest: Rest) {
         let waiting = std::mem::take(&mut self.controls.resting);
@@ -298,6 +305,11 @@ impl Session {
     /// Commands that waited for the turn to be interrupted.
     pub(crate) fn take_postponed(&mut self) -> Vec<Handed> {
         std::mem::take(&mut self.controls.postponed)
+    }
+
+    /// The faces that keep the writer's place.
+    pub(crate) fn holds(&self) -> &Count {
+        self.controls.holds()
     }
 
     /// The run that comes next stops as soon as possible.
