@@ -11,7 +11,6 @@ use piton_tools::Closed;
 use crate::agent::Agent;
 use crate::commands::Commands;
 use crate::models::Catalogue;
-use crate::overrides::Overrides;
 use crate::profiles::AgentProfiles;
 use crate::settings::{Machine, Settings, SettingsError};
 use crate::tools::{self, AgentTools};
@@ -35,21 +34,15 @@ pub struct EngineParts {
 
 impl Agent {
     /// An engine whose conversations have the tools of their workspaces, and whose turns begin with what
-    /// the settings and the senders of commands say. `confined` is what `tools` was made with.
-    pub fn living_engine(
-        self: &Arc<Self>,
+    /// the settings and the senders of commands say.
+    pub fn engine(
+        &self,
         parts: EngineParts,
         tools: Arc<AgentTools>,
-        confined: Overrides,
+        profiles: Arc<AgentProfiles>,
     ) -> Engine {
-        let profiles = AgentProfiles::new(self.clone(), parts.models.clone(), confined);
         let builder = builder(&self.settings, parts).delegate(self.delegation);
-        builder.tools(tools).profiles(Arc::new(profiles)).build()
-    }
-
-    /// An engine without tools, but with workers as the settings allow them.
-    pub fn engine(&self, parts: EngineParts) -> Engine {
-        builder(&self.settings, parts).delegate(self.delegation).build()
+        builder.tools(tools).profiles(profiles).build()
     }
 }
 

@@ -44,12 +44,12 @@ pub use self::mcp::{FoundServers, ServerNotice};
 pub use self::models::{Catalogue, Loaded, ModelError, is_demo, read_script, typed};
 pub use self::overrides::Overrides;
 pub use self::profile::{Frozen, Live, Profile, ProfileError, ProfileRequest, Standing, TurnStart};
-pub use self::profiles::{AgentProfiles, FlagsError};
+pub use self::profiles::{AgentProfiles, FlagsError, ProfileNote};
 pub use self::providers::{
     KeyFrom, Provider, ProviderError, RequestDefaults, Speaks, client as http_client,
 };
 pub use self::sandbox::{SandboxGap, SandboxMode};
 pub use self::settings::{Settings, SettingsError, make_private};
 pub use self::settings_file::FileError;
-pub use self::tools::{AgentTools, ToolNote, WorkspaceTools};
+pub use self::tools::{AgentTools, ToolNote};
 pub use self::unattended::UnattendedPolicy;

@@ -103,8 +103,12 @@ impl Agent {
 
     /// The model of a turn: the one that the command names, else that of the conversation, else that
     /// of the settings.
-    pub fn model(&self, overrides: &Overrides, present: &Config) -> Result<ModelRef, ModelError> {
-        let named = overrides.model.as_ref().or(present.model.as_ref());
+    pub fn model(
+        &self,
+        overrides: &Overrides,
+        present: Option<&ModelRef>,
+    ) -> Result<ModelRef, ModelError> {
+        let named = overrides.model.as_ref().or(present);
         named.cloned().map_or_else(|| self.default_model(), Ok)
     }
 
@@ -112,7 +116,7 @@ impl Agent {
     /// resumed turn goes on with the model, tools and limits it was started with.
     fn frozen(&self, request: &ProfileRequest) -> Result<Frozen, ProfileError> {
         let ProfileRequest { workspace, present, overrides, .. } = request;
-        let model = self.model(overrides, present)?;
+        let model = self.model(overrides, present.model.as_ref())?;
         let system = match &*present.system {
             "" => system_prompt(workspace).into(),
             _ => present.system.clone(),

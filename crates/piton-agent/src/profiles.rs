@@ -1,14 +1,18 @@
 //! What turns of the engine begin with: the profile of the settings, with what a command's sender chose.
 
-use std::sync::Arc;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
 use piton::profile::{self, Moment, Profiles};
+use piton::{Attendance, Policy};
 
 use crate::agent::Agent;
 use crate::models::{Catalogue, ModelError};
 use crate::overrides::Overrides;
-use crate::profile::{ProfileError, ProfileRequest, Standing, TurnStart};
+use crate::profile::{Profile, ProfileError, ProfileRequest, Standing, TurnStart};
+use crate::rules::strangers::{Stranger, Strangers};
+use crate::sandbox::SandboxGap;
 
 /// Why a turn cannot begin with what its sender chose.
 #[derive(Debug, thiserror::Error)]
@@ -37,13 +41,45 @@ pub struct AgentProfiles {
     models: Arc<Catalogue>,
     /// How the commands of this process are confined.
     confined: Overrides,
+    // A lock, because turns begin in any task.
+    notes: Mutex<Vec<ProfileNote>>,
+}
+
+/// What a person should hear of what a turn begins with. None of it stops the turn.
+#[derive(Debug)]
+pub enum ProfileNote {
+    /// This kernel cannot hold all of the sandbox.
+    Sandbox(SandboxGap),
+    /// A file of our own has a second name, under which tools may reach it.
+    SecondName(PathBuf),
+    /// A rule names a tool that is not there.
+    Stranger(Stranger),
 }
 
 impl AgentProfiles {
     /// Profiles of an agent. Models that turns need are offered in the catalogue. `confined` is what
     /// the commands of this process were made with.
     pub fn new(agent: Arc<Agent>, models: Arc<Catalogue>, confined: Overrides) -> Self {
-        Self { agent, models, confined }
+        Self { agent, models, confined, notes: Mutex::default() }
+    }
+
+    /// What a person should hear, and has not heard yet.
+    pub fn take_notes(&self) -> Vec<ProfileNote> {
+        std::mem::take(&mut *self.notes.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn note(&self, request: &ProfileRequest, profile: &Profile) {
+        let Profile { frozen, live } = profile;
+        let unasked = request.attendance == Attendance::Unattended
+            && live.unattended.permissions == Policy::Auto;
+        let gaps = self.agent.sandbox_gaps(&request.overrides, live.permissions.mode, unasked);
+        let second = self.agent.settings().shared_files();
+        let strangers = Strangers::new(&self.agent, &request.workspace).with(&frozen.tools);
+        let notes = gaps.into_iter().map(ProfileNote::Sandbox);
+        let notes = notes.chain(second.into_iter().map(ProfileNote::SecondName));
+        let strangers = strangers.among(&live.permissions.rules).into_iter();
+        let notes = notes.chain(strangers.map(ProfileNote::Stranger));
+        self.notes.lock().unwrap_or_else(PoisonError::into_inner).extend(notes);
     }
 
     fn resolve(
@@ -65,6 +101,7 @@ impl AgentProfiles {
             attendance: request.attendance,
         };
         let profile = self.agent.profile(&request)?;
+        self.note(&request, &profile);
         let model = self.agent.load_model(&profile.frozen.model)?;
         let provider = self.agent.providers().get(&profile.frozen.model.provider);
         self.models.offer(&model, provider);
@@ -114,8 +151,8 @@ fn with_sources(error: &dyn std::error::Error) -> String {
 mod tests {
     use std::path::Path;
 
+    use piton::Sender;
     use piton::model::Models as _;
-    use piton::{Attendance, Sender};
     use piton_core::event::{EffectClass, PermissionMode, ToolSpec};
     use piton_core::id::ConversationId;
     use piton_core::state::Config;

@@ -109,15 +109,6 @@ impl Tools for AgentTools {
     }
 }
 
-/// The tools for conversations in one workspace. Servers run until it is closed.
-#[derive(Debug)]
-pub struct WorkspaceTools {
-    local: Vec<Arc<dyn Tool>>,
-    servers: Servers,
-    /// What a person should hear of the servers that are left out.
-    pub notices: Vec<ServerNotice>,
-}
-
 impl Agent {
     /// The tools that need no server: our own, then those of the settings by name.
     pub fn local_tools(&self, commands: &Commands) -> Vec<Arc<dyn Tool>> {
@@ -133,32 +124,6 @@ impl Agent {
             }
         });
         own_tools(commands).into_iter().chain(written).collect()
-    }
-
-    /// The tools of a workspace: `local` ones, then those of its servers. Starts nothing.
-    pub fn workspace_tools(&self, local: Vec<Arc<dyn Tool>>, workspace: &Path) -> WorkspaceTools {
-        let FoundServers { allowed, notices, .. } = self.servers(workspace);
-        let servers = Servers::new(allowed, self.server_place(workspace));
-        WorkspaceTools { local, servers, notices }
-    }
-}
-
-impl WorkspaceTools {
-    /// Whether a server has to be asked for some of the tools.
-    pub fn has_servers(&self) -> bool {
-        !self.servers.is_empty()
-    }
-
-    /// All tools: local ones, then those of servers, by server and in each server's order. A server
-    /// that is away is told of in the notes, and its tools are those that were kept.
-    pub async fn tools(&self, freshness: Freshness) -> Offer {
-        let Offer { tools, notes } = self.servers.tools(freshness).await;
-        Offer { tools: self.local.iter().cloned().chain(tools).collect(), notes }
-    }
-
-    /// Ends the servers.
-    pub async fn close(&self) {
-        self.servers.close().await;
     }
 }
 

@@ -4,20 +4,22 @@ mod form;
 pub(crate) mod held;
 mod permission;
 
-use piton::{Reply, Worker};
-use piton_core::event::{Inquiry, InquiryKind, Shape, Wants};
+use piton::Reply;
+use piton_core::id::ConversationId;
 use piton_core::question::{Secret, have_numbers};
+use piton_core::view::{InquiryKind, QuestionView, RuleEffect, Shape, Wants};
 
 use self::form::Filled;
 pub(crate) use self::form::Form;
 pub(crate) use self::permission::Offer;
 use self::permission::Permission;
 use crate::render::question::shown;
+use crate::render::tool;
 
 /// A question that is being asked.
 #[derive(Clone, Debug)]
 pub(crate) struct Prompt {
-    pub(crate) inquiry: Inquiry,
+    pub(crate) asked: QuestionView,
     /// Whether it was on the screen.
     shown: bool,
     /// Whether the next line is the result of the call.
@@ -26,8 +28,8 @@ pub(crate) struct Prompt {
     form: Option<Form>,
     /// What can be decided on a call.
     permission: Permission,
-    /// Who asks, if it is a worker.
-    pub(crate) worker: Option<Worker>,
+    /// The conversation that asks, if it is a worker's.
+    pub(crate) worker: Option<ConversationId>,
 }
 
 /// What a typed line leads to.
@@ -65,30 +67,38 @@ pub(crate) fn not_understood(takes: &str) -> String {
 }
 
 impl Prompt {
-    /// A question, not asked yet.
-    pub(crate) fn new(inquiry: Inquiry) -> Self {
-        let form = match inquiry.wants.as_ref().map(|wants| &wants.shape) {
+    /// A question, not asked yet, and the standing decisions that are possible.
+    pub(crate) fn new(asked: QuestionView, offers: Vec<Offer>) -> Self {
+        let form = match asked.wants.as_ref().map(|wants| &wants.shape) {
             Some(Shape::Form { schema }) => Some(Form::new(schema)),
             Some(Shape::Text | Shape::Confirm | Shape::Choice { .. } | Shape::Secret) | None => {
                 None
             }
         };
-        let permission = Permission::new(Offer::of_worker(&inquiry));
-        Self { inquiry, shown: false, typing: false, form, permission, worker: None }
+        let permission = Permission::new(offers);
+        Self { asked, shown: false, typing: false, form, permission, worker: None }
     }
 
-    /// Says what standing decisions are possible. One that is being made is not disturbed.
-    pub(crate) fn offer(&mut self, offers: Vec<Offer>) {
-        if self.permission.offers != offers {
-            self.permission = Permission::new(offers);
-        }
+    /// A question of a worker.
+    pub(crate) fn of_worker(
+        worker: ConversationId,
+        asked: QuestionView,
+        offers: Vec<Offer>,
+    ) -> Self {
+        Self { worker: Some(worker), ..Self::new(asked, offers) }
+    }
+
+    /// The standing decision that lets calls like this one run, unless one is being made.
+    pub(crate) fn allowing(&self) -> Option<&Offer> {
+        let allows = |offer: &&Offer| offer.standing.effect == RuleEffect::Allow;
+        self.permission.offers.iter().find(allows).filter(|_| !self.is_choosing())
     }
 
     /// It comes on the screen now. Whether nothing that was typed before may answer it: it decides
     /// what runs, and nobody has seen it yet.
     pub(crate) fn is_news(&mut self) -> bool {
         let is_first = !std::mem::replace(&mut self.shown, true);
-        is_first && self.inquiry.kind != InquiryKind::Question
+        is_first && self.asked.kind != InquiryKind::Question
     }
 
     /// Whether the next line says how far a decision reaches.
@@ -102,30 +112,27 @@ impl Prompt {
         self.permission.offers.iter().find(chosen)
     }
 
-    /// Whether both ask the same question.
-    pub(crate) fn is_same_as(&self, other: &Self) -> bool {
-        self.inquiry.id == other.inquiry.id && self.worker == other.worker
-    }
-
     /// Whether what is typed must not be seen.
     pub(crate) fn is_secret(&self) -> bool {
-        self.inquiry.wants.as_ref().is_some_and(|wants| wants.shape == Shape::Secret)
+        self.asked.wants.as_ref().is_some_and(|wants| wants.shape == Shape::Secret)
     }
 
-    /// A question of a worker, not asked yet.
-    pub(crate) fn of_worker(worker: &Worker, inquiry: Inquiry) -> Self {
-        let question = format!("[worker {}] {}", worker.number(), inquiry.question);
-        let worker = Some(worker.clone());
-        Self { worker, ..Self::new(Inquiry { question, ..inquiry }) }
+    /// Everything that it says, without what can be typed.
+    pub(crate) fn said(&self) -> String {
+        let asked = shown(&self.asked);
+        match self.worker.as_ref().map(tool::worker_label) {
+            Some(label) => format!("{label} {asked}"),
+            None => asked,
+        }
     }
 
     /// What to show in front of the cursor.
     pub(crate) fn text(&self) -> String {
-        let question = &shown(&self.inquiry.question, self.inquiry.about.as_deref());
-        match self.inquiry.kind {
+        let question = &self.said();
+        match self.asked.kind {
             InquiryKind::InDoubt if self.typing => "the result of the call: ".into(),
             InquiryKind::Permission => self.permission.text(question),
-            InquiryKind::Question => match (&self.form, &self.inquiry.wants) {
+            InquiryKind::Question => match (&self.form, &self.asked.wants) {
                 (Some(form), _) => form.text(question),
                 (None, Some(wants)) => put(question, wants),
                 (None, None) => format!("{question} "),
@@ -142,7 +149,7 @@ impl Prompt {
     /// Takes in a typed line.
     pub(crate) fn hear(&mut self, line: &str) -> Heard {
         let word = line.trim().to_lowercase();
-        match self.inquiry.kind {
+        match self.asked.kind {
             InquiryKind::InDoubt if self.typing => Heard::Reply(Reply::Text(line.to_owned())),
             InquiryKind::Question => self.hear_answer(line),
             InquiryKind::Permission => self.permission.hear(&word),
@@ -170,7 +177,7 @@ impl Prompt {
                 Filled::Unclear(takes) => Heard::Unclear(takes),
             };
         }
-        let Some(wants) = &self.inquiry.wants else {
+        let Some(wants) = &self.asked.wants else {
             return Heard::Reply(Reply::Text(line.to_owned()));
         };
         let is_text = matches!(wants.shape, Shape::Text | Shape::Secret);
@@ -262,27 +269,30 @@ pub(crate) fn choose(line: &str, editing: Editing) -> Option<Choice> {
 
 #[cfg(test)]
 mod tests {
-    use piton_core::event as inquiry;
-    use piton_core::id::{CallId, InquiryId, TurnId};
-    use piton_core::permit::Standing;
+    use piton::Standing;
+    use piton_core::view::RuleScope;
+    use serde_json::{Value, json};
 
     use super::*;
 
-    /// Types lines until one is an answer.
-    fn check(kind: InquiryKind, lines: &[&str], expected: Option<Reply>) {
-        let call = CallId { turn: TurnId(1), step: 1, index: 0 };
-        let question = "Run it?".into();
-        let id = InquiryId::new("1");
-        let choices = vec![inquiry::Choice::AllowAlways];
-        check_inquiry(
-            Inquiry { id, kind, call, question, choices, wants: None, about: None },
-            lines,
-            expected,
-        );
+    /// A question as a view brings it.
+    fn question(kind: InquiryKind, heading: &str, wants: Value) -> QuestionView {
+        let asked = json!({
+            "id": "1", "kind": kind, "call": "1.1.0", "tool": "pay", "heading": heading,
+            "open": true, "wants": wants, "at": 0,
+        });
+        serde_json::from_value(asked).unwrap()
     }
 
-    fn check_inquiry(inquiry: Inquiry, lines: &[&str], expected: Option<Reply>) {
-        let mut prompt = Prompt::new(inquiry);
+    /// Types lines until one is an answer.
+    fn check(kind: InquiryKind, lines: &[&str], expected: Option<Reply>) {
+        check_question(question(kind, "Run it?", Value::Null), lines, expected);
+    }
+
+    fn check_question(asked: QuestionView, lines: &[&str], expected: Option<Reply>) {
+        let standing = Standing { effect: RuleEffect::Allow, scope: RuleScope::Conversation };
+        let offer = Offer { standing, rules: vec![], workspace: "/w".into(), file: None };
+        let mut prompt = Prompt::new(asked, vec![offer]);
         let heard = lines.iter().find_map(|line| prompt.hear(line).reply());
         assert_eq!(heard, expected, "{lines:?}");
     }
@@ -291,7 +301,7 @@ mod tests {
     #[test]
     fn permission_is_given_once_always_or_not() {
         check(InquiryKind::Permission, &["y"], Some(Reply::Allow));
-        let (effect, scope) = (inquiry::RuleEffect::Allow, inquiry::RuleScope::Conversation);
+        let (effect, scope) = (RuleEffect::Allow, RuleScope::Conversation);
         let always = Reply::Always(Standing { effect, scope });
         check(InquiryKind::Permission, &[" A "], Some(always));
         check(InquiryKind::Permission, &["no"], Some(Reply::Deny));
@@ -317,39 +327,41 @@ mod tests {
         check(InquiryKind::Question, &["y"], Some(Reply::Text("y".into())));
     }
 
-    fn check_question(shape: Shape, lines: &[&str], expected: Option<Reply>) {
-        let call = CallId { turn: TurnId(1), step: 1, index: 0 };
-        let question = piton_core::question::Question::new("q", "What?").shaped(shape);
-        check_inquiry(question.inquiry(call, 1), lines, expected);
+    /// What a tool wants to know.
+    fn wants(shape: &Shape, default: Option<&str>) -> QuestionView {
+        let wants = json!({"name": "q", "shape": shape, "default": default});
+        question(InquiryKind::Question, "Which?", wants)
+    }
+
+    fn check_answer(shape: &Shape, lines: &[&str], expected: Option<Reply>) {
+        check_question(wants(shape, None), lines, expected);
     }
 
     // J15
     #[test]
     fn an_answer_fits_its_question_or_it_is_asked_again() {
         let text = |text: &str| Some(Reply::Text(text.into()));
-        check_question(Shape::Text, &[" so "], text(" so "));
-        check_question(Shape::Text, &[""], Some(Reply::Deny));
-        check_question(Shape::Confirm, &["", "perhaps", "Y"], text("yes"));
+        check_answer(&Shape::Text, &[" so "], text(" so "));
+        check_answer(&Shape::Text, &[""], Some(Reply::Deny));
+        check_answer(&Shape::Confirm, &["", "perhaps", "Y"], text("yes"));
         let options = || Shape::Choice { options: vec!["red".into(), "blue".into()] };
-        check_question(options(), &["green", "3", "2"], text("blue"));
-        check_question(Shape::Secret, &["x"], Some(Reply::Secret(Secret::new("x"))));
+        check_answer(&options(), &["green", "3", "2"], text("blue"));
+        check_answer(&Shape::Secret, &["x"], Some(Reply::Secret(Secret::new("x"))));
     }
 
     #[test]
     fn a_question_says_what_can_be_typed() {
-        let call = CallId { turn: TurnId(1), step: 1, index: 0 };
-        let shown = |question: piton_core::question::Question| {
-            Prompt::new(question.inquiry(call, 1)).text()
+        let shown = |shape: &Shape, default: Option<&str>| {
+            Prompt::new(wants(shape, default), Vec::new()).text()
         };
-        let question = || piton_core::question::Question::new("q", "Which?");
-        assert_eq!(shown(question()), "Which? (empty line: no answer) ");
+        assert_eq!(shown(&Shape::Text, None), "Which? (empty line: no answer) ");
         let options = Shape::Choice { options: vec!["red".into(), "blue".into()] };
         assert_eq!(
-            shown(question().shaped(options).or("red")),
+            shown(&options, Some("red")),
             "Which?\n  1  red\n  2  blue\nnumber or words, empty line: red: "
         );
         let options = Shape::Choice { options: vec!["2".into(), "1".into()] };
-        assert_eq!(shown(question().shaped(options)), "Which?\n  -  2\n  -  1\none of them: ");
+        assert_eq!(shown(&options, None), "Which?\n  -  2\n  -  1\none of them: ");
     }
 
     // J24

@@ -4,6 +4,7 @@ pub(crate) mod age;
 pub(crate) mod answer;
 pub(crate) mod incomplete;
 pub(crate) mod lines;
+pub(crate) mod moves;
 pub(crate) mod print;
 pub(crate) mod question;
 pub(crate) mod rule;

@@ -35,8 +35,9 @@ pub use self::turn::{
     StepView, TurnHead, TurnView,
 };
 pub use self::words::{answer_text, title};
+pub use crate::decide::calls::UNKNOWN_TEXT;
 pub use crate::event::{
-    About, BlobRef, BreakReason, Choice, Diff, Effort, FailureClass, FinishReason, ForkOrigin,
-    Found, InquiryAnswer, InquiryKind, ModelRef, Outcome, ParentCall, PartialKind, PermissionMode,
-    PermissionRule, Preview, RuleEffect, RuleScope, Shape, TurnEnd, Usage, Wants,
+    About, BlobRef, BreakReason, Choice, Diff, EffectClass, Effort, FailureClass, FinishReason,
+    ForkOrigin, Found, InquiryAnswer, InquiryKind, ModelRef, Outcome, ParentCall, PartialKind,
+    PermissionMode, PermissionRule, Preview, RuleEffect, RuleScope, Shape, TurnEnd, Usage, Wants,
 };

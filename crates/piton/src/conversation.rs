@@ -169,10 +169,20 @@ impl Conversation {
     }
 
     /// The conversation as it moves: one snapshot, then changes. One that has not begun is followed from
-    /// its beginning on.
+    /// its first entry on.
     pub async fn follow(&self) -> Result<Follow, FollowError> {
         let hosts = self.hosts.upgrade().ok_or(FollowError::EngineGone)?;
-        Follow::from_the_beginning(hosts.parts(), &self.id).await
+        match Follow::new(hosts.parts(), &self.id, None).await {
+            Err(FollowError::Unknown(_)) => Ok(Follow::all(hosts.parts(), &self.id)),
+            follow => follow,
+        }
+    }
+
+    /// Everything that happened and happens in the conversation: an empty view, then all changes. Where
+    /// it was cut from another one, a snapshot comes in between.
+    pub fn follow_all(&self) -> Result<Follow, FollowError> {
+        let hosts = self.hosts.upgrade().ok_or(FollowError::EngineGone)?;
+        Ok(Follow::all(hosts.parts(), &self.id))
     }
 
     /// A face that can answer comes, and goes with what this returns.

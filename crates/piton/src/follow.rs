@@ -80,7 +80,7 @@ pub struct Follow {
 
 impl fmt::Debug for Follow {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Follow").field("id", &self.id).field("cursor", &self.cursor()).finish()
+        f.debug_struct("Follow").field("id", &self.id).finish_non_exhaustive()
     }
 }
 
@@ -126,19 +126,12 @@ impl Follow {
         Ok(Self { journal, id: id.clone(), state, ready, live, growing: None })
     }
 
-    /// Begins with a snapshot, which is empty if the conversation has not begun.
-    pub(crate) async fn from_the_beginning(
-        parts: &Parts,
-        id: &ConversationId,
-    ) -> Result<Self, FollowError> {
-        let live = parts.lives.read(id);
-        let journal = parts.journal.clone();
-        let state = match known(parts, id).await {
-            Err(FollowError::Unknown(_)) => State::default(),
-            state => state?,
-        };
+    /// Begins with an empty snapshot; every entry follows, also of a conversation that has not begun.
+    pub(crate) fn all(parts: &Parts, id: &ConversationId) -> Self {
+        let (live, journal, state) =
+            (parts.lives.read(id), parts.journal.clone(), State::default());
         let ready = VecDeque::from([News::Snapshot(Box::new(View::from(&state)))]);
-        Ok(Self { journal, id: id.clone(), state, ready, live, growing: None })
+        Self { journal, id: id.clone(), state, ready, live, growing: None }
     }
 
     /// The last entry that was handed out.
@@ -181,6 +174,14 @@ impl Follow {
             };
             for record in &records {
                 let entry = reader::entry(record);
+                if reader::origin(&entry).is_some() {
+                    // It begins with what was said where it was cut from.
+                    let begun = reader::state_through(&*self.journal, &self.id, record.seq).await;
+                    self.state = begun?;
+                    let view = View::from(&self.state);
+                    self.ready.push_back(News::Snapshot(Box::new(view)));
+                    continue;
+                }
                 self.state.apply(&entry);
                 let change = ViewChange::of(&self.state, &entry);
                 self.ready.push_back(News::Change(Box::new(change)));

@@ -84,6 +84,7 @@ pub use piton_core::command::{
 };
 pub use piton_core::id::ConversationId;
 pub use piton_core::outcome::{Cause, Ending};
+pub use piton_core::permit::Standing;
 pub use piton_core::state::Verdict;
 pub use piton_core::view::{Live, View, ViewChange};
 pub use piton_core::{id, view};

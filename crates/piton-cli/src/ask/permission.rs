@@ -2,11 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use piton::{Reply, always_rules};
+use piton::{Reply, Standing};
 use piton_agent::rules::file::{self, RuleFileError};
-use piton_core::event::{Choice, Inquiry, PermissionRule, RuleEffect, RuleScope};
-use piton_core::permit::Standing;
-use piton_core::state::State;
+use piton_core::view::{Always, PermissionRule, QuestionView, RuleEffect, RuleScope};
 
 use super::Heard;
 use crate::render::rule::told_all;
@@ -15,7 +13,7 @@ use crate::render::rule::told_all;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Offer {
     pub(crate) standing: Standing,
-    /// The rules that it makes; empty if only the asker's conversation knows them.
+    /// The rules that it makes.
     pub(crate) rules: Vec<PermissionRule>,
     /// Where the call works.
     pub(crate) workspace: PathBuf,
@@ -25,28 +23,24 @@ pub(crate) struct Offer {
 
 impl Offer {
     /// All that are possible: the rules decide on the call, and there is a place to keep them.
-    pub(crate) fn all(state: &State, asked: &Inquiry, file: Option<&Path>) -> Vec<Self> {
-        let workspace = state.opened.as_ref().map_or("", |opened| opened.workspace.as_str());
-        let effects = [RuleEffect::Allow, RuleEffect::Deny];
-        let scopes = [RuleScope::Conversation, RuleScope::Project, RuleScope::User];
-        let standing = |effect| scopes.map(|scope| Standing { effect, scope });
-        let offer = |standing: Standing| {
-            let rules = always_rules(state, asked, standing)?;
-            let file = match standing.scope {
+    /// `workspace` is where the call works.
+    pub(crate) fn all(asked: &QuestionView, workspace: &str, file: Option<&Path>) -> Vec<Self> {
+        let offer = |Always { effect, scope, rules, .. }: &Always| {
+            let file = match scope {
                 RuleScope::Conversation => None,
                 RuleScope::Project | RuleScope::User => Some(file?.to_owned()),
             };
-            Some(Self { standing, rules, workspace: workspace.into(), file })
+            let standing = Standing { effect: *effect, scope: *scope };
+            Some(Self { standing, rules: rules.clone(), workspace: workspace.into(), file })
         };
-        effects.into_iter().flat_map(standing).filter_map(offer).collect()
+        asked.always.iter().filter_map(offer).collect()
     }
 
-    /// What a worker's question says of itself: its rules are known in its own conversation only.
-    pub(super) fn of_worker(asked: &Inquiry) -> Vec<Self> {
-        let standing = Standing { effect: RuleEffect::Allow, scope: RuleScope::Conversation };
-        let always = Self { standing, rules: vec![], workspace: PathBuf::new(), file: None };
-        let may = asked.choices.contains(&Choice::AllowAlways);
-        may.then_some(always).into_iter().collect()
+    /// What can be decided on the call of a worker: for the worker's own conversation.
+    pub(crate) fn of_worker(asked: &QuestionView, workspace: &str) -> Vec<Self> {
+        let mut offers = Self::all(asked, workspace, None);
+        offers.retain(|offer| offer.standing.effect == RuleEffect::Allow);
+        offers
     }
 
     /// The rules and how far they reach, for people.

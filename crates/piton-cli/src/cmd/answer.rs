@@ -10,12 +10,11 @@ mod record;
 use std::time::Duration;
 
 use clap::Parser as _;
-use piton::{AnswerLetter, reader};
+use piton::{AnswerLetter, Engine, FollowError};
 use piton_agent::{Settings, engine_to_write};
-use piton_core::event::{Inquiry, RuleEffect, RuleScope};
 use piton_core::id::ConversationId;
-use piton_core::state::{Raised, State, Turn};
-use piton_store::{Holder, Journal};
+use piton_core::view::{ItemView, QuestionView, RuleEffect, RuleScope, TurnView, View};
+use piton_store::Holder;
 use tokio::time::Instant;
 
 use self::record::{Desk, Recorded};
@@ -43,37 +42,37 @@ pub(crate) async fn run(
         Some(typed) => target::by_prefix(&*journal, typed, settings).await?,
         None => target::newest(&*journal, settings).await?.ok_or(nothing)?,
     };
+    let engine = engine_to_write(journal, settings)?;
     if answer.word.is_none() && answer.text.is_none() && !answer.decline {
-        return show(&*journal, &id, answer, settings, output).await;
+        return show(&engine, &id, answer, settings, output).await;
     }
-    let askers = askers(&*journal, &id).await?;
+    let askers = askers(&engine, &id).await?;
     if askers.is_empty() {
-        let last = last_answer(&read(&*journal, &id).await?);
+        let last = last_answer(&engine.view(&id).await?);
         return Err(Fault::NothingAsked { conversation: id, last });
     }
     let meant = meant::meant(&askers, answer, settings)?;
     if meant.is_empty() {
         return Err(Fault::NothingAsked { conversation: id, last: None });
     }
-    let engine = engine_to_write(journal.clone(), settings)?;
     // Longer than anybody waits; a clock has an end.
     let wait = Duration::from_secs(answer.wait.min(u32::MAX.into()));
     let deadline = Instant::now() + wait;
-    let desk = Desk { journal: journal.clone(), engine, deadline, all: answer.all };
-    let recorded = desk.record(meant, output).await?;
+    let desk = Desk { engine: engine.clone(), deadline, all: answer.all };
+    let recorded = desk.record(meant, output).await;
+    // The conversation is free again for the process that goes on.
+    engine.shutdown(Duration::ZERO).await;
+    let recorded = recorded?;
     // A worker goes on with the conversation that it works for.
     let asker = id.clone();
     let id = id.as_worker().map_or(id, |(parent, _)| parent);
     if let Recorded::There(holder) = recorded
-        && goes_on(&*journal, &id, holder.as_ref(), output).await?
+        && goes_on(&engine, &id, holder.as_ref(), output).await?
     {
         return Ok(Report::ok("done"));
     }
-    let left: usize = self::askers(&*journal, &asker)
-        .await?
-        .iter()
-        .map(|(_, state)| questions(state).len())
-        .sum();
+    let left = self::askers(&engine, &asker).await?;
+    let left: usize = left.iter().map(|(_, view)| questions(view).count()).sum();
     if 0 < left {
         output.talk(&format!("{left} more to answer: piton answer --id {asker}"));
     }
@@ -93,58 +92,66 @@ pub(crate) async fn run(
 
 /// Says who has taken the answer; and whether anybody, or nothing, goes on with the turn.
 async fn goes_on(
-    journal: &dyn Journal,
+    engine: &Engine,
     id: &ConversationId,
     taker: Option<&Holder>,
     output: &mut Output,
 ) -> Result<bool, Fault> {
     let who = taker.map_or("The other process".into(), |taker| format!("Process {}", taker.pid));
-    if journal.status(id).await?.is_some_and(|listed| listed.holder.is_some()) {
+    let listed = engine.journal().status(id).await?;
+    if listed.is_some_and(|listed| listed.holder.is_some()) {
         output.talk(&format!("{who} has taken it, and goes on with the turn."));
         return Ok(true);
     }
-    let is_over = read(journal, id).await?.open_turn().is_none();
+    let is_over = engine.view(id).await?.head.open.is_none();
     let then = if is_over { "the turn is over" } else { "has left the turn as it is" };
     output.talk(&format!("{who} has taken it, and {then}."));
     Ok(is_over)
 }
 
 /// The newest answer of the last turn: somebody may have been faster.
-fn last_answer(state: &State) -> Option<String> {
-    let raised = state.turns.last()?.inquiries.iter().rev();
-    raised.into_iter().find_map(|Raised { inquiry, answer, by, .. }| {
-        let (answer, by) = (elsewhere::said(answer.as_ref()?), by.as_deref()?);
-        Some(format!("answered last, by {by}, {answer}: {}", inquiry.heading()))
-    })
+fn last_answer(view: &View) -> Option<String> {
+    let answered = view.turns.last().into_iter().flat_map(asked_in);
+    let newest = answered.filter_map(|asked| Some((asked, asked.answer.as_ref()?)));
+    let (asked, answer) = newest.max_by_key(|(_, answer)| answer.at)?;
+    let (given, by) = (elsewhere::said(&answer.given), &answer.by);
+    Some(format!("answered last, by {by}, {given}: {}", asked.heading))
+}
+
+/// All questions of a turn.
+fn asked_in(turn: &TurnView) -> impl Iterator<Item = &QuestionView> {
+    let steps = turn.items.iter().filter_map(|item| match item {
+        ItemView::Step(step) => Some(step),
+        ItemView::Message(_) | _ => None,
+    });
+    steps.flat_map(|step| &step.calls).flat_map(|call| &call.questions)
 }
 
 /// Shows what is asked. Takes no lease, so it also shows what another process asks.
 async fn show(
-    journal: &dyn Journal,
+    engine: &Engine,
     id: &ConversationId,
     answer: &Answer,
     settings: &Settings,
     output: &mut Output,
 ) -> Result<Report, Fault> {
-    let askers = askers(journal, id).await?;
-    for (asker, state) in &askers {
-        let kept = AnswerLetter::kept(journal, asker).await?;
-        for asked in &questions(state) {
-            let offers = Offer::all(state, asked, settings.file.as_deref());
+    let askers = askers(engine, id).await?;
+    for (asker, view) in &askers {
+        let kept = AnswerLetter::kept(&**engine.journal(), asker).await?;
+        for asked in questions(view) {
+            let offers = Offer::all(asked, &view.head.workspace, settings.file.as_deref());
             let words = meant::words(asked, &offers);
             let kept = kept.iter().find(|letter| *letter.inquiry() == asked.id);
             let kept = kept.map(|letter| record::told(letter.reply()));
             if answer.json {
-                let call = state.open_turn().and_then(|turn| turn.call(asked.call));
-                let arguments = call.map(|call| &*call.arguments);
                 let (asker, kept) = (asker.as_str(), kept.as_deref());
-                output.json(&Line::question(asker, asked, arguments, &words, kept));
+                output.json(&Line::question(asker, asked, &words, kept));
                 continue;
             }
             if asker != id {
                 output.talk(&format!("Worker {asker} asks:"));
             }
-            output.data(&format!("{}\n", shown(&asked.question, asked.about.as_deref())));
+            output.data(&format!("{}\n", shown(asked)));
             output.talk(&format!("answers: {}", words.join(", ")));
             for line in meant::form_lines(asked) {
                 output.talk(&line);
@@ -179,29 +186,30 @@ fn show_offers(offers: &[Offer], output: &mut Output) {
 
 /// Who asks something: the conversation itself, then those that work for it.
 async fn askers(
-    journal: &dyn Journal,
+    engine: &Engine,
     id: &ConversationId,
-) -> Result<Vec<(ConversationId, State)>, Fault> {
-    let own = read(journal, id).await?;
-    let steps = own.open_turn().into_iter().flat_map(Turn::steps);
-    let open = steps.flat_map(|step| &step.calls).filter(|call| !call.is_done());
+) -> Result<Vec<(ConversationId, View)>, Fault> {
+    let own = engine.view(id).await?;
+    let steps = own.open_turn().into_iter().flat_map(|turn| &turn.items);
+    let calls = steps.flat_map(|item| match item {
+        ItemView::Step(step) => step.calls.as_slice(),
+        ItemView::Message(_) | _ => &[],
+    });
+    let open = calls.filter(|call| call.ended.is_none());
     let workers: Vec<_> = open.filter_map(|call| call.worker.clone()).collect();
     let mut askers = vec![(id.clone(), own)];
     for worker in workers {
-        // One that has not begun asks nothing.
-        if journal.status(&worker).await?.is_some() {
-            let state = read(journal, &worker).await?;
-            askers.push((worker, state));
+        match engine.view(&worker).await {
+            // One that has not begun asks nothing.
+            Err(FollowError::Unknown(_)) => {}
+            view => askers.push((worker, view?)),
         }
     }
-    askers.retain(|(_, state)| !questions(state).is_empty());
+    askers.retain(|(_, view)| questions(view).next().is_some());
     Ok(askers)
 }
 
-async fn read(journal: &dyn Journal, id: &ConversationId) -> Result<State, Fault> {
-    Ok(reader::state(journal, id).await?)
-}
-
-fn questions(state: &State) -> Vec<Inquiry> {
-    state.open_turn().into_iter().flat_map(Turn::pending_inquiries).cloned().collect()
+/// The questions that wait for an answer, in order.
+fn questions(view: &View) -> impl Iterator<Item = &QuestionView> {
+    view.head.asking.iter().filter_map(|asking| view.question(&asking.question))
 }

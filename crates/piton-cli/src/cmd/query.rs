@@ -2,21 +2,25 @@
 
 mod attach;
 mod face;
+mod feed;
 mod held;
 mod interrupt;
 mod mail;
+mod notes;
 mod open;
 mod perform;
 mod plan;
-mod servers;
 mod waiting;
 mod watch;
 
+use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
-use piton::{OnIncomplete, Session};
+use piton::chance::{Chance as _, SystemChance};
+use piton::{Command, Envelope, OnIncomplete, Sender, check_workspace};
 use piton_agent::{Agent, Overrides, Settings, is_demo, typed};
-use piton_core::id::{ConversationId, TurnId};
+use piton_core::id::{CommandId, ConversationId, TurnId};
 use piton_core::view::{PermissionMode, TurnEnd, View};
 
 pub(crate) use self::attach::AttachFault;
@@ -58,7 +62,7 @@ pub(crate) async fn run(
 ) -> Result<Report, Fault> {
     let (wish, text) = plan::request(&query)?;
     // A wrong name is found before anything is touched.
-    let agent = Agent::load(settings.clone())?;
+    let agent = Arc::new(Agent::load(settings.clone())?);
     let model = query.model.as_deref().map(|typed| agent.parse_model(typed)).transpose()?;
     let overrides = query.overrides(model);
     let mut mail = Mail::new(text, &query, settings)?;
@@ -81,11 +85,25 @@ struct Asked<'a> {
     query: Box<Query>,
     wish: Wish,
     overrides: Overrides,
-    agent: Agent,
+    agent: Arc<Agent>,
     settings: &'a Settings,
 }
 
 impl Asked<'_> {
+    /// A command of this process, with what its flags say.
+    fn envelope(&self, command: Command) -> Result<Envelope, Fault> {
+        let name = CommandId::from_chance(SystemChance.next());
+        Ok(Envelope { from: self.sender()?, ..Envelope::new(name, command) })
+    }
+
+    /// Where this process is, and what its flags say.
+    fn sender(&self) -> Result<Sender, Fault> {
+        let directory = self.settings.workspace()?.to_string_lossy().into_owned();
+        // Plain data cannot fail to serialise.
+        let flags = serde_json::to_string(&self.overrides).ok();
+        Ok(Sender { directory: Some(directory), flags })
+    }
+
     async fn carry_out(&mut self, mail: &mut Mail, stage: &mut Stage<'_>) -> Result<Report, Fault> {
         mail.read_files(stage).await?;
         let mut opened = match self.open(mail, stage).await? {
@@ -94,7 +112,7 @@ impl Asked<'_> {
         };
         // Those of a kept message are known only now.
         mail.read_files(stage).await?;
-        if let Some(bound) = waiting::take_in(&mut opened, &self.query, stage).await?
+        if let Some(bound) = waiting::bind(&mut opened, self, stage).await?
             && !mail.has_content()
             && self.wish == Wish::Say
         {
@@ -103,11 +121,10 @@ impl Asked<'_> {
         if let Some(errand) = waiting::of_left(&opened, mail, stage)? {
             return Box::pin(self.perform(opened, errand, mail, stage)).await;
         }
-        let state = opened.session.state();
-        let incomplete = state.open_turn().is_some();
+        let incomplete = opened.view.head.open.is_some();
         let situation = Situation {
             incomplete,
-            waiting: !incomplete && !state.queue.is_empty(),
+            waiting: !incomplete && !opened.view.queue.is_empty(),
             text: mail.has_content(),
             // What is not recorded must not run half of a turn that is.
             person: stage.terminal.is_some() && !self.query.no_persist,
@@ -116,9 +133,9 @@ impl Asked<'_> {
             Plan::Send(on_incomplete) => Errand::Send(on_incomplete),
             Plan::Resume => Errand::Resume,
             Plan::Release => Errand::Release,
-            Plan::ChooseWaiting => waiting::choose(&mut opened, stage).await?,
+            Plan::ChooseWaiting => waiting::choose(&mut opened, self, stage).await?,
             Plan::NothingToSteer => return Err(waiting::nothing_to_steer(&opened)),
-            Plan::Discard => return discard(opened, stage).await,
+            Plan::Discard => return self.discard(&opened, stage).await,
             Plan::NothingToContinue => {
                 return Ok(Report::nothing("There is no incomplete turn to continue."));
             }
@@ -138,12 +155,22 @@ impl Asked<'_> {
         mail: &mut Mail,
         stage: &mut Stage<'_>,
     ) -> Result<Report, Fault> {
-        // Before anything is announced or started: there is nowhere to work.
-        opened.session.check_workspace()?;
-        let toolbox = servers::join(&mut opened, errand, self, stage).await?;
-        let done = perform::perform(opened, errand, self, mail, stage).await;
-        toolbox.close().await;
+        if opened.life == Life::Known {
+            // Before anything is announced or started: there is nowhere to work.
+            check_workspace(Path::new(&opened.view.head.workspace))?;
+        }
+        let done = perform::perform(&mut opened, errand, self, mail, stage).await;
+        opened.engine.shutdown(Duration::ZERO).await;
+        opened.tools.close().await;
         done
+    }
+
+    async fn discard(&self, opened: &Opened, stage: &mut Stage<'_>) -> Result<Report, Fault> {
+        let shown = &opened.view;
+        announce(opened, Some(shown), shown.head.open.unwrap_or_default(), stage);
+        perform::end_turn(opened, TurnEnd::Discarded, self, stage).await?;
+        stage.output.talk("The incomplete turn is discarded. It stays in the journal, hidden.");
+        Ok(Report::ok("closed"))
     }
 
     /// Opens the conversation. If another process holds it, a person says what to do.
@@ -185,7 +212,7 @@ impl Asked<'_> {
             match held::leave(self, &id, way, mail, stage).await? {
                 Followed::Done(report) => return Ok(Entered::There(report)),
                 Followed::NobodyThere => {
-                    // What waits there is taken in by whoever opens it next.
+                    // What waits there is taken in by the process that opens it next.
                     (self.query.id, self.wish) = (Some(id.to_string()), Wish::Say);
                     lock_wait = later;
                 }
@@ -238,21 +265,10 @@ async fn choose_about_held(wish: Wish, stage: &mut Stage<'_>) -> Result<HeldChoi
     }
 }
 
-async fn discard(mut opened: Opened, stage: &mut Stage<'_>) -> Result<Report, Fault> {
-    let turn = opened.session.state().open_turn().map(|turn| turn.id);
-    let shown = View::from(opened.session.state());
-    announce(&opened, Some(shown), turn.unwrap_or_default(), stage);
-    opened.session.close_turn(TurnEnd::Discarded).await?;
-    perform::say_stopped(&opened.session.take_stopped(), stage);
-    stage.output.talk("The incomplete turn is discarded. It stays in the journal, hidden.");
-    Ok(Report::ok("closed"))
-}
-
 fn refusal(opened: &Opened) -> Fault {
-    let open = opened.session.state().open_turn();
-    match open.and_then(|_| Newest::of(&View::from(opened.session.state()))) {
+    match opened.view.head.open.and_then(|_| Newest::of(&opened.view)) {
         Some(turn) => {
-            let conversation = opened.session.conversation().clone();
+            let conversation = opened.conversation.id().clone();
             Fault::Incomplete { conversation, turn: Box::new(turn) }
         }
         None => Fault::NoText,
@@ -272,7 +288,7 @@ async fn choose_errand(
         if incomplete::is_only_a_message(&turn) { Editing::Possible } else { Editing::Impossible };
     let waits = incomplete::waits_for(&turn);
     stage.output.talk(&format!("Conversation {conversation} has an incomplete turn.\n{waits}"));
-    waiting::tell(&View::from(opened.session.state()).queue, stage);
+    waiting::tell(&opened.view.queue, stage);
     let mut unclear = String::new();
     loop {
         let line = stage.ask(&format!("{unclear}{}", menu(editing))).await?;
@@ -293,26 +309,19 @@ async fn choose_errand(
 }
 
 /// Says which conversation and turn this is, and what becomes of an incomplete one. `shown` is what
-/// the changes that follow begin with, where they go out as data.
-fn begin(
-    opened: &Opened,
-    shown: Option<View>,
-    errand: Errand,
-    asked: &Asked<'_>,
-    stage: &mut Stage<'_>,
-) {
-    let state = opened.session.state();
-    announce(opened, shown, errand.turn(&opened.session), stage);
+/// was there before, and what the changes that follow begin with, where they go out as data.
+fn begin(opened: &Opened, shown: &View, errand: Errand, asked: &Asked<'_>, stage: &mut Stage<'_>) {
+    announce(opened, Some(shown), errand.turn(shown), stage);
     if errand.begins() && opened.life == Life::Known && asked.query.permissions.is_none() {
-        tell_of_mode(state.config.permissions.mode, stage);
+        tell_of_mode(shown.head.mode, stage);
     }
-    let Some(open) = state.open_turn() else {
-        if let Some(note) = waiting::note(state.queue.len(), errand) {
+    let Some(open) = shown.open_turn() else {
+        if let Some(note) = waiting::note(shown.queue.len(), errand) {
             stage.output.talk(&note);
         }
         return;
     };
-    let waits = Newest::of(&View::from(state)).map(|turn| incomplete::waits_for(&turn));
+    let waits = Newest::of(shown).map(|turn| incomplete::waits_for(&turn));
     let waits = waits.unwrap_or_default();
     let note = match errand {
         Errand::Resume => format!("Resuming. {waits}"),
@@ -323,14 +332,14 @@ fn begin(
             format!("The message is added to the incomplete turn. {waits}")
         }
         Errand::Send(OnIncomplete::Discard) => {
-            format!("Turn {} is discarded. It stays in the journal, hidden.", open.id.0)
+            format!("Turn {} is discarded. It stays in the journal, hidden.", open.head.id.0)
         }
         Errand::Send(OnIncomplete::Ask) | Errand::Release => return,
     };
     stage.output.talk(&note);
 }
 
-/// Says what an earlier turn has left behind: whoever forgot it would be surprised by what runs.
+/// Says what an earlier turn has left behind: a person who forgot it would be surprised by what runs.
 fn tell_of_mode(kept: PermissionMode, stage: &mut Stage<'_>) {
     if kept == PermissionMode::Ask {
         return;
@@ -340,8 +349,8 @@ fn tell_of_mode(kept: PermissionMode, stage: &mut Stage<'_>) {
     stage.output.talk(&format!("permissions {mode}, as in the turn before; {hint}"));
 }
 
-fn announce(opened: &Opened, shown: Option<View>, turn: TurnId, stage: &mut Stage<'_>) {
-    let conversation = opened.session.conversation();
+fn announce(opened: &Opened, shown: Option<&View>, turn: TurnId, stage: &mut Stage<'_>) {
+    let conversation = opened.conversation.id();
     let life = opened.life.note();
     let model = typed(&opened.model);
     stage
@@ -351,20 +360,19 @@ fn announce(opened: &Opened, shown: Option<View>, turn: TurnId, stage: &mut Stag
         stage.output.talk(DEMO_NOTE);
     }
     if let Some(view) = shown.filter(|_| stage.form == Form::Json) {
-        stage.output.json(&Line::view_of_turn(conversation.as_str(), turn, view));
+        stage.output.json(&Line::view_of_turn(conversation.as_str(), turn, view.clone()));
     }
 }
 
 impl Errand {
     /// The turn that it is about.
-    fn turn(self, session: &Session) -> TurnId {
-        let state = session.state();
+    fn turn(self, view: &View) -> TurnId {
         match self {
             Self::Resume | Self::Send(OnIncomplete::Resume | OnIncomplete::Inject) => {
-                state.open_turn().map_or_else(|| state.next_turn(), |turn| turn.id)
+                view.head.open.unwrap_or_else(|| view.next_turn())
             }
             Self::Release | Self::Send(OnIncomplete::Ask | OnIncomplete::Discard) => {
-                state.next_turn()
+                view.next_turn()
             }
         }
     }

@@ -4,19 +4,19 @@
 
 use std::collections::BTreeMap;
 
-use piton::Worker;
-use piton_core::event::{
-    EffectClass, Entry, Event, Found, Inquiry, InquiryKind, PermissionRule, RuleScope, Wants,
+use piton_core::id::{ConversationId, TurnId};
+use piton_core::view::{
+    EffectClass, Found, InquiryKind, Live, PermissionRule, QuestionView, RuleScope, View,
+    ViewChange, Wants,
 };
-use piton_core::id::TurnId;
-use piton_core::state::Call;
-use piton_core::view::{Live, View, ViewChange};
 use piton_sim::serve::Seen;
 use piton_store::{Listed, Record};
 use piton_tools::supervise::{Kept, KeptState, Status};
 use serde::Serialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
+
+use super::moves::Move;
 
 /// Version of the lines. Fields may be added; a change of meaning is a new version.
 const VERSION: u8 = 2;
@@ -160,32 +160,38 @@ pub(crate) struct WorkerName<'a> {
 }
 
 impl<'a> Line<'a> {
-    /// What a worker did; none if it is nothing that is told.
+    /// What a worker did; none if it is nothing that is told. `view` is the worker's behind it.
     pub(crate) fn worker(
-        worker: &'a Worker,
-        entry: &Entry,
-        call: Option<&'a Call>,
+        conversation: &'a ConversationId,
+        happened: &'a Move,
+        view: &View,
     ) -> Option<Self> {
-        let event = &entry.event;
-        let did = if matches!(event, Event::ToolStarted { .. }) {
-            "started"
-        } else if matches!(event, Event::ToolFinished { .. }) {
-            "ended"
-        } else if matches!(event, Event::InquiryRaised { .. }) {
-            "asked"
-        } else if matches!(event, Event::InquiryAnswered { .. }) {
-            "was_answered"
-        } else if matches!(event, Event::Compacted { .. } | Event::OutputsShortened { .. }) {
-            "made_room"
-        } else {
-            return None;
+        let (did, call, at) = match happened {
+            Move::Started(call) => ("started", Some(call), call.started),
+            Move::Ended(call) => ("ended", Some(call), call.ended),
+            Move::Raised(call, asked) => ("asked", Some(call), Some(asked.at)),
+            Move::Settled(call, asked) => {
+                ("was_answered", Some(call), asked.answer.as_ref().map(|answer| answer.at))
+            }
+            Move::SummedUp | Move::Shortened(_) => ("made_room", None, None),
+            Move::TurnBegan(_)
+            | Move::Asked
+            | Move::Answered(_)
+            | Move::Planned(_)
+            | Move::Failed(_)
+            | Move::Broke
+            | Move::Suspended(_)
+            | Move::Repaired => return None,
         };
-        let conversation = worker.conversation.as_str();
+        let works_for = conversation.as_worker().map(|(_, call)| call.to_string());
         Some(Self::Worker {
-            worker: WorkerName { call: worker.call.to_string(), conversation },
-            at: entry.at.0,
+            worker: WorkerName {
+                call: works_for.unwrap_or_default(),
+                conversation: conversation.as_str(),
+            },
+            at: at.unwrap_or(view.head.touched).0,
             did,
-            tool: call.map(|call| &*call.name),
+            tool: call.map(|call| &*call.tool),
             arguments: call.map(|call| &*call.arguments),
         })
     }
@@ -273,26 +279,21 @@ impl<'a> Line<'a> {
 
     pub(crate) fn question(
         conversation: &'a str,
-        asked: &'a Inquiry,
-        arguments: Option<&str>,
+        asked: &'a QuestionView,
         answers: &'a [&'a str],
         kept: Option<&'a str>,
     ) -> Self {
-        let Inquiry { id, kind, call, question, wants, about, .. } = asked;
-        let (call, kind, wants) = (call.to_string(), *kind, wants.as_ref());
-        let id = id.as_str();
-        let arguments = arguments.and_then(|arguments| serde_json::from_str(arguments).ok());
-        let found = about.as_deref().map(|about| &about.found).filter(|it| !it.is_nothing());
+        let arguments = asked.arguments.as_deref();
         Self::Question {
             conversation,
-            id,
-            question,
+            id: asked.id.as_str(),
+            question: &asked.heading,
             answers,
-            kind,
-            call,
-            wants,
-            arguments,
-            found,
+            kind: asked.kind,
+            call: asked.call.to_string(),
+            wants: asked.wants.as_ref(),
+            arguments: arguments.and_then(|arguments| serde_json::from_str(arguments).ok()),
+            found: asked.found.as_ref(),
             kept,
         }
     }

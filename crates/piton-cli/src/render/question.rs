@@ -8,7 +8,7 @@ use piton_core::permit::{SHELL, is_unseen};
 use piton_core::summary::{
     INPUT_SUMMARY_CHARS_MAX, TELLING, call_heading, without_gaps, without_middle, written_out,
 };
-use piton_core::view::{About, Diff, Preview};
+use piton_core::view::{Diff, InquiryKind, Preview, QuestionView};
 use serde_json::{Map, Value};
 
 /// Longest argument, in characters.
@@ -30,36 +30,39 @@ const ORDER: [&str; 4] = ["call", "old", "new", "text"];
 /// Arguments that the difference shows, where there is one.
 const CONTENTS: [&str; 3] = ["old", "new", "content"];
 
-/// All that a question says. A question of an older version is shown as it was written.
-pub(crate) fn shown(question: &str, about: Option<&About>) -> String {
-    let below = about.map(lines).unwrap_or_default();
-    [vec![question.to_owned()], below].concat().join("\n")
+/// All that a question says.
+pub(crate) fn shown(asked: &QuestionView) -> String {
+    let mut all = vec![asked.heading.clone()];
+    if asked.kind == InquiryKind::Permission {
+        all.extend(lines(asked));
+    }
+    all.join("\n")
 }
 
 /// The lines below the first one.
-fn lines(about: &About) -> Vec<String> {
-    let fields: Map<String, Value> = serde_json::from_str(&about.arguments).unwrap_or_default();
-    let says = call_heading(&about.tool, &about.arguments).says;
-    let diff = about.found.change.as_ref().and_then(|change| change.diff.as_ref());
+fn lines(asked: &QuestionView) -> Vec<String> {
+    let arguments = asked.arguments.as_deref().unwrap_or_default();
+    let fields: Map<String, Value> = serde_json::from_str(arguments).unwrap_or_default();
+    let says = call_heading(&asked.tool, arguments).says;
+    let change = asked.found.as_ref().and_then(|found| found.change.as_ref());
+    let diff = change.and_then(|change| change.diff.as_ref());
     let is_told = |key: &str| {
         says.iter().any(|said| said == key) || diff.is_some() && CONTENTS.contains(&key)
     };
     let place = |key: &str| TELLING.iter().chain(&ORDER).position(|it| *it == key);
     let mut rest: Vec<_> = fields.iter().filter(|(key, _)| !is_told(key)).collect();
     rest.sort_by_key(|(key, _)| place(key).unwrap_or(usize::MAX));
-    let rest = rest.into_iter().filter(|(_, value)| about.tool != SHELL || !is_default(value));
+    let rest = rest.into_iter().filter(|(_, value)| &*asked.tool != SHELL || !is_default(value));
     let arguments = rest.flat_map(|(key, value)| lines_of(key, value));
-    let lines = found_lines(about).into_iter().chain(arguments);
-    let left_out = (0 < about.arguments_left_out)
-        .then(|| format!("  [{} arguments are not shown here]", about.arguments_left_out));
-    cut(lines.chain(left_out).collect(), LINES_MAX, CHARS_MAX)
+    let lines = found_lines(asked).into_iter().chain(arguments);
+    cut(lines.collect(), LINES_MAX, CHARS_MAX)
 }
 
 /// What was found where the call leads.
-fn found_lines(about: &About) -> Vec<String> {
-    let found = &about.found;
+fn found_lines(asked: &QuestionView) -> Vec<String> {
+    let Some(found) = &asked.found else { return Vec::new() };
     let mut lines = Vec::new();
-    let written = about.path.as_deref().map(|path| path.trim_start_matches("./"));
+    let written = asked.path.as_deref().map(|path| path.trim_start_matches("./"));
     if let Some(real) = found.path.as_deref().filter(|real| written.is_some_and(|it| it != *real)) {
         lines.extend(broken("  ", &format!("leads to: {}", plain(&Value::from(real).to_string()))));
     }
@@ -186,18 +189,20 @@ mod tests {
     use super::*;
 
     fn permission_question(name: &str, arguments: &str) -> String {
-        asked(About { tool: name.into(), arguments: arguments.into(), ..About::default() })
+        asked(name, arguments, None, None)
     }
 
-    fn asked(about: About) -> String {
-        let question = format!("Run {}?", call_heading(&about.tool, &about.arguments).text);
-        shown(&question, Some(&about))
+    fn asked(tool: &str, arguments: &str, path: Option<&str>, found: Option<&Found>) -> String {
+        let heading = format!("Run {}?", call_heading(tool, arguments).text);
+        let question = json!({
+            "id": "1", "kind": "permission", "call": "1.1.0", "tool": tool, "heading": heading,
+            "open": true, "arguments": arguments, "path": path, "found": found, "at": 0,
+        });
+        shown(&serde_json::from_value(question).unwrap())
     }
 
-    fn changing(arguments: &Value, found: Found) -> String {
-        let path = arguments["path"].as_str().map(str::to_owned);
-        let (tool, arguments) = ("edit_file".into(), arguments.to_string().into());
-        asked(About { tool, arguments, path, found, ..About::default() })
+    fn changing(arguments: &Value, found: &Found) -> String {
+        asked("edit_file", &arguments.to_string(), arguments["path"].as_str(), Some(found))
     }
 
     // D29: what would be replaced and lost, and where it really is.
@@ -216,7 +221,7 @@ mod tests {
         let path = Some("real/a".to_owned());
         let found = Found { path, change: Some(Box::new(change.clone())), ..Found::default() };
         assert_eq!(
-            changing(&arguments, found),
+            changing(&arguments, &found),
             "Run edit_file: l/a?\n  leads to: \"real/a\"\n  changes the file, 1 line lost, 1 line new:\n  \
              | @@ -1 +1 @@\n  | -x\\u{202e}\n  | +y\n  replace_all: true"
         );
@@ -224,19 +229,13 @@ mod tests {
         let diff = Some(Diff { text: lines.concat(), lines_left_out: 7, end: "+end\n".into() });
         let change = Preview { bytes_replaced: None, diff, ..change };
         let found = Found { change: Some(Box::new(change)), ..Found::default() };
-        let shown = changing(&arguments, found);
+        let shown = changing(&arguments, &found);
         assert!(shown.contains("  new file, 1 line:\n  | +0\n"), "{shown}");
         assert!(shown.ends_with("  | +end\n  replace_all: true"), "{shown}");
         assert!(shown.lines().count() < 60, "{shown}");
         let found = Found { refused: Some("no\nsuch text".into()), ..Found::default() };
-        let shown = changing(&arguments, found);
+        let shown = changing(&arguments, &found);
         assert!(shown.contains("  cannot run as things are: no\\nsuch text\n  old: \"x\"\n"));
-    }
-
-    // Questions of older versions hold all their lines.
-    #[test]
-    fn a_question_of_an_older_version_is_shown_as_it_is() {
-        assert_eq!(shown("Run a?\n  b: 1", None), "Run a?\n  b: 1");
     }
 
     fn check(name: &str, arguments: &Value, expected: &str) {

@@ -1,45 +1,33 @@
 //! One line per start and end of a call.
 
-use piton::Worker;
-use piton_core::decide::calls::UNKNOWN_TEXT;
-use piton_core::event::{Event, InquiryAnswer, Outcome};
-use piton_core::state::{Call, Ended, Progress};
+use piton_core::id::ConversationId;
 use piton_core::summary::{input_summary, output_summary};
-use piton_core::view::{CallState, CallView};
+use piton_core::view::{CallState, CallView, InquiryAnswer, Outcome, UNKNOWN_TEXT};
 
 /// A call begins.
-pub(crate) fn started(call: &Call) -> String {
-    format!("• {}", input_summary(&call.name, &call.arguments))
-}
-
-/// A call waits for a person.
-pub(crate) fn suspended(call: &Call) -> String {
-    format!("… {} — waits for an answer", input_summary(&call.name, &call.arguments))
-}
-
-/// How far a call is.
-pub(crate) fn progress(call: &Call, text: &str) -> String {
-    format!("  {}: {text}", call.name)
-}
-
-/// A call begins, as its view has it.
-pub(crate) fn started_view(call: &CallView) -> String {
+pub(crate) fn started(call: &CallView) -> String {
     format!("• {}", input_summary(&call.tool, &call.arguments))
 }
 
-/// A call ended, as its view has it.
-pub(crate) fn finished_view(call: &CallView) -> String {
-    let input = input_summary(&call.tool, &call.arguments);
-    let CallState::Done { outcome, exit_code } = call.state else { return input };
-    let text = call.result.as_ref().map_or("", |result| &result.text);
-    end_line(&input, (outcome, exit_code), text, (text, text))
+/// A call waits for a person.
+pub(crate) fn suspended(call: &CallView) -> String {
+    format!("… {} — waits for an answer", input_summary(&call.tool, &call.arguments))
+}
+
+/// How far a call is.
+pub(crate) fn progress(call: &CallView, text: &str) -> String {
+    format!("  {}: {text}", call.tool)
 }
 
 /// A call ended.
-pub(crate) fn finished(call: &Call, ended: &Ended) -> String {
-    let input = input_summary(&call.name, &call.arguments);
-    let end = (ended.outcome, ended.output.exit_code);
-    end_line(&input, end, &ended.output.text, ended.output.split())
+pub(crate) fn finished(call: &CallView) -> String {
+    let input = input_summary(&call.tool, &call.arguments);
+    let CallState::Done { outcome, exit_code } = call.state else { return input };
+    let (text, split) = match &call.result {
+        Some(result) => (&*result.text, result.split()),
+        None => ("", ("", "")),
+    };
+    end_line(&input, (outcome, exit_code), text, split)
 }
 
 fn end_line(
@@ -100,27 +88,14 @@ fn note(notes: &str) -> Option<String> {
     Some(output_summary(last.trim_matches(['[', ']'])))
 }
 
-/// What a worker does, in the lines of its calls.
-pub(crate) fn of_worker(worker: &Worker, event: &Event, call: Option<&Call>) -> Option<String> {
-    let line = match (event, call) {
-        (Event::ToolStarted { .. }, Some(call)) => started(call),
-        (Event::ToolFinished { .. }, Some(call)) => match &call.progress {
-            Progress::Done(ended) => finished(call, ended),
-            Progress::Waiting
-            | Progress::Running(_)
-            | Progress::InDoubt(_)
-            | Progress::Parked(_) => return None,
-        },
-        (Event::InquiryAnswered { answer, letter: Some(_), .. }, _) => answered(answer),
-        (Event::Compacted { .. }, _) => "Older turns were summed up to make room.".into(),
-        (Event::OutputsShortened { outputs }, _) => shortened(outputs.len()),
-        _ => return None,
-    };
-    Some(format!("[worker {}] {line}", worker.number()))
+/// How lines of a worker begin. The number names nobody: the conversation does.
+pub(crate) fn worker_label(worker: &ConversationId) -> String {
+    let number = worker.as_worker().map_or(0, |(_, call)| call.index.saturating_add(1));
+    format!("[worker {number}]")
 }
 
 /// That outputs are sent shortened from here on.
-pub(crate) fn shortened(outputs: usize) -> String {
+pub(crate) fn shortened(outputs: u32) -> String {
     match outputs {
         1 => "One output was shortened to make room; it is kept whole in the journal.".into(),
         more => {
@@ -155,8 +130,7 @@ pub(crate) fn word(outcome: Outcome) -> &'static str {
 
 #[cfg(test)]
 mod tests {
-    use piton_core::event::ToolOutput;
-    use piton_core::id::{CallId, TurnId};
+    use serde_json::json;
 
     use super::*;
 
@@ -170,12 +144,14 @@ mod tests {
         (printed, notes): (&str, &str),
         expected: &str,
     ) {
-        let id = CallId { turn: TurnId(1), step: 1, index: 0 };
-        let call = Call::new(id, "shell", r#"{"command":"cargo test"}"#);
-        let text = format!("{printed}{notes}");
-        let note_bytes = notes.len() as u64;
-        let output = ToolOutput { exit_code, note_bytes, ..ToolOutput::text(text) };
-        assert_eq!(finished(&call, &Ended { outcome, output }), expected);
+        let state = json!({"is": "done", "outcome": outcome, "exit_code": exit_code});
+        let result = json!({"text": format!("{printed}{notes}"), "note_bytes": notes.len()});
+        let arguments = r#"{"command":"cargo test"}"#;
+        let call = json!({
+            "id": "1.1.0", "tool": "shell", "arguments": arguments, "state": state,
+            "result": result,
+        });
+        assert_eq!(finished(&serde_json::from_value(call).unwrap()), expected);
     }
 
     #[test]

@@ -2,10 +2,11 @@
 
 use std::io;
 use std::path::PathBuf;
+use std::sync::Arc;
 
-use piton::{OpenError, SessionError};
+use piton::{CommandError, FollowError, OpenError, SessionError};
 use piton_agent::rules::file::RuleFileError;
-use piton_agent::{FileError, LoadError, ModelError, ProfileError, SettingsError};
+use piton_agent::{FileError, LoadError, ModelError, SettingsError};
 use piton_core::id::ConversationId;
 use piton_mcp::{ProjectFault, TrustFault};
 use piton_store::{Holder, LeaseError, StoreError};
@@ -206,7 +207,7 @@ pub(crate) enum Fault {
     Open(#[from] OpenError),
     /// The turn cannot go on.
     #[error(transparent)]
-    Session(SessionError),
+    Session(Arc<SessionError>),
     /// The store cannot do its work.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -238,14 +239,6 @@ pub(crate) enum Fault {
     Runtime(#[source] io::Error),
 }
 
-impl From<ProfileError> for Fault {
-    fn from(error: ProfileError) -> Self {
-        match error {
-            ProfileError::Model(error) => Self::Model(error),
-        }
-    }
-}
-
 impl Fault {
     /// The conversation, if another process is at work on it.
     pub(crate) fn held(&self) -> Option<&ConversationId> {
@@ -265,7 +258,6 @@ impl Fault {
             | Self::LongStored { .. }
             | Self::NoDraft
             | Self::Attach(_)
-            | Self::Session(SessionError::FileRefused { .. } | SessionError::FilesSize { .. })
             | Self::UnknownConversation { .. }
             | Self::Ambiguous { .. }
             | Self::NoConversation { .. }
@@ -300,9 +292,7 @@ impl Fault {
             Self::Open(OpenError::Lease(LeaseError::Held { .. }))
             | Self::NotTaken { .. }
             | Self::RuleHeld { .. } => Code::Transient,
-            Self::Incomplete { .. }
-            | Self::LeftAlone
-            | Self::Session(SessionError::Incomplete(_)) => Code::Incomplete,
+            Self::Incomplete { .. } | Self::LeftAlone => Code::Incomplete,
             Self::Interrupted | Self::LeftAtOnce { .. } => Code::Interrupted,
             Self::Stdin(_)
             | Self::Draft(_)
@@ -329,10 +319,7 @@ impl Fault {
             Self::TwoTexts => "two_texts",
             Self::LongText { .. } | Self::LongStored { .. } => "long_text",
             Self::NoDraft => "no_draft",
-            Self::Attach(_)
-            | Self::Session(SessionError::FileRefused { .. } | SessionError::FilesSize { .. }) => {
-                "file"
-            }
+            Self::Attach(_) => "file",
             Self::Stdin(_) => "standard_input",
             Self::UnknownConversation { .. } | Self::Open(OpenError::Unknown(_)) => {
                 "unknown_conversation"
@@ -342,9 +329,7 @@ impl Fault {
             Self::Command(_) => "command",
             Self::Undo(_) => "undo",
             Self::Letter(fault) => fault.reason(),
-            Self::Incomplete { .. }
-            | Self::LeftAlone
-            | Self::Session(SessionError::Incomplete(_)) => "incomplete_turn",
+            Self::Incomplete { .. } | Self::LeftAlone => "incomplete_turn",
             Self::Interrupted | Self::LeftAtOnce { .. } => "interrupted",
             Self::Model(_) | Self::Load(_) => "model",
             Self::Open(OpenError::Workspace { .. } | OpenError::WorkspaceName { .. })
@@ -378,7 +363,7 @@ impl Fault {
             ],
             Self::EmptyText => vec!["say something, or give - and pipe a text in".into()],
             Self::NoDraft => vec!["say something: piton query \"TEXT\"".into()],
-            Self::Attach(fault) => vec![fault.hint().into()],
+            Self::Attach(fault) => fault.hints(),
             Self::TwoTexts => vec!["keep one of them".into()],
             Self::LongText { .. } => vec!["put it into a file and name the file".into()],
             Self::Stdin(_) => vec!["pipe a text in UTF-8 in, or give it as an argument".into()],
@@ -529,11 +514,38 @@ fn answering(words: &str, more: &[String]) -> Vec<String> {
 
 impl From<SessionError> for Fault {
     fn from(error: SessionError) -> Self {
-        // A directory that is gone is told in one way, at the opening as at the turn.
-        if let SessionError::Workspace(error) = error {
-            return Self::Open(*error);
+        Self::Session(Arc::new(error))
+    }
+}
+
+impl From<CommandError> for Fault {
+    fn from(error: CommandError) -> Self {
+        match error {
+            CommandError::Open(error) => match Arc::try_unwrap(error) {
+                Ok(error) => Self::Open(error),
+                Err(error) => LetterFault::Command(CommandError::Open(error)).into(),
+            },
+            CommandError::Store(error) => match Arc::try_unwrap(error) {
+                Ok(error) => Self::Store(error),
+                Err(error) => LetterFault::Command(CommandError::Store(error)).into(),
+            },
+            CommandError::Failed(mut error) => {
+                while let SessionError::Shared(inner) = &*error {
+                    error = inner.clone();
+                }
+                Self::Session(error)
+            }
+            error => LetterFault::Command(error).into(),
         }
-        Self::Session(error)
+    }
+}
+
+impl From<FollowError> for Fault {
+    fn from(error: FollowError) -> Self {
+        match error {
+            FollowError::Store(error) => Self::Store(error),
+            error => LetterFault::Follow(error).into(),
+        }
     }
 }
 

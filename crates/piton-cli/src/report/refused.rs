@@ -7,11 +7,6 @@ use super::storing::storing;
 
 pub(super) fn going_on(error: &SessionError) -> Vec<String> {
     match error {
-        SessionError::FileRefused { .. } => vec![
-            "choose a model that takes it with --model; docs/models.md says what each takes".into(),
-            "or leave it in this directory and name it, and let the tools look at it".into(),
-        ],
-        SessionError::FilesSize { .. } => vec!["send fewer or smaller files".into()],
         SessionError::Append(AppendError::Store(error)) => storing(error),
         SessionError::Append(
             AppendError::Conflict { .. }
@@ -19,6 +14,8 @@ pub(super) fn going_on(error: &SessionError) -> Vec<String> {
             | AppendError::Size { .. }
             | AppendError::Unknown { .. },
         )
+        | SessionError::FileRefused { .. }
+        | SessionError::FilesSize { .. }
         | SessionError::Incomplete(_)
         | SessionError::EmptyMessage
         | SessionError::Refused(_)

@@ -158,6 +158,13 @@ pub struct Covered {
     pub at: Timestamp,
 }
 
+impl Default for View {
+    /// The view of a conversation that has not begun.
+    fn default() -> Self {
+        Self::from(&State::default())
+    }
+}
+
 impl From<&State> for View {
     fn from(state: &State) -> Self {
         let present = state.turns.iter().map(|turn| TurnView::of(Place::Present(state, turn)));
@@ -181,6 +188,18 @@ impl View {
     /// The turns that are shown: all but the discarded ones.
     pub fn shown(&self) -> impl DoubleEndedIterator<Item = &TurnView> {
         self.turns.iter().filter(|turn| turn.head.end != Some(TurnEnd::Discarded))
+    }
+
+    /// The turn that is not over.
+    pub fn open_turn(&self) -> Option<&TurnView> {
+        let open = self.head.open?;
+        self.turns.iter().rev().find(|turn| turn.head.id == open)
+    }
+
+    /// The turn that begins next.
+    pub fn next_turn(&self) -> TurnId {
+        let last = self.turns.iter().chain(&self.superseded).map(|turn| turn.head.id.0).max();
+        TurnId(last.unwrap_or(0) + 1)
     }
 
     /// A question of the last turn, open or answered.

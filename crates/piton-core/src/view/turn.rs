@@ -88,6 +88,7 @@ pub struct Kept {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "item", rename_all = "snake_case")]
 #[non_exhaustive]
+#[expect(clippy::large_enum_variant, reason = "nearly all items are steps")]
 pub enum ItemView {
     /// The user said something.
     Message(MessageView),
@@ -424,6 +425,7 @@ impl FailureView {
         let state = place.open();
         // A driver that gave up tries nothing by itself.
         let tried = state.filter(|_| place.turn().broke.is_none());
+        let is_empty = failure.class == FailureClass::Empty;
         let attempts_max = state.map(|state| {
             let limits = &state.config.limits;
             // Failures in a row are limited, and text that came ends the row: so the last try moves on.
@@ -436,10 +438,10 @@ impl FailureView {
             at: failure.at,
             failures: step.failures,
             failures_max: state.map(|state| state.config.limits.failures_max),
-            next_try: tried.and_then(|state| next_try(step, &state.config.limits)),
-            noted: tried.is_some()
-                && failure.class == FailureClass::Empty
-                && step.empties <= EMPTIES_MAX,
+            next_try: tried
+                .filter(|_| !is_empty)
+                .and_then(|state| next_try(step, &state.config.limits)),
+            noted: tried.is_some() && is_empty && step.empties <= EMPTIES_MAX,
             next_attempt: step.attempts_used + 1,
             attempts_max,
         })

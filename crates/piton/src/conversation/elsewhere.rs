@@ -39,6 +39,13 @@ impl Conversation {
         Ok(state.commands.get(command).map(|(_, verdict)| verdict.clone()))
     }
 
+    /// How the newest turn stands.
+    pub async fn ending(&self) -> Result<Ending, CommandError> {
+        let hosts = self.hosts.upgrade().ok_or(CommandError::EngineGone)?;
+        let state = reader::state(&*hosts.parts().journal, &self.id).await.map_err(failed)?;
+        Ok(Ending::of(&state))
+    }
+
     /// Keeps a file beside the journal, as a part of a message; durable from here on.
     pub async fn attach(&self, name: &str, content: &[u8]) -> Result<UserPart, CommandError> {
         let hosts = self.hosts.upgrade().ok_or(CommandError::EngineGone)?;

@@ -108,7 +108,7 @@ impl Task {
         session: &mut Session,
         control: Option<Control>,
     ) -> Result<(), Arc<SessionError>> {
-        let mut then = session.take_letters().await;
+        let mut then = self.take_letters(session).await;
         if let (Ok(letters), Some(control)) = (&then, control) {
             // What a letter wants to go on goes on behind the command.
             let runs = *letters == Then::Run;
@@ -153,16 +153,23 @@ impl Task {
         tokio::select! {
             biased;
             control = session.next_control() => Some(self.obey(session, control).await),
-            () = mail.came() => Some(session.take_letters().await),
+            () = mail.came() => Some(self.take_letters(session).await),
             () = holds.gone(), if is_held => Some(Ok(Then::Rest)),
             () = tokio::time::sleep_until(until), if !is_held => None,
         }
     }
 
+    /// Takes in what other processes left. While a face holds the conversation, what the letters want to
+    /// go on waits for that face.
+    async fn take_letters(&self, session: &mut Session) -> Result<Then, SessionError> {
+        let then = session.take_letters().await?;
+        Ok(if session.holds().are_there() { Then::Rest } else { then })
+    }
+
     async fn obey(&self, session: &mut Session, control: Control) -> Result<Then, SessionError> {
         match control {
             Control::Command(handed) => session.obey(*handed, Performing::Nobody).await,
-            Control::Look => session.take_letters().await,
+            Control::Look => self.take_letters(session).await,
             Control::Hold(held) => {
                 // The caller may have gone.
                 held.send(Ok(())).unwrap_or_default();

@@ -1,20 +1,21 @@
-//! An answer to a conversation that another process works on: left as a letter, and waited for.
+//! An answer on its way to the journal: left as a letter, and waited for.
 //!
-//! Only that process writes the journal. What is said here is what the journal says.
+//! Only the process that works on a conversation writes its journal. If none does, this one takes the
+//! letter. What is said here is what the journal says.
 
 use std::time::Duration;
 
 use piton::chance::{Chance as _, SystemChance};
 use piton::clock::{Clock as _, SystemClock};
-use piton::{AnswerLetter, Delivery, Given, LeaseWait, OpenError, given};
-use piton_core::event::Inquiry;
+use piton::{AnswerLetter, Delivery, Given};
 use piton_core::id::{ConversationId, Seq};
-use piton_store::{Holder, Journal, LeaseError};
+use piton_core::view::QuestionView;
+use piton_store::Holder;
 use tokio::time::Instant;
 
 use super::meant::Meant;
+use super::questions;
 use super::record::{Desk, Recorded, told};
-use super::{questions, read};
 pub(crate) use crate::render::tool::said;
 use crate::report::Fault;
 
@@ -26,18 +27,18 @@ impl Meant {
     pub(super) fn letter(&self) -> Result<AnswerLetter, Fault> {
         let (at, chance) = (SystemClock.now(), SystemChance.next());
         AnswerLetter::new(self.asked.id.clone(), &self.reply, at, chance)
-            .ok_or_else(|| Fault::SecretOnTerminal { question: self.asked.heading().to_owned() })
+            .ok_or_else(|| Fault::SecretOnTerminal { question: self.asked.heading.clone() })
     }
 }
 
-/// A conversation that another process works on.
+/// A conversation that an answer was left for.
 #[derive(Debug)]
 pub(super) struct Held<'a> {
     pub(super) desk: &'a Desk,
     pub(super) id: &'a ConversationId,
-    /// Who works on it, or did when it was last known.
+    /// The other process that works on it, or did when it was last known.
     pub(super) holder: Option<Holder>,
-    /// Whether this process has taken letters in its place.
+    /// Whether this process has the writer's place.
     pub(super) here: bool,
 }
 
@@ -48,11 +49,9 @@ impl Held<'_> {
         letter: &AnswerLetter,
         meant: &Meant,
     ) -> Result<Recorded, Fault> {
-        let (journal, mut after) = (&*self.desk.journal, meant.after);
+        let (journal, mut after) = (self.desk.journal(), meant.after);
         loop {
-            let listed = journal.status(self.id).await?;
-            // One that has taken it and left is named all the same.
-            self.holder = listed.and_then(|listed| listed.holder).or(self.holder.take());
+            self.look_at_holder().await?;
             // First this, because who takes it away has recorded it before.
             let lies = letter.lies(journal, self.id).await?;
             let grown = match letter.delivery(journal, self.id, after).await? {
@@ -69,7 +68,7 @@ impl Held<'_> {
                 // The answer may have come while we looked; then the next look finds it.
                 if let Delivery::Open(_) = letter.delivery(journal, self.id, after).await? {
                     letter.withdraw(journal, self.id).await?;
-                    return Err(Fault::NotOpen { question: meant.asked.heading().to_owned() });
+                    return Err(Fault::NotOpen { question: meant.asked.heading.clone() });
                 }
             } else if !lies {
                 return Err(self.gone(&meant.asked).await?);
@@ -77,65 +76,49 @@ impl Held<'_> {
                 let holder = self.holder.clone();
                 return Err(Fault::NotTaken { conversation: self.id.clone(), holder });
             } else {
-                self.take_or_wait(letter, after).await?;
+                self.sleep(after).await?;
             }
         }
+    }
+
+    /// Who works on the conversation. One that has taken the letter and left is named all the same.
+    async fn look_at_holder(&mut self) -> Result<(), Fault> {
+        let listed = self.desk.journal().status(self.id).await?;
+        let holder = listed.and_then(|listed| listed.holder);
+        match holder {
+            Some(holder) if holder.pid == std::process::id() => self.here = true,
+            Some(holder) => (self.here, self.holder) = (false, Some(holder)),
+            // Nobody takes letters but us.
+            None => self.desk.engine.conversation(self.id).look().await?,
+        }
+        Ok(())
     }
 
     /// The letter is gone and the question open: somebody has thought better of it.
-    async fn gone(&self, asked: &Inquiry) -> Result<Fault, Fault> {
-        let kept = AnswerLetter::kept(&*self.desk.journal, self.id).await?;
+    async fn gone(&self, asked: &QuestionView) -> Result<Fault, Fault> {
+        let kept = AnswerLetter::kept(self.desk.journal(), self.id).await?;
         let other = kept.iter().find(|other| *other.inquiry() == asked.id);
         let kept = other.map(|other| told(other.reply()));
-        Ok(Fault::TakenAway { question: asked.heading().to_owned(), kept })
-    }
-
-    /// Whoever held it may be gone, and then nobody takes letters but us.
-    async fn take_or_wait(&mut self, letter: &AnswerLetter, after: Seq) -> Result<(), Fault> {
-        match self.desk.engine.open_within(self.id, LeaseWait::NONE).await {
-            Ok(mut session) => {
-                // It may have taken it and left since we looked. Now nobody else writes.
-                let delivery = letter.delivery(&*self.desk.journal, self.id, after).await?;
-                if let Delivery::Open(_) = delivery {
-                    session.take_letters().await?;
-                    self.here = true;
-                }
-                Ok(())
-            }
-            Err(OpenError::Lease(LeaseError::Held { .. })) => self.sleep(after).await,
-            Err(error) => Err(error.into()),
-        }
+        Ok(Fault::TakenAway { question: asked.heading.clone(), kept })
     }
 
     /// Sleeps until the conversation grows; a look at the lease is due in any case.
     async fn sleep(&self, after: Seq) -> Result<(), Fault> {
-        let grown = self.desk.journal.wait_past(self.id, after);
+        let grown = self.desk.journal().wait_past(self.id, after);
         if let Ok(grown) = tokio::time::timeout(LOOK_EVERY, grown).await {
             grown?;
         }
         Ok(())
     }
 
-    async fn is_open(&self, asked: &Inquiry) -> Result<bool, Fault> {
-        let state = read(&*self.desk.journal, self.id).await?;
-        Ok(questions(&state).iter().any(|open| open.id == asked.id))
+    async fn is_open(&self, asked: &QuestionView) -> Result<bool, Fault> {
+        let view = self.desk.engine.view(self.id).await?;
+        Ok(questions(&view).any(|open| open.id == asked.id))
     }
 }
 
-/// Why a question is not open any more: its answer, if it has one.
-pub(super) async fn closed(
-    journal: &dyn Journal,
-    id: &ConversationId,
-    meant: &Meant,
-) -> Result<Fault, Fault> {
-    Ok(match given(journal, id, &meant.asked.id, meant.after).await? {
-        Ok(given) => otherwise(&meant.asked, given),
-        Err(_) => Fault::NotOpen { question: meant.asked.heading().to_owned() },
-    })
-}
-
-fn otherwise(asked: &Inquiry, given: Given) -> Fault {
+fn otherwise(asked: &QuestionView, given: Given) -> Fault {
     let from = if given.letter.is_some() { " from another terminal" } else { "" };
     let (by, answer) = (format!("{}{from}", given.by), said(&given.answer));
-    Fault::AnsweredOtherwise { question: asked.heading().to_owned(), answer, by }
+    Fault::AnsweredOtherwise { question: asked.heading.clone(), answer, by }
 }

@@ -2,9 +2,8 @@
 
 use piton::Reply;
 use piton_agent::Settings;
-use piton_core::event::{Inquiry, InquiryKind, RuleEffect, Shape};
 use piton_core::id::{ConversationId, Seq};
-use piton_core::state::State;
+use piton_core::view::{InquiryKind, QuestionView, RuleEffect, Shape, View};
 
 use super::questions;
 use crate::ask::{Form, Heard, Offer, Prompt};
@@ -14,7 +13,7 @@ use crate::report::Fault;
 /// What is answered to which question.
 #[derive(Debug)]
 pub(super) struct Meant {
-    pub(super) asked: Inquiry,
+    pub(super) asked: QuestionView,
     pub(super) reply: Reply,
     /// What stands from now on.
     pub(super) offer: Option<Offer>,
@@ -25,20 +24,20 @@ pub(super) struct Meant {
 /// The first question, or all permissions that are asked for now, by conversation. What is asked later
 /// nobody has seen yet. One that is not answered by this fails all of them.
 pub(super) fn meant(
-    askers: &[(ConversationId, State)],
+    askers: &[(ConversationId, View)],
     answer: &Answer,
     settings: &Settings,
 ) -> Result<Vec<(ConversationId, Vec<Meant>)>, Fault> {
     let mut all = Vec::new();
     let mut left = if answer.all { usize::MAX } else { 1 };
-    for (asker, state) in askers {
-        let open = questions(state).into_iter();
-        let open = open.filter(|asked| !answer.all || asked.kind == InquiryKind::Permission);
+    for (asker, view) in askers {
+        let open =
+            questions(view).filter(|asked| !answer.all || asked.kind == InquiryKind::Permission);
         let mut own = Vec::new();
         for asked in open.take(left) {
-            let offers = Offer::all(state, &asked, settings.file.as_deref());
-            let (reply, offer) = understand(&asked, answer, offers)?;
-            own.push(Meant { asked, reply, offer, after: state.end });
+            let offers = Offer::all(asked, &view.head.workspace, settings.file.as_deref());
+            let (reply, offer) = understand(asked, answer, offers)?;
+            own.push(Meant { asked: asked.clone(), reply, offer, after: view.cursor });
         }
         left -= own.len();
         if !own.is_empty() {
@@ -50,16 +49,15 @@ pub(super) fn meant(
 
 /// What was answered, and what stands from now on.
 fn understand(
-    asked: &Inquiry,
+    asked: &QuestionView,
     answer: &Answer,
     offers: Vec<Offer>,
 ) -> Result<(Reply, Option<Offer>), Fault> {
-    let mut prompt = Prompt::new(asked.clone());
     let words = words(asked, &offers).join(", ");
-    prompt.offer(offers);
+    let mut prompt = Prompt::new(asked.clone(), offers);
     if prompt.is_secret() && !answer.decline {
         // It would be in the history of a shell, and nobody is there who could be told.
-        return Err(Fault::SecretOnTerminal { question: asked.heading().to_owned() });
+        return Err(Fault::SecretOnTerminal { question: asked.heading.clone() });
     }
     let mut more = Vec::new();
     let heard = match (&answer.word, &answer.text) {
@@ -88,20 +86,20 @@ fn understand(
         if answer.all {
             more.push("nothing is answered and no rule is written; without --all, each call is answered by itself".into());
         }
-        return Err(Fault::NoAnswer { question: asked.heading().to_owned(), words, more });
+        return Err(Fault::NoAnswer { question: asked.heading.clone(), words, more });
     };
     let offer = prompt.offered(&reply).cloned();
     Ok((reply, offer))
 }
 
 /// Whether the answers are words that can be listed.
-fn has_words(asked: &Inquiry) -> bool {
+fn has_words(asked: &QuestionView) -> bool {
     let shape = asked.wants.as_ref().map(|wants| &wants.shape);
     matches!(shape, Some(Shape::Confirm | Shape::Choice { .. }))
 }
 
 /// A variable that is not set gives an empty answer: nobody means that.
-fn read(asked: &Inquiry, typed: &str) -> Result<String, String> {
+fn read(asked: &QuestionView, typed: &str) -> Result<String, String> {
     let has_default = asked.wants.as_ref().is_some_and(|wants| wants.default.is_some());
     if typed.trim().is_empty() && !has_default && !has_words(asked) {
         return Err("the answer is empty; --decline says that there is none".into());
@@ -124,7 +122,7 @@ fn with_scope(word: &str, scope: Option<Scope>) -> String {
 }
 
 /// What can be answered.
-pub(super) fn words<'a>(asked: &'a Inquiry, offers: &[Offer]) -> Vec<&'a str> {
+pub(super) fn words<'a>(asked: &'a QuestionView, offers: &[Offer]) -> Vec<&'a str> {
     let may = |effect| offers.iter().any(|offer| offer.standing.effect == effect);
     match asked.kind {
         InquiryKind::Permission => ["yes", "no"]
@@ -147,7 +145,7 @@ pub(super) fn words<'a>(asked: &'a Inquiry, offers: &[Offer]) -> Vec<&'a str> {
 }
 
 /// What a form wants in each field, and an answer that fits. Nothing if it is no form.
-pub(super) fn form_lines(asked: &Inquiry) -> Vec<String> {
+pub(super) fn form_lines(asked: &QuestionView) -> Vec<String> {
     let Some(Shape::Form { schema }) = asked.wants.as_ref().map(|wants| &wants.shape) else {
         return Vec::new();
     };

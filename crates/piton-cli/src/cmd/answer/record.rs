@@ -1,19 +1,14 @@
-//! Writes answers down: what stands for more than a conversation first, once, then each answer.
-//!
-//! Whoever cannot be written to now is found out before anything is written.
+//! Has answers written down: what stands for more than a conversation first, once, then each answer.
 
-use std::sync::Arc;
-
-use piton::{AnswerLetter, Engine, LeaseWait, OpenError, Reply, Session};
-use piton_core::event::{Inquiry, InquiryKind, RuleEffect, RuleScope};
+use piton::{AnswerLetter, Engine, Reply};
 use piton_core::id::ConversationId;
 use piton_core::summary::shorten;
-use piton_store::{Holder, Journal, LeaseError};
+use piton_core::view::{InquiryKind, QuestionView, RuleEffect, RuleScope};
+use piton_store::{Holder, Journal};
 use tokio::time::Instant;
 
-use super::elsewhere::{Held, closed};
+use super::elsewhere::Held;
 use super::meant::Meant;
-use super::questions;
 use crate::ask::Offer;
 use crate::output::Output;
 use crate::report::Fault;
@@ -33,26 +28,11 @@ pub(super) enum Recorded {
 /// What answers are written down with.
 #[derive(Debug)]
 pub(super) struct Desk {
-    pub(super) journal: Arc<dyn Journal>,
     pub(super) engine: Engine,
     /// Until when another process may take them.
     pub(super) deadline: Instant,
     /// Whether several may be answered: then one that is not open any more holds up no other.
     pub(super) all: bool,
-}
-
-/// A conversation, and what is answered to it.
-#[derive(Debug)]
-struct Room {
-    id: ConversationId,
-    meant: Vec<Meant>,
-    door: Door,
-}
-
-#[derive(Debug)]
-enum Door {
-    Open(Box<Session>),
-    Held(Option<Holder>),
 }
 
 /// What became of the answers so far.
@@ -64,18 +44,19 @@ struct Tally {
 }
 
 impl Desk {
-    /// Records all answers, or has them recorded.
+    pub(super) fn journal(&self) -> &dyn Journal {
+        &**self.engine.journal()
+    }
+
+    /// Has all answers recorded.
     pub(super) async fn record(
         &self,
         meant: Vec<(ConversationId, Vec<Meant>)>,
         output: &mut Output,
     ) -> Result<Recorded, Fault> {
-        let (mut rooms, mut tally) = (Vec::new(), Tally::default());
-        for (id, meant) in meant {
-            rooms.push(self.enter(id, meant, &mut tally, output).await?);
-        }
+        let mut tally = Tally::default();
         let offers =
-            || rooms.iter().flat_map(|room| &room.meant).filter_map(|it| it.offer.as_ref());
+            || meant.iter().flat_map(|(_, meant)| meant).filter_map(|it| it.offer.as_ref());
         // Written before anything is answered: what is lost between the two is asked again, and then
         // a rule answers.
         Offer::write_all(offers())?;
@@ -83,21 +64,11 @@ impl Desk {
             output.talk(&format!("From now on: {}", offer.told()));
         }
         let mut left = Vec::new();
-        for Room { id, meant, door } in rooms {
-            match door {
-                Door::Open(session) => {
-                    self.write(*session, &meant, output).await?;
-                    let recorded = (!meant.is_empty()).then_some(Recorded::Here);
-                    tally.recorded = tally.recorded.or(recorded);
-                }
-                Door::Held(holder) => {
-                    let letters = self.leave(&id, &meant, output).await?;
-                    left.push((id, holder, meant, letters));
-                }
-            }
+        for (id, meant) in &meant {
+            left.push(self.leave(id, meant, output).await?);
         }
-        for (id, holder, meant, letters) in left {
-            let mut held = Held { desk: self, id: &id, holder, here: false };
+        for ((id, meant), letters) in meant.iter().zip(left) {
+            let mut held = Held { desk: self, id, holder: None, here: false };
             for (meant, letter) in meant.iter().zip(&letters) {
                 let delivered = held.delivered(letter, meant).await;
                 self.count(delivered, meant, &mut tally, output)?;
@@ -112,75 +83,24 @@ impl Desk {
         }
     }
 
-    /// Opens a conversation, if nobody else is at work on it. What is not open any more is left out.
-    async fn enter(
-        &self,
-        id: ConversationId,
-        meant: Vec<Meant>,
-        tally: &mut Tally,
-        output: &mut Output,
-    ) -> Result<Room, Fault> {
-        let session = match self.engine.open_within(&id, LeaseWait::NONE).await {
-            Err(OpenError::Lease(LeaseError::Held { holder, .. })) => {
-                return Ok(Room { id, meant, door: Door::Held(holder) });
-            }
-            opened => opened?,
-        };
-        let mut still = Vec::new();
-        for meant in meant {
-            if is_open(&session, &meant.asked) {
-                still.push(meant);
-            } else {
-                let fault = closed(&*self.journal, &id, &meant).await?;
-                self.count(Err(fault), &meant, tally, output)?;
-            }
-        }
-        Ok(Room { id, meant: still, door: Door::Open(Box::new(session)) })
-    }
-
-    /// Records answers where nobody else is at work.
-    async fn write(
-        &self,
-        mut session: Session,
-        meant: &[Meant],
-        output: &mut Output,
-    ) -> Result<(), Fault> {
-        let id = session.conversation().clone();
-        let kept = AnswerLetter::kept(&*self.journal, &id).await?;
-        for meant in meant {
-            if let Before::Other(letters) = Before::find(&kept, meant) {
-                self.replace(&id, &letters, output).await?;
-            }
-        }
-        // Those that say the same, and those to other questions.
-        session.take_letters().await?;
-        for Meant { asked, reply, offer, .. } in meant {
-            if is_open(&session, asked) {
-                session.answer(&asked.id, reply.clone()).await?;
-            }
-            tell(asked, reply, offer.as_ref(), output);
-        }
-        Ok(())
-    }
-
-    /// Leaves answers for whoever is at work, unless they lie there.
+    /// Leaves answers for the process that works on the conversation, unless they lie there.
     async fn leave(
         &self,
         id: &ConversationId,
         meant: &[Meant],
         output: &mut Output,
     ) -> Result<Vec<AnswerLetter>, Fault> {
-        let kept = AnswerLetter::kept(&*self.journal, id).await?;
+        let kept = AnswerLetter::kept(self.journal(), id).await?;
         let mut letters = Vec::new();
         for meant in meant {
             let before = Before::find(&kept, meant);
             if let Before::Same(letter) = before {
-                output.talk(&format!("This answer is kept already: {}", meant.asked.heading()));
+                output.talk(&format!("This answer is kept already: {}", meant.asked.heading));
                 letters.push(letter);
                 continue;
             }
             let letter = meant.letter()?;
-            letter.post(&*self.journal, id).await?;
+            letter.post(self.journal(), id).await?;
             // After the new one lies there: one of them always counts.
             if let Before::Other(letters) = before {
                 self.replace(id, &letters, output).await?;
@@ -198,7 +118,7 @@ impl Desk {
         output: &mut Output,
     ) -> Result<(), Fault> {
         for letter in letters {
-            letter.withdraw(&*self.journal, id).await?;
+            letter.withdraw(self.journal(), id).await?;
         }
         let Some(first) = letters.first() else { return Ok(()) };
         output.talk(&format!("Replaces the answer that was kept: {}", told(first.reply())));
@@ -227,7 +147,7 @@ impl Desk {
             }
             Err(fault) if !self.all => return Err(fault),
             Err(fault @ Fault::NotTaken { .. }) => {
-                output.talk(&format!("Kept: {}", meant.asked.heading()));
+                output.talk(&format!("Kept: {}", meant.asked.heading));
                 tally.kept = Some(fault);
             }
             // A rule of the one before has answered it.
@@ -266,13 +186,9 @@ impl Before {
     }
 }
 
-fn is_open(session: &Session, asked: &Inquiry) -> bool {
-    questions(session.state()).iter().any(|open| open.id == asked.id)
-}
-
 /// Says what was answered to a question. Of rules for more than the conversation it was said when they
 /// were written.
-fn tell(asked: &Inquiry, reply: &Reply, offer: Option<&Offer>, output: &mut Output) {
+fn tell(asked: &QuestionView, reply: &Reply, offer: Option<&Offer>, output: &mut Output) {
     let answer = match (reply, asked.kind) {
         (Reply::Allow, _) => "yes",
         (Reply::Deny, InquiryKind::Permission) => "no",
@@ -286,7 +202,7 @@ fn tell(asked: &Inquiry, reply: &Reply, offer: Option<&Offer>, output: &mut Outp
         (Reply::Text(text), _) => &format!("{:?}", shorten(text, ANSWER_CHARS_MAX)),
         (Reply::Secret(_), _) => "in secret",
     };
-    output.talk(&format!("Answered {answer}: {}", asked.heading()));
+    output.talk(&format!("Answered {answer}: {}", asked.heading));
     if let Some(offer) = offer.filter(|offer| offer.file.is_none()) {
         output.talk(&format!("From now on: {}", offer.told()));
     }

@@ -5,9 +5,13 @@ use std::io::{self, Read as _};
 use std::os::unix::fs::FileTypeExt as _;
 use std::path::{Component, Path, PathBuf};
 
-use piton::{CommandError, Conversation, Session, SessionError};
+use piton::{CommandError, Conversation};
+use piton_agent::typed;
 use piton_core::attachment::{self, FILES_BYTES_MAX};
 use piton_core::command::UserPart;
+
+use super::open::Opened;
+use crate::report::Fault;
 
 /// A file as it was found.
 #[derive(Debug)]
@@ -31,19 +35,33 @@ pub(crate) enum AttachFault {
     /// It is larger than a message may be.
     #[error("{} is larger than {}", path.display(), attachment::limit(FILES_BYTES_MAX))]
     Large { path: PathBuf },
+    /// The model does not take it.
+    #[error("{name} cannot be sent: {model} {why}")]
+    Refused { name: String, model: String, why: String },
+    /// All files together are larger than a message may be.
+    #[error("the files have {}, and one message takes {}", attachment::size(*bytes), attachment::limit(FILES_BYTES_MAX))]
+    Together { bytes: u64 },
 }
 
 impl AttachFault {
     /// What to do about it.
-    pub(crate) fn hint(&self) -> &'static str {
-        match self {
+    pub(crate) fn hints(&self) -> Vec<String> {
+        let hint = match self {
             Self::Unreadable { .. } => "check the path after --file; it counts from here",
             Self::Directory { .. } => "name files one by one; the tools can look into directories",
             Self::Empty { .. } => "there is nothing to send in it; leave it out",
             Self::Large { .. } => {
                 "make it smaller, or leave it in this directory and name it: tools read files in parts"
             }
-        }
+            Self::Refused { .. } => {
+                let others =
+                    "or leave it in this directory and name it, and let the tools look at it";
+                let model = "choose a model that takes it with --model; docs/models.md says what each takes";
+                return vec![model.into(), others.into()];
+            }
+            Self::Together { .. } => "send fewer or smaller files",
+        };
+        vec![hint.into()]
     }
 }
 
@@ -67,15 +85,21 @@ pub(super) fn could_go(paths: &[PathBuf]) -> bool {
 }
 
 /// Makes parts of a message of them, which the model takes; durable from here on.
-pub(super) async fn keep(
-    session: &Session,
-    attached: &[Attached],
-) -> Result<Vec<UserPart>, SessionError> {
-    let mut parts = Vec::with_capacity(attached.len());
-    for Attached { name, content } in attached {
-        parts.push(session.attach(name, content).await?);
+pub(super) async fn keep(opened: &Opened, attached: &[Attached]) -> Result<Vec<UserPart>, Fault> {
+    let parts = keep_for(&opened.conversation, attached).await?;
+    let mut together = 0;
+    for part in &parts {
+        let UserPart::File { name, media_type, blob } = part else { continue };
+        together += blob.bytes;
+        let why = opened.engine.refusal_of_file(&opened.model, media_type, blob.bytes);
+        if let Some(why) = why {
+            let (name, model) = (name.clone(), typed(&opened.model));
+            return Err(AttachFault::Refused { name, model, why }.into());
+        }
     }
-    session.check_files(&parts)?;
+    if FILES_BYTES_MAX < together {
+        return Err(AttachFault::Together { bytes: together }.into());
+    }
     Ok(parts)
 }
 

@@ -1,140 +1,187 @@
 //! Shows a turn as it happens: answers to standard output, everything else to the person.
 
-use piton::{Update, WorkerNews};
-use piton_core::coordinate::is_to_plan;
-use piton_core::event::{AnswerPart, Entry, Event, FailureClass, Inquiry, PartialKind};
-use piton_core::id::{CallId, TurnId};
-use piton_core::retry::retry_at;
-use piton_core::state::{Call, Exchange, Progress, State, Turn};
+use piton_core::id::{Attempt, CallId, ConversationId, TurnId};
 use piton_core::summary::input_summary;
-use piton_core::view::{View, ViewChange};
+use piton_core::view::{
+    CallState, CallView, FailureView, ItemView, Live, StepState, StepView, TurnView, View,
+    ViewChange,
+};
 
-use crate::ask::Prompt;
 use crate::output::{Form, Output};
 use crate::render::answer::{AnswerText, Pace};
 use crate::render::lines::Line;
+use crate::render::moves::{self, Move, is_planning};
 use crate::render::streamed::Streamed;
 use crate::render::tool;
+use crate::render::turn::text;
 
 /// What a person is told of a repair.
 const REPAIRED: &str = "The provider refused reasoning that was kept; asking again without it.";
+/// What a person is told of a summary.
+const SUMMED_UP: &str = "Older turns were summed up to make room.";
 
 /// What has been shown so far.
 #[derive(Debug)]
 pub(super) struct Face {
-    /// What the shown entries mean; the session has its own and is at work on it.
-    pub(super) state: State,
+    /// The conversation as it was shown.
+    pub(super) view: View,
     form: Form,
     text: AnswerText,
+    /// The try of a request whose text streams, and how much of it was taken in.
+    streamed: Option<((TurnId, u32, Attempt), usize)>,
     announced: TurnId,
-    /// The newest word on how far a call is.
-    newest: Option<(CallId, String)>,
-    /// What goes out as data while nothing is recorded.
-    streamed: Option<Streamed>,
+    /// What calls say of how far they are.
+    live: Live,
+    pace: Streamed,
 }
 
 impl Face {
-    /// A face that has seen what `state` says, and has announced a turn.
-    pub(super) fn new(state: State, form: Form, pace: Pace, announced: TurnId) -> Self {
-        let streamed = (form == Form::Json).then(|| Streamed::new(View::from(&state)));
-        let text = AnswerText::new(pace);
-        Self { state, form, text, announced, newest: None, streamed }
+    /// A face that has shown what a view says, and has announced a turn.
+    pub(super) fn new(view: View, form: Form, pace: Pace, announced: TurnId) -> Self {
+        let (text, live) = (AnswerText::new(pace), Live::default());
+        Self { view, form, text, streamed: None, announced, live, pace: Streamed::default() }
     }
 
-    /// Shows an update; hands back a question that it raises.
-    pub(super) fn take(&mut self, update: &Update, output: &mut Output) -> Option<Prompt> {
-        match update {
-            Update::Entry(entry) => {
-                self.state.apply(entry);
-                if let Some(streamed) = &mut self.streamed {
-                    let change = ViewChange::of(&self.state, entry);
-                    output.json(&Line::change(&change));
-                    streamed.settle(&change);
-                }
-                self.entry(entry, output).map(Prompt::new)
-            }
-            Update::Live { kind, text } => {
-                self.live(*kind, text, output);
-                None
-            }
-            Update::Progress { call, text } => {
-                self.progress(*call, text, output);
-                None
-            }
-            Update::Worker { worker, news: WorkerNews::Asks(inquiry) } => {
-                Some(Prompt::of_worker(worker, Inquiry::clone(inquiry)))
-            }
-            Update::Worker { worker, news: WorkerNews::Entry { entry, call } } => {
-                if self.form == Form::Json
-                    && let Some(line) = Line::worker(worker, entry, call.as_deref())
-                {
-                    output.json(&line);
-                }
-                if let Some(line) = tool::of_worker(worker, &entry.event, call.as_deref()) {
-                    output.talk(&line);
-                }
-                None
-            }
+    /// Shows a change; says what happened.
+    pub(super) fn change(&mut self, change: &ViewChange, output: &mut Output) -> Vec<Move> {
+        if self.form == Form::Json {
+            output.json(&Line::change(change));
         }
+        // Changes come without a gap; one that does not fit shows nothing.
+        let moves = moves::apply(&mut self.view, change).unwrap_or_default();
+        for happened in &moves {
+            self.happened(happened, output);
+        }
+        moves
+    }
+
+    /// Shows what a worker did. `view` is the worker's.
+    pub(super) fn worker(
+        &self,
+        worker: &ConversationId,
+        happened: &Move,
+        view: &View,
+        output: &mut Output,
+    ) {
+        if self.form == Form::Json
+            && let Some(line) = Line::worker(worker, happened, view)
+        {
+            output.json(&line);
+        }
+        let line = match happened {
+            Move::Started(call) => tool::started(call),
+            Move::Ended(call) => tool::finished(call),
+            Move::SummedUp => SUMMED_UP.into(),
+            Move::Shortened(outputs) => tool::shortened(*outputs),
+            Move::Settled(_, asked) => match &asked.answer {
+                Some(answer) if answer.elsewhere => tool::answered(&answer.given),
+                Some(_) | None => return,
+            },
+            Move::TurnBegan(_)
+            | Move::Asked
+            | Move::Answered(_)
+            | Move::Planned(_)
+            | Move::Failed(_)
+            | Move::Broke
+            | Move::Suspended(_)
+            | Move::Raised(..)
+            | Move::Repaired => return,
+        };
+        output.talk(&format!("{} {line}", tool::worker_label(worker)));
     }
 
     /// What is being waited for, for the spinner.
     pub(super) fn label(&self) -> Option<String> {
-        let step = self.state.open_turn()?.steps().next_back()?;
-        let running = |call: &&Call| matches!(call.progress, Progress::Running(_));
+        let step = self.newest_step()?;
+        let running = |call: &&CallView| call.state == CallState::Running;
         if let Some(call) = step.calls.iter().find(running) {
-            let label = input_summary(&call.name, &call.arguments);
-            return Some(match &self.newest {
-                Some((id, far)) if *id == call.id => format!("{label}: {far}"),
-                Some(_) | None => label,
+            let label = input_summary(&call.tool, &call.arguments);
+            return Some(match self.progress_of(call.id) {
+                Some(far) => format!("{label}: {far}"),
+                None => label,
             });
         }
-        (step.exchange == Exchange::Asked).then(|| "waiting for the model".into())
+        (step.state == StepState::Asked).then(|| "waiting for the model".into())
     }
 
     /// Whether a call of the open turn is at work.
     pub(super) fn runs_tools(&self) -> bool {
-        let steps = self.state.open_turn().into_iter().flat_map(Turn::steps);
-        let mut calls = steps.flat_map(|step| &step.calls);
-        calls.any(|call| matches!(call.progress, Progress::Running(_)))
+        calls(self.view.open_turn()).any(|call| call.state == CallState::Running)
     }
 
-    /// Whether what the model says is still to be read as a plan.
-    fn is_planning(&self) -> bool {
-        self.state.open_turn().is_some_and(is_to_plan)
+    fn newest_step(&self) -> Option<&StepView> {
+        let mut items = self.view.open_turn()?.items.iter().rev();
+        items.find_map(|item| match item {
+            ItemView::Step(step) => Some(step),
+            ItemView::Message(_) | _ => None,
+        })
     }
 
-    /// A call of the open turn.
-    pub(super) fn call(&self, id: CallId) -> Option<&Call> {
-        self.state.turns.last().and_then(|turn: &Turn| turn.call(id))
+    fn progress_of(&self, call: CallId) -> Option<&str> {
+        let live = self.live.calls.iter().find(|live| live.call == call)?;
+        live.progress.as_deref()
     }
 
-    fn live(&mut self, kind: PartialKind, text: &str, output: &mut Output) {
-        match (self.form, kind) {
-            // A plan is no answer; its workers are told of when it is read.
-            (Form::Text, PartialKind::Text) if self.is_planning() => {}
-            (Form::Text, PartialKind::Text) => output.data(self.text.live(text)),
-            (Form::Text, PartialKind::Reasoning) => {}
-            (Form::Json, kind) => {
-                let streamed = self.streamed.as_mut();
-                if let Some(live) = streamed.and_then(|streamed| streamed.say(kind, text)) {
-                    output.json(&Line::live(live));
+    /// Shows what no entry holds yet.
+    pub(super) fn live(&mut self, live: Live, output: &mut Output) {
+        if self.form == Form::Json {
+            if self.pace.is_due(&live) {
+                output.json(&Line::live(&live));
+            }
+        } else {
+            self.stream(&live, output);
+        }
+        if !output.can_spin() {
+            for call in calls(self.view.open_turn()) {
+                let new = live.calls.iter().find(|live| live.call == call.id);
+                let new = new.and_then(|live| live.progress.as_deref());
+                if let Some(far) = new.filter(|far| self.progress_of(call.id) != Some(*far))
+                    && self.form == Form::Text
+                {
+                    output.talk(&tool::progress(call, far));
                 }
             }
         }
+        self.live = live;
     }
 
-    /// How far a call is: beside the spinner if there is one, else on a line of its own.
-    fn progress(&mut self, id: CallId, text: &str, output: &mut Output) {
-        if self.call(id).is_none() {
+    /// Shows the text that came since the last time.
+    fn stream(&mut self, live: &Live, output: &mut Output) {
+        let Some(step) = &live.step else { return };
+        // A plan is no answer; its workers are told of when it is read.
+        if self.view.open_turn().is_some_and(is_planning) {
             return;
         }
-        if let Some(streamed) = &mut self.streamed {
-            output.json(&Line::live(streamed.progress(id, text)));
-        } else if let Some(call) = self.call(id).filter(|_| !output.can_spin()) {
-            output.talk(&tool::progress(call, text));
+        // The text of a try that is over stands in the journal.
+        let is_asked = self.newest_step().is_some_and(|newest| {
+            let names = (newest.number, newest.attempt) == (step.step, step.attempt);
+            names && newest.state == StepState::Asked
+        });
+        if !is_asked {
+            return;
         }
-        self.newest = Some((id, text.to_owned()));
+        self.show_text((step.turn, step.step, step.attempt), &step.text, output);
+    }
+
+    /// Shows what is new of the text of a try.
+    fn show_text(&mut self, name: (TurnId, u32, Attempt), text: &str, output: &mut Output) {
+        let shown = self.streamed.filter(|(of, _)| *of == name).map_or(0, |(_, shown)| shown);
+        let more = text.get(shown..).unwrap_or_default();
+        self.streamed = Some((name, shown + more.len()));
+        output.data(self.text.live(more));
+    }
+
+    /// A try is over without an answer: what the journal has of it and nobody has seen is shown.
+    fn show_kept(&mut self, output: &mut Output) {
+        if self.form == Form::Json || self.view.open_turn().is_some_and(is_planning) {
+            return;
+        }
+        if let (Some(turn), Some(step)) = (self.view.head.open, self.newest_step())
+            && step.partial
+        {
+            let (name, text) = ((turn, step.number, step.attempt), text(step));
+            self.show_text(name, &text, output);
+        }
     }
 
     /// Nothing more will come of the answer: what was held back of it goes to the person.
@@ -146,85 +193,46 @@ impl Face {
         }
     }
 
-    fn entry(&mut self, entry: &Entry, output: &mut Output) -> Option<Inquiry> {
-        match &entry.event {
-            Event::ModelAsked { .. } => {
+    fn happened(&mut self, happened: &Move, output: &mut Output) {
+        match happened {
+            Move::Asked => {
                 let end = self.text.break_off();
                 self.show(end, output);
             }
-            Event::ModelAnswered { .. } if self.is_planning() => {}
-            Event::ModelAnswered { parts, .. } => {
-                let text = self.text.answered(&spoken(parts));
+            Move::Answered(text) => {
+                let text = self.text.answered(text);
                 self.show(&text, output);
             }
-            Event::ModelFailed { .. } => {
+            Move::Failed(failure) => {
+                self.show_kept(output);
                 let end = self.text.break_off();
                 self.show(end, output);
-                if let Some(line) = self.retry_line() {
+                if let Some(line) = retry_line(failure) {
                     output.talk(&line);
                 }
             }
-            Event::TurnBroke { .. } => self.give_up_answer(output),
-            Event::ToolStarted { call, .. }
-            | Event::ToolFinished { call, .. }
-            | Event::ToolSuspended { call } => self.tool(*call, &entry.event, output),
-            Event::TurnStarted { turn, .. } if *turn != self.announced => {
+            Move::Broke => {
+                self.show_kept(output);
+                self.give_up_answer(output);
+            }
+            Move::Started(call) => output.talk(&tool::started(call)),
+            Move::Suspended(call) => output.talk(&tool::suspended(call)),
+            Move::Ended(call) => output.talk(&tool::finished(call)),
+            Move::TurnBegan(turn) if *turn != self.announced => {
                 self.announced = *turn;
                 output.talk(&format!("turn {}", turn.0));
             }
-            Event::Compacted { .. } => output.talk("Older turns were summed up to make room."),
-            Event::OutputsShortened { outputs } => output.talk(&tool::shortened(outputs.len())),
-            Event::HistoryRepaired { .. } => output.talk(REPAIRED),
-            Event::CallsPlanned { calls, .. } => {
-                output.talk(&match calls.len() {
-                    1 => "Not split: one worker does it.".to_owned(),
-                    count => format!("Split into {count} subtasks."),
-                });
+            Move::SummedUp => output.talk(SUMMED_UP),
+            Move::Shortened(outputs) => output.talk(&tool::shortened(*outputs)),
+            Move::Repaired => output.talk(REPAIRED),
+            Move::Planned(1) => output.talk("Not split: one worker does it."),
+            Move::Planned(count) => output.talk(&format!("Split into {count} subtasks.")),
+            Move::Settled(_, asked) => {
+                if let Some(answer) = asked.answer.as_ref().filter(|answer| answer.elsewhere) {
+                    output.talk(&tool::answered(&answer.given));
+                }
             }
-            Event::InquiryRaised { inquiry } => return Some(inquiry.clone()),
-            Event::InquiryAnswered { answer, letter: Some(_), .. } => {
-                output.talk(&tool::answered(answer));
-            }
-            Event::ConversationOpened { .. }
-            | Event::ConfigChanged { .. }
-            | Event::DriverStarted { .. }
-            | Event::TurnStarted { .. }
-            | Event::UserMessage { .. }
-            | Event::TurnResumed { .. }
-            | Event::ModelPartial { .. }
-            | Event::InquiryAnswered { .. }
-            | Event::TurnEnded { .. }
-            | Event::MessageRetried { .. }
-            | Event::MessageQueued { .. }
-            | Event::MessageUnqueued { .. }
-            | Event::CallParked { .. }
-            | Event::CallTracked { .. }
-            | Event::CallLocated { .. }
-            | Event::QueueReleased
-            | Event::CommandTaken { .. }
-            | Event::CommandRefused { .. }
-            | Event::TitleGiven { .. }
-            | Event::WorkspaceBound { .. }
-            | Event::UndoStarted { .. }
-            | Event::UndoFinished { .. }
-            | Event::Unknown(_) => {}
-        }
-        None
-    }
-
-    /// Says what a call does.
-    fn tool(&self, id: CallId, event: &Event, output: &mut Output) {
-        let Some(call) = self.call(id) else { return };
-        match &call.progress {
-            Progress::Done(ended) => output.talk(&tool::finished(call, ended)),
-            Progress::Waiting
-            | Progress::Running(_)
-            | Progress::InDoubt(_)
-            | Progress::Parked(_) => {
-                let suspends = matches!(event, Event::ToolSuspended { .. });
-                let told = if suspends { tool::suspended(call) } else { tool::started(call) };
-                output.talk(&told);
-            }
+            Move::TurnBegan(_) | Move::Raised(..) => {}
         }
     }
 
@@ -234,32 +242,26 @@ impl Face {
             Form::Json => {}
         }
     }
-
-    /// What comes after a failed try, if another one does. A retry is never hidden.
-    fn retry_line(&self) -> Option<String> {
-        let step = self.state.open_turn()?.steps().next_back()?;
-        let failure = step.failure.as_ref()?;
-        let limits = &self.state.config.limits;
-        let message = &failure.message;
-        if failure.class == FailureClass::Empty {
-            return (step.empties < 2).then(|| format!("retrying with a note: {message}"));
-        }
-        let at = retry_at(failure, step.failures, limits)?;
-        let seconds = (at.ms_since(failure.at) + 500) / 1_000;
-        // Failures in a row are limited, and text that came ends the row: so the last try moves on.
-        let left = limits.failures_max.saturating_sub(step.failures);
-        let most = step.attempts_used.saturating_add(left).min(limits.attempts_max);
-        let next = step.attempts_used + 1;
-        (step.attempts_used < limits.attempts_max)
-            .then(|| format!("retrying (attempt {next} of {most}) in {seconds} s: {message}"))
-    }
 }
 
-/// The text of an answer.
-fn spoken(parts: &[AnswerPart]) -> String {
-    let texts = parts.iter().filter_map(|part| match part {
-        AnswerPart::Text { text } => Some(&**text),
-        AnswerPart::Reasoning { .. } | AnswerPart::Call { .. } => None,
+/// The calls of a turn.
+pub(super) fn calls(turn: Option<&TurnView>) -> impl Iterator<Item = &CallView> {
+    let items = turn.into_iter().flat_map(|turn| &turn.items);
+    let steps = items.filter_map(|item| match item {
+        ItemView::Step(step) => Some(step),
+        ItemView::Message(_) | _ => None,
     });
-    texts.collect()
+    steps.flat_map(|step| &step.calls)
+}
+
+/// What comes after a failed try, if another one does. A retry is never hidden.
+fn retry_line(failure: &FailureView) -> Option<String> {
+    let message = &failure.message;
+    if failure.noted {
+        return Some(format!("retrying with a note: {message}"));
+    }
+    let at = failure.next_try?;
+    let seconds = (at.ms_since(failure.at) + 500) / 1_000;
+    let (next, most) = (failure.next_attempt, failure.attempts_max.unwrap_or_default());
+    Some(format!("retrying (attempt {next} of {most}) in {seconds} s: {message}"))
 }

@@ -4,14 +4,13 @@
 use std::time::Duration;
 
 use piton::{
-    Command, Conversation, Engine, Envelope, Follow, FollowError, LeaseWait, NewMessage, News,
-    OpenError, Sender, Verdict, reader,
+    Command, CommandError, Conversation, Engine, Envelope, Follow, FollowError, LeaseWait,
+    NewMessage, News, Verdict,
 };
 use piton_agent::engine_to_write;
-use piton_core::id::{CommandId, ConversationId, MessageId, TurnId};
+use piton_core::id::{CommandId, ConversationId, MessageId};
 use piton_core::outcome::Ending;
 use piton_core::view::{ItemView, TurnEnd, TurnView, View};
-use piton_store::LeaseError;
 
 use super::Asked;
 use super::mail::Mail;
@@ -19,7 +18,8 @@ use super::perform::Stage;
 use crate::output::Form;
 use crate::render::incomplete::Newest;
 use crate::render::lines::Line;
-use crate::render::turn::{Piece, Shown};
+use crate::render::moves::{self, Move};
+use crate::render::tool;
 use crate::report::{Fault, LetterFault, Report, key_advice};
 use crate::store;
 
@@ -56,9 +56,8 @@ pub(super) async fn leave(
     let conversation = engine.conversation(id);
     let (name, message) = mail.leave_for(&conversation).await?;
     let command = CommandId::new(name.as_str());
-    let directory = asked.settings.workspace()?.to_string_lossy().into_owned();
-    let from = Sender { directory: Some(directory), flags: None };
-    let envelope = Envelope { from, ..Envelope::new(command.clone(), way.command(message)) };
+    let envelope =
+        Envelope { from: asked.sender()?, ..Envelope::new(command.clone(), way.command(message)) };
     conversation.leave(&envelope).await.map_err(LetterFault::from)?;
     let what = match way {
         Way::Queue => "runs behind its turn",
@@ -72,8 +71,7 @@ pub(super) async fn leave(
         return Ok(Followed::Done(Report::ok("accepted").kept_in(id.clone())));
     }
     let follow = engine.follow(id, None).await.map_err(LetterFault::from)?;
-    let mut following =
-        Following { engine, conversation, follow, view: None, shown: Shown::default() };
+    let mut following = Following { engine, conversation, follow, view: None, moves: Vec::new() };
     let left = Left { way, name, command };
     let followed = following.see_through(&left, asked, mail, stage).await;
     match &followed {
@@ -96,8 +94,7 @@ pub(super) async fn watch(
     let engine = engine(asked, stage)?;
     let conversation = engine.conversation(id);
     let follow = engine.follow(id, None).await.map_err(LetterFault::from)?;
-    let mut following =
-        Following { engine, conversation, follow, view: None, shown: Shown::default() };
+    let mut following = Following { engine, conversation, follow, view: None, moves: Vec::new() };
     let mut open = None;
     loop {
         let looked = following.next(stage).await?;
@@ -105,8 +102,8 @@ pub(super) async fn watch(
         open = open.or(view.head.open);
         let turn = open.and_then(|open| view.turns.iter().find(|turn| turn.head.id == open));
         let Some(turn) = turn else { return Ok(()) };
-        for piece in following.shown.news(turn) {
-            let (Piece::Answer(line) | Piece::Talk(line)) = piece;
+        for line in std::mem::take(&mut following.moves).iter().filter_map(told) {
+            let (Piece::Answer(line) | Piece::Talk(line)) = line;
             stage.output.talk(line.trim_end());
         }
         let is_over = turn.head.end.is_some() || turn.head.halt.is_some();
@@ -153,7 +150,16 @@ struct Following {
     conversation: Conversation,
     follow: Follow,
     view: Option<View>,
-    shown: Shown,
+    /// What happened, and was not shown yet.
+    moves: Vec<Move>,
+}
+
+/// Something to show.
+enum Piece {
+    /// An answer of the model, whole.
+    Answer(String),
+    /// What happens besides, for the person.
+    Talk(String),
 }
 
 /// What came of waiting for news.
@@ -188,20 +194,23 @@ impl Following {
         match news.map_err(LetterFault::from)? {
             News::Snapshot(view) => {
                 if stage.form == Form::Json {
-                    let (id, turn) = (self.conversation.id().as_str(), next_turn(&view));
+                    let (id, turn) = (self.conversation.id().as_str(), view.next_turn());
                     stage.output.json(&Line::view_of_turn(id, turn, (*view).clone()));
                 }
+                self.moves.extend(view.turns.last().into_iter().flat_map(moves::of_turn));
                 self.view = Some(*view);
             }
             News::Change(change) => {
                 if stage.form == Form::Json {
                     stage.output.json(&Line::change(&change));
                 }
-                let fits = self.view.as_mut().is_some_and(|view| view.apply(&change).is_ok());
-                if !fits {
-                    // Never seen; then the view is read anew.
-                    let anew = self.engine.follow(self.conversation.id(), None).await;
-                    self.follow = anew.map_err(LetterFault::from)?;
+                match self.view.as_mut().and_then(|view| moves::apply(view, &change)) {
+                    Some(moves) => self.moves.extend(moves),
+                    None => {
+                        // Never seen; then the view is read anew.
+                        let anew = self.engine.follow(self.conversation.id(), None).await;
+                        self.follow = anew.map_err(LetterFault::from)?;
+                    }
                 }
             }
             News::Live(_) | _ => {}
@@ -226,11 +235,9 @@ impl Following {
         loop {
             let looked = self.next(stage).await?;
             let Some(view) = &self.view else { continue };
-            if std::mem::take(&mut is_first)
-                && let Some(open) = view.turns.last().filter(|_| left.way == Way::Steer)
-            {
+            if std::mem::take(&mut is_first) && left.way == Way::Steer {
                 // What was there before the message is not its answer.
-                self.shown.news(open);
+                self.moves.clear();
             }
             mail.see_in(view);
             let place = place(view, &left.name);
@@ -239,8 +246,9 @@ impl Following {
                 Place::Waits => (true, None),
                 Place::Unknown => (false, None),
             };
+            let moves = std::mem::take(&mut self.moves);
             if let Place::In(turn) = place {
-                show(self.shown.news(turn), stage);
+                show(&moves, stage);
                 match turn.head.end {
                     Some(TurnEnd::Completed) => return Ok(self.done()),
                     Some(TurnEnd::Stopped | TurnEnd::Discarded) => {
@@ -279,18 +287,17 @@ impl Following {
         }
     }
 
-    /// Records what was left, now that nobody else does. Nothing is performed.
+    /// Has what was left recorded by this process, now that nobody else does.
     async fn take_here(&self, left: &Left) -> Result<(), Fault> {
         let id = self.conversation.id();
-        match self.engine.open_within(id, LeaseWait::NONE).await {
-            Ok(mut session) => {
-                session.take_letters().await?;
-            }
-            Err(OpenError::Lease(LeaseError::Held { .. })) => return Ok(()),
-            Err(error) => return Err(error.into()),
-        }
+        let hold = match self.conversation.hold(LeaseWait::NONE).await {
+            Err(CommandError::Open(error)) if error.is_held() => return Ok(()),
+            hold => hold?,
+        };
         self.check_refused(left).await?;
-        Err(waits(&self.engine, id).await?)
+        let waits = waits(&self.engine, id).await;
+        drop(hold);
+        Err(waits?)
     }
 
     fn done(&self) -> Followed {
@@ -301,11 +308,10 @@ impl Following {
     /// The turn is not over, and its process goes no further.
     async fn left_open(&self, asked: &Asked<'_>) -> Result<Followed, Fault> {
         let id = self.conversation.id();
-        let state = reader::state(&**self.engine.journal(), id).await?;
-        let turn = Newest::of(&View::from(&state));
-        let model = state.config.model.as_ref();
-        let key = model.map(|model| key_advice(asked.agent.providers(), model));
-        let ending = Ending::of(&state);
+        let view = self.engine.view(id).await?;
+        let turn = Newest::of(&view);
+        let key = view.head.model.as_ref().map(|it| key_advice(asked.agent.providers(), it));
+        let ending = self.conversation.ending().await?;
         let report = Report::of_turn(&ending, id, turn.as_ref(), &key.unwrap_or_default());
         Ok(Followed::Done(report.kept_in(id.clone())))
     }
@@ -335,13 +341,30 @@ fn place<'a>(view: &'a View, name: &MessageId) -> Place<'a> {
     view.turns.iter().rev().find(has).map_or(Place::Unknown, Place::In)
 }
 
-/// The turn that begins next.
-fn next_turn(view: &View) -> TurnId {
-    view.turns.last().map_or(TurnId(1), |turn| TurnId(turn.head.id.0 + 1))
+/// What is said of something that happened.
+fn told(happened: &Move) -> Option<Piece> {
+    Some(match happened {
+        Move::Answered(text) if text.is_empty() => return None,
+        Move::Answered(text) if text.ends_with('\n') => Piece::Answer(text.clone()),
+        Move::Answered(text) => Piece::Answer(format!("{text}\n")),
+        Move::Started(call) => Piece::Talk(tool::started(call)),
+        Move::Ended(call) => Piece::Talk(tool::finished(call)),
+        Move::Raised(_, question) => Piece::Talk(format!("asks: {}", question.heading)),
+        Move::TurnBegan(_)
+        | Move::Asked
+        | Move::Planned(_)
+        | Move::Failed(_)
+        | Move::Broke
+        | Move::Suspended(_)
+        | Move::Settled(..)
+        | Move::SummedUp
+        | Move::Shortened(_)
+        | Move::Repaired => return None,
+    })
 }
 
-fn show(pieces: Vec<Piece>, stage: &mut Stage<'_>) {
-    for piece in pieces {
+fn show(moves: &[Move], stage: &mut Stage<'_>) {
+    for piece in moves.iter().filter_map(told) {
         match (piece, stage.form) {
             (Piece::Answer(text), Form::Text) => stage.output.data(&text),
             (Piece::Answer(_), Form::Json) => {}

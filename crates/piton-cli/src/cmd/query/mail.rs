@@ -8,7 +8,7 @@ use std::ops::ControlFlow;
 use std::path::PathBuf;
 
 use piton::chance::{Chance as _, SystemChance};
-use piton::{Conversation, NewMessage, Session, Update, reader};
+use piton::{Conversation, NewMessage, reader};
 use piton_agent::Settings;
 use piton_core::id::{CommandId, MessageId, Seq};
 use piton_core::summary::output_summary;
@@ -16,6 +16,7 @@ use piton_core::view::{ItemView, View};
 use piton_store::{Journal, StoreError};
 
 use super::attach::{self, Attached};
+use super::open::Opened;
 use super::perform::Stage;
 use crate::drafts::{DRAFTS_MAX, Draft, Drafts};
 use crate::flags::Query;
@@ -177,14 +178,22 @@ impl Mail {
     }
 
     /// The message, now that it leaves for a conversation. Its files are durable from here on.
-    pub(super) async fn leave(&mut self, session: &Session) -> Result<NewMessage, Fault> {
-        let files = attach::keep(session, &self.files).await?;
+    pub(super) async fn leave(&mut self, opened: &Opened) -> Result<NewMessage, Fault> {
+        let files = attach::keep(opened, &self.files).await?;
         self.leaving = true;
         let mut message = NewMessage::text(self.text.clone().unwrap_or_default());
         message.parts.extend(files);
         let Some(draft) = &mut self.draft else { return Ok(message) };
-        draft.goes_to(session.conversation());
+        draft.goes_to(opened.conversation.id());
         Ok(NewMessage { id: Some(draft.message.clone()), ..message })
+    }
+
+    /// The message is durable.
+    pub(super) fn arrived(&mut self) {
+        self.leaving = false;
+        if let Some(draft) = self.draft.take() {
+            draft.remove();
+        }
     }
 
     /// The message, now that it is left for the process that works on a conversation. One that was
@@ -230,20 +239,6 @@ impl Mail {
         {
             draft.remove();
         }
-    }
-
-    /// Looks for the message among the entries.
-    pub(super) fn see(&mut self, update: &Update) {
-        let Update::Entry(entry) = update else { return };
-        let came = self.draft.as_ref().is_some_and(|draft| reader::brings(entry, &draft.message));
-        if came && let Some(draft) = self.draft.take() {
-            draft.remove();
-        }
-    }
-
-    /// All entries were seen: what has not arrived by now will not.
-    pub(super) fn seen_all(&mut self) {
-        self.leaving = false;
     }
 
     /// Whether the message was not sent and can be sent later.

@@ -6,17 +6,22 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use piton::clock::{Clock as _, SystemClock};
-use piton::{Engine, OpenError, Session, reader};
-use piton_agent::{Agent, Catalogue, EngineParts, Overrides, Settings};
-use piton_core::id::{ConversationId, Seq};
-use piton_core::view::ModelRef;
-use piton_store::{Batch, CommitName, Durability, Holder, Journal, MemoryJournal, NewRecord};
-use piton_tools::Tool;
+use piton::{
+    Attending, CommandError, Conversation, Engine, FollowError, Hold, LeaseWait, OpenError,
+    Refusal, Verdict, reader,
+};
+use piton_agent::{Agent, AgentProfiles, AgentTools, Catalogue, EngineParts, Overrides, Settings};
+use piton_core::id::{CommandId, ConversationId, Seq};
+use piton_core::view::{ModelRef, View};
+use piton_store::{
+    Batch, CommitName, Durability, Holder, Journal, MemoryJournal, NewRecord, StoreError,
+};
 
 use super::mail::Mail;
 use crate::flags::Query;
 use crate::output::Output;
-use crate::report::{Fault, fault};
+use crate::render::incomplete::Newest;
+use crate::report::{Fault, LetterFault, fault};
 use crate::{store, target};
 
 /// The program that supervises commands: this one, executed again. Not its path: the file there may
@@ -26,15 +31,74 @@ const SUPERVISOR: &str = "/proc/self/exe";
 /// After how long a person is told that another process is in the way.
 const SILENT_WAIT: Duration = Duration::from_millis(300);
 
-/// A conversation that is ready for a turn.
+/// A conversation that is ready for a turn. This process has its writer's place.
 #[derive(Debug)]
 pub(super) struct Opened {
     pub(super) engine: Engine,
-    pub(super) session: Session,
+    pub(super) conversation: Conversation,
+    /// What there is to show of it, as far as this process has looked.
+    pub(super) view: View,
     pub(super) model: ModelRef,
     pub(super) life: Life,
-    /// The tools that need no server.
-    pub(super) tools: Vec<Arc<dyn Tool>>,
+    pub(super) tools: Arc<AgentTools>,
+    pub(super) profiles: Arc<AgentProfiles>,
+    _hold: Hold,
+    attending: Option<Attending>,
+}
+
+impl Opened {
+    /// Somebody is there to be asked, or nobody is.
+    pub(super) fn attend(&mut self, is_there: bool) {
+        if !is_there {
+            self.attending = None;
+        } else if self.attending.is_none() {
+            self.attending = Some(self.conversation.attend());
+        }
+    }
+
+    /// Looks at the conversation again.
+    pub(super) async fn look(&mut self) -> Result<(), Fault> {
+        self.view = look(&self.engine, self.conversation.id()).await?;
+        Ok(())
+    }
+
+    /// What became of a command; none if nobody has taken it.
+    pub(super) async fn verdict(&self, command: &CommandId) -> Result<Option<Verdict>, Fault> {
+        match self.conversation.verdict(command).await {
+            Err(CommandError::Store(error))
+                if matches!(*error, StoreError::UnknownConversation(_)) =>
+            {
+                Ok(None)
+            }
+            verdict => Ok(verdict?),
+        }
+    }
+
+    /// Why a command did not do what it should; `what` says what does not happen.
+    pub(super) fn fault(&self, error: CommandError, what: &'static str) -> Fault {
+        let refusal = match error {
+            CommandError::Refused(refusal) => refusal,
+            error => return error.into(),
+        };
+        match (refusal, self.view.head.open.and_then(|_| Newest::of(&self.view))) {
+            (Refusal::Incomplete, Some(turn)) => {
+                let conversation = self.conversation.id().clone();
+                Fault::Incomplete { conversation, turn: Box::new(turn) }
+            }
+            (refusal, _) => {
+                let conversation = self.conversation.id().clone();
+                LetterFault::Refused { what, refusal, conversation }.into()
+            }
+        }
+    }
+}
+
+/// What there is to show of a conversation; nothing, if it has not begun.
+async fn look(engine: &Engine, id: &ConversationId) -> Result<View, Fault> {
+    match engine.view(id).await {
+        Err(FollowError::Unknown(_)) => Ok(View::default()),
+        view => Ok(view?),
+    }
 }
 
 /// Which conversation, with which model, and how long to wait for it.
@@ -43,7 +107,7 @@ pub(super) struct Wanted<'a> {
     pub(super) query: &'a Query,
     /// What the flags change.
     pub(super) overrides: &'a Overrides,
-    pub(super) agent: &'a Agent,
+    pub(super) agent: &'a Arc<Agent>,
     pub(super) lock_wait: Duration,
 }
 
@@ -102,16 +166,33 @@ pub(super) async fn open(
         Life::Known | Life::New => agent.supervised_commands(SUPERVISOR.into(), overrides),
     };
     let models = Arc::new(Catalogue::new(settings.environment.clone()));
-    let engine = agent.engine(EngineParts { journal, models: models.clone(), scratch, lock_wait });
-    let mut session = enter(&engine, target.as_ref(), settings, output).await?;
-    let model = agent.model(overrides, &session.state().config)?;
+    let tools = Arc::new(AgentTools::new(agent.clone(), &commands));
+    let confined = overrides.clone();
+    let profiles = Arc::new(AgentProfiles::new(agent.clone(), models.clone(), confined));
+    let parts = EngineParts { journal, models: models.clone(), scratch, lock_wait };
+    let engine = agent.engine(parts, tools.clone(), profiles.clone());
+    let conversation = match &target {
+        Some(id) => engine.conversation(id),
+        None => engine.begin(settings.workspace()?)?,
+    };
+    let hold = enter(&conversation, target.is_some(), lock_wait, output).await?;
+    let view = look(&engine, conversation.id()).await?;
+    let model = agent.model(overrides, view.head.model.as_ref())?;
+    // Which tools a script brings is known only now that the conversation has said which script.
     let loaded = agent.load_model(&model)?;
     models.offer(&loaded, agent.providers().get(&model.provider));
-    // Which tools a script brings is known only now that the conversation has said which script.
-    let mut tools = agent.local_tools(&commands);
-    tools.extend(loaded.tools);
-    session.work_with(&tools.iter().cloned().collect());
-    Ok(Opened { engine, session, model, life, tools })
+    tools.bring(loaded.tools);
+    Ok(Opened {
+        engine,
+        conversation,
+        view,
+        model,
+        life,
+        tools,
+        profiles,
+        _hold: hold,
+        attending: None,
+    })
 }
 
 async fn target(
@@ -195,18 +276,21 @@ async fn copy_one(
 
 /// Takes the writer's place, and says so when that takes long.
 async fn enter(
-    engine: &Engine,
-    target: Option<&ConversationId>,
-    settings: &Settings,
+    conversation: &Conversation,
+    is_known: bool,
+    lock_wait: Duration,
     output: &mut Output,
-) -> Result<Session, Fault> {
-    let Some(id) = target else { return Ok(engine.create(settings.workspace()?).await?) };
-    let mut opening = pin!(engine.open(id));
-    tokio::select! {
-        biased;
-        opened = &mut opening => return Ok(opened?),
-        () = tokio::time::sleep(SILENT_WAIT) => {}
+) -> Result<Hold, Fault> {
+    let wait = LeaseWait { max: lock_wait, ..LeaseWait::default() };
+    let mut holding = pin!(conversation.hold(wait));
+    if is_known {
+        tokio::select! {
+            biased;
+            held = &mut holding => return Ok(held?),
+            () = tokio::time::sleep(SILENT_WAIT) => {}
+        }
+        let id = conversation.id();
+        output.talk(&format!("Waiting for another process that works on conversation {id}."));
     }
-    output.talk(&format!("Waiting for another process that works on conversation {id}."));
-    Ok(opening.await?)
+    Ok(holding.await?)
 }

@@ -1,29 +1,25 @@
 //! Sees a turn through: shows it, asks a person where one is needed, and stops when told to.
 
 use std::future::{pending, ready};
-use std::path::PathBuf;
 use std::pin::pin;
 use std::time::Duration;
 
-use piton::{Attendance, FileLeftOut, OnIncomplete, Policy, SessionError, Subscription, Update};
-use piton_agent::rules::strangers::Strangers;
-use piton_agent::{Overrides, ProfileRequest, SandboxGap, Standing, TurnStart, typed as named};
-use piton_core::id::Seq;
-use piton_core::outcome::Ending;
+use piton::{Command, CommandError, FollowError, News, OnIncomplete, Rested, Work};
+use piton_agent::typed as named;
+use piton_core::coordinate::COORDINATOR;
 use piton_core::summary::shorten;
-use piton_core::view::{TurnEnd, View};
-use piton_store::StoreError;
+use piton_core::view::{ItemView, MessagePart, TurnEnd};
 
 use super::face::Face;
+use super::feed::{Feed, Told};
 use super::interrupt::{Chosen, RESTART_TEXT};
 use super::mail::Mail;
 use super::open::{Life, Opened};
 use super::watch::{Rules, Watch, answered};
-use super::{Asked, Errand, begin};
+use super::{Asked, Errand, begin, notes};
 use crate::output::{Form, Output};
 use crate::render::answer::Pace;
 use crate::render::incomplete::Newest;
-use crate::render::rule;
 use crate::report::{Fault, Report, key_advice};
 use crate::signals::Signals;
 use crate::terminal::{Terminal, Typed};
@@ -56,29 +52,22 @@ impl Stage<'_> {
     }
 }
 
-/// Somebody is there to be asked, also what was asked before.
-fn attend(opened: &mut Opened, errand: Errand, watch: &mut Watch) {
-    opened.session.attend(Attendance::Attended);
-    if matches!(errand, Errand::Resume | Errand::Send(OnIncomplete::Resume)) {
-        watch.find_open_questions(opened.session.state());
-    }
-}
-
 /// Performs the errand, then what a person chose in the meantime, and reports how the turn was
 /// left.
 pub(super) async fn perform(
-    mut opened: Opened,
+    opened: &mut Opened,
     mut errand: Errand,
     asked: &Asked<'_>,
     mail: &mut Mail,
     stage: &mut Stage<'_>,
 ) -> Result<Report, Fault> {
     loop {
-        let mut seen = see_through(&mut opened, errand, asked, mail, stage).await?;
-        say_stopped(&opened.session.take_stopped(), stage);
-        if let Some(chosen) = seen.watch.stopped(&mut stage.terminal) {
-            seen.catch_up(opened.session.state().end, mail, stage).await?;
-            match follow(chosen, &mut opened, mail, stage).await? {
+        let mut seen = see_through(opened, errand, asked, mail, stage).await?;
+        let chosen = seen.watch.stopped(&mut stage.terminal);
+        seen.catch_up(stage).await?;
+        opened.view = seen.watch.view().clone();
+        if let Some(chosen) = chosen {
+            match follow(chosen, opened, asked, mail, stage).await? {
                 Followed::Errand(next) => {
                     errand = next;
                     continue;
@@ -87,7 +76,7 @@ pub(super) async fn perform(
                 Followed::Nothing => {}
             }
         }
-        return seen.end(opened, asked, mail, stage).await;
+        return seen.end(opened, asked);
     }
 }
 
@@ -105,15 +94,16 @@ enum Followed {
 async fn follow(
     chosen: Chosen,
     opened: &mut Opened,
+    asked: &Asked<'_>,
     mail: &mut Mail,
     stage: &mut Stage<'_>,
 ) -> Result<Followed, Fault> {
     let text = match chosen {
-        // Whoever does not type a reply after all leaves the turn to be resumed.
+        // Without a reply after all the turn is left to be resumed.
         Chosen::Reply => stage.ask("your reply: ").await.unwrap_or_default(),
         Chosen::Restart => RESTART_TEXT.to_owned(),
-        Chosen::Stop => return close(opened, TurnEnd::Stopped, stage).await,
-        Chosen::Abort => return close(opened, TurnEnd::Discarded, stage).await,
+        Chosen::Stop => return close(opened, TurnEnd::Stopped, asked, stage).await,
+        Chosen::Abort => return close(opened, TurnEnd::Discarded, asked, stage).await,
         Chosen::Exit | Chosen::Continue => return Ok(Followed::Nothing),
     };
     if text.trim().is_empty() {
@@ -124,15 +114,16 @@ async fn follow(
 }
 
 async fn close(
-    opened: &mut Opened,
+    opened: &Opened,
     end: TurnEnd,
+    asked: &Asked<'_>,
     stage: &mut Stage<'_>,
 ) -> Result<Followed, Fault> {
-    if opened.session.state().open_turn().is_none() {
+    if opened.view.head.open.is_none() {
         // It was faster than the person.
         return Ok(Followed::Nothing);
     }
-    opened.session.close_turn(end).await?;
+    end_turn(opened, end, asked, stage).await?;
     stage.output.talk(match end {
         TurnEnd::Discarded => "The turn is discarded. It stays in the journal, hidden.",
         TurnEnd::Stopped | TurnEnd::Completed => "The turn is closed with what is there.",
@@ -140,60 +131,121 @@ async fn close(
     Ok(Followed::Closed)
 }
 
+/// Closes the open turn, and says what was stopped with it.
+pub(super) async fn end_turn(
+    opened: &Opened,
+    end: TurnEnd,
+    asked: &Asked<'_>,
+    stage: &mut Stage<'_>,
+) -> Result<(), Fault> {
+    let command = match end {
+        TurnEnd::Discarded => Command::Discard,
+        TurnEnd::Stopped | TurnEnd::Completed => Command::Stop,
+    };
+    let work = opened.conversation.start(asked.envelope(command)?).await;
+    let work = work.map_err(|error| opened.fault(error, "the turn stays as it is"))?;
+    let Rested { stopped, .. } = work.rest().await?;
+    say_stopped(&stopped, stage);
+    Ok(())
+}
+
 /// A turn that was shown until nothing ran any more.
 struct Seen {
     watch: Watch,
-    updates: Subscription,
+    feed: Feed,
     /// Nothing, if we left at once.
-    ending: Option<Result<Ending, SessionError>>,
+    ending: Option<Result<Rested, CommandError>>,
 }
 
 impl Seen {
-    /// Shows everything up to an entry.
-    async fn catch_up(
-        &mut self,
-        end: Seq,
-        mail: &mut Mail,
-        stage: &mut Stage<'_>,
-    ) -> Result<(), Fault> {
-        while self.watch.state().end < end
-            && let Some(update) = self.updates.next().await?
-        {
-            mail.see(&update);
-            self.watch.show(&update, stage.output);
+    /// Shows everything that the journal has.
+    async fn catch_up(&mut self, stage: &mut Stage<'_>) -> Result<(), Fault> {
+        self.watch.show_backlog(stage.output);
+        while let Some(told) = self.feed.next_entry().await? {
+            show(&mut self.watch, &mut self.feed, told, stage)?;
         }
         self.watch.end(stage.output);
+        if let Some(Ok(Rested { stopped, .. })) = &self.ending {
+            say_stopped(stopped, stage);
+        }
         Ok(())
     }
 
-    /// Shows the rest, and says how the turn was left.
-    async fn end(
-        mut self,
-        opened: Opened,
-        asked: &Asked<'_>,
-        mail: &mut Mail,
-        stage: &mut Stage<'_>,
-    ) -> Result<Report, Fault> {
-        let Opened { session, life, model, .. } = opened;
-        let conversation = session.conversation().clone();
-        // With the session gone the updates come to an end, and all of them are shown.
-        drop(session);
-        while let Some(update) = self.updates.next().await? {
-            mail.see(&update);
-            self.watch.show(&update, stage.output);
-        }
-        self.watch.end(stage.output);
-        let Some(ending) = self.ending else {
-            // A commit may still be on its way, so it is unknown whether the message has arrived.
-            let is_kept = life != Life::Passing && self.watch.state().open_turn().is_some();
+    /// Says how the turn was left.
+    fn end(self, opened: &Opened, asked: &Asked<'_>) -> Result<Report, Fault> {
+        let conversation = opened.conversation.id().clone();
+        let Some(rested) = self.ending else {
+            let is_kept = opened.life != Life::Passing && opened.view.head.open.is_some();
             return Err(Fault::LeftAtOnce { kept: is_kept.then_some(conversation) });
         };
-        mail.seen_all();
-        let ending = ending?;
-        let turn = Newest::of(&View::from(self.watch.state()));
-        let key = key_advice(asked.agent.providers(), &model);
+        let Rested { ending, .. } = rested?;
+        let turn = Newest::of(&opened.view);
+        let key = key_advice(asked.agent.providers(), &opened.model);
         let report = Report::of_turn(&ending, &conversation, turn.as_ref(), &key);
-        Ok(if life == Life::Passing { report } else { report.kept_in(conversation) })
+        Ok(if opened.life == Life::Passing { report } else { report.kept_in(conversation) })
+    }
+}
+
+/// Shows news, and follows workers that they tell of.
+fn show(
+    watch: &mut Watch,
+    feed: &mut Feed,
+    told: Told,
+    stage: &mut Stage<'_>,
+) -> Result<(), FollowError> {
+    let is_change = matches!(&told, (None, News::Change(_)));
+    watch.take(told, &mut stage.terminal, stage.output);
+    if is_change {
+        for worker in watch.workers() {
+            feed.join_new(&worker)?;
+        }
+    }
+    Ok(())
+}
+
+/// Sends what the errand says. It is durable when this returns.
+async fn start(
+    opened: &Opened,
+    errand: Errand,
+    asked: &Asked<'_>,
+    mail: &mut Mail,
+    stage: &mut Stage<'_>,
+) -> Result<Work, Fault> {
+    let command = match errand {
+        Errand::Send(on_incomplete) => {
+            let message = mail.leave(opened).await?;
+            let agent = asked.overrides.coordinate.then(|| COORDINATOR.to_owned());
+            Command::Say { message, on_incomplete, agent }
+        }
+        Errand::Resume | Errand::Release => Command::Resume,
+    };
+    let envelope = asked.envelope(command)?;
+    let command = envelope.id.clone();
+    let started = tokio::select! {
+        biased;
+        _ = stage.signals.next() => None,
+        started = opened.conversation.start(envelope) => Some(started),
+    };
+    notes::tell(opened, stage.output);
+    match started {
+        Some(Ok(work)) => {
+            mail.arrived();
+            Ok(work)
+        }
+        Some(Err(error)) => {
+            if matches!(error, CommandError::Refused(_)) {
+                mail.come_back();
+            }
+            Err(opened.fault(error, "the message was not taken"))
+        }
+        None => {
+            // Nothing runs any more, so the journal says whether it was taken.
+            opened.engine.shutdown(Duration::ZERO).await;
+            if opened.verdict(&command).await?.is_none() {
+                mail.come_back();
+            }
+            Err(Fault::Interrupted)
+        }
     }
 }
 
@@ -205,35 +257,28 @@ async fn see_through(
     mail: &mut Mail,
     stage: &mut Stage<'_>,
 ) -> Result<Seen, Fault> {
-    let state = opened.session.state().clone();
-    // Subscribed before the first fact is pushed, so that every one of them is shown.
-    let mut updates = opened.session.subscribe(state.end);
+    let mut feed = Feed::new(opened.engine.clone(), &opened.conversation).await?;
+    let view = match feed.next().await? {
+        (None, News::Snapshot(view)) => *view,
+        _ => opened.view.clone(),
+    };
     let pace = if stage.output.is_watched() { Pace::Streamed } else { Pace::Whole };
-    let face = Face::new(state, stage.form, pace, errand.turn(&opened.session));
+    let turn = errand.turn(&view);
+    let face = Face::new(view.clone(), stage.form, pace, turn);
     let rules = Rules { file: asked.settings.file.clone(), batch: asked.agent.asks_in_batches() };
-    let mut watch = Watch::new(face, opened.session.controller(), rules);
-    prepare(opened, errand, asked, stage).await?;
-    // A file that is refused leaves no conversation behind, so none is announced.
-    let message = mail.leave(&opened.session).await?;
-    let shown = (stage.form == Form::Json).then(|| View::from(watch.state()));
-    begin(opened, shown, errand, asked, stage);
-    tell_of_files(opened, stage.output);
-    if stage.terminal.is_some() {
-        attend(opened, errand, &mut watch);
+    let (engine, conversation) = (opened.engine.clone(), opened.conversation.clone());
+    let mut watch = Watch::new(face, engine, conversation, rules);
+    for worker in watch.workers() {
+        feed.join(&worker).await?;
     }
-    let session = &mut opened.session;
-    let mut work = pin!(async {
-        match errand {
-            Errand::Send(on_incomplete) if asked.overrides.coordinate => {
-                session.coordinate(message, on_incomplete).await
-            }
-            Errand::Send(on_incomplete) => session.send(message, on_incomplete).await,
-            Errand::Resume | Errand::Release => session.resume().await,
-        }
-    });
+    opened.attend(stage.terminal.is_some());
+    // What is refused leaves no conversation behind, so none is announced.
+    let work = start(opened, errand, asked, mail, stage).await?;
+    begin(opened, &view, errand, asked, stage);
+    tell_of_files(opened, stage.output);
+    let mut work = pin!(work.rest());
     let ending = loop {
         tokio::select! {
-            // Work first: an interrupt that comes before the turn has begun would be forgotten.
             biased;
             ending = &mut work => break Some(ending),
             push = stage.signals.next() => {
@@ -241,131 +286,53 @@ async fn see_through(
                     break None;
                 }
             }
-            // Held back while somebody types; updates wait where they are.
-            update = next(&mut updates), if !watch.is_asking() => {
-                let update = update?;
-                mail.see(&update);
-                watch.show(&update, stage.output);
-            }
+            told = feed.next() => show(&mut watch, &mut feed, told?, stage)?,
             typed = typed(&mut stage.terminal), if watch.is_asking() => {
                 if watch.take_in(typed, &mut stage.terminal, stage.output).is_break() {
                     break None;
                 }
-            }
-            // Somebody else may answer in the meantime.
-            update = looked(&mut watch.lookout), if watch.is_asking() => {
-                watch.look(&update?, &mut stage.terminal);
+                watch.show_backlog(stage.output);
             }
             known = answered(&mut watch.answering) => watch.settle(known, stage.output),
-            // Only when all updates are shown: a question may be settled by one of them.
             () = ready(()), if watch.may_ask() && stage.terminal.is_some() => {
-                watch.ask(&mut stage.terminal, stage.output, updates.clone());
+                // First everything that is there: a question may be settled by it.
+                watch.show_backlog(stage.output);
+                while let Some(told) = feed.next_entry().await? {
+                    show(&mut watch, &mut feed, told, stage)?;
+                }
+                if watch.may_ask() {
+                    watch.ask(&mut stage.terminal, stage.output);
+                }
             }
             () = tokio::time::sleep(SPIN_EVERY), if stage.output.can_spin() => {
                 watch.spin(stage.output);
             }
         }
     };
-    Ok(Seen { watch, updates, ending })
+    Ok(Seen { watch, feed, ending })
 }
 
 /// Says what was stopped with its turn.
-pub(super) fn say_stopped(commands: &[String], stage: &mut Stage<'_>) {
+fn say_stopped(commands: &[String], stage: &mut Stage<'_>) {
     for command in commands {
         let line = shorten(command, COMMAND_LETTERS_MAX);
         stage.output.talk(&format!("Stopped with the turn: {line}"));
     }
 }
 
-async fn prepare(
-    opened: &mut Opened,
-    errand: Errand,
-    asked: &Asked<'_>,
-    stage: &mut Stage<'_>,
-) -> Result<(), Fault> {
-    let (agent, workspace) = (&asked.agent, asked.settings.workspace()?);
-    let profile = agent.profile(&request(opened, errand, asked, stage).await?)?;
-    let session = &mut opened.session;
-    session.configure(&profile.config());
-    session.leave_unattended(profile.live.unattended);
-    let config = &session.state().config;
-    let unasked = stage.terminal.is_none() && profile.live.unattended.permissions == Policy::Auto;
-    for gap in agent.sandbox_gaps(&asked.overrides, config.permissions.mode, unasked) {
-        let (what, lack) = match gap {
-            SandboxGap::Weaker(lack) => ("commands run without all of their sandbox", lack),
-            SandboxGap::NotRun(lack) => ("commands are not run", lack),
-        };
-        stage.output.talk(&format!("warning: {what}: {lack}"));
-    }
-    for file in asked.settings.shared_files() {
-        stage.output.talk(&format!(
-            "warning: {} has a second name (a hard link), under which tools and commands may reach it; \
-             replace it by a copy",
-            file.display()
-        ));
-    }
-    let strangers = Strangers::new(agent, workspace).with(&config.tools);
-    for stranger in strangers.among(&config.permissions.rules) {
-        stage.output.talk(&format!("warning: {}", rule::stranger(&stranger)));
-    }
-    Ok(())
-}
-
-/// What the profile of the turn depends on.
-async fn request(
-    opened: &mut Opened,
-    errand: Errand,
-    asked: &Asked<'_>,
-    stage: &Stage<'_>,
-) -> Result<ProfileRequest, Fault> {
-    let mut offered = piton::Config::default();
-    opened.session.offer_tools(&mut offered).await.map_err(SessionError::from)?;
-    let state = opened.session.state();
-    let workspace = match &state.opened {
-        Some(opened) if !opened.workspace.is_empty() => PathBuf::from(&opened.workspace),
-        Some(_) | None => asked.settings.workspace()?.to_owned(),
-    };
-    Ok(ProfileRequest {
-        workspace,
-        present: state.config.clone(),
-        standing: match opened.life {
-            Life::Known => Standing::Known,
-            Life::New | Life::Passing => Standing::New,
-        },
-        // The model that was made ready when the conversation was opened.
-        overrides: Overrides { model: Some(opened.model.clone()), ..asked.overrides.clone() },
-        turn: if errand.begins() {
-            TurnStart::Begins { tools: offered.tools }
-        } else {
-            TurnStart::GoesOn
-        },
-        attendance: match stage.terminal {
-            Some(_) => Attendance::Attended,
-            None => Attendance::Unattended,
-        },
-    })
-}
-
 /// What the model does not get of earlier messages is said to the person too.
 fn tell_of_files(opened: &Opened, output: &mut Output) {
-    for FileLeftOut { name, why } in opened.session.files_left_out() {
-        let model = named(&opened.model);
-        output.talk(&format!("note: {model} {why}; it is only told of {name}"));
-    }
-}
-
-/// The next update. There always is one while the session lives.
-async fn next(updates: &mut Subscription) -> Result<Update, StoreError> {
-    match updates.next().await? {
-        Some(update) => Ok(update),
-        None => pending().await,
-    }
-}
-
-async fn looked(lookout: &mut Option<Subscription>) -> Result<Update, StoreError> {
-    match lookout {
-        Some(lookout) => next(lookout).await,
-        None => pending().await,
+    let items = opened.view.shown().flat_map(|turn| &turn.items);
+    for item in items {
+        let ItemView::Message(message) = item else { continue };
+        for part in &message.parts {
+            let MessagePart::File { name, media_type, blob } = part else { continue };
+            let why = opened.engine.refusal_of_file(&opened.model, media_type, blob.bytes);
+            if let Some(why) = why {
+                let model = named(&opened.model);
+                output.talk(&format!("note: {model} {why}; it is only told of {name}"));
+            }
+        }
     }
 }
 

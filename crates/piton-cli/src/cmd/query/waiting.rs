@@ -1,18 +1,15 @@
 //! Messages that wait for a turn of their own, and commands that other processes left.
 
-use piton::chance::{Chance as _, SystemChance};
-use piton::{Command, Envelope, OnIncomplete, Session, Verdict};
-use piton_core::id::CommandId;
+use piton::{Command, OnIncomplete};
 use piton_core::summary::shorten;
-use piton_core::view::{QueuedView, View};
+use piton_core::view::QueuedView;
 
-use super::Errand;
 use super::mail::Mail;
 use super::open::{Life, Opened};
 use super::perform::Stage;
+use super::{Asked, Errand};
 use crate::ask::held::{WAITING_MENU, WaitingChoice, choose_waiting, waiting_menu_takes};
 use crate::ask::not_understood;
-use crate::flags::Query;
 use crate::render::incomplete::Newest;
 use crate::render::turn;
 use crate::report::{Fault, LetterFault, Report};
@@ -20,23 +17,21 @@ use crate::report::{Fault, LetterFault, Report};
 /// Longest text that is shown of a message that waits, in letters.
 const MESSAGE_LETTERS_MAX: usize = 60;
 
-/// Takes in what other processes left, and binds the conversation to another directory if that is
-/// wanted. Reports what was bound.
-pub(super) async fn take_in(
+/// Binds the conversation to another directory, if that is wanted. Reports what was bound.
+pub(super) async fn bind(
     opened: &mut Opened,
-    query: &Query,
+    asked: &Asked<'_>,
     stage: &mut Stage<'_>,
 ) -> Result<Option<Report>, Fault> {
-    if opened.life != Life::Known {
+    let Some(directory) = asked.query.workspace.as_ref().filter(|_| opened.life == Life::Known)
+    else {
         return Ok(None);
-    }
-    opened.session.take_letters().await?;
-    let Some(directory) = &query.workspace else { return Ok(None) };
+    };
     let here = std::path::absolute(directory).unwrap_or_else(|_| directory.clone());
     let workspace = here.to_string_lossy().into_owned();
-    obey(opened, Command::Rebind { workspace }, "the conversation stays where it is").await?;
-    let id = opened.session.conversation();
-    let bound = opened.session.state().workspace();
+    let rebind = Command::Rebind { workspace };
+    obey(opened, asked, rebind, "the conversation stays where it is").await?;
+    let (id, bound) = (opened.conversation.id(), &opened.view.head.workspace);
     let said = format!("Conversation {id} works in {bound} from now on.");
     stage.output.talk(&said);
     Ok(Some(Report::ok("done")))
@@ -49,20 +44,19 @@ pub(super) fn of_left(
     mail: &mut Mail,
     stage: &mut Stage<'_>,
 ) -> Result<Option<Errand>, Fault> {
-    let Some(name) = mail.left() else { return Ok(None) };
-    let state = opened.session.state();
-    if !state.queue.iter().any(|queued| queued.message == *name) {
+    let Some(name) = mail.left().cloned() else { return Ok(None) };
+    let view = &opened.view;
+    if !view.queue.iter().any(|queued| queued.id == name) {
         return Ok(None);
     }
-    let view = View::from(state);
-    mail.see_in(&view);
-    match view.head.open.and_then(|_| Newest::of(&view)) {
+    mail.see_in(view);
+    match view.head.open.and_then(|_| Newest::of(view)) {
         None => {
             stage.output.talk("That process has left; the message runs here.");
             Ok(Some(Errand::Release))
         }
         Some(turn) => {
-            let conversation = opened.session.conversation().clone();
+            let conversation = opened.conversation.id().clone();
             let turn = Box::new(turn);
             Err(LetterFault::Waits { conversation, turn }.into())
         }
@@ -70,9 +64,13 @@ pub(super) fn of_left(
 }
 
 /// Asks a person what becomes of the messages that wait.
-pub(super) async fn choose(opened: &mut Opened, stage: &mut Stage<'_>) -> Result<Errand, Fault> {
-    let id = opened.session.conversation().clone();
-    let queue = View::from(opened.session.state()).queue;
+pub(super) async fn choose(
+    opened: &mut Opened,
+    asked: &Asked<'_>,
+    stage: &mut Stage<'_>,
+) -> Result<Errand, Fault> {
+    let id = opened.conversation.id().clone();
+    let queue = opened.view.queue.clone();
     stage.output.talk(&format!("Messages wait in conversation {id}."));
     tell(&queue, stage);
     let mut unclear = String::new();
@@ -86,7 +84,7 @@ pub(super) async fn choose(opened: &mut Opened, stage: &mut Stage<'_>) -> Result
         }
     }
     for QueuedView { id: message, .. } in queue {
-        obey(opened, Command::Unqueue { message }, "a message was not taken back").await?;
+        obey(opened, asked, Command::Unqueue { message }, "a message was not taken back").await?;
     }
     Ok(Errand::Send(OnIncomplete::Ask))
 }
@@ -119,27 +117,18 @@ pub(super) fn note(waiting: usize, errand: Errand) -> Option<String> {
 /// There is no open turn that a message could go into.
 pub(super) fn nothing_to_steer(opened: &Opened) -> Fault {
     let (what, refusal) = ("the message steers nothing", piton::Refusal::NoOpenTurn);
-    let conversation = opened.session.conversation().clone();
+    let conversation = opened.conversation.id().clone();
     LetterFault::Refused { what, refusal, conversation }.into()
 }
 
-/// Has a command recorded by the session that is open here.
-async fn obey(opened: &mut Opened, command: Command, what: &'static str) -> Result<(), Fault> {
-    let Opened { engine, session, .. } = opened;
-    let name = CommandId::from_chance(SystemChance.next());
-    let conversation = engine.conversation(session.conversation());
-    let envelope = Envelope::new(name.clone(), command);
-    conversation.leave(&envelope).await.map_err(LetterFault::from)?;
-    session.take_letters().await?;
-    match verdict(session, &name) {
-        Some(Verdict::Refused(refusal)) => {
-            let conversation = session.conversation().clone();
-            Err(LetterFault::Refused { what, refusal, conversation }.into())
-        }
-        Some(Verdict::Taken) | None => Ok(()),
-    }
-}
-
-fn verdict(session: &Session, name: &CommandId) -> Option<Verdict> {
-    session.state().commands.get(name).map(|(_, verdict)| verdict.clone())
+/// Has a command recorded; `what` says what does not happen if it is refused.
+async fn obey(
+    opened: &mut Opened,
+    asked: &Asked<'_>,
+    command: Command,
+    what: &'static str,
+) -> Result<(), Fault> {
+    let work = opened.conversation.start(asked.envelope(command)?).await;
+    work.map_err(|error| opened.fault(error, what))?;
+    opened.look().await
 }

@@ -1,6 +1,6 @@
 //! Between a running turn and a person: questions one at a time, in order, and the interrupt.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
 use std::future::{Future, pending};
 use std::ops::ControlFlow;
@@ -8,17 +8,16 @@ use std::path::PathBuf;
 use std::pin::Pin;
 use std::time::Instant;
 
-use piton::{Controller, Reply, Subscription, Update, WorkerNews};
-use piton_core::event::{Event, Inquiry, InquiryKind, PermissionRule, Permissions, RuleEffect};
-use piton_core::id::InquiryId;
-use piton_core::permit::{permit, with};
-use piton_core::state::{State, Turn};
+use piton::{AnswerThen, Command, Conversation, Engine, News, Reply};
+use piton_core::id::{ConversationId, InquiryId};
+use piton_core::view::{InquiryKind, ItemView, Patch, QuestionView, RuleEffect, View, ViewChange};
 
-use super::face::Face;
+use super::face::{Face, calls};
+use super::feed::Told;
 use super::interrupt::{self, Asked, Chosen, Escalation, Next};
 use crate::ask::{Heard, Offer, Prompt, not_understood};
 use crate::output::Output;
-use crate::render::question::shown;
+use crate::render::moves::{self, Move};
 use crate::render::rule::told_all;
 use crate::report::Report;
 use crate::signals::Push;
@@ -38,15 +37,17 @@ pub(super) async fn answered(answering: &mut Answering) -> bool {
 /// Watches a turn for a person.
 pub(super) struct Watch {
     face: Face,
-    controller: Controller,
+    /// The conversations that work for this one, as they were shown.
+    workers: BTreeMap<ConversationId, View>,
+    engine: Engine,
+    conversation: Conversation,
     /// Questions, the one that is being asked first.
     prompts: VecDeque<Prompt>,
     asking: bool,
-    /// An answer that the driver has not taken in yet. It cannot be waited for in place: the driver
-    /// runs in the same task.
+    /// An answer that the driver has not taken in yet.
     pub(super) answering: Answering,
-    /// What happens while a question is on the screen and nothing is shown.
-    pub(super) lookout: Option<Subscription>,
+    /// What came while a question was on the screen and nothing was shown.
+    backlog: VecDeque<Told>,
     /// The menu that is open.
     menu: Option<interrupt::Scope>,
     escalation: Escalation,
@@ -79,7 +80,7 @@ struct Answered {
 struct Standing {
     inquiry: InquiryId,
     told: String,
-    /// Whether it stands whoever's answer counts.
+    /// Whether it stands whichever answer counts.
     written: bool,
 }
 
@@ -90,14 +91,21 @@ impl fmt::Debug for Watch {
 }
 
 impl Watch {
-    pub(super) fn new(face: Face, controller: Controller, rules: Rules) -> Self {
+    pub(super) fn new(
+        face: Face,
+        engine: Engine,
+        conversation: Conversation,
+        rules: Rules,
+    ) -> Self {
         Self {
             face,
-            controller,
+            workers: BTreeMap::new(),
+            engine,
+            conversation,
             prompts: VecDeque::new(),
             asking: false,
             answering: None,
-            lookout: None,
+            backlog: VecDeque::new(),
             menu: None,
             escalation: Escalation::default(),
             chosen: None,
@@ -108,57 +116,114 @@ impl Watch {
     }
 
     /// What has been shown.
-    pub(super) fn state(&self) -> &State {
-        &self.face.state
+    pub(super) fn view(&self) -> &View {
+        &self.face.view
     }
 
-    /// Questions of a turn that goes on, unless a rule answers them by now.
-    pub(super) fn find_open_questions(&mut self, state: &State) {
-        let open = state.open_turn().into_iter().flat_map(Turn::pending_inquiries);
-        let asked = open.filter(|inquiry| needs_person(state, &state.config.permissions, inquiry));
-        self.prompts.extend(asked.cloned().map(Prompt::new));
+    /// Conversations that work for this one: those whose calls have not ended.
+    pub(super) fn workers(&self) -> Vec<ConversationId> {
+        let open = calls(self.view().turns.last()).filter(|call| call.ended.is_none());
+        open.filter_map(|call| call.worker.clone()).collect()
     }
 
-    /// Shows an update; a question that it raises is asked when its turn comes.
-    pub(super) fn show(&mut self, update: &Update, output: &mut Output) {
-        self.prompts.retain(|prompt| !answers(update, prompt));
-        if let Update::Entry(entry) = update
-            && let Event::InquiryAnswered { inquiry, letter, .. } = &entry.event
-        {
-            for standing in self.standing.extract_if(.., |it| it.inquiry == *inquiry) {
-                if letter.is_none() || standing.written {
-                    output.talk(&format!("From now on: {}", standing.told));
-                }
+    /// Takes in news: shows them, or keeps them while somebody types. A question that is answered from
+    /// elsewhere is taken down, with what was typed for it: that must not answer the next one.
+    pub(super) fn take(
+        &mut self,
+        told: Told,
+        terminal: &mut Option<Terminal>,
+        output: &mut Output,
+    ) {
+        let is_settled = self.asking && self.prompts.front().is_some_and(|it| closes(&told, it));
+        self.backlog.push_back(told);
+        if is_settled {
+            self.prompts.pop_front();
+            (self.asking, self.for_all) = (false, false);
+            if let (None, Some(terminal)) = (&self.menu, terminal) {
+                terminal.echo(Echo::On);
+                terminal.forget_typed();
+                terminal.show("\n");
             }
         }
-        if let Some(prompt) = self.face.take(update, output)
-            && !self.escalation.is_stopping()
+        self.show_backlog(output);
+    }
+
+    /// What came while a question was on the screen.
+    pub(super) fn show_backlog(&mut self, output: &mut Output) {
+        while !self.is_asking()
+            && let Some(told) = self.backlog.pop_front()
         {
-            self.prompts.push_back(prompt);
-        }
-        if let Update::Entry(entry) = update
-            && let Event::ConfigChanged { .. } = &entry.event
-        {
-            // A rule that somebody else made may answer what is still to be asked.
-            let (state, permissions) = (&self.face.state, &self.face.state.config.permissions);
-            self.prompts.retain(|prompt| {
-                prompt.worker.is_some() || needs_person(state, permissions, &prompt.inquiry)
-            });
+            self.show(told, output);
         }
     }
 
-    /// Looks at what happens while a question is on the screen. One that is answered from elsewhere is
-    /// taken down, with what was typed for it: that must not answer the next one.
-    pub(super) fn look(&mut self, update: &Update, terminal: &mut Option<Terminal>) {
-        if !self.asking || !self.prompts.front().is_some_and(|prompt| answers(update, prompt)) {
+    /// Shows news; a question that they raise is asked when its turn comes.
+    fn show(&mut self, (worker, news): Told, output: &mut Output) {
+        match (worker, news) {
+            (None, News::Snapshot(view)) => self.face.view = *view,
+            (None, News::Change(change)) => {
+                for happened in self.face.change(&change, output) {
+                    self.stand(&happened, output);
+                }
+            }
+            (None, News::Live(live)) => self.face.live(*live, output),
+            (Some(worker), News::Snapshot(view)) => {
+                self.workers.insert(worker, *view);
+            }
+            (Some(worker), News::Change(change)) => self.show_worker(&worker, &change, output),
+            (_, _) => {}
+        }
+        self.find_questions();
+    }
+
+    fn show_worker(&mut self, worker: &ConversationId, change: &ViewChange, output: &mut Output) {
+        let Some(view) = self.workers.get_mut(worker) else { return };
+        for happened in moves::apply(view, change).unwrap_or_default() {
+            self.face.worker(worker, &happened, view, output);
+        }
+    }
+
+    /// Says what stands from now on, once the answer that says so counts.
+    fn stand(&mut self, happened: &Move, output: &mut Output) {
+        let Move::Settled(_, asked) = happened else { return };
+        let is_ours = asked.answer.as_ref().is_none_or(|answer| !answer.elsewhere);
+        for standing in self.standing.extract_if(.., |it| it.inquiry == asked.id) {
+            if is_ours || standing.written {
+                output.talk(&format!("From now on: {}", standing.told));
+            }
+        }
+    }
+
+    /// Takes up questions that were raised, and forgets those that are answered by now.
+    fn find_questions(&mut self) {
+        let own = open_questions(&self.face.view).map(|asked| (None, &self.face.view, asked));
+        let workers = self
+            .workers
+            .iter()
+            .flat_map(|(id, view)| open_questions(view).map(move |asked| (Some(id), view, asked)));
+        let open: Vec<_> = own.chain(workers).collect();
+        let is_open = |prompt: &Prompt| {
+            open.iter().any(|(worker, _, asked)| is_about(prompt, *worker, &asked.id))
+        };
+        self.prompts.retain(is_open);
+        if self.escalation.is_stopping() {
             return;
         }
-        self.prompts.pop_front();
-        (self.asking, self.for_all, self.lookout) = (false, false, None);
-        if let (None, Some(terminal)) = (&self.menu, terminal) {
-            terminal.echo(Echo::On);
-            terminal.forget_typed();
-            terminal.show("\n");
+        for (worker, view, asked) in open {
+            if self.prompts.iter().any(|prompt| is_about(prompt, worker, &asked.id)) {
+                continue;
+            }
+            let (workspace, asked) = (&view.head.workspace, asked.clone());
+            self.prompts.push_back(match worker {
+                None => {
+                    let offers = Offer::all(&asked, workspace, self.rules.file.as_deref());
+                    Prompt::new(asked, offers)
+                }
+                Some(worker) => {
+                    let offers = Offer::of_worker(&asked, workspace);
+                    Prompt::of_worker(worker.clone(), asked, offers)
+                }
+            });
         }
     }
 
@@ -213,7 +278,10 @@ impl Watch {
         self.prompts.clear();
         self.asking = false;
         self.escalation.stop();
-        self.controller.interrupt();
+        let conversation = self.conversation.clone();
+        // Beside everything else: the turn is shown until it has stopped. One that is over by then
+        // refuses.
+        tokio::spawn(async move { drop(conversation.send(Command::Interrupt).await) });
     }
 
     /// Lines count again, below the menu.
@@ -273,9 +341,11 @@ impl Watch {
         }
     }
 
-    /// The turn is not running any more: a menu about it has no meaning. Says what was chosen.
+    /// The turn is not running any more: a menu or a question about it has no meaning. Says what was
+    /// chosen.
     pub(super) fn stopped(&mut self, terminal: &mut Option<Terminal>) -> Option<Chosen> {
         self.close_menu(terminal);
+        self.asking = false;
         self.chosen.take()
     }
 
@@ -295,35 +365,20 @@ impl Watch {
     }
 
     /// Asks the first question.
-    pub(super) fn ask(
-        &mut self,
-        terminal: &mut Option<Terminal>,
-        output: &mut Output,
-        updates: Subscription,
-    ) {
+    pub(super) fn ask(&mut self, terminal: &mut Option<Terminal>, output: &mut Output) {
         let together = self.together();
         let (Some(prompt), Some(terminal)) = (self.prompts.front_mut(), terminal) else { return };
         output.rest();
         if prompt.is_news() {
             terminal.forget_typed();
         }
-        // What it would mean for a worker is known in the worker's conversation.
-        if prompt.worker.is_none() {
-            let offers = Offer::all(&self.face.state, &prompt.inquiry, self.rules.file.as_deref());
-            let allows = |offer: &&Offer| offer.standing.effect == RuleEffect::Allow;
-            if let Some(offer) = offers.iter().find(allows).filter(|_| !prompt.is_choosing()) {
-                let told = told_all(&offer.rules);
-                terminal.show(&format!("always would mean: {told}\n"));
-            }
-            prompt.offer(offers);
+        if let Some(offer) = prompt.allowing().filter(|_| prompt.worker.is_none()) {
+            let told = told_all(&offer.rules);
+            terminal.show(&format!("always would mean: {told}\n"));
         }
         if 1 < together && !prompt.is_choosing() {
             let others = self.prompts.iter().skip(1).filter(|prompt| is_own_permission(prompt));
-            let others: Vec<_> = others
-                .map(|it| {
-                    format!("also: {}\n", shown(&it.inquiry.question, it.inquiry.about.as_deref()))
-                })
-                .collect();
+            let others: Vec<_> = others.map(|it| format!("also: {}\n", it.said())).collect();
             terminal.show(&if self.rules.batch {
                 format!("{}one answer is for all {together} calls\n", others.concat())
             } else {
@@ -336,7 +391,6 @@ impl Watch {
         }
         terminal.show(&prompt.text());
         self.asking = true;
-        self.lookout = Some(updates);
     }
 
     /// How many calls ask for permission, if the first question is one of them.
@@ -371,15 +425,13 @@ impl Watch {
             Report::from(&fault.into()).tell(output);
             return Ok(());
         }
-        let is_answered = |prompt: &Prompt| answered.iter().any(|it| it.prompt.is_same_as(prompt));
-        self.prompts.retain(|prompt| !is_answered(prompt));
         for Answered { prompt, offer, .. } in &answered {
             let Some(offer) = offer else { continue };
-            self.forget_permissions_like(&offer.rules);
-            let (inquiry, told) = (prompt.inquiry.id.clone(), offer.told());
+            let (inquiry, told) = (prompt.asked.id.clone(), offer.told());
             self.standing.push(Standing { inquiry, told, written: offer.file.is_some() });
         }
-        self.answering = Some(Box::pin(send(self.controller.clone(), answered)));
+        let (engine, conversation) = (self.engine.clone(), self.conversation.clone());
+        self.answering = Some(Box::pin(send(engine, conversation, answered)));
         Ok(())
     }
 
@@ -388,13 +440,10 @@ impl Watch {
         let for_all = std::mem::take(&mut self.for_all);
         let mut all = Vec::new();
         for (place, prompt) in self.prompts.iter().enumerate() {
+            let offer = prompt.offered(reply).filter(|_| prompt.worker.is_none()).cloned();
             if place == 0 {
-                let offer = prompt.offered(reply).filter(|_| prompt.worker.is_none()).cloned();
                 all.push(Answered { prompt: prompt.clone(), reply: reply.clone(), offer });
             } else if for_all && is_own_permission(prompt) {
-                let file = self.rules.file.as_deref();
-                let offers = Offer::all(&self.face.state, &prompt.inquiry, file);
-                let offer = offers.into_iter().find(|it| *reply == Reply::Always(it.standing));
                 let mut reply = reply.clone();
                 if let (Reply::Always(standing), None) = (&reply, &offer) {
                     // No rule can say it of this call; for this once it counts all the same.
@@ -407,65 +456,55 @@ impl Watch {
         all
     }
 
+    /// The answer is taken in. What it says is in the journal by now, and is shown before anything else
+    /// is asked.
     pub(super) fn settle(&mut self, known: bool, output: &mut Output) {
         self.answering = None;
         if !known {
             output.talk("That question was settled in the meantime.");
         }
     }
-
-    /// Rules now answer what else was to be asked about the same.
-    fn forget_permissions_like(&mut self, rules: &[PermissionRule]) {
-        let state = &self.face.state;
-        let permissions = with(&state.config.permissions, rules);
-        self.prompts.retain(|prompt| {
-            prompt.worker.is_some() || needs_person(state, &permissions, &prompt.inquiry)
-        });
-    }
 }
 
 /// Gives the answers one after the other; says whether any of the questions was open. A rule of one may
 /// answer the next.
-async fn send(controller: Controller, answered: Vec<Answered>) -> bool {
+async fn send(engine: Engine, conversation: Conversation, answered: Vec<Answered>) -> bool {
     let mut known = false;
-    for Answered { prompt: Prompt { inquiry, worker, .. }, reply, .. } in answered {
-        known |= match worker {
-            None => controller.answer(inquiry.id, reply).await,
-            Some(worker) => controller.answer_worker(&worker.conversation, inquiry.id, reply).await,
-        };
+    for Answered { prompt: Prompt { asked, worker, .. }, reply, .. } in answered {
+        let asker = worker.map_or_else(|| conversation.clone(), |id| engine.conversation(&id));
+        let (inquiry, then) = (asked.id, AnswerThen::GoOn);
+        let accepted = asker.send(Command::Answer { inquiry, reply, then }).await;
+        known |= accepted.is_ok_and(|accepted| accepted.refusal().is_none());
     }
     known
 }
 
 fn is_own_permission(prompt: &Prompt) -> bool {
-    prompt.worker.is_none() && prompt.inquiry.kind == InquiryKind::Permission
+    prompt.worker.is_none() && prompt.asked.kind == InquiryKind::Permission
 }
 
-/// Whether an update says that the question is answered.
-fn answers(update: &Update, prompt: &Prompt) -> bool {
-    let (event, worker) = match update {
-        Update::Entry(entry) => (&entry.event, None),
-        Update::Worker { worker, news: WorkerNews::Entry { entry, .. } } => {
-            (&entry.event, Some(worker))
-        }
-        Update::Worker { .. } | Update::Live { .. } | Update::Progress { .. } => return false,
-    };
-    let Event::InquiryAnswered { inquiry, .. } = event else { return false };
-    *inquiry == prompt.inquiry.id && worker == prompt.worker.as_ref()
+fn is_about(prompt: &Prompt, worker: Option<&ConversationId>, asked: &InquiryId) -> bool {
+    prompt.worker.as_ref() == worker && prompt.asked.id == *asked
 }
 
-/// Whether no rule answers the question.
-fn needs_person(state: &State, permissions: &Permissions, inquiry: &Inquiry) -> bool {
-    match inquiry.kind {
-        InquiryKind::Question | InquiryKind::InDoubt => true,
-        InquiryKind::Permission => {
-            let turn = state.open_turn();
-            let call = turn.and_then(|turn| turn.call(inquiry.call));
-            let tool = call.and_then(|call| state.config.tool(&call.name));
-            let asks = |tool, arguments: &str| {
-                permit(permissions, state.workspace(), tool, arguments) == RuleEffect::Ask
-            };
-            call.zip(tool).is_none_or(|(call, tool)| asks(tool, &call.arguments))
-        }
+/// The questions of a view that wait for an answer, in order.
+fn open_questions(view: &View) -> impl Iterator<Item = &QuestionView> {
+    view.head.asking.iter().filter_map(|asking| view.question(&asking.question))
+}
+
+/// Whether news say that a question is settled.
+fn closes((worker, news): &Told, prompt: &Prompt) -> bool {
+    let News::Change(change) = news else { return false };
+    if *worker != prompt.worker {
+        return false;
     }
+    let mut calls = change.patches.iter().flat_map(|patch| match patch {
+        Patch::Call { call, .. } => std::slice::from_ref(&**call),
+        Patch::Item { item, .. } => match &**item {
+            ItemView::Step(step) => step.calls.as_slice(),
+            ItemView::Message(_) | _ => &[],
+        },
+        _ => &[],
+    });
+    calls.any(|call| call.questions.iter().any(|it| it.id == prompt.asked.id && !it.open))
 }

@@ -1,0 +1,34 @@
+//! What a person should hear of the settings and of tools before a turn is shown.
+
+use piton_agent::{ProfileNote, SandboxGap, ToolNote};
+
+use super::open::Opened;
+use crate::output::Output;
+use crate::render::{rule, servers};
+
+/// Says it, once.
+pub(super) fn tell(opened: &Opened, output: &mut Output) {
+    for note in opened.tools.take_notes() {
+        match note {
+            ToolNote::Server(notice) => output.talk(&servers::notice(&notice)),
+            ToolNote::Text(text) => output.talk(&text),
+        }
+    }
+    for note in opened.profiles.take_notes() {
+        let said = match note {
+            ProfileNote::Sandbox(SandboxGap::Weaker(lack)) => {
+                format!("commands run without all of their sandbox: {lack}")
+            }
+            ProfileNote::Sandbox(SandboxGap::NotRun(lack)) => {
+                format!("commands are not run: {lack}")
+            }
+            ProfileNote::SecondName(file) => format!(
+                "{} has a second name (a hard link), under which tools and commands may reach it; \
+                 replace it by a copy",
+                file.display()
+            ),
+            ProfileNote::Stranger(stranger) => rule::stranger(&stranger),
+        };
+        output.talk(&format!("warning: {said}"));
+    }
+}
