@@ -13,7 +13,7 @@ use serde::Serialize;
 use tokio::runtime::{Builder, Runtime};
 use tokio_util::sync::CancellationToken;
 
-use crate::Outcome;
+use crate::outcome::Outcome;
 use crate::scene::{CALL, Deed, Said, effects, site};
 use crate::trace;
 

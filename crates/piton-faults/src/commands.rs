@@ -5,11 +5,12 @@ use std::time::Duration;
 use piton_core::event::{Handle, Outcome as Ended};
 use serde_json::json;
 
+use crate::outcome::Outcome;
 use crate::people::{self, Chance};
+use crate::plan::Plan;
 use crate::report::{Row, progress};
 use crate::scene::{Deed, Said, Scene, ended};
 use crate::trace::Watch;
-use crate::{Outcome, Plan};
 
 /// Has an effect that is counted, says something, and ends in a way of its own.
 const COMMAND: &str = "echo x >> ledger; sleep 0.01; echo said; exit 7";
@@ -57,11 +58,11 @@ pub(crate) fn random_deaths(plan: &Plan) -> Outcome<Vec<Row>> {
     Ok(vec![row])
 }
 
-/// Lets somebody come later if the agent did not answer, waits until everybody has gone, and
+/// Runs a later process if the agent did not answer, waits until all processes have ended, and
 /// compares what was said with what was done.
 pub(crate) fn judge(scene: &Scene) -> Outcome<Result<&'static str, String>> {
     let first = scene.said("first");
-    // Somebody may have come already, and been killed after the answer.
+    // A later process may have run already, and been killed after the answer.
     if first.is_none() && scene.said("later").is_none() {
         scene.come_and_go("later", &Watch::Nothing)?;
     }
@@ -74,7 +75,7 @@ pub(crate) fn judge(scene: &Scene) -> Outcome<Result<&'static str, String>> {
     }))
 }
 
-/// What somebody found who came later.
+/// Compares what a later process found.
 fn compare(said: &Said, effects: usize) -> Result<&'static str, String> {
     match said.verdict.as_str() {
         "not applied" if said.effects != 0 => Err(format!("it had run, and {effects} ran in all")),

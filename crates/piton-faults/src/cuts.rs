@@ -1,7 +1,7 @@
 //! Power cuts after every change of a file, with everything that may be left of what was not synced.
 //!
 //! Nothing is killed here. A whole run is traced once, the trace is played on a disk in memory, and
-//! each state that a power cut could leave behind is made real for somebody who comes later.
+//! each state that a power cut could leave behind is made real for a later process.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -13,11 +13,12 @@ use sha2::{Digest as _, Sha256};
 use crate::commands::{self, boot};
 use crate::disk::{self, Disk, Tree};
 use crate::edits::{self, Edit};
+use crate::outcome::Outcome;
+use crate::plan::Plan;
 use crate::report::Row;
 use crate::scene::{Deed, Scene};
 use crate::story::{self, Op};
 use crate::trace::Watch;
-use crate::{Outcome, Plan};
 
 /// The boot before the power cut.
 const OLD_BOOT: &str = "00000000-0000-4000-8000-000000000000";

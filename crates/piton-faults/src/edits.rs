@@ -6,7 +6,7 @@ use piton_core::event::{Handle, Outcome as Ended};
 use piton_tools::undo::Undo;
 use serde_json::{Value, json};
 
-use crate::Outcome;
+use crate::outcome::Outcome;
 use crate::scene::{CALL, Deed, Said, Scene, site};
 use crate::trace::{Point, Watch, Who};
 
@@ -18,7 +18,7 @@ const MANY_LINES: usize = 10_000;
 const NAME: &str = "f.txt";
 /// Its other name, elsewhere.
 const OTHER_NAME: &str = "other-name";
-/// What somebody else writes.
+/// What the other program writes.
 pub(crate) const THEIRS: &str = "somebody else's work\n";
 
 /// Kinds of changes.
@@ -122,7 +122,7 @@ pub(crate) fn content(scene: &Scene) -> Option<String> {
     fs::read(scene.work(NAME)).ok().map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// Somebody else saves the file, as editors do: beside it, then over it.
+/// The other program saves the file, as editors do: beside it, then over it.
 pub(crate) fn meddle(scene: &Scene) -> Outcome<()> {
     fs::write(scene.root().join("theirs"), THEIRS)?;
     Ok(fs::rename(scene.root().join("theirs"), scene.work(NAME))?)
@@ -145,7 +145,7 @@ pub(crate) fn beside(scene: &Scene) -> Vec<(String, String)> {
 
 /// Nobody else was there: the file is whole at every time, and the change is made in the end.
 pub(crate) fn judge_alone(edit: Edit, scene: &Scene) -> Outcome<Result<&'static str, String>> {
-    // What is overwritten is torn for a while, until somebody comes later.
+    // What is overwritten is torn for a while, until a later process comes.
     if !edit.is_in_place()
         && let Err(torn) = whole(edit, scene)
     {

@@ -18,11 +18,12 @@ use tokio_util::sync::CancellationToken;
 
 use crate::act::{put_down, runtime, said};
 use crate::kills::{reached, told as told_of};
+use crate::outcome::Outcome;
 use crate::people::{self, Chance};
+use crate::plan::Plan;
 use crate::report::Row;
 use crate::scene::{Said, Scene, ended, site};
 use crate::trace::{Watch, Who, points};
-use crate::{Outcome, Plan};
 
 /// Writes down every line that it reads.
 const COMMAND: &str = "while read -r line; do echo \"$line\" >> ledger; done; exit 0";
@@ -152,7 +153,7 @@ pub(crate) fn random_deaths(plan: &Plan) -> Outcome<Vec<Row>> {
     Ok(vec![row])
 }
 
-/// The one that feeds dies at every system call of its own.
+/// The supervisor that feeds dies at every system call of its own.
 pub(crate) fn kills(plan: &Plan) -> Outcome<Vec<Row>> {
     let mut row = Row::of("input: inner supervisor killed at every system call");
     let undisturbed = scene()?;
@@ -195,7 +196,7 @@ fn scene() -> Outcome<Scene> {
     Ok(scene)
 }
 
-/// Lets somebody come later, waits until everybody has gone, and compares what was said of each line
+/// Runs a later process, waits until all processes have ended, and compares what was said of each line
 /// with what the command has read.
 fn judge(scene: &Scene) -> Outcome<Result<&'static str, String>> {
     scene.come_and_go("feed", &Watch::Nothing)?;

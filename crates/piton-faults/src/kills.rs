@@ -2,11 +2,12 @@
 
 use crate::commands::{self, boot};
 use crate::edits::{self, Edit};
+use crate::outcome::Outcome;
 use crate::people::Chance;
+use crate::plan::Plan;
 use crate::report::{Row, progress};
 use crate::scene::Scene;
 use crate::trace::{Point, Watch, Who, points, was_killed};
-use crate::{Outcome, Plan};
 
 /// System calls between two words of progress.
 const TOLD_EVERY: usize = 100;
@@ -124,7 +125,7 @@ pub(crate) fn of_overwriting(_: &Plan) -> Outcome<Vec<Row>> {
     Ok(vec![row])
 }
 
-/// The system calls of somebody who comes to a scene where nobody was, and does everything.
+/// The system calls of a later process in a scene without a first one: it does everything.
 fn later_points(scene: &Scene) -> Outcome<Vec<Point>> {
     scene.come_and_go("later", &Watch::only(Who::Hands))?;
     scene.empties()?;

@@ -11,7 +11,9 @@ mod edits;
 mod feeding;
 mod kills;
 mod meddling;
+mod outcome;
 mod people;
+mod plan;
 mod report;
 mod scene;
 mod story;
@@ -20,27 +22,9 @@ mod trace;
 use std::path::Path;
 use std::process::ExitCode;
 
+use crate::outcome::Outcome;
+use crate::plan::{Plan, USAGE};
 use crate::report::Row;
-
-/// Anything that keeps an experiment from being made.
-type Outcome<T> = Result<T, Box<dyn std::error::Error + Send + Sync>>;
-
-/// Rounds with random deaths, unless told otherwise.
-const ROUNDS: u32 = 1_000;
-
-const USAGE: &str = "rounds=N, step=N, seed=N, only=NAME";
-
-/// How much to try.
-#[derive(Clone, Debug)]
-struct Plan {
-    /// Rounds with random deaths.
-    rounds: u32,
-    /// Every how many-th system call is tried.
-    step: usize,
-    seed: u64,
-    /// Which experiments, by a part of their names.
-    only: Option<String>,
-}
 
 fn main() -> ExitCode {
     let mut words: Vec<String> = std::env::args().skip(1).collect();
@@ -53,7 +37,7 @@ fn main() -> ExitCode {
         ("first", [root]) => act::first(Path::new(root)).map(|()| true),
         ("feed", [root]) => feeding::feed(Path::new(root)).map(|()| true),
         ("later", [root]) => act::later(Path::new(root)).map(|()| true),
-        ("all", _) => plan(&words).and_then(judge),
+        ("all", _) => Plan::parse(&words).and_then(judge),
         _ => Err(format!("to be run by dev/faults: piton-faults all {USAGE}").into()),
     };
     match done {
@@ -64,21 +48,6 @@ fn main() -> ExitCode {
             ExitCode::FAILURE
         }
     }
-}
-
-fn plan(words: &[String]) -> Outcome<Plan> {
-    let seed = u64::from(std::process::id());
-    let mut plan = Plan { rounds: ROUNDS, step: 1, seed, only: None };
-    for word in words {
-        match word.split_once('=') {
-            Some(("rounds", count)) => plan.rounds = count.parse()?,
-            Some(("step", step)) => plan.step = step.parse::<usize>()?.max(1),
-            Some(("seed", seed)) => plan.seed = seed.parse()?,
-            Some(("only", name)) => plan.only = Some(name.to_owned()),
-            _ => return Err(format!("{word}: not one of {USAGE}").into()),
-        }
-    }
-    Ok(plan)
 }
 
 /// Makes all experiments; says whether everything held, and whether every control failed.

@@ -1,4 +1,4 @@
-//! Somebody else saves the same file at the worst moments.
+//! Another program saves the same file at the worst moments.
 
 use std::fs;
 use std::process::Child;
@@ -8,12 +8,13 @@ use piton_core::event::Outcome as Ended;
 
 use crate::edits::{self, Edit, THEIRS};
 use crate::kills::told;
+use crate::outcome::Outcome;
+use crate::plan::Plan;
 use crate::report::Row;
 use crate::scene::{Scene, ended};
 use crate::trace::{Watch, Who};
-use crate::{Outcome, Plan};
 
-/// For how long the one who makes the change is held up, in microseconds.
+/// For how long the process that makes the change is held up, in microseconds.
 const HELD_US: u32 = 12_000;
 /// How often to look whether it is.
 const LOOK_EVERY: Duration = Duration::from_micros(500);
@@ -22,8 +23,8 @@ const STILL: u32 = 5;
 /// When to meddle anyway: whenever it happens, nothing may be lost.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// The same for every system call: somebody else saves the file after the death of the process that
-/// changes it, and while that process is held up.
+/// For every system call: another program saves the file after the death of the process that changes
+/// it, and while that process is held up.
 pub(crate) fn with_edits(plan: &Plan) -> Outcome<Vec<Row>> {
     let mut after =
         Row::of("edits: killed at every system call, then somebody else saves the file");
@@ -65,7 +66,7 @@ fn until_held_up(agent: &mut Child) -> Outcome<bool> {
             return Ok(false);
         }
         still = if is_held_up(agent.id()) { still + 1 } else { 0 };
-        // wait: that somebody stands still can only be seen by looking more than once
+        // wait: that a thread stands still can only be seen by looking more than once
         std::thread::sleep(LOOK_EVERY);
     }
     Ok(still == STILL)

@@ -5,7 +5,8 @@ use std::path::Path;
 
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::scene::ROOT;
+/// Names the scene that a process belongs to, to everything that it starts.
+pub(crate) const ROOT: &str = "PITON_FAULTS_ROOT";
 
 /// Chance from a seed, so that a failing run can be repeated.
 #[derive(Debug)]
@@ -24,7 +25,7 @@ impl Chance {
     }
 }
 
-/// Everybody who belongs to the scene at `root`. The dead who were not reaped do not count.
+/// All processes of the scene at `root`. Dead ones that were not reaped do not count.
 pub(crate) fn of(root: &Path) -> Vec<i32> {
     let mark = format!("{ROOT}={}", root.display());
     let own = i32::try_from(std::process::id()).unwrap_or(0);

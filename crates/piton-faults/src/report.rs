@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::process::Command;
 
-use crate::Plan;
+use crate::plan::Plan;
 
 /// Violations that are shown one by one.
 const SHOWN_MAX: usize = 5;

@@ -13,12 +13,10 @@ use piton_tools::{Arguments, EditFile, Shell, Site, Tool, WriteFile};
 use serde::{Deserialize, Serialize};
 use tempfile::TempDir;
 
-use crate::Outcome;
-use crate::people;
+use crate::outcome::Outcome;
+use crate::people::{self, ROOT};
 use crate::trace::Watch;
 
-/// Names the scene that a process belongs to, to everything that it starts.
-pub(crate) const ROOT: &str = "PITON_FAULTS_ROOT";
 /// The call that everything is about.
 pub(crate) const CALL: CallId = CallId { turn: TurnId(1), step: 1, index: 0 };
 /// Longest wait for something that must happen.
@@ -51,7 +49,7 @@ impl Deed {
 /// What an agent was told.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Said {
-    /// How the call was settled, if somebody came later.
+    /// How the call was settled, if a later process said this.
     pub(crate) verdict: String,
     /// What came of it.
     pub(crate) outcome: Ended,
@@ -104,7 +102,7 @@ impl Scene {
         serde_json::from_slice(&fs::read(self.root().join(part)).ok()?).ok()
     }
 
-    /// Lets somebody come: `first` to do the deed, `later` to find out what became of it.
+    /// Starts a process: `first` to do the deed, `later` to find out what became of it.
     pub(crate) fn come(&self, part: &str, watch: &Watch) -> Outcome<Child> {
         let mut command = match watch {
             Watch::Everything(_) => {
@@ -140,7 +138,7 @@ impl Scene {
         effects(self.root())
     }
 
-    /// Waits until everybody has gone; says who stays.
+    /// Waits until all processes have ended; says how many stay.
     pub(crate) fn empties(&self) -> Result<(), String> {
         let deadline = Instant::now() + DEADLINE;
         loop {

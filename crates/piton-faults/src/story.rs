@@ -1,4 +1,4 @@
-//! What happened to files, read from a trace of everybody.
+//! What happened to files, read from a trace of all processes.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

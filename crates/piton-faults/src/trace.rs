@@ -49,7 +49,7 @@ impl Who {
     }
 }
 
-/// A system call of somebody.
+/// A system call of a watched process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Point {
     pub(crate) call: String,
@@ -62,11 +62,11 @@ pub(crate) struct Point {
 #[derive(Clone, Debug)]
 pub(crate) enum Watch {
     Nothing,
-    /// Writes down everything that changes files, of everybody, with a mistake made on purpose.
+    /// Writes down everything that changes files, of all processes, with a mistake made on purpose.
     Everything(&'static str),
-    /// Looks at nobody, with a mistake made on purpose.
+    /// Looks at no process, with a mistake made on purpose.
     Mistake(&'static str),
-    /// Looks at one of them; `fault` is what to inject.
+    /// Looks at one process; `fault` is what to inject.
     One {
         who: Who,
         fault: Option<String>,
@@ -75,7 +75,7 @@ pub(crate) enum Watch {
 }
 
 impl Watch {
-    /// Lets everybody make a mistake.
+    /// Lets all processes make a mistake.
     pub(crate) fn mistake(mistake: &'static str) -> Self {
         Self::Mistake(mistake)
     }
@@ -192,7 +192,7 @@ pub(crate) fn points(trace: &str) -> Vec<Point> {
         .collect()
 }
 
-/// Whether somebody was killed, as its trace says.
+/// Whether the watched process was killed, as its trace says.
 pub(crate) fn was_killed(trace: &str) -> bool {
     trace.contains("+++ killed by SIGKILL +++")
 }

@@ -12,36 +12,16 @@ use rmcp::transport::streamable_http_client::StreamableHttpError;
 use tokio::time::{Instant, sleep_until, timeout};
 
 use crate::answer::loose;
-use crate::connection::{Connection, asking, sending};
+use crate::connection::{Connection, TELL_WAIT, asking, sending};
+use crate::ended::Ended;
 use crate::handler::OpenCall;
 use crate::round::{Round, Unanswered};
 use crate::task::TaskName;
 
 /// Most rounds of questions within one call.
 const ROUNDS_MAX: u32 = 10;
-/// Longest wait for a server to take in that it is to stop. An interrupt waits as long.
-pub(crate) const TELL_WAIT: Duration = Duration::from_secs(2);
 /// Why the server is told to stop.
 const CANCEL_REASON: &str = "the user interrupted";
-
-/// How a call ended.
-#[derive(Debug)]
-pub(crate) enum Ended {
-    /// The server answered.
-    Answered(CallToolResult),
-    /// The server answered that it will not do it.
-    Refused(String),
-    /// The server did it, or began to, and says that it failed.
-    Failed(String),
-    /// Nothing of it has left.
-    NeverSent(String),
-    /// It has left, and no answer will come.
-    Lost(String),
-    /// It has left, then we were told to stop, and told the server.
-    Cancelled,
-    /// The server needs an answer to this, and nobody is there. It has nothing open meanwhile.
-    Waiting(String),
-}
 
 /// What became of a call that was sent.
 #[derive(Debug)]

@@ -6,6 +6,7 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use reqwest::header::{HeaderName, HeaderValue};
 use rmcp::model::{ClientRequest, ListToolsRequest, PaginatedRequestParams, ProtocolVersion};
@@ -23,8 +24,8 @@ use tokio::time::timeout;
 
 use crate::handler::{Desk, Handler};
 use crate::listing::{Listed, Listing};
+use crate::place::Place;
 use crate::process::{Process, Program};
-use crate::servers::Place;
 use crate::settings::{Launch, ServerSettings};
 use crate::text::line;
 use crate::wire::{Watched, Wire};
@@ -35,6 +36,8 @@ const REASON_BYTES_MAX: usize = 500;
 const ENDED_EARLY: &str = "it ended before it answered";
 /// Why there is none to a server whose tools are not known.
 const NOT_LISTED: &str = "it does not list its tools";
+/// Longest wait for a server to take in that it is to stop. An interrupt waits as long.
+pub(crate) const TELL_WAIT: Duration = Duration::from_secs(2);
 /// Most pages of a list of tools.
 const PAGES_MAX: usize = 64;
 /// Longest name and version of a server that are told, in bytes.

@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn a_form_is_flat_for_whoever_shows_it() {
+    fn a_form_is_flat_for_every_face() {
         let flat = flat(&schema());
         let field = |name: &str| flat["properties"][name].clone();
         assert_eq!(flat["required"], json!(["name"]));

@@ -16,12 +16,14 @@ mod expand;
 mod project;
 mod trust;
 
+mod place;
 mod servers;
 
 mod connection;
 mod server;
 
 mod call;
+mod ended;
 mod round;
 mod task;
 mod tool;
@@ -43,9 +45,10 @@ pub use self::connection::{About, ConnectFault};
 pub use self::expand::{Expand, Missing};
 pub use self::listing::Listed;
 pub use self::name::is_tool_of;
+pub use self::place::Place;
 pub use self::project::{PROJECT_FILE, Project, ProjectFault};
 pub use self::server::Server;
-pub use self::servers::{Freshness, Offer, Place, Servers};
+pub use self::servers::{Freshness, Offer, Servers};
 pub use self::settings::{Launch, Origin, ServerSettings, WrittenServer};
 pub use self::tool::McpTool;
 pub use self::trust::{Approvals, TrustFault};

@@ -74,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn whatever_the_names_are_no_two_tools_share_one() {
+    fn no_two_tools_share_a_name() {
         let long = "t".repeat(80);
         let other = format!("{long}x");
         let servers = ["a", "a_", "a__b", "A", "é", "", "1", "files.local", "ö", long.as_str()];

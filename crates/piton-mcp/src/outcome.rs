@@ -7,7 +7,7 @@ use piton_tools::{Finished, OUTPUT_BYTES_MAX};
 use rmcp::model::{CallToolResult, ContentBlock, Resource, ResourceContents};
 use serde_json::Value;
 
-use crate::call::Ended;
+use crate::ended::Ended;
 use crate::text::{head, tail};
 
 /// Room for the note about what was left out, in bytes.

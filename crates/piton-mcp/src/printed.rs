@@ -284,7 +284,7 @@ mod tests {
         };
         check(&greeted(json!([])).to_string(), greeted(json!({}))).await;
         check(&greeted(json!([7])).to_string(), greeted(json!([7]))).await;
-        // A result of a call is left alone, whatever it tells of.
+        // A result of a call is left alone, also one that tells of tools.
         let result = json!({"content": [], "structuredContent": {"tools": []}, "_meta": {}});
         let result = json!({"jsonrpc": "2.0", "id": 1, "result": result});
         check(&result.to_string(), result).await;

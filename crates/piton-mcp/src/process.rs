@@ -20,7 +20,7 @@ use tokio::time::{Instant, sleep, timeout};
 use crate::printed::{Printed, Shared};
 use crate::text::tail;
 
-/// What every server gets of our environment. Keys are not among it, whatever they are called.
+/// What every server gets of our environment. Keys are not among it, by any name.
 const BASE: [&str; 17] = [
     "HOME",
     "LANG",
@@ -91,7 +91,7 @@ impl Process {
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
-            // Ctrl-C is meant for the agent, and whatever it starts itself ends with it.
+            // Ctrl-C is meant for the agent, and processes of the server end with the server.
             .process_group(0)
             .kill_on_drop(true)
             .spawn()?;
@@ -109,7 +109,7 @@ impl Process {
         Ok((process, Pipes { input, output }))
     }
 
-    /// Somebody listens to it from now on; when they stop, its output is closed.
+    /// Its output has a listener from now on; when the listener stops, the output is closed.
     pub(crate) fn is_connected(&mut self) {
         self.output = None;
     }
@@ -138,7 +138,7 @@ impl Process {
         }
         let status = self.end().await;
         if let Some(listener) = self.listener.take() {
-            // Somebody outside its group may hold its output open; then this is all.
+            // A process outside its group may hold its output open; then this is all.
             timeout(LEAVE_WAIT, listener).await.unwrap_or(Ok(())).unwrap_or_default();
         }
         if let Some(mut output) = self.output.take() {

@@ -7,7 +7,7 @@ use tokio::sync::Mutex;
 use crate::cache;
 use crate::connection::{About, ConnectFault, Connection};
 use crate::listing::Listed;
-use crate::servers::Place;
+use crate::place::Place;
 use crate::settings::ServerSettings;
 
 /// A server and, at times, a connection to it.
@@ -34,8 +34,8 @@ impl Server {
         if let Some(connection) = link.as_ref().filter(|connection| connection.is_usable()) {
             return Ok(connection.clone());
         }
-        // Whatever is left of a lost one ends before the next begins. Others may wait for answers over
-        // one that is only spoiled.
+        // The rest of a lost connection ends before the next begins. Other calls may wait for answers
+        // over one that is only spoiled.
         if let Some(lost) = link.take().filter(|lost| !lost.is_alive()) {
             lost.close().await;
         }

@@ -1,7 +1,6 @@
 //! All servers of a process, and the tools they offer.
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use futures_util::future::join_all;
@@ -9,20 +8,10 @@ use piton_tools::Tool;
 
 use crate::connection::ConnectFault;
 use crate::listing::Listed;
+use crate::place::Place;
 use crate::server::Server;
 use crate::settings::ServerSettings;
 use crate::tool::McpTool;
-
-/// Where servers work.
-#[derive(Clone, Debug)]
-pub struct Place {
-    /// The workspace of the conversation.
-    pub workspace: PathBuf,
-    /// Where lists of tools are kept; nowhere if absent.
-    pub cache: Option<PathBuf>,
-    /// Makes the client for those over HTTP. It must not follow redirects: headers hold secrets.
-    pub http: fn() -> Result<reqwest::Client, String>,
-}
 
 /// Servers that are wanted and allowed.
 #[derive(Debug)]

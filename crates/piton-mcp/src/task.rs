@@ -18,8 +18,8 @@ use serde_json::Value;
 use tokio::time::{Instant, sleep, timeout};
 
 use crate::answer::loose;
-use crate::call::{Ended, TELL_WAIT};
-use crate::connection::{Connection, asking};
+use crate::connection::{Connection, TELL_WAIT, asking};
+use crate::ended::Ended;
 use crate::handler::OpenCall;
 use crate::round::{Unanswered, answers};
 use crate::server::Server;

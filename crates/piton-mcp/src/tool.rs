@@ -7,7 +7,8 @@ use piton_core::event::{EffectClass, Handle, ToolSpec};
 use piton_core::id::CallId;
 use piton_tools::{Arguments, Finished, Job, Prepared, Ran, Refusal, Settled, Site, Tool, fail};
 
-use crate::call::{Called, Ended, call};
+use crate::call::{Called, call};
+use crate::ended::Ended;
 use crate::handler::OpenCall;
 use crate::listing::Listed;
 use crate::outcome::finished;

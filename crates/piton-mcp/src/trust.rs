@@ -53,7 +53,7 @@ impl Approvals {
         let approved = match fs::read(&path) {
             Ok(bytes) => serde_json::from_slice(&bytes).map_err(io::Error::from),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
-            // A home that is no directory is somebody else's to report.
+            // A home that is no directory is reported elsewhere.
             Err(error) if error.kind() == io::ErrorKind::NotADirectory => Ok(Vec::new()),
             Err(error) => Err(error),
         };

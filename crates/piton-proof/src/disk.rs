@@ -18,7 +18,7 @@ use crate::world::{SECRET, World};
 /// Records copied at once; a scripted turn is far shorter.
 const COPY_RECORDS_MAX: usize = 100_000;
 
-/// A store with a point before and behind every append, and whatever becomes of a letter.
+/// A store with a point before and behind every append and every change of a letter.
 #[derive(Debug)]
 pub struct MortalJournal {
     inner: Arc<dyn Journal>,
@@ -32,9 +32,9 @@ pub struct MortalJournal {
 /// Where a process can die in its store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Points {
-    /// Before and behind whatever changes something.
+    /// Before and behind every operation that changes something.
     Changes,
-    /// There, and before whatever reads.
+    /// There, and before every operation that reads.
     Everything,
 }
 

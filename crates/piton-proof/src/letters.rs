@@ -1,7 +1,7 @@
 //! Every command by letter: who holds the conversation and who sends are killed at every operation of
 //! their stores (J96, M8, M15).
 //!
-//! A command is taken once or refused once, whoever dies. If its sender died before it was told that the
+//! A command is taken once or refused once, whichever process dies. If its sender died before it was told that the
 //! command is durable, the command may never have existed; the sender sends it again under the same
 //! name, and it counts once.
 

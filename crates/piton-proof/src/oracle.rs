@@ -14,7 +14,7 @@ use piton_tools::WITHHELD_TEXT;
 
 use crate::world::{Effect, SECRET, World};
 
-/// The journals of a conversation and of those who work for it.
+/// The journals of a conversation and of its workers.
 pub(crate) type Records = BTreeMap<ConversationId, Vec<Record>>;
 
 /// The end of a run: what the journal means, and what the world looks like.
@@ -22,7 +22,7 @@ pub(crate) type Records = BTreeMap<ConversationId, Vec<Record>>;
 pub struct Final {
     /// The folded journal.
     pub state: State,
-    /// The folded journals of those who work for it.
+    /// The folded journals of its workers.
     pub workers: BTreeMap<ConversationId, State>,
     /// The world.
     pub world: World,
@@ -118,7 +118,7 @@ pub(crate) fn done_twice(ledger: &[Effect]) -> Vec<String> {
     twice.map(told).collect()
 }
 
-/// A call that takes effect does so whatever happens, unless it may be given up as unknown.
+/// A call that takes effect does so in every run, unless it may be given up as unknown.
 fn never_done(reference: &[Effect], disturbed: &[Effect]) -> Vec<String> {
     let mut found = Vec::new();
     for wanted in reference.iter().filter(|effect| effect.class != EffectClass::Once) {
@@ -180,7 +180,7 @@ fn different_talk(reference: &State, disturbed: &State) -> Vec<String> {
 }
 
 /// What is the same in every run. A kill between an empty answer and the next request takes the note that
-/// asks again away, because whoever resumes begins anew; and native blocks follow from all that stands
+/// asks again away, because the process that resumes begins anew; and native blocks follow from all that stands
 /// before them. That a note stays once it was answered is checked by the model itself.
 pub(crate) fn comparable(transcript: &Transcript) -> Vec<Message> {
     let is_note = |message: &Message| match message {

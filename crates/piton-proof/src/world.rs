@@ -100,8 +100,8 @@ impl World {
         course.dead = false;
     }
 
-    /// A point at which a process can die. Whoever passes it when it is the chosen one, or later,
-    /// never comes back.
+    /// A point at which a process can die. A task that passes the chosen point, or a later one, never
+    /// comes back.
     pub async fn point(&self) {
         let dead = {
             let mut course = self.course();

@@ -6,7 +6,10 @@
 
 mod fault;
 mod http;
+mod out;
 mod pipes;
+mod pointer;
+mod requests;
 mod seat;
 mod tasks;
 mod tools;

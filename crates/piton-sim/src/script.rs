@@ -7,6 +7,7 @@
 pub mod binding;
 pub mod fault;
 mod notation;
+mod step;
 mod stream;
 mod tool;
 
@@ -14,17 +15,17 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use piton::model::{AnswerStream, Model};
-use piton_core::answer::Delta;
-use piton_core::event::{AnswerPart, EffectClass, FailureClass, UserPart};
+use piton_core::event::{AnswerPart, FailureClass, UserPart};
 use piton_core::transcript::{CUT_MARK, Message, Transcript};
 use piton_tools::Tool;
 use serde::Deserialize;
-use serde_json::Value;
 
 use self::fault::MetFaults;
 pub use self::fault::{Fault, FaultKind};
 pub use self::notation::{FaultTextError, parse_fault};
+pub use self::step::{ScriptCall, ScriptEnd, ScriptStep};
 use self::tool::ScriptTool;
+pub use self::tool::ToolScript;
 
 /// What the model says and does, step by step.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
@@ -75,74 +76,6 @@ pub(crate) struct Cue<'a> {
 /// Most steps of one worker; its faults are counted in a range of this length.
 const WORKER_STEPS_MAX: usize = 10_000;
 
-/// One answer.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct ScriptStep {
-    /// Text for the user.
-    pub say: String,
-    /// Readable reasoning in front of it.
-    pub think: String,
-    /// Tools to call, in parallel.
-    pub calls: Vec<ScriptCall>,
-    /// Characters per streamed chunk; 0 sends each block at once.
-    pub chunk: usize,
-    /// Pause between chunks, in milliseconds.
-    pub chunk_ms: u64,
-    /// What goes wrong, one per attempt, before the step succeeds.
-    pub faults: Vec<Fault>,
-    /// How the stream ends.
-    pub end: ScriptEnd,
-}
-
-/// One call.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct ScriptCall {
-    /// The tool.
-    pub tool: String,
-    /// Its arguments.
-    pub arguments: Value,
-    /// Its arguments as text instead, to send what is not JSON.
-    pub raw: Option<String>,
-    /// The provider's name for it; absent makes one up, empty sends none.
-    pub id: Option<String>,
-}
-
-/// How a stream ends when nothing goes wrong.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum ScriptEnd {
-    /// With its end mark.
-    #[default]
-    Mark,
-    /// With two end marks and a stray piece behind them.
-    Twice,
-    /// Cut by the output limit; the last call is not closed.
-    Length,
-    /// With a refusal.
-    Refused,
-}
-
-/// A tool that exists only in a script.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct ToolScript {
-    /// Its name.
-    pub name: String,
-    /// How its outcome can be settled after a crash.
-    pub effect: EffectClass,
-    /// A file of the workspace that it waits for.
-    #[serde(default)]
-    pub wait_for: Option<String>,
-    /// A file of the workspace that gets one line with the call's name.
-    #[serde(default)]
-    pub append_to: Option<String>,
-    /// What it gives.
-    #[serde(default)]
-    pub output: String,
-}
-
 /// A script that cannot be used.
 #[derive(Debug, thiserror::Error)]
 #[error("not a script: {0}")]
@@ -165,8 +98,8 @@ impl Script {
         self.tools.iter().map(tool).collect()
     }
 
-    /// What comes next in a conversation: behind the last message that hands somebody a task, what that
-    /// worker says; else the script's own steps.
+    /// What comes next in a conversation: behind the last message that hands a worker its task, what
+    /// that worker says; else the script's own steps.
     pub(crate) fn cue(&self, talk: &[Talk]) -> Cue<'_> {
         let answers = |talk: &[Talk]| talk.iter().filter(|it| **it == Talk::Answer).count();
         let handed = talk.iter().enumerate().rev().find_map(|(at, talk)| {
@@ -197,13 +130,6 @@ impl WorkerScript {
             }
             Talk::Answer => false,
         }
-    }
-}
-
-impl ScriptStep {
-    /// What the step says, in pieces; `place` is how many answers stand before it.
-    pub(crate) fn deltas(&self, place: usize) -> Vec<Delta> {
-        stream::deltas(self, place)
     }
 }
 

@@ -1,13 +1,13 @@
 //! What every store promises, as tests. A store passes them all by one line:
 //!
 //! ```text
-//! piton_store::contract_tests!(|| async { (journal, whatever_must_live_as_long) });
+//! piton_store::contract_tests!(|| async { (journal, guard) });
 //! ```
 //!
 //! A store that several processes or machines share passes [`several`](several) as well:
 //!
 //! ```text
-//! piton_store::several_handles_tests!(|| async { ([journal, another], whatever_must_live_as_long) });
+//! piton_store::several_handles_tests!(|| async { ([journal, another], guard) });
 //! ```
 //!
 //! Nothing here sleeps or looks at a clock: a test that needs luck proves nothing.
@@ -22,6 +22,7 @@
 
 pub mod append;
 pub mod blob;
+mod fixture;
 pub mod lease;
 pub mod letter;
 pub mod list;
@@ -29,74 +30,10 @@ pub mod read;
 pub mod several;
 pub mod wake;
 
-use std::sync::Arc;
-
-use piton_core::id::{ConversationId, Seq, Timestamp};
-use piton_core::view::Status;
-
-use crate::{
-    Batch, CommitName, Durability, Holder, Journal, Lease, NewRecord, Record, StatusRow, Wants,
-};
-
-/// A store under test.
-pub type Store = Arc<dyn Journal>;
-
-pub fn conversation(name: &str) -> ConversationId {
-    ConversationId::new(name)
-}
-
-pub fn holder(pid: u32) -> Holder {
-    Holder { pid, host: "here".to_owned(), since: Timestamp(1) }
-}
-
-pub fn row(status: Status, touched: u64) -> StatusRow {
-    StatusRow {
-        title: "a title".to_owned(),
-        workspace: "/a/directory".to_owned(),
-        turns: 1,
-        status,
-        wants: Wants::Driver,
-        waiting: 0,
-        touched: Timestamp(touched),
-    }
-}
-
-pub fn batch(expected: u64, bodies: &[&str]) -> Batch {
-    let record =
-        |body: &&str| NewRecord { at: Timestamp(1000), format: 1, body: (*body).to_owned() };
-    Batch {
-        name: CommitName::fresh(),
-        expected: Seq(expected),
-        records: bodies.iter().map(record).collect(),
-        status: row(Status::PendingTools, 1),
-        durability: Durability::Synced,
-    }
-}
-
-pub async fn lease(store: &Store, name: &str) -> Lease {
-    store.lease(&conversation(name), holder(1)).await.expect("the place is free")
-}
-
-/// Begins a conversation with these entries, and lets go of it.
-pub async fn begin(store: &Store, name: &str, bodies: &[&str]) {
-    let lease = lease(store, name).await;
-    store.append(&lease, batch(0, bodies)).await.expect("an append that fits");
-}
-
-pub async fn bodies(store: &Store, name: &str) -> Vec<String> {
-    let records = store.read(&conversation(name), Seq(0), usize::MAX).await.expect("readable");
-    texts(&records)
-}
-
-pub fn texts(records: &[Record]) -> Vec<String> {
-    for pair in records.windows(2) {
-        assert_eq!(pair[1].seq, pair[0].seq.next(), "entries are in order and without a gap");
-    }
-    records.iter().map(|record| record.body.clone()).collect()
-}
+pub use self::fixture::{Store, batch, begin, bodies, conversation, holder, lease, row, texts};
 
 /// Makes one test of every promise. Takes an async closure that makes an empty store, together with
-/// whatever must live as long as it.
+/// a guard that must live as long as the store.
 #[macro_export]
 macro_rules! contract_tests {
     ($make:expr) => {
@@ -160,7 +97,7 @@ macro_rules! contract_tests {
 }
 
 /// Makes one test of every promise about several handles. Takes an async closure that makes two
-/// handles on the same empty journals, together with whatever must live as long as they.
+/// handles on the same empty journals, together with a guard that must live as long as they.
 #[macro_export]
 macro_rules! several_handles_tests {
     ($make:expr) => {

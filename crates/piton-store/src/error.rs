@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use piton_core::id::{ConversationId, Digest, Seq};
 
+use crate::commit::CommitName;
 use crate::lease::Holder;
-use crate::record::CommitName;
 use crate::{BLOB_BYTES_MAX, ENTRY_BYTES_MAX, LETTER_BYTES_MAX};
 
 /// Why a lease was not given.
@@ -35,7 +35,7 @@ fn held_by(holder: Option<&Holder>) -> String {
 /// Why an append was refused. Nothing was written, unless it says that this is unknown.
 #[derive(Debug, thiserror::Error)]
 pub enum AppendError {
-    /// Somebody else appended in between.
+    /// Another writer appended in between.
     #[error("conversation {conversation} ends at {actual}, not at {expected}")]
     Conflict {
         /// The conversation.

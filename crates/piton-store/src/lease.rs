@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 pub struct Lease {
     conversation: ConversationId,
     epoch: Epoch,
-    // Whatever holds the place: an OS lock, an entry in a table. Released by drop.
+    // Holds the place: an OS lock, or an entry in a table. Released by drop.
     guard: Box<dyn Any + Send + Sync>,
 }
 

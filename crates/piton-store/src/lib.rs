@@ -4,6 +4,7 @@
 //! business; what people want to see in a list is handed to it as a [`StatusRow`].
 
 mod blob;
+mod commit;
 #[doc(hidden)]
 pub mod contract;
 mod error;
@@ -21,6 +22,7 @@ use async_trait::async_trait;
 use piton_core::event::BlobRef;
 use piton_core::id::{ConversationId, Digest, Seq};
 
+pub use crate::commit::{CommitName, CommitOutcome};
 pub use crate::error::{AppendError, LeaseError, StoreError};
 pub use crate::lease::{Holder, Lease};
 pub use crate::letter::{Arrival, Letter};
@@ -28,9 +30,7 @@ pub use crate::list::{
     Changes, Directory, Filter, LIST_ROWS, ListCursor, ListPosition, Listing, Page, TurnIs,
 };
 pub use crate::memory::MemoryJournal;
-pub use crate::record::{
-    Batch, CommitName, CommitOutcome, Durability, Listed, NewRecord, Record, StatusRow, Wants,
-};
+pub use crate::record::{Batch, Durability, Listed, NewRecord, Record, StatusRow, Wants};
 pub use crate::sqlite::{
     Decayed, DecayedBlob, Health, Notice, SqliteJournal, Verified, inspect, verify,
 };

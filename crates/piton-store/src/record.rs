@@ -2,15 +2,11 @@
 //!
 //! Plain data. A body is text that the store does not look into.
 
-use std::fmt;
-use std::hash::{BuildHasher as _, RandomState};
-use std::sync::LazyLock;
-use std::sync::atomic::{AtomicU64, Ordering};
-
 use piton_core::id::{ConversationId, Epoch, Seq, Timestamp};
 use piton_core::view::Status;
 use serde::{Deserialize, Serialize};
 
+use crate::commit::CommitName;
 use crate::lease::Holder;
 use crate::{AppendError, ENTRY_BYTES_MAX};
 
@@ -27,37 +23,6 @@ pub struct Batch {
     pub status: StatusRow,
     /// How hard it must be when the append returns.
     pub durability: Durability,
-}
-
-/// The name of a commit, chosen by its writer. No two commits to one conversation have the same.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct CommitName(String);
-
-impl CommitName {
-    /// A name that no other process gives either.
-    pub fn fresh() -> Self {
-        /// Tells the names of processes apart.
-        static PROCESS: LazyLock<u64> = LazyLock::new(|| RandomState::new().hash_one(0));
-        static NUMBER: AtomicU64 = AtomicU64::new(0);
-        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-        Self(format!("{:016x}-{number}", *PROCESS))
-    }
-}
-
-impl fmt::Display for CommitName {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-/// What became of a commit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum CommitOutcome {
-    /// It took place, and the journal ended here then.
-    Committed(Seq),
-    /// It did not take place.
-    NotCommitted,
 }
 
 /// A record before it has a place.
@@ -123,7 +88,7 @@ pub enum Wants {
     Nobody,
     /// A driver, at once.
     Driver,
-    /// A person: somebody has to answer, or to say how to go on.
+    /// A person, who has to answer, or to say how to go on.
     Person,
     /// A driver, from this moment on.
     NotBefore(Timestamp),

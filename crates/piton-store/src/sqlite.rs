@@ -7,15 +7,20 @@
 mod append;
 mod aside;
 mod bell;
+mod beside;
 mod blob;
 mod chunk;
+mod column;
+mod connect;
 mod failure;
 mod head;
+mod home;
 mod inspect;
 mod letter;
 mod list;
 mod lock;
 mod migrate;
+mod notice;
 mod open;
 mod orphan;
 mod place;
@@ -37,7 +42,7 @@ use piton_core::id::{ConversationId, Digest, Epoch, Seq};
 
 use self::append::Append;
 use self::head::Head;
-use self::open::Home;
+use self::home::Home;
 use self::read::Readers;
 use self::watch::Watcher;
 use self::writer::{News, Writer};
@@ -48,7 +53,7 @@ use crate::{
 };
 
 pub use self::inspect::{Health, inspect};
-pub use self::open::Notice;
+pub use self::notice::Notice;
 pub use self::verify::{Decayed, DecayedBlob, Verified, verify};
 
 /// Journals in an `SQLite` database.

@@ -40,7 +40,7 @@ pub(crate) struct Board {
 }
 
 impl Board {
-    /// Tells everybody who waits for this name how high its number is now.
+    /// Tells every waiter for this name how high its number is now.
     pub(crate) fn announce(&self, name: &str, number: u64) {
         if let Some(sender) = self.lock().get(name) {
             sender.send_if_modified(|known| {
@@ -51,7 +51,7 @@ impl Board {
         }
     }
 
-    /// Makes everybody who waits ask the store.
+    /// Makes every waiter ask the store.
     pub(crate) fn raise_doubt(&self) {
         self.doubt.send_replace(());
     }

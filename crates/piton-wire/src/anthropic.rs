@@ -3,6 +3,7 @@
 //! Knows the shape and the sequence rules of one endpoint. Refuses to know which account is asked,
 //! how often, and what a tool does: a transcript comes in, bytes go out, and the other way round.
 
+mod blank;
 mod decode;
 mod encode;
 mod failure;
@@ -53,10 +54,4 @@ impl Dialect for Anthropic {
     ) -> Failure {
         failure::from_http(status, header, body)
     }
-}
-
-/// Whether the service takes a text for empty. Python's idea of white space, which it shares, is
-/// wider than ours by some control characters.
-fn is_blank(text: &str) -> bool {
-    text.chars().all(|letter| letter.is_whitespace() || letter.is_control())
 }

@@ -10,6 +10,7 @@ pub mod gemini;
 pub mod openai_chat;
 pub mod openai_responses;
 
+mod dialect;
 mod effort;
 mod file;
 mod fingerprint;
@@ -29,39 +30,13 @@ pub mod sse;
 use std::fmt;
 
 use piton_core::answer::Delta;
-use piton_core::event::{FailureClass, Rejected, ToolSpec};
+use piton_core::event::{FailureClass, Rejected};
 use piton_core::id::CallId;
-use piton_core::transcript::Transcript;
 
-use crate::cache::Cache;
+pub use crate::dialect::Dialect;
 pub use crate::effort::Effort;
 pub use crate::file::Takes;
 use crate::sse::EventTooLarge;
-
-/// A provider's wire format.
-pub trait Dialect: fmt::Debug + Send + Sync {
-    /// Where the request goes, below the base URL.
-    fn path(&self, ask: &Ask) -> String;
-
-    /// Headers that the format itself asks for; authentication is not its business.
-    fn headers(&self, ask: &Ask) -> Vec<(&'static str, String)>;
-
-    /// Makes the body. Cannot fail: a transcript is valid by type, and everything that one provider
-    /// rejects and another accepts (ids, order, empty parts) is mended here. The cache keeps what
-    /// does not change from request to request, so a step costs what is new.
-    fn encode(&self, transcript: &Transcript, ask: &Ask, cache: &mut Cache) -> Vec<u8>;
-
-    /// Which files can be sent. What cannot is told to the model in its place.
-    fn takes(&self, ask: &Ask) -> Takes;
-
-    /// Reads one answer to a request that offered `tools`: calls come back with the real names of
-    /// the tools, however those had to be spelled on the wire.
-    fn decoder(&self, tools: &[ToolSpec], ask: &Ask) -> Box<dyn Decoder>;
-
-    /// Says what an answer with an error status means.
-    fn failure(&self, status: u16, header: &dyn Fn(&str) -> Option<String>, body: &[u8])
-    -> Failure;
-}
 
 /// Reads the body of one answer, in pieces of any size.
 ///

@@ -46,7 +46,7 @@ pub(crate) trait Loose<'de>: Default {
     }
 }
 
-/// Reads a value of whatever kind.
+/// Reads a value of any kind.
 pub(crate) fn read<'de, T: Loose<'de>, D: Deserializer<'de>>(from: D) -> Result<T, D::Error> {
     from.deserialize_any(AnyKind(PhantomData))
 }

@@ -10,6 +10,7 @@ mod chunk;
 mod decode;
 mod encode;
 mod failure;
+mod flavour;
 mod native;
 mod resets;
 pub mod rules;
@@ -18,36 +19,9 @@ mod spelling;
 use piton_core::event::ToolSpec;
 use piton_core::transcript::Transcript;
 
+pub use self::flavour::Flavour;
 use crate::cache::Cache;
 use crate::{Ask, Decoder, Dialect, Failure, Takes, names};
-
-/// Whose reading of the format is spoken.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Flavour {
-    /// `OpenAI` itself, Azure, and hosts that copy it without additions.
-    OpenAi,
-    /// `DeepSeek`, and hosts such as Moonshot and Z.ai that want `reasoning_content` back.
-    DeepSeek,
-    /// Mistral: ids of nine letters, no unknown keys.
-    Mistral,
-    /// `OpenRouter`: `reasoning_details` go back with the ids they speak of.
-    OpenRouter,
-    /// Servers on one's own machines: Ollama, vLLM, llama.cpp, and others with chat templates.
-    Local,
-}
-
-impl Flavour {
-    fn takes(self, ask: &Ask) -> Takes {
-        match self {
-            Self::OpenAi => Takes::openai(&ask.model),
-            Self::DeepSeek => Takes::NOTHING,
-            // Whether a model sees is not in its name here; the server says so.
-            Self::Mistral | Self::Local => Takes::IMAGES,
-            // Reads documents itself for models that cannot.
-            Self::OpenRouter => Takes { pdf: true, ..Takes::IMAGES },
-        }
-    }
-}
 
 /// The dialect.
 #[derive(Clone, Copy, Debug)]

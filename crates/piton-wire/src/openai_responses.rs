@@ -11,33 +11,17 @@ mod encode;
 mod failure;
 mod native;
 pub mod rules;
+mod variant;
 
 use piton_core::event::ToolSpec;
 use piton_core::transcript::Transcript;
 
+pub use self::variant::OpenAiResponses;
 use crate::cache::Cache;
 use crate::{Ask, Decoder, Dialect, Failure, Takes, names};
 
 /// Where requests go; base URLs of this family end with their version (`…/v1`, `…/codex`).
 const PATH: &str = "/responses";
-
-/// The dialect. The two differ in a table of small choices.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum OpenAiResponses {
-    /// The public API and the servers that speak it.
-    Public,
-    /// The backend behind a `ChatGPT` login, which takes fewer parameters and insists on some.
-    Codex,
-}
-
-impl OpenAiResponses {
-    fn name(self) -> &'static str {
-        match self {
-            Self::Public => "openai_responses",
-            Self::Codex => "codex",
-        }
-    }
-}
 
 impl Dialect for OpenAiResponses {
     fn path(&self, _ask: &Ask) -> String {
@@ -66,12 +50,7 @@ impl Dialect for OpenAiResponses {
     }
 
     fn takes(&self, ask: &Ask) -> Takes {
-        match self {
-            Self::Public if ask.host.contains("deepseek") => Takes::NOTHING,
-            Self::Public => Takes::openai(&ask.model),
-            // Its own client sends images and never documents.
-            Self::Codex => Takes { pdf: false, ..Takes::openai(&ask.model) },
-        }
+        variant::takes(*self, ask)
     }
 
     fn decoder(&self, tools: &[ToolSpec], ask: &Ask) -> Box<dyn Decoder> {

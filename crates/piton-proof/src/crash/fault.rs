@@ -19,7 +19,7 @@ const QUIET: Duration = Duration::from_secs(5);
 enum Next {
     /// Another process.
     Other,
-    /// The same engine, once somebody asks it to. It may not believe its memory.
+    /// The same engine, at the next command. It may not believe its memory.
     Same,
 }
 
@@ -99,7 +99,7 @@ async fn fail(life: &Life<'_>, mortal: &MortalJournal) -> Vec<String> {
         found.push(format!("another error was reported: {error}"));
     }
     if let Met::AtWorker(_) = error {
-        // Whoever answered knows that the answer was not taken. The conversation is as good as before.
+        // The sender of the answer knows that it was not taken. The conversation is as good as before.
         return found;
     }
     // No effect begins without an append. Jobs in other hands go on.

@@ -1,4 +1,4 @@
-//! Who is asked in a crash suite: the scripted model in process, or somebody behind a wire.
+//! Who is asked in a crash suite: the scripted model in process, or a server behind a wire.
 //!
 //! A provider outlives the lives of a run, as a real one does: what it has met, it has met.
 

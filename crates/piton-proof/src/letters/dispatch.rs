@@ -100,7 +100,7 @@ impl Dispatch {
         })
     }
 
-    /// Whether somebody else may do the same: then a refusal leaves a trace, too.
+    /// Whether another sender may do the same: then a refusal leaves a trace, too.
     pub(super) fn is_anybodys(&self) -> bool {
         matches!(self.command, Command::Answer { .. })
     }

@@ -54,7 +54,7 @@ echo done"#;
 struct WatchedCommand {
     tool: Arc<CommandTool>,
     spec: ToolSpec,
-    /// What it really is, whatever its description says.
+    /// What it really is; its description may say otherwise.
     class: EffectClass,
     yard: Arc<Yard>,
     world: World,

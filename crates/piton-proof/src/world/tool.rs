@@ -20,7 +20,7 @@ const JOURNAL_ENTRIES_MAX: usize = 10_000;
 /// ways of their own.
 pub const SECRET: &str = "hunter2\"é";
 
-/// The tool whose work somebody else does.
+/// The tool whose work another service does.
 const HANDED_OVER: &str = "post";
 
 /// A tool of the world. Arguments: `ms` to take its time, `fail` or `panic` to go wrong, `ask` for so
@@ -35,7 +35,7 @@ pub struct WorldTool {
 }
 
 /// `look` reads, `set` is idempotent, `change` is digested, `build` is supervised, `pay` happens once, and
-/// so does `post`, which somebody else does who can be asked.
+/// so does `post`, whose work is done by another service that can be asked.
 pub fn world_tools(world: &World, journal: &Arc<dyn Journal>) -> Vec<Arc<dyn Tool>> {
     [
         ("look", EffectClass::ReadOnly),
@@ -169,7 +169,7 @@ impl WorldTool {
         self.done(&job.arguments)
     }
 
-    /// Hands the work to somebody else, and only then knows how to ask about it.
+    /// Hands the work to another service, and only then knows how to ask about it.
     async fn hand_over(&self, job: &Job) -> Finished {
         self.world.point().await;
         check_intent(&self.world, &self.journal, self.name, job).await;

@@ -154,7 +154,7 @@ impl Desk {
     }
 }
 
-/// Whoever waited for a command is gone: what was supervised goes on by itself.
+/// The agent that waited for a command is gone: what was supervised goes on by itself.
 pub(super) struct Leaving(pub(super) Arc<Desk>);
 
 impl Drop for Leaving {
@@ -164,7 +164,7 @@ impl Drop for Leaving {
     }
 }
 
-/// A command that runs whoever lives.
+/// A command that runs, also without an agent.
 pub(super) struct Busy(Arc<Yard>);
 
 impl Busy {

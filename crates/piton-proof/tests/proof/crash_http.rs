@@ -32,7 +32,7 @@ const WHOLE: TurnScript = TurnScript {
     ..TURNS[0]
 };
 
-/// A person is asked in the middle, and lets somebody else go on. Both think and call.
+/// A person is asked in the middle, and lets another model go on. Both models think and call.
 const SWITCHED: TurnScript = TurnScript {
     name: "another model goes on",
     json: r#"{"steps":[

@@ -19,7 +19,7 @@ pub struct Fault {
 enum What {
     /// The server is killed.
     Die,
-    /// Whoever started the server is killed.
+    /// The process that started the server is killed.
     Kill,
     /// Both are.
     Both,

@@ -19,7 +19,8 @@ use tokio::net::TcpListener;
 use tokio::sync::mpsc;
 
 use super::Options;
-use super::seat::{Out, Seat};
+use super::out::Out;
+use super::seat::Seat;
 
 /// Pieces of an answer that wait for the client.
 const PIECES_MAX: usize = 16;

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use tokio::io::{AsyncBufReadExt as _, BufReader};
 
 use super::Options;
-use super::seat::{Out, Seat};
+use super::out::Out;
+use super::seat::Seat;
 
 /// Serves until its input ends.
 pub async fn serve_pipes(options: Options) {

@@ -1,4 +1,4 @@
-//! Calls that outlive whoever made them: the newest revision's tasks, and its questions in a result.
+//! Calls that outlive the client that made them: the newest revision's tasks, and its questions in a result.
 //!
 //! Tasks live as long as the server, and their names begin anew with each: a client that only looks
 //! at the name would take one task for another.
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use tokio::sync::Notify;
 use tokio::task::AbortHandle;
 
-use super::seat::at;
+use super::pointer::at;
 
 /// The revision that has tasks.
 pub(super) const REVISION: &str = "2026-07-28";
@@ -76,7 +76,7 @@ pub(super) fn asked_back(params: &Value) -> Option<Value> {
     }))
 }
 
-/// What somebody answered to [`asked_back`]; `stranger` if the call does not belong to it.
+/// What the client answered to [`asked_back`]; `stranger` if the call does not belong to it.
 pub(super) fn answer_of(params: &Value) -> &str {
     let key = at(params, "/arguments/key").as_str().unwrap_or_default();
     let state = at(params, "/requestState").as_str().unwrap_or_default();

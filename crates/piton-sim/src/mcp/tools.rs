@@ -4,7 +4,9 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::seat::{Out, Seat, at};
+use super::out::Out;
+use super::pointer::at;
+use super::seat::Seat;
 use super::tasks::answer_of;
 
 /// Steps of `slow` unless told otherwise.
@@ -147,7 +149,7 @@ async fn slow(seat: &Seat, params: &Value, out: &Out) -> Value {
     }
     if let Some(file) = at(arguments, "/until").as_str() {
         while !std::path::Path::new(file).exists() {
-            // wait: whoever makes the file gives no other sign
+            // wait: the test that makes the file gives no other sign
             tokio::time::sleep(LOOK_EVERY).await;
         }
     }
@@ -199,7 +201,7 @@ async fn elicit_back(seat: &Seat, key: &str, out: &Out) -> Value {
     let back = seat.sign("back");
     let sign = async {
         while !back.exists() {
-            // wait: whoever makes the file gives no other sign
+            // wait: the test that makes the file gives no other sign
             tokio::time::sleep(LOOK_EVERY).await;
         }
     };

@@ -7,10 +7,9 @@ use futures_util::stream;
 use piton::model::{AnswerStream, ModelFailure};
 use piton_core::answer::Delta;
 use piton_core::event::{FailureClass, FinishReason, Usage};
-use serde_json::Value;
 
 use super::fault::{self, Fault, FaultKind};
-use super::{ScriptCall, ScriptEnd, ScriptStep};
+use super::step::ScriptStep;
 
 /// One thing that a stream does.
 enum Beat {
@@ -22,7 +21,7 @@ enum Beat {
 /// Streams a step, or as much of it as its fault lets through.
 pub(super) fn play(step: &ScriptStep, fault: Option<Fault>, place: usize) -> AnswerStream {
     let mut beats: VecDeque<Beat> =
-        deltas(step, place).into_iter().map(|delta| Beat::Give(Ok(delta))).collect();
+        step.deltas(place).into_iter().map(|delta| Beat::Give(Ok(delta))).collect();
     if let Some(fault) = fault {
         spoil(&mut beats, fault);
     }
@@ -78,76 +77,4 @@ fn fail(class: FailureClass, fault: Fault) -> Beat {
     let mut failure = ModelFailure::new(class, format!("scripted failure: {class:?}"));
     failure.retry_after_ms = fault.retry_after_ms;
     Beat::Give(Err(failure))
-}
-
-pub(super) fn deltas(step: &ScriptStep, place: usize) -> Vec<Delta> {
-    let mut deltas = Vec::new();
-    let mut index = 0;
-    for piece in chunks(&step.think, step.chunk) {
-        deltas.push(Delta::Reasoning { index, text: piece });
-    }
-    index += 1;
-    for piece in chunks(&step.say, step.chunk) {
-        deltas.push(Delta::Text { index, text: piece });
-    }
-    let last = step.calls.len().saturating_sub(1);
-    for (number, call) in step.calls.iter().enumerate() {
-        index += 1;
-        let name = call.tool.clone();
-        deltas.push(Delta::CallOpened {
-            index,
-            provider_id: provider_id(call, place, number),
-            name,
-        });
-        for json in chunks(&arguments(call), step.chunk) {
-            deltas.push(Delta::CallArguments { index, json });
-        }
-        if step.end != ScriptEnd::Length || number < last {
-            deltas.push(Delta::Closed { index });
-        }
-    }
-    end(&mut deltas, step);
-    deltas
-}
-
-fn end(deltas: &mut Vec<Delta>, step: &ScriptStep) {
-    let usage = Usage { input: 100, output: 10, cached: 0 };
-    let finish = match step.end {
-        ScriptEnd::Length => FinishReason::Length,
-        ScriptEnd::Refused => FinishReason::Refused,
-        ScriptEnd::Mark | ScriptEnd::Twice if step.calls.is_empty() => FinishReason::Stop,
-        ScriptEnd::Mark | ScriptEnd::Twice => FinishReason::ToolCalls,
-    };
-    deltas.push(Delta::End { finish, usage });
-    if step.end == ScriptEnd::Twice {
-        deltas.push(Delta::Text { index: 1, text: "stray".into() });
-        deltas.push(Delta::End { finish, usage });
-    }
-}
-
-fn provider_id(call: &ScriptCall, place: usize, number: usize) -> Option<String> {
-    match &call.id {
-        None => Some(format!("call_{place}_{number}")),
-        Some(id) if id.is_empty() => None,
-        Some(id) => Some(id.clone()),
-    }
-}
-
-fn arguments(call: &ScriptCall) -> String {
-    match (&call.raw, &call.arguments) {
-        (Some(raw), _) => raw.clone(),
-        (None, Value::Null) => String::new(),
-        (None, arguments) => arguments.to_string(),
-    }
-}
-
-fn chunks(text: &str, size: usize) -> Vec<String> {
-    if text.is_empty() {
-        return Vec::new();
-    }
-    if size == 0 {
-        return vec![text.to_owned()];
-    }
-    let letters: Vec<char> = text.chars().collect();
-    letters.chunks(size).map(|piece| piece.iter().collect()).collect()
 }

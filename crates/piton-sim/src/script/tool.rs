@@ -5,16 +5,34 @@ use std::path::Path;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use piton_core::event::{Handle, Outcome, ToolSpec};
+use piton_core::event::{EffectClass, Handle, Outcome, ToolSpec};
 use piton_core::id::CallId;
 use piton_tools::{Arguments, Finished, Job, Prepared, Refusal, Settled, Site, Tool};
-
-use super::ToolScript;
+use serde::Deserialize;
 
 /// How often a waiting tool looks for its file.
 const LOOK_EVERY: Duration = Duration::from_millis(5);
 
-/// A tool of a script.
+/// A tool that exists only in a script.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ToolScript {
+    /// Its name.
+    pub name: String,
+    /// How its outcome can be settled after a crash.
+    pub effect: EffectClass,
+    /// A file of the workspace that it waits for.
+    #[serde(default)]
+    pub wait_for: Option<String>,
+    /// A file of the workspace that gets one line with the call's name.
+    #[serde(default)]
+    pub append_to: Option<String>,
+    /// What it gives.
+    #[serde(default)]
+    pub output: String,
+}
+
+/// The tool of the engine that does so.
 #[derive(Debug)]
 pub(super) struct ScriptTool(pub(super) ToolScript);
 

@@ -39,7 +39,7 @@ pub(super) fn body(pieces: Vec<Bytes>, pause: Duration, close: Close, book: Arc<
         if !rest.pause.is_zero() {
             tokio::time::sleep(rest.pause).await;
         }
-        // Whoever is waited for is not written ahead of: each piece leaves before the next one.
+        // Lets each piece leave before the next one is made.
         tokio::task::yield_now().await;
         match (rest.pieces.pop_front(), rest.close) {
             (Some(piece), _) => Some((Ok(Frame::data(piece)), Some(rest))),

@@ -1,4 +1,4 @@
-//! What was asked: a list for tests and for whoever watches.
+//! What was asked: a list for tests and for people who watch.
 
 use std::collections::VecDeque;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};

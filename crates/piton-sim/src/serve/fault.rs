@@ -27,7 +27,7 @@ pub(super) struct Plan {
 /// How an answer ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Close {
-    /// As HTTP wants it, whatever was in it.
+    /// As HTTP wants it, also behind a body that makes no sense.
     End,
     /// The connection breaks.
     Drop,

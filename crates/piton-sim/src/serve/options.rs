@@ -11,7 +11,7 @@ pub struct Options {
     pub key: Option<String>,
     /// Largest piece of an answer, in bytes; 0 sends each event in one.
     pub split: usize,
-    /// Packs answers for whoever accepts that.
+    /// Packs answers for clients that accept gzip.
     pub gzip: bool,
     /// What goes wrong beside the faults of the script: at a step, from 0, or at the next request
     /// whichever it is.

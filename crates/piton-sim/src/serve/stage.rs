@@ -84,7 +84,7 @@ impl Stage {
         let (path, query) = (head.uri.path(), head.uri.query().unwrap_or_default());
         let Some(route) = route::find(head.method.as_str(), path, query) else {
             let refusal = route::nobody(head.method.as_str(), path);
-            // The answer names all paths; whoever watches knows them.
+            // The answer names all paths; a person who watches knows them.
             let note = "nothing is served there".into();
             return Outcome { note, ..Outcome::refused("", &refusal) };
         };

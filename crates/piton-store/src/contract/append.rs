@@ -4,7 +4,7 @@ use piton_core::id::{Seq, Timestamp};
 use piton_core::view::Status;
 use tokio::task::JoinSet;
 
-use super::{Store, batch, begin, bodies, conversation, lease, row};
+use super::fixture::{Store, batch, begin, bodies, conversation, lease, row};
 use crate::{
     AppendError, Batch, CommitName, CommitOutcome, Durability, ENTRY_BYTES_MAX, Record, StatusRow,
     StoreError,
@@ -54,7 +54,7 @@ pub async fn an_append_at_the_wrong_place_is_refused_and_leaves_nothing(store: S
     assert_eq!((listed.end, listed.row.status), (Seq(2), Status::PendingTools));
     assert_eq!(listed.row.title, "a title");
 
-    let fresh = super::lease(&store, "new").await;
+    let fresh = super::fixture::lease(&store, "new").await;
     let refused = store.append(&fresh, batch(1, &["stray"])).await;
     assert!(matches!(refused, Err(AppendError::Conflict { actual: Seq(0), .. })), "{refused:?}");
     assert_eq!(store.status(&conversation("new")).await.unwrap(), None);

@@ -3,7 +3,7 @@
 use piton_core::id::Digest;
 use tokio::task::JoinSet;
 
-use super::Store;
+use super::fixture::Store;
 use crate::{BLOB_BYTES_MAX, StoreError};
 
 pub async fn a_blob_reads_back_and_is_kept_once(store: Store) {

@@ -6,12 +6,12 @@ use piton_core::id::{Epoch, Seq};
 use tokio::sync::Barrier;
 use tokio::task::JoinSet;
 
-use super::{Store, batch, begin, bodies, conversation, holder, lease};
+use super::fixture::{Store, batch, begin, bodies, conversation, holder, lease};
 use crate::{AppendError, Lease, LeaseError, Page};
 
 /// Drivers that ask for the same lease at once.
 const RIVALS: usize = 16;
-/// Times to take a lease while somebody keeps asking who has it.
+/// Times to take a lease while another task keeps asking who has it.
 const ROUNDS: usize = 100;
 
 // J79 (the waiting is the caller's), M17: also within one process.

@@ -1,6 +1,6 @@
 //! Letters: left once, read in order by the one writer, gone when they are taken.
 
-use super::{Store, conversation};
+use super::fixture::{Store, conversation};
 use crate::{LETTER_BYTES_MAX, LETTERS_MAX, Letter, StoreError};
 
 fn letter(id: &str, body: &str) -> Letter {

@@ -3,7 +3,7 @@
 use piton_core::id::{CallId, ConversationId, Seq, Timestamp, TurnId};
 use piton_core::view::Status;
 
-use super::{Store, batch, begin, conversation, holder, lease, row};
+use super::fixture::{Store, batch, begin, conversation, holder, lease, row};
 use crate::{
     Batch, Changes, Directory, Filter, ListPosition, Listing, Page, StatusRow, TurnIs, Wants,
 };

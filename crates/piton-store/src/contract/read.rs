@@ -3,7 +3,7 @@
 use piton_core::id::Seq;
 use tokio::task::JoinSet;
 
-use super::{Store, batch, begin, conversation, lease, texts};
+use super::fixture::{Store, batch, begin, conversation, lease, texts};
 use crate::{Page, StoreError};
 
 /// Commits that a reader watches; each has two entries.
@@ -34,8 +34,8 @@ pub async fn reading_goes_page_by_page(store: Store) {
     assert_eq!(read(u64::MAX, usize::MAX).await, "");
 }
 
-/// Journals that grow in turn: whatever a store does with them at some length, every part reads
-/// back at every length, and the list knows every end.
+/// Journals that grow in turn. A store may keep a journal in another way from some length on. Every
+/// part reads back at every length, and the list knows every end.
 pub async fn long_journals_read_alike_at_every_length(store: Store) {
     let names = ["a", "b", "c"];
     let mut leases = Vec::new();

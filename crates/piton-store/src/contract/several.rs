@@ -3,7 +3,7 @@
 
 use piton_core::id::Seq;
 
-use super::{Store, batch, begin, bodies, conversation, holder, lease};
+use super::fixture::{Store, batch, begin, bodies, conversation, holder, lease};
 use crate::{
     AppendError, Arrival, CommitName, CommitOutcome, Lease, LeaseError, Letter, ListPosition,
 };

@@ -2,7 +2,7 @@
 
 use tokio::task::JoinHandle;
 
-use super::{Store, batch, begin, conversation, lease};
+use super::fixture::{Store, batch, begin, conversation, lease};
 use crate::{Arrival, Letter, ListPosition};
 
 /// More than any store of a test has appended.

@@ -11,9 +11,10 @@ use piton_core::id::{ConversationId, Epoch, Seq};
 use rusqlite::{Connection, OptionalExtension as _, params};
 
 use super::chunk::Chunk;
+use super::column::{signed, unsigned};
 use super::place::{self, SEQ_MAX};
 use super::room::Room;
-use super::{failure, migrate, open, orphan, read, suspect};
+use super::{connect, failure, list, migrate, open, orphan, read, suspect};
 use crate::record::Place;
 use crate::{AppendError, CommitName, Durability, StatusRow, StoreError};
 
@@ -131,7 +132,7 @@ impl Ledger {
 
     /// The number of the last chunk, behind a commit that inserted one.
     pub(super) fn newest(&self) -> u64 {
-        read::unsigned(self.newest)
+        unsigned(self.newest)
     }
 
     /// Lets the database grow to so many pages only.
@@ -281,7 +282,7 @@ impl Drop for Ledger {
     /// the log is all that is left.
     fn drop(&mut self) {
         if !self.is_in_place() {
-            open::keep_log(&self.db).ok();
+            connect::keep_log(&self.db).ok();
         }
     }
 }
@@ -316,8 +317,8 @@ fn load(db: &Connection, conversation: &ConversationId) -> Result<Option<Known>,
         "SELECT key, epoch, touched, turns, title, workspace FROM conversations WHERE name = ?1",
     )?;
     let found = ask.query_row([conversation.as_str()], |row| {
-        let epoch = Epoch(read::unsigned(row.get(1)?));
-        let shown = read::status_row(row, 2)?;
+        let epoch = Epoch(unsigned(row.get(1)?));
+        let shown = list::status_row(row, 2)?;
         Ok(Known { key: row.get(0)?, place: Place { epoch, end: Seq::default() }, row: shown })
     });
     let Some(mut known) = found.optional()? else { return Ok(None) };
@@ -333,8 +334,8 @@ fn create(db: &Connection, append: &Append) -> Result<i64, rusqlite::Error> {
     let row = &append.row;
     insert.insert(params![
         append.conversation.as_str(),
-        read::signed(append.epoch.0),
-        read::signed(row.touched.0),
+        signed(append.epoch.0),
+        signed(row.touched.0),
         row.turns,
         row.title,
         row.workspace
@@ -347,8 +348,8 @@ fn update(db: &Connection, key: i64, append: &Append) -> Result<(), rusqlite::Er
          WHERE key = ?1",
     )?;
     let row = &append.row;
-    let epoch = read::signed(append.epoch.0);
-    let touched = read::signed(row.touched.0);
+    let epoch = signed(append.epoch.0);
+    let touched = signed(row.touched.0);
     update.execute(params![key, epoch, touched, row.turns, row.title, row.workspace]).map(drop)
 }
 
@@ -358,8 +359,8 @@ fn insert_chunk(db: &Connection, key: i64, chunk: &Chunk) -> Result<i64, rusqlit
          VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
     )?;
     let place = place::of(key, chunk.first);
-    let records = read::signed(chunk.records);
-    let unpacked = read::signed(chunk.unpacked as u64);
+    let records = signed(chunk.records);
+    let unpacked = signed(chunk.unpacked as u64);
     let checksum = chunk.checksum(key);
     insert.insert(params![place, records, unpacked, checksum, chunk.status, chunk.body])
 }

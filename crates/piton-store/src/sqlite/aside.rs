@@ -1,7 +1,7 @@
 //! Sets a damaged database aside, so that a new one can begin. Removes nothing, overwrites nothing.
 //!
 //! Certain before it acts: the damage is looked at a second time, by one process at a time, and a
-//! database that somebody is writing to stays where it is.
+//! database that a process is writing to stays where it is.
 
 use std::fs;
 use std::io::{self, Write as _};
@@ -10,7 +10,10 @@ use std::path::{Path, PathBuf};
 use rusqlite::Connection;
 use serde::{Deserialize, Serialize};
 
-use super::open::{self, Home, Notice};
+use super::beside::{SUFFIXES, with_suffix};
+use super::connect::connect;
+use super::home::Home;
+use super::notice::Notice;
 use super::{failure, lock, orphan, private, suspect};
 use crate::StoreError;
 
@@ -18,9 +21,6 @@ use crate::StoreError;
 const ASIDE_MAX: u32 = 1000;
 /// Name of the lock that lets one process at a time decide; no conversation's lock is called so.
 const DECIDING: &str = "=aside.lock";
-/// What belongs to a database, in the order in which it is moved. The file comes last, so that no
-/// log ever lies beside a new file, where `SQLite` would remove it.
-pub(super) const SUFFIXES: [&str; 3] = ["-wal", "-shm", ""];
 /// Name for a write-ahead log whose database file is empty. `SQLite` would delete the log on open, so
 /// it is renamed first.
 const ONLY_LOG: &str = "-log";
@@ -57,8 +57,8 @@ pub(super) fn set_aside(home: &Home) -> Result<Option<Notice>, StoreError> {
     moving.carry_out(path).map(Some)
 }
 
-/// Looks at all of a database in which damage was met since the last start. One that somebody is at
-/// work on stays, note and all: nothing is wrong with what does not touch the damage.
+/// Looks at all of a database in which damage was met since the last start. One that a process is
+/// at work on stays, note and all: nothing is wrong with what does not touch the damage.
 pub(super) fn examine(home: &Home) -> Result<Option<Notice>, StoreError> {
     let path = &home.database;
     if !suspect::is_noted(path)? || lock::any_held(&home.locks, DECIDING)? {
@@ -89,7 +89,7 @@ pub(super) fn finish(home: &Home) -> Result<Option<Notice>, StoreError> {
     }
 }
 
-/// Whether somebody is moving a database away, or died doing so.
+/// Whether a process is moving a database away, or died doing so.
 pub(super) fn is_under_way(path: &Path) -> Result<bool, StoreError> {
     exists(&with_suffix(path, NOTE))
 }
@@ -165,7 +165,7 @@ fn stay_if_used(home: &Home, detail: &str) -> Result<(), StoreError> {
 /// that fails for a moment is an error and moves nothing.
 fn damage(path: &Path) -> Result<Option<String>, StoreError> {
     let failed = |error| failure::database(path, &error);
-    match open::connect(path).and_then(|db| check(&db).map_err(failed)) {
+    match connect(path).and_then(|db| check(&db).map_err(failed)) {
         Err(StoreError::Damaged { detail, .. }) => Ok(Some(detail)),
         looked => looked,
     }
@@ -215,10 +215,4 @@ fn sync_beside(path: &Path) -> Result<(), StoreError> {
 
 fn exists(path: &Path) -> Result<bool, StoreError> {
     path.try_exists().map_err(|error| StoreError::io("look at", path, error))
-}
-
-pub(super) fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push(suffix);
-    name.into()
 }

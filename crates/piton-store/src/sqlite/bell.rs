@@ -15,7 +15,8 @@ use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-use super::{aside, private};
+use super::beside::with_suffix;
+use super::private;
 
 /// What the name of the bell has beyond that of the database.
 const BELL: &str = "-bell";
@@ -49,7 +50,7 @@ impl Bell {
 
 /// The bell's file. Its content is the number of the last letter (see `letter`).
 pub(super) fn path(database: &Path) -> PathBuf {
-    aside::with_suffix(database, BELL)
+    with_suffix(database, BELL)
 }
 
 /// What was heard.
@@ -108,7 +109,7 @@ mod kernel {
 
     use rustix::fs::inotify::{CreateFlags, ReadFlags, Reader, WatchFlags, add_watch, init};
 
-    use super::Heard;
+    use crate::sqlite::bell::Heard;
 
     /// Room for several events at once, in bytes.
     const EVENTS_BYTES: usize = 4096;
@@ -149,7 +150,7 @@ mod kernel {
     use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
     use std::path::Path;
 
-    use super::Heard;
+    use crate::sqlite::bell::Heard;
 
     /// Never made: this kernel has no inotify.
     #[derive(Debug)]

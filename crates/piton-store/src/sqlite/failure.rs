@@ -19,12 +19,12 @@ pub(super) fn database(path: &Path, error: &Error) -> StoreError {
     }
 }
 
-/// Whether somebody else was in the way, so that trying again makes sense.
+/// Whether another connection was in the way, so that trying again makes sense.
 pub(super) fn is_busy(error: &Error) -> bool {
     matches!(error.sqlite_error_code(), Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked))
 }
 
-/// Says the same error once more. A failed commit is answered to everybody who was part of it.
+/// Says the same error once more. A failed commit is answered to every caller whose append was in it.
 pub(super) fn repeat(error: &StoreError) -> StoreError {
     use StoreError as E;
     match error {

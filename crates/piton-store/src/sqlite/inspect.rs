@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use super::open::{self, DATABASE};
+use super::connect::connect;
+use super::home::DATABASE;
 use super::{aside, failure, migrate, orphan, suspect};
 use crate::StoreError;
 
@@ -42,7 +43,7 @@ fn examine(path: &Path) -> Result<Option<Health>, StoreError> {
         return Ok(None);
     }
     let failed = |error| failure::database(path, &error);
-    let db = open::connect(path)?;
+    let db = connect(path)?;
     migrate::format(&db, path)?;
     db.pragma_update(None, "synchronous", "FULL").map_err(failed)?;
     let level: i64 =

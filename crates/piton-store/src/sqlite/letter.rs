@@ -16,8 +16,8 @@ use std::time::Duration;
 use piton_core::id::ConversationId;
 
 use super::bell;
+use super::home::Home;
 use super::lock::plain_name;
-use super::open::Home;
 use super::private::{self, make_directory, sync_directory};
 use crate::{Arrival, LETTER_BYTES_MAX, LETTERS_MAX, Letter, StoreError};
 
@@ -185,7 +185,7 @@ fn write(path: &Path, body: &str) -> io::Result<()> {
     file.sync_all()
 }
 
-/// What somebody was killed over.
+/// Removes files of writers that were killed while they wrote.
 fn remove_halves(inbox: &Path) {
     let Ok(entries) = fs::read_dir(inbox) else { return };
     for entry in entries.flatten() {

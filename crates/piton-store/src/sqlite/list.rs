@@ -7,13 +7,14 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use piton_core::id::ConversationId;
+use piton_core::id::{ConversationId, Timestamp};
 use rusqlite::{Connection, OptionalExtension as _, Row, params};
 
-use super::read::{listed, signed, status_row, text, unsigned};
+use super::column::{signed, text, unsigned};
+use super::head::Head;
 use super::{failure, place};
 use crate::list::{self, RowPlace, Rows};
-use crate::{Changes, Filter, ListPosition, Listed, Listing, Page, StoreError};
+use crate::{Changes, Filter, ListPosition, Listed, Listing, Page, StatusRow, StoreError};
 
 /// One page of the list, from one moment.
 pub(super) fn list(db: &Connection, path: &Path, page: &Page) -> Result<Listing, StoreError> {
@@ -128,4 +129,23 @@ const BELOW: &str = "
 fn row_place(row: &Row<'_>) -> Result<RowPlace, rusqlite::Error> {
     let touched = status_row(row, 2)?.touched;
     Ok(RowPlace { touched, number: unsigned(row.get(0)?) })
+}
+
+/// A row of `conversations` with what the last commit says of it.
+pub(super) fn listed(row: &Row<'_>, last: place::Last) -> Result<Listed, rusqlite::Error> {
+    let Head { status, wants, waiting, .. } = Head::decode(&last.head);
+    let shown = StatusRow { status, wants, waiting, ..status_row(row, 2)? };
+    let conversation = ConversationId::new(text(row, 1)?);
+    Ok(Listed { conversation, end: last.end, row: shown, holder: None })
+}
+
+/// What a list shows, from four columns; the rest is in the head of the last commit.
+pub(super) fn status_row(row: &Row<'_>, first: usize) -> Result<StatusRow, rusqlite::Error> {
+    Ok(StatusRow {
+        touched: Timestamp(unsigned(row.get(first)?)),
+        turns: u32::try_from(unsigned(row.get(first + 1)?)).unwrap_or(u32::MAX),
+        title: text(row, first + 2)?,
+        workspace: text(row, first + 3)?,
+        ..StatusRow::default()
+    })
 }

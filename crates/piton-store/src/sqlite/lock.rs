@@ -76,7 +76,7 @@ pub(super) fn plain_name(conversation: &ConversationId) -> String {
     }
 }
 
-/// Takes a lock; `None` if somebody has it, in this process or in another.
+/// Takes a lock; `None` if it is held, by this process or by another.
 pub(super) fn take(path: &Path) -> Result<Option<Lock>, StoreError> {
     let failed = |error| StoreError::io("lock", path, error);
     for attempt in 0..LOCK_TRIES {
@@ -131,8 +131,8 @@ pub(super) fn any_held(locks: &Path, except: &str) -> Result<bool, StoreError> {
     Ok(false)
 }
 
-/// J80, J82: takes away what killed processes left. A file that is locked belongs to somebody alive
-/// and stays. A failure is no reason not to start: stale files are harmless.
+/// J80, J82: takes away what killed processes left. A file that is locked belongs to a live
+/// process and stays. A failure is no reason not to start: stale files are harmless.
 pub(super) fn clean(locks: &Path) {
     let Ok(entries) = fs::read_dir(locks) else { return };
     for entry in entries.flatten().take(CLEAN_FILES_MAX) {

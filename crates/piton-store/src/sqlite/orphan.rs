@@ -9,7 +9,8 @@ use std::fs::{self, File};
 use std::io::{self, BufReader, Write as _};
 use std::path::{Path, PathBuf};
 
-use super::{aside, private};
+use super::beside::with_suffix;
+use super::private;
 use crate::StoreError;
 
 /// Bytes in front of the first frame.
@@ -29,7 +30,7 @@ const PAGE_BYTES_MAX: u32 = 65536;
 pub(super) fn is_left(database: &Path) -> Result<bool, StoreError> {
     let database = resolved(database);
     // In this order: at its very first start a process writes into the database, then into the log.
-    Ok(length(&aside::with_suffix(&database, "-wal"))? > 0 && length(&database)? == 0)
+    Ok(length(&with_suffix(&database, "-wal"))? > 0 && length(&database)? == 0)
 }
 
 /// Whether there is something in a database.
@@ -61,7 +62,7 @@ fn length(path: &Path) -> Result<u64, StoreError> {
 /// the first one if we die in between, in the log.
 pub(super) fn revive(database: &Path) -> Result<bool, StoreError> {
     let database = &resolved(database);
-    let log = aside::with_suffix(database, "-wal");
+    let log = with_suffix(database, "-wal");
     let read = File::open(&log).and_then(|file| Frames::first_page(BufReader::new(file)));
     let Some(page) = read.map_err(|error| StoreError::io("read", &log, error))? else {
         return Ok(false);

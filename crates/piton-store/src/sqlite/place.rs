@@ -11,8 +11,8 @@ use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OptionalExtension as _, Row, params_from_iter};
 
 use super::chunk::Chunk;
+use super::column::{signed, text, unsigned};
 use super::head::Head;
-use super::read::{signed, text, unsigned};
 use crate::CommitName;
 
 /// Bits of a chunk's place that hold its first position.

@@ -6,15 +6,15 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use piton_core::id::{ConversationId, Seq, Timestamp};
+use piton_core::id::{ConversationId, Seq};
 use rusqlite::{Connection, OptionalExtension as _, Row, params};
 use tokio::sync::Semaphore;
 
 use super::chunk::Chunk;
-use super::head::Head;
+use super::column::{signed, text, unsigned};
 use super::place::{self, SEQ_MAX};
-use super::{failure, list, open, suspect};
-use crate::{CommitName, CommitOutcome, ListPosition, Listed, Page, Record, StatusRow, StoreError};
+use super::{connect, failure, list, suspect};
+use crate::{CommitName, CommitOutcome, ListPosition, Listed, Page, Record, StoreError};
 
 /// Connections for reading.
 const READERS_MAX: usize = 4;
@@ -58,7 +58,7 @@ impl Readers {
         work: impl FnOnce(&Connection, &Path) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
         let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
-        let db = idle.map_or_else(|| open::reader(&self.path), Ok)?;
+        let db = idle.map_or_else(|| connect::reader(&self.path), Ok)?;
         let result = work(&db, &self.path);
         self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(db);
         result
@@ -283,17 +283,10 @@ pub(super) fn status(
             "SELECT key, name, touched, turns, title, workspace FROM conversations
              WHERE name = ?1",
         )?;
-        let listed = |row: &Row<'_>| listed(row, place::last(&moment, row.get(0)?)?);
+        let listed = |row: &Row<'_>| list::listed(row, place::last(&moment, row.get(0)?)?);
         ask.query_row([conversation.as_str()], listed).optional()
     };
     read().map_err(|error| failure::database(path, &error))
-}
-
-pub(super) fn listed(row: &Row<'_>, last: place::Last) -> Result<Listed, rusqlite::Error> {
-    let Head { status, wants, waiting, .. } = Head::decode(&last.head);
-    let shown = StatusRow { status, wants, waiting, ..status_row(row, 2)? };
-    let conversation = ConversationId::new(text(row, 1)?);
-    Ok(Listed { conversation, end: last.end, row: shown, holder: None })
 }
 
 /// Names that begin with a prefix. Ordered by bytes, so the names that match lie together and the
@@ -334,30 +327,4 @@ fn key(db: &Connection, path: &Path, conversation: &ConversationId) -> Result<i6
         Some(key) => Ok(key),
         None => Err(StoreError::UnknownConversation(conversation.clone())),
     }
-}
-
-/// What a list shows, from four columns; the rest is in the head of the last commit.
-pub(super) fn status_row(row: &Row<'_>, first: usize) -> Result<StatusRow, rusqlite::Error> {
-    Ok(StatusRow {
-        touched: Timestamp(unsigned(row.get(first)?)),
-        turns: u32::try_from(unsigned(row.get(first + 1)?)).unwrap_or(u32::MAX),
-        title: text(row, first + 2)?,
-        workspace: text(row, first + 3)?,
-        ..StatusRow::default()
-    })
-}
-
-/// Text for people. A flipped bit in a title must not hide the conversation, let alone the list.
-pub(super) fn text(row: &Row<'_>, column: usize) -> Result<String, rusqlite::Error> {
-    let bytes = row.get_ref(column)?.as_bytes_or_null()?.unwrap_or_default();
-    Ok(String::from_utf8_lossy(bytes).into_owned())
-}
-
-/// `SQLite`'s numbers have a sign, ours have none. No honest number is too large for it.
-pub(super) fn signed(number: u64) -> i64 {
-    i64::try_from(number).unwrap_or(i64::MAX)
-}
-
-pub(super) fn unsigned(number: i64) -> u64 {
-    u64::try_from(number).unwrap_or(0)
 }

@@ -8,7 +8,7 @@
 use std::fs::{self, OpenOptions};
 use std::path::{Path, PathBuf};
 
-use super::aside;
+use super::beside::with_suffix;
 
 /// Bytes by which the log grows.
 const STEP_BYTES: u64 = 256 * 1024;
@@ -24,7 +24,7 @@ pub(super) struct Room {
 
 impl Room {
     pub(super) fn of(database: &Path) -> Self {
-        Self { log: aside::with_suffix(database, "-wal"), length: 0, used: 0 }
+        Self { log: with_suffix(database, "-wal"), length: 0, used: 0 }
     }
 
     /// Makes room for so many bytes more.

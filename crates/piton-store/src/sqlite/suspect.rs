@@ -7,7 +7,8 @@ use std::fs;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
-use super::{aside, private};
+use super::beside::with_suffix;
+use super::private;
 use crate::StoreError;
 
 /// What the name of the note has beyond that of the database.
@@ -55,5 +56,5 @@ pub(super) fn clear(database: &Path) -> Result<(), StoreError> {
 }
 
 fn beside(database: &Path) -> PathBuf {
-    aside::with_suffix(database, NOTE)
+    with_suffix(database, NOTE)
 }

@@ -11,8 +11,9 @@ use std::path::{Path, PathBuf};
 use piton_core::id::{ConversationId, Digest, Seq};
 use rusqlite::Connection;
 
-use super::open::{self, DATABASE};
-use super::{blob as kept, failure, migrate, orphan, read, suspect};
+use super::connect::connect;
+use super::home::DATABASE;
+use super::{blob as kept, column, failure, migrate, orphan, read, suspect};
 use crate::{StoreError, blob};
 
 /// Most damaged blobs that are looked for in conversations, and told.
@@ -83,7 +84,7 @@ fn look_at_conversations(
     progress: &mut dyn FnMut(&Verified),
 ) -> Result<(), StoreError> {
     let failed = |error| failure::database(path, &error);
-    let db = open::connect(path)?;
+    let db = connect(path)?;
     // A database that nobody has begun yet, or an older one, has not these tables.
     if migrate::format(&db, path)? != migrate::known() {
         return Ok(());
@@ -118,7 +119,7 @@ fn look_at_conversations(
 
 fn names(db: &Connection) -> Result<Vec<ConversationId>, rusqlite::Error> {
     let mut ask = db.prepare("SELECT name FROM conversations ORDER BY key")?;
-    let names = ask.query_map([], |row| Ok(ConversationId::new(read::text(row, 0)?)))?;
+    let names = ask.query_map([], |row| Ok(ConversationId::new(column::text(row, 0)?)))?;
     names.collect()
 }
 

@@ -13,8 +13,9 @@ use std::time::Duration;
 use rusqlite::Connection;
 
 use super::bell::{Ear, Heard};
-use super::open::{self, Home};
-use super::{letter, place, private};
+use super::column::unsigned;
+use super::home::Home;
+use super::{connect, failure, letter, place, private};
 use crate::StoreError;
 use crate::wake::{LIST, Wakers};
 
@@ -26,7 +27,7 @@ const LOOK_DEAF_EVERY: Duration = Duration::from_millis(100);
 /// Commits that are read one by one. If there were more, all waiters ask for themselves.
 const NEWS_CHUNKS_MAX: i64 = 1024;
 
-/// The thread, once somebody has waited.
+/// The thread, which runs once a caller has waited.
 #[derive(Debug)]
 pub(super) struct Watcher {
     home: Home,
@@ -134,10 +135,10 @@ impl Look {
 
     /// Announces what was committed since the last look; false if that is unknown.
     fn announce_commits(&mut self) -> Result<bool, StoreError> {
-        let failed = |error| super::failure::database(&self.database, &error);
+        let failed = |error| failure::database(&self.database, &error);
         let db = match &self.db {
             Some(db) => db,
-            None => self.db.insert(open::reader(&self.database)?),
+            None => self.db.insert(connect::reader(&self.database)?),
         };
         let newest = place::newest(db).map_err(failed)?;
         let known = self.known.replace(newest);
@@ -151,7 +152,7 @@ impl Look {
             for (conversation, end) in news {
                 self.wakers.entries.announce(&conversation, end.0);
             }
-            self.wakers.list.announce(LIST, super::read::unsigned(newest));
+            self.wakers.list.announce(LIST, unsigned(newest));
         }
         Ok(true)
     }

@@ -216,7 +216,8 @@ impl Group {
         match ledger.commit(&self.appends) {
             Ok(verdicts) => {
                 let ends: Vec<_> = verdicts.iter().map(|end| end.as_ref().ok().copied()).collect();
-                // Those who write first, and all in one go: they wait for this to go on.
+                // The writers are answered before the waiters, and all in one go: they wait for this
+                // to go on.
                 for (verdict, reply) in verdicts.into_iter().zip(replies) {
                     reply.send(verdict).ok();
                 }

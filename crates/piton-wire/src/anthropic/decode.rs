@@ -14,8 +14,9 @@ use piton_core::event::{FailureClass, FinishReason};
 use serde_json::value::RawValue;
 
 use self::event::{Event, Message, Piece, Start, Tokens};
+use super::blank::is_blank;
+use super::failure;
 use super::native::{Keeper, Origin};
-use super::{failure, is_blank};
 use crate::lifted::Lifted;
 use crate::sse::EventReader;
 use crate::{Ask, Decoder, Failure};

@@ -5,12 +5,14 @@
 //! while the blocks stay the same bytes.
 
 mod blocks;
+mod cache_mark;
 mod tools;
 
 use piton_core::transcript::{Message, Transcript};
 use serde::Serialize;
 
-use super::is_blank;
+use self::cache_mark::{Ephemeral, MARK};
+use super::blank::is_blank;
 use super::model::{self, Form};
 use crate::cache::{Cache, Frame};
 use crate::names::Names;
@@ -20,8 +22,6 @@ use crate::{Ask, Effort};
 /// reject such an end, older ones take it for the beginning of their answer, and hosts other than
 /// Anthropic reject such a beginning.
 const GO_ON: &str = r#"{"type":"text","text":"Continue."}"#;
-/// What a block has that ends a stretch worth caching.
-const MARK: &[u8] = br#","cache_control":{"type":"ephemeral"}}"#;
 /// How many user turns, from the end, are marked: the last for the next request, the one before
 /// because it was the last of the request before. The system prompt has a third mark; four are
 /// allowed.
@@ -71,11 +71,6 @@ struct System<'a> {
     text: &'a str,
     cache_control: Ephemeral,
 }
-
-/// Marks the end of a stretch worth caching.
-#[derive(Clone, Copy, Serialize)]
-#[serde(tag = "type", rename = "ephemeral")]
-struct Ephemeral {}
 
 /// Makes the body.
 pub(super) fn body(transcript: &Transcript, ask: &Ask, cache: &mut Cache) -> Vec<u8> {

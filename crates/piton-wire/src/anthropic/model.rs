@@ -37,7 +37,7 @@ pub(super) enum Form {
     Budget,
     /// With an effort; some do so unasked.
     Adaptive,
-    /// Somebody else's model behind this format: takes a budget, may think unasked.
+    /// Another vendor's model behind this format: takes a budget, may think unasked.
     Foreign,
 }
 

@@ -3,12 +3,15 @@
 //! Reads the finished JSON and nothing else, so that it cannot share a mistake with the encoder.
 //! Tests and the simulator hold every body against it. Messages begin with the id of the rule.
 
+mod block;
+mod found;
 mod settings;
 mod turns;
 
 use serde_json::Value;
 
-use self::turns::Turn;
+use self::block::{Block, is_letter, is_tool_name};
+use self::found::Found;
 
 /// Everything that the service would reject in a body, each beginning with the id of its rule.
 pub fn violations(body: &Value) -> Vec<String> {
@@ -24,59 +27,13 @@ pub fn violations(body: &Value) -> Vec<String> {
     turns::check(&mut found, &turns);
     turns::check_end(&mut found, body, &turns);
     settings::check(&mut found, body, &turns);
-    found.0
-}
-
-/// Violations so far.
-#[derive(Debug, Default)]
-struct Found(Vec<String>);
-
-impl Found {
-    fn add(&mut self, rule: &str, at: &str, why: &str) {
-        self.0.push(format!("{rule} {at}: {why}"));
-    }
+    found.all()
 }
 
 /// Where a message stands.
 struct Place {
     at: usize,
     last: bool,
-}
-
-/// One block; a bare string is a text.
-#[derive(Clone, Copy, Debug)]
-struct Block<'a> {
-    kind: &'a str,
-    value: &'a Value,
-}
-
-impl<'a> Block<'a> {
-    fn all(content: Option<&'a Value>) -> Vec<Self> {
-        match content {
-            Some(Value::Array(blocks)) => blocks.iter().map(Self::of).collect(),
-            Some(text @ Value::String(_)) => vec![Self { kind: "text", value: text }],
-            Some(Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_)) | None => {
-                Vec::new()
-            }
-        }
-    }
-
-    fn of(value: &'a Value) -> Self {
-        Self { kind: value.get("type").and_then(Value::as_str).unwrap_or_default(), value }
-    }
-
-    fn string(&self, field: &str) -> &'a str {
-        self.value.get(field).and_then(Value::as_str).unwrap_or_default()
-    }
-
-    /// The text of a text block.
-    fn text(&self) -> &'a str {
-        self.value.as_str().unwrap_or_else(|| self.string("text"))
-    }
-
-    fn is_thought(&self) -> bool {
-        matches!(self.kind, "thinking" | "redacted_thinking")
-    }
 }
 
 fn check_message(found: &mut Found, message: &Value, place: &Place) {
@@ -166,20 +123,7 @@ fn check_result(found: &mut Found, block: &Block<'_>, at: &str) {
     }
 }
 
-fn is_letter(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-'
-}
-
-fn is_tool_name(name: &str) -> bool {
-    (1..=128).contains(&name.len()) && name.bytes().all(is_letter)
-}
-
 /// White space as the service sees it: ours, and four separators of old.
 fn is_white(text: &str) -> bool {
     text.chars().all(|it| it.is_whitespace() || ('\u{1c}'..='\u{1f}').contains(&it))
-}
-
-/// The blocks of all turns.
-fn all_blocks<'a>(turns: &[Turn<'a>]) -> Vec<Block<'a>> {
-    turns.iter().flat_map(|turn| turn.blocks.iter().copied()).collect()
 }

@@ -25,7 +25,7 @@ use super::usage::Counted;
 use crate::lifted::Lifted;
 use crate::{Ask, Decoder, Failure, rejected, said};
 
-/// Where signatures stand. Whatever may hold such a field is read as it came.
+/// Keys of signatures. Their long values are lifted out before the parse.
 const OPAQUE_KEYS: [&str; 1] = ["\"thoughtSignature\""];
 
 /// Fields that are only looked at when they matter stay raw: an odd value in one of them must not

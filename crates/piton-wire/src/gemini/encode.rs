@@ -13,8 +13,9 @@ use serde::Serialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::native::{NESTING_MAX, NO_SIGNATURE, replay};
-use super::{Generation, TAKES};
+use super::model::{Generation, TAKES};
+use super::native::{NO_SIGNATURE, replay};
+use super::nesting::{NESTING_MAX, nesting};
 use crate::cache::{Cache, Frame};
 use crate::file::{Piece, base64};
 use crate::names::Names;
@@ -338,15 +339,6 @@ fn schema(parameters: Cow<'_, str>) -> Cow<'_, RawValue> {
         Cow::Owned(text) => RawValue::from_string(text).map(Cow::Owned),
     };
     raw.unwrap_or(Cow::Borrowed(RawValue::NULL))
-}
-
-/// How many objects and arrays stand inside each other.
-pub(super) fn nesting(value: &Value) -> usize {
-    match value {
-        Value::Array(items) => 1 + items.iter().map(nesting).max().unwrap_or(0),
-        Value::Object(fields) => 1 + fields.values().map(nesting).max().unwrap_or(0),
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => 0,
-    }
 }
 
 fn append_part(out: &mut Vec<u8>, part: &Part<'_>) {

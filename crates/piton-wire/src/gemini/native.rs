@@ -14,16 +14,13 @@ use serde::Serialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::Generation;
-use super::encode::nesting;
+use super::model::Generation;
+use super::nesting::{NESTING_MAX, nesting};
 use crate::cache::Frame;
 use crate::{list, names};
 
 /// Accepted in place of a signature that was never given: the call is another's, or made up.
 pub(super) const NO_SIGNATURE: &str = "skip_thought_signature_validator";
-
-/// Deepest nesting of JSON that is sent; the service stops reading at 100.
-pub(super) const NESTING_MAX: usize = 64;
 
 /// Kinds of content that a part can hold.
 const KINDS: [&str; 8] = [

@@ -18,7 +18,7 @@ use crate::lifted::Lifted;
 use crate::sse::EventReader;
 use crate::{Ask, Decoder, Failure};
 
-/// Where encrypted reasoning stands. Whatever may hold such a field is read as it came.
+/// Keys of encrypted reasoning. Their long values are lifted out before the parse.
 const OPAQUE_KEYS: [&str; 1] = ["\"data\""];
 
 /// Reads one answer.

@@ -57,7 +57,7 @@ pub(super) fn of_finish(class: FailureClass) -> Failure {
     Failure::new(class, "the provider could not finish the answer")
 }
 
-/// What a server said, whatever form it chose.
+/// What a server said, in any of the forms that servers use.
 #[derive(Debug, Default)]
 struct Said<'a> {
     message: Cow<'a, str>,

@@ -20,7 +20,7 @@ use crate::lifted::Lifted;
 use crate::sse::EventReader;
 use crate::{Ask, Decoder, Failure};
 
-/// Where encrypted reasoning stands. Whatever may hold such a field is read as it came.
+/// Keys of encrypted reasoning. Their long values are lifted out before the parse.
 const OPAQUE_KEYS: [&str; 1] = ["\"encrypted_content\""];
 
 /// Reads one answer.
@@ -45,7 +45,7 @@ impl ResponsesDecoder {
     }
 
     fn read(&mut self, data: &str, deltas: &mut Vec<Delta>) -> Result<(), Failure> {
-        // `[DONE]` and whatever else gateways add.
+        // `[DONE]` and other lines that gateways add.
         if self.ended || !data.trim_start().starts_with('{') {
             return Ok(());
         }

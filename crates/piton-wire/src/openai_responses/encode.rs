@@ -14,15 +14,15 @@ use serde::Serialize;
 use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 
-use super::OpenAiResponses;
 use super::native::Sidecar;
+use super::variant::{OpenAiResponses, takes};
 use crate::cache::{Cache, Frame, bytes_estimated};
 use crate::effort::is_reasoning;
 use crate::file::{Piece, Takes, data_url};
 use crate::fingerprint::fingerprint;
 use crate::names::Names;
 use crate::schema::{Fitted, fitted};
-use crate::{Ask, Dialect as _, wire_id};
+use crate::{Ask, wire_id};
 
 /// Fewest tokens of an answer that can be asked for.
 const MAX_OUTPUT_TOKENS_MIN: u32 = 16;
@@ -103,7 +103,7 @@ pub(super) fn body(
         (OpenAiResponses::Public, true) => {}
     }
     out.extend_from_slice(b",\"input\":[");
-    let (files, takes) = (transcript.files(), variant.takes(ask));
+    let (files, takes) = (transcript.files(), takes(variant, ask));
     let names = Names::of(transcript.tools());
     let frame = Frame { dialect: variant.name(), ask, names: &names, files };
     let encode = |message: &Message| match message {

@@ -43,7 +43,7 @@ const COORDINATED: TurnScript = TurnScript {
 fn cast() -> [(&'static TurnScript, OverHttp); 4] {
     let [anthropic, openrouter, openai, _, gemini] = DIALECTS;
     // An answer that calls were added to is not what its provider has signed, so its thought does not
-    // come back. Only whoever is alone is held to that.
+    // come back. Only a provider that is alone is held to that.
     let planning = |voice| OverHttp { first: voice, then: Some(voice) };
     [
         (&DELEGATED, alone(anthropic)),

@@ -20,7 +20,7 @@ const EVENTS: [&str; 7] = [
     "message_stop",
 ];
 const BLOCKS: [&str; 4] = ["redacted_thinking", "text", "thinking", "tool_use"];
-/// Where signatures and redacted thoughts stand. Whatever may hold such a field is read as it came.
+/// Keys of signatures and redacted thoughts. Their long values are lifted out before the parse.
 pub(super) const OPAQUE_KEYS: [&str; 2] = ["\"signature\"", "\"data\""];
 const PIECES: [&str; 4] = ["input_json_delta", "signature_delta", "text_delta", "thinking_delta"];
 

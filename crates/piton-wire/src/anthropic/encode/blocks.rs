@@ -9,9 +9,10 @@ use piton_core::transcript::{Assistant, CallResult, Message};
 use serde::Serialize;
 use serde_json::value::RawValue;
 
+use crate::anthropic::blank::is_blank;
 use crate::anthropic::model::{self, Form};
 use crate::anthropic::native::{self, Kept};
-use crate::anthropic::{is_blank, sound};
+use crate::anthropic::sound;
 use crate::cache::{Frame, bytes_estimated};
 use crate::file::Piece;
 use crate::{Ask, Effort, wire_id};

@@ -6,7 +6,7 @@ use piton_core::event::ToolSpec;
 use serde::Serialize;
 use serde_json::value::RawValue;
 
-use super::Ephemeral;
+use super::cache_mark::Ephemeral;
 use crate::anthropic::sound;
 use crate::names::Names;
 use crate::schema::{Fitted, fitted};

@@ -4,8 +4,9 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
+use super::block::{Block, is_tool_name};
+use super::found::Found;
 use super::turns::{self, Turn};
-use super::{Block, Found, all_blocks, is_tool_name};
 use crate::anthropic::model::BUDGET_TOKENS_MIN;
 
 /// Most cache marks in a request.
@@ -83,7 +84,8 @@ fn check_marks(found: &mut Found, body: &Value, turns: &[Turn<'_>]) {
             found.add("A-EMPTY-TEXT", &format!("system.{at}"), "must be non-empty");
         }
     }
-    let blocks = all_blocks(turns);
+    let blocks: Vec<Block<'_>> =
+        turns.iter().flat_map(|turn| turn.blocks.iter().copied()).collect();
     let inner = blocks.iter().filter(|block| block.kind == "tool_result");
     let inner = inner.flat_map(|block| Block::all(block.value.get("content")));
     let values = tools.iter().chain(system.iter().chain(&blocks).map(|block| block.value));

@@ -6,7 +6,8 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use super::{Block, Found};
+use super::block::Block;
+use super::found::Found;
 use crate::anthropic::model;
 
 /// Neighbouring messages of one role.

@@ -10,12 +10,19 @@ use serde::de::value::MapAccessDeserializer;
 use serde::de::{Deserialize, Deserializer, MapAccess};
 use serde_json::value::RawValue;
 
-use super::items::Place;
 use crate::loose::{self, Loose};
 use crate::openai_responses::native::{self, Text};
 
 /// Separates the parts of a reasoning summary.
 pub(super) const PART_BREAK: &str = "\n\n";
+
+/// What an event says about the item it belongs to.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Place<'a> {
+    pub(super) output_index: Option<u64>,
+    pub(super) id: &'a str,
+    pub(super) call_id: &'a str,
+}
 
 /// Any event.
 #[derive(Debug, serde::Deserialize)]

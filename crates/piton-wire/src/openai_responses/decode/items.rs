@@ -10,20 +10,12 @@ use piton_core::event::Native;
 use serde::de::IgnoredAny;
 use serde_json::Value;
 
-use super::event::{Item, PART_BREAK};
+use super::event::{Item, PART_BREAK, Place};
 use crate::Ask;
 use crate::openai_responses::native::Collector;
 
 /// Highest output index that is also the index of a block; beyond it blocks are counted.
 const BLOCK_INDEX_MAX: u64 = 1 << 20;
-
-/// What an event says about the item it belongs to.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Place<'a> {
-    pub(super) output_index: Option<u64>,
-    pub(super) id: &'a str,
-    pub(super) call_id: &'a str,
-}
 
 /// What an item is.
 #[derive(Debug)]
