@@ -93,7 +93,14 @@ fn note(view: &View, patch: &Patch, moves: &mut Vec<Move>) {
         Patch::Covered { covered: Some(covered) } if view.covered.as_ref() != Some(covered) => {
             moves.push(Move::SummedUp);
         }
-        _ => {}
+        Patch::Head { .. }
+        | Patch::Queue { .. }
+        | Patch::Undos { .. }
+        | Patch::Covered { .. }
+        | Patch::Supersede { .. }
+        | Patch::Turn { .. }
+        | Patch::Append { .. }
+        | _ => {}
     }
 }
 

@@ -535,7 +535,10 @@ impl From<CommandError> for Fault {
                 }
                 Self::Session(error)
             }
-            error => LetterFault::Command(error).into(),
+            CommandError::Refused(_)
+            | CommandError::SecretElsewhere
+            | CommandError::EngineGone
+            | _ => LetterFault::Command(error).into(),
         }
     }
 }
@@ -544,7 +547,10 @@ impl From<FollowError> for Fault {
     fn from(error: FollowError) -> Self {
         match error {
             FollowError::Store(error) => Self::Store(error),
-            error => LetterFault::Follow(error).into(),
+            FollowError::Unknown(_)
+            | FollowError::CursorAhead { .. }
+            | FollowError::EngineGone
+            | _ => LetterFault::Follow(error).into(),
         }
     }
 }

@@ -204,13 +204,13 @@ impl Following {
                 if stage.form == Form::Json {
                     stage.output.json(&Line::change(&change));
                 }
-                match self.view.as_mut().and_then(|view| moves::apply(view, &change)) {
-                    Some(moves) => self.moves.extend(moves),
-                    None => {
-                        // Never seen; then the view is read anew.
-                        let anew = self.engine.follow(self.conversation.id(), None).await;
-                        self.follow = anew.map_err(LetterFault::from)?;
-                    }
+                let moves = self.view.as_mut().and_then(|view| moves::apply(view, &change));
+                if let Some(moves) = moves {
+                    self.moves.extend(moves);
+                } else {
+                    // Never seen; then the view is read anew.
+                    let anew = self.engine.follow(self.conversation.id(), None).await;
+                    self.follow = anew.map_err(LetterFault::from)?;
                 }
             }
             News::Live(_) | _ => {}

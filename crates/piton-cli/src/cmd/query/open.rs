@@ -76,10 +76,7 @@ impl Opened {
 
     /// Why a command did not do what it should; `what` says what does not happen.
     pub(super) fn fault(&self, error: CommandError, what: &'static str) -> Fault {
-        let refusal = match error {
-            CommandError::Refused(refusal) => refusal,
-            error => return error.into(),
-        };
+        let CommandError::Refused(refusal) = error else { return error.into() };
         match (refusal, self.view.head.open.and_then(|_| Newest::of(&self.view))) {
             (Refusal::Incomplete, Some(turn)) => {
                 let conversation = self.conversation.id().clone();

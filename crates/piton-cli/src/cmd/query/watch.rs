@@ -504,7 +504,15 @@ fn closes((worker, news): &Told, prompt: &Prompt) -> bool {
             ItemView::Step(step) => step.calls.as_slice(),
             ItemView::Message(_) | _ => &[],
         },
-        _ => &[],
+        Patch::Head { .. }
+        | Patch::Queue { .. }
+        | Patch::Undos { .. }
+        | Patch::Covered { .. }
+        | Patch::Supersede { .. }
+        | Patch::Turn { .. }
+        | Patch::TurnHead { .. }
+        | Patch::Append { .. }
+        | _ => &[],
     });
     calls.any(|call| call.questions.iter().any(|it| it.id == prompt.asked.id && !it.open))
 }
