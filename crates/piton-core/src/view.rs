@@ -38,5 +38,5 @@ pub use self::words::{answer_text, title};
 pub use crate::event::{
     About, BlobRef, BreakReason, Choice, Diff, Effort, FailureClass, FinishReason, ForkOrigin,
     Found, InquiryAnswer, InquiryKind, ModelRef, Outcome, ParentCall, PartialKind, PermissionMode,
-    PermissionRule, Preview, RuleEffect, RuleScope, Shape, TurnEnd, Usage, Wants,
+    PermissionRule, Preview, RuleEffect, RuleScope, Shape, TurnEnd, UndoOutcome, Usage, Wants,
 };

@@ -8,7 +8,7 @@ use std::sync::{Arc, Weak};
 use piton_core::command::{Command, Envelope};
 use piton_core::id::{CommandId, ConversationId};
 use piton_core::outcome::Ending;
-use piton_store::StoreError;
+use piton_store::{Journal, StoreError};
 use tokio::sync::oneshot;
 
 use crate::control::Control;
@@ -111,6 +111,11 @@ impl Conversation {
         // A task that has just ended has looked.
         sender.send(Control::Look).await.unwrap_or_default();
         Ok(())
+    }
+
+    pub(crate) fn journal(&self) -> Result<Arc<dyn Journal>, CommandError> {
+        let hosts = self.hosts.upgrade().ok_or(CommandError::EngineGone)?;
+        Ok(hosts.parts().journal.clone())
     }
 
     fn new_name(&self) -> Result<CommandId, CommandError> {
