@@ -143,14 +143,13 @@ async fn ended(
 
 fn fault(refusal: Refusal, Row { number, change }: &Row) -> Fault {
     let (number, conversation) = (*number, change.conversation.root());
-    match refusal {
-        Refusal::Impossible { message } => UndoFault::Refused { number, reason: message }.into(),
-        Refusal::Running => UndoFault::Running { conversation }.into(),
-        _ => {
-            let what = "the change is not taken back";
-            LetterFault::Refused { what, refusal, conversation }.into()
-        }
+    if let Refusal::Impossible { message } = refusal {
+        return UndoFault::Refused { number, reason: message }.into();
     }
+    if refusal == Refusal::Running {
+        return UndoFault::Running { conversation }.into();
+    }
+    LetterFault::Refused { what: "the change is not taken back", refusal, conversation }.into()
 }
 
 /// What a person hears of an outcome.
