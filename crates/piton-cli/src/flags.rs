@@ -395,6 +395,9 @@ pub(crate) struct Undo {
     /// Only changes of this conversation, or of those whose ids begin so
     #[arg(long, value_name = "ID")]
     pub(crate) id: Option<String>,
+    /// How long to wait for a process that works on the conversation of the change
+    #[arg(long, value_name = "SECONDS", default_value_t = stop::STOP_WAIT_S, allow_negative_numbers = true)]
+    pub(crate) wait: u64,
     /// One JSON object per line
     #[arg(long)]
     pub(crate) json: bool,

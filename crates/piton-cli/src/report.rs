@@ -2,10 +2,12 @@
 
 mod advice;
 pub(crate) mod fault;
+mod holding;
 mod letter;
 mod opening;
 mod refused;
 mod storing;
+mod undo;
 
 use std::error::Error;
 use std::process::ExitCode;
@@ -16,7 +18,9 @@ use piton_core::view::{BreakReason, InquiryKind};
 
 pub(crate) use self::advice::key_advice;
 pub(crate) use self::fault::Fault;
+pub(crate) use self::holding::holding;
 pub(crate) use self::letter::LetterFault;
+pub(crate) use self::undo::UndoFault;
 use crate::output::{Form, Output};
 use crate::render::incomplete::{self, Newest};
 use crate::render::lines::Line;

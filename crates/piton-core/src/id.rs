@@ -75,6 +75,16 @@ impl ConversationId {
         let call = call.replace('-', ".").parse().ok()?;
         (!parent.is_empty()).then(|| (Self(parent.to_owned()), call))
     }
+
+    /// The conversation that a person speaks to: for a worker, the one at the head of its parents.
+    #[must_use]
+    pub fn root(&self) -> Self {
+        let mut root = self.clone();
+        while let Some((parent, _)) = root.as_worker() {
+            root = parent;
+        }
+        root
+    }
 }
 
 text_id!(
@@ -256,6 +266,7 @@ mod tests {
             let call = CallId { turn: TurnId(2), step, index };
             let worker = parent.of_worker(call);
             assert_eq!(worker.as_worker(), Some((parent.clone(), call)));
+            assert_eq!(worker.of_worker(call).root(), parent);
             assert!(names.insert(worker));
         }
         assert_eq!(parent.as_worker(), None);

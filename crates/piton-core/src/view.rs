@@ -39,5 +39,6 @@ pub use crate::decide::calls::UNKNOWN_TEXT;
 pub use crate::event::{
     About, BlobRef, BreakReason, Choice, Diff, EffectClass, Effort, FailureClass, FinishReason,
     ForkOrigin, Found, InquiryAnswer, InquiryKind, ModelRef, Outcome, ParentCall, PartialKind,
-    PermissionMode, PermissionRule, Preview, RuleEffect, RuleScope, Shape, TurnEnd, Usage, Wants,
+    PermissionMode, PermissionRule, Preview, RuleEffect, RuleScope, Shape, TurnEnd, UndoOutcome,
+    Usage, Wants,
 };

@@ -3,8 +3,8 @@
 //! One server, one script; the path of a request says who is played. Each request is held against
 //! the rules of the dialect it is written in and refused in the provider's own words when it breaks
 //! one. Which step answers is read off the request, by the same rule as in process, so a killed and
-//! restarted client goes on in the right place. Signed reasoning carries a seal that is checked when
-//! it comes back.
+//! restarted client goes on in the right place. Signed reasoning carries a seal on itself and on all
+//! that stood before it; both are checked when it comes back.
 //!
 //! Knows nothing of the engine or of any client: it reads JSON and writes bytes. It is not a model
 //! and keeps no conversation.

@@ -8,7 +8,7 @@ use std::sync::{Arc, Weak};
 use piton_core::command::{Command, Envelope};
 use piton_core::id::{CommandId, ConversationId};
 use piton_core::outcome::Ending;
-use piton_store::StoreError;
+use piton_store::{Journal, StoreError};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
 
@@ -203,6 +203,11 @@ impl Conversation {
     fn reach(&self) -> Result<mpsc::Sender<Control>, CommandError> {
         let hosts = self.hosts.upgrade().ok_or(CommandError::EngineGone)?;
         Ok(hosts.reach(&self.id, self.workspace.as_ref()))
+    }
+
+    pub(crate) fn journal(&self) -> Result<Arc<dyn Journal>, CommandError> {
+        let hosts = self.hosts.upgrade().ok_or(CommandError::EngineGone)?;
+        Ok(hosts.parts().journal.clone())
     }
 
     fn new_name(&self) -> Result<CommandId, CommandError> {

@@ -74,6 +74,7 @@ pub mod reader;
 pub mod tools;
 #[cfg(feature = "http")]
 pub mod transport;
+pub mod undo;
 
 mod digest;
 mod files;

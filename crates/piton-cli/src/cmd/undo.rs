@@ -1,89 +1,67 @@
 //! `piton undo`: takes back what a tool changed in a file, unless the file was changed since.
+//!
+//! The list is read from the kept versions. Taking one back is a command to the conversation that made
+//! the change, wherever that is worked on.
+
+use std::path::Path;
+use std::time::Duration;
 
 use piton::clock::{Clock as _, SystemClock};
-use piton_agent::Settings;
-use piton_core::id::Timestamp;
-use piton_tools::undo::{Undo as Versions, Version, VersionState};
+use piton::undo::{FileChange, FileChangeState, FileChanges, UndoEnd, Undoing};
+use piton::view::UndoOutcome;
+use piton::{CommandError, Engine, OpenError, Refusal};
+use piton_agent::{Settings, engine_to_write};
+use piton_core::summary::name_on_one_line;
 
 use crate::flags::Undo;
 use crate::output::Output;
 use crate::render::age::age;
 use crate::render::lines::Line;
 use crate::render::visible::visible_name;
-use crate::report::{Fault, Report};
-
-/// Why a change is not taken back.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum UndoFault {
-    /// No change has that number.
-    #[error("there is no change {number} of a file in this directory; there are {count}")]
-    Unknown {
-        /// What was typed.
-        number: usize,
-        /// How many there are.
-        count: usize,
-    },
-    /// Not as the file is now.
-    #[error("{reason}")]
-    Refused {
-        /// Its number.
-        number: usize,
-        /// Why not.
-        reason: String,
-    },
-}
-
-impl UndoFault {
-    /// What to do next, one way per line.
-    pub(crate) fn hints(&self) -> Vec<String> {
-        match self {
-            Self::Unknown { .. } => vec!["piton undo --list shows them with their numbers".into()],
-            Self::Refused { number, .. } => {
-                vec![format!("piton undo --show {number} prints the old version")]
-            }
-        }
-    }
-}
+use crate::report::{Fault, LetterFault, Report, UndoFault, holding};
+use crate::store;
 
 /// One change, as the list numbers it.
 struct Row {
     number: usize,
-    name: String,
-    version: Version,
-    state: VersionState,
+    change: FileChange,
 }
 
 impl Row {
     fn line(&self) -> Line<'_> {
-        let Self { number, version, state, .. } = self;
-        let state = match (state, version.undone) {
-            (VersionState::Changed, _) => "changed",
-            (VersionState::Made | VersionState::NotMade, true) => "taken_back",
-            (VersionState::Made | VersionState::NotMade, false) => "made",
+        let Self { number, change } = self;
+        let state = match change.state {
+            FileChangeState::ChangedSince => "changed",
+            FileChangeState::TakenBack => "taken_back",
+            FileChangeState::Made => "made",
         };
         Line::Change {
             number: *number,
-            conversation: version.conversation.as_str(),
-            path: &version.path,
+            conversation: change.conversation.as_str(),
+            path: &change.path,
             state,
-            at: version.at_us / 1_000,
+            at: change.at.0,
         }
     }
 }
 
 /// Lists, shows or takes back.
-pub(crate) fn run(undo: &Undo, settings: &Settings, output: &mut Output) -> Result<Report, Fault> {
-    let versions = Versions::new(&settings.scratch()?);
-    let rows = rows(&versions, undo, settings)?;
+pub(crate) async fn run(
+    undo: &Undo,
+    settings: &Settings,
+    output: &mut Output,
+) -> Result<Report, Fault> {
+    let changes = FileChanges::new(&settings.scratch()?);
+    let rows = rows(&changes, undo, settings.workspace()?);
     if undo.list {
         list(&rows, undo.json, output);
         return Ok(Report::ok("done"));
     }
     let row = match undo.number {
         Some(number) => rows.iter().find(|row| row.number == number),
-        None => rows.iter().find(|row| !row.version.undone),
+        None => rows.iter().find(|row| row.change.state != FileChangeState::TakenBack),
     };
-    let Some(Row { number, name, version, .. }) = row else {
+    let Some(row @ Row { number, change }) = row else {
         let (Some(number), count) = (undo.number, rows.len()) else {
             output.talk("Nothing to take back in this directory.");
             return Ok(Report::ok("nothing"));
@@ -92,32 +70,106 @@ pub(crate) fn run(undo: &Undo, settings: &Settings, output: &mut Output) -> Resu
     };
     let refused = |reason: String| UndoFault::Refused { number: *number, reason };
     if undo.show {
-        let content = versions.content(name).map_err(|error| refused(error.to_string()))?;
+        let content = changes.content_before(change).map_err(|error| refused(error.to_string()))?;
         let content = content.ok_or_else(|| refused("the file did not exist before".into()))?;
         let text = String::from_utf8_lossy(&content);
         if undo.json {
-            output.json(&Line::Version { number: *number, path: &version.path, text: &text });
+            output.json(&Line::Version { number: *number, path: &change.path, text: &text });
         } else {
             output.data(&text);
         }
         return Ok(Report::ok("done"));
     }
-    let done = versions.take_back(name).map_err(|refusal| refused(refusal.0))?;
-    output.talk(&done);
+    let told = match take_back(row, undo.wait, settings, output).await? {
+        Some(end) => told(change, end).map_err(refused)?,
+        None => changes.take_back_unrecorded(change).map_err(|it| refused(it.to_string()))?,
+    };
+    output.talk(&told);
     Ok(Report::ok("done"))
 }
 
+/// Takes a change back as a command to its conversation, and waits for the outcome; none if no journal
+/// knows the conversation any more, so that nobody can record anything.
+async fn take_back(
+    row: &Row,
+    wait_s: u64,
+    settings: &Settings,
+    output: &mut Output,
+) -> Result<Option<UndoEnd>, Fault> {
+    if !settings.has_database()? {
+        return Ok(None);
+    }
+    let engine = engine_to_write(store::open(settings, output)?, settings)?;
+    let done = match engine.undo(&row.change).await {
+        Ok(undoing) => ended(&engine, &undoing, wait_s, output).await?,
+        Err(error) => Err(error),
+    };
+    engine.shutdown(Duration::ZERO).await;
+    match done {
+        Ok(end) => Ok(Some(end)),
+        Err(CommandError::Open(error)) if matches!(&*error, OpenError::Unknown(_)) => Ok(None),
+        Err(CommandError::Refused(refusal)) => Err(fault(refusal, row)),
+        Err(error) => Err(LetterFault::from(error).into()),
+    }
+}
+
+/// Waits for the outcome. A letter that nobody takes is taken back.
+async fn ended(
+    engine: &Engine,
+    undoing: &Undoing,
+    wait_s: u64,
+    output: &mut Output,
+) -> Result<Result<UndoEnd, CommandError>, Fault> {
+    let id = undoing.conversation().id();
+    let mut holder = None;
+    if undoing.letter().is_some() {
+        holder = engine.journal().status(id).await?.and_then(|listed| listed.holder);
+        let who = holding(holder.as_ref());
+        output.talk(&format!("Conversation {id} is held by {who}, which is asked to do it."));
+    }
+    // Longer than anybody waits; a clock has an end.
+    let wait = Duration::from_secs(wait_s.min(u32::MAX.into()));
+    if let Ok(done) = tokio::time::timeout(wait, undoing.end()).await {
+        return Ok(done);
+    }
+    undoing.withdraw().await.map_err(LetterFault::from)?;
+    // It may have been taken while it was withdrawn.
+    match undoing.look().await {
+        Ok(None) => Err(UndoFault::NotTaken { holder }.into()),
+        Ok(Some(end)) => Ok(Ok(end)),
+        Err(error) => Ok(Err(error)),
+    }
+}
+
+fn fault(refusal: Refusal, Row { number, change }: &Row) -> Fault {
+    let (number, conversation) = (*number, change.conversation.root());
+    if let Refusal::Impossible { message } = refusal {
+        return UndoFault::Refused { number, reason: message }.into();
+    }
+    if refusal == Refusal::Running {
+        return UndoFault::Running { conversation }.into();
+    }
+    LetterFault::Refused { what: "the change is not taken back", refusal, conversation }.into()
+}
+
+/// What a person hears of an outcome.
+fn told(change: &FileChange, end: UndoEnd) -> Result<String, String> {
+    let UndoEnd { outcome, text, .. } = end;
+    match outcome {
+        UndoOutcome::Done if text.is_empty() => {
+            Ok(format!("`{}`: taken back", name_on_one_line(&change.path)))
+        }
+        UndoOutcome::Done => Ok(text),
+        UndoOutcome::Left => Err(text),
+    }
+}
+
 /// The changes in this directory, the newest first; not those that were never made.
-fn rows(versions: &Versions, undo: &Undo, settings: &Settings) -> Result<Vec<Row>, Fault> {
+fn rows(changes: &FileChanges, undo: &Undo, workspace: &Path) -> Vec<Row> {
     let id = undo.id.as_deref().unwrap_or_default().trim().to_lowercase();
-    let found = versions.of(settings.workspace()?).into_iter();
-    let found = found.filter(|(_, version)| version.conversation.as_str().starts_with(&id));
-    let found = found.map(|(name, version)| (name, versions.state(&version), version));
-    let found = found.filter(|(_, state, _)| *state != VersionState::NotMade);
-    let numbered = found.zip(1..);
-    Ok(numbered
-        .map(|((name, state, version), number)| Row { number, name, version, state })
-        .collect())
+    let found = changes.of(workspace).into_iter();
+    let found = found.filter(|change| change.conversation.as_str().starts_with(&id));
+    found.zip(1..).map(|(change, number)| Row { number, change }).collect()
 }
 
 fn list(rows: &[Row], json: bool, output: &mut Output) {
@@ -131,15 +183,15 @@ fn list(rows: &[Row], json: bool, output: &mut Output) {
         output.talk("Nothing to take back in this directory.");
     }
     let now = SystemClock.now();
-    for Row { number, version, state, .. } in rows {
-        let when = age(Timestamp(version.at_us / 1_000), now);
-        let state = match (state, version.undone) {
-            (VersionState::Changed, _) => "changed since",
-            (VersionState::Made | VersionState::NotMade, true) => "taken back",
-            (VersionState::Made | VersionState::NotMade, false) => "",
+    for Row { number, change } in rows {
+        let when = age(change.at, now);
+        let state = match change.state {
+            FileChangeState::ChangedSince => "changed since",
+            FileChangeState::TakenBack => "taken back",
+            FileChangeState::Made => "",
         };
-        let path = visible_name(&version.path);
-        let line = format!("{number:>3}  {when:<9}  {}  {path}  {state}", version.conversation);
+        let path = visible_name(&change.path);
+        let line = format!("{number:>3}  {when:<9}  {}  {path}  {state}", change.conversation);
         output.data(&format!("{}\n", line.trim_end()));
     }
 }

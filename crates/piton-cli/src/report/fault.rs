@@ -12,13 +12,14 @@ use piton_mcp::{ProjectFault, TrustFault};
 use piton_store::{Holder, LeaseError, StoreError};
 
 use super::Code;
+use super::holding::holding;
 use super::letter::LetterFault;
 use super::opening::{RENAME, opening};
 use super::refused::going_on;
 use super::storing::storing;
+use super::undo::UndoFault;
 use crate::cmd::kept::CommandFault;
 use crate::cmd::query::AttachFault;
-use crate::cmd::undo::UndoFault;
 use crate::render::incomplete::{self, Newest};
 
 /// What helps with servers of tools.
@@ -291,6 +292,7 @@ impl Fault {
             ) => Code::Usage,
             Self::Open(OpenError::Lease(LeaseError::Held { .. }))
             | Self::NotTaken { .. }
+            | Self::Undo(UndoFault::Running { .. } | UndoFault::NotTaken { .. })
             | Self::RuleHeld { .. } => Code::Transient,
             Self::Incomplete { .. } | Self::LeftAlone => Code::Incomplete,
             Self::Interrupted | Self::LeftAtOnce { .. } => Code::Interrupted,
@@ -478,10 +480,6 @@ fn taking(conversation: &ConversationId) -> String {
 
 fn instead(kept: Option<&String>) -> String {
     kept.map(|kept| format!(", and another one is kept, {kept}")).unwrap_or_default()
-}
-
-pub(super) fn holding(holder: Option<&Holder>) -> String {
-    holder.map_or_else(|| "another process".into(), |holder| format!("process {}", holder.pid))
 }
 
 fn rule_held(number: usize, conversation: &ConversationId) -> Vec<String> {

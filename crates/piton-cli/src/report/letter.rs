@@ -5,7 +5,7 @@ use piton_core::id::ConversationId;
 use piton_store::Holder;
 
 use super::Code;
-use super::fault::holding;
+use super::holding::holding;
 use super::opening::BIND;
 use crate::render::incomplete::{self, Newest};
 

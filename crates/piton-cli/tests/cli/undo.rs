@@ -47,11 +47,16 @@ fn both_are_there(world: &World, what: &str) {
 }
 
 /// Does something to an undo at every one of its changes of the disk; gives how often.
-fn at_every_change(calls: &[&str], fault: &str, after: impl Fn(&World, i32, &str)) -> u32 {
+fn at_every_change(
+    begin: fn() -> World,
+    calls: &[&str],
+    fault: &str,
+    after: impl Fn(&World, i32, &str),
+) -> u32 {
     let mut tried = 0;
-    for (call, count) in points(&changed_twice(), &["undo"], calls) {
+    for (call, count) in points(&begin(), &["undo"], calls) {
         for when in 1..=count {
-            let (world, what) = (changed_twice(), format!("{call}:{fault}:when={when}"));
+            let (world, what) = (begin(), format!("{call}:{fault}:when={when}"));
             let ran =
                 trace(&world, &["undo"], &[format!("trace={call}"), format!("inject={what}")]);
             after(&world, ran.code, &format!("{what}: {}", ran.stderr));
@@ -96,7 +101,7 @@ fn crash_of_an_undo_of_a_new_file_loses_nothing_and_leaves_nothing() {
 #[test]
 fn crash_of_an_undo_loses_neither_version() {
     if can_trace() {
-        let tried = at_every_change(&CHANGES, "signal=SIGKILL", |world, _, what| {
+        let tried = at_every_change(changed_twice, &CHANGES, "signal=SIGKILL", |world, _, what| {
             both_are_there(world, what);
         });
         println!("an undo killed at {tried} changes of the disk, 0 violations");
@@ -104,14 +109,43 @@ fn crash_of_an_undo_loses_neither_version() {
     }
 }
 
+// Without a journal: a disk that is full fails no write by which threads wake each other, and `strace`
+// cannot tell them apart.
 #[test]
 fn an_undo_on_a_full_disk_is_refused_and_loses_neither_version() {
+    let without_journal = || {
+        let world = changed_twice();
+        forget_journal(&world);
+        world
+    };
     if can_trace() {
-        let tried = at_every_change(&["write"], "error=ENOSPC", |world, code, what| {
-            let done = if code == 0 { "one\n" } else { "two\n" };
-            assert_eq!(content(world), done, "{what}");
-            both_are_there(world, what);
-        });
+        let tried =
+            at_every_change(without_journal, &["write"], "error=ENOSPC", |world, code, what| {
+                let done = if code == 0 { "one\n" } else { "two\n" };
+                assert_eq!(content(world), done, "{what}");
+                both_are_there(world, what);
+            });
+        assert!(2 < tried, "too few points: {tried}");
+    }
+}
+
+// Never a silent success: what is done is recorded, or an error says that it is not.
+#[test]
+fn an_undo_with_a_journal_on_a_full_disk_loses_neither_version() {
+    if can_trace() {
+        let tried =
+            at_every_change(changed_twice, &["pwrite64"], "error=ENOSPC", |world, code, what| {
+                if code == 0 {
+                    assert_eq!(content(world), "one\n", "{what}");
+                    assert_eq!(
+                        kinds(world).last().map(String::as_str),
+                        Some("UndoFinished"),
+                        "{what}"
+                    );
+                }
+                both_are_there(world, what);
+            });
+        println!("an undo on a disk that is full at {tried} writes of the journal, 0 violations");
         assert!(2 < tried, "too few points: {tried}");
     }
 }
@@ -138,4 +172,77 @@ fn a_name_in_the_list_has_one_line() {
     assert!(ran.stdout.ends_with("  a\\nb\n"), "{}", ran.stdout);
     let ran = world.run(&["undo"]);
     assert!(ran.stderr.starts_with("`a\\nb`: taken back"), "{}", ran.stderr);
+}
+
+/// Somebody removes the journal.
+fn forget_journal(world: &World) {
+    for entry in fs::read_dir(world.path("home")).unwrap().flatten() {
+        if entry.file_name().to_string_lossy().starts_with("piton.db") {
+            fs::remove_file(entry.path()).unwrap();
+        }
+    }
+}
+
+/// What was recorded about commands and undos.
+fn kinds(world: &World) -> Vec<String> {
+    let events = world.events();
+    let kinds = events.iter().map(|event| event["type"].as_str().unwrap().to_owned());
+    kinds.filter(|kind| kind.starts_with("Undo") || kind.starts_with("Command")).collect()
+}
+
+#[test]
+fn an_undo_is_recorded_before_the_file_is_touched_and_its_outcome_behind() {
+    let world = changed_twice();
+    let before = kinds(&world).len();
+    assert_eq!(world.run(&["undo"]).code, 0);
+    assert_eq!(kinds(&world)[before..], ["CommandTaken", "UndoStarted", "UndoFinished"]);
+    assert_eq!(content(&world), "one\n");
+}
+
+#[test]
+fn nothing_is_taken_back_under_a_running_turn() {
+    let world = changed_twice();
+    // A step of a script is told by how many there were before.
+    let wait = r#"{"steps":[{"say":"1"},{"say":"2"},{"say":"3"},{"calls":[{"tool":"wait"}]},{"say":"."}],
+        "tools":[{"name":"wait","effect":"read_only","wait_for":"never"}]}"#;
+    let model = world.script(wait);
+    let id = world.only_id();
+    let args = ["query", "more", "--id", &id, "--permissions", "auto", "--model", &model];
+    let mut running = world.spawn(&args);
+    // One start of the first turn for each of its calls, then that of the second.
+    world.wait_for_events("ToolStarted", 3);
+    let ran = world.run(&["undo"]);
+    let pid = running.id();
+    running.kill().unwrap();
+    running.wait().unwrap();
+    assert_eq!(ran.code, 5, "{}", ran.stderr);
+    for told in [
+        format!("Conversation {id} is held by process {pid}, which is asked to do it."),
+        format!("nothing is taken back while a turn of conversation {id} is running"),
+        format!("piton stop {id}"),
+    ] {
+        assert!(ran.stderr.contains(&told), "{told}: {}", ran.stderr);
+    }
+    assert_eq!(content(&world), "two\n");
+    let after = world.run(&["undo"]);
+    assert_eq!(after.code, 1, "{}", after.stderr);
+    assert!(after.stderr.contains("a call is in doubt"), "{}", after.stderr);
+    assert_eq!(world.run(&["query", "--discard-turn", "--id", &id]).code, 0);
+    assert_eq!(world.run(&["undo"]).code, 0);
+    assert_eq!(content(&world), "one\n");
+}
+
+#[test]
+fn a_change_whose_conversation_is_gone_is_taken_back_all_the_same() {
+    let world = changed_twice();
+    forget_journal(&world);
+    let ran = world.run(&["undo"]);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    assert_eq!(content(&world), "one\n");
+    // Another conversation has begun since, in a new journal.
+    let model = world.script(r#"{"steps":[{"say":"."}]}"#);
+    assert_eq!(world.run(&["query", "hello", "--model", &model]).code, 0);
+    let ran = world.run(&["undo", "1"]);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    assert_eq!(content(&world), "two\n");
 }

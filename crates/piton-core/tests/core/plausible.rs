@@ -1,17 +1,18 @@
 //! Plausible journals: what `decide` asks for is done with random outcomes, between crashes,
-//! interrupts, injected messages, retries, discards and compactions.
+//! interrupts, injected messages, retries, discards, compactions and undos.
 
 use std::collections::BTreeSet;
 
 use piton_core::action::{Action, Verdict, Wish};
 use piton_core::budget::mechanical_summary;
+use piton_core::command::{Command, Envelope, Performing, Plan, plan};
 use piton_core::decide::calls::doubt;
 use piton_core::decide::decide;
 use piton_core::event::{
     BreakReason, EffectClass, Entry, Event, Found, Handle, Inquiry, InquiryAnswer, InquiryKind,
-    Outcome, ToolOutput, TurnEnd,
+    Outcome, ToolOutput, TurnEnd, UndoIntent, UndoOutcome,
 };
-use piton_core::id::CallId;
+use piton_core::id::{CallId, CommandId, ConversationId};
 use piton_core::integrity::violations;
 use piton_core::question::Question;
 use piton_core::state::{Call, Exchange, Progress, State, Turn};
@@ -149,9 +150,46 @@ impl World {
             11 => self.play("alien:New"),
             12 => self.play("mode:ask"),
             13 => self.play("mode:auto"),
+            14 => self.undo(choice / 24),
             _ => return false,
         }
         true
+    }
+
+    /// A person takes a change back, or a driver ends what another one began. Where [`plan`] would
+    /// refuse it, nothing happens.
+    fn undo(&mut self, choice: usize) {
+        self.count += 1;
+        let open = self.journal.state.unsettled_undos().next().map(|intent| intent.change.clone());
+        if let Some(change) = open {
+            let outcome =
+                if choice.is_multiple_of(3) { UndoOutcome::Left } else { UndoOutcome::Done };
+            self.journal.push(Event::UndoFinished { change, outcome, text: String::new() });
+            return;
+        }
+        let intent = UndoIntent {
+            change: format!("change{}", self.count),
+            conversation: ConversationId::new("c"),
+            workspace: "/w".into(),
+            path: format!("f{}.txt", choice % 4),
+            before: None,
+            after: None,
+            again: choice.is_multiple_of(5),
+            at_us: self.count.into(),
+        };
+        let name = CommandId::new(format!("undo{}", self.count));
+        let command =
+            Command::Undo { change: intent.change.clone(), intent: Some(Box::new(intent)) };
+        let performing = match self.open() {
+            Some(turn) if turn.broke.is_none() => Performing::Now,
+            Some(_) | None => Performing::Nobody,
+        };
+        let envelope = Envelope::new(name, command);
+        if let Plan::Record { facts, .. } = plan(&self.journal.state, &envelope, performing, None) {
+            for fact in facts {
+                self.journal.push(fact);
+            }
+        }
     }
 
     fn retry(&mut self, choice: usize) {
@@ -346,6 +384,14 @@ impl World {
         assert_eq!(self.transcript, transcript);
         assert_eq!(violations(&transcript), vec![]);
         let sent = format!("{:?}", transcript.messages());
+        // What was taken back is told with the next request, and once.
+        let state = &self.journal.state;
+        for note in &state.untold {
+            assert!(sent.contains(&**note), "{note} is not told");
+        }
+        let told = state.turns.iter().flat_map(Turn::steps).map(|step| step.told.len());
+        let done = state.undos.iter().filter(|undo| undo.outcome == Some(UndoOutcome::Done));
+        assert!(told.sum::<usize>() + state.untold.len() <= done.count());
         let turn = self.open().unwrap();
         for said in turn.said() {
             let holds = |message: &Message| match message {

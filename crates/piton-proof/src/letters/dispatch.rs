@@ -56,6 +56,8 @@ pub fn every_command() -> Vec<Dispatch> {
         dispatch("configure", Command::Configure { change: Box::new(change) }),
         dispatch("rename", Command::Rename { title: "Another".into() }),
         dispatch("rebind", Command::Rebind { workspace: ELSEWHERE.into() }),
+        // Refused: one that is taken is the matter of `crate::undo`.
+        dispatch("undo", Command::undo("no-such-change")),
     ]
 }
 
@@ -95,6 +97,7 @@ impl Dispatch {
             }),
             Command::Rename { .. } => count(&|it| matches!(it, Event::TitleGiven { .. })),
             Command::Rebind { .. } => count(&|it| matches!(it, Event::WorkspaceBound { .. })),
+            Command::Undo { .. } => count(&|it| matches!(it, Event::UndoStarted { .. })),
             // A kill may take the interrupt's effect, and a resume that finds a turn running has none.
             Command::Resume | Command::Interrupt | _ => return None,
         })

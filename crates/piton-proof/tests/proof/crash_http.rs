@@ -14,7 +14,7 @@ use piton_proof::crash::turns::{TURNS, TurnScript};
 use piton_proof::crash::{self, Play};
 use piton_proof::disk::Sabotage;
 
-use self::voices::{ALTERED, DIALECTS, FLAVOURS, OverHttp, Voice};
+use self::voices::{ALTERED, DIALECTS, FLAVOURS, OverHttp, REWRITTEN, Voice};
 
 /// Thoughts, tools in parallel, edits in a row, and requests that fail before the answer, within it
 /// and without a word.
@@ -132,5 +132,15 @@ async fn http_crash_provider_notices_a_thought_that_was_altered_on_the_way_back(
     let tally = crash::never(Play::new(&WHOLE, &provider)).await;
     report("control of altered thoughts (some are wanted)", 1, &tally);
     let noticed = tally.violations.iter().any(|what| what.contains("was refused"));
+    assert!(noticed, "{:?}", tally.violations);
+}
+
+// X4: every suite over HTTP checks beginnings as providers do; this one must be refused.
+#[tokio::test]
+async fn http_crash_provider_notices_a_beginning_that_was_changed_behind_its_answer() {
+    let provider = alone(REWRITTEN);
+    let tally = crash::never(Play::new(&WHOLE, &provider)).await;
+    report("control of changed beginnings (some are wanted)", 1, &tally);
+    let noticed = tally.violations.iter().any(|what| what.contains("given behind other content"));
     assert!(noticed, "{:?}", tally.violations);
 }

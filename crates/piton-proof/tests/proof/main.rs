@@ -8,6 +8,7 @@ mod crash_workers;
 mod disk;
 mod faces;
 mod letters;
+mod undo;
 
 /// Scripted panics are wanted; their reports would only hide the real ones.
 fn hush_scripted_panics() {

@@ -66,13 +66,20 @@ impl Voice for Anthropic {
 
     fn sealed(&self, asked: &Asked) -> Vec<Sealed> {
         let mut found = Vec::new();
+        let is_thought = |block: &&Value| text(block, "type") == "thinking";
+        let messages = list(&asked.body, "messages").iter().enumerate();
+        // In the order in which the turns have them, which join messages of one side.
+        let mut places = messages.flat_map(|(place, message)| {
+            list(message, "content").iter().filter(is_thought).map(move |_| place)
+        });
         for (turn, blocks) in objection::turns(&asked.body).iter().enumerate() {
             for (at, block) in blocks.blocks.iter().enumerate() {
-                if text(block, "type") == "thinking" {
-                    let expected = seal::of(&asked.model, text(block, "thinking"));
+                if is_thought(&block) {
+                    let before = asked.before("messages", places.next().unwrap_or_default());
+                    let (signature, thought) = (text(block, "signature"), text(block, "thinking"));
                     found.push(Sealed {
                         at: format!("messages.{turn}.content.{at}"),
-                        intact: text(block, "signature") == expected,
+                        condition: seal::check(signature, &asked.model, thought, &before),
                     });
                 }
             }

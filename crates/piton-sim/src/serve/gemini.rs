@@ -72,10 +72,11 @@ impl Voice for Gemini {
             for (at, part) in list(it, "parts").iter().enumerate() {
                 let signature = text(part, "thoughtSignature");
                 if !signature.is_empty() && !NO_SIGNATURE.contains(&signature) {
-                    let expected = seal::of(&asked.model, text(&part["functionCall"], "name"));
+                    let before = asked.before("contents", content);
+                    let name = text(&part["functionCall"], "name");
                     found.push(Sealed {
                         at: format!("contents[{content}].parts[{at}]"),
-                        intact: signature == expected,
+                        condition: seal::check(signature, &asked.model, name, &before),
                     });
                 }
             }

@@ -80,7 +80,11 @@ impl Voice for Responses {
         sealed
             .map(|(at, item)| Sealed {
                 at: format!("input[{at}]"),
-                intact: encrypted::is_intact(&asked.model, text(item, "encrypted_content")),
+                condition: encrypted::check(
+                    text(item, "encrypted_content"),
+                    &asked.model,
+                    &asked.before("input", at),
+                ),
             })
             .collect()
     }

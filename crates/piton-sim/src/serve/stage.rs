@@ -22,6 +22,7 @@ use super::options::Options;
 use super::part::{Next, Part};
 use super::refusal::Refusal;
 use super::route::{self, Route, Streams};
+use super::seal::{Condition, Sealed};
 use crate::script::fault::MetFaults;
 use crate::script::{Fault, FaultKind};
 
@@ -29,6 +30,9 @@ use crate::script::{Fault, FaultKind};
 const REQUEST_BYTES_MAX: usize = 64 * 1024 * 1024;
 /// Headers that carry keys.
 const KEY_HEADERS: [&str; 3] = ["authorization", "x-api-key", "x-goog-api-key"];
+/// What is said of a sealed block behind a history that was changed.
+const MOVED: &str = "this block was given behind other content; nothing that stands before it may be \
+                     changed, added or left out.";
 /// Where faults that wait for no step are counted.
 const ANY_STEP: usize = usize::MAX;
 
@@ -108,8 +112,12 @@ impl Stage {
             return refused(route.voice.refuse(FailureClass::ContextOverflow, None, None));
         }
         let sealed = route.voice.sealed(&asked);
-        if let Some(altered) = sealed.iter().find(|sealed| !sealed.intact) {
-            return refused(route.voice.bad_seal(&altered.at));
+        for Sealed { at, condition } in &sealed {
+            match condition {
+                Condition::Intact => {}
+                Condition::Altered => return refused(route.voice.bad_seal(at)),
+                Condition::Moved => return refused(route.voice.reject(&format!("{at}: {MOVED}"))),
+            }
         }
         let next = self.part.next(route.voice.hear(&asked));
         let (step, fault) = (next.reply.place, self.fault(&next, !sealed.is_empty()));
@@ -184,12 +192,13 @@ impl Outcome {
 
 fn asked(route: &Route, sent: &Bytes) -> Asked {
     let body: Value = serde_json::from_slice(sent).unwrap_or_default();
+    let raw = sent.clone();
     if let Some((model, streams)) = &route.by_path {
-        return Asked { body, model: model.clone(), streams: *streams == Streams::Yes };
+        return Asked { body, raw, model: model.clone(), streams: *streams == Streams::Yes };
     }
     let model = text(&body, "model").to_owned();
     let streams = body.get("stream") == Some(&Value::Bool(true));
-    Asked { body, model, streams }
+    Asked { body, raw, model, streams }
 }
 
 fn plan(route: &Route, asked: &Asked, next: Next, fault: Option<&Fault>, signed: &str) -> Plan {

@@ -130,7 +130,7 @@ fn client() -> reqwest::Client {
 async fn post(
     server: &Server,
     path: &str,
-    body: &Value,
+    body: &impl std::fmt::Display,
 ) -> Result<reqwest::Response, reqwest::Error> {
     let request = client().post(format!("{}{path}", server.url()));
     let request = request.header("x-api-key", "k3y").header("x-goog-api-key", "k3y");

@@ -108,7 +108,10 @@ impl Task {
         session: &mut Session,
         control: Option<Control>,
     ) -> Result<(), Arc<SessionError>> {
-        let mut then = self.take_letters(session).await;
+        let mut then = match session.settle_undos().await {
+            Ok(()) => self.take_letters(session).await,
+            Err(error) => Err(error),
+        };
         if let (Ok(letters), Some(control)) = (&then, control) {
             // What a letter wants to go on goes on behind the command.
             let runs = *letters == Then::Run;

@@ -14,7 +14,9 @@ impl Session {
         let impossible = |message: String| Refusal::Impossible { message };
         let found = Undo::new(&self.parts.scratch).intend(change);
         let found = found.map_err(|refusal| impossible(refusal.0))?;
-        if found.conversation != *self.conversation() {
+        // A worker's conversation is over when its parent hears of it: the parent tells the model.
+        let (made_by, here) = (&found.conversation, self.conversation());
+        if made_by != here && made_by.root() != *here {
             let other = &found.conversation;
             return Err(impossible(format!("it is a change of conversation {other}")));
         }
@@ -24,7 +26,7 @@ impl Session {
 
     /// Ends every undo that was meant and has no outcome: one that was just recorded, or one whose
     /// driver died. Digests tell whether it was done, so it is done once.
-    pub(super) async fn settle_undos(&mut self) -> Result<(), SessionError> {
+    pub(crate) async fn settle_undos(&mut self) -> Result<(), SessionError> {
         let open: Vec<UndoIntent> = self.state().unsettled_undos().cloned().collect();
         for intent in open {
             let (undo, change) = (Undo::new(&self.parts.scratch), intent.change.clone());

@@ -6,9 +6,10 @@ use std::sync::Arc;
 
 use piton::model::OneModel;
 use piton::profile::{OneProfile, Profile};
-use piton::{Command, Conversation, Engine, Refusal};
+use piton::undo::FileChangeState;
+use piton::{Command, CommandError, Conversation, Engine, Refusal};
 use piton_core::event::{EVENT_FORMAT, Event, PermissionMode, UndoIntent, UndoOutcome};
-use piton_core::id::{ConversationId, Timestamp};
+use piton_core::id::{CallId, ConversationId, Timestamp, TurnId};
 use piton_core::state::{Config, State, Turn};
 use piton_core::transcript::{Message, Transcript};
 use piton_sim::script::{Script, ScriptedModel};
@@ -62,7 +63,11 @@ impl Room {
     }
 
     fn conversation(&self, engine: &Engine) -> Conversation {
-        engine.begin_as(ConversationId::new("bob"), Path::new(&self.path("work"))).unwrap()
+        self.called(&ConversationId::new("bob"), engine)
+    }
+
+    fn called(&self, id: &ConversationId, engine: &Engine) -> Conversation {
+        engine.begin_as(id.clone(), Path::new(&self.path("work"))).unwrap()
     }
 
     fn undo(&self) -> Undo {
@@ -166,4 +171,68 @@ async fn a_file_that_somebody_changed_behind_the_intent_stays() {
     let state = room.state().await;
     assert_eq!(state.undos[0].outcome, Some(UndoOutcome::Left));
     assert!(notes(&state).is_empty());
+}
+
+#[tokio::test]
+async fn the_list_says_what_can_be_taken_back_and_what_was() {
+    let (room, engine) = Room::with_a_change().await;
+    let list = || engine.file_changes().of(&room.path("work"));
+    let [made] = &*list() else { panic!("{:?}", list()) };
+    assert_eq!((made.path.as_str(), made.state), ("a.txt", FileChangeState::Made));
+    assert_eq!(engine.file_changes().content_before(made).unwrap().unwrap(), b"old\n");
+    let end = engine.undo(made).await.unwrap().end().await.unwrap();
+    assert_eq!((end.outcome, end.text.as_str()), (UndoOutcome::Done, "`a.txt`: taken back"));
+    let [back] = &*list() else { panic!("{:?}", list()) };
+    assert_eq!(back.state, FileChangeState::TakenBack);
+    fs::write(room.path("work/a.txt"), "mine\n").unwrap();
+    assert_eq!(list()[0].state, FileChangeState::ChangedSince);
+    let refused = engine.undo(back).await.unwrap_err();
+    assert!(matches!(refused, CommandError::Refused(Refusal::Impossible { .. })), "{refused}");
+}
+
+#[tokio::test]
+async fn a_change_is_taken_back_by_the_process_that_holds_the_conversation() {
+    let (room, holder) = Room::with_a_change().await;
+    let other = room.engine();
+    let undoing = other.undo(&other.file_changes().of(&room.path("work"))[0]).await.unwrap();
+    assert!(undoing.letter().is_some());
+    assert_eq!(undoing.end().await.unwrap().outcome, UndoOutcome::Done);
+    assert_eq!(room.content(), "old\n");
+    drop(holder);
+    // The other way round: the letter of a change that cannot be taken back is refused.
+    fs::write(room.path("work/a.txt"), "mine\n").unwrap();
+    let refused = room.conversation(&other).undo(&room.change()).await;
+    let refused = match refused {
+        Ok(undoing) => undoing.end().await.unwrap_err(),
+        Err(refused) => refused,
+    };
+    assert!(matches!(refused, CommandError::Refused(Refusal::Impossible { .. })), "{refused}");
+}
+
+#[tokio::test]
+async fn an_undo_that_a_dead_process_meant_is_ended_and_not_meant_again() {
+    let (room, engine) = Room::with_a_change().await;
+    engine.shutdown(std::time::Duration::ZERO).await;
+    let change = room.change();
+    room.record(room.undo().intend(&change).unwrap()).await;
+    let engine = room.engine();
+    let undoing = room.conversation(&engine).undo(&change).await.unwrap();
+    assert_eq!(undoing.end().await.unwrap().outcome, UndoOutcome::Done);
+    assert_eq!(room.content(), "old\n");
+    assert_eq!(room.state().await.undos.len(), 1);
+}
+
+#[tokio::test]
+async fn a_change_of_a_worker_is_taken_back_in_the_conversation_that_it_works_for() {
+    let (room, engine) = Room::with_a_change().await;
+    fs::write(room.path("work/a.txt"), "by hand\n").unwrap();
+    let call = CallId { turn: TurnId(1), step: 1, index: 0 };
+    let worker = ConversationId::new("bob").of_worker(call).of_worker(call);
+    let (engine, _) = (room.engine(), engine.shutdown(std::time::Duration::ZERO).await);
+    room.called(&worker, &engine).perform(Command::say(say("go"))).await.unwrap();
+    let changes = engine.file_changes().of(&room.path("work"));
+    let change = changes.iter().find(|change| change.conversation == worker).unwrap();
+    let end = engine.undo(change).await.unwrap().end().await.unwrap();
+    assert_eq!(end.outcome, UndoOutcome::Done);
+    assert_eq!((room.content().as_str(), room.state().await.undos.len()), ("by hand\n", 1));
 }

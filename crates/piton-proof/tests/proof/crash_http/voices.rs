@@ -18,7 +18,7 @@ use piton_wire::openai_responses::OpenAiResponses;
 use piton_wire::{Ask, Decoder, Dialect, Effort, Failure, Takes};
 
 /// Hexadecimal digits of a seal of the server.
-const SEAL_DIGITS: usize = 48;
+const SEAL_DIGITS: usize = 72;
 const SEAL_MARK: &str = "simu";
 
 /// What is in the first thought of every script.
@@ -102,7 +102,11 @@ pub(crate) const FLAVOURS: [Voice; 4] = [
 
 /// A dialect that does not keep what it should: the control.
 pub(crate) const ALTERED: Voice =
-    Voice { dialect: || Arc::new(Altering(Anthropic)), ..DIALECTS[0] };
+    Voice { dialect: || Arc::new(Spoiling(Anthropic, alter_seal)), ..DIALECTS[0] };
+
+/// A dialect that changes what was said before an answer: the control.
+pub(crate) const REWRITTEN: Voice =
+    Voice { dialect: || Arc::new(Spoiling(Anthropic, alter_beginning)), ..DIALECTS[0] };
 
 impl Voice {
     /// Whether a body holds the thought that every script begins with, as it should.
@@ -242,11 +246,11 @@ fn client() -> reqwest::Client {
     CLIENT.with(Clone::clone)
 }
 
-/// Changes a digit of a seal on its way back.
+/// Spoils bodies on their way out.
 #[derive(Debug)]
-struct Altering(Anthropic);
+struct Spoiling(Anthropic, fn(&mut String));
 
-impl Dialect for Altering {
+impl Dialect for Spoiling {
     fn path(&self, ask: &Ask) -> String {
         self.0.path(ask)
     }
@@ -257,10 +261,7 @@ impl Dialect for Altering {
 
     fn encode(&self, transcript: &Transcript, ask: &Ask, cache: &mut Cache) -> Vec<u8> {
         let mut body = String::from_utf8(self.0.encode(transcript, ask, cache)).unwrap();
-        if let Some(at) = seal_place(&body) {
-            let digit = if body[at..].starts_with('0') { "1" } else { "0" };
-            body.replace_range(at..=at, digit);
-        }
+        (self.1)(&mut body);
         body.into_bytes()
     }
 
@@ -279,5 +280,24 @@ impl Dialect for Altering {
         body: &[u8],
     ) -> Failure {
         self.0.failure(status, header, body)
+    }
+}
+
+/// Changes a digit of a seal on its way back.
+fn alter_seal(body: &mut String) {
+    if let Some(at) = seal_place(body) {
+        let digit = if body[at..].starts_with('0') { "1" } else { "0" };
+        body.replace_range(at..=at, digit);
+    }
+}
+
+/// The first message is another one as soon as there is an answer behind it.
+fn alter_beginning(body: &mut String) {
+    if seal_place(body).is_some() {
+        *body = body.replacen(
+            r#""messages":[{"role":"user","content":[{"type":"text","text":""#,
+            r#""messages":[{"role":"user","content":[{"type":"text","text":"Please: "#,
+            1,
+        );
     }
 }

@@ -59,10 +59,15 @@ fn add_block(events: &mut Vec<String>, index: usize, block: &Block, asked: &Aske
         });
     }
     if matches!(block.kind, BlockKind::Reasoning) {
-        let signature = seal::of(&asked.model, &block.whole());
+        let signature = seal::of(&asked.model, &block.whole(), &before(asked));
         add(json!({ "type": "signature_delta", "signature": signature }));
     }
     events.push(typed(json!({ "type": "content_block_stop", "index": index })));
+}
+
+/// What the answer stands behind.
+fn before(asked: &Asked) -> String {
+    asked.before_answer("messages")
 }
 
 /// The answer in one piece.
@@ -72,7 +77,7 @@ pub(super) fn message(reply: &Reply, asked: &Asked) -> Value {
         .iter()
         .map(|block| match &block.kind {
             BlockKind::Reasoning => {
-                let signature = seal::of(&asked.model, &block.whole());
+                let signature = seal::of(&asked.model, &block.whole(), &before(asked));
                 json!({ "type": "thinking", "thinking": block.whole(), "signature": signature })
             }
             BlockKind::Text => json!({ "type": "text", "text": block.whole() }),

@@ -54,6 +54,7 @@ pub(super) fn response(reply: &Reply, asked: &Asked) -> Value {
 /// Signatures sit on the first call, or alone on an empty text at the end.
 fn parts(reply: &Reply, asked: &Asked, text: Text) -> Vec<Value> {
     let mut parts = Vec::new();
+    let before = asked.before_answer("contents");
     let mut sign = reply.thinks() || must_sign(&asked.model);
     for block in &reply.blocks {
         let texts = match text {
@@ -77,14 +78,18 @@ fn parts(reply: &Reply, asked: &Asked, text: Text) -> Vec<Value> {
                 }
                 let mut part = json!({ "functionCall": call });
                 if std::mem::take(&mut sign) {
-                    set(&mut part, "thoughtSignature", json!(seal::of(&asked.model, name)));
+                    set(
+                        &mut part,
+                        "thoughtSignature",
+                        json!(seal::of(&asked.model, name, &before)),
+                    );
                 }
                 parts.push(part);
             }
         }
     }
     if sign && reply.thinks() {
-        parts.push(json!({ "text": "", "thoughtSignature": seal::of(&asked.model, "") }));
+        parts.push(json!({ "text": "", "thoughtSignature": seal::of(&asked.model, "", &before) }));
     }
     parts
 }

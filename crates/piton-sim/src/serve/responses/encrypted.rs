@@ -1,14 +1,21 @@
 //! Reasoning that only the provider can read.
 
-use crate::serve::seal;
+use crate::serve::seal::{self, Condition};
+
+/// Letters of the place in it.
+const PLACE_LETTERS: usize = 8;
+const BEGINNING: &str = "gAAAAAB";
 
 /// What stands for reasoning that only the provider can read: its place, and a seal on it.
-pub(super) fn content_of(model: &str, place: usize) -> String {
-    format!("gAAAAAB{place:08}{}", seal::of(model, &place.to_string()))
+pub(super) fn content_of(model: &str, place: usize, before: &str) -> String {
+    format!("{BEGINNING}{place:08}{}", seal::of(model, &place.to_string(), before))
 }
 
-/// Whether it is as it was given.
-pub(super) fn is_intact(model: &str, content: &str) -> bool {
-    let place = content.strip_prefix("gAAAAAB").and_then(|rest| rest.get(..8)?.parse().ok());
-    place.is_some_and(|place| content_of(model, place) == content)
+/// How it came back.
+pub(super) fn check(content: &str, model: &str, before: &str) -> Condition {
+    let rest =
+        content.strip_prefix(BEGINNING).and_then(|rest| rest.split_at_checked(PLACE_LETTERS));
+    let Some((place, seal)) = rest else { return Condition::Altered };
+    let Ok(place) = place.parse::<usize>() else { return Condition::Altered };
+    seal::check(seal, model, &place.to_string(), before)
 }

@@ -144,7 +144,9 @@ fn item(index: usize, block: &Block, reply: &Reply, asked: &Asked) -> Value {
             let mut item =
                 json!({ "id": format!("rs_{name}"), "type": "reasoning", "summary": summary });
             if list(&asked.body, "include").iter().any(|it| it == ENCRYPTED) {
-                set(&mut item, "encrypted_content", json!(content_of(&asked.model, reply.place)));
+                let before = asked.before_answer("input");
+                let content = content_of(&asked.model, reply.place, &before);
+                set(&mut item, "encrypted_content", json!(content));
             }
             item
         }

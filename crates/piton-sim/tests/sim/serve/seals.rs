@@ -111,3 +111,86 @@ async fn a_script_can_reject_signatures_that_are_intact() {
         }
     }
 }
+
+/// Changes the first message, which stands before the answer.
+fn another_beginning(path: &str, body: &mut Value) {
+    match path {
+        ANTHROPIC => body["messages"][0]["content"] = json!("come"),
+        RESPONSES => body["input"][0]["content"] = json!("come"),
+        _ => body["contents"][0]["parts"][0]["text"] = json!("come"),
+    }
+}
+
+/// Instructions that were not there.
+fn another_head(path: &str, body: &mut Value) {
+    match path {
+        ANTHROPIC => body["system"] = json!("Be brief."),
+        RESPONSES => body["instructions"] = json!("Be brief."),
+        _ => body["systemInstruction"] = json!({ "parts": [{ "text": "Be brief." }] }),
+    }
+}
+
+/// Leaves the sealed blocks out, as a client does whose history changed for a reason.
+fn without_seals(path: &str, body: &mut Value) {
+    let is_sealed = |it: &Value| it["type"] == "thinking" || it["type"] == "reasoning";
+    match path {
+        ANTHROPIC => {
+            body["messages"][1]["content"].as_array_mut().unwrap().retain(|it| !is_sealed(it));
+        }
+        RESPONSES => body["input"].as_array_mut().unwrap().retain(|it| !is_sealed(it)),
+        _ => {
+            for part in body["contents"][1]["parts"].as_array_mut().unwrap() {
+                if part.get("thoughtSignature").is_some() {
+                    part["thoughtSignature"] = json!("skip_thought_signature_validator");
+                }
+            }
+        }
+    }
+}
+
+// X4: as newer providers do.
+#[tokio::test]
+async fn a_beginning_that_changed_is_rejected_unless_the_sealed_blocks_are_left_out() {
+    for path in [ANTHROPIC, RESPONSES, GEMINI] {
+        let server = Server::start(thinker()).unwrap();
+        let given = answer(&server, path, &first(path)).await;
+        for change in [another_beginning, another_head] {
+            let mut body = second(path, &given);
+            change(path, &mut body);
+            let (status, error) = refused(&server, path, &body).await;
+            let said = error["error"]["message"].as_str().unwrap_or_default();
+            assert_eq!(status, 400, "{path}: {error}");
+            assert!(
+                said.contains("nothing that stands before it may be changed"),
+                "{path}: {said}"
+            );
+            without_seals(path, &mut body);
+            let done = answer(&server, path, &body).await.to_string();
+            assert!(done.contains("Done."), "{path}: {done}");
+        }
+    }
+}
+
+// Marks for caches are no part of what is said.
+#[tokio::test]
+async fn a_mark_for_a_cache_may_move() {
+    let server = Server::start(thinker()).unwrap();
+    let part = |mark: &str| format!(r#"[{{"type":"text","text":"go"{mark}}}]"#);
+    let body = |content: String, rest: &str| {
+        let text = format!(
+            r#"{{"model":"claude-sonnet-4-5","max_tokens":9,"messages":[{{"role":"user","content":{content}}}{rest}]}}"#
+        );
+        serde_json::from_str::<Box<serde_json::value::RawValue>>(&text).unwrap()
+    };
+    let ask = async |body: Box<serde_json::value::RawValue>| {
+        let text = post(&server, ANTHROPIC, &body).await.unwrap().text().await.unwrap();
+        serde_json::from_str::<Value>(&text).unwrap()
+    };
+    let given = ask(body(part(r#","cache_control":{"type":"ephemeral"}"#), "")).await;
+    let rest = format!(
+        r#",{{"role":"assistant","content":{}}},{{"role":"user","content":[{{"type":"tool_result","tool_use_id":"call_0_0","content":"x"}}]}}"#,
+        given["content"]
+    );
+    let done = ask(body(part(""), &rest)).await.to_string();
+    assert!(done.contains("Done."), "{done}");
+}
