@@ -7,8 +7,6 @@
 //! A face imports from here only. Events stay private to the engine: their types that are also part
 //! of a view are exported again below. Nothing here knows a screen.
 
-pub mod brief;
-
 mod apply;
 mod call;
 mod change;

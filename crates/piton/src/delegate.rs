@@ -13,8 +13,8 @@ mod errand;
 mod halt;
 mod inherit;
 mod report;
-mod window;
 mod work;
+mod worker;
 
 use std::sync::{Arc, Weak};
 use std::time::Duration;
@@ -31,7 +31,7 @@ pub(crate) use self::desk::{Desk, DeskKey, Desks, Presence};
 use self::errand::Errand;
 use self::halt::Halt;
 use self::work::Work;
-use crate::hub::Worker;
+use self::worker::Worker;
 use crate::lease::LeaseWait;
 use crate::opening;
 use crate::parts::Parts;

@@ -58,7 +58,6 @@ mod delegate;
 mod parts;
 mod unattended;
 
-mod hub;
 mod lease;
 mod live;
 mod mailbox;
@@ -100,7 +99,6 @@ pub use self::delegate::{Delegation, WORKERS_MAX};
 pub use self::engine::{Builder, Engine};
 pub use self::follow::{Follow, FollowError, News};
 pub use self::host::{Running, Stage, TURNS_MAX};
-pub use self::hub::{Subscription, Update, Worker, WorkerNews};
 pub use self::lease::LeaseWait;
 pub use self::mailbox::{AnswerLetter, Delivery, Given, given};
 pub use self::orders::{Accepted, CommandError, Receipt, Rested};

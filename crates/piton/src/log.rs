@@ -16,10 +16,10 @@ use piton_store::{
     AppendError, Batch, CommitName, CommitOutcome, Durability, Journal, Lease, NewRecord,
     StatusRow, StoreError, Wants,
 };
+use tokio::sync::watch;
 
 use crate::clock::Clock;
-use crate::hub::Hub;
-use crate::live::Lives;
+use crate::live::{LiveWriter, Lives};
 use crate::reader;
 
 /// A conversation's journal and what it means.
@@ -28,7 +28,9 @@ pub(crate) struct Log {
     journal: Arc<dyn Journal>,
     clock: Arc<dyn Clock>,
     lease: Lease,
-    hub: Hub,
+    live: LiveWriter,
+    /// Whether a question waits for a person.
+    asking: watch::Sender<bool>,
     state: State,
     pending: Vec<Entry>,
     durability: Durability,
@@ -50,12 +52,13 @@ impl Log {
             State::default()
         };
         let live = lives.write(lease.conversation());
-        let hub = Hub::new(journal.clone(), lease.conversation().clone(), state.end, live);
+        let asking = watch::Sender::new(is_asking(&state));
         Ok(Self {
             journal,
             clock,
             lease,
-            hub,
+            live,
+            asking,
             state,
             pending: Vec::new(),
             durability: Durability::Relaxed,
@@ -78,8 +81,14 @@ impl Log {
         &self.lease
     }
 
-    pub(crate) fn hub(&self) -> &Hub {
-        &self.hub
+    /// Where it is shown what no entry holds yet.
+    pub(crate) fn live(&self) -> &LiveWriter {
+        &self.live
+    }
+
+    /// Whether a question waits for a person, as it changes.
+    pub(crate) fn asking(&self) -> watch::Receiver<bool> {
+        self.asking.subscribe()
     }
 
     /// Adds a fact to the next commit.
@@ -131,9 +140,17 @@ impl Log {
         self.poisoned = false;
         self.durability = Durability::Relaxed;
         let turn = self.state.turns.last().map_or(TurnId(0), |turn| turn.id);
-        self.hub.publish(turn, self.pending.drain(..));
+        for entry in self.pending.drain(..) {
+            self.live.entry(turn, &entry);
+        }
+        let asks = is_asking(&self.state);
+        self.asking.send_if_modified(|asking| std::mem::replace(asking, asks) != asks);
         Ok(())
     }
+}
+
+fn is_asking(state: &State) -> bool {
+    state.open_turn().is_some_and(|turn| turn.pending_inquiries().next().is_some())
 }
 
 fn record(entry: &Entry) -> NewRecord {

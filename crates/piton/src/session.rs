@@ -15,13 +15,13 @@ use piton_core::command::{
 };
 use piton_core::coordinate::COORDINATOR;
 use piton_core::event::{BreakReason, Event, ForkOrigin, ModelRef, ParentCall, TurnEnd};
-use piton_core::id::{CommandId, ConversationId, DriverId, InquiryId, MessageId, Seq};
+use piton_core::id::{CommandId, ConversationId, DriverId, InquiryId, MessageId};
 use piton_core::outcome::Ending;
 use piton_core::state::{Config, State, Turn};
-use piton_core::view::brief::{TurnView, View};
+use piton_core::view::{TurnView, View};
 use piton_store::{AppendError, LeaseError, StoreError};
 use piton_tools::Toolbox;
-use tokio::sync::oneshot;
+use tokio::sync::{oneshot, watch};
 use tokio_util::sync::CancellationToken;
 
 pub use self::attach::FileLeftOut;
@@ -30,7 +30,6 @@ use crate::delegate::{Desk, DeskKey, Presence};
 use crate::digest::Chain;
 use crate::driver::Driver;
 use crate::files::FileShelf;
-use crate::hub::Subscription;
 use crate::log::Log;
 use crate::orders::{self, Receipts, Rest};
 use crate::parts::Parts;
@@ -204,11 +203,6 @@ impl Session {
         self.log.state()
     }
 
-    /// What faces show.
-    pub fn view(&self) -> View {
-        View::from(self.log.state())
-    }
-
     /// Says whether somebody is there to answer.
     pub fn attend(&mut self, attendance: Attendance) {
         self.attendance = attendance;
@@ -230,9 +224,9 @@ impl Session {
         self.controls.controller()
     }
 
-    /// All entries behind `after`, and live text.
-    pub fn subscribe(&self, after: Seq) -> Subscription {
-        self.log.hub().subscribe(after)
+    /// Whether a question waits for a person, as it changes.
+    pub(crate) fn asking(&self) -> watch::Receiver<bool> {
+        self.log.asking()
     }
 
     /// Makes `wanted` the configuration from the next commit on.
@@ -294,10 +288,9 @@ impl Session {
     }
 
     fn refusal(&self, refusal: Refusal) -> SessionError {
-        match (refusal, self.state().open_turn()) {
-            (Refusal::Incomplete, Some(turn)) => {
-                SessionError::Incomplete(Box::new(TurnView::from(turn)))
-            }
+        let open = View::from(self.state()).turns.pop();
+        match (refusal, open) {
+            (Refusal::Incomplete, Some(turn)) => SessionError::Incomplete(Box::new(turn)),
             (Refusal::EmptyMessage, _) => SessionError::EmptyMessage,
             (Refusal::NotAsked { inquiry }, _) => SessionError::NotAsked(inquiry),
             (refusal, _) => SessionError::Refused(refusal),
@@ -392,7 +385,7 @@ impl Session {
         let is_worker = self.state().opened.as_ref().is_some_and(|opened| opened.parent.is_some());
         let attendance = self.attendance_now();
         let presence = Presence { attendance, unattended: self.unattended };
-        let desk = Desk::new(self.log.hub().port(), presence, is_worker, toolbox);
+        let desk = Desk::new(presence, is_worker, toolbox);
         self.parts.desks.open(self.conversation().clone(), desk)
     }
 

@@ -9,7 +9,7 @@ use expect_test::expect;
 use piton_core::event::{EVENT_FORMAT, Event};
 use piton_core::state::State;
 use piton_core::transcript::Transcript;
-use piton_core::view::brief::View;
+use piton_core::view::View;
 
 use crate::script::entry;
 use crate::{transcript, view};

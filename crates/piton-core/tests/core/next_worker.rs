@@ -6,7 +6,7 @@ use piton_core::id::ConversationId;
 use piton_core::state::{Item, State};
 use piton_core::transcript::Transcript;
 use piton_core::view::Status;
-use piton_core::view::brief::View;
+use piton_core::view::View;
 
 use crate::next_action::check;
 use crate::sample::sample;

@@ -5,7 +5,7 @@ use piton_core::action::{Action, Wish};
 use piton_core::decide::decide;
 use piton_core::state::{Progress, Turn};
 use piton_core::view::Status;
-use piton_core::view::brief::View;
+use piton_core::view::View;
 
 use crate::next_action::check;
 use crate::sample::sample;

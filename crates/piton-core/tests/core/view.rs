@@ -1,10 +1,11 @@
 //! What faces see: status words, the view of an incomplete turn, and how a turn ended.
 
 use expect_test::{Expect, expect};
-use piton_core::event::{BreakReason, TurnEnd};
+use piton_core::attachment;
+use piton_core::event::{BreakReason, TurnEnd, UserPart};
 use piton_core::outcome::{Cause, Ending};
-use piton_core::view::Status;
-use piton_core::view::brief::{ItemView, ToolState, View};
+use piton_core::summary::{input_summary, output_summary};
+use piton_core::view::{CallState, CallView, ItemView, MessagePart, PartView, Status, View};
 
 use crate::script::fold;
 
@@ -98,31 +99,62 @@ fn check_view(script: &str, expected: Expect) {
 }
 
 pub(crate) fn shown(view: &View) -> String {
-    let mut lines = vec![format!("title {}", view.title)];
-    for turn in &view.turns {
-        let stopped = if turn.stopped { " (stopped)" } else { "" };
-        lines.push(format!("turn {}{stopped}", turn.id.0));
-        lines.extend(turn.items.iter().map(|item| match item {
-            ItemView::User { message, text } => format!("  user {message}: {text}"),
-            ItemView::Assistant { text, partial: true } => format!("  assistant: {text} ..."),
-            ItemView::Assistant { text, partial: false } => format!("  assistant: {text}"),
-            ItemView::Tool(tool) => {
-                let state = match &tool.state {
-                    ToolState::Pending => "pending".into(),
-                    ToolState::Running => "running".into(),
-                    ToolState::InDoubt => "in doubt".into(),
-                    ToolState::Asking { question, .. } => format!("asks {question}"),
-                    ToolState::Parked { question, .. } => format!("a worker asks {question}"),
-                    ToolState::Done { outcome, .. } => format!("{outcome:?}: {}", tool.output),
-                };
-                format!("  tool {} {}: {state}", tool.call, tool.input)
+    let mut lines = vec![format!("title {}", view.head.title)];
+    for turn in view.shown() {
+        let stopped = if turn.head.end == Some(TurnEnd::Stopped) { " (stopped)" } else { "" };
+        lines.push(format!("turn {}{stopped}", turn.head.id.0));
+        for item in &turn.items {
+            match item {
+                ItemView::Message(message) => {
+                    let text = message.parts.iter().filter_map(|part| match part.clone() {
+                        MessagePart::Text { text } => Some(text.to_string()),
+                        MessagePart::File { name, media_type, blob } => {
+                            attachment::label(&UserPart::File { name, media_type, blob })
+                        }
+                        MessagePart::InlinedFile { name, media_type, text } => {
+                            attachment::label(&UserPart::InlinedFile { name, media_type, text })
+                        }
+                        _ => None,
+                    });
+                    let text: Vec<_> = text.collect();
+                    lines.push(format!("  user {}: {}", message.id, text.join("\n")));
+                }
+                ItemView::Step(step) => {
+                    let text = step.parts.iter().filter_map(|part| match part {
+                        PartView::Text { text } => Some(&**text),
+                        PartView::Reasoning { .. } | PartView::Call { .. } | _ => None,
+                    });
+                    let text: String = text.collect();
+                    let more = if step.partial { " ..." } else { "" };
+                    lines.extend((!text.is_empty()).then(|| format!("  assistant: {text}{more}")));
+                    lines.extend(step.calls.iter().map(call));
+                }
+                _ => {}
             }
-        }));
-        if let Some(incomplete) = &turn.incomplete {
-            lines.push(format!("  {} {:?}", incomplete.status, incomplete.reason));
+        }
+        if view.head.open == Some(turn.head.id) {
+            let reason = turn.head.halt.as_ref().map(|halt| halt.reason);
+            lines.push(format!("  {} {reason:?}", view.head.status));
         }
     }
     lines.join("\n")
+}
+
+fn call(call: &CallView) -> String {
+    let asked = call.questions.iter().find(|question| question.open);
+    let state = match (&call.state, asked) {
+        (CallState::Parked { question }, _) => format!("a worker asks {question}"),
+        (CallState::Done { outcome, .. }, _) => {
+            let output = call.result.as_ref().map(|result| output_summary(&result.text));
+            format!("{outcome:?}: {}", output.unwrap_or_default())
+        }
+        (_, Some(question)) => format!("asks {}", question.heading),
+        (CallState::Waiting, None) => "pending".into(),
+        (CallState::Running, None) => "running".into(),
+        (CallState::InDoubt, None) => "in doubt".into(),
+        (state, None) => format!("{state:?}"),
+    };
+    format!("  tool {} {}: {state}", call.id, input_summary(&call.tool, &call.arguments))
 }
 
 // J72, J2, J1

@@ -9,13 +9,11 @@ use tokio::sync::Semaphore;
 
 use super::WORKERS_MAX;
 use crate::control::Controller;
-use crate::hub::WorkerPort;
 use crate::unattended::{Attendance, Unattended};
 
 /// A running session, as its workers see it.
 #[derive(Clone, Debug)]
 pub(crate) struct Desk {
-    port: WorkerPort,
     presence: Presence,
     places: Arc<Semaphore>,
     is_worker: bool,
@@ -30,26 +28,13 @@ pub(crate) struct Presence {
 }
 
 impl Desk {
-    pub(crate) fn new(
-        port: WorkerPort,
-        presence: Presence,
-        is_worker: bool,
-        toolbox: Arc<Toolbox>,
-    ) -> Self {
+    pub(crate) fn new(presence: Presence, is_worker: bool, toolbox: Arc<Toolbox>) -> Self {
         let places = Arc::new(Semaphore::new(WORKERS_MAX));
-        Self { port, presence, places, is_worker, toolbox }
-    }
-
-    pub(super) fn port(&self) -> &WorkerPort {
-        &self.port
+        Self { presence, places, is_worker, toolbox }
     }
 
     pub(super) fn presence(&self) -> Presence {
         self.presence
-    }
-
-    pub(super) fn attendance(&self) -> Attendance {
-        self.presence.attendance
     }
 
     pub(super) fn places(&self) -> &Semaphore {

@@ -17,9 +17,8 @@ use super::desk::Desk;
 use super::errand::{Context, Errand};
 use super::halt::Halt;
 use super::inherit::{Parent, given};
-use super::window::Window;
+use super::worker::Worker;
 use super::{Delegation, report};
-use crate::hub::Worker;
 use crate::lease::LeaseWait;
 use crate::opening;
 use crate::parts::Parts;
@@ -153,14 +152,14 @@ impl Work {
     }
 
     async fn drive(&self, mut session: Session, mut allowance: Allowance) -> Result<Ran, Halt> {
-        let mut window = Window::on(&session, &self.desk, &self.worker);
+        let mut asking = session.asking();
         let (controller, id) = (session.controller(), self.worker.conversation.clone());
         let _at_work = self.parts.desks.set_to_work(id, controller.clone());
         let mut stopped = None;
         let ending = {
             let mut work = pin!(self.perform(&mut session));
             loop {
-                if window.is_person_asked() {
+                if *asking.borrow_and_update() {
                     allowance.pause();
                 } else {
                     allowance.run();
@@ -177,11 +176,11 @@ impl Work {
                         stopped = Some(Stop::TimeUp);
                         controller.interrupt();
                     }
-                    () = window.pass_on() => {}
+                    // The session, which lives on, has the other end.
+                    _ = asking.changed() => {}
                 }
             }
         };
-        window.pass_on_the_rest();
         if ending? == Ending::WaitingForInput && stopped.is_none() {
             return Ok(Ran::Parked { question: question(session.state(), &self.worker) });
         }

@@ -152,7 +152,7 @@ impl Driver<'_> {
         let Some(flight) = &mut self.asking else { return };
         let pieces = std::mem::take(&mut *flight.tap.pieces());
         for (kind, text) in pieces {
-            self.log.hub().live(kind, &text);
+            self.log.live().text(kind, &text);
             grow(&mut flight.unflushed, kind, &text);
             flight.oldest.get_or_insert_with(Instant::now);
         }

@@ -44,7 +44,7 @@ impl Driver<'_> {
         for (call, mut text) in newest {
             if running.contains(&call) {
                 veil.cut_text(&mut text);
-                self.log.hub().progress(call, head(&text, TEXT_BYTES_MAX).to_owned());
+                self.log.live().progress(call, head(&text, TEXT_BYTES_MAX));
             }
         }
     }

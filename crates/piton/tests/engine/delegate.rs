@@ -3,12 +3,13 @@
 mod person;
 mod recovery;
 
+use piton::Delegation;
 use piton::OnIncomplete::Ask;
-use piton::{Delegation, Update, WorkerNews};
 use piton_core::event::{BreakReason, Event, Outcome};
 use piton_core::id::ConversationId;
 use piton_core::outcome::Ending;
 use piton_core::state::{Ended, Progress, State, Turn};
+use piton_core::view::ItemView;
 use piton_store::{Journal as _, Page};
 use tokio::time::Instant;
 
@@ -255,50 +256,47 @@ async fn an_interrupt_of_the_parent_interrupts_its_workers() {
     stage.check().await;
 }
 
-/// What an event says of a call.
-fn of_tool(event: &Event) -> Option<String> {
-    if let Event::ToolStarted { call, .. } = event {
-        Some(format!("start {call}"))
-    } else if let Event::ToolFinished { call, .. } = event {
-        Some(format!("finish {call}"))
-    } else {
-        None
-    }
+/// What the entries of a conversation say of its calls.
+async fn of_tools(stage: &Stage, id: &ConversationId) -> Vec<String> {
+    let entries = stage.entries_of(id).await;
+    let told = entries.iter().filter_map(|entry| {
+        if let Event::ToolStarted { call, .. } = &entry.event {
+            Some(format!("start {call}"))
+        } else if let Event::ToolFinished { call, .. } = &entry.event {
+            Some(format!("finish {call}"))
+        } else {
+            None
+        }
+    });
+    told.collect()
 }
 
-// D77, X16: the face is told who did what; what workers say is in their results.
+// D77, X16: the view says which conversation works for which call; what workers say is in their results.
 #[tokio::test(start_paused = true)]
-async fn faces_see_the_calls_of_workers_labelled() {
+async fn faces_find_the_calls_of_workers_in_their_own_views() {
     let stage = delegating(&handing(&[("one", PAYS), ("two", PAYS)]));
     let mut session = stage.create().await;
-    let mut updates = session.subscribe(session.state().end);
     assert_eq!(session.send(say("go"), Ask).await.unwrap(), Ending::Done);
-    drop(session);
-    let mut news = Vec::new();
-    while let Some(update) = updates.next().await.unwrap() {
-        match update {
-            Update::Entry(entry) => news.extend(of_tool(&entry.event)),
-            Update::Live { text, .. } => assert_eq!(text, "Done."),
-            Update::Worker { worker, news: WorkerNews::Entry { entry, call } } => {
-                let what = of_tool(&entry.event).unwrap();
-                let call = call.unwrap();
-                let (id, number) = (&worker.conversation, worker.number());
-                news.push(format!("{number} {id} of {}: {} {what}", worker.call, call.name));
-            }
-            Update::Progress { text, .. } => panic!("{text}"),
-            Update::Worker { news, .. } => panic!("{news:?}"),
-        }
+    let mut news = of_tools(&stage, stage.conversation()).await;
+    let engine = stage.engine();
+    let view = engine.view(stage.conversation()).await.unwrap();
+    let ItemView::Step(step) = &view.turns[0].items[1] else { panic!("{view:?}") };
+    for call in &step.calls {
+        let worker = call.worker.as_ref().unwrap();
+        assert_eq!(worker.as_worker(), Some((stage.conversation().clone(), call.id)));
+        let did = of_tools(&stage, worker).await;
+        news.extend(did.into_iter().map(|did| format!("{worker} of {}: {did}", call.id)));
     }
     news.sort();
     assert_eq!(
         news,
         [
-            "1 staged_1-1-0 of 1.1.0: pay finish 1.1.0",
-            "1 staged_1-1-0 of 1.1.0: pay start 1.1.0",
-            "2 staged_1-1-1 of 1.1.1: pay finish 1.1.0",
-            "2 staged_1-1-1 of 1.1.1: pay start 1.1.0",
             "finish 1.1.0",
             "finish 1.1.1",
+            "staged_1-1-0 of 1.1.0: finish 1.1.0",
+            "staged_1-1-0 of 1.1.0: start 1.1.0",
+            "staged_1-1-1 of 1.1.1: finish 1.1.0",
+            "staged_1-1-1 of 1.1.1: start 1.1.0",
             "start 1.1.0",
             "start 1.1.1",
         ]
@@ -358,20 +356,20 @@ async fn a_hundred_and_twenty_workers_with_a_hundred_and_twenty_calls_are_told_a
         .collect();
     let stage = delegating(&handing(&workers));
     let mut session = stage.create().await;
-    let mut updates = session.subscribe(session.state().end);
     assert_eq!(session.send(say("go"), Ask).await.unwrap(), Ending::Done);
-    let mut seen = std::collections::BTreeSet::new();
     let steps = session.state().turns.iter().flat_map(Turn::steps);
-    let parents = steps.flat_map(|step| &step.calls).filter(|call| call.worker.is_some()).count();
+    let parents = steps.flat_map(|step| &step.calls).filter(|call| call.worker.is_some());
+    let parents: Vec<_> = parents.map(|call| (call.id, call.worker.clone().unwrap())).collect();
     drop(session);
-    while let Some(update) = updates.next().await.unwrap() {
-        if let Update::Worker { worker, news: WorkerNews::Entry { entry, .. } } = update
-            && let Event::ToolStarted { call, .. } = &entry.event
-        {
-            assert_eq!(worker.conversation, stage.conversation().of_worker(worker.call));
-            assert!(seen.insert((worker.conversation, *call)), "told twice");
+    let mut seen = std::collections::BTreeSet::new();
+    for (call, worker) in &parents {
+        assert_eq!(*worker, stage.conversation().of_worker(*call));
+        for told in of_tools(&stage, worker).await {
+            assert!(seen.insert((worker.clone(), told)), "told twice");
         }
     }
+    seen.retain(|(_, told)| told.starts_with("start"));
+    let parents = parents.len();
     assert_eq!((parents, seen.len()), (120, 119 + 120));
     assert_eq!(stage.effects().iter().filter(|effect| effect.starts_with("pay")).count(), 119);
     stage.check().await;

@@ -30,7 +30,7 @@ async fn asked_what_to_do_the_engine_writes_nothing() {
     let before = stage.story().await;
     let refused = stage.open().await.send(say("second"), Ask).await;
     let Err(SessionError::Incomplete(view)) = refused else { panic!("{refused:?}") };
-    assert_eq!(view.incomplete.unwrap().reason, Some(BreakReason::ApiError));
+    assert_eq!(view.head.halt.unwrap().reason, BreakReason::ApiError);
     assert_eq!(stage.story().await, before);
 }
 

@@ -13,7 +13,6 @@ mod delegate;
 mod examples;
 mod files;
 mod follow;
-mod hub;
 mod incomplete;
 mod interrupt;
 mod lease;
