@@ -78,6 +78,7 @@ pub mod undo;
 
 mod digest;
 mod files;
+mod veil;
 
 pub use piton_core::command::{
     AnswerThen, Command, Envelope, NewMessage, OnIncomplete, QueuePlace, Refusal, Reply, Sender,

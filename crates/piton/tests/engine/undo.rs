@@ -228,7 +228,8 @@ async fn a_change_of_a_worker_is_taken_back_in_the_conversation_that_it_works_fo
     fs::write(room.path("work/a.txt"), "by hand\n").unwrap();
     let call = CallId { turn: TurnId(1), step: 1, index: 0 };
     let worker = ConversationId::new("bob").of_worker(call).of_worker(call);
-    let (engine, _) = (room.engine(), engine.shutdown(std::time::Duration::ZERO).await);
+    engine.shutdown(std::time::Duration::ZERO).await;
+    let engine = room.engine();
     room.called(&worker, &engine).perform(Command::say(say("go"))).await.unwrap();
     let changes = engine.file_changes().of(&room.path("work"));
     let change = changes.iter().find(|change| change.conversation == worker).unwrap();
