@@ -5,6 +5,7 @@ use std::sync::Arc;
 use futures_util::FutureExt as _;
 use piton_core::event::{Entry, Event, Inquiry};
 use piton_core::state::{State, Turn};
+use piton_core::subject::Subject;
 
 use super::desk::Desk;
 use crate::hub::{Subscription, Update, Worker, WorkerNews};
@@ -69,46 +70,32 @@ impl<'a> Window<'a> {
 
     /// Calls, summaries and questions; the text of a worker is its result (D77).
     fn news(&self, entry: &Arc<Entry>) -> Option<WorkerNews> {
-        let call = match &entry.event {
-            Event::ToolStarted { call, .. }
-            | Event::ToolSuspended { call }
-            | Event::ToolFinished { call, .. } => Some(*call),
-            Event::InquiryRaised { inquiry } => Some(inquiry.call),
-            Event::InquiryAnswered { .. }
-            | Event::Compacted { .. }
-            | Event::OutputsShortened { .. } => None,
-            Event::ConversationOpened { .. }
-            | Event::ConfigChanged { .. }
-            | Event::DriverStarted { .. }
-            | Event::TurnStarted { .. }
-            | Event::UserMessage { .. }
-            | Event::TurnResumed { .. }
-            | Event::ModelAsked { .. }
-            | Event::ModelPartial { .. }
-            | Event::ModelAnswered { .. }
-            | Event::ModelFailed { .. }
-            | Event::HistoryRepaired { .. }
-            | Event::TurnEnded { .. }
-            | Event::TurnBroke { .. }
-            | Event::MessageRetried { .. }
-            | Event::MessageQueued { .. }
-            | Event::MessageUnqueued { .. }
-            | Event::CallParked { .. }
-            | Event::CallTracked { .. }
-            | Event::CallLocated { .. }
-            | Event::CallsPlanned { .. }
-            | Event::QueueReleased
-            | Event::CommandTaken { .. }
-            | Event::CommandRefused { .. }
-            | Event::TitleGiven { .. }
-            | Event::WorkspaceBound { .. }
-            | Event::UndoStarted { .. }
-            | Event::UndoFinished { .. }
-            | Event::Unknown(_) => return None,
+        let call = match entry.event.subject() {
+            // Where a call waits elsewhere is the worker's business.
+            Subject::Call(_) if is_elsewhere(&entry.event) => return None,
+            Subject::Call(call) | Subject::Question(call) => Some(call),
+            Subject::Reply | Subject::Past => None,
+            Subject::Conversation
+            | Subject::Title
+            | Subject::Driver
+            | Subject::Turn
+            | Subject::Message
+            | Subject::Queue
+            | Subject::Request
+            | Subject::Calls { .. }
+            | Subject::Look(_)
+            | Subject::Native
+            | Subject::Command
+            | Subject::Undo
+            | Subject::Unknown => return None,
         };
         let turn = self.state.turns.last();
         let call = call.and_then(|call| turn.and_then(|turn| turn.call(call)));
         let call = call.map(|call| Arc::new(call.clone()));
         Some(WorkerNews::Entry { entry: entry.clone(), call })
     }
+}
+
+fn is_elsewhere(event: &Event) -> bool {
+    matches!(event, Event::CallParked { .. } | Event::CallTracked { .. })
 }
