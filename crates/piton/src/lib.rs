@@ -65,6 +65,7 @@ mod mailbox;
 
 pub mod chance;
 pub mod clock;
+pub mod commands;
 pub mod config;
 pub mod guide;
 pub mod list;
