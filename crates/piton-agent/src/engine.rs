@@ -66,6 +66,7 @@ fn builder(settings: &Settings, parts: EngineParts) -> Builder {
     Engine::builder(journal, models)
         .machine(host, boot)
         .scratch(scratch)
+        .calls(settings.calls())
         .closed(Closed::new(settings.own_places()))
         .lease_wait(LeaseWait { max: lock_wait, ..LeaseWait::default() })
 }

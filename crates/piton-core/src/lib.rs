@@ -6,6 +6,7 @@
 pub mod id;
 
 pub mod event;
+pub mod subject;
 
 pub mod state;
 

@@ -55,6 +55,7 @@ impl Engine {
                 clock: Arc::new(SystemClock),
                 chance: Arc::new(SystemChance),
                 scratch: std::env::temp_dir(),
+                calls: None,
                 closed: Closed::default(),
                 host: "localhost".into(),
                 boot: String::new(),
@@ -255,6 +256,13 @@ impl Builder {
     #[must_use]
     pub fn scratch(mut self, scratch: PathBuf) -> Self {
         self.parts.scratch = scratch;
+        self
+    }
+
+    /// Where supervised commands are recorded, for [`Engine::commands`].
+    #[must_use]
+    pub fn calls(mut self, calls: PathBuf) -> Self {
+        self.parts.calls = Some(calls);
         self
     }
 

@@ -64,6 +64,7 @@ mod mailbox;
 
 pub mod chance;
 pub mod clock;
+pub mod commands;
 pub mod config;
 pub mod guide;
 pub mod list;
@@ -77,6 +78,7 @@ pub mod undo;
 
 mod digest;
 mod files;
+mod veil;
 
 pub use piton_core::command::{
     AnswerThen, Command, Envelope, NewMessage, OnIncomplete, QueuePlace, Refusal, Reply, Sender,

@@ -30,6 +30,8 @@ pub(crate) struct Parts {
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) chance: Arc<dyn Chance>,
     pub(crate) scratch: PathBuf,
+    /// Where supervised commands are recorded.
+    pub(crate) calls: Option<PathBuf>,
     pub(crate) closed: Closed,
     pub(crate) host: String,
     pub(crate) boot: String,

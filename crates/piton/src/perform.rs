@@ -6,4 +6,3 @@ pub(crate) mod mail;
 pub(crate) mod model;
 pub(crate) mod progress;
 pub(crate) mod tool;
-pub(crate) mod veil;

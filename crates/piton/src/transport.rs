@@ -5,10 +5,10 @@
 //! message.
 
 mod endpoint;
+mod keys;
 mod page;
 mod patience;
 mod redirect;
-mod veil;
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -24,10 +24,10 @@ use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use tokio_util::bytes::Bytes;
 
 pub use self::endpoint::{Auth, Endpoint, KeySource, Secret};
+use self::keys::Keys;
 use self::page::Sender;
 pub use self::patience::Timeouts;
 use self::patience::{Expired, Patience};
-use self::veil::Veil;
 use crate::model::{AnswerStream, Model, ModelFailure};
 
 /// Largest body of an error answer that is read, in bytes.
@@ -121,7 +121,7 @@ impl Model for HttpModel {
             endpoint: self.endpoint.clone(),
             patience: Patience::new(self.timeouts),
             body: self.encode(transcript, &ask),
-            veil: Veil::over(&self.endpoint.headers),
+            keys: Keys::of(&self.endpoint.headers),
             bytes_max: self.body_bytes_max,
             decoder: self.dialect.decoder(transcript.tools(), &ask),
             ask,
@@ -143,7 +143,7 @@ struct Request {
     patience: Patience,
     body: Vec<u8>,
     bytes_max: usize,
-    veil: Veil,
+    keys: Keys,
     decoder: Box<dyn Decoder>,
 }
 
@@ -157,7 +157,7 @@ impl Request {
             response = self.try_send(true).await?;
         }
         if response.status().is_redirection() {
-            return Err(self.veil.cover(redirect::redirected(&response)));
+            return Err(self.keys.cover(redirect::redirected(&response)));
         }
         if !response.status().is_success() {
             return Err(self.refused(response).await);
@@ -172,7 +172,7 @@ impl Request {
             patience: self.patience,
             body: response,
             bytes_left: self.bytes_max,
-            veil: self.veil,
+            keys: self.keys,
         })
     }
 
@@ -206,7 +206,7 @@ impl Request {
         }
         if let Some((name, value)) = self.endpoint.auth.header(refresh).await? {
             set(name, &value)?;
-            self.veil.add(&value);
+            self.keys.add(&value);
         }
         Ok(headers)
     }
@@ -224,7 +224,7 @@ impl Request {
             }
         }
         let failure = self.dialect.failure(status, &header, sender.words(&body)).into();
-        self.veil.cover(sender.refusal(status, &body, failure))
+        self.keys.cover(sender.refusal(status, &body, failure))
     }
 }
 
@@ -234,7 +234,7 @@ struct Response {
     patience: Patience,
     body: reqwest::Response,
     bytes_left: usize,
-    veil: Veil,
+    keys: Keys,
     /// Who sent it, as long as it may turn out to be a web page.
     unjudged: Option<Sender>,
 }
@@ -294,7 +294,7 @@ impl Response {
         // What came before the failure was said, and stays (J44, J46).
         let failed = read.is_err();
         let failure =
-            read.err().filter(|_| !ended).map(|failure| Err(self.veil.cover(failure.into())));
+            read.err().filter(|_| !ended).map(|failure| Err(self.keys.cover(failure.into())));
         (deltas.into_iter().map(Ok).chain(failure).collect(), over || ended || failed)
     }
 

@@ -1,9 +1,9 @@
 //! `piton kill`: stops a command, with everything it started, from anywhere.
 
+use piton::commands::{Commands, KeptState};
 use piton_agent::Settings;
-use piton_tools::supervise::{KeptState, Shelf, Why};
 
-use super::kept::{CommandFault, find, name};
+use super::kept::{CommandFault, find};
 use crate::flags::Kill;
 use crate::output::Output;
 use crate::report::{Fault, Report};
@@ -14,17 +14,18 @@ pub(crate) async fn run(
     settings: &Settings,
     output: &mut Output,
 ) -> Result<Report, Fault> {
-    let shelf = Shelf::new(settings.calls());
-    let kept = find(&shelf, &kill.command)?;
-    let name = name(&kept);
+    let commands = Commands::new(settings.calls());
+    let kept = find(&commands, &kill.command)?;
+    let name = Commands::name(&kept);
     if !kept.state.goes_on() {
         output.talk(&format!("{name} is not running any more."));
         return Ok(Report::ok("nothing"));
     }
-    // On a thread: it may take a second for a polite command to clean up.
-    let stopping = tokio::task::spawn_blocking(move || shelf.stop(&kept.name, Why::Person));
-    let stopped = stopping.await.map_err(|crash| Fault::Runtime(crash.into()))?;
-    match stopped.map_err(|source| CommandFault::Closed { name: name.clone(), source })? {
+    match commands
+        .stop(&kept)
+        .await
+        .map_err(|source| CommandFault::Closed { name: name.clone(), source })?
+    {
         KeptState::Running | KeptState::LeftRunning(_) => {
             Err(CommandFault::Endless { name }.into())
         }

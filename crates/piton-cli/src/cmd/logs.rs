@@ -5,11 +5,12 @@ use std::io;
 use std::os::unix::fs::FileExt as _;
 use std::time::Duration;
 
+use piton::commands::{Commands, KeptState, Printed};
 use piton_agent::Settings;
 use piton_tools::WITHHELD_TEXT;
-use piton_tools::supervise::{HEAD_BYTES, KeptState, Printed, Shelf, TAIL_BYTES};
+use piton_tools::supervise::{HEAD_BYTES, TAIL_BYTES};
 
-use super::kept::{CommandFault, find, name};
+use super::kept::{CommandFault, find};
 use crate::flags::Logs;
 use crate::output::Output;
 use crate::report::{Fault, Report};
@@ -25,15 +26,15 @@ pub(crate) async fn run(
     settings: &Settings,
     output: &mut Output,
 ) -> Result<Report, Fault> {
-    let shelf = Shelf::new(settings.calls());
-    let mut kept = find(&shelf, &logs.command)?;
+    let commands = Commands::new(settings.calls());
+    let mut kept = find(&commands, &logs.command)?;
     if kept.intent.secret {
         // Who knows the secret is somebody else.
         output.talk(WITHHELD_TEXT);
         return Ok(Report::ok("done"));
     }
-    let fault = |source| CommandFault::Closed { name: name(&kept), source };
-    let out = File::open(shelf.directory(&kept.name).join("out")).map_err(fault)?;
+    let fault = |source| CommandFault::Closed { name: Commands::name(&kept), source };
+    let out = commands.output(&kept).map_err(fault)?;
     let Printed { start, emptied, .. } = Printed::look(&out, &kept.intent).map_err(fault)?;
     if emptied {
         output.talk("This output was emptied by its command; what it had printed before is lost.");
@@ -42,13 +43,13 @@ pub(crate) async fn run(
     loop {
         // Looked at before its output is read: what was printed before the end is shown.
         let is_running = kept.state.goes_on();
-        let fault = |source| CommandFault::Closed { name: name(&kept), source };
+        let fault = |source| CommandFault::Closed { name: Commands::name(&kept), source };
         printer.print(&out, output).map_err(fault)?;
         if !logs.follow || !is_running || output.is_over() {
             break;
         }
         tokio::time::sleep(LOOK_EVERY).await;
-        match find(&shelf, &name(&kept)) {
+        match find(&commands, &Commands::name(&kept)) {
             Ok(found) if found.name == kept.name => kept = found,
             // Its conversation has its end, so its record is gone; the open file is not.
             Ok(_) | Err(_) => kept.state = KeptState::InDoubt,

@@ -1,12 +1,11 @@
 //! `piton ps`: commands, of all conversations. Reads their records, never a journal.
 
 use piton::clock::{Clock as _, SystemClock};
+use piton::commands::{Commands, Kept, KeptState, Status};
 use piton_agent::Settings;
 use piton_core::id::Timestamp;
 use piton_core::summary::shorten;
-use piton_tools::supervise::{Kept, KeptState, Shelf, Status};
 
-use super::kept::name;
 use crate::flags::Ps;
 use crate::output::Output;
 use crate::render::age::age;
@@ -19,7 +18,7 @@ const COMMAND_LETTERS_MAX: usize = 80;
 
 /// Lists them.
 pub(crate) fn run(ps: &Ps, settings: &Settings, output: &mut Output) -> Report {
-    let mut found = Shelf::new(settings.calls()).all();
+    let mut found = Commands::new(settings.calls()).all();
     found.retain(|kept| ps.all || kept.state.goes_on());
     if ps.json {
         for kept in &found {
@@ -41,7 +40,7 @@ pub(crate) fn run(ps: &Ps, settings: &Settings, output: &mut Output) -> Report {
 fn row(kept: &Kept, now: Timestamp) -> [String; 4] {
     let line = kept.intent.command.split_whitespace().collect::<Vec<_>>().join(" ");
     [
-        name(kept),
+        Commands::name(kept),
         age(Timestamp(kept.intent.at_ms), now),
         state(kept),
         shorten(&line, COMMAND_LETTERS_MAX),

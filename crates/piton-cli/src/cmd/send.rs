@@ -2,10 +2,11 @@
 
 use std::io::{self, Read as _};
 
+use piton::commands::Commands;
 use piton_agent::Settings;
-use piton_tools::supervise::{Delivery, DeliveryState, INPUT_BYTES_MAX, InputText, Shelf};
+use piton_tools::supervise::{Delivery, DeliveryState, INPUT_BYTES_MAX, InputText};
 
-use super::kept::{CommandFault, find, name};
+use super::kept::{CommandFault, find};
 use crate::flags::Send;
 use crate::output::Output;
 use crate::report::{Fault, Report};
@@ -16,18 +17,12 @@ pub(crate) async fn run(
     settings: &Settings,
     output: &mut Output,
 ) -> Result<Report, Fault> {
-    let shelf = Shelf::new(settings.calls());
-    let kept = find(&shelf, &send.command)?;
-    let name = name(&kept);
+    let commands = Commands::new(settings.calls());
+    let kept = find(&commands, &send.command)?;
+    let name = Commands::name(&kept);
     let input = InputText::of_person(text(send)?, send.eof).map_err(Fault::Runtime)?;
     let length = input.text.len();
-    // On a thread: a command that does not read is waited for a moment.
-    let delivering = tokio::task::spawn_blocking(move || {
-        // Nobody says anything on it.
-        let (word, _speaker) = io::pipe()?;
-        shelf.write_input(&kept.name, &input, &word)
-    });
-    let delivery = delivering.await.map_err(|crash| Fault::Runtime(crash.into()))?;
+    let delivery = commands.write_input(&kept, input).await;
     let delivery =
         delivery.map_err(|source| CommandFault::NotGiven { name: name.clone(), source })?;
     let Delivery { state, taken, .. } = delivery;

@@ -11,6 +11,7 @@ use super::{Config, Exchange, Item, State, Step, Turn};
 use crate::attachment::FILES_BYTES_MAX;
 use crate::event::{ConfigChange, Event, Native, ToolSpec, TurnEnd, UserPart};
 use crate::id::{CallId, MessageId, TurnId};
+use crate::subject::Subject;
 
 /// What stands before the messages of a request: system prompts and tool lists, each pair once.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -67,48 +68,27 @@ const BEGINNING: Place = Place { turn: TurnId(0), item: 0 };
 impl State {
     /// Whether an event can change the last step only, or add one behind it.
     pub(super) fn goes_on(&self, event: &Event) -> bool {
-        match event {
-            Event::ModelAsked { .. }
-            | Event::ModelPartial { .. }
-            | Event::ModelAnswered { .. }
-            | Event::ModelFailed { .. }
-            | Event::InquiryRaised { .. }
-            | Event::InquiryAnswered { .. }
-            | Event::QueueReleased
-            | Event::CommandTaken { .. }
-            | Event::CommandRefused { .. }
-            | Event::TitleGiven { .. }
-            | Event::UndoStarted { .. }
-            | Event::UndoFinished { .. } => true,
-            Event::ToolStarted { call, .. }
-            | Event::ToolSuspended { call }
-            | Event::ToolFinished { call, .. }
-            | Event::CallParked { call, .. }
-            | Event::CallTracked { call, .. }
-            | Event::CallLocated { call, .. } => {
-                let last = self.open_turn().and_then(|turn| turn.items.last());
-                matches!(last, Some(Item::Step(step)) if step.number == call.step)
-            }
-            Event::CallsPlanned { step, .. } => {
-                let last = self.open_turn().and_then(|turn| turn.items.last());
-                matches!(last, Some(Item::Step(last)) if last.number == *step)
-            }
-            Event::ConversationOpened { .. }
-            | Event::ConfigChanged { .. }
-            | Event::DriverStarted { .. }
-            | Event::TurnStarted { .. }
-            | Event::UserMessage { .. }
-            | Event::TurnResumed { .. }
-            | Event::HistoryRepaired { .. }
-            | Event::TurnEnded { .. }
-            | Event::TurnBroke { .. }
-            | Event::MessageRetried { .. }
-            | Event::Compacted { .. }
-            | Event::OutputsShortened { .. }
-            | Event::MessageQueued { .. }
-            | Event::MessageUnqueued { .. }
-            | Event::WorkspaceBound { .. }
-            | Event::Unknown(_) => false,
+        let is_last = |number: u32| {
+            let last = self.open_turn().and_then(|turn| turn.items.last());
+            matches!(last, Some(Item::Step(step)) if step.number == number)
+        };
+        match event.subject() {
+            Subject::Request
+            | Subject::Question(_)
+            | Subject::Reply
+            | Subject::Queue
+            | Subject::Command
+            | Subject::Title
+            | Subject::Undo => true,
+            Subject::Call(call) | Subject::Look(call) => is_last(call.step),
+            Subject::Calls { step } => is_last(step),
+            Subject::Conversation
+            | Subject::Driver
+            | Subject::Turn
+            | Subject::Message
+            | Subject::Past
+            | Subject::Native
+            | Subject::Unknown => false,
         }
     }
 

@@ -16,8 +16,8 @@ use piton_tools::{Ask, Asker, Response, Responses, Track, Word};
 use tokio::sync::{mpsc, oneshot};
 
 use crate::driver::Driver;
-use crate::perform::veil::Veil;
 use crate::unattended::Attendance;
+use crate::veil::Veil;
 
 /// Questions of one call; a tool that asks more gets no further.
 const QUESTIONS_MAX: usize = 100;

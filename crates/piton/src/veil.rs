@@ -1,4 +1,5 @@
-//! What must not be written: secrets that tools were told, in whatever they say later.
+//! What must not be written: secrets, in whatever quotes them later. Tools are told some, and providers
+//! are sent keys.
 //!
 //! Knows the forms in which a text quotes a secret word for word: as it is, and as JSON writes it.
 //! A tool that takes it apart or encodes it otherwise is not noticed.
@@ -8,7 +9,7 @@ use std::collections::BTreeSet;
 use piton_core::event::{Shape, Wants};
 use piton_core::question::{Question, Secret};
 
-/// What a secret reads as where it would be written down.
+/// What a secret that a tool was told reads as where it would be written down.
 const COVERED: &str = "[redacted]";
 /// Shortest part of a secret that is looked for beside a cut, in bytes.
 const PART_BYTES_MIN: usize = 2;
@@ -18,18 +19,27 @@ const CUT_LINE_BYTES_MAX: usize = 120;
 const NESTING_MAX: usize = 2;
 
 /// Secrets, in all forms in which they are looked for.
-#[derive(Default)]
 pub(crate) struct Veil {
+    /// What stands in the place of a secret.
+    cover: &'static str,
     forms: BTreeSet<Vec<u8>>,
     /// The bytes that a form begins with.
     first: BTreeSet<u8>,
 }
 
 impl Veil {
-    /// Over these.
+    /// Over what tools were told.
     pub(crate) fn over<'a>(secrets: impl Iterator<Item = &'a Secret>) -> Self {
+        Self::covering(secrets.map(Secret::reveal), COVERED)
+    }
+
+    /// Over these texts, with `cover` in their place.
+    pub(crate) fn covering<'a>(
+        secrets: impl Iterator<Item = &'a str>,
+        cover: &'static str,
+    ) -> Self {
         let mut forms = BTreeSet::new();
-        for secret in secrets.map(Secret::reveal).filter(|secret| !secret.is_empty()) {
+        for secret in secrets.filter(|secret| !secret.is_empty()) {
             let mut level = vec![secret.to_owned()];
             for _ in 0..NESTING_MAX {
                 let inner = level.clone();
@@ -38,7 +48,7 @@ impl Veil {
             forms.extend(level.into_iter().map(String::into_bytes));
         }
         let first = forms.iter().filter_map(|form| form.first().copied()).collect();
-        Self { forms, first }
+        Self { cover, forms, first }
     }
 
     /// A text that quotes no secret.
@@ -57,7 +67,7 @@ impl Veil {
         let kept = text.trim_end_matches('…');
         if let Some(part) = self.begun_at_end(kept.as_bytes()) {
             text.truncate(kept.len() - part);
-            text.push_str(COVERED);
+            text.push_str(self.cover);
         }
     }
 
@@ -68,7 +78,7 @@ impl Veil {
         for (start, end) in self.places(bytes) {
             covered.extend_from_slice(bytes.get(hidden_until..start).unwrap_or_default());
             if hidden_until <= start {
-                covered.extend_from_slice(COVERED.as_bytes());
+                covered.extend_from_slice(self.cover.as_bytes());
             }
             hidden_until = hidden_until.max(end);
         }

@@ -4,6 +4,7 @@
 //! key that they refuse, and gateways quote whole headers.
 
 use crate::model::ModelFailure;
+use crate::veil::Veil;
 
 /// What stands in the place of a secret.
 const COVER: &str = "[hidden]";
@@ -11,18 +12,18 @@ const COVER: &str = "[hidden]";
 /// and protects nothing.
 const SECRET_BYTES_MIN: usize = 3;
 
-/// The secrets of one request.
+/// The keys of one request.
 #[derive(Default)]
-pub(super) struct Veil(Vec<String>);
+pub(super) struct Keys(Vec<String>);
 
-impl Veil {
-    /// Over the headers that the settings add: they may well hold a key, and are never news.
-    pub(super) fn over(headers: &[(String, String)]) -> Self {
-        let mut veil = Self::default();
+impl Keys {
+    /// Those in the headers that the settings add: they may well hold a key, and are never news.
+    pub(super) fn of(headers: &[(String, String)]) -> Self {
+        let mut keys = Self::default();
         for (_, value) in headers.iter().filter(|(name, _)| is_telling(name)) {
-            veil.add(value);
+            keys.add(value);
         }
-        veil
+        keys
     }
 
     /// Adds the value of a header, with and without the word in front.
@@ -37,11 +38,7 @@ impl Veil {
 
     /// A failure that quotes no secret.
     pub(super) fn cover(&self, mut failure: ModelFailure) -> ModelFailure {
-        for secret in &self.0 {
-            if failure.message.contains(secret) {
-                failure.message = failure.message.replace(secret, COVER);
-            }
-        }
+        Veil::covering(self.0.iter().map(String::as_str), COVER).text(&mut failure.message);
         failure
     }
 }
@@ -63,10 +60,20 @@ mod tests {
     fn a_key_that_is_quoted_is_covered() {
         let headers =
             [("X-Team-Token".into(), "t0ken".into()), ("x-team".into(), "climbers".into())];
-        let mut veil = Veil::over(&headers);
-        veil.add("Bearer k3y");
+        let mut keys = Keys::of(&headers);
+        keys.add("Bearer k3y");
         let said = "no k3y, no t0ken for climbers: Bearer k3y";
-        let covered = veil.cover(ModelFailure::new(FailureClass::Auth, said));
+        let covered = keys.cover(ModelFailure::new(FailureClass::Auth, said));
         assert_eq!(covered.message, "no [hidden], no [hidden] for climbers: [hidden]");
+    }
+
+    // A gateway quotes headers as JSON, in a message that is JSON itself.
+    #[test]
+    fn a_key_is_covered_as_json_writes_it() {
+        let mut keys = Keys::default();
+        keys.add("k/3\"y");
+        let said = r#"{"sent":"k\/3\"y"}"#;
+        let covered = keys.cover(ModelFailure::new(FailureClass::Auth, said));
+        assert_eq!(covered.message, r#"{"sent":"[hidden]"}"#);
     }
 }

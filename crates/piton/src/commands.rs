@@ -1,0 +1,117 @@
+//! Commands of the shell that are kept beside the journals, for faces: which ones there are, and stopping
+//! one from anywhere. Reads their records, never a journal; what a call of a command hears of its end,
+//! its conversation records.
+
+use std::fs::File;
+use std::io;
+use std::path::PathBuf;
+
+use piton_tools::supervise::{Delivery, InputFault, InputText, Shelf};
+pub use piton_tools::supervise::{Kept, KeptState, Printed, Status, Why};
+
+use crate::engine::Engine;
+
+/// The commands whose records are kept in one directory.
+#[derive(Clone, Debug)]
+pub struct Commands {
+    shelf: Shelf,
+}
+
+/// Why a typed name means no command.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NoCommand {
+    /// None is called so.
+    #[error("there is no command {typed}")]
+    Unknown {
+        /// What was typed.
+        typed: String,
+    },
+    /// Several are called so.
+    #[error("several commands are meant by {typed}")]
+    Ambiguous {
+        /// What was typed.
+        typed: String,
+        /// Their names.
+        found: Vec<String>,
+    },
+}
+
+impl Commands {
+    /// Those whose records are kept in a directory, which need not be there.
+    pub fn new(calls: PathBuf) -> Self {
+        Self { shelf: Shelf::new(calls) }
+    }
+
+    /// All of them, the oldest first: also those that have ended and are still kept.
+    pub fn all(&self) -> Vec<Kept> {
+        self.shelf.all()
+    }
+
+    /// How a command is named so that it can be typed: `CONVERSATION/CALL`.
+    pub fn name(kept: &Kept) -> String {
+        format!("{}/{}", kept.conversation, kept.intent.call)
+    }
+
+    /// The command that was typed: by its name, its call or the beginning of its conversation, where
+    /// that is clear. One that runs is meant before one that has ended.
+    pub fn find(&self, typed: &str) -> Result<Kept, NoCommand> {
+        let typed = typed.trim().to_lowercase();
+        let (conversation, call) = typed.rsplit_once('/').unwrap_or(("", &typed));
+        let all = self.all();
+        let is_called = |kept: &&Kept| {
+            kept.conversation.as_str().starts_with(conversation)
+                && kept.intent.call.to_string() == call
+        };
+        let mut found: Vec<Kept> = all.iter().filter(is_called).cloned().collect();
+        if found.is_empty() && !typed.is_empty() {
+            found = all;
+            found.retain(|kept| kept.conversation.as_str().starts_with(&typed));
+        }
+        if found.iter().any(|kept| kept.state.goes_on()) {
+            found.retain(|kept| kept.state.goes_on());
+        }
+        // Of one call the newest start counts.
+        found.reverse();
+        found.dedup_by_key(|kept| Self::name(kept));
+        match (found.pop(), found.is_empty()) {
+            (Some(only), true) => Ok(only),
+            (Some(last), false) => {
+                found.push(last);
+                Err(NoCommand::Ambiguous { typed, found: found.iter().map(Self::name).collect() })
+            }
+            (None, _) => Err(NoCommand::Unknown { typed }),
+        }
+    }
+
+    /// The file that a command prints into. It stays readable when the record is removed.
+    pub fn output(&self, kept: &Kept) -> io::Result<File> {
+        File::open(self.shelf.directory(&kept.name).join("out"))
+    }
+
+    /// Stops a command because a person wants it, with everything that it started. Waits for its end.
+    pub async fn stop(&self, kept: &Kept) -> io::Result<KeptState> {
+        let (shelf, name) = (self.shelf.clone(), kept.name.clone());
+        // On a thread: it may take a second for a polite command to clean up.
+        let stopping = tokio::task::spawn_blocking(move || shelf.stop(&name, Why::Person));
+        stopping.await.map_err(io::Error::from)?
+    }
+
+    /// Writes to the input of a command. One that does not read is waited for a moment.
+    pub async fn write_input(&self, kept: &Kept, input: InputText) -> Result<Delivery, InputFault> {
+        let (shelf, name) = (self.shelf.clone(), kept.name.clone());
+        let delivering = tokio::task::spawn_blocking(move || {
+            // Nobody says anything on it.
+            let (word, _speaker) = io::pipe()?;
+            shelf.write_input(&name, &input, &word)
+        });
+        delivering.await.map_err(io::Error::from)?
+    }
+}
+
+impl Engine {
+    /// The commands that conversations have started; none if the engine was not told where their
+    /// records are.
+    pub fn commands(&self) -> Option<Commands> {
+        self.parts().calls.clone().map(Commands::new)
+    }
+}
