@@ -26,7 +26,7 @@ pub use self::closed::Closed;
 pub use self::finished::{Finished, OUTPUT_BYTES_MAX, Quotes, WITHHELD_TEXT};
 pub use self::job::Job;
 pub use self::prepared::{Prepared, Settled};
-pub use self::progress::Progress;
+pub use self::progress::{Progress, Shown};
 pub use self::refusal::Refusal;
 pub use self::site::Site;
 pub use self::tool::{Ran, Tidying, Tool};

@@ -16,6 +16,7 @@ mod shell_tool;
 mod shell_wait;
 mod shell_write;
 mod supervised;
+mod tail;
 
 pub use self::capture::SPILL_BYTES_MAX;
 pub use self::command_tool::{

@@ -114,12 +114,18 @@ impl LiveWriter {
 
     /// How far a call is.
     pub(crate) fn progress(&self, call: CallId, text: &str) {
+        self.change_call(call, |live| live.progress = Some(text.to_owned()));
+    }
+
+    /// The end of what a call has printed, and how much that is.
+    pub(crate) fn printed(&self, call: CallId, tail: String, bytes: u64) {
+        self.change_call(call, |live| (live.tail, live.bytes) = (tail, bytes));
+    }
+
+    fn change_call(&self, call: CallId, change: impl FnOnce(&mut LiveCall)) {
         self.change(|live| {
             let known = live.calls.iter_mut().find(|known| known.call == call);
-            known.is_some_and(|known| {
-                known.progress = Some(text.to_owned());
-                true
-            })
+            known.map(change).is_some()
         });
     }
 

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use piton_core::id::{Attempt, TurnId};
 use piton_core::view::{Live, LiveStep};
 use tokio::time::Instant;
 
@@ -18,7 +19,8 @@ pub(crate) struct Streamed {
 impl Streamed {
     /// Whether it is time to show this.
     pub(crate) fn is_due(&mut self, live: &Live) -> bool {
-        let is_new = live.step != self.shown.step && live.step.as_ref().is_some_and(has_text);
+        let is_new = live.step != self.shown.step && live.step.as_ref().is_some_and(has_text)
+            || printed(live) != printed(&self.shown) && 0 < printed(live);
         let far = |live: &Live| -> Vec<_> {
             live.calls.iter().map(|call| (call.call, call.progress.clone())).collect()
         };
@@ -35,11 +37,16 @@ impl Streamed {
     }
 }
 
+/// Everything that running calls have printed, in bytes.
+fn printed(live: &Live) -> u64 {
+    live.calls.iter().map(|call| call.bytes).sum()
+}
+
 fn has_text(step: &LiveStep) -> bool {
     !step.text.is_empty() || !step.reasoning.is_empty()
 }
 
 /// Which try of which request streams.
-fn name(live: &Live) -> Option<(piton_core::id::TurnId, u32, piton_core::id::Attempt)> {
+fn name(live: &Live) -> Option<(TurnId, u32, Attempt)> {
     live.step.as_ref().map(|step| (step.turn, step.step, step.attempt))
 }

@@ -15,6 +15,7 @@ use piton_core::id::{CallId, TurnId};
 use super::capture::Captured;
 use super::end_notes::{self, exit_code, told_of};
 use super::line::{Line, Reads, Walls};
+use super::tail;
 use crate::contract::{Finished, Job, Prepared, Quotes, Refusal, Settled, Site, Tidying, blocking};
 use crate::supervise::{
     Attached, End, Intent, LOG_VERSION, Order, Patience, Printed, Status, Story, Supervisor,
@@ -60,6 +61,7 @@ impl Supervised {
         let input = line.input.clone().bytes();
         let intent = Intent { sandbox, ..intent(job.call, &name, line) };
         let supervisor = self.0.clone();
+        let showing = tail::show(supervisor.shelf().directory(&name), job.progress.clone());
         let (word, speaker) = match io::pipe() {
             Ok(pipe) => pipe,
             Err(error) => return Finished::failed(format!("the command did not start: {error}")),
@@ -81,7 +83,10 @@ impl Supervised {
                 Finished::failed(format!("the command could not be run: {error}"))
             }))
         });
-        listening(minding, &job, speaker).await
+        tokio::select! {
+            finished = listening(minding, &job, speaker) => finished,
+            never = showing => match never {},
+        }
     }
 
     /// What became of a command whose agent died.

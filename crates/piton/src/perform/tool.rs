@@ -179,7 +179,7 @@ impl Driver<'_> {
         let cancel = self.cancel.child_token();
         let (site, asker) = (self.site.clone(), self.asks.asker(self.responses(call)));
         let watch = self.progress.clone();
-        let progress = Said::to(move |text| watch.say(call, text));
+        let progress = Said::to(move |shown| watch.say(call, shown));
         let unasked = self.is_unasked(call);
         let job = Job { site, call, arguments, handle, unasked, cancel, asker, progress };
         let flight = Box::pin(async move {

@@ -96,7 +96,7 @@ impl Face {
         let running = |call: &&CallView| call.state == CallState::Running;
         if let Some(call) = step.calls.iter().find(running) {
             let label = input_summary(&call.tool, &call.arguments);
-            return Some(match self.progress_of(call.id) {
+            return Some(match self.progress_of(call.id).or_else(|| self.last_line_of(call.id)) {
                 Some(far) => format!("{label}: {far}"),
                 None => label,
             });
@@ -120,6 +120,12 @@ impl Face {
     fn progress_of(&self, call: CallId) -> Option<&str> {
         let live = self.live.calls.iter().find(|live| live.call == call)?;
         live.progress.as_deref()
+    }
+
+    /// The last whole line that a call has printed.
+    fn last_line_of(&self, call: CallId) -> Option<&str> {
+        let live = self.live.calls.iter().find(|live| live.call == call)?;
+        live.tail.lines().map(str::trim).rfind(|line| !line.is_empty())
     }
 
     /// Shows what no entry holds yet.
