@@ -3,10 +3,10 @@
 use piton_agent::Settings;
 use piton_tools::supervise::{KeptState, Shelf, Why};
 
-use super::kept::{CommandFault, find, name};
+use super::kept::{find, name};
 use crate::flags::Kill;
 use crate::output::Output;
-use crate::report::{Fault, Report};
+use crate::report::{CommandFault, Fault, Report};
 
 /// Stops it.
 pub(crate) async fn run(

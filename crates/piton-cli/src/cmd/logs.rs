@@ -9,10 +9,10 @@ use piton_agent::Settings;
 use piton_tools::WITHHELD_TEXT;
 use piton_tools::supervise::{HEAD_BYTES, KeptState, Printed, Shelf, TAIL_BYTES};
 
-use super::kept::{CommandFault, find, name};
+use super::kept::{find, name};
 use crate::flags::Logs;
 use crate::output::Output;
-use crate::report::{Fault, Report};
+use crate::report::{CommandFault, Fault, Report};
 
 /// How often to look for more.
 const LOOK_EVERY: Duration = Duration::from_millis(100);

@@ -23,7 +23,6 @@ use piton_agent::{Agent, Overrides, Settings, is_demo, typed};
 use piton_core::id::{CommandId, ConversationId, TurnId};
 use piton_core::view::{PermissionMode, TurnEnd, View};
 
-pub(crate) use self::attach::AttachFault;
 use self::held::{Followed, Way};
 use self::mail::Mail;
 use self::open::{Life, Opened, Wanted};

@@ -5,10 +5,10 @@ use std::io::{self, Read as _};
 use piton_agent::Settings;
 use piton_tools::supervise::{Delivery, DeliveryState, INPUT_BYTES_MAX, InputText, Shelf};
 
-use super::kept::{CommandFault, find, name};
+use super::kept::{find, name};
 use crate::flags::Send;
 use crate::output::Output;
-use crate::report::{Fault, Report};
+use crate::report::{CommandFault, Fault, Report};
 
 /// Writes.
 pub(crate) async fn run(
