@@ -5,7 +5,7 @@ use piton_agent::Settings;
 use piton_core::id::{ConversationId, Seq};
 use piton_core::view::{InquiryKind, QuestionView, RuleEffect, Shape, View};
 
-use super::questions;
+use super::askers::questions;
 use crate::ask::{Form, Heard, Offer, Prompt};
 use crate::flags::{Answer, Scope};
 use crate::report::Fault;
