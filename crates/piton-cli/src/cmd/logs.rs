@@ -28,7 +28,7 @@ pub(crate) async fn run(
     let shelf = Shelf::new(settings.calls());
     let mut kept = find(&shelf, &logs.command)?;
     if kept.intent.secret {
-        // Who knows the secret is somebody else.
+        // The secret may be in the output.
         output.talk(WITHHELD_TEXT);
         return Ok(Report::ok("done"));
     }

@@ -129,7 +129,7 @@ pub(crate) enum Fault {
         question: String,
         /// What counts.
         answer: String,
-        /// Who said so.
+        /// By whom it was given, in words for people.
         by: String,
     },
     /// Nobody waits for this answer any more.

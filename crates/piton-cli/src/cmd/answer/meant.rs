@@ -56,7 +56,7 @@ fn understand(
     let words = words(asked, &offers).join(", ");
     let mut prompt = Prompt::new(asked.clone(), offers);
     if prompt.is_secret() && !answer.decline {
-        // It would be in the history of a shell, and nobody is there who could be told.
+        // A secret on a command line stays in the history of the shell.
         return Err(Fault::SecretOnTerminal { question: asked.heading.clone() });
     }
     let mut more = Vec::new();

@@ -10,7 +10,7 @@ use piton_agent::typed;
 use piton_core::attachment::FILES_BYTES_MAX;
 use piton_core::command::UserPart;
 
-use super::open::Opened;
+use super::opened::Opened;
 use crate::report::{AttachFault, Fault};
 
 /// A file as it was found.
