@@ -1,5 +1,8 @@
 //! `--json`: one object per line on standard output, nothing else.
 
+use std::fs;
+use std::io::{BufRead as _, BufReader};
+
 use piton_core::view::View;
 use serde_json::Value;
 
@@ -100,4 +103,30 @@ fn every_way_to_end_has_a_result_with_its_exit_code() {
     check(&["query", "--json", "--continue"], 0, "nothing", Value::Null);
     check(&["query", "--json", "go", "--model", "opus"], 2, "error", "model".into());
     check(&["query", "--json", "go", "--new", "--continue"], 2, "error", "usage".into());
+}
+
+// What a command prints is seen while it runs: it ends only once that was seen.
+#[test]
+fn the_end_of_an_output_is_live() {
+    let world = World::new();
+    let model = world.script(
+        r#"{"steps":[{"calls":[{"tool":"shell","arguments":
+            {"command":"echo early; while [ ! -e go ]; do sleep 0.05; done; echo late"}}]},
+            {"say":"Done."}]}"#,
+    );
+    let mut child =
+        world.spawn(&["query", "go", "--json", "--permissions", "auto", "--model", &model]);
+    let stdout = BufReader::new(child.stdout.take().unwrap());
+    let mut tails = Vec::new();
+    for line in stdout.lines() {
+        let line: Value = serde_json::from_str(&line.unwrap()).unwrap();
+        let tail = line["live"]["calls"][0]["tail"].as_str().map(str::to_owned);
+        if let Some(tail) = tail.filter(|tail| !tail.is_empty()) {
+            assert_eq!(line["live"]["calls"][0]["bytes"], tail.len());
+            tails.push(tail);
+            fs::write(world.work("go"), "").unwrap();
+        }
+    }
+    assert_eq!(tails.first().map(String::as_str), Some("early\n"));
+    assert_eq!(world.finish(child).code, 0);
 }
