@@ -142,6 +142,17 @@ impl Follow {
     /// Waits for what comes next. May be dropped and called again: nothing is lost by that.
     pub async fn next(&mut self) -> Result<News, FollowError> {
         loop {
+            if let Some(news) = self.ready.pop_front().or_else(|| self.next_handed_on()) {
+                return Ok(news);
+            }
+            if self.live.ends_at(self.state.end) {
+                // The writer is in this process, and tells of everything it writes.
+                self.growing = None;
+                match self.live.next_before(self.state.end).await {
+                    Some(live) => return Ok(News::Live(Box::new(live))),
+                    None => continue,
+                }
+            }
             if self.growing.is_none() {
                 if let Some(news) = self.next_entry().await? {
                     return Ok(news);
@@ -159,6 +170,14 @@ impl Follow {
                 live = self.live.next() => return Ok(News::Live(Box::new(live))),
             }
         }
+    }
+
+    /// The next entry, if the writer in this process has just written it.
+    fn next_handed_on(&mut self) -> Option<News> {
+        // The first one may say that the conversation was cut from another.
+        let entry = self.live.entry(self.state.end.next()).filter(|it| Seq(1) < it.seq)?;
+        self.state.apply(&entry);
+        Some(News::Change(Box::new(ViewChange::of(&self.state, &entry))))
     }
 
     /// What the journal has behind the cursor, without waiting for more.

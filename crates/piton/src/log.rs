@@ -51,7 +51,7 @@ impl Log {
         } else {
             State::default()
         };
-        let live = lives.write(lease.conversation());
+        let live = lives.write(lease.conversation(), state.end);
         let asking = watch::Sender::new(is_asking(&state));
         Ok(Self {
             journal,
@@ -140,9 +140,7 @@ impl Log {
         self.poisoned = false;
         self.durability = Durability::Relaxed;
         let turn = self.state.turns.last().map_or(TurnId(0), |turn| turn.id);
-        for entry in self.pending.drain(..) {
-            self.live.entry(turn, &entry);
-        }
+        self.live.publish(turn, self.pending.drain(..));
         let asks = is_asking(&self.state);
         self.asking.send_if_modified(|asking| std::mem::replace(asking, asks) != asks);
         Ok(())
