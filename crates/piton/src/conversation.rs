@@ -13,10 +13,11 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
 
 use crate::control::Control;
+use crate::error::CommandError;
 use crate::follow::{Follow, FollowError};
 use crate::host::Hosts;
 use crate::lease::LeaseWait;
-use crate::orders::{Accepted, CommandError, Handed, Rest, Rested};
+use crate::receipt::{Accepted, Handed, Rest, Rested};
 
 /// Most tries to reach the task of a conversation that ends while it is spoken to.
 const TRIES_MAX: usize = 16;

@@ -17,7 +17,6 @@ mod work;
 mod worker;
 
 use std::sync::{Arc, Weak};
-use std::time::Duration;
 
 use async_trait::async_trait;
 use piton_core::coordinate::DELEGATE;
@@ -27,6 +26,7 @@ use piton_core::view::Status;
 use piton_store::Journal;
 use piton_tools::{Arguments, Finished, Job, Prepared, Ran, Refusal, Settled, Site, Tool};
 
+pub use self::allowance::{Delegation, WORKERS_MAX};
 pub(crate) use self::desk::{Desk, DeskKey, Desks, Presence};
 use self::errand::Errand;
 use self::halt::Halt;
@@ -37,10 +37,6 @@ use crate::opening;
 use crate::parts::Parts;
 use crate::reader::fold;
 
-/// Most workers of one conversation that are at work at the same time; the others wait for a place.
-pub const WORKERS_MAX: usize = 4;
-/// Tools that no worker has: one level is enough, and a person is asked by one agent at a time.
-const NOT_FOR_WORKERS: [&str; 2] = [DELEGATE, "ask_user"];
 /// Most workers of one turn that are looked after when it is left.
 const LEFT_WORKERS_MAX: usize = 1_000;
 
@@ -51,21 +47,6 @@ const DESCRIPTION: &str = "Hand a task to a worker: an agent of its own that wor
     needs to know.";
 
 const PARAMETERS: &str = r#"{"type":"object","properties":{"task":{"type":"string","description":"What to do, and what to give back."},"context":{"type":"string","enum":["none","snapshot"],"description":"none: the worker sees only the task. snapshot: it also sees the conversation up to your last answer. Default: none."},"tools":{"type":"array","items":{"type":"string"},"description":"The only tools it may use. Default: all of yours."},"model":{"type":"string","description":"Who works on it, as provider/model. Default: the model of this conversation."}},"required":["task"]}"#;
-
-/// What workers are allowed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Delegation {
-    /// Longest time that a worker is at work; waiting for a person does not count.
-    pub limit: Duration,
-    /// Most model answers of a worker; 0 is no limit of its own.
-    pub steps_max: u32,
-}
-
-impl Default for Delegation {
-    fn default() -> Self {
-        Self { limit: Duration::from_mins(2), steps_max: 50 }
-    }
-}
 
 /// The tool that hands a task to a worker.
 #[derive(Debug)]

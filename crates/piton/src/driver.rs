@@ -29,13 +29,14 @@ use crate::control::{Control, Controls};
 use crate::digest::Chain;
 use crate::files::FileShelf;
 use crate::log::Log;
-use crate::orders::{self, Handed, Order, Receipt, Receipts};
+use crate::orders::{self, Order};
 use crate::parts::Parts;
 use crate::perform::ask::{Asks, Secrets};
 use crate::perform::mail::{Mail, MailWatch};
 use crate::perform::model::{ModelFlight, ModelLanding, Tap};
 use crate::perform::progress::ProgressTap;
 use crate::perform::tool::ToolLanding;
+use crate::receipt::{Handed, Receipt, Receipts};
 use crate::unattended::{Attendance, Unattended};
 
 /// Longest wait for a cancelled tool to stop by itself. Then its outcome counts as unknown.

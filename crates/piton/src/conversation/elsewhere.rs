@@ -10,7 +10,7 @@ use piton_core::state::{State, Verdict};
 use piton_store::StoreError;
 
 use super::Conversation;
-use crate::orders::CommandError;
+use crate::error::CommandError;
 use crate::{files, mailbox, reader};
 
 /// How often it is looked whether the process that works on the conversation is still there.

@@ -12,8 +12,8 @@ use piton_store::{Journal, StoreError};
 
 use crate::reader::fold;
 
+use super::allowance::{Delegation, NOT_FOR_WORKERS};
 use super::errand::Errand;
-use super::{Delegation, NOT_FOR_WORKERS};
 
 /// What a worker is told behind the system prompt.
 const WORKER_NOTE: &str = "You are a worker: another agent has handed you the task in the last message. \

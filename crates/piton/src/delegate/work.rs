@@ -12,18 +12,19 @@ use piton_core::summary::shorten;
 use piton_store::{AppendError, LeaseError};
 use piton_tools::{Finished, Job, Ran, Refusal};
 
-use super::allowance::Allowance;
+use super::allowance::{Allowance, Delegation};
 use super::desk::Desk;
 use super::errand::{Context, Errand};
 use super::halt::Halt;
 use super::inherit::{Parent, given};
+use super::report;
 use super::worker::Worker;
-use super::{Delegation, report};
+use crate::error::{OpenError, SessionError};
 use crate::lease::LeaseWait;
 use crate::opening;
 use crate::parts::Parts;
 use crate::reader::fold;
-use crate::session::{Birth, OpenError, Session, SessionError};
+use crate::session::{Birth, Session};
 
 /// How often a worker that another process drives is looked at.
 const FOLLOW_EVERY: Duration = Duration::from_millis(200);

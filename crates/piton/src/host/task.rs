@@ -11,11 +11,12 @@ use tokio::time::Instant;
 
 use super::{IDLE_HOLD, Stage};
 use crate::control::{Control, Controls};
+use crate::error::{CommandError, OpenError, SessionError};
 use crate::lease::LeaseWait;
-use crate::orders::{Accepted, CommandError, Handed};
 use crate::parts::Parts;
 use crate::perform::mail::MailWatch;
-use crate::session::{OpenError, Session, SessionError};
+use crate::receipt::{Accepted, Handed};
+use crate::session::Session;
 use crate::{mailbox, opening};
 
 /// What the task of a conversation needs.

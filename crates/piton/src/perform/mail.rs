@@ -10,7 +10,8 @@ use piton_store::{Arrival, Journal, Letter};
 
 use crate::driver::Driver;
 use crate::mailbox::{self, Brought};
-use crate::orders::{self, Handed};
+use crate::orders;
+use crate::receipt::Handed;
 
 /// How long a store that cannot be asked for letters is left alone.
 const ASK_AGAIN: Duration = Duration::from_secs(1);

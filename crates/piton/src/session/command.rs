@@ -11,11 +11,13 @@ use piton_core::outcome::Ending;
 use piton_core::state::Verdict;
 use piton_store::{AppendError, Letter};
 
-use super::{Session, SessionError, canonical};
+use super::{Session, canonical};
 use crate::control::{Control, Controls, Count};
+use crate::error::{CommandError, OpenError, SessionError};
 use crate::mailbox::{self, Brought};
-use crate::orders::{self, Accepted, CommandError, Handed, Order, Receipt, Rest, Rested};
+use crate::orders::{self, Order};
 use crate::profile::{Moment, ProfileError, ProfileRequest};
+use crate::receipt::{Accepted, Handed, Receipt, Rest, Rested};
 use crate::toolbox::ToolsError;
 use crate::unattended::Attendance;
 
@@ -340,7 +342,7 @@ impl Session {
 }
 
 /// What went wrong with a directory, and what can be done.
-fn told(error: &super::OpenError) -> String {
+fn told(error: &OpenError) -> String {
     let source = std::error::Error::source(error).map(|source| format!(": {source}"));
     format!("{error}{}; bind the conversation to another directory", source.unwrap_or_default())
 }

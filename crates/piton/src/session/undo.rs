@@ -5,7 +5,8 @@ use piton_core::command::{Command, Refusal};
 use piton_core::event::{Event, UndoIntent, UndoOutcome};
 use piton_tools::undo::{Undo, UndoDone, UndoSettled};
 
-use super::{Session, SessionError};
+use super::Session;
+use crate::error::SessionError;
 
 impl Session {
     /// Looks at the file that a command is about, and puts into the command what it means for it.
