@@ -28,14 +28,14 @@ use tokio_util::sync::CancellationToken;
 use crate::control::{Control, Controls};
 use crate::digest::Chain;
 use crate::files::FileShelf;
+use crate::flight::ask::{Asks, Secrets};
+use crate::flight::model::{ModelFlight, Tap};
+use crate::flight::progress::ProgressTap;
+use crate::flight::{Landing, Launch};
 use crate::log::Log;
+use crate::mailbox::MailWatch;
 use crate::orders::{self, Order};
 use crate::parts::Parts;
-use crate::perform::ask::{Asks, Secrets};
-use crate::perform::mail::{Mail, MailWatch};
-use crate::perform::model::{ModelFlight, ModelLanding, Tap};
-use crate::perform::progress::ProgressTap;
-use crate::perform::tool::ToolLanding;
 use crate::receipt::{Handed, Receipt, Receipts};
 use crate::unattended::{Attendance, Unattended};
 
@@ -76,30 +76,10 @@ pub(crate) struct Driver<'a> {
     pub(crate) settled: Vec<(Arc<dyn Tool>, Handle)>,
     /// Why nothing more may be done.
     pub(crate) refused: Option<AppendError>,
-    /// Letters of other processes.
-    pub(crate) mail: Mail,
+    /// Letters of other processes whose commands are not durable yet.
+    pub(crate) letters_taken: Vec<String>,
     /// Wakes the driver when a letter comes.
     pub(crate) mail_watch: MailWatch,
-}
-
-/// An effect that waits for its intent to be durable.
-pub(crate) struct Launch {
-    /// The call, if it is one.
-    pub(crate) call: Option<CallId>,
-    pub(crate) flight: BoxFuture<'static, Landing>,
-}
-
-/// What came back.
-pub(crate) enum Landing {
-    Model(ModelLanding),
-    Tool(ToolLanding),
-    /// A call waits for a person elsewhere.
-    Parked {
-        call: CallId,
-        question: String,
-    },
-    /// A journal that a call writes to has refused.
-    Unrecorded(AppendError),
 }
 
 /// Why the loop looks at the world again.

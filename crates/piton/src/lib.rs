@@ -41,6 +41,7 @@
 //! Modules are listed in reading order.
 
 mod driver;
+mod flight;
 mod log;
 mod perform;
 

@@ -29,11 +29,11 @@ use crate::digest::Chain;
 use crate::driver::Driver;
 use crate::error::{OpenError, SessionError};
 use crate::files::FileShelf;
+use crate::flight::ask::{Asks, Secrets};
 use crate::log::Log;
+use crate::mailbox::MailWatch;
 use crate::orders;
 use crate::parts::Parts;
-use crate::perform::ask::{Asks, Secrets};
-use crate::perform::mail::{Mail, MailWatch};
 use crate::receipt::{Receipts, Rest};
 use crate::toolbox::Hands;
 use crate::unattended::{Attendance, Unattended};
@@ -358,7 +358,7 @@ impl Session {
             receipts: Receipts::default(),
             settled: Vec::new(),
             refused: None,
-            mail: Mail::default(),
+            letters_taken: Vec::new(),
             mail_watch,
         };
         let ending = driver.run().await?;

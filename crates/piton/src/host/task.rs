@@ -13,11 +13,11 @@ use super::{IDLE_HOLD, Stage};
 use crate::control::{Control, Controls};
 use crate::error::{CommandError, OpenError, SessionError};
 use crate::lease::LeaseWait;
+use crate::mailbox::{self, MailWatch};
+use crate::opening;
 use crate::parts::Parts;
-use crate::perform::mail::MailWatch;
 use crate::receipt::{Accepted, Handed};
 use crate::session::Session;
-use crate::{mailbox, opening};
 
 /// What the task of a conversation needs.
 #[derive(Debug)]

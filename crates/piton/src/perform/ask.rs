@@ -3,83 +3,24 @@
 //! So a call whose question is open has heard nothing, whatever becomes of its driver.
 
 use std::collections::BTreeMap;
-use std::future::poll_fn;
-use std::task::Poll;
 
 use piton_core::action::Wish;
 use piton_core::event::{BY_POLICY, Event, Inquiry, InquiryAnswer, InquiryKind};
 use piton_core::id::{CallId, InquiryId};
 use piton_core::permit::is_for_a_person;
-use piton_core::question::{Question, Secret};
+use piton_core::question::Question;
 use piton_core::state::{Call, Raised, Turn};
-use piton_tools::{Ask, Asker, Response, Responses, Track, Word};
-use tokio::sync::{mpsc, oneshot};
+use piton_tools::{Ask, Response, Responses, Track, Word};
 
 use crate::driver::Driver;
+use crate::flight::ask::Asking;
 use crate::perform::veil::Veil;
 use crate::unattended::Attendance;
 
 /// Questions of one call; a tool that asks more gets no further.
 const QUESTIONS_MAX: usize = 100;
-/// Asks on their way to the driver.
-const ASKS_MAX: usize = 64;
 /// In whose name questions are closed that nobody needs any more.
 const ENGINE: &str = "piton";
-
-/// What tools were told in secret, by question.
-pub(crate) type Secrets = BTreeMap<InquiryId, Secret>;
-
-/// Questions of running tools.
-#[derive(Debug)]
-pub(crate) struct Asks {
-    sender: mpsc::Sender<Word>,
-    arriving: mpsc::Receiver<Word>,
-    waiting: Vec<Asking>,
-}
-
-/// A running tool that waits for answers.
-#[derive(Debug)]
-struct Asking {
-    call: CallId,
-    names: Vec<String>,
-    reply: oneshot::Sender<Vec<Response>>,
-    /// Nobody will answer now: it learns so as soon as its questions are durable.
-    deferred: bool,
-}
-
-impl Default for Asks {
-    fn default() -> Self {
-        let (sender, arriving) = mpsc::channel(ASKS_MAX);
-        Self { sender, arriving, waiting: Vec::new() }
-    }
-}
-
-impl Asks {
-    /// The way to the driver for one call.
-    pub(crate) fn asker(&self, responses: Responses) -> Asker {
-        Asker::new(responses, self.sender.clone())
-    }
-
-    /// The next word of a tool that arrives; none when one does not want to know any more.
-    pub(crate) async fn next(&mut self) -> Option<Word> {
-        let Self { arriving, waiting, .. } = self;
-        let gone = poll_fn(|context| {
-            let mut closed = waiting.iter_mut().map(|asking| asking.reply.poll_closed(context));
-            if closed.any(|it| it.is_ready()) { Poll::Ready(()) } else { Poll::Pending }
-        });
-        tokio::select! {
-            biased;
-            // A sender is kept here too, so the channel never closes.
-            word = arriving.recv() => word,
-            () = gone => None,
-        }
-    }
-
-    /// Whoever waits is told that nobody answers now.
-    pub(crate) fn defer_all(&mut self) {
-        self.waiting.clear();
-    }
-}
 
 impl Driver<'_> {
     /// A running tool says something.

@@ -17,29 +17,14 @@ use piton_tools::{
     Arguments, Finished, Job, OUTPUT_BYTES_MAX, Progress as Said, Ran, Settled, Tool, WITHHELD_TEXT,
 };
 
-use crate::driver::{Driver, Landing, Launch};
+use crate::driver::Driver;
+use crate::flight::{Begun, Landing, Launch, ToolLanding};
 
 /// What the model is told of a call that was about to start when the user interrupted.
 const NOT_BEGUN_TEXT: &str = "Not run: the user interrupted.";
 /// What the model is told of a call that had not taken effect and is no longer allowed.
 const NOT_ALLOWED_TEXT: &str = "Interrupted before it took effect; \
      the permission rules of this conversation no longer allow it.";
-
-/// What became of a call.
-pub(crate) struct ToolLanding {
-    call: CallId,
-    finished: Finished,
-    begun: Begun,
-}
-
-/// Who began the run of a tool that has ended, and so knows what it was told.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Begun {
-    /// This process.
-    Here,
-    /// One that is dead.
-    Elsewhere,
-}
 
 /// A call with what is needed to perform it.
 pub(super) struct Ready {
