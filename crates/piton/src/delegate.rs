@@ -2,8 +2,8 @@
 //!
 //! A worker is a conversation like any other, in the same store: its journal, its lease, its driver, its
 //! turn. Its name follows from the call, and is recorded with the call's start before its first entry is
-//! written. So whoever comes after a crash finds it, and goes on with it or collects what it has said:
-//! nothing is handed out twice.
+//! written. So the next driver finds it after a crash, and goes on with it or collects its answer: nothing is
+//! handed out twice.
 //!
 //! This module knows conversations; what a turn is, it leaves to the session.
 
@@ -109,8 +109,8 @@ impl Tool for Delegate {
         self.work(job).await.unwrap_or_else(Ran::from)
     }
 
-    /// A worker that has ended is asked for its result, one that has not is found at work, and one that
-    /// was never heard of did nothing.
+    /// A worker that has ended has a result, a worker that has not ended still runs, and a worker without a
+    /// journal did nothing.
     async fn settle(&self, _site: &Site, _arguments: &Arguments, handle: &Handle) -> Settled {
         let (Ok(parts), Ok(worker)) = (self.parts(), worker_of(handle)) else {
             return Settled::Unknown("Nothing is recorded of its worker.".into());
@@ -136,7 +136,7 @@ impl Tool for Delegate {
         let Ok(desk) = parts.desks.find(&site.conversation) else { return Vec::new() };
         let mut stopped = Vec::new();
         for worker in unfinished(&*parts.journal, &site.conversation, turn).await {
-            // One that another process works on is that one's business.
+            // A worker that another process drives is left to that process.
             let entered = opening::enter_at(&parts, worker, &site.workspace, LeaseWait::NONE).await;
             let Ok(mut session) = entered else { continue };
             session.share(desk.toolbox().clone());

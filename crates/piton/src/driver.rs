@@ -99,8 +99,8 @@ enum Woken {
 impl Driver<'_> {
     /// Goes on until there is nothing to do that needs no person.
     pub(crate) async fn run(mut self) -> Result<Ending, AppendError> {
-        // Whatever a tool left to another task or thread learns that nobody waits for it any more,
-        // also when this future is dropped.
+        // Tasks and threads that a tool has started learn that the driver does not wait for them any
+        // more, also when this future is dropped.
         let _stop = self.cancel.clone().drop_guard();
         self.take_letters().await;
         loop {
@@ -145,7 +145,7 @@ impl Driver<'_> {
     }
 
     /// The journal of a worker has refused. What else has ended is kept; the call is left in doubt for
-    /// whoever opens the conversation again.
+    /// the next driver.
     async fn break_off(mut self, error: AppendError) -> Result<Ending, AppendError> {
         self.commit().await?;
         self.log.close();
@@ -153,7 +153,7 @@ impl Driver<'_> {
     }
 
     async fn rest(mut self) -> Result<Ending, AppendError> {
-        // Nobody is left without a reply when nobody listens any more.
+        // Every caller has a reply before the driver stops listening.
         while let Some(control) = self.controls.waiting() {
             self.obey(control).await;
         }
@@ -161,7 +161,7 @@ impl Driver<'_> {
         Ok(Ending::of(self.log.state()))
     }
 
-    /// Turns an action into facts. One that changes nothing would be decided again for ever, so
+    /// Turns an action into facts. An action that changes nothing would be decided again for ever, so
     /// such a bug breaks the turn and ends the run instead.
     async fn act(&mut self, action: Action) -> bool {
         let (end, strays) = (self.log.state().end, self.log.state().strays);
@@ -241,11 +241,11 @@ impl Driver<'_> {
         Ok(())
     }
 
-    /// Makes everything durable, and only then says so to those who wait for it.
+    /// Makes everything durable, and only then says so to the callers that wait for it.
     async fn commit(&mut self) -> Result<(), AppendError> {
         self.log.commit().await?;
         for acknowledgement in self.acknowledgements.drain(..) {
-            // Whoever asked may have gone; the answer counts all the same.
+            // The caller may have gone; the answer counts all the same.
             acknowledgement.send(true).unwrap_or_default();
         }
         self.receipts.hand_out();
@@ -274,7 +274,7 @@ impl Driver<'_> {
     }
 
     /// Takes in everything that has ended. What ended together is committed together, and what has
-    /// ended is never dropped, whatever woke the driver.
+    /// ended is never dropped, for any reason to wake.
     pub(crate) async fn land_what_ended(&mut self) {
         while let Some(Some(landing)) = self.flights.next().now_or_never() {
             self.land(landing).await;
@@ -408,7 +408,7 @@ impl Driver<'_> {
         }
     }
 
-    /// Whether somebody can answer at this moment.
+    /// Whether a person can answer at this moment.
     pub(crate) fn attendance(&self) -> Attendance {
         if self.controls.faces().are_there() { Attendance::Attended } else { self.attendance }
     }

@@ -143,7 +143,7 @@ impl Engine {
     }
 
     /// The tool that hands tasks on must know the engine that it belongs to. With a configuration,
-    /// conversations begin with that one.
+    /// conversations begin with that configuration.
     fn assemble(mut parts: Parts, turns_max: usize, config: Option<Config>) -> Self {
         let parts = Arc::new_cyclic(|engine| {
             if let Some(delegation) = parts.delegation {

@@ -1,6 +1,6 @@
 //! Why a conversation could not be opened, or did not do what was asked.
 //!
-//! Every file that names these errors uses this one, and it uses none of them.
+//! Sessions, orders, controls and handles use this file; it uses none of those.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -70,7 +70,7 @@ pub enum SessionError {
     /// The files of the message are too large for one request.
     #[error("the files have {}, and one message takes {}", attachment::size(*bytes), attachment::limit(FILES_BYTES_MAX))]
     FilesSize {
-        /// All of them together.
+        /// All files together.
         bytes: u64,
     },
     /// Nobody waits for an answer to this question.
@@ -79,7 +79,7 @@ pub enum SessionError {
     /// The command is refused.
     #[error(transparent)]
     Refused(#[from] Refusal),
-    /// An error that others are told too.
+    /// An error that the senders of other commands are told too.
     #[error(transparent)]
     Shared(Arc<SessionError>),
     /// The directory of the conversation cannot be used.

@@ -27,7 +27,7 @@ pub const TURNS_MAX: usize = 64;
 pub enum Stage {
     /// Its journal is being opened.
     Opening,
-    /// Its turn waits for others to end: as many run as may.
+    /// Its turn waits until another turn ends: as many turns run as may.
     Waiting,
     /// Its turn runs.
     Performing,

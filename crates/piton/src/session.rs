@@ -124,7 +124,7 @@ impl Session {
         self.log.state()
     }
 
-    /// Says whether somebody is there to answer.
+    /// Says whether a person is there to answer.
     pub fn attend(&mut self, attendance: Attendance) {
         self.attendance = attendance;
     }
@@ -241,7 +241,7 @@ impl Session {
         self.follow(planned).await
     }
 
-    /// Tries a message again from scratch, with whatever model is configured now. The old attempt
+    /// Tries a message again from scratch, with the model that is configured now. The old attempt
     /// is kept in the journal and hidden; its effects are not undone.
     pub async fn retry(&mut self, message: &MessageId) -> Result<Ending, SessionError> {
         self.log.usable()?;
@@ -277,7 +277,7 @@ impl Session {
         Ok(self.log.commit().await?)
     }
 
-    /// Announces this driver, once, in front of whatever it appends first.
+    /// Announces this driver, once, in front of the first fact that it appends.
     fn start(&mut self) {
         if self.started {
             return;
@@ -301,7 +301,7 @@ impl Session {
         });
     }
 
-    /// Where those who work for this conversation find it while it runs.
+    /// Where workers find the conversation that they work for, while it runs.
     fn open_desk(&self, toolbox: Arc<Toolbox>) -> DeskKey {
         let is_worker = self.state().opened.as_ref().is_some_and(|opened| opened.parent.is_some());
         let attendance = self.attendance_now();
@@ -325,7 +325,7 @@ impl Session {
         self.settle_undos().await?;
         let toolbox = self.toolbox().await?;
         if self.state().open_turn().is_some_and(|turn| turn.parked().is_some()) {
-            // Whoever left a call waiting elsewhere is gone; the next one looks again.
+            // The driver that left a call waiting elsewhere is gone; the next driver looks again.
             self.started = false;
         }
         self.start();

@@ -1,4 +1,4 @@
-//! What a worker has from the conversation that it works for, at that time. Never more than that.
+//! What a worker inherits from the conversation that it works for. Never more than that conversation has.
 
 use std::sync::Arc;
 

@@ -13,7 +13,7 @@ use super::{Running, Stage};
 use crate::control::{Control, Controls, Count, Seat};
 use crate::parts::Parts;
 
-/// The tasks of an engine. Dropping it drops them all, which equals a crash.
+/// The tasks of an engine. Dropping it drops all tasks, which equals a crash.
 #[derive(Debug)]
 pub(crate) struct Hosts {
     parts: Arc<Parts>,

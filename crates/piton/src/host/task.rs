@@ -79,7 +79,7 @@ impl Task {
         let letters = self.parts.journal.letters(&self.conversation).await.unwrap_or_default();
         for letter in letters {
             match mailbox::read(&*self.parts.journal, &letter).await {
-                // One that nobody here understands is no reason to come back.
+                // A letter that this build cannot read is no reason to come back.
                 Ok(mailbox::Brought::Nothing) | Err(_) => {}
                 Ok(_) => return true,
             }

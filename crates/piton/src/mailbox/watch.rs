@@ -30,7 +30,7 @@ impl MailWatch {
         Self { journal, conversation, seen: Arrival::default(), waiting: None }
     }
 
-    /// Waits until a letter lies there that came behind the last one that was told of.
+    /// Waits for a letter that came after the last letter that this watch reported.
     pub(crate) async fn came(&mut self) {
         let Self { journal, conversation, seen, waiting } = self;
         let waiting = waiting.get_or_insert_with(|| {

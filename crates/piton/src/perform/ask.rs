@@ -1,6 +1,6 @@
 //! Questions of tools: raised before anybody is asked, durable before the tool hears an answer.
 //!
-//! So a call whose question is open has heard nothing, whatever becomes of its driver.
+//! So a call whose question is open has heard nothing, even if its driver dies.
 
 use std::collections::BTreeMap;
 
@@ -28,7 +28,7 @@ impl Driver<'_> {
         match word {
             Word::Ask(ask) => self.take_ask(ask),
             Word::Track(Track { call, handle, done }) => {
-                // One that has ended needs nothing to settle it.
+                // A call that has ended needs nothing to settle it.
                 if self.running().contains(&call) {
                     self.log.push(Event::CallTracked { call, handle });
                     self.acknowledgements.push(done);
@@ -198,7 +198,7 @@ impl Driver<'_> {
         let newest: BTreeMap<_, _> = told
             .filter_map(|raised| Some((&raised.inquiry.wants.as_ref()?.name, raised)))
             .collect();
-        // Of a secret that is not in the journal any more nobody knows anything.
+        // With no secret in the state, nothing is known about the secrets of the call.
         !newest.is_empty() && !newest.into_values().any(|raised| self.is_forgotten(raised))
     }
 
@@ -207,8 +207,8 @@ impl Driver<'_> {
             && !self.secrets.contains_key(&raised.inquiry.id)
     }
 
-    /// Records the questions that were not asked yet. A secret that nobody remembers is asked again,
-    /// under another name.
+    /// Records the questions that were not asked yet. A secret that this process does not know
+    /// is asked again, under another name.
     fn raise(&mut self, call: CallId, questions: &[Question]) {
         for question in questions {
             let Some(turn) = self.log.state().open_turn() else { return };

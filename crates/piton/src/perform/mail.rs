@@ -38,7 +38,7 @@ impl Driver<'_> {
                 self.letters_taken.push(letter.id);
             }
             Brought::Answer(inquiry, reply) => {
-                // One that answers nothing any more is taken away too.
+                // A letter that answers no open question is taken away too.
                 for event in reply.events(self.log.state(), &inquiry, Some(&letter.id)) {
                     self.log.push(event);
                 }
@@ -52,7 +52,8 @@ impl Driver<'_> {
         self.controls.postponed.iter().any(|handed| handed.letter.as_deref() == Some(letter))
     }
 
-    /// Everything is durable, so nobody needs the letters any more. One that stays is known again.
+    /// Everything is durable, so the letters are not needed any more. A letter that stays is known again by
+    /// what it brought.
     pub(crate) async fn discard_letters(&mut self) {
         let conversation = self.log.lease().conversation().clone();
         for id in std::mem::take(&mut self.letters_taken) {
