@@ -7,7 +7,8 @@ use piton_core::command::Reply;
 use piton_core::id::InquiryId;
 use tokio::sync::{mpsc, oneshot, watch};
 
-use crate::orders::{CommandError, Handed, Rest};
+use crate::error::CommandError;
+use crate::receipt::{Handed, Rest};
 
 /// Answers that wait for the driver; more are refused.
 const CONTROLS_MAX: usize = 64;

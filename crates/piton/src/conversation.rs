@@ -13,10 +13,11 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
 
 use crate::control::Control;
+use crate::error::CommandError;
 use crate::follow::{Follow, FollowError};
 use crate::host::Hosts;
 use crate::lease::LeaseWait;
-use crate::orders::{Accepted, CommandError, Handed, Rest, Rested};
+use crate::receipt::{Accepted, Handed, Rest, Rested};
 
 /// Most tries to reach the task of a conversation that ends while it is spoken to.
 const TRIES_MAX: usize = 16;
@@ -143,7 +144,7 @@ impl Conversation {
     }
 
     /// Takes the writer's place, and keeps it until the hold is dropped. If another process has it,
-    /// that one is waited for as long as the caller says.
+    /// this waits for that process as long as the caller says.
     pub async fn hold(&self, wait: LeaseWait) -> Result<Hold, CommandError> {
         let hosts = self.hosts.upgrade().ok_or(CommandError::EngineGone)?;
         hosts.face_comes(&self.id, |seat| &seat.holds);
@@ -168,8 +169,8 @@ impl Conversation {
         }
     }
 
-    /// The conversation as it moves: one snapshot, then changes. One that has not begun is followed from
-    /// its first entry on.
+    /// The conversation as it moves: one snapshot, then changes. A conversation that has not begun is
+    /// followed from its first entry on.
     pub async fn follow(&self) -> Result<Follow, FollowError> {
         let hosts = self.hosts.upgrade().ok_or(FollowError::EngineGone)?;
         match Follow::new(hosts.parts(), &self.id, None).await {

@@ -2,8 +2,8 @@
 //!
 //! A worker is a conversation like any other, in the same store: its journal, its lease, its driver, its
 //! turn. Its name follows from the call, and is recorded with the call's start before its first entry is
-//! written. So whoever comes after a crash finds it, and goes on with it or collects what it has said:
-//! nothing is handed out twice.
+//! written. So the next driver finds it after a crash, and goes on with it or collects its answer: nothing is
+//! handed out twice.
 //!
 //! This module knows conversations; what a turn is, it leaves to the session.
 
@@ -17,7 +17,6 @@ mod work;
 mod worker;
 
 use std::sync::{Arc, Weak};
-use std::time::Duration;
 
 use async_trait::async_trait;
 use piton_core::coordinate::DELEGATE;
@@ -27,6 +26,7 @@ use piton_core::view::Status;
 use piton_store::Journal;
 use piton_tools::{Arguments, Finished, Job, Prepared, Ran, Refusal, Settled, Site, Tool};
 
+pub use self::allowance::{Delegation, WORKERS_MAX};
 pub(crate) use self::desk::{Desk, DeskKey, Desks, Presence};
 use self::errand::Errand;
 use self::halt::Halt;
@@ -37,10 +37,6 @@ use crate::opening;
 use crate::parts::Parts;
 use crate::reader::fold;
 
-/// Most workers of one conversation that are at work at the same time; the others wait for a place.
-pub const WORKERS_MAX: usize = 4;
-/// Tools that no worker has: one level is enough, and a person is asked by one agent at a time.
-const NOT_FOR_WORKERS: [&str; 2] = [DELEGATE, "ask_user"];
 /// Most workers of one turn that are looked after when it is left.
 const LEFT_WORKERS_MAX: usize = 1_000;
 
@@ -51,21 +47,6 @@ const DESCRIPTION: &str = "Hand a task to a worker: an agent of its own that wor
     needs to know.";
 
 const PARAMETERS: &str = r#"{"type":"object","properties":{"task":{"type":"string","description":"What to do, and what to give back."},"context":{"type":"string","enum":["none","snapshot"],"description":"none: the worker sees only the task. snapshot: it also sees the conversation up to your last answer. Default: none."},"tools":{"type":"array","items":{"type":"string"},"description":"The only tools it may use. Default: all of yours."},"model":{"type":"string","description":"Who works on it, as provider/model. Default: the model of this conversation."}},"required":["task"]}"#;
-
-/// What workers are allowed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Delegation {
-    /// Longest time that a worker is at work; waiting for a person does not count.
-    pub limit: Duration,
-    /// Most model answers of a worker; 0 is no limit of its own.
-    pub steps_max: u32,
-}
-
-impl Default for Delegation {
-    fn default() -> Self {
-        Self { limit: Duration::from_mins(2), steps_max: 50 }
-    }
-}
 
 /// The tool that hands a task to a worker.
 #[derive(Debug)]
@@ -128,8 +109,8 @@ impl Tool for Delegate {
         self.work(job).await.unwrap_or_else(Ran::from)
     }
 
-    /// A worker that has ended is asked for its result, one that has not is found at work, and one that
-    /// was never heard of did nothing.
+    /// A worker that has ended has a result, a worker that has not ended still runs, and a worker without a
+    /// journal did nothing.
     async fn settle(&self, _site: &Site, _arguments: &Arguments, handle: &Handle) -> Settled {
         let (Ok(parts), Ok(worker)) = (self.parts(), worker_of(handle)) else {
             return Settled::Unknown("Nothing is recorded of its worker.".into());
@@ -155,7 +136,7 @@ impl Tool for Delegate {
         let Ok(desk) = parts.desks.find(&site.conversation) else { return Vec::new() };
         let mut stopped = Vec::new();
         for worker in unfinished(&*parts.journal, &site.conversation, turn).await {
-            // One that another process works on is that one's business.
+            // A worker that another process drives is left to that process.
             let entered = opening::enter_at(&parts, worker, &site.workspace, LeaseWait::NONE).await;
             let Ok(mut session) = entered else { continue };
             session.share(desk.toolbox().clone());

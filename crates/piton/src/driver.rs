@@ -28,14 +28,15 @@ use tokio_util::sync::CancellationToken;
 use crate::control::{Control, Controls};
 use crate::digest::Chain;
 use crate::files::FileShelf;
+use crate::flight::ask::{Asks, Secrets};
+use crate::flight::model::{ModelFlight, Tap};
+use crate::flight::progress::ProgressTap;
+use crate::flight::{Landing, Launch};
 use crate::log::Log;
-use crate::orders::{self, Handed, Order, Receipt, Receipts};
+use crate::mailbox::MailWatch;
+use crate::orders::{self, Order};
 use crate::parts::Parts;
-use crate::perform::ask::{Asks, Secrets};
-use crate::perform::mail::{Mail, MailWatch};
-use crate::perform::model::{ModelFlight, ModelLanding, Tap};
-use crate::perform::progress::ProgressTap;
-use crate::perform::tool::ToolLanding;
+use crate::receipt::{Handed, Receipt, Receipts};
 use crate::unattended::{Attendance, Unattended};
 
 /// Longest wait for a cancelled tool to stop by itself. Then its outcome counts as unknown.
@@ -75,30 +76,10 @@ pub(crate) struct Driver<'a> {
     pub(crate) settled: Vec<(Arc<dyn Tool>, Handle)>,
     /// Why nothing more may be done.
     pub(crate) refused: Option<AppendError>,
-    /// Letters of other processes.
-    pub(crate) mail: Mail,
+    /// Letters of other processes whose commands are not durable yet.
+    pub(crate) letters_taken: Vec<String>,
     /// Wakes the driver when a letter comes.
     pub(crate) mail_watch: MailWatch,
-}
-
-/// An effect that waits for its intent to be durable.
-pub(crate) struct Launch {
-    /// The call, if it is one.
-    pub(crate) call: Option<CallId>,
-    pub(crate) flight: BoxFuture<'static, Landing>,
-}
-
-/// What came back.
-pub(crate) enum Landing {
-    Model(ModelLanding),
-    Tool(ToolLanding),
-    /// A call waits for a person elsewhere.
-    Parked {
-        call: CallId,
-        question: String,
-    },
-    /// A journal that a call writes to has refused.
-    Unrecorded(AppendError),
 }
 
 /// Why the loop looks at the world again.
@@ -118,8 +99,8 @@ enum Woken {
 impl Driver<'_> {
     /// Goes on until there is nothing to do that needs no person.
     pub(crate) async fn run(mut self) -> Result<Ending, AppendError> {
-        // Whatever a tool left to another task or thread learns that nobody waits for it any more,
-        // also when this future is dropped.
+        // Tasks and threads that a tool has started learn that the driver does not wait for them any
+        // more, also when this future is dropped.
         let _stop = self.cancel.clone().drop_guard();
         self.take_letters().await;
         loop {
@@ -164,7 +145,7 @@ impl Driver<'_> {
     }
 
     /// The journal of a worker has refused. What else has ended is kept; the call is left in doubt for
-    /// whoever opens the conversation again.
+    /// the next driver.
     async fn break_off(mut self, error: AppendError) -> Result<Ending, AppendError> {
         self.commit().await?;
         self.log.close();
@@ -172,7 +153,7 @@ impl Driver<'_> {
     }
 
     async fn rest(mut self) -> Result<Ending, AppendError> {
-        // Nobody is left without a reply when nobody listens any more.
+        // Every caller has a reply before the driver stops listening.
         while let Some(control) = self.controls.waiting() {
             self.obey(control).await;
         }
@@ -180,7 +161,7 @@ impl Driver<'_> {
         Ok(Ending::of(self.log.state()))
     }
 
-    /// Turns an action into facts. One that changes nothing would be decided again for ever, so
+    /// Turns an action into facts. An action that changes nothing would be decided again for ever, so
     /// such a bug breaks the turn and ends the run instead.
     async fn act(&mut self, action: Action) -> bool {
         let (end, strays) = (self.log.state().end, self.log.state().strays);
@@ -260,11 +241,11 @@ impl Driver<'_> {
         Ok(())
     }
 
-    /// Makes everything durable, and only then says so to those who wait for it.
+    /// Makes everything durable, and only then says so to the callers that wait for it.
     async fn commit(&mut self) -> Result<(), AppendError> {
         self.log.commit().await?;
         for acknowledgement in self.acknowledgements.drain(..) {
-            // Whoever asked may have gone; the answer counts all the same.
+            // The caller may have gone; the answer counts all the same.
             acknowledgement.send(true).unwrap_or_default();
         }
         self.receipts.hand_out();
@@ -293,7 +274,7 @@ impl Driver<'_> {
     }
 
     /// Takes in everything that has ended. What ended together is committed together, and what has
-    /// ended is never dropped, whatever woke the driver.
+    /// ended is never dropped, for any reason to wake.
     pub(crate) async fn land_what_ended(&mut self) {
         while let Some(Some(landing)) = self.flights.next().now_or_never() {
             self.land(landing).await;
@@ -427,7 +408,7 @@ impl Driver<'_> {
         }
     }
 
-    /// Whether somebody can answer at this moment.
+    /// Whether a person can answer at this moment.
     pub(crate) fn attendance(&self) -> Attendance {
         if self.controls.faces().are_there() { Attendance::Attended } else { self.attendance }
     }

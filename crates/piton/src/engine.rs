@@ -15,6 +15,7 @@ use crate::chance::{Chance, SystemChance};
 use crate::clock::{Clock, SystemClock};
 use crate::conversation::Conversation;
 use crate::delegate::{Delegate, Delegation, Desks};
+use crate::error::OpenError;
 use crate::follow::{self, Follow, FollowError};
 use crate::host::{Hosts, Running, TURNS_MAX};
 use crate::lease::LeaseWait;
@@ -23,7 +24,7 @@ use crate::model::Models;
 use crate::opening;
 use crate::parts::Parts;
 use crate::profile::{OneProfile, Profile, Profiles};
-use crate::session::{self, OpenError, Session};
+use crate::session::{self, Session};
 use crate::toolbox::Tools;
 
 /// Gives handles on conversations, and owns the tasks behind them. Cheap to clone. Dropping the last
@@ -143,7 +144,7 @@ impl Engine {
     }
 
     /// The tool that hands tasks on must know the engine that it belongs to. With a configuration,
-    /// conversations begin with that one.
+    /// conversations begin with that configuration.
     fn assemble(mut parts: Parts, turns_max: usize, config: Option<Config>) -> Self {
         let parts = Arc::new_cyclic(|engine| {
             if let Some(delegation) = parts.delegation {

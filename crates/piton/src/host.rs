@@ -12,10 +12,35 @@ mod task;
 
 use std::time::Duration;
 
+use piton_core::id::ConversationId;
+
 pub(crate) use self::registry::Hosts;
-pub use self::registry::{Running, Stage};
 
 /// How long a conversation without anything to do keeps its writer's place.
 pub(crate) const IDLE_HOLD: Duration = Duration::from_millis(500);
 /// Most turns that one engine performs at the same time, unless it is told otherwise.
 pub const TURNS_MAX: usize = 64;
+
+/// How far a conversation is that has something to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Stage {
+    /// Its journal is being opened.
+    Opening,
+    /// Its turn waits until another turn ends: as many turns run as may.
+    Waiting,
+    /// Its turn runs.
+    Performing,
+    /// Nothing runs; it keeps the writer's place for a moment.
+    Resting,
+}
+
+/// A conversation that has something to do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Running {
+    /// The conversation.
+    pub conversation: ConversationId,
+    /// How far it is.
+    pub stage: Stage,
+}

@@ -41,6 +41,7 @@
 //! Modules are listed in reading order.
 
 mod driver;
+mod flight;
 mod log;
 mod perform;
 
@@ -55,7 +56,9 @@ mod toolbox;
 
 mod control;
 mod delegate;
+mod error;
 mod parts;
+mod receipt;
 mod unattended;
 
 mod lease;
@@ -99,11 +102,12 @@ pub use self::control::Controller;
 pub use self::conversation::{Attending, Conversation, Hold, Work};
 pub use self::delegate::{Delegation, WORKERS_MAX};
 pub use self::engine::{Builder, Engine};
+pub use self::error::{CommandError, FileLeftOut, OpenError, SessionError};
 pub use self::follow::{Follow, FollowError, News};
 pub use self::host::{Running, Stage, TURNS_MAX};
 pub use self::lease::LeaseWait;
 pub use self::mailbox::{AnswerLetter, Delivery, Given, given};
-pub use self::orders::{Accepted, CommandError, Receipt, Rested};
-pub use self::session::{FileLeftOut, OpenError, Session, SessionError, check_workspace};
+pub use self::receipt::{Accepted, Receipt, Rested};
+pub use self::session::{Session, check_workspace};
 pub use self::toolbox::{ToolPlace, Tools, ToolsError};
 pub use self::unattended::{Attendance, Policy, Unattended};

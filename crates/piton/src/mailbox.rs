@@ -5,6 +5,8 @@
 //! found again after a crash brings nothing more. A letter whose taker dies is taken by the next
 //! writer. Secrets do not travel so: a letter lies on a disk.
 
+mod watch;
+
 use std::ops::ControlFlow;
 
 use piton_core::command::{Envelope, Opened, Reply};
@@ -14,6 +16,7 @@ use piton_core::permit::Standing;
 use piton_store::{Journal, LETTER_BYTES_MAX, Letter, StoreError};
 use serde::{Deserialize, Serialize};
 
+pub(crate) use self::watch::MailWatch;
 use crate::reader;
 
 /// An answer on its way to another process.

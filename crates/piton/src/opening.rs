@@ -6,10 +6,11 @@ use std::sync::Arc;
 use piton_core::id::ConversationId;
 use piton_store::Holder;
 
+use crate::error::OpenError;
 use crate::lease::{self, LeaseWait};
 use crate::log::Log;
 use crate::parts::Parts;
-use crate::session::{self, OpenError, Session};
+use crate::session::{self, Session};
 
 /// Takes the writer's place of a conversation that may or may not have begun.
 pub(crate) async fn enter_at(

@@ -20,9 +20,9 @@ use crate::toolbox::{ToolPlace, Tools, ToolsError};
 pub(crate) struct Parts {
     pub(crate) journal: Arc<dyn Journal>,
     pub(crate) models: Arc<dyn Models>,
-    /// The tools that every conversation has, without the one that hands tasks on.
+    /// The tools that every conversation has, without the tool that hands tasks on.
     pub(crate) everywhere: Toolbox,
-    /// Those of single conversations, behind them.
+    /// The tools of single conversations, behind `everywhere`.
     pub(crate) tools: Arc<dyn Tools>,
     /// The tool that hands tasks on, behind all others.
     pub(crate) delegate: Option<Arc<dyn Tool>>,
@@ -38,7 +38,7 @@ pub(crate) struct Parts {
     pub(crate) lease_wait: LeaseWait,
     /// What happens right now, for followers.
     pub(crate) lives: Lives,
-    /// Sessions that run, for those who work for them.
+    /// Sessions that run, for their workers.
     pub(crate) desks: Desks,
     /// What workers are allowed, if there are any.
     pub(crate) delegation: Option<Delegation>,
@@ -50,7 +50,7 @@ impl Parts {
         Ok(self.toolbox_with(&*self.tools.find(place).await?))
     }
 
-    /// These tools between those that every conversation has.
+    /// The tools of one conversation, between the tools that every conversation has.
     pub(crate) fn toolbox_with(&self, tools: &Toolbox) -> Arc<Toolbox> {
         let all = self.everywhere.iter().chain(tools.iter()).chain(&self.delegate);
         Arc::new(all.cloned().collect())

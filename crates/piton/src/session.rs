@@ -9,33 +9,33 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use futures_util::stream::FuturesUnordered;
-use piton_core::attachment::{self, FILES_BYTES_MAX};
 use piton_core::command::{
     Command, Envelope, Leave, NewMessage, OnIncomplete, Performing, Plan, Refusal, Reply, plan,
 };
 use piton_core::coordinate::COORDINATOR;
-use piton_core::event::{BreakReason, Event, ForkOrigin, ModelRef, ParentCall, TurnEnd};
+use piton_core::event::{BreakReason, Event, ForkOrigin, ParentCall, TurnEnd};
 use piton_core::id::{CommandId, ConversationId, DriverId, InquiryId, MessageId};
 use piton_core::outcome::Ending;
 use piton_core::state::{Config, State, Turn};
-use piton_core::view::{TurnView, View};
-use piton_store::{AppendError, LeaseError, StoreError};
+use piton_core::view::View;
+use piton_store::AppendError;
 use piton_tools::Toolbox;
 use tokio::sync::{oneshot, watch};
 use tokio_util::sync::CancellationToken;
 
-pub use self::attach::FileLeftOut;
 use crate::control::{Controller, Controls};
 use crate::delegate::{Desk, DeskKey, Presence};
 use crate::digest::Chain;
 use crate::driver::Driver;
+use crate::error::{OpenError, SessionError};
 use crate::files::FileShelf;
+use crate::flight::ask::{Asks, Secrets};
 use crate::log::Log;
-use crate::orders::{self, Receipts, Rest};
+use crate::mailbox::MailWatch;
+use crate::orders;
 use crate::parts::Parts;
-use crate::perform::ask::{Asks, Secrets};
-use crate::perform::mail::{Mail, MailWatch};
-use crate::toolbox::{Hands, ToolsError};
+use crate::receipt::{Receipts, Rest};
+use crate::toolbox::Hands;
 use crate::unattended::{Attendance, Unattended};
 
 /// The one writer of a conversation. Dropping it leaves the conversation as it is.
@@ -72,85 +72,6 @@ pub(crate) struct Birth {
     pub(crate) title: Option<String>,
     pub(crate) origin: Option<ForkOrigin>,
     pub(crate) parent: Option<ParentCall>,
-}
-
-/// Why a conversation could not be opened.
-#[derive(Debug, thiserror::Error)]
-pub enum OpenError {
-    /// There is no such conversation.
-    #[error("there is no conversation {0}")]
-    Unknown(ConversationId),
-    /// The workspace is gone or not a directory.
-    #[error("the workspace {path} cannot be used")]
-    Workspace {
-        /// The directory.
-        path: PathBuf,
-        /// What the system said.
-        source: std::io::Error,
-    },
-    /// The path of the workspace is no text. Journals are text, so another directory would be found
-    /// under what could be written down of it, and its files changed.
-    #[error("the path of the workspace {} is not UTF-8", path.display())]
-    WorkspaceName {
-        /// The directory.
-        path: PathBuf,
-    },
-    /// Another process is at work on it.
-    #[error(transparent)]
-    Lease(#[from] LeaseError),
-    /// The store failed.
-    #[error(transparent)]
-    Store(#[from] StoreError),
-}
-
-impl OpenError {
-    /// Whether another process has the writer's place.
-    pub fn is_held(&self) -> bool {
-        matches!(self, Self::Lease(LeaseError::Held { .. }))
-    }
-}
-
-/// Why a session could not do what was asked. What was durable stays.
-#[derive(Debug, thiserror::Error)]
-pub enum SessionError {
-    /// The last turn is not over; say what to do with it.
-    #[error("the last turn is not over")]
-    Incomplete(Box<TurnView>),
-    /// The message has nothing in it.
-    #[error("the message is empty")]
-    EmptyMessage,
-    /// The model does not take a file of the message.
-    #[error("{} cannot be sent: {model} {}", file.name, file.why)]
-    FileRefused {
-        /// The file.
-        file: FileLeftOut,
-        /// Who was to get it.
-        model: ModelRef,
-    },
-    /// The files of the message are too large for one request.
-    #[error("the files have {}, and one message takes {}", attachment::size(*bytes), attachment::limit(FILES_BYTES_MAX))]
-    FilesSize {
-        /// All of them together.
-        bytes: u64,
-    },
-    /// Nobody waits for an answer to this question.
-    #[error("no question {0} is open")]
-    NotAsked(InquiryId),
-    /// The command is refused.
-    #[error(transparent)]
-    Refused(#[from] Refusal),
-    /// An error that others are told too.
-    #[error(transparent)]
-    Shared(Arc<SessionError>),
-    /// The directory of the conversation cannot be used.
-    #[error(transparent)]
-    Workspace(Box<OpenError>),
-    /// The tools of the conversation cannot be had.
-    #[error(transparent)]
-    Tools(#[from] ToolsError),
-    /// The journal refused.
-    #[error(transparent)]
-    Append(#[from] AppendError),
 }
 
 impl Session {
@@ -203,7 +124,7 @@ impl Session {
         self.log.state()
     }
 
-    /// Says whether somebody is there to answer.
+    /// Says whether a person is there to answer.
     pub fn attend(&mut self, attendance: Attendance) {
         self.attendance = attendance;
     }
@@ -320,7 +241,7 @@ impl Session {
         self.follow(planned).await
     }
 
-    /// Tries a message again from scratch, with whatever model is configured now. The old attempt
+    /// Tries a message again from scratch, with the model that is configured now. The old attempt
     /// is kept in the journal and hidden; its effects are not undone.
     pub async fn retry(&mut self, message: &MessageId) -> Result<Ending, SessionError> {
         self.log.usable()?;
@@ -356,7 +277,7 @@ impl Session {
         Ok(self.log.commit().await?)
     }
 
-    /// Announces this driver, once, in front of whatever it appends first.
+    /// Announces this driver, once, in front of the first fact that it appends.
     fn start(&mut self) {
         if self.started {
             return;
@@ -380,7 +301,7 @@ impl Session {
         });
     }
 
-    /// Where those who work for this conversation find it while it runs.
+    /// Where workers find the conversation that they work for, while it runs.
     fn open_desk(&self, toolbox: Arc<Toolbox>) -> DeskKey {
         let is_worker = self.state().opened.as_ref().is_some_and(|opened| opened.parent.is_some());
         let attendance = self.attendance_now();
@@ -404,7 +325,7 @@ impl Session {
         self.settle_undos().await?;
         let toolbox = self.toolbox().await?;
         if self.state().open_turn().is_some_and(|turn| turn.parked().is_some()) {
-            // Whoever left a call waiting elsewhere is gone; the next one looks again.
+            // The driver that left a call waiting elsewhere is gone; the next driver looks again.
             self.started = false;
         }
         self.start();
@@ -437,7 +358,7 @@ impl Session {
             receipts: Receipts::default(),
             settled: Vec::new(),
             refused: None,
-            mail: Mail::default(),
+            letters_taken: Vec::new(),
             mail_watch,
         };
         let ending = driver.run().await?;

@@ -18,9 +18,9 @@ use piton_tools::undo::{Undo, VersionState};
 
 use crate::conversation::Conversation;
 use crate::engine::Engine;
-use crate::orders::{Accepted, CommandError};
+use crate::error::{CommandError, OpenError};
 use crate::reader;
-use crate::session::OpenError;
+use crate::receipt::Accepted;
 
 /// How often it is looked whether the process that works on the conversation is still there.
 const HOLDER_EVERY: Duration = Duration::from_secs(1);

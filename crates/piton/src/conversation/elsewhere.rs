@@ -10,7 +10,7 @@ use piton_core::state::{State, Verdict};
 use piton_store::StoreError;
 
 use super::Conversation;
-use crate::orders::CommandError;
+use crate::error::CommandError;
 use crate::{files, mailbox, reader};
 
 /// How often it is looked whether the process that works on the conversation is still there.
@@ -26,13 +26,13 @@ impl Conversation {
         posted.map_err(failed)?.ok_or(CommandError::SecretElsewhere)
     }
 
-    /// Takes a letter back. One that is taken by then counts.
+    /// Takes a letter back. A letter that the writer has taken by then counts.
     pub async fn withdraw(&self, letter: &str) -> Result<(), CommandError> {
         let hosts = self.hosts.upgrade().ok_or(CommandError::EngineGone)?;
         hosts.parts().journal.discard_letter(&self.id, letter).await.map_err(failed)
     }
 
-    /// What became of a command; none as long as nobody has taken it.
+    /// What became of a command; none as long as no writer has taken it.
     pub async fn verdict(&self, command: &CommandId) -> Result<Option<Verdict>, CommandError> {
         let hosts = self.hosts.upgrade().ok_or(CommandError::EngineGone)?;
         let state = reader::state(&*hosts.parts().journal, &self.id).await.map_err(failed)?;

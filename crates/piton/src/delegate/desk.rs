@@ -7,7 +7,7 @@ use piton_core::id::ConversationId;
 use piton_tools::{Refusal, Toolbox};
 use tokio::sync::Semaphore;
 
-use super::WORKERS_MAX;
+use super::allowance::WORKERS_MAX;
 use crate::control::Controller;
 use crate::unattended::{Attendance, Unattended};
 

@@ -4,7 +4,7 @@ use piton_core::event::ModelRef;
 use piton_tools::{Arguments, Refusal, Toolbox};
 use serde_json::Value;
 
-use super::NOT_FOR_WORKERS;
+use super::allowance::NOT_FOR_WORKERS;
 use crate::parts::Parts;
 
 /// Longest task, in bytes. What is longer belongs into a file that the worker reads.

@@ -3,7 +3,7 @@
 use piton_store::{AppendError, LeaseError};
 use piton_tools::{Ran, Refusal};
 
-use crate::session::{OpenError, SessionError};
+use crate::error::{OpenError, SessionError};
 
 /// Why a worker cannot go on.
 #[derive(Debug)]

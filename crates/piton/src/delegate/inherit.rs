@@ -1,4 +1,4 @@
-//! What a worker has from the conversation that it works for, at that time. Never more than that.
+//! What a worker inherits from the conversation that it works for. Never more than that conversation has.
 
 use std::sync::Arc;
 
@@ -12,8 +12,8 @@ use piton_store::{Journal, StoreError};
 
 use crate::reader::fold;
 
+use super::allowance::{Delegation, NOT_FOR_WORKERS};
 use super::errand::Errand;
-use super::{Delegation, NOT_FOR_WORKERS};
 
 /// What a worker is told behind the system prompt.
 const WORKER_NOTE: &str = "You are a worker: another agent has handed you the task in the last message. \

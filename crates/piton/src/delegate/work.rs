@@ -12,18 +12,19 @@ use piton_core::summary::shorten;
 use piton_store::{AppendError, LeaseError};
 use piton_tools::{Finished, Job, Ran, Refusal};
 
-use super::allowance::Allowance;
+use super::allowance::{Allowance, Delegation};
 use super::desk::Desk;
 use super::errand::{Context, Errand};
 use super::halt::Halt;
 use super::inherit::{Parent, given};
+use super::report;
 use super::worker::Worker;
-use super::{Delegation, report};
+use crate::error::{OpenError, SessionError};
 use crate::lease::LeaseWait;
 use crate::opening;
 use crate::parts::Parts;
 use crate::reader::fold;
-use crate::session::{Birth, OpenError, Session, SessionError};
+use crate::session::{Birth, Session};
 
 /// How often a worker that another process drives is looked at.
 const FOLLOW_EVERY: Duration = Duration::from_millis(200);
@@ -85,8 +86,8 @@ impl Work {
         self.drive(session, allowance).await
     }
 
-    /// Takes the worker's conversation. If another process drives it, that one is followed: a second
-    /// driver would be one too many.
+    /// Takes the worker's conversation. If another process drives it, its journal is read until
+    /// the worker has ended: a second driver would be one too many.
     async fn enter(&self, allowance: &Allowance) -> Result<Entered, Halt> {
         let worker = &self.worker.conversation;
         loop {
@@ -117,7 +118,8 @@ impl Work {
         }
     }
 
-    /// Gives a new worker what it inherits, and one that goes on what has been forbidden since.
+    /// Gives a new worker what it inherits, and takes from a worker that goes on what has been forbidden
+    /// since.
     async fn prepare(&self, session: &mut Session) -> Result<(), Halt> {
         let Job { site, call, .. } = &self.job;
         let parent = Parent::read(&*self.parts.journal, &site.conversation, *call).await;
@@ -187,8 +189,8 @@ impl Work {
         Ok(Ran::Finished(self.ended(session.state(), stopped)))
     }
 
-    /// Begins the worker's turn, or goes on with it. Only one that was interrupted is granted new
-    /// allowances: a crash must not make a worker stronger.
+    /// Begins the worker's turn, or goes on with it. Only a worker that was interrupted is granted
+    /// new allowances: a crash must not make a worker stronger.
     async fn perform(&self, session: &mut Session) -> Result<Ending, SessionError> {
         let interrupted = |turn: &Turn| {
             turn.broke.as_ref().is_some_and(|broke| broke.reason == BreakReason::Interrupted)

@@ -9,34 +9,11 @@ use tokio::sync::{Semaphore, mpsc, watch};
 use tokio::task::AbortHandle;
 
 use super::task::Task;
+use super::{Running, Stage};
 use crate::control::{Control, Controls, Count, Seat};
 use crate::parts::Parts;
 
-/// How far a conversation is that has something to do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Stage {
-    /// Its journal is being opened.
-    Opening,
-    /// Its turn waits for others to end: as many run as may.
-    Waiting,
-    /// Its turn runs.
-    Performing,
-    /// Nothing runs; it keeps the writer's place for a moment.
-    Resting,
-}
-
-/// A conversation that has something to do.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Running {
-    /// The conversation.
-    pub conversation: ConversationId,
-    /// How far it is.
-    pub stage: Stage,
-}
-
-/// The tasks of an engine. Dropping it drops them all, which equals a crash.
+/// The tasks of an engine. Dropping it drops all tasks, which equals a crash.
 #[derive(Debug)]
 pub(crate) struct Hosts {
     parts: Arc<Parts>,

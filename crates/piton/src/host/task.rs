@@ -11,12 +11,13 @@ use tokio::time::Instant;
 
 use super::{IDLE_HOLD, Stage};
 use crate::control::{Control, Controls};
+use crate::error::{CommandError, OpenError, SessionError};
 use crate::lease::LeaseWait;
-use crate::orders::{Accepted, CommandError, Handed};
+use crate::mailbox::{self, MailWatch};
+use crate::opening;
 use crate::parts::Parts;
-use crate::perform::mail::MailWatch;
-use crate::session::{OpenError, Session, SessionError};
-use crate::{mailbox, opening};
+use crate::receipt::{Accepted, Handed};
+use crate::session::Session;
 
 /// What the task of a conversation needs.
 #[derive(Debug)]
@@ -78,7 +79,7 @@ impl Task {
         let letters = self.parts.journal.letters(&self.conversation).await.unwrap_or_default();
         for letter in letters {
             match mailbox::read(&*self.parts.journal, &letter).await {
-                // One that nobody here understands is no reason to come back.
+                // A letter that this build cannot read is no reason to come back.
                 Ok(mailbox::Brought::Nothing) | Err(_) => {}
                 Ok(_) => return true,
             }

@@ -1,85 +1,26 @@
 //! Questions of tools: raised before anybody is asked, durable before the tool hears an answer.
 //!
-//! So a call whose question is open has heard nothing, whatever becomes of its driver.
+//! So a call whose question is open has heard nothing, even if its driver dies.
 
 use std::collections::BTreeMap;
-use std::future::poll_fn;
-use std::task::Poll;
 
 use piton_core::action::Wish;
 use piton_core::event::{BY_POLICY, Event, Inquiry, InquiryAnswer, InquiryKind};
 use piton_core::id::{CallId, InquiryId};
 use piton_core::permit::is_for_a_person;
-use piton_core::question::{Question, Secret};
+use piton_core::question::Question;
 use piton_core::state::{Call, Raised, Turn};
-use piton_tools::{Ask, Asker, Response, Responses, Track, Word};
-use tokio::sync::{mpsc, oneshot};
+use piton_tools::{Ask, Response, Responses, Track, Word};
 
 use crate::driver::Driver;
+use crate::flight::ask::Asking;
 use crate::unattended::Attendance;
 use crate::veil::Veil;
 
 /// Questions of one call; a tool that asks more gets no further.
 const QUESTIONS_MAX: usize = 100;
-/// Asks on their way to the driver.
-const ASKS_MAX: usize = 64;
 /// In whose name questions are closed that nobody needs any more.
 const ENGINE: &str = "piton";
-
-/// What tools were told in secret, by question.
-pub(crate) type Secrets = BTreeMap<InquiryId, Secret>;
-
-/// Questions of running tools.
-#[derive(Debug)]
-pub(crate) struct Asks {
-    sender: mpsc::Sender<Word>,
-    arriving: mpsc::Receiver<Word>,
-    waiting: Vec<Asking>,
-}
-
-/// A running tool that waits for answers.
-#[derive(Debug)]
-struct Asking {
-    call: CallId,
-    names: Vec<String>,
-    reply: oneshot::Sender<Vec<Response>>,
-    /// Nobody will answer now: it learns so as soon as its questions are durable.
-    deferred: bool,
-}
-
-impl Default for Asks {
-    fn default() -> Self {
-        let (sender, arriving) = mpsc::channel(ASKS_MAX);
-        Self { sender, arriving, waiting: Vec::new() }
-    }
-}
-
-impl Asks {
-    /// The way to the driver for one call.
-    pub(crate) fn asker(&self, responses: Responses) -> Asker {
-        Asker::new(responses, self.sender.clone())
-    }
-
-    /// The next word of a tool that arrives; none when one does not want to know any more.
-    pub(crate) async fn next(&mut self) -> Option<Word> {
-        let Self { arriving, waiting, .. } = self;
-        let gone = poll_fn(|context| {
-            let mut closed = waiting.iter_mut().map(|asking| asking.reply.poll_closed(context));
-            if closed.any(|it| it.is_ready()) { Poll::Ready(()) } else { Poll::Pending }
-        });
-        tokio::select! {
-            biased;
-            // A sender is kept here too, so the channel never closes.
-            word = arriving.recv() => word,
-            () = gone => None,
-        }
-    }
-
-    /// Whoever waits is told that nobody answers now.
-    pub(crate) fn defer_all(&mut self) {
-        self.waiting.clear();
-    }
-}
 
 impl Driver<'_> {
     /// A running tool says something.
@@ -87,7 +28,7 @@ impl Driver<'_> {
         match word {
             Word::Ask(ask) => self.take_ask(ask),
             Word::Track(Track { call, handle, done }) => {
-                // One that has ended needs nothing to settle it.
+                // A call that has ended needs nothing to settle it.
                 if self.running().contains(&call) {
                     self.log.push(Event::CallTracked { call, handle });
                     self.acknowledgements.push(done);
@@ -257,7 +198,7 @@ impl Driver<'_> {
         let newest: BTreeMap<_, _> = told
             .filter_map(|raised| Some((&raised.inquiry.wants.as_ref()?.name, raised)))
             .collect();
-        // Of a secret that is not in the journal any more nobody knows anything.
+        // With no secret in the state, nothing is known about the secrets of the call.
         !newest.is_empty() && !newest.into_values().any(|raised| self.is_forgotten(raised))
     }
 
@@ -266,8 +207,8 @@ impl Driver<'_> {
             && !self.secrets.contains_key(&raised.inquiry.id)
     }
 
-    /// Records the questions that were not asked yet. A secret that nobody remembers is asked again,
-    /// under another name.
+    /// Records the questions that were not asked yet. A secret that this process does not know
+    /// is asked again, under another name.
     fn raise(&mut self, call: CallId, questions: &[Question]) {
         for question in questions {
             let Some(turn) = self.log.state().open_turn() else { return };

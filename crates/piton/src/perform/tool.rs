@@ -17,29 +17,14 @@ use piton_tools::{
     Arguments, Finished, Job, OUTPUT_BYTES_MAX, Progress as Said, Ran, Settled, Tool, WITHHELD_TEXT,
 };
 
-use crate::driver::{Driver, Landing, Launch};
+use crate::driver::Driver;
+use crate::flight::{Begun, Landing, Launch, ToolLanding};
 
 /// What the model is told of a call that was about to start when the user interrupted.
 const NOT_BEGUN_TEXT: &str = "Not run: the user interrupted.";
 /// What the model is told of a call that had not taken effect and is no longer allowed.
 const NOT_ALLOWED_TEXT: &str = "Interrupted before it took effect; \
      the permission rules of this conversation no longer allow it.";
-
-/// What became of a call.
-pub(crate) struct ToolLanding {
-    call: CallId,
-    finished: Finished,
-    begun: Begun,
-}
-
-/// Who began the run of a tool that has ended, and so knows what it was told.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Begun {
-    /// This process.
-    Here,
-    /// One that is dead.
-    Elsewhere,
-}
 
 /// A call with what is needed to perform it.
 pub(super) struct Ready {
@@ -199,12 +184,12 @@ impl Driver<'_> {
     /// Takes in the end of a call.
     pub(crate) async fn record(&mut self, landing: ToolLanding) {
         let ToolLanding { call, mut finished, begun } = landing;
-        // Nobody can search what was told a secret by a process that is gone.
+        // Secrets that a dead process told the tool are not known here: the output cannot be searched.
         let forgotten = if begun == Begun::Elsewhere { self.forgotten(call) } else { Vec::new() };
         match finished.asks.take() {
             None => {}
             Some(questions) if forgotten.is_empty() => return self.suspend(call, questions),
-            // It did nothing yet, so it may begin again, and asks in our hearing then.
+            // It did nothing yet, so it may run again, and this process is told the secrets then.
             Some(_) => return self.suspend(call, forgotten),
         }
         let notes = remarks(&finished).to_owned();
@@ -322,7 +307,7 @@ fn bounded(mut text: String) -> String {
     text
 }
 
-/// A tool that panics has failed, in whichever of its three doors.
+/// A tool that panics has failed: when it is prepared, run or settled.
 pub(super) async fn caught<T>(work: impl Future<Output = T>) -> Result<T, String> {
     let ended = AssertUnwindSafe(work).catch_unwind().await;
     ended.map_err(|panic| format!("The tool crashed: {}.", panic_text(&*panic)))

@@ -5,17 +5,9 @@ use piton_core::event::{TurnEnd, UserPart};
 use piton_core::state::Turn;
 use piton_store::AppendError;
 
-use super::{Session, SessionError};
+use super::Session;
+use crate::error::{FileLeftOut, SessionError};
 use crate::{files, orders};
-
-/// A file that the model cannot be sent.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct FileLeftOut {
-    /// Its name.
-    pub name: String,
-    /// Why; goes behind the model's name.
-    pub why: String,
-}
 
 impl Session {
     /// Makes a part of a message of a file: text as text, anything else kept beside the journal.

@@ -1,4 +1,4 @@
-//! Commands while nobody performs: recorded, with whatever has to be stopped first.
+//! Commands while no turn is performed: recorded behind what has to be stopped first.
 
 use std::sync::Arc;
 
@@ -11,11 +11,13 @@ use piton_core::outcome::Ending;
 use piton_core::state::Verdict;
 use piton_store::{AppendError, Letter};
 
-use super::{Session, SessionError, canonical};
+use super::{Session, canonical};
 use crate::control::{Control, Controls, Count};
+use crate::error::{CommandError, OpenError, SessionError};
 use crate::mailbox::{self, Brought};
-use crate::orders::{self, Accepted, CommandError, Handed, Order, Receipt, Rest, Rested};
+use crate::orders::{self, Order};
 use crate::profile::{Moment, ProfileError, ProfileRequest};
+use crate::receipt::{Accepted, Handed, Receipt, Rest, Rested};
 use crate::toolbox::ToolsError;
 use crate::unattended::Attendance;
 
@@ -106,7 +108,7 @@ impl Session {
             refused => refused,
         };
         let ordered = match vetted {
-            // One that was refused before is refused for the same reason again.
+            // A command that was refused before is refused for the same reason again.
             Err(_) if self.state().commands.contains_key(&command) => {
                 orders::order(&self.parts, self.state(), &handed, performing)
             }
@@ -155,7 +157,7 @@ impl Session {
         Order::Record { leave: Leave::Nothing, facts, then: Then::Rest }
     }
 
-    /// Whether somebody can answer at this moment.
+    /// Whether a person can answer at this moment.
     pub(super) fn attendance_now(&self) -> Attendance {
         if self.controls.faces().are_there() { Attendance::Attended } else { self.attendance }
     }
@@ -169,8 +171,8 @@ impl Session {
         let first = self.push_all(leave, facts).await?;
         self.log.commit().await?;
         if matches!(leave, Leave::Turn(_)) {
-            // Only behind the commit: until then somebody may ask what became of its calls. And to the
-            // end: there may be no other driver to do it.
+            // Only behind the commit: until then the next driver may ask what became of its calls.
+            // And to the end: there may be no other driver to do it.
             let toolbox = self.toolbox().await?;
             for tidying in self.tidy(&toolbox) {
                 tidying.await;
@@ -333,14 +335,14 @@ impl Session {
     }
 
     async fn discard_letter(&self, id: &str) {
-        // One that stays is known again by what it brought.
+        // A letter that stays is known again by what it brought.
         let discarded = self.parts.journal.discard_letter(self.conversation(), id).await;
         discarded.unwrap_or_default();
     }
 }
 
 /// What went wrong with a directory, and what can be done.
-fn told(error: &super::OpenError) -> String {
+fn told(error: &OpenError) -> String {
     let source = std::error::Error::source(error).map(|source| format!(": {source}"));
     format!("{error}{}; bind the conversation to another directory", source.unwrap_or_default())
 }

@@ -1,11 +1,12 @@
 //! Changes of files that a person takes back: recorded before the file is touched, and settled by the
-//! next driver if this one dies in between.
+//! next driver if this driver dies in between.
 
 use piton_core::command::{Command, Refusal};
 use piton_core::event::{Event, UndoIntent, UndoOutcome};
 use piton_tools::undo::{Undo, UndoDone, UndoSettled};
 
-use super::{Session, SessionError};
+use super::Session;
+use crate::error::SessionError;
 
 impl Session {
     /// Looks at the file that a command is about, and puts into the command what it means for it.
@@ -24,8 +25,8 @@ impl Session {
         Ok(())
     }
 
-    /// Ends every undo that was meant and has no outcome: one that was just recorded, or one whose
-    /// driver died. Digests tell whether it was done, so it is done once.
+    /// Ends every undo that was meant and has no outcome: an undo that was just recorded, or an undo
+    /// whose driver died. Digests tell whether it was done, so it is done once.
     pub(crate) async fn settle_undos(&mut self) -> Result<(), SessionError> {
         let open: Vec<UndoIntent> = self.state().unsettled_undos().cloned().collect();
         for intent in open {
