@@ -56,7 +56,7 @@ pub fn engine_to_write(
     let parts =
         EngineParts { journal, models, scratch: settings.scratch()?, lock_wait: WRITE_WAIT };
     let tools = tools::own_tools(&Commands::Unused);
-    let builder = builder(settings, parts).delegate(piton::Delegation::default());
+    let builder = builder(settings, parts).delegate(piton::Delegation::default()).recording_only();
     Ok(tools.into_iter().fold(builder, Builder::tool).build())
 }
 

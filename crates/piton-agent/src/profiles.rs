@@ -12,7 +12,7 @@ use crate::models::{Catalogue, ModelError};
 use crate::overrides::Overrides;
 use crate::profile::{Profile, ProfileError, ProfileRequest, Standing, TurnStart};
 use crate::rules::strangers::{Stranger, Strangers};
-use crate::sandbox::SandboxGap;
+use crate::sandbox::{SandboxGap, SandboxMode};
 
 /// Why a turn cannot begin with what its sender chose.
 #[derive(Debug, thiserror::Error)]
@@ -111,7 +111,11 @@ impl AgentProfiles {
     /// Commands of this process are confined in one way. A turn must not run with less than its sender
     /// asked for.
     fn check_confinement(&self, wanted: &Overrides) -> Result<(), FlagsError> {
-        let sandbox = wanted.sandbox.is_none() || wanted.sandbox == self.confined.sandbox;
+        let sandbox = match wanted.sandbox {
+            // What the settings say: a process whose own flags weaken that is not good enough.
+            None => self.confined.sandbox != Some(SandboxMode::Off),
+            wanted => wanted == self.confined.sandbox,
+        };
         let network = !wanted.no_network || self.confined.no_network;
         if sandbox && network { Ok(()) } else { Err(FlagsError::Confinement) }
     }

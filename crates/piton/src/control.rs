@@ -111,6 +111,11 @@ impl Controls {
         Self { seat, ..Self::default() }
     }
 
+    /// The faces of this process.
+    pub(crate) fn seat(&self) -> &Seat {
+        &self.seat
+    }
+
     /// Faces that can answer questions.
     pub(crate) fn faces(&self) -> &Count {
         &self.seat.faces

@@ -155,7 +155,13 @@ impl Driver<'_> {
     async fn rest(mut self) -> Result<Ending, AppendError> {
         // Every caller has a reply before the driver stops listening.
         while let Some(control) = self.controls.waiting() {
-            self.obey(control).await;
+            match control {
+                // The turn is over for this driver: what comes now is planned without it.
+                Control::Command(handed) => self.controls.postponed.push(*handed),
+                Control::Answer { .. } | Control::Look | Control::Hold(_) => {
+                    self.obey(control).await;
+                }
+            }
         }
         self.commit().await?;
         Ok(Ending::of(self.log.state()))
@@ -235,7 +241,8 @@ impl Driver<'_> {
             Woken::Progressed => self.show_progress(),
             Woken::FlushDue => self.flush_stream(),
             Woken::MailCame => self.take_letters().await,
-            Woken::Interrupted | Woken::Waited => {}
+            Woken::Interrupted => self.notice_absence(),
+            Woken::Waited => {}
         }
         self.land_what_ended().await;
         Ok(())
@@ -381,6 +388,15 @@ impl Driver<'_> {
 
     /// Records a command, or keeps it until the turn is interrupted.
     pub(crate) fn take_command(&mut self, handed: Handed) {
+        let sets_going = matches!(
+            handed.envelope.command,
+            Command::Say { .. } | Command::Resume | Command::Retry { .. }
+        );
+        if sets_going && self.controls.wish() == Wish::Interrupt {
+            // The turn is being stopped: it would not go on for this command.
+            self.controls.postponed.push(handed);
+            return;
+        }
         match orders::order(self.parts, self.log.state(), &handed, Performing::Now) {
             Order::Known(receipt) => {
                 self.receipts.promise(handed.receipt, receipt);
@@ -405,6 +421,16 @@ impl Driver<'_> {
                     self.controls.interrupt();
                 }
             }
+        }
+    }
+
+    /// The last face that could answer may have gone: nothing waits for it any more.
+    fn notice_absence(&mut self) {
+        let proceeds = self.controls.wish() == Wish::Proceed;
+        if proceeds && self.attendance() == Attendance::Unattended {
+            self.answer_unattended();
+            self.asks.defer_all();
+            self.tell_askers();
         }
     }
 

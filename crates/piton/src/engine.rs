@@ -63,6 +63,7 @@ impl Engine {
                 lease_wait: LeaseWait::default(),
                 lives: Lives::default(),
                 desks: Desks::default(),
+                performs: true,
                 delegation: None,
             },
             turns_max: TURNS_MAX,
@@ -156,7 +157,12 @@ impl Engine {
             }
             parts
         });
-        Self { hosts: Hosts::new(parts, turns_max) }
+        let performs = parts.performs;
+        let hosts = Hosts::new(parts, turns_max);
+        if !performs {
+            hosts.close();
+        }
+        Self { hosts }
     }
 
     /// What conversations of this engine work with.
@@ -236,6 +242,14 @@ impl Builder {
     #[must_use]
     pub fn turns_max(mut self, turns_max: usize) -> Self {
         self.turns_max = turns_max;
+        self
+    }
+
+    /// Performs no turn: commands are recorded, and what they set going waits for another engine. Letters
+    /// that set something going stay where they are.
+    #[must_use]
+    pub fn recording_only(mut self) -> Self {
+        self.parts.performs = false;
         self
     }
 

@@ -9,8 +9,8 @@ mod watch;
 
 use std::ops::ControlFlow;
 
-use piton_core::command::{Envelope, Opened, Reply};
-use piton_core::event::{BlobRef, Event, InquiryAnswer, RuleEffect, RuleScope};
+use piton_core::command::{Command, Envelope, Opened, Reply};
+use piton_core::event::{BlobRef, Event, InquiryAnswer, RuleEffect, RuleScope, Shape};
 use piton_core::id::{CommandId, ConversationId, InquiryId, Seq, Timestamp};
 use piton_core::permit::Standing;
 use piton_store::{Journal, LETTER_BYTES_MAX, Letter, StoreError};
@@ -215,6 +215,9 @@ pub(crate) async fn post(
     envelope: &Envelope,
     at: Timestamp,
 ) -> Result<Option<String>, StoreError> {
+    if tells_a_secret(journal, conversation, envelope).await? {
+        return Ok(None);
+    }
     let Some(mut body) = envelope.to_text() else { return Ok(None) };
     if LETTER_BYTES_MAX < body.len() {
         let enclosed = journal.put_blob(body.as_bytes()).await?;
@@ -223,6 +226,21 @@ pub(crate) async fn post(
     let id = name(&envelope.id, at);
     journal.post(conversation, Letter { id: id.clone(), body }).await?;
     Ok(Some(id))
+}
+
+/// Whether a command answers a question for a secret, in whatever form.
+async fn tells_a_secret(
+    journal: &dyn Journal,
+    conversation: &ConversationId,
+    envelope: &Envelope,
+) -> Result<bool, StoreError> {
+    let Command::Answer { inquiry, reply: Reply::Text(_), .. } = &envelope.command else {
+        return Ok(false);
+    };
+    let state = reader::state(journal, conversation).await?;
+    let asked = state.open_turn().and_then(|turn| turn.raised(inquiry));
+    let wants = asked.and_then(|raised| raised.inquiry.wants.as_ref());
+    Ok(wants.is_some_and(|wants| wants.shape == Shape::Secret))
 }
 
 /// The name of a letter: in the order of writing, as far as clocks agree, and told by its command.

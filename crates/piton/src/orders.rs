@@ -5,7 +5,7 @@
 
 use piton_core::attachment::{self, FILES_BYTES_MAX};
 use piton_core::command::{
-    Command, Leave, NewMessage, Performing, Plan, Refusal, Then, UserPart, known, plan,
+    Command, Envelope, Leave, NewMessage, Performing, Plan, Refusal, Then, UserPart, known, plan,
 };
 use piton_core::event::Event;
 use piton_core::id::{Attempt, CommandId, MessageId};
@@ -38,8 +38,10 @@ pub(crate) fn order(
         let (command, verdict) = (envelope.id.clone(), verdict.clone());
         return Order::Known(Receipt { command, seq, verdict });
     }
-    let planned = match vet(parts, state, &envelope.command) {
-        Ok(()) => plan(state, envelope, performing, letter.as_deref()),
+    let vetted =
+        vet_flags(state, envelope, performing).and_then(|()| vet(parts, state, &envelope.command));
+    let planned = match vetted {
+        Ok(()) => vet_facts(plan(state, envelope, performing, letter.as_deref())),
         Err(refusal) => Plan::Refuse(refusal),
     };
     let (command, letter) = (envelope.id.clone(), letter.clone());
@@ -69,6 +71,33 @@ pub(crate) fn verdict(facts: &[Event]) -> Verdict {
 pub(crate) fn refuse_unknown(command: CommandId, kind: String, letter: &str) -> Event {
     let (refusal, letter) = (Refusal::UnknownCommand { kind }, Some(letter.to_owned()));
     Event::CommandRefused { command, refusal, letter }
+}
+
+/// Flags count when a turn begins or goes on. A message for a turn that runs cannot bring any: it would
+/// run without the restrictions that its sender asked for.
+fn vet_flags(state: &State, envelope: &Envelope, performing: Performing) -> Result<(), Refusal> {
+    let waits = matches!(envelope.command, Command::Queue { .. } | Command::Steer { .. })
+        && state.open_turn().is_some();
+    let is_late = performing == Performing::Now || waits;
+    if is_late && envelope.from.flags.is_some() && envelope.command.message().is_some() {
+        let message = "a turn is open already, and flags count only when a turn begins; leave them \
+                       out, or send the message when the turn is over";
+        return Err(Refusal::Impossible { message: message.into() });
+    }
+    Ok(())
+}
+
+/// What no journal takes is refused, whatever it is.
+fn vet_facts(planned: Plan) -> Plan {
+    let Plan::Record { facts, .. } = &planned else { return planned };
+    let largest = facts.iter().map(|fact| fact.to_stored().len()).max().unwrap_or_default();
+    if largest <= ENTRY_BYTES_MAX {
+        return planned;
+    }
+    let limit = attachment::limit(ENTRY_BYTES_MAX as u64);
+    let size = attachment::size(largest as u64);
+    let message = format!("the command has {size}, and an entry takes {limit}");
+    Plan::Refuse(Refusal::Impossible { message })
 }
 
 fn vet(parts: &Parts, state: &State, command: &Command) -> Result<(), Refusal> {

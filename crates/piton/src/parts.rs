@@ -40,6 +40,8 @@ pub(crate) struct Parts {
     pub(crate) lives: Lives,
     /// Sessions that run, for their workers.
     pub(crate) desks: Desks,
+    /// Whether turns are performed. Else commands are only recorded.
+    pub(crate) performs: bool,
     /// What workers are allowed, if there are any.
     pub(crate) delegation: Option<Delegation>,
 }

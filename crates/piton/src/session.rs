@@ -304,9 +304,8 @@ impl Session {
     /// Where workers find the conversation that they work for, while it runs.
     fn open_desk(&self, toolbox: Arc<Toolbox>) -> DeskKey {
         let is_worker = self.state().opened.as_ref().is_some_and(|opened| opened.parent.is_some());
-        let attendance = self.attendance_now();
-        let presence = Presence { attendance, unattended: self.unattended };
-        let desk = Desk::new(presence, is_worker, toolbox);
+        let presence = Presence { attendance: self.attendance, unattended: self.unattended };
+        let desk = Desk::new(presence, self.controls.seat().clone(), is_worker, toolbox);
         self.parts.desks.open(self.conversation().clone(), desk)
     }
 

@@ -67,10 +67,11 @@ fn status(listed: &Listed, kept: usize) -> String {
         Some(holder) => format!("running (pid {})", holder.pid),
         None => listed.row.status.to_string(),
     };
+    let comma = if status.is_empty() { "" } else { ", " };
     let status = match listed.row.waiting {
         0 => status,
-        1 => format!("{status}, 1 message waits"),
-        waiting => format!("{status}, {waiting} messages wait"),
+        1 => format!("{status}{comma}1 message waits"),
+        waiting => format!("{status}{comma}{waiting} messages wait"),
     };
     match kept {
         0 => status,

@@ -36,6 +36,7 @@ use self::open::Wanted;
 use self::opened::{Life, Opened};
 use self::plan::{Plan, Situation, Wish};
 use self::stage::Stage;
+use self::waiting::OfLeft;
 use crate::ask::held::{
     Elsewhere, HeldChoice, Present, choose_held, held_menu, held_menu_takes, held_waits,
 };
@@ -87,8 +88,12 @@ impl Asked<'_> {
         {
             return Ok(bound);
         }
-        if let Some(errand) = waiting::of_left(&opened, mail, stage)? {
-            return Box::pin(self.perform(opened, errand, mail, stage)).await;
+        match waiting::of_left(&opened, mail, stage)? {
+            OfLeft::Errand(errand) => {
+                return Box::pin(self.perform(opened, errand, mail, stage)).await;
+            }
+            OfLeft::Done(report) => return Ok(report),
+            OfLeft::Nothing => {}
         }
         let incomplete = opened.view.head.open.is_some();
         let situation = Situation {
@@ -137,7 +142,10 @@ impl Asked<'_> {
     async fn discard(&self, opened: &Opened, stage: &mut Stage<'_>) -> Result<Report, Fault> {
         let shown = &opened.view;
         announce(opened, Some(shown), shown.head.open.unwrap_or_default(), stage);
-        perform::end_turn(opened, TurnEnd::Discarded, self, stage).await?;
+        let closed = perform::end_turn(opened, TurnEnd::Discarded, self, stage).await;
+        opened.engine.shutdown(Duration::ZERO).await;
+        opened.tools.close().await;
+        closed?;
         stage.output.talk("The incomplete turn is discarded. It stays in the journal, hidden.");
         Ok(Report::ok("closed"))
     }

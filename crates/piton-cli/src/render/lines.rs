@@ -175,6 +175,7 @@ impl<'a> Line<'a> {
             }
             Move::SummedUp | Move::Shortened(_) => ("made_room", None, None),
             Move::TurnBegan(_)
+            | Move::Said(_)
             | Move::Asked
             | Move::Answered(_)
             | Move::Planned(_)

@@ -3,8 +3,8 @@
 use piton_core::coordinate::COORDINATOR;
 use piton_core::id::{CallId, TurnId};
 use piton_core::view::{
-    CallState, CallView, FailureView, ItemView, Patch, QuestionView, StepState, StepView, TurnHead,
-    TurnView, View, ViewChange,
+    CallState, CallView, FailureView, ItemView, MessageView, Patch, QuestionView, StepState,
+    StepView, TurnHead, TurnView, View, ViewChange,
 };
 
 use super::turn::text;
@@ -14,6 +14,8 @@ use super::turn::text;
 pub(crate) enum Move {
     /// A turn began.
     TurnBegan(TurnId),
+    /// Somebody said something.
+    Said(Box<MessageView>),
     /// A request left.
     Asked,
     /// An answer is whole; this is its text.
@@ -82,8 +84,14 @@ fn note(view: &View, patch: &Patch, moves: &mut Vec<Move>) {
         }
         Patch::Item { turn, place, item } => {
             let known = find(view, *turn);
-            if let ItemView::Step(new) = &**item {
-                step(known, known.and_then(|turn| step_at(turn, *place)), new, moves);
+            match &**item {
+                ItemView::Step(new) => {
+                    step(known, known.and_then(|turn| step_at(turn, *place)), new, moves);
+                }
+                ItemView::Message(new) if known.is_none_or(|it| it.items.len() <= *place) => {
+                    moves.push(Move::Said(Box::new(new.clone())));
+                }
+                ItemView::Message(_) | _ => {}
             }
         }
         Patch::Call { place, call: new } => {

@@ -92,9 +92,15 @@ pub fn plan(
         Command::Resume => resume(state, performing),
         Command::Retry { message } => retry(state, message, performing),
         Command::Answer { inquiry, reply, then } => {
-            let facts = reply.clone().events(state, inquiry, letter);
+            let mut facts = reply.clone().events(state, inquiry, letter);
             if facts.is_empty() {
                 return Plan::Refuse(Refusal::NotAsked { inquiry: inquiry.clone() });
+            }
+            // A worker goes on with the conversation that it works for.
+            let is_worker = state.opened.as_ref().is_some_and(|opened| opened.parent.is_some());
+            if *then == AnswerThen::GoOn && performing == Performing::Nobody && !is_worker {
+                let broke = state.open_turn().filter(|turn| turn.broke.is_some());
+                facts.extend(broke.map(|turn| Event::TurnResumed { turn: turn.id }));
             }
             record(
                 facts,

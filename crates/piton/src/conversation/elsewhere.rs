@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use piton_core::command::{Envelope, UserPart};
+use piton_core::command::{Command, Envelope, UserPart};
 use piton_core::id::CommandId;
 use piton_core::outcome::Ending;
 use piton_core::state::{State, Verdict};
@@ -62,12 +62,19 @@ impl Conversation {
             let hosts = self.hosts.upgrade().ok_or(CommandError::EngineGone)?;
             let journal = hosts.parts().journal.clone();
             drop(hosts);
+            // The holder first: what it wrote before it left is in the state then.
+            let listed = journal.status(&self.id).await.map_err(failed)?;
+            let held = listed.is_some_and(|listed| listed.holder.is_some());
             let state = reader::state(&*journal, &self.id).await.map_err(failed)?;
-            let held = journal.status(&self.id).await.map_err(failed)?;
-            let held = held.is_some_and(|listed| listed.holder.is_some());
             match state.commands.get(command) {
                 Some((_, Verdict::Refused(refusal))) => {
                     return Err(CommandError::Refused(refusal.clone()));
+                }
+                Some((_, Verdict::Taken))
+                    if !held && state.open_turn().is_none() && !state.queue.is_empty() =>
+                {
+                    // It was recorded, and the process that did so has left: it goes on here.
+                    return Box::pin(self.perform(Command::Resume)).await;
                 }
                 Some((_, Verdict::Taken)) if !held || rests(&state) => {
                     return Ok(Ending::of(&state));

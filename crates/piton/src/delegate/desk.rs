@@ -8,13 +8,15 @@ use piton_tools::{Refusal, Toolbox};
 use tokio::sync::Semaphore;
 
 use super::allowance::WORKERS_MAX;
-use crate::control::Controller;
+use crate::control::{Controller, Seat};
 use crate::unattended::{Attendance, Unattended};
 
 /// A running session, as its workers see it.
 #[derive(Clone, Debug)]
 pub(crate) struct Desk {
     presence: Presence,
+    /// The faces of the session: they answer what its workers ask, too.
+    seat: Seat,
     places: Arc<Semaphore>,
     is_worker: bool,
     toolbox: Arc<Toolbox>,
@@ -28,9 +30,18 @@ pub(crate) struct Presence {
 }
 
 impl Desk {
-    pub(crate) fn new(presence: Presence, is_worker: bool, toolbox: Arc<Toolbox>) -> Self {
+    pub(crate) fn new(
+        presence: Presence,
+        seat: Seat,
+        is_worker: bool,
+        toolbox: Arc<Toolbox>,
+    ) -> Self {
         let places = Arc::new(Semaphore::new(WORKERS_MAX));
-        Self { presence, places, is_worker, toolbox }
+        Self { presence, seat, places, is_worker, toolbox }
+    }
+
+    pub(super) fn seat(&self) -> &Seat {
+        &self.seat
     }
 
     pub(super) fn presence(&self) -> Presence {

@@ -19,6 +19,7 @@ use super::halt::Halt;
 use super::inherit::{Parent, given};
 use super::report;
 use super::worker::Worker;
+use crate::control::Controls;
 use crate::error::{OpenError, SessionError};
 use crate::lease::LeaseWait;
 use crate::opening;
@@ -81,6 +82,7 @@ impl Work {
         }
         session.share(self.desk.toolbox().clone());
         self.prepare(&mut session).await?;
+        session.obey_through(Controls::with_seat(self.desk.seat().clone()));
         session.attend(self.desk.presence().attendance);
         session.leave_unattended(self.desk.presence().unattended);
         self.drive(session, allowance).await

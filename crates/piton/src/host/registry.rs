@@ -29,6 +29,11 @@ struct Place {
 }
 
 impl Place {
+    /// Its task. One that panicked is gone without a word.
+    fn living(&self) -> Option<&Held> {
+        self.task.as_ref().filter(|held| !held.sender.is_closed())
+    }
+
     fn is_empty(&self) -> bool {
         self.task.is_none() && !self.seat.faces.are_there() && !self.seat.holds.are_there()
     }
@@ -69,8 +74,7 @@ impl Hosts {
         }
         let mut places = self.lock();
         let place = places.entry(conversation.clone()).or_default();
-        // A task that panicked is gone without a word.
-        if let Some(held) = place.task.as_ref().filter(|held| !held.sender.is_closed()) {
+        if let Some(held) = place.living() {
             return held.sender.clone();
         }
         let controls = Controls::with_seat(place.seat.clone());
@@ -126,7 +130,7 @@ impl Hosts {
 
     pub(crate) fn running(&self) -> Vec<Running> {
         let places = self.lock();
-        let held = places.iter().filter_map(|(id, place)| Some((id, place.task.as_ref()?)));
+        let held = places.iter().filter_map(|(id, place)| Some((id, place.living()?)));
         held.map(|(id, held)| Running { conversation: id.clone(), stage: *held.stage.borrow() })
             .collect()
     }
@@ -142,7 +146,7 @@ impl Hosts {
             let performing: Vec<_> = {
                 let places = self.lock();
                 let stages =
-                    places.values().filter_map(|place| Some(place.task.as_ref()?.stage.clone()));
+                    places.values().filter_map(|place| Some(place.living()?.stage.clone()));
                 stages.filter(|stage| *stage.borrow() == Stage::Performing).collect()
             };
             if performing.is_empty() {

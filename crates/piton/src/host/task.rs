@@ -43,7 +43,7 @@ impl Task {
                     controls = session.take_controls();
                     drop(session);
                     // A journal that refuses would refuse again: the next command tries.
-                    if served.is_err() || !self.has_letters().await {
+                    if served.is_err() || !self.parts.performs || !self.has_letters().await {
                         return controls;
                     }
                 }

@@ -30,21 +30,36 @@ impl MailWatch {
         Self { journal, conversation, seen: Arrival::default(), waiting: None }
     }
 
+    /// Letters could not be read: all of them are looked for again after a while.
+    pub(crate) fn ask_again(&mut self) {
+        self.seen = Arrival::default();
+        self.waiting = Some(self.wait(ASK_AGAIN));
+    }
+
     /// Waits for a letter that came after the last letter that this watch reported.
     pub(crate) async fn came(&mut self) {
-        let Self { journal, conversation, seen, waiting } = self;
-        let waiting = waiting.get_or_insert_with(|| {
-            let (journal, conversation, seen) = (journal.clone(), conversation.clone(), *seen);
-            Box::pin(async move {
-                loop {
-                    match journal.wait_letters(&conversation, seen).await {
-                        Ok(arrival) => return arrival,
-                        Err(_) => tokio::time::sleep(ASK_AGAIN).await,
-                    }
+        if self.waiting.is_none() {
+            self.waiting = Some(self.wait(Duration::ZERO));
+        }
+        if let Some(waiting) = &mut self.waiting {
+            self.seen = waiting.await;
+            self.waiting = None;
+        }
+    }
+
+    fn wait(&self, pause: Duration) -> BoxFuture<'static, Arrival> {
+        let (journal, conversation) = (self.journal.clone(), self.conversation.clone());
+        let (seen, mut pause) = (self.seen, pause);
+        Box::pin(async move {
+            loop {
+                if !pause.is_zero() {
+                    tokio::time::sleep(pause).await;
                 }
-            })
-        });
-        self.seen = waiting.await;
-        self.waiting = None;
+                match journal.wait_letters(&conversation, seen).await {
+                    Ok(arrival) => return arrival,
+                    Err(_) => pause = ASK_AGAIN,
+                }
+            }
+        })
     }
 }

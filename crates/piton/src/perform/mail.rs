@@ -8,10 +8,13 @@ use crate::orders;
 use crate::receipt::Handed;
 
 impl Driver<'_> {
-    /// Takes in what was left. A store that cannot be read is asked again with the next letter.
+    /// Takes in what was left. A store that cannot be read is asked again after a while.
     pub(crate) async fn take_letters(&mut self) {
         let conversation = self.log.lease().conversation();
-        let letters = self.parts.journal.letters(conversation).await.unwrap_or_default();
+        let Ok(letters) = self.parts.journal.letters(conversation).await else {
+            self.mail_watch.ask_again();
+            return;
+        };
         for letter in letters {
             if !self.letters_taken.contains(&letter.id) && !self.is_postponed(&letter.id) {
                 self.take_letter(letter).await;
@@ -20,8 +23,11 @@ impl Driver<'_> {
     }
 
     async fn take_letter(&mut self, letter: Letter) {
-        let brought = mailbox::read(&*self.parts.journal, &letter).await;
-        match brought.unwrap_or(Brought::Nothing) {
+        let Ok(brought) = mailbox::read(&*self.parts.journal, &letter).await else {
+            self.mail_watch.ask_again();
+            return;
+        };
+        match brought {
             Brought::Command(envelope) => {
                 let id = letter.id.clone();
                 self.take_command(Handed::by_letter(*envelope, letter.id));

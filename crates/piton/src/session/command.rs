@@ -158,7 +158,7 @@ impl Session {
     }
 
     /// Whether a person can answer at this moment.
-    pub(super) fn attendance_now(&self) -> Attendance {
+    fn attendance_now(&self) -> Attendance {
         if self.controls.faces().are_there() { Attendance::Attended } else { self.attendance }
     }
 
@@ -250,6 +250,11 @@ impl Session {
         let journal = self.parts.journal.clone();
         let brought = mailbox::read(&*journal, &letter).await;
         match brought.unwrap_or(Brought::Nothing) {
+            Brought::Command(envelope)
+                if !self.parts.performs && self.moment(&envelope.command).is_some() =>
+            {
+                return Ok(Then::Rest);
+            }
             Brought::Command(envelope) => {
                 let handed = Handed::by_letter(*envelope, letter.id);
                 return self.obey(handed, Performing::Nobody).await;

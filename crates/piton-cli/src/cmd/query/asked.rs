@@ -31,8 +31,9 @@ impl Asked<'_> {
     /// Where this process is, and what its flags say.
     pub(super) fn sender(&self) -> Result<Sender, Fault> {
         let directory = self.settings.workspace()?.to_string_lossy().into_owned();
+        let has_any = self.overrides != Overrides::default();
         // Plain data cannot fail to serialise.
-        let flags = serde_json::to_string(&self.overrides).ok();
+        let flags = has_any.then(|| serde_json::to_string(&self.overrides).ok()).flatten();
         Ok(Sender { directory: Some(directory), flags })
     }
 }

@@ -1,7 +1,7 @@
 //! Shows a turn as it happens: answers to standard output, everything else to the person.
 
-use piton_core::id::{Attempt, CallId, ConversationId, TurnId};
-use piton_core::summary::input_summary;
+use piton_core::id::{Attempt, CallId, ConversationId, MessageId, TurnId};
+use piton_core::summary::{input_summary, shorten};
 use piton_core::view::{
     CallState, CallView, FailureView, ItemView, Live, StepState, StepView, TurnView, View,
     ViewChange,
@@ -13,12 +13,15 @@ use crate::render::lines::Line;
 use crate::render::moves::{self, Move, is_planning};
 use crate::render::streamed::Streamed;
 use crate::render::tool;
-use crate::render::turn::text;
+use crate::render::turn::{said, text};
 
 /// What a person is told of a repair.
 const REPAIRED: &str = "The provider refused reasoning that was kept; asking again without it.";
 /// What a person is told of a summary.
 const SUMMED_UP: &str = "Older turns were summed up to make room.";
+
+/// Longest text that is shown of a message of somebody else, in letters.
+const MESSAGE_LETTERS_MAX: usize = 200;
 
 /// What has been shown so far.
 #[derive(Debug)]
@@ -30,6 +33,8 @@ pub(super) struct Face {
     /// The try of a request whose text streams, and how much of it was taken in.
     streamed: Option<((TurnId, u32, Attempt), usize)>,
     announced: TurnId,
+    /// The message of this process, which the person has typed and need not read.
+    own: Option<MessageId>,
     /// What calls say of how far they are.
     live: Live,
     pace: Streamed,
@@ -38,8 +43,13 @@ pub(super) struct Face {
 impl Face {
     /// A face that has shown what a view says, and has announced a turn.
     pub(super) fn new(view: View, form: Form, pace: Pace, announced: TurnId) -> Self {
-        let (text, live) = (AnswerText::new(pace), Live::default());
-        Self { view, form, text, streamed: None, announced, live, pace: Streamed::default() }
+        let (text, live, pace) = (AnswerText::new(pace), Live::default(), Streamed::default());
+        Self { view, form, text, streamed: None, announced, own: None, live, pace }
+    }
+
+    /// The person has typed this message.
+    pub(super) fn know(&mut self, own: Option<MessageId>) {
+        self.own = own;
     }
 
     /// Shows a change; says what happened.
@@ -78,6 +88,7 @@ impl Face {
                 Some(_) | None => return,
             },
             Move::TurnBegan(_)
+            | Move::Said(_)
             | Move::Asked
             | Move::Answered(_)
             | Move::Planned(_)
@@ -238,7 +249,11 @@ impl Face {
                     output.talk(&tool::answered(&answer.given));
                 }
             }
-            Move::TurnBegan(_) | Move::Raised(..) => {}
+            Move::Said(message) if Some(&message.id) != self.own.as_ref() => {
+                let text = shorten(&said(&message.parts), MESSAGE_LETTERS_MAX);
+                output.talk(&format!("> {text}"));
+            }
+            Move::TurnBegan(_) | Move::Raised(..) | Move::Said(_) => {}
         }
     }
 

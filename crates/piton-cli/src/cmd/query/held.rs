@@ -54,6 +54,8 @@ pub(super) async fn leave(
 ) -> Result<Followed, Fault> {
     let engine = engine(asked, stage)?;
     let conversation = engine.conversation(id);
+    // Followed before anything is left: nothing of its answer is missed.
+    let follow = conversation.follow().await.map_err(LetterFault::from)?;
     let (name, message) = mail.leave_for(&conversation).await?;
     let command = CommandId::new(name.as_str());
     let envelope =
@@ -70,7 +72,6 @@ pub(super) async fn leave(
     if asked.query.no_wait {
         return Ok(Followed::Done(Report::ok("accepted").kept_in(id.clone())));
     }
-    let follow = engine.follow(id, None).await.map_err(LetterFault::from)?;
     let mut following = Following { engine, conversation, follow, view: None, moves: Vec::new() };
     let left = Left { way, name, command };
     let followed = following.see_through(&left, asked, mail, stage).await;
@@ -173,7 +174,7 @@ enum Looked {
 
 /// Where a message is.
 #[derive(Debug)]
-enum Place<'a> {
+pub(super) enum Place<'a> {
     /// Nowhere yet.
     Unknown,
     /// It waits.
@@ -328,7 +329,7 @@ async fn waits(engine: &Engine, id: &ConversationId) -> Result<Fault, Fault> {
 }
 
 /// Finds a message.
-fn place<'a>(view: &'a View, name: &MessageId) -> Place<'a> {
+pub(super) fn place<'a>(view: &'a View, name: &MessageId) -> Place<'a> {
     if view.queue.iter().any(|queued| queued.id == *name) {
         return Place::Waits;
     }
@@ -351,6 +352,7 @@ fn told(happened: &Move) -> Option<Piece> {
         Move::Ended(call) => Piece::Talk(tool::finished(call)),
         Move::Raised(_, question) => Piece::Talk(format!("asks: {}", question.heading)),
         Move::TurnBegan(_)
+        | Move::Said(_)
         | Move::Asked
         | Move::Planned(_)
         | Move::Failed(_)
@@ -363,7 +365,7 @@ fn told(happened: &Move) -> Option<Piece> {
     })
 }
 
-fn show(moves: &[Move], stage: &mut Stage<'_>) {
+pub(super) fn show(moves: &[Move], stage: &mut Stage<'_>) {
     for piece in moves.iter().filter_map(told) {
         match (piece, stage.form) {
             (Piece::Answer(text), Form::Text) => stage.output.data(&text),

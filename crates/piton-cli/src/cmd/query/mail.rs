@@ -44,6 +44,8 @@ pub(super) struct Mail {
     leaving: bool,
     /// Its name, once it was left for another process.
     left: Option<MessageId>,
+    /// Its name, once it was sent here.
+    sent: Option<MessageId>,
 }
 
 impl Mail {
@@ -67,6 +69,7 @@ impl Mail {
             trouble: None,
             leaving: false,
             left: None,
+            sent: None,
         };
         if let Some(text) = text {
             if !query.no_persist {
@@ -183,9 +186,21 @@ impl Mail {
         self.leaving = true;
         let mut message = NewMessage::text(self.text.clone().unwrap_or_default());
         message.parts.extend(files);
-        let Some(draft) = &mut self.draft else { return Ok(message) };
-        draft.goes_to(opened.conversation.id());
-        Ok(NewMessage { id: Some(draft.message.clone()), ..message })
+        let id = match &mut self.draft {
+            Some(draft) => {
+                draft.goes_to(opened.conversation.id());
+                draft.message.clone()
+            }
+            // One that was left for another process keeps its name: it is the same message.
+            None => self.left.take().unwrap_or_else(new_name),
+        };
+        self.sent = Some(id.clone());
+        Ok(NewMessage { id: Some(id), ..message })
+    }
+
+    /// The name of the message that was sent here last.
+    pub(super) fn sent(&self) -> Option<&MessageId> {
+        self.sent.as_ref()
     }
 
     /// The message is durable.

@@ -123,9 +123,17 @@ pub(super) async fn end_turn(
         TurnEnd::Discarded => Command::Discard,
         TurnEnd::Stopped | TurnEnd::Completed => Command::Stop,
     };
-    let work = opened.conversation.start(asked.envelope(command)?).await;
-    let work = work.map_err(|error| opened.fault(error, "the turn stays as it is"))?;
-    let Rested { stopped, .. } = work.rest().await?;
+    let envelope = asked.envelope(command)?;
+    let closing = async {
+        let work = opened.conversation.start(envelope).await;
+        let work = work.map_err(|error| opened.fault(error, "the turn stays as it is"))?;
+        Ok::<Rested, Fault>(work.rest().await?)
+    };
+    let Rested { stopped, .. } = tokio::select! {
+        biased;
+        _ = stage.signals.next() => return Err(Fault::Interrupted),
+        rested = closing => rested?,
+    };
     say_stopped(&stopped, stage);
     Ok(())
 }
@@ -142,6 +150,7 @@ impl Seen {
     /// Shows everything that the journal has.
     async fn catch_up(&mut self, stage: &mut Stage<'_>) -> Result<(), Fault> {
         self.watch.show_backlog(stage.output);
+        follow_workers(&mut self.watch, &mut self.feed)?;
         while let Some(told) = self.feed.next_entry().await? {
             show(&mut self.watch, &mut self.feed, told, stage)?;
         }
@@ -174,12 +183,14 @@ fn show(
     told: Told,
     stage: &mut Stage<'_>,
 ) -> Result<(), FollowError> {
-    let is_change = matches!(&told, (None, News::Change(_)));
     watch.take(told, &mut stage.terminal, stage.output);
-    if is_change {
-        for worker in watch.workers() {
-            feed.join_new(&worker)?;
-        }
+    follow_workers(watch, feed)
+}
+
+/// Follows the workers that have begun, as far as that was shown.
+fn follow_workers(watch: &mut Watch, feed: &mut Feed) -> Result<(), FollowError> {
+    for worker in watch.workers_begun() {
+        feed.join_new(&worker)?;
     }
     Ok(())
 }
@@ -255,6 +266,7 @@ async fn see_through(
     opened.attend(stage.terminal.is_some());
     // What is refused leaves no conversation behind, so none is announced.
     let work = start(opened, errand, asked, mail, stage).await?;
+    watch.know(mail.sent().cloned());
     begin(opened, &view, errand, asked, stage);
     tell_of_files(opened, stage.output);
     let mut work = pin!(work.rest());
@@ -273,11 +285,13 @@ async fn see_through(
                     break None;
                 }
                 watch.show_backlog(stage.output);
+                follow_workers(&mut watch, &mut feed)?;
             }
             known = answered(&mut watch.answering) => watch.settle(known, stage.output),
             () = ready(()), if watch.may_ask() && stage.terminal.is_some() => {
                 // First everything that is there: a question may be settled by it.
                 watch.show_backlog(stage.output);
+                follow_workers(&mut watch, &mut feed)?;
                 while let Some(told) = feed.next_entry().await? {
                     show(&mut watch, &mut feed, told, stage)?;
                 }

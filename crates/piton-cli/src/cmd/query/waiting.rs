@@ -1,17 +1,20 @@
 //! Messages that wait for a turn of their own, and commands that other processes left.
 
 use piton::{Command, OnIncomplete};
+use piton_core::outcome::Ending;
 use piton_core::summary::shorten;
-use piton_core::view::QueuedView;
+use piton_core::view::{QueuedView, TurnEnd};
 
 use super::asked::Asked;
 use super::errand::Errand;
+use super::held::{self, Place};
 use super::mail::Mail;
 use super::opened::{Life, Opened};
 use super::stage::Stage;
 use crate::ask::held::{WAITING_MENU, WaitingChoice, choose_waiting, waiting_menu_takes};
 use crate::ask::not_understood;
 use crate::render::incomplete::Newest;
+use crate::render::moves;
 use crate::render::turn;
 use crate::report::{Fault, LetterFault, Report};
 
@@ -38,23 +41,48 @@ pub(super) async fn bind(
     Ok(Some(Report::ok("done")))
 }
 
+/// How it stands with a message that was left for another process.
+pub(super) enum OfLeft {
+    /// None was left, or it is not there.
+    Nothing,
+    /// It waits, and runs here.
+    Errand(Errand),
+    /// Its turn is over.
+    Done(Report),
+}
+
 /// What to do about the message of this query, if it was left for another process and waits now that
 /// nobody is there.
 pub(super) fn of_left(
     opened: &Opened,
     mail: &mut Mail,
     stage: &mut Stage<'_>,
-) -> Result<Option<Errand>, Fault> {
-    let Some(name) = mail.left().cloned() else { return Ok(None) };
+) -> Result<OfLeft, Fault> {
+    let Some(name) = mail.left().cloned() else { return Ok(OfLeft::Nothing) };
     let view = &opened.view;
-    if !view.queue.iter().any(|queued| queued.id == name) {
-        return Ok(None);
-    }
     mail.see_in(view);
+    if let Place::In(turn) = held::place(view, &name) {
+        stage.output.talk("Another process has run the message.");
+        held::show(&moves::of_turn(turn), stage);
+        let id = opened.conversation.id();
+        let report = match turn.head.end {
+            Some(TurnEnd::Completed) => Report::of_turn(&Ending::Done, id, None, ""),
+            Some(TurnEnd::Stopped | TurnEnd::Discarded) => Report::ok("closed"),
+            None => {
+                let turn = Newest::of(view).ok_or(Fault::NoText)?;
+                let (conversation, turn) = (id.clone(), Box::new(turn));
+                return Err(Fault::Incomplete { conversation, turn });
+            }
+        };
+        return Ok(OfLeft::Done(report.kept_in(id.clone())));
+    }
+    if !view.queue.iter().any(|queued| queued.id == name) {
+        return Ok(OfLeft::Nothing);
+    }
     match view.head.open.and_then(|_| Newest::of(view)) {
         None => {
             stage.output.talk("That process has left; the message runs here.");
-            Ok(Some(Errand::Release))
+            Ok(OfLeft::Errand(Errand::Release))
         }
         Some(turn) => {
             let conversation = opened.conversation.id().clone();

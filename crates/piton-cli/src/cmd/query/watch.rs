@@ -9,7 +9,7 @@ use std::pin::Pin;
 use std::time::Instant;
 
 use piton::{AnswerThen, Command, Conversation, Engine, News, Reply};
-use piton_core::id::{ConversationId, InquiryId};
+use piton_core::id::{ConversationId, InquiryId, MessageId};
 use piton_core::view::{InquiryKind, ItemView, Patch, QuestionView, RuleEffect, View, ViewChange};
 
 use super::face::{Face, calls};
@@ -39,6 +39,8 @@ pub(super) struct Watch {
     face: Face,
     /// The conversations that work for this one, as they were shown.
     workers: BTreeMap<ConversationId, View>,
+    /// Those of them that have just begun.
+    begun: Vec<ConversationId>,
     engine: Engine,
     conversation: Conversation,
     /// Questions, the one that is being asked first.
@@ -100,6 +102,7 @@ impl Watch {
         Self {
             face,
             workers: BTreeMap::new(),
+            begun: Vec::new(),
             engine,
             conversation,
             prompts: VecDeque::new(),
@@ -124,6 +127,16 @@ impl Watch {
     pub(super) fn workers(&self) -> Vec<ConversationId> {
         let open = calls(self.view().turns.last()).filter(|call| call.ended.is_none());
         open.filter_map(|call| call.worker.clone()).collect()
+    }
+
+    /// The person has typed this message.
+    pub(super) fn know(&mut self, own: Option<MessageId>) {
+        self.face.know(own);
+    }
+
+    /// Workers that were shown to begin since this was asked last.
+    pub(super) fn workers_begun(&mut self) -> Vec<ConversationId> {
+        std::mem::take(&mut self.begun)
     }
 
     /// Takes in news: shows them, or keeps them while somebody types. A question that is answered from
@@ -164,6 +177,9 @@ impl Watch {
             (None, News::Change(change)) => {
                 for happened in self.face.change(&change, output) {
                     self.stand(&happened, output);
+                    if let Move::Started(call) = happened {
+                        self.begun.extend(call.worker);
+                    }
                 }
             }
             (None, News::Live(live)) => self.face.live(*live, output),
