@@ -1,6 +1,7 @@
 //! What is asked of a person, and what a typed line means. Nothing is read or shown here.
 
 mod form;
+mod heard;
 pub(crate) mod held;
 mod permission;
 
@@ -11,6 +12,8 @@ use piton_core::view::{InquiryKind, QuestionView, RuleEffect, Shape, Wants};
 
 use self::form::Filled;
 pub(crate) use self::form::Form;
+use self::heard::type_one_of;
+pub(crate) use self::heard::{Heard, not_understood};
 pub(crate) use self::permission::Offer;
 use self::permission::Permission;
 use crate::render::question::shown;
@@ -30,40 +33,6 @@ pub(crate) struct Prompt {
     permission: Permission,
     /// The conversation that asks, if it is a worker's.
     pub(crate) worker: Option<ConversationId>,
-}
-
-/// What a typed line leads to.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Heard {
-    /// The answer.
-    Reply(Reply),
-    /// Go on asking.
-    Ask,
-    /// Ask again: it is not understood, and this would be.
-    Unclear(String),
-}
-
-impl Heard {
-    /// The answer, if it is one.
-    #[cfg(test)]
-    fn reply(self) -> Option<Reply> {
-        match self {
-            Self::Reply(reply) => Some(reply),
-            Self::Ask | Self::Unclear(_) => None,
-        }
-    }
-}
-
-/// Says which keys are understood.
-fn type_one_of(keys: &[char]) -> String {
-    let (last, others) = keys.split_last().map_or((' ', keys), |(last, others)| (*last, others));
-    let others: Vec<String> = others.iter().map(ToString::to_string).collect();
-    format!("type {} or {last}", others.join(", "))
-}
-
-/// What is said of a line that is not understood, in front of what is asked again.
-pub(crate) fn not_understood(takes: &str) -> String {
-    format!("Not understood: {takes}.\n")
 }
 
 impl Prompt {

@@ -1,6 +1,9 @@
-//! How it went: a message, hints, an exit code. The only place that knows exit codes.
+//! How it went: a message, hints, an exit code.
 
 mod advice;
+mod attach;
+mod code;
+mod command;
 pub(crate) mod fault;
 mod holding;
 mod letter;
@@ -10,13 +13,15 @@ mod storing;
 mod undo;
 
 use std::error::Error;
-use std::process::ExitCode;
 
 use piton_core::id::ConversationId;
 use piton_core::outcome::{Cause, Ending};
 use piton_core::view::{BreakReason, InquiryKind};
 
 pub(crate) use self::advice::key_advice;
+pub(crate) use self::attach::AttachFault;
+use self::code::Code;
+pub(crate) use self::command::CommandFault;
 pub(crate) use self::fault::Fault;
 pub(crate) use self::holding::holding;
 pub(crate) use self::letter::LetterFault;
@@ -24,33 +29,6 @@ pub(crate) use self::undo::UndoFault;
 use crate::output::{Form, Output};
 use crate::render::incomplete::{self, Newest};
 use crate::render::lines::Line;
-
-/// Exit codes, the same for every command.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Code {
-    /// All is well.
-    Ok = 0,
-    /// The task failed and would fail again.
-    Failed = 1,
-    /// What was typed cannot be done.
-    Usage = 2,
-    /// A person has to answer.
-    NeedsPerson = 3,
-    /// A limit was reached.
-    Limit = 4,
-    /// It may work later.
-    Transient = 5,
-    /// There is an incomplete turn; nothing was done.
-    Incomplete = 6,
-    /// Somebody interrupted, or the terminal was closed.
-    Interrupted = 130,
-}
-
-impl From<Code> for ExitCode {
-    fn from(code: Code) -> Self {
-        Self::from(code as u8)
-    }
-}
 
 /// How it went.
 #[derive(Clone, Debug, PartialEq, Eq)]

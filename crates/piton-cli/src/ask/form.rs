@@ -4,6 +4,8 @@
 
 use serde_json::{Map, Value};
 
+use super::heard::type_one_of;
+
 /// A form and what is filled in.
 #[derive(Clone, Debug)]
 pub(crate) struct Form {
@@ -62,7 +64,7 @@ impl Form {
         self.fields.iter().map(Field::told).collect()
     }
 
-    /// An answer that fits: every field that has to be there, and those with a default.
+    /// An answer that fits: every field that has to be there, and every field with a default.
     pub(crate) fn example(&self) -> String {
         let given = self.fields.iter().filter(|field| field.required || field.default.is_some());
         let given: Map<_, _> = given.map(|it| (it.name.clone(), it.example())).collect();
@@ -84,7 +86,7 @@ impl Form {
             return match line.trim().to_lowercase().as_str() {
                 "a" | "answer" | "y" | "yes" => self.go_to(0),
                 "n" | "no" => Filled::Declined,
-                _ => Filled::Unclear(super::type_one_of(&['a', 'n'])),
+                _ => Filled::Unclear(type_one_of(&['a', 'n'])),
             };
         };
         let name = field.name.clone();

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::type_one_of;
+use super::heard::type_one_of;
 
 /// How long to wait for a conversation that another process works on, when nobody says.
 const HELD_WAIT: Duration = Duration::from_secs(30);

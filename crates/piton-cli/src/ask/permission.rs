@@ -6,7 +6,7 @@ use piton::{Reply, Standing};
 use piton_agent::rules::file::{self, RuleFileError};
 use piton_core::view::{Always, PermissionRule, QuestionView, RuleEffect, RuleScope};
 
-use super::Heard;
+use super::heard::{Heard, type_one_of};
 use crate::render::rule::told_all;
 
 /// A standing decision that can be made on a call.
@@ -48,8 +48,8 @@ impl Offer {
         format!("{}, {}", told_all(&self.rules), self.reach())
     }
 
-    /// Keeps the rules of decisions where later conversations find them, if they are for those too:
-    /// all of them or none.
+    /// Writes the rules of decisions that are for later conversations too into the settings: all of
+    /// them or none.
     pub(crate) fn write_all<'a>(
         offers: impl IntoIterator<Item = &'a Self>,
     ) -> Result<(), RuleFileError> {
@@ -188,7 +188,7 @@ impl Permission {
             let never = self.may(RuleEffect::Deny).then_some('v');
             ['y'].into_iter().chain(always).chain(never).chain(['m', 'n']).collect()
         };
-        super::type_one_of(&keys)
+        type_one_of(&keys)
     }
 }
 

@@ -1,29 +1,33 @@
 //! `piton answer`: answers what a turn asks, from any terminal, today or tomorrow.
 //!
 //! A question is a fact in the journal, and so is its answer. Nothing runs here unless `--continue`
-//! says so. If another process is at work on the conversation, that one records the answer.
+//! says so. If another process is at work on the conversation, that process records the answer.
 
-pub(crate) mod elsewhere;
+mod askers;
+mod desk;
+mod elsewhere;
 mod meant;
 mod record;
 
 use std::time::Duration;
 
 use clap::Parser as _;
-use piton::{AnswerLetter, Engine, FollowError};
+use piton::{AnswerLetter, Engine};
 use piton_agent::{Settings, engine_to_write};
 use piton_core::id::ConversationId;
 use piton_core::view::{ItemView, QuestionView, RuleEffect, RuleScope, TurnView, View};
 use piton_store::Holder;
 use tokio::time::Instant;
 
-use self::record::{Desk, Recorded};
+use self::askers::{askers, questions};
+use self::desk::{Desk, Recorded};
 use super::query;
 use crate::ask::Offer;
 use crate::flags::{Answer, Command, Flags};
 use crate::output::Output;
 use crate::render::lines::Line;
 use crate::render::question::shown;
+use crate::render::tool::{kept_answer, said};
 use crate::report::{Fault, Report};
 use crate::{store, target};
 
@@ -46,12 +50,12 @@ pub(crate) async fn run(
     if answer.word.is_none() && answer.text.is_none() && !answer.decline {
         return show(&engine, &id, answer, settings, output).await;
     }
-    let askers = askers(&engine, &id).await?;
-    if askers.is_empty() {
+    let asking = askers(&engine, &id).await?;
+    if asking.is_empty() {
         let last = last_answer(&engine.view(&id).await?);
         return Err(Fault::NothingAsked { conversation: id, last });
     }
-    let meant = meant::meant(&askers, answer, settings)?;
+    let meant = meant::meant(&asking, answer, settings)?;
     if meant.is_empty() {
         return Err(Fault::NothingAsked { conversation: id, last: None });
     }
@@ -71,7 +75,7 @@ pub(crate) async fn run(
     {
         return Ok(Report::ok("done"));
     }
-    let left = self::askers(&engine, &asker).await?;
+    let left = askers(&engine, &asker).await?;
     let left: usize = left.iter().map(|(_, view)| questions(view).count()).sum();
     if 0 < left {
         output.talk(&format!("{left} more to answer: piton answer --id {asker}"));
@@ -90,7 +94,8 @@ pub(crate) async fn run(
     }
 }
 
-/// Says who has taken the answer; and whether anybody, or nothing, goes on with the turn.
+/// Says which process has taken the answer. Whether nothing is left to do here: that process goes on
+/// with the turn, or the turn is over.
 async fn goes_on(
     engine: &Engine,
     id: &ConversationId,
@@ -114,7 +119,7 @@ fn last_answer(view: &View) -> Option<String> {
     let answered = view.turns.last().into_iter().flat_map(asked_in);
     let newest = answered.filter_map(|asked| Some((asked, asked.answer.as_ref()?)));
     let (asked, answer) = newest.max_by_key(|(_, answer)| answer.at)?;
-    let (given, by) = (elsewhere::said(&answer.given), &answer.by);
+    let (given, by) = (said(&answer.given), &answer.by);
     Some(format!("answered last, by {by}, {given}: {}", asked.heading))
 }
 
@@ -135,14 +140,14 @@ async fn show(
     settings: &Settings,
     output: &mut Output,
 ) -> Result<Report, Fault> {
-    let askers = askers(engine, id).await?;
-    for (asker, view) in &askers {
+    let asking = askers(engine, id).await?;
+    for (asker, view) in &asking {
         let kept = AnswerLetter::kept(&**engine.journal(), asker).await?;
         for asked in questions(view) {
             let offers = Offer::all(asked, &view.head.workspace, settings.file.as_deref());
             let words = meant::words(asked, &offers);
             let kept = kept.iter().find(|letter| *letter.inquiry() == asked.id);
-            let kept = kept.map(|letter| record::told(letter.reply()));
+            let kept = kept.map(|letter| kept_answer(letter.reply()));
             if answer.json {
                 let (asker, kept) = (asker.as_str(), kept.as_deref());
                 output.json(&Line::question(asker, asked, &words, kept));
@@ -163,7 +168,7 @@ async fn show(
             show_offers(&offers, output);
         }
     }
-    if askers.is_empty() {
+    if asking.is_empty() {
         return Ok(Report::nothing(&format!("Conversation {id} asks nothing.")));
     }
     Ok(Report::ok("done"))
@@ -182,34 +187,4 @@ fn show_offers(offers: &[Offer], output: &mut Output) {
             output.talk(&format!("{word}{scope}: {will}{}", offer.told()));
         }
     }
-}
-
-/// Who asks something: the conversation itself, then those that work for it.
-async fn askers(
-    engine: &Engine,
-    id: &ConversationId,
-) -> Result<Vec<(ConversationId, View)>, Fault> {
-    let own = engine.view(id).await?;
-    let steps = own.open_turn().into_iter().flat_map(|turn| &turn.items);
-    let calls = steps.flat_map(|item| match item {
-        ItemView::Step(step) => step.calls.as_slice(),
-        ItemView::Message(_) | _ => &[],
-    });
-    let open = calls.filter(|call| call.ended.is_none());
-    let workers: Vec<_> = open.filter_map(|call| call.worker.clone()).collect();
-    let mut askers = vec![(id.clone(), own)];
-    for worker in workers {
-        match engine.view(&worker).await {
-            // One that has not begun asks nothing.
-            Err(FollowError::Unknown(_)) => {}
-            view => askers.push((worker, view?)),
-        }
-    }
-    askers.retain(|(_, view)| questions(view).next().is_some());
-    Ok(askers)
-}
-
-/// The questions that wait for an answer, in order.
-fn questions(view: &View) -> impl Iterator<Item = &QuestionView> {
-    view.head.asking.iter().filter_map(|asking| view.question(&asking.question))
 }

@@ -3,61 +3,17 @@
 //! Changes nothing and asks nobody on the network.
 
 mod entries;
+mod finding;
 mod home;
 mod machine;
 
 use piton_agent::Settings;
 
+use self::finding::{Finding, Verdict};
 use crate::flags::Doctor;
 use crate::output::Output;
 use crate::render::lines::Line;
 use crate::report::Report;
-
-/// How something is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Verdict {
-    /// As it should be.
-    Ok,
-    /// Not there; piton does without, and says how well.
-    Lacks,
-    /// Not as it should be; something will not work.
-    Broken,
-}
-
-impl Verdict {
-    fn word(self) -> &'static str {
-        match self {
-            Self::Ok => "ok",
-            Self::Lacks => "lacks",
-            Self::Broken => "broken",
-        }
-    }
-}
-
-/// One line of what was found.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Finding {
-    about: &'static str,
-    verdict: Verdict,
-    said: String,
-    /// What to do about it.
-    advice: Option<String>,
-}
-
-impl Finding {
-    fn ok(about: &'static str, said: impl Into<String>) -> Self {
-        Self { about, verdict: Verdict::Ok, said: said.into(), advice: None }
-    }
-
-    fn lacks(about: &'static str, said: impl Into<String>, advice: impl Into<String>) -> Self {
-        let advice = Some(advice.into());
-        Self { about, verdict: Verdict::Lacks, said: said.into(), advice }
-    }
-
-    fn broken(about: &'static str, said: impl Into<String>, advice: impl Into<String>) -> Self {
-        Self { verdict: Verdict::Broken, ..Self::lacks(about, said, advice) }
-    }
-}
 
 /// Looks at everything. Exits with 1 if something is broken.
 pub(crate) fn run(doctor: &Doctor, settings: &Settings, output: &mut Output) -> Report {

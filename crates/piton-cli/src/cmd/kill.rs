@@ -3,10 +3,10 @@
 use piton::commands::{Commands, KeptState};
 use piton_agent::Settings;
 
-use super::kept::{CommandFault, find};
+use super::kept::find;
 use crate::flags::Kill;
 use crate::output::Output;
-use crate::report::{Fault, Report};
+use crate::report::{CommandFault, Fault, Report};
 
 /// Stops it.
 pub(crate) async fn run(

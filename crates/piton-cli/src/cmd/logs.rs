@@ -10,10 +10,10 @@ use piton_agent::Settings;
 use piton_tools::WITHHELD_TEXT;
 use piton_tools::supervise::{HEAD_BYTES, TAIL_BYTES};
 
-use super::kept::{CommandFault, find};
+use super::kept::find;
 use crate::flags::Logs;
 use crate::output::Output;
-use crate::report::{Fault, Report};
+use crate::report::{CommandFault, Fault, Report};
 
 /// How often to look for more.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
@@ -29,7 +29,7 @@ pub(crate) async fn run(
     let commands = Commands::new(settings.calls());
     let mut kept = find(&commands, &logs.command)?;
     if kept.intent.secret {
-        // Who knows the secret is somebody else.
+        // The secret may be in the output.
         output.talk(WITHHELD_TEXT);
         return Ok(Report::ok("done"));
     }

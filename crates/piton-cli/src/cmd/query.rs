@@ -1,6 +1,9 @@
 //! `piton query`: one turn, from a message to its answer, or from where it was left.
 
+mod asked;
 mod attach;
+mod begin;
+mod errand;
 mod face;
 mod feed;
 mod held;
@@ -8,8 +11,10 @@ mod interrupt;
 mod mail;
 mod notes;
 mod open;
+mod opened;
 mod perform;
 mod plan;
+mod stage;
 mod waiting;
 mod watch;
 
@@ -17,44 +22,32 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use piton::chance::{Chance as _, SystemChance};
-use piton::{Command, Envelope, OnIncomplete, Sender, check_workspace};
-use piton_agent::{Agent, Overrides, Settings, is_demo, typed};
-use piton_core::id::{CommandId, ConversationId, TurnId};
-use piton_core::view::{PermissionMode, TurnEnd, View};
+use piton::{OnIncomplete, check_workspace};
+use piton_agent::{Agent, Settings};
+use piton_core::id::ConversationId;
+use piton_core::view::TurnEnd;
 
-pub(crate) use self::attach::AttachFault;
+use self::asked::Asked;
+use self::begin::announce;
+use self::errand::Errand;
 use self::held::{Followed, Way};
 use self::mail::Mail;
-use self::open::{Life, Opened, Wanted};
-use self::perform::Stage;
+use self::open::Wanted;
+use self::opened::{Life, Opened};
 use self::plan::{Plan, Situation, Wish};
+use self::stage::Stage;
 use crate::ask::held::{
     Elsewhere, HeldChoice, Present, choose_held, held_menu, held_menu_takes, held_waits,
 };
 use crate::ask::{Choice, Editing, choose, menu, menu_takes, not_understood};
-use crate::flags::{Mode, Query};
+use crate::flags::Query;
 use crate::output::{Form, Output};
 use crate::render::incomplete::{self, Newest};
-use crate::render::lines::Line;
 use crate::report::{Fault, Report};
 use crate::signals::Signals;
 use crate::terminal::Terminal;
 
-/// What is said in front of an answer of the demo model.
-const DEMO_NOTE: &str =
-    "The demo model answers: no key, no network, no language model. Choose another with --model.";
-
-/// What a session is to do.
-#[derive(Clone, Copy, Debug)]
-enum Errand {
-    Send(OnIncomplete),
-    Resume,
-    /// Let the messages go that wait.
-    Release,
-}
-
-/// Does it.
+/// Carries a query out.
 pub(crate) async fn run(
     query: Box<Query>,
     settings: &Settings,
@@ -79,38 +72,14 @@ pub(crate) async fn run(
     }
 }
 
-/// What was asked for.
-#[derive(Debug)]
-struct Asked<'a> {
-    query: Box<Query>,
-    wish: Wish,
-    overrides: Overrides,
-    agent: Arc<Agent>,
-    settings: &'a Settings,
-}
-
 impl Asked<'_> {
-    /// A command of this process, with what its flags say.
-    fn envelope(&self, command: Command) -> Result<Envelope, Fault> {
-        let name = CommandId::from_chance(SystemChance.next());
-        Ok(Envelope { from: self.sender()?, ..Envelope::new(name, command) })
-    }
-
-    /// Where this process is, and what its flags say.
-    fn sender(&self) -> Result<Sender, Fault> {
-        let directory = self.settings.workspace()?.to_string_lossy().into_owned();
-        // Plain data cannot fail to serialise.
-        let flags = serde_json::to_string(&self.overrides).ok();
-        Ok(Sender { directory: Some(directory), flags })
-    }
-
     async fn carry_out(&mut self, mail: &mut Mail, stage: &mut Stage<'_>) -> Result<Report, Fault> {
         mail.read_files(stage).await?;
         let mut opened = match self.open(mail, stage).await? {
             Entered::Here(opened) => *opened,
             Entered::There(report) => return Ok(report),
         };
-        // Those of a kept message are known only now.
+        // The files of a kept message are known only now.
         mail.read_files(stage).await?;
         if let Some(bound) = waiting::bind(&mut opened, self, stage).await?
             && !mail.has_content()
@@ -183,7 +152,7 @@ impl Asked<'_> {
             Wish::Say | Wish::Continue | Wish::Discard => None,
         };
         if way.is_some() {
-            // What is in the way does not matter, so it is not waited for.
+            // The message goes to the process that holds the conversation, so nothing is waited for.
             lock_wait = Duration::ZERO;
         }
         loop {
@@ -304,84 +273,6 @@ async fn choose_errand(
             }
             Some(Choice::Quit) => return Err(Fault::LeftAlone),
             None => unclear = not_understood(&menu_takes(editing)),
-        }
-    }
-}
-
-/// Says which conversation and turn this is, and what becomes of an incomplete one. `shown` is what
-/// was there before, and what the changes that follow begin with, where they go out as data.
-fn begin(opened: &Opened, shown: &View, errand: Errand, asked: &Asked<'_>, stage: &mut Stage<'_>) {
-    announce(opened, Some(shown), errand.turn(shown), stage);
-    if errand.begins() && opened.life == Life::Known && asked.query.permissions.is_none() {
-        tell_of_mode(shown.head.mode, stage);
-    }
-    let Some(open) = shown.open_turn() else {
-        if let Some(note) = waiting::note(shown.queue.len(), errand) {
-            stage.output.talk(&note);
-        }
-        return;
-    };
-    let waits = Newest::of(shown).map(|turn| incomplete::waits_for(&turn));
-    let waits = waits.unwrap_or_default();
-    let note = match errand {
-        Errand::Resume => format!("Resuming. {waits}"),
-        Errand::Send(OnIncomplete::Resume) => {
-            format!("Resuming, your message comes after that. {waits}")
-        }
-        Errand::Send(OnIncomplete::Inject) => {
-            format!("The message is added to the incomplete turn. {waits}")
-        }
-        Errand::Send(OnIncomplete::Discard) => {
-            format!("Turn {} is discarded. It stays in the journal, hidden.", open.head.id.0)
-        }
-        Errand::Send(OnIncomplete::Ask) | Errand::Release => return,
-    };
-    stage.output.talk(&note);
-}
-
-/// Says what an earlier turn has left behind: a person who forgot it would be surprised by what runs.
-fn tell_of_mode(kept: PermissionMode, stage: &mut Stage<'_>) {
-    if kept == PermissionMode::Ask {
-        return;
-    }
-    let mode = Mode::from(kept).typed();
-    let hint = "to be asked again: --permissions ask";
-    stage.output.talk(&format!("permissions {mode}, as in the turn before; {hint}"));
-}
-
-fn announce(opened: &Opened, shown: Option<&View>, turn: TurnId, stage: &mut Stage<'_>) {
-    let conversation = opened.conversation.id();
-    let life = opened.life.note();
-    let model = typed(&opened.model);
-    stage
-        .output
-        .talk(&format!("conversation {conversation}{life}, turn {}, model {model}", turn.0));
-    if is_demo(&opened.model) && opened.life != Life::Known {
-        stage.output.talk(DEMO_NOTE);
-    }
-    if let Some(view) = shown.filter(|_| stage.form == Form::Json) {
-        stage.output.json(&Line::view_of_turn(conversation.as_str(), turn, view.clone()));
-    }
-}
-
-impl Errand {
-    /// The turn that it is about.
-    fn turn(self, view: &View) -> TurnId {
-        match self {
-            Self::Resume | Self::Send(OnIncomplete::Resume | OnIncomplete::Inject) => {
-                view.head.open.unwrap_or_else(|| view.next_turn())
-            }
-            Self::Release | Self::Send(OnIncomplete::Ask | OnIncomplete::Discard) => {
-                view.next_turn()
-            }
-        }
-    }
-
-    /// Whether a turn begins, as opposed to going on.
-    fn begins(self) -> bool {
-        match self {
-            Self::Resume | Self::Send(OnIncomplete::Resume | OnIncomplete::Inject) => false,
-            Self::Release | Self::Send(OnIncomplete::Ask | OnIncomplete::Discard) => true,
         }
     }
 }

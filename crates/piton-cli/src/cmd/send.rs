@@ -6,10 +6,10 @@ use piton::commands::Commands;
 use piton_agent::Settings;
 use piton_tools::supervise::{Delivery, DeliveryState, INPUT_BYTES_MAX, InputText};
 
-use super::kept::{CommandFault, find};
+use super::kept::find;
 use crate::flags::Send;
 use crate::output::Output;
-use crate::report::{Fault, Report};
+use crate::report::{CommandFault, Fault, Report};
 
 /// Writes.
 pub(crate) async fn run(

@@ -1,8 +1,11 @@
-//! One line per start and end of a call.
+//! One line per start and end of a call, and the words for answers to its questions.
 
+use piton::Reply;
 use piton_core::id::ConversationId;
 use piton_core::summary::{input_summary, output_summary};
-use piton_core::view::{CallState, CallView, InquiryAnswer, Outcome, UNKNOWN_TEXT};
+use piton_core::view::{
+    CallState, CallView, InquiryAnswer, Outcome, RuleEffect, RuleScope, UNKNOWN_TEXT,
+};
 
 /// A call begins.
 pub(crate) fn started(call: &CallView) -> String {
@@ -68,12 +71,34 @@ pub(crate) fn said(answer: &InquiryAnswer) -> String {
     }
 }
 
+/// An answer that waits for the process that asked, for people.
+pub(crate) fn kept_answer(reply: &Reply) -> String {
+    match reply {
+        Reply::Allow => "allowed".into(),
+        Reply::Deny => "refused".into(),
+        Reply::Applied => "done by hand".into(),
+        Reply::RunAgain => "run it again".into(),
+        Reply::TreatAsDone => "taken for done".into(),
+        Reply::Text(text) => text.clone(),
+        Reply::Secret(_) => "told in secret".into(),
+        Reply::Always(standing) => {
+            let effect = if standing.effect == RuleEffect::Allow { "allowed" } else { "refused" };
+            let place = match standing.scope {
+                RuleScope::Conversation => "in this conversation",
+                RuleScope::Project => "in this project",
+                RuleScope::User => "everywhere",
+            };
+            format!("{effect}, and from now on {place}")
+        }
+    }
+}
+
 /// A question was answered by another process.
 pub(crate) fn answered(answer: &InquiryAnswer) -> String {
     format!("Answered from another terminal: {}", said(answer))
 }
 
-/// Why nobody knows how a call ended: its first line, and the last words of whoever died.
+/// Why nobody knows how a call ended: its first line, and the last words of the process that died.
 fn reason(text: &str) -> Option<String> {
     let text = text.strip_prefix(UNKNOWN_TEXT).unwrap_or(text).trim();
     let first = output_summary(text);

@@ -7,7 +7,7 @@ use piton_core::id::ConversationId;
 use piton_core::outcome::Cause;
 use piton_core::view::{FailureClass, ModelRef};
 
-use super::Code;
+use super::code::Code;
 
 /// Ways to go on, the best one first. `key` says what to do if the provider refused the key.
 pub(super) fn after(

@@ -11,15 +11,15 @@ use piton_core::id::ConversationId;
 use piton_mcp::{ProjectFault, TrustFault};
 use piton_store::{Holder, LeaseError, StoreError};
 
-use super::Code;
+use super::attach::AttachFault;
+use super::code::Code;
+use super::command::CommandFault;
 use super::holding::holding;
 use super::letter::LetterFault;
 use super::opening::{RENAME, opening};
 use super::refused::going_on;
 use super::storing::storing;
 use super::undo::UndoFault;
-use crate::cmd::kept::CommandFault;
-use crate::cmd::query::AttachFault;
 use crate::render::incomplete::{self, Newest};
 
 /// What helps with servers of tools.
@@ -129,7 +129,7 @@ pub(crate) enum Fault {
         question: String,
         /// What counts.
         answer: String,
-        /// Who said so.
+        /// By whom it was given, in words for people.
         by: String,
     },
     /// Nobody waits for this answer any more.

@@ -4,7 +4,7 @@ use piton::{CommandError, FollowError, Refusal};
 use piton_core::id::ConversationId;
 use piton_store::Holder;
 
-use super::Code;
+use super::code::Code;
 use super::holding::holding;
 use super::opening::BIND;
 use crate::render::incomplete::{self, Newest};

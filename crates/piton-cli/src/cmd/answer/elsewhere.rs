@@ -13,10 +13,10 @@ use piton_core::view::QuestionView;
 use piton_store::Holder;
 use tokio::time::Instant;
 
+use super::askers::questions;
+use super::desk::{Desk, Recorded};
 use super::meant::Meant;
-use super::questions;
-use super::record::{Desk, Recorded, told};
-pub(crate) use crate::render::tool::said;
+use crate::render::tool::{kept_answer, said};
 use crate::report::Fault;
 
 /// How often to look whether it is taken, or the other process gone.
@@ -52,7 +52,7 @@ impl Held<'_> {
         let (journal, mut after) = (self.desk.journal(), meant.after);
         loop {
             self.look_at_holder().await?;
-            // First this, because who takes it away has recorded it before.
+            // Looked at before the journal: a process records a letter before it takes it away.
             let lies = letter.lies(journal, self.id).await?;
             let grown = match letter.delivery(journal, self.id, after).await? {
                 Delivery::Taken if self.here => return Ok(Recorded::Here),
@@ -81,7 +81,8 @@ impl Held<'_> {
         }
     }
 
-    /// Who works on the conversation. One that has taken the letter and left is named all the same.
+    /// Finds the process that works on the conversation. A process that has taken the letter and left
+    /// is still named.
     async fn look_at_holder(&mut self) -> Result<(), Fault> {
         let listed = self.desk.journal().status(self.id).await?;
         let holder = listed.and_then(|listed| listed.holder);
@@ -98,7 +99,7 @@ impl Held<'_> {
     async fn gone(&self, asked: &QuestionView) -> Result<Fault, Fault> {
         let kept = AnswerLetter::kept(self.desk.journal(), self.id).await?;
         let other = kept.iter().find(|other| *other.inquiry() == asked.id);
-        let kept = other.map(|other| told(other.reply()));
+        let kept = other.map(|other| kept_answer(other.reply()));
         Ok(Fault::TakenAway { question: asked.heading.clone(), kept })
     }
 

@@ -5,7 +5,7 @@ use piton_agent::Settings;
 use piton_core::id::{ConversationId, Seq};
 use piton_core::view::{InquiryKind, QuestionView, RuleEffect, Shape, View};
 
-use super::questions;
+use super::askers::questions;
 use crate::ask::{Form, Heard, Offer, Prompt};
 use crate::flags::{Answer, Scope};
 use crate::report::Fault;
@@ -56,7 +56,7 @@ fn understand(
     let words = words(asked, &offers).join(", ");
     let mut prompt = Prompt::new(asked.clone(), offers);
     if prompt.is_secret() && !answer.decline {
-        // It would be in the history of a shell, and nobody is there who could be told.
+        // A secret on a command line stays in the history of the shell.
         return Err(Fault::SecretOnTerminal { question: asked.heading.clone() });
     }
     let mut more = Vec::new();

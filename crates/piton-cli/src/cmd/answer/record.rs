@@ -1,39 +1,20 @@
 //! Has answers written down: what stands for more than a conversation first, once, then each answer.
 
-use piton::{AnswerLetter, Engine, Reply};
+use piton::{AnswerLetter, Reply};
 use piton_core::id::ConversationId;
 use piton_core::summary::shorten;
 use piton_core::view::{InquiryKind, QuestionView, RuleEffect, RuleScope};
-use piton_store::{Holder, Journal};
-use tokio::time::Instant;
 
+use super::desk::{Desk, Recorded};
 use super::elsewhere::Held;
 use super::meant::Meant;
 use crate::ask::Offer;
 use crate::output::Output;
+use crate::render::tool::kept_answer;
 use crate::report::Fault;
 
 /// Longest answer that is repeated, in characters.
 const ANSWER_CHARS_MAX: usize = 60;
-
-/// Who has the answers.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Recorded {
-    /// This process wrote them down.
-    Here,
-    /// The process that asked.
-    There(Option<Holder>),
-}
-
-/// What answers are written down with.
-#[derive(Debug)]
-pub(super) struct Desk {
-    pub(super) engine: Engine,
-    /// Until when another process may take them.
-    pub(super) deadline: Instant,
-    /// Whether several may be answered: then one that is not open any more holds up no other.
-    pub(super) all: bool,
-}
 
 /// What became of the answers so far.
 #[derive(Debug, Default)]
@@ -44,10 +25,6 @@ struct Tally {
 }
 
 impl Desk {
-    pub(super) fn journal(&self) -> &dyn Journal {
-        &**self.engine.journal()
-    }
-
     /// Has all answers recorded.
     pub(super) async fn record(
         &self,
@@ -78,7 +55,7 @@ impl Desk {
             Tally { kept: Some(fault), .. } => Err(fault),
             Tally { recorded: Some(recorded), .. } => Ok(recorded),
             Tally { missed: Some(fault), .. } => Err(fault),
-            // Whatever is meant is in one of them.
+            // Every answer is counted in one of the three.
             Tally { .. } => Ok(Recorded::Here),
         }
     }
@@ -121,7 +98,7 @@ impl Desk {
             letter.withdraw(self.journal(), id).await?;
         }
         let Some(first) = letters.first() else { return Ok(()) };
-        output.talk(&format!("Replaces the answer that was kept: {}", told(first.reply())));
+        output.talk(&format!("Replaces the answer that was kept: {}", kept_answer(first.reply())));
         if let Reply::Always(standing) = first.reply()
             && standing.scope != RuleScope::Conversation
         {
@@ -205,27 +182,5 @@ fn tell(asked: &QuestionView, reply: &Reply, offer: Option<&Offer>, output: &mut
     output.talk(&format!("Answered {answer}: {}", asked.heading));
     if let Some(offer) = offer.filter(|offer| offer.file.is_none()) {
         output.talk(&format!("From now on: {}", offer.told()));
-    }
-}
-
-/// An answer that is kept, for people.
-pub(crate) fn told(reply: &Reply) -> String {
-    match reply {
-        Reply::Allow => "allowed".into(),
-        Reply::Deny => "refused".into(),
-        Reply::Applied => "done by hand".into(),
-        Reply::RunAgain => "run it again".into(),
-        Reply::TreatAsDone => "taken for done".into(),
-        Reply::Text(text) => text.clone(),
-        Reply::Secret(_) => "told in secret".into(),
-        Reply::Always(standing) => {
-            let effect = if standing.effect == RuleEffect::Allow { "allowed" } else { "refused" };
-            let place = match standing.scope {
-                RuleScope::Conversation => "in this conversation",
-                RuleScope::Project => "in this project",
-                RuleScope::User => "everywhere",
-            };
-            format!("{effect}, and from now on {place}")
-        }
     }
 }

@@ -9,15 +9,18 @@ use piton_agent::Settings;
 use piton_core::id::ConversationId;
 use piton_store::{Decayed, DecayedBlob, StoreError, Verified, verify};
 
-use super::Finding;
+use super::finding::Finding;
 use crate::output::Output;
 use crate::report;
 
 const ABOUT: &str = "entries";
-/// Whoever looks on hears nothing of what is done earlier.
+/// A check that ends before this time shows no progress.
 const QUIET: Duration = Duration::from_secs(1);
-/// Time between two lines for somebody who reads them later.
+/// Time between two lines of progress where no spinner can be shown.
 const LINES: Duration = Duration::from_secs(10);
+
+/// What to do about a damaged database. The inspection that found the damage left a note of it.
+pub(super) const SET_ASIDE: &str = "stop all piton processes, then `piton ls`: it uses the log if that has everything, else keeps the database under another name, begins a new one, and says how to save what can be read";
 
 pub(super) fn look(settings: &Settings, output: &mut Output) -> Vec<Finding> {
     let began = Instant::now();
@@ -37,7 +40,7 @@ pub(super) fn look(settings: &Settings, output: &mut Output) -> Vec<Finding> {
         Ok(None) => Vec::new(),
         Ok(Some(verified)) => findings(&verified),
         Err(error @ StoreError::Damaged { .. }) => {
-            vec![Finding::broken(ABOUT, report::chain(&error), super::home::SET_ASIDE)]
+            vec![Finding::broken(ABOUT, report::chain(&error), SET_ASIDE)]
         }
         Err(error) => vec![Finding::broken(
             ABOUT,

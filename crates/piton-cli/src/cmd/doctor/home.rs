@@ -10,7 +10,8 @@ use piton_agent::{Agent, KeyFrom, LoadError, Settings, typed};
 use piton_store::{Health, StoreError, inspect};
 use piton_tools::supervise::{KeptState, Shelf};
 
-use super::{Finding, Verdict, entries};
+use super::entries::{self, SET_ASIDE};
+use super::finding::{Finding, Verdict};
 use crate::output::Output;
 use crate::render::rule;
 use crate::report::{self, fault};
@@ -44,9 +45,6 @@ pub(super) fn look(settings: &Settings, output: &mut Output) -> Vec<Finding> {
     found.extend([commands(settings), terminal()]);
     found
 }
-
-/// What to do about a damaged database. The inspection that found the damage left a note of it.
-pub(super) const SET_ASIDE: &str = "stop all piton processes, then `piton ls`: it uses the log if that has everything, else keeps the database under another name, begins a new one, and says how to save what can be read";
 
 /// A home in which nothing can be written takes no message. Tried, because modes and owners do not
 /// tell of a file system that is mounted read-only.

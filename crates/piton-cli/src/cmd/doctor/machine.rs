@@ -7,7 +7,7 @@ use piton_agent::Settings;
 use piton_tools::sandbox::{Attempt, Kernel, Tried, try_out};
 use rustix::process::{PidfdFlags, getpid, pidfd_open};
 
-use super::{Finding, Verdict};
+use super::finding::{Finding, Verdict};
 
 /// From this release on the exit status of an orphan can be asked for.
 const ORPHANS: (u32, u32) = (6, 15);

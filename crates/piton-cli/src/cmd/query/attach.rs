@@ -1,17 +1,17 @@
 //! Files that go with a message: read whole before anything is begun, with limits.
 
 use std::fs::{self, File, Metadata};
-use std::io::{self, Read as _};
+use std::io::Read as _;
 use std::os::unix::fs::FileTypeExt as _;
 use std::path::{Component, Path, PathBuf};
 
 use piton::{CommandError, Conversation};
 use piton_agent::typed;
-use piton_core::attachment::{self, FILES_BYTES_MAX};
+use piton_core::attachment::FILES_BYTES_MAX;
 use piton_core::command::UserPart;
 
-use super::open::Opened;
-use crate::report::Fault;
+use super::opened::Opened;
+use crate::report::{AttachFault, Fault};
 
 /// A file as it was found.
 #[derive(Debug)]
@@ -20,57 +20,12 @@ pub(super) struct Attached {
     content: Vec<u8>,
 }
 
-/// Why a file cannot go along.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum AttachFault {
-    /// It cannot be read.
-    #[error("cannot read {}", path.display())]
-    Unreadable { path: PathBuf, source: io::Error },
-    /// It is a directory.
-    #[error("{} is a directory", path.display())]
-    Directory { path: PathBuf },
-    /// There is nothing in it.
-    #[error("{} is empty", path.display())]
-    Empty { path: PathBuf },
-    /// It is larger than a message may be.
-    #[error("{} is larger than {}", path.display(), attachment::limit(FILES_BYTES_MAX))]
-    Large { path: PathBuf },
-    /// The model does not take it.
-    #[error("{name} cannot be sent: {model} {why}")]
-    Refused { name: String, model: String, why: String },
-    /// All files together are larger than a message may be.
-    #[error("the files have {}, and one message takes {}", attachment::size(*bytes), attachment::limit(FILES_BYTES_MAX))]
-    Together { bytes: u64 },
-}
-
-impl AttachFault {
-    /// What to do about it.
-    pub(crate) fn hints(&self) -> Vec<String> {
-        let hint = match self {
-            Self::Unreadable { .. } => "check the path after --file; it counts from here",
-            Self::Directory { .. } => "name files one by one; the tools can look into directories",
-            Self::Empty { .. } => "there is nothing to send in it; leave it out",
-            Self::Large { .. } => {
-                "make it smaller, or leave it in this directory and name it: tools read files in parts"
-            }
-            Self::Refused { .. } => {
-                let others =
-                    "or leave it in this directory and name it, and let the tools look at it";
-                let model = "choose a model that takes it with --model; docs/models.md says what each takes";
-                return vec![model.into(), others.into()];
-            }
-            Self::Together { .. } => "send fewer or smaller files",
-        };
-        vec![hint.into()]
-    }
-}
-
 /// Reads files. May block: what is named may be a pipe.
 pub(super) fn read(paths: &[PathBuf]) -> Result<Vec<Attached>, AttachFault> {
     paths.iter().map(|path| read_one(path)).collect()
 }
 
-/// Those that may keep us waiting, because somebody has to write to them.
+/// The paths that are pipes: reading one waits until another process has written to it.
 pub(super) fn pipes(paths: &[PathBuf]) -> impl Iterator<Item = &Path> {
     let is_pipe = |path: &&Path| fs::metadata(path).is_ok_and(|found| found.file_type().is_fifo());
     paths.iter().map(PathBuf::as_path).filter(is_pipe)
@@ -84,7 +39,7 @@ pub(super) fn could_go(paths: &[PathBuf]) -> bool {
     })
 }
 
-/// Makes parts of a message of them, which the model takes; durable from here on.
+/// Makes the files parts of a message, if the model takes them. They are durable when this returns.
 pub(super) async fn keep(opened: &Opened, attached: &[Attached]) -> Result<Vec<UserPart>, Fault> {
     let parts = keep_for(&opened.conversation, attached).await?;
     let mut together = 0;

@@ -12,9 +12,9 @@ use piton_core::id::{CommandId, ConversationId, MessageId};
 use piton_core::outcome::Ending;
 use piton_core::view::{ItemView, TurnEnd, TurnView, View};
 
-use super::Asked;
+use super::asked::Asked;
 use super::mail::Mail;
-use super::perform::Stage;
+use super::stage::Stage;
 use crate::output::Form;
 use crate::render::incomplete::Newest;
 use crate::render::lines::Line;

@@ -16,8 +16,8 @@ use piton_core::view::{ItemView, View};
 use piton_store::{Journal, StoreError};
 
 use super::attach::{self, Attached};
-use super::open::Opened;
-use super::perform::Stage;
+use super::opened::Opened;
+use super::stage::Stage;
 use crate::drafts::{DRAFTS_MAX, Draft, Drafts};
 use crate::flags::Query;
 use crate::output::Output;
@@ -280,7 +280,7 @@ async fn arrived(journal: &dyn Journal, draft: &Draft) -> Result<bool, Fault> {
     match read.await {
         // The message would have been its first.
         Err(StoreError::UnknownConversation(_)) => Ok(false),
-        // Nobody can tell. A person who reads it can, and nothing else must suffer from it.
+        // The rest cannot be read. A draft that was not found is kept, so that a person can decide.
         Err(StoreError::DamagedEntry { .. } | StoreError::Damaged { .. }) => Ok(found),
         read => Ok(read.map(|_| found)?),
     }

@@ -2,7 +2,7 @@
 
 use piton_agent::{ProfileNote, SandboxGap, ToolNote};
 
-use super::open::Opened;
+use super::opened::Opened;
 use crate::output::Output;
 use crate::render::{rule, servers};
 

@@ -6,22 +6,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use piton::clock::{Clock as _, SystemClock};
-use piton::{
-    Attending, CommandError, Conversation, Engine, FollowError, Hold, LeaseWait, OpenError,
-    Refusal, Verdict, reader,
-};
+use piton::{Conversation, Hold, LeaseWait, OpenError, reader};
 use piton_agent::{Agent, AgentProfiles, AgentTools, Catalogue, EngineParts, Overrides, Settings};
-use piton_core::id::{CommandId, ConversationId, Seq};
-use piton_core::view::{ModelRef, View};
-use piton_store::{
-    Batch, CommitName, Durability, Holder, Journal, MemoryJournal, NewRecord, StoreError,
-};
+use piton_core::id::{ConversationId, Seq};
+use piton_store::{Batch, CommitName, Durability, Holder, Journal, MemoryJournal, NewRecord};
 
 use super::mail::Mail;
+use super::opened::{Life, Opened, look};
 use crate::flags::Query;
 use crate::output::Output;
-use crate::render::incomplete::Newest;
-use crate::report::{Fault, LetterFault, fault};
+use crate::report::{Fault, fault};
 use crate::{store, target};
 
 /// The program that supervises commands: this one, executed again. Not its path: the file there may
@@ -31,73 +25,6 @@ const SUPERVISOR: &str = "/proc/self/exe";
 /// After how long a person is told that another process is in the way.
 const SILENT_WAIT: Duration = Duration::from_millis(300);
 
-/// A conversation that is ready for a turn. This process has its writer's place.
-#[derive(Debug)]
-pub(super) struct Opened {
-    pub(super) engine: Engine,
-    pub(super) conversation: Conversation,
-    /// What there is to show of it, as far as this process has looked.
-    pub(super) view: View,
-    pub(super) model: ModelRef,
-    pub(super) life: Life,
-    pub(super) tools: Arc<AgentTools>,
-    pub(super) profiles: Arc<AgentProfiles>,
-    _hold: Hold,
-    attending: Option<Attending>,
-}
-
-impl Opened {
-    /// Somebody is there to be asked, or nobody is.
-    pub(super) fn attend(&mut self, is_there: bool) {
-        if !is_there {
-            self.attending = None;
-        } else if self.attending.is_none() {
-            self.attending = Some(self.conversation.attend());
-        }
-    }
-
-    /// Looks at the conversation again.
-    pub(super) async fn look(&mut self) -> Result<(), Fault> {
-        self.view = look(&self.engine, self.conversation.id()).await?;
-        Ok(())
-    }
-
-    /// What became of a command; none if nobody has taken it.
-    pub(super) async fn verdict(&self, command: &CommandId) -> Result<Option<Verdict>, Fault> {
-        match self.conversation.verdict(command).await {
-            Err(CommandError::Store(error))
-                if matches!(*error, StoreError::UnknownConversation(_)) =>
-            {
-                Ok(None)
-            }
-            verdict => Ok(verdict?),
-        }
-    }
-
-    /// Why a command did not do what it should; `what` says what does not happen.
-    pub(super) fn fault(&self, error: CommandError, what: &'static str) -> Fault {
-        let CommandError::Refused(refusal) = error else { return error.into() };
-        match (refusal, self.view.head.open.and_then(|_| Newest::of(&self.view))) {
-            (Refusal::Incomplete, Some(turn)) => {
-                let conversation = self.conversation.id().clone();
-                Fault::Incomplete { conversation, turn: Box::new(turn) }
-            }
-            (refusal, _) => {
-                let conversation = self.conversation.id().clone();
-                LetterFault::Refused { what, refusal, conversation }.into()
-            }
-        }
-    }
-}
-
-/// What there is to show of a conversation; nothing, if it has not begun.
-async fn look(engine: &Engine, id: &ConversationId) -> Result<View, Fault> {
-    match engine.view(id).await {
-        Err(FollowError::Unknown(_)) => Ok(View::default()),
-        view => Ok(view?),
-    }
-}
-
 /// Which conversation, with which model, and how long to wait for it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Wanted<'a> {
@@ -106,27 +33,6 @@ pub(super) struct Wanted<'a> {
     pub(super) overrides: &'a Overrides,
     pub(super) agent: &'a Arc<Agent>,
     pub(super) lock_wait: Duration,
-}
-
-/// What is special about a conversation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Life {
-    /// Nothing.
-    Known,
-    /// It has just begun.
-    New,
-    /// It ends with this process.
-    Passing,
-}
-
-impl Life {
-    pub(super) fn note(self) -> &'static str {
-        match self {
-            Self::Known => "",
-            Self::New => " (new)",
-            Self::Passing => " (not recorded)",
-        }
-    }
 }
 
 /// Opens the conversation that is meant. Writes nothing.
@@ -226,11 +132,11 @@ async fn passing(
     Ok((memory, meant))
 }
 
-/// Copies a conversation, and those that it was cut from: without them it would mean less.
+/// Copies a conversation, and the conversations that it was cut from: it refers to them.
 async fn copy(from: &dyn Journal, to: &dyn Journal, id: &ConversationId) -> Result<(), Fault> {
     let mut next = Some(id.clone());
     while let Some(id) = next {
-        // One that is there already closes a circle, which no honest journal has.
+        // A conversation that is there already closes a circle, which no sound journal has.
         next = match to.status(&id).await? {
             None => copy_one(from, to, &id).await?,
             Some(_) => None,
@@ -239,7 +145,7 @@ async fn copy(from: &dyn Journal, to: &dyn Journal, id: &ConversationId) -> Resu
     Ok(())
 }
 
-/// Copies one conversation; names the one that it was cut from.
+/// Copies one conversation; returns the conversation that it was cut from.
 async fn copy_one(
     from: &dyn Journal,
     to: &dyn Journal,
@@ -257,7 +163,7 @@ async fn copy_one(
     })
     .await?;
     for digest in files {
-        // One that is lost is lost here too.
+        // A file that is lost is missing in the copy too.
         if let Ok(content) = from.blob(&digest).await {
             to.put_blob(&content).await?;
         }

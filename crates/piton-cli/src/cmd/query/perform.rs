@@ -10,18 +10,21 @@ use piton_core::coordinate::COORDINATOR;
 use piton_core::summary::shorten;
 use piton_core::view::{ItemView, MessagePart, TurnEnd};
 
+use super::asked::Asked;
+use super::begin::begin;
+use super::errand::Errand;
 use super::face::Face;
 use super::feed::{Feed, Told};
 use super::interrupt::{Chosen, RESTART_TEXT};
 use super::mail::Mail;
-use super::open::{Life, Opened};
+use super::notes;
+use super::opened::{Life, Opened};
+use super::stage::Stage;
 use super::watch::{Rules, Watch, answered};
-use super::{Asked, Errand, begin, notes};
-use crate::output::{Form, Output};
+use crate::output::Output;
 use crate::render::answer::Pace;
 use crate::render::incomplete::Newest;
 use crate::report::{Fault, Report, key_advice};
-use crate::signals::Signals;
 use crate::terminal::{Terminal, Typed};
 
 /// How often the spinner turns.
@@ -29,28 +32,6 @@ const SPIN_EVERY: Duration = Duration::from_millis(120);
 
 /// Longest command line that is shown, in letters.
 const COMMAND_LETTERS_MAX: usize = 80;
-
-/// Where a turn is shown.
-#[derive(Debug)]
-pub(super) struct Stage<'a> {
-    pub(super) output: &'a mut Output,
-    pub(super) signals: Signals,
-    pub(super) terminal: Option<Terminal>,
-    pub(super) form: Form,
-}
-
-impl Stage<'_> {
-    /// Asks on the terminal and waits for a line.
-    pub(super) async fn ask(&mut self, question: &str) -> Result<String, Fault> {
-        let terminal = self.terminal.as_mut().ok_or(Fault::Interrupted)?;
-        terminal.show(question);
-        tokio::select! {
-            biased;
-            _ = self.signals.next() => Err(Fault::Interrupted),
-            line = terminal.line() => line.ok_or(Fault::Interrupted),
-        }
-    }
-}
 
 /// Performs the errand, then what a person chose in the meantime, and reports how the turn was
 /// left.

@@ -4,10 +4,11 @@ use piton::{Command, OnIncomplete};
 use piton_core::summary::shorten;
 use piton_core::view::QueuedView;
 
+use super::asked::Asked;
+use super::errand::Errand;
 use super::mail::Mail;
-use super::open::{Life, Opened};
-use super::perform::Stage;
-use super::{Asked, Errand};
+use super::opened::{Life, Opened};
+use super::stage::Stage;
 use crate::ask::held::{WAITING_MENU, WaitingChoice, choose_waiting, waiting_menu_takes};
 use crate::ask::not_understood;
 use crate::render::incomplete::Newest;

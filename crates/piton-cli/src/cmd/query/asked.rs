@@ -1,0 +1,38 @@
+//! What was asked for, and how this process signs its commands.
+
+use std::sync::Arc;
+
+use piton::chance::{Chance as _, SystemChance};
+use piton::{Command, Envelope, Sender};
+use piton_agent::{Agent, Overrides, Settings};
+use piton_core::id::CommandId;
+
+use super::plan::Wish;
+use crate::flags::Query;
+use crate::report::Fault;
+
+/// What was asked for.
+#[derive(Debug)]
+pub(super) struct Asked<'a> {
+    pub(super) query: Box<Query>,
+    pub(super) wish: Wish,
+    pub(super) overrides: Overrides,
+    pub(super) agent: Arc<Agent>,
+    pub(super) settings: &'a Settings,
+}
+
+impl Asked<'_> {
+    /// A command of this process, with what its flags say.
+    pub(super) fn envelope(&self, command: Command) -> Result<Envelope, Fault> {
+        let name = CommandId::from_chance(SystemChance.next());
+        Ok(Envelope { from: self.sender()?, ..Envelope::new(name, command) })
+    }
+
+    /// Where this process is, and what its flags say.
+    pub(super) fn sender(&self) -> Result<Sender, Fault> {
+        let directory = self.settings.workspace()?.to_string_lossy().into_owned();
+        // Plain data cannot fail to serialise.
+        let flags = serde_json::to_string(&self.overrides).ok();
+        Ok(Sender { directory: Some(directory), flags })
+    }
+}

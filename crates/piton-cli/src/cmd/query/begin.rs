@@ -1,0 +1,83 @@
+//! What is said when a turn begins or goes on.
+
+use piton::OnIncomplete;
+use piton_agent::{is_demo, typed};
+use piton_core::id::TurnId;
+use piton_core::view::{PermissionMode, View};
+
+use super::asked::Asked;
+use super::errand::Errand;
+use super::opened::{Life, Opened};
+use super::stage::Stage;
+use super::waiting;
+use crate::flags::Mode;
+use crate::output::Form;
+use crate::render::incomplete::{self, Newest};
+use crate::render::lines::Line;
+
+/// What is said in front of an answer of the demo model.
+const DEMO_NOTE: &str =
+    "The demo model answers: no key, no network, no language model. Choose another with --model.";
+
+/// Says which conversation and turn this is, and what becomes of an incomplete one. `shown` is what
+/// was there before, and what the changes that follow begin with, where they go out as data.
+pub(super) fn begin(
+    opened: &Opened,
+    shown: &View,
+    errand: Errand,
+    asked: &Asked<'_>,
+    stage: &mut Stage<'_>,
+) {
+    announce(opened, Some(shown), errand.turn(shown), stage);
+    if errand.begins() && opened.life == Life::Known && asked.query.permissions.is_none() {
+        tell_of_mode(shown.head.mode, stage);
+    }
+    let Some(open) = shown.open_turn() else {
+        if let Some(note) = waiting::note(shown.queue.len(), errand) {
+            stage.output.talk(&note);
+        }
+        return;
+    };
+    let waits = Newest::of(shown).map(|turn| incomplete::waits_for(&turn));
+    let waits = waits.unwrap_or_default();
+    let note = match errand {
+        Errand::Resume => format!("Resuming. {waits}"),
+        Errand::Send(OnIncomplete::Resume) => {
+            format!("Resuming, your message comes after that. {waits}")
+        }
+        Errand::Send(OnIncomplete::Inject) => {
+            format!("The message is added to the incomplete turn. {waits}")
+        }
+        Errand::Send(OnIncomplete::Discard) => {
+            format!("Turn {} is discarded. It stays in the journal, hidden.", open.head.id.0)
+        }
+        Errand::Send(OnIncomplete::Ask) | Errand::Release => return,
+    };
+    stage.output.talk(&note);
+}
+
+/// Says what an earlier turn has left behind: a person who forgot it would be surprised by what runs.
+fn tell_of_mode(kept: PermissionMode, stage: &mut Stage<'_>) {
+    if kept == PermissionMode::Ask {
+        return;
+    }
+    let mode = Mode::from(kept).typed();
+    let hint = "to be asked again: --permissions ask";
+    stage.output.talk(&format!("permissions {mode}, as in the turn before; {hint}"));
+}
+
+/// Says which conversation, turn and model this is; as data too, if that is wanted.
+pub(super) fn announce(opened: &Opened, shown: Option<&View>, turn: TurnId, stage: &mut Stage<'_>) {
+    let conversation = opened.conversation.id();
+    let life = opened.life.note();
+    let model = typed(&opened.model);
+    stage
+        .output
+        .talk(&format!("conversation {conversation}{life}, turn {}, model {model}", turn.0));
+    if is_demo(&opened.model) && opened.life != Life::Known {
+        stage.output.talk(DEMO_NOTE);
+    }
+    if let Some(view) = shown.filter(|_| stage.form == Form::Json) {
+        stage.output.json(&Line::view_of_turn(conversation.as_str(), turn, view.clone()));
+    }
+}
