@@ -9,12 +9,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use futures_util::stream::FuturesUnordered;
-use piton_core::attachment::{self, FILES_BYTES_MAX};
 use piton_core::command::{
     Command, Envelope, Leave, NewMessage, OnIncomplete, Performing, Plan, Refusal, Reply, plan,
 };
 use piton_core::coordinate::COORDINATOR;
-use piton_core::event::{BreakReason, Event, ForkOrigin, ModelRef, ParentCall, TurnEnd};
+use piton_core::event::{BreakReason, Event, ForkOrigin, ParentCall, TurnEnd};
 use piton_core::id::{CommandId, ConversationId, DriverId, InquiryId, MessageId};
 use piton_core::outcome::Ending;
 use piton_core::state::{Config, State, Turn};
@@ -24,12 +23,11 @@ use piton_tools::Toolbox;
 use tokio::sync::{oneshot, watch};
 use tokio_util::sync::CancellationToken;
 
-pub use self::attach::FileLeftOut;
 use crate::control::{Controller, Controls};
 use crate::delegate::{Desk, DeskKey, Presence};
 use crate::digest::Chain;
 use crate::driver::Driver;
-use crate::files::FileShelf;
+use crate::files::{FileShelf, FilesFault};
 use crate::log::Log;
 use crate::orders::{self, Receipts, Rest};
 use crate::parts::Parts;
@@ -119,20 +117,9 @@ pub enum SessionError {
     /// The message has nothing in it.
     #[error("the message is empty")]
     EmptyMessage,
-    /// The model does not take a file of the message.
-    #[error("{} cannot be sent: {model} {}", file.name, file.why)]
-    FileRefused {
-        /// The file.
-        file: FileLeftOut,
-        /// Who was to get it.
-        model: ModelRef,
-    },
-    /// The files of the message are too large for one request.
-    #[error("the files have {}, and one message takes {}", attachment::size(*bytes), attachment::limit(FILES_BYTES_MAX))]
-    FilesSize {
-        /// All of them together.
-        bytes: u64,
-    },
+    /// The files of the message cannot be sent.
+    #[error(transparent)]
+    Files(#[from] FilesFault),
     /// Nobody waits for an answer to this question.
     #[error("no question {0} is open")]
     NotAsked(InquiryId),
