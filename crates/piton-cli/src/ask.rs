@@ -11,7 +11,7 @@ use piton_core::question::{Secret, have_numbers};
 use piton_core::view::{InquiryKind, QuestionView, RuleEffect, Shape, Wants};
 
 use self::form::Filled;
-pub(crate) use self::form::Form;
+pub(crate) use self::form::FormPrompt;
 use self::heard::type_one_of;
 pub(crate) use self::heard::{Heard, not_understood};
 pub(crate) use self::permission::Offer;
@@ -28,7 +28,7 @@ pub(crate) struct Prompt {
     /// Whether the next line is the result of the call.
     typing: bool,
     /// A form that is being filled in.
-    form: Option<Form>,
+    form: Option<FormPrompt>,
     /// What can be decided on a call.
     permission: Permission,
     /// The conversation that asks, if it is a worker's.
@@ -39,7 +39,7 @@ impl Prompt {
     /// A question, not asked yet, and the standing decisions that are possible.
     pub(crate) fn new(asked: QuestionView, offers: Vec<Offer>) -> Self {
         let form = match asked.wants.as_ref().map(|wants| &wants.shape) {
-            Some(Shape::Form { schema }) => Some(Form::new(schema)),
+            Some(Shape::Form { schema }) => Some(FormPrompt::new(schema)),
             Some(Shape::Text | Shape::Confirm | Shape::Choice { .. } | Shape::Secret) | None => {
                 None
             }

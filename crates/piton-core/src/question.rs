@@ -2,11 +2,12 @@
 //!
 //! Knows words and shapes. Who is asked, and how an answer gets back to the tool, is not known here.
 
+mod form;
+
 use std::fmt;
 use std::sync::Arc;
 
-use serde_json::{Map, Value};
-
+pub use self::form::{Field, FieldKind, Form};
 use crate::event::{Inquiry, InquiryKind, Shape, Wants};
 use crate::id::{CallId, InquiryId};
 
@@ -92,7 +93,7 @@ impl Wants {
                 _ => Err("answer yes or no".into()),
             },
             Shape::Choice { options } => one_of(options, typed.trim()),
-            Shape::Form { schema } => form(schema, typed),
+            Shape::Form { schema } => Form::new(schema).read(typed),
         }
     }
 }
@@ -117,48 +118,6 @@ fn one_of(options: &[String], typed: &str) -> Result<String, String> {
     let exactly = options.iter().find(|option| *option == typed);
     let found = exactly.or_else(by_words).or_else(by_number);
     found.cloned().ok_or_else(|| format!("answer with one of {}", options.join(", ")))
-}
-
-fn form(schema: &str, typed: &str) -> Result<String, String> {
-    let fields: Map<String, Value> = serde_json::from_str(typed)
-        .map_err(|error| format!("answer with a JSON object ({error})"))?;
-    let schema: Value = serde_json::from_str(schema).unwrap_or_default();
-    let required = schema.get("required").and_then(Value::as_array).into_iter().flatten();
-    for name in required.filter_map(Value::as_str) {
-        if !fields.contains_key(name) {
-            return Err(format!("the field `{name}` is missing"));
-        }
-    }
-    for (name, value) in &fields {
-        if let Some(property) = schema.get("properties").and_then(|them| them.get(name)) {
-            fits(property, value).map_err(|fault| format!("the field `{name}` {fault}"))?;
-        }
-    }
-    // A map of values cannot fail to serialise.
-    Ok(serde_json::to_string(&fields).unwrap_or_default())
-}
-
-/// Holds a value against the schema of one field, as far as forms have them: type and choice.
-fn fits(schema: &Value, value: &Value) -> Result<(), String> {
-    let wanted = schema.get("type").and_then(Value::as_str).unwrap_or_default();
-    let is_wanted = match wanted {
-        "string" => value.is_string(),
-        "boolean" => value.is_boolean(),
-        "integer" => value.is_i64() || value.is_u64(),
-        "number" => value.is_number(),
-        "array" => value.is_array(),
-        _ => true,
-    };
-    if !is_wanted {
-        return Err(format!("is not of type {wanted}"));
-    }
-    match schema.get("enum").and_then(Value::as_array) {
-        Some(options) if !options.contains(value) => {
-            let options: Vec<_> = options.iter().map(ToString::to_string).collect();
-            Err(format!("is none of {}", options.join(", ")))
-        }
-        Some(_) | None => Ok(()),
-    }
 }
 
 /// Words that are not shown by accident: printing one for debugging prints `[redacted]`.

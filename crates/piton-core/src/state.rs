@@ -9,9 +9,11 @@ mod call;
 mod commands;
 mod config;
 mod coordinated;
+mod fork;
 mod inquiry;
 mod past;
 mod request;
+mod short_outputs;
 mod turn;
 mod undo;
 

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use piton_core::event::ModelRef;
+use piton_core::event::{ModelRef, UserPart};
 use piton_core::id::{ConversationId, Seq};
 use piton_core::state::Config;
 use piton_core::view::View;
@@ -16,6 +16,7 @@ use crate::clock::{Clock, SystemClock};
 use crate::conversation::Conversation;
 use crate::delegate::{Delegate, Delegation, Desks};
 use crate::error::OpenError;
+use crate::files::{self, FilesFault};
 use crate::follow::{self, Follow, FollowError};
 use crate::host::{Hosts, Running, TURNS_MAX};
 use crate::lease::LeaseWait;
@@ -130,8 +131,12 @@ impl Engine {
         media_type: &str,
         bytes: u64,
     ) -> Option<String> {
-        // A model that cannot be found says so when it is asked.
-        self.parts().models.find(model).ok()?.refusal(media_type, bytes)
+        files::refusal(&*self.parts().models, model, media_type, bytes)
+    }
+
+    /// Whether a model can be sent the files of a message. Sending checks the same.
+    pub fn check_files(&self, model: &ModelRef, parts: &[UserPart]) -> Result<(), FilesFault> {
+        files::check(&*self.parts().models, Some(model), parts)
     }
 
     /// The store.

@@ -5,13 +5,12 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use piton_core::attachment::{self, FILES_BYTES_MAX};
 use piton_core::command::Refusal;
-use piton_core::event::ModelRef;
 use piton_core::id::{ConversationId, InquiryId};
 use piton_core::view::TurnView;
 use piton_store::{AppendError, LeaseError, StoreError};
 
+use crate::files::FilesFault;
 use crate::toolbox::ToolsError;
 
 /// Why a conversation could not be opened.
@@ -59,20 +58,9 @@ pub enum SessionError {
     /// The message has nothing in it.
     #[error("the message is empty")]
     EmptyMessage,
-    /// The model does not take a file of the message.
-    #[error("{} cannot be sent: {model} {}", file.name, file.why)]
-    FileRefused {
-        /// The file.
-        file: FileLeftOut,
-        /// Who was to get it.
-        model: ModelRef,
-    },
-    /// The files of the message are too large for one request.
-    #[error("the files have {}, and one message takes {}", attachment::size(*bytes), attachment::limit(FILES_BYTES_MAX))]
-    FilesSize {
-        /// All files together.
-        bytes: u64,
-    },
+    /// The files of the message cannot be sent.
+    #[error(transparent)]
+    Files(#[from] FilesFault),
     /// Nobody waits for an answer to this question.
     #[error("no question {0} is open")]
     NotAsked(InquiryId),
@@ -91,15 +79,6 @@ pub enum SessionError {
     /// The journal refused.
     #[error(transparent)]
     Append(#[from] AppendError),
-}
-
-/// A file that the model cannot be sent.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct FileLeftOut {
-    /// Its name.
-    pub name: String,
-    /// Why; goes behind the model's name.
-    pub why: String,
 }
 
 /// Why a command was not accepted. Nothing of it is recorded.

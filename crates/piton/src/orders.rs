@@ -3,7 +3,7 @@
 //! The core plans from the journal alone. Here is checked what the journal cannot know: whether an
 //! entry can hold the message, and whether the model takes its files.
 
-use piton_core::attachment::{self, FILES_BYTES_MAX};
+use piton_core::attachment;
 use piton_core::command::{
     Command, Envelope, Leave, NewMessage, Performing, Plan, Refusal, Then, UserPart, known, plan,
 };
@@ -12,6 +12,7 @@ use piton_core::id::{Attempt, CommandId, MessageId};
 use piton_core::state::{State, Verdict};
 use piton_store::ENTRY_BYTES_MAX;
 
+use crate::files;
 use crate::parts::Parts;
 use crate::receipt::{Handed, Receipt};
 
@@ -109,17 +110,8 @@ fn vet(parts: &Parts, state: &State, command: &Command) -> Result<(), Refusal> {
         let size = attachment::size(bytes as u64);
         return Err(impossible(format!("the message has {size}, and one message takes {limit}")));
     }
-    if let (Some((name, why)), Some(model)) =
-        (refused_files(parts, state, said).into_iter().next(), &state.config.model)
-    {
-        return Err(impossible(format!("{name} cannot be sent: {model} {why}")));
-    }
-    let bytes = files_bytes(said);
-    if FILES_BYTES_MAX < bytes {
-        let (size, limit) = (attachment::size(bytes), attachment::limit(FILES_BYTES_MAX));
-        return Err(impossible(format!("the files have {size}, and one message takes {limit}")));
-    }
-    Ok(())
+    files::check(&*parts.models, state.config.model.as_ref(), said)
+        .map_err(|fault| impossible(fault.to_string()))
 }
 
 /// The size of a message that no journal takes.
@@ -127,35 +119,4 @@ pub(crate) fn too_large(message: &MessageId, parts: &[UserPart]) -> Option<usize
     let (message, parts) = (message.clone(), parts.to_vec());
     let event = Event::UserMessage { message, parts, attempt: Attempt::FIRST };
     Some(event.to_stored().len()).filter(|bytes| ENTRY_BYTES_MAX < *bytes)
-}
-
-/// All files of a message together, in bytes.
-pub(crate) fn files_bytes(parts: &[UserPart]) -> u64 {
-    let bytes = parts.iter().map(|part| match part {
-        UserPart::File { blob, .. } => blob.bytes,
-        UserPart::Text { .. } | UserPart::InlinedFile { .. } => 0,
-    });
-    bytes.sum()
-}
-
-/// The files among parts that the configured model does not take: name, and why.
-pub(crate) fn refused_files(
-    parts: &Parts,
-    state: &State,
-    said: &[UserPart],
-) -> Vec<(String, String)> {
-    if !said.iter().any(|part| matches!(part, UserPart::File { .. })) {
-        return Vec::new();
-    }
-    let model = state.config.model.as_ref();
-    // A model that cannot be found says so when it is asked.
-    let Some(Ok(model)) = model.map(|model| parts.models.find(model)) else {
-        return Vec::new();
-    };
-    let refused = |part: &UserPart| {
-        let UserPart::File { name, media_type, blob } = part else { return None };
-        let why = model.refusal(media_type, blob.bytes)?;
-        Some((name.clone(), why))
-    };
-    said.iter().filter_map(refused).collect()
 }

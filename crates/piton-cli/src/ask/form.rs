@@ -1,28 +1,19 @@
-//! A form that a tool wants to have filled in, field by field.
+//! A form that a person fills in, field by field: the words around it, and what a typed line means.
 //!
-//! Forms are flat: every field is a text, a number, a yes or no, or one of several texts.
+//! What a schema says, and which values fit, is known to [`piton_core::question::Form`].
 
+use piton_core::question::{Field, FieldKind, Form};
 use serde_json::{Map, Value};
 
 use super::heard::type_one_of;
 
 /// A form and what is filled in.
 #[derive(Clone, Debug)]
-pub(crate) struct Form {
+pub(crate) struct FormPrompt {
     fields: Vec<Field>,
     filled: Map<String, Value>,
     /// The field that is asked; none before the person agreed to fill anything in.
     place: Option<usize>,
-}
-
-#[derive(Clone, Debug)]
-struct Field {
-    name: String,
-    title: String,
-    kind: String,
-    options: Vec<String>,
-    default: Option<Value>,
-    required: bool,
 }
 
 /// How far a form is.
@@ -45,29 +36,21 @@ enum Line {
     NotUnderstood,
 }
 
-impl Form {
-    /// The form of a JSON schema.
+impl FormPrompt {
+    /// The form of a JSON schema, with nothing filled in.
     pub(crate) fn new(schema: &str) -> Self {
-        let schema: Value = serde_json::from_str(schema).unwrap_or_default();
-        let required = schema.get("required").and_then(Value::as_array);
-        let is_required = |name: &str| {
-            required.is_some_and(|names| names.iter().any(|other| other.as_str() == Some(name)))
-        };
-        let properties = schema.get("properties").and_then(Value::as_object);
-        let fields = properties.into_iter().flatten();
-        let fields = fields.map(|(name, property)| Field::new(name, property, is_required(name)));
-        Self { fields: fields.collect(), filled: Map::new(), place: None }
+        Self { fields: Form::new(schema).fields, filled: Map::new(), place: None }
     }
 
     /// What to give in each field, for people who fill it in from a command line.
     pub(crate) fn told(&self) -> Vec<String> {
-        self.fields.iter().map(Field::told).collect()
+        self.fields.iter().map(told).collect()
     }
 
     /// An answer that fits: every field that has to be there, and every field with a default.
     pub(crate) fn example(&self) -> String {
         let given = self.fields.iter().filter(|field| field.required || field.default.is_some());
-        let given: Map<_, _> = given.map(|it| (it.name.clone(), it.example())).collect();
+        let given: Map<_, _> = given.map(|it| (it.name.clone(), example(it))).collect();
         // A map of values cannot fail to serialise.
         serde_json::to_string(&given).unwrap_or_default()
     }
@@ -76,7 +59,7 @@ impl Form {
     pub(crate) fn text(&self, question: &str) -> String {
         match self.field() {
             None => format!("{question} (a) answer, (n) no answer: "),
-            Some(field) => field.text(),
+            Some(field) => text(field),
         }
     }
 
@@ -90,12 +73,12 @@ impl Form {
             };
         };
         let name = field.name.clone();
-        match field.read(line.trim()) {
+        match read(field, line.trim()) {
             Line::Value(value) => {
                 self.filled.insert(name, value);
             }
             Line::LeftOut => {}
-            Line::NotUnderstood => return Filled::Unclear(field.takes()),
+            Line::NotUnderstood => return Filled::Unclear(takes(field)),
         }
         self.go_to(self.place.map_or(0, |place| place + 1))
     }
@@ -114,105 +97,100 @@ impl Form {
     }
 }
 
-impl Field {
-    fn new(name: &str, property: &Value, required: bool) -> Self {
-        let text = |key: &str| property.get(key).and_then(Value::as_str);
-        let title = text("description").or_else(|| text("title")).unwrap_or(name);
-        let options = property.get("enum").and_then(Value::as_array).into_iter().flatten();
-        Self {
-            name: name.to_owned(),
-            title: title.to_owned(),
-            kind: text("type").unwrap_or("string").to_owned(),
-            options: options.filter_map(Value::as_str).map(str::to_owned).collect(),
-            default: property.get("default").cloned(),
-            required,
-        }
+/// What to show in front of the cursor.
+fn text(field: &Field) -> String {
+    let mut notes = Vec::new();
+    match (field.kind, choices(field)) {
+        (FieldKind::Boolean, _) => notes.push("yes or no".to_owned()),
+        (_, Some(choices)) => notes.push(choices),
+        (FieldKind::Integer | FieldKind::Number, None) => notes.push("a number".to_owned()),
+        (FieldKind::List, None) => notes.push("a list as JSON".to_owned()),
+        (FieldKind::Text | FieldKind::Any, None) => {}
     }
-
-    fn text(&self) -> String {
-        let mut notes = Vec::new();
-        match self.kind.as_str() {
-            "boolean" => notes.push("yes or no".to_owned()),
-            "integer" | "number" => notes.push("a number".to_owned()),
-            _ if !self.options.is_empty() => notes.push(self.options.join(", ")),
-            _ => {}
-        }
-        match &self.default {
-            Some(Value::String(default)) => notes.push(format!("empty line: {default}")),
-            Some(default) => notes.push(format!("empty line: {default}")),
-            None if self.required => {}
-            None => notes.push("may be left empty".into()),
-        }
-        match notes.as_slice() {
-            [] => format!("{}: ", self.title),
-            notes => format!("{} ({}): ", self.title, notes.join("; ")),
-        }
+    match &field.default {
+        Some(Value::String(default)) => notes.push(format!("empty line: {default}")),
+        Some(default) => notes.push(format!("empty line: {default}")),
+        None if field.required => {}
+        None => notes.push("may be left empty".into()),
     }
-
-    /// What would be understood.
-    fn takes(&self) -> String {
-        match self.kind.as_str() {
-            "boolean" => "answer yes or no".into(),
-            "integer" => "type a whole number".into(),
-            "number" => "type a number".into(),
-            _ if !self.options.is_empty() => {
-                format!("answer with one of {}", self.options.join(", "))
-            }
-            _ => "this field cannot be left empty".into(),
-        }
+    match notes.as_slice() {
+        [] => format!("{}: ", field.title),
+        notes => format!("{} ({}): ", field.title, notes.join("; ")),
     }
+}
 
-    /// What to give from a command line, for people.
-    fn told(&self) -> String {
-        let mut notes = vec![match self.kind.as_str() {
-            "boolean" => "true or false".to_owned(),
-            "integer" => "a whole number".to_owned(),
-            "number" => "a number".to_owned(),
-            "array" => "a list".to_owned(),
-            _ if !self.options.is_empty() => format!("one of {}", self.options.join(", ")),
-            _ => "a text".to_owned(),
-        }];
-        notes.push(if self.required { "required" } else { "may be left out" }.to_owned());
-        notes.extend(self.default.as_ref().map(|default| format!("default {default}")));
-        let title = if self.title == self.name { "" } else { &self.title };
-        let title = if title.is_empty() { String::new() } else { format!(" ({title})") };
-        format!("field {}{title}: {}", self.name, notes.join(", "))
+/// What would be understood.
+fn takes(field: &Field) -> String {
+    match (field.kind, choices(field)) {
+        (FieldKind::Boolean, _) => "answer yes or no".into(),
+        (_, Some(choices)) => format!("answer with one of {choices}"),
+        (FieldKind::Integer, None) => "type a whole number".into(),
+        (FieldKind::Number, None) => "type a number".into(),
+        (FieldKind::List, None) => "type a list as JSON".into(),
+        (FieldKind::Text | FieldKind::Any, None) => "this field cannot be left empty".into(),
     }
+}
 
-    /// A value that fits.
-    fn example(&self) -> Value {
-        match (&self.default, self.kind.as_str(), self.options.first()) {
-            (Some(default), ..) => default.clone(),
-            (None, "boolean", _) => Value::Bool(true),
-            (None, "integer" | "number", _) => Value::from(1),
-            (None, "array", Some(option)) => Value::from(vec![option.as_str()]),
-            (None, "array", None) => Value::Array(Vec::new()),
-            (None, _, Some(option)) => Value::from(option.as_str()),
-            (None, _, None) => Value::from("TEXT"),
-        }
+/// What to give from a command line, for people.
+fn told(field: &Field) -> String {
+    let mut notes = vec![match (field.kind, choices(field)) {
+        (FieldKind::Boolean, _) => "true or false".to_owned(),
+        (_, Some(choices)) => format!("one of {choices}"),
+        (FieldKind::Integer, None) => "a whole number".to_owned(),
+        (FieldKind::Number, None) => "a number".to_owned(),
+        (FieldKind::List, None) => "a list".to_owned(),
+        (FieldKind::Text | FieldKind::Any, None) => "a text".to_owned(),
+    }];
+    notes.push(if field.required { "required" } else { "may be left out" }.to_owned());
+    notes.extend(field.default.as_ref().map(|default| format!("default {default}")));
+    let title = if field.title == field.name { "" } else { &field.title };
+    let title = if title.is_empty() { String::new() } else { format!(" ({title})") };
+    format!("field {}{title}: {}", field.name, notes.join(", "))
+}
+
+/// A value that fits.
+fn example(field: &Field) -> Value {
+    match (field.default.as_ref().or(field.choices.first()), field.kind) {
+        (Some(value), _) => value.clone(),
+        (None, FieldKind::Boolean) => Value::Bool(true),
+        (None, FieldKind::Integer | FieldKind::Number) => Value::from(1),
+        (None, FieldKind::List) => Value::Array(Vec::new()),
+        (None, FieldKind::Text | FieldKind::Any) => Value::from("TEXT"),
     }
+}
 
-    fn read(&self, line: &str) -> Line {
-        if line.is_empty() {
-            return match &self.default {
-                Some(default) => Line::Value(default.clone()),
-                None if self.required => Line::NotUnderstood,
-                None => Line::LeftOut,
-            };
-        }
-        let value = match self.kind.as_str() {
-            "boolean" => match line.to_lowercase().as_str() {
-                "y" | "yes" | "true" => Some(Value::Bool(true)),
-                "n" | "no" | "false" => Some(Value::Bool(false)),
-                _ => None,
-            },
-            "integer" => line.parse::<i64>().ok().map(Value::from),
-            "number" => serde_json::from_str::<Value>(line).ok().filter(Value::is_number),
-            _ if self.options.is_empty() => Some(Value::from(line)),
-            _ => self.options.iter().any(|option| option == line).then(|| Value::from(line)),
+/// The only values that a field takes, as they are typed; none if it takes others.
+fn choices(field: &Field) -> Option<String> {
+    let texts: Vec<_> = field.choices.iter().map(choice_text).collect();
+    (!texts.is_empty()).then(|| texts.join(", "))
+}
+
+fn choice_text(choice: &Value) -> String {
+    choice.as_str().map_or_else(|| choice.to_string(), str::to_owned)
+}
+
+fn read(field: &Field, line: &str) -> Line {
+    if line.is_empty() {
+        return match &field.default {
+            Some(default) => Line::Value(default.clone()),
+            None if field.required => Line::NotUnderstood,
+            None => Line::LeftOut,
         };
-        value.map_or(Line::NotUnderstood, Line::Value)
     }
+    let chosen = field.choices.iter().find(|choice| choice_text(choice) == line);
+    let value = match field.kind {
+        _ if chosen.is_some() => chosen.cloned(),
+        FieldKind::Boolean => match line.to_lowercase().as_str() {
+            "y" | "yes" | "true" => Some(Value::Bool(true)),
+            "n" | "no" | "false" => Some(Value::Bool(false)),
+            _ => None,
+        },
+        FieldKind::Integer => line.parse::<i64>().ok().map(Value::from),
+        FieldKind::Number | FieldKind::List => serde_json::from_str(line).ok(),
+        FieldKind::Text | FieldKind::Any => Some(Value::from(line)),
+    };
+    let fitting = value.filter(|value| field.check(value).is_ok());
+    fitting.map_or(Line::NotUnderstood, Line::Value)
 }
 
 #[cfg(test)]
@@ -228,7 +206,7 @@ mod tests {
     /// Fields come in the order of their names.
     #[test]
     fn a_form_is_filled_in_field_by_field() {
-        let mut form = Form::new(SCHEMA);
+        let mut form = FormPrompt::new(SCHEMA);
         assert_eq!(form.text("Hm?"), "Hm? (a) answer, (n) no answer: ");
         for (line, unclear, next) in [
             ("perhaps", "type a or n", "Hm? (a) answer, (n) no answer: "),
@@ -253,8 +231,21 @@ mod tests {
     }
 
     #[test]
+    fn a_line_that_does_not_fit_its_field_is_not_taken() {
+        let schema = r#"{"properties":{
+            "level":{"type":"integer","enum":[1,2]}, "names":{"type":"array"}}}"#;
+        let mut form = FormPrompt::new(schema);
+        assert_eq!(form.hear("a"), Filled::InPart);
+        assert_eq!(form.hear("3"), Filled::Unclear("answer with one of 1, 2".into()));
+        assert_eq!(form.hear("2"), Filled::InPart);
+        assert_eq!(form.hear("Ada"), Filled::Unclear("type a list as JSON".into()));
+        let whole = r#"{"level":2,"names":["Ada"]}"#;
+        assert_eq!(form.hear(r#"["Ada"]"#), Filled::Whole(whole.into()));
+    }
+
+    #[test]
     fn a_form_says_what_to_give_from_a_command_line() {
-        let form = Form::new(SCHEMA);
+        let form = FormPrompt::new(SCHEMA);
         assert_eq!(
             form.told(),
             [
@@ -265,12 +256,12 @@ mod tests {
             ]
         );
         assert_eq!(form.example(), r#"{"age":7,"who":"TEXT"}"#);
-        assert_eq!(Form::new("{}").example(), "{}");
+        assert_eq!(FormPrompt::new("{}").example(), "{}");
     }
 
     #[test]
     fn a_form_is_declined_before_it_is_begun() {
-        assert_eq!(Form::new(SCHEMA).hear("n"), Filled::Declined);
-        assert_eq!(Form::new("{}").hear("a"), Filled::Whole("{}".into()));
+        assert_eq!(FormPrompt::new(SCHEMA).hear("n"), Filled::Declined);
+        assert_eq!(FormPrompt::new("{}").hear("a"), Filled::Whole("{}".into()));
     }
 }

@@ -3,9 +3,7 @@
 use piton::Reply;
 use piton_core::id::ConversationId;
 use piton_core::summary::{input_summary, output_summary};
-use piton_core::view::{
-    CallState, CallView, InquiryAnswer, Outcome, RuleEffect, RuleScope, UNKNOWN_TEXT,
-};
+use piton_core::view::{CallState, CallView, InquiryAnswer, Outcome, RuleScope, UNKNOWN_TEXT};
 
 /// A call begins.
 pub(crate) fn started(call: &CallView) -> String {
@@ -73,24 +71,14 @@ pub(crate) fn said(answer: &InquiryAnswer) -> String {
 
 /// An answer that waits for the process that asked, for people.
 pub(crate) fn kept_answer(reply: &Reply) -> String {
-    match reply {
-        Reply::Allow => "allowed".into(),
-        Reply::Deny => "refused".into(),
-        Reply::Applied => "done by hand".into(),
-        Reply::RunAgain => "run it again".into(),
-        Reply::TreatAsDone => "taken for done".into(),
-        Reply::Text(text) => text.clone(),
-        Reply::Secret(_) => "told in secret".into(),
-        Reply::Always(standing) => {
-            let effect = if standing.effect == RuleEffect::Allow { "allowed" } else { "refused" };
-            let place = match standing.scope {
-                RuleScope::Conversation => "in this conversation",
-                RuleScope::Project => "in this project",
-                RuleScope::User => "everywhere",
-            };
-            format!("{effect}, and from now on {place}")
-        }
-    }
+    let answer = said(&reply.recorded());
+    let Reply::Always(standing) = reply else { return answer };
+    let place = match standing.scope {
+        RuleScope::Conversation => "in this conversation",
+        RuleScope::Project => "in this project",
+        RuleScope::User => "everywhere",
+    };
+    format!("{answer}, and from now on {place}")
 }
 
 /// A question was answered by another process.

@@ -14,8 +14,7 @@ pub(super) fn going_on(error: &SessionError) -> Vec<String> {
             | AppendError::Size { .. }
             | AppendError::Unknown { .. },
         )
-        | SessionError::FileRefused { .. }
-        | SessionError::FilesSize { .. }
+        | SessionError::Files(_)
         | SessionError::Incomplete(_)
         | SessionError::EmptyMessage
         | SessionError::Refused(_)

@@ -52,6 +52,23 @@ impl Reply {
         }
     }
 
+    /// The answer as the journal has it: what becomes of this call, without what stands for later ones
+    /// and without the words of a secret.
+    pub fn recorded(&self) -> InquiryAnswer {
+        match self {
+            Self::Always(Standing { effect: RuleEffect::Allow, .. }) | Self::Allow => {
+                InquiryAnswer::Allow
+            }
+            Self::Always(Standing { effect: RuleEffect::Ask | RuleEffect::Deny, .. })
+            | Self::Deny => InquiryAnswer::Deny,
+            Self::Applied => InquiryAnswer::Applied,
+            Self::RunAgain => InquiryAnswer::RunAgain,
+            Self::TreatAsDone => InquiryAnswer::TreatAsDone,
+            Self::Text(text) => InquiryAnswer::Text { text: text.as_str().into() },
+            Self::Secret(_) => InquiryAnswer::Redacted,
+        }
+    }
+
     /// The facts that the answer makes; none if the question is not open. `letter` is what brought it
     /// from another process.
     pub fn events(self, state: &State, inquiry: &InquiryId, letter: Option<&str>) -> Vec<Event> {
@@ -61,26 +78,14 @@ impl Reply {
         };
         let Some(reply) = self.settling(asked) else { return Vec::new() };
         let mut events = Vec::new();
-        let answer = match reply {
-            Self::Allow => InquiryAnswer::Allow,
-            Self::Always(standing) => {
-                if let Some(rules) = always_rules(state, asked, standing) {
-                    let permissions = Some(with(&state.config.permissions, &rules));
-                    let change = ConfigChange { permissions, ..ConfigChange::default() };
-                    events.push(Event::ConfigChanged { change });
-                }
-                match standing.effect {
-                    RuleEffect::Allow => InquiryAnswer::Allow,
-                    RuleEffect::Ask | RuleEffect::Deny => InquiryAnswer::Deny,
-                }
-            }
-            Self::Deny => InquiryAnswer::Deny,
-            Self::Applied => InquiryAnswer::Applied,
-            Self::RunAgain => InquiryAnswer::RunAgain,
-            Self::TreatAsDone => InquiryAnswer::TreatAsDone,
-            Self::Text(text) => InquiryAnswer::Text { text: text.into() },
-            Self::Secret(_) => InquiryAnswer::Redacted,
-        };
+        if let Self::Always(standing) = reply
+            && let Some(rules) = always_rules(state, asked, standing)
+        {
+            let permissions = Some(with(&state.config.permissions, &rules));
+            let change = ConfigChange { permissions, ..ConfigChange::default() };
+            events.push(Event::ConfigChanged { change });
+        }
+        let answer = reply.recorded();
         let (inquiry, letter) = (inquiry.clone(), letter.map(ToOwned::to_owned));
         events.push(Event::InquiryAnswered { inquiry, answer, by: USER.into(), letter });
         events

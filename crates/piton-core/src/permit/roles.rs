@@ -6,9 +6,13 @@
 
 use super::argument::compiled;
 use super::command::{Matcher, Pattern};
-use super::{SHELL, SHELL_INPUT};
 use crate::event::{ArgumentRole, PermissionRule, ToolSpec};
 
+/// The tool that runs command lines. Its rules that forbid hold for every tool that declares a command
+/// line.
+pub const SHELL: &str = "shell";
+/// The tool that writes to what a command reads, which may be a shell.
+const SHELL_INPUT: &str = "shell_write";
 /// The argument that has a command line, in tools that do not declare one.
 const COMMAND: &str = "command";
 /// The argument that has a path, in tools that do not declare one.
@@ -168,4 +172,9 @@ impl<'a> Roles<'a> {
         };
         Some(Matcher::new(words, form))
     }
+}
+
+/// Whether a rule is for the tool of this name.
+pub(super) fn is_named(rule: &PermissionRule, tool: &str) -> bool {
+    rule.tool == tool || rule.tool == "*"
 }

@@ -6,6 +6,7 @@
 //! another directory.
 
 mod elsewhere;
+mod entries;
 mod names;
 mod options;
 mod sed;

@@ -7,6 +7,8 @@ mod edits;
 mod reach;
 mod roles;
 
+use serde_json::Value;
+
 use super::*;
 
 /// Where all calls are made.

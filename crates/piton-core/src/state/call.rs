@@ -1,52 +1,8 @@
-//! What happens to calls: they start, end, wait elsewhere, and are made of an answer. And what a
-//! conversation is that was cut from another.
+//! What happens to calls: they start, end, wait elsewhere, and are made of an answer.
 
-use super::{Call, Edit, Ended, Item, Parked, Progress, Started, State, Turn};
-use crate::event::{AnswerPart, Event, Found, Handle, PlannedCall, ShortOutput, TurnEnd};
+use super::{Call, Edit, Ended, Item, Parked, Progress, Started, Turn};
+use crate::event::{AnswerPart, Event, Found, Handle, PlannedCall};
 use crate::id::{CallId, ConversationId, Timestamp};
-
-impl State {
-    /// What a conversation begins with that was cut from this one: all that was said, the open turn
-    /// as it stands. Configuration, queue and driver are its own.
-    #[must_use]
-    pub fn forked(mut self) -> Self {
-        let to_plan = self.open_turn().filter(|turn| turn.is_to_plan()).map(|turn| turn.id);
-        if let Some(turn) = self.open_turn_mut() {
-            turn.broke = None;
-            turn.lose_what_is_in_flight();
-            turn.end = Some(TurnEnd::Stopped);
-            // The fork has another errand, so nothing asks it for a plan.
-            turn.agent = turn.agent.take().filter(|_| to_plan.is_none());
-        }
-        if let Some(turn) = to_plan {
-            self.rewrite_turn(turn);
-        }
-        let Self { turns, superseded, overlay, calibration, frames, .. } = self;
-        let frames = frames.kept();
-        Self { turns, superseded, overlay, calibration, frames, ..Self::default() }
-    }
-}
-
-impl State {
-    /// Outputs are sent shortened. One that would not shrink stays as it is; if none shrinks, nothing
-    /// has happened.
-    pub(super) fn shorten(&mut self, outputs: &[ShortOutput]) -> bool {
-        let mut shrank = 0;
-        for ShortOutput { call, text } in outputs {
-            let turn = self.turns.iter_mut().rev().find(|turn| turn.id == call.turn);
-            let Some(known) = turn.and_then(|turn| turn.call_mut(*call)) else { continue };
-            if known.output_sent().is_some_and(|sent| text.len() < sent.len()) {
-                known.shortened = Some(text.clone());
-                shrank += 1;
-            }
-        }
-        if let Some(turn) = self.open_turn_mut().filter(|_| 0 < shrank) {
-            turn.forgive_overflow();
-            turn.outputs_shortened += shrank;
-        }
-        0 < shrank
-    }
-}
 
 /// Only what runs can be left waiting elsewhere.
 fn park(turn: &mut Turn, call: CallId, question: &str) -> bool {

@@ -56,8 +56,7 @@ impl From<SessionError> for Halt {
             SessionError::Append(error) => error.into(),
             SessionError::Incomplete(_)
             | SessionError::EmptyMessage
-            | SessionError::FileRefused { .. }
-            | SessionError::FilesSize { .. }
+            | SessionError::Files(_)
             | SessionError::NotAsked(_)
             | SessionError::Refused(_)
             | SessionError::Shared(_)

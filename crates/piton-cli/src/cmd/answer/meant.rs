@@ -6,7 +6,7 @@ use piton_core::id::{ConversationId, Seq};
 use piton_core::view::{InquiryKind, QuestionView, RuleEffect, Shape, View};
 
 use super::askers::questions;
-use crate::ask::{Form, Heard, Offer, Prompt};
+use crate::ask::{FormPrompt, Heard, Offer, Prompt};
 use crate::flags::{Answer, Scope};
 use crate::report::Fault;
 
@@ -149,7 +149,7 @@ pub(super) fn form_lines(asked: &QuestionView) -> Vec<String> {
     let Some(Shape::Form { schema }) = asked.wants.as_ref().map(|wants| &wants.shape) else {
         return Vec::new();
     };
-    let form = Form::new(schema);
+    let form = FormPrompt::new(schema);
     let mut lines = form.told();
     // In single quotes, as a shell reads it.
     let example = form.example().replace('\'', r"'\''");

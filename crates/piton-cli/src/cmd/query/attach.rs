@@ -5,7 +5,7 @@ use std::io::Read as _;
 use std::os::unix::fs::FileTypeExt as _;
 use std::path::{Component, Path, PathBuf};
 
-use piton::{CommandError, Conversation};
+use piton::{CommandError, Conversation, FileLeftOut, FilesFault};
 use piton_agent::typed;
 use piton_core::attachment::FILES_BYTES_MAX;
 use piton_core::command::UserPart;
@@ -42,19 +42,13 @@ pub(super) fn could_go(paths: &[PathBuf]) -> bool {
 /// Makes the files parts of a message, if the model takes them. They are durable when this returns.
 pub(super) async fn keep(opened: &Opened, attached: &[Attached]) -> Result<Vec<UserPart>, Fault> {
     let parts = keep_for(&opened.conversation, attached).await?;
-    let mut together = 0;
-    for part in &parts {
-        let UserPart::File { name, media_type, blob } = part else { continue };
-        together += blob.bytes;
-        let why = opened.engine.refusal_of_file(&opened.model, media_type, blob.bytes);
-        if let Some(why) = why {
-            let (name, model) = (name.clone(), typed(&opened.model));
-            return Err(AttachFault::Refused { name, model, why }.into());
+    let fault = |fault| match fault {
+        FilesFault::Refused { file: FileLeftOut { name, why }, model } => {
+            AttachFault::Refused { name, model: typed(&model), why }
         }
-    }
-    if FILES_BYTES_MAX < together {
-        return Err(AttachFault::Together { bytes: together }.into());
-    }
+        FilesFault::TooLarge { bytes } => AttachFault::Together { bytes },
+    };
+    opened.engine.check_files(&opened.model, &parts).map_err(fault)?;
     Ok(parts)
 }
 

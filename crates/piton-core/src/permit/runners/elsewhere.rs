@@ -3,9 +3,10 @@
 //! A project says what its tools run. A rule with `*` was meant for the project at hand, so such a
 //! command is allowed word for word only. Not complete: a plain path may be a project too.
 
-use super::options::{Entry, is_called, is_told};
+use super::entries::Entry;
+use super::options::{is_called, is_told};
 
-/// A program, and the arguments that do so, written as in [`super::options`].
+/// A program, and the arguments that do so, written as in [`super::entries`].
 const ENTRIES: &[Entry] = &[
     ("hg", &["-R", "--cwd", "--repository"]),
     ("jj", &["-R", "--repository"]),

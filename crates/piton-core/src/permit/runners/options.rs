@@ -2,10 +2,7 @@
 //!
 //! The list holds what is widely known; it cannot be complete.
 
-mod entries;
-
-use self::entries::ENTRIES;
-pub(super) use self::entries::Entry;
+use super::entries::{ENTRIES, Entry};
 
 /// Whether the arguments of the program of this name make it run another one.
 pub(super) fn runs(name: &str, arguments: &[String]) -> bool {

@@ -3,7 +3,7 @@
 /// A program, and the arguments that make it run another one. Words are subcommands; what ends with
 /// `=` or `:` begins an argument, and so does what follows a `^`; `*x*` is anywhere in it; `-x` may be
 /// among other letters; `--long` may be cut short, as many programs allow.
-pub(in super::super) type Entry = (&'static str, &'static [&'static str]);
+pub(super) type Entry = (&'static str, &'static [&'static str]);
 
 /// Each program may be in several lines.
 pub(super) const ENTRIES: &[Entry] = &[

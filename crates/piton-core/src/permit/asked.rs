@@ -1,0 +1,232 @@
+//! A call as rules see it: its arguments read once, and held against each rule.
+//!
+//! Knows one call and one rule at a time. Which rule wins is decided in [`super::permit`].
+
+use regex::Regex;
+use serde_json::{Map, Value};
+
+use super::argument::compiled;
+use super::command::{Matcher, Sight, allows, finds};
+use super::line::Line;
+use super::reach::Reach;
+use super::roles::{Kind, Roles, is_named};
+use super::runners::may_run;
+use super::{fault, path, run_by_others};
+use crate::event::{PermissionRule, RuleEffect, ToolSpec};
+
+/// How far rules allow a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Allowed {
+    /// Exactly these commands.
+    WordForWord,
+    /// Among others.
+    Widely,
+}
+
+/// A call, as far as rules can look at it.
+pub(super) struct Asked<'a> {
+    workspace: &'a str,
+    roles: Roles<'a>,
+    fields: Map<String, Value>,
+    /// A command line in it.
+    pub(super) line: Option<Line>,
+    /// The paths that it names; `None` for one of which it is not clear where it leads.
+    paths: Vec<Option<String>>,
+    /// What it can touch.
+    reach: Reach,
+}
+
+impl<'a> Asked<'a> {
+    pub(super) fn new(workspace: &'a str, tool: &'a ToolSpec, arguments: &str) -> Self {
+        let roles = Roles::of(tool);
+        let fields: Map<String, Value> = serde_json::from_str(arguments).unwrap_or_default();
+        let text = |key: &str| fields.get(key).and_then(Value::as_str);
+        let line = text(roles.written).map(|written| {
+            let mut line = Line::read(written);
+            // It will read more than is seen here, and half a line may become any other one.
+            let is_on = |key| fields.get(key).is_some_and(|value| *value != Value::Bool(false));
+            let goes_on = is_on("input") || is_on("terminal");
+            let half = roles.kind == Kind::Typing && !written.ends_with('\n');
+            line.certain &= !(half || goes_on && line.commands.iter().any(|it| may_run(it)));
+            line
+        });
+        let named = roles.paths.iter().filter_map(|name| fields.get(*name));
+        let named = named.filter(|value| roles.is_declared || value.is_string());
+        let paths: Vec<_> = named.flat_map(|value| places(workspace, value)).collect();
+        let reach = match (&line, roles.kind) {
+            (Some(line), Kind::Commands | Kind::Typing) => {
+                let directory = text(roles.directory).unwrap_or(".");
+                let beside: &[_] = if roles.is_declared { &paths } else { &[] };
+                Reach::of_line(line, workspace, directory, beside)
+            }
+            // Without a command line nobody knows what such a tool makes of its texts.
+            (None, Kind::Commands | Kind::Typing) => {
+                Reach::of_tool(Kind::Unknown, &fields, Vec::new())
+            }
+            (_, kind) => Reach::of_tool(kind, &fields, paths.clone()),
+        };
+        Self { workspace, roles, fields, line, paths, reach }
+    }
+
+    pub(super) fn runs_commands(&self) -> bool {
+        self.roles.kind == Kind::Commands
+    }
+
+    /// Whether it declares a path that leaves the workspace, or an address.
+    pub(super) fn leads_out(&self) -> bool {
+        self.fields.iter().any(|(name, value)| {
+            let outside = !self.roles.is_path(name)
+                || places(self.workspace, value).iter().any(Option::is_none);
+            outside && !value.is_null() && self.roles.may_lead_out(name)
+        })
+    }
+
+    pub(super) fn concerns(&self, rule: &PermissionRule) -> bool {
+        // What may not be run in the shell may not be run elsewhere, nor be typed.
+        let borrowed = self.roles.borrows(rule)
+            && rule.effect != RuleEffect::Allow
+            && (self.roles.says_commands(rule) || rule.path.is_some());
+        is_named(rule, self.roles.tool) || borrowed
+    }
+
+    /// Whether a rule that forbids or asks is met.
+    pub(super) fn sight(&self, rule: &PermissionRule) -> Sight {
+        let command = match &self.line {
+            _ if !self.roles.says_commands(rule) => Sight::Found,
+            None if rule.command.is_some() => Sight::Absent,
+            // It is no command line, so its form is looked at as that of any other argument.
+            None => Sight::Found,
+            Some(line) => match self.roles.matcher(rule) {
+                Some(matcher) => finds(&matcher, line),
+                // Nobody knows what was meant by it.
+                None => Sight::Hidden,
+            },
+        };
+        let command = command.max(self.sight_in_texts(rule));
+        let path = rule
+            .path
+            .as_ref()
+            .map_or(Sight::Found, |pattern| self.reach.sight(self.workspace, pattern));
+        command.min(path).min(self.sight_of_arguments(rule))
+    }
+
+    /// Tools of others may call a command line whatever they like.
+    fn sight_in_texts(&self, rule: &PermissionRule) -> Sight {
+        let matcher = self.roles.says_commands(rule).then(|| self.roles.matcher(rule)).flatten();
+        let runs = |text: &String| {
+            let line = Line::read(text);
+            matcher.as_ref().is_some_and(|matcher| finds(matcher, &line) == Sight::Found)
+        };
+        let strange = self.reach.texts().iter().any(runs);
+        if strange { Sight::Hidden } else { Sight::Absent }
+    }
+
+    /// Whether the arguments that a rule names are there and match. Command lines and paths are no
+    /// texts here: a command line is matched command by command in [`Self::sight`], a path without
+    /// detours.
+    fn sight_of_arguments(&self, rule: &PermissionRule) -> Sight {
+        // Another tool has other arguments than the shell.
+        if self.roles.borrows(rule) {
+            let more = rule.arguments.keys().any(|key| !self.roles.is_ruled(rule, key));
+            return if more { Sight::Hidden } else { Sight::Found };
+        }
+        let sights = rule.arguments.iter().map(|(key, pattern)| {
+            // A line of commands is looked at elsewhere.
+            if self.roles.is_ruled(rule, key) && self.line.is_some() {
+                return Sight::Found;
+            }
+            // Nobody knows what was meant by a bad one: it allows nothing, and what forbids asks.
+            compiled(pattern, rule.effect)
+                .map_or(Sight::Hidden, |pattern| self.sight_of(key, &pattern))
+        });
+        sights.fold(Sight::Found, Sight::min)
+    }
+
+    fn sight_of(&self, key: &str, pattern: &Regex) -> Sight {
+        let found = |matches| if matches { Sight::Found } else { Sight::Absent };
+        match self.fields.get(key) {
+            None | Some(Value::Null) => Sight::Absent,
+            Some(Value::String(path)) if self.roles.is_path(key) => {
+                let path = path::within(self.workspace, path);
+                path.map_or(Sight::Hidden, |path| found(pattern.is_match(&path)))
+            }
+            Some(Value::String(text)) => found(pattern.is_match(text)),
+            Some(value) => found(pattern.is_match(&value.to_string())),
+        }
+    }
+
+    /// Whether rules that allow cover the whole call, and how closely.
+    pub(super) fn allowed(&self, rules: &[&PermissionRule]) -> Option<Allowed> {
+        let mut patterns = Vec::new();
+        let fits = |rule: &PermissionRule| self.sight_of_arguments(rule) == Sight::Found;
+        for rule in rules.iter().filter(|rule| fits(rule)) {
+            match self.roles.says_commands(rule).then(|| self.roles.matcher(rule)) {
+                None if self.is_allowed_here(rule) => return Some(Allowed::Widely),
+                Some(Some(pattern)) if self.counts_here(rule, &pattern) => patterns.push(pattern),
+                None | Some(_) => {}
+            }
+        }
+        let line = self.line.as_ref().filter(|_| self.runs_commands())?;
+        let closely: Vec<_> = patterns.iter().filter(|it| it.is_closed()).cloned().collect();
+        if allows(&closely, line) {
+            Some(Allowed::WordForWord)
+        } else {
+            allows(&patterns, line).then_some(Allowed::Widely)
+        }
+    }
+
+    /// Whether a rule without a command is for this call.
+    fn is_allowed_here(&self, rule: &PermissionRule) -> bool {
+        let Some(pattern) = rule.path.as_deref() else { return true };
+        // A path says nothing of what a command does, nor of what strangers make of theirs.
+        let is_own = rule.tool == self.roles.tool && !self.runs_commands();
+        let known = self.roles.kind == Kind::Paths || is_own;
+        known && self.all_paths(|path| path::matches(pattern, path))
+    }
+
+    /// Whether a rule for commands counts where this call runs: without a path in the workspace, with
+    /// one in that directory, and then word for word.
+    fn counts_here(&self, rule: &PermissionRule, pattern: &Matcher) -> bool {
+        let Reach::Commands { directory: Some(directory), .. } = &self.reach else { return false };
+        match &rule.path {
+            None => directory == ".",
+            Some(path) => pattern.is_closed() && path::matches(path, directory),
+        }
+    }
+
+    /// The directory that a rule for this call has to name, if any; `None` if it cannot.
+    #[expect(clippy::option_option, reason = "it has none, it has one, it cannot be named")]
+    pub(super) fn elsewhere(&self) -> Option<Option<String>> {
+        match &self.reach {
+            Reach::Commands { directory, .. } => {
+                let directory = directory.as_ref()?;
+                if directory == "." {
+                    return Some(None);
+                }
+                let pattern = path::exactly(directory);
+                fault::of_path(&pattern).is_none().then_some(Some(pattern))
+            }
+            Reach::Paths(_) | Reach::Texts(_) => Some(None),
+        }
+    }
+
+    pub(super) fn edits_plain_file(&self) -> bool {
+        self.all_paths(|path| !run_by_others::is_one(path))
+    }
+
+    /// Whether it names paths, all of them are clear, and all of them are so.
+    fn all_paths(&self, is_so: impl Fn(&str) -> bool) -> bool {
+        let are_so = self.paths.iter().all(|path| path.as_deref().is_some_and(&is_so));
+        !self.paths.is_empty() && are_so
+    }
+}
+
+/// The paths in an argument, each as it is in the workspace; `None` for one that is not clear.
+fn places(workspace: &str, value: &Value) -> Vec<Option<String>> {
+    match value {
+        Value::Null => Vec::new(),
+        Value::String(path) => vec![path::within(workspace, path)],
+        Value::Array(values) => values.iter().flat_map(|value| places(workspace, value)).collect(),
+        Value::Bool(_) | Value::Number(_) | Value::Object(_) => vec![None],
+    }
+}
