@@ -18,11 +18,13 @@ mod interrupt;
 mod lease;
 mod list;
 mod mailbox;
+mod odd_moments;
 mod overflow;
 mod permission;
 mod question;
 #[cfg(feature = "http")]
 mod repair;
+
 mod secret;
 mod stream;
 mod tools;

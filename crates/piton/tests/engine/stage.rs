@@ -133,7 +133,10 @@ impl Stage {
             builder = builder.delegate(delegation);
         }
         let mut config = self.config.clone();
-        builder.offer_tools(&mut config);
+        // The tool that hands tasks on is offered with all others, by the engine.
+        if self.delegation.is_none() {
+            builder.offer_tools(&mut config);
+        }
         let profile = Profile { config, ..Profile::default() };
         builder.profiles(Arc::new(OneProfile(profile))).turns_max(self.turns_max).build()
     }
