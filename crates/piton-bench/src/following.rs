@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use piton::model::OneModel;
-use piton::{Engine, Follow, News};
+use piton::{Accepted, Engine, Follow, LeaseWait, News};
 use piton_core::event::Event;
 use piton_core::id::{ConversationId, Seq, Timestamp};
 use piton_sim::demo::DemoModel;
@@ -49,14 +49,23 @@ pub(crate) fn both(bench: &Bench) -> Outcome<Vec<Row>> {
     Ok(vec![near, far])
 }
 
-/// Follows in a task of its own, and tells when each entry came.
+/// Follows in a task of its own, and tells when each entry came. The entries are those of an engine: each
+/// counts from the moment in which the sender of its command knows that it is durable.
 fn here(home: &Path) -> Outcome<(Duration, Duration)> {
     let (journal, _) = SqliteJournal::open(home)?;
     let journal = Arc::new(journal);
     let engine = engine(journal.clone());
     runtime()?.block_on(async {
         let mut writer = Writer::begin(&journal).await?;
-        let mut follow = engine.follow(&ConversationId::new(CONVERSATION), None).await?;
+        let mut appends = Vec::new();
+        for _ in 0..ROUNDS {
+            appends.push(writer.append().await?.0);
+        }
+        drop(writer);
+        let conversation = engine.begin_as(ConversationId::new("named"), "/".as_ref())?;
+        let _hold = conversation.hold(LeaseWait::NONE).await?;
+        conversation.send(rename()).await?;
+        let mut follow = engine.follow(conversation.id(), None).await?;
         let (sender, mut came) = mpsc::unbounded_channel();
         let following = tokio::spawn(async move {
             while let Some(seq) = next(&mut follow).await {
@@ -65,12 +74,14 @@ fn here(home: &Path) -> Outcome<(Duration, Duration)> {
                 }
             }
         });
-        let (mut appends, mut lags) = (Vec::new(), Vec::new());
+        let mut lags = Vec::new();
         for _ in 0..ROUNDS {
-            let (took, durable) = writer.append().await?;
-            appends.push(took);
+            let accepted = conversation.send(rename()).await?;
+            let durable = Instant::now();
+            let Accepted::Entry(receipt) = accepted else { return Err("a letter".into()) };
             while let Some((seq, at)) = came.recv().await {
-                if seq == writer.end {
+                // Behind the entry of the command comes the one that it caused.
+                if seq == receipt.seq.next() {
                     lags.push(at.saturating_duration_since(durable));
                     break;
                 }
@@ -79,6 +90,11 @@ fn here(home: &Path) -> Outcome<(Duration, Duration)> {
         following.abort();
         Ok((median(appends), percentile(lags, 99)))
     })
+}
+
+/// A command whose entry has about 200 B.
+fn rename() -> piton::Command {
+    piton::Command::Rename { title: "x".repeat(180) }
 }
 
 /// Follows in another process, which prints what the clock of the machine says.
