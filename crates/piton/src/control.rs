@@ -44,7 +44,7 @@ pub(crate) struct Controls {
 }
 
 /// What the faces of this process want of a conversation. A clone counts the same.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(crate) struct Seat {
     /// Faces that can answer questions.
     pub(crate) faces: Count,
@@ -52,33 +52,52 @@ pub(crate) struct Seat {
     pub(crate) holds: Count,
 }
 
-/// How many there are of something. A clone counts the same.
-#[derive(Clone, Debug)]
-pub(crate) struct Count(Arc<watch::Sender<usize>>);
-
-impl Default for Count {
+impl Default for Seat {
     fn default() -> Self {
-        Self(Arc::new(watch::Sender::new(0)))
+        // One channel for both: there is a seat for every conversation that a face is about.
+        let counts = Arc::new(watch::Sender::new([0; 2]));
+        let count = |place| Count { counts: counts.clone(), place };
+        Self { faces: count(0), holds: count(1) }
     }
 }
 
+/// How many there are of something. A clone counts the same.
+#[derive(Clone, Debug)]
+pub(crate) struct Count {
+    counts: Arc<watch::Sender<[usize; 2]>>,
+    place: usize,
+}
+
 impl Count {
+    fn of(&self, counts: &[usize; 2]) -> usize {
+        counts.get(self.place).copied().unwrap_or_default()
+    }
+
+    fn change(&self, change: impl FnOnce(usize) -> usize) {
+        self.counts.send_modify(|counts| {
+            if let Some(count) = counts.get_mut(self.place) {
+                *count = change(*count);
+            }
+        });
+    }
+
     pub(crate) fn come(&self) {
-        self.0.send_modify(|count| *count += 1);
+        self.change(|count| count + 1);
     }
 
     pub(crate) fn go(&self) {
-        self.0.send_modify(|count| *count = count.saturating_sub(1));
+        self.change(|count| count.saturating_sub(1));
     }
 
     pub(crate) fn are_there(&self) -> bool {
-        0 < *self.0.borrow()
+        0 < self.of(&self.counts.borrow())
     }
 
     /// Waits until the last one has gone.
     pub(crate) async fn gone(&self) {
+        let mut seen = self.counts.subscribe();
         // The sender is kept here, so the channel never closes.
-        if self.0.subscribe().wait_for(|count| *count == 0).await.is_err() {
+        if seen.wait_for(|counts| self.of(counts) == 0).await.is_err() {
             std::future::pending::<()>().await;
         }
     }
