@@ -32,7 +32,7 @@ pub(crate) fn first_request(bench: &Bench) -> Outcome<Vec<Row>> {
         let lines = child.stdout.take().map(BufReader::new).into_iter().flat_map(BufReader::lines);
         let mut asked = None;
         for line in lines {
-            if asked.is_none() && line?.contains("\"ModelAsked\"") {
+            if asked.is_none() && line?.contains(r#""state":"asked""#) {
                 asked = Some(start.elapsed());
             }
         }
