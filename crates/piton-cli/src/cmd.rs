@@ -2,7 +2,6 @@
 
 pub(crate) mod answer;
 pub(crate) mod doctor;
-pub(crate) mod kept;
 pub(crate) mod kill;
 pub(crate) mod logs;
 pub(crate) mod ls;

@@ -15,11 +15,11 @@ use clap::Parser as _;
 use piton::{AnswerLetter, Engine};
 use piton_agent::{Settings, engine_to_write};
 use piton_core::id::ConversationId;
-use piton_core::view::{ItemView, QuestionView, RuleEffect, RuleScope, TurnView, View};
+use piton_core::view::{RuleEffect, RuleScope, TurnView, View};
 use piton_store::Holder;
 use tokio::time::Instant;
 
-use self::askers::{askers, questions};
+use self::askers::askers;
 use self::desk::{Desk, Recorded};
 use super::query;
 use crate::ask::Offer;
@@ -76,7 +76,7 @@ pub(crate) async fn run(
         return Ok(Report::ok("done"));
     }
     let left = askers(&engine, &asker).await?;
-    let left: usize = left.iter().map(|(_, view)| questions(view).count()).sum();
+    let left: usize = left.iter().map(|(_, view)| view.open_questions().count()).sum();
     if 0 < left {
         output.talk(&format!("{left} more to answer: piton answer --id {asker}"));
     }
@@ -116,20 +116,12 @@ async fn goes_on(
 
 /// The newest answer of the last turn: somebody may have been faster.
 fn last_answer(view: &View) -> Option<String> {
-    let answered = view.turns.last().into_iter().flat_map(asked_in);
+    let answered =
+        view.turns.last().into_iter().flat_map(TurnView::calls).flat_map(|call| &call.questions);
     let newest = answered.filter_map(|asked| Some((asked, asked.answer.as_ref()?)));
     let (asked, answer) = newest.max_by_key(|(_, answer)| answer.at)?;
     let (given, by) = (said(&answer.given), &answer.by);
     Some(format!("answered last, by {by}, {given}: {}", asked.heading))
-}
-
-/// All questions of a turn.
-fn asked_in(turn: &TurnView) -> impl Iterator<Item = &QuestionView> {
-    let steps = turn.items.iter().filter_map(|item| match item {
-        ItemView::Step(step) => Some(step),
-        ItemView::Message(_) | _ => None,
-    });
-    steps.flat_map(|step| &step.calls).flat_map(|call| &call.questions)
 }
 
 /// Shows what is asked. Takes no lease, so it also shows what another process asks.
@@ -143,7 +135,7 @@ async fn show(
     let asking = askers(engine, id).await?;
     for (asker, view) in &asking {
         let kept = AnswerLetter::kept(&**engine.journal(), asker).await?;
-        for asked in questions(view) {
+        for asked in view.open_questions() {
             let offers = Offer::all(asked, &view.head.workspace, settings.file.as_deref());
             let words = meant::words(asked, &offers);
             let kept = kept.iter().find(|letter| *letter.inquiry() == asked.id);

@@ -3,7 +3,6 @@
 use piton::commands::{Commands, KeptState};
 use piton_agent::Settings;
 
-use super::kept::find;
 use crate::flags::Kill;
 use crate::output::Output;
 use crate::report::{CommandFault, Fault, Report};
@@ -15,7 +14,7 @@ pub(crate) async fn run(
     output: &mut Output,
 ) -> Result<Report, Fault> {
     let commands = Commands::new(settings.calls());
-    let kept = find(&commands, &kill.command)?;
+    let kept = commands.find(&kill.command).map_err(CommandFault::from)?;
     let name = Commands::name(&kept);
     if !kept.state.goes_on() {
         output.talk(&format!("{name} is not running any more."));

@@ -10,7 +10,6 @@ use piton_agent::Settings;
 use piton_tools::WITHHELD_TEXT;
 use piton_tools::supervise::{HEAD_BYTES, TAIL_BYTES};
 
-use super::kept::find;
 use crate::flags::Logs;
 use crate::output::Output;
 use crate::report::{CommandFault, Fault, Report};
@@ -27,7 +26,7 @@ pub(crate) async fn run(
     output: &mut Output,
 ) -> Result<Report, Fault> {
     let commands = Commands::new(settings.calls());
-    let mut kept = find(&commands, &logs.command)?;
+    let mut kept = commands.find(&logs.command).map_err(CommandFault::from)?;
     if kept.intent.secret {
         // The secret may be in the output.
         output.talk(WITHHELD_TEXT);
@@ -49,7 +48,7 @@ pub(crate) async fn run(
             break;
         }
         tokio::time::sleep(LOOK_EVERY).await;
-        match find(&commands, &Commands::name(&kept)) {
+        match commands.find(&Commands::name(&kept)) {
             Ok(found) if found.name == kept.name => kept = found,
             // Its conversation has its end, so its record is gone; the open file is not.
             Ok(_) | Err(_) => kept.state = KeptState::InDoubt,

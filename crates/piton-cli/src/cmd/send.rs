@@ -6,7 +6,6 @@ use piton::commands::Commands;
 use piton_agent::Settings;
 use piton_tools::supervise::{Delivery, DeliveryState, INPUT_BYTES_MAX, InputText};
 
-use super::kept::find;
 use crate::flags::Send;
 use crate::output::Output;
 use crate::report::{CommandFault, Fault, Report};
@@ -18,7 +17,7 @@ pub(crate) async fn run(
     output: &mut Output,
 ) -> Result<Report, Fault> {
     let commands = Commands::new(settings.calls());
-    let kept = find(&commands, &send.command)?;
+    let kept = commands.find(&send.command).map_err(CommandFault::from)?;
     let name = Commands::name(&kept);
     let input = InputText::of_person(text(send)?, send.eof).map_err(Fault::Runtime)?;
     let length = input.text.len();

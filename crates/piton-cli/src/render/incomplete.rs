@@ -1,9 +1,7 @@
 //! What an incomplete turn waits for, and the commands that deal with it.
 
 use piton_core::id::ConversationId;
-use piton_core::view::{
-    BreakReason, CallState, CallView, InquiryKind, ItemView, Status, StepView, TurnView, View,
-};
+use piton_core::view::{BreakReason, CallState, InquiryKind, Status, TurnView, View};
 
 use super::turn::{self, waiting_question};
 
@@ -19,17 +17,6 @@ impl Newest {
     pub(crate) fn of(view: &View) -> Option<Self> {
         let turn = view.turns.last()?.clone();
         Some(Self { status: view.head.status.clone(), turn })
-    }
-
-    fn steps(&self) -> impl DoubleEndedIterator<Item = &StepView> {
-        self.turn.items.iter().filter_map(|item| match item {
-            ItemView::Step(step) => Some(step),
-            ItemView::Message(_) | _ => None,
-        })
-    }
-
-    fn calls(&self) -> impl Iterator<Item = &CallView> {
-        self.steps().flat_map(|step| &step.calls)
     }
 }
 
@@ -61,18 +48,19 @@ pub(crate) fn waits_for(newest: &Newest) -> String {
 
 /// The first open question: the tool that waits and what is asked.
 pub(crate) fn asked(newest: &Newest) -> Option<(&str, &str)> {
-    newest.calls().find_map(|call| Some((&*call.tool, waiting_question(call)?)))
+    newest.turn.calls().find_map(|call| Some((&*call.tool, waiting_question(call)?)))
 }
 
 /// What the first open question is about.
 pub(crate) fn asked_kind(newest: &Newest) -> Option<InquiryKind> {
-    let mut questions = newest.calls().flat_map(|call| &call.questions);
+    let mut questions = newest.turn.calls().flat_map(|call| &call.questions);
     questions.find(|question| question.open).map(|question| question.kind)
 }
 
 /// Whether nothing but the user's message is there, so that it can still be replaced.
 pub(crate) fn is_only_a_message(newest: &Newest) -> bool {
     newest
+        .turn
         .steps()
         .all(|step| step.calls.is_empty() && (step.partial || turn::text(step).is_empty()))
 }
@@ -97,7 +85,7 @@ pub(crate) fn commands(conversation: &ConversationId) -> String {
 
 /// Of the last step with calls, how many have ended, and how many there are.
 fn last_step(newest: &Newest) -> (usize, usize) {
-    let step = newest.steps().rev().find(|step| !step.calls.is_empty());
+    let step = newest.turn.steps().rev().find(|step| !step.calls.is_empty());
     let calls = step.map_or(&[][..], |step| &step.calls);
     let done = calls.iter().filter(|call| matches!(call.state, CallState::Done { .. }));
     (done.count(), calls.len())

@@ -2,25 +2,15 @@
 
 use std::io;
 
+use piton::commands::NoCommand;
 use piton_tools::supervise::InputFault;
 
 /// Why a command cannot be found, read, written to or stopped.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum CommandFault {
-    /// No command has this name.
-    #[error("there is no command {typed}")]
-    Unknown {
-        /// What was typed.
-        typed: String,
-    },
-    /// Several commands have this name.
-    #[error("several commands are meant by {typed}")]
-    Ambiguous {
-        /// What was typed.
-        typed: String,
-        /// The names of the commands.
-        found: Vec<String>,
-    },
+    /// What was typed means no command.
+    #[error(transparent)]
+    NotFound(#[from] NoCommand),
     /// The record of the command cannot be used.
     #[error("cannot get at the command {name}")]
     Closed {
@@ -65,8 +55,10 @@ impl CommandFault {
     /// What to do next, one way per line.
     pub(super) fn hints(&self) -> Vec<String> {
         match self {
-            Self::Unknown { .. } => vec!["piton ps --all shows all of them".into()],
-            Self::Ambiguous { found, .. } => {
+            Self::NotFound(NoCommand::Unknown { .. }) => {
+                vec!["piton ps --all shows all of them".into()]
+            }
+            Self::NotFound(NoCommand::Ambiguous { found, .. }) => {
                 vec![format!("name one of these: {}", found.join(", "))]
             }
             Self::NotGiven { source: InputFault::NoInput, .. } => {

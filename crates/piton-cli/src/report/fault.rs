@@ -271,11 +271,7 @@ impl Fault {
             | Self::TakenAway { .. }
             | Self::NoAnswer { .. }
             | Self::SecretOnTerminal { .. }
-            | Self::Command(
-                CommandFault::Unknown { .. }
-                | CommandFault::Ambiguous { .. }
-                | CommandFault::NotGiven { .. },
-            )
+            | Self::Command(CommandFault::NotFound(_) | CommandFault::NotGiven { .. })
             | Self::Undo(UndoFault::Unknown { .. })
             | Self::Model(_)
             | Self::Load(_)

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::call::{Place, QuestionView, needs_person};
 use super::next::{self, Next};
 use super::status::Status;
-use super::turn::{ItemView, MessagePart, TurnView};
+use super::turn::{MessagePart, TurnView};
 use super::words::title;
 use crate::event::{
     Effort, ForkOrigin, ModelRef, ParentCall, PermissionMode, QueuePlace, TurnEnd, UndoIntent,
@@ -204,13 +204,16 @@ impl View {
 
     /// A question of the last turn, open or answered.
     pub fn question(&self, id: &InquiryId) -> Option<&QuestionView> {
-        let items = self.turns.last()?.items.iter().rev();
-        let steps = items.filter_map(|item| match item {
-            ItemView::Step(step) => Some(step),
-            ItemView::Message(_) => None,
-        });
-        let mut questions = steps.flat_map(|step| &step.calls).flat_map(|call| &call.questions);
-        questions.find(|question| question.id == *id)
+        let mut steps = self.turns.last()?.steps().rev();
+        steps.find_map(|step| {
+            let mut questions = step.calls.iter().flat_map(|call| &call.questions);
+            questions.find(|question| question.id == *id)
+        })
+    }
+
+    /// The questions that wait for an answer, in order.
+    pub fn open_questions(&self) -> impl Iterator<Item = &QuestionView> {
+        self.head.asking.iter().filter_map(|asking| self.question(&asking.question))
     }
 }
 

@@ -267,6 +267,19 @@ fn is_zero(value: &u32) -> bool {
 }
 
 impl TurnView {
+    /// Its requests to the model, in order.
+    pub fn steps(&self) -> impl DoubleEndedIterator<Item = &StepView> {
+        self.items.iter().filter_map(|item| match item {
+            ItemView::Step(step) => Some(step),
+            ItemView::Message(_) => None,
+        })
+    }
+
+    /// Its calls, in order.
+    pub fn calls(&self) -> impl DoubleEndedIterator<Item = &CallView> {
+        self.steps().flat_map(|step| &step.calls)
+    }
+
     pub(super) fn of(place: Place<'_>) -> Self {
         let turn = place.turn();
         let items = turn.items.iter().map(|item| ItemView::of(place, item)).collect();

@@ -1,6 +1,6 @@
 //! Words that several faces show: the title of a conversation, the text of a message or an answer.
 
-use super::turn::{ItemView, PartView, TurnView};
+use super::turn::{PartView, TurnView};
 use crate::attachment;
 use crate::event::{AnswerPart, UserPart};
 use crate::state::{Said, State, Step, Turn};
@@ -33,11 +33,7 @@ pub fn answer_text(step: &Step) -> Option<String> {
 impl TurnView {
     /// The text of the newest answer, whole or as far as the journal has it.
     pub fn answer(&self) -> Option<String> {
-        let step = self.items.iter().rev().find_map(|item| match item {
-            ItemView::Step(step) => Some(step),
-            ItemView::Message(_) => None,
-        });
-        let texts = step?.parts.iter().filter_map(|part| match part {
+        let texts = self.steps().next_back()?.parts.iter().filter_map(|part| match part {
             PartView::Text { text } => Some(&**text),
             PartView::Reasoning { .. } | PartView::Call { .. } => None,
         });

@@ -2,7 +2,7 @@
 
 use piton::{Engine, FollowError};
 use piton_core::id::ConversationId;
-use piton_core::view::{ItemView, QuestionView, View};
+use piton_core::view::{TurnView, View};
 
 use crate::report::Fault;
 
@@ -12,11 +12,7 @@ pub(super) async fn askers(
     id: &ConversationId,
 ) -> Result<Vec<(ConversationId, View)>, Fault> {
     let own = engine.view(id).await?;
-    let steps = own.open_turn().into_iter().flat_map(|turn| &turn.items);
-    let calls = steps.flat_map(|item| match item {
-        ItemView::Step(step) => step.calls.as_slice(),
-        ItemView::Message(_) | _ => &[],
-    });
+    let calls = own.open_turn().into_iter().flat_map(TurnView::calls);
     let open = calls.filter(|call| call.ended.is_none());
     let workers: Vec<_> = open.filter_map(|call| call.worker.clone()).collect();
     let mut askers = vec![(id.clone(), own)];
@@ -27,11 +23,6 @@ pub(super) async fn askers(
             view => askers.push((worker, view?)),
         }
     }
-    askers.retain(|(_, view)| questions(view).next().is_some());
+    askers.retain(|(_, view)| view.open_questions().next().is_some());
     Ok(askers)
-}
-
-/// The questions that wait for an answer, in order.
-pub(super) fn questions(view: &View) -> impl Iterator<Item = &QuestionView> {
-    view.head.asking.iter().filter_map(|asking| view.question(&asking.question))
 }

@@ -13,7 +13,6 @@ use piton_core::view::QuestionView;
 use piton_store::Holder;
 use tokio::time::Instant;
 
-use super::askers::questions;
 use super::desk::{Desk, Recorded};
 use super::meant::Meant;
 use crate::render::tool::{kept_answer, said};
@@ -114,7 +113,7 @@ impl Held<'_> {
 
     async fn is_open(&self, asked: &QuestionView) -> Result<bool, Fault> {
         let view = self.desk.engine.view(self.id).await?;
-        Ok(questions(&view).any(|open| open.id == asked.id))
+        Ok(view.open_questions().any(|open| open.id == asked.id))
     }
 }
 

@@ -5,7 +5,6 @@ use piton_agent::Settings;
 use piton_core::id::{ConversationId, Seq};
 use piton_core::view::{InquiryKind, QuestionView, RuleEffect, Shape, View};
 
-use super::askers::questions;
 use crate::ask::{FormPrompt, Heard, Offer, Prompt};
 use crate::flags::{Answer, Scope};
 use crate::report::Fault;
@@ -31,8 +30,9 @@ pub(super) fn meant(
     let mut all = Vec::new();
     let mut left = if answer.all { usize::MAX } else { 1 };
     for (asker, view) in askers {
-        let open =
-            questions(view).filter(|asked| !answer.all || asked.kind == InquiryKind::Permission);
+        let open = view
+            .open_questions()
+            .filter(|asked| !answer.all || asked.kind == InquiryKind::Permission);
         let mut own = Vec::new();
         for asked in open.take(left) {
             let offers = Offer::all(asked, &view.head.workspace, settings.file.as_deref());

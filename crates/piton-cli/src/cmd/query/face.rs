@@ -3,8 +3,7 @@
 use piton_core::id::{Attempt, CallId, ConversationId, MessageId, TurnId};
 use piton_core::summary::{input_summary, shorten};
 use piton_core::view::{
-    CallState, CallView, FailureView, ItemView, Live, StepState, StepView, TurnView, View,
-    ViewChange,
+    CallState, CallView, FailureView, Live, StepState, StepView, TurnView, View, ViewChange,
 };
 
 use crate::output::{Form, Output};
@@ -117,15 +116,12 @@ impl Face {
 
     /// Whether a call of the open turn is at work.
     pub(super) fn runs_tools(&self) -> bool {
-        calls(self.view.open_turn()).any(|call| call.state == CallState::Running)
+        let mut open = self.view.open_turn().into_iter().flat_map(TurnView::calls);
+        open.any(|call| call.state == CallState::Running)
     }
 
     fn newest_step(&self) -> Option<&StepView> {
-        let mut items = self.view.open_turn()?.items.iter().rev();
-        items.find_map(|item| match item {
-            ItemView::Step(step) => Some(step),
-            ItemView::Message(_) | _ => None,
-        })
+        self.view.open_turn()?.steps().next_back()
     }
 
     fn progress_of(&self, call: CallId) -> Option<&str> {
@@ -149,7 +145,7 @@ impl Face {
             self.stream(&live, output);
         }
         if !output.can_spin() {
-            for call in calls(self.view.open_turn()) {
+            for call in self.view.open_turn().into_iter().flat_map(TurnView::calls) {
                 let new = live.calls.iter().find(|live| live.call == call.id);
                 let new = new.and_then(|live| live.progress.as_deref());
                 if let Some(far) = new.filter(|far| self.progress_of(call.id) != Some(*far))
@@ -263,16 +259,6 @@ impl Face {
             Form::Json => {}
         }
     }
-}
-
-/// The calls of a turn.
-pub(super) fn calls(turn: Option<&TurnView>) -> impl Iterator<Item = &CallView> {
-    let items = turn.into_iter().flat_map(|turn| &turn.items);
-    let steps = items.filter_map(|item| match item {
-        ItemView::Step(step) => Some(step),
-        ItemView::Message(_) | _ => None,
-    });
-    steps.flat_map(|step| &step.calls)
 }
 
 /// What comes after a failed try, if another one does. A retry is never hidden.

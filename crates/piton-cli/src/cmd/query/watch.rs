@@ -10,9 +10,9 @@ use std::time::Instant;
 
 use piton::{AnswerThen, Command, Conversation, Engine, News, Reply};
 use piton_core::id::{ConversationId, InquiryId, MessageId};
-use piton_core::view::{InquiryKind, ItemView, Patch, QuestionView, RuleEffect, View, ViewChange};
+use piton_core::view::{InquiryKind, ItemView, Patch, RuleEffect, TurnView, View, ViewChange};
 
-use super::face::{Face, calls};
+use super::face::Face;
 use super::feed::Told;
 use super::interrupt::{self, Asked, Chosen, Escalation, Next};
 use crate::ask::{Heard, Offer, Prompt, not_understood};
@@ -125,7 +125,8 @@ impl Watch {
 
     /// Conversations that work for this one: those whose calls have not ended.
     pub(super) fn workers(&self) -> Vec<ConversationId> {
-        let open = calls(self.view().turns.last()).filter(|call| call.ended.is_none());
+        let calls = self.view().turns.last().into_iter().flat_map(TurnView::calls);
+        let open = calls.filter(|call| call.ended.is_none());
         open.filter_map(|call| call.worker.clone()).collect()
     }
 
@@ -212,11 +213,11 @@ impl Watch {
 
     /// Takes up questions that were raised, and forgets those that are answered by now.
     fn find_questions(&mut self) {
-        let own = open_questions(&self.face.view).map(|asked| (None, &self.face.view, asked));
+        let own = self.face.view.open_questions().map(|asked| (None, &self.face.view, asked));
         let workers = self
             .workers
             .iter()
-            .flat_map(|(id, view)| open_questions(view).map(move |asked| (Some(id), view, asked)));
+            .flat_map(|(id, view)| view.open_questions().map(move |asked| (Some(id), view, asked)));
         let open: Vec<_> = own.chain(workers).collect();
         let is_open = |prompt: &Prompt| {
             open.iter().any(|(worker, _, asked)| is_about(prompt, *worker, &asked.id))
@@ -501,11 +502,6 @@ fn is_own_permission(prompt: &Prompt) -> bool {
 
 fn is_about(prompt: &Prompt, worker: Option<&ConversationId>, asked: &InquiryId) -> bool {
     prompt.worker.as_ref() == worker && prompt.asked.id == *asked
-}
-
-/// The questions of a view that wait for an answer, in order.
-fn open_questions(view: &View) -> impl Iterator<Item = &QuestionView> {
-    view.head.asking.iter().filter_map(|asking| view.question(&asking.question))
 }
 
 /// Whether news say that a question is settled.
