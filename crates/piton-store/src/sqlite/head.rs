@@ -9,17 +9,28 @@ use serde::{Deserialize, Serialize};
 use crate::{CommitName, Wants};
 
 /// A commit beside its records.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Head {
-    #[serde(rename = "n")]
     pub(super) name: CommitName,
-    #[serde(rename = "s", skip_serializing_if = "is_default")]
     pub(super) status: Status,
-    #[serde(rename = "w", skip_serializing_if = "is_default")]
     pub(super) wants: Wants,
-    #[serde(rename = "q", skip_serializing_if = "is_default")]
     pub(super) waiting: u32,
+}
+
+/// What is stored behind the name, as far as it differs from the head of an idle conversation.
+/// Heads of the first builds of format 3 are this alone, with the name as `n`.
+#[derive(Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+struct Rest {
+    #[serde(rename = "n", skip_serializing)]
+    name: CommitName,
+    #[serde(rename = "s", skip_serializing_if = "is_default")]
+    status: Status,
+    /// Missing where the status tells it.
+    #[serde(rename = "w", skip_serializing_if = "Option::is_none")]
+    wants: Option<Wants>,
+    #[serde(rename = "q", skip_serializing_if = "is_default")]
+    waiting: u32,
 }
 
 fn is_default<T: Default + PartialEq>(value: &T) -> bool {
@@ -27,24 +38,42 @@ fn is_default<T: Default + PartialEq>(value: &T) -> bool {
 }
 
 impl Head {
-    /// The stored form.
+    /// The stored form: `=` and the name, then the rest as JSON unless the conversation is idle.
     pub(super) fn encode(&self) -> String {
+        let Self { name, status, wants, waiting } = self.clone();
+        let wants = (wants != wanted(&status)).then_some(wants);
+        let rest = Rest { name: CommitName::default(), status, wants, waiting };
         // A structure of texts and numbers has a form in JSON; without one, the list shows nothing.
-        serde_json::to_string(self).unwrap_or_default()
+        match serde_json::to_string(&rest).unwrap_or_default().as_str() {
+            "{}" => format!("={name}"),
+            rest => format!("={name}{rest}"),
+        }
     }
 
     /// Reads every stored form. One that has decayed says nothing: it must not hide the list.
     pub(super) fn decode(stored: &str) -> Self {
         if stored.starts_with('{') {
-            return serde_json::from_str(stored).unwrap_or_default();
+            let Rest { name, status, wants, waiting } =
+                serde_json::from_str(stored).unwrap_or_default();
+            return Self { name, status, wants: wants.unwrap_or_default(), waiting };
         }
-        let status = Status::from_words(stored);
-        let wants = match status {
-            Status::Idle => Wants::Nobody,
-            Status::WaitingForInput { .. } => Wants::Person,
-            Status::PendingTools | Status::PendingFollowUp | Status::PendingAnswer => Wants::Driver,
+        let Some(named) = stored.strip_prefix('=') else {
+            let status = Status::from_words(stored);
+            return Self { wants: wanted(&status), status, ..Self::default() };
         };
-        Self { status, wants, ..Self::default() }
+        let (name, rest) = named.split_at(named.find('{').unwrap_or(named.len()));
+        let Rest { status, wants, waiting, .. } = serde_json::from_str(rest).unwrap_or_default();
+        let wants = wants.unwrap_or_else(|| wanted(&status));
+        Self { name: CommitName::from_stored(name), status, wants, waiting }
+    }
+}
+
+/// Who moves a conversation on that stands like this, unless its head says otherwise.
+fn wanted(status: &Status) -> Wants {
+    match status {
+        Status::Idle => Wants::Nobody,
+        Status::WaitingForInput { .. } => Wants::Person,
+        Status::PendingTools | Status::PendingFollowUp | Status::PendingAnswer => Wants::Driver,
     }
 }
 
@@ -57,11 +86,18 @@ mod tests {
     #[test]
     fn a_head_reads_back_and_an_idle_one_is_short() {
         let idle = Head { name: CommitName::fresh(), ..Head::default() };
-        assert_eq!(idle.encode(), format!("{{\"n\":\"{}\"}}", idle.name));
+        assert_eq!(idle.encode(), format!("={}", idle.name));
         let status = Status::WaitingForInput { tool: "a \"tool\"".to_owned() };
         let (name, wants) = (CommitName::fresh(), Wants::NotBefore(Timestamp(7)));
         let busy = Head { name, status, wants, waiting: 2 };
-        for head in [idle, busy] {
+        let (name, status) = (CommitName::fresh(), Status::PendingTools);
+        let stopped = Head { name, status, ..Head::default() };
+        let at_work = Head { wants: Wants::Driver, ..stopped.clone() };
+        assert_eq!(
+            at_work.encode(),
+            format!("={}{{\"s\":{{\"is\":\"pending_tools\"}}}}", at_work.name)
+        );
+        for head in [idle, busy, stopped, at_work] {
             assert_eq!(Head::decode(&head.encode()), head);
         }
     }
@@ -72,5 +108,9 @@ mod tests {
         assert_eq!(Head::decode("waiting-for-input (pay)").wants, Wants::Person);
         assert_eq!(Head::decode("interrupted (pending follow-up)").wants, Wants::Driver);
         assert_eq!(Head::decode("{\"n\":"), Head::default());
+        let read =
+            Head::decode("{\"n\":\"x-1\",\"s\":{\"is\":\"pending_tools\"},\"w\":\"driver\"}");
+        let (name, status) = (CommitName::from_stored("x-1"), Status::PendingTools);
+        assert_eq!(read, Head { name, status, wants: Wants::Driver, waiting: 0 });
     }
 }
