@@ -7,11 +7,9 @@
 
 mod watch;
 
-use std::ops::ControlFlow;
-
-use piton_core::command::{Command, Envelope, Opened, Reply};
-use piton_core::event::{BlobRef, Event, InquiryAnswer, RuleEffect, RuleScope, Shape};
-use piton_core::id::{CommandId, ConversationId, InquiryId, Seq, Timestamp};
+use piton_core::command::{AnswerThen, Command, Envelope, Opened, Reply};
+use piton_core::event::{BlobRef, RuleEffect, RuleScope, Shape};
+use piton_core::id::{CommandId, ConversationId, InquiryId, Timestamp};
 use piton_core::permit::Standing;
 use piton_store::{Journal, LETTER_BYTES_MAX, Letter, StoreError};
 use serde::{Deserialize, Serialize};
@@ -19,168 +17,37 @@ use serde::{Deserialize, Serialize};
 pub(crate) use self::watch::MailWatch;
 use crate::reader;
 
-/// An answer on its way to another process.
-#[derive(Clone, Debug)]
-pub struct AnswerLetter {
-    letter: Letter,
-    inquiry: InquiryId,
-    reply: Reply,
+/// A command that lies beside a journal: no writer has taken it yet.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Kept {
+    /// The name of its letter.
+    pub letter: String,
+    /// The command.
+    pub envelope: Envelope,
 }
 
-/// An answer that is recorded.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Given {
-    /// The answer.
-    pub answer: InquiryAnswer,
-    /// Who gave it.
-    pub by: String,
-    /// The letter that brought it; none if it was given where the conversation was written.
-    pub letter: Option<String>,
-}
-
-/// What became of a letter.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Delivery {
-    /// It is recorded.
-    Taken,
-    /// Another answer was recorded first.
-    Otherwise(Given),
-    /// Nothing is recorded up to this entry.
-    Open(Seq),
-}
-
-/// What a letter says. Stored for a moment only, but two versions of piton may meet over it.
-#[derive(Debug, Serialize, Deserialize)]
-struct Written {
-    inquiry: InquiryId,
-    reply: WrittenReply,
-}
-
-#[derive(Debug, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "snake_case")]
-enum WrittenReply {
-    Allow,
-    Deny,
-    Applied,
-    Always { effect: RuleEffect, scope: RuleScope },
-    RunAgain,
-    TreatAsDone,
-    Text { text: String },
-}
-
-impl AnswerLetter {
-    /// A letter with a name that nobody else gives; none for a secret, which is never written down.
-    pub fn new(inquiry: InquiryId, reply: &Reply, at: Timestamp, chance: u64) -> Option<Self> {
-        let written = match reply {
-            Reply::Allow => WrittenReply::Allow,
-            Reply::Deny => WrittenReply::Deny,
-            Reply::Applied => WrittenReply::Applied,
-            Reply::Always(Standing { effect, scope }) => {
-                WrittenReply::Always { effect: *effect, scope: *scope }
-            }
-            Reply::RunAgain => WrittenReply::RunAgain,
-            Reply::TreatAsDone => WrittenReply::TreatAsDone,
-            Reply::Text(text) => WrittenReply::Text { text: text.clone() },
-            Reply::Secret(_) => return None,
-        };
-        let written = Written { inquiry: inquiry.clone(), reply: written };
-        let body = serde_json::to_string(&written).ok()?;
-        // In the order in which they were written, as far as clocks agree.
-        let id = format!("{:015}-{chance:016x}", at.0);
-        Some(Self { letter: Letter { id, body }, inquiry, reply: reply.clone() })
-    }
-
-    /// Those that lie there and are not taken yet, the one that counts first. What is not understood
-    /// is not among them.
-    pub async fn kept(
+impl Kept {
+    /// The commands that lie beside a journal, in the order of arrival. Letters that cannot be read are
+    /// not among them.
+    pub async fn of(
         journal: &dyn Journal,
         conversation: &ConversationId,
     ) -> Result<Vec<Self>, StoreError> {
-        let letters = journal.letters(conversation).await?.into_iter();
-        let understood = letters.filter_map(|letter| {
-            let (inquiry, reply) = open(&letter)?;
-            Some(Self { letter, inquiry, reply })
-        });
-        Ok(understood.collect())
-    }
-
-    /// The question.
-    pub fn inquiry(&self) -> &InquiryId {
-        &self.inquiry
-    }
-
-    /// What it says.
-    pub fn reply(&self) -> &Reply {
-        &self.reply
-    }
-
-    /// Whether it lies there still. One that does not is recorded, or answers nothing.
-    pub async fn lies(
-        &self,
-        journal: &dyn Journal,
-        conversation: &ConversationId,
-    ) -> Result<bool, StoreError> {
-        let letters = journal.letters(conversation).await?;
-        Ok(letters.iter().any(|letter| letter.id == self.letter.id))
-    }
-
-    /// Its name.
-    pub fn id(&self) -> &str {
-        &self.letter.id
-    }
-
-    /// Leaves it; durable when this returns.
-    pub async fn post(
-        &self,
-        journal: &dyn Journal,
-        conversation: &ConversationId,
-    ) -> Result<(), StoreError> {
-        journal.post(conversation, self.letter.clone()).await
-    }
-
-    /// Takes it away, now that it answers nothing any more.
-    pub async fn withdraw(
-        &self,
-        journal: &dyn Journal,
-        conversation: &ConversationId,
-    ) -> Result<(), StoreError> {
-        journal.discard_letter(conversation, self.id()).await
-    }
-
-    /// Looks for it among the entries behind `after`.
-    pub async fn delivery(
-        &self,
-        journal: &dyn Journal,
-        conversation: &ConversationId,
-        after: Seq,
-    ) -> Result<Delivery, StoreError> {
-        Ok(match given(journal, conversation, &self.inquiry, after).await? {
-            Ok(given) if given.letter.as_deref() == Some(self.id()) => Delivery::Taken,
-            Ok(given) => Delivery::Otherwise(given),
-            Err(end) => Delivery::Open(end),
-        })
-    }
-}
-
-/// The answer to a question among the entries behind `after`; else the last one that was read.
-pub async fn given(
-    journal: &dyn Journal,
-    conversation: &ConversationId,
-    wanted: &InquiryId,
-    after: Seq,
-) -> Result<Result<Given, Seq>, StoreError> {
-    let mut found = None;
-    let last = reader::each_record(journal, conversation, after, |record| {
-        if let Event::InquiryAnswered { inquiry, answer, by, letter } = reader::entry(&record).event
-            && inquiry == *wanted
-        {
-            found = Some(Given { answer, by, letter });
-            return ControlFlow::Break(());
+        let mut kept = Vec::new();
+        for letter in journal.letters(conversation).await? {
+            if let Ok(Brought::Command(envelope)) = read(journal, &letter).await {
+                kept.push(Self { letter: letter.id, envelope: *envelope });
+            }
         }
-        ControlFlow::Continue(())
-    });
-    let last = last.await?;
-    Ok(found.ok_or(last))
+        Ok(kept)
+    }
+
+    /// The question that it answers, and the answer.
+    pub fn answer(&self) -> Option<(&InquiryId, &Reply)> {
+        let Command::Answer { inquiry, reply, .. } = &self.envelope.command else { return None };
+        Some((inquiry, reply))
+    }
 }
 
 /// What a letter brings.
@@ -195,8 +62,6 @@ pub(crate) enum Brought {
         /// What it calls itself.
         kind: String,
     },
-    /// An answer in the form of builds that knew no other letters.
-    Answer(InquiryId, Reply),
     /// Nothing that this build understands. It is left for a newer one.
     Nothing,
 }
@@ -263,59 +128,71 @@ pub(crate) async fn read(journal: &dyn Journal, letter: &Letter) -> Result<Broug
     Ok(match Envelope::from_text(text) {
         Ok(Opened::Command(envelope)) => Brought::Command(envelope),
         Ok(Opened::Unknown { id, kind }) => Brought::Unknown { command: id, kind },
-        Err(_) => match open(letter) {
-            Some((inquiry, reply)) => Brought::Answer(inquiry, reply),
+        Err(_) => match old_answer(letter) {
+            Some(envelope) => Brought::Command(Box::new(envelope)),
             None => Brought::Nothing,
         },
     })
 }
 
-/// What a letter answers to which question; none if it is not understood. Then it is left for a
-/// newer piton that does.
-pub(crate) fn open(letter: &Letter) -> Option<(InquiryId, Reply)> {
-    let Written { inquiry, reply } = serde_json::from_str(&letter.body).ok()?;
+/// A letter of builds that knew answers only, and gave them no name of their own.
+#[derive(Debug, Deserialize)]
+struct OldAnswer {
+    inquiry: InquiryId,
+    reply: OldReply,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+enum OldReply {
+    Allow,
+    Deny,
+    Applied,
+    Always { effect: RuleEffect, scope: RuleScope },
+    RunAgain,
+    TreatAsDone,
+    Text { text: String },
+}
+
+fn old_answer(letter: &Letter) -> Option<Envelope> {
+    let OldAnswer { inquiry, reply } = serde_json::from_str(&letter.body).ok()?;
     let reply = match reply {
-        WrittenReply::Allow => Reply::Allow,
-        WrittenReply::Deny => Reply::Deny,
-        WrittenReply::Applied => Reply::Applied,
-        WrittenReply::Always { effect, scope } => Reply::Always(Standing { effect, scope }),
-        WrittenReply::RunAgain => Reply::RunAgain,
-        WrittenReply::TreatAsDone => Reply::TreatAsDone,
-        WrittenReply::Text { text } => Reply::Text(text),
+        OldReply::Allow => Reply::Allow,
+        OldReply::Deny => Reply::Deny,
+        OldReply::Applied => Reply::Applied,
+        OldReply::Always { effect, scope } => Reply::Always(Standing { effect, scope }),
+        OldReply::RunAgain => Reply::RunAgain,
+        OldReply::TreatAsDone => Reply::TreatAsDone,
+        OldReply::Text { text } => Reply::Text(text),
     };
-    Some((inquiry, reply))
+    let answer = Command::Answer { inquiry, reply, then: AnswerThen::Rest };
+    Some(Envelope::new(CommandId::new(letter.id.as_str()), answer))
 }
 
 #[cfg(test)]
 mod tests {
     use piton_core::question::Secret;
+    use piton_store::MemoryJournal;
 
     use super::*;
 
-    #[test]
-    fn a_reply_reads_as_it_was_written() {
-        let standing = Standing { effect: RuleEffect::Deny, scope: RuleScope::Project };
-        for reply in [
-            Reply::Allow,
-            Reply::Deny,
-            Reply::Applied,
-            Reply::Always(standing),
-            Reply::RunAgain,
-            Reply::TreatAsDone,
-            Reply::Text("so \"it\" is\n".into()),
-        ] {
-            let inquiry = InquiryId::new("1.1.0.permission.1");
-            let letter = AnswerLetter::new(inquiry.clone(), &reply, Timestamp(5), 7).unwrap();
-            assert_eq!(open(&letter.letter), Some((inquiry, reply)));
-        }
-        let strange = Letter { id: "1".into(), body: "{\"inquiry\":\"x\",\"reply\":{}}".into() };
-        assert_eq!(open(&strange), None);
+    // J65
+    #[tokio::test]
+    async fn a_secret_is_never_put_into_a_letter() {
+        let (journal, id) = (MemoryJournal::default(), ConversationId::new("c"));
+        let answer = Command::answer(InquiryId::new("q"), Reply::Secret(Secret::new("hush")));
+        let envelope = Envelope::new(CommandId::new("a"), answer);
+        assert_eq!(post(&journal, &id, &envelope, Timestamp(5)).await.unwrap(), None);
+        assert_eq!(journal.letters(&id).await.unwrap(), []);
     }
 
-    // J65
-    #[test]
-    fn a_secret_is_never_put_into_a_letter() {
-        let secret = Reply::Secret(Secret::new("hush"));
-        assert!(AnswerLetter::new(InquiryId::new("q"), &secret, Timestamp(5), 7).is_none());
+    #[tokio::test]
+    async fn what_is_not_understood_is_not_among_the_commands_that_are_kept() {
+        let (journal, id) = (MemoryJournal::default(), ConversationId::new("c"));
+        let strange = Letter { id: "1".into(), body: "{\"inquiry\":\"x\",\"reply\":{}}".into() };
+        journal.post(&id, strange).await.unwrap();
+        let envelope = Envelope::new(CommandId::new("a"), Command::Interrupt);
+        let letter = post(&journal, &id, &envelope, Timestamp(5)).await.unwrap().unwrap();
+        assert_eq!(Kept::of(&journal, &id).await.unwrap(), [Kept { letter, envelope }]);
     }
 }

@@ -12,7 +12,7 @@ mod record;
 use std::time::Duration;
 
 use clap::Parser as _;
-use piton::{AnswerLetter, Engine};
+use piton::{Engine, Kept};
 use piton_agent::{Settings, engine_to_write};
 use piton_core::id::ConversationId;
 use piton_core::view::{RuleEffect, RuleScope, TurnView, View};
@@ -134,12 +134,13 @@ async fn show(
 ) -> Result<Report, Fault> {
     let asking = askers(engine, id).await?;
     for (asker, view) in &asking {
-        let kept = AnswerLetter::kept(&**engine.journal(), asker).await?;
+        let kept = Kept::of(&**engine.journal(), asker).await?;
         for asked in view.open_questions() {
             let offers = Offer::all(asked, &view.head.workspace, settings.file.as_deref());
             let words = meant::words(asked, &offers);
-            let kept = kept.iter().find(|letter| *letter.inquiry() == asked.id);
-            let kept = kept.map(|letter| kept_answer(letter.reply()));
+            let mut kept = kept.iter().filter_map(Kept::answer);
+            let kept = kept.find(|(inquiry, _)| **inquiry == asked.id);
+            let kept = kept.map(|(_, reply)| kept_answer(reply));
             if answer.json {
                 let (asker, kept) = (asker.as_str(), kept.as_deref());
                 output.json(&Line::question(asker, asked, &words, kept));

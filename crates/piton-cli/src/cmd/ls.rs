@@ -1,6 +1,6 @@
 //! `piton ls`: conversations, the newest first. Reads status rows, never a journal.
 
-use piton::AnswerLetter;
+use piton::Kept;
 use piton::clock::{Clock as _, SystemClock};
 use piton_agent::Settings;
 use piton_core::id::Timestamp;
@@ -35,7 +35,8 @@ pub(crate) async fn run(
         let listing = journal.list(page).await?;
         total = listing.total;
         for listed in listing.rows {
-            let kept = AnswerLetter::kept(&*journal, &listed.conversation).await?.len();
+            let kept = Kept::of(&*journal, &listed.conversation).await?;
+            let kept = kept.iter().filter(|kept| kept.answer().is_some()).count();
             rows.push((listed, kept));
         }
     }

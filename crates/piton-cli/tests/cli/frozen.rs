@@ -9,7 +9,7 @@ use std::fs;
 use std::path::Path;
 
 use expect_test::expect;
-use piton::AnswerLetter;
+use piton::Kept;
 use piton_core::event::{Entry, Event};
 use piton_core::id::{ConversationId, Seq};
 use piton_core::state::State;
@@ -183,8 +183,9 @@ async fn every_kind_of_letter_is_understood() {
         journal.post(&id, Letter { id: letter, body }).await.unwrap();
     }
     let mut text = String::new();
-    for letter in AnswerLetter::kept(&journal, &id).await.unwrap() {
-        writeln!(text, "{}: {:?}", letter.inquiry(), letter.reply()).unwrap();
+    for kept in Kept::of(&journal, &id).await.unwrap() {
+        let (inquiry, reply) = kept.answer().unwrap();
+        writeln!(text, "{inquiry}: {reply:?}").unwrap();
     }
     expect![[r#"
         1.1.0.permission.1: Allow

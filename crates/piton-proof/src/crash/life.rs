@@ -10,8 +10,8 @@ use piton::chance::SeededChance;
 use piton::clock::RuntimeClock;
 use piton::profile::{OneProfile, Profile};
 use piton::{
-    AnswerLetter, AnswerThen, Builder, Command, CommandError, Conversation, Delegation, Engine,
-    Envelope, LeaseWait, NewMessage, OnIncomplete, Reply, reader,
+    AnswerThen, Builder, Command, CommandError, Conversation, Delegation, Engine, Envelope,
+    LeaseWait, NewMessage, OnIncomplete, Reply, reader,
 };
 use piton_core::coordinate::COORDINATOR;
 use piton_core::event::{ConfigChange, Inquiry, InquiryKind, Limits, Permissions, Shape, UserPart};
@@ -211,16 +211,13 @@ impl<'a> Life<'a> {
         self.world.quiet().await;
         let (id, mut ending) = (self.conversation.id(), None);
         let state = self.state(id).await?;
-        for (number, (inquiry, reply)) in (0..).zip(replies(&state, id, self.world)) {
+        for (inquiry, reply) in replies(&state, id, self.world) {
             // A secret is told where it is asked.
-            let letter = match self.play.answers {
-                Answers::Here => None,
-                Answers::ByLetter => {
-                    AnswerLetter::new(inquiry.clone(), &reply, Timestamp(number), number)
-                }
-            };
-            if let Some(letter) = letter {
-                letter.post(&**self.engine.journal(), id).await?;
+            let by_letter =
+                self.play.answers == Answers::ByLetter && !matches!(reply, Reply::Secret(_));
+            if by_letter {
+                let answer = answer(&state, inquiry, reply, AnswerThen::Rest);
+                self.conversation.leave(&answer).await?;
             } else {
                 let answer = answer(&state, inquiry, reply, AnswerThen::GoOn);
                 ending = Some(self.conversation.perform_envelope(answer).await?);

@@ -43,13 +43,6 @@ impl Driver<'_> {
                 }
                 self.letters_taken.push(letter.id);
             }
-            Brought::Answer(inquiry, reply) => {
-                // A letter that answers no open question is taken away too.
-                for event in reply.events(self.log.state(), &inquiry, Some(&letter.id)) {
-                    self.log.push(event);
-                }
-                self.letters_taken.push(letter.id);
-            }
             Brought::Nothing => {}
         }
     }

@@ -260,16 +260,6 @@ impl Session {
                 return self.obey(handed, Performing::Nobody).await;
             }
             Brought::Unknown { command, kind } => self.refuse(command, kind, &letter.id).await?,
-            Brought::Answer(inquiry, reply) => {
-                let events = reply.events(self.state(), &inquiry, Some(&letter.id));
-                if !events.is_empty() {
-                    self.start();
-                }
-                for event in events {
-                    self.log.push(event);
-                }
-                self.log.commit().await?;
-            }
             Brought::Nothing => return Ok(Then::Rest),
         }
         self.discard_letter(&letter.id).await;

@@ -1,8 +1,10 @@
 //! Answers from other processes: taken by the one writer, once, also by the next one.
 
-use piton::{AnswerLetter, Attendance, Delivery, Given, OnIncomplete::Ask, Reply};
-use piton_core::event::{Event, InquiryAnswer, PermissionMode};
-use piton_core::id::{InquiryId, Seq, Timestamp};
+use piton::{
+    AnswerThen, Attendance, Command, Envelope, Kept, OnIncomplete::Ask, Refusal, Reply, Verdict,
+};
+use piton_core::event::{Event, PermissionMode};
+use piton_core::id::{CommandId, InquiryId};
 use piton_core::outcome::Ending;
 use piton_store::{Journal as _, Letter};
 
@@ -15,14 +17,24 @@ fn asking(script: &str) -> Stage {
 }
 
 /// Another process leaves an answer.
-async fn leave(stage: &Stage, inquiry: &InquiryId, reply: &Reply, number: u64) -> AnswerLetter {
-    let letter = AnswerLetter::new(inquiry.clone(), reply, Timestamp(number), number).unwrap();
-    letter.post(&*stage.journal, stage.conversation()).await.unwrap();
-    letter
+async fn leave(stage: &Stage, inquiry: &InquiryId, reply: &Reply, number: u64) -> Kept {
+    let (inquiry, reply) = (inquiry.clone(), reply.clone());
+    let answer = Command::Answer { inquiry, reply, then: AnswerThen::Rest };
+    let envelope = Envelope::new(CommandId::new(format!("answer-{number}")), answer);
+    post(stage, &format!("{number:015}"), &envelope).await;
+    let kept = Kept::of(&*stage.journal, stage.conversation()).await.unwrap();
+    kept.into_iter().find(|kept| kept.envelope.id == envelope.id).unwrap()
 }
 
-async fn delivery(stage: &Stage, letter: &AnswerLetter) -> Delivery {
-    letter.delivery(&*stage.journal, stage.conversation(), Seq(0)).await.unwrap()
+async fn post(stage: &Stage, letter: &str, envelope: &Envelope) {
+    let letter = Letter { id: letter.into(), body: envelope.to_text().unwrap() };
+    stage.journal.post(stage.conversation(), letter).await.unwrap();
+}
+
+/// What became of an answer.
+async fn verdict(stage: &Stage, kept: &Kept) -> Option<Verdict> {
+    let state = stage.state().await;
+    state.commands.get(&kept.envelope.id).map(|(_, verdict)| verdict.clone())
 }
 
 async fn left(stage: &Stage) -> usize {
@@ -44,12 +56,12 @@ async fn a_letter_answers_a_question_of_a_running_session() {
         pass(1_000).await;
         let asked = pending(&stage.state().await);
         let letter = leave(&stage, &asked[0], &Reply::Allow, 1).await;
-        assert!(matches!(delivery(&stage, &letter).await, Delivery::Open(_)));
+        assert_eq!(verdict(&stage, &letter).await, None);
         letter
     });
     assert_eq!(ending.unwrap(), Ending::Done);
     assert_eq!(stage.effects(), ["pay 1.1.0"]);
-    assert_eq!(delivery(&stage, &letter).await, Delivery::Taken);
+    assert_eq!(verdict(&stage, &letter).await, Some(Verdict::Taken));
     assert_eq!(left(&stage).await, 0);
     stage.check().await;
 }
@@ -84,8 +96,8 @@ async fn a_letter_waits_for_the_next_process_and_counts_once() {
         drop(session);
         let letter = leave(&stage, &asked, &Reply::Allow, 1).await;
         let late = leave(&stage, &asked, &Reply::Deny, 2).await;
-        let kept = AnswerLetter::kept(&*stage.journal, stage.conversation()).await.unwrap();
-        let kept: Vec<_> = kept.iter().map(|it| (it.inquiry(), it.reply())).collect();
+        let kept = Kept::of(&*stage.journal, stage.conversation()).await.unwrap();
+        let kept: Vec<_> = kept.iter().filter_map(Kept::answer).collect();
         assert_eq!(kept, [(&asked, &Reply::Allow), (&asked, &Reply::Deny)]);
         let mut session = stage.open().await;
         if wake == "take" {
@@ -95,13 +107,11 @@ async fn a_letter_waits_for_the_next_process_and_counts_once() {
         }
         assert_eq!(session.resume().await.unwrap(), Ending::Done, "{wake}");
         assert_eq!(stage.effects(), ["pay 1.1.0"]);
-        assert_eq!(delivery(&stage, &letter).await, Delivery::Taken);
-        let id = Some(letter.id().to_owned());
-        let given = Given { answer: InquiryAnswer::Allow, by: "user".into(), letter: id };
-        assert_eq!(delivery(&stage, &late).await, Delivery::Otherwise(given));
-        assert!(!late.lies(&*stage.journal, stage.conversation()).await.unwrap());
+        assert_eq!(verdict(&stage, &letter).await, Some(Verdict::Taken));
+        let refused = Verdict::Refused(Refusal::NotAsked { inquiry: asked.clone() });
+        assert_eq!(verdict(&stage, &late).await, Some(refused));
         // It comes back, as after a crash between recording and taking it away.
-        letter.post(&*stage.journal, stage.conversation()).await.unwrap();
+        post(&stage, &letter.letter, &letter.envelope).await;
         session.take_letters().await.unwrap();
         assert_eq!((answers(&stage).await, left(&stage).await), (1, 0));
         stage.check().await;
@@ -109,20 +119,25 @@ async fn a_letter_waits_for_the_next_process_and_counts_once() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_letter_that_answers_nothing_changes_nothing() {
+async fn a_letter_that_answers_nothing_is_refused() {
     let stage = asking(PAY);
     let mut session = stage.create().await;
     session.send(say("go"), Ask).await.unwrap();
     let asked = pending(session.state()).remove(0);
     // Not for this question, not an answer to it, and from a piton of the future.
-    leave(&stage, &InquiryId::new("1.9.0.permission.1"), &Reply::Allow, 1).await;
-    leave(&stage, &asked, &Reply::Text("yes".into()), 2).await;
+    let wrong = InquiryId::new("1.9.0.permission.1");
+    let answers = [
+        leave(&stage, &wrong, &Reply::Allow, 1).await,
+        leave(&stage, &asked, &Reply::Text("yes".into()), 2).await,
+    ];
     let future =
         Letter { id: "3".into(), body: r#"{"inquiry":"q","reply":{"kind":"sing"}}"#.into() };
     stage.journal.post(stage.conversation(), future).await.unwrap();
-    let before = stage.story().await;
     session.take_letters().await.unwrap();
-    assert_eq!(stage.story().await, before);
+    for answer in &answers {
+        let verdict = verdict(&stage, answer).await;
+        assert!(matches!(verdict, Some(Verdict::Refused(Refusal::NotAsked { .. }))), "{verdict:?}");
+    }
     assert_eq!(left(&stage).await, 1, "what is not understood is left to who understands it");
     assert_eq!(pending(session.state()), [asked]);
 }

@@ -6,10 +6,9 @@
 use std::time::Duration;
 
 use piton::chance::{Chance as _, SystemChance};
-use piton::clock::{Clock as _, SystemClock};
-use piton::{AnswerLetter, Delivery, Given};
-use piton_core::id::{ConversationId, Seq};
-use piton_core::view::QuestionView;
+use piton::{AnswerThen, Command, Envelope, Kept, Verdict};
+use piton_core::id::{CommandId, ConversationId, Seq};
+use piton_core::view::{Answer, QuestionView, TurnView, View};
 use piton_store::Holder;
 use tokio::time::Instant;
 
@@ -21,63 +20,76 @@ use crate::report::Fault;
 /// How often to look whether it is taken, or the other process gone.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
 
+/// An answer that was left.
+#[derive(Clone, Debug)]
+pub(super) struct Left {
+    pub(super) letter: String,
+    pub(super) command: CommandId,
+}
+
 impl Meant {
-    /// The answer as a letter. A secret is never one.
-    pub(super) fn letter(&self) -> Result<AnswerLetter, Fault> {
-        let (at, chance) = (SystemClock.now(), SystemChance.next());
-        AnswerLetter::new(self.asked.id.clone(), &self.reply, at, chance)
-            .ok_or_else(|| Fault::SecretOnTerminal { question: self.asked.heading.clone() })
+    /// The answer as a command; the turn goes on where it is performed, and nowhere else.
+    pub(super) fn envelope(&self) -> Envelope {
+        let (inquiry, reply) = (self.asked.id.clone(), self.reply.clone());
+        let answer = Command::Answer { inquiry, reply, then: AnswerThen::Rest };
+        Envelope::new(CommandId::from_chance(SystemChance.next()), answer)
     }
 }
 
 /// A conversation that an answer was left for.
 #[derive(Debug)]
 pub(super) struct Held<'a> {
-    pub(super) desk: &'a Desk,
-    pub(super) id: &'a ConversationId,
+    desk: &'a Desk,
+    id: &'a ConversationId,
     /// The other process that works on it, or did when it was last known.
-    pub(super) holder: Option<Holder>,
+    holder: Option<Holder>,
     /// Whether this process has the writer's place.
-    pub(super) here: bool,
+    here: bool,
 }
 
-impl Held<'_> {
+impl<'a> Held<'a> {
+    /// Looks who works on a conversation, before an answer is left: the process that takes it may be
+    /// gone at the next look.
+    pub(super) async fn of(desk: &'a Desk, id: &'a ConversationId) -> Result<Self, Fault> {
+        let listed = desk.journal().status(id).await?;
+        let holder = listed.and_then(|listed| listed.holder);
+        Ok(Self { desk, id, holder, here: false })
+    }
+
     /// Waits until the letter is taken, by the other process or, if that is gone, by this one.
     pub(super) async fn delivered(
         &mut self,
-        letter: &AnswerLetter,
+        left: &Left,
         meant: &Meant,
     ) -> Result<Recorded, Fault> {
-        let (journal, mut after) = (self.desk.journal(), meant.after);
+        let conversation = self.desk.engine.conversation(self.id);
         loop {
             self.look_at_holder().await?;
             // Looked at before the journal: a process records a letter before it takes it away.
-            let lies = letter.lies(journal, self.id).await?;
-            let grown = match letter.delivery(journal, self.id, after).await? {
-                Delivery::Taken if self.here => return Ok(Recorded::Here),
-                Delivery::Taken => return Ok(Recorded::There(self.holder.clone())),
-                Delivery::Otherwise(given) => {
-                    letter.withdraw(journal, self.id).await?;
-                    return Err(otherwise(&meant.asked, given));
+            let lies = self.kept().await?.iter().any(|kept| kept.letter == left.letter);
+            let view = self.desk.engine.view(self.id).await?;
+            match conversation.verdict(&left.command).await? {
+                Some(Verdict::Taken) if self.here => return Ok(Recorded::Here),
+                Some(Verdict::Taken) => return Ok(Recorded::There(self.holder.clone())),
+                Some(Verdict::Refused(_)) => return Err(too_late(&view, &meant.asked)),
+                None if !lies || self.desk.deadline <= Instant::now() => {
+                    if !view.open_questions().any(|open| open.id == meant.asked.id) {
+                        conversation.withdraw(&left.letter).await?;
+                        return Err(too_late(&view, &meant.asked));
+                    }
+                    if !lies {
+                        return Err(self.gone(&meant.asked).await?);
+                    }
+                    let holder = self.holder.clone();
+                    return Err(Fault::NotTaken { conversation: self.id.clone(), holder });
                 }
-                Delivery::Open(end) => std::mem::replace(&mut after, end) != end,
-            };
-            let late = self.desk.deadline <= Instant::now();
-            if (grown || late || !lies) && !self.is_open(&meant.asked).await? {
-                // The answer may have come while we looked; then the next look finds it.
-                if let Delivery::Open(_) = letter.delivery(journal, self.id, after).await? {
-                    letter.withdraw(journal, self.id).await?;
-                    return Err(Fault::NotOpen { question: meant.asked.heading.clone() });
-                }
-            } else if !lies {
-                return Err(self.gone(&meant.asked).await?);
-            } else if late {
-                let holder = self.holder.clone();
-                return Err(Fault::NotTaken { conversation: self.id.clone(), holder });
-            } else {
-                self.sleep(after).await?;
+                None => self.sleep(view.cursor).await?,
             }
         }
+    }
+
+    async fn kept(&self) -> Result<Vec<Kept>, Fault> {
+        Ok(Kept::of(self.desk.journal(), self.id).await?)
     }
 
     /// Finds the process that works on the conversation. A process that has taken the letter and left
@@ -96,9 +108,10 @@ impl Held<'_> {
 
     /// The letter is gone and the question open: somebody has thought better of it.
     async fn gone(&self, asked: &QuestionView) -> Result<Fault, Fault> {
-        let kept = AnswerLetter::kept(self.desk.journal(), self.id).await?;
-        let other = kept.iter().find(|other| *other.inquiry() == asked.id);
-        let kept = other.map(|other| kept_answer(other.reply()));
+        let kept = self.kept().await?;
+        let mut answers = kept.iter().filter_map(Kept::answer);
+        let other = answers.find(|(inquiry, _)| **inquiry == asked.id);
+        let kept = other.map(|(_, reply)| kept_answer(reply));
         Ok(Fault::TakenAway { question: asked.heading.clone(), kept })
     }
 
@@ -110,15 +123,18 @@ impl Held<'_> {
         }
         Ok(())
     }
-
-    async fn is_open(&self, asked: &QuestionView) -> Result<bool, Fault> {
-        let view = self.desk.engine.view(self.id).await?;
-        Ok(view.open_questions().any(|open| open.id == asked.id))
-    }
 }
 
-fn otherwise(asked: &QuestionView, given: Given) -> Fault {
-    let from = if given.letter.is_some() { " from another terminal" } else { "" };
-    let (by, answer) = (format!("{}{from}", given.by), said(&given.answer));
-    Fault::AnsweredOtherwise { question: asked.heading.clone(), answer, by }
+/// The question is not open any more: somebody was faster, or the turn is over.
+fn too_late(view: &View, asked: &QuestionView) -> Fault {
+    let question = asked.heading.clone();
+    let calls = view.turns.iter().flat_map(TurnView::calls);
+    let found = calls.flat_map(|call| &call.questions).find(|found| found.id == asked.id);
+    match found.and_then(|found| found.answer.as_ref()) {
+        Some(Answer { given, by, elsewhere, .. }) => {
+            let from = if *elsewhere { " from another terminal" } else { "" };
+            Fault::AnsweredOtherwise { question, answer: said(given), by: format!("{by}{from}") }
+        }
+        None => Fault::NotOpen { question },
+    }
 }

@@ -2,7 +2,7 @@
 
 use piton::Reply;
 use piton_agent::Settings;
-use piton_core::id::{ConversationId, Seq};
+use piton_core::id::ConversationId;
 use piton_core::view::{InquiryKind, QuestionView, RuleEffect, Shape, View};
 
 use crate::ask::{FormPrompt, Heard, Offer, Prompt};
@@ -16,8 +16,6 @@ pub(super) struct Meant {
     pub(super) reply: Reply,
     /// What stands from now on.
     pub(super) offer: Option<Offer>,
-    /// The last entry that was read; the question was open then.
-    pub(super) after: Seq,
 }
 
 /// The first question, or all permissions that are asked for now, by conversation. What is asked later
@@ -37,7 +35,7 @@ pub(super) fn meant(
         for asked in open.take(left) {
             let offers = Offer::all(asked, &view.head.workspace, settings.file.as_deref());
             let (reply, offer) = understand(asked, answer, offers)?;
-            own.push(Meant { asked: asked.clone(), reply, offer, after: view.cursor });
+            own.push(Meant { asked: asked.clone(), reply, offer });
         }
         left -= own.len();
         if !own.is_empty() {

@@ -1,12 +1,12 @@
 //! Has answers written down: what stands for more than a conversation first, once, then each answer.
 
-use piton::{AnswerLetter, Reply};
+use piton::{CommandError, Kept, Reply};
 use piton_core::id::ConversationId;
 use piton_core::summary::shorten;
 use piton_core::view::{InquiryKind, QuestionView, RuleEffect, RuleScope};
 
 use super::desk::{Desk, Recorded};
-use super::elsewhere::Held;
+use super::elsewhere::{Held, Left};
 use super::meant::Meant;
 use crate::ask::Offer;
 use crate::output::Output;
@@ -42,12 +42,12 @@ impl Desk {
         }
         let mut left = Vec::new();
         for (id, meant) in &meant {
-            left.push(self.leave(id, meant, output).await?);
+            let held = Held::of(self, id).await?;
+            left.push((held, self.leave(id, meant, output).await?));
         }
-        for ((id, meant), letters) in meant.iter().zip(left) {
-            let mut held = Held { desk: self, id, holder: None, here: false };
-            for (meant, letter) in meant.iter().zip(&letters) {
-                let delivered = held.delivered(letter, meant).await;
+        for ((_, meant), (mut held, letters)) in meant.iter().zip(left) {
+            for (meant, left) in meant.iter().zip(&letters) {
+                let delivered = held.delivered(left, meant).await;
                 self.count(delivered, meant, &mut tally, output)?;
             }
         }
@@ -66,23 +66,28 @@ impl Desk {
         id: &ConversationId,
         meant: &[Meant],
         output: &mut Output,
-    ) -> Result<Vec<AnswerLetter>, Fault> {
-        let kept = AnswerLetter::kept(self.journal(), id).await?;
+    ) -> Result<Vec<Left>, Fault> {
+        let conversation = self.engine.conversation(id);
+        let kept = Kept::of(self.journal(), id).await?;
         let mut letters = Vec::new();
         for meant in meant {
-            let before = Before::find(&kept, meant);
-            if let Before::Same(letter) = before {
+            let before: Vec<_> = kept.iter().filter(|kept| is_about(kept, &meant.asked)).collect();
+            if let Some(same) = before.first().filter(|first| says(first, &meant.reply)) {
                 output.talk(&format!("This answer is kept already: {}", meant.asked.heading));
-                letters.push(letter);
+                let (letter, command) = (same.letter.clone(), same.envelope.id.clone());
+                letters.push(Left { letter, command });
                 continue;
             }
-            let letter = meant.letter()?;
-            letter.post(self.journal(), id).await?;
+            let envelope = meant.envelope();
+            let letter = conversation.leave(&envelope).await.map_err(|error| match error {
+                CommandError::SecretElsewhere => {
+                    Fault::SecretOnTerminal { question: meant.asked.heading.clone() }
+                }
+                other => other.into(),
+            })?;
             // After the new one lies there: one of them always counts.
-            if let Before::Other(letters) = before {
-                self.replace(id, &letters, output).await?;
-            }
-            letters.push(letter);
+            self.replace(id, &before, output).await?;
+            letters.push(Left { letter, command: envelope.id });
         }
         Ok(letters)
     }
@@ -91,15 +96,17 @@ impl Desk {
     async fn replace(
         &self,
         id: &ConversationId,
-        letters: &[AnswerLetter],
+        letters: &[&Kept],
         output: &mut Output,
     ) -> Result<(), Fault> {
-        for letter in letters {
-            letter.withdraw(self.journal(), id).await?;
+        for kept in letters {
+            self.journal().discard_letter(id, &kept.letter).await?;
         }
-        let Some(first) = letters.first() else { return Ok(()) };
-        output.talk(&format!("Replaces the answer that was kept: {}", kept_answer(first.reply())));
-        if let Reply::Always(standing) = first.reply()
+        let Some((_, reply)) = letters.first().and_then(|first| first.answer()) else {
+            return Ok(());
+        };
+        output.talk(&format!("Replaces the answer that was kept: {}", kept_answer(reply)));
+        if let Reply::Always(standing) = reply
             && standing.scope != RuleScope::Conversation
         {
             output.talk("The rule of that answer stays: piton permissions shows it");
@@ -143,24 +150,12 @@ impl Desk {
     }
 }
 
-/// What lies there for the same question.
-enum Before {
-    Nothing,
-    /// The answer that counts says the same.
-    Same(AnswerLetter),
-    /// It says something else.
-    Other(Vec<AnswerLetter>),
+fn is_about(kept: &Kept, asked: &QuestionView) -> bool {
+    kept.answer().is_some_and(|(inquiry, _)| *inquiry == asked.id)
 }
 
-impl Before {
-    fn find(kept: &[AnswerLetter], meant: &Meant) -> Self {
-        let own: Vec<_> = kept.iter().filter(|it| *it.inquiry() == meant.asked.id).collect();
-        match own.first() {
-            None => Self::Nothing,
-            Some(first) if *first.reply() == meant.reply => Self::Same((*first).clone()),
-            Some(_) => Self::Other(own.into_iter().cloned().collect()),
-        }
-    }
+fn says(kept: &Kept, meant: &Reply) -> bool {
+    kept.answer().is_some_and(|(_, reply)| reply == meant)
 }
 
 /// Says what was answered to a question. Of rules for more than the conversation it was said when they
