@@ -42,7 +42,10 @@ pub(crate) fn order(
     let vetted =
         vet_flags(state, envelope, performing).and_then(|()| vet(parts, state, &envelope.command));
     let planned = match vetted {
-        Ok(()) => vet_facts(plan(state, envelope, performing, letter.as_deref())),
+        Ok(()) => {
+            let planned = plan(state, envelope, performing, letter.as_deref());
+            vet_facts(planned, &envelope.command)
+        }
         Err(refusal) => Plan::Refuse(refusal),
     };
     let (command, letter) = (envelope.id.clone(), letter.clone());
@@ -89,27 +92,22 @@ fn vet_flags(state: &State, envelope: &Envelope, performing: Performing) -> Resu
 }
 
 /// What no journal takes is refused, whatever it is.
-fn vet_facts(planned: Plan) -> Plan {
+fn vet_facts(planned: Plan, command: &Command) -> Plan {
     let Plan::Record { facts, .. } = &planned else { return planned };
     let largest = facts.iter().map(|fact| fact.to_stored().len()).max().unwrap_or_default();
     if largest <= ENTRY_BYTES_MAX {
         return planned;
     }
+    let what = if command.message().is_some() { "message" } else { "command" };
     let limit = attachment::limit(ENTRY_BYTES_MAX as u64);
     let size = attachment::size(largest as u64);
-    let message = format!("the command has {size}, and an entry takes {limit}");
+    let message = format!("the {what} has {size}, and one {what} takes {limit}");
     Plan::Refuse(Refusal::Impossible { message })
 }
 
 fn vet(parts: &Parts, state: &State, command: &Command) -> Result<(), Refusal> {
-    let Some(NewMessage { id, parts: said }) = command.message() else { return Ok(()) };
+    let Some(NewMessage { parts: said, .. }) = command.message() else { return Ok(()) };
     let impossible = |message: String| Refusal::Impossible { message };
-    let id = id.clone().unwrap_or_else(|| MessageId::new(""));
-    if let Some(bytes) = too_large(&id, said) {
-        let limit = attachment::limit(ENTRY_BYTES_MAX as u64);
-        let size = attachment::size(bytes as u64);
-        return Err(impossible(format!("the message has {size}, and one message takes {limit}")));
-    }
     files::check(&*parts.models, state.config.model.as_ref(), said)
         .map_err(|fault| impossible(fault.to_string()))
 }

@@ -86,7 +86,7 @@ async fn what_no_journal_takes_is_refused_here_and_by_letter() {
     let Accepted::Letter { command, .. } = left else { panic!("{left:?}") };
     pass(1_000).await;
     let verdict = conversation.verdict(&command).await.unwrap();
-    assert!(format!("{verdict:?}").contains("an entry takes"), "{verdict:?}");
+    assert!(format!("{verdict:?}").contains("one command takes"), "{verdict:?}");
     assert_eq!(conversation.perform(Command::say(say("on"))).await.unwrap(), Ending::Done);
     drop(hold);
     stage.check().await;

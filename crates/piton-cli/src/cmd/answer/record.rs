@@ -79,12 +79,13 @@ impl Desk {
                 continue;
             }
             let envelope = meant.envelope();
-            let letter = conversation.leave(&envelope).await.map_err(|error| match error {
-                CommandError::SecretElsewhere => {
-                    Fault::SecretOnTerminal { question: meant.asked.heading.clone() }
+            let letter = match conversation.leave(&envelope).await {
+                Err(CommandError::SecretElsewhere) => {
+                    let question = meant.asked.heading.clone();
+                    return Err(Fault::SecretOnTerminal { question });
                 }
-                other => other.into(),
-            })?;
+                left => left?,
+            };
             // After the new one lies there: one of them always counts.
             self.replace(id, &before, output).await?;
             letters.push(Left { letter, command: envelope.id });
