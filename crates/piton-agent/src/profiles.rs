@@ -165,9 +165,14 @@ mod tests {
     use crate::environment::Environment;
 
     fn profiles() -> AgentProfiles {
+        confined(Overrides::default())
+    }
+
+    /// Profiles of a process whose own flags say this.
+    fn confined(flags: Overrides) -> AgentProfiles {
         let agent = Arc::new(Agent::of("model = \"demo\"\n", &[]));
         let models = Arc::new(Catalogue::new(Environment::new("/".into(), [])));
-        AgentProfiles::new(agent, models, Overrides::default())
+        AgentProfiles::new(agent, models, flags)
     }
 
     fn ask(
@@ -216,5 +221,13 @@ mod tests {
             let refused = ask(&profiles(), Some(flags), &Config::default(), Moment::TurnBegins);
             assert!(matches!(refused, Err(FlagsError::Confinement)), "{flags}");
         }
+    }
+
+    #[test]
+    fn a_process_that_confines_nothing_runs_no_turn_of_a_sender_who_did_not_ask_for_that() {
+        let open = confined(Overrides { sandbox: Some(SandboxMode::Off), ..Overrides::default() });
+        let begin = |flags| ask(&open, flags, &Config::default(), Moment::TurnBegins);
+        assert!(matches!(begin(Some("{}")), Err(FlagsError::Confinement)));
+        assert!(begin(Some(r#"{"sandbox":"off"}"#)).is_ok());
     }
 }

@@ -67,9 +67,11 @@ pub enum Command {
         #[serde(default)]
         then: AnswerThen,
     },
-    /// Stop the running turn as soon as possible; it can be resumed.
+    /// Break off the running turn as soon as possible. It stays open and can be resumed. The command
+    /// line calls this `piton stop`.
     Interrupt,
-    /// Close the open turn, and keep what is there.
+    /// Close the open turn, and keep what is there. It cannot be resumed. `piton stop` sends
+    /// [`Command::Interrupt`], not this.
     Stop,
     /// Close the open turn, and hide it.
     Discard,

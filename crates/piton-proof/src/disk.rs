@@ -4,24 +4,26 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use async_trait::async_trait;
-use piton_core::event::{BlobRef, Event};
-use piton_core::id::{ConversationId, Digest, Seq};
+use piton_core::event::Event;
+use piton_core::id::{ConversationId, Seq};
 use piton_store::{
-    AppendError, Arrival, Batch, Changes, CommitName, CommitOutcome, Durability, Holder, Journal,
-    Lease, LeaseError, Letter, ListPosition, Listed, Listing, MemoryJournal, NewRecord, Page,
+    AppendError, Batch, CommitName, Durability, Holder, Journal, Lease, MemoryJournal, NewRecord,
     Record, StatusRow, StoreError,
 };
 use serde_json::json;
 
+use crate::passing::{Onlooker, Passing};
 use crate::world::{SECRET, World};
 
 /// Records copied at once; a scripted turn is far shorter.
 const COPY_RECORDS_MAX: usize = 100_000;
 
 /// A store with a point before and behind every append and every change of a letter.
+pub type MortalJournal = Passing<Mortal>;
+
+/// Where a store dies, and what it does wrong.
 #[derive(Debug)]
-pub struct MortalJournal {
-    inner: Arc<dyn Journal>,
+pub struct Mortal {
     world: World,
     appends: AtomicU64,
     fail_append: Option<(u64, DiskFault)>,
@@ -58,36 +60,34 @@ pub enum DiskFault {
 
 impl MortalJournal {
     /// Wraps a store.
-    pub fn new(inner: Arc<dyn Journal>, world: World) -> Self {
+    pub fn mortal(inner: Arc<dyn Journal>, world: World) -> Self {
         let (appends, points) = (AtomicU64::new(0), Points::Changes);
-        Self { inner, world, appends, fail_append: None, points, flaw: None }
+        Self::new(inner, Mortal { world, appends, fail_append: None, points, flaw: None })
     }
 
     /// With a point at every operation, also at those that only read.
     #[must_use]
-    pub fn everywhere(self) -> Self {
-        Self { points: Points::Everything, ..self }
+    pub fn everywhere(mut self) -> Self {
+        self.onlooker.points = Points::Everything;
+        self
     }
 
     /// With a flaw.
     #[must_use]
-    pub fn flawed(self, flaw: Option<Flaw>) -> Self {
-        Self { flaw, ..self }
-    }
-
-    async fn reading(&self) {
-        if self.points == Points::Everything {
-            self.world.point().await;
-        }
+    pub fn flawed(mut self, flaw: Option<Flaw>) -> Self {
+        self.onlooker.flaw = flaw;
+        self
     }
 
     /// The `number`th append, from 1, fails.
     #[must_use]
     pub fn failing(mut self, number: u64, fault: DiskFault) -> Self {
-        self.fail_append = Some((number, fault));
+        self.onlooker.fail_append = Some((number, fault));
         self
     }
+}
 
+impl Mortal {
     /// How many appends were tried.
     pub fn appends(&self) -> u64 {
         self.appends.load(Ordering::Relaxed)
@@ -109,44 +109,29 @@ impl MortalJournal {
 }
 
 #[async_trait]
-impl Journal for MortalJournal {
-    async fn lease(&self, id: &ConversationId, holder: Holder) -> Result<Lease, LeaseError> {
-        self.reading().await;
-        self.inner.lease(id, holder).await
+impl Onlooker for Mortal {
+    async fn reading(&self) {
+        if self.points == Points::Everything {
+            self.world.point().await;
+        }
     }
 
-    async fn append(&self, lease: &Lease, batch: Batch) -> Result<Seq, AppendError> {
+    async fn append(
+        &self,
+        store: &dyn Journal,
+        lease: &Lease,
+        batch: Batch,
+    ) -> Result<Seq, AppendError> {
         self.world.point().await;
         if let Some(error) = self.fault() {
             return Err(error.into());
         }
-        let end = self.inner.append(lease, batch).await?;
+        let end = store.append(lease, batch).await?;
         self.world.point().await;
         Ok(end)
     }
 
-    async fn outcome(
-        &self,
-        id: &ConversationId,
-        name: &CommitName,
-    ) -> Result<CommitOutcome, StoreError> {
-        self.reading().await;
-        self.inner.outcome(id, name).await
-    }
-
-    async fn release(&self, lease: Lease) -> Result<(), StoreError> {
-        self.reading().await;
-        self.inner.release(lease).await
-    }
-
-    async fn read(
-        &self,
-        id: &ConversationId,
-        after: Seq,
-        limit: usize,
-    ) -> Result<Vec<Record>, StoreError> {
-        self.reading().await;
-        let mut records = self.inner.read(id, after, limit).await?;
+    fn have_read(&self, mut records: Vec<Record>) -> Vec<Record> {
         if self.flaw == Some(Flaw::TakenForgotten) {
             for record in &mut records {
                 let event = Event::from_stored(record.format, &record.body);
@@ -155,73 +140,15 @@ impl Journal for MortalJournal {
                 }
             }
         }
-        Ok(records)
+        records
     }
 
-    async fn wait_past(&self, id: &ConversationId, seq: Seq) -> Result<Seq, StoreError> {
-        self.inner.wait_past(id, seq).await
-    }
-
-    async fn wait_letters(
-        &self,
-        id: &ConversationId,
-        seen: Arrival,
-    ) -> Result<Arrival, StoreError> {
-        self.inner.wait_letters(id, seen).await
-    }
-
-    async fn wait_list(&self, after: ListPosition) -> Result<ListPosition, StoreError> {
-        self.inner.wait_list(after).await
-    }
-
-    async fn list(&self, page: Page) -> Result<Listing, StoreError> {
-        self.reading().await;
-        self.inner.list(page).await
-    }
-
-    async fn changes(&self, after: ListPosition, limit: usize) -> Result<Changes, StoreError> {
-        self.inner.changes(after, limit).await
-    }
-
-    async fn status(&self, id: &ConversationId) -> Result<Option<Listed>, StoreError> {
-        self.reading().await;
-        self.inner.status(id).await
-    }
-
-    async fn find(&self, prefix: &str, limit: usize) -> Result<Vec<ConversationId>, StoreError> {
-        self.reading().await;
-        self.inner.find(prefix, limit).await
-    }
-
-    async fn post(&self, id: &ConversationId, letter: Letter) -> Result<(), StoreError> {
+    async fn changing_letters(&self) {
         self.world.point().await;
-        if self.flaw != Some(Flaw::LettersLost) {
-            self.inner.post(id, letter).await?;
-        }
-        self.world.point().await;
-        Ok(())
     }
 
-    async fn letters(&self, id: &ConversationId) -> Result<Vec<Letter>, StoreError> {
-        self.reading().await;
-        self.inner.letters(id).await
-    }
-
-    async fn discard_letter(&self, id: &ConversationId, name: &str) -> Result<(), StoreError> {
-        self.world.point().await;
-        self.inner.discard_letter(id, name).await?;
-        self.world.point().await;
-        Ok(())
-    }
-
-    async fn put_blob(&self, content: &[u8]) -> Result<BlobRef, StoreError> {
-        self.reading().await;
-        self.inner.put_blob(content).await
-    }
-
-    async fn blob(&self, digest: &Digest) -> Result<Vec<u8>, StoreError> {
-        self.reading().await;
-        self.inner.blob(digest).await
+    fn keeps_letters(&self) -> bool {
+        self.flaw != Some(Flaw::LettersLost)
     }
 }
 

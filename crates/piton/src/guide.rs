@@ -1,1 +1,5 @@
 #![doc = include_str!("guide.md")]
+#![doc = ""]
+#![doc = include_str!("guide/kept.md")]
+#![doc = ""]
+#![doc = include_str!("guide/own.md")]

@@ -40,6 +40,7 @@ mod mcp_faulty;
 mod mcp_tasks;
 mod menu;
 mod models;
+mod odd_moments;
 mod overflow;
 mod own;
 mod print;

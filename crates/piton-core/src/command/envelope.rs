@@ -143,6 +143,7 @@ mod tests {
             Command::Configure { change: Box::new(ConfigChange::default()) },
             Command::Rename { title: "t".into() },
             Command::Rebind { workspace: "/w".into() },
+            Command::undo("a change"),
         ];
         commands.extend(answers);
         commands

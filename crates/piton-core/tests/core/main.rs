@@ -29,6 +29,7 @@ mod transcript;
 mod answer;
 mod append_only;
 mod attachments;
+mod commands_page;
 mod undo;
 mod view;
 mod view_change;

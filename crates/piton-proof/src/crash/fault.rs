@@ -52,7 +52,7 @@ async fn failed_once(
 ) -> Option<Vec<String>> {
     let world = play.world();
     let journal: Arc<dyn Journal> = Arc::new(MemoryJournal::default());
-    let mortal = MortalJournal::new(journal.clone(), world.clone()).failing(number, fault);
+    let mortal = MortalJournal::mortal(journal.clone(), world.clone()).failing(number, fault);
     let mortal = Arc::new(mortal);
     let run = play.provider.begin(play.turn);
     world.begin_life(None);

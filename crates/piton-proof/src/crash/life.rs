@@ -39,7 +39,7 @@ pub(super) async fn live(
     journal: &Arc<dyn Journal>,
     world: &World,
 ) -> bool {
-    let mortal = Arc::new(MortalJournal::new(journal.clone(), world.clone()));
+    let mortal = Arc::new(MortalJournal::mortal(journal.clone(), world.clone()));
     let lived = match Life::begin(play, run, journal, world, mortal.clone()) {
         Ok(life) => tokio::select! {
             biased;

@@ -71,7 +71,7 @@ impl<'a> Run<'a> {
     }
 
     fn store(&self, world: &World) -> Arc<MortalJournal> {
-        let store = MortalJournal::new(self.journal.clone(), world.clone());
+        let store = MortalJournal::mortal(self.journal.clone(), world.clone());
         Arc::new(store.everywhere().flawed(self.flaw))
     }
 

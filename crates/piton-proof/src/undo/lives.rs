@@ -78,7 +78,7 @@ impl Room {
     }
 
     fn store(&self, world: &World) -> Arc<MortalJournal> {
-        Arc::new(MortalJournal::new(self.journal.clone(), world.clone()).everywhere())
+        Arc::new(MortalJournal::mortal(self.journal.clone(), world.clone()).everywhere())
     }
 
     fn engine(&self, store: Arc<MortalJournal>) -> Engine {

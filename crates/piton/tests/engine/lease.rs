@@ -8,13 +8,10 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use piton::{LeaseWait, OnIncomplete::Ask, OpenError, SessionError};
-use piton_core::event::BlobRef;
-use piton_core::id::{ConversationId, Digest, Seq};
+use piton_core::id::ConversationId;
 use piton_core::outcome::Ending;
-use piton_store::{
-    AppendError, Arrival, Batch, Changes, CommitName, CommitOutcome, Holder, Journal, Lease,
-    LeaseError, Letter, ListPosition, Listed, Listing, Page, Record, StoreError,
-};
+use piton_proof::passing::{Onlooker, Passing};
+use piton_store::{Holder, Journal, Lease, LeaseError, Page};
 use tokio::time::Instant;
 
 use crate::stage::{Stage, pass, say};
@@ -117,76 +114,20 @@ async fn a_turn_goes_on_where_the_answers_of_the_store_are_lost() {
     stage.check().await;
 }
 
-/// A store whose leases hold nobody off: their holder only believes to be the writer.
+/// Makes leases that hold nobody off: their holder only believes to be the writer.
 #[derive(Debug)]
-struct Careless(Arc<dyn Journal>);
+struct Careless;
 
 #[async_trait]
-impl Journal for Careless {
-    async fn lease(&self, id: &ConversationId, holder: Holder) -> Result<Lease, LeaseError> {
-        let real = self.0.lease(id, holder).await?;
+impl Onlooker for Careless {
+    async fn lease(
+        &self,
+        store: &dyn Journal,
+        id: &ConversationId,
+        holder: Holder,
+    ) -> Result<Lease, LeaseError> {
+        let real = store.lease(id, holder).await?;
         Ok(Lease::new(id.clone(), real.epoch(), Box::new(())))
-    }
-    async fn append(&self, lease: &Lease, batch: Batch) -> Result<Seq, AppendError> {
-        self.0.append(lease, batch).await
-    }
-    async fn outcome(
-        &self,
-        id: &ConversationId,
-        name: &CommitName,
-    ) -> Result<CommitOutcome, StoreError> {
-        self.0.outcome(id, name).await
-    }
-    async fn release(&self, lease: Lease) -> Result<(), StoreError> {
-        self.0.release(lease).await
-    }
-    async fn read(
-        &self,
-        id: &ConversationId,
-        after: Seq,
-        limit: usize,
-    ) -> Result<Vec<Record>, StoreError> {
-        self.0.read(id, after, limit).await
-    }
-    async fn wait_past(&self, id: &ConversationId, seq: Seq) -> Result<Seq, StoreError> {
-        self.0.wait_past(id, seq).await
-    }
-    async fn wait_letters(
-        &self,
-        id: &ConversationId,
-        seen: Arrival,
-    ) -> Result<Arrival, StoreError> {
-        self.0.wait_letters(id, seen).await
-    }
-    async fn wait_list(&self, after: ListPosition) -> Result<ListPosition, StoreError> {
-        self.0.wait_list(after).await
-    }
-    async fn list(&self, page: Page) -> Result<Listing, StoreError> {
-        self.0.list(page).await
-    }
-    async fn changes(&self, after: ListPosition, limit: usize) -> Result<Changes, StoreError> {
-        self.0.changes(after, limit).await
-    }
-    async fn status(&self, id: &ConversationId) -> Result<Option<Listed>, StoreError> {
-        self.0.status(id).await
-    }
-    async fn find(&self, prefix: &str, limit: usize) -> Result<Vec<ConversationId>, StoreError> {
-        self.0.find(prefix, limit).await
-    }
-    async fn post(&self, id: &ConversationId, letter: Letter) -> Result<(), StoreError> {
-        self.0.post(id, letter).await
-    }
-    async fn letters(&self, id: &ConversationId) -> Result<Vec<Letter>, StoreError> {
-        self.0.letters(id).await
-    }
-    async fn discard_letter(&self, id: &ConversationId, name: &str) -> Result<(), StoreError> {
-        self.0.discard_letter(id, name).await
-    }
-    async fn put_blob(&self, content: &[u8]) -> Result<BlobRef, StoreError> {
-        self.0.put_blob(content).await
-    }
-    async fn blob(&self, digest: &Digest) -> Result<Vec<u8>, StoreError> {
-        self.0.blob(digest).await
     }
 }
 
@@ -196,7 +137,7 @@ async fn a_ghost_is_refused_before_it_does_anything() {
     let stage = Stage::new(
         r#"{"steps":[{"say":"x"},{"calls":[{"tool":"pay"}]},{"calls":[{"tool":"pay"}]}]}"#,
     );
-    let careless = Arc::new(Careless(stage.journal.clone()));
+    let careless = Arc::new(Passing::new(stage.journal.clone(), Careless));
     let ghosts = stage.engine_over(careless, LeaseWait::NONE);
     let mut ghost = stage.create_in(&ghosts).await;
     ghost.send(say("one"), Ask).await.unwrap();

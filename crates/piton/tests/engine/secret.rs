@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
-use piton::{Attendance, OnIncomplete::Ask, Reply, Session};
+use piton::{Attendance, Command, CommandError, OnIncomplete::Ask, Reply, Session};
 use piton_core::event::{EffectClass, Event, Handle, InDoubtPolicy, Outcome, Shape, ToolSpec};
 use piton_core::id::{CallId, InquiryId, TurnId};
 use piton_core::outcome::Ending;
@@ -282,4 +282,20 @@ async fn what_another_call_reads_of_it_is_searched_or_not_kept() {
     assert_eq!(texts, [covered, covered, &withheld]);
     assert!(!everything(&stage).await.contains(PART));
     stage.check().await;
+}
+
+// J65: no other form of an answer is a way round.
+#[tokio::test(start_paused = true)]
+async fn a_text_for_a_secret_question_does_not_travel_either() {
+    let stage = Stage::new(ONE).tool(knowing(|_, _| Finished::ok("x")));
+    let (here, elsewhere) = (stage.engine(), stage.engine());
+    let holder = stage.conversation_in(&here);
+    let _face = holder.attend();
+    holder.send(Command::say(say("go"))).await.unwrap();
+    pass(100).await;
+    let asked = pending(&stage.state().await).remove(0);
+    let typed = Command::answer(asked, Reply::Text(SECRET.into()));
+    let refused = elsewhere.conversation(stage.conversation()).send(typed).await;
+    assert!(matches!(refused, Err(CommandError::SecretElsewhere)), "{refused:?}");
+    assert_eq!(stage.journal.letters(stage.conversation()).await.unwrap(), []);
 }

@@ -22,7 +22,7 @@ use piton_sim::script::{Script, ScriptedModel};
 use piton_store::Journal;
 use piton_tools::Tool;
 
-use crate::watch::{Request, WatchedJournal, WatchedModel};
+use crate::watch::{Request, WatchedJournal, WatchedModel, watched};
 
 pub(crate) struct Stage {
     pub(crate) journal: Arc<WatchedJournal>,
@@ -53,7 +53,7 @@ impl Stage {
             ..Config::default()
         };
         let mut stage = Self {
-            journal: Arc::new(WatchedJournal::new()),
+            journal: watched(),
             world: World::default(),
             config,
             model: Arc::new(WatchedModel { inner, requests: Vec::new().into() }),

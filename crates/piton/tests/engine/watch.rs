@@ -8,14 +8,11 @@ use std::sync::{Arc, Mutex};
 use async_trait::async_trait;
 use futures_util::future::BoxFuture;
 use piton::model::{AnswerStream, Model};
-use piton_core::event::{BlobRef, EffectClass, Event, Handle, ModelRef, ToolSpec};
-use piton_core::id::{CallId, ConversationId, Digest, Seq};
+use piton_core::event::{EffectClass, Event, Handle, ModelRef, ToolSpec};
+use piton_core::id::{CallId, Seq};
 use piton_core::transcript::{Message, Transcript};
-use piton_store::{
-    AppendError, Arrival, Batch, Changes, CommitName, CommitOutcome, Durability, Holder, Journal,
-    Lease, LeaseError, Letter, ListPosition, Listed, Listing, MemoryJournal, Page, Record,
-    StoreError,
-};
+use piton_proof::passing::{Onlooker, Passing};
+use piton_store::{AppendError, Batch, Durability, Journal, Lease, MemoryJournal, StoreError};
 use piton_tools::{Arguments, Finished, Job, Prepared, Refusal, Settled, Site, Tool};
 use tokio::time::Instant;
 
@@ -31,42 +28,47 @@ pub(crate) struct Commit {
 }
 
 /// A store in memory that remembers its commits.
+pub(crate) type WatchedJournal = Passing<CommitWatch>;
+
+/// Remembers commits, and makes a store slow or faulty.
 #[derive(Debug)]
-pub(crate) struct WatchedJournal {
-    pub(crate) inner: MemoryJournal,
+pub(crate) struct CommitWatch {
     start: Instant,
     commits: Mutex<Vec<Commit>>,
     /// How long an append takes, in milliseconds.
     pub(crate) append_ms: AtomicU64,
     /// Whether the answers to appends are lost on their way.
     pub(crate) loses_answers: AtomicBool,
+    /// Whether letters cannot be read.
+    pub(crate) hides_letters: AtomicBool,
 }
 
-impl WatchedJournal {
-    pub(crate) fn new() -> Self {
-        let (start, append_ms) = (Instant::now(), AtomicU64::new(0));
-        let loses_answers = AtomicBool::new(false);
-        Self {
-            inner: MemoryJournal::new(),
-            start,
-            commits: Mutex::default(),
-            append_ms,
-            loses_answers,
-        }
-    }
+/// A new store.
+pub(crate) fn watched() -> Arc<WatchedJournal> {
+    let watch = CommitWatch {
+        start: Instant::now(),
+        commits: Mutex::default(),
+        append_ms: AtomicU64::new(0),
+        loses_answers: AtomicBool::new(false),
+        hides_letters: AtomicBool::new(false),
+    };
+    Arc::new(Passing::new(Arc::new(MemoryJournal::new()), watch))
+}
 
+impl CommitWatch {
     pub(crate) fn commits(&self) -> Vec<Commit> {
         self.commits.lock().unwrap().clone()
     }
 }
 
 #[async_trait]
-impl Journal for WatchedJournal {
-    async fn lease(&self, id: &ConversationId, holder: Holder) -> Result<Lease, LeaseError> {
-        self.inner.lease(id, holder).await
-    }
-
-    async fn append(&self, lease: &Lease, batch: Batch) -> Result<Seq, AppendError> {
+impl Onlooker for CommitWatch {
+    async fn append(
+        &self,
+        store: &dyn Journal,
+        lease: &Lease,
+        batch: Batch,
+    ) -> Result<Seq, AppendError> {
         let pause_ms = self.append_ms.load(Ordering::Relaxed);
         if 0 < pause_ms {
             pass(pause_ms).await;
@@ -75,7 +77,7 @@ impl Journal for WatchedJournal {
         let stored = batch.records.iter();
         let events = stored.map(|it| Event::from_stored(it.format, &it.body)).collect();
         let name = batch.name.clone();
-        let end = self.inner.append(lease, batch).await?;
+        let end = store.append(lease, batch).await?;
         let at_ms = self.start.elapsed().as_millis();
         self.commits.lock().unwrap().push(Commit { durability, events, at_ms });
         if self.loses_answers.load(Ordering::Relaxed) {
@@ -84,77 +86,8 @@ impl Journal for WatchedJournal {
         Ok(end)
     }
 
-    async fn outcome(
-        &self,
-        id: &ConversationId,
-        name: &CommitName,
-    ) -> Result<CommitOutcome, StoreError> {
-        self.inner.outcome(id, name).await
-    }
-
-    async fn release(&self, lease: Lease) -> Result<(), StoreError> {
-        self.inner.release(lease).await
-    }
-
-    async fn read(
-        &self,
-        id: &ConversationId,
-        after: Seq,
-        limit: usize,
-    ) -> Result<Vec<Record>, StoreError> {
-        self.inner.read(id, after, limit).await
-    }
-
-    async fn wait_past(&self, id: &ConversationId, seq: Seq) -> Result<Seq, StoreError> {
-        self.inner.wait_past(id, seq).await
-    }
-
-    async fn wait_letters(
-        &self,
-        id: &ConversationId,
-        seen: Arrival,
-    ) -> Result<Arrival, StoreError> {
-        self.inner.wait_letters(id, seen).await
-    }
-
-    async fn wait_list(&self, after: ListPosition) -> Result<ListPosition, StoreError> {
-        self.inner.wait_list(after).await
-    }
-
-    async fn list(&self, page: Page) -> Result<Listing, StoreError> {
-        self.inner.list(page).await
-    }
-
-    async fn changes(&self, after: ListPosition, limit: usize) -> Result<Changes, StoreError> {
-        self.inner.changes(after, limit).await
-    }
-
-    async fn status(&self, id: &ConversationId) -> Result<Option<Listed>, StoreError> {
-        self.inner.status(id).await
-    }
-
-    async fn find(&self, prefix: &str, limit: usize) -> Result<Vec<ConversationId>, StoreError> {
-        self.inner.find(prefix, limit).await
-    }
-
-    async fn post(&self, id: &ConversationId, letter: Letter) -> Result<(), StoreError> {
-        self.inner.post(id, letter).await
-    }
-
-    async fn letters(&self, id: &ConversationId) -> Result<Vec<Letter>, StoreError> {
-        self.inner.letters(id).await
-    }
-
-    async fn discard_letter(&self, id: &ConversationId, name: &str) -> Result<(), StoreError> {
-        self.inner.discard_letter(id, name).await
-    }
-
-    async fn put_blob(&self, content: &[u8]) -> Result<BlobRef, StoreError> {
-        self.inner.put_blob(content).await
-    }
-
-    async fn blob(&self, digest: &Digest) -> Result<Vec<u8>, StoreError> {
-        self.inner.blob(digest).await
+    fn finds_letters(&self) -> Result<(), StoreError> {
+        if self.hides_letters.load(Ordering::Relaxed) { Err(StoreError::Closed) } else { Ok(()) }
     }
 }
 
