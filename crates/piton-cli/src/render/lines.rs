@@ -137,6 +137,14 @@ pub(crate) enum Line<'a> {
     Change { number: usize, conversation: &'a str, path: &'a str, state: &'a str, at: u64 },
     /// A file as it was before a change.
     Version { number: usize, path: &'a str, text: &'a str },
+    /// A message that was not sent.
+    Draft {
+        name: &'a str,
+        conversation: Option<&'a str>,
+        text: &'a str,
+        files: Vec<String>,
+        at: u64,
+    },
     /// A command.
     Command {
         conversation: &'a str,

@@ -55,6 +55,12 @@ pub(crate) enum Fault {
     /// No unsent message is kept.
     #[error("no unsent message is kept for this directory")]
     NoDraft,
+    /// No single unsent message has such a name.
+    #[error("no unsent message, or more than one, has a name that begins with {typed:?}")]
+    UnknownDraft {
+        /// What was typed.
+        typed: String,
+    },
     /// The draft cannot be kept apart from the message that was sent.
     #[error("cannot rename a draft")]
     Draft(#[source] io::Error),
@@ -258,6 +264,7 @@ impl Fault {
             | Self::LongText { .. }
             | Self::LongStored { .. }
             | Self::NoDraft
+            | Self::UnknownDraft { .. }
             | Self::Attach(_)
             | Self::UnknownConversation { .. }
             | Self::Ambiguous { .. }
@@ -316,7 +323,7 @@ impl Fault {
             Self::NoText | Self::EmptyText => "empty_text",
             Self::TwoTexts => "two_texts",
             Self::LongText { .. } | Self::LongStored { .. } => "long_text",
-            Self::NoDraft => "no_draft",
+            Self::NoDraft | Self::UnknownDraft { .. } => "no_draft",
             Self::Attach(_) => "file",
             Self::Stdin(_) => "standard_input",
             Self::UnknownConversation { .. } | Self::Open(OpenError::Unknown(_)) => {
@@ -361,6 +368,7 @@ impl Fault {
             ],
             Self::EmptyText => vec!["say something, or give - and pipe a text in".into()],
             Self::NoDraft => vec!["say something: piton query \"TEXT\"".into()],
+            Self::UnknownDraft { .. } => vec!["piton drafts shows them with their names".into()],
             Self::Attach(fault) => fault.hints(),
             Self::TwoTexts => vec!["keep one of them".into()],
             Self::LongText { .. } => vec!["put it into a file and name the file".into()],
