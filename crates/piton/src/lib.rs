@@ -107,7 +107,7 @@ pub use self::files::{FileLeftOut, FilesFault};
 pub use self::follow::{Follow, FollowError, News};
 pub use self::host::{Running, Stage, TURNS_MAX};
 pub use self::lease::LeaseWait;
-pub use self::mailbox::{AnswerLetter, Delivery, Given, given};
+pub use self::mailbox::{AnswerLetter, Delivery, Given, given, untaken};
 pub use self::receipt::{Accepted, Receipt, Rested};
 pub use self::session::{Session, check_workspace};
 pub use self::toolbox::{ToolPlace, Tools, ToolsError};

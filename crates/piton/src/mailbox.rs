@@ -183,6 +183,22 @@ pub async fn given(
     Ok(found.ok_or(last))
 }
 
+/// The commands that lie in letters and that no process has taken yet, in the order of their arrival.
+/// What is not understood is not among them.
+pub async fn untaken(
+    journal: &dyn Journal,
+    conversation: &ConversationId,
+) -> Result<Vec<Envelope>, StoreError> {
+    let mut commands = Vec::new();
+    for letter in journal.letters(conversation).await? {
+        // A letter whose blob cannot be read is shown by no list; its taker says so.
+        if let Ok(Brought::Command(envelope)) = read(journal, &letter).await {
+            commands.push(*envelope);
+        }
+    }
+    Ok(commands)
+}
+
 /// What a letter brings.
 #[derive(Debug)]
 pub(crate) enum Brought {

@@ -77,6 +77,9 @@ pub(crate) enum Line<'a> {
         /// Messages that wait for a turn of their own, if there are any.
         #[serde(skip_serializing_if = "Option::is_none")]
         waiting_messages: Option<u32>,
+        /// Messages that were left for a process and that none has taken yet, if there are any.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        untaken_messages: Option<usize>,
         touched: u64,
         #[serde(skip_serializing_if = "Option::is_none")]
         parent: Option<String>,
@@ -266,7 +269,7 @@ impl<'a> Line<'a> {
         }
     }
 
-    pub(crate) fn listed(listed: &'a Listed, kept: usize) -> Self {
+    pub(crate) fn listed(listed: &'a Listed, kept: usize, untaken: usize) -> Self {
         let Listed { conversation, row, holder, .. } = listed;
         Self::Listed {
             conversation: conversation.as_str(),
@@ -277,6 +280,7 @@ impl<'a> Line<'a> {
             running_pid: holder.as_ref().map(|holder| holder.pid),
             kept_answers: (0 < kept).then_some(kept),
             waiting_messages: Some(row.waiting).filter(|waiting| 0 < *waiting),
+            untaken_messages: (0 < untaken).then_some(untaken),
             touched: row.touched.0,
             parent: conversation.as_worker().map(|(parent, _)| parent.as_str().to_owned()),
         }

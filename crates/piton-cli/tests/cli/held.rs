@@ -52,6 +52,30 @@ fn a_queued_message_follows_its_own_turn_and_takes_its_exit_code() {
 }
 
 #[test]
+fn a_message_that_nobody_has_taken_yet_is_listed_and_printed() {
+    let (world, mut holder) = working();
+    signal(&holder, Signal::STOP);
+    for said in ["and then", "and more"] {
+        assert_eq!(world.run(&["query", said, "--queue", "--no-wait"]).code, 0);
+    }
+    let listed = world.run(&["ls"]).stdout;
+    assert!(listed.contains(", 2 messages left, not taken yet"), "{listed}");
+    assert_eq!(world.rows()[0]["untaken_messages"], 2);
+    let printed = world.run(&["print"]).stdout;
+    let head = format!("\n\n⏳ Message left for process {}, not taken yet\n", holder.id());
+    let expected = format!("{head}> and then\n{}> and more\n", &head[1..]);
+    assert!(printed.ends_with(&expected), "{printed}");
+    holder.kill().unwrap();
+    holder.wait().unwrap();
+    let printed = world.run(&["print"]).stdout;
+    assert!(printed.contains("left for the next process, not taken yet\n> and then"), "{printed}");
+    // The next process takes them: they wait like all others then.
+    assert_eq!(world.run(&["query", "--discard-turn"]).code, 0);
+    let listed = world.run(&["ls"]).stdout;
+    assert!(listed.contains("2 messages wait") && !listed.contains("taken yet"), "{listed}");
+}
+
+#[test]
 fn a_queued_message_need_not_be_waited_for() {
     let (world, holder) = working();
     let ran = world.run(&["query", "and then", "--queue", "--no-wait"]);
