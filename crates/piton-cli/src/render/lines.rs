@@ -49,7 +49,21 @@ pub(crate) enum Line<'a> {
     /// What no entry holds yet; replaces the last one whole.
     Live { live: &'a Live },
     /// How it went.
-    Result { ending: &'a str, reason: Option<&'a str>, message: &'a str, exit_code: u8 },
+    Result {
+        ending: &'a str,
+        reason: Option<&'a str>,
+        message: &'a str,
+        exit_code: u8,
+        /// What it is about, if that is a conversation.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        conversation: Option<&'a str>,
+        /// Its turn, if one was found or begun.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        turn: Option<u32>,
+        /// The final answer, if there is one.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        text: Option<&'a str>,
+    },
     /// Where a scripted model is served.
     Serving { url: &'a str, variables: BTreeMap<&'a str, &'a str> },
     /// A request that a served model got.
@@ -240,15 +254,6 @@ impl<'a> Line<'a> {
     pub(crate) fn word(value: &impl Serialize) -> String {
         let word = serde_json::to_value(value).ok();
         word.and_then(|word| Some(word.as_str()?.to_owned())).unwrap_or_default()
-    }
-
-    pub(crate) fn result(
-        ending: &'a str,
-        reason: Option<&'a str>,
-        message: &'a str,
-        exit_code: u8,
-    ) -> Self {
-        Self::Result { ending, reason, message, exit_code }
     }
 
     pub(crate) fn serving(url: &'a str, variables: &'a [(&'static str, String)]) -> Self {

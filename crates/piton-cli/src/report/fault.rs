@@ -197,6 +197,14 @@ pub(crate) enum Fault {
     /// A person looked at the incomplete turn and went away.
     #[error("Nothing was changed.")]
     LeftAlone,
+    /// A person left the menu of a conversation that another process works on.
+    #[error(
+        "Nothing was sent or changed. Conversation {conversation} stays with the process that works on it."
+    )]
+    Quit {
+        /// The conversation.
+        conversation: ConversationId,
+    },
     /// Stopped from outside before or beside a turn.
     #[error("interrupted")]
     Interrupted,
@@ -298,7 +306,7 @@ impl Fault {
             | Self::Undo(UndoFault::Running { .. } | UndoFault::NotTaken { .. })
             | Self::RuleHeld { .. } => Code::Transient,
             Self::Incomplete { .. } | Self::LeftAlone => Code::Incomplete,
-            Self::Interrupted | Self::LeftAtOnce { .. } => Code::Interrupted,
+            Self::Quit { .. } | Self::Interrupted | Self::LeftAtOnce { .. } => Code::Interrupted,
             Self::Stdin(_)
             | Self::Draft(_)
             | Self::Undo(UndoFault::Refused { .. })
@@ -335,7 +343,7 @@ impl Fault {
             Self::Undo(_) => "undo",
             Self::Letter(fault) => fault.reason(),
             Self::Incomplete { .. } | Self::LeftAlone => "incomplete_turn",
-            Self::Interrupted | Self::LeftAtOnce { .. } => "interrupted",
+            Self::Quit { .. } | Self::Interrupted | Self::LeftAtOnce { .. } => "interrupted",
             Self::Model(_) | Self::Load(_) => "model",
             Self::Open(OpenError::Workspace { .. } | OpenError::WorkspaceName { .. })
             | Self::Settings(SettingsError::Directory(_) | SettingsError::DirectoryName(_)) => {
@@ -422,9 +430,11 @@ impl Fault {
             Self::Settings(error) => vec![placing(error).into()],
             Self::Draft(_) => vec![WRITABLE_HOME.into()],
             Self::LeftAtOnce { kept } => left_at_once(kept.as_ref()),
-            Self::Incomplete { .. } | Self::LeftAlone | Self::Interrupted | Self::Runtime(_) => {
-                Vec::new()
-            }
+            Self::Incomplete { .. }
+            | Self::LeftAlone
+            | Self::Quit { .. }
+            | Self::Interrupted
+            | Self::Runtime(_) => Vec::new(),
         }
     }
 }

@@ -34,6 +34,17 @@ pub(crate) enum LetterFault {
         /// The turn.
         turn: Box<Newest>,
     },
+    /// A call is in doubt, and the directory is gone in which it would be settled.
+    #[error(
+        "conversation {conversation} has a call whose outcome is unknown, and the directory {workspace} in \
+         which that is settled is gone"
+    )]
+    Nowhere {
+        /// The conversation.
+        conversation: ConversationId,
+        /// The directory.
+        workspace: String,
+    },
     /// Somebody took the message out of the queue.
     #[error("somebody took the message back before its turn began")]
     TakenBack {
@@ -57,7 +68,8 @@ pub(crate) enum LetterFault {
 impl LetterFault {
     pub(super) fn code(&self) -> Code {
         match self {
-            Self::Refused { refusal: Refusal::NoOpenTurn | Refusal::NotRunning, .. } => Code::Usage,
+            Self::Refused { refusal: Refusal::NoOpenTurn | Refusal::NotRunning, .. }
+            | Self::Nowhere { .. } => Code::Usage,
             Self::Refused { refusal: Refusal::Running, .. } | Self::NotStopped { .. } => {
                 Code::Transient
             }
@@ -72,6 +84,7 @@ impl LetterFault {
         match self {
             Self::Refused { .. } => "refused",
             Self::Waits { .. } => "incomplete_turn",
+            Self::Nowhere { .. } => "workspace",
             Self::TakenBack { .. } => "taken_back",
             Self::NotStopped { .. } => "not_taken",
             Self::Command(_) | Self::Follow(_) => "store",
@@ -88,6 +101,17 @@ impl LetterFault {
                     "to settle it where it was begun: piton query --continue --id {conversation}"
                 ),
                 format!("to discard its turn: piton query --discard-turn --id {conversation}"),
+            ],
+            Self::Nowhere { conversation, workspace } => vec![
+                format!(
+                    "to keep the turn, make the directory again, empty if need be: mkdir -p '{workspace}', \
+                     then: piton query --continue --id {conversation}"
+                ),
+                format!("to give the turn up: piton query --discard-turn --id {conversation}"),
+                format!(
+                    "after either of them, another directory will do: \
+                     piton query --workspace DIR --id {conversation}"
+                ),
             ],
             Self::Refused { refusal: Refusal::Impossible { .. }, .. } => vec![BIND.into()],
             Self::Refused { conversation, .. } | Self::TakenBack { conversation } => {
