@@ -54,6 +54,27 @@ fn changes_of_one_file_are_taken_back_one_after_the_other_and_keep_their_numbers
     }
 }
 
+// The same two contents again and again are so many changes.
+#[test]
+fn a_file_that_was_changed_to_and_fro_is_taken_back_all_the_way() {
+    let world = World::new();
+    let step = |content: &str| json!({ "calls": [{ "tool": "write_file", "arguments": { "path": "f.txt", "content": content } }] });
+    let all = ["a", "b", "a", "b", "a", "b"];
+    let steps: Vec<_> =
+        all.iter().map(|content| step(content)).chain([json!({"say": "."})]).collect();
+    let model = world.script(&json!({ "steps": steps }).to_string());
+    assert_eq!(world.run(&["query", "go", "--permissions", "auto", "--model", &model]).code, 0);
+    for left in all.iter().rev().skip(1).chain([&""]) {
+        let ran = world.run(&["undo"]);
+        assert_eq!((ran.code, content(&world).as_str()), (0, *left), "{}", ran.stderr);
+    }
+    assert!(world.run(&["undo"]).stderr.starts_with("Nothing to take back"));
+    for (number, made) in (1..).zip(all) {
+        let ran = world.run(&["undo", &format!("{number}")]);
+        assert_eq!((ran.code, content(&world).as_str()), (0, made), "{number}: {}", ran.stderr);
+    }
+}
+
 /// Both versions are to be had: the change is made, or was taken back and can be made again.
 fn both_are_there(world: &World, what: &str) {
     let newest = listed(world).first().map(|line| line["state"].clone());
