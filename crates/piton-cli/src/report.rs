@@ -190,13 +190,12 @@ impl From<&Fault> for Report {
         let hints = hints.into_iter().map(|hint| format!("hint: {hint}"));
         let talk = [first].into_iter().chain(hints).collect();
         let report = Self { code, reason: Some(reason), message, talk, ..Self::ok(ending) };
-        match fault {
-            Fault::Incomplete { conversation, turn }
-            | Fault::Letter(LetterFault::Waits { conversation, turn }) => {
-                report.about(conversation, Some(turn.turn()))
-            }
-            _ => report,
+        if let Fault::Incomplete { conversation, turn }
+        | Fault::Letter(LetterFault::Waits { conversation, turn }) = fault
+        {
+            return report.about(conversation, Some(turn.turn()));
         }
+        report
     }
 }
 

@@ -142,26 +142,22 @@ impl Asked<'_> {
             Plan::NothingToSteer => return Err(waiting::nothing_to_steer(&opened)),
             Plan::Discard => return self.discard(&opened, stage).await,
             Plan::NothingToContinue => {
-                let nothing = Report::nothing("There is no incomplete turn to continue.");
-                return Ok(Step::Done(nothing));
+                return Ok(Step::nothing("There is no incomplete turn to continue."));
             }
             Plan::NothingToDiscard => {
-                let nothing = Report::nothing("There is no incomplete turn to discard.");
-                return Ok(Step::Done(nothing));
+                return Ok(Step::nothing("There is no incomplete turn to discard."));
             }
             Plan::Refuse => return Err(refusal(&opened)),
-            Plan::ChooseWaiting | Plan::Choose => match chosen {
-                Some(chosen) => {
-                    if chosen.drop_waiting {
-                        waiting::take_back(&mut opened, self).await?;
-                    }
-                    chosen.errand
-                }
-                None => {
+            Plan::ChooseWaiting | Plan::Choose => {
+                let Some(chosen) = chosen else {
                     opened.close().await;
-                    return Ok(Step::Ask(Menu::of(&opened)));
+                    return Ok(Step::Ask(Box::new(Menu::of(&opened))));
+                };
+                if chosen.drop_waiting {
+                    waiting::take_back(&mut opened, self).await?;
                 }
-            },
+                chosen.errand
+            }
         };
         self.perform(opened, errand, mail, stage).await
     }
@@ -272,7 +268,13 @@ enum Step {
     /// This is how it went.
     Done(Report),
     /// A person chooses first. Nothing is held any more.
-    Ask(Menu),
+    Ask(Box<Menu>),
+}
+
+impl Step {
+    fn nothing(message: &str) -> Self {
+        Self::Done(Report::nothing(message))
+    }
 }
 
 /// Where a query goes on.

@@ -351,7 +351,7 @@ fn a_call_in_doubt_without_its_directory_has_one_way_out() {
     );
     let mut pays = world.command(&["query", "go", "--permissions", "auto", "--model", &model]);
     let mut pays = pays.current_dir(world.path("old")).spawn().unwrap();
-    wait_until(|| world.rows().first().is_some());
+    wait_until(|| !world.rows().is_empty());
     let id = world.only_id();
     wait_until(|| world.run(&["print", &id]).stdout.contains("pay — running"));
     pays.kill().unwrap();

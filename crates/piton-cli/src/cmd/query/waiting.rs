@@ -37,13 +37,11 @@ pub(super) async fn bind(
     let here = std::path::absolute(directory).unwrap_or_else(|_| directory.clone());
     let workspace = here.to_string_lossy().into_owned();
     let rebind = Command::Rebind { workspace };
-    let bound = obey(opened, asked, rebind, "the conversation stays where it is").await;
-    bound.map_err(|fault| match fault {
-        Fault::Letter(LetterFault::Refused { refusal: Refusal::InDoubt, .. }) => {
-            nowhere(opened).unwrap_or(fault)
-        }
-        fault => fault,
-    })?;
+    if let Err(fault) = obey(opened, asked, rebind, "the conversation stays where it is").await {
+        let in_doubt =
+            matches!(fault, Fault::Letter(LetterFault::Refused { refusal: Refusal::InDoubt, .. }));
+        return Err(nowhere(opened).filter(|_| in_doubt).unwrap_or(fault));
+    }
     let (id, bound) = (opened.conversation.id(), &opened.view.head.workspace);
     let said = format!("Conversation {id} works in {bound} from now on.");
     stage.output.talk(&said);
