@@ -2,6 +2,7 @@
 
 pub(crate) mod answer;
 pub(crate) mod doctor;
+pub(crate) mod drafts;
 pub(crate) mod kill;
 pub(crate) mod logs;
 pub(crate) mod ls;

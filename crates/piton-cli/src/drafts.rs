@@ -2,8 +2,8 @@
 //!
 //! `PITON_HOME/drafts/WORKSPACE/MESSAGE` holds the text of a message and nothing else, so that a
 //! person can read it without us. When the conversation is known, its id is added to the name:
-//! `MESSAGE.CONVERSATION`. Only there can the message have arrived, and there it is looked for
-//! before anything is said or sent again.
+//! `MESSAGE.CONVERSATION`. The message is meant for that conversation, also later. Only there can it
+//! have arrived, and there it is looked for before anything is said or sent again.
 //!
 //! Files that go along with a message are named in `files/MESSAGE`; their content is read when the
 //! message is sent.
@@ -14,6 +14,8 @@
 //!
 //! Nothing here is synced. A kill does not lose what was written, and that is what drafts are for;
 //! after a power cut the text is in the shell's history, and a sync at every start would be felt.
+
+mod sent;
 
 use std::ffi::OsStr;
 use std::fmt::Write as _;
@@ -28,6 +30,9 @@ use piton_core::id::{ConversationId, MessageId};
 use sha2::{Digest as _, Sha256};
 
 use piton_agent::make_private;
+use piton_core::summary::output_summary;
+
+pub(crate) use self::sent::only_unsent;
 
 /// Unsent messages that are kept for a directory; beyond that the oldest ones go.
 pub(crate) const DRAFTS_MAX: usize = 8;
@@ -57,10 +62,10 @@ pub(crate) struct Draft {
     pub(crate) text: String,
     /// Files that go along, as they were named in the same directory.
     pub(crate) files: Vec<PathBuf>,
-    /// Where it was last about to go.
+    /// The conversation that it is meant for, as far as that was known.
     pub(crate) conversation: Option<ConversationId>,
     pub(crate) path: PathBuf,
-    since: SystemTime,
+    pub(crate) since: SystemTime,
     /// Keeps the lock.
     _file: File,
 }
@@ -105,17 +110,20 @@ impl Drafts {
 }
 
 impl Draft {
+    /// Remembers the conversation that the message is meant for.
+    pub(crate) fn meant_for(&mut self, conversation: &ConversationId) -> io::Result<()> {
+        let path = self.path.with_extension(conversation.as_str());
+        fs::rename(&self.path, &path)?;
+        (self.path, self.conversation) = (path, Some(conversation.clone()));
+        Ok(())
+    }
+
     /// Remembers where the message is about to go. From here on it may arrive there.
     pub(crate) fn goes_to(&mut self, conversation: &ConversationId) {
-        let path = self.path.with_extension(conversation.as_str());
-        match fs::rename(&self.path, &path) {
-            Ok(()) => {
-                self.path = path;
-                self.conversation = Some(conversation.clone());
-            }
+        if self.meant_for(conversation).is_err() {
             // A draft that does not know where it went could be sent twice, which is worse than
             // having none for the moment that is left.
-            Err(_) => fs::remove_file(&self.path).unwrap_or_default(),
+            fs::remove_file(&self.path).unwrap_or_default();
         }
     }
 
@@ -144,6 +152,16 @@ impl Draft {
         file.write_all(&names.join(&0))?;
         self.files = files.to_vec();
         Ok(())
+    }
+
+    /// Its text in short, with the names of its files.
+    pub(crate) fn on_one_line(&self) -> String {
+        let line = output_summary(&self.text);
+        if self.files.is_empty() {
+            return line;
+        }
+        let names: Vec<_> = self.files.iter().map(|path| path.display().to_string()).collect();
+        format!("{line} (with {})", names.join(", "))
     }
 
     /// The journal has the message, or nobody wants it any more.

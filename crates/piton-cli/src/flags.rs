@@ -7,10 +7,12 @@ use piton_agent::{Overrides, SandboxMode, UnattendedPolicy};
 use piton_core::view::{Effort, ModelRef, PermissionMode};
 use piton_sim::script::{Fault as ScriptFault, parse_fault};
 
+mod drafts;
 mod mcp;
 mod send;
 mod stop;
 
+pub(crate) use self::drafts::DraftsFlags;
 pub(crate) use self::mcp::{Mcp, McpWish, SimMcp};
 pub(crate) use self::send::Send;
 pub(crate) use self::stop::Stop;
@@ -46,6 +48,8 @@ pub(crate) enum Command {
     Ls(Ls),
     /// Show a conversation
     Print(Print),
+    /// Show the messages that were typed in this directory and not sent, or forget one
+    Drafts(DraftsFlags),
     /// Show the commands that run, of all conversations
     Ps(Ps),
     /// Show what a command has printed
@@ -143,7 +147,8 @@ pub(crate) struct Query {
     /// Bind the conversation to another directory first, where it works from then on
     #[arg(long, value_name = "DIR", requires = "id", conflicts_with = "no_persist")]
     pub(crate) workspace: Option<PathBuf>,
-    /// Send the newest message that was kept because it could not be sent
+    /// Send the newest message that was kept because it could not be sent, to the conversation that it
+    /// was meant for; `piton drafts` shows them
     #[arg(long, conflicts_with = "text")]
     pub(crate) draft: bool,
     /// Take no lock and record nothing
@@ -413,11 +418,13 @@ impl Flags {
             Command::Sim(Sim::Serve(serve)) if serve.json => Form::Json,
             Command::Mcp(mcp) if mcp.json => Form::Json,
             Command::Undo(undo) if undo.json => Form::Json,
+            Command::Drafts(drafts) if drafts.json => Form::Json,
             Command::Query(_)
             | Command::Answer(_)
             | Command::Permissions(_)
             | Command::Ls(_)
             | Command::Print(_)
+            | Command::Drafts(_)
             | Command::Ps(_)
             | Command::Logs(_)
             | Command::Send(_)

@@ -14,9 +14,9 @@ mod undo;
 
 use std::error::Error;
 
-use piton_core::id::ConversationId;
+use piton_core::id::{ConversationId, TurnId};
 use piton_core::outcome::{Cause, Ending};
-use piton_core::view::{BreakReason, InquiryKind};
+use piton_core::view::{BreakReason, InquiryKind, TurnEnd, TurnView};
 
 pub(crate) use self::advice::key_advice;
 pub(crate) use self::attach::AttachFault;
@@ -29,6 +29,7 @@ pub(crate) use self::undo::UndoFault;
 use crate::output::{Form, Output};
 use crate::render::incomplete::{self, Newest};
 use crate::render::lines::Line;
+use crate::render::turn;
 
 /// How it went.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -41,13 +42,24 @@ pub(crate) struct Report {
     talk: Vec<String>,
     /// Where what went to standard output can be read again.
     kept: Option<ConversationId>,
+    about: About,
+}
+
+/// What a program wants to know of a query without reading anything else.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct About {
+    conversation: Option<ConversationId>,
+    turn: Option<TurnId>,
+    /// The final answer.
+    text: Option<String>,
 }
 
 impl Report {
     /// Nothing more to say.
     pub(crate) fn ok(ending: &'static str) -> Self {
         let (message, talk) = (String::new(), Vec::new());
-        Self { code: Code::Ok, ending, reason: None, message, talk, kept: None }
+        let (kept, about) = (None, About::default());
+        Self { code: Code::Ok, ending, reason: None, message, talk, kept, about }
     }
 
     /// Nothing had to be done.
@@ -59,14 +71,14 @@ impl Report {
     /// Something is broken, as was said.
     pub(crate) fn broken(message: &str) -> Self {
         let (code, reason, talk) = (Code::Failed, Some("broken"), vec![message.to_owned()]);
-        Self { code, ending: "error", reason, message: message.to_owned(), talk, kept: None }
+        Self { code, reason, message: message.to_owned(), talk, ..Self::ok("error") }
     }
 
     /// What was typed makes no sense to the parser, which has said why.
     pub(crate) fn misuse(message: &str) -> Self {
         let (code, reason) = (Code::Usage, Some("usage"));
         let talk = vec![message.replace("For more information, try '--help'.", "hint: try --help")];
-        Self { code, ending: "error", reason, message: message.to_owned(), talk, kept: None }
+        Self { code, reason, message: message.to_owned(), talk, ..Self::ok("error") }
     }
 
     /// How a turn was left. `key` says what to do if the provider refused the key.
@@ -99,6 +111,25 @@ impl Report {
         self
     }
 
+    /// Adds which turn it is about, and what was answered there.
+    pub(crate) fn about(mut self, conversation: &ConversationId, turn: Option<&TurnView>) -> Self {
+        let is_answered =
+            |turn: &&TurnView| matches!(turn.head.end, Some(TurnEnd::Completed | TurnEnd::Stopped));
+        let answered = turn.filter(is_answered).and_then(|turn| turn.steps().next_back());
+        self.about = About {
+            conversation: Some(conversation.clone()),
+            turn: turn.map(|turn| turn.head.id),
+            text: answered.map(turn::text),
+        };
+        self
+    }
+
+    /// Adds which conversation it is about, unless that is said.
+    pub(crate) fn in_conversation(mut self, conversation: Option<ConversationId>) -> Self {
+        self.about.conversation = self.about.conversation.or(conversation);
+        self
+    }
+
     /// Says it to the person, while everything goes on.
     pub(crate) fn tell(&self, output: &mut Output) {
         for line in &self.talk {
@@ -111,9 +142,15 @@ impl Report {
         output.end_line();
         self.tell(output);
         if form == Form::Json {
-            let (message, code) = (self.message.as_str(), self.code as u8);
-            let result = Line::result(self.ending, self.reason, message, code);
-            output.json(&result);
+            output.json(&Line::Result {
+                ending: self.ending,
+                reason: self.reason,
+                message: &self.message,
+                exit_code: self.code as u8,
+                conversation: self.about.conversation.as_ref().map(ConversationId::as_str),
+                turn: self.about.turn.map(|turn| turn.0),
+                text: self.about.text.as_deref(),
+            });
         }
         output.rest();
         self.judge(output)
@@ -136,6 +173,10 @@ impl From<&Fault> for Report {
         let message = chain(fault);
         let (code, reason, hints) = (fault.code(), fault.reason(), fault.hints());
         let (ending, first) = match code {
+            // Not shown as an error: it is what the person chose.
+            Code::Interrupted if matches!(fault, Fault::Quit { .. }) => {
+                ("interrupted", message.clone())
+            }
             // A refusal says all there is to say, commands included.
             Code::Incomplete => ("refused", message.clone()),
             Code::Interrupted => ("interrupted", "[interrupted]".into()),
@@ -148,7 +189,13 @@ impl From<&Fault> for Report {
         };
         let hints = hints.into_iter().map(|hint| format!("hint: {hint}"));
         let talk = [first].into_iter().chain(hints).collect();
-        Self { code, ending, reason: Some(reason), message, talk, kept: None }
+        let report = Self { code, reason: Some(reason), message, talk, ..Self::ok(ending) };
+        if let Fault::Incomplete { conversation, turn }
+        | Fault::Letter(LetterFault::Waits { conversation, turn }) = fault
+        {
+            return report.about(conversation, Some(turn.turn()));
+        }
+        report
     }
 }
 

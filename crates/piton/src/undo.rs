@@ -4,6 +4,7 @@
 //! Listing reads the kept versions alone and needs no journal. Taking a change back is a command to the
 //! conversation that made it: recorded before the file is touched, and told to the model.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
@@ -14,7 +15,7 @@ use piton_core::event::UndoOutcome;
 use piton_core::id::{CommandId, ConversationId, Timestamp};
 use piton_core::state::{State, Undone, Verdict};
 use piton_store::StoreError;
-use piton_tools::undo::{Undo, VersionState};
+use piton_tools::undo::{Undo, Version, VersionState};
 
 use crate::conversation::Conversation;
 use crate::engine::Engine;
@@ -35,6 +36,9 @@ pub struct FileChanges {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct FileChange {
+    /// Which change of its workspace it is, counted from the oldest that is kept. It keeps its number
+    /// when it is taken back or made again, and when others are.
+    pub number: usize,
     /// The name under which its old version is kept.
     pub name: String,
     /// The conversation whose tool made it: maybe a worker.
@@ -52,7 +56,8 @@ pub struct FileChange {
 pub enum FileChangeState {
     /// As the change left it.
     Made,
-    /// As it was before, because the change was taken back. Taking that back makes it again.
+    /// The change was taken back. Taking that back makes it again, unless the file is another one by
+    /// now, because older changes were taken back too or somebody wrote to it.
     TakenBack,
     /// It has been changed since: it stays as it is.
     ChangedSince,
@@ -67,21 +72,24 @@ impl FileChanges {
     /// The changes of files in a workspace, the newest first. Left out are those that were meant and not
     /// made. Reads the files.
     pub fn of(&self, workspace: &Path) -> Vec<FileChange> {
-        let kept = self.undo.of(workspace).into_iter();
-        let found = kept.filter_map(|(name, version)| {
-            let state = match (self.undo.state(&version), version.undone) {
+        let kept = self.undo.of(workspace);
+        // A change and the version that takes it back tell the same time.
+        let times: BTreeSet<_> = kept.iter().map(|(_, version)| moment(version)).collect();
+        let numbers: BTreeMap<_, _> = times.into_iter().zip(1..).collect();
+        let found = kept.iter().filter_map(|(name, version)| {
+            let state = match (self.undo.state(version), version.undone) {
                 (VersionState::NotMade, _) => return None,
-                (VersionState::Changed, _) => FileChangeState::ChangedSince,
-                (VersionState::Made, true) => FileChangeState::TakenBack,
+                (VersionState::Made | VersionState::Changed, true) => FileChangeState::TakenBack,
+                (VersionState::Changed, false) => FileChangeState::ChangedSince,
                 (VersionState::Made, false) => FileChangeState::Made,
             };
-            let at = Timestamp(version.at_us / 1_000);
             Some(FileChange {
-                name,
-                conversation: version.conversation,
-                path: version.path,
+                number: numbers.get(&moment(version)).copied().unwrap_or_default(),
+                name: name.clone(),
+                conversation: version.conversation.clone(),
+                path: version.path.clone(),
                 state,
-                at,
+                at: Timestamp(version.at_us / 1_000),
             })
         });
         found.collect()
@@ -223,6 +231,11 @@ impl Undoing {
         };
         Ok(last.and_then(ended))
     }
+}
+
+/// What tells one change of a workspace from the others, in the order in which they were made.
+fn moment(version: &Version) -> (u64, &str, &ConversationId) {
+    (version.at_us, &version.path, &version.conversation)
 }
 
 fn failed(error: StoreError) -> CommandError {

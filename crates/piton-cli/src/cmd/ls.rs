@@ -12,9 +12,17 @@ use crate::output::Output;
 use crate::render::age::age;
 use crate::render::lines::Line;
 use crate::render::table::table;
+use crate::render::turn::said_in;
 use crate::render::visible::visible;
 use crate::report::{Fault, Report, fault};
 use crate::store;
+
+/// How many answers and messages lie in letters that no process has taken yet.
+#[derive(Clone, Copy, Debug)]
+struct Untaken {
+    answers: usize,
+    messages: usize,
+}
 
 /// Lists them.
 pub(crate) async fn run(
@@ -36,13 +44,15 @@ pub(crate) async fn run(
         total = listing.total;
         for listed in listing.rows {
             let kept = Kept::of(&*journal, &listed.conversation).await?;
-            let kept = kept.iter().filter(|kept| kept.answer().is_some()).count();
-            rows.push((listed, kept));
+            let answers = kept.iter().filter(|kept| kept.answer().is_some()).count();
+            let says = |kept: &&Kept| said_in(&kept.envelope.command).is_some();
+            let messages = kept.iter().filter(says).count();
+            rows.push((listed, Untaken { answers, messages }));
         }
     }
     if ls.json {
-        for (listed, kept) in &rows {
-            output.json(&Line::listed(listed, *kept));
+        for (listed, Untaken { answers, messages }) in &rows {
+            output.json(&Line::listed(listed, *answers, *messages));
         }
         return Ok(Report::ok("done"));
     }
@@ -61,24 +71,30 @@ pub(crate) async fn run(
     Ok(Report::ok("done"))
 }
 
-/// How it stands with a conversation, and with answers that nobody has taken yet.
-fn status(listed: &Listed, kept: usize) -> String {
+/// How it stands with a conversation, and with what nobody has taken yet.
+fn status(listed: &Listed, untaken: Untaken) -> String {
     let status = match &listed.holder {
         Some(holder) if is_asking(listed) => format!("running (pid {}), asks", holder.pid),
         Some(holder) => format!("running (pid {})", holder.pid),
         None => listed.row.status.to_string(),
     };
-    let comma = if status.is_empty() { "" } else { ", " };
-    let status = match listed.row.waiting {
-        0 => status,
-        1 => format!("{status}{comma}1 message waits"),
-        waiting => format!("{status}{comma}{waiting} messages wait"),
+    let waiting = match listed.row.waiting {
+        0 => String::new(),
+        1 => "1 message waits".into(),
+        waiting => format!("{waiting} messages wait"),
     };
-    match kept {
-        0 => status,
-        1 => format!("{status}, 1 answer kept"),
-        kept => format!("{status}, {kept} answers kept"),
-    }
+    let messages = match untaken.messages {
+        0 => String::new(),
+        1 => "1 message left, not taken yet".into(),
+        messages => format!("{messages} messages left, not taken yet"),
+    };
+    let answers = match untaken.answers {
+        0 => String::new(),
+        1 => "1 answer kept".into(),
+        answers => format!("{answers} answers kept"),
+    };
+    let parts = [status, waiting, messages, answers];
+    parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ")
 }
 
 /// Whether a person is asked. The row is as new as the journal.
@@ -86,15 +102,15 @@ fn is_asking(listed: &Listed) -> bool {
     matches!(listed.row.status, Status::WaitingForInput { .. })
 }
 
-fn listing(rows: &[(Listed, usize)], now: Timestamp) -> String {
+fn listing(rows: &[(Listed, Untaken)], now: Timestamp) -> String {
     let head = ["ID", "TOUCHED", "TURNS", "STATUS", "TITLE"].map(str::to_owned);
     let mut lines = vec![head];
-    lines.extend(rows.iter().map(|(listed, kept)| {
+    lines.extend(rows.iter().map(|(listed, untaken)| {
         [
             listed.conversation.to_string(),
             age(listed.row.touched, now),
             listed.row.turns.to_string(),
-            status(listed, *kept),
+            status(listed, *untaken),
             // A table is for people, also in a pager; programs have --json.
             visible(&listed.row.title).into_owned(),
         ]

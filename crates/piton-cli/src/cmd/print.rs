@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use piton::reader;
+use piton::{Kept, reader};
 use piton_agent::Settings;
 use piton_core::id::{ConversationId, Seq};
 use piton_core::view::{Usage, View};
@@ -12,7 +12,8 @@ use piton_store::Journal;
 use crate::flags::Print;
 use crate::output::Output;
 use crate::render::lines::Line;
-use crate::render::print::{Life, conversation};
+use crate::render::print::{Life, conversation, untaken};
+use crate::render::turn::said_in;
 use crate::report::{Fault, Report};
 use crate::{store, target};
 
@@ -39,6 +40,8 @@ pub(crate) async fn run(
     // Asked before reading: a writer that leaves in between is shown as running, which it was.
     let holder = journal.status(&id).await?.and_then(|listed| listed.holder);
     let life = holder.map_or(Life::Still, |holder| Life::Running { pid: holder.pid });
+    // The same for a message that is taken in between: it is shown once, as what was read last.
+    let kept = Kept::of(&*journal, &id).await?;
     let state = reader::state(&*journal, &id).await?;
     if print.json {
         output.json(&Line::view(id.as_str(), View::from(&state)));
@@ -50,6 +53,10 @@ pub(crate) async fn run(
         output.talk(&format!("worker of {}, call {}", parent.conversation, parent.call));
     }
     output.data(&conversation(&View::from(&state), life));
+    let commands = kept.iter().map(|kept| &kept.envelope);
+    let untaken_ones = commands.filter(|it| !state.commands.contains_key(&it.id));
+    let messages: Vec<_> = untaken_ones.filter_map(|it| said_in(&it.command)).collect();
+    output.data(&untaken(&messages, life));
     Ok(Report::ok("done").kept_in(id))
 }
 

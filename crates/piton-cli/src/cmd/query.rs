@@ -9,6 +9,7 @@ mod feed;
 mod held;
 mod interrupt;
 mod mail;
+mod menu;
 mod notes;
 mod open;
 mod opened;
@@ -22,7 +23,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use piton::{OnIncomplete, check_workspace};
+use piton::check_workspace;
 use piton_agent::{Agent, Settings};
 use piton_core::id::ConversationId;
 use piton_core::view::TurnEnd;
@@ -32,6 +33,7 @@ use self::begin::announce;
 use self::errand::Errand;
 use self::held::{Followed, Way};
 use self::mail::Mail;
+use self::menu::{Chosen, Menu};
 use self::open::Wanted;
 use self::opened::{Life, Opened};
 use self::plan::{Plan, Situation, Wish};
@@ -40,10 +42,10 @@ use self::waiting::OfLeft;
 use crate::ask::held::{
     Elsewhere, HeldChoice, Present, choose_held, held_menu, held_menu_takes, held_waits,
 };
-use crate::ask::{Choice, Editing, choose, menu, menu_takes, not_understood};
+use crate::ask::not_understood;
 use crate::flags::Query;
 use crate::output::{Form, Output};
-use crate::render::incomplete::{self, Newest};
+use crate::render::incomplete::Newest;
 use crate::report::{Fault, Report};
 use crate::signals::Signals;
 use crate::terminal::Terminal;
@@ -64,35 +66,65 @@ pub(crate) async fn run(
     let may_ask = !query.no_input && settings.environment.value("PITON_NO_INPUT").is_none();
     let terminal = may_ask.then(Terminal::open).flatten();
     let form = if query.json { Form::Json } else { Form::Text };
-    let mut stage = Stage { output, signals, terminal, form };
+    let mut stage = Stage { output, signals, terminal, form, conversation: None };
     let mut asked = Asked { query, wish, overrides, agent, settings };
     // On the heap: the future of a turn is large, and its callers' futures would hold it.
-    match Box::pin(asked.carry_out(&mut mail, &mut stage)).await {
-        Err(fault) if mail.is_kept() => Ok(Report::from(&fault).with_kept_message()),
-        done => done,
-    }
+    let report = match Box::pin(asked.carry_out(&mut mail, &mut stage)).await {
+        Err(fault) if mail.is_kept() => Report::from(&fault).with_kept_message(),
+        Err(fault) => Report::from(&fault),
+        Ok(report) => report,
+    };
+    Ok(report.in_conversation(stage.conversation))
 }
 
 impl Asked<'_> {
+    /// Opens the conversation and does what was asked for. A person who has to choose is asked while
+    /// nothing is held, so other processes can go on; then it is opened again.
     async fn carry_out(&mut self, mail: &mut Mail, stage: &mut Stage<'_>) -> Result<Report, Fault> {
         mail.read_files(stage).await?;
-        let mut opened = match self.open(mail, stage).await? {
-            Entered::Here(opened) => *opened,
-            Entered::There(report) => return Ok(report),
-        };
-        // The files of a kept message are known only now.
-        mail.read_files(stage).await?;
-        if let Some(bound) = waiting::bind(&mut opened, self, stage).await?
+        let mut chosen = None;
+        loop {
+            let opened = match self.open(mail, stage).await? {
+                Entered::Here(opened) => *opened,
+                Entered::There(report) => return Ok(report),
+            };
+            stage.conversation = Some(opened.conversation.id().clone());
+            // The files of a kept message are known only now.
+            mail.read_files(stage).await?;
+            let menu = match Box::pin(self.go_on(opened, chosen.take(), mail, stage)).await? {
+                Step::Done(report) => return Ok(report),
+                Step::Ask(menu) => menu,
+            };
+            self.query.id = stage.conversation.as_ref().map(ToString::to_string);
+            self.query.new = false;
+            chosen = Some(menu.choose(mail, stage).await?);
+        }
+    }
+
+    /// Does what was asked for, or says what a person has to choose first.
+    async fn go_on(
+        &mut self,
+        mut opened: Opened,
+        chosen: Option<Chosen>,
+        mail: &mut Mail,
+        stage: &mut Stage<'_>,
+    ) -> Result<Step, Fault> {
+        let moved = chosen.is_some_and(|chosen| chosen.seen != opened.view.cursor);
+        let chosen = chosen.filter(|_| !moved);
+        if moved {
+            stage.output.talk("The conversation has moved on meanwhile.");
+        }
+        let bound = waiting::bind(&mut opened, self, stage).await?;
+        self.query.workspace = None;
+        if let Some(bound) = bound
             && !mail.has_content()
             && self.wish == Wish::Say
         {
-            return Ok(bound);
+            return Ok(Step::Done(bound));
         }
         match waiting::of_left(&opened, mail, stage)? {
-            OfLeft::Errand(errand) => {
-                return Box::pin(self.perform(opened, errand, mail, stage)).await;
-            }
-            OfLeft::Done(report) => return Ok(report),
+            OfLeft::Errand(errand) => return self.perform(opened, errand, mail, stage).await,
+            OfLeft::Done(report) => return Ok(Step::Done(report)),
             OfLeft::Nothing => {}
         }
         let incomplete = opened.view.head.open.is_some();
@@ -107,19 +139,27 @@ impl Asked<'_> {
             Plan::Send(on_incomplete) => Errand::Send(on_incomplete),
             Plan::Resume => Errand::Resume,
             Plan::Release => Errand::Release,
-            Plan::ChooseWaiting => waiting::choose(&mut opened, self, stage).await?,
             Plan::NothingToSteer => return Err(waiting::nothing_to_steer(&opened)),
             Plan::Discard => return self.discard(&opened, stage).await,
             Plan::NothingToContinue => {
-                return Ok(Report::nothing("There is no incomplete turn to continue."));
+                return Ok(Step::nothing("There is no incomplete turn to continue."));
             }
             Plan::NothingToDiscard => {
-                return Ok(Report::nothing("There is no incomplete turn to discard."));
+                return Ok(Step::nothing("There is no incomplete turn to discard."));
             }
             Plan::Refuse => return Err(refusal(&opened)),
-            Plan::Choose => choose_errand(&opened, stage, mail).await?,
+            Plan::ChooseWaiting | Plan::Choose => {
+                let Some(chosen) = chosen else {
+                    opened.close().await;
+                    return Ok(Step::Ask(Box::new(Menu::of(&opened))));
+                };
+                if chosen.drop_waiting {
+                    waiting::take_back(&mut opened, self).await?;
+                }
+                chosen.errand
+            }
         };
-        Box::pin(self.perform(opened, errand, mail, stage)).await
+        self.perform(opened, errand, mail, stage).await
     }
 
     async fn perform(
@@ -128,26 +168,25 @@ impl Asked<'_> {
         errand: Errand,
         mail: &mut Mail,
         stage: &mut Stage<'_>,
-    ) -> Result<Report, Fault> {
+    ) -> Result<Step, Fault> {
         if opened.life == Life::Known {
             // Before anything is announced or started: there is nowhere to work.
-            check_workspace(Path::new(&opened.view.head.workspace))?;
+            let here = check_workspace(Path::new(&opened.view.head.workspace));
+            here.map_err(|error| waiting::nowhere(&opened).unwrap_or_else(|| error.into()))?;
         }
         let done = perform::perform(&mut opened, errand, self, mail, stage).await;
-        opened.engine.shutdown(Duration::ZERO).await;
-        opened.tools.close().await;
-        done
+        opened.close().await;
+        done.map(Step::Done)
     }
 
-    async fn discard(&self, opened: &Opened, stage: &mut Stage<'_>) -> Result<Report, Fault> {
+    async fn discard(&self, opened: &Opened, stage: &mut Stage<'_>) -> Result<Step, Fault> {
         let shown = &opened.view;
         announce(opened, Some(shown), shown.head.open.unwrap_or_default(), stage);
         let closed = perform::end_turn(opened, TurnEnd::Discarded, self, stage).await;
-        opened.engine.shutdown(Duration::ZERO).await;
-        opened.tools.close().await;
+        opened.close().await;
         closed?;
         stage.output.talk("The incomplete turn is discarded. It stays in the journal, hidden.");
-        Ok(Report::ok("closed"))
+        Ok(Step::Done(Report::ok("closed").about(opened.conversation.id(), shown.open_turn())))
     }
 
     /// Opens the conversation. If another process holds it, a person says what to do.
@@ -180,7 +219,7 @@ impl Asked<'_> {
             };
             let chosen = match way.take() {
                 Some(way) => Some(way),
-                None => self.decide_about(&id, fault, stage).await?,
+                None => self.decide_about(&id, &fault, mail, stage).await?,
             };
             let Some(way) = chosen else {
                 lock_wait = later;
@@ -202,19 +241,39 @@ impl Asked<'_> {
     async fn decide_about(
         &mut self,
         id: &ConversationId,
-        fault: Fault,
+        fault: &Fault,
+        mail: &Mail,
         stage: &mut Stage<'_>,
     ) -> Result<Option<Way>, Fault> {
+        stage.conversation = Some(id.clone());
         stage.output.talk(&format!("{fault}."));
         match choose_about_held(self.wish, stage).await? {
             HeldChoice::Queue => return Ok(Some(Way::Queue)),
             HeldChoice::Steer => return Ok(Some(Way::Steer)),
-            HeldChoice::Watch => held::watch(self, id, stage).await?,
+            HeldChoice::Watch => {
+                let over = held::watch(self, id, stage).await?;
+                stage.output.talk(over.said(mail.has_content()));
+            }
             HeldChoice::New => (self.query.id, self.query.new) = (None, true),
             HeldChoice::Wait => {}
-            HeldChoice::Quit => return Err(fault),
+            HeldChoice::Quit => return Err(Fault::Quit { conversation: id.clone() }),
         }
         Ok(None)
+    }
+}
+
+/// What comes of a conversation that was opened.
+#[derive(Debug)]
+enum Step {
+    /// This is how it went.
+    Done(Report),
+    /// A person chooses first. Nothing is held any more.
+    Ask(Box<Menu>),
+}
+
+impl Step {
+    fn nothing(message: &str) -> Self {
+        Self::Done(Report::nothing(message))
     }
 }
 
@@ -249,38 +308,5 @@ fn refusal(opened: &Opened) -> Fault {
             Fault::Incomplete { conversation, turn: Box::new(turn) }
         }
         None => Fault::NoText,
-    }
-}
-
-/// Asks a person what to do with the incomplete turn.
-async fn choose_errand(
-    opened: &Opened,
-    stage: &mut Stage<'_>,
-    mail: &mut Mail,
-) -> Result<Errand, Fault> {
-    let Fault::Incomplete { conversation, turn } = refusal(opened) else {
-        return Ok(Errand::Send(OnIncomplete::Ask));
-    };
-    let editing =
-        if incomplete::is_only_a_message(&turn) { Editing::Possible } else { Editing::Impossible };
-    let waits = incomplete::waits_for(&turn);
-    stage.output.talk(&format!("Conversation {conversation} has an incomplete turn.\n{waits}"));
-    waiting::tell(&opened.view.queue, stage);
-    let mut unclear = String::new();
-    loop {
-        let line = stage.ask(&format!("{unclear}{}", menu(editing))).await?;
-        match choose(&line, editing) {
-            Some(Choice::Resume) => return Ok(Errand::Send(OnIncomplete::Resume)),
-            Some(Choice::Discard) => return Ok(Errand::Send(OnIncomplete::Discard)),
-            Some(Choice::Edit) => {
-                let typed = stage.ask("The new message (empty: what you have just sent): ").await?;
-                if !typed.trim().is_empty() {
-                    mail.write(typed);
-                }
-                return Ok(Errand::Send(OnIncomplete::Discard));
-            }
-            Some(Choice::Quit) => return Err(Fault::LeftAlone),
-            None => unclear = not_understood(&menu_takes(editing)),
-        }
     }
 }

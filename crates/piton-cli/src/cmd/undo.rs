@@ -3,7 +3,6 @@
 //! The list is read from the kept versions. Taking one back is a command to the conversation that made
 //! the change, wherever that is worked on.
 
-use std::path::Path;
 use std::time::Duration;
 
 use piton::clock::{Clock as _, SystemClock};
@@ -21,30 +20,6 @@ use crate::render::visible::visible_name;
 use crate::report::{Fault, LetterFault, Report, UndoFault, holding};
 use crate::store;
 
-/// One change, as the list numbers it.
-struct Row {
-    number: usize,
-    change: FileChange,
-}
-
-impl Row {
-    fn line(&self) -> Line<'_> {
-        let Self { number, change } = self;
-        let state = match change.state {
-            FileChangeState::ChangedSince => "changed",
-            FileChangeState::TakenBack => "taken_back",
-            FileChangeState::Made => "made",
-        };
-        Line::Change {
-            number: *number,
-            conversation: change.conversation.as_str(),
-            path: &change.path,
-            state,
-            at: change.at.0,
-        }
-    }
-}
-
 /// Lists, shows or takes back.
 pub(crate) async fn run(
     undo: &Undo,
@@ -52,21 +27,21 @@ pub(crate) async fn run(
     output: &mut Output,
 ) -> Result<Report, Fault> {
     let changes = FileChanges::new(&settings.scratch()?);
-    let rows = rows(&changes, undo, settings.workspace()?);
+    let found = of_conversation(changes.of(settings.workspace()?), undo.id.as_deref());
     if undo.list {
-        list(&rows, undo.json, output);
+        list(&found, undo.json, output);
         return Ok(Report::ok("done"));
     }
-    let row = match undo.number {
-        Some(number) => rows.iter().find(|row| row.number == number),
-        None => rows.iter().find(|row| row.change.state != FileChangeState::TakenBack),
+    let change = match undo.number {
+        Some(number) => found.iter().find(|change| change.number == number),
+        None => found.iter().find(|change| change.state != FileChangeState::TakenBack),
     };
-    let Some(row @ Row { number, change }) = row else {
-        let (Some(number), count) = (undo.number, rows.len()) else {
+    let Some(change @ FileChange { number, .. }) = change else {
+        let Some(number) = undo.number else {
             output.talk("Nothing to take back in this directory.");
             return Ok(Report::ok("nothing"));
         };
-        return Err(UndoFault::Unknown { number, count }.into());
+        return Err(UndoFault::Unknown { number }.into());
     };
     let refused = |reason: String| UndoFault::Refused { number: *number, reason };
     if undo.show {
@@ -80,7 +55,7 @@ pub(crate) async fn run(
         }
         return Ok(Report::ok("done"));
     }
-    let told = match take_back(row, undo.wait, settings, output).await? {
+    let told = match take_back(change, undo.wait, settings, output).await? {
         Some(end) => told(change, end).map_err(refused)?,
         None => changes.take_back_unrecorded(change).map_err(|it| refused(it.to_string()))?,
     };
@@ -91,7 +66,7 @@ pub(crate) async fn run(
 /// Takes a change back as a command to its conversation, and waits for the outcome; none if no journal
 /// knows the conversation any more, so that nobody can record anything.
 async fn take_back(
-    row: &Row,
+    change: &FileChange,
     wait_s: u64,
     settings: &Settings,
     output: &mut Output,
@@ -100,7 +75,7 @@ async fn take_back(
         return Ok(None);
     }
     let engine = engine_to_write(store::open(settings, output)?, settings)?;
-    let done = match engine.undo(&row.change).await {
+    let done = match engine.undo(change).await {
         Ok(undoing) => ended(&engine, &undoing, wait_s, output).await?,
         Err(error) => Err(error),
     };
@@ -108,7 +83,7 @@ async fn take_back(
     match done {
         Ok(end) => Ok(Some(end)),
         Err(CommandError::Open(error)) if matches!(&*error, OpenError::Unknown(_)) => Ok(None),
-        Err(CommandError::Refused(refusal)) => Err(fault(refusal, row)),
+        Err(CommandError::Refused(refusal)) => Err(fault(refusal, change)),
         Err(error) => Err(LetterFault::from(error).into()),
     }
 }
@@ -141,8 +116,8 @@ async fn ended(
     }
 }
 
-fn fault(refusal: Refusal, Row { number, change }: &Row) -> Fault {
-    let (number, conversation) = (*number, change.conversation.root());
+fn fault(refusal: Refusal, change: &FileChange) -> Fault {
+    let (number, conversation) = (change.number, change.conversation.root());
     if let Refusal::Impossible { message } = refusal {
         return UndoFault::Refused { number, reason: message }.into();
     }
@@ -164,34 +139,33 @@ fn told(change: &FileChange, end: UndoEnd) -> Result<String, String> {
     }
 }
 
-/// The changes in this directory, the newest first; not those that were never made.
-fn rows(changes: &FileChanges, undo: &Undo, workspace: &Path) -> Vec<Row> {
-    let id = undo.id.as_deref().unwrap_or_default().trim().to_lowercase();
-    let found = changes.of(workspace).into_iter();
-    let found = found.filter(|change| change.conversation.as_str().starts_with(&id));
-    found.zip(1..).map(|(change, number)| Row { number, change }).collect()
+/// Those of a conversation, or of all whose ids begin so.
+fn of_conversation(mut changes: Vec<FileChange>, typed: Option<&str>) -> Vec<FileChange> {
+    let id = typed.unwrap_or_default().trim().to_lowercase();
+    changes.retain(|change| change.conversation.as_str().starts_with(&id));
+    changes
 }
 
-fn list(rows: &[Row], json: bool, output: &mut Output) {
-    if json {
-        for row in rows {
-            output.json(&row.line());
-        }
-        return;
-    }
-    if rows.is_empty() {
+fn list(changes: &[FileChange], json: bool, output: &mut Output) {
+    if changes.is_empty() && !json {
         output.talk("Nothing to take back in this directory.");
     }
     let now = SystemClock.now();
-    for Row { number, change } in rows {
-        let when = age(change.at, now);
-        let state = match change.state {
-            FileChangeState::ChangedSince => "changed since",
-            FileChangeState::TakenBack => "taken back",
-            FileChangeState::Made => "",
+    for change in changes {
+        let FileChange { number, conversation, path, state, at, .. } = change;
+        let (word, state) = match state {
+            FileChangeState::ChangedSince => ("changed", "changed since"),
+            FileChangeState::TakenBack => ("taken_back", "taken back"),
+            FileChangeState::Made => ("made", ""),
         };
-        let path = visible_name(&change.path);
-        let line = format!("{number:>3}  {when:<9}  {}  {path}  {state}", change.conversation);
+        if json {
+            let conversation = conversation.as_str();
+            let (number, state, at) = (*number, word, at.0);
+            output.json(&Line::Change { number, conversation, path, state, at });
+            continue;
+        }
+        let (when, path) = (age(*at, now), visible_name(path));
+        let line = format!("{number:>3}  {when:<9}  {conversation}  {path}  {state}");
         output.data(&format!("{}\n", line.trim_end()));
     }
 }

@@ -18,6 +18,11 @@ impl Newest {
         let turn = view.turns.last()?.clone();
         Some(Self { status: view.head.status.clone(), turn })
     }
+
+    /// The turn itself.
+    pub(crate) fn turn(&self) -> &TurnView {
+        &self.turn
+    }
 }
 
 /// Says what a turn waits for, and why it stopped if somebody said so.

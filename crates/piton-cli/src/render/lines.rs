@@ -49,7 +49,21 @@ pub(crate) enum Line<'a> {
     /// What no entry holds yet; replaces the last one whole.
     Live { live: &'a Live },
     /// How it went.
-    Result { ending: &'a str, reason: Option<&'a str>, message: &'a str, exit_code: u8 },
+    Result {
+        ending: &'a str,
+        reason: Option<&'a str>,
+        message: &'a str,
+        exit_code: u8,
+        /// What it is about, if that is a conversation.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        conversation: Option<&'a str>,
+        /// Its turn, if one was found or begun.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        turn: Option<u32>,
+        /// The final answer, if there is one.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        text: Option<&'a str>,
+    },
     /// Where a scripted model is served.
     Serving { url: &'a str, variables: BTreeMap<&'a str, &'a str> },
     /// A request that a served model got.
@@ -77,6 +91,9 @@ pub(crate) enum Line<'a> {
         /// Messages that wait for a turn of their own, if there are any.
         #[serde(skip_serializing_if = "Option::is_none")]
         waiting_messages: Option<u32>,
+        /// Messages that were left for a process and that none has taken yet, if there are any.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        untaken_messages: Option<usize>,
         touched: u64,
         #[serde(skip_serializing_if = "Option::is_none")]
         parent: Option<String>,
@@ -137,6 +154,14 @@ pub(crate) enum Line<'a> {
     Change { number: usize, conversation: &'a str, path: &'a str, state: &'a str, at: u64 },
     /// A file as it was before a change.
     Version { number: usize, path: &'a str, text: &'a str },
+    /// A message that was not sent.
+    Draft {
+        name: &'a str,
+        conversation: Option<&'a str>,
+        text: &'a str,
+        files: Vec<String>,
+        at: u64,
+    },
     /// A command.
     Command {
         conversation: &'a str,
@@ -231,15 +256,6 @@ impl<'a> Line<'a> {
         word.and_then(|word| Some(word.as_str()?.to_owned())).unwrap_or_default()
     }
 
-    pub(crate) fn result(
-        ending: &'a str,
-        reason: Option<&'a str>,
-        message: &'a str,
-        exit_code: u8,
-    ) -> Self {
-        Self::Result { ending, reason, message, exit_code }
-    }
-
     pub(crate) fn serving(url: &'a str, variables: &'a [(&'static str, String)]) -> Self {
         let variables = variables.iter().map(|(name, value)| (*name, value.as_str())).collect();
         Self::Serving { url, variables }
@@ -258,7 +274,7 @@ impl<'a> Line<'a> {
         }
     }
 
-    pub(crate) fn listed(listed: &'a Listed, kept: usize) -> Self {
+    pub(crate) fn listed(listed: &'a Listed, kept: usize, untaken: usize) -> Self {
         let Listed { conversation, row, holder, .. } = listed;
         Self::Listed {
             conversation: conversation.as_str(),
@@ -269,6 +285,7 @@ impl<'a> Line<'a> {
             running_pid: holder.as_ref().map(|holder| holder.pid),
             kept_answers: (0 < kept).then_some(kept),
             waiting_messages: Some(row.waiting).filter(|waiting| 0 < *waiting),
+            untaken_messages: (0 < untaken).then_some(untaken),
             touched: row.touched.0,
             parent: conversation.as_worker().map(|(parent, _)| parent.as_str().to_owned()),
         }

@@ -63,8 +63,26 @@ fn waiting(text: &mut String, queue: &[QueuedView]) {
     }
 }
 
+/// Messages that were left for the process at work, or for the next one, and that none has taken yet.
+pub(crate) fn untaken(messages: &[String], life: Life) -> String {
+    let mut text = String::new();
+    let head = match life {
+        Life::Running { pid } => format!("⏳ Message left for process {pid}, not taken yet"),
+        Life::Still => "⏳ Message left for the next process, not taken yet".into(),
+    };
+    for said in messages {
+        line(&mut text, &format!("\n{head}"));
+        quote(&mut text, said);
+    }
+    text
+}
+
 fn message(text: &mut String, parts: &[MessagePart]) {
-    for said in turn::said(parts).lines() {
+    quote(text, &turn::said(parts));
+}
+
+fn quote(text: &mut String, said: &str) {
+    for said in said.lines() {
         line(text, format!("> {said}").trim_end());
     }
 }

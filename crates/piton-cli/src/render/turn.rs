@@ -1,7 +1,7 @@
 //! The words of a turn, from its view.
 
 use piton_core::attachment;
-use piton_core::command::UserPart;
+use piton_core::command::{Command, UserPart};
 use piton_core::view::{CallState, CallView, MessagePart, PartView, StepView};
 
 /// The text of a step: of its answer, or what the journal has of it.
@@ -26,6 +26,16 @@ pub(crate) fn said(parts: &[MessagePart]) -> String {
         _ => None,
     });
     texts.collect::<Vec<_>>().join("\n")
+}
+
+/// What a command says to the model, if it brings a message.
+pub(crate) fn said_in(command: &Command) -> Option<String> {
+    let (Command::Say { message, .. } | Command::Queue { message } | Command::Steer { message }) =
+        command
+    else {
+        return None;
+    };
+    Some(said(&message.parts.iter().map(MessagePart::from).collect::<Vec<_>>()))
 }
 
 /// What a call waits for a person to say, here or in the conversation that it was handed to.

@@ -55,6 +55,12 @@ pub(crate) enum Fault {
     /// No unsent message is kept.
     #[error("no unsent message is kept for this directory")]
     NoDraft,
+    /// No single unsent message has such a name.
+    #[error("no unsent message, or more than one, has a name that begins with {typed:?}")]
+    UnknownDraft {
+        /// What was typed.
+        typed: String,
+    },
     /// The draft cannot be kept apart from the message that was sent.
     #[error("cannot rename a draft")]
     Draft(#[source] io::Error),
@@ -191,6 +197,14 @@ pub(crate) enum Fault {
     /// A person looked at the incomplete turn and went away.
     #[error("Nothing was changed.")]
     LeftAlone,
+    /// A person left the menu of a conversation that another process works on.
+    #[error(
+        "Nothing was sent or changed. Conversation {conversation} stays with the process that works on it."
+    )]
+    Quit {
+        /// The conversation.
+        conversation: ConversationId,
+    },
     /// Stopped from outside before or beside a turn.
     #[error("interrupted")]
     Interrupted,
@@ -258,6 +272,7 @@ impl Fault {
             | Self::LongText { .. }
             | Self::LongStored { .. }
             | Self::NoDraft
+            | Self::UnknownDraft { .. }
             | Self::Attach(_)
             | Self::UnknownConversation { .. }
             | Self::Ambiguous { .. }
@@ -291,7 +306,7 @@ impl Fault {
             | Self::Undo(UndoFault::Running { .. } | UndoFault::NotTaken { .. })
             | Self::RuleHeld { .. } => Code::Transient,
             Self::Incomplete { .. } | Self::LeftAlone => Code::Incomplete,
-            Self::Interrupted | Self::LeftAtOnce { .. } => Code::Interrupted,
+            Self::Quit { .. } | Self::Interrupted | Self::LeftAtOnce { .. } => Code::Interrupted,
             Self::Stdin(_)
             | Self::Draft(_)
             | Self::Undo(UndoFault::Refused { .. })
@@ -316,7 +331,7 @@ impl Fault {
             Self::NoText | Self::EmptyText => "empty_text",
             Self::TwoTexts => "two_texts",
             Self::LongText { .. } | Self::LongStored { .. } => "long_text",
-            Self::NoDraft => "no_draft",
+            Self::NoDraft | Self::UnknownDraft { .. } => "no_draft",
             Self::Attach(_) => "file",
             Self::Stdin(_) => "standard_input",
             Self::UnknownConversation { .. } | Self::Open(OpenError::Unknown(_)) => {
@@ -328,7 +343,7 @@ impl Fault {
             Self::Undo(_) => "undo",
             Self::Letter(fault) => fault.reason(),
             Self::Incomplete { .. } | Self::LeftAlone => "incomplete_turn",
-            Self::Interrupted | Self::LeftAtOnce { .. } => "interrupted",
+            Self::Quit { .. } | Self::Interrupted | Self::LeftAtOnce { .. } => "interrupted",
             Self::Model(_) | Self::Load(_) => "model",
             Self::Open(OpenError::Workspace { .. } | OpenError::WorkspaceName { .. })
             | Self::Settings(SettingsError::Directory(_) | SettingsError::DirectoryName(_)) => {
@@ -361,6 +376,7 @@ impl Fault {
             ],
             Self::EmptyText => vec!["say something, or give - and pipe a text in".into()],
             Self::NoDraft => vec!["say something: piton query \"TEXT\"".into()],
+            Self::UnknownDraft { .. } => vec!["piton drafts shows them with their names".into()],
             Self::Attach(fault) => fault.hints(),
             Self::TwoTexts => vec!["keep one of them".into()],
             Self::LongText { .. } => vec!["put it into a file and name the file".into()],
@@ -414,9 +430,11 @@ impl Fault {
             Self::Settings(error) => vec![placing(error).into()],
             Self::Draft(_) => vec![WRITABLE_HOME.into()],
             Self::LeftAtOnce { kept } => left_at_once(kept.as_ref()),
-            Self::Incomplete { .. } | Self::LeftAlone | Self::Interrupted | Self::Runtime(_) => {
-                Vec::new()
-            }
+            Self::Incomplete { .. }
+            | Self::LeftAlone
+            | Self::Quit { .. }
+            | Self::Interrupted
+            | Self::Runtime(_) => Vec::new(),
         }
     }
 }

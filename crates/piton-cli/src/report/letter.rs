@@ -6,7 +6,6 @@ use piton_store::Holder;
 
 use super::code::Code;
 use super::holding::holding;
-use super::opening::BIND;
 use crate::render::incomplete::{self, Newest};
 
 /// Why a command for another process did not come to its end.
@@ -34,6 +33,17 @@ pub(crate) enum LetterFault {
         /// The turn.
         turn: Box<Newest>,
     },
+    /// A call is in doubt, and the directory is gone in which it would be settled.
+    #[error(
+        "conversation {conversation} has a call whose outcome is unknown, and the directory {workspace} in \
+         which that is settled is gone"
+    )]
+    Nowhere {
+        /// The conversation.
+        conversation: ConversationId,
+        /// The directory.
+        workspace: String,
+    },
     /// Somebody took the message out of the queue.
     #[error("somebody took the message back before its turn began")]
     TakenBack {
@@ -57,7 +67,8 @@ pub(crate) enum LetterFault {
 impl LetterFault {
     pub(super) fn code(&self) -> Code {
         match self {
-            Self::Refused { refusal: Refusal::NoOpenTurn | Refusal::NotRunning, .. } => Code::Usage,
+            Self::Refused { refusal: Refusal::NoOpenTurn | Refusal::NotRunning, .. }
+            | Self::Nowhere { .. } => Code::Usage,
             Self::Refused { refusal: Refusal::Running, .. } | Self::NotStopped { .. } => {
                 Code::Transient
             }
@@ -72,6 +83,7 @@ impl LetterFault {
         match self {
             Self::Refused { .. } => "refused",
             Self::Waits { .. } => "incomplete_turn",
+            Self::Nowhere { .. } => "workspace",
             Self::TakenBack { .. } => "taken_back",
             Self::NotStopped { .. } => "not_taken",
             Self::Command(_) | Self::Follow(_) => "store",
@@ -89,17 +101,29 @@ impl LetterFault {
                 ),
                 format!("to discard its turn: piton query --discard-turn --id {conversation}"),
             ],
-            Self::Refused { refusal: Refusal::Impossible { .. }, .. } => vec![BIND.into()],
+            Self::Nowhere { conversation, workspace } => vec![
+                format!(
+                    "to keep the turn, make the directory again, empty if need be: mkdir -p '{workspace}', \
+                     then: piton query --continue --id {conversation}"
+                ),
+                format!("to give the turn up: piton query --discard-turn --id {conversation}"),
+                format!(
+                    "after either of them, another directory will do: \
+                     piton query --workspace DIR --id {conversation}"
+                ),
+            ],
+            // Its reason says what to do.
+            Self::Refused { refusal: Refusal::Impossible { .. }, .. }
+            | Self::Waits { .. }
+            | Self::NotStopped { holder: None }
+            | Self::Command(_)
+            | Self::Follow(_) => Vec::new(),
             Self::Refused { conversation, .. } | Self::TakenBack { conversation } => {
                 vec![format!("piton print {conversation} shows what is there")]
             }
             Self::NotStopped { holder: Some(holder) } => {
                 vec![format!("to end the process itself: kill {}", holder.pid)]
             }
-            Self::Waits { .. }
-            | Self::NotStopped { holder: None }
-            | Self::Command(_)
-            | Self::Follow(_) => Vec::new(),
         }
     }
 }

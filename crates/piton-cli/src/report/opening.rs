@@ -10,8 +10,7 @@ pub(super) const RENAME: &str =
     "a conversation records where it works, as text: rename the directory, or work in another one";
 
 /// What to do about a conversation whose directory is gone or wrong.
-pub(super) const BIND: &str =
-    "to work in another directory: piton query --workspace DIR --id ID \"TEXT\"";
+const BIND: &str = "to work in another directory: piton query --workspace DIR --id ID \"TEXT\"";
 
 pub(super) fn opening(error: &OpenError) -> Vec<String> {
     match error {

@@ -9,12 +9,10 @@ use super::holding::holding;
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum UndoFault {
     /// No change has that number.
-    #[error("there is no change {number} of a file in this directory; there are {count}")]
+    #[error("there is no change {number} of a file in this directory")]
     Unknown {
         /// What was typed.
         number: usize,
-        /// How many there are.
-        count: usize,
     },
     /// Not as the file is now.
     #[error("{reason}")]

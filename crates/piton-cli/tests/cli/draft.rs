@@ -83,8 +83,8 @@ fn a_refused_message_is_kept_told_and_sent_on_demand() {
             $ piton query --continue --permissions auto
             Written.
             2> An unsent message is kept: and now?
-            2> hint: to send it: piton query --draft
-            2> hint: to forget it, remove DIR/home/drafts/DRAFT
+            2> hint: to send it to conversation AAAAAAAAAA: piton query --draft
+            2> hint: to forget it: piton drafts --forget DRAFT
             2> conversation AAAAAAAAAA, turn 1, model script:DIR/script.json
             2> Resuming. Waiting for input: write_file — "Run write_file: b?"
             2> • write_file: b
@@ -112,6 +112,52 @@ fn a_refused_message_is_kept_told_and_sent_on_demand() {
         "#]],
     );
     assert!(drafts(&world).is_empty());
+}
+
+#[test]
+fn a_kept_message_goes_to_the_conversation_that_it_was_meant_for() {
+    let world = refused();
+    let old = world.only_id();
+    let model = format!("script:{}", world.path("script.json").display());
+    let ran = world.run(&["query", "else", "--new", "--permissions", "auto", "--model", &model]);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    let hint = format!("hint: to send it to conversation {old}: piton query --draft\n");
+    assert!(ran.stderr.contains(&hint), "{}", ran.stderr);
+    let ran = world.run(&["query", "--draft", "--continue"]);
+    let where_to = format!("conversation {old}, turn 1");
+    assert!(ran.code == 0 && ran.stderr.contains(&where_to), "{}", ran.stderr);
+    let printed = world.run(&["print", &old]).stdout;
+    assert!(printed.contains("> and now?\n"), "{printed}");
+}
+
+#[test]
+fn a_kept_message_that_was_to_begin_a_conversation_begins_one() {
+    let world = refused();
+    let kept = drafts(&world).remove(0);
+    // As a process leaves it that dies before the first entry of its conversation.
+    fs::rename(&kept, kept.with_extension("zzzzzzzzzz")).unwrap();
+    let model = format!("script:{}", world.path("script.json").display());
+    let ran = world.run(&["query", "--draft", "--permissions", "auto", "--model", &model]);
+    assert!(ran.code == 0 && ran.stderr.contains(" (new), turn 1"), "{}", ran.stderr);
+    assert_eq!((world.rows().len(), said(&world, "and now?\nsecond line")), (2, 1));
+}
+
+#[test]
+fn kept_messages_are_listed_and_forgotten() {
+    let world = refused();
+    assert_eq!(world.run(&["query", "second"]).code, 6);
+    let listed = world.run(&["drafts"]).stdout;
+    let rows: Vec<_> =
+        listed.lines().map(|row| row.split_whitespace().collect::<Vec<_>>()).collect();
+    assert_eq!(rows.len(), 2, "{listed}");
+    assert!(rows[0].contains(&"second") && rows[1].ends_with(&["and", "now?"]), "{listed}");
+    assert!(rows[0].contains(&world.only_id().as_str()), "{listed}");
+    let ran = world.run(&["drafts", "--forget", rows[1][0]]);
+    assert_eq!((ran.code, ran.stderr.as_str()), (0, "Forgotten: and now?\n"));
+    assert_eq!(world.run(&["drafts", "--forget", rows[1][0]]).code, 2);
+    let left = lines(&world.run(&["drafts", "--json"]).stdout);
+    assert_eq!((left.len(), &left[0]["text"]), (2, &"second".into()), "{left:?}");
+    assert_eq!(drafts(&world).len(), 1);
 }
 
 #[test]

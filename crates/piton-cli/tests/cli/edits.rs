@@ -33,7 +33,7 @@ fn changes_are_listed_and_taken_back_one_after_the_other() {
     let list = world.run(&["undo", "--list"]).stdout;
     let paths: Vec<_> = list.lines().map(|line| line.split_whitespace().last().unwrap()).collect();
     assert_eq!(paths, ["g.txt", "f.txt"], "{list}");
-    assert_eq!(world.run(&["undo", "--show", "2"]).stdout, "old\n");
+    assert_eq!(world.run(&["undo", "--show", "1"]).stdout, "old\n");
     for left in [&["f.txt"][..], &["f.txt"][..]] {
         let ran = world.run(&["undo"]);
         assert_eq!(ran.code, 0, "{}", ran.stderr);
@@ -43,7 +43,7 @@ fn changes_are_listed_and_taken_back_one_after_the_other() {
     let ran = world.run(&["undo"]);
     assert!(ran.stderr.contains("Nothing to take back"), "{}", ran.stderr);
     // Once more by number: the change is made again.
-    assert_eq!(world.run(&["undo", "2"]).code, 0);
+    assert_eq!(world.run(&["undo", "1"]).code, 0);
     assert_eq!(fs::read_to_string(world.work("f.txt")).unwrap(), "new\n");
     let none = world.run(&["undo", "--list", "--id", "nobody"]);
     assert_eq!((none.code, none.stdout.as_str()), (0, ""));
@@ -60,16 +60,15 @@ fn changes_are_listed_shown_and_taken_back_as_data() {
         assert!(line["at"].as_u64().unwrap() > 1_700_000_000_000, "{line}");
         ["type", "number", "path", "state"].map(|field| line[field].to_string()).join(" ")
     };
-    assert_eq!(told(0), r#""change" 1 "g.txt" "made""#);
-    assert_eq!(told(1), r#""change" 2 "f.txt" "made""#);
+    assert_eq!(told(0), r#""change" 2 "g.txt" "made""#);
+    assert_eq!(told(1), r#""change" 1 "f.txt" "made""#);
     assert_eq!((listed.len(), &listed[2]["ending"]), (3, &"done".into()));
-    let version = &data(&["--show", "2"])[0];
+    let version = &data(&["--show", "1"])[0];
     assert_eq!((&version["type"], &version["text"]), (&"version".into(), &"old\n".into()));
-    assert_eq!(data(&["2"])[0]["ending"], "done");
+    assert_eq!(data(&["1"])[0]["ending"], "done");
     assert_eq!(data(&["--list"])[1]["state"], "taken_back");
     fs::write(world.work("f.txt"), "mine\n").unwrap();
-    assert_eq!(data(&["--list"])[1]["state"], "changed");
-    let refused = &data(&["2"])[0];
+    let refused = &data(&["1"])[0];
     assert_eq!((&refused["ending"], &refused["exit_code"]), (&"error".into(), &1.into()));
     assert_eq!(data(&["--list", "--id", "nobody"])[0]["ending"], "done");
 }
@@ -78,16 +77,17 @@ fn changes_are_listed_shown_and_taken_back_as_data() {
 fn a_change_under_a_foreign_one_is_not_taken_back_and_both_are_kept() {
     let world = edited();
     fs::write(world.work("f.txt"), "mine\n").unwrap();
-    let ran = world.run(&["undo", "2"]);
+    let ran = world.run(&["undo", "1"]);
     assert_eq!(ran.code, 1);
     assert!(ran.stderr.contains("changed since"), "{}", ran.stderr);
-    assert!(ran.stderr.contains("piton undo --show 2"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("piton undo --show 1"), "{}", ran.stderr);
     assert_eq!(fs::read_to_string(world.work("f.txt")).unwrap(), "mine\n");
-    assert_eq!(world.run(&["undo", "--show", "2"]).stdout, "old\n");
+    assert_eq!(world.run(&["undo", "--show", "1"]).stdout, "old\n");
     assert!(world.run(&["undo", "--list"]).stdout.contains("f.txt  changed since"));
+    assert_eq!(lines(&world.run(&["undo", "--list", "--json"]).stdout)[1]["state"], "changed");
     let ran = world.run(&["undo", "7"]);
     assert_eq!(ran.code, 2);
-    assert!(ran.stderr.contains("there are 2"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("there is no change 7"), "{}", ran.stderr);
 }
 
 /// A turn that changes a file, and dies at a point of that.

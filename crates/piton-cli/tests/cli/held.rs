@@ -52,6 +52,30 @@ fn a_queued_message_follows_its_own_turn_and_takes_its_exit_code() {
 }
 
 #[test]
+fn a_message_that_nobody_has_taken_yet_is_listed_and_printed() {
+    let (world, mut holder) = working();
+    signal(&holder, Signal::STOP);
+    for said in ["and then", "and more"] {
+        assert_eq!(world.run(&["query", said, "--queue", "--no-wait"]).code, 0);
+    }
+    let listed = world.run(&["ls"]).stdout;
+    assert!(listed.contains(", 2 messages left, not taken yet"), "{listed}");
+    assert_eq!(world.rows()[0]["untaken_messages"], 2);
+    let printed = world.run(&["print"]).stdout;
+    let head = format!("\n\n⏳ Message left for process {}, not taken yet\n", holder.id());
+    let expected = format!("{head}> and then\n{}> and more\n", &head[1..]);
+    assert!(printed.ends_with(&expected), "{printed}");
+    holder.kill().unwrap();
+    holder.wait().unwrap();
+    let printed = world.run(&["print"]).stdout;
+    assert!(printed.contains("left for the next process, not taken yet\n> and then"), "{printed}");
+    // The next process takes them: they wait like all others then.
+    assert_eq!(world.run(&["query", "--discard-turn"]).code, 0);
+    let listed = world.run(&["ls"]).stdout;
+    assert!(listed.contains("2 messages wait") && !listed.contains("taken yet"), "{listed}");
+}
+
+#[test]
 fn a_queued_message_need_not_be_waited_for() {
     let (world, holder) = working();
     let ran = world.run(&["query", "and then", "--queue", "--no-wait"]);
@@ -218,6 +242,132 @@ fn a_person_decides_about_messages_that_wait() {
     assert_eq!(person.leaves().0, 0);
     let printed = world.run(&["print"]).stdout;
     assert!(!printed.contains("> first") && printed.contains("> second"), "{printed}");
+}
+
+/// An incomplete turn that nobody works on, with a message that waits behind it.
+fn waiting_behind() -> World {
+    let (world, mut holder) = working();
+    assert_eq!(world.run(&["query", "first", "--queue", "--no-wait"]).code, 0);
+    world.wait_for_events("MessageQueued", 1);
+    holder.kill().unwrap();
+    holder.wait().unwrap();
+    go(&world);
+    world
+}
+
+#[test]
+fn a_message_that_waits_does_not_go_out_unasked_when_the_turn_before_it_is_discarded() {
+    let world = waiting_behind();
+    let mut person = Person::starts(&world, &["query", "second"]);
+    person.sees("(d) discard it").types("d\n").sees("(k) keep them and send nothing: ");
+    person.types("k\n").sees("Nothing was changed.").sees("your message is kept");
+    assert_eq!(person.leaves().0, 6);
+    assert!(world.rows()[0]["status"].as_str().unwrap().contains("interrupted"));
+    let mut person = Person::starts(&world, &["query", "second"]);
+    person.sees("(d) discard it").types("d\n").sees("(k) keep them and send nothing: ");
+    person.types("d\n").sees("is discarded");
+    assert_eq!(person.leaves().0, 0);
+    let printed = world.run(&["print"]).stdout;
+    assert!(!printed.contains("> first") && printed.contains("> second"), "{printed}");
+}
+
+#[test]
+fn a_message_that_goes_first_when_a_turn_is_discarded_is_told() {
+    let world = waiting_behind();
+    let ran = world.run(&["query", "second", "--discard-turn"]);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    assert!(ran.stderr.contains("it goes first, and yours comes after it"), "{}", ran.stderr);
+}
+
+const TURN_MENU: &str = "(r) resume it, (d) discard it, (q) quit: ";
+
+#[test]
+fn a_menu_holds_nothing_while_a_person_thinks() {
+    let world = waiting_behind();
+    let mut person = Person::starts(&world, &["query", "second"]);
+    person.sees(TURN_MENU);
+    wait_until(|| world.rows()[0]["running_pid"].is_null());
+    person.types("r\n");
+    let (code, screen) = person.leaves();
+    assert_eq!((code, screen.contains("moved on")), (0, false), "{screen}");
+    let printed = world.run(&["print"]).stdout;
+    let (first, second) = (printed.find("> first").unwrap(), printed.find("> second").unwrap());
+    assert!(first < second, "{printed}");
+}
+
+#[test]
+fn a_choice_counts_for_what_was_shown_only() {
+    let world = waiting_behind();
+    let mut person = Person::starts(&world, &["query", "second"]);
+    person.sees(TURN_MENU);
+    // Another process has discarded that turn when the choice is made.
+    let left = world.run(&["query", "third", "--discard-turn", "--permissions", "read-only"]);
+    assert_eq!(left.code, 0, "{}", left.stderr);
+    person.types("d\n").sees("(k) keep them").types("f\n").sees("moved on meanwhile");
+    assert_eq!(person.leaves().0, 0);
+    let printed = world.run(&["print"]).stdout;
+    assert!(printed.contains("> third") && printed.contains("> second"), "{printed}");
+}
+
+#[test]
+fn quitting_the_menu_of_a_held_conversation_is_no_error() {
+    let (world, mut holder) = working();
+    let mut person = Person::starts(&world, &["query", "and then"]);
+    person.sees(MENU).types("q\n").sees("Nothing was sent or changed.").sees("is kept");
+    let (code, screen) = person.leaves();
+    assert_eq!((code, screen.contains("error")), (130, false), "{screen}");
+    holder.kill().unwrap();
+    holder.wait().unwrap();
+}
+
+#[test]
+fn whoever_looks_on_sees_the_whole_question_and_hears_what_comes_next() {
+    let world = World::new();
+    let model = world.script(
+        r#"{"steps":[{"calls":[{"tool":"write_file","arguments":{"path":"b","content":"fresh\n"}}]},
+                     {"say":"Written."},{"say":"More."}]}"#,
+    );
+    let mut asked = Person::starts(&world, &["query", "go", "--model", &model]);
+    asked.sees("(n) no: ");
+    let mut person = Person::starts(&world, &["query", "and then"]);
+    person.sees(MENU).types("l\n").sees("asks: Run write_file: b?").sees("+fresh");
+    person.sees(&format!("hint: to answer it: piton answer --id {}", world.only_id()));
+    asked.types("y\n");
+    assert_eq!(asked.leaves().0, 0);
+    person.sees("Written.").sees("That turn is over. Your message goes as soon as");
+    person.sees("turn 2").sees("More.");
+    assert_eq!(person.leaves().0, 0);
+}
+
+#[test]
+fn a_call_in_doubt_without_its_directory_has_one_way_out() {
+    let world = World::new();
+    for name in ["old", "new"] {
+        fs::create_dir(world.path(name)).unwrap();
+    }
+    let model = world.script(
+        r#"{"steps":[{"calls":[{"tool":"pay"}]},{"say":"Paid."}],
+        "tools":[{"name":"pay","effect":"once","wait_for":"never"}]}"#,
+    );
+    let mut pays = world.command(&["query", "go", "--permissions", "auto", "--model", &model]);
+    let mut pays = pays.current_dir(world.path("old")).spawn().unwrap();
+    wait_until(|| !world.rows().is_empty());
+    let id = world.only_id();
+    wait_until(|| world.run(&["print", &id]).stdout.contains("pay — running"));
+    pays.kill().unwrap();
+    pays.wait().unwrap();
+    fs::remove_dir(world.path("old")).unwrap();
+    let bind = ["query", "--workspace", "../new", "--id", &id];
+    let go_on = ["query", "--continue", "--id", &id];
+    let (bound, continued) = (world.run(&bind), world.run(&go_on));
+    assert_eq!((bound.code, continued.code), (2, 2), "{}", bound.stderr);
+    assert_eq!(bound.stderr, continued.stderr, "the same way out");
+    assert!(bound.stderr.contains("mkdir -p"), "{}", bound.stderr);
+    // As the hints say.
+    fs::create_dir(world.path("old")).unwrap();
+    let ran = world.run(&go_on);
+    assert_eq!((ran.code, ran.stdout.as_str()), (0, "Paid.\n"), "{}", ran.stderr);
+    assert_eq!(world.run(&bind).code, 0);
 }
 
 #[test]

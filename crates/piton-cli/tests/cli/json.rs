@@ -80,6 +80,10 @@ fn a_turn_as_data() {
         (&last["type"], &last["ending"], &last["exit_code"]),
         (&"result".into(), &"done".into(), &0.into())
     );
+    assert_eq!(
+        (&last["conversation"], &last["turn"], &last["text"]),
+        (&world.only_id().into(), &1.into(), &"Done.".into())
+    );
 }
 
 #[test]
@@ -94,13 +98,21 @@ fn every_way_to_end_has_a_result_with_its_exit_code() {
         let found = (&last["ending"], &last["reason"], &last["exit_code"]);
         assert_eq!(found, (&ending.into(), &reason, &code.into()), "{args:?}");
         assert!(last["message"].is_string());
+        (last["conversation"].clone(), last["turn"].clone(), last["text"].clone())
     };
-    check(&["query", "--json", "go", "--model", &model], 3, "waiting", Value::Null);
-    check(&["query", "--json", "more"], 6, "refused", "incomplete_turn".into());
-    check(&["query", "--json", "more", "--id", "nil"], 2, "error", "unknown_conversation".into());
-    check(&["query", "--json", ""], 2, "error", "empty_text".into());
-    check(&["query", "--json", "--discard-turn"], 0, "closed", Value::Null);
-    check(&["query", "--json", "--continue"], 0, "nothing", Value::Null);
+    let nothing = (Value::Null, Value::Null, Value::Null);
+    let found = check(&["query", "--json", "go", "--model", &model], 3, "waiting", Value::Null);
+    let (id, one) = (Value::from(world.only_id()), Value::from(1));
+    let first = (id.clone(), one, Value::Null);
+    assert_eq!(found, first);
+    let found = check(&["query", "--json", "more"], 6, "refused", "incomplete_turn".into());
+    assert_eq!(found, first);
+    let unknown = ["query", "--json", "more", "--id", "nil"];
+    assert_eq!(check(&unknown, 2, "error", "unknown_conversation".into()), nothing);
+    assert_eq!(check(&["query", "--json", ""], 2, "error", "empty_text".into()), nothing);
+    assert_eq!(check(&["query", "--json", "--discard-turn"], 0, "closed", Value::Null), first);
+    let found = check(&["query", "--json", "--continue"], 0, "nothing", Value::Null);
+    assert_eq!(found, (id, Value::Null, Value::Null));
     check(&["query", "--json", "go", "--model", "opus"], 2, "error", "model".into());
     check(&["query", "--json", "go", "--new", "--continue"], 2, "error", "usage".into());
 }

@@ -59,8 +59,8 @@ fn two_of_three_results_survive_and_only_the_third_tool_runs_again() {
             $ piton query --continue
             All done.
             2> An unsent message is kept: hello
-            2> hint: to send it: piton query --draft
-            2> hint: to forget it, remove DIR/home/drafts/DRAFT
+            2> hint: to send it to conversation AAAAAAAAAA: piton query --draft
+            2> hint: to forget it: piton drafts --forget DRAFT
             2> conversation AAAAAAAAAA, turn 1, model script:DIR/script.json
             2> Resuming. Interrupted (pending tool execution): 2 of 3 tools finished
             2> • slow
@@ -168,8 +168,8 @@ fn killed_before_the_first_answer() {
             $ piton query --continue
             Hello there.
             2> An unsent message is kept: hello
-            2> hint: to send it: piton query --draft
-            2> hint: to forget it, remove DIR/home/drafts/DRAFT
+            2> hint: to send it to conversation AAAAAAAAAA: piton query --draft
+            2> hint: to forget it: piton drafts --forget DRAFT
             2> conversation AAAAAAAAAA, turn 1, model script:DIR/script.json
             2> Resuming. Interrupted (pending LLM response)
             exit 0

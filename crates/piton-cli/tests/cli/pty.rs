@@ -257,7 +257,7 @@ fn a_held_conversation_is_waited_for_left_for_another_or_given_up() {
     holder.sees("✓ fast — quick");
     let mut quits = Person::starts(&world, &["query", "me too"]);
     quits.sees("is held by process").sees(HELD).types("q\n").sees("your message is kept");
-    assert_eq!(quits.leaves().0, 5);
+    assert_eq!(quits.leaves().0, 130);
     let mut elsewhere = Person::starts(&world, &["query", "me too", "--model", "demo"]);
     elsewhere.sees(HELD).types("x\n").sees(HELD).types("n\n").sees("(new), turn 1");
     assert_eq!(elsewhere.leaves().0, 0);

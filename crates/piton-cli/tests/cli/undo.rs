@@ -31,6 +31,50 @@ fn listed(world: &World) -> Vec<Value> {
     lines.into_iter().filter(|line| line["type"] == "change").collect()
 }
 
+// One change after the other, and all of them again.
+#[test]
+fn changes_of_one_file_are_taken_back_one_after_the_other_and_keep_their_numbers() {
+    let world = World::new();
+    let step = |content: &str| json!({ "calls": [{ "tool": "write_file", "arguments": { "path": "f.txt", "content": content } }] });
+    let steps = json!([step("one\n"), step("two\n"), step("three\n"), { "say": "Done." }]);
+    let model = world.script(&json!({ "steps": steps }).to_string());
+    assert_eq!(world.run(&["query", "go", "--permissions", "auto", "--model", &model]).code, 0);
+    let numbers = || listed(&world).iter().map(|row| row["number"].clone()).collect::<Vec<_>>();
+    for left in ["two\n", "one\n", ""] {
+        let ran = world.run(&["undo"]);
+        assert_eq!((ran.code, content(&world).as_str()), (0, left), "{}", ran.stderr);
+        assert_eq!(numbers(), [3, 2, 1]);
+    }
+    let ran = world.run(&["undo"]);
+    assert_eq!(ran.stderr, "Nothing to take back in this directory.\n");
+    for (number, made) in [("1", "one\n"), ("2", "two\n"), ("3", "three\n")] {
+        let ran = world.run(&["undo", number]);
+        assert_eq!((ran.code, content(&world).as_str()), (0, made), "{}", ran.stderr);
+        assert_eq!(numbers(), [3, 2, 1]);
+    }
+}
+
+// The same two contents again and again are so many changes.
+#[test]
+fn a_file_that_was_changed_to_and_fro_is_taken_back_all_the_way() {
+    let world = World::new();
+    let step = |content: &str| json!({ "calls": [{ "tool": "write_file", "arguments": { "path": "f.txt", "content": content } }] });
+    let all = ["a", "b", "a", "b", "a", "b"];
+    let steps: Vec<_> =
+        all.iter().map(|content| step(content)).chain([json!({"say": "."})]).collect();
+    let model = world.script(&json!({ "steps": steps }).to_string());
+    assert_eq!(world.run(&["query", "go", "--permissions", "auto", "--model", &model]).code, 0);
+    for left in all.iter().rev().skip(1).chain([&""]) {
+        let ran = world.run(&["undo"]);
+        assert_eq!((ran.code, content(&world).as_str()), (0, *left), "{}", ran.stderr);
+    }
+    assert!(world.run(&["undo"]).stderr.starts_with("Nothing to take back"));
+    for (number, made) in (1..).zip(all) {
+        let ran = world.run(&["undo", &format!("{number}")]);
+        assert_eq!((ran.code, content(&world).as_str()), (0, made), "{number}: {}", ran.stderr);
+    }
+}
+
 /// Both versions are to be had: the change is made, or was taken back and can be made again.
 fn both_are_there(world: &World, what: &str) {
     let newest = listed(world).first().map(|line| line["state"].clone());
@@ -40,7 +84,7 @@ fn both_are_there(world: &World, what: &str) {
         found => panic!("{what}: {found:?}"),
     };
     assert_eq!(newest, Some(state.into()), "{what}: {:?}", listed(world));
-    let ran = world.run(&["undo", "1"]);
+    let ran = world.run(&["undo", "2"]);
     assert_eq!((ran.code, content(world).as_str()), (0, other), "{what}: {}", ran.stderr);
     let left: Vec<_> = fs::read_dir(world.path("work")).unwrap().collect();
     assert_eq!(left.len(), 1, "{what}: {left:?}");
@@ -154,7 +198,7 @@ fn an_undo_with_a_journal_on_a_full_disk_loses_neither_version() {
 fn two_who_take_back_at_once_lose_neither_version() {
     for round in 0..5 {
         let world = changed_twice();
-        let both = [world.spawn(&["undo", "1"]), world.spawn(&["undo", "1"])];
+        let both = [world.spawn(&["undo", "2"]), world.spawn(&["undo", "2"])];
         let codes = both.map(|child| world.finish(child).code);
         assert!(codes.contains(&0), "{round}: {codes:?}");
         both_are_there(&world, &format!("round {round}, {codes:?}"));
@@ -242,7 +286,7 @@ fn a_change_whose_conversation_is_gone_is_taken_back_all_the_same() {
     // Another conversation has begun since, in a new journal.
     let model = world.script(r#"{"steps":[{"say":"."}]}"#);
     assert_eq!(world.run(&["query", "hello", "--model", &model]).code, 0);
-    let ran = world.run(&["undo", "1"]);
+    let ran = world.run(&["undo", "2"]);
     assert_eq!(ran.code, 0, "{}", ran.stderr);
     assert_eq!(content(&world), "two\n");
 }

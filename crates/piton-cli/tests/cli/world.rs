@@ -206,11 +206,11 @@ pub(crate) fn lines_of(path: &Path) -> usize {
 
 /// Drafts are named after digests and chance.
 fn without_draft_names(text: &str) -> String {
-    let mut pieces = text.split("/home/drafts/");
+    let mut pieces = text.split("drafts --forget ");
     let mut normal = pieces.next().unwrap_or_default().to_owned();
     for piece in pieces {
         let end = piece.find('\n').unwrap_or(piece.len());
-        write!(normal, "/home/drafts/DRAFT{}", &piece[end..]).unwrap();
+        write!(normal, "drafts --forget DRAFT{}", &piece[end..]).unwrap();
     }
     normal
 }

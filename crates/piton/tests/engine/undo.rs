@@ -184,8 +184,10 @@ async fn the_list_says_what_can_be_taken_back_and_what_was() {
     assert_eq!((end.outcome, end.text.as_str()), (UndoOutcome::Done, "`a.txt`: taken back"));
     let [back] = &*list() else { panic!("{:?}", list()) };
     assert_eq!(back.state, FileChangeState::TakenBack);
+    assert_eq!((made.number, back.number), (1, 1));
+    // It stays taken back, but cannot be made again under a foreign edit.
     fs::write(room.path("work/a.txt"), "mine\n").unwrap();
-    assert_eq!(list()[0].state, FileChangeState::ChangedSince);
+    assert_eq!(list()[0].state, FileChangeState::TakenBack);
     let refused = engine.undo(back).await.unwrap_err();
     assert!(matches!(refused, CommandError::Refused(Refusal::Impossible { .. })), "{refused}");
 }

@@ -54,6 +54,11 @@ pub(super) fn begin(
         Errand::Send(OnIncomplete::Ask) | Errand::Release => return,
     };
     stage.output.talk(&note);
+    if let Errand::Send(OnIncomplete::Discard) = errand
+        && let Some(note) = waiting::note(shown.queue.len(), errand)
+    {
+        stage.output.talk(&note);
+    }
 }
 
 /// Says what an earlier turn has left behind: a person who forgot it would be surprised by what runs.

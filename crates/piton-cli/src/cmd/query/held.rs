@@ -19,7 +19,7 @@ use crate::output::Form;
 use crate::render::incomplete::Newest;
 use crate::render::lines::Line;
 use crate::render::moves::{self, Move};
-use crate::render::tool;
+use crate::render::{question, tool};
 use crate::report::{Fault, LetterFault, Report, key_advice};
 use crate::store;
 
@@ -86,12 +86,34 @@ pub(super) async fn leave(
     followed
 }
 
+/// How a turn was left that was watched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Watched {
+    /// It is over.
+    Over,
+    /// It is not over, and nobody works on it.
+    Left,
+}
+
+impl Watched {
+    /// What is said of it, and of what comes next.
+    pub(super) fn said(self, is_message: bool) -> &'static str {
+        match (self, is_message) {
+            (Self::Over, true) => {
+                "That turn is over. Your message goes as soon as the conversation is free."
+            }
+            (Self::Over, false) => "That turn is over.",
+            (Self::Left, _) => "That turn is not over, but its process has left it.",
+        }
+    }
+}
+
 /// Shows the turn that runs, until it is over or nobody performs it.
 pub(super) async fn watch(
     asked: &Asked<'_>,
     id: &ConversationId,
     stage: &mut Stage<'_>,
-) -> Result<(), Fault> {
+) -> Result<Watched, Fault> {
     let engine = engine(asked, stage)?;
     let conversation = engine.conversation(id);
     let follow = engine.follow(id, None).await.map_err(LetterFault::from)?;
@@ -102,15 +124,17 @@ pub(super) async fn watch(
         let Some(view) = &following.view else { continue };
         open = open.or(view.head.open);
         let turn = open.and_then(|open| view.turns.iter().find(|turn| turn.head.id == open));
-        let Some(turn) = turn else { return Ok(()) };
-        for line in std::mem::take(&mut following.moves).iter().filter_map(told) {
+        let Some(turn) = turn else { return Ok(Watched::Over) };
+        for line in std::mem::take(&mut following.moves).iter().filter_map(|it| told(it, id)) {
             let (Piece::Answer(line) | Piece::Talk(line)) = line;
             stage.output.talk(line.trim_end());
         }
-        let is_over = turn.head.end.is_some() || turn.head.halt.is_some();
-        let is_left = looked == Looked::Nothing && following.holder().await?.is_none();
-        if is_over || is_left {
-            return Ok(());
+        if turn.head.end.is_some() {
+            return Ok(Watched::Over);
+        }
+        let is_halted = turn.head.halt.is_some();
+        if is_halted || looked == Looked::Nothing && following.holder().await?.is_none() {
+            return Ok(Watched::Left);
         }
     }
 }
@@ -249,11 +273,12 @@ impl Following {
             };
             let moves = std::mem::take(&mut self.moves);
             if let Place::In(turn) = place {
-                show(&moves, stage);
+                show(&moves, self.conversation.id(), stage);
                 match turn.head.end {
-                    Some(TurnEnd::Completed) => return Ok(self.done()),
+                    Some(TurnEnd::Completed) => return Ok(self.done(turn)),
                     Some(TurnEnd::Stopped | TurnEnd::Discarded) => {
-                        return Ok(Followed::Done(Report::ok("closed")));
+                        let closed = Report::ok("closed").about(self.conversation.id(), Some(turn));
+                        return Ok(Followed::Done(closed));
                     }
                     None if turn.head.halt.is_some() => return self.left_open(asked).await,
                     None => {}
@@ -301,9 +326,10 @@ impl Following {
         Err(waits?)
     }
 
-    fn done(&self) -> Followed {
+    fn done(&self, turn: &TurnView) -> Followed {
         let id = self.conversation.id();
-        Followed::Done(Report::of_turn(&Ending::Done, id, None, "").kept_in(id.clone()))
+        let report = Report::of_turn(&Ending::Done, id, None, "").about(id, Some(turn));
+        Followed::Done(report.kept_in(id.clone()))
     }
 
     /// The turn is not over, and its process goes no further.
@@ -313,7 +339,8 @@ impl Following {
         let turn = Newest::of(&view);
         let key = view.head.model.as_ref().map(|it| key_advice(asked.agent.providers(), it));
         let ending = self.conversation.ending().await?;
-        let report = Report::of_turn(&ending, id, turn.as_ref(), &key.unwrap_or_default());
+        let report = Report::of_turn(&ending, id, turn.as_ref(), &key.unwrap_or_default())
+            .about(id, view.turns.last());
         Ok(Followed::Done(report.kept_in(id.clone())))
     }
 }
@@ -343,14 +370,17 @@ pub(super) fn place<'a>(view: &'a View, name: &MessageId) -> Place<'a> {
 }
 
 /// What is said of something that happened.
-fn told(happened: &Move) -> Option<Piece> {
+fn told(happened: &Move, id: &ConversationId) -> Option<Piece> {
     Some(match happened {
         Move::Answered(text) if text.is_empty() => return None,
         Move::Answered(text) if text.ends_with('\n') => Piece::Answer(text.clone()),
         Move::Answered(text) => Piece::Answer(format!("{text}\n")),
         Move::Started(call) => Piece::Talk(tool::started(call)),
         Move::Ended(call) => Piece::Talk(tool::finished(call)),
-        Move::Raised(_, question) => Piece::Talk(format!("asks: {}", question.heading)),
+        Move::Raised(_, question) => Piece::Talk(format!(
+            "asks: {}\nhint: to answer it: piton answer --id {id}",
+            question::shown(question)
+        )),
         Move::TurnBegan(_)
         | Move::Said(_)
         | Move::Asked
@@ -365,8 +395,8 @@ fn told(happened: &Move) -> Option<Piece> {
     })
 }
 
-pub(super) fn show(moves: &[Move], stage: &mut Stage<'_>) {
-    for piece in moves.iter().filter_map(told) {
+pub(super) fn show(moves: &[Move], id: &ConversationId, stage: &mut Stage<'_>) {
+    for piece in moves.iter().filter_map(|it| told(it, id)) {
         match (piece, stage.form) {
             (Piece::Answer(text), Form::Text) => stage.output.data(&text),
             (Piece::Answer(_), Form::Json) => {}

@@ -4,21 +4,19 @@
 //! when the message was seen as an entry. In between it is told from a sent one by the journal.
 
 use std::io;
-use std::ops::ControlFlow;
 use std::path::PathBuf;
 
 use piton::chance::{Chance as _, SystemChance};
-use piton::{Conversation, NewMessage, reader};
+use piton::{Conversation, NewMessage};
 use piton_agent::Settings;
-use piton_core::id::{CommandId, MessageId, Seq};
-use piton_core::summary::output_summary;
+use piton_core::id::{CommandId, ConversationId, MessageId};
 use piton_core::view::{ItemView, View};
-use piton_store::{Journal, StoreError};
+use piton_store::Journal;
 
 use super::attach::{self, Attached};
 use super::opened::Opened;
 use super::stage::Stage;
-use crate::drafts::{DRAFTS_MAX, Draft, Drafts};
+use crate::drafts::{DRAFTS_MAX, Draft, Drafts, only_unsent};
 use crate::flags::Query;
 use crate::output::Output;
 use crate::report::{Fault, LetterFault};
@@ -30,6 +28,8 @@ pub(super) struct Mail {
     drafts: Option<Drafts>,
     /// Whether a kept message is wanted; which one is known when the store is open.
     fetch: bool,
+    /// The conversation that the fetched message was meant for.
+    meant: Option<ConversationId>,
     text: Option<String>,
     /// Files that go along, as they were named here.
     paths: Vec<PathBuf>,
@@ -61,6 +61,7 @@ impl Mail {
         let mut mail = Self {
             drafts,
             fetch: query.draft,
+            meant: None,
             text: None,
             paths: query.files.clone(),
             files: Vec::new(),
@@ -126,32 +127,38 @@ impl Mail {
             output.talk(&format!("warning: the message cannot be kept as a draft: {error}"));
         }
         if let Some(draft) = &mut self.draft
-            && arrived(journal, draft).await?
+            && draft.has_arrived(journal).await?
         {
             let renamed = draft.say_again(new_name());
             renamed.map_err(Fault::Draft)?;
         }
-        let mut unsent = Vec::new();
-        for draft in std::mem::take(&mut self.others) {
-            if arrived(journal, &draft).await? {
-                draft.remove();
-            } else if !lies(journal, &draft).await? {
-                unsent.push(draft);
-            }
-        }
+        let mut unsent = only_unsent(std::mem::take(&mut self.others), journal).await?;
         if std::mem::take(&mut self.fetch) {
             if unsent.is_empty() {
                 return Err(Fault::NoDraft);
             }
             let draft = unsent.remove(0);
+            self.meant.clone_from(&draft.conversation);
             self.text = Some(draft.text.clone());
             if self.paths.is_empty() {
                 self.paths.clone_from(&draft.files);
             }
             self.draft = Some(draft);
         }
-        tell(unsent, output);
-        Ok(())
+        tell(unsent, journal, output).await
+    }
+
+    /// The conversation that a kept message was meant for, if one was fetched.
+    pub(super) fn meant(&self) -> Option<&ConversationId> {
+        self.meant.as_ref()
+    }
+
+    /// Remembers the conversation, so that the message finds it again if it is not sent now.
+    pub(super) fn meant_for(&mut self, conversation: &ConversationId) {
+        if let Some(draft) = &mut self.draft {
+            // Without it the message is kept all the same.
+            draft.meant_for(conversation).unwrap_or_default();
+        }
     }
 
     /// Whether there is something to say.
@@ -276,51 +283,31 @@ pub(super) fn view_has(view: &View, wanted: &MessageId) -> bool {
     said || view.queue.iter().any(|queued| queued.id == *wanted)
 }
 
-/// Whether the message of a draft lies in a letter that nobody has taken yet.
-async fn lies(journal: &dyn Journal, draft: &Draft) -> Result<bool, Fault> {
-    let Some(conversation) = &draft.conversation else { return Ok(false) };
-    let letters = journal.letters(conversation).await?;
-    let name = format!("-{}", draft.message);
-    Ok(letters.iter().any(|letter| letter.id.ends_with(&name)))
-}
-
-/// Whether the conversation that a draft was about to go to has its message.
-async fn arrived(journal: &dyn Journal, draft: &Draft) -> Result<bool, Fault> {
-    let Some(conversation) = &draft.conversation else { return Ok(false) };
-    let mut found = false;
-    let read = reader::each_record(journal, conversation, Seq::default(), |record| {
-        found |= reader::brings(&reader::entry(&record), &draft.message);
-        if found { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-    });
-    match read.await {
-        // The message would have been its first.
-        Err(StoreError::UnknownConversation(_)) => Ok(false),
-        // The rest cannot be read. A draft that was not found is kept, so that a person can decide.
-        Err(StoreError::DamagedEntry { .. } | StoreError::Damaged { .. }) => Ok(found),
-        read => Ok(read.map(|_| found)?),
-    }
-}
-
-fn tell(mut unsent: Vec<Draft>, output: &mut Output) {
+async fn tell(
+    mut unsent: Vec<Draft>,
+    journal: &dyn Journal,
+    output: &mut Output,
+) -> Result<(), Fault> {
     while DRAFTS_MAX < unsent.len() {
         if let Some(oldest) = unsent.pop() {
-            let line = output_summary(&oldest.text);
             output.talk(&format!(
-                "More than {DRAFTS_MAX} messages are unsent, so this one goes: {line}"
+                "More than {DRAFTS_MAX} messages are unsent, so this one goes: {}",
+                oldest.on_one_line()
             ));
             oldest.remove();
         }
     }
-    let Some(newest) = unsent.first() else { return };
-    let mut line = output_summary(&newest.text);
-    if !newest.files.is_empty() {
-        let names: Vec<_> = newest.files.iter().map(|path| path.display().to_string()).collect();
-        line = format!("{line} (with {})", names.join(", "));
-    }
+    let Some(newest) = unsent.first() else { return Ok(()) };
+    let line = newest.on_one_line();
     match unsent.len() {
         1 => output.talk(&format!("An unsent message is kept: {line}")),
         count => output.talk(&format!("{count} unsent messages are kept, the newest: {line}")),
     }
-    output.talk("hint: to send it: piton query --draft");
-    output.talk(&format!("hint: to forget it, remove {}", newest.path.display()));
+    let whither = match &newest.conversation {
+        Some(id) if journal.status(id).await?.is_some() => format!(" to conversation {id}"),
+        Some(_) | None => String::new(),
+    };
+    output.talk(&format!("hint: to send it{whither}: piton query --draft"));
+    output.talk(&format!("hint: to forget it: piton drafts --forget {}", newest.message));
+    Ok(())
 }

@@ -51,7 +51,7 @@ pub(super) async fn open(
         let journal = store::open(settings, output)?;
         // Before the conversation is looked for or waited for: both may fail.
         mail.sort(&*journal, output).await?;
-        let target = target(query, &*journal, settings).await?;
+        let target = target(query, mail.meant(), &*journal, settings).await?;
         let missing = target.is_none() && !query.new;
         if let Some(hint) = fault::about(&aside).filter(|_| missing) {
             output.talk(&format!("hint: {hint}"));
@@ -78,6 +78,8 @@ pub(super) async fn open(
         Some(id) => engine.conversation(id),
         None => engine.begin(settings.workspace()?)?,
     };
+    // Before it is waited for, and before anything is refused.
+    mail.meant_for(conversation.id());
     let hold = enter(&conversation, target.is_some(), lock_wait, output).await?;
     let view = look(&engine, conversation.id()).await?;
     let model = agent.model(overrides, view.head.model.as_ref())?;
@@ -98,15 +100,22 @@ pub(super) async fn open(
     })
 }
 
+/// The conversation that is named, or that a kept message was `meant` for; else the newest one. None if
+/// one is to be begun.
 async fn target(
     query: &Query,
+    meant: Option<&ConversationId>,
     journal: &dyn Journal,
     settings: &Settings,
 ) -> Result<Option<ConversationId>, Fault> {
     match &query.id {
         Some(typed) => Ok(Some(target::by_prefix(journal, typed, settings).await?)),
         None if query.new => Ok(None),
-        None => target::newest(journal, settings).await,
+        None => match meant {
+            // A message that was to begin a conversation begins one.
+            Some(id) => Ok(journal.status(id).await?.map(|_| id.clone())),
+            None => target::newest(journal, settings).await,
+        },
     }
 }
 
@@ -121,7 +130,7 @@ async fn passing(
     // Opening a database that is not there would make one.
     if settings.has_database()? {
         let journal = store::open(settings, output)?;
-        meant = target(query, &*journal, settings).await?;
+        meant = target(query, None, &*journal, settings).await?;
         if let Some(id) = &meant {
             copy(&*journal, &*memory, id).await?;
         }

@@ -1,6 +1,7 @@
 //! A conversation that this process has opened: what is there, and what became of its commands.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use piton::{Attending, CommandError, Conversation, Engine, FollowError, Hold, Refusal, Verdict};
 use piton_agent::{AgentProfiles, AgentTools};
@@ -34,6 +35,12 @@ impl Opened {
         } else if self.attending.is_none() {
             self.attending = Some(self.conversation.attend());
         }
+    }
+
+    /// Ends what runs, and gives the writer's place back.
+    pub(super) async fn close(&self) {
+        self.engine.shutdown(Duration::ZERO).await;
+        self.tools.close().await;
     }
 
     /// Looks at the conversation again.

@@ -53,7 +53,11 @@ pub(super) async fn perform(
                     errand = next;
                     continue;
                 }
-                Followed::Closed => return Ok(Report::ok("closed")),
+                Followed::Closed => {
+                    opened.look().await?;
+                    let (id, view) = (opened.conversation.id(), &opened.view);
+                    return Ok(Report::ok("closed").about(id, view.turns.last()));
+                }
                 Followed::Nothing => {}
             }
         }
@@ -171,7 +175,8 @@ impl Seen {
         let Rested { ending, .. } = rested?;
         let turn = Newest::of(&opened.view);
         let key = key_advice(asked.agent.providers(), &opened.model);
-        let report = Report::of_turn(&ending, &conversation, turn.as_ref(), &key);
+        let report = Report::of_turn(&ending, &conversation, turn.as_ref(), &key)
+            .about(&conversation, opened.view.turns.last());
         Ok(if opened.life == Life::Passing { report } else { report.kept_in(conversation) })
     }
 }

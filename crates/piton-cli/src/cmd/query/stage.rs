@@ -1,5 +1,7 @@
 //! Where a turn is shown, and where a person is asked.
 
+use piton_core::id::ConversationId;
+
 use crate::output::{Form, Output};
 use crate::report::Fault;
 use crate::signals::Signals;
@@ -12,6 +14,8 @@ pub(super) struct Stage<'a> {
     pub(super) signals: Signals,
     pub(super) terminal: Option<Terminal>,
     pub(super) form: Form,
+    /// The conversation that it is about, once that is known.
+    pub(super) conversation: Option<ConversationId>,
 }
 
 impl Stage<'_> {

@@ -1,9 +1,12 @@
 //! Messages that wait for a turn of their own, and commands that other processes left.
 
-use piton::{Command, OnIncomplete};
+use std::path::Path;
+
+use piton::{Command, Refusal, check_workspace};
+use piton_core::id::ConversationId;
 use piton_core::outcome::Ending;
 use piton_core::summary::shorten;
-use piton_core::view::{QueuedView, TurnEnd};
+use piton_core::view::{CallState, CallView, QueuedView, TurnEnd};
 
 use super::asked::Asked;
 use super::errand::Errand;
@@ -34,11 +37,15 @@ pub(super) async fn bind(
     let here = std::path::absolute(directory).unwrap_or_else(|_| directory.clone());
     let workspace = here.to_string_lossy().into_owned();
     let rebind = Command::Rebind { workspace };
-    obey(opened, asked, rebind, "the conversation stays where it is").await?;
+    if let Err(fault) = obey(opened, asked, rebind, "the conversation stays where it is").await {
+        let in_doubt =
+            matches!(fault, Fault::Letter(LetterFault::Refused { refusal: Refusal::InDoubt, .. }));
+        return Err(nowhere(opened).filter(|_| in_doubt).unwrap_or(fault));
+    }
     let (id, bound) = (opened.conversation.id(), &opened.view.head.workspace);
     let said = format!("Conversation {id} works in {bound} from now on.");
     stage.output.talk(&said);
-    Ok(Some(Report::ok("done")))
+    Ok(Some(Report::ok("done").about(id, None)))
 }
 
 /// How it stands with a message that was left for another process.
@@ -63,8 +70,8 @@ pub(super) fn of_left(
     mail.see_in(view);
     if let Place::In(turn) = held::place(view, &name) {
         stage.output.talk("Another process has run the message.");
-        held::show(&moves::of_turn(turn), stage);
         let id = opened.conversation.id();
+        held::show(&moves::of_turn(turn), id, stage);
         let report = match turn.head.end {
             Some(TurnEnd::Completed) => Report::of_turn(&Ending::Done, id, None, ""),
             Some(TurnEnd::Stopped | TurnEnd::Discarded) => Report::ok("closed"),
@@ -74,7 +81,7 @@ pub(super) fn of_left(
                 return Err(Fault::Incomplete { conversation, turn });
             }
         };
-        return Ok(OfLeft::Done(report.kept_in(id.clone())));
+        return Ok(OfLeft::Done(report.about(id, Some(turn)).kept_in(id.clone())));
     }
     if !view.queue.iter().any(|queued| queued.id == name) {
         return Ok(OfLeft::Nothing);
@@ -94,28 +101,44 @@ pub(super) fn of_left(
 
 /// Asks a person what becomes of the messages that wait.
 pub(super) async fn choose(
-    opened: &mut Opened,
-    asked: &Asked<'_>,
+    id: &ConversationId,
+    queue: &[QueuedView],
     stage: &mut Stage<'_>,
-) -> Result<Errand, Fault> {
-    let id = opened.conversation.id().clone();
-    let queue = opened.view.queue.clone();
+) -> Result<WaitingChoice, Fault> {
     stage.output.talk(&format!("Messages wait in conversation {id}."));
-    tell(&queue, stage);
+    tell(queue, stage);
     let mut unclear = String::new();
     loop {
         let line = stage.ask(&format!("{unclear}{WAITING_MENU}")).await?;
         match choose_waiting(&line) {
-            Some(WaitingChoice::First) => return Ok(Errand::Send(OnIncomplete::Ask)),
-            Some(WaitingChoice::Keep) => return Err(Fault::LeftAlone),
-            Some(WaitingChoice::Drop) => break,
+            Some(choice) => return Ok(choice),
             None => unclear = not_understood(&waiting_menu_takes()),
         }
     }
-    for QueuedView { id: message, .. } in queue {
+}
+
+/// Takes the messages back that wait.
+pub(super) async fn take_back(opened: &mut Opened, asked: &Asked<'_>) -> Result<(), Fault> {
+    for QueuedView { id: message, .. } in opened.view.queue.clone() {
         obey(opened, asked, Command::Unqueue { message }, "a message was not taken back").await?;
     }
-    Ok(Errand::Send(OnIncomplete::Ask))
+    Ok(())
+}
+
+/// Why neither going on nor another directory helps: a call is in doubt, and the directory is gone in
+/// which it would be settled. None if no call is.
+pub(super) fn nowhere(opened: &Opened) -> Option<Fault> {
+    let in_doubt = |call: &CallView| match call.state {
+        CallState::Running | CallState::InDoubt | CallState::Parked { .. } => true,
+        CallState::Waiting | CallState::Done { .. } | _ => false,
+    };
+    let workspace = &opened.view.head.workspace;
+    if check_workspace(Path::new(workspace)).is_ok() {
+        return None;
+    }
+    opened.view.open_turn()?.calls().find(|call| in_doubt(call))?;
+    let conversation = opened.conversation.id().clone();
+    Some(LetterFault::Nowhere { conversation, workspace: workspace.clone() }.into())
 }
 
 /// Shows messages that wait.
@@ -145,7 +168,7 @@ pub(super) fn note(waiting: usize, errand: Errand) -> Option<String> {
 
 /// There is no open turn that a message could go into.
 pub(super) fn nothing_to_steer(opened: &Opened) -> Fault {
-    let (what, refusal) = ("the message steers nothing", piton::Refusal::NoOpenTurn);
+    let (what, refusal) = ("the message steers nothing", Refusal::NoOpenTurn);
     let conversation = opened.conversation.id().clone();
     LetterFault::Refused { what, refusal, conversation }.into()
 }

@@ -103,10 +103,26 @@ impl Undo {
         content: Option<&[u8]>,
         durable: bool,
     ) -> io::Result<()> {
-        self.write(&name(version), version, content.unwrap_or_default(), durable)?;
+        let name = name(version);
+        self.put_aside(&name, version)?;
+        self.write(&name, version, content.unwrap_or_default(), durable)?;
         let kept = KEPT.fetch_add(1, Ordering::Relaxed).wrapping_add(1);
         if kept.is_multiple_of(KEPT_BETWEEN_SWEEPS) {
             self.sweep();
+        }
+        Ok(())
+    }
+
+    /// Gives an older change between the same two contents another name. It is another change, and not an
+    /// earlier run of this one, if the file was changed in between.
+    fn put_aside(&self, name: &str, version: &Version) -> io::Result<()> {
+        let Ok((older, _)) = self.read(name) else { return Ok(()) };
+        let (first, last) = (older.at_us.min(version.at_us), older.at_us.max(version.at_us));
+        let lies_between =
+            |it: &Version| it.path == version.path && first < it.at_us && it.at_us < last;
+        if self.of(&version.workspace).iter().any(|(_, it)| lies_between(it)) {
+            let aside = self.directory.join(format!("{name}-{}", older.at_us));
+            fs::rename(self.directory.join(name), aside)?;
         }
         Ok(())
     }
@@ -195,7 +211,8 @@ impl Undo {
     }
 }
 
-/// The same for every run of the same change.
+/// The same for every run of the same change. Of several changes between the same two contents, the last
+/// that was kept has it.
 pub(in crate::files) fn name(version: &Version) -> String {
     let Version { conversation, workspace, path, before, after, undone, .. } = version;
     let (workspace, before) = (workspace.display(), before.as_ref().map_or("", Digest::as_str));
