@@ -24,23 +24,24 @@ pub(crate) const IDLE_ONLY: &str = "idle-only";
 pub(crate) const TURNS_ONLY: &str = "turns-only";
 const IDLE: u32 = 10_000;
 const TURNS: u32 = 1_000;
-/// Conversations that run before memory is looked at: what every engine has is not theirs.
-const FIRST: u32 = 200;
-/// Conversations that begin together.
-const WIDTH: u32 = 100;
+/// Conversations that begin together. So many have run before memory is looked at first: what the engine
+/// and the allocator keep for those that run is not a cost of those that rest.
+const WIDTH: u32 = 250;
 /// Steps of a turn, each with one call; then an answer.
 const STEPS: usize = 10;
+/// Times that a thousand turns run; an odd number has a middle.
+const ROUNDS: usize = 5;
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
 /// Memory of an idle conversation.
 pub(crate) fn idle(bench: &Bench) -> Outcome<Vec<Row>> {
-    let told = run(bench, IDLE_ONLY, IDLE)?;
+    let told = run(&bench.dir.path().join(IDLE_ONLY), IDLE_ONLY, IDLE)?;
     let [before, after] = told.as_slice() else { return Err("two numbers were expected".into()) };
     let each = (after - before) / f64::from(IDLE);
     Ok(vec![Row {
         what: "memory of an idle conversation, 10,000 known to one engine",
         value: format!("{:.1} MB in all", after / 1024.0),
-        floor: format!("with 200 {:.1} MB", before / 1024.0),
+        floor: format!("with 250 {:.1} MB", before / 1024.0),
         figure: each,
         unit: " KB",
         target: Target::AtMost(4.0),
@@ -49,11 +50,11 @@ pub(crate) fn idle(bench: &Bench) -> Outcome<Vec<Row>> {
 
 /// A thousand turns at the same time.
 pub(crate) fn turns(bench: &Bench) -> Outcome<Vec<Row>> {
-    let floor = appends::many_per_second(&bench.dir.path().join("turns-floor"))?;
-    let told = run(bench, TURNS_ONLY, TURNS)?;
-    let [before, peak, entries, seconds] = told.as_slice() else {
-        return Err("four numbers were expected".into());
-    };
+    // Taken in turn, and the one in the middle shown: another program's noise hits one of them.
+    let mut rounds =
+        (0..ROUNDS).map(|round| turns_once(bench, round)).collect::<Outcome<Vec<_>>>()?;
+    rounds.sort_by(|a, b| a.figure().total_cmp(&b.figure()));
+    let Crowd { floor, before, peak, entries, seconds } = rounds.swap_remove(ROUNDS / 2);
     let per_second = entries / seconds;
     Ok(vec![
         Row {
@@ -75,10 +76,34 @@ pub(crate) fn turns(bench: &Bench) -> Outcome<Vec<Row>> {
     ])
 }
 
+/// A thousand turns, and what the store alone takes.
+struct Crowd {
+    floor: f64,
+    before: f64,
+    peak: f64,
+    entries: f64,
+    seconds: f64,
+}
+
+impl Crowd {
+    fn figure(&self) -> f64 {
+        self.entries / self.seconds / self.floor
+    }
+}
+
+fn turns_once(bench: &Bench, round: usize) -> Outcome<Crowd> {
+    let floor = appends::many_per_second(&bench.dir.path().join(format!("turns-floor-{round}")))?;
+    let home = bench.dir.path().join(format!("{TURNS_ONLY}-{round}"));
+    let told = run(&home, TURNS_ONLY, TURNS)?;
+    let [before, peak, entries, seconds] = *told.as_slice() else {
+        return Err("four numbers were expected".into());
+    };
+    Ok(Crowd { floor, before, peak, entries, seconds })
+}
+
 /// Runs a part of this program in a process of its own: memory that others used before would hide
 /// what is used here.
-fn run(bench: &Bench, part: &str, count: u32) -> Outcome<Vec<f64>> {
-    let home = bench.dir.path().join(part);
+fn run(home: &Path, part: &str, count: u32) -> Outcome<Vec<f64>> {
     let output = Command::new(std::env::current_exe()?)
         .args([part, &home.to_string_lossy(), &count.to_string()])
         .output()?;
@@ -90,14 +115,14 @@ fn run(bench: &Bench, part: &str, count: u32) -> Outcome<Vec<f64>> {
 pub(crate) fn idle_only(home: &Path, count: u32) -> Outcome<()> {
     let engine = engine(home, 1, WIDTH)?;
     runtime()?.block_on(async {
-        let first = begin(&engine, 0..FIRST).await?;
+        let first = begin(&engine, 0..WIDTH).await?;
         quiet(&engine).await;
         let before = memory("VmRSS:")?;
         let mut known: Vec<(Conversation, Attending)> = Vec::new();
-        for start in (FIRST..FIRST + count).step_by(usize::try_from(WIDTH)?) {
+        for start in (WIDTH..WIDTH + count).step_by(usize::try_from(WIDTH)?) {
             known.extend(begin(&engine, start..start + WIDTH).await?);
+            quiet(&engine).await;
         }
-        quiet(&engine).await;
         tell(&[before, memory("VmRSS:")?])?;
         drop((first, known));
         Ok(())
@@ -105,6 +130,7 @@ pub(crate) fn idle_only(home: &Path, count: u32) -> Outcome<()> {
 }
 
 /// The process with many turns.
+#[expect(clippy::exit, reason = "the process ends without giving its leases back")]
 pub(crate) fn turns_only(home: &Path, count: u32) -> Outcome<()> {
     let engine = engine(home, STEPS, count)?;
     runtime()?.block_on(async {
@@ -121,7 +147,9 @@ pub(crate) fn turns_only(home: &Path, count: u32) -> Outcome<()> {
         }
         tell(&[before, memory("VmHWM:")?, f64::from(entries), seconds])?;
         drop((first, known));
-        Ok(())
+        // Without giving back a thousand leases: on ext4 without a journal, files are slow to create for a
+        // minute behind the deletion of so many, and the next round would measure that.
+        std::process::exit(0);
     })
 }
 

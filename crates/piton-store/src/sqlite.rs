@@ -39,6 +39,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use async_trait::async_trait;
 use piton_core::event::BlobRef;
 use piton_core::id::{ConversationId, Digest, Epoch, Seq};
+use tokio::sync::Semaphore;
 
 use self::append::Append;
 use self::head::Head;
@@ -69,7 +70,12 @@ pub struct SqliteJournal {
     writer: Writer,
     /// How many leases this process holds here.
     leases: Arc<AtomicUsize>,
+    file_work: Arc<Semaphore>,
 }
+
+/// Threads that lock files and handle letters at the same time. More of them only wait for each other: a
+/// directory takes one change at a time.
+const FILE_THREADS_MAX: usize = 2;
 
 /// A writer's place, counted.
 #[derive(Debug)]
@@ -103,7 +109,8 @@ impl SqliteJournal {
         let writer = Writer::start(db, home.database.clone(), news)?;
         let readers = Arc::new(Readers::new(home.database.clone()));
         let watcher = Watcher::new(home.clone(), Arc::clone(&wakers));
-        Ok((Self { home, readers, wakers, watcher, writer, leases: Arc::default() }, notice))
+        let (leases, file_work) = (Arc::default(), Arc::new(Semaphore::new(FILE_THREADS_MAX)));
+        Ok((Self { home, readers, wakers, watcher, writer, leases, file_work }, notice))
     }
 
     /// Lets the database grow to so many pages only, so that tests can fill the disk.
@@ -112,15 +119,28 @@ impl SqliteJournal {
         self.writer.limit_pages(pages).await
     }
 
-    /// Does something with files, on a thread that may wait for a disk.
+    /// Does something with locks or letters, on a thread that may wait for a disk.
     async fn with_files<T: Send + 'static>(
         &self,
         work: impl FnOnce(&Home) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
         let home = self.home.clone();
-        let done = tokio::task::spawn_blocking(move || work(&home)).await;
-        done.map_err(|_| StoreError::Closed)?
+        let permit = Arc::clone(&self.file_work).acquire_owned().await;
+        let permit = permit.map_err(|_| StoreError::Closed)?;
+        self::work(move || {
+            let done = work(&home);
+            drop(permit);
+            done
+        })
+        .await
     }
+}
+
+/// Does something on a thread that may wait for a disk.
+async fn work<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, StoreError> + Send + 'static,
+) -> Result<T, StoreError> {
+    tokio::task::spawn_blocking(work).await.map_err(|_| StoreError::Closed)?
 }
 
 /// Says of each row who writes at this moment.
@@ -328,11 +348,13 @@ impl Journal for SqliteJournal {
 
     async fn put_blob(&self, content: &[u8]) -> Result<BlobRef, StoreError> {
         let content = content.to_owned();
-        self.with_files(move |home| blob::put(&home.blobs, &content)).await
+        let blobs = self.home.blobs.clone();
+        work(move || blob::put(&blobs, &content)).await
     }
 
     async fn blob(&self, digest: &Digest) -> Result<Vec<u8>, StoreError> {
         let digest = digest.clone();
-        self.with_files(move |home| blob::get(&home.blobs, &digest)).await
+        let blobs = self.home.blobs.clone();
+        work(move || blob::get(&blobs, &digest)).await
     }
 }

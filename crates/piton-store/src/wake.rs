@@ -27,7 +27,12 @@ pub(crate) struct Wakers {
 impl Wakers {
     /// Whether anybody waits for anything.
     pub(crate) fn are_awaited(&self) -> bool {
-        [&self.entries, &self.letters, &self.list].iter().any(|board| !board.lock().is_empty())
+        !self.letters.lock().is_empty() || self.await_commits()
+    }
+
+    /// Whether anybody waits for what a commit brings.
+    pub(crate) fn await_commits(&self) -> bool {
+        !self.entries.lock().is_empty() || !self.list.lock().is_empty()
     }
 }
 

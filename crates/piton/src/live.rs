@@ -85,15 +85,23 @@ impl LiveWriter {
     /// Hands on durable entries of a turn.
     pub(crate) fn publish(&self, turn: TurnId, entries: impl Iterator<Item = Entry>) {
         let mut end = None;
+        let mut newest = self.channel.newest();
+        let is_followed = 0 < self.channel.end.receiver_count();
+        if !is_followed {
+            // A reader that comes later reads the journal; what is kept has no gap.
+            newest.clear();
+        }
         for entry in entries {
             self.entry(turn, &entry);
             end = Some(entry.seq);
-            let mut newest = self.channel.newest();
-            newest.push_back(Arc::new(entry));
+            if is_followed {
+                newest.push_back(Arc::new(entry));
+            }
             if ENTRIES_MAX < newest.len() {
                 newest.pop_front();
             }
         }
+        drop(newest);
         if end.is_some() {
             self.channel.end.send_replace(end);
         }

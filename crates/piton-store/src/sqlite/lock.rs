@@ -40,7 +40,9 @@ impl Lock {
     pub(super) fn describe(&mut self, holder: &Holder) -> Result<(), StoreError> {
         let text = serde_json::to_vec(holder).map_err(io::Error::from);
         let written = text.and_then(|text| {
-            self.file.set_len(0)?;
+            if 0 < self.file.metadata()?.len() {
+                self.file.set_len(0)?;
+            }
             self.file.write_all(&text)
         });
         written.map_err(|error| StoreError::io("write", &self.path, error))

@@ -120,7 +120,8 @@ impl Look {
                 self.announce_letter(&name);
             }
         }
-        if !matches!(self.announce_commits(), Ok(true)) {
+        // Without waiters nothing is read: the next look with one announces it all.
+        if self.wakers.await_commits() && !matches!(self.announce_commits(), Ok(true)) {
             self.db = None;
             self.wakers.entries.raise_doubt();
             self.wakers.list.raise_doubt();
