@@ -148,7 +148,9 @@ fn usable_effort(messages: &[Message], ask: &Ask) -> Option<Effort> {
 /// back to the last turn of the user without results in it.
 fn open_loop(messages: &[Message]) -> Option<&Message> {
     let mut turns: Vec<(&Message, bool)> = Vec::new();
-    for message in messages.iter().filter(|message| blocks::has_content(message)) {
+    let is_sent =
+        |message: &&Message| Role::of(message) == Role::User || blocks::has_content(message);
+    for message in messages.iter().filter(is_sent) {
         let results = matches!(message, Message::Results(_));
         match turns.last_mut() {
             Some((first, has)) if Role::of(first) == Role::of(message) => *has |= results,
@@ -181,8 +183,14 @@ impl Role {
 /// Writes messages as turns that alternate, the user's first and last. Nothing is collected: a
 /// long conversation must not cost more than the copy of its bytes.
 fn write_turns<'a>(body: &mut Vec<u8>, messages: impl Iterator<Item = (Role, &'a [u8])> + Clone) {
-    let messages = messages.filter(|(_, blocks)| !blocks.is_empty());
     let go_on = (Role::User, GO_ON.as_bytes());
+    // A message of blanks keeps its place: without it, the answers around it would become one message,
+    // and a request that was answered would be changed.
+    let messages = messages.map(move |message| match message {
+        (Role::User, []) => go_on,
+        other => other,
+    });
+    let messages = messages.filter(|(_, blocks)| !blocks.is_empty());
     let first = messages.clone().next().is_some_and(|(role, _)| role == Role::Assistant);
     let last = messages.clone().last().is_none_or(|(role, _)| role == Role::Assistant);
     let messages = first.then_some(go_on).into_iter().chain(messages);

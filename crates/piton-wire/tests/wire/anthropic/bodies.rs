@@ -339,6 +339,26 @@ fn what_would_end_with_the_model_asks_it_to_go_on() {
     );
 }
 
+// The service takes control characters for nothing. The message keeps its place all the same: the request
+// that ended with it was answered.
+#[test]
+fn a_message_of_blanks_keeps_its_place_between_two_answers() {
+    let mut journal = Journal::new();
+    journal.user("Hello.").answer("Hi.", &[], None).end();
+    journal.user("\u{1c}").answer("Yes?", &[], None).end();
+    journal.user("On.");
+    check_messages(
+        &journal,
+        &ask(OPUS, None),
+        expect![[r#"
+        {"role":"user","content":[{"type":"text","text":"Hello."}]}
+        {"role":"assistant","content":[{"type":"text","text":"Hi."}]}
+        {"role":"user","content":[{"type":"text","text":"Continue.","cache_control":{"type":"ephemeral"}}]}
+        {"role":"assistant","content":[{"type":"text","text":"Yes?"}]}
+        {"role":"user","content":[{"type":"text","text":"On.","cache_control":{"type":"ephemeral"}}]}"#]],
+    );
+}
+
 #[test]
 fn schemas_describe_objects_and_names_are_unique() {
     let mut journal = Journal::new();
