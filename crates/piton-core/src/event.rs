@@ -7,6 +7,7 @@
 mod about;
 mod command;
 mod config;
+mod context;
 mod inquiry;
 mod model;
 mod tool;
@@ -26,6 +27,7 @@ pub use self::config::{
     ConfigChange, Effort, InDoubtPolicy, Limits, ModelRef, NotAModel, NotAnEffort, PermissionMode,
     PermissionRule, Permissions, RuleEffect, RuleScope,
 };
+pub use self::context::ContextItem;
 pub use self::inquiry::{BY_POLICY, Choice, Inquiry, InquiryAnswer, InquiryKind, Shape, Wants};
 pub use self::model::{
     AnswerPart, FailureClass, FinishReason, Native, PartialKind, Rejected, Usage,
@@ -98,6 +100,15 @@ pub enum Event {
         /// Who answers.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         agent: Option<String>,
+    },
+    /// What piton tells the model with the first message of a turn, beside what the user said: the date, the
+    /// directory, files of instructions that changed. In the same commit as the turn's beginning, and
+    /// in front of its message; a resumed request repeats it. Without it, nothing is told.
+    ContextAdded {
+        /// The turn.
+        turn: TurnId,
+        /// What is told, in this order.
+        items: Vec<ContextItem>,
     },
     /// The user said something. In an open turn with work behind it, it is injected after that
     /// work. A retry repeats the id with a higher attempt and replaces the parts.

@@ -8,6 +8,7 @@ mod calibration;
 mod call;
 mod commands;
 mod config;
+mod context;
 mod coordinated;
 mod fork;
 mod inquiry;
@@ -35,7 +36,9 @@ use crate::event::{
     AnswerPart, ConfigChange, Entry, Event, FailureClass, FinishReason, ForkOrigin, ModelRef,
     ParentCall, PartialKind, QueuePlace, TurnEnd, Usage, UserPart,
 };
-use crate::id::{Attempt, CommandId, DriverId, Epoch, MessageId, Seq, StepId, Timestamp, TurnId};
+use crate::id::{
+    Attempt, CommandId, Digest, DriverId, Epoch, MessageId, Seq, StepId, Timestamp, TurnId,
+};
 
 /// A conversation, folded from its journal.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -62,6 +65,8 @@ pub struct State {
     pub undos: Vec<Undone>,
     /// What the model has not heard yet of those.
     pub untold: Vec<Arc<str>>,
+    /// What the system prompt says of the context: the names, and what they said when it was made.
+    pub prompted: BTreeMap<String, Digest>,
     /// The summary that lies over the oldest turns.
     pub overlay: Option<Overlay>,
     /// Tokens of the whole conversation.
@@ -201,6 +206,7 @@ impl State {
                 self.open_turn_mut().is_none_or(Turn::lose_what_is_in_flight)
             }
             Event::TurnStarted { turn, agent } => self.begin(*turn, agent.clone(), at),
+            Event::ContextAdded { turn, items } => self.add_context(*turn, items),
             Event::UserMessage { message, parts, attempt } => {
                 let (message, attempt) = (message.clone(), *attempt);
                 self.say(Said { message, parts: parts.clone(), attempt, left_out: Vec::new(), at })

@@ -55,6 +55,7 @@ impl Event {
             Self::TitleGiven { .. } => Subject::Title,
             Self::DriverStarted { .. } => Subject::Driver,
             Self::TurnStarted { .. }
+            | Self::ContextAdded { .. }
             | Self::TurnResumed { .. }
             | Self::TurnEnded { .. }
             | Self::TurnBroke { .. } => Subject::Turn,

@@ -4,18 +4,19 @@
 //! results stand directly behind their calls, in call order, exactly one per call. A call without
 //! an end gets a truthful synthetic result here, never in the journal.
 
+mod context;
 mod files;
 mod message;
 
 use std::sync::Arc;
 
+pub use self::context::{typed, without_context};
 pub use self::files::Files;
 pub use self::message::{Assistant, CallResult, Message};
 use crate::answer::EMPTY_NOTE;
 use crate::coordinate;
 use crate::event::{
-    AnswerPart, BlobRef, Effort, FinishReason, ModelRef, Native, Outcome, ToolSpec, TurnEnd,
-    UserPart,
+    AnswerPart, BlobRef, Effort, FinishReason, ModelRef, Native, Outcome, ToolSpec, UserPart,
 };
 use crate::id::ConversationId;
 use crate::state::{Answered, Call, Item, Progress, Said, State, Step, Turn};
@@ -75,7 +76,7 @@ impl From<&State> for Transcript {
         }
         for turn in &state.turns {
             settled = settled.with(&messages, 0);
-            if is_shown(state, turn) {
+            if state.is_sent(turn) {
                 settled = add_turn(&mut messages, state, turn, settled);
             }
         }
@@ -94,16 +95,11 @@ impl From<&State> for Transcript {
     }
 }
 
-fn is_shown(state: &State, turn: &Turn) -> bool {
-    let covered = state.overlay.as_ref().is_some_and(|overlay| turn.id <= overlay.through);
-    turn.end != Some(TurnEnd::Discarded) && !covered
-}
-
 impl Transcript {
     /// Brings it up to a later state of the same conversation. The same as making it anew, in time
     /// proportional to what is new; gives the number of messages that were there before.
     pub fn update(&mut self, state: &State) -> usize {
-        let shown = state.turns.last().filter(|turn| is_shown(state, turn));
+        let shown = state.turns.last().filter(|turn| state.is_sent(turn));
         if self.settled.past != state.past || shown.is_none() {
             *self = Self::from(state);
             return 0;
@@ -272,6 +268,9 @@ fn add_said(messages: &mut Vec<Message>, turn: &Turn, said: &Said) {
         })
         .collect();
     if !parts.is_empty() {
+        let is_first =
+            matches!(turn.items.first(), Some(Item::User(first)) if first.message == said.message);
+        parts.splice(0..0, context::part(&turn.context).filter(|_| is_first));
         parts.extend(coordinate::note_behind(turn, said).map(UserPart::text));
         messages.push(Message::User(parts));
     }

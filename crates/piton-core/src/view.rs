@@ -29,8 +29,8 @@ pub use self::live::{Live, LiveCall, LiveStep};
 pub use self::next::Next;
 pub use self::status::Status;
 pub use self::turn::{
-    AttemptView, FailureView, Halt, ItemView, Kept, MessagePart, MessageView, PartView, StepState,
-    StepView, TurnHead, TurnView,
+    AttemptView, ContextView, FailureView, Halt, ItemView, Kept, MessagePart, MessageView,
+    PartView, StepState, StepView, TurnHead, TurnView,
 };
 pub use self::words::{answer_text, title};
 pub use crate::decide::calls::UNKNOWN_TEXT;

@@ -11,5 +11,6 @@ pub mod disk;
 pub mod letters;
 pub mod oracle;
 pub mod passing;
+pub mod surroundings;
 pub mod undo;
 pub mod world;

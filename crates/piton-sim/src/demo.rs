@@ -9,9 +9,9 @@ use futures_util::stream;
 use piton::model::{AnswerStream, Model};
 use piton_core::answer::Delta;
 use piton_core::coordinate::{DECOMPOSE_NOTE, SYNTHESIS_HEAD};
-use piton_core::event::{FinishReason, Usage, UserPart};
+use piton_core::event::{FinishReason, Usage};
 use piton_core::summary::shorten;
-use piton_core::transcript::{CallResult, Message, Transcript};
+use piton_core::transcript::{CallResult, Message, Transcript, typed};
 
 use self::request::Request;
 
@@ -92,13 +92,6 @@ fn open_work(messages: &[Message]) -> (String, Vec<&CallResult>) {
         }
     }
     (asked, results)
-}
-
-fn typed(part: &UserPart) -> Option<&str> {
-    match part {
-        UserPart::Text { text } => Some(text),
-        UserPart::File { .. } | UserPart::InlinedFile { .. } => None,
-    }
 }
 
 fn call(request: &Request, done: usize) -> Vec<Delta> {

@@ -15,8 +15,8 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use piton::model::{AnswerStream, Model};
-use piton_core::event::{AnswerPart, FailureClass, UserPart};
-use piton_core::transcript::{CUT_MARK, Message, Transcript};
+use piton_core::event::{AnswerPart, FailureClass};
+use piton_core::transcript::{CUT_MARK, Message, Transcript, typed};
 use piton_tools::Tool;
 use serde::Deserialize;
 
@@ -161,10 +161,7 @@ impl Model for ScriptedModel {
 fn talk(message: &Message) -> Option<Talk> {
     match message {
         Message::User(parts) => {
-            let texts = parts.iter().filter_map(|part| match part {
-                UserPart::Text { text } => Some(&**text),
-                UserPart::File { .. } | UserPart::InlinedFile { .. } => None,
-            });
+            let texts = parts.iter().filter_map(typed);
             Some(Talk::User(texts.collect::<Vec<_>>().join("\n")))
         }
         Message::Assistant(_) => is_answer(message).then_some(Talk::Answer),

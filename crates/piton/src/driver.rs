@@ -13,7 +13,7 @@ use futures_util::future::BoxFuture;
 use futures_util::stream::FuturesUnordered;
 use piton_core::action::{Action, Verdict, Wish};
 use piton_core::budget::mechanical_summary;
-use piton_core::command::{Command, Performing, Reply, Then};
+use piton_core::command::{Command, Performing, Reply, Sender, Then};
 use piton_core::decide::decide;
 use piton_core::event::{BreakReason, Event, Handle, PlannedCall, ToolOutput, TurnEnd};
 use piton_core::id::{Attempt, CallId, InquiryId, MessageId, TurnId};
@@ -25,6 +25,7 @@ use tokio::sync::oneshot;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
+use crate::context::{self, Beginning};
 use crate::control::{Control, Controls};
 use crate::digest::Chain;
 use crate::files::FileShelf;
@@ -172,7 +173,7 @@ impl Driver<'_> {
     async fn act(&mut self, action: Action) -> bool {
         let (end, strays) = (self.log.state().end, self.log.state().strays);
         match action {
-            Action::StartQueued(message) => self.start_queued(&message),
+            Action::StartQueued(message) => self.start_queued(&message).await,
             Action::Steer(message) => self.steer(&message),
             Action::AskModel { step, attempt, .. } => self.ask_model(step, attempt),
             Action::Compact => self.compact(),
@@ -315,16 +316,25 @@ impl Driver<'_> {
         (Instant::now() < deadline).then_some(deadline)
     }
 
-    fn start_queued(&mut self, message: &MessageId) {
+    async fn start_queued(&mut self, message: &MessageId) {
         let queued = self.log.state().queue.iter().find(|queued| queued.message == *message);
         let Some(queued) = queued.cloned() else { return };
         let turn = self.log.state().next_turn();
-        self.log.push(Event::TurnStarted { turn, agent: None });
-        self.log.push(Event::UserMessage {
-            message: queued.message,
-            parts: queued.parts,
-            attempt: Attempt::FIRST,
-        });
+        let Queued { message, parts, .. } = queued;
+        let said = Event::UserMessage { message, parts, attempt: Attempt::FIRST };
+        let facts = vec![Event::TurnStarted { turn, agent: None }, said];
+        let state = self.log.state();
+        let beginning = Beginning {
+            conversation: &self.site.conversation,
+            workspace: &self.site.workspace,
+            // Nobody knows any more where it was typed.
+            sender: &Sender::default(),
+            config: &state.config,
+            attendance: self.attendance(),
+        };
+        for fact in context::add(self.parts, state, facts, beginning).await {
+            self.log.push(fact);
+        }
     }
 
     /// A waiting message becomes part of the open turn; the fold takes it from the queue.

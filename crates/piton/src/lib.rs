@@ -40,6 +40,7 @@
 //!
 //! Modules are listed in reading order.
 
+mod context;
 mod driver;
 mod flight;
 mod log;

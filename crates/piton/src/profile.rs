@@ -3,13 +3,14 @@
 //! Model, prompt, tools and limits are frozen with the turn: a resumed turn has those that it began
 //! with. Permission rules and what becomes of questions are asked for again whenever a driver starts.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::path::Path;
 
 use async_trait::async_trait;
 use piton_core::command::Sender;
-use piton_core::event::ToolSpec;
-use piton_core::id::ConversationId;
+use piton_core::event::{ContextItem, ToolSpec};
+use piton_core::id::{ConversationId, Digest, Timestamp};
 use piton_core::state::Config;
 
 use crate::unattended::{Attendance, Unattended};
@@ -19,6 +20,32 @@ use crate::unattended::{Attendance, Unattended};
 pub trait Profiles: fmt::Debug + Send + Sync {
     /// What applies from now on. Called before a turn begins, and before a driver goes on with one.
     async fn profile(&self, request: ProfileRequest<'_>) -> Result<Profile, ProfileError>;
+
+    /// What the model is told with the first message of a turn that begins now, beside what the user
+    /// said: only what it does not know yet. The turn waits for this, so it must be bounded in time.
+    async fn context(&self, _request: ContextRequest<'_>) -> Vec<ContextItem> {
+        Vec::new()
+    }
+}
+
+/// For what context is wanted.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct ContextRequest<'a> {
+    /// The conversation.
+    pub conversation: &'a ConversationId,
+    /// Where it works.
+    pub workspace: &'a Path,
+    /// Who sent the message; unknown for one that waited.
+    pub sender: &'a Sender,
+    /// What applies now, the system prompt included.
+    pub config: &'a Config,
+    /// What the model knows already, by name.
+    pub told: &'a BTreeMap<&'a str, &'a Digest>,
+    /// Whether somebody is there to answer.
+    pub attendance: Attendance,
+    /// The time.
+    pub now: Timestamp,
 }
 
 /// For what a profile is wanted.

@@ -128,6 +128,7 @@ impl State {
             }
             Event::ConversationOpened { .. }
             | Event::TurnStarted { .. }
+            | Event::ContextAdded { .. }
             | Event::TurnResumed { .. }
             | Event::ModelAsked { .. }
             | Event::ModelPartial { .. }

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use super::request::LastRequest;
 use crate::event::{
-    AnswerPart, BreakReason, EffectClass, Event, FailureClass, FinishReason, Found, Handle,
-    Inquiry, InquiryAnswer, InquiryKind, ModelRef, Native, Outcome, Rejected, ToolOutput, TurnEnd,
-    Usage, UserPart,
+    AnswerPart, BreakReason, ContextItem, EffectClass, Event, FailureClass, FinishReason, Found,
+    Handle, Inquiry, InquiryAnswer, InquiryKind, ModelRef, Native, Outcome, Rejected, ToolOutput,
+    TurnEnd, Usage, UserPart,
 };
 use crate::id::{Attempt, CallId, ConversationId, Digest, MessageId, Timestamp, TurnId};
 
@@ -21,6 +21,8 @@ pub struct Turn {
     pub began: Timestamp,
     /// When it was closed.
     pub closed: Option<Timestamp>,
+    /// What the model is told with its first message, beside what the user said.
+    pub context: Vec<ContextItem>,
     /// What happened, in order.
     pub items: Vec<Item>,
     /// Questions to a person, in order.
@@ -317,6 +319,7 @@ impl Turn {
             agent,
             began,
             closed: None,
+            context: Vec::new(),
             items: Vec::new(),
             inquiries: Vec::new(),
             end: None,

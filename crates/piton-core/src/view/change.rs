@@ -124,7 +124,7 @@ fn patches(state: &State, event: &Event) -> Vec<Patch> {
         | Event::TitleGiven { .. }
         | Event::WorkspaceBound { .. }
         | Event::QueueReleased => {}
-        Event::TurnStarted { .. } => made.last_turn(),
+        Event::TurnStarted { .. } | Event::ContextAdded { .. } => made.last_turn(),
         Event::ModelAsked { .. }
         | Event::ModelAnswered { .. }
         | Event::ModelFailed { .. }

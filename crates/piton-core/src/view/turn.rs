@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use super::call::{CallView, Place, is_false};
 use crate::event::{
-    AnswerPart, BlobRef, BreakReason, FailureClass, FinishReason, ModelRef, TurnEnd, Usage,
-    UserPart,
+    AnswerPart, BlobRef, BreakReason, ContextItem, FailureClass, FinishReason, ModelRef, TurnEnd,
+    Usage, UserPart,
 };
 use crate::id::{Attempt, CallId, MessageId, Timestamp, TurnId};
 use crate::retry::{EMPTIES_MAX, next_try};
@@ -19,11 +19,24 @@ use crate::state::{Exchange, Item, OldAttempt, Progress, Said, Step, Turn};
 pub struct TurnView {
     /// What is known of the turn as a whole.
     pub head: TurnHead,
+    /// What the model was told with the first message, beside what the user said.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub context: Vec<ContextView>,
     /// What happened, in order.
     pub items: Vec<ItemView>,
     /// Earlier attempts of its messages: hidden, kept.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub attempts: Vec<AttemptView>,
+}
+
+/// One thing that the model was told beside what the user said.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct ContextView {
+    /// What it is about.
+    pub name: String,
+    /// What the model reads.
+    pub text: Arc<str>,
 }
 
 /// What is known of a turn as a whole.
@@ -283,7 +296,8 @@ impl TurnView {
     pub(super) fn of(place: Place<'_>) -> Self {
         let turn = place.turn();
         let items = turn.items.iter().map(|item| ItemView::of(place, item)).collect();
-        Self { head: TurnHead::of(place), items, attempts: attempts(turn) }
+        let context = turn.context.iter().filter_map(ContextView::of).collect();
+        Self { head: TurnHead::of(place), context, items, attempts: attempts(turn) }
     }
 
     /// The turn as it is shown once a retry has superseded it: nothing in it waits for anybody.
@@ -307,6 +321,12 @@ fn attempts(turn: &Turn) -> Vec<AttemptView> {
         AttemptView { message: MessageView::from(said), items }
     };
     turn.attempts.iter().zip(ends).map(of).collect()
+}
+
+impl ContextView {
+    fn of(item: &ContextItem) -> Option<Self> {
+        Some(Self { name: item.name.clone(), text: item.text.clone()? })
+    }
 }
 
 impl TurnHead {

@@ -27,6 +27,7 @@ fn kind(event: &Event) -> &'static str {
         Event::ConfigChanged { .. } => "ConfigChanged",
         Event::DriverStarted { .. } => "DriverStarted",
         Event::TurnStarted { .. } => "TurnStarted",
+        Event::ContextAdded { .. } => "ContextAdded",
         Event::UserMessage { .. } => "UserMessage",
         Event::TurnResumed { .. } => "TurnResumed",
         Event::ModelAsked { .. } => "ModelAsked",

@@ -30,6 +30,7 @@ mod answer;
 mod append_only;
 mod attachments;
 mod commands_page;
+mod context;
 mod undo;
 mod view;
 mod view_change;

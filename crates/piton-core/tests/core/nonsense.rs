@@ -6,11 +6,11 @@ use piton_core::budget::mechanical_summary;
 use piton_core::coordinate::COORDINATOR;
 use piton_core::decide::decide;
 use piton_core::event::{
-    AnswerPart, BlobRef, BreakReason, ConfigChange, EVENT_FORMAT, EffectClass, Entry, Event,
-    FailureClass, FinishReason, ForkOrigin, Found, Handle, Inquiry, InquiryAnswer, InquiryKind,
-    Limits, Native, Outcome, ParentCall, PartialKind, PlannedCall, QueuePlace, Refusal, Rejected,
-    ShortOutput, ToolOutput, TurnEnd, UndoIntent, UndoOutcome, UnknownEvent, Usage, UserPart,
-    Wants,
+    AnswerPart, BlobRef, BreakReason, ConfigChange, ContextItem, EVENT_FORMAT, EffectClass, Entry,
+    Event, FailureClass, FinishReason, ForkOrigin, Found, Handle, Inquiry, InquiryAnswer,
+    InquiryKind, Limits, Native, Outcome, ParentCall, PartialKind, PlannedCall, QueuePlace,
+    Refusal, Rejected, ShortOutput, ToolOutput, TurnEnd, UndoIntent, UndoOutcome, UnknownEvent,
+    Usage, UserPart, Wants,
 };
 use piton_core::id::{
     Attempt, CallId, CommandId, ConversationId, Digest, DriverId, Epoch, InquiryId, MessageId, Seq,
@@ -237,6 +237,10 @@ fn lifecycle() -> impl Strategy<Value = Event> {
             .prop_map(|(turn, agent)| Event::TurnStarted { turn, agent: agent.map(Into::into) }),
         4 => (message(), user_parts(), number()).prop_map(|(message, parts, attempt)| {
             Event::UserMessage { message, parts, attempt: Attempt(attempt) }
+        }),
+        1 => (turn(), text(), option::of(text())).prop_map(|(turn, name, text)| {
+            let (digest, text) = (Digest::new(name.as_str()), text.map(Into::into));
+            Event::ContextAdded { turn, items: vec![ContextItem { name, digest, text }] }
         }),
         1 => turn().prop_map(|turn| Event::TurnResumed { turn }),
         2 => (turn(), select(ENDS.to_vec()))

@@ -10,13 +10,13 @@ use piton_core::decide::calls::doubt;
 use piton_core::decide::decide;
 use piton_core::event::{
     BreakReason, EffectClass, Entry, Event, Found, Handle, Inquiry, InquiryAnswer, InquiryKind,
-    Outcome, ToolOutput, TurnEnd, UndoIntent, UndoOutcome,
+    Outcome, ToolOutput, TurnEnd, UndoIntent, UndoOutcome, UserPart,
 };
 use piton_core::id::{CallId, CommandId, ConversationId};
 use piton_core::integrity::violations;
 use piton_core::question::Question;
 use piton_core::state::{Call, Exchange, Progress, State, Turn};
-use piton_core::transcript::{Message, Transcript};
+use piton_core::transcript::{Message, Transcript, typed};
 use proptest::collection::vec;
 use proptest::prelude::any;
 use proptest::proptest;
@@ -51,6 +51,10 @@ const CALM_ACTIONS_MAX: usize = 60;
 fn natives(state: &State) -> usize {
     let steps = state.turns.iter().flat_map(Turn::steps);
     steps.filter(|step| step.answer.as_ref().is_some_and(|it| it.native.is_some())).count()
+}
+
+fn is_context(part: &UserPart) -> bool {
+    matches!(part, UserPart::Text { .. }) && typed(part).is_none()
 }
 
 struct World {
@@ -258,6 +262,7 @@ impl World {
         match decide(&self.journal.state, Wish::Proceed) {
             Action::Rest => match (self.open().is_some(), choice % 4) {
                 (false, 3) => self.play("coordinate user"),
+                (false, 2) => self.play("turn context:now:c{n} user"),
                 (false, _) => self.play("turn user"),
                 (true, 0) => self.play("end:stopped"),
                 (true, 1) => self.play("inject"),
@@ -395,7 +400,10 @@ impl World {
         let turn = self.open().unwrap();
         for said in turn.said() {
             let holds = |message: &Message| match message {
-                Message::User(parts) => parts.starts_with(&said.parts),
+                Message::User(parts) => {
+                    let context = parts.iter().take_while(|part| is_context(part)).count();
+                    parts[context..].starts_with(&said.parts)
+                }
                 Message::Assistant(_) | Message::Results(_) => false,
             };
             assert!(transcript.messages().iter().any(holds));

@@ -11,9 +11,9 @@ use std::collections::BTreeMap;
 
 use piton_core::coordinate::COORDINATOR;
 use piton_core::event::{
-    AnswerPart, BreakReason, Choice, ConfigChange, EffectClass, Entry, Event, FailureClass,
-    FinishReason, Found, Handle, InDoubtPolicy, Inquiry, InquiryAnswer, InquiryKind, Limits,
-    Native, Outcome, PartialKind, PermissionMode, PermissionRule, Permissions, PlannedCall,
+    AnswerPart, BreakReason, Choice, ConfigChange, ContextItem, EffectClass, Entry, Event,
+    FailureClass, FinishReason, Found, Handle, InDoubtPolicy, Inquiry, InquiryAnswer, InquiryKind,
+    Limits, Native, Outcome, PartialKind, PermissionMode, PermissionRule, Permissions, PlannedCall,
     QueuePlace, Rejected, RuleEffect, ShortOutput, ToolOutput, ToolSpec, TurnEnd, UnknownEvent,
     Usage, UserPart,
 };
@@ -129,6 +129,13 @@ impl Journal {
             "coordinate" => {
                 let agent = Some(COORDINATOR.into());
                 Event::TurnStarted { turn: self.state.next_turn(), agent }
+            }
+            "context" => {
+                let (name, text) = rest.split_once(':').unwrap_or((rest, ""));
+                let text = (!text.is_empty()).then(|| text.into());
+                let digest = Digest::new(text.as_deref().unwrap_or("prompted"));
+                let items = vec![ContextItem { name: name.into(), digest, text }];
+                Event::ContextAdded { turn: self.turn(), items }
             }
             "plan" => self.plan(rest),
             "park" => {

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use piton::chance::SeededChance;
 use piton::clock::RuntimeClock;
-use piton::profile::{OneProfile, Profile};
+use piton::profile::Profile;
 use piton::{
     AnswerThen, Builder, Command, CommandError, Conversation, Delegation, Engine, Envelope,
     LeaseWait, NewMessage, OnIncomplete, Reply, reader,
@@ -25,6 +25,7 @@ use super::play::{Answers, Play, conversation};
 use super::provider::Run;
 use super::watch::WatchedModels;
 use crate::disk::MortalJournal;
+use crate::surroundings::Surroundings;
 use crate::world::{Effect, SECRET, World, command_tools, world_tools};
 
 /// Most times that one life answers or resumes before it counts as stuck.
@@ -106,7 +107,7 @@ impl<'a> Life<'a> {
     ) -> Result<Self, String> {
         let builder = || builder(play, run, journal, world, mortal.clone());
         let profile = Profile { config: config(play, &builder().build()), ..Profile::default() };
-        let engine = builder().profiles(Arc::new(OneProfile(profile))).build();
+        let engine = builder().profiles(Arc::new(Surroundings::from(profile))).build();
         let conversation = engine.begin_as(conversation(), Path::new("/"));
         let conversation = conversation.map_err(|error| error.to_string())?;
         Ok(Self { play, world, engine, conversation, named: AtomicU64::new(0) })

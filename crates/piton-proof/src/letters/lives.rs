@@ -8,7 +8,7 @@ use std::time::Duration;
 use piton::chance::SeededChance;
 use piton::clock::RuntimeClock;
 use piton::model::OneModel;
-use piton::profile::{OneProfile, Profile};
+use piton::profile::Profile;
 use piton::{
     Command, CommandError, Conversation, Engine, Envelope, LeaseWait, NewMessage, OpenError, Reply,
     reader,
@@ -23,6 +23,7 @@ use tokio::sync::watch;
 use super::dispatch::{Dispatch, FIRST, WAITING};
 use crate::crash::life::gone;
 use crate::disk::{Flaw, MortalJournal};
+use crate::surroundings::Surroundings;
 use crate::world::{World, world_tools};
 
 /// Long enough for a command to come while a call runs, and more answers than there are messages.
@@ -93,7 +94,7 @@ impl<'a> Run<'a> {
         };
         builder.offer_tools(&mut config);
         let profile = Profile { config, ..Profile::default() };
-        builder.profiles(Arc::new(OneProfile(profile))).build()
+        builder.profiles(Arc::new(Surroundings::from(profile))).build()
     }
 
     /// The process that holds the conversation, until nobody sends anything any more.

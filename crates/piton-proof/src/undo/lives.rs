@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use piton::clock::RuntimeClock;
 use piton::model::OneModel;
-use piton::profile::{OneProfile, Profile};
+use piton::profile::Profile;
 use piton::undo::{FileChange, FileChangeState};
 use piton::{Command, CommandError, Conversation, Engine, Envelope, LeaseWait, NewMessage, reader};
 use piton_core::event::{Event, ModelRef, PermissionMode};
@@ -22,6 +22,7 @@ use tokio::sync::watch;
 use crate::crash::all_records;
 use crate::crash::life::gone;
 use crate::disk::MortalJournal;
+use crate::surroundings::Surroundings;
 use crate::world::World;
 
 const SCRIPT: &str = r#"{"steps":[
@@ -93,7 +94,7 @@ impl Room {
         config.permissions.mode = PermissionMode::Auto;
         builder.offer_tools(&mut config);
         let profile = Profile { config, ..Profile::default() };
-        builder.profiles(Arc::new(OneProfile(profile))).build()
+        builder.profiles(Arc::new(Surroundings::from(profile))).build()
     }
 
     fn conversation(&self, engine: &Engine) -> Result<Conversation, CommandError> {

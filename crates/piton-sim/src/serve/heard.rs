@@ -1,6 +1,7 @@
 //! What a request says, the same for every dialect.
 
 use piton_core::coordinate::SYNTHESIS_HEAD;
+use piton_core::transcript::without_context;
 
 use crate::demo::Gave;
 use crate::script::{self, Talk};
@@ -24,6 +25,11 @@ enum Message {
 impl Heard {
     /// The user says something.
     pub(super) fn user(&mut self, text: &str) {
+        let said = without_context(text);
+        if said.is_empty() && !text.is_empty() {
+            return;
+        }
+        let text = said;
         match self.messages.last_mut() {
             Some(Message::User(said)) => {
                 said.push('\n');

@@ -4,8 +4,8 @@ use std::fmt;
 
 use futures_util::stream;
 use piton_core::answer::Delta;
-use piton_core::event::{FinishReason, Usage, UserPart};
-use piton_core::transcript::{CallResult, Message, Transcript};
+use piton_core::event::{FinishReason, Usage};
+use piton_core::transcript::{CallResult, Message, Transcript, typed};
 
 use super::{AnswerStream, Model, ModelFailure};
 
@@ -64,10 +64,7 @@ pub fn last_typed(transcript: &Transcript) -> String {
         Message::User(parts) => Some(parts),
         Message::Assistant(_) | Message::Results(_) => None,
     });
-    let texts = last.into_iter().flatten().filter_map(|part| match part {
-        UserPart::Text { text } => Some(&**text),
-        UserPart::File { .. } | UserPart::InlinedFile { .. } => None,
-    });
+    let texts = last.into_iter().flatten().filter_map(typed);
     texts.collect::<Vec<_>>().join("\n")
 }
 

@@ -12,6 +12,7 @@ use piton_core::state::Verdict;
 use piton_store::{AppendError, Letter};
 
 use super::{Session, canonical};
+use crate::context::{self, Beginning};
 use crate::control::{Control, Controls, Count};
 use crate::error::{CommandError, OpenError, SessionError};
 use crate::mailbox::{self, Brought};
@@ -134,6 +135,15 @@ impl Session {
         if let Command::Answer { inquiry, reply, .. } = &handed.envelope.command {
             self.secrets.extend(reply.secret().map(|secret| (inquiry.clone(), secret)));
         }
+        let beginning = Beginning {
+            conversation: self.conversation(),
+            workspace: &self.workspace,
+            sender: &handed.envelope.from,
+            // What comes with the command is recorded in front of the turn.
+            config: self.unsaid.as_ref().unwrap_or(&self.state().config),
+            attendance: self.attendance_now(),
+        };
+        let facts = context::add(&self.parts, self.state(), facts, beginning).await;
         let seq = self.record(leave, facts).await?;
         self.settle_undos().await?;
         Ok((Receipt { command, seq, verdict }, then))

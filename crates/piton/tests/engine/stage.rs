@@ -286,6 +286,7 @@ fn word(event: &Event) -> String {
         Event::ConfigChanged { .. } => "config".into(),
         Event::DriverStarted { .. } => "driver".into(),
         Event::TurnStarted { .. } => "turn".into(),
+        Event::ContextAdded { .. } => "context".into(),
         Event::UserMessage { .. } => "user".into(),
         Event::TurnResumed { .. } => "resumed".into(),
         Event::ModelAsked { .. } => "ask".into(),
