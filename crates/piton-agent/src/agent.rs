@@ -13,6 +13,7 @@ use piton_tools::sandbox::Rules;
 
 use crate::command_tools;
 use crate::environment::Environment;
+use crate::instructions::{Instructions, Places};
 use crate::overrides::Overrides;
 use crate::providers::{self, KeyFrom, Provider, ProviderError, RequestDefaults, WrittenEffort};
 use crate::rules::{self, WrittenRule};
@@ -119,6 +120,12 @@ impl Agent {
     /// Whether one answer of a person is for all calls of a model's answer that need one.
     pub fn asks_in_batches(&self) -> bool {
         self.asks_in_batches
+    }
+
+    /// The instructions that count for a person in a directory.
+    pub(crate) fn instructions(&self, workspace: &Path, directory: Option<&Path>) -> Instructions {
+        let home = self.settings.environment.user_directory();
+        Instructions::find(Places { own: self.settings.config(), home, workspace, directory })
     }
 
     /// What requests to a model are made with, unless the conversation says otherwise.

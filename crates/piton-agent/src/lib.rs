@@ -16,6 +16,8 @@ mod settings;
 mod settings_file;
 
 mod agent;
+mod context;
+mod instructions;
 mod overrides;
 mod profile;
 mod profiles;
@@ -40,6 +42,7 @@ pub use self::agent::{Agent, LoadError};
 pub use self::commands::Commands;
 pub use self::engine::{EngineParts, engine_to_write};
 pub use self::environment::Environment;
+pub use self::instructions::InstructionNote;
 pub use self::mcp::{FoundServers, ServerNotice};
 pub use self::models::{Catalogue, Loaded, ModelError, is_demo, read_script, typed};
 pub use self::overrides::Overrides;

@@ -17,6 +17,8 @@ use crate::prompt::system_prompt;
 pub struct ProfileRequest {
     /// The directory that the conversation works in.
     pub workspace: PathBuf,
+    /// Where the person is, if that is known.
+    pub directory: Option<PathBuf>,
     /// What the conversation is configured with now.
     pub present: Config,
     /// Whether the conversation has said how its requests are made.
@@ -118,7 +120,7 @@ impl Agent {
         let ProfileRequest { workspace, present, overrides, .. } = request;
         let model = self.model(overrides, present.model.as_ref())?;
         let system = match &*present.system {
-            "" => system_prompt(workspace).into(),
+            "" => system_prompt(&self.instructions(workspace, request.directory.as_deref())).into(),
             _ => present.system.clone(),
         };
         let tools = match &request.turn {

@@ -1,13 +1,16 @@
 //! What turns of the engine begin with: the profile of the settings, with what a command's sender chose.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
 use piton::profile::{self, Moment, Profiles};
 use piton::{Attendance, Policy};
+use piton_core::event::ContextItem;
 
 use crate::agent::Agent;
+use crate::context;
+use crate::instructions::InstructionNote;
 use crate::models::{Catalogue, ModelError};
 use crate::overrides::Overrides;
 use crate::profile::{Profile, ProfileError, ProfileRequest, Standing, TurnStart};
@@ -54,6 +57,8 @@ pub enum ProfileNote {
     SecondName(PathBuf),
     /// A rule names a tool that is not there.
     Stranger(Stranger),
+    /// A file of instructions does not count, or not all of it.
+    Instructions(InstructionNote),
 }
 
 impl AgentProfiles {
@@ -91,6 +96,7 @@ impl AgentProfiles {
         let present = request.config.clone();
         let request = ProfileRequest {
             workspace: request.workspace.to_owned(),
+            directory: request.sender.directory.as_ref().map(PathBuf::from),
             standing: if present.model.is_some() { Standing::Known } else { Standing::New },
             present,
             overrides,
@@ -130,6 +136,20 @@ impl Profiles for AgentProfiles {
         self.resolve(request)
             .map_err(|error| profile::ProfileError { message: with_sources(&error) })
     }
+
+    async fn context(&self, request: profile::ContextRequest<'_>) -> Vec<ContextItem> {
+        let directory = request.sender.directory.as_deref().map(Path::new);
+        let instructions = self.agent.instructions(request.workspace, directory);
+        let items = context::context(&self.agent, request, &instructions).await;
+        // A person hears of a file when the model hears of it, and of one that cannot be used once.
+        let is_new = |note: &InstructionNote| {
+            let named = |item: &ContextItem| item.name.ends_with(&*note.path.to_string_lossy());
+            request.told.is_empty() || items.iter().any(named)
+        };
+        let notes = instructions.notes.into_iter().filter(is_new).map(ProfileNote::Instructions);
+        self.notes.lock().unwrap_or_else(PoisonError::into_inner).extend(notes);
+        items
+    }
 }
 
 /// What the sender of a command chose.
@@ -153,8 +173,6 @@ fn with_sources(error: &dyn std::error::Error) -> String {
 
 #[cfg(test)]
 mod tests {
-    use std::path::Path;
-
     use piton::Sender;
     use piton::model::Models as _;
     use piton_core::event::{EffectClass, PermissionMode, ToolSpec};

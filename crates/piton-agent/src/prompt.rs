@@ -1,14 +1,33 @@
-//! The system prompt.
+//! The system prompt: one fixed text, and the instructions as they were when the conversation began.
 
-use std::path::Path;
+use crate::instructions::Instructions;
 
-/// The system prompt of a conversation that works in a directory.
-pub(crate) fn system_prompt(workspace: &Path) -> String {
-    format!(
-        "You are piton, a coding agent. You work in the directory {}; paths are relative to it. \
-         Use the tools to look before you answer and to do what you are asked. Be truthful: say \
-         what you did, what you did not do, and what you do not know. If a tool's outcome is \
-         unknown, check before you repeat it.",
-        workspace.display()
-    )
+/// How to work. The same for every conversation, so that providers can keep it: nothing that changes
+/// belongs in here. What changes is told with messages.
+const PROMPT: &str = include_str!("prompt.md");
+
+/// The system prompt of a conversation that begins with these instructions.
+pub(crate) fn system_prompt(instructions: &Instructions) -> String {
+    let sections = instructions.files.iter().map(|file| file.section());
+    std::iter::once(PROMPT.trim_end().to_owned()).chain(sections).collect::<Vec<_>>().join("\n\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Characters that count as one token in the house's estimate.
+    const CHARS_PER_TOKEN: usize = 4;
+    const TOKENS_MAX: usize = 1_500;
+
+    #[test]
+    fn the_prompt_is_short_and_has_nothing_in_it_that_changes() {
+        assert!(PROMPT.len() / CHARS_PER_TOKEN <= TOKENS_MAX, "{} characters", PROMPT.len());
+        assert!(!PROMPT.contains(|c: char| c.is_ascii_digit()), "a number may change");
+    }
+
+    #[test]
+    fn without_instructions_the_prompt_is_the_same_everywhere() {
+        assert_eq!(system_prompt(&Instructions::default()), PROMPT.trim_end());
+    }
 }

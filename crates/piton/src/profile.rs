@@ -81,6 +81,19 @@ impl<'a> ProfileRequest<'a> {
     }
 }
 
+impl<'a> ContextRequest<'a> {
+    /// A request for a turn that begins at the beginning of time, with nobody there.
+    pub fn new(
+        (conversation, workspace): (&'a ConversationId, &'a Path),
+        sender: &'a Sender,
+        config: &'a Config,
+        told: &'a BTreeMap<&'a str, &'a Digest>,
+    ) -> Self {
+        let (attendance, now) = (Attendance::Unattended, Timestamp::default());
+        Self { conversation, workspace, sender, config, told, attendance, now }
+    }
+}
+
 /// What comes next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Moment {

@@ -71,7 +71,7 @@ pub(crate) async fn run(
     let asker = id.clone();
     let id = id.as_worker().map_or(id, |(parent, _)| parent);
     if let Recorded::There(holder) = recorded
-        && goes_on(&engine, &id, holder.as_ref(), output).await?
+        && goes_on(&engine, &id, &holder, output).await?
     {
         return Ok(Report::ok("done"));
     }
@@ -99,10 +99,10 @@ pub(crate) async fn run(
 async fn goes_on(
     engine: &Engine,
     id: &ConversationId,
-    taker: Option<&Holder>,
+    taker: &Holder,
     output: &mut Output,
 ) -> Result<bool, Fault> {
-    let who = taker.map_or("The other process".into(), |taker| format!("Process {}", taker.pid));
+    let who = format!("Process {}", taker.pid);
     let listed = engine.journal().status(id).await?;
     if listed.is_some_and(|listed| listed.holder.is_some()) {
         output.talk(&format!("{who} has taken it, and goes on with the turn."));

@@ -91,7 +91,8 @@ fn a_text_is_sent_as_text_and_kept_apart() {
     let ran = provider.run(&world, &server, &["query", lookalike, "-f", "a.png"]);
     assert_eq!(ran.code, 0, "{}", ran.stderr);
     let (_, body) = server.request(1);
-    let said = &body["messages"][1]["content"];
+    let said = body["messages"][1]["content"].as_str().unwrap();
+    let said = said.split_once("</context>\n\n").unwrap().1;
     assert_eq!(said, "Attached file: notes/b.json\nMIME: application/json\n{\r\n}\r\n");
     let parts = user_parts(&world);
     let kinds: Vec<_> = parts.iter().map(|part| part["part"].as_str().unwrap()).collect();

@@ -28,6 +28,7 @@ mod held;
 mod home;
 mod incomplete;
 mod input;
+mod instructions;
 mod interrupt;
 mod json;
 mod kill;

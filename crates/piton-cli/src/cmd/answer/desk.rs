@@ -10,7 +10,7 @@ pub(super) enum Recorded {
     /// This process.
     Here,
     /// The process that asked.
-    There(Option<Holder>),
+    There(Holder),
 }
 
 /// What answers are written down with.

@@ -69,8 +69,7 @@ impl<'a> Held<'a> {
             let lies = self.kept().await?.iter().any(|kept| kept.letter == left.letter);
             let view = self.desk.engine.view(self.id).await?;
             match conversation.verdict(&left.command).await? {
-                Some(Verdict::Taken) if self.here => return Ok(Recorded::Here),
-                Some(Verdict::Taken) => return Ok(Recorded::There(self.holder.clone())),
+                Some(Verdict::Taken) => return Ok(self.taken()),
                 Some(Verdict::Refused(_)) => return Err(too_late(&view, &meant.asked)),
                 None if !lies || self.desk.deadline <= Instant::now() => {
                     if !view.open_questions().any(|open| open.id == meant.asked.id) {
@@ -85,6 +84,15 @@ impl<'a> Held<'a> {
                 }
                 None => self.sleep(view.cursor).await?,
             }
+        }
+    }
+
+    /// Who has taken it. Where no other process was ever seen, it was this one: it may have taken the
+    /// letter and left the conversation between two looks.
+    fn taken(&self) -> Recorded {
+        match &self.holder {
+            Some(holder) if !self.here => Recorded::There(holder.clone()),
+            Some(_) | None => Recorded::Here,
         }
     }
 

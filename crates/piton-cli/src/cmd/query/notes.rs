@@ -1,9 +1,10 @@
 //! What a person should hear of the settings and of tools before a turn is shown.
 
-use piton_agent::{ProfileNote, SandboxGap, ToolNote};
+use piton_agent::{InstructionNote, ProfileNote, SandboxGap, ToolNote};
 
 use super::opened::Opened;
 use crate::output::Output;
+use crate::render::visible::visible_name;
 use crate::render::{rule, servers};
 
 /// Says it, once.
@@ -28,6 +29,9 @@ pub(super) fn tell(opened: &Opened, output: &mut Output) {
                 file.display()
             ),
             ProfileNote::Stranger(stranger) => rule::stranger(&stranger),
+            ProfileNote::Instructions(InstructionNote { path, why }) => {
+                format!("{}: {why}", visible_name(&path.to_string_lossy()))
+            }
         };
         output.talk(&format!("warning: {said}"));
     }

@@ -1,0 +1,145 @@
+//! What the model is told with the first message of a turn: where and when it works, and instructions that
+//! are new or changed. Each item has a name; only what the model does not know yet is told.
+
+mod day;
+mod git;
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use piton::Attendance;
+use piton::profile::ContextRequest;
+use piton_core::event::{ContextItem, PermissionMode};
+use piton_core::id::Digest;
+use sha2::{Digest as _, Sha256};
+
+use crate::agent::Agent;
+use crate::instructions::{InstructionFile, Instructions};
+
+/// What stands in front of the path in the name of an item about a file of instructions.
+const INSTRUCTIONS: &str = "instructions ";
+/// Bytes of a digest that are kept: enough to tell contents apart.
+const DIGEST_BYTES: usize = 12;
+/// What an item says whose file is gone.
+const GONE: &str = "gone";
+
+/// What is told to the model that does not know it yet.
+pub(crate) async fn context(
+    agent: &Agent,
+    request: ContextRequest<'_>,
+    instructions: &Instructions,
+) -> Vec<ContextItem> {
+    let mut items = facts(agent, &request).await;
+    let files = instructions.files.iter().map(|file| of_file(file, &request));
+    items.extend(files);
+    items.retain(|item| request.told.get(item.name.as_str()) != Some(&&item.digest));
+    items.extend(gone(request.told));
+    items
+}
+
+/// Where and when.
+async fn facts(agent: &Agent, request: &ContextRequest<'_>) -> Vec<ContextItem> {
+    let environment = &agent.settings().environment;
+    let workspace = request.workspace;
+    let directory = request.sender.directory.as_deref().map(Path::new);
+    let mut facts = vec![
+        fact("date", day::today(request.now)),
+        fact("system", system()),
+        fact(
+            "workspace",
+            format!("Workspace: {workspace:?}. Relative paths begin here, for tools and commands."),
+        ),
+    ];
+    facts.extend(directory.map(|directory| fact("directory", place(workspace, directory))));
+    match git::state(workspace, environment).await {
+        Some(state) => facts.push(fact("git", state)),
+        None if request.told.contains_key("git") => {
+            facts.push(fact("git", "Git: no repository any more.".into()));
+        }
+        None => {}
+    }
+    facts.push(fact("permissions", permissions(request.config.permissions.mode)));
+    facts.push(fact("person", person(request.attendance).into()));
+    facts
+}
+
+fn system() -> String {
+    let (os, architecture) = (std::env::consts::OS, std::env::consts::ARCH);
+    let release = rustix::system::uname();
+    let release = release.release().to_string_lossy();
+    format!("System: {os} {release}, {architecture}. Commands run in /bin/sh.")
+}
+
+/// Where the person is.
+fn place(workspace: &Path, directory: &Path) -> String {
+    match directory.strip_prefix(workspace) {
+        Ok(below) if below.as_os_str().is_empty() => "The person is in the workspace.".into(),
+        Ok(below) => format!("The person is in {below:?} of the workspace."),
+        Err(_) => format!("The person is in {directory:?}, outside of the workspace."),
+    }
+}
+
+fn permissions(mode: PermissionMode) -> String {
+    let said = match mode {
+        PermissionMode::Ask => "what only reads runs at once; anything else is asked about first",
+        PermissionMode::AcceptEdits => {
+            "reading and editing files runs at once; commands are asked about first"
+        }
+        PermissionMode::Auto => "everything runs without a question",
+        PermissionMode::ReadOnly => "what only reads runs; anything else is denied",
+    };
+    format!("Permissions: {said}.")
+}
+
+fn person(attendance: Attendance) -> &'static str {
+    match attendance {
+        Attendance::Attended => "A person is there to answer questions.",
+        Attendance::Unattended => "Nobody is there to answer questions.",
+    }
+}
+
+/// A file of instructions: by its digest alone if the system prompt has it.
+fn of_file(file: &InstructionFile, request: &ContextRequest<'_>) -> ContextItem {
+    let section = file.section();
+    let name = format!("{INSTRUCTIONS}{}", file.path.display());
+    let digest = digest(&section);
+    let text = if !request.told.contains_key(name.as_str()) {
+        let prompted = request.config.system.contains(&section);
+        (!prompted).then(|| section.into())
+    } else {
+        let replaces = "[The file has changed. This replaces what it said before.]";
+        Some(format!("{section}\n{replaces}").into())
+    };
+    ContextItem { name, digest, text }
+}
+
+/// Files of instructions that the model knows and that are no more.
+fn gone(told: &BTreeMap<&str, &Digest>) -> Vec<ContextItem> {
+    let known = told.iter().filter(|(_, digest)| digest.as_str() != GONE);
+    let files = known.filter_map(|(name, _)| Some((name, name.strip_prefix(INSTRUCTIONS)?)));
+    let gone = files.filter(|(_, path)| matches!(Path::new(path).try_exists(), Ok(false)));
+    gone.map(|(name, path)| ContextItem {
+        name: (*name).to_owned(),
+        digest: Digest::new(GONE),
+        text: Some(format!("[The instructions {path:?} are gone, and count no more.]").into()),
+    })
+    .collect()
+}
+
+fn fact(name: &str, text: String) -> ContextItem {
+    ContextItem { name: name.to_owned(), digest: digest(&text), text: Some(text.into()) }
+}
+
+fn digest(text: &str) -> Digest {
+    use std::fmt::Write as _;
+    let hash = Sha256::digest(text.as_bytes());
+    let mut hex = String::new();
+    for byte in hash.iter().take(DIGEST_BYTES) {
+        // Writing to a string cannot fail.
+        write!(hex, "{byte:02x}").unwrap_or_default();
+    }
+    Digest::new(hex)
+}
+
+#[cfg(test)]
+mod tests;

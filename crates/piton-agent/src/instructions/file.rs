@@ -1,0 +1,166 @@
+//! One file of instructions: found, read within bounds, and put into words for the model.
+
+use std::collections::BTreeSet;
+use std::fs::{self, File, Metadata};
+use std::io::{self, Read as _};
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+
+use super::{InstructionNote, NAMES, text};
+
+/// Most bytes of one file.
+const FILE_BYTES_MAX: usize = 32 * 1024;
+
+/// Whose instructions they are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Owner {
+    /// The user's, from the directory of the settings.
+    User,
+    /// The project's.
+    Repository,
+}
+
+/// A file of instructions.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct InstructionFile {
+    pub(crate) path: PathBuf,
+    pub(crate) owner: Owner,
+    /// What counts of it.
+    pub(crate) text: String,
+    pub(super) left: Left,
+    pub(super) is_lossy: bool,
+}
+
+/// What does not count of a file, because there is no room.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Left {
+    Nothing,
+    Bytes(u64),
+}
+
+/// What came of looking into a directory.
+#[derive(Debug)]
+pub(super) enum Looked {
+    Nothing,
+    File(InstructionFile),
+    Unusable(InstructionNote),
+}
+
+/// Looks into a directory. A file that another name led to before is not read twice.
+pub(super) fn look(
+    directory: &Path,
+    owner: Owner,
+    within: &[&Path],
+    seen: &mut BTreeSet<(u64, u64)>,
+) -> Looked {
+    for name in NAMES {
+        let path = directory.join(name);
+        match fs::symlink_metadata(&path) {
+            Err(error) if is_absent(&error) => continue,
+            Err(error) => return unusable(path, &error.to_string()),
+            Ok(_) => {}
+        }
+        return match open(&path, within) {
+            Err(why) => unusable(path, &why),
+            Ok((_, found)) if !seen.insert((found.dev(), found.ino())) => Looked::Nothing,
+            Ok((file, found)) => match read(file, &found) {
+                Err(error) => unusable(path, &error.to_string()),
+                Ok((content, left)) => {
+                    let content = text::cleaned(&content);
+                    if content.text.is_empty() {
+                        return Looked::Nothing;
+                    }
+                    let is_lossy = content.is_lossy;
+                    Looked::File(InstructionFile {
+                        path,
+                        owner,
+                        text: content.text,
+                        left,
+                        is_lossy,
+                    })
+                }
+            },
+        };
+    }
+    Looked::Nothing
+}
+
+fn is_absent(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
+}
+
+fn unusable(path: PathBuf, why: &str) -> Looked {
+    Looked::Unusable(InstructionNote { path, why: format!("it cannot be used: {why}") })
+}
+
+/// Opens a file that lies, behind all links, in one of the directories.
+fn open(path: &Path, within: &[&Path]) -> Result<(File, Metadata), String> {
+    let real = fs::canonicalize(path).map_err(|error| error.to_string())?;
+    let inside = |directory: &&Path| {
+        let directory = fs::canonicalize(directory).unwrap_or_else(|_| directory.to_path_buf());
+        real.starts_with(directory)
+    };
+    if !within.iter().any(inside) {
+        return Err(
+            "it is a link to a file outside of the workspace and of your own directory".into()
+        );
+    }
+    let is_file = fs::metadata(&real).map_err(|error| error.to_string())?.is_file();
+    if !is_file {
+        return Err("it is no file".into());
+    }
+    let file = File::open(&real).map_err(|error| error.to_string())?;
+    let found = file.metadata().map_err(|error| error.to_string())?;
+    Ok((file, found))
+}
+
+/// Its beginning, and how much is left.
+fn read(file: File, found: &Metadata) -> io::Result<(Vec<u8>, Left)> {
+    let mut content = Vec::new();
+    file.take(FILE_BYTES_MAX as u64 + 1).read_to_end(&mut content)?;
+    if content.len() <= FILE_BYTES_MAX {
+        return Ok((content, Left::Nothing));
+    }
+    content.truncate(FILE_BYTES_MAX);
+    let left = found.len().saturating_sub(FILE_BYTES_MAX as u64).max(1);
+    Ok((content, Left::Bytes(left)))
+}
+
+impl InstructionFile {
+    /// Leaves out what has no room. Says how much is used.
+    pub(super) fn cut_to(&mut self, room: usize) -> usize {
+        let end = self.text.floor_char_boundary(room);
+        if end < self.text.len() {
+            let cut = (self.text.len() - end) as u64;
+            let before = match self.left {
+                Left::Nothing => 0,
+                Left::Bytes(left) => left,
+            };
+            self.left = Left::Bytes(before + cut);
+            self.text.truncate(end);
+        }
+        self.text.len()
+    }
+
+    pub(super) fn note(&self, why: String) -> InstructionNote {
+        InstructionNote { path: self.path.clone(), why }
+    }
+
+    /// What the model reads: where it comes from, and what it says.
+    pub(crate) fn section(&self) -> String {
+        let path = &self.path;
+        let owner = match self.owner {
+            Owner::User => "the user's own, for all projects",
+            Owner::Repository => "of this project; the user has not reviewed it",
+        };
+        let rest = match self.left {
+            Left::Nothing => String::new(),
+            Left::Bytes(left) => {
+                format!(
+                    "\n[{left} bytes of this file are left out here; read the file if you need them]"
+                )
+            }
+        };
+        format!("# Instructions from {path:?} ({owner})\n{}{rest}", self.text)
+    }
+}
