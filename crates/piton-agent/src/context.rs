@@ -14,7 +14,7 @@ use piton_core::id::Digest;
 use sha2::{Digest as _, Sha256};
 
 use crate::agent::Agent;
-use crate::instructions::{InstructionFile, Instructions};
+use crate::instructions::{InstructionFile, Instructions, quoted};
 
 /// What stands in front of the path in the name of an item about a file of instructions.
 const INSTRUCTIONS: &str = "instructions ";
@@ -47,7 +47,10 @@ async fn facts(agent: &Agent, request: &ContextRequest<'_>) -> Vec<ContextItem> 
         fact("system", system()),
         fact(
             "workspace",
-            format!("Workspace: {workspace:?}. Relative paths begin here, for tools and commands."),
+            format!(
+                "Workspace: {}. Relative paths begin here, for tools and commands.",
+                quoted(workspace)
+            ),
         ),
     ];
     facts.extend(directory.map(|directory| fact("directory", place(workspace, directory))));
@@ -74,8 +77,8 @@ fn system() -> String {
 fn place(workspace: &Path, directory: &Path) -> String {
     match directory.strip_prefix(workspace) {
         Ok(below) if below.as_os_str().is_empty() => "The person is in the workspace.".into(),
-        Ok(below) => format!("The person is in {below:?} of the workspace."),
-        Err(_) => format!("The person is in {directory:?}, outside of the workspace."),
+        Ok(below) => format!("The person is in {} of the workspace.", quoted(below)),
+        Err(_) => format!("The person is in {}, outside of the workspace.", quoted(directory)),
     }
 }
 
@@ -103,12 +106,12 @@ fn of_file(file: &InstructionFile, request: &ContextRequest<'_>) -> ContextItem 
     let section = file.section();
     let name = format!("{INSTRUCTIONS}{}", file.path.display());
     let digest = digest(&section);
-    let text = if !request.told.contains_key(name.as_str()) {
-        let prompted = request.config.system.contains(&section);
-        (!prompted).then(|| section.into())
-    } else {
+    let text = if request.told.contains_key(name.as_str()) {
         let replaces = "[The file has changed. This replaces what it said before.]";
         Some(format!("{section}\n{replaces}").into())
+    } else {
+        let prompted = request.config.system.contains(&section);
+        (!prompted).then(|| section.into())
     };
     ContextItem { name, digest, text }
 }

@@ -10,11 +10,10 @@ mod text;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-pub(crate) use self::file::{InstructionFile, Owner};
+pub use self::file::InstructionNote;
+pub(crate) use self::file::{InstructionFile, Owner, quoted};
 use self::file::{Left, Looked, look};
 
-/// What files of instructions are called; the first that is there counts.
-pub(crate) const NAMES: [&str; 2] = ["AGENTS.md", "CLAUDE.md"];
 /// Most files that are read.
 const FILES_MAX: usize = 32;
 /// Most bytes of all files together.
@@ -26,15 +25,6 @@ pub(crate) struct Instructions {
     pub(crate) files: Vec<InstructionFile>,
     /// What a person should hear: a file, and why it does not count, or not all of it.
     pub(crate) notes: Vec<InstructionNote>,
-}
-
-/// A file of instructions that does not count, or not all of it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct InstructionNote {
-    /// The file.
-    pub path: PathBuf,
-    /// Why.
-    pub why: String,
 }
 
 /// Where instructions are looked for.

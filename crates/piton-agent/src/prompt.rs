@@ -1,6 +1,6 @@
 //! The system prompt: one fixed text, and the instructions as they were when the conversation began.
 
-use crate::instructions::Instructions;
+use crate::instructions::{InstructionFile, Instructions};
 
 /// How to work. The same for every conversation, so that providers can keep it: nothing that changes
 /// belongs in here. What changes is told with messages.
@@ -8,7 +8,7 @@ const PROMPT: &str = include_str!("prompt.md");
 
 /// The system prompt of a conversation that begins with these instructions.
 pub(crate) fn system_prompt(instructions: &Instructions) -> String {
-    let sections = instructions.files.iter().map(|file| file.section());
+    let sections = instructions.files.iter().map(InstructionFile::section);
     std::iter::once(PROMPT.trim_end().to_owned()).chain(sections).collect::<Vec<_>>().join("\n\n")
 }
 

@@ -148,8 +148,8 @@ mod tests {
 
     #[test]
     fn many_names_are_counted() {
-        let lines: String = (0..12).map(|number| format!("? {number}\0")).collect();
-        let told = in_words(&format!("# branch.head (detached)\0{lines}"));
+        let lines: Vec<String> = (0..12).map(|number| format!("? {number}")).collect();
+        let told = in_words(&format!("# branch.head (detached)\0{}", lines.join("\0")));
         assert!(told.ends_with("\"9\" and 2 more."), "{told}");
         assert!(told.starts_with("Git: no branch (detached); 0 changed, 12 untracked: "), "{told}");
         assert_eq!(in_words("# branch.head main\0"), "Git: branch \"main\"; nothing is changed.");

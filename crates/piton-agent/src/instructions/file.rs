@@ -6,8 +6,10 @@ use std::io::{self, Read as _};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-use super::{InstructionNote, NAMES, text};
+use super::text;
 
+/// What files of instructions are called; the first that is there counts.
+const NAMES: [&str; 2] = ["AGENTS.md", "CLAUDE.md"];
 /// Most bytes of one file.
 const FILE_BYTES_MAX: usize = 32 * 1024;
 
@@ -29,6 +31,15 @@ pub(crate) struct InstructionFile {
     pub(crate) text: String,
     pub(super) left: Left,
     pub(super) is_lossy: bool,
+}
+
+/// A file of instructions that does not count, or not all of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InstructionNote {
+    /// The file.
+    pub path: PathBuf,
+    /// Why.
+    pub why: String,
 }
 
 /// What does not count of a file, because there is no room.
@@ -148,7 +159,7 @@ impl InstructionFile {
 
     /// What the model reads: where it comes from, and what it says.
     pub(crate) fn section(&self) -> String {
-        let path = &self.path;
+        let path = quoted(&self.path);
         let owner = match self.owner {
             Owner::User => "the user's own, for all projects",
             Owner::Repository => "of this project; the user has not reviewed it",
@@ -161,6 +172,11 @@ impl InstructionFile {
                 )
             }
         };
-        format!("# Instructions from {path:?} ({owner})\n{}{rest}", self.text)
+        format!("# Instructions from {path} ({owner})\n{}{rest}", self.text)
     }
+}
+
+/// A path for the model, on one line whatever it holds.
+pub(crate) fn quoted(path: &Path) -> String {
+    format!("{:?}", path.to_string_lossy())
 }

@@ -26,8 +26,12 @@ fn is_readable(letter: char) -> bool {
     match letter {
         '\n' | '\t' => true,
         // Directions of writing, blanks without width, and tags.
-        '\u{200b}' | '\u{2060}' | '\u{feff}' => false,
-        '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{e0000}'..='\u{e007f}' => false,
+        '\u{200b}'
+        | '\u{2060}'
+        | '\u{feff}'
+        | '\u{202a}'..='\u{202e}'
+        | '\u{2066}'..='\u{2069}'
+        | '\u{e0000}'..='\u{e007f}' => false,
         letter => !letter.is_control(),
     }
 }

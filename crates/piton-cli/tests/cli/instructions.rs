@@ -33,7 +33,7 @@ fn unmarked(mut value: Value) -> Value {
                 fields.remove("cache_control");
                 fields.values_mut().for_each(strip);
             }
-            _ => {}
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
         }
     }
     strip(&mut value);
