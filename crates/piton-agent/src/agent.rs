@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::Path;
 use std::str::FromStr;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use piton::Delegation;
 use piton_core::event::{ModelRef, PermissionMode, PermissionRule};
@@ -20,6 +21,7 @@ use crate::rules::{self, WrittenRule};
 use crate::sandbox::{self, Sandbox, SandboxGap};
 use crate::settings::Settings;
 use crate::settings_file::{FileError, SettingsFile};
+use crate::skills::Skills;
 use crate::unattended::WrittenUnattended;
 
 /// Why settings cannot be loaded.
@@ -61,6 +63,8 @@ pub struct Agent {
     sandbox: Sandbox,
     pub(crate) tools: Vec<CommandDefinition>,
     pub(crate) unattended: WrittenUnattended,
+    // A lock, because turns begin in any task.
+    skills: Mutex<Arc<Skills>>,
     asks_in_batches: bool,
 }
 
@@ -102,6 +106,7 @@ impl Agent {
             sandbox,
             tools,
             unattended: file.unattended,
+            skills: Mutex::default(),
             asks_in_batches: file.ask.batch,
             settings,
         })
@@ -126,6 +131,24 @@ impl Agent {
     pub(crate) fn instructions(&self, workspace: &Path, directory: Option<&Path>) -> Instructions {
         let home = self.settings.environment.user_directory();
         Instructions::find(Places { own: self.settings.config(), home, workspace, directory })
+    }
+
+    /// The user's skills, as they were when the last turn began.
+    pub(crate) fn skills(&self) -> Arc<Skills> {
+        self.skills.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// The user's skills for a turn that goes on: looked for once.
+    pub(crate) fn kept_skills(&self) -> Arc<Skills> {
+        let kept = self.skills();
+        if kept.all.is_empty() { self.find_skills() } else { kept }
+    }
+
+    /// Looks for skills anew.
+    pub(crate) fn find_skills(&self) -> Arc<Skills> {
+        let found = Arc::new(Skills::find(&self.settings));
+        *self.skills.lock().unwrap_or_else(PoisonError::into_inner) = found.clone();
+        found
     }
 
     /// What requests to a model are made with, unless the conversation says otherwise.

@@ -15,9 +15,12 @@ use sha2::{Digest as _, Sha256};
 
 use crate::agent::Agent;
 use crate::instructions::{InstructionFile, Instructions, quoted};
+use crate::skills::Skills;
 
 /// What stands in front of the path in the name of an item about a file of instructions.
 const INSTRUCTIONS: &str = "instructions ";
+/// The name of the item about skills.
+const SKILLS: &str = "skills";
 /// Bytes of a digest that are kept: enough to tell contents apart.
 const DIGEST_BYTES: usize = 12;
 /// What an item says whose file is gone.
@@ -32,6 +35,7 @@ pub(crate) async fn context(
     let mut items = facts(agent, &request).await;
     let files = instructions.files.iter().map(|file| of_file(file, &request));
     items.extend(files);
+    items.extend(of_skills(&agent.skills(), &request));
     items.retain(|item| request.told.get(item.name.as_str()) != Some(&&item.digest));
     items.extend(gone(request.told));
     items
@@ -114,6 +118,20 @@ fn of_file(file: &InstructionFile, request: &ContextRequest<'_>) -> ContextItem 
         (!prompted).then(|| section.into())
     };
     ContextItem { name, digest, text }
+}
+
+/// The list of skills: by its digest alone if the system prompt has it.
+fn of_skills(skills: &Skills, request: &ContextRequest<'_>) -> Option<ContextItem> {
+    let is_known = request.told.contains_key(SKILLS);
+    let list = match skills.list() {
+        Some(list) => list,
+        None if is_known => "[The user has no skills any more.]".to_owned(),
+        None => return None,
+    };
+    let digest = digest(&list);
+    let is_prompted = !is_known && request.config.system.contains(&list);
+    let text = (!is_prompted).then(|| list.into());
+    Some(ContextItem { name: SKILLS.to_owned(), digest, text })
 }
 
 /// Files of instructions that the model knows and that are no more.

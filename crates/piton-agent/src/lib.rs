@@ -17,11 +17,13 @@ mod settings_file;
 
 mod agent;
 mod context;
+mod front_matter;
 mod instructions;
 mod overrides;
 mod profile;
 mod profiles;
 mod prompt;
+mod skills;
 
 mod models;
 mod providers;
@@ -54,5 +56,6 @@ pub use self::providers::{
 pub use self::sandbox::{SandboxGap, SandboxMode};
 pub use self::settings::{Settings, SettingsError, make_private};
 pub use self::settings_file::FileError;
+pub use self::skills::SkillNote;
 pub use self::tools::{AgentTools, ToolNote};
 pub use self::unattended::UnattendedPolicy;

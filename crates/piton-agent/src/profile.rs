@@ -120,7 +120,10 @@ impl Agent {
         let ProfileRequest { workspace, present, overrides, .. } = request;
         let model = self.model(overrides, present.model.as_ref())?;
         let system = match &*present.system {
-            "" => system_prompt(&self.instructions(workspace, request.directory.as_deref())).into(),
+            "" => {
+                let instructions = self.instructions(workspace, request.directory.as_deref());
+                system_prompt(&instructions, &self.skills()).into()
+            }
             _ => present.system.clone(),
         };
         let tools = match &request.turn {

@@ -16,6 +16,7 @@ use crate::overrides::Overrides;
 use crate::profile::{Profile, ProfileError, ProfileRequest, Standing, TurnStart};
 use crate::rules::strangers::{Stranger, Strangers};
 use crate::sandbox::{SandboxGap, SandboxMode};
+use crate::skills::SkillNote;
 
 /// Why a turn cannot begin with what its sender chose.
 #[derive(Debug, thiserror::Error)]
@@ -59,6 +60,8 @@ pub enum ProfileNote {
     Stranger(Stranger),
     /// A file of instructions does not count, or not all of it.
     Instructions(InstructionNote),
+    /// A skill does not count.
+    Skill(SkillNote),
 }
 
 impl AgentProfiles {
@@ -147,6 +150,9 @@ impl Profiles for AgentProfiles {
             request.told.is_empty() || items.iter().any(named)
         };
         let notes = instructions.notes.into_iter().filter(is_new).map(ProfileNote::Instructions);
+        let skills = self.agent.skills();
+        let skills = skills.notes.iter().filter(|_| request.told.is_empty()).cloned();
+        let notes = notes.chain(skills.map(ProfileNote::Skill));
         self.notes.lock().unwrap_or_else(PoisonError::into_inner).extend(notes);
         items
     }

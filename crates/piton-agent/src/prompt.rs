@@ -1,15 +1,17 @@
-//! The system prompt: one fixed text, and the instructions as they were when the conversation began.
+//! The system prompt: one fixed text, and instructions and skills as they were when the conversation began.
 
 use crate::instructions::{InstructionFile, Instructions};
+use crate::skills::Skills;
 
 /// How to work. The same for every conversation, so that providers can keep it: nothing that changes
 /// belongs in here. What changes is told with messages.
 const PROMPT: &str = include_str!("prompt.md");
 
 /// The system prompt of a conversation that begins with these instructions.
-pub(crate) fn system_prompt(instructions: &Instructions) -> String {
+pub(crate) fn system_prompt(instructions: &Instructions, skills: &Skills) -> String {
     let sections = instructions.files.iter().map(InstructionFile::section);
-    std::iter::once(PROMPT.trim_end().to_owned()).chain(sections).collect::<Vec<_>>().join("\n\n")
+    let prompt = std::iter::once(PROMPT.trim_end().to_owned());
+    prompt.chain(sections).chain(skills.list()).collect::<Vec<_>>().join("\n\n")
 }
 
 #[cfg(test)]
@@ -28,6 +30,6 @@ mod tests {
 
     #[test]
     fn without_instructions_the_prompt_is_the_same_everywhere() {
-        assert_eq!(system_prompt(&Instructions::default()), PROMPT.trim_end());
+        assert_eq!(system_prompt(&Instructions::default(), &Skills::default()), PROMPT.trim_end());
     }
 }

@@ -96,15 +96,16 @@ impl Tools for AgentTools {
         if let Some(unwanted) = unwanted {
             unwanted.close().await;
         }
-        let freshness = match place.moment {
-            Moment::TurnBegins => Freshness::Now,
-            Moment::DriverStarts => Freshness::Kept,
+        let (freshness, skills) = match place.moment {
+            Moment::TurnBegins => (Freshness::Now, self.agent.find_skills()),
+            Moment::DriverStarts => (Freshness::Kept, self.agent.kept_skills()),
         };
+        let skill = skills.tool().map(|tool| -> Arc<dyn Tool> { Arc::new(tool) });
         let Offer { tools, notes } = servers.tools(freshness).await;
         let mut kept = self.lock();
         kept.notes.extend(notes.into_iter().map(ToolNote::Text));
         let brought = kept.brought.iter();
-        let all = self.local.iter().chain(brought).chain(&tools).cloned();
+        let all = self.local.iter().chain(&skill).chain(brought).chain(&tools).cloned();
         Ok(Arc::new(all.collect()))
     }
 }

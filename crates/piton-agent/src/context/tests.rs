@@ -86,7 +86,7 @@ async fn instructions_stand_in_the_prompt_and_come_whole_when_they_change() {
     let mut talk = Talk::new();
     fs::write(talk.at("work/AGENTS.md"), "Say ahoy.").unwrap();
     let instructions = talk.agent().instructions(&talk.at("work"), None);
-    talk.config.system = crate::prompt::system_prompt(&instructions).into();
+    talk.config.system = crate::prompt::system_prompt(&instructions, &Skills::default()).into();
     let first = talk.turn("work", 0).await;
     assert_eq!(first.last().unwrap(), "prompt: instructions HOME/work/AGENTS.md");
     assert_eq!(talk.turn("work", 0).await, Vec::<String>::new());

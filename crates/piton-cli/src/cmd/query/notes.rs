@@ -1,6 +1,6 @@
 //! What a person should hear of the settings and of tools before a turn is shown.
 
-use piton_agent::{InstructionNote, ProfileNote, SandboxGap, ToolNote};
+use piton_agent::{InstructionNote, ProfileNote, SandboxGap, SkillNote, ToolNote};
 
 use super::opened::Opened;
 use crate::output::Output;
@@ -29,7 +29,8 @@ pub(super) fn tell(opened: &Opened, output: &mut Output) {
                 file.display()
             ),
             ProfileNote::Stranger(stranger) => rule::stranger(&stranger),
-            ProfileNote::Instructions(InstructionNote { path, why }) => {
+            ProfileNote::Instructions(InstructionNote { path, why })
+            | ProfileNote::Skill(SkillNote { path, why }) => {
                 format!("{}: {why}", visible_name(&path.to_string_lossy()))
             }
         };
