@@ -17,8 +17,10 @@ mod settings_file;
 
 mod agent;
 mod context;
+pub mod custom_commands;
 mod front_matter;
 mod instructions;
+pub mod mentions;
 mod overrides;
 mod profile;
 mod profiles;
