@@ -19,6 +19,7 @@ mod agent;
 mod context;
 pub mod custom_commands;
 mod front_matter;
+pub mod init;
 mod instructions;
 pub mod mentions;
 mod overrides;
