@@ -49,6 +49,7 @@ pub use self::engine::{EngineParts, engine_to_write};
 pub use self::environment::Environment;
 pub use self::instructions::InstructionNote;
 pub use self::mcp::{FoundServers, ServerNotice};
+pub use self::models::known;
 pub use self::models::{Catalogue, Loaded, ModelError, is_demo, read_script, typed};
 pub use self::overrides::Overrides;
 pub use self::profile::{Frozen, Live, Profile, ProfileError, ProfileRequest, Standing, TurnStart};

@@ -1,5 +1,8 @@
 //! Names of models, and the models behind them.
 
+pub mod known;
+mod near;
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,7 +16,7 @@ use piton_tools::{Tool, read_regular};
 
 use crate::agent::Agent;
 use crate::environment::Environment;
-use crate::providers::{Provider, ProviderError};
+use crate::providers::{KeyFrom, Provider, ProviderError};
 
 /// The provider of the built-in demo model.
 const DEMO: &str = "demo";
@@ -24,8 +27,22 @@ const SCRIPT: &str = "script";
 #[derive(Debug, thiserror::Error)]
 pub enum ModelError {
     /// Nobody knows the name.
-    #[error("there is no model {0} in this build")]
-    Unknown(String),
+    #[error("there is no model {name} in this build{}", suggestion(near))]
+    Unknown {
+        /// The name.
+        name: String,
+        /// Names that may be meant.
+        near: Vec<String>,
+    },
+    /// The provider has many models, and none that is used where nobody has chosen.
+    #[error("{provider} has no model of its own choice; name one: {provider}/MODEL")]
+    NoDefault {
+        /// The provider.
+        provider: String,
+    },
+    /// Keys of several providers are there, and nobody has chosen.
+    #[error("no model is chosen, and there are keys for several: {}", several(.0))]
+    Several(Vec<ModelRef>),
     /// The script is not there.
     #[error("cannot read the script {}", path.display())]
     ScriptFile {
@@ -47,10 +64,53 @@ pub enum ModelError {
     Provider(#[from] ProviderError),
 }
 
+fn suggestion(near: &[String]) -> String {
+    if near.is_empty() { String::new() } else { format!("; did you mean {}?", near.join(" or ")) }
+}
+
+fn several(models: &[ModelRef]) -> String {
+    models.iter().map(typed).collect::<Vec<_>>().join(", ")
+}
+
 impl Agent {
-    /// The model that is used when nobody names one.
+    /// The model that is used when nobody names one: that of the settings, else that of the only
+    /// provider with a key in the environment, else the demo model.
     pub fn default_model(&self) -> Result<ModelRef, ModelError> {
-        self.default_model.as_deref().map_or_else(|| Ok(demo()), |typed| self.parse_model(typed))
+        if let Some(typed) = &self.default_model {
+            return self.parse_model(typed);
+        }
+        let mut with_key: Vec<ModelRef> =
+            self.models_with_key().into_iter().map(|(model, _)| model).collect();
+        match with_key.len() {
+            0 => Ok(demo()),
+            1 => Ok(with_key.remove(0)),
+            _ => Err(ModelError::Several(with_key)),
+        }
+    }
+
+    /// Models of providers whose key is in the environment, one for each key, and the variable with it.
+    pub fn models_with_key(&self) -> Vec<(ModelRef, String)> {
+        let mut found: Vec<(ModelRef, String)> = Vec::new();
+        for known in known::KNOWN {
+            let KeyFrom::Variables(names) = (match self.providers.get(known.provider) {
+                Some(provider) => &provider.key,
+                None => continue,
+            }) else {
+                continue;
+            };
+            let set = names.iter().find(|name| self.settings.environment.text(name).is_some());
+            if let Some(name) = set.filter(|name| !found.iter().any(|(_, known)| known == *name)) {
+                let (provider, model) = (known.provider.to_owned(), known.model.to_owned());
+                found.push((ModelRef { provider, model }, name.clone()));
+            }
+        }
+        found
+    }
+
+    /// The variable whose key decided who answers, if nobody has chosen a model.
+    pub fn chosen_by_key(&self, model: &ModelRef) -> Option<String> {
+        let chosen = self.default_model.is_none().then(|| self.models_with_key())?;
+        chosen.into_iter().find(|(with_key, _)| with_key == model).map(|(_, variable)| variable)
     }
 
     /// The model that was typed. A script's file is looked up from here, so that the conversation
@@ -71,8 +131,23 @@ impl Agent {
             {
                 Ok(model)
             }
-            Ok(_) | Err(_) => Err(ModelError::Unknown(typed.to_owned())),
+            Ok(_) | Err(_) if self.providers.contains_key(typed) => {
+                let provider = typed.to_owned();
+                let Some(known) = known::default_of(typed) else {
+                    return Err(ModelError::NoDefault { provider });
+                };
+                Ok(ModelRef { provider, model: known.model.to_owned() })
+            }
+            Ok(_) | Err(_) => Err(self.unknown(typed)),
         }
+    }
+
+    fn unknown(&self, typed: &str) -> ModelError {
+        let known: Vec<String> = known::KNOWN.iter().map(known::KnownModel::typed).collect();
+        let names =
+            known.iter().map(String::as_str).chain(self.providers.keys().map(String::as_str));
+        let near = near::near(typed, names.chain([DEMO]));
+        ModelError::Unknown { name: typed.to_owned(), near }
     }
 
     /// Makes a model ready. Done before a turn begins, so that a wrong name leaves nothing behind.
@@ -83,7 +158,7 @@ impl Agent {
             SCRIPT => load_script(name),
             provider => {
                 let found = self.providers.get(provider);
-                let found = found.ok_or_else(|| ModelError::Unknown(name.to_string()))?;
+                let found = found.ok_or_else(|| self.unknown(&name.to_string()))?;
                 let model =
                     Arc::new(found.model(provider, &name.model, &self.settings.environment)?);
                 Ok(Loaded { name, model, tools: Vec::new() })
@@ -200,13 +275,41 @@ mod tests {
     #[test]
     fn a_model_that_nobody_offers_is_refused_by_name() {
         let agent = Agent::of("", &[]);
-        for typed in ["", "opus", "nobody/opus", "demo/x", "/demo", "anthropic", "anthropic/"] {
-            assert!(
-                matches!(agent.parse_model(typed), Err(ModelError::Unknown(name)) if name == typed)
-            );
+        for typed in ["", "opus", "nobody/opus", "demo/x", "/demo", "anthropic/"] {
+            let refused = agent.parse_model(typed);
+            assert!(matches!(refused, Err(ModelError::Unknown { name, .. }) if name == typed));
         }
+        let refused = agent.parse_model("antropic").unwrap_err().to_string();
+        let start = "there is no model antropic in this build; did you mean anthropic or ";
+        assert!(refused.starts_with(start), "{refused}");
         assert_eq!(agent.parse_model("demo").ok(), Some(demo()));
         assert_eq!(agent.parse_model("anthropic/opus").unwrap().to_string(), "anthropic/opus");
+    }
+
+    #[test]
+    fn the_only_provider_with_a_key_answers_where_nobody_has_chosen() {
+        let chosen = |variables: &[(&str, &str)], text: &str| {
+            Agent::of(text, variables).default_model().map(|model| typed(&model))
+        };
+        assert_eq!(chosen(&[], "").unwrap(), "demo");
+        let key = [("OPENAI_API_KEY", "k")];
+        assert_eq!(chosen(&key, "").unwrap(), "openai/gpt-6-sol");
+        assert_eq!(chosen(&key, "model = \"demo\"").unwrap(), "demo");
+        let both = [("OPENAI_API_KEY", "k"), ("GEMINI_API_KEY", "k")];
+        let asked = chosen(&both, "").unwrap_err().to_string();
+        assert_eq!(
+            asked,
+            "no model is chosen, and there are keys for several: openai/gpt-6-sol, gemini/gemini-3.1-pro-preview"
+        );
+    }
+
+    #[test]
+    fn a_provider_alone_means_its_first_model() {
+        let agent = Agent::of("", &[]);
+        let model = |typed: &str| agent.parse_model(typed).map(|model| model.to_string());
+        assert_eq!(model("anthropic").unwrap(), "anthropic/claude-sonnet-5-5");
+        let refused = model("ollama").unwrap_err().to_string();
+        assert_eq!(refused, "ollama has no model of its own choice; name one: ollama/MODEL");
     }
 
     #[test]

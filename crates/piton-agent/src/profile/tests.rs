@@ -149,6 +149,8 @@ fn a_profile_without_a_change_changes_no_configuration() {
 fn a_default_model_that_there_is_not_is_an_error_only_where_it_is_needed() {
     let agent = Agent::of("model = \"nobody/x\"\n", &[]);
     let error = agent.profile(&new()).unwrap_err();
-    assert!(matches!(error, ProfileError::Model(ModelError::Unknown(name)) if name == "nobody/x"));
+    assert!(
+        matches!(error, ProfileError::Model(ModelError::Unknown { name, .. }) if name == "nobody/x")
+    );
     assert!(agent.profile(&known()).is_ok());
 }

@@ -441,12 +441,16 @@ impl Fault {
 
 fn choosing(error: &ModelError) -> Vec<String> {
     match error {
-        ModelError::Unknown(_) => vec![
-            "name it as provider/model, for example anthropic/claude-opus-4-5".into(),
+        ModelError::Unknown { .. } => vec![
+            "name it as provider/model, for example anthropic/claude-opus-5-5".into(),
             "demo needs no key and no network; script:FILE follows a script".into(),
             PROVIDERS.into(),
         ],
-        ModelError::Provider(_) => vec![PROVIDERS.into()],
+        ModelError::Provider(_) | ModelError::NoDefault { .. } => vec![PROVIDERS.into()],
+        ModelError::Several(_) => vec![
+            "choose one: --model MODEL, PITON_MODEL=MODEL, or model = \"MODEL\" in the settings"
+                .into(),
+        ],
         ModelError::ScriptFile { .. } | ModelError::Script { .. } => {
             vec!["mend the file, or choose another model; docs/sim.md has its form".into()]
         }
