@@ -1,6 +1,7 @@
 //! Names of models, and the models behind them.
 
 pub mod known;
+pub mod listed;
 mod near;
 
 use std::collections::BTreeMap;

@@ -66,7 +66,7 @@ pub(crate) enum Command {
     Mcp(Mcp),
     /// Show what holds on this machine, and what to do about the rest
     Doctor(Doctor),
-    /// Show the providers of models, and what keeps them from answering
+    /// Show the models that can answer, and what keeps providers from answering
     Models(Models),
     /// Play a provider, for tests of this and other agents
     #[command(subcommand)]
@@ -283,6 +283,12 @@ pub(crate) struct Ls {
 /// The flags of `piton models`.
 #[derive(Debug, Args)]
 pub(crate) struct Models {
+    /// Only this provider
+    #[arg(value_name = "PROVIDER")]
+    pub(crate) provider: Option<String>,
+    /// Ask for lists of models although they are less than a day old
+    #[arg(long)]
+    pub(crate) refresh: bool,
     /// One JSON object per line
     #[arg(long)]
     pub(crate) json: bool,

@@ -172,7 +172,11 @@ impl Provider {
         Ok(HttpModel::new(client()?, self.dialect(), endpoint, ask))
     }
 
-    fn auth(&self, name: &str, environment: &Environment) -> Result<Auth, ProviderError> {
+    pub(crate) fn auth(
+        &self,
+        name: &str,
+        environment: &Environment,
+    ) -> Result<Auth, ProviderError> {
         let source: Arc<dyn KeySource> = match &self.key {
             KeyFrom::Nowhere => return Ok(Auth::None),
             KeyFrom::Command(command) => Arc::new(KeyCommand::new(command.clone())),

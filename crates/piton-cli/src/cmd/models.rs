@@ -1,4 +1,6 @@
-//! `piton models`: which providers there are, and what keeps them from answering.
+//! `piton models`: the models that can answer, and what keeps providers from answering.
+
+mod list;
 
 use std::time::Duration;
 
@@ -10,6 +12,7 @@ use piton_agent::{
 use crate::flags::Models;
 use crate::output::Output;
 use crate::render::lines::Line;
+use crate::render::table::table;
 use crate::report::{Fault, Report};
 
 /// Longest wait for a provider to show that it is there.
@@ -23,37 +26,44 @@ pub(crate) async fn run(
 ) -> Result<Report, Fault> {
     let agent = Agent::load(settings.clone())?;
     let client = http_client().map_err(ModelError::from)?;
-    let states = agent.providers().values();
-    let states = states.map(|provider| state(&client, provider, &settings.environment));
+    let wanted = |name: &str| flags.provider.as_deref().is_none_or(|only| only == name);
+    if let Some(only) =
+        flags.provider.as_deref().filter(|only| !agent.providers().contains_key(*only))
+    {
+        // The name of a model, or of nobody: said as where a model is typed.
+        agent.parse_model(only)?;
+    }
+    let providers: Vec<_> =
+        agent.providers().iter().filter(|(name, _)| wanted(name.as_str())).collect();
+    let states = providers.iter().map(|(_, it)| state(&client, it, &settings.environment));
     // All at once: one that does not answer must not hold up the others.
     let states = join_all(states).await;
-    let built_in =
-        ("demo", "built in".to_owned(), State::ready("no key, no network, no language model"));
-    let others = agent.providers().iter().zip(states);
-    let others = others.map(|((name, it), state)| (name.as_str(), it.shown_address(), state));
     let default = agent.default_model();
-    let mut lines = vec![row("PROVIDER", "ADDRESS", "STATE")];
-    for (name, address, State { ready, state }) in [built_in].into_iter().chain(others) {
+    let built_in = State::ready("no key, no network, no language model");
+    let mut rows = vec![["PROVIDER", "ADDRESS", "STATE"].map(ToOwned::to_owned)];
+    let demo = wanted("demo").then(|| ("demo", "built in".to_owned(), &built_in));
+    let others = providers.iter().zip(&states);
+    let others = others.map(|((name, it), state)| (name.as_str(), it.shown_address(), state));
+    for (name, address, State { ready, state }) in demo.into_iter().chain(others) {
         if flags.json {
             let model = default.as_ref().ok().filter(|model| model.provider == name);
-            let default_model = model.map(typed);
+            let (default_model, ready, state) = (model.map(typed), *ready, state.clone());
             output.json(&Line::Provider { provider: name, address, ready, state, default_model });
         } else {
-            lines.push(row(name, &address, &state));
+            rows.push([name.to_owned(), address, state.clone()]);
         }
     }
     if !flags.json {
-        output.data(&lines.concat());
+        output.data(&table(&rows));
     }
+    let ready = |(_, state): &(&(&String, &Provider), &State)| state.ready;
+    let can_list: Vec<_> = providers.iter().zip(&states).filter(ready).map(|(it, _)| *it).collect();
+    list::show(&agent, &client, (&can_list, flags), output).await;
     match default {
         Ok(model) => output.talk(&format!("new conversations use {}", typed(&model))),
         Err(fault) => output.talk(&format!("warning: for new conversations: {fault}")),
     }
     Ok(Report::ok("listed"))
-}
-
-fn row(name: &str, address: &str, state: &str) -> String {
-    format!("{name:<12}  {address:<48}  {state}\n")
 }
 
 /// Whether a provider can be asked, in a word for programs and in words for people.

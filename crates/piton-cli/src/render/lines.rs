@@ -148,6 +148,15 @@ pub(crate) enum Line<'a> {
         state: String,
         default_model: Option<String>,
     },
+    /// A model of a provider.
+    Model {
+        model: String,
+        window: Option<u64>,
+        output_max: Option<u64>,
+        /// Dollars for a million tokens of requests, and of answers.
+        price_input: Option<f64>,
+        price_output: Option<f64>,
+    },
     /// What `piton doctor` found.
     Finding { about: &'a str, verdict: &'a str, said: &'a str, advice: Option<&'a str> },
     /// A change of a file that can be taken back.

@@ -34,7 +34,10 @@ fn every_provider_is_listed_with_what_it_lacks() {
         let row = row(&ran.stdout, provider);
         assert!(row.ends_with(state), "{row}");
     }
-    assert_eq!(ran.stderr, "new conversations use demo\n");
+    let known = row(&ran.stdout, "anthropic/claude-opus-5-5");
+    assert_eq!(known.split_whitespace().collect::<Vec<_>>()[1..], ["1M", "128K", "4.00/20.00"]);
+    let said = "no provider could be asked for its models; these are known to this build\n";
+    assert_eq!(ran.stderr, format!("{said}new conversations use demo\n"));
 }
 
 #[test]
@@ -47,7 +50,9 @@ fn programs_get_the_same_as_lines_of_data() {
     assert_eq!(ran.code, 0, "{}", ran.stderr);
     let rows = lines(&ran.stdout);
     let row = |name: &str| rows.iter().find(|row| row["provider"] == name).unwrap();
-    assert!(rows.iter().all(|row| row["v"] == 2 && row["type"] == "provider"));
+    assert!(rows.iter().all(|row| row["v"] == 2));
+    let models = rows.iter().filter(|row| row["type"] == "model");
+    assert!(models.clone().any(|row| row["price_input"] == 4.0), "{rows:?}");
     assert_eq!(
         (&row("demo")["ready"], &row("demo")["default_model"]),
         (&true.into(), &"demo".into())
@@ -59,11 +64,11 @@ fn programs_get_the_same_as_lines_of_data() {
 }
 
 #[test]
-fn a_provider_that_answers_is_ready_and_gets_no_key() {
+fn a_key_goes_to_the_provider_that_it_belongs_to_and_no_command_is_asked_for_one() {
     let world = World::new();
     let answer =
         || b"HTTP/1.1 404 Not Found\r\nconnection: close\r\ncontent-length: 0\r\n\r\n".to_vec();
-    let server = Loopback::start(vec![answer(), answer()]);
+    let server = Loopback::start(vec![answer(), answer(), answer()]);
     let address = format!("http://{}", server.address);
     fs::create_dir_all(world.path("home")).unwrap();
     let settings = format!(
@@ -87,4 +92,41 @@ fn a_provider_that_answers_is_ready_and_gets_no_key() {
     assert!(ran.stderr.contains("new conversations use mine/large"), "{}", ran.stderr);
     assert!(!format!("{}{}", ran.stdout, ran.stderr).contains(CANARY));
     assert!(!server.request(0).0.contains(CANARY) && !server.request(1).0.contains(CANARY));
+    let (asked, _) = server.request(2);
+    assert!(asked.starts_with("get /v1beta/models?pagesize=1000 "), "{asked}");
+    assert!(asked.contains(CANARY), "{asked}");
+    assert_eq!(server.requests(), 3, "the command that prints a key was not asked");
+    let said = "models of gemini: known to this build; it answered with status 404";
+    assert!(ran.stderr.contains(said), "{}", ran.stderr);
+}
+
+#[test]
+fn a_provider_lists_its_models_once_a_day() {
+    let world = World::new();
+    let body = r#"{"data": [{"id": "large", "context_length": 32000}, {"id": "small"}]}"#;
+    let head =
+        || b"HTTP/1.1 404 Not Found\r\nconnection: close\r\ncontent-length: 0\r\n\r\n".to_vec();
+    let list = || {
+        let head = "HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-type: application/json";
+        format!("{head}\r\ncontent-length: {}\r\n\r\n{body}", body.len()).into_bytes()
+    };
+    let server = Loopback::start(vec![head(), list(), head(), head(), list()]);
+    let run = |flags: &[&str]| {
+        let mut command = world.command(&[&["models", "mistral"], flags].concat());
+        command.env("NO_PROXY", "127.0.0.1").env("MISTRAL_API_KEY", "k");
+        command.env("MISTRAL_BASE_URL", format!("http://{}/v1", server.address));
+        world.ran(command.output().unwrap())
+    };
+    for (flags, said, requests) in [
+        (&[][..], "models of mistral: asked just now", 2),
+        (&[], "models of mistral: as listed just now; --refresh asks again", 3),
+        (&["--refresh"], "models of mistral: asked just now", 5),
+    ] {
+        let ran = run(flags);
+        let found = row(&ran.stdout, "mistral/large");
+        assert!(found.contains("32K"), "{found}");
+        assert!(ran.stderr.contains(said), "{}", ran.stderr);
+        assert_eq!(server.requests(), requests, "{}", ran.stderr);
+        assert!(!ran.stdout.contains("anthropic"), "{}", ran.stdout);
+    }
 }

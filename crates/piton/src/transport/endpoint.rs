@@ -73,8 +73,8 @@ impl Auth {
         }
     }
 
-    /// The header, if there is one.
-    pub(super) async fn header(
+    /// The header, if there is one. With `refresh` the last key was refused.
+    pub async fn header(
         &self,
         refresh: bool,
     ) -> Result<Option<(&'static str, String)>, ModelFailure> {
