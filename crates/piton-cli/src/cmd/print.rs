@@ -12,7 +12,9 @@ use piton_store::Journal;
 use crate::flags::Print;
 use crate::output::Output;
 use crate::render::lines::Line;
-use crate::render::print::{Life, conversation, untaken};
+use crate::render::markdown;
+use crate::render::paint::{Painted, Style};
+use crate::render::print::{Life, Piece, conversation, untaken};
 use crate::render::turn::said_in;
 use crate::report::{Fault, Report};
 use crate::{store, target};
@@ -52,12 +54,28 @@ pub(crate) async fn run(
     if let Some(parent) = state.opened.as_ref().and_then(|opened| opened.parent.as_ref()) {
         output.talk(&format!("worker of {}, call {}", parent.conversation, parent.call));
     }
-    output.data(&conversation(&View::from(&state), life));
+    show(&conversation(&View::from(&state), life, output.page()), output);
     let commands = kept.iter().map(|kept| &kept.envelope);
     let untaken_ones = commands.filter(|it| !state.commands.contains_key(&it.id));
     let messages: Vec<_> = untaken_ones.filter_map(|it| said_in(&it.command)).collect();
-    output.data(&untaken(&messages, life));
+    show(&untaken(&messages, life), output);
     Ok(Report::ok("done").kept_in(id))
+}
+
+/// Shows what the conversation is made of: laid out for a person who watches, and else as it is.
+fn show(pieces: &[Piece], output: &mut Output) {
+    let page = output.page();
+    for piece in pieces {
+        match (piece, page) {
+            (Piece::Line(line), _) => output.data(&format!("{line}\n")),
+            (Piece::Answer(text), Some(page)) => output.paint(&markdown::whole(text, page)),
+            (Piece::Answer(text), None) => output.data(&format!("{text}\n")),
+            (Piece::Painted(lines), page) => {
+                let style = page.map_or(Style::Plain, |page| page.style);
+                output.paint(&Painted::lines(lines, style));
+            }
+        }
+    }
 }
 
 /// What it cost, and how far estimates were from that, where providers count.

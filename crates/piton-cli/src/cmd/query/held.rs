@@ -398,7 +398,10 @@ fn told(happened: &Move, id: &ConversationId) -> Option<Piece> {
 pub(super) fn show(moves: &[Move], id: &ConversationId, stage: &mut Stage<'_>) {
     for piece in moves.iter().filter_map(|it| told(it, id)) {
         match (piece, stage.form) {
-            (Piece::Answer(text), Form::Text) => stage.output.data(&text),
+            (Piece::Answer(text), Form::Text) => {
+                stage.output.answer(&text);
+                stage.output.end_answer();
+            }
             (Piece::Answer(_), Form::Json) => {}
             (Piece::Talk(line), _) => stage.output.talk(&line),
         }

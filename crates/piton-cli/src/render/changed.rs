@@ -1,0 +1,131 @@
+//! What a call changed in a file, as its result and its arguments tell.
+
+use anstyle::Style as Look;
+use piton_core::view::{CallState, CallView, Outcome};
+use serde_json::{Map, Value};
+
+use super::diff::unified;
+use super::paint::{Line, Page, Span};
+
+/// Most lines of a change that are shown when it is made.
+const SHOWN_LINES_MAX: usize = 16;
+
+/// How much of a change is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Extent {
+    /// What one looks at while it goes on.
+    Short,
+    /// All that is known.
+    Whole,
+}
+
+/// The lines below a call that changed a file; none if it did not.
+pub(crate) fn changed(call: &CallView, extent: Extent, page: Page) -> Vec<Line> {
+    let Some(diff) = diff(call) else { return Vec::new() };
+    let mut lines = unified(&diff, page);
+    if extent == Extent::Short && SHOWN_LINES_MAX < lines.len() {
+        let rest = lines.len() - SHOWN_LINES_MAX;
+        lines.truncate(SHOWN_LINES_MAX);
+        let told = format!("     … {rest} more lines; piton print shows them");
+        lines.push(vec![Span::new(&told, Look::new().dimmed())]);
+    }
+    lines
+}
+
+/// The difference that a call made.
+fn diff(call: &CallView) -> Option<String> {
+    let change = call.change.as_ref()?;
+    let CallState::Done { outcome: Outcome::Ok, .. } = call.state else { return None };
+    let arguments: Map<String, Value> = serde_json::from_str(&call.arguments).unwrap_or_default();
+    let content = arguments.get("content").and_then(Value::as_str);
+    if let (None, Some(content)) = (&change.before, content) {
+        let lines: Vec<String> = content.lines().map(|line| format!("+{line}\n")).collect();
+        return Some(format!("@@ -0,0 +1,{} @@\n{}", lines.len(), lines.concat()));
+    }
+    let text = &call.result.as_ref()?.text;
+    let (_, diff) = text.split_once('\n')?;
+    let diff = diff.starts_with("@@ ").then_some(diff)?;
+    Some(content.map_or_else(|| diff.to_owned(), |content| filled_in(diff, content)))
+}
+
+/// A difference with the new lines that the tool left out of its result, where the whole content is known.
+fn filled_in(diff: &str, content: &str) -> String {
+    let content: Vec<&str> = content.lines().collect();
+    let mut new = 0_usize;
+    let mut filled = String::new();
+    for line in diff.split_inclusive('\n') {
+        let left_out =
+            line.trim_end().strip_prefix("+[").and_then(|it| it.strip_suffix(" more lines]"));
+        if let Some(heading) = line.strip_prefix("@@ -") {
+            let first = heading.split_once(" +").and_then(|(_, new)| new.split([',', ' ']).next());
+            new = first.and_then(|first| first.parse().ok()).unwrap_or(1);
+        } else if let Some(count) = left_out.and_then(|count| count.parse::<usize>().ok()) {
+            let lines = content.iter().skip(new.saturating_sub(1)).take(count);
+            filled.extend(lines.map(|line| format!("+{line}\n")));
+            new += count;
+            continue;
+        } else if line.starts_with(['+', ' ']) {
+            new += 1;
+        }
+        filled.push_str(line);
+    }
+    filled
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::render::paint::{Painted, Style};
+
+    fn shown(before: Option<&str>, arguments: &Value, result: &str, extent: Extent) -> String {
+        let digest = |digit: &str| digit.repeat(64);
+        let call = json!({
+            "id": "1.1.0", "tool": "write_file", "arguments": arguments.to_string(),
+            "state": {"is": "done", "outcome": "ok"}, "result": {"text": result},
+            "change": {"path": "a", "before": before.map(digest), "after": digest("2")},
+        });
+        let page = Page { columns: 80, style: Style::Plain };
+        let lines = changed(&serde_json::from_value(call).unwrap(), extent, page);
+        Painted::lines(&lines, page.style).as_str().to_owned()
+    }
+
+    fn thirty_lines() -> String {
+        (1..=30).map(|number| format!("line {number}\n")).collect::<Vec<_>>().concat()
+    }
+
+    #[test]
+    fn an_edit_is_shown_with_its_difference() {
+        let result = "edited `a` in 1 place\n@@ -3 +3 @@\n-x\n+y\n";
+        let arguments = json!({"path": "a", "old": "x", "new": "y"});
+        let text = shown(Some("1"), &arguments, result, Extent::Short);
+        assert_eq!(text, "     @@ -3 +3 @@\n   3 -x\n   3 +y\n");
+        assert_eq!(shown(Some("1"), &arguments, "already done", Extent::Short), "");
+    }
+
+    #[test]
+    fn a_new_file_is_shown_short_at_first_and_whole_later() {
+        let content = thirty_lines();
+        let arguments = json!({"path": "a", "content": content});
+        let result = "created `a` (30 lines, 200 bytes)";
+        let text = shown(None, &arguments, result, Extent::Short);
+        assert!(text.contains("   1 +line 1\n") && text.contains("  15 +line 15\n"), "{text}");
+        assert!(text.ends_with("     … 15 more lines; piton print shows them\n"), "{text}");
+        let text = shown(None, &arguments, result, Extent::Whole);
+        assert!(text.ends_with("  30 +line 30\n"), "{text}");
+    }
+
+    #[test]
+    fn new_lines_that_the_result_leaves_out_are_filled_in() {
+        let content = thirty_lines();
+        let arguments = json!({"path": "a", "content": content});
+        let result = "replaced `a` (30 lines, 200 bytes)\n@@ -1,1 +1,30 @@\n-x\n+line 1\n+[28 more lines]\n+line 30\n";
+        let text = shown(Some("1"), &arguments, result, Extent::Whole);
+        assert!(
+            text.starts_with("     @@ -1,1 +1,30 @@\n   1 -x\n   1 +line 1\n   2 +line 2\n"),
+            "{text}"
+        );
+        assert!(text.ends_with("  29 +line 29\n  30 +line 30\n"), "{text}");
+    }
+}
