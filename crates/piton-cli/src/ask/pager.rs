@@ -85,7 +85,7 @@ impl Pager {
     /// A key was pressed.
     pub(crate) fn press(&mut self, key: &[u8]) -> Turned {
         match key {
-            b" " | b"\r" | b"\n" | b"" | b"f" | b"j" | b"more" | b"\x1b[6~" | b"\x1b[B" => {
+            b" " | b"\r" | b"\n" | b"" | b"f" | b"j" | b"m" | b"\x1b[6~" | b"\x1b[B" => {
                 self.at += self.rows;
             }
             b"b" | b"k" | b"\x1b[5~" | b"\x1b[A" => self.at = self.at.saturating_sub(self.rows),

@@ -69,12 +69,10 @@ impl Area {
     }
 }
 
-/// Goes up so many rows, to the beginning of the line, and empties everything from there on.
+/// Empties the line and so many rows above it, and is at the beginning of the first one then. Row by row:
+/// some terminals keep what is emptied at once.
 fn clear(rows: usize) -> String {
-    match rows {
-        0 => "\r\x1b[K".to_owned(),
-        _ => format!("\r\x1b[{rows}A\x1b[J"),
-    }
+    format!("\r\x1b[K{}", "\x1b[A\x1b[K".repeat(rows))
 }
 
 /// As much of a line as surely fits.
@@ -140,7 +138,7 @@ mod tests {
         let below = ["a".to_owned(), "b\x1b[2J".to_owned()];
         let drawn = area.draw(("two", &below), 80, true);
         assert_eq!(drawn, "\r\x1b[K/ two\r\n  \x1b[2ma\x1b[0m\r\n  \x1b[2mb\\x1b[2J\x1b[0m");
-        assert_eq!(area.take_away(80, true), "\r\x1b[2A\x1b[J");
+        assert_eq!(area.take_away(80, true), "\r\x1b[K\x1b[A\x1b[K\x1b[A\x1b[K");
         assert_eq!(area.take_away(80, true), "");
     }
 
@@ -149,8 +147,8 @@ mod tests {
     fn what_a_narrower_window_broke_is_taken_away_too() {
         let mut area = Area::default();
         area.draw((&"x".repeat(100), &["y".repeat(30)]), 80, true);
-        assert_eq!(area.take_away(40, true), "\r\x1b[2A\x1b[J");
+        assert_eq!(area.take_away(40, true), clear(2));
         area.draw((&"x".repeat(100), &["y".repeat(30)]), 80, true);
-        assert_eq!(area.take_away(40, false), "\r\x1b[1A\x1b[J");
+        assert_eq!(area.take_away(40, false), clear(1));
     }
 }

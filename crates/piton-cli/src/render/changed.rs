@@ -44,32 +44,7 @@ fn diff(call: &CallView) -> Option<String> {
     }
     let text = &call.result.as_ref()?.text;
     let (_, diff) = text.split_once('\n')?;
-    let diff = diff.starts_with("@@ ").then_some(diff)?;
-    Some(content.map_or_else(|| diff.to_owned(), |content| filled_in(diff, content)))
-}
-
-/// A difference with the new lines that the tool left out of its result, where the whole content is known.
-fn filled_in(diff: &str, content: &str) -> String {
-    let content: Vec<&str> = content.lines().collect();
-    let mut new = 0_usize;
-    let mut filled = String::new();
-    for line in diff.split_inclusive('\n') {
-        let left_out =
-            line.trim_end().strip_prefix("+[").and_then(|it| it.strip_suffix(" more lines]"));
-        if let Some(heading) = line.strip_prefix("@@ -") {
-            let first = heading.split_once(" +").and_then(|(_, new)| new.split([',', ' ']).next());
-            new = first.and_then(|first| first.parse().ok()).unwrap_or(1);
-        } else if let Some(count) = left_out.and_then(|count| count.parse::<usize>().ok()) {
-            let lines = content.iter().skip(new.saturating_sub(1)).take(count);
-            filled.extend(lines.map(|line| format!("+{line}\n")));
-            new += count;
-            continue;
-        } else if line.starts_with(['+', ' ']) {
-            new += 1;
-        }
-        filled.push_str(line);
-    }
-    filled
+    diff.starts_with("@@ ").then(|| diff.to_owned())
 }
 
 #[cfg(test)]
@@ -114,18 +89,5 @@ mod tests {
         assert!(text.ends_with("     … 15 more lines; piton print shows them\n"), "{text}");
         let text = shown(None, &arguments, result, Extent::Whole);
         assert!(text.ends_with("  30 +line 30\n"), "{text}");
-    }
-
-    #[test]
-    fn new_lines_that_the_result_leaves_out_are_filled_in() {
-        let content = thirty_lines();
-        let arguments = json!({"path": "a", "content": content});
-        let result = "replaced `a` (30 lines, 200 bytes)\n@@ -1,1 +1,30 @@\n-x\n+line 1\n+[28 more lines]\n+line 30\n";
-        let text = shown(Some("1"), &arguments, result, Extent::Whole);
-        assert!(
-            text.starts_with("     @@ -1,1 +1,30 @@\n   1 -x\n   1 +line 1\n   2 +line 2\n"),
-            "{text}"
-        );
-        assert!(text.ends_with("  29 +line 29\n  30 +line 30\n"), "{text}");
     }
 }

@@ -67,7 +67,11 @@ pub(crate) fn laid_out(asked: &QuestionView, page: Page) -> Vec<Line> {
     let plain = |line: String| vec![Span::plain(&line)];
     lines.extend(place_lines(asked, columns).into_iter().map(plain));
     if let Some(change) = asked.found.as_ref().and_then(|found| found.change.as_ref()) {
-        lines.push(plain(format!("  {}", told_change(change, asked))));
+        let told = wrap(&[Span::plain(&told_change(change, asked))], columns);
+        for (place, mut line) in told.into_iter().enumerate() {
+            line.insert(0, Span::plain(if place == 0 { "  " } else { "  > " }));
+            lines.push(line);
+        }
         lines.extend(change.diff.iter().flat_map(|diff| kept(diff, page)));
     }
     let bounds = Bounds { columns, value_lines_max: LINES_MAX, value_chars_max: CHARS_MAX };
@@ -128,7 +132,7 @@ fn told_change(change: &Preview, asked: &QuestionView) -> String {
         (None, Some(_)) => format!("new file, {new}:"),
         (None, None) => format!("new file, {} bytes, not text", change.bytes_written),
         (Some(_), Some(_)) if is_whole_file => {
-            format!("overwrites the file: replaces {lost} with {new} new:")
+            format!("overwrites the file: replaces {lost}, {new} new:")
         }
         (Some(_), Some(_)) => format!("changes the file, {lost} lost, {new} new:"),
         (Some(replaced), None) => {
@@ -210,10 +214,12 @@ fn cut(lines: Vec<String>, lines_max: usize, chars_max: usize) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
+    use expect_test::expect;
     use piton_core::view::Found;
     use serde_json::json;
 
     use super::*;
+    use crate::render::paint::{Painted, Style};
 
     fn permission_question(name: &str, arguments: &str) -> String {
         asked(name, arguments, None, None)
@@ -263,6 +269,41 @@ mod tests {
         let found = Found { refused: Some("no\nsuch text".into()), ..Found::default() };
         let shown = changing(&arguments, &found);
         assert!(shown.contains("  cannot run as things are: no\\nsuch text\n  old: \"x\"\n"));
+    }
+
+    #[test]
+    fn a_question_is_laid_out_for_a_narrow_screen_and_no_line_of_it_looks_like_another() {
+        let heading = "Run write_file: a/very/long/name/of/a/file/that/has/no/end?";
+        let diff = Diff { text: "@@ -1 +1 @@\n-Run shell: ls?\n+y\n".into(), ..Diff::default() };
+        let change = Preview {
+            bytes_replaced: Some(2),
+            lines_lost: 200,
+            lines_new: 1,
+            diff: Some(diff),
+            ..Preview::default()
+        };
+        let found = Found { change: Some(Box::new(change)), ..Found::default() };
+        let edit = json!({ "path": "a", "new": "y" });
+        let arguments = json!({ "path": "a", "content": "y", "note": "z".repeat(40) }).to_string();
+        let question = json!({
+            "id": "1", "kind": "permission", "call": "1.1.0", "tool": "write_file", "open": true,
+            "heading": heading, "arguments": arguments, "found": found, "edit": edit, "at": 0,
+        });
+        let page = Page { columns: 40, style: Style::Plain };
+        let lines = laid_out(&serde_json::from_value(question).unwrap(), page);
+        expect![[r#"
+            Run write_file:
+              > a/very/long/name/of/a/file/that/has/
+              > no/end?
+              overwrites the file: replaces 200
+              > lines, 1 line new:
+                 @@ -1 +1 @@
+               1 -Run shell: ls?
+               1 +y
+              note: "zzzzzzzzzzzzzzzzzzzzzzzzzzzzz
+              > zzzzzzzzzzz"
+        "#]]
+        .assert_eq(Painted::lines(&lines, page.style).as_str());
     }
 
     fn check(name: &str, arguments: &Value, expected: &str) {

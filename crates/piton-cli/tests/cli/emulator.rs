@@ -21,12 +21,8 @@ pub(crate) fn screen(written: &str, columns: usize) -> Vec<String> {
                 };
                 match code {
                     'm' => {}
-                    'A' => row = row.checked_sub(number.parse().unwrap()).unwrap(),
+                    'A' => row = row.checked_sub(1).unwrap(),
                     'K' => lines[row].truncate(column),
-                    'J' => {
-                        lines.truncate(row + 1);
-                        lines[row].truncate(column);
-                    }
                     _ => panic!("an unknown code {code}"),
                 }
             }

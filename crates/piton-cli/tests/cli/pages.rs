@@ -47,7 +47,7 @@ fn an_edit_that_nobody_was_asked_about_is_shown_when_it_is_made() {
     person.sees("more lines; piton print shows them\r\n").sees("Done.");
     assert_eq!(person.leaves().0, 0);
     let printed = world.run(&["print"]).stdout;
-    assert!(printed.contains("\n     -[20 more lines]\n   1 +new\n"), "{printed}");
+    assert!(printed.contains("\n  39 -line 39\n  40 -line 40\n   1 +new\n"), "{printed}");
 }
 
 #[test]
@@ -56,7 +56,7 @@ fn an_overwrite_says_what_is_lost() {
     let args = ["query", "go", "--model", &model];
     let mut person = Person::starts_on(&world, &args, (24, 80), &[("NO_COLOR", "1")]);
     person.sees("Run write_file: a.txt?\r\n");
-    person.sees("  overwrites the file: replaces 200 lines with 1 line new:\r\n");
+    person.sees("  overwrites the file: replaces 200 lines, 1 line new:\r\n");
     person.sees("   1 -line 1\r\n").sees("-- lines 1 to 21 of 203; ").types("q").sees(CHOICES);
     person.types("n\n").sees("Done.");
     assert_eq!(person.leaves().0, 0);
@@ -67,12 +67,12 @@ fn an_overwrite_says_what_is_lost() {
 fn a_long_question_is_read_page_by_page_and_answered_behind_the_last() {
     let (world, model) = world(&write(""), 20);
     let args = ["query", "go", "--model", &model];
-    let mut person = Person::starts_on(&world, &args, (12, 40), &[("NO_COLOR", "1")]);
+    let mut person = Person::starts_on(&world, &args, (12, 60), &[("NO_COLOR", "1")]);
     person.sees("Run write_file: a.txt?\r\n").sees("   7 -line 7\r\n");
     person.sees("-- lines 1 to 9 of 22; space: on, b: back, q: answer now -- ").types(" ");
     // Nothing that is typed at a page answers the question.
-    person.sees("Run write_file: a.txt?\r\n").sees("  16 -line 16\r\n").sees("-- ").types("y");
-    person.types("b").sees("   7 -line 7\r\n").sees("-- lines 1 to 9").types("\r");
+    person.sees("Run write_file: a.txt?\r\n").sees("  16 -line 16\r\n").sees("-- ").types("yb");
+    person.sees("   7 -line 7\r\n").sees("-- lines 1 to 9").types("\r");
     person.sees("-- lines 10 to 18 of 22").types(" ");
     person.sees("Run write_file: a.txt?\r\n").sees("  20 -line 20\r\n").sees(CHOICES);
     assert_eq!(fs::read_to_string(world.work("a.txt")).unwrap().lines().count(), 20);

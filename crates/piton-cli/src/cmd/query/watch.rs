@@ -335,14 +335,15 @@ impl Watch {
         output: &mut Output,
     ) -> ControlFlow<()> {
         match typed {
-            Typed::Key(key) if self.menu.is_none() => self.turn_page(&key, terminal),
+            Typed::Key(key) if self.menu.is_none() => self.turn_pages(&key, terminal),
             Typed::Key(key) => self.press(&key, terminal),
             // A terminal without single keys.
             Typed::Line(line) if self.menu.is_some() => {
                 self.press(line.trim().as_bytes(), terminal);
             }
             Typed::Line(line) if self.pager.is_some() => {
-                self.turn_page(line.trim().as_bytes(), terminal);
+                let first = line.trim().chars().next().map(String::from).unwrap_or_default();
+                self.turn_pages(first.as_bytes(), terminal);
             }
             // It is asked again.
             Typed::Line(line) if self.wants_more(&line) => self.asking = false,

@@ -8,6 +8,9 @@ use crate::render::paint::{Line, Page, Painted, Span};
 use crate::screen;
 use crate::terminal::Terminal;
 
+/// What keys with names begin with.
+const ESCAPE: u8 = 0x1b;
+
 /// What is typed to read a long question again.
 const MORE: &str = "more";
 
@@ -44,12 +47,15 @@ impl Watch {
         self.show_page(terminal);
     }
 
-    /// A key was pressed at a page.
-    pub(super) fn turn_page(&mut self, key: &[u8], terminal: &mut Option<Terminal>) {
-        let (Some(pager), Some(terminal)) = (&mut self.pager, terminal) else { return };
-        if pager.press(key) == Turned::Page {
-            terminal.leave_line(screen::style());
-            self.show_page(terminal);
+    /// Keys were pressed at a page.
+    pub(super) fn turn_pages(&mut self, typed: &[u8], terminal: &mut Option<Terminal>) {
+        let Some(terminal) = terminal else { return };
+        for key in keys(typed) {
+            let Some(pager) = &mut self.pager else { return };
+            if pager.press(key) == Turned::Page {
+                terminal.leave_line(screen::style());
+                self.show_page(terminal);
+            }
         }
     }
 
@@ -78,6 +84,14 @@ impl Watch {
             terminal.want_keys();
         }
         terminal.show(&prompt);
+    }
+}
+
+/// The keys of what was read at once: whoever types fast types several.
+fn keys(typed: &[u8]) -> Vec<&[u8]> {
+    match typed {
+        [] | [ESCAPE, ..] => vec![typed],
+        _ => typed.chunks(1).collect(),
     }
 }
 
