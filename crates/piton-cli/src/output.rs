@@ -149,6 +149,7 @@ impl Output {
 
     /// Ends the line of data that was begun, if one was.
     pub(crate) fn end_line(&mut self) {
+        self.end_answer();
         if !self.line_ended {
             self.data("\n");
         }

@@ -5,6 +5,7 @@ use piton_core::summary::input_summary;
 use piton_core::view::{CallView, LiveCall, LiveStep};
 
 use super::age::lasting;
+use super::visible::visible_name;
 
 /// Most lines that are shown of what a call prints while it runs.
 const TAIL_LINES_MAX: usize = 3;
@@ -22,7 +23,7 @@ pub(crate) fn calls(running: &[&CallView], live: &[LiveCall], now: Timestamp) ->
     let live = live.iter().find(|live| live.call == first.id);
     let mut label = input_summary(&first.tool, &first.arguments);
     if let Some(far) = live.and_then(|live| live.progress.as_deref()) {
-        label = format!("{label}: {far}");
+        label = format!("{label}: {}", visible_name(far));
     }
     let time = first.started.map(|started| now.ms_since(started)).filter(|ms| 1_000 <= *ms);
     let others = running.len() - 1;
@@ -84,6 +85,10 @@ mod tests {
         check(&[&one], "", 1_500, "shell: make", &[]);
         check(&[&one], "a\nb\n\nc\nd\n", 13_999, "12 s: shell: make", &["b", "c", "d"]);
         check(&[&one, &two], "half", 126_000, "2 min 5 s: shell: make [and 1 more]", &["half"]);
+        let far = json!({"call": "1.1.0", "progress": "half\n✓ done"});
+        let far: LiveCall = serde_json::from_value(far).unwrap();
+        let waiting = calls(&[&one], &[far], Timestamp(0)).unwrap();
+        assert_eq!(waiting.label, "shell: make: half\\n✓ done", "on one line");
         assert_eq!(calls(&[], &[], Timestamp(0)), None);
     }
 

@@ -6,6 +6,8 @@ use piton_core::summary::{input_summary, output_summary};
 use piton_core::view::{CallState, CallView, InquiryAnswer, Outcome, RuleScope, UNKNOWN_TEXT};
 use piton_tools::STILL_RUNNING;
 
+use super::visible::visible_name;
+
 /// A call begins.
 pub(crate) fn started(call: &CallView) -> String {
     format!("• {}", input_summary(&call.tool, &call.arguments))
@@ -18,7 +20,7 @@ pub(crate) fn suspended(call: &CallView) -> String {
 
 /// How far a call is.
 pub(crate) fn progress(call: &CallView, text: &str) -> String {
-    format!("  {}: {text}", call.tool)
+    format!("  {}: {}", call.tool, visible_name(text))
 }
 
 /// A call ended.

@@ -57,6 +57,11 @@ impl Person {
         self.child.id()
     }
 
+    /// Changes the size of the window.
+    pub(crate) fn resizes(&mut self, rows: u16, columns: u16) {
+        self.pty.resize(Size::new(rows, columns)).unwrap();
+    }
+
     /// Reads on until a text is there.
     pub(crate) fn sees(&mut self, text: &str) -> &mut Self {
         let begun = Instant::now();

@@ -83,6 +83,23 @@ fn a_turn_ends_with_what_it_took() {
     assert!(!piped.stderr.contains(" s]"), "{}", piped.stderr);
 }
 
+#[test]
+fn a_new_size_counts_from_the_next_block_on() {
+    let world = World::new();
+    let words = "word ".repeat(20);
+    let script = json!({ "steps": [
+        { "say": words, "calls": [{ "tool": "slow" }] }, { "say": words }],
+        "tools": [{ "name": "slow", "effect": "read_only", "wait_for": "go", "output": "x" }] });
+    let model = world.script(&script.to_string());
+    let args = ["query", "go", "--permissions", "auto", "--model", &model];
+    let mut person = Person::starts_on(&world, &args, (24, 80), &[("NO_COLOR", "1")]);
+    person.sees(&format!("{}\r\n", "word ".repeat(16).trim_end())).sees("• slow");
+    person.resizes(24, 40);
+    fs::write(world.work("go"), "").unwrap();
+    person.sees("✓ slow").sees(&format!("\n{}\r\n", "word ".repeat(8).trim_end()));
+    assert_eq!(person.leaves().0, 0);
+}
+
 /// A command that prints some lines and waits for a file.
 fn running() -> (World, String) {
     let world = World::new();
@@ -110,6 +127,21 @@ fn a_running_command_shows_its_time_and_last_lines_and_leaves_nothing_behind() {
     );
     let told: Vec<_> = lines.iter().filter(|line| line.contains("shell: for i")).collect();
     assert_eq!(told.len(), 2, "its start and its end: {lines:?}");
+}
+
+// Where nothing can be drawn anew it is said from time to time, each time on a line of its own.
+#[test]
+fn a_running_command_is_told_of_on_a_plain_terminal() {
+    let (world, model) = running();
+    let args = ["query", "go", "--permissions", "auto", "--model", &model];
+    let mut person = Person::starts_on(&world, &args, (24, 80), &[("TERM", "dumb")]);
+    person.sees("Running.\r\n").sees("• shell: for i in");
+    person.sees("\r\n  10 s: shell: for i in").sees(": row 5\r\n");
+    fs::write(world.work("go"), "").unwrap();
+    person.sees("✓ shell: for i in").sees("Done.");
+    let (code, screen) = person.leaves();
+    let theirs = screen.replace("\r\n", "\n");
+    assert!(code == 0 && !theirs.chars().any(|it| it.is_control() && it != '\n'), "{theirs:?}");
 }
 
 #[test]

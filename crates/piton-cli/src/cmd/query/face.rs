@@ -284,7 +284,7 @@ impl Face {
             }
             Move::Said(message) if Some(&message.id) != self.own.as_ref() => {
                 let text = shorten(&said(&message.parts), MESSAGE_LETTERS_MAX);
-                output.talk(&format!("> {text}"));
+                output.talk(&format!("> {}", text.replace('\n', "\n> ")));
             }
             Move::TurnBegan(_) | Move::Raised(..) | Move::Said(_) => {}
         }
