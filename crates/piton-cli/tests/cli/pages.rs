@@ -118,3 +118,24 @@ fn a_name_with_a_line_end_forges_no_line() {
         assert!(!screen.lines().any(|line| line.trim_start().starts_with(forged)), "{screen}");
     }
 }
+
+#[test]
+fn a_long_question_of_a_tool_has_pages_too() {
+    let lines: Vec<String> = (1..=40).map(|number| format!("point {number}\n")).collect();
+    let question = format!("Is this right?\n{}All of it?", lines.concat());
+    let (world, model) =
+        world(&json!({ "tool": "ask_user", "arguments": { "question": question } }), 1);
+    let mut person = Person::starts(&world, &["query", "go", "--model", &model]);
+    person
+        .sees("Is this right?\r\n")
+        .sees("point 21\r\n")
+        .sees("-- lines 1 to 21 of 40; ")
+        .types(" ");
+    person
+        .sees("Is this right?\r\n")
+        .sees("point 40\r\n")
+        .sees("All of it? (empty line: no answer) ");
+    person.types("yes\n").sees("Done.");
+    assert_eq!(person.leaves().0, 0);
+    assert!(world.run(&["print", "--json", "--raw"]).stdout.contains(r#""text":"yes""#));
+}
