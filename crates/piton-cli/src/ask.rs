@@ -3,6 +3,7 @@
 mod form;
 mod heard;
 pub(crate) mod held;
+mod pager;
 mod permission;
 
 use piton::Reply;
@@ -14,10 +15,13 @@ use self::form::Filled;
 pub(crate) use self::form::FormPrompt;
 use self::heard::type_one_of;
 pub(crate) use self::heard::{Heard, not_understood};
+pub(crate) use self::pager::{Pager, Sheet, Turned};
 pub(crate) use self::permission::Offer;
 use self::permission::Permission;
-use crate::render::question::shown;
+use crate::render::paint::{Line, Page, Span};
+use crate::render::question::{laid_out, shown};
 use crate::render::tool;
+use crate::render::wrap::wrap;
 
 /// A question that is being asked.
 #[derive(Clone, Debug)]
@@ -25,6 +29,8 @@ pub(crate) struct Prompt {
     pub(crate) asked: QuestionView,
     /// Whether it was on the screen.
     shown: bool,
+    /// Whether its pages were.
+    read: bool,
     /// Whether the next line is the result of the call.
     typing: bool,
     /// A form that is being filled in.
@@ -45,7 +51,7 @@ impl Prompt {
             }
         };
         let permission = Permission::new(offers);
-        Self { asked, shown: false, typing: false, form, permission, worker: None }
+        Self { asked, shown: false, read: false, typing: false, form, permission, worker: None }
     }
 
     /// A question of a worker.
@@ -68,6 +74,16 @@ impl Prompt {
     pub(crate) fn is_news(&mut self) -> bool {
         let is_first = !std::mem::replace(&mut self.shown, true);
         is_first && self.asked.kind != InquiryKind::Question
+    }
+
+    /// It is too long for the screen, and is read page by page now.
+    pub(crate) fn reads(&mut self) {
+        self.read = true;
+    }
+
+    /// Whether somebody could read it page by page before.
+    pub(crate) fn was_read(&self) -> bool {
+        self.read
     }
 
     /// Whether the next line says how far a decision reaches.
@@ -93,6 +109,35 @@ impl Prompt {
             Some(label) => format!("{label} {asked}"),
             None => asked,
         }
+    }
+
+    /// The question laid out: its heading, what is to be known, and what can be typed.
+    pub(crate) fn sheet(&self, page: Page) -> Sheet {
+        let (lines, choices) = if self.asked.kind == InquiryKind::Permission && !self.is_choosing()
+        {
+            (self.lines(page), self.permission.choices())
+        } else {
+            let text = self.text();
+            let (above, last) = text.rsplit_once('\n').unwrap_or(("", &text));
+            let written = above.lines().chain(std::iter::once(last).filter(|_| above.is_empty()));
+            let mut lines: Vec<Line> =
+                written.flat_map(|line| wrap(&[Span::plain(line)], page.columns)).collect();
+            // Of a question on one line, what can be typed is at its end.
+            let end = if above.is_empty() { lines.pop() } else { None };
+            let end: Option<String> = end.map(|end| end.iter().map(Span::text).collect());
+            (lines, end.map_or_else(|| last.to_owned(), |end| format!("{} ", end.trim_end())))
+        };
+        let mut lines = lines.into_iter();
+        Sheet { heading: lines.next().unwrap_or_default(), body: lines.collect(), choices }
+    }
+
+    /// All that a question for permission says.
+    pub(crate) fn lines(&self, page: Page) -> Vec<Line> {
+        let mut lines = laid_out(&self.asked, page);
+        if let (Some(worker), Some(heading)) = (&self.worker, lines.first_mut()) {
+            heading.insert(0, Span::plain(&format!("{} ", tool::worker_label(worker))));
+        }
+        lines
     }
 
     /// What to show in front of the cursor.

@@ -14,6 +14,7 @@ mod target;
 
 mod ask;
 mod render;
+mod screen;
 mod signals;
 mod terminal;
 

@@ -1,19 +1,21 @@
 //! The standard streams: data to one, talk to the other. No other file touches them.
 
+mod area;
+
 use std::io::{self, IsTerminal as _, Write};
+use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
+use self::area::Area;
 use crate::render::lines::Line;
+use crate::render::markdown::Stream;
+use crate::render::paint::{Page, Painted, Style};
 use crate::render::visible::{visible, visible_json};
+use crate::screen;
 
-/// The looks of the spinner, one after the other.
-const FRAMES: [&str; 4] = ["|", "/", "-", "\\"];
-/// Goes back to the beginning of the line and empties it.
-const CLEAR_LINE: &str = "\r\x1b[K";
-
-/// The width of a terminal that does not tell its own.
-const COLUMNS: usize = 80;
+/// How often it is said what is waited for, where nothing can be drawn anew.
+const SAY_EVERY: Duration = Duration::from_secs(10);
 
 /// In which form data goes out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,9 +32,17 @@ pub(crate) struct Output {
     data: Data,
     /// Whether data goes to a terminal; anywhere else it goes out exactly as it is.
     on_terminal: bool,
+    /// Whether talk goes to a terminal.
+    talk_on_terminal: bool,
+    /// What terminals are written to with.
+    style: Style,
+    /// The answer that is coming, where it is laid out.
+    answer: Stream,
     /// Whether the last data ended a line.
     line_ended: bool,
-    spinner: Spinner,
+    area: Area,
+    /// When something was said last.
+    said: Instant,
 }
 
 /// What has become of standard output. Whatever it is, the turn goes on.
@@ -45,18 +55,18 @@ enum Data {
     Lost(io::Error),
 }
 
-#[derive(Debug)]
-struct Spinner {
-    possible: bool,
-    shown: bool,
-    frame: usize,
-}
-
 impl Default for Output {
     fn default() -> Self {
-        let spinner = Spinner { possible: io::stderr().is_terminal(), shown: false, frame: 0 };
-        let on_terminal = io::stdout().is_terminal();
-        Self { data: Data::Open, on_terminal, line_ended: true, spinner }
+        Self {
+            data: Data::Open,
+            on_terminal: io::stdout().is_terminal(),
+            talk_on_terminal: io::stderr().is_terminal(),
+            style: screen::style(),
+            answer: Stream::default(),
+            line_ended: true,
+            area: Area::default(),
+            said: Instant::now(),
+        }
     }
 }
 
@@ -64,6 +74,48 @@ impl Output {
     /// Writes text that is data.
     pub(crate) fn data(&mut self, text: &str) {
         if self.on_terminal { self.put(&visible(text)) } else { self.put(text) }
+    }
+
+    /// Writes a piece of an answer: laid out for whoever watches, and else as it is.
+    pub(crate) fn answer(&mut self, text: &str) {
+        match self.page() {
+            Some(page) => {
+                let painted = self.answer.push(text, page);
+                self.put(painted.as_str());
+            }
+            None => self.put(text),
+        }
+    }
+
+    /// Nothing more comes of the answer: what there is of its last block is shown.
+    pub(crate) fn end_answer(&mut self) {
+        if let Some(page) = self.page() {
+            let painted = self.answer.finish(page);
+            self.put(painted.as_str());
+        }
+    }
+
+    /// Writes data that is laid out for the page.
+    pub(crate) fn paint(&mut self, painted: &Painted) {
+        self.put(painted.as_str());
+    }
+
+    /// What data is laid out for, if a person watches it.
+    pub(crate) fn page(&self) -> Option<Page> {
+        let page = || Page { columns: screen::size(io::stdout()).columns, style: self.style };
+        self.on_terminal.then(page)
+    }
+
+    /// What talk is laid out for, if it goes to a terminal.
+    pub(crate) fn talk_page(&self) -> Option<Page> {
+        self.talk_on_terminal.then(|| Page { columns: talk_columns(), style: self.style })
+    }
+
+    /// Says something that is laid out for the page.
+    pub(crate) fn talk_painted(&mut self, painted: &Painted) {
+        self.rest();
+        self.said = Instant::now();
+        self.say(painted.as_str());
     }
 
     /// Writes a line of data for programs.
@@ -97,6 +149,7 @@ impl Output {
 
     /// Ends the line of data that was begun, if one was.
     pub(crate) fn end_line(&mut self) {
+        self.end_answer();
         if !self.line_ended {
             self.data("\n");
         }
@@ -105,33 +158,55 @@ impl Output {
     /// Says something to the person.
     pub(crate) fn talk(&mut self, text: &str) {
         self.rest();
+        self.said = Instant::now();
         self.say(&format!("{}\n", visible(text)));
     }
 
-    /// Whether turning the spinner would show something.
+    /// Whether a line can be drawn anew.
     pub(crate) fn can_spin(&self) -> bool {
-        self.spinner.possible && self.line_ended
+        self.talk_on_terminal && self.style == Style::Coloured && self.line_ended
     }
 
-    /// Turns the spinner one further.
-    pub(crate) fn spin(&mut self, label: &str) {
-        if !self.can_spin() {
+    /// Whether it is of use to say again and again what is waited for.
+    pub(crate) fn can_tell(&self) -> bool {
+        self.talk_on_terminal && self.line_ended
+    }
+
+    /// Shows what is waited for, and lines below it: drawn anew where that is possible, and else said from
+    /// time to time.
+    pub(crate) fn tell_waiting(&mut self, label: &str, below: &[String]) {
+        if self.can_spin() {
+            let (columns, anew) = (talk_columns(), screen::lays_out_anew());
+            let drawn = self.area.draw((label, below), columns, anew);
+            self.say(&drawn);
+        } else if self.can_tell() && SAY_EVERY <= self.said.elapsed() {
+            let last = below.last().map(|line| format!(": {line}")).unwrap_or_default();
+            self.talk(&format!("  {label}{last}"));
+        }
+    }
+
+    /// Shows the last words of an answer that came and whose block is not complete yet. Whether there are
+    /// any.
+    pub(crate) fn tell_answer(&mut self) -> bool {
+        let words = self.answer.waiting().trim();
+        if words.is_empty() {
+            return false;
+        }
+        if self.can_spin() {
+            let (columns, anew) = (talk_columns(), screen::lays_out_anew());
+            let drawn = self.area.draw((area::end(words, columns), &[]), columns, anew);
+            self.say(&drawn);
+        }
+        true
+    }
+
+    /// Takes away what is drawn anew.
+    pub(crate) fn rest(&mut self) {
+        if !self.area.is_drawn() {
             return;
         }
-        let frame = FRAMES.get(self.spinner.frame % FRAMES.len()).copied().unwrap_or_default();
-        let label = visible(label);
-        // Behind the frame and a blank; in the last column some terminals go to the next line.
-        let label = cut(&label, columns().saturating_sub(3));
-        self.spinner.frame += 1;
-        self.spinner.shown = true;
-        self.say(&format!("{CLEAR_LINE}{frame} {label}"));
-    }
-
-    /// Takes the spinner away.
-    pub(crate) fn rest(&mut self) {
-        if std::mem::take(&mut self.spinner.shown) {
-            self.say(CLEAR_LINE);
-        }
+        let gone = self.area.take_away(talk_columns(), screen::lays_out_anew());
+        self.say(&gone);
     }
 
     fn put(&mut self, text: &str) {
@@ -158,41 +233,6 @@ impl Output {
 }
 
 /// How wide the terminal of the talk is now.
-fn columns() -> usize {
-    let size = rustix::termios::tcgetwinsize(io::stderr()).ok();
-    size.map(|size| usize::from(size.ws_col)).filter(|columns| 0 < *columns).unwrap_or(COLUMNS)
-}
-
-/// As much of a line as surely fits: a row that wraps could not be cleared any more. Letters beyond
-/// ASCII may take two columns.
-fn cut(line: &str, columns: usize) -> &str {
-    let line = line.lines().next().unwrap_or_default();
-    let mut used = 0;
-    for (place, letter) in line.char_indices() {
-        used += if letter.is_ascii() && letter != '\t' { 1 } else { 2 };
-        if columns < used {
-            return line.get(..place).unwrap_or_default();
-        }
-    }
-    line
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_line_is_cut_to_what_fits() {
-        for (line, columns, fits) in [
-            ("shell: make", 80, "shell: make"),
-            ("shell: make", 11, "shell: make"),
-            ("shell: make", 10, "shell: mak"),
-            ("日本語", 6, "日本語"),
-            ("日本語", 5, "日本"),
-            ("one\ntwo", 80, "one"),
-            ("x", 0, ""),
-        ] {
-            assert_eq!(cut(line, columns), fits, "{line} in {columns}");
-        }
-    }
+fn talk_columns() -> usize {
+    screen::size(io::stderr()).columns
 }

@@ -14,7 +14,9 @@ use rustix::termios::{
 };
 use tokio::sync::mpsc;
 
+use crate::render::paint::{Painted, Style};
 use crate::render::visible::visible;
+use crate::screen::{self, Size};
 
 /// Pieces typed ahead that are kept.
 const PIECES_MAX: usize = 16;
@@ -107,6 +109,25 @@ impl Terminal {
     pub(crate) fn show(&mut self, question: &str) {
         // A terminal that cannot be written to cannot be read from either; reading will tell.
         self.device.write_all(visible(question).as_bytes()).unwrap_or_default();
+    }
+
+    /// Shows text that is laid out.
+    pub(crate) fn paint(&mut self, painted: &Painted) {
+        self.device.write_all(painted.as_str().as_bytes()).unwrap_or_default();
+    }
+
+    /// Takes away the line that the cursor is on, or goes below it where that cannot be done.
+    pub(crate) fn leave_line(&mut self, style: Style) {
+        let left: &[u8] = match style {
+            Style::Coloured => b"\r\x1b[K",
+            Style::Plain => b"\n",
+        };
+        self.device.write_all(left).unwrap_or_default();
+    }
+
+    /// How much room there is now.
+    pub(crate) fn size(&self) -> Size {
+        screen::size(&self.device)
     }
 
     /// Waits for the next typed line; `None` when the terminal is gone or its end was typed.

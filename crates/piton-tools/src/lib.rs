@@ -30,5 +30,5 @@ pub use self::files::{
 };
 pub use self::shell::{
     COMMAND_TIMEOUT_S_DEFAULT, CommandDefinition, CommandTool, NEEDS_INPUT_CODE, Program,
-    SPILL_BYTES_MAX, Shell, ShellStop, ShellWait, ShellWrite,
+    SPILL_BYTES_MAX, STILL_RUNNING, Shell, ShellStop, ShellWait, ShellWrite,
 };

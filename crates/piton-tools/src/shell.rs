@@ -23,6 +23,7 @@ pub use self::command_tool::{
     CommandDefinition, CommandTool, NEEDS_INPUT_CODE, Program,
     TIMEOUT_S_DEFAULT as COMMAND_TIMEOUT_S_DEFAULT,
 };
+pub use self::end_notes::STILL_RUNNING;
 pub use self::shell_stop::ShellStop;
 pub use self::shell_tool::Shell;
 pub use self::shell_wait::ShellWait;

@@ -111,11 +111,16 @@ impl Permission {
             let places: String = self.with_effect(effect).map(place).collect();
             return format!("{}\n{places}  (b) back: ", rules.unwrap_or_default());
         }
-        let always = if self.may(RuleEffect::Allow) { ", (a) always" } else { "" };
-        let never = if self.may(RuleEffect::Deny) { ", (v) never" } else { "" };
         // Below the lines that say all about the call.
         let end = if question.contains('\n') { '\n' } else { ' ' };
-        format!("{question}{end}(y) yes{always}{never}, (m) done by hand, (n) no: ")
+        format!("{question}{end}{}", self.choices())
+    }
+
+    /// What can be answered.
+    pub(super) fn choices(&self) -> String {
+        let always = if self.may(RuleEffect::Allow) { ", (a) always" } else { "" };
+        let never = if self.may(RuleEffect::Deny) { ", (v) never" } else { "" };
+        format!("(y) yes{always}{never}, (m) done by hand, (n) no: ")
     }
 
     /// Takes in a typed line, in small letters.

@@ -15,7 +15,7 @@ use clap::Parser as _;
 use piton::{Engine, Kept};
 use piton_agent::{Settings, engine_to_write};
 use piton_core::id::ConversationId;
-use piton_core::view::{RuleEffect, RuleScope, TurnView, View};
+use piton_core::view::{InquiryKind, RuleEffect, RuleScope, TurnView, View};
 use piton_store::Holder;
 use tokio::time::Instant;
 
@@ -26,7 +26,8 @@ use crate::ask::Offer;
 use crate::flags::{Answer, Command, Flags};
 use crate::output::Output;
 use crate::render::lines::Line;
-use crate::render::question::shown;
+use crate::render::paint::Painted;
+use crate::render::question::{laid_out, shown};
 use crate::render::tool::{kept_answer, said};
 use crate::report::{Fault, Report};
 use crate::{store, target};
@@ -149,7 +150,12 @@ async fn show(
             if asker != id {
                 output.talk(&format!("Worker {asker} asks:"));
             }
-            output.data(&format!("{}\n", shown(asked)));
+            match output.page() {
+                Some(page) if asked.kind == InquiryKind::Permission => {
+                    output.paint(&Painted::lines(&laid_out(asked, page), page.style));
+                }
+                Some(_) | None => output.data(&format!("{}\n", shown(asked))),
+            }
             output.talk(&format!("answers: {}", words.join(", ")));
             for line in meant::form_lines(asked) {
                 output.talk(&line);

@@ -6,13 +6,15 @@ use std::sync::Arc;
 use piton::{Kept, reader};
 use piton_agent::Settings;
 use piton_core::id::{ConversationId, Seq};
-use piton_core::view::{Usage, View};
+use piton_core::view::{ItemView, Usage, View};
 use piton_store::Journal;
 
 use crate::flags::Print;
 use crate::output::Output;
 use crate::render::lines::Line;
-use crate::render::print::{Life, conversation, untaken};
+use crate::render::markdown;
+use crate::render::paint::{Painted, Style};
+use crate::render::print::{Life, Piece, conversation, untaken};
 use crate::render::turn::said_in;
 use crate::report::{Fault, Report};
 use crate::{store, target};
@@ -52,12 +54,46 @@ pub(crate) async fn run(
     if let Some(parent) = state.opened.as_ref().and_then(|opened| opened.parent.as_ref()) {
         output.talk(&format!("worker of {}, call {}", parent.conversation, parent.call));
     }
-    output.data(&conversation(&View::from(&state), life));
+    let mut view = View::from(&state);
+    fill_in(&*journal, &mut view).await;
+    show(&conversation(&view, life, output.page()), output);
     let commands = kept.iter().map(|kept| &kept.envelope);
     let untaken_ones = commands.filter(|it| !state.commands.contains_key(&it.id));
     let messages: Vec<_> = untaken_ones.filter_map(|it| said_in(&it.command)).collect();
-    output.data(&untaken(&messages, life));
+    show(&untaken(&messages, life), output);
     Ok(Report::ok("done").kept_in(id))
+}
+
+/// Puts the whole differences of changes in the place of the extracts that the model saw. Where one cannot be
+/// read, the extract stays.
+async fn fill_in(journal: &dyn Journal, view: &mut View) {
+    let items = view.turns.iter_mut().flat_map(|turn| &mut turn.items);
+    for item in items {
+        let ItemView::Step(step) = item else { continue };
+        let changes = step.calls.iter_mut().filter(|call| call.change.is_some());
+        for result in changes.filter_map(|call| call.result.as_mut()) {
+            let Some(blob) = &result.blob else { continue };
+            if let Ok(whole) = journal.blob(&blob.digest).await {
+                result.text = String::from_utf8_lossy(&whole).into();
+            }
+        }
+    }
+}
+
+/// Shows what the conversation is made of: laid out for a person who watches, and else as it is.
+fn show(pieces: &[Piece], output: &mut Output) {
+    let page = output.page();
+    for piece in pieces {
+        match (piece, page) {
+            (Piece::Line(line), _) => output.data(&format!("{line}\n")),
+            (Piece::Answer(text), Some(page)) => output.paint(&markdown::whole(text, page)),
+            (Piece::Answer(text), None) => output.data(&format!("{text}\n")),
+            (Piece::Painted(lines), page) => {
+                let style = page.map_or(Style::Plain, |page| page.style);
+                output.paint(&Painted::lines(lines, style));
+            }
+        }
+    }
 }
 
 /// What it cost, and how far estimates were from that, where providers count.

@@ -16,6 +16,7 @@ mod opened;
 mod perform;
 mod plan;
 mod stage;
+mod still_running;
 mod waiting;
 mod watch;
 

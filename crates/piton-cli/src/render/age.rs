@@ -1,4 +1,4 @@
-//! How long ago something was, in the unit that matters.
+//! How long ago something was, and how long something lasts, in the unit that matters.
 
 use piton_core::id::Timestamp;
 
@@ -18,6 +18,18 @@ pub(crate) fn age(then: Timestamp, now: Timestamp) -> String {
     }
 }
 
+/// How long something lasts.
+pub(crate) fn lasting(ms: u64) -> String {
+    match ms {
+        0..SECOND_MS => format!("0.{} s", ms / 100),
+        SECOND_MS..MINUTE_MS => format!("{} s", ms / SECOND_MS),
+        MINUTE_MS..HOUR_MS => {
+            format!("{} min {} s", ms / MINUTE_MS, ms % MINUTE_MS / SECOND_MS)
+        }
+        HOUR_MS.. => format!("{} h {} min", ms / HOUR_MS, ms % HOUR_MS / MINUTE_MS),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -30,5 +42,13 @@ mod tests {
         check(7_199_999, "1 h ago");
         check(86_400_000, "1 d ago");
         assert_eq!(age(Timestamp(5), Timestamp(0)), "just now");
+    }
+
+    #[test]
+    fn what_lasts_longer_is_told_in_larger_units() {
+        let told = [(0, "0.0 s"), (950, "0.9 s"), (59_999, "59 s"), (61_000, "1 min 1 s")];
+        for (ms, expected) in told.into_iter().chain([(3_660_000, "1 h 1 min")]) {
+            assert_eq!(lasting(ms), expected);
+        }
     }
 }

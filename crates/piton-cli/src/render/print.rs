@@ -1,15 +1,19 @@
 //! A whole conversation as text: the complete turns, then the incomplete one.
 
-use std::fmt::Write as _;
-
 use piton_core::command::QueuePlace;
 use piton_core::summary::input_summary;
 use piton_core::view::{
-    CallState, CallView, ItemView, MessagePart, QueuedView, Status, TurnEnd, TurnView, View,
+    CallState, CallView, ItemView, QueuedView, Status, TurnEnd, TurnView, View,
 };
 
-use super::tool::{mark, word};
+use super::changed::{Extent, changed};
+use super::paint::{Line, Page, Style};
+use super::thought::thought;
+use super::tool::{is_left_running, mark, word};
 use super::turn;
+
+/// Where lines need not end.
+const UNBOUND: Page = Page { columns: usize::MAX, style: Style::Plain };
 
 /// Whether somebody is at work on the conversation while it is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,88 +27,106 @@ pub(crate) enum Life {
     },
 }
 
-/// The conversation as text.
-pub(crate) fn conversation(view: &View, life: Life) -> String {
-    let mut text = String::new();
+/// What a conversation is made of when it is shown.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Piece {
+    /// A line.
+    Line(String),
+    /// What a model wrote, without its last line end.
+    Answer(String),
+    /// Lines with looks.
+    Painted(Vec<Line>),
+}
+
+/// The conversation as text; with a page, as much as a person wants to see on it.
+pub(crate) fn conversation(view: &View, life: Life, page: Option<Page>) -> Vec<Piece> {
+    let mut pieces = Vec::new();
     for turn in view.shown() {
-        if !text.is_empty() {
-            text.push('\n');
+        if !pieces.is_empty() {
+            line(&mut pieces, "");
         }
         if turn.head.end.is_none() {
             let state = state(&view.head.status, life);
-            line(&mut text, &format!("⏳ Incomplete turn ({state})"));
+            line(&mut pieces, &format!("⏳ Incomplete turn ({state})"));
         }
-        items(&mut text, turn, life);
+        items(&mut pieces, turn, life, page);
         if let Some(halt) = &turn.head.halt {
-            line(&mut text, &format!("[{}]", halt.message));
+            line(&mut pieces, &format!("[{}]", halt.message));
         }
         if turn.head.end == Some(TurnEnd::Stopped) {
-            line(&mut text, "[stopped]");
+            line(&mut pieces, "[stopped]");
         }
     }
-    waiting(&mut text, &view.queue);
-    text
+    waiting(&mut pieces, &view.queue);
+    pieces
 }
 
 /// Messages that wait for a turn of their own.
-fn waiting(text: &mut String, queue: &[QueuedView]) {
+fn waiting(pieces: &mut Vec<Piece>, queue: &[QueuedView]) {
     for queued in queue {
-        if !text.is_empty() {
-            text.push('\n');
+        if !pieces.is_empty() {
+            line(pieces, "");
         }
         line(
-            text,
+            pieces,
             match queued.place {
                 QueuePlace::Steer => "⏳ Waiting message (goes into the open turn)",
                 QueuePlace::Next => "⏳ Waiting message",
             },
         );
-        message(text, &queued.parts);
+        quote(pieces, &turn::said(&queued.parts));
     }
 }
 
 /// Messages that were left for the process at work, or for the next one, and that none has taken yet.
-pub(crate) fn untaken(messages: &[String], life: Life) -> String {
-    let mut text = String::new();
+pub(crate) fn untaken(messages: &[String], life: Life) -> Vec<Piece> {
+    let mut pieces = Vec::new();
     let head = match life {
         Life::Running { pid } => format!("⏳ Message left for process {pid}, not taken yet"),
         Life::Still => "⏳ Message left for the next process, not taken yet".into(),
     };
     for said in messages {
-        line(&mut text, &format!("\n{head}"));
-        quote(&mut text, said);
+        line(&mut pieces, "");
+        line(&mut pieces, &head);
+        quote(&mut pieces, said);
     }
-    text
+    pieces
 }
 
-fn message(text: &mut String, parts: &[MessagePart]) {
-    quote(text, &turn::said(parts));
-}
-
-fn quote(text: &mut String, said: &str) {
+fn quote(pieces: &mut Vec<Piece>, said: &str) {
     for said in said.lines() {
-        line(text, format!("> {said}").trim_end());
+        line(pieces, format!("> {said}").trim_end());
     }
 }
 
-fn items(text: &mut String, turn: &TurnView, life: Life) {
+fn items(pieces: &mut Vec<Piece>, turn: &TurnView, life: Life, page: Option<Page>) {
     for item in &turn.items {
         match item {
-            ItemView::Message(said) => message(text, &said.parts),
+            ItemView::Message(said) => quote(pieces, &turn::said(&said.parts)),
             ItemView::Step(step) => {
+                if let Some(page) = page {
+                    paint(pieces, thought(&turn::reasoning(step), page));
+                }
                 let said = turn::text(step);
                 if !said.is_empty() {
-                    line(text, said.trim_end());
+                    pieces.push(Piece::Answer(said.trim_end().to_owned()));
                     if step.partial {
-                        line(text, "[the answer broke off here]");
+                        line(pieces, "[the answer broke off here]");
                     }
                 }
                 for call in &step.calls {
-                    line(text, &tool(call, life));
+                    line(pieces, &tool(call, life));
+                    paint(pieces, changed(call, Extent::Whole, page.unwrap_or(UNBOUND)));
                 }
             }
             _ => {}
         }
+    }
+}
+
+fn paint(pieces: &mut Vec<Piece>, lines: Vec<Line>) {
+    if !lines.is_empty() {
+        pieces.push(Piece::Painted(lines));
     }
 }
 
@@ -138,6 +160,7 @@ fn tool_line(call: &CallView, life: Life) -> String {
         (CallState::Running, Life::Still) | (CallState::InDoubt, _) => {
             format!("? {input} — interrupted, outcome unknown")
         }
+        (CallState::Done { .. }, _) if is_left_running(call) => format!("… {input} — left running"),
         (CallState::Done { outcome, exit_code }, _) => {
             let mark = mark(*outcome, *exit_code);
             match exit_code {
@@ -149,7 +172,6 @@ fn tool_line(call: &CallView, life: Life) -> String {
     }
 }
 
-fn line(text: &mut String, line: &str) {
-    // Writing to a string cannot fail.
-    writeln!(text, "{line}").unwrap_or_default();
+fn line(pieces: &mut Vec<Piece>, line: &str) {
+    pieces.push(Piece::Line(line.to_owned()));
 }

@@ -4,21 +4,26 @@
 //! question off the screen: what does not fit is told. The data are in the question; widths and bounds
 //! of a screen are known here only.
 
-use piton_core::permit::{SHELL, is_unseen};
+use anstyle::Style as Look;
+use piton_core::permit::SHELL;
 use piton_core::summary::{
-    INPUT_SUMMARY_CHARS_MAX, TELLING, call_heading, without_gaps, without_middle, written_out,
+    INPUT_SUMMARY_CHARS_MAX, TELLING, call_heading, without_middle, written_out,
 };
 use piton_core::view::{Diff, InquiryKind, Preview, QuestionView};
 use serde_json::{Map, Value};
 
-/// Longest argument, in characters.
-const VALUE_CHARS_MAX: usize = 4_000;
-/// Most lines of one argument.
-const VALUE_LINES_MAX: usize = 40;
+use super::diff::kept;
+use super::legible::legible;
+use super::paint::{Line, Page, Span, expand_tabs};
+use super::wrap::{break_letters, wrap};
+
+/// How much is shown where nobody can turn pages. A terminal that breaks a line itself puts the rest where
+/// a line begins, so none is wider than most screens.
+const BOUNDS: Bounds = Bounds { columns: 72, value_lines_max: 40, value_chars_max: 4_000 };
+/// Columns of what stands in front of a line.
+const MARK_COLUMNS: usize = 4;
 /// Longest line of an argument that has several, in characters.
 const LINE_CHARS_MAX: usize = 500;
-/// Longest line on the screen: a terminal that breaks one itself puts the rest where a line begins.
-const SHOWN_CHARS_MAX: usize = 72;
 /// Most lines of all arguments.
 const LINES_MAX: usize = 160;
 /// Longest text of all arguments, in characters.
@@ -30,6 +35,17 @@ const ORDER: [&str; 4] = ["call", "old", "new", "text"];
 /// Arguments that the difference shows, where there is one.
 const CONTENTS: [&str; 3] = ["old", "new", "content"];
 
+/// How much of an argument is shown.
+#[derive(Clone, Copy, Debug)]
+struct Bounds {
+    /// Widest line, in columns.
+    columns: usize,
+    /// Most lines of one argument.
+    value_lines_max: usize,
+    /// Longest argument, in characters.
+    value_chars_max: usize,
+}
+
 /// All that a question says.
 pub(crate) fn shown(asked: &QuestionView) -> String {
     let mut all = vec![asked.heading.clone()];
@@ -39,8 +55,43 @@ pub(crate) fn shown(asked: &QuestionView) -> String {
     all.join("\n")
 }
 
+/// All that a question for permission says, laid out: the first line is its heading. Nothing that is recorded
+/// is left out, so it may be longer than a screen.
+pub(crate) fn laid_out(asked: &QuestionView, page: Page) -> Vec<Line> {
+    let bold = Look::new().bold();
+    let columns = page.columns.saturating_sub(MARK_COLUMNS).max(MARK_COLUMNS);
+    let mut lines = wrap(&[Span::new(&asked.heading, bold)], columns);
+    for line in lines.iter_mut().skip(1) {
+        line.insert(0, Span::plain("  > "));
+    }
+    let plain = |line: String| vec![Span::plain(&line)];
+    lines.extend(place_lines(asked, columns).into_iter().map(plain));
+    if let Some(change) = asked.found.as_ref().and_then(|found| found.change.as_ref()) {
+        let told = wrap(&[Span::plain(&told_change(change, asked))], columns);
+        for (place, mut line) in told.into_iter().enumerate() {
+            line.insert(0, Span::plain(if place == 0 { "  " } else { "  > " }));
+            lines.push(line);
+        }
+        lines.extend(change.diff.iter().flat_map(|diff| kept(diff, page)));
+    }
+    let bounds = Bounds { columns, value_lines_max: LINES_MAX, value_chars_max: CHARS_MAX };
+    lines.extend(argument_lines(asked, bounds).into_iter().map(plain));
+    lines
+}
+
 /// The lines below the first one.
 fn lines(asked: &QuestionView) -> Vec<String> {
+    let mut lines = place_lines(asked, BOUNDS.columns);
+    if let Some(change) = asked.found.as_ref().and_then(|found| found.change.as_ref()) {
+        lines.push(format!("  {}", told_change(change, asked)));
+        lines.extend(change.diff.iter().flat_map(diff_lines));
+    }
+    lines.extend(argument_lines(asked, BOUNDS));
+    cut(lines, LINES_MAX, CHARS_MAX)
+}
+
+/// The arguments that nothing else says.
+fn argument_lines(asked: &QuestionView, bounds: Bounds) -> Vec<String> {
     let arguments = asked.arguments.as_deref().unwrap_or_default();
     let fields: Map<String, Value> = serde_json::from_str(arguments).unwrap_or_default();
     let says = call_heading(&asked.tool, arguments).says;
@@ -53,40 +104,37 @@ fn lines(asked: &QuestionView) -> Vec<String> {
     let mut rest: Vec<_> = fields.iter().filter(|(key, _)| !is_told(key)).collect();
     rest.sort_by_key(|(key, _)| place(key).unwrap_or(usize::MAX));
     let rest = rest.into_iter().filter(|(_, value)| &*asked.tool != SHELL || !is_default(value));
-    let arguments = rest.flat_map(|(key, value)| lines_of(key, value));
-    let lines = found_lines(asked).into_iter().chain(arguments);
-    cut(lines.collect(), LINES_MAX, CHARS_MAX)
+    rest.flat_map(|(key, value)| lines_of(key, value, bounds)).collect()
 }
 
-/// What was found where the call leads.
-fn found_lines(asked: &QuestionView) -> Vec<String> {
+/// Where the call leads, and why it could not run.
+fn place_lines(asked: &QuestionView, columns: usize) -> Vec<String> {
     let Some(found) = &asked.found else { return Vec::new() };
     let mut lines = Vec::new();
     let written = asked.path.as_deref().map(|path| path.trim_start_matches("./"));
     if let Some(real) = found.path.as_deref().filter(|real| written.is_some_and(|it| it != *real)) {
-        lines.extend(broken("  ", &format!("leads to: {}", plain(&Value::from(real).to_string()))));
+        let real = legible(&Value::from(real).to_string());
+        lines.extend(broken("  ", &format!("leads to: {real}"), columns));
     }
     if let Some(refused) = &found.refused {
-        let refused = without_middle(&plain(refused), LINE_CHARS_MAX);
-        lines.extend(broken("  ", &format!("cannot run as things are: {refused}")));
-    }
-    if let Some(change) = &found.change {
-        lines.push(format!("  {}", told_change(change)));
-        lines.extend(change.diff.iter().flat_map(diff_lines));
+        let refused = without_middle(&legible(refused), LINE_CHARS_MAX);
+        lines.extend(broken("  ", &format!("cannot run as things are: {refused}"), columns));
     }
     lines
 }
 
 /// What would be replaced and lost.
-fn told_change(change: &Preview) -> String {
+fn told_change(change: &Preview, asked: &QuestionView) -> String {
     let lines = |count: u64| if count == 1 { "1 line".into() } else { format!("{count} lines") };
+    let is_whole_file = asked.edit.as_ref().is_some_and(|edit| edit.old.is_none());
+    let (lost, new) = (lines(change.lines_lost), lines(change.lines_new));
     match (change.bytes_replaced, &change.diff) {
-        (None, Some(_)) => format!("new file, {}:", lines(change.lines_new)),
+        (None, Some(_)) => format!("new file, {new}:"),
         (None, None) => format!("new file, {} bytes, not text", change.bytes_written),
-        (Some(_), Some(_)) => {
-            let (lost, new) = (lines(change.lines_lost), lines(change.lines_new));
-            format!("changes the file, {lost} lost, {new} new:")
+        (Some(_), Some(_)) if is_whole_file => {
+            format!("overwrites the file: replaces {lost}, {new} new:")
         }
+        (Some(_), Some(_)) => format!("changes the file, {lost} lost, {new} new:"),
         (Some(replaced), None) => {
             format!("replaces {replaced} bytes with {}, not text", change.bytes_written)
         }
@@ -96,15 +144,15 @@ fn told_change(change: &Preview) -> String {
 /// A difference, with a bar in front of each line.
 fn diff_lines(diff: &Diff) -> Vec<String> {
     let barred = |text: &str| -> Vec<String> {
-        let lines = text.lines().map(|line| without_middle(&plain(line), LINE_CHARS_MAX));
-        lines.flat_map(|line| broken("  | ", &line)).collect()
+        let lines = text.lines().map(|line| without_middle(&legible(line), LINE_CHARS_MAX));
+        lines.flat_map(|line| broken("  | ", &line, BOUNDS.columns)).collect()
     };
     let mut lines = barred(&diff.text);
     if 0 < diff.lines_left_out {
         lines.push(format!("  [{} lines are not shown here]", diff.lines_left_out));
         lines.extend(barred(&diff.end));
     }
-    cut(lines, VALUE_LINES_MAX, VALUE_CHARS_MAX)
+    cut(lines, BOUNDS.value_lines_max, BOUNDS.value_chars_max)
 }
 
 /// Whether our own tool would do the same without it.
@@ -114,33 +162,31 @@ fn is_default(value: &Value) -> bool {
 
 /// An argument. A text of several lines has a bar in front of each, so that none of them can be taken
 /// for another argument.
-fn lines_of(key: &str, value: &Value) -> Vec<String> {
+fn lines_of(key: &str, value: &Value, bounds: Bounds) -> Vec<String> {
+    let Bounds { columns, value_lines_max, value_chars_max } = bounds;
     let key = without_middle(&written_out(key), INPUT_SUMMARY_CHARS_MAX);
     let text = value.as_str().unwrap_or_default();
     let inner = text.strip_suffix('\n').unwrap_or(text);
     if !inner.contains('\n') {
-        let text =
-            format!("{key}: {}", without_middle(&plain(&value.to_string()), VALUE_CHARS_MAX));
-        return cut(broken("  ", &text), VALUE_LINES_MAX, 2 * VALUE_CHARS_MAX);
+        let value = without_middle(&legible(&value.to_string()), value_chars_max);
+        let lines = broken("  ", &format!("{key}: {value}"), columns);
+        return cut(lines, value_lines_max, 2 * value_chars_max);
     }
-    let lines = inner.split('\n').map(|line| without_middle(&plain(line), LINE_CHARS_MAX));
+    let lines = inner.split('\n').map(|line| without_middle(&legible(line), LINE_CHARS_MAX));
     let heading = format!("  {key}, {} lines:", lines.clone().count());
-    let lines = lines.flat_map(|line| broken("  | ", &line)).collect();
-    [vec![heading], cut(lines, VALUE_LINES_MAX, VALUE_CHARS_MAX)].concat()
+    let lines = lines.flat_map(|line| broken("  | ", &line, columns)).collect();
+    [vec![heading], cut(lines, value_lines_max, value_chars_max)].concat()
 }
 
 /// A line in as many as it takes; those behind the first are marked.
-fn broken(mark: &str, line: &str) -> Vec<String> {
-    let letters: Vec<char> = line.chars().collect();
-    let pieces: Vec<String> =
-        letters.chunks(SHOWN_CHARS_MAX).map(|piece| piece.iter().collect()).collect();
-    match pieces.split_first() {
-        None => vec![mark.trim_end().to_owned()],
-        Some((first, rest)) => {
-            let rest = rest.iter().map(|piece| format!("  > {piece}"));
-            [format!("{mark}{first}")].into_iter().chain(rest).collect()
-        }
+fn broken(mark: &str, line: &str, columns: usize) -> Vec<String> {
+    if line.is_empty() {
+        return vec![mark.trim_end().to_owned()];
     }
+    let pieces = break_letters(&[Span::plain(&expand_tabs(line))], columns).into_iter();
+    let pieces = pieces.map(|piece| piece.iter().map(Span::text).collect::<String>());
+    let mark = |place: usize| if place == 0 { mark } else { "  > " };
+    pieces.enumerate().map(|(place, piece)| format!("{}{piece}", mark(place))).collect()
 }
 
 /// Lines within bounds: some from the beginning and some from the end, and what is missing is told.
@@ -166,27 +212,14 @@ fn cut(lines: Vec<String>, lines_max: usize, chars_max: usize) -> Vec<String> {
     begin.chain([told]).chain(lines.iter().skip(first + hidden).cloned()).collect()
 }
 
-/// Letters that can be seen, and tabs; others are written out.
-fn plain(text: &str) -> String {
-    let mut shown = String::new();
-    for letter in text.chars() {
-        if letter.is_ascii_graphic() || [' ', '\t'].contains(&letter) {
-            shown.push(letter);
-        } else if is_unseen(letter) {
-            shown.extend(letter.escape_default());
-        } else {
-            shown.extend(letter.escape_debug());
-        }
-    }
-    without_gaps(&shown)
-}
-
 #[cfg(test)]
 mod tests {
+    use expect_test::expect;
     use piton_core::view::Found;
     use serde_json::json;
 
     use super::*;
+    use crate::render::paint::{Painted, Style};
 
     fn permission_question(name: &str, arguments: &str) -> String {
         asked(name, arguments, None, None)
@@ -236,6 +269,41 @@ mod tests {
         let found = Found { refused: Some("no\nsuch text".into()), ..Found::default() };
         let shown = changing(&arguments, &found);
         assert!(shown.contains("  cannot run as things are: no\\nsuch text\n  old: \"x\"\n"));
+    }
+
+    #[test]
+    fn a_question_is_laid_out_for_a_narrow_screen_and_no_line_of_it_looks_like_another() {
+        let heading = "Run write_file: a/very/long/name/of/a/file/that/has/no/end?";
+        let diff = Diff { text: "@@ -1 +1 @@\n-Run shell: ls?\n+y\n".into(), ..Diff::default() };
+        let change = Preview {
+            bytes_replaced: Some(2),
+            lines_lost: 200,
+            lines_new: 1,
+            diff: Some(diff),
+            ..Preview::default()
+        };
+        let found = Found { change: Some(Box::new(change)), ..Found::default() };
+        let edit = json!({ "path": "a", "new": "y" });
+        let arguments = json!({ "path": "a", "content": "y", "note": "z".repeat(40) }).to_string();
+        let question = json!({
+            "id": "1", "kind": "permission", "call": "1.1.0", "tool": "write_file", "open": true,
+            "heading": heading, "arguments": arguments, "found": found, "edit": edit, "at": 0,
+        });
+        let page = Page { columns: 40, style: Style::Plain };
+        let lines = laid_out(&serde_json::from_value(question).unwrap(), page);
+        expect![[r#"
+            Run write_file:
+              > a/very/long/name/of/a/file/that/has/
+              > no/end?
+              overwrites the file: replaces 200
+              > lines, 1 line new:
+                 @@ -1 +1 @@
+               1 -Run shell: ls?
+               1 +y
+              note: "zzzzzzzzzzzzzzzzzzzzzzzzzzzzz
+              > zzzzzzzzzzz"
+        "#]]
+        .assert_eq(Painted::lines(&lines, page.style).as_str());
     }
 
     fn check(name: &str, arguments: &Value, expected: &str) {

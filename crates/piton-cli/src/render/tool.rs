@@ -4,6 +4,9 @@ use piton::Reply;
 use piton_core::id::ConversationId;
 use piton_core::summary::{input_summary, output_summary};
 use piton_core::view::{CallState, CallView, InquiryAnswer, Outcome, RuleScope, UNKNOWN_TEXT};
+use piton_tools::STILL_RUNNING;
+
+use super::visible::visible_name;
 
 /// A call begins.
 pub(crate) fn started(call: &CallView) -> String {
@@ -17,18 +20,30 @@ pub(crate) fn suspended(call: &CallView) -> String {
 
 /// How far a call is.
 pub(crate) fn progress(call: &CallView, text: &str) -> String {
-    format!("  {}: {text}", call.tool)
+    format!("  {}: {}", call.tool, visible_name(text))
 }
 
 /// A call ended.
 pub(crate) fn finished(call: &CallView) -> String {
     let input = input_summary(&call.tool, &call.arguments);
     let CallState::Done { outcome, exit_code } = call.state else { return input };
+    if is_left_running(call) {
+        return format!("… {input} — still running");
+    }
     let (text, split) = match &call.result {
         Some(result) => (&*result.text, result.split()),
         None => ("", ("", "")),
     };
     end_line(&input, (outcome, exit_code), text, split)
+}
+
+/// Whether a call ended while its command goes on.
+pub(crate) fn is_left_running(call: &CallView) -> bool {
+    let CallState::Done { outcome: Outcome::Ok, exit_code: None } = call.state else {
+        return false;
+    };
+    let notes = call.result.as_ref().map(|result| result.split().1).unwrap_or_default();
+    notes.lines().any(|note| note.starts_with(STILL_RUNNING))
 }
 
 fn end_line(
@@ -178,6 +193,10 @@ mod tests {
         // A command may print whatever it likes.
         let echoed = "✗ shell: cargo test — exit code 7: [exit code 0]";
         check_noted(Outcome::Ok, Some(7), ("[exit code 0]", "\n[exit code 7]"), echoed);
+        let goes_on = ("ready", "\n[still running, 5 bytes of output so far]");
+        check_noted(Outcome::Ok, None, goes_on, "… shell: cargo test — still running");
+        let said = "✓ shell: cargo test — [still running, 5";
+        check(Outcome::Ok, None, "[still running, 5", said);
         check(Outcome::Failed, None, "no shell", "✗ shell: cargo test — failed: no shell");
         let late = ("hi", "\n[stopped after 2 s]");
         check_noted(Outcome::Failed, None, late, "✗ shell: cargo test — failed: stopped after 2 s");

@@ -13,6 +13,15 @@ pub(crate) fn text(step: &StepView) -> String {
     texts.collect()
 }
 
+/// What the model said to itself in a step.
+pub(crate) fn reasoning(step: &StepView) -> String {
+    let thoughts = step.parts.iter().filter_map(|part| match part {
+        PartView::Reasoning { text } => Some(&**text),
+        PartView::Text { .. } | PartView::Call { .. } | _ => None,
+    });
+    thoughts.collect()
+}
+
 /// What was said, with a label in place of each file.
 pub(crate) fn said(parts: &[MessagePart]) -> String {
     let texts = parts.iter().filter_map(|part| match part.clone() {

@@ -102,6 +102,8 @@ fn a_refused_message_is_kept_told_and_sent_on_demand() {
             $ piton print
             > go
             ✓ write_file: b — completed
+                 @@ -0,0 +1,1 @@
+               1 +x
             Written.
 
             > and now?

@@ -2,6 +2,7 @@
 #![cfg(test)]
 #![expect(clippy::needless_raw_string_hashes, reason = "expectations are written by a machine")]
 
+mod emulator;
 mod loopback;
 mod mailbox;
 mod permissions;
@@ -44,6 +45,7 @@ mod models;
 mod odd_moments;
 mod overflow;
 mod own;
+mod pages;
 mod print;
 mod providers;
 mod ps;
@@ -51,6 +53,7 @@ mod pty;
 mod query;
 mod question;
 mod redirects;
+mod rendering;
 mod resumed_bytes;
 mod sandbox;
 mod scopes;

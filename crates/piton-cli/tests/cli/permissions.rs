@@ -90,7 +90,7 @@ fn a_question_shows_all_that_it_is_about() {
     assert_eq!(json[0]["question"], "Run write_file: x?");
     assert_eq!(json[0]["found"]["change"]["lines_new"], 2);
     let mut person = Person::starts(&world, &["query", "--continue"]);
-    person.sees("Run write_file: x?").sees("  | +one").sees("  | +two").sees("(y) yes");
+    person.sees("Run write_file: x?").sees("+one").sees("+two").sees("(y) yes");
     person.types("y\n").sees("Written.");
     assert_eq!(person.leaves().0, 0);
 }

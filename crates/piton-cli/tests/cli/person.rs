@@ -5,6 +5,7 @@ use std::process::Child;
 use std::sync::{Arc, mpsc};
 use std::time::Instant;
 
+use pty_process::Size;
 use pty_process::blocking::{Command, Pty, open};
 
 use crate::world::{DEADLINE, World};
@@ -22,9 +23,21 @@ pub(crate) struct Person {
 impl Person {
     /// Starts the binary on a terminal of its own.
     pub(crate) fn starts(world: &World, args: &[&str]) -> Self {
+        Self::starts_on(world, args, (24, 80), &[])
+    }
+
+    /// The same on a terminal of so many rows and columns, with some variables set.
+    pub(crate) fn starts_on(
+        world: &World,
+        args: &[&str],
+        (rows, columns): (u16, u16),
+        variables: &[(&str, &str)],
+    ) -> Self {
         let (pty, pts) = open().unwrap();
+        pty.resize(Size::new(rows, columns)).unwrap();
         let mut command = world.command(args);
-        command.env_remove("PITON_NO_INPUT").env("TERM", "xterm");
+        command.env_remove("PITON_NO_INPUT").env_remove("NO_COLOR").env("TERM", "xterm");
+        command.envs(variables.iter().copied());
         let child = Command::from(command).spawn(pts).unwrap();
         let pty = Arc::new(pty);
         let (sender, pieces) = mpsc::channel();
@@ -42,6 +55,11 @@ impl Person {
     /// The process.
     pub(crate) fn pid(&self) -> u32 {
         self.child.id()
+    }
+
+    /// Changes the size of the window.
+    pub(crate) fn resizes(&mut self, rows: u16, columns: u16) {
+        self.pty.resize(Size::new(rows, columns)).unwrap();
     }
 
     /// Reads on until a text is there.

@@ -177,17 +177,18 @@ fn what_a_terminal_would_obey_is_shown_to_the_person() {
             {"calls":[{"tool":"write_file","arguments":{"path":"\u001b[2Jx","content":"1"}}]},
             {"say":"\u001b]0;title\u0007\u202e\u009bend"}]}"#,
     );
-    let mut person = Person::starts(&world, &["query", "go", "--model", &model]);
+    let plain = [("NO_COLOR", "1")];
+    let args = ["query", "go", "--model", &model];
+    let mut person = Person::starts_on(&world, &args, (24, 80), &plain);
     person.sees("Run write_file: ").sees(PERMISSION).types("y\n");
     person.sees("\\x1b]0;title\\x07\\u{202e}\\x9bend");
     let (code, screen) = person.leaves();
     assert_eq!(code, 0, "{screen}");
-    // Ours take away the spinner.
-    let theirs = screen.replace("\r\x1b[K", "").replace("\r\n", "\n");
+    let theirs = screen.replace("\r\n", "\n");
     let obeyed = |letter: char| letter.is_control() && letter != '\n';
     assert!(!theirs.chars().any(|letter| obeyed(letter) || letter == '\u{202e}'), "{theirs:?}");
     for args in [&["print"][..], &["print", "--json", "--raw"], &["ls"]] {
-        let (code, screen) = Person::starts(&world, args).leaves();
+        let (code, screen) = Person::starts_on(&world, args, (24, 80), &plain).leaves();
         let theirs = screen.replace("\r\n", "\n");
         assert!(code == 0 && !theirs.chars().any(obeyed), "{theirs:?}");
     }
@@ -201,7 +202,7 @@ fn a_person_sees_a_broken_answer_and_the_new_one_as_they_come() {
         r#"{"steps":[{"say":"Hello world.","chunk":6,"chunk_ms":20,"faults":[{"kind":"cut","after":1}]}]}"#,
     );
     let mut person = Person::starts(&world, &["query", "go", "--model", &model]);
-    person.sees("Hello \r\n").sees("retrying (attempt 2 of 5)").sees("Hello world.");
+    person.sees("Hello\r\n").sees("retrying (attempt 2 of 5)").sees("Hello world.");
     assert_eq!(person.leaves().0, 0);
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 /// Longest difference that is kept of a change, in bytes.
-pub const DIFF_BYTES_MAX: usize = 8 * 1024;
+pub const DIFF_BYTES_MAX: usize = 32 * 1024;
 /// Longest text in the arguments of a question, in bytes. Of a longer one the beginning and the end
 /// are kept.
 pub const ARGUMENT_BYTES_MAX: usize = 4 * 1024;

@@ -22,6 +22,6 @@ pub(super) mod versions;
 pub(super) use self::apply::{Applied, abandon};
 pub use self::content::EDIT_BYTES_MAX;
 pub(super) use self::content::{content, current};
-pub(super) use self::diff::{extract, preview};
+pub(super) use self::diff::{preview, report};
 pub(super) use self::plan::{Change, not_kept};
 pub(super) use self::swap::{synced, unplaced};

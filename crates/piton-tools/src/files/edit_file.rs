@@ -157,11 +157,8 @@ impl EditArguments {
         let old = String::from_utf8_lossy(old.as_deref().unwrap_or_default()).into_owned();
         let count = old.matches(&self.old).count();
         let places = if count == 1 { "1 place".into() } else { format!("{count} places") };
-        Finished::ok(format!(
-            "edited `{}` in {places}\n{}",
-            change.place().shown(),
-            change::extract(&old, &String::from_utf8_lossy(&new))
-        ))
+        let did = format!("edited `{}` in {places}", change.place().shown());
+        change::report(&did, &old, &String::from_utf8_lossy(&new))
     }
 }
 

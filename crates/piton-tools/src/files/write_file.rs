@@ -121,9 +121,7 @@ fn report(change: &Change, applied: Applied) -> Finished {
         None => Finished::ok(format!("created `{shown}` ({size})")),
         // What was there was not text: there is nothing to compare.
         Some(Err(_)) => Finished::ok(format!("replaced `{shown}` ({size})")),
-        Some(Ok(old)) => {
-            Finished::ok(format!("replaced `{shown}` ({size})\n{}", change::extract(&old, &new)))
-        }
+        Some(Ok(old)) => change::report(&format!("replaced `{shown}` ({size})"), &old, &new),
     }
 }
 

@@ -9,6 +9,9 @@ pub(super) const STOPPED: &str = "[stopped on request, with everything it had st
 pub(super) const STOPPED_BY_PERSON: &str =
     "[stopped by the user with `piton kill`, with everything it had started]";
 
+/// How the remark begins that a command goes on although its call has ended.
+pub const STILL_RUNNING: &str = "[still running, ";
+
 /// It printed more than is there.
 pub(super) const EMPTIED: &str = "[something in it opened /dev/stdout or /dev/stderr anew and so emptied this output: what was \
      printed before that is lost; write to them with >&1 and >&2, or append with >>]";

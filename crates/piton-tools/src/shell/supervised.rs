@@ -13,7 +13,7 @@ use piton_core::event::{Handle, Outcome};
 use piton_core::id::{CallId, TurnId};
 
 use super::capture::Captured;
-use super::end_notes::{self, exit_code, told_of};
+use super::end_notes::{self, STILL_RUNNING, exit_code, told_of};
 use super::line::{Line, Reads, Walls};
 use super::tail;
 use crate::contract::{Finished, Job, Prepared, Quotes, Refusal, Settled, Site, Tidying, blocking};
@@ -335,7 +335,7 @@ fn still_running(story: &Story, length: u64) -> String {
     let write =
         if is_fed { format!("write to it with shell_write, call {call}; ") } else { String::new() };
     format!(
-        "[still running, {length} bytes of output so far; wait for more with shell_wait, call \
+        "{STILL_RUNNING}{length} bytes of output so far; wait for more with shell_wait, call \
          {call}, from {length}; {write}stop it with shell_stop, call {call}]"
     )
 }

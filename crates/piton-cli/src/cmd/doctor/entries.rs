@@ -29,7 +29,7 @@ pub(super) fn look(settings: &Settings, output: &mut Output) -> Vec<Finding> {
         let passed = began.elapsed();
         let label = format!("checked so far: {}", counted(so_far));
         if passed >= QUIET && output.can_spin() {
-            output.spin(&label);
+            output.tell_waiting(&label, &[]);
         } else if passed >= LINES * (lines + 1) {
             lines += 1;
             output.talk(&label);

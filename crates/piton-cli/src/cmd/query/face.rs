@@ -1,18 +1,23 @@
 //! Shows a turn as it happens: answers to standard output, everything else to the person.
 
-use piton_core::id::{Attempt, CallId, ConversationId, MessageId, TurnId};
-use piton_core::summary::{input_summary, shorten};
+use piton_core::id::{Attempt, CallId, ConversationId, MessageId, Timestamp, TurnId};
+use piton_core::summary::shorten;
 use piton_core::view::{
-    CallState, CallView, FailureView, Live, StepState, StepView, TurnView, View, ViewChange,
+    CallState, CallView, FailureView, Live, LiveStep, StepState, StepView, TurnView, View,
+    ViewChange,
 };
 
 use crate::output::{Form, Output};
 use crate::render::answer::{AnswerText, Pace};
+use crate::render::changed::{Extent, changed};
 use crate::render::lines::Line;
 use crate::render::moves::{self, Move, is_planning};
+use crate::render::paint::Painted;
+use crate::render::running::{self, Waiting};
 use crate::render::streamed::Streamed;
+use crate::render::thought::thought;
 use crate::render::tool;
-use crate::render::turn::{said, text};
+use crate::render::turn::{reasoning, said, text};
 
 /// What a person is told of a repair.
 const REPAIRED: &str = "The provider refused reasoning that was kept; asking again without it.";
@@ -22,6 +27,9 @@ const SUMMED_UP: &str = "Older turns were summed up to make room.";
 /// Longest text that is shown of a message of somebody else, in letters.
 const MESSAGE_LETTERS_MAX: usize = 200;
 
+/// A try of a request: its turn, its step, and which try.
+type Try = (TurnId, u32, Attempt);
+
 /// What has been shown so far.
 #[derive(Debug)]
 pub(super) struct Face {
@@ -30,7 +38,9 @@ pub(super) struct Face {
     form: Form,
     text: AnswerText,
     /// The try of a request whose text streams, and how much of it was taken in.
-    streamed: Option<((TurnId, u32, Attempt), usize)>,
+    streamed: Option<(Try, usize)>,
+    /// The try of a request whose thoughts were shown.
+    thought: Option<Try>,
     announced: TurnId,
     /// The message of this process, which the person has typed and need not read.
     own: Option<MessageId>,
@@ -43,7 +53,8 @@ impl Face {
     /// A face that has shown what a view says, and has announced a turn.
     pub(super) fn new(view: View, form: Form, pace: Pace, announced: TurnId) -> Self {
         let (text, live, pace) = (AnswerText::new(pace), Live::default(), Streamed::default());
-        Self { view, form, text, streamed: None, announced, own: None, live, pace }
+        let (streamed, thought) = (None, None);
+        Self { view, form, text, streamed, thought, announced, own: None, live, pace }
     }
 
     /// The person has typed this message.
@@ -98,20 +109,23 @@ impl Face {
             | Move::Repaired => return,
         };
         output.talk(&format!("{} {line}", tool::worker_label(worker)));
+        if let Move::Ended(call) = happened {
+            show_change(call, output);
+        }
     }
 
-    /// What is being waited for, for the spinner.
-    pub(super) fn label(&self) -> Option<String> {
+    /// What is being waited for now.
+    pub(super) fn waiting(&self, now: Timestamp) -> Option<Waiting> {
         let step = self.newest_step()?;
-        let running = |call: &&CallView| call.state == CallState::Running;
-        if let Some(call) = step.calls.iter().find(running) {
-            let label = input_summary(&call.tool, &call.arguments);
-            return Some(match self.progress_of(call.id).or_else(|| self.last_line_of(call.id)) {
-                Some(far) => format!("{label}: {far}"),
-                None => label,
-            });
-        }
-        (step.state == StepState::Asked).then(|| "waiting for the model".into())
+        let is_running = |call: &&CallView| call.state == CallState::Running;
+        let running: Vec<&CallView> = step.calls.iter().filter(is_running).collect();
+        running::calls(&running, &self.live.calls, now).or_else(|| {
+            let is_same =
+                |live: &&LiveStep| (live.step, live.attempt) == (step.number, step.attempt);
+            let live = self.live.step.as_ref().filter(is_same);
+            let is_asked = step.state == StepState::Asked;
+            is_asked.then(|| running::model(live, step.asked, now))
+        })
     }
 
     /// Whether a call of the open turn is at work.
@@ -127,12 +141,6 @@ impl Face {
     fn progress_of(&self, call: CallId) -> Option<&str> {
         let live = self.live.calls.iter().find(|live| live.call == call)?;
         live.progress.as_deref()
-    }
-
-    /// The last whole line that a call has printed.
-    fn last_line_of(&self, call: CallId) -> Option<&str> {
-        let live = self.live.calls.iter().find(|live| live.call == call)?;
-        live.tail.lines().map(str::trim).rfind(|line| !line.is_empty())
     }
 
     /// Shows what no entry holds yet.
@@ -173,15 +181,37 @@ impl Face {
         if !is_asked {
             return;
         }
-        self.show_text((step.turn, step.step, step.attempt), &step.text, output);
+        let name = (step.turn, step.step, step.attempt);
+        if !step.text.is_empty() {
+            self.show_thought(name, &step.reasoning, output);
+        }
+        self.show_text(name, &step.text, output);
+    }
+
+    /// Shows what the model said to itself before it answered, once.
+    fn show_thought(&mut self, name: Try, reasoning: &str, output: &mut Output) {
+        if self.form == Form::Json || self.thought == Some(name) || reasoning.trim().is_empty() {
+            return;
+        }
+        self.thought = Some(name);
+        if let Some(page) = output.talk_page() {
+            output.talk_painted(&Painted::lines(&thought(reasoning, page), page.style));
+        }
+    }
+
+    /// The same of an answer that is whole.
+    fn show_kept_thought(&mut self, output: &mut Output) {
+        let (Some(turn), Some(step)) = (self.view.head.open, self.newest_step()) else { return };
+        let (name, thoughts) = ((turn, step.number, step.attempt), reasoning(step));
+        self.show_thought(name, &thoughts, output);
     }
 
     /// Shows what is new of the text of a try.
-    fn show_text(&mut self, name: (TurnId, u32, Attempt), text: &str, output: &mut Output) {
+    fn show_text(&mut self, name: Try, text: &str, output: &mut Output) {
         let shown = self.streamed.filter(|(of, _)| *of == name).map_or(0, |(_, shown)| shown);
         let more = text.get(shown..).unwrap_or_default();
         self.streamed = Some((name, shown + more.len()));
-        output.data(self.text.live(more));
+        output.answer(self.text.live(more));
     }
 
     /// A try is over without an answer: what the journal has of it and nobody has seen is shown.
@@ -199,27 +229,31 @@ impl Face {
 
     /// Nothing more will come of the answer: what was held back of it goes to the person.
     pub(super) fn give_up_answer(&mut self, output: &mut Output) {
-        let end = self.text.break_off();
-        self.show(end, output);
+        self.break_off(output);
         if let Some(left) = self.text.left_over() {
             output.talk(&format!("[the answer broke off; this much came]\n{}", left.trim_end()));
         }
     }
 
+    /// What came so far is all there will be of this try.
+    fn break_off(&mut self, output: &mut Output) {
+        let end = self.text.break_off();
+        self.show(end, output);
+        output.end_answer();
+    }
+
     fn happened(&mut self, happened: &Move, output: &mut Output) {
         match happened {
-            Move::Asked => {
-                let end = self.text.break_off();
-                self.show(end, output);
-            }
+            Move::Asked => self.break_off(output),
             Move::Answered(text) => {
+                self.show_kept_thought(output);
                 let text = self.text.answered(text);
                 self.show(&text, output);
+                output.end_answer();
             }
             Move::Failed(failure) => {
                 self.show_kept(output);
-                let end = self.text.break_off();
-                self.show(end, output);
+                self.break_off(output);
                 if let Some(line) = retry_line(failure) {
                     output.talk(&line);
                 }
@@ -230,7 +264,10 @@ impl Face {
             }
             Move::Started(call) => output.talk(&tool::started(call)),
             Move::Suspended(call) => output.talk(&tool::suspended(call)),
-            Move::Ended(call) => output.talk(&tool::finished(call)),
+            Move::Ended(call) => {
+                output.talk(&tool::finished(call));
+                show_change(call, output);
+            }
             Move::TurnBegan(turn) if *turn != self.announced => {
                 self.announced = *turn;
                 output.talk(&format!("turn {}", turn.0));
@@ -247,7 +284,7 @@ impl Face {
             }
             Move::Said(message) if Some(&message.id) != self.own.as_ref() => {
                 let text = shorten(&said(&message.parts), MESSAGE_LETTERS_MAX);
-                output.talk(&format!("> {text}"));
+                output.talk(&format!("> {}", text.replace('\n', "\n> ")));
             }
             Move::TurnBegan(_) | Move::Raised(..) | Move::Said(_) => {}
         }
@@ -255,8 +292,18 @@ impl Face {
 
     fn show(&self, text: &str, output: &mut Output) {
         match self.form {
-            Form::Text => output.data(text),
+            Form::Text => output.answer(text),
             Form::Json => {}
+        }
+    }
+}
+
+/// Shows what a call changed in a file, to a person who watches.
+pub(super) fn show_change(call: &CallView, output: &mut Output) {
+    if let Some(page) = output.talk_page() {
+        let lines = changed(call, Extent::Short, page);
+        if !lines.is_empty() {
+            output.talk_painted(&Painted::lines(&lines, page.style));
         }
     }
 }

@@ -13,6 +13,7 @@ use piton_core::outcome::Ending;
 use piton_core::view::{ItemView, TurnEnd, TurnView, View};
 
 use super::asked::Asked;
+use super::face::show_change;
 use super::mail::Mail;
 use super::stage::Stage;
 use crate::output::Form;
@@ -396,11 +397,17 @@ fn told(happened: &Move, id: &ConversationId) -> Option<Piece> {
 }
 
 pub(super) fn show(moves: &[Move], id: &ConversationId, stage: &mut Stage<'_>) {
-    for piece in moves.iter().filter_map(|it| told(it, id)) {
-        match (piece, stage.form) {
-            (Piece::Answer(text), Form::Text) => stage.output.data(&text),
-            (Piece::Answer(_), Form::Json) => {}
-            (Piece::Talk(line), _) => stage.output.talk(&line),
+    for happened in moves {
+        match (told(happened, id), stage.form) {
+            (Some(Piece::Answer(text)), Form::Text) => {
+                stage.output.answer(&text);
+                stage.output.end_answer();
+            }
+            (Some(Piece::Talk(line)), _) => stage.output.talk(&line),
+            (Some(Piece::Answer(_)), Form::Json) | (None, _) => {}
+        }
+        if let Move::Ended(call) = happened {
+            show_change(call, stage.output);
         }
     }
 }

@@ -2,8 +2,9 @@
 
 use std::future::{pending, ready};
 use std::pin::pin;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+use anstyle::Style as Look;
 use piton::{Command, CommandError, FollowError, News, OnIncomplete, Rested, Work};
 use piton_agent::typed as named;
 use piton_core::coordinate::COORDINATOR;
@@ -20,14 +21,17 @@ use super::mail::Mail;
 use super::notes;
 use super::opened::{Life, Opened};
 use super::stage::Stage;
+use super::still_running;
 use super::watch::{Rules, Watch, answered};
-use crate::output::Output;
+use crate::output::{Form, Output};
 use crate::render::answer::Pace;
 use crate::render::incomplete::Newest;
+use crate::render::paint::{Painted, Span};
+use crate::render::status::status;
 use crate::report::{Fault, Report, key_advice};
 use crate::terminal::{Terminal, Typed};
 
-/// How often the spinner turns.
+/// How often it is shown what is waited for.
 const SPIN_EVERY: Duration = Duration::from_millis(120);
 
 /// Longest command line that is shown, in letters.
@@ -47,6 +51,7 @@ pub(super) async fn perform(
         let chosen = seen.watch.stopped(&mut stage.terminal);
         seen.catch_up(stage).await?;
         opened.view = seen.watch.view().clone();
+        seen.tell_status(opened, stage);
         if let Some(chosen) = chosen {
             match follow(chosen, opened, asked, mail, stage).await? {
                 Followed::Errand(next) => {
@@ -148,6 +153,7 @@ struct Seen {
     feed: Feed,
     /// Nothing, if we left at once.
     ending: Option<Result<Rested, CommandError>>,
+    begun: Instant,
 }
 
 impl Seen {
@@ -163,6 +169,19 @@ impl Seen {
             say_stopped(stopped, stage);
         }
         Ok(())
+    }
+
+    /// Says what still runs, and to a person who watches what the turn took.
+    fn tell_status(&self, opened: &Opened, stage: &mut Stage<'_>) {
+        still_running::tell(opened, stage);
+        let (Some(page), Form::Text) = (stage.output.talk_page(), stage.form) else { return };
+        let turn = opened.view.turns.last().filter(|turn| turn.head.end.is_some());
+        if let (Some(Ok(_)), Some(turn)) = (&self.ending, turn) {
+            let ms = u64::try_from(self.begun.elapsed().as_millis()).unwrap_or(u64::MAX);
+            let line = status(&opened.view, turn, &named(&opened.model), ms);
+            let line = vec![Span::new(&line, Look::new().dimmed())];
+            stage.output.talk_painted(&Painted::lines([&line], page.style));
+        }
     }
 
     /// Says how the turn was left.
@@ -274,6 +293,7 @@ async fn see_through(
     watch.know(mail.sent().cloned());
     begin(opened, &view, errand, asked, stage);
     tell_of_files(opened, stage.output);
+    let begun = Instant::now();
     let mut work = pin!(work.rest());
     let ending = loop {
         tokio::select! {
@@ -304,12 +324,12 @@ async fn see_through(
                     watch.ask(&mut stage.terminal, stage.output);
                 }
             }
-            () = tokio::time::sleep(SPIN_EVERY), if stage.output.can_spin() => {
-                watch.spin(stage.output);
+            () = tokio::time::sleep(SPIN_EVERY), if stage.output.can_tell() => {
+                watch.tell_waiting(stage.output);
             }
         }
     };
-    Ok(Seen { watch, feed, ending })
+    Ok(Seen { watch, feed, ending, begun })
 }
 
 /// Says what was stopped with its turn.

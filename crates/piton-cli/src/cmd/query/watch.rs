@@ -1,5 +1,7 @@
 //! Between a running turn and a person: questions one at a time, in order, and the interrupt.
 
+mod paging;
+
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
 use std::future::{Future, pending};
@@ -8,6 +10,7 @@ use std::path::PathBuf;
 use std::pin::Pin;
 use std::time::Instant;
 
+use piton::clock::{Clock as _, SystemClock};
 use piton::{AnswerThen, Command, Conversation, Engine, News, Reply};
 use piton_core::id::{ConversationId, InquiryId, MessageId};
 use piton_core::view::{InquiryKind, ItemView, Patch, RuleEffect, TurnView, View, ViewChange};
@@ -15,10 +18,11 @@ use piton_core::view::{InquiryKind, ItemView, Patch, RuleEffect, TurnView, View,
 use super::face::Face;
 use super::feed::Told;
 use super::interrupt::{self, Asked, Chosen, Escalation, Next};
-use crate::ask::{Heard, Offer, Prompt, not_understood};
+use crate::ask::{Heard, Offer, Pager, Prompt, not_understood};
 use crate::output::Output;
 use crate::render::moves::{self, Move};
 use crate::render::rule::told_all;
+use crate::render::running::Waiting;
 use crate::report::Report;
 use crate::signals::Push;
 use crate::terminal::{Echo, Terminal, Typed};
@@ -46,6 +50,10 @@ pub(super) struct Watch {
     /// Questions, the one that is being asked first.
     prompts: VecDeque<Prompt>,
     asking: bool,
+    /// The question that is being read, if it is longer than the screen.
+    pager: Option<Pager>,
+    /// Whether the question is to be read once more.
+    reads_again: bool,
     /// An answer that the driver has not taken in yet.
     pub(super) answering: Answering,
     /// What came while a question was on the screen and nothing was shown.
@@ -107,6 +115,8 @@ impl Watch {
             conversation,
             prompts: VecDeque::new(),
             asking: false,
+            pager: None,
+            reads_again: false,
             answering: None,
             backlog: VecDeque::new(),
             menu: None,
@@ -153,6 +163,7 @@ impl Watch {
         if is_settled {
             self.prompts.pop_front();
             (self.asking, self.for_all) = (false, false);
+            self.close_pager(terminal);
             if let (None, Some(terminal)) = (&self.menu, terminal) {
                 terminal.echo(Echo::On);
                 terminal.forget_typed();
@@ -244,12 +255,16 @@ impl Watch {
         }
     }
 
-    /// Turns the spinner while something is waited for that is no person.
-    pub(super) fn spin(&self, output: &mut Output) {
-        if !self.is_asking()
-            && let Some(label) = self.face.label()
+    /// Shows what is waited for, unless it is a person: the last words of an answer that comes, or a call
+    /// and what it prints.
+    pub(super) fn tell_waiting(&self, output: &mut Output) {
+        if self.is_asking() {
+            return;
+        }
+        if !output.tell_answer()
+            && let Some(Waiting { label, below }) = self.face.waiting(SystemClock.now())
         {
-            output.spin(&label);
+            output.tell_waiting(&label, &below);
         }
     }
 
@@ -278,6 +293,7 @@ impl Watch {
             (Next::Menu | Next::Stop, terminal) => self.stop(terminal),
             (Next::Leave, terminal) => {
                 self.close_menu(terminal);
+                self.close_pager(terminal);
                 return ControlFlow::Break(());
             }
             (Next::Nothing, _) => {}
@@ -287,6 +303,7 @@ impl Watch {
 
     fn stop(&mut self, terminal: &mut Option<Terminal>) {
         self.close_menu(terminal);
+        self.close_pager(terminal);
         if let (true, Some(terminal)) = (self.asking, terminal) {
             // The question stays unanswered on its line.
             terminal.echo(Echo::On);
@@ -318,11 +335,18 @@ impl Watch {
         output: &mut Output,
     ) -> ControlFlow<()> {
         match typed {
+            Typed::Key(key) if self.menu.is_none() => self.turn_pages(&key, terminal),
             Typed::Key(key) => self.press(&key, terminal),
             // A terminal without single keys.
             Typed::Line(line) if self.menu.is_some() => {
                 self.press(line.trim().as_bytes(), terminal);
             }
+            Typed::Line(line) if self.pager.is_some() => {
+                let first = line.trim().chars().next().map(String::from).unwrap_or_default();
+                self.turn_pages(first.as_bytes(), terminal);
+            }
+            // It is asked again.
+            Typed::Line(line) if self.wants_more(&line) => self.asking = false,
             Typed::Line(line) => {
                 self.asking = false;
                 if let (Some(terminal), true) =
@@ -362,6 +386,7 @@ impl Watch {
     /// chosen.
     pub(super) fn stopped(&mut self, terminal: &mut Option<Terminal>) -> Option<Chosen> {
         self.close_menu(terminal);
+        self.close_pager(terminal);
         self.asking = false;
         self.chosen.take()
     }
@@ -394,10 +419,8 @@ impl Watch {
             terminal.show(&format!("always would mean: {told}\n"));
         }
         if 1 < together && !prompt.is_choosing() {
-            let others = self.prompts.iter().skip(1).filter(|prompt| is_own_permission(prompt));
-            let others: Vec<_> = others.map(|it| format!("also: {}\n", it.said())).collect();
             terminal.show(&if self.rules.batch {
-                format!("{}one answer is for all {together} calls\n", others.concat())
+                format!("one answer is for all {together} calls\n")
             } else {
                 format!("{together} calls ask; for all of them: yes all, no all\n")
             });
@@ -406,8 +429,8 @@ impl Watch {
         if prompt.is_secret() {
             terminal.echo(Echo::Off);
         }
-        terminal.show(&prompt.text());
         self.asking = true;
+        self.put_question(terminal);
     }
 
     /// How many calls ask for permission, if the first question is one of them.

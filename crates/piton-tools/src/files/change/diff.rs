@@ -8,40 +8,67 @@ use similar::{
     Algorithm, ChangeTag, DiffOp, TextDiff, capture_diff_slices_deadline, group_diff_ops,
 };
 
-use crate::contract::excerpt;
+use crate::contract::{Finished, excerpt};
 
 /// Equal lines shown on each side.
 const CONTEXT_LINES: usize = 3;
-/// Most removed and most added lines that are shown in a row.
-const CHANGED_LINES_MAX: usize = 20;
-/// Most places that are shown.
-const PLACES_MAX: usize = 8;
-/// Longest line that is shown, in bytes.
-const LINE_BYTES_MAX: usize = 160;
+/// What the model is shown.
+const SHOWN: Bounds = Bounds { changed_lines: 20, places: 8, line_bytes: 160 };
+/// What is kept for people: all of it.
+const WHOLE: Bounds =
+    Bounds { changed_lines: usize::MAX, places: usize::MAX, line_bytes: usize::MAX };
+/// Longest difference that is kept whole, in bytes. The old content of a longer one is kept all the same, to
+/// take the change back.
+const WHOLE_BYTES_MAX: usize = 1024 * 1024;
 /// How long the smallest difference is looked for. Then a larger one has to do.
 const LOOKED_FOR: Duration = Duration::from_millis(100);
 
-/// The places in which two texts differ, bounded.
-pub(crate) fn extract(old: &str, new: &str) -> String {
+/// How much of a difference is shown.
+#[derive(Clone, Copy, Debug)]
+struct Bounds {
+    /// Most removed and most added lines in a row.
+    changed_lines: usize,
+    /// Most places.
+    places: usize,
+    /// Longest line, in bytes.
+    line_bytes: usize,
+}
+
+/// The result of a change: `did` says what was done, and the places follow in which the texts differ. The
+/// model sees an extract of a long difference; the whole is kept for people.
+pub(crate) fn report(did: &str, old: &str, new: &str) -> Finished {
+    let (shown, whole) = differences(old, new);
+    let full = Some(format!("{did}\n{whole}").into_bytes());
+    let full = full.filter(|full| whole != shown && full.len() <= WHOLE_BYTES_MAX);
+    Finished { full, ..Finished::ok(format!("{did}\n{shown}")) }
+}
+
+/// The places in which two texts differ: bounded, and whole.
+fn differences(old: &str, new: &str) -> (String, String) {
     let (old, new): (Vec<&str>, Vec<&str>) = (old.lines().collect(), new.lines().collect());
     let deadline = Some(Instant::now() + LOOKED_FOR);
     let changes = capture_diff_slices_deadline(Algorithm::Myers, &old, &new, deadline);
     let places = group_diff_ops(changes, CONTEXT_LINES);
+    let text = |bounds| pictured(&places, (&old, &new), bounds);
+    (text(SHOWN), text(WHOLE))
+}
+
+fn pictured(places: &[Vec<DiffOp>], (old, new): (&[&str], &[&str]), bounds: Bounds) -> String {
     let mut text = String::new();
-    for place in places.iter().take(PLACES_MAX) {
+    for place in places.iter().take(bounds.places) {
         text.push_str(&heading(place));
         for change in place {
             let (_, removed, added) = change.as_tag_tuple();
             if let DiffOp::Equal { .. } = change {
-                push(&mut text, ' ', &old, removed);
+                push(&mut text, ' ', (old, removed), bounds);
             } else {
-                push(&mut text, '-', &old, removed);
-                push(&mut text, '+', &new, added);
+                push(&mut text, '-', (old, removed), bounds);
+                push(&mut text, '+', (new, added), bounds);
             }
         }
     }
-    if PLACES_MAX < places.len() {
-        let rest = places.len() - PLACES_MAX;
+    if bounds.places < places.len() {
+        let rest = places.len() - bounds.places;
         excerpt::note(&mut text, format_args!("[{rest} more places]\n"));
     }
     text
@@ -77,15 +104,15 @@ fn heading(place: &[DiffOp]) -> String {
     format!("@@ -{} +{} @@\n", lines(DiffOp::old_range), lines(DiffOp::new_range))
 }
 
-fn push(text: &mut String, mark: char, lines: &[&str], range: Range<usize>) {
-    let lines = lines.get(range).unwrap_or_default();
-    for line in lines.iter().take(CHANGED_LINES_MAX) {
+fn push(text: &mut String, mark: char, (all, range): (&[&str], Range<usize>), bounds: Bounds) {
+    let lines = all.get(range).unwrap_or_default();
+    for line in lines.iter().take(bounds.changed_lines) {
         text.push(mark);
-        text.push_str(&excerpt::line(line, LINE_BYTES_MAX));
+        text.push_str(&excerpt::line(line, bounds.line_bytes));
         text.push('\n');
     }
-    if CHANGED_LINES_MAX < lines.len() {
-        let rest = lines.len() - CHANGED_LINES_MAX;
+    if bounds.changed_lines < lines.len() {
+        let rest = lines.len() - bounds.changed_lines;
         excerpt::note(text, format_args!("{mark}[{rest} more lines]\n"));
     }
 }
@@ -95,6 +122,23 @@ mod tests {
     use expect_test::{Expect, expect};
 
     use super::*;
+
+    fn extract(old: &str, new: &str) -> String {
+        differences(old, new).0
+    }
+
+    #[test]
+    fn what_the_model_is_not_shown_is_kept_for_people() {
+        let short = report("edited `a`", "a\n", "b\n");
+        assert_eq!(short.text, "edited `a`\n@@ -1,1 +1,1 @@\n-a\n+b\n");
+        assert_eq!(short.full, None);
+        let long = report("replaced `a`", &"x\n".repeat(30), "y\n");
+        assert!(long.text.contains("-[10 more lines]"), "{}", long.text);
+        let full = String::from_utf8(long.full.unwrap()).unwrap();
+        assert!(full.starts_with("replaced `a`\n@@ -1,30 +1,1 @@\n-x\n"), "{full}");
+        assert_eq!(full.matches("-x\n").count(), 30);
+        assert_eq!(report("replaced `a`", &"x\n".repeat(600_000), "y\n").full, None);
+    }
 
     fn check(old: &str, new: &str, expected: Expect) {
         expected.assert_eq(&extract(old, new));
