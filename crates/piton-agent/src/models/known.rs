@@ -27,6 +27,8 @@ pub struct Price {
 }
 
 const MILLION: u64 = 1_000_000;
+/// What part of the price is paid for tokens that the provider had kept.
+const CACHED_PART: u64 = 10;
 
 /// All of them. The first one of a provider answers where nobody has chosen.
 pub const KNOWN: [KnownModel; 14] = [
@@ -61,6 +63,21 @@ impl KnownModel {
         self
     }
 
+    /// The model of this name, as it is typed.
+    pub fn find(typed: &str) -> Option<&'static Self> {
+        KNOWN.iter().find(|known| known.typed() == typed)
+    }
+
+    /// What tokens cost, in millionths of a dollar. Tokens that the provider had kept are part of the
+    /// input, and cost a tenth.
+    pub fn cost(&self, input: u64, cached: u64, output: u64) -> Option<u64> {
+        let Price { input: of_input, output: of_output } = self.price?;
+        let read = input.saturating_sub(cached).saturating_mul(CACHED_PART).saturating_add(cached);
+        let read = read.saturating_mul(of_input.into()) / CACHED_PART;
+        let written = output.saturating_mul(of_output.into());
+        Some(read.saturating_add(written) / 1_000)
+    }
+
     /// How it is typed.
     pub fn typed(&self) -> String {
         format!("{}/{}", self.provider, self.model)
@@ -70,4 +87,24 @@ impl KnownModel {
 /// The model of a provider that answers where nobody has chosen.
 pub(super) fn default_of(provider: &str) -> Option<&'static KnownModel> {
     KNOWN.iter().find(|known| known.provider == provider)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tokens_that_were_kept_cost_a_tenth() {
+        let opus = KnownModel::find("anthropic/claude-opus-5-5").unwrap();
+        assert_eq!(opus.cost(1_000_000, 0, 0), Some(4_000_000));
+        assert_eq!(opus.cost(1_000_000, 1_000_000, 100_000), Some(400_000 + 2_000_000));
+        assert_eq!(KnownModel::find("deepseek/deepseek-flash").unwrap().cost(1, 0, 1), None);
+        assert_eq!(KnownModel::find("demo"), None);
+    }
+
+    #[test]
+    fn no_model_stands_twice_in_the_table() {
+        let names: std::collections::BTreeSet<_> = KNOWN.iter().map(KnownModel::typed).collect();
+        assert_eq!(names.len(), KNOWN.len());
+    }
 }

@@ -1,5 +1,6 @@
 //! One line at the end of a turn: who answered, how full the context is, what it took.
 
+use piton_agent::known::KnownModel;
 use piton_core::view::{Context, TurnView, Usage, View};
 
 use super::age::lasting;
@@ -10,13 +11,22 @@ const MILLION: u64 = 1_000_000;
 
 /// The line. `model` is what answered, as it is typed, and `ms` is how long it took.
 pub(crate) fn status(view: &View, turn: &TurnView, model: &str, ms: u64) -> String {
-    let parts = [Some(model.to_owned()), context(view.head.context), used(turn.head.usage)];
+    let known = KnownModel::find(model);
+    let usage = turn.head.usage;
+    let parts = [
+        Some(model.to_owned()),
+        context(view.head.context, known.map(|known| known.window)),
+        used(usage),
+        known.and_then(|known| known.cost(usage.input, usage.cached, usage.output)).map(dollars),
+    ];
     let parts: Vec<String> = parts.into_iter().flatten().chain([lasting(ms)]).collect();
     format!("[{}]", parts.join(" · "))
 }
 
-fn context(context: Context) -> Option<String> {
+/// How full the context is: of what the conversation may use, else of the model's window.
+fn context(context: Context, window: Option<u64>) -> Option<String> {
     let Context { tokens, tokens_max, .. } = context;
+    let tokens_max = if tokens_max == 0 { window.unwrap_or_default() } else { tokens_max };
     match (tokens, tokens_max) {
         (0, _) => None,
         (_, 0) => Some(format!("context {}", count(tokens))),
@@ -27,7 +37,16 @@ fn context(context: Context) -> Option<String> {
     }
 }
 
-/// What the turn used. Prices are known to nobody here, so tokens are what it cost.
+/// Money, from millionths of a dollar. It is an estimate: prices come from a table.
+fn dollars(millionths: u64) -> String {
+    let cents = millionths.div_ceil(10_000);
+    match millionths {
+        0..10_000 => "less than $0.01".into(),
+        _ => format!("about ${}.{:02}", cents / 100, cents % 100),
+    }
+}
+
+/// What the turn used.
 fn used(usage: Usage) -> Option<String> {
     let Usage { input, output, cached, .. } = usage;
     let cached = match cached {
@@ -64,7 +83,12 @@ mod tests {
             status(&view, &turn, "a/b", 3_200),
             "[a/b · context 24.0k of 200.0k (12 %) · 1.2k in, 1.0k of them cached, 56 out · 3 s]"
         );
+        let opus = status(&view, &turn, "anthropic/claude-opus-5-5", 3_200);
+        assert!(opus.ends_with(" · less than $0.01 · 3 s]"), "{opus}");
+        assert_eq!(dollars(1_234_567), "about $1.24");
         view.head.context.tokens_max = 0;
+        let opus = status(&view, &turn, "anthropic/claude-opus-5-5", 3_200);
+        assert!(opus.contains("context 24.0k of 1.0M (2 %)"), "{opus}");
         assert!(status(&view, &turn, "a/b", 10).contains("context 24.0k ·"));
         view.head.context.tokens = 0;
         let turn = json!({"head": {"id": 1, "began": 0, "usage": Usage::default()}, "items": []});

@@ -3,7 +3,7 @@
 use std::fs;
 use std::net::TcpListener;
 
-use crate::loopback::{CANARY, Loopback};
+use crate::loopback::{CANARY, Loopback, chat, stream};
 use crate::world::{World, lines};
 
 fn row(listed: &str, provider: &str) -> String {
@@ -129,4 +129,33 @@ fn a_provider_lists_its_models_once_a_day() {
         assert_eq!(server.requests(), requests, "{}", ran.stderr);
         assert!(!ran.stdout.contains("anthropic"), "{}", ran.stdout);
     }
+}
+
+#[test]
+fn the_only_provider_with_a_key_answers_and_that_is_said() {
+    let (world, provider) = (World::new(), chat());
+    let server = Loopback::start(vec![stream(provider.yes)]);
+    let mut command = world.command(&["query", "Well?"]);
+    command.env("NO_PROXY", "127.0.0.1").env("MISTRAL_API_KEY", "k");
+    command.env("MISTRAL_BASE_URL", format!("http://{}/v1", server.address));
+    let ran = world.ran(command.output().unwrap());
+    assert_eq!((ran.code, ran.stdout.as_str()), (0, "Yes.\n"), "{}", ran.stderr);
+    let said = "mistral/mistral-medium-2604 answers because MISTRAL_API_KEY is set";
+    assert!(ran.stderr.contains(said), "{}", ran.stderr);
+    assert_eq!(server.request(0).1["model"], "mistral-medium-2604");
+}
+
+#[test]
+fn with_several_keys_and_nobody_there_a_model_has_to_be_chosen() {
+    let world = World::new();
+    let mut command = world.command(&["query", "Well?"]);
+    command.env("MISTRAL_API_KEY", "k").env("DEEPSEEK_API_KEY", "k");
+    let ran = world.ran(command.output().unwrap());
+    assert_eq!(ran.code, 2, "{}", ran.stderr);
+    let said = "there are keys for several: deepseek/deepseek-v4-pro, mistral/mistral-medium-2604";
+    assert!(
+        ran.stderr.contains(said) && ran.stderr.contains("choose one: --model MODEL"),
+        "{}",
+        ran.stderr
+    );
 }

@@ -79,8 +79,15 @@ pub(super) fn announce(opened: &Opened, shown: Option<&View>, turn: TurnId, stag
     stage
         .output
         .talk(&format!("conversation {conversation}{life}, turn {}, model {model}", turn.0));
-    if is_demo(&opened.model) && opened.life != Life::Known {
-        stage.output.talk(DEMO_NOTE);
+    if opened.life != Life::Known {
+        if is_demo(&opened.model) {
+            stage.output.talk(DEMO_NOTE);
+        } else if let Some(variable) = &opened.chosen_by {
+            stage.output.talk(&format!(
+                "{model} answers because {variable} is set and no model is chosen; to choose: --model MODEL, or \
+                 model = \"MODEL\" in the settings; piton models lists them"
+            ));
+        }
     }
     if let Some(view) = shown.filter(|_| stage.form == Form::Json) {
         stage.output.json(&Line::view_of_turn(conversation.as_str(), turn, view.clone()));

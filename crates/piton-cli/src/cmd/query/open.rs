@@ -83,6 +83,8 @@ pub(super) async fn open(
     let hold = enter(&conversation, target.is_some(), lock_wait, output).await?;
     let view = look(&engine, conversation.id()).await?;
     let model = agent.model(overrides, view.head.model.as_ref())?;
+    let is_chosen = overrides.model.is_some() || view.head.model.is_some();
+    let chosen_by = if is_chosen { None } else { agent.chosen_by_key(&model) };
     // Which tools a script brings is known only now that the conversation has said which script.
     let loaded = agent.load_model(&model)?;
     models.offer(&loaded, agent.providers().get(&model.provider));
@@ -92,6 +94,7 @@ pub(super) async fn open(
         conversation,
         view,
         model,
+        chosen_by,
         life,
         tools,
         profiles,

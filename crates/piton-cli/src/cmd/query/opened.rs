@@ -20,6 +20,8 @@ pub(super) struct Opened {
     /// What there is to show of it, as far as this process has looked.
     pub(super) view: View,
     pub(super) model: ModelRef,
+    /// The variable whose key decided who answers, if nobody has chosen.
+    pub(super) chosen_by: Option<String>,
     pub(super) life: Life,
     pub(super) tools: Arc<AgentTools>,
     pub(super) profiles: Arc<AgentProfiles>,
