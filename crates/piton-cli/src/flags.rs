@@ -2,18 +2,18 @@
 
 use std::path::PathBuf;
 
-use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
-use piton_agent::{Overrides, SandboxMode, UnattendedPolicy};
-use piton_core::view::{Effort, ModelRef, PermissionMode};
+use clap::{Args, Parser, Subcommand, ValueEnum};
 use piton_sim::script::{Fault as ScriptFault, parse_fault};
 
 mod drafts;
 mod mcp;
+mod query;
 mod send;
 mod stop;
 
 pub(crate) use self::drafts::DraftsFlags;
 pub(crate) use self::mcp::{Mcp, McpWish, SimMcp};
+pub(crate) use self::query::{Mode, Query};
 pub(crate) use self::send::Send;
 pub(crate) use self::stop::Stop;
 use crate::output::Form;
@@ -71,126 +71,6 @@ pub(crate) enum Command {
     /// Play a provider, for tests of this and other agents
     #[command(subcommand)]
     Sim(Sim),
-}
-
-/// The flags of `piton query`.
-#[derive(Debug, Args)]
-#[command(group = ArgGroup::new("left").args(["queue", "steer"]))]
-#[expect(clippy::struct_excessive_bools, reason = "one per flag; they are independent")]
-pub(crate) struct Query {
-    /// What to say; `-` reads it from standard input
-    #[arg(value_name = "TEXT")]
-    pub(crate) text: Option<String>,
-    /// The conversation, or the beginning of its id; else the newest one of this directory
-    #[arg(long, value_name = "ID")]
-    pub(crate) id: Option<String>,
-    /// Begin a conversation
-    #[arg(long, conflicts_with_all = ["id", "resume", "discard_turn"])]
-    pub(crate) new: bool,
-    /// A file that goes along: an image, a PDF, a text; can be given several times
-    #[arg(long = "file", short = 'f', value_name = "PATH")]
-    pub(crate) files: Vec<PathBuf>,
-    /// Who answers: provider/model, demo, or script:FILE
-    #[arg(long, value_name = "MODEL")]
-    pub(crate) model: Option<String>,
-    /// How much the model should think: auto, none, minimal, low, medium, high, max
-    #[arg(long, value_name = "EFFORT")]
-    pub(crate) effort: Option<Effort>,
-    /// Most tokens of one answer; 0 leaves it to the provider
-    #[arg(long, value_name = "N", allow_negative_numbers = true)]
-    pub(crate) max_tokens: Option<u32>,
-    /// Let workers do it: the model splits it into subtasks, and answers from their results
-    #[arg(long, conflicts_with_all = ["resume", "discard_turn"])]
-    pub(crate) coordinate: bool,
-    /// Go on with the incomplete turn; with TEXT, keep its work and add a message
-    #[arg(long = "continue", value_name = "TEXT", conflicts_with = "discard_turn")]
-    #[expect(clippy::option_option, reason = "absent, without a text, with a text")]
-    pub(crate) resume: Option<Option<String>>,
-    /// Discard the incomplete turn
-    #[arg(long)]
-    pub(crate) discard_turn: bool,
-    /// One JSON object per line on standard output
-    #[arg(long)]
-    pub(crate) json: bool,
-    /// Most model answers in one turn; 0 is no limit
-    #[arg(long, value_name = "N", allow_negative_numbers = true)]
-    pub(crate) max_steps: Option<u32>,
-    /// What may run without asking
-    #[arg(long, value_name = "MODE")]
-    pub(crate) permissions: Option<Mode>,
-    /// What becomes of questions while nobody is there
-    #[arg(long, value_name = "POLICY")]
-    pub(crate) unattended: Option<Unattended>,
-    /// When commands are confined to the workspace [default: auto]
-    #[arg(long, value_name = "MODE")]
-    pub(crate) sandbox: Option<Sandbox>,
-    /// Confined commands have no network
-    #[arg(long)]
-    pub(crate) no_network: bool,
-    /// Never ask anything on the terminal (also: `PITON_NO_INPUT=1`)
-    #[arg(long)]
-    pub(crate) no_input: bool,
-    /// How long to wait for a conversation that another process works on; 0 does not wait
-    /// [default: 30, or ask on a terminal]
-    #[arg(long, value_name = "SECONDS", allow_negative_numbers = true)]
-    pub(crate) lock_wait: Option<u64>,
-    /// Behind what runs and waits: if another process works on the conversation, the message is left
-    /// for it, and its answer is shown when it comes
-    #[arg(long, conflicts_with_all = ["new", "resume", "discard_turn", "no_persist", "coordinate"])]
-    pub(crate) queue: bool,
-    /// Into the open turn, before its next request, also if another process works on it
-    #[arg(long, conflicts_with_all = ["queue", "new", "resume", "discard_turn", "no_persist", "coordinate"])]
-    pub(crate) steer: bool,
-    /// With --queue or --steer: do not wait for the answer of another process
-    #[arg(long, requires = "left")]
-    pub(crate) no_wait: bool,
-    /// Bind the conversation to another directory first, where it works from then on
-    #[arg(long, value_name = "DIR", requires = "id", conflicts_with = "no_persist")]
-    pub(crate) workspace: Option<PathBuf>,
-    /// Send the newest message that was kept because it could not be sent, to the conversation that it
-    /// was meant for; `piton drafts` shows them
-    #[arg(long, conflicts_with = "text")]
-    pub(crate) draft: bool,
-    /// Take no lock and record nothing
-    #[arg(long, conflicts_with_all = ["resume", "discard_turn", "draft"])]
-    pub(crate) no_persist: bool,
-}
-
-/// What may run without asking.
-#[derive(Clone, Copy, Debug, ValueEnum)]
-pub(crate) enum Mode {
-    /// What only reads runs; anything else asks
-    Ask,
-    /// What only reads or edits files runs; anything else asks
-    AcceptEdits,
-    /// Everything runs
-    Auto,
-    /// What only reads runs; anything else is denied
-    ReadOnly,
-}
-
-/// What becomes of questions while nobody is there.
-#[derive(Clone, Copy, Debug, ValueEnum)]
-pub(crate) enum Unattended {
-    /// Allow calls in which no deny could hide; take defaults, or tell the tool that there is no answer
-    Auto,
-    /// Take defaults; what has none waits
-    Defaults,
-    /// Refuse calls; tell the tool that there is no answer
-    Deny,
-    /// Let the other calls end, and leave the turn waiting
-    Defer,
-}
-
-/// When commands are confined.
-#[derive(Clone, Copy, Debug, ValueEnum)]
-pub(crate) enum Sandbox {
-    /// Never
-    Off,
-    /// With `--permissions auto`, as well as the kernel can
-    Auto,
-    /// Always; a command that cannot be confined is not run
-    On,
 }
 
 /// How long an answer is waited for to be taken, in seconds. A process that asks looks four times a
@@ -441,73 +321,6 @@ impl Flags {
             | Command::Models(_)
             | Command::Doctor(_)
             | Command::Sim(_) => Form::Text,
-        }
-    }
-}
-
-impl Query {
-    /// What the flags change, with the model that was named.
-    pub(crate) fn overrides(&self, model: Option<ModelRef>) -> Overrides {
-        Overrides {
-            model,
-            effort: self.effort,
-            answer_tokens_max: self.max_tokens,
-            steps_max: self.max_steps,
-            permissions: self.permissions.map(PermissionMode::from),
-            unattended: self.unattended.map(UnattendedPolicy::from),
-            sandbox: self.sandbox.map(SandboxMode::from),
-            no_network: self.no_network,
-            coordinate: self.coordinate,
-        }
-    }
-}
-
-impl Mode {
-    /// How it is typed.
-    pub(crate) fn typed(self) -> String {
-        self.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
-    }
-}
-
-impl From<PermissionMode> for Mode {
-    fn from(mode: PermissionMode) -> Self {
-        match mode {
-            PermissionMode::Ask => Self::Ask,
-            PermissionMode::AcceptEdits => Self::AcceptEdits,
-            PermissionMode::Auto => Self::Auto,
-            PermissionMode::ReadOnly => Self::ReadOnly,
-        }
-    }
-}
-
-impl From<Mode> for PermissionMode {
-    fn from(mode: Mode) -> Self {
-        match mode {
-            Mode::Ask => Self::Ask,
-            Mode::AcceptEdits => Self::AcceptEdits,
-            Mode::Auto => Self::Auto,
-            Mode::ReadOnly => Self::ReadOnly,
-        }
-    }
-}
-
-impl From<Unattended> for UnattendedPolicy {
-    fn from(typed: Unattended) -> Self {
-        match typed {
-            Unattended::Auto => Self::Auto,
-            Unattended::Defaults => Self::Defaults,
-            Unattended::Deny => Self::Deny,
-            Unattended::Defer => Self::Defer,
-        }
-    }
-}
-
-impl From<Sandbox> for SandboxMode {
-    fn from(typed: Sandbox) -> Self {
-        match typed {
-            Sandbox::Off => Self::Off,
-            Sandbox::Auto => Self::Auto,
-            Sandbox::On => Self::On,
         }
     }
 }
