@@ -12,6 +12,7 @@
 
 mod environment;
 mod settings;
+mod workspace;
 
 mod settings_file;
 

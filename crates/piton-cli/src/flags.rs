@@ -28,7 +28,7 @@ const EXIT_CODES: &str = "Exit codes: 0 ok, 1 task failed, 2 usage, 3 needs a pe
 
 /// A coding agent whose turns are never lost.
 #[derive(Debug, Parser)]
-#[command(name = "piton", version, arg_required_else_help = true, disable_help_subcommand = true)]
+#[command(name = "piton", version, arg_required_else_help = true)]
 #[command(after_help = EXIT_CODES)]
 pub(crate) struct Flags {
     #[command(subcommand)]
@@ -44,11 +44,11 @@ pub(crate) enum Command {
     Answer(Answer),
     /// Show the rules that say what may run, or take one back
     Permissions(Permissions),
-    /// List conversations, the newest first
+    /// List the conversations of this workspace, the newest first
     Ls(Ls),
     /// Show a conversation
     Print(Print),
-    /// Show the messages that were typed in this directory and not sent, or forget one
+    /// Show the messages that were typed in this workspace and not sent, or forget one
     Drafts(DraftsFlags),
     /// Show the commands that run, of all conversations
     Ps(Ps),
@@ -60,9 +60,9 @@ pub(crate) enum Command {
     Kill(Kill),
     /// Stop the turn that another process performs; it can be resumed
     Stop(Stop),
-    /// Take back what was changed in a file of this directory, the newest change first
+    /// Take back what was changed in a file of this workspace, the newest change first
     Undo(Undo),
-    /// Servers of tools: show them, their tools, or trust those of this directory
+    /// Servers of tools: show them, their tools, or trust those of this workspace
     Mcp(Mcp),
     /// Show what holds on this machine, and what to do about the rest
     Doctor(Doctor),
@@ -94,7 +94,7 @@ pub(crate) struct Answer {
     /// Do not answer the question of a tool; it is told so
     #[arg(long, conflicts_with_all = ["word", "text"])]
     pub(crate) decline: bool,
-    /// The conversation, or the beginning of its id; else the newest one of this directory
+    /// The conversation, or the beginning of its id; else the newest one of this workspace
     #[arg(long, value_name = "ID")]
     pub(crate) id: Option<String>,
     /// Answer all calls that ask for permission now
@@ -116,7 +116,7 @@ pub(crate) struct Answer {
 pub(crate) enum Scope {
     /// This conversation
     Conversation,
-    /// Every conversation in the same directory
+    /// Every conversation in the same workspace
     Project,
     /// Every conversation of yours
     User,
@@ -127,7 +127,7 @@ pub(crate) enum Scope {
 pub(crate) struct Permissions {
     #[command(subcommand)]
     pub(crate) change: Option<Revoke>,
-    /// The conversation, or the beginning of its id; else the newest one of this directory
+    /// The conversation, or the beginning of its id; else the newest one of this workspace
     #[arg(long, value_name = "ID", global = true)]
     pub(crate) id: Option<String>,
     /// One JSON object per line
@@ -152,12 +152,24 @@ pub(crate) struct Ls {
     /// One JSON object per line
     #[arg(long)]
     pub(crate) json: bool,
-    /// All of them
-    #[arg(long, conflicts_with = "limit")]
+    /// Those of all directories, and workers; with a column for the directory
+    #[arg(long)]
     pub(crate) all: bool,
-    /// At most so many
-    #[arg(long, value_name = "N", default_value_t = LS_ROWS, allow_negative_numbers = true)]
-    pub(crate) limit: usize,
+    /// At most so many; 0 is no limit [default: 50, and with --all no limit]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    limit: Option<usize>,
+}
+
+impl Ls {
+    /// Most rows that are shown.
+    pub(crate) fn rows_max(&self) -> usize {
+        match self.limit {
+            Some(0) => usize::MAX,
+            Some(limit) => limit,
+            None if self.all => usize::MAX,
+            None => LS_ROWS,
+        }
+    }
 }
 
 /// The flags of `piton models`.
@@ -177,7 +189,7 @@ pub(crate) struct Models {
 /// The flags of `piton print`.
 #[derive(Debug, Args)]
 pub(crate) struct Print {
-    /// The conversation, or the beginning of its id; else the newest one of this directory
+    /// The conversation, or the beginning of its id; else the newest one of this workspace
     #[arg(value_name = "ID")]
     pub(crate) id: Option<String>,
     /// The same, as other commands take it

@@ -11,20 +11,24 @@ use piton_core::view::{Effort, ModelRef, PermissionMode};
 #[command(group = ArgGroup::new("left").args(["queue", "steer"]))]
 #[expect(clippy::struct_excessive_bools, reason = "one per flag; they are independent")]
 pub(crate) struct Query {
-    /// What to say; `-` reads it from standard input
+    /// What to say, in one word or several; `-` reads it from standard input. Without it, a pipe or a
+    /// file on standard input is the message, and on a terminal an editor opens
     #[arg(value_name = "TEXT")]
-    pub(crate) text: Option<String>,
-    /// The conversation, or the beginning of its id; else the newest one of this directory
+    pub(crate) text: Vec<String>,
+    /// Take the message from a file
+    #[arg(long, value_name = "FILE", conflicts_with = "draft")]
+    pub(crate) prompt_file: Option<PathBuf>,
+    /// The conversation, or the beginning of its id; else the newest one of this workspace
     #[arg(long, value_name = "ID")]
     pub(crate) id: Option<String>,
     /// Begin a conversation
-    #[arg(long, conflicts_with_all = ["id", "resume", "discard_turn"])]
+    #[arg(long, conflicts_with_all = ["id", "resume", "go_on", "discard_turn"])]
     pub(crate) new: bool,
-    /// A file that goes along: an image, a PDF, a text; can be given several times
+    /// A file that goes along: an image, a PDF, a text; can be given several times. `-` is standard input
     #[arg(long = "file", short = 'f', value_name = "PATH")]
     pub(crate) files: Vec<PathBuf>,
     /// Who answers: provider/model, demo, or script:FILE
-    #[arg(long, value_name = "MODEL")]
+    #[arg(long, short = 'm', value_name = "MODEL")]
     pub(crate) model: Option<String>,
     /// How much the model should think: auto, none, minimal, low, medium, high, max
     #[arg(long, value_name = "EFFORT")]
@@ -33,12 +37,15 @@ pub(crate) struct Query {
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub(crate) max_tokens: Option<u32>,
     /// Let workers do it: the model splits it into subtasks, and answers from their results
-    #[arg(long, conflicts_with_all = ["resume", "discard_turn"])]
+    #[arg(long, conflicts_with_all = ["resume", "go_on", "discard_turn"])]
     pub(crate) coordinate: bool,
     /// Go on with the incomplete turn; with TEXT, keep its work and add a message
     #[arg(long = "continue", value_name = "TEXT", conflicts_with = "discard_turn")]
     #[expect(clippy::option_option, reason = "absent, without a text, with a text")]
     pub(crate) resume: Option<Option<String>>,
+    /// The same, and the words of TEXT need no quotes: piton query -c and then run the tests
+    #[arg(short = 'c', conflicts_with_all = ["resume", "discard_turn"])]
+    pub(crate) go_on: bool,
     /// Discard the incomplete turn
     #[arg(long)]
     pub(crate) discard_turn: bool,
@@ -60,19 +67,22 @@ pub(crate) struct Query {
     /// Confined commands have no network
     #[arg(long)]
     pub(crate) no_network: bool,
-    /// Never ask anything on the terminal (also: `PITON_NO_INPUT=1`)
-    #[arg(long)]
+    /// Print the answer, and never ask anything on the terminal (also: `PITON_NO_INPUT=1`)
+    #[arg(long, short = 'p', visible_alias = "print")]
     pub(crate) no_input: bool,
+    /// Leave standard input alone, also if it is a pipe or a file
+    #[arg(long)]
+    pub(crate) no_stdin: bool,
     /// How long to wait for a conversation that another process works on; 0 does not wait
     /// [default: 30, or ask on a terminal]
     #[arg(long, value_name = "SECONDS", allow_negative_numbers = true)]
     pub(crate) lock_wait: Option<u64>,
     /// Behind what runs and waits: if another process works on the conversation, the message is left
     /// for it, and its answer is shown when it comes
-    #[arg(long, conflicts_with_all = ["new", "resume", "discard_turn", "no_persist", "coordinate"])]
+    #[arg(long, conflicts_with_all = ["new", "resume", "go_on", "discard_turn", "no_persist", "coordinate"])]
     pub(crate) queue: bool,
     /// Into the open turn, before its next request, also if another process works on it
-    #[arg(long, conflicts_with_all = ["queue", "new", "resume", "discard_turn", "no_persist", "coordinate"])]
+    #[arg(long, conflicts_with_all = ["queue", "new", "resume", "go_on", "discard_turn", "no_persist", "coordinate"])]
     pub(crate) steer: bool,
     /// With --queue or --steer: do not wait for the answer of another process
     #[arg(long, requires = "left")]
@@ -85,7 +95,7 @@ pub(crate) struct Query {
     #[arg(long, conflicts_with = "text")]
     pub(crate) draft: bool,
     /// Take no lock and record nothing
-    #[arg(long, conflicts_with_all = ["resume", "discard_turn", "draft"])]
+    #[arg(long, conflicts_with_all = ["resume", "go_on", "discard_turn", "draft"])]
     pub(crate) no_persist: bool,
 }
 

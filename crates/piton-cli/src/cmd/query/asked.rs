@@ -30,7 +30,7 @@ impl Asked<'_> {
 
     /// Where this process is, and what its flags say.
     pub(super) fn sender(&self) -> Result<Sender, Fault> {
-        let directory = self.settings.workspace()?.to_string_lossy().into_owned();
+        let directory = self.settings.directory()?.to_string_lossy().into_owned();
         let has_any = self.overrides != Overrides::default();
         // Plain data cannot fail to serialise.
         let flags = has_any.then(|| serde_json::to_string(&self.overrides).ok()).flatten();
