@@ -39,7 +39,7 @@ pub(crate) async fn run(
     let (mut rows, mut total, mut goes_on) = (Vec::new(), 0, false);
     if settings.has_database()? {
         let journal = store::open(settings, output)?;
-        let page = Page { filter: filter(ls, settings)?, ..Page::first(ls.rows_max()) };
+        let page = Page { filter: filter(ls, settings), ..Page::first(ls.rows_max()) };
         let listing = journal.list(page).await?;
         // Of all directories: a filtered list is not counted.
         (total, goes_on) = (listing.total, listing.next.is_some());
@@ -82,17 +82,19 @@ pub(crate) async fn run(
     Ok(Report::ok("done"))
 }
 
-/// Which conversations are listed.
-fn filter(ls: &Ls, settings: &Settings) -> Result<Filter, Fault> {
+/// Which conversations are listed. Nobody is in the workspace of a directory that is gone, so there all
+/// of them are.
+fn filter(ls: &Ls, settings: &Settings) -> Filter {
     if ls.all {
-        return Ok(Filter::default());
+        return Filter::default();
     }
     let text = |path: &Path| path.to_string_lossy().into_owned();
-    let directory = match &settings.repository {
-        Some(root) => Directory::Within(text(root)),
-        None => Directory::Exactly(text(settings.workspace()?)),
+    let directory = match (&settings.repository, settings.workspace()) {
+        (Some(root), _) => Some(Directory::Within(text(root))),
+        (None, Ok(here)) => Some(Directory::Exactly(text(here))),
+        (None, Err(_)) => None,
     };
-    Ok(Filter { directory: Some(directory), worker: Some(false), ..Filter::default() })
+    Filter { directory, worker: Some(false), ..Filter::default() }
 }
 
 /// Whether the directories of conversations are shown.

@@ -71,7 +71,8 @@ pub(crate) async fn run(
     // A wrong name is found before anything is touched.
     let agent = Arc::new(Agent::load(settings.clone())?);
     let model = query.model.as_deref().map(|typed| agent.parse_model(typed)).transpose()?;
-    let overrides = query.overrides(model);
+    let directories = query.add_dir.iter().map(|typed| settings.added_directory(typed));
+    let overrides = query.overrides(model, directories.collect::<Result<_, _>>()?);
     let signals = Signals::listen()?;
     let may_ask = !query.no_input && settings.environment.value("PITON_NO_INPUT").is_none();
     let terminal = may_ask.then(Terminal::open).flatten();

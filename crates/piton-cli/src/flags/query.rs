@@ -87,6 +87,10 @@ pub(crate) struct Query {
     /// With --queue or --steer: do not wait for the answer of another process
     #[arg(long, requires = "left")]
     pub(crate) no_wait: bool,
+    /// A directory beside the workspace that tools may read and write from now on, and commands in a
+    /// sandbox too; can be given several times. The conversation keeps it
+    #[arg(long, value_name = "DIR")]
+    pub(crate) add_dir: Vec<PathBuf>,
     /// Bind the conversation to another directory first, where it works from then on
     #[arg(long, value_name = "DIR", requires = "id", conflicts_with = "no_persist")]
     pub(crate) workspace: Option<PathBuf>,
@@ -137,8 +141,8 @@ pub(crate) enum Sandbox {
 }
 
 impl Query {
-    /// What the flags change, with the model that was named.
-    pub(crate) fn overrides(&self, model: Option<ModelRef>) -> Overrides {
+    /// What the flags change, with the model and the directories that were named.
+    pub(crate) fn overrides(&self, model: Option<ModelRef>, directories: Vec<String>) -> Overrides {
         Overrides {
             model,
             effort: self.effort,
@@ -148,6 +152,7 @@ impl Query {
             unattended: self.unattended.map(UnattendedPolicy::from),
             sandbox: self.sandbox.map(SandboxMode::from),
             no_network: self.no_network,
+            directories,
             coordinate: self.coordinate,
         }
     }

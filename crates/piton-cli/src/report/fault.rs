@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use piton::{CommandError, FollowError, OpenError, SessionError};
 use piton_agent::rules::file::RuleFileError;
-use piton_agent::{FileError, LoadError, ModelError, SettingsError};
+use piton_agent::{AddedError, FileError, LoadError, ModelError, SettingsError};
 use piton_core::id::ConversationId;
 use piton_mcp::{ProjectFault, TrustFault};
 use piton_store::{Holder, LeaseError, StoreError};
@@ -48,6 +48,9 @@ pub(crate) enum Fault {
     /// A file cannot go along.
     #[error(transparent)]
     Attach(#[from] AttachFault),
+    /// Tools cannot work in a directory.
+    #[error(transparent)]
+    Added(#[from] AddedError),
     /// No conversation has such an id.
     #[error("there is no conversation {typed}")]
     UnknownConversation {
@@ -248,6 +251,7 @@ impl Fault {
             Self::NoDraft
             | Self::UnknownDraft { .. }
             | Self::Attach(_)
+            | Self::Added(_)
             | Self::UnknownConversation { .. }
             | Self::Ambiguous { .. }
             | Self::NoConversation { .. }
@@ -316,9 +320,8 @@ impl Fault {
             Self::Quit { .. } | Self::Interrupted | Self::LeftAtOnce { .. } => "interrupted",
             Self::Model(_) | Self::Load(_) => "model",
             Self::Open(OpenError::Workspace { .. } | OpenError::WorkspaceName { .. })
-            | Self::Settings(SettingsError::Directory(_) | SettingsError::DirectoryName(_)) => {
-                "workspace"
-            }
+            | Self::Settings(SettingsError::Directory(_) | SettingsError::DirectoryName(_))
+            | Self::Added(_) => "workspace",
             Self::Open(OpenError::Lease(LeaseError::Held { .. })) | Self::RuleHeld { .. } => "held",
             Self::NotTaken { .. } => "not_taken",
             Self::AnsweredOtherwise { .. } | Self::NotOpen { .. } | Self::TakenAway { .. } => {
@@ -344,6 +347,7 @@ impl Fault {
             Self::NoDraft => vec!["say something: piton query \"TEXT\"".into()],
             Self::UnknownDraft { .. } => vec!["piton drafts shows them with their names".into()],
             Self::Attach(fault) => fault.hints(),
+            Self::Added(_) => vec!["check the path after --add-dir; it counts from here".into()],
             Self::UnknownConversation { near, aside, .. } => {
                 let mut hints = Vec::new();
                 if !near.is_empty() {

@@ -9,6 +9,7 @@ mod permissions;
 mod person;
 mod world;
 
+mod add_dir;
 mod bypass;
 mod codex;
 mod command;

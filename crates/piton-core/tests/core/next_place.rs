@@ -27,7 +27,8 @@ fn calling(mode: PermissionMode, rules: Vec<PermissionRule>) -> Journal {
     let mut journal = Journal::new();
     let tool = ToolSpec::new("write_file", "", "{}", EffectClass::Digested)
         .with_roles([("path", ArgumentRole::WorkspacePath)]);
-    let (tools, permissions) = (Some(vec![tool]), Some(Permissions { mode, rules }));
+    let (tools, permissions) =
+        (Some(vec![tool]), Some(Permissions { mode, rules, ..Permissions::default() }));
     let change = ConfigChange { tools, permissions, ..ConfigChange::default() };
     journal.push(Event::ConfigChanged { change });
     journal.play("turn user ask");
