@@ -243,6 +243,15 @@ impl Draft {
         }
     }
 
+    /// Another draft has taken its place, and these files with it.
+    pub(crate) fn replaced(self, taken: &[PathBuf]) {
+        // Those that were taken over are not removed with this draft.
+        let left = self.files.iter().filter(|path| !taken.contains(path));
+        self.remove_parts(left);
+        fs::remove_file(list(&self.path, &self.message)).unwrap_or_default();
+        fs::remove_file(&self.path).unwrap_or_default();
+    }
+
     fn take(path: PathBuf, workspace: &Path) -> Option<Self> {
         let message = MessageId::new(path.file_stem()?.to_str()?);
         let conversation = path.extension().and_then(|end| end.to_str()).map(str::to_owned);
@@ -387,6 +396,13 @@ mod tests {
         assert_eq!(draft.named_files(), [PathBuf::from("/here/b")]);
         assert_eq!(draft.on_one_line(), "see (with b, stdin)");
         assert_eq!(fs::read(&part).unwrap(), b"diff");
+        let mut other = here.keep(MessageId::new("c"), "see this").unwrap();
+        other.name_files(&draft.files).unwrap();
+        draft.replaced(&other.files);
+        assert!(part.exists(), "the other draft has it now");
+        drop(other);
+        assert_eq!(texts(&here), ["see this"]);
+        let draft = here.unsent().pop().unwrap();
         draft.remove();
         assert!(!part.exists());
         assert_eq!(fs::read_dir(here.own.directory.join("parts")).unwrap().count(), 0);

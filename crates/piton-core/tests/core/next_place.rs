@@ -17,6 +17,7 @@ use crate::sample::sample;
 use crate::script::Journal;
 
 const JOURNAL: &str = include_str!("journals/v1_places.jsonl");
+const DIRECTORIES: &str = include_str!("journals/v1_directories.jsonl");
 
 fn call() -> CallId {
     "1.1.0".parse().unwrap()
@@ -178,4 +179,15 @@ fn the_sample_journal_of_places_is_read_as_it_was_written() {
     let call = state.open_turn().unwrap().call(call()).unwrap();
     assert_eq!((call.looks, call.found.as_deref()), (2, Some(&Found::default())));
     assert!(matches!(decide(&state, Wish::Proceed), Action::RunTools(_)));
+}
+
+#[test]
+fn the_sample_journal_of_added_directories_is_read_as_it_was_written() {
+    let state = sample(DIRECTORIES);
+    assert_eq!(state.config.permissions.directories, ["/lib"]);
+    assert!(matches!(decide(&state, Wish::Proceed), Action::RunTools(_)), "an edit there is accepted");
+    // A build that does not know them drops them, and asks.
+    let without = sample(&DIRECTORIES.replace(r#","directories":["/lib"]"#, ""));
+    assert_eq!(without.config.permissions.directories, Vec::<String>::new());
+    assert!(!matches!(decide(&without, Wish::Proceed), Action::RunTools(_)));
 }

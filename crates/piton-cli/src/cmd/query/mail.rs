@@ -127,7 +127,7 @@ impl Mail {
         }
         self.text = Some(text);
         if let Some(old) = old {
-            old.remove();
+            old.replaced(&self.paths);
         }
     }
 

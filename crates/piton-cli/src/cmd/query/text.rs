@@ -74,7 +74,7 @@ mod tests {
         let check = |text: String, fits: bool| match sendable(text) {
             Ok(_) => assert!(fits),
             Err(fault) => {
-                assert!(!fits && matches!(fault, InputFault::LongStored { .. }), "{fault}")
+                assert!(!fits && matches!(fault, InputFault::LongStored { .. }), "{fault}");
             }
         };
         check("\"".repeat(most), true);
