@@ -185,7 +185,10 @@ fn the_sample_journal_of_places_is_read_as_it_was_written() {
 fn the_sample_journal_of_added_directories_is_read_as_it_was_written() {
     let state = sample(DIRECTORIES);
     assert_eq!(state.config.permissions.directories, ["/lib"]);
-    assert!(matches!(decide(&state, Wish::Proceed), Action::RunTools(_)), "an edit there is accepted");
+    assert!(
+        matches!(decide(&state, Wish::Proceed), Action::RunTools(_)),
+        "an edit there is accepted"
+    );
     // A build that does not know them drops them, and asks.
     let without = sample(&DIRECTORIES.replace(r#","directories":["/lib"]"#, ""));
     assert_eq!(without.config.permissions.directories, Vec::<String>::new());
