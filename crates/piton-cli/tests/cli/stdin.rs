@@ -205,7 +205,9 @@ fn a_message_that_could_not_be_sent_keeps_what_was_piped_in() {
     let drafts = world.run(&["drafts"]).stdout;
     assert!(drafts.ends_with("  review (with stdin)\n"), "{drafts}");
     assert_eq!(drafts.lines().count(), 1, "said twice, it is one message: {drafts}");
-    assert_eq!(said(&world, "$PITON query --draft $M"), [typed("review"), piped("diff\n")]);
+    fs::write(world.work("b.txt"), "b").unwrap();
+    let parts = said(&world, "$PITON query --draft -f b.txt $M");
+    assert_eq!(parts, [typed("review"), ("b.txt".into(), "b".into()), piped("diff\n")]);
     assert_eq!(world.run(&["drafts"]).stdout, "");
 }
 

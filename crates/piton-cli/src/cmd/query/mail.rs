@@ -41,8 +41,10 @@ pub(super) struct Mail {
     paths: Vec<PathBuf>,
     /// What standard input brings beside them, until it is read.
     piped: Piped,
-    /// What is in all of them, once they are read.
-    files: Option<Vec<Attached>>,
+    /// Those of them that are not read yet.
+    unread: Vec<PathBuf>,
+    /// What is in those that are, and what standard input brought.
+    files: Vec<Attached>,
     draft: Option<Draft>,
     /// Unsent messages of earlier queries, the newest first, until they are told.
     others: Vec<Draft>,
@@ -68,15 +70,17 @@ impl Mail {
         let drafts = (!query.no_persist).then(|| Drafts::new(&settings.home, &places));
         let others = drafts.as_ref().map(Drafts::unsent).unwrap_or_default();
         let named = without_sign(&query.files);
+        let paths: Vec<_> = named.iter().map(|path| here.join(path)).collect();
         let mut mail = Self {
             drafts,
             fetch: query.draft,
             meant: None,
             text: None,
-            paths: named.iter().map(|path| here.join(path)).collect(),
             here,
+            unread: paths.clone(),
+            paths,
             piped,
-            files: None,
+            files: Vec::new(),
             draft: None,
             others,
             trouble: None,
@@ -90,8 +94,9 @@ impl Mail {
             }
             mail.write(text);
         }
-        if let Some(written) = written {
-            // The text is in a draft, or was not to be recorded.
+        // The text is in a draft, or was not to be recorded.
+        let is_safe = mail.draft.is_some() || query.no_persist;
+        if let Some(written) = written.filter(|_| is_safe) {
             fs::remove_file(written).unwrap_or_default();
         }
         Ok(mail)
@@ -134,7 +139,8 @@ impl Mail {
     /// Takes the next text, now that the message before it has arrived with its files.
     pub(super) fn write_next(&mut self, text: String) {
         self.paths.clear();
-        self.files = Some(Vec::new());
+        self.unread.clear();
+        self.files.clear();
         self.write(text);
     }
 
@@ -161,10 +167,14 @@ impl Mail {
             let draft = unsent.remove(0);
             self.meant.clone_from(&draft.conversation);
             self.text = Some(draft.text.clone());
-            if self.paths.is_empty() && self.piped == Piped::Nothing {
-                self.paths.clone_from(&draft.files);
-                self.files = None;
-            }
+            // Files that are named now take the place of those that were named then. What was piped in
+            // then was named by nobody, and stays.
+            let named = draft.named_files();
+            let is_replaced = !self.paths.is_empty() || !self.files.is_empty();
+            let stay = |path: &&PathBuf| !(is_replaced && named.contains(path));
+            let stay: Vec<_> = draft.files.iter().filter(stay).cloned().collect();
+            self.unread.extend(stay.iter().cloned());
+            self.paths.extend(stay);
             self.draft = Some(draft);
         }
         tell(unsent, journal, output).await
@@ -185,28 +195,29 @@ impl Mail {
 
     /// Whether there is something to say.
     pub(super) fn has_content(&self) -> bool {
-        let has_files = self.files.as_ref().is_some_and(|files| !files.is_empty());
-        let piped = self.piped != Piped::Nothing;
-        self.text.is_some() || !self.paths.is_empty() || has_files || piped
+        let has_files = !self.paths.is_empty() || !self.files.is_empty();
+        self.text.is_some() || has_files || self.piped != Piped::Nothing
     }
 
     /// Reads the files that go along, unless that is done.
     pub(super) async fn read_files(&mut self, stage: &mut Stage<'_>) -> Result<(), Fault> {
-        if self.files.is_some() {
+        if self.unread.is_empty() && self.piped == Piped::Nothing {
             return Ok(());
         }
-        for pipe in attach::pipes(&self.paths) {
+        for pipe in attach::pipes(&self.unread) {
             let pipe = seen_from(&self.here, pipe).display();
             stage.output.talk(&format!("Reading {pipe} to its end: it is a pipe."));
         }
-        let (paths, here) = (self.paths.clone(), self.here.clone());
+        let (paths, here) = (self.unread.clone(), self.here.clone());
         // Elsewhere, because a pipe may keep us waiting.
         let reading = tokio::task::spawn_blocking(move || attach::read(&paths, &here));
-        let mut files = tokio::select! {
+        let files = tokio::select! {
             biased;
             _ = stage.signals.next() => return Err(Fault::Interrupted),
             read = reading => read.map_err(|_| Fault::Interrupted)??,
         };
+        self.files.extend(files);
+        self.unread.clear();
         let piped = match &self.piped {
             Piped::Nothing => None,
             Piped::Now(content) => Attached::piped(content.clone(), Empty::Ignored)?,
@@ -222,8 +233,7 @@ impl Mail {
                 Err(error) => self.trouble = Some(error),
             }
         }
-        files.extend(piped);
-        self.files = Some(files);
+        self.files.extend(piped);
         if let Some(draft) = &mut self.draft
             && let Err(error) = draft.name_files(&self.paths)
         {
@@ -234,7 +244,7 @@ impl Mail {
 
     /// The message, now that it leaves for a conversation. Its files are durable from here on.
     pub(super) async fn leave(&mut self, opened: &Opened) -> Result<NewMessage, Fault> {
-        let files = attach::keep(opened, self.files.as_deref().unwrap_or_default()).await?;
+        let files = attach::keep(opened, &self.files).await?;
         self.leaving = true;
         let mut message = NewMessage::text(self.text.clone().unwrap_or_default());
         message.parts.extend(files);
@@ -269,9 +279,7 @@ impl Mail {
         &mut self,
         conversation: &Conversation,
     ) -> Result<(MessageId, NewMessage), Fault> {
-        let files = attach::keep_for(conversation, self.files.as_deref().unwrap_or_default())
-            .await
-            .map_err(LetterFault::from)?;
+        let files = attach::keep_for(conversation, &self.files).await.map_err(LetterFault::from)?;
         let mut message = NewMessage::text(self.text.clone().unwrap_or_default());
         message.parts.extend(files);
         let id = match &mut self.draft {
