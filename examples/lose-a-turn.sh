@@ -14,6 +14,8 @@ trap 'rm -rf "$dir"' EXIT
 export PITON_HOME="$dir/home" PITON_NO_INPUT=1
 mkdir "$dir/work"
 cd "$dir/work"
+# What is left open here is not a message for piton.
+exec </dev/null
 
 run() {
     echo "\$ piton $*"

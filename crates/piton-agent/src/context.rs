@@ -58,6 +58,8 @@ async fn facts(agent: &Agent, request: &ContextRequest<'_>) -> Vec<ContextItem> 
         ),
     ];
     facts.extend(directory.map(|directory| fact("directory", place(workspace, directory))));
+    let added = &request.config.permissions.directories;
+    facts.extend(added_directories(added).map(|told| fact("added directories", told)));
     match git::state(workspace, environment).await {
         Some(state) => facts.push(fact("git", state)),
         None if request.told.contains_key("git") => {
@@ -84,6 +86,13 @@ fn place(workspace: &Path, directory: &Path) -> String {
         Ok(below) => format!("The person is in {} of the workspace.", quoted(below)),
         Err(_) => format!("The person is in {}, outside of the workspace.", quoted(directory)),
     }
+}
+
+/// Where tools may work beside the workspace.
+fn added_directories(added: &[String]) -> Option<String> {
+    let added: Vec<_> = added.iter().map(|directory| quoted(Path::new(directory))).collect();
+    let said = "Further directories that tools may work in, by their whole paths:";
+    (!added.is_empty()).then(|| format!("{said} {}.", added.join(", ")))
 }
 
 fn permissions(mode: PermissionMode) -> String {

@@ -12,6 +12,9 @@
 
 mod environment;
 mod settings;
+mod workspace;
+
+mod added;
 
 mod settings_file;
 
@@ -43,6 +46,7 @@ pub mod rules;
 mod sandbox;
 mod unattended;
 
+pub use self::added::{ADDED_DIRECTORIES_MAX, AddedError};
 pub use self::agent::{Agent, LoadError};
 pub use self::commands::Commands;
 pub use self::engine::{EngineParts, engine_to_write};

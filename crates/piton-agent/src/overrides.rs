@@ -38,6 +38,10 @@ pub struct Overrides {
     /// Confined commands have no network.
     #[serde(skip_serializing_if = "is_false")]
     pub no_network: bool,
+    /// Directories beside the workspace that tools may work in from now on, as
+    /// [`Settings::added_directory`](crate::Settings::added_directory) gives them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub directories: Vec<String>,
     /// Workers do the work: the model splits it into subtasks, and answers from their results.
     #[serde(skip_serializing_if = "is_false")]
     pub coordinate: bool,
@@ -63,6 +67,7 @@ mod tests {
             unattended: Some(UnattendedPolicy::Deny),
             sandbox: Some(SandboxMode::On),
             no_network: true,
+            directories: vec!["/lib".into()],
             coordinate: true,
         };
         for sent in [sent, Overrides::default()] {

@@ -150,6 +150,9 @@ impl Agent {
         let mut permissions = present.permissions.clone();
         permissions.rules = self.rules_in_force(&permissions.rules, workspace);
         permissions.mode = overrides.permissions.unwrap_or(permissions.mode);
+        let is_new = |directory: &&String| !permissions.directories.contains(directory);
+        let added: Vec<_> = overrides.directories.iter().filter(is_new).cloned().collect();
+        permissions.directories.extend(added);
         let in_doubt = match request.attendance {
             Attendance::Attended => InDoubtPolicy::Ask,
             Attendance::Unattended => InDoubtPolicy::TellModel,

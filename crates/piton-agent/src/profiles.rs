@@ -8,6 +8,7 @@ use piton::profile::{self, Moment, Profiles};
 use piton::{Attendance, Policy};
 use piton_core::event::ContextItem;
 
+use crate::added::ADDED_DIRECTORIES_MAX;
 use crate::agent::Agent;
 use crate::context;
 use crate::instructions::InstructionNote;
@@ -36,6 +37,12 @@ pub enum FlagsError {
          leave out the flags about the sandbox and the network, or wait until it has ended"
     )]
     Confinement,
+    /// The conversation works in too many directories.
+    #[error(
+        "the conversation works in {ADDED_DIRECTORIES_MAX} directories beside its workspace, which is \
+         the most; begin another one"
+    )]
+    Directories,
 }
 
 /// Turns settings, and what the sender of a command chose, into what a turn begins with.
@@ -110,6 +117,9 @@ impl AgentProfiles {
             attendance: request.attendance,
         };
         let profile = self.agent.profile(&request)?;
+        if ADDED_DIRECTORIES_MAX < profile.live.permissions.directories.len() {
+            return Err(FlagsError::Directories);
+        }
         self.note(&request, &profile);
         let model = self.agent.load_model(&profile.frozen.model)?;
         let provider = self.agent.providers().get(&profile.frozen.model.provider);
@@ -229,6 +239,23 @@ mod tests {
         let present = Config { tools: [].into(), ..begun.config };
         let on = ask(&profiles, None, &present, Moment::DriverStarts).unwrap();
         assert_eq!((on.config.tools.len(), on.config.limits.steps_max), (0, 3));
+    }
+
+    #[test]
+    fn directories_are_added_to_those_that_the_conversation_has() {
+        let (profiles, flags) = (profiles(), r#"{"directories":["/a","/b"]}"#);
+        let begun = ask(&profiles, Some(flags), &Config::default(), Moment::TurnBegins).unwrap();
+        assert_eq!(begun.config.permissions.directories, ["/a", "/b"]);
+        let flags = Some(r#"{"directories":["/b","/c"]}"#);
+        let on = ask(&profiles, flags, &begun.config, Moment::DriverStarts).unwrap();
+        assert_eq!(on.config.permissions.directories, ["/a", "/b", "/c"]);
+        let same = ask(&profiles, None, &on.config, Moment::DriverStarts).unwrap();
+        assert_eq!(same.config.permissions, on.config.permissions);
+        let many: Vec<_> = (0..=ADDED_DIRECTORIES_MAX).map(|n| format!("/{n}")).collect();
+        let many = Overrides { directories: many, ..Overrides::default() };
+        let many = serde_json::to_string(&many).unwrap();
+        let refused = ask(&profiles, Some(&many), &Config::default(), Moment::TurnBegins);
+        assert!(matches!(refused, Err(FlagsError::Directories)));
     }
 
     #[test]

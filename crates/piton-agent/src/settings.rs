@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::environment::Environment;
+use crate::workspace;
 
 /// Where the kernel says which boot this is; process ids mean nothing across boots.
 const BOOT_FILE: &str = "/proc/sys/kernel/random/boot_id";
@@ -59,6 +60,8 @@ pub struct Settings {
     pub cache: Option<PathBuf>,
     /// The environment that all of this was found in.
     pub environment: Environment,
+    /// The root of the repository that the present directory is in.
+    pub repository: Option<PathBuf>,
 }
 
 /// How this machine and its present boot are called.
@@ -86,7 +89,10 @@ impl Settings {
             ),
         };
         let file = config.map(|directory| directory.join("piton.toml"));
-        Ok(Self { home, file, cache, environment })
+        let here = environment.directory().ok();
+        let repository =
+            here.and_then(|here| workspace::repository(here, environment.user_directory()));
+        Ok(Self { home, file, cache, environment, repository })
     }
 
     /// Where the user's own settings are.
@@ -113,11 +119,25 @@ impl Settings {
         [self.home.join(DATABASE)].into_iter().chain(self.file.clone())
     }
 
-    /// The directory that a new conversation works in. Its path is UTF-8: it is recorded as text, and
-    /// another directory must not be found under what text makes of it.
-    pub fn workspace(&self) -> Result<&Path, SettingsError> {
+    /// The present directory. Its path is UTF-8: it is recorded as text, and another directory must not
+    /// be found under what text makes of it.
+    pub fn directory(&self) -> Result<&Path, SettingsError> {
         let here = here(&self.environment)?;
         here.to_str().map(Path::new).ok_or_else(|| SettingsError::DirectoryName(here.to_owned()))
+    }
+
+    /// The directory that a new conversation works in: the repository's root, or the present directory
+    /// where there is none.
+    pub fn workspace(&self) -> Result<&Path, SettingsError> {
+        let here = self.directory()?;
+        Ok(self.repository.as_deref().unwrap_or(here))
+    }
+
+    /// The directories whose conversations, drafts and changes are found from here: the workspace, and
+    /// the present directory, which builds before repositories counted took for the workspace.
+    pub fn found_from_here(&self) -> Result<Vec<&Path>, SettingsError> {
+        let (workspace, here) = (self.workspace()?, self.directory()?);
+        Ok(if workspace == here { vec![workspace] } else { vec![workspace, here] })
     }
 
     /// Whether the database is there, or its log without it. Looking must not make one.

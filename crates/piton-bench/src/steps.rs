@@ -102,7 +102,11 @@ fn play(bench: &Bench, dir: &Path, command: &str) -> Outcome<Vec<Duration>> {
         let mut session = engine.create(dir).await?;
         let mut config = Config {
             model: Some(ModelRef { provider: "script".into(), model: String::new() }),
-            permissions: Permissions { mode: PermissionMode::Auto, rules: Vec::new() },
+            permissions: Permissions {
+                mode: PermissionMode::Auto,
+                rules: Vec::new(),
+                ..Permissions::default()
+            },
             limits: Limits { steps_max: 0, ..Limits::default() },
             ..Config::default()
         };

@@ -5,8 +5,9 @@
 //! `MESSAGE.CONVERSATION`. The message is meant for that conversation, also later. Only there can it
 //! have arrived, and there it is looked for before anything is said or sent again.
 //!
-//! Files that go along with a message are named in `files/MESSAGE`; their content is read when the
-//! message is sent.
+//! Files that go along with a message are named in `files/MESSAGE`, from the workspace if they lie in
+//! it; their content is read when the message is sent. What standard input brought could not be read a
+//! second time, so it is kept itself, in `parts/NAME/stdin`.
 //!
 //! A file belongs to the process that holds its lock, and is unsent when nobody does: the system
 //! gives up the locks of a process however it dies. So every message has a file of its own, with a
@@ -26,6 +27,7 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
+use piton::chance::{Chance as _, SystemChance};
 use piton_core::id::{ConversationId, MessageId};
 use sha2::{Digest as _, Sha256};
 
@@ -48,10 +50,20 @@ const HALF_AGE_MAX: Duration = Duration::from_mins(1);
 /// What a draft allows: everything to its owner, nothing to others.
 const PRIVATE: u32 = 0o600;
 
-/// The drafts of one directory.
+/// The drafts of a workspace, and of other directories whose drafts are found there too.
 #[derive(Debug)]
 pub(crate) struct Drafts {
+    /// Where new ones are kept.
+    own: Shelf,
+    others: Vec<Shelf>,
+}
+
+/// Where the drafts of one directory are kept.
+#[derive(Debug)]
+struct Shelf {
     directory: PathBuf,
+    /// The directory that they were typed in or below.
+    workspace: PathBuf,
 }
 
 /// A message that the journal may not have. Ours as long as this value lives; dropping it leaves
@@ -60,8 +72,10 @@ pub(crate) struct Drafts {
 pub(crate) struct Draft {
     pub(crate) message: MessageId,
     pub(crate) text: String,
-    /// Files that go along, as they were named in the same directory.
+    /// Files that go along, with their whole paths.
     pub(crate) files: Vec<PathBuf>,
+    /// The directory that the files are named from where they are listed.
+    workspace: PathBuf,
     /// The conversation that it is meant for, as far as that was known.
     pub(crate) conversation: Option<ConversationId>,
     pub(crate) path: PathBuf,
@@ -71,21 +85,18 @@ pub(crate) struct Draft {
 }
 
 impl Drafts {
-    /// The drafts of what is typed in `workspace`.
-    pub(crate) fn new(home: &Path, workspace: &Path) -> Self {
-        let digest = Sha256::digest(workspace.as_os_str().as_encoded_bytes());
-        let mut name = String::new();
-        for byte in digest.iter().take(NAME_BYTES) {
-            // Writing to a string cannot fail.
-            write!(name, "{byte:02x}").unwrap_or_default();
-        }
-        Self { directory: home.join("drafts").join(name) }
+    /// The drafts of what is typed in `places`, of which the first is the workspace.
+    pub(crate) fn new(home: &Path, places: &[&Path]) -> Self {
+        let mut shelves = places.iter().map(|place| Shelf::new(home, place));
+        let own = shelves.next().unwrap_or_else(|| Shelf::new(home, Path::new("/")));
+        Self { own, others: shelves.collect() }
     }
 
     /// Keeps a text, whole or not at all.
     pub(crate) fn keep(&self, message: MessageId, text: &str) -> io::Result<Draft> {
-        make_private(&self.directory)?;
-        let path = self.directory.join(message.as_str());
+        let Shelf { directory, workspace } = &self.own;
+        make_private(directory)?;
+        let path = directory.join(message.as_str());
         let half = path.with_extension(HALF);
         let file = OpenOptions::new().write(true).create_new(true).mode(PRIVATE).open(&half)?;
         let written = write(&file, text).and_then(|()| fs::rename(&half, &path));
@@ -94,18 +105,35 @@ impl Drafts {
             fs::remove_file(&half).unwrap_or_default();
             return Err(error);
         }
-        let (text, since) = (text.to_owned(), SystemTime::now());
+        let (text, since, workspace) = (text.to_owned(), SystemTime::now(), workspace.clone());
         let (conversation, files) = (None, Vec::new());
-        Ok(Draft { message, text, files, conversation, path, since, _file: file })
+        Ok(Draft { message, text, files, workspace, conversation, path, since, _file: file })
     }
 
     /// Takes what no living process has, the newest first. What cannot be read is left alone.
     pub(crate) fn unsent(&self) -> Vec<Draft> {
-        let Ok(found) = fs::read_dir(&self.directory) else { return Vec::new() };
-        let mut drafts: Vec<_> =
-            found.flatten().filter_map(|file| Draft::take(file.path())).collect();
+        let shelves = [&self.own].into_iter().chain(&self.others);
+        let mut drafts: Vec<_> = shelves.flat_map(Shelf::unsent).collect();
         drafts.sort_by_key(|draft| std::cmp::Reverse(draft.since));
         drafts
+    }
+}
+
+impl Shelf {
+    fn new(home: &Path, workspace: &Path) -> Self {
+        let digest = Sha256::digest(workspace.as_os_str().as_encoded_bytes());
+        let mut name = String::new();
+        for byte in digest.iter().take(NAME_BYTES) {
+            // Writing to a string cannot fail.
+            write!(name, "{byte:02x}").unwrap_or_default();
+        }
+        Self { directory: home.join("drafts").join(name), workspace: workspace.to_owned() }
+    }
+
+    fn unsent(&self) -> Vec<Draft> {
+        let Ok(found) = fs::read_dir(&self.directory) else { return Vec::new() };
+        let taken = found.flatten().filter_map(|file| Draft::take(file.path(), &self.workspace));
+        taken.collect()
     }
 }
 
@@ -145,13 +173,49 @@ impl Draft {
         }
         let list = list(&self.path, &self.message);
         make_private(list.parent().unwrap_or(&list))?;
-        let names: Vec<_> = files.iter().map(|path| path.as_os_str().as_encoded_bytes()).collect();
+        let names = files.iter().map(|path| self.shown(path).as_os_str().as_encoded_bytes());
+        let names: Vec<_> = names.collect();
         let mut file =
             OpenOptions::new().write(true).create(true).truncate(true).mode(PRIVATE).open(&list)?;
         // No path has this byte in it.
         file.write_all(&names.join(&0))?;
-        self.files = files.to_vec();
+        let before = std::mem::replace(&mut self.files, files.to_vec());
+        self.remove_parts(before.iter().filter(|path| !files.contains(path)));
         Ok(())
+    }
+
+    /// Keeps what cannot be read again, and returns the file that it is in now.
+    pub(crate) fn keep_part(&self, name: &str, content: &[u8]) -> io::Result<PathBuf> {
+        let part = self.parts().join(MessageId::from_chance(SystemChance.next()).as_str());
+        make_private(&part)?;
+        let path = part.join(name);
+        let mut file = OpenOptions::new().write(true).create_new(true).mode(PRIVATE).open(&path)?;
+        file.write_all(content)?;
+        Ok(path)
+    }
+
+    /// The files that a person named.
+    pub(crate) fn named_files(&self) -> Vec<PathBuf> {
+        let parts = self.parts();
+        self.files.iter().filter(|path| !path.starts_with(&parts)).cloned().collect()
+    }
+
+    /// A file as a person would name it in the workspace.
+    pub(crate) fn shown<'a>(&self, path: &'a Path) -> &'a Path {
+        seen_from(&self.workspace, path)
+    }
+
+    /// Where things are kept that cannot be read again.
+    fn parts(&self) -> PathBuf {
+        self.path.with_file_name("parts")
+    }
+
+    fn remove_parts<'a>(&self, files: impl Iterator<Item = &'a PathBuf>) {
+        let parts = self.parts();
+        for path in files.filter(|path| path.starts_with(&parts)) {
+            fs::remove_file(path).unwrap_or_default();
+            path.parent().map_or(Ok(()), fs::remove_dir).unwrap_or_default();
+        }
     }
 
     /// Its text in short, with the names of its files.
@@ -160,7 +224,12 @@ impl Draft {
         if self.files.is_empty() {
             return line;
         }
-        let names: Vec<_> = self.files.iter().map(|path| path.display().to_string()).collect();
+        let parts = self.parts();
+        let names = self.files.iter().map(|path| match path.file_name() {
+            Some(name) if path.starts_with(&parts) => name.to_string_lossy().into_owned(),
+            Some(_) | None => self.shown(path).display().to_string(),
+        });
+        let names: Vec<_> = names.collect();
         format!("{line} (with {})", names.join(", "))
     }
 
@@ -170,10 +239,20 @@ impl Draft {
         fs::remove_file(&self.path).unwrap_or_default();
         if !self.files.is_empty() {
             fs::remove_file(list(&self.path, &self.message)).unwrap_or_default();
+            self.remove_parts(self.files.iter());
         }
     }
 
-    fn take(path: PathBuf) -> Option<Self> {
+    /// Another draft has taken its place, and these files with it.
+    pub(crate) fn replaced(self, taken: &[PathBuf]) {
+        // Those that were taken over are not removed with this draft.
+        let left = self.files.iter().filter(|path| !taken.contains(path));
+        self.remove_parts(left);
+        fs::remove_file(list(&self.path, &self.message)).unwrap_or_default();
+        fs::remove_file(&self.path).unwrap_or_default();
+    }
+
+    fn take(path: PathBuf, workspace: &Path) -> Option<Self> {
         let message = MessageId::new(path.file_stem()?.to_str()?);
         let conversation = path.extension().and_then(|end| end.to_str()).map(str::to_owned);
         if conversation.as_deref() == Some(HALF) {
@@ -188,11 +267,12 @@ impl Draft {
         let read = (&file).take(TEXT_BYTES_MAX + 1).read_to_string(&mut text);
         let usable = read.is_ok_and(|bytes| bytes as u64 <= TEXT_BYTES_MAX);
         let conversation = conversation.map(ConversationId::new);
-        let files = named(&list(&path, &message));
+        let files = named(&list(&path, &message)).map(|file| workspace.join(file)).collect();
         (usable && !text.trim().is_empty()).then_some(Self {
             message,
             text,
             files,
+            workspace: workspace.to_owned(),
             conversation,
             path,
             since,
@@ -201,15 +281,27 @@ impl Draft {
     }
 }
 
+/// A path as a person in `here` would write it.
+pub(crate) fn seen_from<'a>(here: &Path, path: &'a Path) -> &'a Path {
+    match path.strip_prefix(here) {
+        Ok(below) if below.as_os_str().is_empty() => Path::new("."),
+        Ok(below) => below,
+        Err(_) => path,
+    }
+}
+
 /// Where the files of a message are named.
 fn list(draft: &Path, message: &MessageId) -> PathBuf {
     draft.with_file_name("files").join(message.as_str())
 }
 
-fn named(list: &Path) -> Vec<PathBuf> {
-    let Ok(names) = fs::read(list) else { return Vec::new() };
-    let names = names.split(|byte| *byte == 0).filter(|name| !name.is_empty());
-    names.map(|name| PathBuf::from(OsStr::from_bytes(name))).collect()
+fn named(list: &Path) -> impl Iterator<Item = PathBuf> {
+    // A message without files has no list.
+    let names = fs::read(list).unwrap_or_default();
+    let names: Vec<_> = names.split(|byte| *byte == 0).map(OsStr::from_bytes).collect();
+    let names: Vec<_> =
+        names.into_iter().filter(|name| !name.is_empty()).map(PathBuf::from).collect();
+    names.into_iter()
 }
 
 fn write(mut file: &File, text: &str) -> io::Result<()> {
@@ -234,7 +326,7 @@ mod tests {
     use super::*;
 
     fn drafts(home: &TempDir, workspace: &str) -> Drafts {
-        Drafts::new(home.path(), Path::new(workspace))
+        Drafts::new(home.path(), &[Path::new(workspace)])
     }
 
     fn texts(drafts: &Drafts) -> Vec<String> {
@@ -276,7 +368,7 @@ mod tests {
     fn a_draft_names_the_files_that_go_along() {
         let home = TempDir::new().unwrap();
         let here = drafts(&home, "/here");
-        let files = [PathBuf::from("a b.png"), PathBuf::from("../c\n.pdf")];
+        let files = [PathBuf::from("/here/a b.png"), PathBuf::from("/here/../c\n.pdf")];
         let mut draft = here.keep(MessageId::new("a"), "see").unwrap();
         draft.name_files(&files).unwrap();
         draft.say_again(MessageId::new("b")).unwrap();
@@ -289,7 +381,45 @@ mod tests {
         let draft = here.unsent().pop().unwrap();
         assert_eq!(draft.files, files[..1]);
         draft.remove();
-        assert_eq!(fs::read_dir(here.directory.join("files")).unwrap().count(), 0);
+        assert_eq!(fs::read_dir(here.own.directory.join("files")).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn what_cannot_be_read_again_is_kept_with_its_draft_and_goes_with_it() {
+        let home = TempDir::new().unwrap();
+        let here = drafts(&home, "/here");
+        let mut draft = here.keep(MessageId::new("a"), "see").unwrap();
+        let part = draft.keep_part("stdin", b"diff").unwrap();
+        draft.name_files(&["/here/b".into(), part.clone()]).unwrap();
+        drop(draft);
+        let draft = here.unsent().pop().unwrap();
+        assert_eq!(draft.named_files(), [PathBuf::from("/here/b")]);
+        assert_eq!(draft.on_one_line(), "see (with b, stdin)");
+        assert_eq!(fs::read(&part).unwrap(), b"diff");
+        let mut other = here.keep(MessageId::new("c"), "see this").unwrap();
+        other.name_files(&draft.files).unwrap();
+        draft.replaced(&other.files);
+        assert!(part.exists(), "the other draft has it now");
+        drop(other);
+        assert_eq!(texts(&here), ["see this"]);
+        let draft = here.unsent().pop().unwrap();
+        draft.remove();
+        assert!(!part.exists());
+        assert_eq!(fs::read_dir(here.own.directory.join("parts")).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn drafts_of_a_directory_are_found_from_it_beside_those_of_the_workspace() {
+        let home = TempDir::new().unwrap();
+        let mut old = drafts(&home, "/here/sub").keep(MessageId::new("a"), "old").unwrap();
+        old.name_files(&["/here/sub/x".into()]).unwrap();
+        drop(old);
+        let both = Drafts::new(home.path(), &[Path::new("/here"), Path::new("/here/sub")]);
+        drop(both.keep(MessageId::new("b"), "new").unwrap());
+        assert_eq!(texts(&both).len(), 2);
+        assert_eq!(texts(&drafts(&home, "/here")), ["new"]);
+        let found = both.unsent().into_iter().find(|draft| draft.text == "old").unwrap();
+        assert_eq!(found.files, [PathBuf::from("/here/sub/x")]);
     }
 
     #[test]
@@ -297,11 +427,11 @@ mod tests {
         let home = TempDir::new().unwrap();
         let here = drafts(&home, "/here");
         drop(here.keep(MessageId::new("a"), "whole").unwrap());
-        fs::write(here.directory.join("b.half"), "hal").unwrap();
-        fs::write(here.directory.join("c"), [0xff, 0xfe]).unwrap();
-        fs::write(here.directory.join("d"), " \n").unwrap();
-        fs::create_dir(here.directory.join("e")).unwrap();
+        fs::write(here.own.directory.join("b.half"), "hal").unwrap();
+        fs::write(here.own.directory.join("c"), [0xff, 0xfe]).unwrap();
+        fs::write(here.own.directory.join("d"), " \n").unwrap();
+        fs::create_dir(here.own.directory.join("e")).unwrap();
         assert_eq!(texts(&here), ["whole"]);
-        assert!(here.directory.join("b.half").exists(), "somebody may be writing it");
+        assert!(here.own.directory.join("b.half").exists(), "somebody may be writing it");
     }
 }

@@ -2,18 +2,18 @@
 
 use std::path::PathBuf;
 
-use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
-use piton_agent::{Overrides, SandboxMode, UnattendedPolicy};
-use piton_core::view::{Effort, ModelRef, PermissionMode};
+use clap::{Args, Parser, Subcommand, ValueEnum};
 use piton_sim::script::{Fault as ScriptFault, parse_fault};
 
 mod drafts;
 mod mcp;
+mod query;
 mod send;
 mod stop;
 
 pub(crate) use self::drafts::DraftsFlags;
 pub(crate) use self::mcp::{Mcp, McpWish, SimMcp};
+pub(crate) use self::query::{Mode, Query};
 pub(crate) use self::send::Send;
 pub(crate) use self::stop::Stop;
 use crate::output::Form;
@@ -28,7 +28,7 @@ const EXIT_CODES: &str = "Exit codes: 0 ok, 1 task failed, 2 usage, 3 needs a pe
 
 /// A coding agent whose turns are never lost.
 #[derive(Debug, Parser)]
-#[command(name = "piton", version, arg_required_else_help = true, disable_help_subcommand = true)]
+#[command(name = "piton", version, arg_required_else_help = true)]
 #[command(after_help = EXIT_CODES)]
 pub(crate) struct Flags {
     #[command(subcommand)]
@@ -44,11 +44,11 @@ pub(crate) enum Command {
     Answer(Answer),
     /// Show the rules that say what may run, or take one back
     Permissions(Permissions),
-    /// List conversations, the newest first
+    /// List the conversations of this workspace, the newest first
     Ls(Ls),
     /// Show a conversation
     Print(Print),
-    /// Show the messages that were typed in this directory and not sent, or forget one
+    /// Show the messages that were typed in this workspace and not sent, or forget one
     Drafts(DraftsFlags),
     /// Show the commands that run, of all conversations
     Ps(Ps),
@@ -60,9 +60,9 @@ pub(crate) enum Command {
     Kill(Kill),
     /// Stop the turn that another process performs; it can be resumed
     Stop(Stop),
-    /// Take back what was changed in a file of this directory, the newest change first
+    /// Take back what was changed in a file of this workspace, the newest change first
     Undo(Undo),
-    /// Servers of tools: show them, their tools, or trust those of this directory
+    /// Servers of tools: show them, their tools, or trust those of this workspace
     Mcp(Mcp),
     /// Show what holds on this machine, and what to do about the rest
     Doctor(Doctor),
@@ -71,126 +71,6 @@ pub(crate) enum Command {
     /// Play a provider, for tests of this and other agents
     #[command(subcommand)]
     Sim(Sim),
-}
-
-/// The flags of `piton query`.
-#[derive(Debug, Args)]
-#[command(group = ArgGroup::new("left").args(["queue", "steer"]))]
-#[expect(clippy::struct_excessive_bools, reason = "one per flag; they are independent")]
-pub(crate) struct Query {
-    /// What to say; `-` reads it from standard input
-    #[arg(value_name = "TEXT")]
-    pub(crate) text: Option<String>,
-    /// The conversation, or the beginning of its id; else the newest one of this directory
-    #[arg(long, value_name = "ID")]
-    pub(crate) id: Option<String>,
-    /// Begin a conversation
-    #[arg(long, conflicts_with_all = ["id", "resume", "discard_turn"])]
-    pub(crate) new: bool,
-    /// A file that goes along: an image, a PDF, a text; can be given several times
-    #[arg(long = "file", short = 'f', value_name = "PATH")]
-    pub(crate) files: Vec<PathBuf>,
-    /// Who answers: provider/model, demo, or script:FILE
-    #[arg(long, value_name = "MODEL")]
-    pub(crate) model: Option<String>,
-    /// How much the model should think: auto, none, minimal, low, medium, high, max
-    #[arg(long, value_name = "EFFORT")]
-    pub(crate) effort: Option<Effort>,
-    /// Most tokens of one answer; 0 leaves it to the provider
-    #[arg(long, value_name = "N", allow_negative_numbers = true)]
-    pub(crate) max_tokens: Option<u32>,
-    /// Let workers do it: the model splits it into subtasks, and answers from their results
-    #[arg(long, conflicts_with_all = ["resume", "discard_turn"])]
-    pub(crate) coordinate: bool,
-    /// Go on with the incomplete turn; with TEXT, keep its work and add a message
-    #[arg(long = "continue", value_name = "TEXT", conflicts_with = "discard_turn")]
-    #[expect(clippy::option_option, reason = "absent, without a text, with a text")]
-    pub(crate) resume: Option<Option<String>>,
-    /// Discard the incomplete turn
-    #[arg(long)]
-    pub(crate) discard_turn: bool,
-    /// One JSON object per line on standard output
-    #[arg(long)]
-    pub(crate) json: bool,
-    /// Most model answers in one turn; 0 is no limit
-    #[arg(long, value_name = "N", allow_negative_numbers = true)]
-    pub(crate) max_steps: Option<u32>,
-    /// What may run without asking
-    #[arg(long, value_name = "MODE")]
-    pub(crate) permissions: Option<Mode>,
-    /// What becomes of questions while nobody is there
-    #[arg(long, value_name = "POLICY")]
-    pub(crate) unattended: Option<Unattended>,
-    /// When commands are confined to the workspace [default: auto]
-    #[arg(long, value_name = "MODE")]
-    pub(crate) sandbox: Option<Sandbox>,
-    /// Confined commands have no network
-    #[arg(long)]
-    pub(crate) no_network: bool,
-    /// Never ask anything on the terminal (also: `PITON_NO_INPUT=1`)
-    #[arg(long)]
-    pub(crate) no_input: bool,
-    /// How long to wait for a conversation that another process works on; 0 does not wait
-    /// [default: 30, or ask on a terminal]
-    #[arg(long, value_name = "SECONDS", allow_negative_numbers = true)]
-    pub(crate) lock_wait: Option<u64>,
-    /// Behind what runs and waits: if another process works on the conversation, the message is left
-    /// for it, and its answer is shown when it comes
-    #[arg(long, conflicts_with_all = ["new", "resume", "discard_turn", "no_persist", "coordinate"])]
-    pub(crate) queue: bool,
-    /// Into the open turn, before its next request, also if another process works on it
-    #[arg(long, conflicts_with_all = ["queue", "new", "resume", "discard_turn", "no_persist", "coordinate"])]
-    pub(crate) steer: bool,
-    /// With --queue or --steer: do not wait for the answer of another process
-    #[arg(long, requires = "left")]
-    pub(crate) no_wait: bool,
-    /// Bind the conversation to another directory first, where it works from then on
-    #[arg(long, value_name = "DIR", requires = "id", conflicts_with = "no_persist")]
-    pub(crate) workspace: Option<PathBuf>,
-    /// Send the newest message that was kept because it could not be sent, to the conversation that it
-    /// was meant for; `piton drafts` shows them
-    #[arg(long, conflicts_with = "text")]
-    pub(crate) draft: bool,
-    /// Take no lock and record nothing
-    #[arg(long, conflicts_with_all = ["resume", "discard_turn", "draft"])]
-    pub(crate) no_persist: bool,
-}
-
-/// What may run without asking.
-#[derive(Clone, Copy, Debug, ValueEnum)]
-pub(crate) enum Mode {
-    /// What only reads runs; anything else asks
-    Ask,
-    /// What only reads or edits files runs; anything else asks
-    AcceptEdits,
-    /// Everything runs
-    Auto,
-    /// What only reads runs; anything else is denied
-    ReadOnly,
-}
-
-/// What becomes of questions while nobody is there.
-#[derive(Clone, Copy, Debug, ValueEnum)]
-pub(crate) enum Unattended {
-    /// Allow calls in which no deny could hide; take defaults, or tell the tool that there is no answer
-    Auto,
-    /// Take defaults; what has none waits
-    Defaults,
-    /// Refuse calls; tell the tool that there is no answer
-    Deny,
-    /// Let the other calls end, and leave the turn waiting
-    Defer,
-}
-
-/// When commands are confined.
-#[derive(Clone, Copy, Debug, ValueEnum)]
-pub(crate) enum Sandbox {
-    /// Never
-    Off,
-    /// With `--permissions auto`, as well as the kernel can
-    Auto,
-    /// Always; a command that cannot be confined is not run
-    On,
 }
 
 /// How long an answer is waited for to be taken, in seconds. A process that asks looks four times a
@@ -214,7 +94,7 @@ pub(crate) struct Answer {
     /// Do not answer the question of a tool; it is told so
     #[arg(long, conflicts_with_all = ["word", "text"])]
     pub(crate) decline: bool,
-    /// The conversation, or the beginning of its id; else the newest one of this directory
+    /// The conversation, or the beginning of its id; else the newest one of this workspace
     #[arg(long, value_name = "ID")]
     pub(crate) id: Option<String>,
     /// Answer all calls that ask for permission now
@@ -236,7 +116,7 @@ pub(crate) struct Answer {
 pub(crate) enum Scope {
     /// This conversation
     Conversation,
-    /// Every conversation in the same directory
+    /// Every conversation in the same workspace
     Project,
     /// Every conversation of yours
     User,
@@ -247,7 +127,7 @@ pub(crate) enum Scope {
 pub(crate) struct Permissions {
     #[command(subcommand)]
     pub(crate) change: Option<Revoke>,
-    /// The conversation, or the beginning of its id; else the newest one of this directory
+    /// The conversation, or the beginning of its id; else the newest one of this workspace
     #[arg(long, value_name = "ID", global = true)]
     pub(crate) id: Option<String>,
     /// One JSON object per line
@@ -272,12 +152,24 @@ pub(crate) struct Ls {
     /// One JSON object per line
     #[arg(long)]
     pub(crate) json: bool,
-    /// All of them
-    #[arg(long, conflicts_with = "limit")]
+    /// Those of all directories, and workers; with a column for the directory
+    #[arg(long)]
     pub(crate) all: bool,
-    /// At most so many
-    #[arg(long, value_name = "N", default_value_t = LS_ROWS, allow_negative_numbers = true)]
-    pub(crate) limit: usize,
+    /// At most so many; 0 is no limit [default: 50, and with --all no limit]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    limit: Option<usize>,
+}
+
+impl Ls {
+    /// Most rows that are shown.
+    pub(crate) fn rows_max(&self) -> usize {
+        match self.limit {
+            Some(0) => usize::MAX,
+            Some(limit) => limit,
+            None if self.all => usize::MAX,
+            None => LS_ROWS,
+        }
+    }
 }
 
 /// The flags of `piton models`.
@@ -297,7 +189,7 @@ pub(crate) struct Models {
 /// The flags of `piton print`.
 #[derive(Debug, Args)]
 pub(crate) struct Print {
-    /// The conversation, or the beginning of its id; else the newest one of this directory
+    /// The conversation, or the beginning of its id; else the newest one of this workspace
     #[arg(value_name = "ID")]
     pub(crate) id: Option<String>,
     /// The same, as other commands take it
@@ -441,73 +333,6 @@ impl Flags {
             | Command::Models(_)
             | Command::Doctor(_)
             | Command::Sim(_) => Form::Text,
-        }
-    }
-}
-
-impl Query {
-    /// What the flags change, with the model that was named.
-    pub(crate) fn overrides(&self, model: Option<ModelRef>) -> Overrides {
-        Overrides {
-            model,
-            effort: self.effort,
-            answer_tokens_max: self.max_tokens,
-            steps_max: self.max_steps,
-            permissions: self.permissions.map(PermissionMode::from),
-            unattended: self.unattended.map(UnattendedPolicy::from),
-            sandbox: self.sandbox.map(SandboxMode::from),
-            no_network: self.no_network,
-            coordinate: self.coordinate,
-        }
-    }
-}
-
-impl Mode {
-    /// How it is typed.
-    pub(crate) fn typed(self) -> String {
-        self.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
-    }
-}
-
-impl From<PermissionMode> for Mode {
-    fn from(mode: PermissionMode) -> Self {
-        match mode {
-            PermissionMode::Ask => Self::Ask,
-            PermissionMode::AcceptEdits => Self::AcceptEdits,
-            PermissionMode::Auto => Self::Auto,
-            PermissionMode::ReadOnly => Self::ReadOnly,
-        }
-    }
-}
-
-impl From<Mode> for PermissionMode {
-    fn from(mode: Mode) -> Self {
-        match mode {
-            Mode::Ask => Self::Ask,
-            Mode::AcceptEdits => Self::AcceptEdits,
-            Mode::Auto => Self::Auto,
-            Mode::ReadOnly => Self::ReadOnly,
-        }
-    }
-}
-
-impl From<Unattended> for UnattendedPolicy {
-    fn from(typed: Unattended) -> Self {
-        match typed {
-            Unattended::Auto => Self::Auto,
-            Unattended::Defaults => Self::Defaults,
-            Unattended::Deny => Self::Deny,
-            Unattended::Defer => Self::Defer,
-        }
-    }
-}
-
-impl From<Sandbox> for SandboxMode {
-    fn from(typed: Sandbox) -> Self {
-        match typed {
-            Sandbox::Off => Self::Off,
-            Sandbox::Auto => Self::Auto,
-            Sandbox::On => Self::On,
         }
     }
 }

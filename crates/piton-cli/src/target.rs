@@ -2,7 +2,7 @@
 
 use piton_agent::Settings;
 use piton_core::id::ConversationId;
-use piton_store::{Directory, Filter, Journal, Page, StoreError};
+use piton_store::{Directory, Filter, Journal, Listed, Page, StoreError};
 
 use crate::report::Fault;
 
@@ -47,17 +47,24 @@ pub(crate) async fn by_prefix(
     }
 }
 
-/// The most recently touched conversation of the directory we are in.
+/// The most recently touched conversation of the workspace that we are in, or of the directory.
 pub(crate) async fn newest(
     journal: &dyn Journal,
     settings: &Settings,
 ) -> Result<Option<ConversationId>, Fault> {
-    // Nothing is lost: a path that is not UTF-8 was refused.
-    let here = settings.workspace()?.to_string_lossy().into_owned();
-    let directory = Some(Directory::Exactly(here));
-    let filter = Filter { directory, worker: Some(false), ..Filter::default() };
-    let listing = journal.list(Page { filter, ..Page::first(1) }).await?;
-    Ok(listing.rows.into_iter().next().map(|listed| listed.conversation))
+    let mut newest: Option<Listed> = None;
+    for place in settings.found_from_here()? {
+        // Nothing is lost: a path that is not UTF-8 was refused.
+        let directory = Some(Directory::Exactly(place.to_string_lossy().into_owned()));
+        let filter = Filter { directory, worker: Some(false), ..Filter::default() };
+        let listing = journal.list(Page { filter, ..Page::first(1) }).await?;
+        let found = listing.rows.into_iter().next();
+        newest = match (newest, found) {
+            (Some(one), Some(other)) if one.row.touched < other.row.touched => Some(other),
+            (one, other) => one.or(other),
+        };
+    }
+    Ok(newest.map(|listed| listed.conversation))
 }
 
 /// Conversations whose ids begin like a mistyped one, as far as that goes.

@@ -1,7 +1,7 @@
 //! Asking a person on the terminal, whatever the standard streams are connected to.
 
 use std::fs::{File, OpenOptions};
-use std::io::{ErrorKind, Read as _, Write as _};
+use std::io::{self, ErrorKind, Read as _, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -76,6 +76,11 @@ impl Terminal {
         let device = OpenOptions::new().read(true).write(true).open(DEVICE).ok()?;
         let (forgotten, typed) = (Times::default(), Vec::new());
         Some(Self { device, pieces: None, forgotten, typed, lines: None, shown: None })
+    }
+
+    /// Its screen, for a program that is shown there.
+    pub(crate) fn screen() -> io::Result<File> {
+        OpenOptions::new().write(true).open(DEVICE)
     }
 
     /// Whether we are in its foreground. In the background, reading from it would stop us.

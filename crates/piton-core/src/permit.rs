@@ -32,7 +32,7 @@ pub fn permit(
     tool: &ToolSpec,
     arguments: &str,
 ) -> RuleEffect {
-    let asked = Asked::new(workspace, tool, arguments);
+    let asked = Asked::new(permissions, workspace, tool, arguments);
     let rules: Vec<_> = permissions.rules.iter().filter(|rule| asked.concerns(rule)).collect();
     let mut worst = Sight::Absent;
     for effect in [RuleEffect::Deny, RuleEffect::Ask] {
@@ -70,7 +70,8 @@ pub fn is_for_a_person(
     arguments: &str,
 ) -> bool {
     let rules = permissions.rules.iter().filter(|rule| rule.effect != RuleEffect::Ask);
-    let freely = Permissions { mode: PermissionMode::Auto, rules: rules.cloned().collect() };
+    let (mode, rules) = (PermissionMode::Auto, rules.cloned().collect());
+    let freely = Permissions { mode, rules, directories: permissions.directories.clone() };
     permit(&freely, workspace, tool, arguments) != RuleEffect::Allow
 }
 
@@ -81,7 +82,7 @@ pub fn forbidding<'a>(
     tool: &ToolSpec,
     arguments: &str,
 ) -> Option<&'a PermissionRule> {
-    let asked = Asked::new(workspace, tool, arguments);
+    let asked = Asked::new(permissions, workspace, tool, arguments);
     permissions.rules.iter().find(|rule| {
         rule.effect == RuleEffect::Deny && asked.concerns(rule) && asked.sight(rule) == Sight::Found
     })
@@ -121,7 +122,7 @@ pub fn always(
     standing: Standing,
 ) -> Option<Vec<PermissionRule>> {
     let Standing { effect, scope } = standing;
-    let asked = Asked::new(workspace, tool, arguments);
+    let asked = Asked::new(permissions, workspace, tool, arguments);
     let mut rule = PermissionRule { scope, ..PermissionRule::of_tool(&tool.name, effect) };
     // What is allowed in a directory is something else in another one.
     if effect == RuleEffect::Allow {

@@ -72,7 +72,13 @@ impl FileChanges {
     /// The changes of files in a workspace, the newest first. Left out are those that were meant and not
     /// made. Reads the files.
     pub fn of(&self, workspace: &Path) -> Vec<FileChange> {
-        let kept = self.undo.of(workspace);
+        self.of_all(&[workspace])
+    }
+
+    /// The same for several workspaces, in one list.
+    pub fn of_all(&self, workspaces: &[&Path]) -> Vec<FileChange> {
+        let mut kept: Vec<_> = workspaces.iter().flat_map(|it| self.undo.of(it)).collect();
+        kept.sort_by_key(|(_, version)| std::cmp::Reverse(version.at_us));
         // A change and the version that takes it back tell the same time.
         let times: BTreeSet<_> = kept.iter().map(|(_, version)| moment(version)).collect();
         let numbers: BTreeMap<_, _> = times.into_iter().zip(1..).collect();

@@ -111,3 +111,16 @@ async fn instructions_of_a_directory_come_when_the_person_goes_there() {
     assert!(below.iter().any(|text| text.ends_with("Below.")), "{below:?}");
     assert_eq!(talk.turn("work", 0).await, ["The person is in the workspace."]);
 }
+
+#[tokio::test]
+async fn directories_that_were_added_are_told_when_they_change() {
+    let mut talk = Talk::new();
+    let added = |told: &[String]| {
+        told.iter().filter(|it| it.starts_with("Further")).cloned().collect::<Vec<_>>()
+    };
+    assert!(added(&talk.turn("work", 1).await).is_empty());
+    talk.config.permissions.directories = vec!["/lib".into(), "/a b".into()];
+    let told = added(&talk.turn("work", 1).await);
+    assert!(told.len() == 1 && told[0].contains("/lib") && told[0].contains("/a b"), "{told:?}");
+    assert!(added(&talk.turn("work", 1).await).is_empty(), "they are known");
+}

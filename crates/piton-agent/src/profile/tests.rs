@@ -39,7 +39,11 @@ fn known() -> ProfileRequest {
         system: "be brief".into(),
         effort: Effort::High,
         answer_tokens_max: 3,
-        permissions: Permissions { mode: PermissionMode::ReadOnly, rules },
+        permissions: Permissions {
+            mode: PermissionMode::ReadOnly,
+            rules,
+            ..Permissions::default()
+        },
         ..Config::default()
     };
     ProfileRequest {

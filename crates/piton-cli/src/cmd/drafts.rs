@@ -21,7 +21,7 @@ pub(crate) async fn run(
     settings: &Settings,
     output: &mut Output,
 ) -> Result<Report, Fault> {
-    let mut drafts = Drafts::new(&settings.home, settings.workspace()?).unsent();
+    let mut drafts = Drafts::new(&settings.home, &settings.found_from_here()?).unsent();
     if settings.has_database()? {
         drafts = only_unsent(drafts, &*store::open(settings, output)?).await?;
     }
@@ -68,7 +68,11 @@ fn line(draft: &Draft) -> Line<'_> {
         name: draft.message.as_str(),
         conversation: draft.conversation.as_ref().map(ConversationId::as_str),
         text: &draft.text,
-        files: draft.files.iter().map(|path| path.to_string_lossy().into_owned()).collect(),
+        files: draft
+            .files
+            .iter()
+            .map(|path| draft.shown(path).to_string_lossy().into_owned())
+            .collect(),
         at: at(draft).0,
     }
 }

@@ -1,11 +1,16 @@
 //! `piton ls`: conversations, the newest first. Reads status rows, never a journal.
+//!
+//! Those of a repository are the ones that work in it or below it: builds before repositories counted
+//! began conversations in its subdirectories.
+
+use std::path::Path;
 
 use piton::Kept;
 use piton::clock::{Clock as _, SystemClock};
 use piton_agent::Settings;
 use piton_core::id::Timestamp;
 use piton_core::view::Status;
-use piton_store::{Filter, Listed, Page};
+use piton_store::{Directory, Filter, Listed, Page};
 
 use crate::flags::Ls;
 use crate::output::Output;
@@ -31,17 +36,13 @@ pub(crate) async fn run(
     output: &mut Output,
 ) -> Result<Report, Fault> {
     let aside = settings.set_aside();
-    let (mut rows, mut total) = (Vec::new(), 0);
+    let (mut rows, mut total, mut goes_on) = (Vec::new(), 0, false);
     if settings.has_database()? {
         let journal = store::open(settings, output)?;
-        let page = if ls.all {
-            Page::first(usize::MAX)
-        } else {
-            let filter = Filter { worker: Some(false), ..Filter::default() };
-            Page { filter, ..Page::first(ls.limit) }
-        };
+        let page = Page { filter: filter(ls, settings), ..Page::first(ls.rows_max()) };
         let listing = journal.list(page).await?;
-        total = listing.total;
+        // Of all directories: a filtered list is not counted.
+        (total, goes_on) = (listing.total, listing.next.is_some());
         for listed in listing.rows {
             let kept = Kept::of(&*journal, &listed.conversation).await?;
             let answers = kept.iter().filter(|kept| kept.answer().is_some()).count();
@@ -63,12 +64,45 @@ pub(crate) async fn run(
         }
         return Ok(Report::ok("nothing"));
     }
-    output.data(&listing(&rows, SystemClock.now()));
-    let more = total.saturating_sub(rows.len());
-    if 0 < more {
-        output.talk(&format!("{more} more: piton ls --all"));
+    if rows.is_empty() {
+        output.talk("No conversations in this workspace; those of all directories: piton ls --all");
+        return Ok(Report::ok("nothing"));
+    }
+    let workspace = settings.workspace().ok().filter(|_| !ls.all);
+    let is_here = |(listed, _): &(Listed, Untaken)| {
+        workspace.is_some_and(|workspace| workspace == Path::new(&listed.row.workspace))
+    };
+    let directories =
+        if rows.iter().all(is_here) { Directories::Hidden } else { Directories::Shown };
+    output.data(&listing(&rows, SystemClock.now(), directories));
+    if goes_on {
+        let all = if ls.all { " --all" } else { "" };
+        output.talk(&format!("There are more: piton ls{all} --limit 0"));
     }
     Ok(Report::ok("done"))
+}
+
+/// Which conversations are listed. Nobody is in the workspace of a directory that is gone, so there all
+/// of them are.
+fn filter(ls: &Ls, settings: &Settings) -> Filter {
+    if ls.all {
+        return Filter::default();
+    }
+    let text = |path: &Path| path.to_string_lossy().into_owned();
+    let directory = match (&settings.repository, settings.workspace()) {
+        (Some(root), _) => Some(Directory::Within(text(root))),
+        (None, Ok(here)) => Some(Directory::Exactly(text(here))),
+        (None, Err(_)) => None,
+    };
+    Filter { directory, worker: Some(false), ..Filter::default() }
+}
+
+/// Whether the directories of conversations are shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Directories {
+    Shown,
+    /// It is always the workspace.
+    Hidden,
 }
 
 /// How it stands with a conversation, and with what nobody has taken yet.
@@ -102,8 +136,8 @@ fn is_asking(listed: &Listed) -> bool {
     matches!(listed.row.status, Status::WaitingForInput { .. })
 }
 
-fn listing(rows: &[(Listed, Untaken)], now: Timestamp) -> String {
-    let head = ["ID", "TOUCHED", "TURNS", "STATUS", "TITLE"].map(str::to_owned);
+fn listing(rows: &[(Listed, Untaken)], now: Timestamp, directories: Directories) -> String {
+    let head = ["ID", "TOUCHED", "TURNS", "STATUS", "DIRECTORY", "TITLE"].map(str::to_owned);
     let mut lines = vec![head];
     lines.extend(rows.iter().map(|(listed, untaken)| {
         [
@@ -112,8 +146,17 @@ fn listing(rows: &[(Listed, Untaken)], now: Timestamp) -> String {
             listed.row.turns.to_string(),
             status(listed, *untaken),
             // A table is for people, also in a pager; programs have --json.
+            visible(&listed.row.workspace).into_owned(),
             visible(&listed.row.title).into_owned(),
         ]
     }));
-    table(&lines)
+    match directories {
+        Directories::Shown => table(&lines),
+        Directories::Hidden => {
+            let without = |[id, touched, turns, status, _, title]: [String; 6]| {
+                [id, touched, turns, status, title]
+            };
+            table(&lines.into_iter().map(without).collect::<Vec<_>>())
+        }
+    }
 }

@@ -3,10 +3,12 @@
 mod asked;
 mod attach;
 mod begin;
+mod editor;
 mod errand;
 mod face;
 mod feed;
 mod held;
+mod input;
 mod interrupt;
 mod mail;
 mod menu;
@@ -16,7 +18,9 @@ mod opened;
 mod perform;
 mod plan;
 mod stage;
+mod stdin;
 mod still_running;
+mod text;
 mod waiting;
 mod watch;
 
@@ -39,6 +43,7 @@ use self::open::Wanted;
 use self::opened::{Life, Opened};
 use self::plan::{Plan, Situation, Wish};
 use self::stage::Stage;
+use self::stdin::Kind;
 use self::waiting::OfLeft;
 use crate::ask::held::{
     Elsewhere, HeldChoice, Present, choose_held, held_menu, held_menu_takes, held_waits,
@@ -47,9 +52,12 @@ use crate::ask::not_understood;
 use crate::flags::Query;
 use crate::output::{Form, Output};
 use crate::render::incomplete::Newest;
-use crate::report::{Fault, Report};
+use crate::report::{Fault, InputFault, Report};
 use crate::signals::Signals;
 use crate::terminal::Terminal;
+
+/// What is said when something waits on a standard input that this query does not read.
+const NOT_READ: &str = "Standard input is not read, because no message goes with it; to send it: -";
 
 /// Carries a query out.
 pub(crate) async fn run(
@@ -57,17 +65,26 @@ pub(crate) async fn run(
     settings: &Settings,
     output: &mut Output,
 ) -> Result<Report, Fault> {
-    let (wish, text) = plan::request(&query)?;
+    let (wish, source) = plan::request(&query)?;
+    let kind = Kind::look();
+    let role = stdin::role(&query, &source, kind)?;
     // A wrong name is found before anything is touched.
     let agent = Arc::new(Agent::load(settings.clone())?);
     let model = query.model.as_deref().map(|typed| agent.parse_model(typed)).transpose()?;
-    let overrides = query.overrides(model);
-    let mut mail = Mail::new(text, &query, settings)?;
+    let directories = query.add_dir.iter().map(|typed| settings.added_directory(typed));
+    let overrides = query.overrides(model, directories.collect::<Result<_, _>>()?);
     let signals = Signals::listen()?;
     let may_ask = !query.no_input && settings.environment.value("PITON_NO_INPUT").is_none();
     let terminal = may_ask.then(Terminal::open).flatten();
     let form = if query.json { Form::Json } else { Form::Text };
     let mut stage = Stage { output, signals, terminal, form, conversation: None };
+    if !query.no_stdin && stdin::is_left(kind, role) {
+        stage.output.talk(NOT_READ);
+    }
+    let Some(input) = input::find(source, role, settings, &mut stage).await? else {
+        return Ok(Report::nothing("Nothing was written, so nothing is sent."));
+    };
+    let mut mail = Mail::new(input, &query, settings)?;
     let mut asked = Asked { query, wish, overrides, agent, settings };
     // On the heap: the future of a turn is large, and its callers' futures would hold it.
     let report = match Box::pin(asked.carry_out(&mut mail, &mut stage)).await {
@@ -308,6 +325,6 @@ fn refusal(opened: &Opened) -> Fault {
             let conversation = opened.conversation.id().clone();
             Fault::Incomplete { conversation, turn: Box::new(turn) }
         }
-        None => Fault::NoText,
+        None => InputFault::NoText.into(),
     }
 }

@@ -8,7 +8,7 @@ use piton_tools::supervise::{Delivery, DeliveryState, INPUT_BYTES_MAX, InputText
 
 use crate::flags::Send;
 use crate::output::Output;
-use crate::report::{CommandFault, Fault, Report};
+use crate::report::{CommandFault, Fault, InputFault, Report};
 
 /// Writes.
 pub(crate) async fn run(
@@ -49,6 +49,6 @@ fn text(send: &Send) -> Result<String, Fault> {
     }
     let mut text = String::new();
     // One more than allowed, so that too much is told from just enough.
-    io::stdin().take(INPUT_BYTES_MAX + 1).read_to_string(&mut text).map_err(Fault::Stdin)?;
+    io::stdin().take(INPUT_BYTES_MAX + 1).read_to_string(&mut text).map_err(InputFault::Stdin)?;
     Ok(text)
 }

@@ -27,7 +27,7 @@ pub(crate) async fn run(
     output: &mut Output,
 ) -> Result<Report, Fault> {
     let changes = FileChanges::new(&settings.scratch()?);
-    let found = of_conversation(changes.of(settings.workspace()?), undo.id.as_deref());
+    let found = of_conversation(changes.of_all(&settings.found_from_here()?), undo.id.as_deref());
     if undo.list {
         list(&found, undo.json, output);
         return Ok(Report::ok("done"));

@@ -26,7 +26,7 @@ pub(crate) enum McpWish {
         #[arg(value_name = "SERVER")]
         server: Option<String>,
     },
-    /// Let the servers of this directory's .mcp.json be started, as it is now
+    /// Let the servers of this workspace's .mcp.json be started, as it is now
     Trust {
         /// Take that back
         #[arg(long)]

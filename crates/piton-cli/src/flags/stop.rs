@@ -9,7 +9,7 @@ pub(super) const STOP_WAIT_S: u64 = 10;
 /// The flags of `piton stop`.
 #[derive(Debug, Args)]
 pub(crate) struct Stop {
-    /// The conversation, or the beginning of its id; else the newest one of this directory
+    /// The conversation, or the beginning of its id; else the newest one of this workspace
     #[arg(value_name = "ID")]
     pub(crate) id: Option<String>,
     /// The same, as other commands take it

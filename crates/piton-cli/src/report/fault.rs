@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use piton::{CommandError, FollowError, OpenError, SessionError};
 use piton_agent::rules::file::RuleFileError;
-use piton_agent::{FileError, LoadError, ModelError, SettingsError};
+use piton_agent::{AddedError, FileError, LoadError, ModelError, SettingsError};
 use piton_core::id::ConversationId;
 use piton_mcp::{ProjectFault, TrustFault};
 use piton_store::{Holder, LeaseError, StoreError};
@@ -15,6 +15,7 @@ use super::attach::AttachFault;
 use super::code::Code;
 use super::command::CommandFault;
 use super::holding::holding;
+use super::input::InputFault;
 use super::letter::LetterFault;
 use super::opening::{RENAME, opening};
 use super::refused::going_on;
@@ -29,29 +30,9 @@ const SERVERS: &str =
 /// Why a command could not do its work.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Fault {
-    /// Nothing was said.
-    #[error("there is nothing to say")]
-    NoText,
-    /// The text is blank.
-    #[error("the message is empty")]
-    EmptyText,
-    /// Two texts were given.
-    #[error("there are two texts: one for --continue and one beside it")]
-    TwoTexts,
-    /// The text is larger than a message may be.
-    #[error("the message is larger than {bytes_max} bytes")]
-    LongText {
-        /// The most.
-        bytes_max: u64,
-    },
-    /// The text is larger than an entry can be, once it is stored.
-    #[error("the message takes {bytes} bytes as it is stored, more than {bytes_max}")]
-    LongStored {
-        /// What it takes.
-        bytes: usize,
-        /// The most.
-        bytes_max: usize,
-    },
+    /// There is no message to send.
+    #[error(transparent)]
+    Input(#[from] InputFault),
     /// No unsent message is kept.
     #[error("no unsent message is kept for this directory")]
     NoDraft,
@@ -64,12 +45,12 @@ pub(crate) enum Fault {
     /// The draft cannot be kept apart from the message that was sent.
     #[error("cannot rename a draft")]
     Draft(#[source] io::Error),
-    /// Standard input cannot be read as text.
-    #[error("cannot read standard input")]
-    Stdin(#[source] io::Error),
     /// A file cannot go along.
     #[error(transparent)]
     Attach(#[from] AttachFault),
+    /// Tools cannot work in a directory.
+    #[error(transparent)]
+    Added(#[from] AddedError),
     /// No conversation has such an id.
     #[error("there is no conversation {typed}")]
     UnknownConversation {
@@ -266,14 +247,11 @@ impl Fault {
     pub(super) fn code(&self) -> Code {
         match self {
             Self::Letter(fault) => fault.code(),
-            Self::NoText
-            | Self::EmptyText
-            | Self::TwoTexts
-            | Self::LongText { .. }
-            | Self::LongStored { .. }
-            | Self::NoDraft
+            Self::Input(fault) => fault.code(),
+            Self::NoDraft
             | Self::UnknownDraft { .. }
             | Self::Attach(_)
+            | Self::Added(_)
             | Self::UnknownConversation { .. }
             | Self::Ambiguous { .. }
             | Self::NoConversation { .. }
@@ -307,8 +285,7 @@ impl Fault {
             | Self::RuleHeld { .. } => Code::Transient,
             Self::Incomplete { .. } | Self::LeftAlone => Code::Incomplete,
             Self::Quit { .. } | Self::Interrupted | Self::LeftAtOnce { .. } => Code::Interrupted,
-            Self::Stdin(_)
-            | Self::Draft(_)
+            Self::Draft(_)
             | Self::Undo(UndoFault::Refused { .. })
             | Self::Command(
                 CommandFault::Closed { .. }
@@ -328,12 +305,9 @@ impl Fault {
     /// A word for programs.
     pub(super) fn reason(&self) -> &'static str {
         match self {
-            Self::NoText | Self::EmptyText => "empty_text",
-            Self::TwoTexts => "two_texts",
-            Self::LongText { .. } | Self::LongStored { .. } => "long_text",
+            Self::Input(fault) => fault.reason(),
             Self::NoDraft | Self::UnknownDraft { .. } => "no_draft",
             Self::Attach(_) => "file",
-            Self::Stdin(_) => "standard_input",
             Self::UnknownConversation { .. } | Self::Open(OpenError::Unknown(_)) => {
                 "unknown_conversation"
             }
@@ -346,9 +320,8 @@ impl Fault {
             Self::Quit { .. } | Self::Interrupted | Self::LeftAtOnce { .. } => "interrupted",
             Self::Model(_) | Self::Load(_) => "model",
             Self::Open(OpenError::Workspace { .. } | OpenError::WorkspaceName { .. })
-            | Self::Settings(SettingsError::Directory(_) | SettingsError::DirectoryName(_)) => {
-                "workspace"
-            }
+            | Self::Settings(SettingsError::Directory(_) | SettingsError::DirectoryName(_))
+            | Self::Added(_) => "workspace",
             Self::Open(OpenError::Lease(LeaseError::Held { .. })) | Self::RuleHeld { .. } => "held",
             Self::NotTaken { .. } => "not_taken",
             Self::AnsweredOtherwise { .. } | Self::NotOpen { .. } | Self::TakenAway { .. } => {
@@ -370,27 +343,17 @@ impl Fault {
     /// What to do next, one way per line.
     pub(super) fn hints(&self) -> Vec<String> {
         match self {
-            Self::NoText => vec![
-                "piton query \"list the files here\"".into(),
-                "to go on with an incomplete turn: piton query --continue".into(),
-            ],
-            Self::EmptyText => vec!["say something, or give - and pipe a text in".into()],
+            Self::Input(fault) => fault.hints(),
             Self::NoDraft => vec!["say something: piton query \"TEXT\"".into()],
             Self::UnknownDraft { .. } => vec!["piton drafts shows them with their names".into()],
             Self::Attach(fault) => fault.hints(),
-            Self::TwoTexts => vec!["keep one of them".into()],
-            Self::LongText { .. } => vec!["put it into a file and name the file".into()],
-            Self::Stdin(_) => vec!["pipe a text in UTF-8 in, or give it as an argument".into()],
-            Self::LongStored { .. } => vec![
-                "control characters take six bytes each; put it into a file and name the file"
-                    .into(),
-            ],
+            Self::Added(_) => vec!["check the path after --add-dir; it counts from here".into()],
             Self::UnknownConversation { near, aside, .. } => {
                 let mut hints = Vec::new();
                 if !near.is_empty() {
                     hints.push(format!("these are near: {}", names(near)));
                 }
-                hints.push("piton ls shows all of them".into());
+                hints.push("piton ls --all shows all of them".into());
                 hints.extend(about(aside));
                 hints
             }
@@ -413,7 +376,7 @@ impl Fault {
             Self::Letter(fault) => fault.hints(),
             Self::NoConversation { aside } => {
                 let mut hints = vec![
-                    "piton ls shows the conversations of all directories".into(),
+                    "piton ls --all shows the conversations of all directories".into(),
                     "piton query \"list the files here\" begins one".into(),
                 ];
                 hints.extend(about(aside));

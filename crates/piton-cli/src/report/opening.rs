@@ -14,7 +14,7 @@ const BIND: &str = "to work in another directory: piton query --workspace DIR --
 
 pub(super) fn opening(error: &OpenError) -> Vec<String> {
     match error {
-        OpenError::Unknown(_) => vec!["piton ls shows all conversations".into()],
+        OpenError::Unknown(_) => vec!["piton ls --all shows all conversations".into()],
         OpenError::Workspace { .. } => vec![
             "the conversation works in that directory: bring it back".into(),
             BIND.into(),

@@ -18,10 +18,10 @@ pub(super) fn storing(error: &StoreError) -> Vec<String> {
             "a damaged database is then kept under another name, and a new one begun; how to save what can be read is said there, and in docs/doctor.md".into(),
         ],
         StoreError::DamagedEntry { .. } => vec![
-            "other conversations still work: piton ls shows them, --id ID chooses one".into(),
+            "other conversations still work: piton ls --all shows them, --id ID chooses one".into(),
             "or begin another one: piton query --new \"TEXT\"".into(),
         ],
-        StoreError::UnknownConversation(_) => vec!["piton ls shows all conversations".into()],
+        StoreError::UnknownConversation(_) => vec!["piton ls --all shows all conversations".into()],
         StoreError::Letter { .. } => vec!["answer with fewer words".into()],
         StoreError::UnknownBlob(_) | StoreError::BlobSize { .. } | StoreError::Closed => Vec::new(),
     }

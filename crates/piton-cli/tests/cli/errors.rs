@@ -47,18 +47,18 @@ fn what_was_typed_cannot_be_done() {
             exit 2
             $ piton query a --id abc
             2> error: there is no conversation abc
-            2> hint: piton ls shows all of them
+            2> hint: piton ls --all shows all of them
             2> hint: your message is kept; to send it: piton query --draft
             exit 2
             $ piton print
             2> error: there is no conversation in this directory
-            2> hint: piton ls shows the conversations of all directories
+            2> hint: piton ls --all shows the conversations of all directories
             2> hint: piton query "list the files here" begins one
             exit 2
             $ piton query a --new --id abc
             2> error: the argument '--new' cannot be used with '--id <ID>'
             2>
-            2> Usage: piton query --new <TEXT>
+            2> Usage: piton query --new <TEXT>...
             2>
             2> hint: try --help
             exit 2

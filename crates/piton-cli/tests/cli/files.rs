@@ -21,12 +21,6 @@ fn world() -> World {
     world
 }
 
-fn user_parts(world: &World) -> Vec<Value> {
-    let events = world.events();
-    let said = events.iter().filter(|event| event["type"] == "UserMessage");
-    said.flat_map(|event| event["parts"].as_array().unwrap().clone()).collect()
-}
-
 /// Every text in a JSON document.
 fn texts(value: &Value) -> Vec<String> {
     match value {
@@ -49,7 +43,7 @@ fn an_image_goes_to_every_provider() {
         let (_, body) = server.request(0);
         let sent = texts(&body).iter().filter(|text| text.ends_with(PNG_BASE64)).count();
         assert_eq!(sent, 1, "{}: {body}", provider.model);
-        let parts = user_parts(&world);
+        let parts = world.user_parts();
         assert_eq!((&parts[0]["part"], &parts[1]["part"]), (&"Text".into(), &"File".into()));
         assert_eq!(parts[1]["blob"]["bytes"], 8, "the journal has a reference: {parts:?}");
     }
@@ -94,7 +88,7 @@ fn a_text_is_sent_as_text_and_kept_apart() {
     let said = body["messages"][1]["content"].as_str().unwrap();
     let said = said.split_once("</context>\n\n").unwrap().1;
     assert_eq!(said, "Attached file: notes/b.json\nMIME: application/json\n{\r\n}\r\n");
-    let parts = user_parts(&world);
+    let parts = world.user_parts();
     let kinds: Vec<_> = parts.iter().map(|part| part["part"].as_str().unwrap()).collect();
     assert_eq!(kinds, ["InlinedFile", "Text", "File"]);
     assert_eq!(parts[0]["text"], "{\r\n}\r\n");
@@ -214,7 +208,7 @@ fn a_kept_message_is_sent_with_its_files() {
     fs::write(world.work("later.txt"), "now").unwrap();
     let sent = world.run(&["query", "--draft", "--model", &model]);
     assert_eq!(sent.code, 0, "{}", sent.stderr);
-    let parts = user_parts(&world);
+    let parts = world.user_parts();
     let names: Vec<_> = parts.iter().filter_map(|part| part["name"].as_str()).collect();
     assert_eq!(names, ["a.png", "later.txt"]);
 }
@@ -233,7 +227,7 @@ fn a_kept_message_stays_when_its_text_is_sent_with_other_files() {
     assert!(other.stderr.contains(told), "{}", other.stderr);
     let sent = world.run(&["query", "--draft", "--continue"]);
     assert_eq!(sent.code, 0, "{}", sent.stderr);
-    let parts = user_parts(&world);
+    let parts = world.user_parts();
     let names: Vec<_> = parts.iter().filter_map(|part| part["name"].as_str()).collect();
     assert_eq!(names, ["a.png", "later.txt"]);
 }

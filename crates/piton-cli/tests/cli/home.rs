@@ -110,13 +110,13 @@ fn what_was_set_aside_is_mentioned_where_nothing_is_found() {
             exit 0
             $ piton print
             2> error: there is no conversation in this directory
-            2> hint: piton ls shows the conversations of all directories
+            2> hint: piton ls --all shows the conversations of all directories
             2> hint: piton query "list the files here" begins one
             2> hint: a damaged database lies beside the present one; to save what can be read: sqlite3 DIR/home/piton.db.damaged-1 .dump, docs/doctor.md has the rest
             exit 2
             $ piton print abc
             2> error: there is no conversation abc
-            2> hint: piton ls shows all of them
+            2> hint: piton ls --all shows all of them
             2> hint: a damaged database lies beside the present one; to save what can be read: sqlite3 DIR/home/piton.db.damaged-1 .dump, docs/doctor.md has the rest
             exit 2
             $ piton query --continue

@@ -28,15 +28,15 @@ fn the_newest_conversations_come_first_and_the_rest_is_counted() {
         world.run(&["query", "--new", text, "--model", &model]);
     }
     world.check(
-        &[&["ls", "--limit", "2"], &["ls", "--all"]],
+        &[&["ls", "--limit", "2"], &["ls", "--limit", "0"]],
         expect![[r#"
         $ piton ls --limit 2
         ID          TOUCHED   TURNS  STATUS  TITLE
         CCCCCCCCCC  just now  1              third
         BBBBBBBBBB  just now  1              second
-        2> 1 more: piton ls --all
+        2> There are more: piton ls --limit 0
         exit 0
-        $ piton ls --all
+        $ piton ls --limit 0
         ID          TOUCHED   TURNS  STATUS  TITLE
         CCCCCCCCCC  just now  1              third
         BBBBBBBBBB  just now  1              second
@@ -44,6 +44,10 @@ fn the_newest_conversations_come_first_and_the_rest_is_counted() {
         exit 0
     "#]],
     );
+    let all = world.run(&["ls", "--all", "--limit", "1"]);
+    let rows: Vec<_> = all.stdout.lines().collect();
+    assert!(rows[0].contains("DIRECTORY") && rows[1].ends_with("/work  third"), "{rows:?}");
+    assert_eq!(all.stderr, "There are more: piton ls --all --limit 0\n");
     let titles: Vec<_> = world.rows().iter().map(|row| row["title"].clone()).collect();
     assert_eq!(titles, ["third", "second", "first"]);
 }

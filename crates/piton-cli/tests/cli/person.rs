@@ -23,19 +23,31 @@ pub(crate) struct Person {
 impl Person {
     /// Starts the binary on a terminal of its own.
     pub(crate) fn starts(world: &World, args: &[&str]) -> Self {
-        Self::starts_on(world, args, (24, 80), &[])
+        Self::starts_command(world.command(args))
+    }
+
+    /// The same with a command that is ready to run.
+    pub(crate) fn starts_command(command: std::process::Command) -> Self {
+        Self::starts_sized(command, (24, 80), &[])
     }
 
     /// The same on a terminal of so many rows and columns, with some variables set.
     pub(crate) fn starts_on(
         world: &World,
         args: &[&str],
+        size: (u16, u16),
+        variables: &[(&str, &str)],
+    ) -> Self {
+        Self::starts_sized(world.command(args), size, variables)
+    }
+
+    fn starts_sized(
+        mut command: std::process::Command,
         (rows, columns): (u16, u16),
         variables: &[(&str, &str)],
     ) -> Self {
         let (pty, pts) = open().unwrap();
         pty.resize(Size::new(rows, columns)).unwrap();
-        let mut command = world.command(args);
         command.env_remove("PITON_NO_INPUT").env_remove("NO_COLOR").env("TERM", "xterm");
         command.envs(variables.iter().copied());
         let child = Command::from(command).spawn(pts).unwrap();

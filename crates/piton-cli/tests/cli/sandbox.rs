@@ -58,7 +58,11 @@ impl Cell {
             workspace: root.join("work"),
             scratch: root.clone(),
             conversation: ConversationId::new("c"),
-            permissions: Permissions { mode: PermissionMode::Auto, rules: Vec::new() },
+            permissions: Permissions {
+                mode: PermissionMode::Auto,
+                rules: Vec::new(),
+                ..Permissions::default()
+            },
             closed: piton_tools::Closed::default(),
         };
         Self {

@@ -35,7 +35,6 @@ fn the_demo_model_hands_a_task_on() {
         $ piton ls
         ID          TOUCHED   TURNS  STATUS  TITLE
         AAAAAAAAAA  just now  1              delegate: read a.txt
-        2> 1 more: piton ls --all
         exit 0
         $ piton print
         > delegate: read a.txt

@@ -68,6 +68,26 @@ impl World {
         command
     }
 
+    /// A line for the shell, which finds the binary as `$PITON`.
+    pub(crate) fn shell(&self, line: &str) -> Command {
+        let mut command = Command::new("sh");
+        command
+            .args(["-c", line])
+            .current_dir(self.path("work"))
+            .env("PITON", env!("CARGO_BIN_EXE_piton"))
+            .env("PITON_HOME", self.path("home"))
+            .env("PITON_NO_INPUT", "1")
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        command
+    }
+
+    /// Runs a line of the shell.
+    pub(crate) fn run_line(&self, line: &str) -> Ran {
+        self.ran(self.shell(line).output().unwrap())
+    }
+
     pub(crate) fn run(&self, args: &[&str]) -> Ran {
         self.ran(self.command(args).output().unwrap())
     }
@@ -140,6 +160,13 @@ impl World {
     pub(crate) fn events(&self) -> Vec<Value> {
         let entries = lines(&self.run(&["print", "--json", "--raw"]).stdout);
         entries.into_iter().map(|entry| entry["event"].clone()).collect()
+    }
+
+    /// All parts of all messages of the newest conversation.
+    pub(crate) fn user_parts(&self) -> Vec<Value> {
+        let events = self.events();
+        let said = events.iter().filter(|event| event["type"] == "UserMessage");
+        said.flat_map(|event| event["parts"].as_array().unwrap().clone()).collect()
     }
 
     /// How a call ended.

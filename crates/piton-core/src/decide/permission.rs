@@ -10,7 +10,7 @@ use crate::event::{
     RuleEffect, RuleScope, ToolSpec,
 };
 use crate::id::InquiryId;
-use crate::permit::path::within;
+use crate::permit::path::within_any;
 use crate::permit::{
     Standing, always, forbidding, needs_real_path, permit, place_argument, works_on_paths,
 };
@@ -103,7 +103,8 @@ pub fn leads_elsewhere(state: &State, call: &Call, found: &Found) -> bool {
     }
     let Some(tool) = state.config.tool(&call.name) else { return false };
     let written = written_place(tool, &call.arguments);
-    let judged = within(state.workspace(), written.as_deref().unwrap_or("."));
+    let added = &state.config.permissions.directories;
+    let judged = within_any(state.workspace(), added, written.as_deref().unwrap_or("."));
     found.workspace.is_some() || found.path.is_some() && found.path != judged
 }
 
@@ -145,7 +146,8 @@ fn detour(state: &State, turn: &Turn, call: &Call) -> Option<String> {
     }
     let written = written_place(tool, &call.arguments).unwrap_or_else(|| ".".into());
     let workspace = found.workspace.as_deref().unwrap_or(state.workspace());
-    (within(workspace, &written).as_deref() != Some(real)).then(|| {
+    let added = &state.config.permissions.directories;
+    (within_any(workspace, added, &written).as_deref() != Some(real)).then(|| {
         format!("`{written}` is another name of `{real}`: use that. The tool was not run.")
     })
 }

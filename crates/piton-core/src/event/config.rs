@@ -186,6 +186,10 @@ pub struct Permissions {
     /// Rules; a deny beats an allow.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rules: Vec<PermissionRule>,
+    /// Directories beside the workspace that tools may work in: whole paths, without links when they
+    /// were added. A build that does not know them works in the workspace alone.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub directories: Vec<String>,
 }
 
 /// What happens to a call that no rule matches.

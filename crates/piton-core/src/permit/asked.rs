@@ -12,7 +12,7 @@ use super::reach::Reach;
 use super::roles::{Kind, Roles, is_named};
 use super::runners::may_run;
 use super::{fault, path, run_by_others};
-use crate::event::{PermissionRule, RuleEffect, ToolSpec};
+use crate::event::{PermissionRule, Permissions, RuleEffect, ToolSpec};
 
 /// How far rules allow a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,6 +26,8 @@ pub(super) enum Allowed {
 /// A call, as far as rules can look at it.
 pub(super) struct Asked<'a> {
     workspace: &'a str,
+    /// Directories beside the workspace that tools may work in.
+    added: &'a [String],
     roles: Roles<'a>,
     fields: Map<String, Value>,
     /// A command line in it.
@@ -37,7 +39,13 @@ pub(super) struct Asked<'a> {
 }
 
 impl<'a> Asked<'a> {
-    pub(super) fn new(workspace: &'a str, tool: &'a ToolSpec, arguments: &str) -> Self {
+    pub(super) fn new(
+        permissions: &'a Permissions,
+        workspace: &'a str,
+        tool: &'a ToolSpec,
+        arguments: &str,
+    ) -> Self {
+        let added = permissions.directories.as_slice();
         let roles = Roles::of(tool);
         let fields: Map<String, Value> = serde_json::from_str(arguments).unwrap_or_default();
         let text = |key: &str| fields.get(key).and_then(Value::as_str);
@@ -52,7 +60,7 @@ impl<'a> Asked<'a> {
         });
         let named = roles.paths.iter().filter_map(|name| fields.get(*name));
         let named = named.filter(|value| roles.is_declared || value.is_string());
-        let paths: Vec<_> = named.flat_map(|value| places(workspace, value)).collect();
+        let paths: Vec<_> = named.flat_map(|value| places(workspace, added, value)).collect();
         let reach = match (&line, roles.kind) {
             (Some(line), Kind::Commands | Kind::Typing) => {
                 let directory = text(roles.directory).unwrap_or(".");
@@ -65,7 +73,7 @@ impl<'a> Asked<'a> {
             }
             (_, kind) => Reach::of_tool(kind, &fields, paths.clone()),
         };
-        Self { workspace, roles, fields, line, paths, reach }
+        Self { workspace, added, roles, fields, line, paths, reach }
     }
 
     pub(super) fn runs_commands(&self) -> bool {
@@ -76,7 +84,7 @@ impl<'a> Asked<'a> {
     pub(super) fn leads_out(&self) -> bool {
         self.fields.iter().any(|(name, value)| {
             let outside = !self.roles.is_path(name)
-                || places(self.workspace, value).iter().any(Option::is_none);
+                || places(self.workspace, self.added, value).iter().any(Option::is_none);
             outside && !value.is_null() && self.roles.may_lead_out(name)
         })
     }
@@ -147,7 +155,7 @@ impl<'a> Asked<'a> {
         match self.fields.get(key) {
             None | Some(Value::Null) => Sight::Absent,
             Some(Value::String(path)) if self.roles.is_path(key) => {
-                let path = path::within(self.workspace, path);
+                let path = path::within_any(self.workspace, self.added, path);
                 path.map_or(Sight::Hidden, |path| found(pattern.is_match(&path)))
             }
             Some(Value::String(text)) => found(pattern.is_match(text)),
@@ -181,7 +189,10 @@ impl<'a> Asked<'a> {
         // A path says nothing of what a command does, nor of what strangers make of theirs.
         let is_own = rule.tool == self.roles.tool && !self.runs_commands();
         let known = self.roles.kind == Kind::Paths || is_own;
-        known && self.all_paths(|path| path::matches(pattern, path))
+        // A pattern from the workspace allows nothing in a directory that was added.
+        let is_whole = |text: &str| text.starts_with('/');
+        let fits = |path: &str| path::matches(pattern, path) && is_whole(pattern) == is_whole(path);
+        known && self.all_paths(fits)
     }
 
     /// Whether a rule for commands counts where this call runs: without a path in the workspace, with
@@ -221,12 +232,14 @@ impl<'a> Asked<'a> {
     }
 }
 
-/// The paths in an argument, each as it is in the workspace; `None` for one that is not clear.
-fn places(workspace: &str, value: &Value) -> Vec<Option<String>> {
+/// The paths in an argument, each as it is in the workspace or in an added directory; `None` for one that is not clear.
+fn places(workspace: &str, added: &[String], value: &Value) -> Vec<Option<String>> {
     match value {
         Value::Null => Vec::new(),
-        Value::String(path) => vec![path::within(workspace, path)],
-        Value::Array(values) => values.iter().flat_map(|value| places(workspace, value)).collect(),
+        Value::String(path) => vec![path::within_any(workspace, added, path)],
+        Value::Array(values) => {
+            values.iter().flat_map(|value| places(workspace, added, value)).collect()
+        }
         Value::Bool(_) | Value::Number(_) | Value::Object(_) => vec![None],
     }
 }

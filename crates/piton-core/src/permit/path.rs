@@ -25,28 +25,53 @@ pub fn normal(path: &str) -> Option<String> {
 /// The workspace is recorded without links in it, so `..` on the way to it is its parent. What lies
 /// beside that way may be a link, and what is behind one with a `..` nobody here knows.
 pub fn within(workspace: &str, path: &str) -> Option<String> {
-    let root: Vec<&str> = names(workspace).collect();
-    let is_clear = workspace.starts_with('/')
-        && !root.contains(&"..")
-        && !workspace.contains(char::REPLACEMENT_CHARACTER);
-    if !is_clear {
+    if !is_clear(workspace) {
         return normal(path);
     }
+    let root: Vec<&str> = names(workspace).collect();
+    let at = walked(&root, &[&root], path)?;
+    let below = at.strip_prefix(root.as_slice())?;
+    Some(if below.is_empty() { ".".to_owned() } else { below.join("/") })
+}
+
+/// The same, also in directories that were added. A path in one of those stays whole.
+pub fn within_any(workspace: &str, added: &[String], path: &str) -> Option<String> {
+    let in_added = || {
+        let start: Vec<&str> = names(workspace).collect();
+        let clear = added.iter().filter(|directory| is_clear(directory) && is_clear(workspace));
+        clear.into_iter().find_map(|directory| {
+            // Recorded without links in it, like the workspace.
+            let root: Vec<&str> = names(directory).collect();
+            let at = walked(&start, &[&start, &root], path)?;
+            at.starts_with(&root).then(|| format!("/{}", at.join("/")))
+        })
+    };
+    within(workspace, path).or_else(in_added)
+}
+
+/// Whether a directory is written so that it is certain where it is.
+fn is_clear(directory: &str) -> bool {
+    let has_detour = names(directory).any(|name| name == "..");
+    directory.starts_with('/') && !has_detour && !directory.contains(char::REPLACEMENT_CHARACTER)
+}
+
+/// Where a path leads, as names from the root. On the way to a directory in `linkless` and below it, `..`
+/// is the parent; anywhere else it may be behind a link.
+fn walked<'a>(start: &[&'a str], linkless: &[&[&str]], path: &'a str) -> Option<Vec<&'a str>> {
     if path.is_empty() || path.contains('\0') {
         return None;
     }
-    let mut at = if path.starts_with('/') { Vec::new() } else { root.clone() };
+    let mut at = if path.starts_with('/') { Vec::new() } else { start.to_vec() };
     for name in names(path) {
         if name != ".." {
             at.push(name);
-        } else if root.starts_with(&at) || at.starts_with(&root) {
+        } else if linkless.iter().any(|root| root.starts_with(&at) || at.starts_with(root)) {
             at.pop();
         } else {
             return None;
         }
     }
-    let below = at.strip_prefix(root.as_slice())?;
-    Some(if below.is_empty() { ".".to_owned() } else { below.join("/") })
+    Some(at)
 }
 
 /// The text as file systems read it that know no capital letters. Up and down again: there are letters
@@ -181,6 +206,26 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    #[test]
+    fn a_path_in_an_added_directory_stays_whole() {
+        let added = ["/lib".to_owned(), "/w/deep".to_owned()];
+        let check = |path, expected: Option<&str>| {
+            assert_eq!(within_any("/w", &added, path).as_deref(), expected, "{path}");
+        };
+        check("/lib/a", Some("/lib/a"));
+        check("/lib/x/../a/", Some("/lib/a"));
+        check("/lib", Some("/lib"));
+        check("/w/deep/a", Some("deep/a"));
+        check("a", Some("a"));
+        check("../lib/./a", Some("/lib/a"));
+        check("deep/../../lib/x/../a", Some("/lib/a"));
+        for path in ["/lib2", "/lib/../etc", "../x/../lib/a", "/etc", "../lib/../x/../lib/a", ""] {
+            check(path, None);
+        }
+        let root = ["/".to_owned()];
+        assert_eq!(within_any("/w", &root, "/etc/x").as_deref(), Some("/etc/x"));
+    }
 
     #[test]
     fn a_path_is_compared_without_detours() {

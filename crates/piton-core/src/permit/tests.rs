@@ -45,7 +45,10 @@ fn check(mode: PermissionMode, rules: &[RuleEffect], effect: EffectClass, expect
         .map(|effect| PermissionRule::of_tool("t", *effect))
         .chain([PermissionRule::of_tool("other", RuleEffect::Deny)])
         .collect();
-    assert_eq!(permit(&Permissions { mode, rules }, &tool("t", effect), "{}"), expected);
+    assert_eq!(
+        permit(&Permissions { mode, rules, ..Permissions::default() }, &tool("t", effect), "{}"),
+        expected
+    );
 }
 
 #[test]
@@ -86,7 +89,7 @@ fn arguments(command: &str) -> String {
 }
 
 fn of_command(mode: PermissionMode, written: &[(&str, RuleEffect)], command: &str) -> RuleEffect {
-    let permissions = Permissions { mode, rules: rules(written) };
+    let permissions = Permissions { mode, rules: rules(written), ..Permissions::default() };
     permit(&permissions, &tool("shell", EffectClass::Supervised), &arguments(command))
 }
 
@@ -468,7 +471,7 @@ fn must_show_3_where_a_denied_command_could_hide_a_person_is_asked() {
 fn always_allows_each_command_of_the_line_word_for_word() {
     let shell = tool("shell", EffectClass::Supervised);
     let propose = |mode, standing: &[(&str, RuleEffect)], command: &str| {
-        let permissions = Permissions { mode, rules: rules(standing) };
+        let permissions = Permissions { mode, rules: rules(standing), ..Permissions::default() };
         let standing = Standing { effect: RuleEffect::Allow, scope: RuleScope::Project };
         let rules = always(&permissions, &shell, &arguments(command), standing)?;
         let sound = |rule: &PermissionRule| rule.scope == standing.scope && fault(rule).is_none();
@@ -490,7 +493,7 @@ fn always_allows_each_command_of_the_line_word_for_word() {
 fn never_forbids_one_command_and_only_where_it_is_clear_which() {
     let shell = tool("shell", EffectClass::Supervised);
     let never = |mode, command: &str| {
-        let permissions = Permissions { mode, rules: Vec::new() };
+        let permissions = Permissions { mode, rules: Vec::new(), ..Permissions::default() };
         let standing = Standing { effect: RuleEffect::Deny, scope: RuleScope::User };
         let rules = always(&permissions, &shell, &arguments(command), standing)?;
         let after = with(&permissions, &rules);
@@ -526,7 +529,7 @@ fn of_path(mode: PermissionMode, effect: RuleEffect, pattern: &str, path: &str) 
         ..PermissionRule::of_tool("edit_file", effect)
     };
     let arguments = serde_json::json!({ "path": path }).to_string();
-    let permissions = Permissions { mode, rules: vec![rule] };
+    let permissions = Permissions { mode, rules: vec![rule], ..Permissions::default() };
     permit(&permissions, &tool("edit_file", EffectClass::Digested), &arguments)
 }
 

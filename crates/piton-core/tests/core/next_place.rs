@@ -17,6 +17,7 @@ use crate::sample::sample;
 use crate::script::Journal;
 
 const JOURNAL: &str = include_str!("journals/v1_places.jsonl");
+const DIRECTORIES: &str = include_str!("journals/v1_directories.jsonl");
 
 fn call() -> CallId {
     "1.1.0".parse().unwrap()
@@ -27,7 +28,8 @@ fn calling(mode: PermissionMode, rules: Vec<PermissionRule>) -> Journal {
     let mut journal = Journal::new();
     let tool = ToolSpec::new("write_file", "", "{}", EffectClass::Digested)
         .with_roles([("path", ArgumentRole::WorkspacePath)]);
-    let (tools, permissions) = (Some(vec![tool]), Some(Permissions { mode, rules }));
+    let (tools, permissions) =
+        (Some(vec![tool]), Some(Permissions { mode, rules, ..Permissions::default() }));
     let change = ConfigChange { tools, permissions, ..ConfigChange::default() };
     journal.push(Event::ConfigChanged { change });
     journal.play("turn user ask");
@@ -177,4 +179,18 @@ fn the_sample_journal_of_places_is_read_as_it_was_written() {
     let call = state.open_turn().unwrap().call(call()).unwrap();
     assert_eq!((call.looks, call.found.as_deref()), (2, Some(&Found::default())));
     assert!(matches!(decide(&state, Wish::Proceed), Action::RunTools(_)));
+}
+
+#[test]
+fn the_sample_journal_of_added_directories_is_read_as_it_was_written() {
+    let state = sample(DIRECTORIES);
+    assert_eq!(state.config.permissions.directories, ["/lib"]);
+    assert!(
+        matches!(decide(&state, Wish::Proceed), Action::RunTools(_)),
+        "an edit there is accepted"
+    );
+    // A build that does not know them drops them, and asks.
+    let without = sample(&DIRECTORIES.replace(r#","directories":["/lib"]"#, ""));
+    assert_eq!(without.config.permissions.directories, Vec::<String>::new());
+    assert!(!matches!(decide(&without, Wish::Proceed), Action::RunTools(_)));
 }

@@ -62,7 +62,8 @@ impl Journal {
             origin: None,
             parent: None,
         });
-        let permissions = Permissions { mode: PermissionMode::Auto, rules: vec![] };
+        let permissions =
+            Permissions { mode: PermissionMode::Auto, rules: vec![], ..Permissions::default() };
         journal.configure(ConfigChange {
             model: Some("demo/one".parse().unwrap()),
             tools: Some(tool_specs()),

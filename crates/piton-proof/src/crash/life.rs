@@ -297,7 +297,7 @@ fn config(play: Play<'_>, engine: &Engine) -> Config {
     let mut config = Config {
         model: Some(play.provider.first_model(turn)),
         system: "You are a script.".into(),
-        permissions: Permissions { mode: turn.mode, rules: Vec::new() },
+        permissions: Permissions { mode: turn.mode, rules: Vec::new(), ..Permissions::default() },
         in_doubt: turn.in_doubt,
         limits: Limits { context_tokens_max: turn.context_tokens_max, ..play.provider.limits() },
         ..Config::default()

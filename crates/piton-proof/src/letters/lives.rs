@@ -88,7 +88,11 @@ impl<'a> Run<'a> {
         let mut config = Config {
             model: Some(ModelRef { provider: "script".into(), model: "letters".into() }),
             system: "You are a script.".into(),
-            permissions: Permissions { mode: self.dispatch.mode, rules: Vec::new() },
+            permissions: Permissions {
+                mode: self.dispatch.mode,
+                rules: Vec::new(),
+                ..Permissions::default()
+            },
             in_doubt: InDoubtPolicy::TellModel,
             ..Config::default()
         };

@@ -41,7 +41,11 @@ fn engine(home: &Path) -> Engine {
     }
     let mut config = Config {
         model: Some(ModelRef { provider: "script".into(), model: "faces".into() }),
-        permissions: Permissions { mode: PermissionMode::Ask, rules: Vec::new() },
+        permissions: Permissions {
+            mode: PermissionMode::Ask,
+            rules: Vec::new(),
+            ..Permissions::default()
+        },
         limits: Limits { backoff_ms: 1, backoff_ms_max: 1, ..Limits::default() },
         ..Config::default()
     };

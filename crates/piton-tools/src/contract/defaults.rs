@@ -49,7 +49,8 @@ fn texts(value: Option<&Value>) -> Vec<&str> {
     }
 }
 
-/// The path from the workspace, behind all links; `None` if it is elsewhere and may be.
+/// The path from the workspace, behind all links, or whole in an added directory; `None` if it is
+/// elsewhere and may be.
 fn beneath(site: &Site, written: &str, role: ArgumentRole) -> Result<Option<String>, Refusal> {
     let path = real(&site.workspace.join(written));
     if site.closed.holds(&path) {
@@ -58,13 +59,13 @@ fn beneath(site: &Site, written: &str, role: ArgumentRole) -> Result<Option<Stri
         )));
     }
     let beneath = path.strip_prefix(&site.workspace).ok().and_then(Path::to_str);
-    match beneath {
+    let added = || path.to_str().filter(|_| site.added(&path).is_some());
+    match beneath.or_else(added) {
         Some("") => Ok(Some(".".into())),
         Some(beneath) => Ok(Some(beneath.to_owned())),
-        None if role == ArgumentRole::WorkspacePath => Err(Refusal(format!(
-            "`{written}` is outside the workspace {}: use a path inside it",
-            site.workspace.display()
-        ))),
+        None if role == ArgumentRole::WorkspacePath => {
+            Err(Refusal(format!("`{written}` is outside {}: use a path inside", site.told())))
+        }
         None => Ok(None),
     }
 }

@@ -94,7 +94,7 @@ impl Tool for EditFile {
         // To the end once begun: a half-made change would have to be settled.
         blocking::whole(move || {
             let wanted: EditArguments = parse_arguments(SCHEMA, &job.arguments)?;
-            let change = Change::recorded(&job.handle)?;
+            let change = Change::recorded(&job.site, &job.handle)?;
             let shown = change.place().shown();
             let applied = change.apply(&job.site, job.call, |content| {
                 wanted.renew(shown, content.unwrap_or_default())
@@ -109,7 +109,7 @@ impl Tool for EditFile {
         let (site, arguments, handle) = (site.clone(), arguments.clone(), handle.clone());
         blocking::whole(move || {
             let wanted: EditArguments = parse_arguments(SCHEMA, &arguments)?;
-            let change = Change::recorded(&handle)?;
+            let change = Change::recorded(&site, &handle)?;
             let renew = |content: Option<&[u8]>| {
                 wanted.renew(change.place().shown(), content.unwrap_or_default())
             };

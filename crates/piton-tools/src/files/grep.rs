@@ -149,7 +149,7 @@ impl Search {
     }
 
     fn search(&mut self, site: &Site, path: &str) -> ControlFlow<()> {
-        let file = Place::recorded(path).and_then(|place| place.open_file(site));
+        let file = Place::recorded(site, path).and_then(|place| place.open_file(site));
         let searched = match file {
             Ok(file) => {
                 let sink = self.report.file(path);

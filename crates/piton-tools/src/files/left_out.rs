@@ -10,7 +10,7 @@ use crate::contract::{Site, excerpt};
 pub(crate) struct LeftOut {
     patterns: Vec<String>,
     count: usize,
-    /// Paths of piton's own files, from the workspace.
+    /// Paths of piton's own files, as they are named.
     own: Vec<String>,
     has_own: bool,
 }
@@ -22,7 +22,9 @@ impl LeftOut {
         let patterns = permit::left_out(&site.permissions, tool).into_iter();
         let patterns = patterns.filter(|pattern| !permit::path::matches(pattern, place.shown()));
         let patterns = patterns.map(ToOwned::to_owned).collect();
-        Self { patterns, count: 0, own: site.closed.beneath(&site.workspace), has_own: false }
+        let own = site.closed.beneath(place.root(site));
+        let own = own.iter().map(|own| place.named(own).into_owned()).collect();
+        Self { patterns, count: 0, own, has_own: false }
     }
 
     /// Whether a path from the workspace is not to be seen; counts it then.

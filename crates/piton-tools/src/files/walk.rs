@@ -19,7 +19,7 @@ use tokio_util::sync::CancellationToken;
 
 use self::ignored::Level;
 use super::left_out::LeftOut;
-use super::workspace::{Place, open_root, open_step};
+use super::workspace::{Place, open_step};
 use crate::contract::{Refusal, Site};
 
 /// Most entries that one walk looks at.
@@ -38,7 +38,7 @@ pub(crate) enum Ended {
     Cancelled,
 }
 
-/// Calls `visit` with every file below `place`, sorted, by its path from the workspace, except what
+/// Calls `visit` with every file below `place`, sorted, by its path as it is named, except what
 /// rules keep out of sight.
 pub(crate) fn files(
     site: &Site,
@@ -66,10 +66,11 @@ pub(crate) fn files(
         }
         let path = frame.path_of(&name);
         let is_directory = kind == FileType::Directory;
-        if frame.level.ignores(&path, is_directory) || left_out.hides(&path) {
+        let named = place.named(&path);
+        if frame.level.ignores(&path, is_directory) || left_out.hides(&named) {
             continue;
         }
-        if kind == FileType::RegularFile && visit(&path).is_break() {
+        if kind == FileType::RegularFile && visit(&named).is_break() {
             return Ended::Done;
         }
         if !is_directory {
@@ -88,7 +89,7 @@ pub(crate) fn files(
 /// A directory on the way.
 struct Frame {
     directory: OwnedFd,
-    /// From the workspace; empty for the workspace itself.
+    /// From the root; empty for the root itself.
     path: String,
     level: Rc<Level>,
     /// What is still to be seen in it, the first name last.
@@ -96,9 +97,9 @@ struct Frame {
 }
 
 impl Frame {
-    /// The directory at `place`, with the rules of all directories from the workspace down to it.
+    /// The directory at `place`, with the rules of all directories from the root down to it.
     fn start(site: &Site, place: &Place) -> Option<Self> {
-        let mut frame = Self::new(open_root(site).ok()?, String::new(), None)?;
+        let mut frame = Self::new(place.open_root(site).ok()?, String::new(), None)?;
         for name in place.names() {
             let name = CString::new(name).ok()?;
             let path = frame.path_of(&name);

@@ -1,7 +1,7 @@
-//! Places inside the workspace, and nowhere else.
+//! Places inside the workspace or a directory that was added to it, and nowhere else.
 //!
-//! A path is resolved once, with all its links, to a [`Place`]: a plain path beneath the workspace.
-//! A place is then opened step by step from the workspace's own handle, following no link at all,
+//! A path is resolved once, with all its links, to a [`Place`]: a plain path beneath one of these roots.
+//! A place is then opened step by step from the root's own handle, following no link at all,
 //! so a link that is slipped in between looking and acting leads nowhere. That is what
 //! `openat2(RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS)` does in one call; one way that every kernel has
 //! beats a fast way plus a fallback of which only one is ever tested.
@@ -9,6 +9,7 @@
 mod entry;
 mod step;
 
+use std::borrow::Cow;
 use std::fs;
 use std::io;
 use std::os::fd::OwnedFd;
@@ -25,55 +26,112 @@ use super::suggestion;
 use crate::contract::real_path::resolve;
 use crate::contract::{Prepared, Refusal, Site};
 
-/// A resolved path beneath the workspace: no `..`, no link on the way when it was resolved.
+/// A resolved path beneath a root: no `..`, no link on the way when it was resolved.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Place {
-    /// Relative to the workspace, with `/`; empty for the workspace itself.
+    /// The added directory that it lies in; none for the workspace.
+    added: Option<PathBuf>,
+    /// Relative to the root, with `/`; empty for the root itself.
     relative: String,
+    /// How it is named: relative to the workspace, `.` for the workspace itself, or whole.
+    shown: String,
 }
 
 impl Place {
-    /// Resolves what the model wrote: relative to the workspace, or absolute inside it.
+    /// Resolves what the model wrote: relative to the workspace, or absolute inside a root.
     pub(crate) fn locate(site: &Site, path: &str) -> Result<Self, Refusal> {
         if path.is_empty() || path.contains('\0') {
             return Err(Refusal("an empty path, or one with a NUL, names nothing".into()));
         }
         let (real, rest) = resolve(&site.workspace.join(path), path)?;
-        let Ok(beneath) = real.strip_prefix(&site.workspace) else {
-            return Err(outside(site, path));
+        let added = if real.starts_with(&site.workspace) {
+            None
+        } else {
+            Some(site.added(&real).ok_or_else(|| outside(site, path))?)
         };
-        if site.closed.holds(&real.join(&rest)) {
+        let whole = real.join(&rest);
+        if site.closed.holds(&whole) {
             return Err(own(path));
         }
-        let relative = beneath.join(rest);
-        match relative.to_str() {
-            Some(relative) => Ok(Self { relative: relative.trim_end_matches('/').to_owned() }),
-            None => Err(Refusal(format!("`{path}` leads to a name that is not UTF-8: use shell"))),
-        }
+        let root = added.unwrap_or(&site.workspace);
+        let relative = whole.strip_prefix(root).ok().and_then(Path::to_str);
+        let relative = relative.map(|relative| relative.trim_end_matches('/'));
+        relative.map(|relative| Self::at(added, relative)).ok_or_else(|| {
+            Refusal(format!("`{path}` leads to a name that is not UTF-8: use shell"))
+        })
     }
 
-    /// Takes over a place that was recorded earlier.
-    pub(crate) fn recorded(relative: &str) -> Result<Self, Refusal> {
+    /// Takes over a place that was recorded earlier, in the workspace or in an added directory.
+    pub(crate) fn recorded(site: &Site, path: &str) -> Result<Self, Refusal> {
+        let whole = Path::new(path);
+        let added = site.added(whole);
+        let relative = match added {
+            Some(added) => whole.strip_prefix(added).unwrap_or(whole),
+            None => whole,
+        };
         let plain = |part| matches!(part, Component::Normal(_));
-        if relative.is_empty() || !Path::new(relative).components().all(plain) {
-            return Err(Refusal(format!("the recorded path `{relative}` is not in a workspace")));
+        match relative.to_str() {
+            Some(relative)
+                if !relative.is_empty() && Path::new(relative).components().all(plain) =>
+            {
+                Ok(Self::at(added, relative))
+            }
+            Some(_) | None => {
+                Err(Refusal(format!("the recorded path `{path}` is not in a workspace")))
+            }
         }
-        Ok(Self { relative: relative.to_owned() })
     }
 
-    /// The path relative to the workspace, `.` for the workspace itself.
+    fn at(added: Option<&Path>, relative: &str) -> Self {
+        let shown = match added {
+            None if relative.is_empty() => ".".to_owned(),
+            None => relative.to_owned(),
+            Some(root) => named_in(root, relative),
+        };
+        Self { added: added.map(Path::to_owned), relative: relative.to_owned(), shown }
+    }
+
+    /// The path relative to the workspace, `.` for the workspace itself; in an added directory the
+    /// whole path.
     pub(crate) fn shown(&self) -> &str {
-        if self.relative.is_empty() { "." } else { &self.relative }
+        &self.shown
+    }
+
+    /// How a path from the root of this place is named.
+    pub(crate) fn named<'a>(&self, from_root: &'a str) -> Cow<'a, str> {
+        match &self.added {
+            None => Cow::Borrowed(from_root),
+            Some(root) => Cow::Owned(named_in(root, from_root)),
+        }
+    }
+
+    /// The workspace, or the added directory that this place lies in.
+    pub(crate) fn root<'a>(&'a self, site: &'a Site) -> &'a Path {
+        self.added.as_deref().unwrap_or(&site.workspace)
     }
 
     /// The absolute path, for interfaces that take paths only.
     pub(crate) fn absolute(&self, site: &Site) -> PathBuf {
+        let root = self.root(site);
         // Joining an empty path would add a slash.
-        if self.relative.is_empty() {
-            site.workspace.clone()
-        } else {
-            site.workspace.join(&self.relative)
+        if self.relative.is_empty() { root.to_owned() } else { root.join(&self.relative) }
+    }
+
+    /// Opens the root of this place.
+    pub(crate) fn open_root(&self, site: &Site) -> Result<OwnedFd, Refusal> {
+        let root = self.root(site);
+        // The workspace was chosen by a person: a link on the way to it is theirs. An added directory
+        // had none when it was added, and what has taken its place since was added by nobody.
+        let is_moved = |root: &Path| fs::canonicalize(root).is_ok_and(|real| real != root);
+        if self.added.is_some() && is_moved(root) {
+            return Err(Refusal(format!("`{}` has become a symbolic link", root.display())));
         }
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        rustix::fs::open(root, flags, Mode::empty()).map_err(|errno| {
+            let what = if self.added.is_some() { "added directory" } else { "workspace" };
+            let error = io::Error::from(errno);
+            Refusal(format!("the {what} {} cannot be opened: {error}", root.display()))
+        })
     }
 
     /// What a call that only looks here is prepared with.
@@ -83,7 +141,7 @@ impl Place {
 
     /// Opens the directory at this place.
     pub(crate) fn open_directory(&self, site: &Site) -> Result<OwnedFd, Refusal> {
-        let mut directory = open_root(site)?;
+        let mut directory = self.open_root(site)?;
         for name in self.names() {
             directory = open_step(&directory, name).map_err(|errno| self.unopened(site, errno))?;
         }
@@ -93,9 +151,14 @@ impl Place {
     /// Opens the directory that holds this place.
     pub(crate) fn entry(&self, site: &Site, missing: MissingParents) -> Result<Entry, Refusal> {
         let Some((parents, name)) = self.split() else {
-            return Err(Refusal(format!("`.` is the workspace {}: name a file in it", here(site))));
+            let root = self.root(site).display();
+            let shown = self.shown();
+            return Err(Refusal(match self.added {
+                None => format!("`.` is the workspace {root}: name a file in it"),
+                Some(_) => format!("`{shown}` is a directory: name a file in it"),
+            }));
         };
-        let mut directory = open_root(site)?;
+        let mut directory = self.open_root(site)?;
         for parent in parents.split('/').filter(|parent| !parent.is_empty()) {
             directory =
                 missing.open(&directory, parent).map_err(|errno| self.unopened(site, errno))?;
@@ -129,14 +192,18 @@ impl Place {
             [] => "use list_dir or glob to find it".to_owned(),
             some => format!("did you mean {}?", some.join(" or ")),
         };
-        Refusal(format!("there is no `{}` in the workspace {}: {hint}", self.shown(), here(site)))
+        let shown = self.shown();
+        Refusal(match self.added {
+            None => format!("there is no `{shown}` in the workspace {}: {hint}", here(site)),
+            Some(_) => format!("there is no `{shown}`: {hint}"),
+        })
     }
 
     /// Names that resemble the first one on the way that is not there, without those that rules keep
     /// back.
     fn near(&self, site: &Site) -> Vec<String> {
-        let Ok(mut directory) = open_root(site) else { return Vec::new() };
-        let mut prefix = String::new();
+        let Ok(mut directory) = self.open_root(site) else { return Vec::new() };
+        let mut prefix = self.added.as_deref().map(|root| named_in(root, "/")).unwrap_or_default();
         for name in self.names() {
             match open_step(&directory, name) {
                 Ok(inner) => directory = inner,
@@ -156,7 +223,7 @@ impl Place {
     /// What is there; `None` if nothing is. A link is a link.
     pub(crate) fn kind(&self, site: &Site) -> Option<FileType> {
         if self.split().is_none() {
-            return open_root(site).ok().map(|_| FileType::Directory);
+            return self.open_root(site).ok().map(|_| FileType::Directory);
         }
         self.entry(site, MissingParents::Refuse).ok()?.found()
     }
@@ -174,7 +241,7 @@ impl Place {
         }
     }
 
-    /// The names on the way from the workspace.
+    /// The names on the way from the root.
     pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
         self.relative.split('/').filter(|name| !name.is_empty())
     }
@@ -200,25 +267,32 @@ fn outside(site: &Site, path: &str) -> Refusal {
         let workspace = site.workspace.display();
         return Refusal(format!("the workspace {workspace} is gone: nothing was done"));
     }
-    Refusal(format!(
-        "`{path}` is outside the workspace {}: use a path inside it, relative to it, such as \
-         `src/main.rs`",
-        here(site)
-    ))
+    Refusal(match site.permissions.directories.as_slice() {
+        [] => format!(
+            "`{path}` is outside the workspace {}: use a path inside it, relative to it, such as \
+             `src/main.rs`",
+            here(site)
+        ),
+        _ => format!(
+            "`{path}` is outside {}: use a path inside one of them; in an added directory the whole \
+             path",
+            site.told()
+        ),
+    })
 }
 
 fn here(site: &Site) -> std::path::Display<'_> {
     site.workspace.display()
 }
 
-/// Opens the workspace.
-pub(crate) fn open_root(site: &Site) -> Result<OwnedFd, Refusal> {
-    // The workspace was chosen by a person: a link on the way to it is theirs.
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    rustix::fs::open(&site.workspace, flags, Mode::empty()).map_err(|errno| {
-        let error = io::Error::from(errno);
-        Refusal(format!("the workspace {} cannot be opened: {error}", here(site)))
-    })
+/// A path from an added directory, as it is named.
+fn named_in(root: &Path, relative: &str) -> String {
+    // Added directories are recorded as text.
+    let root = root.to_string_lossy();
+    if relative.is_empty() {
+        return root.into_owned();
+    }
+    format!("{}/{}", root.trim_end_matches('/'), relative.trim_start_matches('/'))
 }
 
 #[cfg(test)]
@@ -386,9 +460,55 @@ mod tests {
 
     #[test]
     fn a_recorded_path_is_not_trusted_blindly() {
-        for path in ["", "/etc/passwd", "../x", "a/../b"] {
-            assert!(Place::recorded(path).is_err(), "{path}");
+        let (_keep, mut site) = site();
+        site.permissions.directories = vec!["/added".into(), "added".into()];
+        for path in ["", "/etc/passwd", "../x", "a/../b", "/added", "/added/../x", "/addedx/y"] {
+            assert!(Place::recorded(&site, path).is_err(), "{path}");
         }
-        assert!(Place::recorded("a/b").is_ok());
+        assert!(Place::recorded(&site, "a/b").is_ok());
+        assert!(Place::recorded(&site, "/added/b").is_ok());
+    }
+
+    #[test]
+    fn an_added_directory_is_a_root_of_its_own_and_its_paths_stay_whole() {
+        let (_keep, mut site) = site();
+        let root = site.workspace.parent().expect("a parent").to_owned();
+        fs::create_dir_all(root.join("lib/inner")).expect("created");
+        fs::create_dir(root.join("lib2")).expect("created");
+        fs::write(root.join("lib/inner/a.rs"), "x").expect("written");
+        symlink("../secret", root.join("lib/leak")).expect("linked");
+        symlink("../ws/src", root.join("lib/back")).expect("linked");
+        let lib = root.join("lib").display().to_string();
+        assert!(located(&site, &lib).is_err());
+        site.permissions.directories = vec![lib.clone()];
+        let whole = format!("{lib}/inner/a.rs");
+        assert_eq!(located(&site, &whole), Ok(whole.clone()));
+        assert_eq!(located(&site, "../lib/inner/../inner/a.rs"), Ok(whole.clone()));
+        assert_eq!(located(&site, &lib), Ok(lib.clone()));
+        assert_eq!(located(&site, &format!("{lib}/back/main.rs")), Ok("src/main.rs".into()));
+        for path in ["../lib2", "../secret", "../lib/leak", "../lib/../secret"] {
+            let refusal = located(&site, path).expect_err(path);
+            assert!(refusal.contains(&format!("and the added {lib}")), "{refusal}");
+        }
+        let place = Place::locate(&site, &whole).expect("located");
+        assert!(place.open_file(&site).is_ok());
+        let missing = Place::locate(&site, &format!("{lib}/inner/b.rs")).expect("located");
+        assert!(missing.not_found(&site).0.contains(&format!("`{whole}`")));
+        site.closed = Closed::new([root.join("lib/inner")]);
+        assert!(located(&site, &whole).expect_err("closed").contains("piton's own files"));
+    }
+
+    #[test]
+    fn what_takes_the_place_of_an_added_directory_was_not_added() {
+        let (_keep, mut site) = site();
+        let root = site.workspace.parent().expect("a parent").to_owned();
+        fs::create_dir(root.join("lib")).expect("created");
+        let lib = root.join("lib").display().to_string();
+        site.permissions.directories = vec![lib.clone()];
+        let place = Place::locate(&site, &format!("{lib}/secret")).expect("located");
+        fs::remove_dir(root.join("lib")).expect("removed");
+        symlink(".", root.join("lib")).expect("linked");
+        assert!(place.open_file(&site).is_err());
+        assert!(located(&site, &format!("{lib}/secret")).is_err());
     }
 }

@@ -82,7 +82,7 @@ impl Tool for WriteFile {
         // To the end once begun: a half-made change would have to be settled.
         blocking::whole(move || {
             let wanted: WriteArguments = parse_arguments(SCHEMA, &job.arguments)?;
-            let change = Change::recorded(&job.handle)?;
+            let change = Change::recorded(&job.site, &job.handle)?;
             let applied =
                 change.apply(&job.site, job.call, |_| Ok(wanted.content.clone().into_bytes()))?;
             Ok(report(&change, applied))
@@ -96,7 +96,7 @@ impl Tool for WriteFile {
         blocking::whole(move || {
             let wanted: WriteArguments = parse_arguments(SCHEMA, &arguments)?;
             let renew = |_: Option<&[u8]>| Ok(wanted.content.clone().into_bytes());
-            Ok(Change::recorded(&handle)?.settle(&site, renew))
+            Ok(Change::recorded(&site, &handle)?.settle(&site, renew))
         })
         .await
         .unwrap_or_else(|Refusal(text)| Settled::Unknown(text))

@@ -69,7 +69,7 @@ impl Rules {
         if !self.apply_to(job.site.permissions.mode, job.unasked) {
             return Ok(None);
         }
-        let policy = self.at(&job.site.workspace);
+        let policy = self.with(&job.site.workspace, &job.site.permissions.directories);
         if self.when == When::Always
             && let Some(lack) = Kernel::ask().lacks(&policy).into_iter().next()
         {
@@ -80,8 +80,15 @@ impl Rules {
 
     /// What these rules mean in a workspace.
     pub fn at(&self, workspace: &Path) -> Policy {
+        self.with(workspace, &[])
+    }
+
+    /// The same with directories that were added to the workspace.
+    fn with(&self, workspace: &Path, added: &[String]) -> Policy {
         let temporary = std::env::temp_dir();
         let mut write = vec![workspace.to_owned()];
+        // Recorded without links: what is one by now opens nothing when the wall is built.
+        write.extend(added.iter().map(PathBuf::from).filter(|added| added.is_absolute()));
         for place in WRITABLE.map(PathBuf::from).iter().chain([&temporary]).chain(&self.write) {
             // What lies in another such place is open already, and may have become a link to
             // anywhere since.

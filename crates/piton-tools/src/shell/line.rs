@@ -19,9 +19,10 @@ pub(super) struct Line {
 }
 
 impl Line {
-    /// The directory from the workspace, behind all links.
+    /// The directory from the workspace, behind all links; in an added directory the whole path.
     pub(super) fn place(&self, site: &Site) -> Option<String> {
-        let place = self.directory.strip_prefix(&site.workspace).ok()?.to_str()?;
+        let below = self.directory.strip_prefix(&site.workspace);
+        let place = below.unwrap_or(&self.directory).to_str()?;
         Some(if place.is_empty() { "." } else { place }.to_owned())
     }
 }

@@ -117,7 +117,9 @@ fn narrowed(own: &Permissions, parent: &Permissions, given: &Permissions) -> Per
     let missing =
         |rule: &&PermissionRule| rule.effect != RuleEffect::Allow && !own.rules.contains(rule);
     rules.extend(parent.rules.iter().filter(missing).cloned());
-    Permissions { mode, rules }
+    let mut directories = own.directories.clone();
+    directories.retain(|directory| parent.directories.contains(directory));
+    Permissions { mode, rules, directories }
 }
 
 /// How much a mode lets run without asking.
@@ -147,8 +149,12 @@ mod tests {
         let allow = PermissionRule::of_tool("shell", RuleEffect::Allow);
         let deny = PermissionRule::of_tool("edit_file", RuleEffect::Deny);
         for (own, parent) in MODES.into_iter().flat_map(|own| MODES.map(|parent| (own, parent))) {
-            let own = Permissions { mode: own, rules: vec![] };
-            let parent = Permissions { mode: parent, rules: vec![allow.clone(), deny.clone()] };
+            let own = Permissions { mode: own, rules: vec![], ..Permissions::default() };
+            let parent = Permissions {
+                mode: parent,
+                rules: vec![allow.clone(), deny.clone()],
+                ..Permissions::default()
+            };
             let now = narrowed(&own, &parent, &own);
             assert!(rank(now.mode) <= rank(own.mode) && rank(now.mode) <= rank(parent.mode));
             assert_eq!(now.rules, std::slice::from_ref(&deny));
@@ -169,7 +175,11 @@ mod tests {
             of("c", RuleScope::Conversation),
             of("d", RuleScope::Conversation),
         ];
-        let given = Permissions { mode: PermissionMode::Ask, rules: given.to_vec() };
+        let given = Permissions {
+            mode: PermissionMode::Ask,
+            rules: given.to_vec(),
+            ..Permissions::default()
+        };
         let itself = [of("e", RuleScope::Conversation), of("f", RuleScope::User)];
         let own = Permissions { rules: [&*given.rules, &itself].concat(), ..given.clone() };
         let still = vec![of("b", RuleScope::Project), of("d", RuleScope::Conversation)];

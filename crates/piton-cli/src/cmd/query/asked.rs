@@ -30,10 +30,40 @@ impl Asked<'_> {
 
     /// Where this process is, and what its flags say.
     pub(super) fn sender(&self) -> Result<Sender, Fault> {
-        let directory = self.settings.workspace()?.to_string_lossy().into_owned();
+        let directory = self.settings.directory()?.to_string_lossy().into_owned();
         let has_any = self.overrides != Overrides::default();
         // Plain data cannot fail to serialise.
         let flags = has_any.then(|| serde_json::to_string(&self.overrides).ok()).flatten();
         Ok(Sender { directory: Some(directory), flags })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use clap::Parser as _;
+    use piton_agent::Environment;
+
+    use super::*;
+    use crate::flags::{Command, Flags};
+
+    #[test]
+    fn a_sender_says_where_the_person_is_and_not_where_the_conversation_works() {
+        let world = tempfile::tempdir().unwrap();
+        let root = world.path().canonicalize().unwrap();
+        fs::create_dir_all(root.join("repo/.git")).unwrap();
+        fs::create_dir(root.join("repo/src")).unwrap();
+        let home = [("PITON_HOME".into(), root.join("home").into())];
+        let environment = Environment::new(root.join("repo/src"), home);
+        let settings = Settings::resolve(environment).unwrap();
+        let flags = Flags::try_parse_from(["piton", "query", "hello"]).unwrap();
+        let Command::Query(query) = flags.command else { unreachable!() };
+        let agent = Arc::new(Agent::load(settings.clone()).unwrap());
+        let (wish, overrides, settings) = (Wish::Say, Overrides::default(), &settings);
+        let asked = Asked { query, wish, overrides, agent, settings };
+        let directory = asked.sender().unwrap().directory;
+        assert_eq!(directory.as_deref(), root.join("repo/src").to_str());
+        assert_eq!(settings.workspace().unwrap(), root.join("repo"));
     }
 }

@@ -10,8 +10,14 @@ use piton_agent::typed;
 use piton_core::attachment::FILES_BYTES_MAX;
 use piton_core::command::UserPart;
 
+use super::input::Empty;
 use super::opened::Opened;
+use super::stdin::NAME;
+use crate::drafts::seen_from;
 use crate::report::{AttachFault, Fault};
+
+/// What standard input is called where something is wrong with it.
+const STDIN: &str = "standard input";
 
 /// A file as it was found.
 #[derive(Debug)]
@@ -20,9 +26,33 @@ pub(super) struct Attached {
     content: Vec<u8>,
 }
 
-/// Reads files. May block: what is named may be a pipe.
-pub(super) fn read(paths: &[PathBuf]) -> Result<Vec<Attached>, AttachFault> {
-    paths.iter().map(|path| read_one(path)).collect()
+impl Attached {
+    /// What standard input brought; none if that is nothing and need not be anything.
+    pub(super) fn piped(content: Vec<u8>, empty: Empty) -> Result<Option<Self>, AttachFault> {
+        let path = || PathBuf::from(STDIN);
+        match content.len() as u64 {
+            0 if empty == Empty::Ignored => Ok(None),
+            0 => Err(AttachFault::Empty { path: path() }),
+            bytes if FILES_BYTES_MAX < bytes => Err(AttachFault::Large { path: path() }),
+            _ => Ok(Some(Self { name: NAME.into(), content })),
+        }
+    }
+
+    /// Its name.
+    pub(super) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// What is in it.
+    pub(super) fn content(&self) -> &[u8] {
+        &self.content
+    }
+}
+
+/// Reads files, whose paths are whole. They are named as seen from `here`. May block: what is named may
+/// be a pipe.
+pub(super) fn read(paths: &[PathBuf], here: &Path) -> Result<Vec<Attached>, AttachFault> {
+    paths.iter().map(|path| read_one(path, here)).collect()
 }
 
 /// The paths that are pipes: reading one waits until another process has written to it.
@@ -64,10 +94,10 @@ pub(super) async fn keep_for(
     Ok(parts)
 }
 
-fn read_one(path: &Path) -> Result<Attached, AttachFault> {
-    let path = || path.to_owned();
+fn read_one(whole: &Path, here: &Path) -> Result<Attached, AttachFault> {
+    let path = || seen_from(here, whole).to_owned();
     let unreadable = |source| AttachFault::Unreadable { path: path(), source };
-    let file = File::open(path()).map_err(unreadable)?;
+    let file = File::open(whole).map_err(unreadable)?;
     if file.metadata().map_err(unreadable)?.is_dir() {
         return Err(AttachFault::Directory { path: path() });
     }

@@ -3,20 +3,24 @@
 //! The draft is there before the store is opened and before anything is waited for, and goes only
 //! when the message was seen as an entry. In between it is told from a sent one by the journal.
 
+use std::fs;
 use std::io;
 use std::path::PathBuf;
 
 use piton::chance::{Chance as _, SystemChance};
 use piton::{Conversation, NewMessage};
 use piton_agent::Settings;
+use piton_core::attachment::FILES_BYTES_MAX;
 use piton_core::id::{CommandId, ConversationId, MessageId};
 use piton_core::view::{ItemView, View};
 use piton_store::Journal;
 
 use super::attach::{self, Attached};
+use super::input::{Empty, Input, Piped};
 use super::opened::Opened;
 use super::stage::Stage;
-use crate::drafts::{DRAFTS_MAX, Draft, Drafts, only_unsent};
+use super::stdin::{self, without_sign};
+use crate::drafts::{DRAFTS_MAX, Draft, Drafts, only_unsent, seen_from};
 use crate::flags::Query;
 use crate::output::Output;
 use crate::report::{Fault, LetterFault};
@@ -31,9 +35,15 @@ pub(super) struct Mail {
     /// The conversation that the fetched message was meant for.
     meant: Option<ConversationId>,
     text: Option<String>,
-    /// Files that go along, as they were named here.
+    /// The directory that names of files count from.
+    here: PathBuf,
+    /// Files that go along, with their whole paths.
     paths: Vec<PathBuf>,
-    /// What is in them, once they are read.
+    /// What standard input brings beside them, until it is read.
+    piped: Piped,
+    /// Those of them that are not read yet.
+    unread: Vec<PathBuf>,
+    /// What is in those that are, and what standard input brought.
     files: Vec<Attached>,
     draft: Option<Draft>,
     /// Unsent messages of earlier queries, the newest first, until they are told.
@@ -51,19 +61,25 @@ pub(super) struct Mail {
 impl Mail {
     /// Makes the text safe before anything else is done.
     pub(super) fn new(
-        text: Option<String>,
+        Input { text, piped, written }: Input,
         query: &Query,
         settings: &Settings,
     ) -> Result<Self, Fault> {
-        let here = settings.workspace()?;
-        let drafts = (!query.no_persist).then(|| Drafts::new(&settings.home, here));
+        let here = settings.directory()?.to_owned();
+        let places = settings.found_from_here()?;
+        let drafts = (!query.no_persist).then(|| Drafts::new(&settings.home, &places));
         let others = drafts.as_ref().map(Drafts::unsent).unwrap_or_default();
+        let named = without_sign(&query.files);
+        let paths: Vec<_> = named.iter().map(|path| here.join(path)).collect();
         let mut mail = Self {
             drafts,
             fetch: query.draft,
             meant: None,
             text: None,
-            paths: query.files.clone(),
+            here,
+            unread: paths.clone(),
+            paths,
+            piped,
             files: Vec::new(),
             draft: None,
             others,
@@ -78,6 +94,11 @@ impl Mail {
             }
             mail.write(text);
         }
+        // The text is in a draft, or was not to be recorded.
+        let is_safe = mail.draft.is_some() || query.no_persist;
+        if let Some(written) = written.filter(|_| is_safe) {
+            fs::remove_file(written).unwrap_or_default();
+        }
         Ok(mail)
     }
 
@@ -86,8 +107,10 @@ impl Mail {
         let old = self.draft.take();
         // With other files it is another message, unless the first ones could not go: then it is
         // the same, put right.
+        let piped = self.piped != Piped::Nothing;
         let same = self.others.iter().position(|draft| {
-            draft.text == text && (draft.files == self.paths || !attach::could_go(&draft.files))
+            let files = if piped { draft.named_files() } else { draft.files.clone() };
+            draft.text == text && (files == self.paths || !attach::could_go(&draft.files))
         });
         if let Some(drafts) = &self.drafts {
             let kept = match same {
@@ -96,7 +119,10 @@ impl Mail {
                 None => drafts.keep(new_name(), &text),
             };
             let named = kept.and_then(|mut draft| {
-                draft.name_files(&self.paths)?;
+                // What standard input brought the last time stays until this time's is there.
+                if !piped || draft.named_files() != self.paths {
+                    draft.name_files(&self.paths)?;
+                }
                 Ok(draft)
             });
             match named {
@@ -106,13 +132,14 @@ impl Mail {
         }
         self.text = Some(text);
         if let Some(old) = old {
-            old.remove();
+            old.replaced(&self.paths);
         }
     }
 
     /// Takes the next text, now that the message before it has arrived with its files.
     pub(super) fn write_next(&mut self, text: String) {
         self.paths.clear();
+        self.unread.clear();
         self.files.clear();
         self.write(text);
     }
@@ -140,9 +167,14 @@ impl Mail {
             let draft = unsent.remove(0);
             self.meant.clone_from(&draft.conversation);
             self.text = Some(draft.text.clone());
-            if self.paths.is_empty() {
-                self.paths.clone_from(&draft.files);
-            }
+            // Files that are named now take the place of those that were named then. What was piped in
+            // then was named by nobody, and stays.
+            let named = draft.named_files();
+            let is_replaced = !self.paths.is_empty() || !self.files.is_empty();
+            let stay = |path: &&PathBuf| !(is_replaced && named.contains(path));
+            let stay: Vec<_> = draft.files.iter().filter(stay).cloned().collect();
+            self.unread.extend(stay.iter().cloned());
+            self.paths.extend(stay);
             self.draft = Some(draft);
         }
         tell(unsent, journal, output).await
@@ -163,28 +195,51 @@ impl Mail {
 
     /// Whether there is something to say.
     pub(super) fn has_content(&self) -> bool {
-        self.text.is_some() || !self.paths.is_empty()
+        let has_files = !self.paths.is_empty() || !self.files.is_empty();
+        self.text.is_some() || has_files || self.piped != Piped::Nothing
     }
 
     /// Reads the files that go along, unless that is done.
     pub(super) async fn read_files(&mut self, stage: &mut Stage<'_>) -> Result<(), Fault> {
-        if self.files.len() == self.paths.len() {
+        if self.unread.is_empty() && self.piped == Piped::Nothing {
             return Ok(());
         }
-        for pipe in attach::pipes(&self.paths) {
-            stage.output.talk(&format!("Reading {} to its end: it is a pipe.", pipe.display()));
+        for pipe in attach::pipes(&self.unread) {
+            let pipe = seen_from(&self.here, pipe).display();
+            stage.output.talk(&format!("Reading {pipe} to its end: it is a pipe."));
         }
-        let paths = self.paths.clone();
+        let (paths, here) = (self.unread.clone(), self.here.clone());
         // Elsewhere, because a pipe may keep us waiting.
-        let reading = tokio::task::spawn_blocking(move || attach::read(&paths));
-        tokio::select! {
+        let reading = tokio::task::spawn_blocking(move || attach::read(&paths, &here));
+        let files = tokio::select! {
             biased;
-            _ = stage.signals.next() => Err(Fault::Interrupted),
-            read = reading => {
-                self.files = read.map_err(|_| Fault::Interrupted)??;
-                Ok(())
+            _ = stage.signals.next() => return Err(Fault::Interrupted),
+            read = reading => read.map_err(|_| Fault::Interrupted)??,
+        };
+        self.files.extend(files);
+        self.unread.clear();
+        let piped = match &self.piped {
+            Piped::Nothing => None,
+            Piped::Now(content) => Attached::piped(content.clone(), Empty::Ignored)?,
+            Piped::Later(empty) => {
+                let empty = *empty;
+                Attached::piped(stdin::read(FILES_BYTES_MAX, stage).await?, empty)?
+            }
+        };
+        self.piped = Piped::Nothing;
+        if let (Some(piped), Some(draft)) = (&piped, &mut self.draft) {
+            match draft.keep_part(piped.name(), piped.content()) {
+                Ok(kept) => self.paths.push(kept),
+                Err(error) => self.trouble = Some(error),
             }
         }
+        self.files.extend(piped);
+        if let Some(draft) = &mut self.draft
+            && let Err(error) = draft.name_files(&self.paths)
+        {
+            self.trouble = Some(error);
+        }
+        Ok(())
     }
 
     /// The message, now that it leaves for a conversation. Its files are durable from here on.

@@ -1,19 +1,11 @@
 //! What a query comes to: a table over what was typed and what is there.
 
-use std::io::ErrorKind::InvalidData;
-use std::io::{self, Read as _};
+use std::path::PathBuf;
 
 use piton::OnIncomplete;
-use piton_store::ENTRY_BYTES_MAX;
 
-use crate::drafts::TEXT_BYTES_MAX;
 use crate::flags::Query;
-use crate::report::Fault;
-
-/// Largest stored form of a text, in bytes: an entry, less what it says besides.
-const STORED_BYTES_MAX: usize = ENTRY_BYTES_MAX - 4 * 1024;
-// Of text that people write, JSON makes at most two bytes of one. It makes six of a control character.
-const _: () = assert!(2 * TEXT_BYTES_MAX < STORED_BYTES_MAX as u64);
+use crate::report::InputFault;
 
 /// What the flags ask for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -91,30 +83,46 @@ pub(crate) fn plan(wish: Wish, situation: Situation) -> Plan {
     }
 }
 
-/// What was typed, checked before anything is opened: the wish, and what to say.
-pub(crate) fn request(query: &Query) -> Result<(Wish, Option<String>), Fault> {
+/// Where the message comes from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Source {
+    /// From nowhere: none is needed.
+    Nowhere,
+    /// From the command line.
+    Words(String),
+    /// From standard input, as `-` says.
+    Stdin,
+    /// From a file.
+    File(PathBuf),
+    /// Nobody says where from, and one is needed.
+    Unsaid,
+}
+
+/// What was typed, checked before anything is read or opened: the wish, and where the message is.
+pub(crate) fn request(query: &Query) -> Result<(Wish, Source), InputFault> {
     let wish = match (&query.resume, query.discard_turn) {
         (Some(_), _) => Wish::Continue,
+        (None, _) if query.go_on => Wish::Continue,
         (None, true) => Wish::Discard,
         (None, false) if query.queue => Wish::Queue,
         (None, false) if query.steer => Wish::Steer,
         (None, false) => Wish::Say,
     };
+    let words = (!query.text.is_empty()).then(|| query.text.join(" "));
     let behind = query.resume.clone().flatten();
-    let typed = match (query.text.clone(), behind) {
-        (Some(_), Some(_)) => return Err(Fault::TwoTexts),
-        (None, Some(_)) if query.draft => return Err(Fault::TwoTexts),
-        (text, behind) => text.or(behind),
+    let two = |first| Err(InputFault::TwoTexts { first, second: "one beside it" });
+    let source = match (words, behind, &query.prompt_file) {
+        (_, Some(_), _) if query.draft => return two("one for --continue"),
+        (Some(_), Some(_), _) => return two("one for --continue"),
+        (Some(_), _, Some(_)) | (_, Some(_), Some(_)) => return two("one in --prompt-file"),
+        (Some(text), None, None) | (None, Some(text), None) if text == "-" => Source::Stdin,
+        (Some(text), None, None) | (None, Some(text), None) => Source::Words(text),
+        (None, None, Some(path)) if path.as_os_str() == "-" => Source::Stdin,
+        (None, None, Some(path)) => Source::File(path.clone()),
+        (None, None, None) if says_nothing(query, wish) => Source::Unsaid,
+        (None, None, None) => Source::Nowhere,
     };
-    let text = match typed.as_deref() {
-        Some("-") => Some(read_stdin()?),
-        Some(_) | None => typed,
-    };
-    match text {
-        None if says_nothing(query, wish) => Err(Fault::NoText),
-        Some(text) => Ok((wish, Some(sendable(text)?))),
-        None => Ok((wish, None)),
-    }
+    Ok((wish, source))
 }
 
 /// Whether something is to be said, and nothing is there to say. Binding alone needs no words.
@@ -127,40 +135,6 @@ fn says_nothing(query: &Query, wish: Wish) -> bool {
     says && !query.draft && query.files.is_empty()
 }
 
-fn sendable(text: String) -> Result<String, Fault> {
-    if text.trim().is_empty() {
-        return Err(Fault::EmptyText);
-    }
-    check_size(text.len())?;
-    let stored = serde_json::to_string(&text).map_or(usize::MAX, |stored| stored.len());
-    if STORED_BYTES_MAX < stored {
-        return Err(Fault::LongStored { bytes: stored, bytes_max: STORED_BYTES_MAX });
-    }
-    Ok(text)
-}
-
-fn check_size(bytes: usize) -> Result<(), Fault> {
-    if TEXT_BYTES_MAX < bytes as u64 {
-        return Err(Fault::LongText { bytes_max: TEXT_BYTES_MAX });
-    }
-    Ok(())
-}
-
-fn read_stdin() -> Result<String, Fault> {
-    let mut bytes = Vec::new();
-    // One more than allowed, so that too much is told from just enough.
-    io::stdin().take(TEXT_BYTES_MAX + 1).read_to_end(&mut bytes).map_err(Fault::Stdin)?;
-    piped(bytes)
-}
-
-/// The size comes first: what was cut off may be the rest of a character, or all but white space.
-fn piped(bytes: Vec<u8>) -> Result<String, Fault> {
-    check_size(bytes.len())?;
-    let text = String::from_utf8(bytes);
-    let text = text.map_err(|error| Fault::Stdin(io::Error::new(InvalidData, error)))?;
-    Ok(text.trim_end().to_owned())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -170,33 +144,6 @@ mod tests {
             let situation = Situation { incomplete, waiting: false, text, person };
             assert_eq!(plan(wish, situation), expected, "{wish:?} {situation:?}");
         }
-    }
-
-    #[test]
-    fn what_is_piped_in_is_whole_or_too_large() {
-        let most = usize::try_from(TEXT_BYTES_MAX).unwrap();
-        let long = |bytes: Vec<u8>| matches!(piped(bytes), Err(Fault::LongText { .. }));
-        let mut blank_at_the_border = vec![b'a'; most];
-        blank_at_the_border.push(b'\n');
-        assert!(long(blank_at_the_border));
-        let mut cut_in_a_letter = vec![b'a'; most];
-        cut_in_a_letter.push("é".as_bytes()[0]);
-        assert!(long(cut_in_a_letter));
-        assert_eq!(piped(vec![b'a'; most]).unwrap().len(), most);
-        assert_eq!(piped(b" two\nlines \n\n".to_vec()).unwrap(), " two\nlines");
-        assert!(matches!(piped(vec![b'a', 0xff]), Err(Fault::Stdin(_))));
-    }
-
-    #[test]
-    fn a_text_is_measured_as_it_is_stored() {
-        let most = usize::try_from(TEXT_BYTES_MAX).unwrap();
-        let check = |text: String, fits: bool| match sendable(text) {
-            Ok(_) => assert!(fits),
-            Err(fault) => assert!(!fits && matches!(fault, Fault::LongStored { .. }), "{fault}"),
-        };
-        check("\"".repeat(most), true);
-        check("\x01".repeat(most), false);
-        check("\x01".repeat(STORED_BYTES_MAX / 6 - 1), true);
     }
 
     // J22

@@ -19,7 +19,7 @@ use crate::ask::not_understood;
 use crate::render::incomplete::Newest;
 use crate::render::moves;
 use crate::render::turn;
-use crate::report::{Fault, LetterFault, Report};
+use crate::report::{Fault, InputFault, LetterFault, Report};
 
 /// Longest text that is shown of a message that waits, in letters.
 const MESSAGE_LETTERS_MAX: usize = 60;
@@ -76,7 +76,7 @@ pub(super) fn of_left(
             Some(TurnEnd::Completed) => Report::of_turn(&Ending::Done, id, None, ""),
             Some(TurnEnd::Stopped | TurnEnd::Discarded) => Report::ok("closed"),
             None => {
-                let turn = Newest::of(view).ok_or(Fault::NoText)?;
+                let turn = Newest::of(view).ok_or(InputFault::NoText)?;
                 let (conversation, turn) = (id.clone(), Box::new(turn));
                 return Err(Fault::Incomplete { conversation, turn });
             }

@@ -11,7 +11,7 @@ fn denying() -> Vec<PermissionRule> {
 }
 
 fn run(rules: Vec<PermissionRule>, name: &str, arguments: &Value) -> RuleEffect {
-    let permissions = Permissions { mode: PermissionMode::Auto, rules };
+    let permissions = Permissions { mode: PermissionMode::Auto, rules, ..Permissions::default() };
     permit(&permissions, &tool(name, EffectClass::Once), &arguments.to_string())
 }
 
@@ -105,7 +105,11 @@ fn a_path_from_the_root_is_what_it_is_from_the_workspace() {
     };
     let edit = |mode, rules, path: &str| {
         let arguments = serde_json::json!({ "path": path }).to_string();
-        permit(&Permissions { mode, rules }, &tool("edit_file", EffectClass::Digested), &arguments)
+        permit(
+            &Permissions { mode, rules, ..Permissions::default() },
+            &tool("edit_file", EffectClass::Digested),
+            &arguments,
+        )
     };
     let allow = |path| edit(PermissionMode::Ask, rules(RuleEffect::Allow), path);
     assert_eq!(allow("/h/ws/src/a.rs"), RuleEffect::Allow);
@@ -122,7 +126,8 @@ fn a_path_from_the_root_is_what_it_is_from_the_workspace() {
 #[test]
 fn a_directory_from_the_root_is_what_it_is_from_the_workspace() {
     let make = |rules: Vec<PermissionRule>, directory: &str| {
-        let permissions = Permissions { mode: PermissionMode::Ask, rules };
+        let permissions =
+            Permissions { mode: PermissionMode::Ask, rules, ..Permissions::default() };
         let arguments = serde_json::json!({ "command": "make", "dir": directory }).to_string();
         permit(&permissions, &tool("shell", EffectClass::Supervised), &arguments)
     };
@@ -134,7 +139,8 @@ fn a_directory_from_the_root_is_what_it_is_from_the_workspace() {
         assert_eq!(make(allowed.clone(), directory), RuleEffect::Ask, "{directory}");
     }
     let shell = tool("shell", EffectClass::Supervised);
-    let permissions = Permissions { mode: PermissionMode::Ask, rules: Vec::new() };
+    let permissions =
+        Permissions { mode: PermissionMode::Ask, rules: Vec::new(), ..Permissions::default() };
     let standing = Standing { effect: RuleEffect::Allow, scope: RuleScope::Conversation };
     let arguments = serde_json::json!({ "command": "make", "dir": "/h/ws/sub" }).to_string();
     let always = always(&permissions, &shell, &arguments, standing).unwrap();

@@ -10,7 +10,7 @@ fn of_arguments(tool_name: &str, effect: RuleEffect, given: &[(&str, &str)]) -> 
 
 fn of_form(mode: PermissionMode, effect: RuleEffect, form: &str, command: &str) -> RuleEffect {
     let rules = vec![of_arguments("shell", effect, &[("command", form)])];
-    let permissions = Permissions { mode, rules };
+    let permissions = Permissions { mode, rules, ..Permissions::default() };
     permit(&permissions, &tool("shell", EffectClass::Supervised), &arguments(command))
 }
 
@@ -73,7 +73,7 @@ fn arguments_match_by_key_and_as_a_whole() {
     let check = |effect, mode, arguments: &str, expected| {
         let rules = vec![of_arguments("fetch", effect, &given)];
         assert_eq!(
-            permit(&Permissions { mode, rules }, &fetch, arguments),
+            permit(&Permissions { mode, rules, ..Permissions::default() }, &fetch, arguments),
             expected,
             "{arguments}"
         );
@@ -105,6 +105,7 @@ fn must_show_3_a_pattern_for_paths_sees_where_they_lead() {
         let permissions = Permissions {
             mode,
             rules: vec![of_arguments("edit_file", effect, &[("path", pattern)])],
+            ..Permissions::default()
         };
         assert!(needs_real_path(&permissions, &tool("edit_file", EffectClass::Digested)));
         let arguments = serde_json::json!({ "path": path }).to_string();

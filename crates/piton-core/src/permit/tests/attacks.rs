@@ -177,7 +177,8 @@ fn must_show_3_a_word_never_looks_like_two() {
             arguments: [("command".to_owned(), form.to_owned())].into(),
             ..PermissionRule::of_tool("shell", RuleEffect::Allow)
         };
-        let permissions = Permissions { mode: PermissionMode::Ask, rules: vec![rule] };
+        let permissions =
+            Permissions { mode: PermissionMode::Ask, rules: vec![rule], ..Permissions::default() };
         permit(&permissions, &tool("shell", EffectClass::Supervised), &arguments(command))
     };
     let two = r#"ls "a'" "b""#;

@@ -443,7 +443,7 @@ fn must_show_3_a_deny_of_a_command_asks_about_tools_of_others_that_may_run_it() 
 }
 
 fn of_call(name: &str, rules: Vec<PermissionRule>, arguments: &Value) -> RuleEffect {
-    let permissions = Permissions { mode: PermissionMode::Auto, rules };
+    let permissions = Permissions { mode: PermissionMode::Auto, rules, ..Permissions::default() };
     permit(&permissions, &tool(name, EffectClass::Supervised), &arguments.to_string())
 }
 
@@ -470,7 +470,8 @@ fn must_show_3_a_deny_counts_for_what_is_typed() {
 // Must show 3: a shell that goes on reading is another one.
 #[test]
 fn must_show_3_a_runner_that_is_fed_is_not_allowed_by_a_rule() {
-    let permissions = Permissions { mode: PermissionMode::Ask, rules: rules(&ALLOWED) };
+    let permissions =
+        Permissions { mode: PermissionMode::Ask, rules: rules(&ALLOWED), ..Permissions::default() };
     let shell = tool("shell", EffectClass::Supervised);
     let check = |command: &str, input: bool, expected| {
         for key in ["input", "terminal"] {
@@ -491,12 +492,17 @@ fn must_show_3_a_rule_for_commands_allows_no_other_tool() {
             command: Some("ls *".into()),
             ..PermissionRule::of_tool(name, RuleEffect::Allow)
         };
-        let permissions = Permissions { mode: PermissionMode::Ask, rules: vec![allow.clone()] };
+        let permissions = Permissions {
+            mode: PermissionMode::Ask,
+            rules: vec![allow.clone()],
+            ..Permissions::default()
+        };
         let arguments = r#"{"command":"ls","really":"deploy --prod"}"#;
         let run = tool("x__run", EffectClass::Once);
         assert_eq!(permit(&permissions, &run, arguments), RuleEffect::Ask, "{name}");
         let deny = PermissionRule { effect: RuleEffect::Deny, ..allow };
-        let permissions = Permissions { mode: PermissionMode::Auto, rules: vec![deny] };
+        let permissions =
+            Permissions { mode: PermissionMode::Auto, rules: vec![deny], ..Permissions::default() };
         assert_eq!(permit(&permissions, &run, arguments), RuleEffect::Deny, "{name}");
     }
 }

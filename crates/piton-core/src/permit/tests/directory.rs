@@ -3,7 +3,7 @@
 use super::*;
 
 fn in_directory(rules: Vec<PermissionRule>, command: &str, directory: &str) -> RuleEffect {
-    let permissions = Permissions { mode: PermissionMode::Ask, rules };
+    let permissions = Permissions { mode: PermissionMode::Ask, rules, ..Permissions::default() };
     let arguments = serde_json::json!({ "command": command, "dir": directory }).to_string();
     permit(&permissions, &tool("shell", EffectClass::Supervised), &arguments)
 }
@@ -55,7 +55,8 @@ fn must_show_3_a_rule_with_a_directory_is_for_that_one_and_word_for_word() {
 #[test]
 fn must_show_3_always_is_good_in_the_same_directory() {
     let shell = tool("shell", EffectClass::Supervised);
-    let permissions = Permissions { mode: PermissionMode::Ask, rules: Vec::new() };
+    let permissions =
+        Permissions { mode: PermissionMode::Ask, rules: Vec::new(), ..Permissions::default() };
     let offered = |directory: &str| {
         let arguments = serde_json::json!({ "command": "make", "dir": directory }).to_string();
         let standing = Standing { effect: RuleEffect::Allow, scope: RuleScope::Conversation };

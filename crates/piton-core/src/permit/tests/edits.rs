@@ -88,3 +88,32 @@ fn must_show_3_no_edit_reaches_such_a_file_by_a_name_that_is_the_same_elsewhere(
         assert_eq!(edit(path), RuleEffect::Ask, "{path:?}");
     }
 }
+
+#[test]
+fn edits_are_accepted_in_a_directory_that_was_added() {
+    use RuleEffect::{Allow, Ask, Deny};
+    let of = |rules: Vec<PermissionRule>, path: &str| {
+        let directories = vec!["/h/lib".into()];
+        let permissions = Permissions { mode: PermissionMode::AcceptEdits, rules, directories };
+        let arguments = serde_json::json!({ "path": path }).to_string();
+        permit(&permissions, &tool("edit_file", EffectClass::Digested), &arguments)
+    };
+    let rule = |path: &str, effect| PermissionRule {
+        path: Some(path.into()),
+        ..PermissionRule::of_tool("edit_file", effect)
+    };
+    for (path, expected) in [
+        ("/h/lib/a.rs", Allow),
+        ("../lib/a.rs", Allow),
+        ("/h/lib/.git/config", Ask),
+        ("/h/lib/../x", Ask),
+        ("/h/library/a.rs", Ask),
+    ] {
+        assert_eq!(of(Vec::new(), path), expected, "{path}");
+    }
+    // What is forbidden by its name is forbidden there too; what is allowed in the workspace is not.
+    assert_eq!(of(vec![rule("**/*.key", Deny)], "/h/lib/a.key"), Deny);
+    let all = rule("**", Allow);
+    assert_eq!(of(vec![all.clone()], "/h/lib/.git/config"), Ask);
+    assert_eq!(of(vec![all], "sub/.git/config"), Allow);
+}

@@ -11,7 +11,7 @@ fn denying(tool: &str) -> Vec<PermissionRule> {
 }
 
 fn run(rules: Vec<PermissionRule>, name: &str, arguments: &Value) -> RuleEffect {
-    let permissions = Permissions { mode: PermissionMode::Auto, rules };
+    let permissions = Permissions { mode: PermissionMode::Auto, rules, ..Permissions::default() };
     let effect = if name == "read_file" { EffectClass::ReadOnly } else { EffectClass::Once };
     permit(&permissions, &tool(name, effect), &arguments.to_string())
 }
@@ -178,7 +178,8 @@ fn must_show_3_a_path_allows_tools_that_are_known_to_work_on_it() {
             path: Some("src/**".into()),
             ..PermissionRule::of_tool(rule, RuleEffect::Allow)
         };
-        let permissions = Permissions { mode: PermissionMode::Ask, rules: vec![allow] };
+        let permissions =
+            Permissions { mode: PermissionMode::Ask, rules: vec![allow], ..Permissions::default() };
         permit(&permissions, &tool(name, EffectClass::Once), &arguments.to_string())
     };
     let path = serde_json::json!({ "path": "src/x", "command": "rm b", "dir": "src" });

@@ -30,7 +30,7 @@ fn decides(
     arguments: Value,
     expected: RuleEffect,
 ) {
-    let permissions = Permissions { mode, rules: rules.to_vec() };
+    let permissions = Permissions { mode, rules: rules.to_vec(), ..Permissions::default() };
     assert_eq!(permit(&permissions, tool, &arguments.to_string()), expected, "{arguments}");
 }
 

@@ -179,7 +179,7 @@ pub(crate) enum Applied {
 pub(crate) async fn abandon(site: &Site, handle: &Handle) {
     let (site, handle) = (site.clone(), handle.clone());
     // What cannot be removed now stays: it is hidden, and does no harm.
-    blocking::whole(move || Change::recorded(&handle).map(|change| change.abandon(&site)))
+    blocking::whole(move || Change::recorded(&site, &handle).map(|change| change.abandon(&site)))
         .await
         .ok();
 }

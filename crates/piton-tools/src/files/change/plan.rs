@@ -46,10 +46,10 @@ impl Change {
     }
 
     /// What [`Change::prepared`] wrote down.
-    pub(in crate::files) fn recorded(handle: &Handle) -> Result<Self, Refusal> {
+    pub(in crate::files) fn recorded(site: &Site, handle: &Handle) -> Result<Self, Refusal> {
         match handle {
             Handle::Edit { path, before, after } => Ok(Self {
-                place: Place::recorded(path)?,
+                place: Place::recorded(site, path)?,
                 before: before.clone(),
                 after: after.clone(),
                 taken_back: None,

@@ -23,7 +23,7 @@ pub(super) fn take_back(
     version: &Version,
     old: Option<Vec<u8>>,
 ) -> Result<Applied, Refusal> {
-    let place = Place::recorded(&version.path)?;
+    let place = Place::recorded(site, &version.path)?;
     let Some(old) = old else {
         let removed = remove(site, &place, version)?;
         tidy(site, &place, version);
@@ -55,7 +55,7 @@ pub(super) fn settle(
     version: &Version,
     old: Option<Vec<u8>>,
 ) -> Result<Settled, Refusal> {
-    let place = Place::recorded(&version.path)?;
+    let place = Place::recorded(site, &version.path)?;
     if let Some(old) = old {
         let change = Change::back(place, version, digest::of(&old));
         return Ok(change.settle(site, |_| Ok(old.clone())));

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io;
+use std::path::Path;
 
 use piton_core::event::Permissions;
 
@@ -28,8 +29,9 @@ pub enum VersionState {
 impl Undo {
     /// Whether a change can be taken back.
     pub fn state(&self, version: &Version) -> VersionState {
-        let Ok(place) = Place::recorded(&version.path) else { return VersionState::Changed };
-        let Ok(found) = change::current(&self.site(version), &place) else {
+        let site = self.site(version);
+        let Ok(place) = Place::recorded(&site, &version.path) else { return VersionState::Changed };
+        let Ok(found) = change::current(&site, &place) else {
             return VersionState::Changed;
         };
         let found = found.as_deref().map(digest::of);
@@ -153,11 +155,15 @@ impl Undo {
     }
 
     fn site(&self, version: &Version) -> Site {
+        // A change in a directory that was added to the workspace is recorded with the whole path.
+        let whole = Path::new(&version.path);
+        let added = whole.parent().filter(|_| whole.is_absolute()).and_then(Path::to_str);
+        let directories = added.into_iter().map(ToOwned::to_owned).collect();
         Site {
             workspace: version.workspace.clone(),
             scratch: self.scratch.clone(),
             conversation: version.conversation.clone(),
-            permissions: Permissions::default(),
+            permissions: Permissions { directories, ..Permissions::default() },
             closed: Closed::default(),
         }
     }

@@ -85,7 +85,7 @@ impl Story {
             system: Some(luck.pick(&["Be brief.", "", " ", "\u{0}"]).into()),
             tools: Some(oddities::tools(luck)).filter(|_| !luck.once_in(8)),
             limits: Some(limits),
-            permissions: Some(Permissions { mode, rules: Vec::new() }),
+            permissions: Some(Permissions { mode, rules: Vec::new(), ..Permissions::default() }),
             in_doubt: Some(luck.pick(&[InDoubtPolicy::Ask, InDoubtPolicy::TellModel])),
             ..ConfigChange::default()
         };

@@ -1,0 +1,116 @@
+//! A message that is written in an editor.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read as _};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitStatus};
+
+use piton::chance::{Chance as _, SystemChance};
+use piton_agent::Environment;
+use piton_core::id::MessageId;
+use tokio::sync::oneshot;
+
+use super::stage::Stage;
+use super::text::{decoded, sendable};
+use crate::drafts::TEXT_BYTES_MAX;
+use crate::report::{Fault, InputFault};
+use crate::signals::Push;
+use crate::terminal::Terminal;
+
+/// Variables that name an editor; the first one that says something counts.
+const VARIABLES: [&str; 2] = ["VISUAL", "EDITOR"];
+/// Only the owner may read what is being written.
+const PRIVATE: u32 = 0o600;
+
+/// A text from an editor. Its file is there until somebody has the text safe.
+#[derive(Debug)]
+pub(super) struct Written {
+    pub(super) text: String,
+    pub(super) path: PathBuf,
+}
+
+/// The editor of a person, if one is named.
+pub(super) fn named(environment: &Environment) -> Option<String> {
+    VARIABLES.iter().find_map(|name| environment.text(name))
+}
+
+/// Lets a person write a text; none if nothing was written.
+pub(super) async fn write(
+    editor: &str,
+    environment: &Environment,
+    stage: &mut Stage<'_>,
+) -> Result<Option<Written>, Fault> {
+    let failed = |why: String, kept| InputFault::Editor { command: editor.to_owned(), why, kept };
+    let name = MessageId::from_chance(SystemChance.next());
+    let path = environment.temporary().join(format!("piton-{name}.md"));
+    // A new file: whoever may write to the directory has put no link there.
+    let made = OpenOptions::new().write(true).create_new(true).mode(PRIVATE).open(&path);
+    made.map_err(|error| failed(format!("has no file to write to: {error}"), None))?;
+    stage.output.talk(&format!("Write your message in {editor}; an empty file sends nothing."));
+    let ended = edit(editor, &path, stage).await;
+    let kept = has_content(&path).then(|| path.clone());
+    if kept.is_none() {
+        fs::remove_file(&path).unwrap_or_default();
+    }
+    let status = match ended {
+        Ok(status) => {
+            status.map_err(|error| failed(format!("cannot be started: {error}"), None))?
+        }
+        Err(fault) => {
+            if let Some(path) = kept {
+                stage.output.talk(&format!("What you wrote is in {}.", path.display()));
+            }
+            return Err(fault);
+        }
+    };
+    if !status.success() {
+        return Err(failed(format!("has failed ({status}), so nothing is sent"), kept).into());
+    }
+    if kept.is_none() {
+        return Ok(None);
+    }
+    let text = read(&path).and_then(sendable);
+    let text = text.map_err(|error| failed(format!("wrote what cannot be sent: {error}"), kept))?;
+    Ok(Some(Written { text, path }))
+}
+
+/// Runs the editor on the terminal. Ctrl-C belongs to the editor meanwhile.
+async fn edit(
+    editor: &str,
+    path: &Path,
+    stage: &mut Stage<'_>,
+) -> Result<io::Result<ExitStatus>, Fault> {
+    // A variable may have arguments in it, so a shell reads it, as it does for git.
+    let mut command = Command::new("sh");
+    command.arg("-c").arg(format!("{editor} \"$@\"")).arg("sh").arg(path);
+    // Its screen is the terminal, also if the answer goes elsewhere.
+    if let (Ok(output), Ok(talk)) = (Terminal::screen(), Terminal::screen()) {
+        command.stdout(output).stderr(talk);
+    }
+    let (done, mut editing) = oneshot::channel();
+    std::thread::spawn(move || done.send(command.status()).ok());
+    loop {
+        tokio::select! {
+            biased;
+            ended = &mut editing => return ended.map_err(|_| Fault::Interrupted),
+            push = stage.signals.next() => match push {
+                Push::Interrupt => {}
+                Push::Terminate | Push::Quit | Push::HangUp => return Err(Fault::Interrupted),
+            },
+        }
+    }
+}
+
+fn has_content(path: &Path) -> bool {
+    read(path).map_or(true, |text| !text.trim().is_empty())
+}
+
+fn read(path: &Path) -> Result<String, InputFault> {
+    let mut bytes = Vec::new();
+    let unreadable = |source| InputFault::PromptFile { path: path.to_owned(), source };
+    let read = File::open(path)
+        .and_then(|file| file.take(TEXT_BYTES_MAX + 1).read_to_end(&mut bytes))
+        .map_err(unreadable);
+    read.and_then(|_| decoded(bytes, unreadable))
+}

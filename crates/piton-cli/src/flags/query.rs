@@ -1,0 +1,209 @@
+//! The flags of `piton query`.
+
+use std::path::PathBuf;
+
+use clap::{ArgGroup, Args, ValueEnum};
+use piton_agent::{Overrides, SandboxMode, UnattendedPolicy};
+use piton_core::view::{Effort, ModelRef, PermissionMode};
+
+/// The flags of `piton query`.
+#[derive(Debug, Args)]
+#[command(group = ArgGroup::new("left").args(["queue", "steer"]))]
+#[expect(clippy::struct_excessive_bools, reason = "one per flag; they are independent")]
+pub(crate) struct Query {
+    /// What to say, in one word or several; `-` reads it from standard input. Without it, a pipe or a
+    /// file on standard input is the message, and on a terminal an editor opens
+    #[arg(value_name = "TEXT")]
+    pub(crate) text: Vec<String>,
+    /// Take the message from a file
+    #[arg(long, value_name = "FILE", conflicts_with = "draft")]
+    pub(crate) prompt_file: Option<PathBuf>,
+    /// The conversation, or the beginning of its id; else the newest one of this workspace
+    #[arg(long, value_name = "ID")]
+    pub(crate) id: Option<String>,
+    /// Begin a conversation
+    #[arg(long, conflicts_with_all = ["id", "resume", "go_on", "discard_turn"])]
+    pub(crate) new: bool,
+    /// A file that goes along: an image, a PDF, a text; can be given several times. `-` is standard input
+    #[arg(long = "file", short = 'f', value_name = "PATH")]
+    pub(crate) files: Vec<PathBuf>,
+    /// Who answers: provider/model, demo, or script:FILE
+    #[arg(long, short = 'm', value_name = "MODEL")]
+    pub(crate) model: Option<String>,
+    /// How much the model should think: auto, none, minimal, low, medium, high, max
+    #[arg(long, value_name = "EFFORT")]
+    pub(crate) effort: Option<Effort>,
+    /// Most tokens of one answer; 0 leaves it to the provider
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    pub(crate) max_tokens: Option<u32>,
+    /// Let workers do it: the model splits it into subtasks, and answers from their results
+    #[arg(long, conflicts_with_all = ["resume", "go_on", "discard_turn"])]
+    pub(crate) coordinate: bool,
+    /// Go on with the incomplete turn; with TEXT, keep its work and add a message
+    #[arg(long = "continue", value_name = "TEXT", conflicts_with = "discard_turn")]
+    #[expect(clippy::option_option, reason = "absent, without a text, with a text")]
+    pub(crate) resume: Option<Option<String>>,
+    /// The same, and the words of TEXT need no quotes: piton query -c and then run the tests
+    #[arg(short = 'c', conflicts_with_all = ["resume", "discard_turn"])]
+    pub(crate) go_on: bool,
+    /// Discard the incomplete turn
+    #[arg(long)]
+    pub(crate) discard_turn: bool,
+    /// One JSON object per line on standard output
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Most model answers in one turn; 0 is no limit
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    pub(crate) max_steps: Option<u32>,
+    /// What may run without asking
+    #[arg(long, value_name = "MODE")]
+    pub(crate) permissions: Option<Mode>,
+    /// What becomes of questions while nobody is there
+    #[arg(long, value_name = "POLICY")]
+    pub(crate) unattended: Option<Unattended>,
+    /// When commands are confined to the workspace [default: auto]
+    #[arg(long, value_name = "MODE")]
+    pub(crate) sandbox: Option<Sandbox>,
+    /// Confined commands have no network
+    #[arg(long)]
+    pub(crate) no_network: bool,
+    /// Print the answer, and never ask anything on the terminal (also: `PITON_NO_INPUT=1`)
+    #[arg(long, short = 'p', visible_alias = "print")]
+    pub(crate) no_input: bool,
+    /// Leave standard input alone, also if it is a pipe or a file
+    #[arg(long)]
+    pub(crate) no_stdin: bool,
+    /// How long to wait for a conversation that another process works on; 0 does not wait
+    /// [default: 30, or ask on a terminal]
+    #[arg(long, value_name = "SECONDS", allow_negative_numbers = true)]
+    pub(crate) lock_wait: Option<u64>,
+    /// Behind what runs and waits: if another process works on the conversation, the message is left
+    /// for it, and its answer is shown when it comes
+    #[arg(long, conflicts_with_all = ["new", "resume", "go_on", "discard_turn", "no_persist", "coordinate"])]
+    pub(crate) queue: bool,
+    /// Into the open turn, before its next request, also if another process works on it
+    #[arg(long, conflicts_with_all = ["queue", "new", "resume", "go_on", "discard_turn", "no_persist", "coordinate"])]
+    pub(crate) steer: bool,
+    /// With --queue or --steer: do not wait for the answer of another process
+    #[arg(long, requires = "left")]
+    pub(crate) no_wait: bool,
+    /// A directory beside the workspace that tools may read and write from now on, and commands in a
+    /// sandbox too; can be given several times. The conversation keeps it
+    #[arg(long, value_name = "DIR")]
+    pub(crate) add_dir: Vec<PathBuf>,
+    /// Bind the conversation to another directory first, where it works from then on
+    #[arg(long, value_name = "DIR", requires = "id", conflicts_with = "no_persist")]
+    pub(crate) workspace: Option<PathBuf>,
+    /// Send the newest message that was kept because it could not be sent, to the conversation that it
+    /// was meant for; `piton drafts` shows them
+    #[arg(long, conflicts_with = "text")]
+    pub(crate) draft: bool,
+    /// Take no lock and record nothing
+    #[arg(long, conflicts_with_all = ["resume", "go_on", "discard_turn", "draft"])]
+    pub(crate) no_persist: bool,
+}
+
+/// What may run without asking.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum Mode {
+    /// What only reads runs; anything else asks
+    Ask,
+    /// What only reads or edits files runs; anything else asks
+    AcceptEdits,
+    /// Everything runs
+    Auto,
+    /// What only reads runs; anything else is denied
+    ReadOnly,
+}
+
+/// What becomes of questions while nobody is there.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum Unattended {
+    /// Allow calls in which no deny could hide; take defaults, or tell the tool that there is no answer
+    Auto,
+    /// Take defaults; what has none waits
+    Defaults,
+    /// Refuse calls; tell the tool that there is no answer
+    Deny,
+    /// Let the other calls end, and leave the turn waiting
+    Defer,
+}
+
+/// When commands are confined.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum Sandbox {
+    /// Never
+    Off,
+    /// With `--permissions auto`, as well as the kernel can
+    Auto,
+    /// Always; a command that cannot be confined is not run
+    On,
+}
+
+impl Query {
+    /// What the flags change, with the model and the directories that were named.
+    pub(crate) fn overrides(&self, model: Option<ModelRef>, directories: Vec<String>) -> Overrides {
+        Overrides {
+            model,
+            effort: self.effort,
+            answer_tokens_max: self.max_tokens,
+            steps_max: self.max_steps,
+            permissions: self.permissions.map(PermissionMode::from),
+            unattended: self.unattended.map(UnattendedPolicy::from),
+            sandbox: self.sandbox.map(SandboxMode::from),
+            no_network: self.no_network,
+            directories,
+            coordinate: self.coordinate,
+        }
+    }
+}
+
+impl Mode {
+    /// How it is typed.
+    pub(crate) fn typed(self) -> String {
+        self.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
+    }
+}
+
+impl From<PermissionMode> for Mode {
+    fn from(mode: PermissionMode) -> Self {
+        match mode {
+            PermissionMode::Ask => Self::Ask,
+            PermissionMode::AcceptEdits => Self::AcceptEdits,
+            PermissionMode::Auto => Self::Auto,
+            PermissionMode::ReadOnly => Self::ReadOnly,
+        }
+    }
+}
+
+impl From<Mode> for PermissionMode {
+    fn from(mode: Mode) -> Self {
+        match mode {
+            Mode::Ask => Self::Ask,
+            Mode::AcceptEdits => Self::AcceptEdits,
+            Mode::Auto => Self::Auto,
+            Mode::ReadOnly => Self::ReadOnly,
+        }
+    }
+}
+
+impl From<Unattended> for UnattendedPolicy {
+    fn from(typed: Unattended) -> Self {
+        match typed {
+            Unattended::Auto => Self::Auto,
+            Unattended::Defaults => Self::Defaults,
+            Unattended::Deny => Self::Deny,
+            Unattended::Defer => Self::Defer,
+        }
+    }
+}
+
+impl From<Sandbox> for SandboxMode {
+    fn from(typed: Sandbox) -> Self {
+        match typed {
+            Sandbox::Off => Self::Off,
+            Sandbox::Auto => Self::Auto,
+            Sandbox::On => Self::On,
+        }
+    }
+}

@@ -1,0 +1,126 @@
+//! What can go wrong with the message of a query before it is a message.
+
+use std::io;
+use std::path::PathBuf;
+
+use super::code::Code;
+
+/// Why there is no message to send.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum InputFault {
+    /// Nothing was said.
+    #[error("there is nothing to say")]
+    NoText,
+    /// The text is blank.
+    #[error("the message is empty")]
+    EmptyText,
+    /// Two texts were given.
+    #[error("there are two texts: {first} and {second}")]
+    TwoTexts {
+        /// Where the first one stands.
+        first: &'static str,
+        /// Where the other one stands.
+        second: &'static str,
+    },
+    /// The text is larger than a message may be.
+    #[error("the message is larger than {bytes_max} bytes")]
+    LongText {
+        /// The most.
+        bytes_max: u64,
+    },
+    /// The text is larger than an entry can be, once it is stored.
+    #[error("the message takes {bytes} bytes as it is stored, more than {bytes_max}")]
+    LongStored {
+        /// What it takes.
+        bytes: usize,
+        /// The most.
+        bytes_max: usize,
+    },
+    /// Standard input cannot be read as text.
+    #[error("cannot read standard input")]
+    Stdin(#[source] io::Error),
+    /// Standard input is wanted for two things.
+    #[error("standard input can be read once, and - stands for it twice")]
+    StdinTwice,
+    /// Standard input is wanted, and not to be read.
+    #[error("- stands for standard input, which --no-stdin leaves alone")]
+    StdinUnread,
+    /// The file with the message cannot be read.
+    #[error("cannot read {}", path.display())]
+    PromptFile {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The editor could not be started, or did not end well.
+    #[error("the editor `{command}` {why}")]
+    Editor {
+        /// How it is called.
+        command: String,
+        /// What became of it.
+        why: String,
+        /// Where the text is that was written meanwhile.
+        kept: Option<PathBuf>,
+    },
+}
+
+impl InputFault {
+    pub(super) fn code(&self) -> Code {
+        match self {
+            Self::NoText
+            | Self::EmptyText
+            | Self::TwoTexts { .. }
+            | Self::LongText { .. }
+            | Self::LongStored { .. }
+            | Self::StdinTwice
+            | Self::StdinUnread
+            | Self::PromptFile { .. } => Code::Usage,
+            Self::Stdin(_) | Self::Editor { .. } => Code::Failed,
+        }
+    }
+
+    /// A word for programs.
+    pub(super) fn reason(&self) -> &'static str {
+        match self {
+            Self::NoText | Self::EmptyText => "empty_text",
+            Self::TwoTexts { .. } => "two_texts",
+            Self::LongText { .. } | Self::LongStored { .. } => "long_text",
+            Self::Stdin(_) | Self::StdinTwice | Self::StdinUnread => "standard_input",
+            Self::PromptFile { .. } => "file",
+            Self::Editor { .. } => "editor",
+        }
+    }
+
+    /// What to do next, one way per line.
+    pub(super) fn hints(&self) -> Vec<String> {
+        let hint = match self {
+            Self::NoText => {
+                return vec![
+                    "piton query \"list the files here\"".into(),
+                    "to go on with an incomplete turn: piton query --continue".into(),
+                ];
+            }
+            Self::EmptyText => "say something, or give - and pipe a text in",
+            Self::TwoTexts { .. } => "keep one of them",
+            Self::LongText { .. } => "put it into a file and name the file",
+            Self::LongStored { .. } => {
+                "control characters take six bytes each; put it into a file and name the file"
+            }
+            Self::Stdin(_) => "pipe a text in UTF-8 in, or give it as an argument",
+            Self::StdinTwice => "take - for the message or for one file",
+            Self::StdinUnread => "leave out one of them",
+            Self::PromptFile { .. } => "check the path after --prompt-file; it counts from here",
+            Self::Editor { kept: Some(path), .. } => {
+                let path = path.display();
+                return vec![format!(
+                    "what you wrote is in {path}: piton query --prompt-file {path}"
+                )];
+            }
+            Self::Editor { kept: None, .. } => {
+                "VISUAL or EDITOR names the editor; the message can also be an argument"
+            }
+        };
+        vec![hint.into()]
+    }
+}
