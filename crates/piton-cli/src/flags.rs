@@ -6,12 +6,14 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use piton_sim::script::{Fault as ScriptFault, parse_fault};
 
 mod drafts;
+mod init;
 mod mcp;
 mod query;
 mod send;
 mod stop;
 
 pub(crate) use self::drafts::DraftsFlags;
+pub(crate) use self::init::Init;
 pub(crate) use self::mcp::{Mcp, McpWish, SimMcp};
 pub(crate) use self::query::{Mode, Query};
 pub(crate) use self::send::Send;
@@ -64,6 +66,8 @@ pub(crate) enum Command {
     Undo(Undo),
     /// Servers of tools: show them, their tools, or trust those of this workspace
     Mcp(Mcp),
+    /// Write a first AGENTS.md for this project, by looking at it
+    Init(Init),
     /// Show what holds on this machine, and what to do about the rest
     Doctor(Doctor),
     /// Show the models that can answer, and what keeps providers from answering
@@ -323,6 +327,7 @@ impl Flags {
             | Command::Ls(_)
             | Command::Print(_)
             | Command::Drafts(_)
+            | Command::Init(_)
             | Command::Ps(_)
             | Command::Logs(_)
             | Command::Send(_)

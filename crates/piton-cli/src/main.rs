@@ -70,6 +70,7 @@ async fn run(flags: Flags, output: &mut Output) -> Result<Report, Fault> {
         Command::Permissions(flags) => cmd::permissions::run(&flags, &settings, output).await,
         Command::Ls(ls) => cmd::ls::run(&ls, &settings, output).await,
         Command::Print(print) => cmd::print::run(&print, &settings, output).await,
+        Command::Init(flags) => cmd::init::run(flags, &settings, output).await,
         Command::Drafts(flags) => cmd::drafts::run(&flags, &settings, output).await,
         Command::Ps(ps) => Ok(cmd::ps::run(&ps, &settings, output)),
         Command::Logs(logs) => cmd::logs::run(&logs, &settings, output).await,

@@ -1,4 +1,4 @@
-//! Writes standing rules into the settings file, and takes them out again.
+//! Writes standing rules and the model of new conversations into the settings file, and takes rules out again.
 //!
 //! Whole or not at all, one writer at a time, and nothing of what a person wrote is lost: other
 //! settings, their order and comments stay. What becomes of a rule in a running turn is not known
@@ -66,6 +66,15 @@ pub fn add(file: &Path, rules: &[(&PermissionRule, &Path)]) -> Result<(), RuleFi
             }
         }
         Ok(!new.is_empty())
+    })
+    .map(|_| ())
+}
+
+/// Chooses the model of new conversations. Durable when this returns.
+pub fn choose_model(file: &Path, model: &str) -> Result<(), RuleFileError> {
+    edit(file, |document, _| {
+        document.insert("model", toml_edit::value(model));
+        Ok(true)
     })
     .map(|_| ())
 }

@@ -21,15 +21,17 @@ mod stage;
 mod stdin;
 mod still_running;
 mod text;
+mod typed;
 mod waiting;
 mod watch;
+mod who;
 
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use piton::check_workspace;
-use piton_agent::{Agent, Settings};
+use piton_agent::{Agent, ModelError, Settings};
 use piton_core::id::ConversationId;
 use piton_core::view::TurnEnd;
 
@@ -41,9 +43,9 @@ use self::mail::Mail;
 use self::menu::{Chosen, Menu};
 use self::open::Wanted;
 use self::opened::{Life, Opened};
-use self::plan::{Plan, Situation, Wish};
+use self::plan::{Plan, Situation, Source, Wish};
 use self::stage::Stage;
-use self::stdin::Kind;
+use self::stdin::{Kind, Role};
 use self::waiting::OfLeft;
 use crate::ask::held::{
     Elsewhere, HeldChoice, Present, choose_held, held_menu, held_menu_takes, held_waits,
@@ -61,7 +63,7 @@ const NOT_READ: &str = "Standard input is not read, because no message goes with
 
 /// Carries a query out.
 pub(crate) async fn run(
-    query: Box<Query>,
+    mut query: Box<Query>,
     settings: &Settings,
     output: &mut Output,
 ) -> Result<Report, Fault> {
@@ -72,7 +74,7 @@ pub(crate) async fn run(
     let agent = Arc::new(Agent::load(settings.clone())?);
     let model = query.model.as_deref().map(|typed| agent.parse_model(typed)).transpose()?;
     let directories = query.add_dir.iter().map(|typed| settings.added_directory(typed));
-    let overrides = query.overrides(model, directories.collect::<Result<_, _>>()?);
+    let mut overrides = query.overrides(model, directories.collect::<Result<_, _>>()?);
     let signals = Signals::listen()?;
     let may_ask = !query.no_input && settings.environment.value("PITON_NO_INPUT").is_none();
     let terminal = may_ask.then(Terminal::open).flatten();
@@ -81,9 +83,18 @@ pub(crate) async fn run(
     if !query.no_stdin && stdin::is_left(kind, role) {
         stage.output.talk(NOT_READ);
     }
-    let Some(input) = input::find(source, role, settings, &mut stage).await? else {
+    let is_typed =
+        matches!(source, Source::Words(_) | Source::Unsaid) && role != Role::FoundMessage;
+    let Some(mut input) = input::find(source, role, settings, &mut stage).await? else {
         return Ok(Report::nothing("Nothing was written, so nothing is sent."));
     };
+    if is_typed {
+        let brought = typed::understand(&mut input, settings)?;
+        query.files.extend(brought.files);
+        if let Some(model) = brought.model.filter(|_| overrides.model.is_none()) {
+            overrides.model = Some(agent.parse_model(&model)?);
+        }
+    }
     let mut mail = Mail::new(input, &query, settings)?;
     let mut asked = Asked { query, wish, overrides, agent, settings };
     // On the heap: the future of a turn is large, and its callers' futures would hold it.
@@ -230,6 +241,11 @@ impl Asked<'_> {
             };
             let (fault, id) = match opened {
                 Ok(opened) => return Ok(Entered::Here(Box::new(opened))),
+                Err(Fault::Model(ModelError::Several(models))) if present == Present::Person => {
+                    let chosen = who::choose(&models, self.settings, stage).await?;
+                    self.overrides.model = Some(chosen);
+                    continue;
+                }
                 Err(fault) => match fault.held().cloned() {
                     Some(id) if way.is_some() || present == Present::Person => (fault, id),
                     Some(_) | None => return Err(fault),

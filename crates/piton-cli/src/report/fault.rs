@@ -45,6 +45,9 @@ pub(crate) enum Fault {
     /// The draft cannot be kept apart from the message that was sent.
     #[error("cannot rename a draft")]
     Draft(#[source] io::Error),
+    /// A file of the project cannot be written.
+    #[error("cannot write {}", path.display())]
+    Write { path: PathBuf, source: io::Error },
     /// A file cannot go along.
     #[error(transparent)]
     Attach(#[from] AttachFault),
@@ -286,6 +289,7 @@ impl Fault {
             Self::Incomplete { .. } | Self::LeftAlone => Code::Incomplete,
             Self::Quit { .. } | Self::Interrupted | Self::LeftAtOnce { .. } => Code::Interrupted,
             Self::Draft(_)
+            | Self::Write { .. }
             | Self::Undo(UndoFault::Refused { .. })
             | Self::Command(
                 CommandFault::Closed { .. }
@@ -307,7 +311,7 @@ impl Fault {
         match self {
             Self::Input(fault) => fault.reason(),
             Self::NoDraft | Self::UnknownDraft { .. } => "no_draft",
-            Self::Attach(_) => "file",
+            Self::Attach(_) | Self::Write { .. } => "file",
             Self::UnknownConversation { .. } | Self::Open(OpenError::Unknown(_)) => {
                 "unknown_conversation"
             }
@@ -392,6 +396,7 @@ impl Fault {
             Self::Load(error) => vec![loading(error)],
             Self::Settings(error) => vec![placing(error).into()],
             Self::Draft(_) => vec![WRITABLE_HOME.into()],
+            Self::Write { .. } => vec!["see that you may write in this directory".into()],
             Self::LeftAtOnce { kept } => left_at_once(kept.as_ref()),
             Self::Incomplete { .. }
             | Self::LeftAlone

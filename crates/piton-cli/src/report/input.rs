@@ -3,6 +3,8 @@
 use std::io;
 use std::path::PathBuf;
 
+use piton_agent::custom_commands::CustomFault;
+
 use super::code::Code;
 
 /// Why there is no message to send.
@@ -53,6 +55,9 @@ pub(crate) enum InputFault {
         /// What the system said.
         source: io::Error,
     },
+    /// A command of the user cannot be used.
+    #[error(transparent)]
+    Custom(CustomFault),
     /// The editor could not be started, or did not end well.
     #[error("the editor `{command}` {why}")]
     Editor {
@@ -75,6 +80,7 @@ impl InputFault {
             | Self::LongStored { .. }
             | Self::StdinTwice
             | Self::StdinUnread
+            | Self::Custom(_)
             | Self::PromptFile { .. } => Code::Usage,
             Self::Stdin(_) | Self::Editor { .. } => Code::Failed,
         }
@@ -89,6 +95,7 @@ impl InputFault {
             Self::Stdin(_) | Self::StdinTwice | Self::StdinUnread => "standard_input",
             Self::PromptFile { .. } => "file",
             Self::Editor { .. } => "editor",
+            Self::Custom(_) => "command",
         }
     }
 
@@ -110,6 +117,12 @@ impl InputFault {
             Self::Stdin(_) => "pipe a text in UTF-8 in, or give it as an argument",
             Self::StdinTwice => "take - for the message or for one file",
             Self::StdinUnread => "leave out one of them",
+            Self::Custom(CustomFault::Unknown { .. }) => {
+                "mend the name; to send the text as it is, put a blank in front of it"
+            }
+            Self::Custom(CustomFault::Unusable { .. }) => {
+                "mend the file; docs/skills.md has its form"
+            }
             Self::PromptFile { .. } => "check the path after --prompt-file; it counts from here",
             Self::Editor { kept: Some(path), .. } => {
                 let path = path.display();

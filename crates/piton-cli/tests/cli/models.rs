@@ -4,6 +4,7 @@ use std::fs;
 use std::net::TcpListener;
 
 use crate::loopback::{CANARY, Loopback, chat, stream};
+use crate::person::Person;
 use crate::world::{World, lines};
 
 fn row(listed: &str, provider: &str) -> String {
@@ -158,4 +159,28 @@ fn with_several_keys_and_nobody_there_a_model_has_to_be_chosen() {
         "{}",
         ran.stderr
     );
+}
+
+#[test]
+fn with_several_keys_a_person_is_asked_once() {
+    let (world, provider) = (World::new(), chat());
+    let server = Loopback::start(vec![stream(provider.yes), stream(provider.yes)]);
+    let command = || {
+        let mut command = world.command(&["query", "--new", "Well?"]);
+        command
+            .env("NO_PROXY", "127.0.0.1")
+            .env("MISTRAL_API_KEY", "k")
+            .env("DEEPSEEK_API_KEY", "k");
+        command.env("MISTRAL_BASE_URL", format!("http://{}/v1", server.address));
+        command
+    };
+    let mut person = Person::starts_command(command());
+    person.sees("1  deepseek/deepseek-v4-pro").sees("2  mistral/mistral-medium-2604").types("3\n");
+    person.sees("1 to 2").types("2\n").sees("kept as model in");
+    let (code, screen) = person.leaves();
+    assert_eq!(code, 0, "{screen}");
+    let settings = fs::read_to_string(world.path("home/piton.toml")).unwrap();
+    assert_eq!(settings, "model = \"mistral/mistral-medium-2604\"\n");
+    let ran = world.ran(command().output().unwrap());
+    assert_eq!((ran.code, ran.stdout.as_str()), (0, "Yes.\n"), "{}", ran.stderr);
 }

@@ -175,3 +175,15 @@ fn writers_at_the_same_time_lose_nothing() {
     }
     assert_eq!(SettingsFile::read(&file).unwrap().permissions.len(), 9);
 }
+
+#[test]
+fn a_chosen_model_is_written_and_everything_else_stays() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("piton.toml");
+    choose_model(&file, "openai/gpt-6-sol").unwrap();
+    assert_eq!(fs::read_to_string(&file).unwrap(), "model = \"openai/gpt-6-sol\"\n");
+    fs::write(&file, "# mine\neffort = \"low\"\n\n[ask]\nbatch = true\n").unwrap();
+    choose_model(&file, "demo").unwrap();
+    let text = fs::read_to_string(&file).unwrap();
+    assert_eq!(text, "# mine\neffort = \"low\"\nmodel = \"demo\"\n\n[ask]\nbatch = true\n");
+}

@@ -38,6 +38,11 @@ impl Attached {
         }
     }
 
+    /// A text that was made here.
+    pub(super) fn text(name: String, text: String) -> Self {
+        Self { name, content: text.into_bytes() }
+    }
+
     /// Its name.
     pub(super) fn name(&self) -> &str {
         &self.name

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use piton_agent::Settings;
 use piton_core::attachment::{FILES_BYTES_MAX, is_textual, media_type};
 
+use super::attach::Attached;
 use super::editor::{self, Written};
 use super::plan::Source;
 use super::stage::Stage;
@@ -20,6 +21,8 @@ pub(super) struct Input {
     pub(super) text: Option<String>,
     /// What standard input brings beside it.
     pub(super) piped: Piped,
+    /// Lists of directories that it mentions.
+    pub(super) listings: Vec<Attached>,
     /// A file in which the text was written. It goes when the text is safe elsewhere.
     pub(super) written: Option<PathBuf>,
 }
@@ -72,7 +75,7 @@ pub(super) async fn find(
         Source::Unsaid if role == Role::FoundMessage => return found(stage).await.map(Some),
         Source::Unsaid => return edited(settings, stage).await,
     };
-    Ok(Some(Input { text, piped, written: None }))
+    Ok(Some(Input { text, piped, ..Input::default() }))
 }
 
 /// The message that a pipe or a file brings. What is no text goes as a file.

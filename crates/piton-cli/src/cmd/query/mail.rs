@@ -61,7 +61,7 @@ pub(super) struct Mail {
 impl Mail {
     /// Makes the text safe before anything else is done.
     pub(super) fn new(
-        Input { text, piped, written }: Input,
+        Input { text, piped, listings, written }: Input,
         query: &Query,
         settings: &Settings,
     ) -> Result<Self, Fault> {
@@ -80,7 +80,7 @@ impl Mail {
             unread: paths.clone(),
             paths,
             piped,
-            files: Vec::new(),
+            files: listings,
             draft: None,
             others,
             trouble: None,
