@@ -10,7 +10,6 @@ use piton_agent::typed;
 use piton_core::attachment::FILES_BYTES_MAX;
 use piton_core::command::UserPart;
 
-use super::input::Empty;
 use super::opened::Opened;
 use super::stdin::NAME;
 use crate::drafts::seen_from;
@@ -18,6 +17,15 @@ use crate::report::{AttachFault, Fault};
 
 /// What standard input is called where something is wrong with it.
 const STDIN: &str = "standard input";
+
+/// What becomes of a standard input with nothing in it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Empty {
+    /// Nobody named it, so nothing goes along.
+    Ignored,
+    /// It was named, as a file would be.
+    Refused,
+}
 
 /// A file as it was found.
 #[derive(Debug)]

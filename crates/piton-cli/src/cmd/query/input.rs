@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use piton_agent::Settings;
 use piton_core::attachment::{FILES_BYTES_MAX, is_textual, media_type};
 
-use super::attach::Attached;
+use super::attach::{Attached, Empty};
 use super::editor::{self, Written};
 use super::plan::Source;
 use super::stage::Stage;
@@ -37,15 +37,6 @@ pub(super) enum Piped {
     Later(Empty),
     /// This.
     Now(Vec<u8>),
-}
-
-/// What becomes of a standard input with nothing in it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Empty {
-    /// Nobody named it, so nothing goes along.
-    Ignored,
-    /// It was named, as a file would be.
-    Refused,
 }
 
 /// Finds the message; none if a person was asked for one and wrote nothing.

@@ -15,8 +15,8 @@ use piton_core::id::{CommandId, ConversationId, MessageId};
 use piton_core::view::{ItemView, View};
 use piton_store::Journal;
 
-use super::attach::{self, Attached};
-use super::input::{Empty, Input, Piped};
+use super::attach::{self, Attached, Empty};
+use super::input::{Input, Piped};
 use super::opened::Opened;
 use super::stage::Stage;
 use super::stdin::{self, without_sign};
