@@ -19,7 +19,7 @@ use piton_core::id::{ConversationId, TurnId};
 use piton_core::outcome::{Cause, Ending};
 use piton_core::view::{BreakReason, InquiryKind, TurnEnd, TurnView};
 
-pub(crate) use self::advice::key_advice;
+pub(crate) use self::advice::Remedies;
 pub(crate) use self::attach::AttachFault;
 use self::code::Code;
 pub(crate) use self::command::CommandFault;
@@ -83,12 +83,12 @@ impl Report {
         Self { code, reason, message: message.to_owned(), talk, ..Self::ok("error") }
     }
 
-    /// How a turn was left. `key` says what to do if the provider refused the key.
+    /// How a turn was left.
     pub(crate) fn of_turn(
         ending: &Ending,
         conversation: &ConversationId,
         turn: Option<&Newest>,
-        key: &str,
+        remedies: &Remedies,
     ) -> Self {
         let resume = format!("piton query --continue --id {conversation}");
         match ending {
@@ -96,8 +96,8 @@ impl Report {
             Ending::Closed(_) => Self::ok("closed"),
             Ending::Nothing => Self::ok("nothing"),
             Ending::WaitingForInput => waiting(conversation, &resume, turn),
-            Ending::Incomplete(cause) => broken("incomplete", cause, conversation, key),
-            Ending::Error(cause) => broken("error", cause, conversation, key),
+            Ending::Incomplete(cause) => broken("incomplete", cause, conversation, remedies),
+            Ending::Error(cause) => broken("error", cause, conversation, remedies),
         }
     }
 
@@ -216,7 +216,12 @@ fn waiting(conversation: &ConversationId, resume: &str, turn: Option<&Newest>) -
     Report { code: Code::NeedsPerson, message, talk, ..Report::ok("waiting") }
 }
 
-fn broken(ending: &'static str, cause: &Cause, conversation: &ConversationId, key: &str) -> Report {
+fn broken(
+    ending: &'static str,
+    cause: &Cause,
+    conversation: &ConversationId,
+    remedies: &Remedies,
+) -> Report {
     let (code, ending, reason) = match cause.reason {
         Some(BreakReason::Interrupted) => (Code::Interrupted, "interrupted", "interrupted"),
         Some(BreakReason::MaxSteps) => (Code::Limit, ending, "max_steps"),
@@ -237,7 +242,7 @@ fn broken(ending: &'static str, cause: &Cause, conversation: &ConversationId, ke
         | Code::Transient
         | Code::Incomplete => format!("The turn is incomplete: {}", sentence(&message)),
     };
-    let hints = advice::after(cause, code, conversation, key).into_iter();
+    let hints = advice::after(cause, code, conversation, remedies).into_iter();
     let talk = [first].into_iter().chain(hints.map(|hint| format!("hint: {hint}"))).collect();
     Report { code, reason: Some(reason), message, talk, ..Report::ok(ending) }
 }
@@ -288,7 +293,11 @@ mod tests {
         let cause = Cause { reason, failure, message: "why".into() };
         let id = ConversationId::new("abc");
         for ending in [Ending::Incomplete(cause.clone()), Ending::Error(cause)] {
-            assert_eq!(Report::of_turn(&ending, &id, None, "").code, expected, "{ending:?}");
+            assert_eq!(
+                Report::of_turn(&ending, &id, None, &Remedies::default()).code,
+                expected,
+                "{ending:?}"
+            );
         }
     }
 
@@ -310,7 +319,7 @@ mod tests {
         let reason = Some(BreakReason::Interrupted);
         let cause = Cause { reason, failure: None, message: "interrupted".into() };
         let id = ConversationId::new("abc");
-        let report = Report::of_turn(&Ending::Incomplete(cause), &id, None, "");
+        let report = Report::of_turn(&Ending::Incomplete(cause), &id, None, &Remedies::default());
         assert_eq!(report.talk.first().map(String::as_str), Some("[interrupted]"));
         assert!(!report.talk.iter().any(|line| line.contains("error")));
     }

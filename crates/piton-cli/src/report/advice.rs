@@ -2,22 +2,53 @@
 
 use std::collections::BTreeMap;
 
-use piton_agent::{KeyFrom, Provider};
+use piton_agent::{Agent, KeyFrom, Provider, typed};
 use piton_core::id::ConversationId;
 use piton_core::outcome::Cause;
 use piton_core::view::{FailureClass, ModelRef};
 
 use super::code::Code;
 
-/// Ways to go on, the best one first. `key` says what to do if the provider refused the key.
+/// What may help with a provider.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Remedies {
+    /// What to do if the provider refused the key.
+    key: String,
+    /// Other models that could answer: there is a key for them.
+    others: Vec<String>,
+}
+
+impl Remedies {
+    /// What may help if a model does not answer.
+    pub(crate) fn of(agent: &Agent, model: &ModelRef) -> Self {
+        let others = agent.models_with_key().into_iter().map(|(other, _)| other);
+        let others = others.filter(|other| other.provider != model.provider);
+        let others = others.map(|other| typed(&other)).collect();
+        Self { key: key_advice(agent.providers(), model), others }
+    }
+
+    /// How to go on with another model.
+    fn other(&self, resume: &str) -> String {
+        match self.others.split_first() {
+            None => format!("to try with another model: {resume} --model MODEL"),
+            Some((first, [])) => format!("to try with another model: {resume} --model {first}"),
+            Some((first, more)) => {
+                let more = more.join(" or ");
+                format!("to try with another model: {resume} --model {first} (or {more})")
+            }
+        }
+    }
+}
+
+/// Ways to go on, the best one first.
 pub(super) fn after(
     cause: &Cause,
     code: Code,
     conversation: &ConversationId,
-    key: &str,
+    remedies: &Remedies,
 ) -> Vec<String> {
     let resume = format!("piton query --continue --id {conversation}");
-    let other = format!("to try with another model: {resume} --model MODEL");
+    let (key, other) = (&remedies.key, remedies.other(&resume));
     let discard = format!("to discard the turn: piton query --discard-turn --id {conversation}");
     let class = cause.failure.as_ref().map(|failure| failure.class);
     match (code, class) {
@@ -41,7 +72,7 @@ pub(super) fn after(
 }
 
 /// What to do about a key that the provider of a model refuses.
-pub(crate) fn key_advice(providers: &BTreeMap<String, Provider>, model: &ModelRef) -> String {
+fn key_advice(providers: &BTreeMap<String, Provider>, model: &ModelRef) -> String {
     let name = &model.provider;
     match providers.get(name).map(|provider| &provider.key) {
         Some(KeyFrom::Variables(names)) => {
@@ -75,7 +106,8 @@ mod tests {
         };
         let reason = Some(BreakReason::ApiError);
         let cause = Cause { reason, failure: Some(failure), message: "why".into() };
-        after(&cause, code, &ConversationId::new("abc"), "set KEY").join("\n")
+        let remedies = Remedies { key: "set KEY".into(), others: Vec::new() };
+        after(&cause, code, &ConversationId::new("abc"), &remedies).join("\n")
     }
 
     #[test]
@@ -93,5 +125,16 @@ mod tests {
             assert!(said.contains("--discard-turn") && said.contains("--model MODEL"), "{said}");
         }
         assert!(said(FailureClass::Overloaded, Code::Transient).starts_with("to try again"));
+    }
+
+    #[test]
+    fn other_models_that_could_answer_are_named() {
+        let with = |others: &[&str]| {
+            let others = others.iter().map(|other| (*other).to_owned()).collect();
+            Remedies { key: String::new(), others }.other("piton query --continue")
+        };
+        assert!(with(&[]).ends_with("--continue --model MODEL"));
+        assert!(with(&["a/b"]).ends_with("--continue --model a/b"));
+        assert!(with(&["a/b", "c/d", "e/f"]).ends_with("--model a/b (or c/d or e/f)"));
     }
 }

@@ -9,7 +9,6 @@ use piton::{
 };
 use piton_agent::engine_to_write;
 use piton_core::id::{CommandId, ConversationId, MessageId};
-use piton_core::outcome::Ending;
 use piton_core::view::{ItemView, TurnEnd, TurnView, View};
 
 use super::asked::Asked;
@@ -21,7 +20,7 @@ use crate::render::incomplete::Newest;
 use crate::render::lines::Line;
 use crate::render::moves::{self, Move};
 use crate::render::{question, tool};
-use crate::report::{Fault, LetterFault, Report, key_advice};
+use crate::report::{Fault, LetterFault, Remedies, Report};
 use crate::store;
 
 /// How often to look whether the process that works on the conversation is still there.
@@ -329,7 +328,7 @@ impl Following {
 
     fn done(&self, turn: &TurnView) -> Followed {
         let id = self.conversation.id();
-        let report = Report::of_turn(&Ending::Done, id, None, "").about(id, Some(turn));
+        let report = Report::ok("done").about(id, Some(turn));
         Followed::Done(report.kept_in(id.clone()))
     }
 
@@ -338,9 +337,9 @@ impl Following {
         let id = self.conversation.id();
         let view = self.engine.view(id).await?;
         let turn = Newest::of(&view);
-        let key = view.head.model.as_ref().map(|it| key_advice(asked.agent.providers(), it));
+        let remedies = view.head.model.as_ref().map(|it| Remedies::of(&asked.agent, it));
         let ending = self.conversation.ending().await?;
-        let report = Report::of_turn(&ending, id, turn.as_ref(), &key.unwrap_or_default())
+        let report = Report::of_turn(&ending, id, turn.as_ref(), &remedies.unwrap_or_default())
             .about(id, view.turns.last());
         Ok(Followed::Done(report.kept_in(id.clone())))
     }

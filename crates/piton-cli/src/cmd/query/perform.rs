@@ -28,7 +28,7 @@ use crate::render::answer::Pace;
 use crate::render::incomplete::Newest;
 use crate::render::paint::{Painted, Span};
 use crate::render::status::status;
-use crate::report::{Fault, Report, key_advice};
+use crate::report::{Fault, Remedies, Report};
 use crate::terminal::{Terminal, Typed};
 
 /// How often it is shown what is waited for.
@@ -193,8 +193,8 @@ impl Seen {
         };
         let Rested { ending, .. } = rested?;
         let turn = Newest::of(&opened.view);
-        let key = key_advice(asked.agent.providers(), &opened.model);
-        let report = Report::of_turn(&ending, &conversation, turn.as_ref(), &key)
+        let remedies = Remedies::of(&asked.agent, &opened.model);
+        let report = Report::of_turn(&ending, &conversation, turn.as_ref(), &remedies)
             .about(&conversation, opened.view.turns.last());
         Ok(if opened.life == Life::Passing { report } else { report.kept_in(conversation) })
     }

@@ -4,7 +4,6 @@ use std::path::Path;
 
 use piton::{Command, Refusal, check_workspace};
 use piton_core::id::ConversationId;
-use piton_core::outcome::Ending;
 use piton_core::summary::shorten;
 use piton_core::view::{CallState, CallView, QueuedView, TurnEnd};
 
@@ -73,7 +72,7 @@ pub(super) fn of_left(
         let id = opened.conversation.id();
         held::show(&moves::of_turn(turn), id, stage);
         let report = match turn.head.end {
-            Some(TurnEnd::Completed) => Report::of_turn(&Ending::Done, id, None, ""),
+            Some(TurnEnd::Completed) => Report::ok("done"),
             Some(TurnEnd::Stopped | TurnEnd::Discarded) => Report::ok("closed"),
             None => {
                 let turn = Newest::of(view).ok_or(InputFault::NoText)?;
