@@ -86,9 +86,9 @@ impl Agent {
             page,
         };
         let tools = command_tools::definitions(file.tools)
-            .map_err(|detail| unclear(detail, "docs/tools.md"))?;
+            .map_err(|detail| unclear(detail, "piton help tools"))?;
         let sandbox = Sandbox::new(&file.sandbox, environment)
-            .map_err(|detail| unclear(detail, "docs/sandbox.md"))?;
+            .map_err(|detail| unclear(detail, "piton help sandbox"))?;
         Ok(Self {
             providers,
             default_model: environment.text("PITON_MODEL").or(file.model),

@@ -132,12 +132,12 @@ fn page(text: &str, at: usize) -> &'static str {
     let line = header.or_else(|| before.lines().next_back()).unwrap_or_default();
     let name = line.trim_start_matches(['[', ' ', '\t']);
     match name.split(['.', ']', '=', ' ']).next().unwrap_or_default() {
-        "permissions" | "unattended" => "docs/permissions.md",
-        "sandbox" => "docs/sandbox.md",
-        "tools" => "docs/tools.md",
-        "mcp" => "docs/mcp.md",
-        "workers" => "docs/subagents.md",
-        _ => "docs/models.md",
+        "permissions" | "unattended" => "piton help permissions",
+        "sandbox" => "piton help sandbox",
+        "tools" => "piton help tools",
+        "mcp" => "piton help mcp",
+        "workers" => "piton help subagents",
+        _ => "piton help models",
     }
 }
 

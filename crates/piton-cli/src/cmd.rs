@@ -3,6 +3,7 @@
 pub(crate) mod answer;
 pub(crate) mod doctor;
 pub(crate) mod drafts;
+pub(crate) mod help;
 pub(crate) mod init;
 pub(crate) mod kill;
 pub(crate) mod logs;

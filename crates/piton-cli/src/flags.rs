@@ -6,6 +6,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use piton_sim::script::{Fault as ScriptFault, parse_fault};
 
 mod drafts;
+mod help;
 mod init;
 mod mcp;
 mod query;
@@ -13,6 +14,7 @@ mod send;
 mod stop;
 
 pub(crate) use self::drafts::DraftsFlags;
+pub(crate) use self::help::{Completions, Help, Shell};
 pub(crate) use self::init::Init;
 pub(crate) use self::mcp::{Mcp, McpWish, SimMcp};
 pub(crate) use self::query::{Mode, Query};
@@ -30,7 +32,7 @@ const EXIT_CODES: &str = "Exit codes: 0 ok, 1 task failed, 2 usage, 3 needs a pe
 
 /// A coding agent whose turns are never lost.
 #[derive(Debug, Parser)]
-#[command(name = "piton", version, arg_required_else_help = true)]
+#[command(name = "piton", version, arg_required_else_help = true, disable_help_subcommand = true)]
 #[command(after_help = EXIT_CODES)]
 pub(crate) struct Flags {
     #[command(subcommand)]
@@ -72,6 +74,10 @@ pub(crate) enum Command {
     Doctor(Doctor),
     /// Show the models that can answer, and what keeps providers from answering
     Models(Models),
+    /// Explain a command or a topic; without one, name them all
+    Help(Help),
+    /// Print completions for a shell, or a page for `man`
+    Completions(Completions),
     /// Play a provider, for tests of this and other agents
     #[command(subcommand)]
     Sim(Sim),
@@ -224,7 +230,7 @@ const SERVE_HELP: &str = "Standard output has the variables that lead clients to
     --fault 529,times=2          the first two requests are answered with status 529\n  \
     --fault 2:drop,after=120b    the connection of step 2 breaks after 120 bytes\n  \
     --fault rate-limited,wait=50 the first request is told to wait for 50 ms\n\n\
-    docs/sim.md has the form of scripts and all faults.";
+    piton help sim has the form of scripts and all faults.";
 
 /// The flags of `piton sim serve`.
 #[derive(Debug, Args)]
@@ -337,6 +343,8 @@ impl Flags {
             | Command::Mcp(_)
             | Command::Models(_)
             | Command::Doctor(_)
+            | Command::Help(_)
+            | Command::Completions(_)
             | Command::Sim(_) => Form::Text,
         }
     }

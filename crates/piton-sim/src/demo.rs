@@ -4,6 +4,7 @@
 //! to be one.
 
 mod request;
+mod sentence;
 
 use futures_util::stream;
 use piton::model::{AnswerStream, Model};
@@ -22,13 +23,13 @@ const CHUNK_CHARS: usize = 24;
 
 const HELP: &str = "I am piton's built-in demo model: no language model, but I really drive the \
 tools. Ask me, for example:\n\
-  list src\n\
-  read README.md\n\
+  list the files here\n\
+  what is in README.md?\n\
   search \"fn main\" in src\n\
   find *.rs\n\
   run cargo --version\n\
-  write notes.txt: hello\n\
-  edit notes.txt: hello -> goodbye\n\
+  write hello to notes.txt\n\
+  replace hello with goodbye in notes.txt\n\
   delegate: list src\n\
 Join requests with \"then\": list . then read README.md";
 

@@ -62,7 +62,9 @@ async fn list(agent: &Agent, json: bool, output: &mut Output) -> Result<Report, 
         output.talk(&servers::notice(notice));
     }
     if rows + off.len() + held.len() == 0 {
-        return Ok(Report::nothing("There are no MCP servers; docs/mcp.md says how to add one."));
+        return Ok(Report::nothing(
+            "There are no MCP servers; piton help mcp says how to add one.",
+        ));
     }
     Ok(Report::ok("listed"))
 }

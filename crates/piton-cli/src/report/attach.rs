@@ -41,7 +41,7 @@ impl AttachFault {
             Self::Refused { .. } => {
                 let others =
                     "or leave it in this directory and name it, and let the tools look at it";
-                let model = "choose a model that takes it with --model; docs/models.md says what each takes";
+                let model = "choose a model that takes it with --model; piton help models says what each takes";
                 return vec![model.into(), others.into()];
             }
             Self::Together { .. } => "send fewer or smaller files",

@@ -25,7 +25,7 @@ use crate::render::incomplete::{self, Newest};
 
 /// What helps with servers of tools.
 const SERVERS: &str =
-    "piton mcp list shows the servers; docs/mcp.md says how they are written down";
+    "piton mcp list shows the servers; piton help mcp says how they are written down";
 
 /// Why a command could not do its work.
 #[derive(Debug, thiserror::Error)]
@@ -45,6 +45,9 @@ pub(crate) enum Fault {
     /// The draft cannot be kept apart from the message that was sent.
     #[error("cannot rename a draft")]
     Draft(#[source] io::Error),
+    /// There is nothing of this name to explain.
+    #[error("there is no command and no topic of this name")]
+    NoTopic { near: Vec<String> },
     /// A file of the project cannot be written.
     #[error("cannot write {}", path.display())]
     Write { path: PathBuf, source: io::Error },
@@ -252,6 +255,7 @@ impl Fault {
             Self::Letter(fault) => fault.code(),
             Self::Input(fault) => fault.code(),
             Self::NoDraft
+            | Self::NoTopic { .. }
             | Self::UnknownDraft { .. }
             | Self::Attach(_)
             | Self::Added(_)
@@ -310,6 +314,7 @@ impl Fault {
     pub(super) fn reason(&self) -> &'static str {
         match self {
             Self::Input(fault) => fault.reason(),
+            Self::NoTopic { .. } => "no_topic",
             Self::NoDraft | Self::UnknownDraft { .. } => "no_draft",
             Self::Attach(_) | Self::Write { .. } => "file",
             Self::UnknownConversation { .. } | Self::Open(OpenError::Unknown(_)) => {
@@ -396,6 +401,10 @@ impl Fault {
             Self::Load(error) => vec![loading(error)],
             Self::Settings(error) => vec![placing(error).into()],
             Self::Draft(_) => vec![WRITABLE_HOME.into()],
+            Self::NoTopic { near } => {
+                let near = near.iter().map(|name| format!("did you mean: piton help {name}"));
+                near.chain(["piton help names all commands and topics".into()]).collect()
+            }
             Self::Write { .. } => vec!["see that you may write in this directory".into()],
             Self::LeftAtOnce { kept } => left_at_once(kept.as_ref()),
             Self::Incomplete { .. }
@@ -420,7 +429,7 @@ fn choosing(error: &ModelError) -> Vec<String> {
                 .into(),
         ],
         ModelError::ScriptFile { .. } | ModelError::Script { .. } => {
-            vec!["mend the file, or choose another model; docs/sim.md has its form".into()]
+            vec!["mend the file, or choose another model; piton help sim has its form".into()]
         }
     }
 }
@@ -489,7 +498,7 @@ fn nothing_asked(conversation: &ConversationId, last: Option<&String>) -> Vec<St
 }
 
 fn answering(words: &str, more: &[String]) -> Vec<String> {
-    let rule = "always is possible only where a rule can say it; docs/permissions.md";
+    let rule = "always is possible only where a rule can say it; piton help permissions";
     let answers = format!("answer with one of {words}");
     let may_be_always = words.contains("always");
     let ways = [answers].into_iter().chain(may_be_always.then(|| rule.into()));
@@ -554,7 +563,7 @@ pub(crate) fn about(aside: &[PathBuf]) -> Option<String> {
         count => format!("{count} damaged databases lie"),
     };
     Some(format!(
-        "{count} beside the present one; to save what can be read: sqlite3 {newest} .dump, docs/doctor.md has the rest"
+        "{count} beside the present one; to save what can be read: sqlite3 {newest} .dump, piton help doctor has the rest"
     ))
 }
 

@@ -121,7 +121,7 @@ impl InputFault {
                 "mend the name; to send the text as it is, put a blank in front of it"
             }
             Self::Custom(CustomFault::Unusable { .. }) => {
-                "mend the file; docs/skills.md has its form"
+                "mend the file; piton help skills has its form"
             }
             Self::PromptFile { .. } => "check the path after --prompt-file; it counts from here",
             Self::Editor { kept: Some(path), .. } => {

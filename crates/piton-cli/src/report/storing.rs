@@ -15,7 +15,7 @@ pub(super) fn storing(error: &StoreError) -> Vec<String> {
         // Whoever met the damage left a note for the next start.
         StoreError::Damaged { .. } => vec![
             "to have all of it checked: piton ls, while no other piton is at work".into(),
-            "a damaged database is then kept under another name, and a new one begun; how to save what can be read is said there, and in docs/doctor.md".into(),
+            "a damaged database is then kept under another name, and a new one begun; how to save what can be read is said there, and in piton help doctor".into(),
         ],
         StoreError::DamagedEntry { .. } => vec![
             "other conversations still work: piton ls --all shows them, --id ID chooses one".into(),

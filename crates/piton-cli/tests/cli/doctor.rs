@@ -100,21 +100,21 @@ fn settings_that_say_nothing_or_nonsense_are_told_with_the_right_page() {
         assert!(!ran.stderr.contains("there is no tool later"), "{}", ran.stderr);
     }
     for (text, page) in [
-        ("[[permissions]]\ntool = \"*\"\neffect = \"perhaps\"\n", "permissions.md"),
+        ("[[permissions]]\ntool = \"*\"\neffect = \"perhaps\"\n", "permissions"),
         (
             "[[permissions]]\ntool = \"*\"\neffect = \"deny\"\ncommand = \"a && b\"\n",
-            "permissions.md",
+            "permissions",
         ),
-        ("[unattended]\npermissions = 1\n", "permissions.md"),
-        ("model = \"demo\"\n[sandbox]\nmode = \"perhaps\"\n", "sandbox.md"),
-        ("[tools.x]\nnothing = 1\n", "tools.md"),
-        ("[tools.x]\n", "tools.md"),
-        ("[mcp.x]\nnothing = 1\n", "mcp.md"),
-        ("[providers.x]\ndialect = \"klingon\"\n", "models.md"),
-        ("nonsense = 1\n", "models.md"),
+        ("[unattended]\npermissions = 1\n", "permissions"),
+        ("model = \"demo\"\n[sandbox]\nmode = \"perhaps\"\n", "sandbox"),
+        ("[tools.x]\nnothing = 1\n", "tools"),
+        ("[tools.x]\n", "tools"),
+        ("[mcp.x]\nnothing = 1\n", "mcp"),
+        ("[providers.x]\ndialect = \"klingon\"\n", "models"),
+        ("nonsense = 1\n", "models"),
     ] {
         write(text);
-        let hint = format!("mend the file; docs/{page} has its form");
+        let hint = format!("mend the file; piton help {page} has its form");
         let ran = world.run(&["query", "hello"]);
         assert_eq!(ran.code, 2, "{text}: {}", ran.stderr);
         assert!(ran.stderr.contains(&hint), "{text}: {}", ran.stderr);

@@ -43,7 +43,7 @@ fn what_was_typed_cannot_be_done() {
             exit 2
             $ piton query a --model script:gone.json
             2> error: cannot read the script gone.json: No such file or directory (os error 2)
-            2> hint: mend the file, or choose another model; docs/sim.md has its form
+            2> hint: mend the file, or choose another model; piton help sim has its form
             exit 2
             $ piton query a --id abc
             2> error: there is no conversation abc
@@ -85,7 +85,7 @@ fn a_script_that_makes_no_sense() {
     world.check(&[&["query", "a", "--model", &model]], expect![[r#"
         $ piton query a --model script:DIR/script.json
         2> error: cannot use the script DIR/script.json: not a script: invalid type: integer `1`, expected a sequence at line 1 column 10
-        2> hint: mend the file, or choose another model; docs/sim.md has its form
+        2> hint: mend the file, or choose another model; piton help sim has its form
         2> hint: your message is kept; to send it: piton query --draft
         exit 2
     "#]]);

@@ -170,7 +170,7 @@ fn a_model_that_does_not_see_is_not_asked_and_later_told() {
     assert_eq!((&only["type"], &only["reason"]), (&"result".into(), &"file".into()));
     expect![[r#"
         2> error: a.png cannot be sent: openai-chat/gpt-3.5-turbo takes no images
-        2> hint: choose a model that takes it with --model; docs/models.md says what each takes
+        2> hint: choose a model that takes it with --model; piton help models says what each takes
         2> hint: or leave it in this directory and name it, and let the tools look at it
         2> hint: your message is kept; to send it: piton query --draft
         exit 2

@@ -28,6 +28,7 @@ mod faults;
 mod files;
 mod frozen;
 mod held;
+mod help;
 mod home;
 mod incomplete;
 mod init;

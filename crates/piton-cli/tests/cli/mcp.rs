@@ -171,7 +171,7 @@ fn the_settings_choose_among_the_tools() {
             exit 0
             $ piton mcp tools nobody
             2> error: there is no MCP server nobody
-            2> hint: piton mcp list shows the servers; docs/mcp.md says how they are written down
+            2> hint: piton mcp list shows the servers; piton help mcp says how they are written down
             exit 2
         "#]],
     );

@@ -2,6 +2,8 @@
 
 use serde_json::{Value, json};
 
+use super::sentence::request_of;
+
 /// What may stand around a word.
 const QUOTES: [char; 3] = ['"', '\'', '`'];
 
@@ -14,7 +16,7 @@ pub(super) struct Request {
 
 /// Reads `list . then read README.md` as two calls. What is not understood is left out.
 pub(super) fn parse(text: &str) -> Vec<Request> {
-    text.split(" then ").filter_map(|clause| clause_of(clause.trim())).collect()
+    text.split(" then ").filter_map(|clause| clause_of(&request_of(clause))).collect()
 }
 
 /// Splits `list . and read a; run b` into subtasks, as a JSON list.

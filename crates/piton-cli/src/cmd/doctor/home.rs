@@ -37,7 +37,7 @@ pub(super) fn look(settings: &Settings, output: &mut Output) -> Vec<Finding> {
             let advice = if let LoadError::File(_) = &error {
                 fault::loading(&error)
             } else {
-                "mend the file; docs/models.md has its form".into()
+                "mend the file; piton help models has its form".into()
             };
             found.push(Finding::broken("settings", error.to_string(), advice));
         }
@@ -124,7 +124,7 @@ fn aside(settings: &Settings) -> Option<Finding> {
     Some(Finding::lacks(
         "store",
         format!("{} damaged databases were set aside, the first as {first}", aside.len()),
-        format!("save what can be read: sqlite3 {first} .dump, docs/doctor.md has the rest"),
+        format!("save what can be read: sqlite3 {first} .dump, piton help doctor has the rest"),
     ))
 }
 
@@ -139,7 +139,8 @@ fn file(settings: &Settings) -> Finding {
 fn rules(agent: &Agent) -> Vec<Finding> {
     let Ok(workspace) = agent.settings().workspace() else { return Vec::new() };
     let strangers = Strangers::new(agent, workspace).among(&agent.standing_rules(workspace));
-    let advice = "mend it; docs/permissions.md has its form, `piton permissions` lists the rules";
+    let advice =
+        "mend it; piton help permissions has its form, `piton permissions` lists the rules";
     strangers.iter().map(|it| Finding::lacks("rules", rule::stranger(it), advice)).collect()
 }
 

@@ -101,7 +101,9 @@ fn judge(tried: Tried, kernel: Kernel) -> Finding {
     };
     match (tried.confined, can_hold) {
         (false, _) => Finding::ok("sandbox", said),
-        (true, false) => Finding::lacks("sandbox", said, "see docs/sandbox.md for what is needed"),
+        (true, false) => {
+            Finding::lacks("sandbox", said, "see piton help sandbox for what is needed")
+        }
         (true, true) => Finding::broken(
             "sandbox",
             said,
