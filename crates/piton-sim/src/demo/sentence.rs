@@ -120,7 +120,7 @@ fn replaced(text: &str) -> Option<String> {
     Some(format!("edit {name}: {old} -> {new}"))
 }
 
-/// "where is main defined", "look for TODO in src".
+/// "where is main defined", "look for words in src".
 fn searched(text: &str) -> Option<String> {
     let rest = behind(text, &["where is ", "look for ", "search the files for "])?;
     let what = rest.strip_suffix(" defined").or_else(|| rest.strip_suffix(" used")).unwrap_or(rest);
