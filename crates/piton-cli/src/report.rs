@@ -14,10 +14,14 @@ mod storing;
 mod undo;
 
 use std::error::Error;
+use std::fs;
+use std::path::Path;
 
+use piton_agent::known::KnownModel;
+use piton_agent::typed;
 use piton_core::id::{ConversationId, TurnId};
 use piton_core::outcome::{Cause, Ending};
-use piton_core::view::{BreakReason, InquiryKind, TurnEnd, TurnView};
+use piton_core::view::{BreakReason, InquiryKind, TurnEnd, TurnView, Usage};
 
 pub(crate) use self::advice::Remedies;
 pub(crate) use self::attach::AttachFault;
@@ -44,7 +48,7 @@ pub(crate) struct Report {
     talk: Vec<String>,
     /// Where what went to standard output can be read again.
     kept: Option<ConversationId>,
-    about: About,
+    about: Box<About>,
 }
 
 /// What a program wants to know of a query without reading anything else.
@@ -54,13 +58,17 @@ struct About {
     turn: Option<TurnId>,
     /// The final answer.
     text: Option<String>,
+    /// Tokens of the turn.
+    usage: Option<Usage>,
+    /// What they cost, in millionths of a dollar, as far as that is known.
+    cost: Option<u64>,
 }
 
 impl Report {
     /// Nothing more to say.
     pub(crate) fn ok(ending: &'static str) -> Self {
         let (message, talk) = (String::new(), Vec::new());
-        let (kept, about) = (None, About::default());
+        let (kept, about) = (None, Box::default());
         Self { code: Code::Ok, ending, reason: None, message, talk, kept, about }
     }
 
@@ -118,17 +126,58 @@ impl Report {
         let is_answered =
             |turn: &&TurnView| matches!(turn.head.end, Some(TurnEnd::Completed | TurnEnd::Stopped));
         let answered = turn.filter(is_answered).and_then(|turn| turn.steps().next_back());
-        self.about = About {
+        self.about = Box::new(About {
             conversation: Some(conversation.clone()),
             turn: turn.map(|turn| turn.head.id),
             text: answered.map(turn::text),
-        };
+            usage: turn.map(|turn| turn.head.usage),
+            cost: turn.and_then(cost),
+        });
         self
+    }
+
+    /// The time was up that the query was given: a limit, and not what a person did.
+    pub(crate) fn out_of_time(mut self) -> Self {
+        if self.code == Code::Interrupted {
+            (self.code, self.reason) = (Code::Limit, Some("timeout"));
+            self.talk.insert(0, "The time of --timeout is up.".into());
+        }
+        self
+    }
+
+    /// Writes the line for programs into a file, whole or not at all.
+    pub(crate) fn written_to(mut self, path: &Path, output: &mut Output) -> Self {
+        let aside = path.with_extension(format!("{}.new", std::process::id()));
+        let text = format!("{}\n", self.line().text());
+        let written = fs::write(&aside, text).and_then(|()| fs::rename(&aside, path));
+        if let Err(error) = written {
+            fs::remove_file(&aside).unwrap_or_default();
+            output.talk(&format!("error: cannot write {}: {error}", path.display()));
+            if self.code == Code::Ok {
+                self.code = Code::Failed;
+            }
+        }
+        self
+    }
+
+    /// How it went, for programs.
+    fn line(&self) -> Line<'_> {
+        Line::Result {
+            ending: self.ending,
+            reason: self.reason,
+            message: &self.message,
+            exit_code: self.code as u8,
+            conversation: self.about.conversation.as_ref().map(ConversationId::as_str),
+            turn: self.about.turn.map(|turn| turn.0),
+            text: self.about.text.as_deref(),
+            usage: self.about.usage,
+            cost_microdollars: self.about.cost,
+        }
     }
 
     /// Adds which conversation it is about, unless that is said.
     pub(crate) fn in_conversation(mut self, conversation: Option<ConversationId>) -> Self {
-        self.about.conversation = self.about.conversation.or(conversation);
+        self.about.conversation = self.about.conversation.take().or(conversation);
         self
     }
 
@@ -144,15 +193,7 @@ impl Report {
         output.end_line();
         self.tell(output);
         if form == Form::Json {
-            output.json(&Line::Result {
-                ending: self.ending,
-                reason: self.reason,
-                message: &self.message,
-                exit_code: self.code as u8,
-                conversation: self.about.conversation.as_ref().map(ConversationId::as_str),
-                turn: self.about.turn.map(|turn| turn.0),
-                text: self.about.text.as_deref(),
-            });
+            output.json(&self.line());
         }
         output.rest();
         self.judge(output)
@@ -245,6 +286,15 @@ fn broken(
     let hints = advice::after(cause, code, conversation, remedies).into_iter();
     let talk = [first].into_iter().chain(hints.map(|hint| format!("hint: {hint}"))).collect();
     Report { code, reason: Some(reason), message, talk, ..Report::ok(ending) }
+}
+
+/// What the tokens of a turn cost, if all its answers are of one model whose price is known.
+fn cost(turn: &TurnView) -> Option<u64> {
+    let mut models = turn.steps().filter_map(|step| step.model.as_ref());
+    let first = models.next()?;
+    let usage = turn.head.usage;
+    let known = KnownModel::find(&typed(first)).filter(|_| models.all(|model| model == first))?;
+    known.cost(usage.input, usage.cached, usage.output)
 }
 
 /// Providers end some of their messages with a full stop, and some not.

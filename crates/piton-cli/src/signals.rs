@@ -2,8 +2,10 @@
 
 use std::fs;
 use std::future::pending;
+use std::time::Duration;
 
 use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::time::Instant;
 
 use crate::report::Fault;
 
@@ -20,6 +22,9 @@ pub(crate) struct Signals {
     quit: Signal,
     /// Nothing, if whoever started us wants it ignored, as `nohup` does.
     hang_up: Option<Signal>,
+    /// When the time is up that a query was given.
+    deadline: Option<Instant>,
+    time_is_up: bool,
 }
 
 /// How we are asked to stop.
@@ -45,7 +50,19 @@ impl Signals {
             terminate: on(SignalKind::terminate())?,
             quit: on(SignalKind::quit())?,
             hang_up,
+            deadline: None,
+            time_is_up: false,
         })
+    }
+
+    /// Asks us to stop, politely, when this time is up.
+    pub(crate) fn stop_after(&mut self, wait: Duration) {
+        self.deadline = Some(Instant::now() + wait);
+    }
+
+    /// Whether the time was up.
+    pub(crate) fn time_is_up(&self) -> bool {
+        self.time_is_up
     }
 
     /// Waits for the next one.
@@ -55,6 +72,10 @@ impl Signals {
             _ = self.interrupt.recv() => Push::Interrupt,
             _ = self.terminate.recv() => Push::Terminate,
             () = hung_up(self.hang_up.as_mut()) => Push::HangUp,
+            () = passed(self.deadline) => {
+                (self.deadline, self.time_is_up) = (None, true);
+                Push::Terminate
+            }
         }
     }
 }
@@ -64,6 +85,13 @@ impl Signals {
 /// get the default back when they are executed. Where it cannot be caught, all is as it was.
 pub(crate) fn outlive_file_limit() {
     signal(SignalKind::from_raw(rustix::process::Signal::XFSZ.as_raw())).ok();
+}
+
+async fn passed(deadline: Option<Instant>) {
+    match deadline {
+        Some(deadline) => tokio::time::sleep_until(deadline).await,
+        None => pending().await,
+    }
 }
 
 async fn hung_up(signal: Option<&mut Signal>) {

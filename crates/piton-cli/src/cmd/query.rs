@@ -75,7 +75,11 @@ pub(crate) async fn run(
     let model = query.model.as_deref().map(|typed| agent.parse_model(typed)).transpose()?;
     let directories = query.add_dir.iter().map(|typed| settings.added_directory(typed));
     let mut overrides = query.overrides(model, directories.collect::<Result<_, _>>()?);
-    let signals = Signals::listen()?;
+    let mut signals = Signals::listen()?;
+    if let Some(seconds) = query.timeout {
+        // Longer than anybody waits; a clock has an end.
+        signals.stop_after(Duration::from_secs(seconds.min(u32::MAX.into())));
+    }
     let may_ask = !query.no_input && settings.environment.value("PITON_NO_INPUT").is_none();
     let terminal = may_ask.then(Terminal::open).flatten();
     let form = if query.json { Form::Json } else { Form::Text };
@@ -96,6 +100,7 @@ pub(crate) async fn run(
         }
     }
     let mut mail = Mail::new(input, &query, settings)?;
+    let result_file = query.result_file.clone();
     let mut asked = Asked { query, wish, overrides, agent, settings };
     // On the heap: the future of a turn is large, and its callers' futures would hold it.
     let report = match Box::pin(asked.carry_out(&mut mail, &mut stage)).await {
@@ -103,7 +108,12 @@ pub(crate) async fn run(
         Err(fault) => Report::from(&fault),
         Ok(report) => report,
     };
-    Ok(report.in_conversation(stage.conversation))
+    let report = report.in_conversation(stage.conversation);
+    let report = if stage.signals.time_is_up() { report.out_of_time() } else { report };
+    Ok(match result_file {
+        Some(path) => report.written_to(&path, stage.output),
+        None => report,
+    })
 }
 
 impl Asked<'_> {

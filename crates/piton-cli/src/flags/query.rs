@@ -55,6 +55,12 @@ pub(crate) struct Query {
     /// Most model answers in one turn; 0 is no limit
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub(crate) max_steps: Option<u32>,
+    /// Stop the turn when so many seconds are over, and keep it; exit code 4
+    #[arg(long, value_name = "SECONDS")]
+    pub(crate) timeout: Option<u64>,
+    /// Write the last line of --json into this file, whole or not at all
+    #[arg(long, value_name = "PATH")]
+    pub(crate) result_file: Option<PathBuf>,
     /// What may run without asking
     #[arg(long, value_name = "MODE")]
     pub(crate) permissions: Option<Mode>,

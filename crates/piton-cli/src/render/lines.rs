@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use piton_core::id::{ConversationId, TurnId};
 use piton_core::view::{
-    EffectClass, Found, InquiryKind, Live, PermissionRule, QuestionView, RuleScope, View,
+    EffectClass, Found, InquiryKind, Live, PermissionRule, QuestionView, RuleScope, Usage, View,
     ViewChange, Wants,
 };
 use piton_sim::serve::Seen;
@@ -63,6 +63,12 @@ pub(crate) enum Line<'a> {
         /// The final answer, if there is one.
         #[serde(skip_serializing_if = "Option::is_none")]
         text: Option<&'a str>,
+        /// Tokens of the turn.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        usage: Option<Usage>,
+        /// What they cost, in millionths of a dollar, as far as that is known.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        cost_microdollars: Option<u64>,
     },
     /// Where a scripted model is served.
     Serving { url: &'a str, variables: BTreeMap<&'a str, &'a str> },

@@ -101,10 +101,7 @@ fn settings_that_say_nothing_or_nonsense_are_told_with_the_right_page() {
     }
     for (text, page) in [
         ("[[permissions]]\ntool = \"*\"\neffect = \"perhaps\"\n", "permissions"),
-        (
-            "[[permissions]]\ntool = \"*\"\neffect = \"deny\"\ncommand = \"a && b\"\n",
-            "permissions",
-        ),
+        ("[[permissions]]\ntool = \"*\"\neffect = \"deny\"\ncommand = \"a && b\"\n", "permissions"),
         ("[unattended]\npermissions = 1\n", "permissions"),
         ("model = \"demo\"\n[sandbox]\nmode = \"perhaps\"\n", "sandbox"),
         ("[tools.x]\nnothing = 1\n", "tools"),

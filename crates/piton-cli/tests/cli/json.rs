@@ -142,3 +142,44 @@ fn the_end_of_an_output_is_live() {
     assert_eq!(tails.first().map(String::as_str), Some("early\n"));
     assert_eq!(world.finish(child).code, 0);
 }
+
+// D84
+#[test]
+fn the_result_is_written_into_a_file_whole() {
+    let world = World::new();
+    let model = world.script(r#"{"steps":[{"say":"Yes."}]}"#);
+    let file = world.path("result.json");
+    let path = file.to_str().unwrap();
+    let ran = world.run(&["query", "Well?", "--model", &model, "--result-file", path]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (0, "Yes.\n"), "{}", ran.stderr);
+    let result = &lines(&fs::read_to_string(&file).unwrap())[0];
+    assert_eq!((&result["type"], &result["text"]), (&"result".into(), &"Yes.".into()));
+    assert!(result["usage"]["output"].is_u64() && result["exit_code"] == 0, "{result}");
+    let nowhere = world.path("none/result.json");
+    let ran = world.run(&[
+        "query",
+        "Well?",
+        "--model",
+        &model,
+        "--result-file",
+        nowhere.to_str().unwrap(),
+    ]);
+    assert_eq!(ran.code, 1, "{}", ran.stderr);
+    assert!(ran.stderr.contains("error: cannot write "), "{}", ran.stderr);
+}
+
+// D85
+#[test]
+fn a_turn_that_takes_too_long_is_stopped_and_kept() {
+    let world = World::new();
+    let model = world.script(
+        r#"{"steps":[{"calls":[{"tool":"shell","arguments":{"command":"sleep 600"}}]},{"say":"No."}]}"#,
+    );
+    let args = ["query", "Well?", "--model", &model, "--permissions", "auto", "--timeout", "1"];
+    let ran = world.run(&[&args[..], &["--json"]].concat());
+    assert_eq!(ran.code, 4, "{}", ran.stderr);
+    let result = lines(&ran.stdout).pop().unwrap();
+    assert_eq!((&result["reason"], &result["exit_code"]), (&"timeout".into(), &4.into()));
+    assert!(ran.stderr.contains("The time of --timeout is up."), "{}", ran.stderr);
+    assert!(ran.stderr.contains("--continue"), "{}", ran.stderr);
+}
