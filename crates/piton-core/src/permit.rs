@@ -53,7 +53,7 @@ pub fn permit(
         Some(_) => RuleEffect::Allow,
         None => match by_mode(permissions.mode, tool.effect, &asked) {
             RuleEffect::Ask if tool.confines_looks && asked.only_looks() => RuleEffect::Allow,
-            decided => decided,
+            decided @ (RuleEffect::Allow | RuleEffect::Ask | RuleEffect::Deny) => decided,
         },
     };
     // Something may be in there that a rule forbids.

@@ -111,9 +111,8 @@ impl Place<'_> {
         parts.into_iter().flatten().all(|part| {
             let leads_up = part.split('/').any(|name| name == "..");
             let from_root = part.starts_with('/');
-            !(from_root || leads_up)
-                || self.resolved(part).is_some()
-                || from_root && !leads_up && is_of_system(part)
+            let is_plain = !leads_up && (!from_root || is_of_system(part));
+            is_plain || self.resolved(part).is_some()
         })
     }
 }
@@ -183,7 +182,8 @@ fn is_in(list: &str, word: &str) -> bool {
 
 /// `command -v name` says where a program is. Anything else runs it.
 fn is_lookup(arguments: &[String]) -> bool {
-    matches!(arguments, [option, name] if matches!(option.as_str(), "-v" | "-V") && !name.starts_with('-'))
+    let [option, name] = arguments else { return false };
+    ["-v", "-V"].contains(&option.as_str()) && !name.starts_with('-')
 }
 
 /// A word that is no format sets the clock.

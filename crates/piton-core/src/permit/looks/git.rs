@@ -247,8 +247,8 @@ impl Command {
                 let name = |word: &str| word.split('=').next().unwrap_or_default().to_owned();
                 let is_listing = |word: &&String| is_in(listing, &name(word));
                 // Behind two dashes nothing is an option.
-                let is_list = options.iter().any(|word| is_listing(word))
-                    && !options.iter().any(|word| *word == "--");
+                let is_list =
+                    options.iter().any(is_listing) && !options.iter().any(|word| *word == "--");
                 operands.next().is_none() || is_list
             }
             Operands::First(wanted) if operands.next().is_some() => {

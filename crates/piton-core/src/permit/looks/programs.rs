@@ -160,13 +160,12 @@ pub(super) const PROGRAMS: &[Program] = &[
 ];
 
 /// Words of `find`.
-pub(super) const FINDING: &str = "-H -L -P -a -amin -and -anewer -atime -cmin -cnewer -ctime -daystart -depth \
-         -empty -executable -false -follow -group -iname -inum -ipath -iregex \
-         -iwholename -links -lname -ls -maxdepth -mindepth -mmin -mount -mtime -name \
-         -newer -nogroup -not -nouser -o -or -path -perm -print -print0 -printf -prune \
-         -quit -readable -regex -regextype -samefile -size -true -type -user -wholename \
-         -writable -xdev -xtype";
+pub(super) const FINDING: &str = "-H -L -P -a -amin -and -anewer -atime -cmin -cnewer -ctime -daystart -depth -empty \
+     -executable -false -follow -group -iname -inum -ipath -iregex -iwholename -links -lname \
+     -ls -maxdepth -mindepth -mmin -mount -mtime -name -newer -nogroup -not -nouser -o -or \
+     -path -perm -print -print0 -printf -prune -quit -readable -regex -regextype -samefile \
+     -size -true -type -user -wholename -writable -xdev -xtype";
 
 /// Words of `test`.
-pub(super) const TESTING: &str = "-L -S -b -c -d -e -ef -eq -f -ge -gt -h -le -lt -n -ne -nt -ot -p -r -s -w -x \
-         -z";
+pub(super) const TESTING: &str =
+    "-L -S -b -c -d -e -ef -eq -f -ge -gt -h -le -lt -n -ne -nt -ot -p -r -s -w -x -z";
