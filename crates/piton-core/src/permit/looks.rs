@@ -6,8 +6,10 @@
 //! not listed asks.
 
 mod git;
+mod options;
 mod programs;
 
+use self::options::{has_option, is_in, is_option};
 use self::programs::{Operands, PROGRAMS, Program};
 use super::line::Line;
 use super::path::within_any;
@@ -151,33 +153,6 @@ impl Program {
     fn has(&self, word: &str) -> bool {
         has_option(word, self.flags, self.valued, self.long)
     }
-}
-
-fn is_option(word: &str) -> bool {
-    word.starts_with('-') && word != "-"
-}
-
-/// Whether a word is made of listed options only: letters without a value, at last one with a value,
-/// or a long name with or without a value. Shortened long names are not known.
-fn has_option(word: &str, flags: &str, valued: &str, long: &str) -> bool {
-    if let Some(rest) = word.strip_prefix("--") {
-        let name = rest.split_once('=').map_or(rest, |(name, _)| name);
-        return rest.is_empty() || is_in(long, name);
-    }
-    for letter in word.chars().skip(1) {
-        if valued.contains(letter) {
-            return true;
-        }
-        if !flags.contains(letter) {
-            return false;
-        }
-    }
-    true
-}
-
-/// Whether a list of words has one.
-fn is_in(list: &str, word: &str) -> bool {
-    !word.is_empty() && list.split(' ').any(|listed| listed == word)
 }
 
 /// `command -v name` says where a program is. Anything else runs it.

@@ -3,7 +3,7 @@
 //! What a repository's own settings make of them is not seen here: which programs git starts by
 //! itself is held by the wall, and by the environment that commands behind it get.
 
-use super::{has_option, is_in, is_option};
+use super::options::{has_option, is_in, is_option};
 
 /// A command of git, and what it may be told.
 struct Command {
