@@ -1,10 +1,14 @@
 //! Commands that only look: run without a question behind their wall, asked about without one.
 
 use std::fs;
+use std::sync::Arc;
 
-use piton_tools::sandbox::Kernel;
+use piton_tools::sandbox::{Kernel, When};
+use piton_tools::supervise::Supervisor;
+use piton_tools::{Consent, Job, Shell, Tool as _};
 use serde_json::{Value, json};
 
+use super::{CALL, Cell};
 use crate::command::end_of_command;
 use crate::world::{Ran, World};
 
@@ -65,6 +69,31 @@ fn a_link_that_leads_out_is_not_read_and_the_way_to_ask_is_told() {
     let end = end_of_command(&world);
     let text = end["output"]["text"].as_str().unwrap();
     assert!(!text.contains("SECRET") && text.contains("put `env` in front"), "{text}");
+}
+
+#[tokio::test]
+async fn a_look_that_was_started_is_attached_to_where_there_is_no_wall_any_more() {
+    if !can_hold() {
+        return;
+    }
+    let cell = Cell::new(When::Unasked);
+    let arguments = json!({ "command": "echo x; echo y > z" }).as_object().unwrap().clone();
+    let handle = cell.tool.prepare(&cell.site, CALL, &arguments).await.unwrap().handle;
+    let job = || {
+        let job = cell.job(arguments.clone(), handle.clone());
+        Job { consent: Consent::OnlyLooks, ..job }
+    };
+    let first = cell.tool.run(job()).await;
+    assert!(first.text.contains("Permission denied"), "{}", first.text);
+    assert!(!cell.work("z").exists());
+    let program = env!("CARGO_BIN_EXE_piton").into();
+    let open = Supervisor::new(program, cell.outside.join("calls"), Vec::new());
+    let open = Shell::supervised(Arc::new(open));
+    assert_eq!(open.run(job()).await.text, first.text);
+    let fresh = open.prepare(&cell.site, CALL, &arguments).await.unwrap().handle;
+    let refused = open.run(Job { handle: fresh, ..job() }).await;
+    assert!(refused.text.starts_with("not run: nobody was asked"), "{}", refused.text);
+    assert!(!cell.work("z").exists());
 }
 
 #[test]
