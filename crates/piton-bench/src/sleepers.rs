@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use piton_core::id::{CallId, TurnId};
 use piton_tools::supervise::{KeptState, Supervisor};
-use piton_tools::{Arguments, Asker, Job, Progress, Shell, Tool as _};
+use piton_tools::{Arguments, Asker, Consent, Job, Progress, Shell, Tool as _};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
@@ -74,8 +74,8 @@ async fn begin(shell: &Shell, dir: &Path, index: u32) -> Outcome<()> {
     let (site, arguments) = (Arc::new(site), Arc::new(arguments));
     let (cancel, asker) = (CancellationToken::new(), Asker::default());
     let progress = Progress::default();
-    let unasked = false;
-    let job = Job { site, call, arguments, handle, unasked, cancel, asker, progress };
+    let consent = Consent::Given;
+    let job = Job { site, call, arguments, handle, consent, cancel, asker, progress };
     let finished = shell.run(job).await;
     if finished.text.contains("still running") { Ok(()) } else { Err(finished.text.into()) }
 }

@@ -11,7 +11,7 @@ use piton_core::event::{Outcome as Ended, Permissions};
 use piton_core::id::{CallId, ConversationId, TurnId};
 use piton_tools::sandbox::{Rules, When};
 use piton_tools::supervise::Supervisor;
-use piton_tools::{Arguments, Asker, Job, Progress, Shell, Site, Tool as _};
+use piton_tools::{Arguments, Asker, Consent, Job, Progress, Shell, Site, Tool as _};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
@@ -168,7 +168,7 @@ async fn run(shell: &Shell, dir: &Path) -> Outcome<Duration> {
             call,
             arguments: Arc::new(arguments),
             handle: prepared.handle,
-            unasked: false,
+            consent: Consent::Given,
             cancel: CancellationToken::new(),
             asker: Asker::default(),
             progress: Progress::default(),

@@ -8,6 +8,7 @@ mod asked;
 mod command;
 pub mod fault;
 mod line;
+mod looks;
 pub mod path;
 mod reach;
 mod roles;
@@ -19,6 +20,7 @@ use serde::{Deserialize, Serialize};
 use self::asked::{Allowed, Asked};
 use self::command::{Pattern, Sight};
 pub use self::line::is_unseen;
+pub use self::looks::{SYSTEM_FILES, SYSTEM_PROGRAMS};
 pub use self::roles::SHELL;
 use self::roles::{Kind, Roles, is_named};
 use crate::event::{
@@ -49,7 +51,10 @@ pub fn permit(
     let allowed = asked.allowed(&allows.collect::<Vec<_>>());
     let permitted = match allowed {
         Some(_) => RuleEffect::Allow,
-        None => by_mode(permissions.mode, tool.effect, &asked),
+        None => match by_mode(permissions.mode, tool.effect, &asked) {
+            RuleEffect::Ask if tool.confines_looks && asked.only_looks() => RuleEffect::Allow,
+            decided @ (RuleEffect::Allow | RuleEffect::Ask | RuleEffect::Deny) => decided,
+        },
     };
     // Something may be in there that a rule forbids.
     let doubtful = match worst {
@@ -59,6 +64,20 @@ pub fn permit(
         Sight::Hidden | Sight::Found => true,
     };
     if doubtful && permitted == RuleEffect::Allow { RuleEffect::Ask } else { permitted }
+}
+
+/// Whether a call that nobody was asked about runs only because its command line looks and does nothing
+/// else. It has to be run behind the wall for such commands, or not at all. Holds whatever the tool
+/// says of itself today: a call that was started before is started again behind the same wall.
+pub fn is_look(
+    permissions: &Permissions,
+    workspace: &str,
+    tool: &ToolSpec,
+    arguments: &str,
+) -> bool {
+    let without_wall = ToolSpec { confines_looks: false, ..tool.clone() };
+    Asked::new(permissions, workspace, tool, arguments).only_looks()
+        && permit(permissions, workspace, &without_wall, arguments) != RuleEffect::Allow
 }
 
 /// Whether a rule that forbids could be met by a call, so that only a person may allow it. What a

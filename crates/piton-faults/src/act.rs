@@ -8,7 +8,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use piton_core::event::{Handle, Outcome as Ended};
-use piton_tools::{Asker, Finished, Job, Progress, Settled, Tool};
+use piton_tools::{Asker, Consent, Finished, Job, Progress, Settled, Tool};
 use serde::Serialize;
 use tokio::runtime::{Builder, Runtime};
 use tokio_util::sync::CancellationToken;
@@ -69,7 +69,7 @@ fn job(root: &Path, deed: &Deed, handle: Handle) -> Job {
         call: CALL,
         arguments: Arc::new(deed.arguments.clone()),
         handle,
-        unasked: false,
+        consent: Consent::Given,
         cancel: CancellationToken::new(),
         asker: Asker::default(),
         progress: Progress::default(),

@@ -12,7 +12,9 @@ use std::time::Duration;
 use piton_core::event::{Handle, Outcome as Ended};
 use piton_core::id::{CallId, TurnId};
 use piton_tools::supervise::Supervisor;
-use piton_tools::{Arguments, Asker, Finished, Job, Progress, Settled, Shell, ShellWrite, Tool};
+use piton_tools::{
+    Arguments, Asker, Consent, Finished, Job, Progress, Settled, Shell, ShellWrite, Tool,
+};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
@@ -95,7 +97,7 @@ impl Call<'_> {
             call: id(self.index),
             arguments: Arc::new(arguments.clone()),
             handle,
-            unasked: false,
+            consent: Consent::Given,
             cancel: CancellationToken::new(),
             asker: Asker::default(),
             progress: Progress::default(),

@@ -24,7 +24,7 @@ pub use self::arguments::{Arguments, parse_arguments};
 pub use self::ask::{Ask, Asker, Response, Responses, Track, Word};
 pub use self::closed::Closed;
 pub use self::finished::{Finished, OUTPUT_BYTES_MAX, Quotes, WITHHELD_TEXT};
-pub use self::job::Job;
+pub use self::job::{Consent, Job};
 pub use self::prepared::{Prepared, Settled};
 pub use self::progress::{Progress, Shown};
 pub use self::refusal::Refusal;

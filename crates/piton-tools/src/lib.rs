@@ -20,8 +20,8 @@ pub mod supervise;
 
 pub use self::ask_user::AskUser;
 pub use self::contract::{
-    Arguments, Ask, Asker, Closed, Finished, Job, OUTPUT_BYTES_MAX, Prepared, Progress, Quotes,
-    Ran, Refusal, Response, Responses, Settled, Shown, Site, Tidying, Tool, Toolbox, Track,
+    Arguments, Ask, Asker, Closed, Consent, Finished, Job, OUTPUT_BYTES_MAX, Prepared, Progress,
+    Quotes, Ran, Refusal, Response, Responses, Settled, Shown, Site, Tidying, Tool, Toolbox, Track,
     WITHHELD_TEXT, Word, parse_arguments,
 };
 pub use self::files::{

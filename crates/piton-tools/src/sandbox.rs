@@ -12,6 +12,7 @@
 mod calls;
 mod carve;
 mod kernel;
+mod looks;
 mod policy;
 mod powers;
 pub(crate) mod probe;
@@ -20,7 +21,7 @@ mod walls;
 mod warden;
 
 pub use self::kernel::Kernel;
-pub use self::policy::Policy;
+pub use self::policy::{Looks, Policy};
 pub use self::probe::{Attempt, Tried, try_out};
 pub use self::rules::{Rules, When};
 pub(crate) use self::warden::{Wardens, spawn};

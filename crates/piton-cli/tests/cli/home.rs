@@ -43,7 +43,7 @@ fn spoil_entry(world: &World, word: &str) {
 #[test]
 fn nobody_else_can_read_conversations_and_drafts() {
     let world = World::new();
-    let script = r#"{"steps":[{"calls":[{"tool":"shell","arguments":{"command":"ls"}}]}]}"#;
+    let script = r#"{"steps":[{"calls":[{"tool":"shell","arguments":{"command":"touch x"}}]}]}"#;
     let model = world.script(script);
     assert_eq!(world.run(&["query", "go", "--model", &model]).code, 3);
     assert_eq!(world.run(&["query", "kept as a draft"]).code, 6);

@@ -55,8 +55,8 @@ fn the_newest_conversations_come_first_and_the_rest_is_counted() {
 #[test]
 fn a_row_of_the_list_as_data() {
     let world = World::new();
-    let model =
-        world.script(r#"{"steps":[{"calls":[{"tool":"shell","arguments":{"command":"ls"}}]}]}"#);
+    let model = world
+        .script(r#"{"steps":[{"calls":[{"tool":"shell","arguments":{"command":"touch x"}}]}]}"#);
     world.run(&["query", "look around", "--model", &model]);
     let row = world.rows().remove(0);
     let keys: Vec<_> = row.as_object().unwrap().keys().map(String::as_str).collect();

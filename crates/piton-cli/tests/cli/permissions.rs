@@ -225,24 +225,27 @@ fn a_rule_matches_arguments_by_regular_expression() {
              arguments = {{ command = '{pattern}' }}\n"
         )
     };
-    fs::write(world.path("home/piton.toml"), rule("echo (")).unwrap();
+    fs::write(world.path("home/piton.toml"), rule("touch (")).unwrap();
     let refused = world.run(&["query", "go"]);
     assert_eq!(refused.code, 2, "{}", refused.stderr);
     for part in ["piton.toml", "line 6", "this pattern cannot be used"] {
         assert!(refused.stderr.contains(part), "{part}: {}", refused.stderr);
     }
-    fs::write(world.path("home/piton.toml"), rule("echo [a-z]+")).unwrap();
+    fs::write(world.path("home/piton.toml"), rule("touch [a-z]+")).unwrap();
     let call = |line: &str| {
         format!(r#"{{"calls":[{{"tool":"shell","arguments":{{"command":"{line}"}}}}]}}"#)
     };
-    let steps = [call("echo one && echo two"), call("echo one && echo 2")];
+    let steps = [call("touch one && touch two"), call("touch one && touch 2")];
     let model = world.script(&format!(r#"{{"steps":[{},{{"say":"x"}}]}}"#, steps.join(",")));
     let run = world.run(&["query", "go", "--model", &model]);
     assert_eq!(run.code, 3, "{}", run.stderr);
-    assert!(run.stderr.contains("✓ shell: echo one && echo two"), "{}", run.stderr);
-    assert!(run.stderr.contains("Run shell: echo one && echo 2?"), "{}", run.stderr);
+    assert!(run.stderr.contains("✓ shell: touch one && touch two"), "{}", run.stderr);
+    assert!(run.stderr.contains("Run shell: touch one && touch 2?"), "{}", run.stderr);
     let listed = world.run(&["permissions"]).stdout;
-    assert!(listed.starts_with("1  allow shell where command = /echo [a-z]+/  user  "), "{listed}");
+    assert!(
+        listed.starts_with("1  allow shell where command = /touch [a-z]+/  user  "),
+        "{listed}"
+    );
     assert_eq!(world.run(&["permissions", "revoke", "1"]).code, 0);
     assert_eq!(fs::read_to_string(world.path("home/piton.toml")).unwrap(), "# mine\n");
 }

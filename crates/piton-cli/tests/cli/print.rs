@@ -12,7 +12,7 @@ fn the_incomplete_turn_comes_after_the_complete_ones() {
     let model = world.script(
         r#"{"steps":[{"say":"Hello.\nHow are you?"},
             {"calls":[{"tool":"read_file","arguments":{"path":"a.txt"}},
-                      {"tool":"shell","arguments":{"command":"false"}},
+                      {"tool":"shell","arguments":{"command":"exit 1"}},
                       {"tool":"write_file","arguments":{"path":"b.txt","content":"x"}}]}]}"#,
     );
     world.run(&["query", "hi", "--model", &model]);
@@ -29,7 +29,7 @@ fn the_incomplete_turn_comes_after_the_complete_ones() {
             > two
             > lines
             ✓ read_file: a.txt — completed
-            ⏸ shell: false — waiting for input: "Run shell: false?"
+            ⏸ shell: exit 1 — waiting for input: "Run shell: exit 1?"
             ⏸ write_file: b.txt — waiting for input: "Run write_file: b.txt?"
             2> conversation AAAAAAAAAA: 200 tokens in, R for each estimated, 20 out
             exit 0

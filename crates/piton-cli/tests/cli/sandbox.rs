@@ -5,6 +5,7 @@
 //! program that is not there, the test says so.
 
 mod attempt;
+mod looks;
 mod query;
 
 use std::fs;
@@ -18,7 +19,7 @@ use piton_core::event::{Handle, PermissionMode, Permissions};
 use piton_core::id::{CallId, ConversationId, TurnId};
 use piton_tools::sandbox::{Kernel, Rules, When};
 use piton_tools::supervise::Supervisor;
-use piton_tools::{Arguments, Asker, Finished, Job, Progress, Shell, Site, Tool as _};
+use piton_tools::{Arguments, Asker, Consent, Finished, Job, Progress, Shell, Site, Tool as _};
 use serde_json::json;
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
@@ -91,7 +92,7 @@ impl Cell {
             call: CALL,
             arguments: Arc::new(arguments),
             handle,
-            unasked: false,
+            consent: Consent::Given,
             cancel: CancellationToken::new(),
             asker: Asker::default(),
             progress: Progress::default(),

@@ -9,7 +9,9 @@ use std::time::{Duration, Instant};
 use piton_core::event::{Handle, Outcome, Permissions};
 use piton_core::id::{CallId, ConversationId, TurnId};
 use piton_tools::supervise::{HEAD_BYTES, Supervisor, TAIL_BYTES};
-use piton_tools::{Arguments, Asker, Finished, Job, OUTPUT_BYTES_MAX, Progress, Shell, Site, Tool};
+use piton_tools::{
+    Arguments, Asker, Consent, Finished, Job, OUTPUT_BYTES_MAX, Progress, Shell, Site, Tool,
+};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -72,7 +74,7 @@ impl Bench {
             call: CALL,
             arguments: Arc::new(arguments.clone()),
             handle: handle.clone(),
-            unasked: false,
+            consent: Consent::Given,
             cancel: cancel.clone(),
             asker: Asker::default(),
             progress: Progress::default(),

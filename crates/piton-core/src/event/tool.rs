@@ -23,6 +23,11 @@ pub struct ToolSpec {
     /// tools that declare nothing; then any text may be a path or a command line.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub roles: BTreeMap<String, ArgumentRole>,
+    /// Whether it runs a command line that only looks behind a wall: nothing is written, there is no
+    /// network, and only the workspace and the system are read. Such a call asks nobody. Absent in
+    /// specs of older versions, which ask.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub confines_looks: bool,
 }
 
 /// What an argument of a tool means to permission rules.
@@ -60,7 +65,15 @@ impl ToolSpec {
         effect: EffectClass,
     ) -> Self {
         let (name, description, parameters) = (name.into(), description.into(), parameters.into());
-        Self { name, description, parameters, effect, roles: BTreeMap::new() }
+        let roles = BTreeMap::new();
+        Self { name, description, parameters, effect, roles, confines_looks: false }
+    }
+
+    /// The same, for a tool that runs command lines which only look behind a wall, or not.
+    #[must_use]
+    pub fn confining_looks(mut self, confines_looks: bool) -> Self {
+        self.confines_looks = confines_looks;
+        self
     }
 
     /// The same, with what its arguments mean to permission rules.

@@ -11,8 +11,11 @@ use super::line::Line;
 use super::reach::Reach;
 use super::roles::{Kind, Roles, is_named};
 use super::runners::may_run;
-use super::{fault, path, run_by_others};
+use super::{fault, looks, path, run_by_others};
 use crate::event::{PermissionRule, Permissions, RuleEffect, ToolSpec};
+
+/// Arguments of tools that run commands which only say how long something may take.
+const LIMITS: [&str; 2] = ["timeout_s", "wait_s"];
 
 /// How far rules allow a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -78,6 +81,21 @@ impl<'a> Asked<'a> {
 
     pub(super) fn runs_commands(&self) -> bool {
         self.roles.kind == Kind::Commands
+    }
+
+    /// Whether it runs a command line that only looks, in the workspace and without anything unusual.
+    pub(super) fn only_looks(&self) -> bool {
+        let Reach::Commands { directory: Some(directory), .. } = &self.reach else { return false };
+        let is_usual = |(name, value): (&String, &Value)| {
+            let known = [self.roles.written, self.roles.directory];
+            known.contains(&name.as_str())
+                || LIMITS.contains(&name.as_str())
+                || matches!(value, Value::Null | Value::Bool(false))
+        };
+        let line = self.line.as_ref().filter(|_| self.runs_commands());
+        self.fields.iter().all(is_usual)
+            && line
+                .is_some_and(|line| looks::only_looks(line, self.workspace, self.added, directory))
     }
 
     /// Whether it declares a path that leaves the workspace, or an address.

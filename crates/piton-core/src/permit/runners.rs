@@ -79,6 +79,11 @@ pub(super) fn may_run(words: &[String]) -> bool {
         || name.ends_with("sed") && sed::runs(arguments)
 }
 
+/// Whether `sed` with these arguments may run commands or touch other files.
+pub(super) fn sed_may_run(arguments: &[String]) -> bool {
+    sed::runs(arguments)
+}
+
 /// Whether its arguments send it to another project, or give it other settings than a rule for any
 /// arguments can have meant.
 pub(super) fn works_elsewhere(words: &[String]) -> bool {

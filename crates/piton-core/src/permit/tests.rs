@@ -4,6 +4,7 @@ mod attacks;
 mod denied;
 mod directory;
 mod edits;
+mod looks;
 mod reach;
 mod roles;
 

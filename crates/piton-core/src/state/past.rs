@@ -30,7 +30,8 @@ struct Frame {
 impl Frames {
     /// The configuration has changed. The same prompt and tools get the same number again.
     pub(super) fn enter(&mut self, config: &Config) {
-        let frame = Frame { system: config.system.clone(), tools: config.tools.clone() };
+        let tools = config.tools.iter().map(as_sent).collect();
+        let frame = Frame { system: config.system.clone(), tools };
         let place = self.known.iter().position(|known| *known == frame);
         self.now = 1 + place.unwrap_or(self.known.len());
         if place.is_none() {
@@ -42,6 +43,11 @@ impl Frames {
     pub(super) fn kept(self) -> Self {
         Self { now: 0, ..self }
     }
+}
+
+/// A tool without what no model is told. Another kernel, or another sandbox, is no other request.
+fn as_sent(tool: &ToolSpec) -> ToolSpec {
+    tool.clone().confining_looks(false)
 }
 
 /// How an event changes what was sent before it.
@@ -208,7 +214,9 @@ impl State {
 
     fn reframes(&self, ConfigChange { system, tools, .. }: &ConfigChange) -> bool {
         system.as_ref().is_some_and(|system| *system != self.config.system)
-            || tools.as_ref().is_some_and(|tools| **tools != *self.config.tools)
+            || tools.as_ref().is_some_and(|tools| {
+                !tools.iter().map(as_sent).eq(self.config.tools.iter().map(as_sent))
+            })
     }
 
     /// Whether a request that was answered, or may still be, held this item.

@@ -12,6 +12,17 @@ use super::ask::{Asker, Response, Responses};
 use super::progress::Progress;
 use super::site::Site;
 
+/// On whose word a call runs. Follows from what is recorded, so it stays so for a call that is resumed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Consent {
+    /// A person, a rule or the mode allowed it.
+    Given,
+    /// A policy allowed it in place of a person.
+    ByPolicy,
+    /// Nobody: its command line only looks. It runs behind the wall for such commands, or not at all.
+    OnlyLooks,
+}
+
 /// One call to perform.
 #[derive(Clone, Debug)]
 pub struct Job {
@@ -23,8 +34,8 @@ pub struct Job {
     pub arguments: Arc<Arguments>,
     /// What was recorded at its start.
     pub handle: Handle,
-    /// Whether a policy allowed it in place of a person. Recorded with the answer, so it stays so.
-    pub unasked: bool,
+    /// On whose word it runs, which decides on the wall around its command.
+    pub consent: Consent,
     /// Stops it.
     pub cancel: CancellationToken,
     /// What a person said to it, and the way to ask more.

@@ -67,6 +67,65 @@ const REFUSED_WITHOUT_LANDLOCK: [libc::c_long; 4] = [
     libc::SYS_pidfd_getfd,
 ];
 
+/// Refused to commands that only look: what Landlock does not know. Modes, owners, times, attributes;
+/// signals; memory, semaphores and queues that others may share; whose turn it is on which processor.
+const REFUSED_TO_LOOKS: [libc::c_long; 41] = [
+    libc::SYS_truncate,
+    libc::SYS_fchmod,
+    libc::SYS_fchmodat,
+    libc::SYS_fchmodat2,
+    libc::SYS_fchown,
+    libc::SYS_fchownat,
+    libc::SYS_utimensat,
+    libc::SYS_setxattr,
+    libc::SYS_lsetxattr,
+    libc::SYS_fsetxattr,
+    libc::SYS_removexattr,
+    libc::SYS_lremovexattr,
+    libc::SYS_fremovexattr,
+    libc::SYS_fallocate,
+    libc::SYS_kill,
+    libc::SYS_tkill,
+    libc::SYS_tgkill,
+    libc::SYS_rt_sigqueueinfo,
+    libc::SYS_rt_tgsigqueueinfo,
+    libc::SYS_pidfd_send_signal,
+    libc::SYS_ptrace,
+    libc::SYS_process_vm_readv,
+    libc::SYS_process_vm_writev,
+    libc::SYS_pidfd_getfd,
+    libc::SYS_shmget,
+    libc::SYS_shmat,
+    libc::SYS_shmctl,
+    libc::SYS_semget,
+    libc::SYS_semctl,
+    libc::SYS_semop,
+    libc::SYS_semtimedop,
+    libc::SYS_msgget,
+    libc::SYS_msgctl,
+    libc::SYS_msgsnd,
+    libc::SYS_msgrcv,
+    libc::SYS_mq_open,
+    libc::SYS_mq_unlink,
+    libc::SYS_sched_setaffinity,
+    libc::SYS_sched_setscheduler,
+    libc::SYS_sched_setparam,
+    libc::SYS_sched_setattr,
+];
+
+/// The older calls with the same meaning, where there are any.
+#[cfg(target_arch = "x86_64")]
+const REFUSED_TO_LOOKS_ALSO: [libc::c_long; 6] = [
+    libc::SYS_chmod,
+    libc::SYS_chown,
+    libc::SYS_lchown,
+    libc::SYS_utime,
+    libc::SYS_utimes,
+    libc::SYS_futimesat,
+];
+#[cfg(not(target_arch = "x86_64"))]
+const REFUSED_TO_LOOKS_ALSO: [libc::c_long; 0] = [];
+
 /// Flags of `clone` and `unshare` that make namespaces. In one of its own a command is root enough
 /// to reach parts of the kernel that it has no business with.
 const NAMESPACES: [libc::c_int; 7] = [
@@ -94,6 +153,10 @@ pub(super) fn filter(policy: &Policy, has_landlock: bool) -> io::Result<()> {
     refused.extend(REFUSED.map(|call| (call, Vec::new())));
     if !has_landlock {
         refused.extend(REFUSED_WITHOUT_LANDLOCK.map(|call| (call, Vec::new())));
+    }
+    if policy.looks.is_some() {
+        refused.extend(REFUSED_TO_LOOKS.map(|call| (call, Vec::new())));
+        refused.extend(REFUSED_TO_LOOKS_ALSO.map(|call| (call, Vec::new())));
     }
     for call in [libc::SYS_clone, libc::SYS_unshare] {
         let rules = NAMESPACES.iter().map(|flag| {

@@ -52,6 +52,11 @@ impl Kernel {
         lacks
     }
 
+    /// Whether it holds a command that only looks.
+    pub fn holds_looks(self) -> bool {
+        self.filters && self.landlock.is_some_and(|version| TRUNCATES <= version)
+    }
+
     /// What a command can do to others although it is confined.
     pub fn leaks_signals(self) -> bool {
         self.landlock.is_none_or(|version| version < SCOPES)
@@ -77,7 +82,8 @@ fn landlock() -> Option<u32> {
 
 fn filters() -> bool {
     let write: Vec<PathBuf> = Vec::new();
-    let policy = Policy { write, closed: Vec::new(), network: false, unix_sockets: false };
+    let policy =
+        Policy { write, closed: Vec::new(), network: false, unix_sockets: false, looks: None };
     let tried = thread::spawn(move || calls::filter(&policy, false));
     !fail::wanted("no-filters") && tried.join().is_ok_and(|tried| tried.is_ok())
 }
@@ -88,8 +94,13 @@ mod tests {
 
     #[test]
     fn what_a_kernel_lacks_is_said_plainly() {
-        let policy =
-            |network| Policy { write: vec![], closed: vec![], network, unix_sockets: true };
+        let policy = |network| Policy {
+            write: vec![],
+            closed: vec![],
+            network,
+            unix_sockets: true,
+            looks: None,
+        };
         let lacks = |landlock, filters, network| {
             Kernel { landlock, filters }.lacks(&policy(network)).join("; ")
         };

@@ -11,6 +11,12 @@ const SIGNS: [&str; 6] =
     ["permission denied", "not permitted", "eacces", "eperm", "read-only", "bad system call"];
 /// What they print when there is no network.
 const NETWORK_SIGNS: [&str; 4] = ["resolv", "network", "socket", "connect"];
+/// What they print when they do not find what is outside the wall of a command that only looks.
+const LOOK_SIGNS: [&str; 2] = ["not found", "not a git repository"];
+/// What is told then. There is a way out: what runs other programs asks.
+const LOOKS_TOLD: &str = "[it ran without asking the user, in a sandbox that reads only the workspace \
+                          and the system's own files, writes nowhere and has no network; to ask the \
+                          user instead, put `env` in front of the command]";
 /// Most places that are told.
 const PLACES_TOLD_MAX: usize = 4;
 /// Longest note about a sandbox, in bytes.
@@ -28,6 +34,19 @@ pub struct Policy {
     pub network: bool,
     /// Whether it may use sockets of this machine.
     pub unix_sockets: bool,
+    /// What a command that only looks may read. Absent for all others, which read everything that is
+    /// not closed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub looks: Option<Looks>,
+}
+
+/// What a command that only looks may read. It changes nothing, not even modes and times.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Looks {
+    /// Where it reads.
+    pub read: Vec<PathBuf>,
+    /// Where it reads, and runs programs.
+    pub programs: Vec<PathBuf>,
 }
 
 impl Policy {
@@ -35,6 +54,12 @@ impl Policy {
     /// as if that were the reason. Nobody can know, so nothing more is claimed.
     pub(crate) fn explain(&self, text: &mut String) {
         let printed = text.to_ascii_lowercase();
+        if self.looks.is_some() {
+            if SIGNS.iter().chain(&LOOK_SIGNS).any(|sign| printed.contains(sign)) {
+                excerpt::note(text, LOOKS_TOLD);
+            }
+            return;
+        }
         let refused = SIGNS.iter().any(|sign| printed.contains(sign));
         let unreached = !self.network && NETWORK_SIGNS.iter().any(|sign| printed.contains(sign));
         if refused || unreached {
@@ -72,7 +97,8 @@ mod tests {
     #[test]
     fn a_failure_is_told_what_stood_in_its_way() {
         let write = vec!["/w".into(), "/tmp".into(), "/dev/null".into(), "/cache".into()];
-        let policy = Policy { write, closed: Vec::new(), network: false, unix_sockets: true };
+        let policy =
+            Policy { write, closed: Vec::new(), network: false, unix_sockets: true, looks: None };
         let explained = |text: &str| {
             let mut text = text.to_owned();
             policy.explain(&mut text);

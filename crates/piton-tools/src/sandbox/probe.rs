@@ -81,6 +81,7 @@ pub fn try_out(program: &Path) -> io::Result<Vec<Tried>> {
         closed: vec![site.join("closed")],
         network: false,
         unix_sockets: true,
+        looks: None,
     };
     let tried = Attempt::ALL.into_iter().map(|attempt| {
         let command = || command(program, attempt, &site);

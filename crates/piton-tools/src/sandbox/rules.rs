@@ -5,8 +5,9 @@ use std::path::{Path, PathBuf};
 use piton_core::event::PermissionMode;
 
 use super::kernel::Kernel;
+use super::looks;
 use super::policy::Policy;
-use crate::contract::Job;
+use crate::contract::{Consent, Job};
 
 /// Places that every command may write to, beside the workspace and the temporary directory.
 /// Shared memory is a directory too.
@@ -66,14 +67,20 @@ impl Rules {
 
     /// What the command of a call may do; `None` if it is not confined.
     pub(crate) fn policy(&self, job: &Job) -> Result<Option<Policy>, Lacking> {
-        if !self.apply_to(job.site.permissions.mode, job.unasked) {
+        if job.consent == Consent::OnlyLooks {
+            let policy = self
+                .confines_looks()
+                .then(|| self.looking_at(&job.site.workspace, &job.site.permissions.directories));
+            return policy.map(Some).ok_or(Lacking::Looks);
+        }
+        if !self.apply_to(job.site.permissions.mode, job.consent == Consent::ByPolicy) {
             return Ok(None);
         }
         let policy = self.with(&job.site.workspace, &job.site.permissions.directories);
         if self.when == When::Always
             && let Some(lack) = Kernel::ask().lacks(&policy).into_iter().next()
         {
-            return Err(Lacking(lack));
+            return Err(Lacking::Wanted(lack));
         }
         Ok(Some(policy))
     }
@@ -107,14 +114,40 @@ impl Rules {
             closed.map(|place| place.canonicalize().unwrap_or_else(|_| place.clone())).collect();
         // Who works in a place has opened it.
         closed.retain(|closed| !workspace.starts_with(closed));
-        Policy { write, closed, network: self.network, unix_sockets: self.unix_sockets }
+        let Self { network, unix_sockets, .. } = *self;
+        Policy { write, closed, network, unix_sockets, looks: None }
+    }
+
+    /// Whether commands that only look have a wall here, so that they need no question.
+    pub fn confines_looks(&self) -> bool {
+        self.when != When::Never && Kernel::ask().holds_looks()
+    }
+
+    /// What a command that only looks may do in a workspace, whatever else is open.
+    fn looking_at(&self, workspace: &Path, added: &[String]) -> Policy {
+        Policy {
+            write: vec!["/dev/null".into()],
+            network: false,
+            unix_sockets: false,
+            looks: Some(looks::reading(workspace, added)),
+            ..self.with(workspace, added)
+        }
     }
 }
 
 /// What the kernel cannot hold although it must.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the settings ask for a sandbox (mode \"on\"), and {0}; `piton doctor` says more")]
-pub(crate) struct Lacking(String);
+pub(crate) enum Lacking {
+    /// For the settings.
+    #[error("the settings ask for a sandbox (mode \"on\"), and {0}; `piton doctor` says more")]
+    Wanted(String),
+    /// For a command that nobody was asked about.
+    #[error(
+        "nobody was asked about this command, because it only looks, and there is no sandbox for it \
+         any more; to ask the user, put `env` in front of it"
+    )]
+    Looks,
+}
 
 #[cfg(test)]
 mod tests {

@@ -8,7 +8,7 @@
 
 use std::io;
 use std::os::fd::{BorrowedFd, OwnedFd};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use landlock::{
     ABI, Access as _, AccessFs, AccessNet, BitFlags, PathBeneath, Ruleset, RulesetAttr as _,
@@ -18,7 +18,7 @@ use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, openat2};
 use rustix::io::Errno;
 
 use super::carve;
-use super::policy::Policy;
+use super::policy::{Looks, Policy};
 
 /// What we know and have tried; a newer kernel is asked for no more than that.
 pub(super) const KNOWN: ABI = ABI::V7;
@@ -26,6 +26,9 @@ pub(super) const KNOWN: ABI = ABI::V7;
 /// Builds the outer wall around this thread and all it starts: reading, and reaching others.
 pub(super) fn outer(policy: &Policy) -> io::Result<()> {
     let mut ruleset = Ruleset::default().scope(Scope::from_all(KNOWN)).map_err(refused)?;
+    if let Some(looks) = &policy.looks {
+        return looking(ruleset, looks, &policy.closed);
+    }
     if policy.closed.is_empty() {
         return finish(ruleset.create().map_err(refused)?);
     }
@@ -34,6 +37,20 @@ pub(super) fn outer(policy: &Policy) -> io::Result<()> {
     let mut created = ruleset.create().map_err(refused)?;
     for place in carve::carve(Path::new("/"), &policy.closed)? {
         created = allow(created, &place, AccessFs::ReadFile.into())?;
+    }
+    finish(created)
+}
+
+/// For a command that only looks: all reading is closed but that of a few places.
+fn looking(ruleset: Ruleset, looks: &Looks, closed: &[PathBuf]) -> io::Result<()> {
+    let reading = AccessFs::from_read(KNOWN);
+    let mut created = ruleset.handle_access(reading).and_then(Ruleset::create).map_err(refused)?;
+    let read = looks.read.iter().map(|place| (place, reading & !AccessFs::Execute));
+    let programs = looks.programs.iter().map(|place| (place, reading));
+    for (root, access) in read.chain(programs) {
+        for place in carve::carve(root, closed)? {
+            created = allow(created, &place, access)?;
+        }
     }
     finish(created)
 }

@@ -29,6 +29,10 @@ impl Plain {
         Self { hidden: hidden.into(), rules: Some(Arc::new(rules)) }
     }
 
+    pub(super) fn confines_looks(&self) -> bool {
+        self.rules.as_ref().is_some_and(|rules| rules.confines_looks())
+    }
+
     pub(super) async fn run(&self, job: Job, line: Line) -> Finished {
         let timeout = Duration::from_secs(line.timeout_s.unwrap_or(TIMEOUT_S_DEFAULT));
         let policy = self.rules.as_ref().map_or(Ok(None), |rules| rules.policy(&job));

@@ -88,6 +88,9 @@ pub(super) fn run(command: &Command, wire: &PipeReader) -> io::Result<Ended> {
     }
     let (output, input) = io::pipe()?;
     let mut builder = process::Command::new("/bin/sh");
+    if let Some(policy) = &command.sandbox {
+        policy.set_variables(&mut builder);
+    }
     builder
         .arg("-c")
         .arg(&command.line)

@@ -106,7 +106,12 @@ impl Tool for Shell {
                 EffectClass::Once,
             ),
         };
+        let confines_looks = match &self.supervised {
+            Some(supervised) => supervised.0.rules().confines_looks(),
+            None => self.plain.confines_looks(),
+        };
         ToolSpec::new("shell", description, self.schema(), effect)
+            .confining_looks(confines_looks)
             .with_roles([("command", ArgumentRole::CommandLine), ("dir", ArgumentRole::Directory)])
     }
 

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use piton_core::event::{Handle, Outcome, Permissions};
 use piton_core::id::{CallId, ConversationId, TurnId};
 use piton_tools::{
-    Arguments, Asker, Finished, Job, OUTPUT_BYTES_MAX, Prepared, Progress, Refusal, Settled, Site,
-    Tool, Toolbox,
+    Arguments, Asker, Consent, Finished, Job, OUTPUT_BYTES_MAX, Prepared, Progress, Refusal,
+    Settled, Site, Tool, Toolbox,
 };
 use serde_json::Value;
 use tempfile::TempDir;
@@ -80,7 +80,7 @@ impl Bench {
             call: CALL,
             arguments: Arc::new(object(arguments)),
             handle: handle.clone(),
-            unasked: false,
+            consent: Consent::Given,
             cancel: stop.clone(),
             asker: Asker::default(),
             progress: Progress::default(),

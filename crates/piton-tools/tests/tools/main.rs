@@ -6,6 +6,7 @@ mod edit_file;
 mod glob;
 mod grep;
 mod list_dir;
+mod looks;
 mod own_tool;
 mod race;
 mod read_file;

@@ -7,14 +7,17 @@ use futures_util::FutureExt as _;
 use piton_core::decide::calls::{UNKNOWN_TEXT, doubt};
 use piton_core::decide::permission::{is_denied, leads_elsewhere};
 use piton_core::event::{
-    BY_POLICY, EffectClass, Event, Handle, InDoubtPolicy, InquiryKind, Outcome, ToolOutput,
+    BY_POLICY, EffectClass, Event, Handle, InDoubtPolicy, InquiryAnswer, InquiryKind, Outcome,
+    ToolOutput, ToolSpec,
 };
 use piton_core::id::CallId;
-use piton_core::state::{Call, Progress, Started};
+use piton_core::permit::is_look;
+use piton_core::state::{Call, Progress, Raised, Started};
 use piton_core::summary::shorten;
 use piton_store::{AppendError, StoreError};
 use piton_tools::{
-    Arguments, Finished, Job, OUTPUT_BYTES_MAX, Progress as Said, Ran, Settled, Tool, WITHHELD_TEXT,
+    Arguments, Consent, Finished, Job, OUTPUT_BYTES_MAX, Progress as Said, Ran, Settled, Tool,
+    WITHHELD_TEXT,
 };
 
 use crate::driver::Driver;
@@ -152,21 +155,32 @@ impl Driver<'_> {
         tool.map_or(EffectClass::Once, |tool| tool.effect)
     }
 
-    /// Whether a policy allowed the call in place of a person, today or in the driver that died.
-    fn is_unasked(&self, call: CallId) -> bool {
-        let turn = self.log.state().open_turn();
-        let asked = turn.and_then(|turn| turn.inquiry(call, InquiryKind::Permission));
-        asked.is_some_and(|raised| raised.by.as_deref() == Some(BY_POLICY))
+    /// On whose word the call runs, today or in the driver that died.
+    fn consent(&self, call: &Call) -> Consent {
+        let state = self.log.state();
+        let turn = state.open_turn();
+        let asked = turn.and_then(|turn| turn.inquiry(call.id, InquiryKind::Permission));
+        let is_look = |tool: &ToolSpec| {
+            is_look(&state.config.permissions, state.workspace(), tool, &call.arguments)
+        };
+        match asked {
+            Some(raised) if raised.by.as_deref() == Some(BY_POLICY) => Consent::ByPolicy,
+            Some(Raised {
+                answer: Some(InquiryAnswer::Allow | InquiryAnswer::RunAgain), ..
+            }) => Consent::Given,
+            _ if state.config.tool(&call.name).is_some_and(is_look) => Consent::OnlyLooks,
+            _ => Consent::Given,
+        }
     }
 
     fn launch(&mut self, ready: Ready, handle: Handle, begun: Begun) {
-        let Ready { call: Call { id: call, .. }, tool, arguments } = ready;
+        let Ready { call, tool, arguments } = ready;
+        let (consent, call) = (self.consent(&call), call.id);
         let cancel = self.cancel.child_token();
         let (site, asker) = (self.site.clone(), self.asks.asker(self.responses(call)));
         let watch = self.progress.clone();
         let progress = Said::to(move |shown| watch.say(call, shown));
-        let unasked = self.is_unasked(call);
-        let job = Job { site, call, arguments, handle, unasked, cancel, asker, progress };
+        let job = Job { site, call, arguments, handle, consent, cancel, asker, progress };
         let flight = Box::pin(async move {
             match caught(async { tool.run_or_park(job).await }).await {
                 Ok(Ran::Parked { question }) => Landing::Parked { call, question },

@@ -65,6 +65,9 @@ impl Gate {
         let reads = input.as_ref().map(|input| format!("/proc/self/fd/{}", input.as_raw_fd()));
         let reads = reads.as_deref().unwrap_or(NOTHING);
         let mut command = gate(intent.terminal);
+        if let Some(policy) = &intent.sandbox {
+            policy.set_variables(&mut command);
+        }
         command
             .args(["sh", &intent.command, &encode(&never)?, &files, reads])
             .current_dir(&intent.directory)

@@ -1,0 +1,28 @@
+//! Words of a command that begin like options, held against lists of harmless ones.
+
+pub(super) fn is_option(word: &str) -> bool {
+    word.starts_with('-') && word != "-"
+}
+
+/// Whether a word is made of listed options only: letters without a value, at last one with a value,
+/// or a long name with or without a value. Shortened long names are not known.
+pub(super) fn has_option(word: &str, flags: &str, valued: &str, long: &str) -> bool {
+    if let Some(rest) = word.strip_prefix("--") {
+        let name = rest.split_once('=').map_or(rest, |(name, _)| name);
+        return rest.is_empty() || is_in(long, name);
+    }
+    for letter in word.chars().skip(1) {
+        if valued.contains(letter) {
+            return true;
+        }
+        if !flags.contains(letter) {
+            return false;
+        }
+    }
+    true
+}
+
+/// Whether a list of words has one.
+pub(super) fn is_in(list: &str, word: &str) -> bool {
+    !word.is_empty() && list.split(' ').any(|listed| listed == word)
+}
