@@ -16,7 +16,9 @@ use crate::command_tools;
 use crate::environment::Environment;
 use crate::instructions::{Instructions, Places};
 use crate::overrides::Overrides;
-use crate::providers::{self, KeyFrom, Provider, ProviderError, RequestDefaults, WrittenEffort};
+use crate::providers::{
+    self, KeyFrom, Provider, ProviderError, RequestDefaults, Waits, WrittenEffort,
+};
 use crate::rules::{self, WrittenRule};
 use crate::sandbox::{self, Sandbox, SandboxGap};
 use crate::settings::Settings;
@@ -79,7 +81,12 @@ impl Agent {
     /// The agent that a settings file describes.
     pub(crate) fn new(settings: Settings, file: SettingsFile) -> Result<Self, LoadError> {
         let environment = &settings.environment;
-        let providers = providers::all(&file.providers, environment)?;
+        let mut providers = providers::all(&file.providers, environment)?;
+        let general = Waits { first_byte: file.first_byte_seconds, idle: file.idle_seconds };
+        let said = waits_of(environment)?;
+        for provider in providers.values_mut() {
+            provider.waits = said.or(provider.waits).or(general);
+        }
         let unclear = |detail, page| FileError::Parse {
             path: settings.file.clone().unwrap_or_default(),
             detail,
@@ -192,6 +199,14 @@ impl Agent {
         let rules = self.sandbox_rules(overrides);
         sandbox::gaps(&rules, mode, unasked, &self.settings.environment)
     }
+}
+
+/// What the environment says about waiting for providers.
+fn waits_of(environment: &Environment) -> Result<Waits, LoadError> {
+    Ok(Waits {
+        first_byte: variable(environment, "PITON_FIRST_BYTE_SECONDS")?,
+        idle: variable(environment, "PITON_IDLE_SECONDS")?,
+    })
 }
 
 /// What a variable says, if it is set.

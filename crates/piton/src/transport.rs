@@ -26,9 +26,10 @@ use tokio_util::bytes::Bytes;
 pub use self::endpoint::{Auth, Endpoint, KeySource, Secret};
 use self::keys::Keys;
 use self::page::Sender;
-pub use self::patience::Timeouts;
-use self::patience::{Expired, Patience};
+use self::patience::Patience;
 use crate::model::{AnswerStream, Model, ModelFailure};
+use crate::timeouts::Silence;
+pub use crate::timeouts::Timeouts;
 
 /// Largest body of an error answer that is read, in bytes.
 const ERROR_BODY_BYTES_MAX: usize = 64 * 1024;
@@ -45,7 +46,7 @@ pub struct HttpModel {
     dialect: Arc<dyn Dialect>,
     endpoint: Arc<Endpoint>,
     ask: Ask,
-    timeouts: Timeouts,
+    timeouts: Option<Timeouts>,
     body_bytes_max: usize,
     // One request is encoded at a time; a lock, because a model is asked from any task.
     cache: Mutex<Cache>,
@@ -65,7 +66,7 @@ impl HttpModel {
             dialect,
             endpoint: Arc::new(endpoint),
             ask,
-            timeouts: Timeouts::default(),
+            timeouts: None,
             body_bytes_max: BODY_BYTES_MAX,
             cache: Mutex::default(),
         }
@@ -74,7 +75,7 @@ impl HttpModel {
     /// Waits differently.
     #[must_use]
     pub fn timeouts(mut self, timeouts: Timeouts) -> Self {
-        self.timeouts = timeouts;
+        self.timeouts = Some(timeouts);
         self
     }
 
@@ -113,13 +114,17 @@ impl Model for HttpModel {
         self.dialect.takes(&self.ask).refusal(media_type, bytes)
     }
 
+    fn patience(&self) -> Option<Timeouts> {
+        self.timeouts
+    }
+
     fn ask(&self, transcript: &Transcript) -> AnswerStream {
         let ask = self.ask_for(transcript);
         let request = Request {
             client: self.client.clone(),
             dialect: self.dialect.clone(),
             endpoint: self.endpoint.clone(),
-            patience: Patience::new(self.timeouts),
+            patience: Patience::new(self.timeouts.unwrap_or_default()),
             body: self.encode(transcript, &ask),
             keys: Keys::of(&self.endpoint.headers),
             bytes_max: self.body_bytes_max,
@@ -172,6 +177,7 @@ impl Request {
             patience: self.patience,
             body: response,
             bytes_left: self.bytes_max,
+            has_begun: false,
             keys: self.keys,
         })
     }
@@ -181,7 +187,7 @@ impl Request {
         let headers = self.headers(refresh).await?;
         let request = self.client.post(url).headers(headers);
         let sent = request.body(self.body.clone()).send();
-        self.patience.first_byte(sent).await.map_err(expired)?.map_err(network)
+        self.patience.first_byte(sent).await.map_err(ModelFailure::stalled)?.map_err(network)
     }
 
     /// The dialect's headers, overlaid by those of the settings, overlaid by the key.
@@ -235,6 +241,7 @@ struct Response {
     body: reqwest::Response,
     bytes_left: usize,
     keys: Keys,
+    has_begun: bool,
     /// Who sent it, as long as it may turn out to be a web page.
     unjudged: Option<Sender>,
 }
@@ -256,10 +263,21 @@ impl Response {
         Box::pin(pieces.flatten())
     }
 
+    /// The next bytes. A server may send the head of an answer long before its first byte.
+    async fn piece(&mut self) -> Result<reqwest::Result<Option<Bytes>>, Silence> {
+        let piece = if self.has_begun {
+            self.patience.idle(self.body.chunk()).await
+        } else {
+            self.patience.first_byte(self.body.chunk()).await
+        };
+        self.has_begun = true;
+        piece
+    }
+
     /// What the next bytes mean, and whether they were the last.
     async fn next(&mut self) -> (Vec<Result<Delta, ModelFailure>>, bool) {
-        let piece = match self.patience.idle(self.body.chunk()).await {
-            Err(late) => return (vec![Err(expired(late))], true),
+        let piece = match self.piece().await {
+            Err(late) => return (vec![Err(ModelFailure::stalled(late))], true),
             // A connection may be reset behind the end mark: then the answer is whole all the same.
             Ok(Err(error)) => {
                 return (self.whole().unwrap_or_else(|| vec![Err(network(error))]), true);
@@ -323,10 +341,6 @@ impl From<Failure> for ModelFailure {
         let Failure { class, message, retry_after_ms, rejected } = failure;
         Self { class, message, retry_after_ms, rejected }
     }
-}
-
-fn expired(expired: Expired) -> ModelFailure {
-    ModelFailure::new(FailureClass::Stalled, expired.to_string())
 }
 
 fn network(error: reqwest::Error) -> ModelFailure {

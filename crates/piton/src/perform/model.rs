@@ -14,6 +14,7 @@ use crate::driver::Driver;
 use crate::flight::model::{ModelFlight, ModelLanding, Tap, answered, receive};
 use crate::flight::{Landing, Launch};
 use crate::model::ModelFailure;
+use crate::timeouts::Timeouts;
 
 impl Driver<'_> {
     /// Records the intent to ask; the request itself leaves after the commit.
@@ -41,8 +42,9 @@ impl Driver<'_> {
             let exchange = async {
                 let transcript = files.fill(transcript, &*journal).await?;
                 // Asked in here and not before: nothing leaves ahead of its commit.
-                let stream = models.find(&model)?.ask(&transcript);
-                receive(stream, &mut partial, watch, &limits).await
+                let asked = models.find(&model)?;
+                let timeouts = asked.patience().unwrap_or_else(|| Timeouts::of(&limits));
+                receive(asked.ask(&transcript), &mut partial, watch, timeouts).await
             };
             let received = AssertUnwindSafe(exchange).catch_unwind().await.unwrap_or_else(|_| {
                 Err(ModelFailure::new(FailureClass::Unknown, "the model's code panicked"))
