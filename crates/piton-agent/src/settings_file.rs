@@ -30,6 +30,8 @@ pub(crate) struct SettingsFile {
     pub(crate) first_byte_seconds: Option<u64>,
     /// Longest wait for the next byte; 0 is for ever.
     pub(crate) idle_seconds: Option<IdleSeconds>,
+    /// How long to wait for a network that is not there.
+    pub(crate) outage_seconds: Option<u64>,
     /// Standing rules.
     pub(crate) permissions: Vec<WrittenRule>,
     /// Servers of tools by name.

@@ -59,12 +59,23 @@ pub struct ModelFailure {
     pub retry_after_ms: Option<u64>,
     /// Native blocks of earlier answers that were refused, if that was the reason.
     pub rejected: Option<Rejected>,
+    /// How long to wait for the end of an outage, in milliseconds, if nobody could be reached.
+    pub outage_ms_max: Option<u64>,
+    /// What the libraries below said, for the journal.
+    pub detail: Option<String>,
 }
 
 impl ModelFailure {
     /// A failure of a class.
     pub fn new(class: FailureClass, message: impl Into<String>) -> Self {
-        Self { class, message: message.into(), retry_after_ms: None, rejected: None }
+        Self {
+            class,
+            message: message.into(),
+            retry_after_ms: None,
+            rejected: None,
+            outage_ms_max: None,
+            detail: None,
+        }
     }
 
     /// A wait that was too long.

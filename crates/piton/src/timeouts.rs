@@ -9,6 +9,9 @@ use piton_core::retry::wait_in_words;
 /// that does nothing else is not waited for without an end.
 const WORDLESS_MAX: Duration = Duration::from_mins(30);
 
+/// How long an outage is waited for, if nobody says otherwise.
+const OUTAGE_MAX: Duration = Duration::from_mins(2);
+
 /// The clocks of a request. `Duration::MAX` is for ever.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Timeouts {
@@ -18,6 +21,8 @@ pub struct Timeouts {
     pub idle: Duration,
     /// From one piece that brings something to the next, whatever comes in between.
     pub wordless: Duration,
+    /// How long it is waited for that anybody can be reached, without using up tries.
+    pub outage: Duration,
 }
 
 impl Default for Timeouts {
@@ -31,7 +36,12 @@ impl Timeouts {
     pub(crate) fn of(limits: &Limits) -> Self {
         let wait = |ms| if ms == 0 { Duration::MAX } else { Duration::from_millis(ms) };
         let (first_byte, idle) = (wait(limits.first_byte_ms_max), wait(limits.idle_ms_max));
-        Self { first_byte, idle, wordless: WORDLESS_MAX.max(first_byte).max(idle) }
+        Self {
+            first_byte,
+            idle,
+            wordless: WORDLESS_MAX.max(first_byte).max(idle),
+            outage: OUTAGE_MAX,
+        }
     }
 }
 

@@ -5,7 +5,9 @@
 //! message.
 
 mod endpoint;
+mod key_ends;
 mod keys;
+mod network;
 mod page;
 mod patience;
 mod redirect;
@@ -187,7 +189,11 @@ impl Request {
         let headers = self.headers(refresh).await?;
         let request = self.client.post(url).headers(headers);
         let sent = request.body(self.body.clone()).send();
-        self.patience.first_byte(sent).await.map_err(ModelFailure::stalled)?.map_err(network)
+        self.patience
+            .first_byte(sent)
+            .await
+            .map_err(ModelFailure::stalled)?
+            .map_err(|error| network::failed(error, self.patience.outage()))
     }
 
     /// The dialect's headers, overlaid by those of the settings, overlaid by the key.
@@ -280,7 +286,9 @@ impl Response {
             Err(late) => return (vec![Err(ModelFailure::stalled(late))], true),
             // A connection may be reset behind the end mark: then the answer is whole all the same.
             Ok(Err(error)) => {
-                return (self.whole().unwrap_or_else(|| vec![Err(network(error))]), true);
+                let outage = self.patience.outage();
+                let broke = || vec![Err(network::failed(error, outage))];
+                return (self.whole().unwrap_or_else(broke), true);
             }
             Ok(Ok(piece)) => piece,
         };
@@ -339,22 +347,6 @@ fn has_end(deltas: &[Delta]) -> bool {
 impl From<Failure> for ModelFailure {
     fn from(failure: Failure) -> Self {
         let Failure { class, message, retry_after_ms, rejected } = failure;
-        Self { class, message, retry_after_ms, rejected }
+        Self { retry_after_ms, rejected, ..Self::new(class, message) }
     }
-}
-
-fn network(error: reqwest::Error) -> ModelFailure {
-    let host = error.url().map(redirect::host);
-    // The URL may carry a key.
-    let error = error.without_url();
-    let mut message = host.map_or_else(|| error.to_string(), |host| format!("{host}: {error}"));
-    let mut source = std::error::Error::source(&error);
-    while let Some(cause) = source {
-        message = format!("{message}: {cause}");
-        source = cause.source();
-    }
-    // What cannot be sent at all cannot be sent later either.
-    let class =
-        if error.is_builder() { FailureClass::InvalidRequest } else { FailureClass::Network };
-    ModelFailure::new(class, message)
 }

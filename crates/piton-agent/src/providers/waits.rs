@@ -16,6 +16,8 @@ pub(crate) struct Waits {
     pub(crate) first_byte: Option<u64>,
     /// For the next byte.
     pub(crate) idle: Option<IdleSeconds>,
+    /// For a network that is not there, in seconds; 0 is not at all.
+    pub(crate) outage: Option<u64>,
 }
 
 /// The longest gap between two bytes of an answer, in seconds; 0 is for ever.
@@ -48,7 +50,11 @@ impl FromStr for IdleSeconds {
 impl Waits {
     /// What is said here, else what is said there.
     pub(crate) fn or(self, other: Self) -> Self {
-        Self { first_byte: self.first_byte.or(other.first_byte), idle: self.idle.or(other.idle) }
+        Self {
+            first_byte: self.first_byte.or(other.first_byte),
+            idle: self.idle.or(other.idle),
+            outage: self.outage.or(other.outage),
+        }
     }
 
     /// The clocks of a request.
@@ -58,7 +64,9 @@ impl Waits {
             |seconds| if seconds == 0 { Duration::MAX } else { Duration::from_secs(seconds) };
         let first_byte = self.first_byte.map_or(usual.first_byte, wait);
         let idle = self.idle.map_or(usual.idle, |IdleSeconds(seconds)| wait(seconds));
-        Timeouts { first_byte, idle, wordless: usual.wordless.max(first_byte).max(idle) }
+        let wordless = usual.wordless.max(first_byte).max(idle);
+        let outage = self.outage.map_or(usual.outage, Duration::from_secs);
+        Timeouts { first_byte, idle, wordless, outage }
     }
 }
 
@@ -84,6 +92,16 @@ mod tests {
         assert_eq!(clocks(text, &[], "ollama"), (seconds(900), Duration::MAX));
         let variables = [("PITON_FIRST_BYTE_SECONDS", "0"), ("PITON_IDLE_SECONDS", "30")];
         assert_eq!(clocks(text, &variables, "ollama"), (Duration::MAX, seconds(30)));
+    }
+
+    #[test]
+    fn an_outage_is_waited_for_longer_while_a_person_watches() {
+        let outage = |agent: &Agent| agent.providers()["gemini"].waits.timeouts().outage.as_secs();
+        assert_eq!(outage(&Agent::of("", &[])), 120);
+        assert_eq!(outage(&Agent::of("", &[]).watched()), 600);
+        let set = |variables| Agent::of("outage_seconds = 30\n", variables).watched();
+        assert_eq!(outage(&set(&[])), 30);
+        assert_eq!(outage(&set(&[("PITON_OUTAGE_SECONDS", "0")])), 0);
     }
 
     #[test]

@@ -30,6 +30,8 @@ pub(crate) struct WrittenProvider {
     first_byte_seconds: Option<u64>,
     #[serde(default)]
     idle_seconds: Option<IdleSeconds>,
+    #[serde(default)]
+    outage_seconds: Option<u64>,
 }
 
 /// An effort as written. The stored form takes words that it does not know; a person should hear
@@ -64,7 +66,11 @@ impl WrittenProvider {
         let base_url = self.base_url.as_deref().map(|url| url.trim_end_matches('/').to_owned());
         let effort = self.effort.map(|WrittenEffort(effort)| effort);
         let defaults = RequestDefaults { effort, max_tokens: self.max_tokens };
-        let waits = Waits { first_byte: self.first_byte_seconds, idle: self.idle_seconds };
+        let waits = Waits {
+            first_byte: self.first_byte_seconds,
+            idle: self.idle_seconds,
+            outage: self.outage_seconds,
+        };
         let mut headers = self.headers.clone();
         let is_new = self.dialect != built_in.map(|built_in| built_in.speaks);
         if let (true, Some(speaks), Some(base_url)) = (is_new, self.dialect, base_url.clone()) {

@@ -159,7 +159,7 @@ impl Waits {
 
     /// The longest wait for the next piece, and what it is called when it is over.
     fn next(&self) -> (Duration, Silence) {
-        let Timeouts { first_byte, idle, wordless } = self.timeouts;
+        let Timeouts { first_byte, idle, wordless, .. } = self.timeouts;
         let gap = if self.has_begun {
             (idle, Silence::Idle(idle))
         } else {

@@ -74,6 +74,8 @@ impl Driver<'_> {
                     bytes_received: landing.bytes_received,
                     jitter_permille: u16::try_from(jitter).unwrap_or(0),
                     rejected: failure.rejected,
+                    outage_ms_max: failure.outage_ms_max,
+                    detail: failure.detail,
                 });
             }
         }

@@ -19,6 +19,11 @@ impl Patience {
         Self(timeouts)
     }
 
+    /// How long an outage is waited for.
+    pub(super) fn outage(&self) -> Duration {
+        self.0.outage
+    }
+
     pub(super) async fn first_byte<T>(&self, work: impl Future<Output = T>) -> Result<T, Silence> {
         let max = self.0.first_byte;
         within(max, work).await.ok_or(Silence::FirstByte(max))
