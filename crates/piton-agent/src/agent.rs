@@ -16,13 +16,18 @@ use crate::command_tools;
 use crate::environment::Environment;
 use crate::instructions::{Instructions, Places};
 use crate::overrides::Overrides;
-use crate::providers::{self, KeyFrom, Provider, ProviderError, RequestDefaults, WrittenEffort};
+use crate::providers::{
+    self, KeyFrom, Provider, ProviderError, RequestDefaults, Waits, WrittenEffort,
+};
 use crate::rules::{self, WrittenRule};
 use crate::sandbox::{self, Sandbox, SandboxGap};
 use crate::settings::Settings;
 use crate::settings_file::{FileError, SettingsFile};
 use crate::skills::Skills;
 use crate::unattended::WrittenUnattended;
+
+/// How long a network that is not there is waited for while a person watches, in seconds.
+const WATCHED_OUTAGE_SECONDS: u64 = 600;
 
 /// Why settings cannot be loaded.
 #[derive(Debug, thiserror::Error)]
@@ -79,7 +84,16 @@ impl Agent {
     /// The agent that a settings file describes.
     pub(crate) fn new(settings: Settings, file: SettingsFile) -> Result<Self, LoadError> {
         let environment = &settings.environment;
-        let providers = providers::all(&file.providers, environment)?;
+        let mut providers = providers::all(&file.providers, environment)?;
+        let general = Waits {
+            first_byte: file.first_byte_seconds,
+            idle: file.idle_seconds,
+            outage: file.outage_seconds,
+        };
+        let said = waits_of(environment)?;
+        for provider in providers.values_mut() {
+            provider.waits = said.or(provider.waits).or(general);
+        }
         let unclear = |detail, page| FileError::Parse {
             path: settings.file.clone().unwrap_or_default(),
             detail,
@@ -110,6 +124,17 @@ impl Agent {
             asks_in_batches: file.ask.batch,
             settings,
         })
+    }
+
+    /// Waits longer for a network that is not there, where nothing else is said: a person watches, and
+    /// can stop it.
+    #[must_use]
+    pub fn watched(mut self) -> Self {
+        let watched = Waits { outage: Some(WATCHED_OUTAGE_SECONDS), ..Waits::default() };
+        for provider in self.providers.values_mut() {
+            provider.waits = provider.waits.or(watched);
+        }
+        self
     }
 
     /// Where settings and conversations are.
@@ -192,6 +217,15 @@ impl Agent {
         let rules = self.sandbox_rules(overrides);
         sandbox::gaps(&rules, mode, unasked, &self.settings.environment)
     }
+}
+
+/// What the environment says about waiting for providers.
+fn waits_of(environment: &Environment) -> Result<Waits, LoadError> {
+    Ok(Waits {
+        first_byte: variable(environment, "PITON_FIRST_BYTE_SECONDS")?,
+        idle: variable(environment, "PITON_IDLE_SECONDS")?,
+        outage: variable(environment, "PITON_OUTAGE_SECONDS")?,
+    })
 }
 
 /// What a variable says, if it is set.

@@ -4,6 +4,7 @@
 //! do: opening a foreign directory must not send a key to a foreign host.
 
 mod provider;
+mod waits;
 mod written;
 
 mod address;
@@ -14,6 +15,7 @@ mod key;
 use std::collections::BTreeMap;
 
 pub use self::provider::{KeyFrom, Provider, ProviderError, RequestDefaults, Speaks, client};
+pub(crate) use self::waits::{IdleSeconds, Waits};
 pub(crate) use self::written::{WrittenEffort, WrittenProvider};
 use crate::environment::Environment;
 
@@ -125,6 +127,7 @@ impl BuiltIn {
             key,
             headers: header.into_iter().collect(),
             defaults: RequestDefaults::default(),
+            waits: Waits::default(),
         }
     }
 }

@@ -11,7 +11,7 @@ use piton_tools::read_regular;
 use serde::Deserialize;
 
 use crate::command_tools::WrittenTool;
-use crate::providers::{WrittenEffort, WrittenProvider};
+use crate::providers::{IdleSeconds, WrittenEffort, WrittenProvider};
 use crate::rules::WrittenRule;
 use crate::sandbox::WrittenSandbox;
 use crate::unattended::WrittenUnattended;
@@ -26,6 +26,12 @@ pub(crate) struct SettingsFile {
     pub(crate) effort: Option<WrittenEffort>,
     /// Most tokens of one answer.
     pub(crate) max_tokens: Option<u32>,
+    /// Longest wait for the first byte of an answer; 0 is for ever.
+    pub(crate) first_byte_seconds: Option<u64>,
+    /// Longest wait for the next byte; 0 is for ever.
+    pub(crate) idle_seconds: Option<IdleSeconds>,
+    /// How long to wait for a network that is not there.
+    pub(crate) outage_seconds: Option<u64>,
     /// Standing rules.
     pub(crate) permissions: Vec<WrittenRule>,
     /// Servers of tools by name.

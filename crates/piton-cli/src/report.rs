@@ -339,6 +339,7 @@ mod tests {
             jitter_permille: 0,
             at: Timestamp(0),
             rejected: None,
+            outage_ms_max: None,
         });
         let cause = Cause { reason, failure, message: "why".into() };
         let id = ConversationId::new("abc");

@@ -123,8 +123,17 @@ fn after_failure(state: &State, turn: &Turn, step: &Step, failure: &Failure) -> 
                 let message = format!("{}; the provider asks to wait {wait}", failure.message);
                 stop(BreakReason::ApiError, &message)
             }
-            None => stop(BreakReason::ApiError, &failure.message),
+            None => stop(BreakReason::ApiError, &gave_up(step, failure)),
         },
+    }
+}
+
+/// What is said when nobody tries any more.
+fn gave_up(step: &Step, failure: &Failure) -> String {
+    let waited_ms = step.outage.map_or(0, |outage| outage.until.ms_since(outage.since));
+    match waited_ms {
+        0 => failure.message.clone(),
+        ms => format!("{}; it was waited for, {}", failure.message, wait_in_words(ms)),
     }
 }
 

@@ -178,6 +178,13 @@ pub enum Event {
         /// Native blocks of earlier answers that were refused, if that was the reason.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         rejected: Option<Rejected>,
+        /// How long an outage is waited for without counting tries, in milliseconds, if nobody could be
+        /// reached. Absent: somebody was, or the failure counts like any other.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        outage_ms_max: Option<u64>,
+        /// What the libraries below said. For whoever reads the journal; no face shows it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        detail: Option<String>,
     },
     /// Native blocks that a provider refused are not sent any more. The answers they came with stay,
     /// and so do the blocks, in their entries.

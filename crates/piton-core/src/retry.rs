@@ -5,7 +5,7 @@
 
 use crate::event::{FailureClass, Limits};
 use crate::id::Timestamp;
-use crate::state::{Exchange, Failure, Step};
+use crate::state::{Exchange, Failure, Outage, Step};
 
 /// Share of the wait that chance may add, in permille.
 const JITTER_PERMILLE_MAX: u64 = 250;
@@ -36,6 +36,10 @@ impl FailureClass {
     }
 }
 
+/// Longest wait between two tries to reach anybody, in milliseconds: a person who has the network back
+/// should not wait much longer.
+const OUTAGE_BACKOFF_MS_MAX: u64 = 15_000;
+
 /// When to try again after `failures` failures in a row, or `None` when the allowance is spent or
 /// the provider asks for more patience than there is.
 pub fn retry_at(failure: &Failure, failures: u32, limits: &Limits) -> Option<Timestamp> {
@@ -45,18 +49,37 @@ pub fn retry_at(failure: &Failure, failures: u32, limits: &Limits) -> Option<Tim
     {
         return None;
     }
-    let chance = u64::from(failure.jitter_permille.min(999));
-    let jitter = |wait: u64| wait.saturating_mul(JITTER_PERMILLE_MAX * chance) / 1_000_000;
-    let doubled = limits.backoff_ms.saturating_mul(1 << failures.saturating_sub(1).min(16));
-    let own = doubled.saturating_add(jitter(doubled)).min(limits.backoff_ms_max);
+    let own = backoff_ms(failure, failures, limits);
     // Never earlier than asked.
-    let wait = failure.retry_after_ms.map_or(own, |asked| asked.saturating_add(jitter(asked)));
-    Some(failure.at.plus_ms(wait))
+    let asked = |asked: u64| asked.saturating_add(jitter(failure, asked));
+    Some(failure.at.plus_ms(failure.retry_after_ms.map_or(own, asked)))
+}
+
+/// The wait after so many failures in a row. It doubles.
+fn backoff_ms(failure: &Failure, failures: u32, limits: &Limits) -> u64 {
+    let doubled = limits.backoff_ms.saturating_mul(1 << failures.saturating_sub(1).min(16));
+    doubled.saturating_add(jitter(failure, doubled)).min(limits.backoff_ms_max)
+}
+
+/// What chance adds to a wait.
+fn jitter(failure: &Failure, wait_ms: u64) -> u64 {
+    let chance = u64::from(failure.jitter_permille.min(999));
+    wait_ms.saturating_mul(JITTER_PERMILLE_MAX * chance) / 1_000_000
+}
+
+/// The outage that a step waits for to end, if it does. No try is used meanwhile.
+pub fn outage_waited_for(step: &Step) -> Option<&Outage> {
+    let failure = step.failure.as_ref().filter(|_| step.exchange == Exchange::Failed)?;
+    step.outage.as_ref().filter(|outage| outage.lasts_at(failure.at))
 }
 
 /// When the failed request of a step is sent again by itself, or `None` when it is not.
 pub fn next_try(step: &Step, limits: &Limits) -> Option<Timestamp> {
     let failure = step.failure.as_ref().filter(|_| step.exchange == Exchange::Failed)?;
+    if let Some(outage) = outage_waited_for(step) {
+        let wait = backoff_ms(failure, outage.failures, limits).min(OUTAGE_BACKOFF_MS_MAX);
+        return Some(failure.at.plus_ms(wait));
+    }
     let allowed = step.attempts_used < limits.attempts_max && failure.rejected.is_none();
     retry_at(failure, step.failures, limits).filter(|_| allowed)
 }
@@ -92,6 +115,7 @@ mod tests {
             jitter_permille,
             at: Timestamp(10_000),
             rejected: None,
+            outage_ms_max: None,
         }
     }
 

@@ -12,6 +12,7 @@ mod context;
 mod coordinated;
 mod fork;
 mod inquiry;
+mod outage;
 mod past;
 mod request;
 mod short_outputs;
@@ -25,6 +26,7 @@ pub use self::calibration::Calibration;
 pub use self::commands::Verdict;
 pub use self::config::Config;
 pub use self::coordinated::COORDINATOR;
+pub use self::outage::Outage;
 pub use self::past::Frames;
 pub use self::request::LastRequest;
 pub use self::turn::{
@@ -525,7 +527,7 @@ fn stream(step: &mut Step, kind: PartialKind, text: &str) -> bool {
         step.streamed = Streamed::default();
     }
     // Content arrived, so the provider lives: the row of failures ends here.
-    step.failures = 0;
+    (step.failures, step.outage) = (0, None);
     match kind {
         PartialKind::Text => step.streamed.text.push_str(text),
         PartialKind::Reasoning => step.streamed.reasoning.push_str(text),
@@ -534,8 +536,12 @@ fn stream(step: &mut Step, kind: PartialKind, text: &str) -> bool {
 }
 
 fn fail(step: &mut Step, failure: Failure) -> bool {
+    step.outage = Outage::behind(step.outage, failure.at, failure.outage_ms_max);
     if failure.class == FailureClass::Empty {
         step.empties = step.empties.saturating_add(1);
+    } else if step.outage.is_some_and(|outage| outage.lasts_at(failure.at)) {
+        // Nobody was asked, so no try was used.
+        step.attempts_used = step.attempts_used.saturating_sub(1);
     } else {
         step.failures = step.failures.saturating_add(1);
     }
@@ -563,7 +569,7 @@ fn answer(turn: &mut Turn, answered: Answered) -> bool {
     }
     step.answer = Some(Answered { model: step.model.clone(), ..answered });
     step.exchange = Exchange::Answered;
-    step.failures = 0;
+    (step.failures, step.outage) = (0, None);
     step.failure = None;
     step.streamed = Streamed::default();
     turn.steps_used = turn.steps_used.saturating_add(1);

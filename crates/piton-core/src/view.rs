@@ -30,7 +30,7 @@ pub use self::next::Next;
 pub use self::status::Status;
 pub use self::turn::{
     AttemptView, ContextView, FailureView, Halt, ItemView, Kept, MessagePart, MessageView,
-    PartView, StepState, StepView, TurnHead, TurnView,
+    OutageView, PartView, StepState, StepView, TurnHead, TurnView,
 };
 pub use self::words::{answer_text, title};
 pub use crate::decide::calls::UNKNOWN_TEXT;

@@ -3,12 +3,18 @@
 //! Lines end with LF, CRLF or CR; comments and unknown fields are skipped; several `data:` lines
 //! join with a line break; an empty line ends an event; an event without one at the end of the body
 //! is discarded. Text is decoded per line, so a character that is split over pieces stays whole.
-//! Some servers send JSON objects one to a line instead; a reader may take those as well.
+//! Some servers send JSON objects one to a line instead; a reader may take those as well. And some
+//! answer with a single object, as they answer with an error: that is kept until the end.
 
 use std::borrow::Cow;
 
+use serde::de::IgnoredAny;
+
 /// Longest line and longest event, in bytes; what is longer is an error of the stream.
 pub const EVENT_BYTES_MAX: usize = 16 * 1024 * 1024;
+
+/// Longest body that is kept because it may be a single object, in bytes.
+const OBJECT_BYTES_MAX: usize = 64 * 1024;
 
 /// Assembles events.
 #[derive(Debug, Default)]
@@ -18,6 +24,35 @@ pub struct EventReader {
     has_data: bool,
     after_cr: bool,
     takes_lines: bool,
+    body: Body,
+}
+
+/// What a body seems to be, by how it begins.
+#[derive(Debug, Default)]
+enum Body {
+    #[default]
+    Blank,
+    Object(Vec<u8>),
+    Stream,
+}
+
+impl Body {
+    fn push(&mut self, bytes: &[u8]) {
+        if let Self::Blank = self {
+            *self = match bytes.trim_ascii_start().first() {
+                None => Self::Blank,
+                Some(b'{') => Self::Object(Vec::new()),
+                Some(_) => Self::Stream,
+            };
+        }
+        if let Self::Object(object) = self {
+            if OBJECT_BYTES_MAX < object.len() + bytes.len() {
+                *self = Self::Stream;
+            } else {
+                object.extend_from_slice(bytes);
+            }
+        }
+    }
 }
 
 /// An event or line is larger than [`EVENT_BYTES_MAX`].
@@ -38,6 +73,7 @@ impl EventReader {
         bytes: &[u8],
         mut take: impl FnMut(&str) -> Result<(), E>,
     ) -> Result<(), E> {
+        self.body.push(bytes);
         let mut rest = bytes;
         while let Some(first) = rest.first() {
             if std::mem::take(&mut self.after_cr) && *first == b'\n' {
@@ -69,6 +105,13 @@ impl EventReader {
         Ok(())
     }
 
+    /// The body, if it is a single JSON object that was no event.
+    pub fn object(&self) -> Option<String> {
+        let Body::Object(object) = &self.body else { return None };
+        let object = text(object).trim().to_owned();
+        serde_json::from_str::<IgnoredAny>(&object).is_ok().then_some(object)
+    }
+
     /// Takes in a line; gives what is left of the bytes behind it.
     fn end_line<'a, E>(
         &mut self,
@@ -86,6 +129,7 @@ impl EventReader {
         }
         let line = text(line);
         if self.takes_lines && line.starts_with('{') && line.ends_with('}') {
+            self.body = Body::Stream;
             return take(&line).map(|()| behind);
         }
         let Some(value) = data_of(&line) else { return Ok(behind) };

@@ -82,6 +82,7 @@ pub mod undo;
 
 mod digest;
 mod files;
+mod timeouts;
 mod veil;
 
 pub use piton_core::command::{

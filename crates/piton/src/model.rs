@@ -17,6 +17,8 @@ pub use piton_core::event::{
 pub use piton_core::transcript::{Assistant, CallResult, Files, Message, Transcript};
 
 pub use self::ready::{ModelFn, answer, answer_later, call, last_results, last_typed, say};
+use crate::timeouts::Silence;
+pub use crate::timeouts::Timeouts;
 
 /// The answer of a model as it arrives. It ends behind `Delta::End`, or with an error, or, when the
 /// stream was cut, without either. Dropping it stops the request.
@@ -26,6 +28,11 @@ pub type AnswerStream = Pin<Box<dyn Stream<Item = Result<Delta, ModelFailure>> +
 pub trait Model: fmt::Debug + Send + Sync {
     /// Sends the transcript.
     fn ask(&self, transcript: &Transcript) -> AnswerStream;
+
+    /// How long its answers are waited for, if it knows that better than the limits of a conversation.
+    fn patience(&self) -> Option<Timeouts> {
+        None
+    }
 
     /// Why a file cannot be sent, if it cannot; goes behind the model's name.
     fn refusal(&self, _media_type: &str, _bytes: u64) -> Option<String> {
@@ -52,12 +59,28 @@ pub struct ModelFailure {
     pub retry_after_ms: Option<u64>,
     /// Native blocks of earlier answers that were refused, if that was the reason.
     pub rejected: Option<Rejected>,
+    /// How long to wait for the end of an outage, in milliseconds, if nobody could be reached.
+    pub outage_ms_max: Option<u64>,
+    /// What the libraries below said, for the journal.
+    pub detail: Option<String>,
 }
 
 impl ModelFailure {
     /// A failure of a class.
     pub fn new(class: FailureClass, message: impl Into<String>) -> Self {
-        Self { class, message: message.into(), retry_after_ms: None, rejected: None }
+        Self {
+            class,
+            message: message.into(),
+            retry_after_ms: None,
+            rejected: None,
+            outage_ms_max: None,
+            detail: None,
+        }
+    }
+
+    /// A wait that was too long.
+    pub(crate) fn stalled(silence: Silence) -> Self {
+        Self::new(FailureClass::Stalled, silence.to_string())
     }
 }
 

@@ -5,7 +5,9 @@
 //! message.
 
 mod endpoint;
+mod key_ends;
 mod keys;
+mod network;
 mod page;
 mod patience;
 mod redirect;
@@ -26,9 +28,10 @@ use tokio_util::bytes::Bytes;
 pub use self::endpoint::{Auth, Endpoint, KeySource, Secret};
 use self::keys::Keys;
 use self::page::Sender;
-pub use self::patience::Timeouts;
-use self::patience::{Expired, Patience};
+use self::patience::Patience;
 use crate::model::{AnswerStream, Model, ModelFailure};
+use crate::timeouts::Silence;
+pub use crate::timeouts::Timeouts;
 
 /// Largest body of an error answer that is read, in bytes.
 const ERROR_BODY_BYTES_MAX: usize = 64 * 1024;
@@ -45,7 +48,7 @@ pub struct HttpModel {
     dialect: Arc<dyn Dialect>,
     endpoint: Arc<Endpoint>,
     ask: Ask,
-    timeouts: Timeouts,
+    timeouts: Option<Timeouts>,
     body_bytes_max: usize,
     // One request is encoded at a time; a lock, because a model is asked from any task.
     cache: Mutex<Cache>,
@@ -65,7 +68,7 @@ impl HttpModel {
             dialect,
             endpoint: Arc::new(endpoint),
             ask,
-            timeouts: Timeouts::default(),
+            timeouts: None,
             body_bytes_max: BODY_BYTES_MAX,
             cache: Mutex::default(),
         }
@@ -74,7 +77,7 @@ impl HttpModel {
     /// Waits differently.
     #[must_use]
     pub fn timeouts(mut self, timeouts: Timeouts) -> Self {
-        self.timeouts = timeouts;
+        self.timeouts = Some(timeouts);
         self
     }
 
@@ -113,13 +116,17 @@ impl Model for HttpModel {
         self.dialect.takes(&self.ask).refusal(media_type, bytes)
     }
 
+    fn patience(&self) -> Option<Timeouts> {
+        self.timeouts
+    }
+
     fn ask(&self, transcript: &Transcript) -> AnswerStream {
         let ask = self.ask_for(transcript);
         let request = Request {
             client: self.client.clone(),
             dialect: self.dialect.clone(),
             endpoint: self.endpoint.clone(),
-            patience: Patience::new(self.timeouts),
+            patience: Patience::new(self.timeouts.unwrap_or_default()),
             body: self.encode(transcript, &ask),
             keys: Keys::of(&self.endpoint.headers),
             bytes_max: self.body_bytes_max,
@@ -172,6 +179,7 @@ impl Request {
             patience: self.patience,
             body: response,
             bytes_left: self.bytes_max,
+            has_begun: false,
             keys: self.keys,
         })
     }
@@ -181,7 +189,11 @@ impl Request {
         let headers = self.headers(refresh).await?;
         let request = self.client.post(url).headers(headers);
         let sent = request.body(self.body.clone()).send();
-        self.patience.first_byte(sent).await.map_err(expired)?.map_err(network)
+        self.patience
+            .first_byte(sent)
+            .await
+            .map_err(ModelFailure::stalled)?
+            .map_err(|error| network::failed(error, self.patience.outage()))
     }
 
     /// The dialect's headers, overlaid by those of the settings, overlaid by the key.
@@ -235,6 +247,7 @@ struct Response {
     body: reqwest::Response,
     bytes_left: usize,
     keys: Keys,
+    has_begun: bool,
     /// Who sent it, as long as it may turn out to be a web page.
     unjudged: Option<Sender>,
 }
@@ -256,13 +269,26 @@ impl Response {
         Box::pin(pieces.flatten())
     }
 
+    /// The next bytes. A server may send the head of an answer long before its first byte.
+    async fn piece(&mut self) -> Result<reqwest::Result<Option<Bytes>>, Silence> {
+        let piece = if self.has_begun {
+            self.patience.idle(self.body.chunk()).await
+        } else {
+            self.patience.first_byte(self.body.chunk()).await
+        };
+        self.has_begun = true;
+        piece
+    }
+
     /// What the next bytes mean, and whether they were the last.
     async fn next(&mut self) -> (Vec<Result<Delta, ModelFailure>>, bool) {
-        let piece = match self.patience.idle(self.body.chunk()).await {
-            Err(late) => return (vec![Err(expired(late))], true),
+        let piece = match self.piece().await {
+            Err(late) => return (vec![Err(ModelFailure::stalled(late))], true),
             // A connection may be reset behind the end mark: then the answer is whole all the same.
             Ok(Err(error)) => {
-                return (self.whole().unwrap_or_else(|| vec![Err(network(error))]), true);
+                let outage = self.patience.outage();
+                let broke = || vec![Err(network::failed(error, outage))];
+                return (self.whole().unwrap_or_else(broke), true);
             }
             Ok(Ok(piece)) => piece,
         };
@@ -321,26 +347,6 @@ fn has_end(deltas: &[Delta]) -> bool {
 impl From<Failure> for ModelFailure {
     fn from(failure: Failure) -> Self {
         let Failure { class, message, retry_after_ms, rejected } = failure;
-        Self { class, message, retry_after_ms, rejected }
+        Self { retry_after_ms, rejected, ..Self::new(class, message) }
     }
-}
-
-fn expired(expired: Expired) -> ModelFailure {
-    ModelFailure::new(FailureClass::Stalled, expired.to_string())
-}
-
-fn network(error: reqwest::Error) -> ModelFailure {
-    let host = error.url().map(redirect::host);
-    // The URL may carry a key.
-    let error = error.without_url();
-    let mut message = host.map_or_else(|| error.to_string(), |host| format!("{host}: {error}"));
-    let mut source = std::error::Error::source(&error);
-    while let Some(cause) = source {
-        message = format!("{message}: {cause}");
-        source = cause.source();
-    }
-    // What cannot be sent at all cannot be sent later either.
-    let class =
-        if error.is_builder() { FailureClass::InvalidRequest } else { FailureClass::Network };
-    ModelFailure::new(class, message)
 }

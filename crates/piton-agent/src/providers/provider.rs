@@ -15,6 +15,7 @@ use serde::Deserialize;
 
 use super::address;
 use super::key::KeyCommand;
+use super::waits::Waits;
 use crate::environment::Environment;
 
 /// Longest wait for a connection.
@@ -68,6 +69,8 @@ pub struct Provider {
     pub headers: BTreeMap<String, String>,
     /// What requests to it are made with.
     pub defaults: RequestDefaults,
+    /// How long it is waited for.
+    pub(crate) waits: Waits,
 }
 
 /// What requests are made with unless a conversation says otherwise.
@@ -169,7 +172,8 @@ impl Provider {
             // Each request names its conversation.
             cache_key: String::new(),
         };
-        Ok(HttpModel::new(client()?, self.dialect(), endpoint, ask))
+        let model = HttpModel::new(client()?, self.dialect(), endpoint, ask);
+        Ok(model.timeouts(self.waits.timeouts()))
     }
 
     pub(crate) fn auth(

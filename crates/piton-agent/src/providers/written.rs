@@ -6,6 +6,7 @@ use piton_core::event::{Effort, NotAnEffort};
 use serde::Deserialize;
 
 use super::provider::{KeyFrom, Provider, RequestDefaults, Speaks};
+use super::waits::{IdleSeconds, Waits};
 
 /// A provider as written.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
@@ -25,6 +26,12 @@ pub(crate) struct WrittenProvider {
     effort: Option<WrittenEffort>,
     #[serde(default)]
     max_tokens: Option<u32>,
+    #[serde(default)]
+    first_byte_seconds: Option<u64>,
+    #[serde(default)]
+    idle_seconds: Option<IdleSeconds>,
+    #[serde(default)]
+    outage_seconds: Option<u64>,
 }
 
 /// An effort as written. The stored form takes words that it does not know; a person should hear
@@ -59,11 +66,16 @@ impl WrittenProvider {
         let base_url = self.base_url.as_deref().map(|url| url.trim_end_matches('/').to_owned());
         let effort = self.effort.map(|WrittenEffort(effort)| effort);
         let defaults = RequestDefaults { effort, max_tokens: self.max_tokens };
+        let waits = Waits {
+            first_byte: self.first_byte_seconds,
+            idle: self.idle_seconds,
+            outage: self.outage_seconds,
+        };
         let mut headers = self.headers.clone();
         let is_new = self.dialect != built_in.map(|built_in| built_in.speaks);
         if let (true, Some(speaks), Some(base_url)) = (is_new, self.dialect, base_url.clone()) {
             let key = key.unwrap_or(KeyFrom::Nowhere);
-            return Some(Provider { speaks, base_url, key, headers, defaults });
+            return Some(Provider { speaks, base_url, key, headers, defaults, waits });
         }
         let built_in = built_in?.clone();
         headers.extend(built_in.headers);
@@ -73,6 +85,7 @@ impl WrittenProvider {
             key: key.unwrap_or(built_in.key),
             headers,
             defaults,
+            waits,
         })
     }
 }

@@ -71,7 +71,8 @@ pub(crate) async fn run(
     let kind = Kind::look();
     let role = stdin::role(&query, &source, kind)?;
     // A wrong name is found before anything is touched.
-    let agent = Arc::new(Agent::load(settings.clone())?);
+    let agent = Agent::load(settings.clone())?;
+    let agent = Arc::new(if output.talk_page().is_some() { agent.watched() } else { agent });
     let model = query.model.as_deref().map(|typed| agent.parse_model(typed)).transpose()?;
     let directories = query.add_dir.iter().map(|typed| settings.added_directory(typed));
     let mut overrides = query.overrides(model, directories.collect::<Result<_, _>>()?);

@@ -103,6 +103,7 @@ mod tests {
             jitter_permille: 0,
             at,
             rejected: None,
+            outage_ms_max: None,
         };
         let reason = Some(BreakReason::ApiError);
         let cause = Cause { reason, failure: Some(failure), message: "why".into() };

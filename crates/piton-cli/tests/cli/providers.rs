@@ -261,7 +261,7 @@ fn a_busy_provider_is_asked_again_and_the_person_sees_it() {
             query(&world, &server, provider, &["what does a.txt say?", "--model", provider.model]);
         assert_eq!((ran.code, ran.stdout.as_str()), (0, "It says hi.\n"), "{}", ran.stderr);
         assert_eq!(statuses(&server), [200, 429, 429, 200], "{}", provider.model);
-        assert_eq!(ran.stderr.matches("retrying (attempt ").count(), 2, "{}", ran.stderr);
+        assert_eq!(ran.stderr.matches(" of 5, next ").count(), 2, "{}", ran.stderr);
     }
 }
 

@@ -202,7 +202,7 @@ fn a_person_sees_a_broken_answer_and_the_new_one_as_they_come() {
         r#"{"steps":[{"say":"Hello world.","chunk":6,"chunk_ms":20,"faults":[{"kind":"cut","after":1}]}]}"#,
     );
     let mut person = Person::starts(&world, &["query", "go", "--model", &model]);
-    person.sees("Hello\r\n").sees("retrying (attempt 2 of 5)").sees("Hello world.");
+    person.sees("Hello\r\n").sees("try 1 of 5, next in 1 s").sees("Hello world.");
     assert_eq!(person.leaves().0, 0);
 }
 

@@ -110,9 +110,9 @@ fn a_retry_is_told_and_a_pipe_gets_the_whole_answer_only() {
         $ piton query go --model script:DIR/script.json
         Hello world.
         2> conversation AAAAAAAAAA (new), turn 1, model script:DIR/script.json
-        2> retrying (attempt 2 of 5) in 1 s: the stream ended without its end mark after 6 bytes
-        2> retrying (attempt 3 of 5) in 0 s: scripted failure: Overloaded
-        2> retrying with a note: the answer was empty
+        2> try 1 of 5, next in 1 s: the stream ended without its end mark after 6 bytes
+        2> try 2 of 5, next at once: scripted failure: Overloaded
+        2> next try at once, with a note: the answer was empty
         exit 0
     "#]],
     );
@@ -147,7 +147,7 @@ fn text_that_never_became_an_answer_goes_to_the_person() {
         expect![[r#"
         $ piton query go --model script:DIR/script.json
         2> conversation AAAAAAAAAA (new), turn 1, model script:DIR/script.json
-        2> retrying (attempt 2 of 5) in 1 s: the stream ended without its end mark after 6 bytes
+        2> try 1 of 5, next in 1 s: the stream ended without its end mark after 6 bytes
         2> [the answer broke off; this much came]
         2> Hello
         2> The turn is incomplete: scripted failure: Auth.
@@ -238,10 +238,10 @@ fn failures_that_may_pass_exit_with_5_and_others_with_1() {
         expect![[r#"
             $ piton query go --model script:DIR/script.json
             2> conversation AAAAAAAAAA (new), turn 1, model script:DIR/script.json
-            2> retrying (attempt 2 of 5) in 0 s: scripted failure: Overloaded
-            2> retrying (attempt 3 of 5) in 0 s: scripted failure: Overloaded
-            2> retrying (attempt 4 of 5) in 0 s: scripted failure: Overloaded
-            2> retrying (attempt 5 of 5) in 0 s: scripted failure: Overloaded
+            2> try 1 of 5, next at once: scripted failure: Overloaded
+            2> try 2 of 5, next at once: scripted failure: Overloaded
+            2> try 3 of 5, next at once: scripted failure: Overloaded
+            2> try 4 of 5, next at once: scripted failure: Overloaded
             2> The turn is incomplete: scripted failure: Overloaded.
             2> hint: to try again: piton query --continue --id AAAAAAAAAA
             2> hint: to try with another model: piton query --continue --id AAAAAAAAAA --model MODEL
@@ -268,7 +268,7 @@ fn failures_that_may_pass_exit_with_5_and_others_with_1() {
         expect![[r#"
         $ piton query go --model script:DIR/script.json
         2> conversation AAAAAAAAAA (new), turn 1, model script:DIR/script.json
-        2> retrying with a note: the answer was empty
+        2> next try at once, with a note: the answer was empty
         2> The turn is incomplete: the model answered with nothing, twice.
         2> hint: to try again: piton query --continue --id AAAAAAAAAA
         2> hint: to try with another model: piton query --continue --id AAAAAAAAAA --model MODEL

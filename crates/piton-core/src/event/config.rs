@@ -145,6 +145,10 @@ pub struct Limits {
     /// breaks: asking earlier than told would only be refused again.
     #[serde(skip_serializing_if = "is_usual_wait")]
     pub asked_wait_ms_max: u64,
+    /// Longest wait for the first sign of an answer, in milliseconds; 0 is for ever. A model that has
+    /// clocks of its own is waited for by those, here and below.
+    #[serde(skip_serializing_if = "is_usual_first_byte")]
+    pub first_byte_ms_max: u64,
     /// Longest silence of a model stream before it counts as broken, in milliseconds; 0 is for ever.
     pub idle_ms_max: u64,
     /// Most tokens that one turn may cost, input and output; 0 is no limit.
@@ -162,6 +166,7 @@ impl Default for Limits {
             backoff_ms: 1_000,
             backoff_ms_max: 60_000,
             asked_wait_ms_max: ASKED_WAIT_MS_MAX,
+            first_byte_ms_max: FIRST_BYTE_MS_MAX,
             idle_ms_max: 60_000,
             tokens_max: 0,
             context_tokens_max: 0,
@@ -172,6 +177,15 @@ impl Default for Limits {
 /// Longest wait that a provider may ask for, if nothing else is said, in milliseconds. Not written
 /// into journals, which older ones lack, so it stays as it is.
 const ASKED_WAIT_MS_MAX: u64 = 300_000;
+
+/// Longest wait for the first sign of an answer, if nothing else is said, in milliseconds: models on
+/// one's own machine read a long conversation before they begin. Not written into journals either.
+const FIRST_BYTE_MS_MAX: u64 = 300_000;
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_usual_first_byte(wait_ms: &u64) -> bool {
+    *wait_ms == FIRST_BYTE_MS_MAX
+}
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
 fn is_usual_wait(wait_ms: &u64) -> bool {

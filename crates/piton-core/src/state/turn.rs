@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::outage::Outage;
 use super::request::LastRequest;
 use crate::event::{
     AnswerPart, BreakReason, ContextItem, EffectClass, Event, FailureClass, FinishReason, Found,
@@ -100,6 +101,8 @@ pub struct Step {
     pub attempts_used: u32,
     /// Failures in a row; content that arrives ends the row.
     pub failures: u32,
+    /// The requests in a row that reached nobody.
+    pub outage: Option<Outage>,
     /// Empty answers since the last grant of allowances.
     pub empties: u32,
     /// What is known of its last request.
@@ -159,6 +162,8 @@ pub struct Failure {
     pub at: Timestamp,
     /// Native blocks of earlier answers that were refused.
     pub rejected: Option<Rejected>,
+    /// How long an outage is waited for, in milliseconds, if nobody could be reached.
+    pub outage_ms_max: Option<u64>,
 }
 
 /// A whole answer.
@@ -296,7 +301,13 @@ impl Failure {
     /// What a recorded failure says.
     pub(super) fn of(event: &Event, at: Timestamp) -> Option<Self> {
         let Event::ModelFailed {
-            class, message, retry_after_ms, jitter_permille, rejected, ..
+            class,
+            message,
+            retry_after_ms,
+            jitter_permille,
+            rejected,
+            outage_ms_max,
+            ..
         } = event
         else {
             return None;
@@ -308,6 +319,7 @@ impl Failure {
             jitter_permille: *jitter_permille,
             at,
             rejected: rejected.clone(),
+            outage_ms_max: *outage_ms_max,
         })
     }
 }
@@ -394,6 +406,7 @@ impl Turn {
         self.tokens_used = 0;
         for step in self.steps_mut() {
             step.failures = 0;
+            step.outage = None;
             step.empties = 0;
             step.repairs = 0;
             step.attempts_used = 0;
@@ -483,6 +496,7 @@ impl Step {
             exchange: Exchange::Quiet,
             attempts_used: 0,
             failures: 0,
+            outage: None,
             empties: 0,
             request: LastRequest::default(),
             repairs: 0,

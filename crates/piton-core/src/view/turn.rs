@@ -10,8 +10,8 @@ use crate::event::{
     Usage, UserPart,
 };
 use crate::id::{Attempt, CallId, MessageId, Timestamp, TurnId};
-use crate::retry::{EMPTIES_MAX, next_try};
-use crate::state::{Exchange, Item, OldAttempt, Progress, Said, Step, Turn};
+use crate::retry::{EMPTIES_MAX, next_try, outage_waited_for};
+use crate::state::{Exchange, Item, OldAttempt, Outage, Progress, Said, Step, Turn};
 
 /// A turn: from a user message, through steps, to a final answer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -272,6 +272,19 @@ pub struct FailureView {
     /// The last try that is allowed, as long as the turn is open.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub attempts_max: Option<u32>,
+    /// Since when nobody can be reached, and until when that is waited for without using up tries.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub outage: Option<OutageView>,
+}
+
+/// A time in which nobody can be reached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct OutageView {
+    /// When it was noticed.
+    pub since: Timestamp,
+    /// Until when it is waited for.
+    pub until: Timestamp,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands in a reference")]
@@ -477,11 +490,21 @@ impl FailureView {
             noted: tried.is_some() && is_empty && step.empties <= EMPTIES_MAX,
             next_attempt: step.attempts_used + 1,
             attempts_max,
+            outage: tried
+                .and_then(|_| outage_waited_for(step))
+                .map(|Outage { since, until, .. }| OutageView { since: *since, until: *until }),
         })
     }
 
     /// The failure of a turn that nobody goes on with.
     fn over(self) -> Self {
-        Self { failures_max: None, next_try: None, noted: false, attempts_max: None, ..self }
+        Self {
+            failures_max: None,
+            next_try: None,
+            noted: false,
+            attempts_max: None,
+            outage: None,
+            ..self
+        }
     }
 }

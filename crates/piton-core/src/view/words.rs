@@ -1,8 +1,9 @@
 //! Words that several faces show: the title of a conversation, the text of a message or an answer.
 
-use super::turn::{PartView, TurnView};
+use super::turn::{FailureView, PartView, TurnView};
 use crate::attachment;
 use crate::event::{AnswerPart, UserPart};
+use crate::retry::wait_in_words;
 use crate::state::{Said, State, Step, Turn};
 
 /// What a list calls the conversation.
@@ -41,6 +42,35 @@ impl TurnView {
     }
 }
 
+impl FailureView {
+    /// What comes after a failed try, in the words that all faces use, if another one does. A retry is
+    /// never hidden.
+    pub fn told(&self) -> Option<String> {
+        let message = &self.message;
+        if self.noted {
+            return Some(format!("next try at once, with a note: {message}"));
+        }
+        let next = soon(self.next_try?.ms_since(self.at));
+        if let Some(outage) = self.outage {
+            let waited = wait_in_words(self.at.ms_since(outage.since));
+            let most = wait_in_words(outage.until.ms_since(outage.since));
+            return Some(format!(
+                "waiting for the network, {waited} of {most}, next {next}: {message}"
+            ));
+        }
+        let (tried, most) = (self.next_attempt.saturating_sub(1), self.attempts_max?);
+        Some(format!("try {tried} of {most}, next {next}: {message}"))
+    }
+}
+
+/// When something comes, to the second.
+fn soon(wait_ms: u64) -> String {
+    match (wait_ms + 500) / 1_000 {
+        0 => "at once".into(),
+        seconds => format!("in {}", wait_in_words(seconds * 1_000)),
+    }
+}
+
 /// What was said, with a label in place of each file.
 pub(super) fn said_text(said: &Said) -> String {
     let texts: Vec<_> = said
@@ -54,4 +84,50 @@ pub(super) fn said_text(said: &Said) -> String {
         })
         .collect();
     texts.join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::turn::OutageView;
+    use super::*;
+    use crate::event::FailureClass;
+    use crate::id::Timestamp;
+
+    fn told(next_ms: u64, change: impl FnOnce(&mut FailureView)) -> Option<String> {
+        let mut failure = FailureView {
+            class: FailureClass::Network,
+            message: "network unreachable".into(),
+            at: Timestamp(90_000),
+            failures: 3,
+            failures_max: Some(5),
+            next_try: Some(Timestamp(90_000).plus_ms(next_ms)),
+            noted: false,
+            next_attempt: 4,
+            attempts_max: Some(5),
+            outage: None,
+        };
+        change(&mut failure);
+        failure.told()
+    }
+
+    // J48
+    #[test]
+    fn every_face_tells_of_tries_in_the_same_words() {
+        let check = |next_ms, change: fn(&mut FailureView), expected: &str| {
+            assert_eq!(told(next_ms, change).as_deref(), Some(expected));
+        };
+        check(4_249, |_| {}, "try 3 of 5, next in 4 s: network unreachable");
+        check(0, |_| {}, "try 3 of 5, next at once: network unreachable");
+        check(240_000, |_| {}, "try 3 of 5, next in 4 min: network unreachable");
+        check(0, |it| it.noted = true, "next try at once, with a note: network unreachable");
+        check(
+            15_000,
+            |it| {
+                let (since, until) = (Timestamp(50_000), Timestamp(650_000));
+                it.outage = Some(OutageView { since, until });
+            },
+            "waiting for the network, 40 s of 10 min, next in 15 s: network unreachable",
+        );
+        assert_eq!(told(0, |it| it.next_try = None), None);
+    }
 }

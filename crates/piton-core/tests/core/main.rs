@@ -23,6 +23,7 @@ mod fold;
 mod journal_v1;
 mod nonsense;
 
+mod outage;
 mod plausible;
 mod transcript;
 

@@ -167,6 +167,47 @@ fn breaks_when_the_allowance_of_failures_is_spent() {
     check("failures_max:0 turn user ask fail:network", expect!["break api_error: network"]);
 }
 
+// J48: an outage is waited for, for as long as was recorded with it, and uses up no tries
+#[test]
+fn an_outage_uses_up_no_tries_as_long_as_it_is_waited_for() {
+    let row = |tries: usize| format!("turn user{}", " ask fail:off:60000".repeat(tries));
+    check(
+        &format!("failures_max:1 attempts_max:2 {}", row(3)),
+        expect!["ask model: step 1, attempt 4, wait 4000 ms"],
+    );
+    check(&row(9), expect!["ask model: step 1, attempt 10, wait 15000 ms"]);
+    // 31 tries of two seconds each are longer than it is waited for: those behind it count.
+    check(&row(35), expect!["break api_error: unreachable; it was waited for, 60 s"]);
+    check(&row(32), expect!["ask model: step 1, attempt 33, wait 2000 ms"]);
+}
+
+// M12
+#[test]
+fn a_restart_in_an_outage_begins_no_new_one() {
+    let row = |tries: usize| " ask fail:off:9000 driver".repeat(tries);
+    check(
+        &format!("failures_max:1 turn user{}", row(2)),
+        expect!["ask model: step 1, attempt 3, wait 1000 ms"],
+    );
+    check(
+        &format!("failures_max:1 turn user{}", row(4)),
+        expect!["break api_error: unreachable; it was waited for, 9 s"],
+    );
+    check(
+        &format!("failures_max:1 turn user{} break:api_error resume ask fail:off:9000", row(4)),
+        expect!["ask model: step 1, attempt 6, wait 1000 ms"],
+    );
+}
+
+#[test]
+fn whoever_can_be_reached_ends_an_outage() {
+    check(
+        "failures_max:2 turn user ask fail:off:60000 ask fail:server ask fail:off:1",
+        expect!["ask model: step 1, attempt 4, wait 1000 ms"],
+    );
+    check("failures_max:1 turn user ask fail:off:0", expect!["break api_error: unreachable"]);
+}
+
 // K47, J50, O45
 #[test]
 fn breaks_at_once_after_a_permanent_failure() {

@@ -119,14 +119,19 @@ fn failure() -> impl Strategy<Value = Event> {
         Just(Rejected::OpenTurn),
         text().prop_map(|excerpt| Rejected::Named { excerpt }),
     ]);
-    (class, text(), option::of(any::<u64>()), any::<u16>(), rejected).prop_map(
-        |(class, message, retry_after_ms, jitter_permille, rejected)| Event::ModelFailed {
-            class,
-            message,
-            retry_after_ms,
-            bytes_received: u64::MAX,
-            jitter_permille,
-            rejected,
+    let wait = || option::of(any::<u64>());
+    (class, text(), wait(), any::<u16>(), rejected, wait()).prop_map(
+        |(class, message, retry_after_ms, jitter_permille, rejected, outage_ms_max)| {
+            Event::ModelFailed {
+                class,
+                message,
+                retry_after_ms,
+                bytes_received: u64::MAX,
+                jitter_permille,
+                rejected,
+                outage_ms_max,
+                detail: None,
+            }
         },
     )
 }

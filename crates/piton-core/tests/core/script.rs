@@ -274,6 +274,18 @@ impl Journal {
                     "turn" => Rejected::OpenTurn,
                     excerpt => Rejected::Named { excerpt: excerpt.into() },
                 }),
+                outage_ms_max: None,
+                detail: None,
+            },
+            "fail" if rest.starts_with("off:") => Event::ModelFailed {
+                class: FailureClass::Network,
+                message: "unreachable".into(),
+                retry_after_ms: None,
+                bytes_received: 0,
+                jitter_permille: 0,
+                rejected: None,
+                outage_ms_max: rest.strip_prefix("off:").and_then(|ms| ms.parse().ok()),
+                detail: Some("os error 101".into()),
             },
             "repair" => Event::HistoryRepaired {
                 steps: rest
@@ -293,6 +305,8 @@ impl Journal {
                     bytes_received: 0,
                     jitter_permille: 0,
                     rejected: None,
+                    outage_ms_max: None,
+                    detail: None,
                 }
             }
         }

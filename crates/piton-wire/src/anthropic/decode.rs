@@ -77,9 +77,13 @@ impl Decoder for Reader {
         read
     }
 
-    /// The end mark of this format is its own event: nothing is held back.
-    fn end(&mut self, _deltas: &mut Vec<Delta>) -> Result<(), Failure> {
-        Ok(())
+    /// The end mark of this format is its own event: nothing is held back, but an error need not be
+    /// an event.
+    fn end(&mut self, deltas: &mut Vec<Delta>) -> Result<(), Failure> {
+        match self.events.object() {
+            Some(object) if !self.over => self.take(&object, deltas),
+            Some(_) | None => Ok(()),
+        }
     }
 }
 

@@ -175,8 +175,8 @@ impl Reader {
             Err(error) if error.is_data() => return Ok(()),
             // Behind a finish reason there is nothing left to lose; before it, text is missing.
             Err(_) if self.finish.is_some() => return Ok(()),
-            Err(error) => {
-                let message = format!("unreadable chunk: {error}");
+            Err(_) => {
+                let message = "an event of the stream is no JSON";
                 return Err(Failure::new(FailureClass::Malformed, message));
             }
         };

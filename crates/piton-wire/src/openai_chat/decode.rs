@@ -32,6 +32,8 @@ pub(super) struct ChatDecoder {
     calls: Calls,
     sidecar: Sidecar,
     stop: Option<Stop>,
+    /// Whether the model says that it will not. That is said only when it is said to its end.
+    refuses: bool,
     usage: Usage,
     over: bool,
 }
@@ -63,6 +65,11 @@ impl Decoder for ChatDecoder {
     }
 
     fn end(&mut self, deltas: &mut Vec<Delta>) -> Result<(), Failure> {
+        if let Some(object) = self.reader.object()
+            && !self.over
+        {
+            self.event(&object, deltas)?;
+        }
         if !self.over && self.stop.is_some() {
             self.finish(deltas);
         }
@@ -87,6 +94,7 @@ impl ChatDecoder {
             calls: Calls::default(),
             sidecar: Sidecar::default(),
             stop: None,
+            refuses: false,
             usage: Usage::default(),
             over: false,
         }
@@ -110,8 +118,8 @@ impl ChatDecoder {
             Ok(chunk) => chunk,
             // JSON of an unknown shape is skipped; broken JSON has lost a piece of the answer.
             Err(error) if error.is_data() => return Ok(()),
-            Err(error) => {
-                let message = format!("an event of the stream is no JSON: {error}");
+            Err(_) => {
+                let message = "an event of the stream is no JSON";
                 return Err(Failure::new(FailureClass::Malformed, message));
             }
         };
@@ -204,7 +212,7 @@ impl ChatDecoder {
         }
         self.say(Kind::Text, piece.content.text, deltas);
         if !piece.refusal.is_empty() {
-            self.stop = self.stop.max(Some(Stop::Refused));
+            self.refuses = true;
             self.say(Kind::Text, piece.refusal.text, deltas);
         }
         for call in piece.tool_calls.into_iter().flatten() {
@@ -250,6 +258,9 @@ impl ChatDecoder {
 
     fn finish(&mut self, deltas: &mut Vec<Delta>) {
         self.over = true;
+        if self.refuses {
+            self.stop = Some(Stop::Refused);
+        }
         let closing = match self.stop {
             Some(Stop::Done) => Closing::All,
             Some(Stop::Length) => Closing::Written,

@@ -54,7 +54,7 @@ impl ResponsesDecoder {
             Ok(event) => event,
             // An unknown event may use a known field's name for something else.
             Err(_) if event::is_foreign(data) => return Ok(()),
-            Err(error) => return Err(malformed(&error)),
+            Err(_) => return Err(malformed()),
         };
         self.dispatch(data, &event, &lifted, deltas)
     }
@@ -177,13 +177,15 @@ impl Decoder for ResponsesDecoder {
         read
     }
 
-    fn end(&mut self, _deltas: &mut Vec<Delta>) -> Result<(), Failure> {
-        // A format with a terminal event holds nothing back.
-        Ok(())
+    fn end(&mut self, deltas: &mut Vec<Delta>) -> Result<(), Failure> {
+        // A format with a terminal event holds nothing back, but an error need not be an event.
+        match self.events.object() {
+            Some(object) if !self.ended => self.read(&object, deltas),
+            Some(_) | None => Ok(()),
+        }
     }
 }
 
-fn malformed(error: &serde_json::Error) -> Failure {
-    let message = format!("an event of the stream cannot be read: {error}");
-    Failure::new(FailureClass::Malformed, message)
+fn malformed() -> Failure {
+    Failure::new(FailureClass::Malformed, "an event of the stream is no JSON")
 }

@@ -132,3 +132,20 @@ fn nothing_is_read_behind_a_failure() {
         assert_eq!(deltas, [], "{:?}", case.dialect);
     }
 }
+
+// A gateway answers with status 200, and with an error that is no stream.
+#[test]
+fn an_error_that_is_no_stream_keeps_the_words_of_the_provider() {
+    let plain = r#"{"error":{"type":"api_error","message":"The model large is not loaded."}}"#;
+    let spread = "{\n  \"error\": {\n    \"message\": \"The model large is not loaded.\"\n  }\n}";
+    for case in cases() {
+        for body in
+            [plain.to_owned(), format!("{plain}\n"), spread.to_owned(), format!(" {spread}\n")]
+        {
+            let read = read_all_ways(&*case.dialect, &ask("test", "m"), body.as_bytes());
+            let said = read.failure.as_ref().map(|failure| failure.message.as_str());
+            let kept = said.is_some_and(|said| said.ends_with("The model large is not loaded."));
+            assert!(kept, "{:?}: {body}: {said:?}", case.dialect);
+        }
+    }
+}

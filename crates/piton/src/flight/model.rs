@@ -5,13 +5,14 @@ use std::time::Duration;
 
 use futures_util::StreamExt as _;
 use piton_core::answer::{Answer, Delta, Partial};
-use piton_core::event::{Event, FailureClass, FinishReason, Limits, PartialKind};
+use piton_core::event::{Event, FailureClass, FinishReason, PartialKind};
 use piton_core::id::TurnId;
 use piton_store::ENTRY_BYTES_MAX;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
 use crate::model::{AnswerStream, ModelFailure};
+use crate::timeouts::{Silence, Timeouts};
 
 /// Longest time that streamed text stays out of the journal.
 const FLUSH_EVERY: Duration = Duration::from_millis(200);
@@ -112,20 +113,18 @@ pub(crate) async fn receive(
     mut stream: AnswerStream,
     partial: &mut Partial,
     tap: &Tap,
-    limits: &Limits,
+    timeouts: Timeouts,
 ) -> Result<(), ModelFailure> {
-    let patience = match limits.idle_ms_max {
-        0 => Duration::MAX,
-        ms => Duration::from_millis(ms),
-    };
+    let mut waits = Waits::new(timeouts);
     let mut received = 0_usize;
     while !partial.is_finished() {
-        let Ok(next) = tokio::time::timeout(patience, stream.next()).await else {
-            let message = format!("the model was silent for {} ms", limits.idle_ms_max);
-            return Err(ModelFailure::new(FailureClass::Stalled, message));
+        let (most, silence) = waits.next();
+        let Ok(next) = tokio::time::timeout(most, stream.next()).await else {
+            return Err(ModelFailure::stalled(silence));
         };
         let Some(delta) = next else { break };
         let delta = delta?;
+        waits.came(&delta);
         if ANSWER_BYTES_MAX < received.saturating_add(bytes(&delta)) {
             return Err(too_large(ANSWER_BYTES_MAX));
         }
@@ -143,6 +142,39 @@ pub(crate) async fn receive(
         partial.push(delta);
     }
     Ok(())
+}
+
+/// How long to wait for the next piece of an answer.
+struct Waits {
+    timeouts: Timeouts,
+    has_begun: bool,
+    /// When something came that is more than a sign of life.
+    word: Instant,
+}
+
+impl Waits {
+    fn new(timeouts: Timeouts) -> Self {
+        Self { timeouts, has_begun: false, word: Instant::now() }
+    }
+
+    /// The longest wait for the next piece, and what it is called when it is over.
+    fn next(&self) -> (Duration, Silence) {
+        let Timeouts { first_byte, idle, wordless, .. } = self.timeouts;
+        let gap = if self.has_begun {
+            (idle, Silence::Idle(idle))
+        } else {
+            (first_byte, Silence::FirstByte(first_byte))
+        };
+        let words = (wordless.saturating_sub(self.word.elapsed()), Silence::Wordless(wordless));
+        if words.0 < gap.0 { words } else { gap }
+    }
+
+    fn came(&mut self, delta: &Delta) {
+        self.has_begun = true;
+        if *delta != Delta::Alive {
+            self.word = Instant::now();
+        }
+    }
 }
 
 /// What a piece adds to an answer.

@@ -14,6 +14,7 @@ use crate::driver::Driver;
 use crate::flight::model::{ModelFlight, ModelLanding, Tap, answered, receive};
 use crate::flight::{Landing, Launch};
 use crate::model::ModelFailure;
+use crate::timeouts::Timeouts;
 
 impl Driver<'_> {
     /// Records the intent to ask; the request itself leaves after the commit.
@@ -41,8 +42,9 @@ impl Driver<'_> {
             let exchange = async {
                 let transcript = files.fill(transcript, &*journal).await?;
                 // Asked in here and not before: nothing leaves ahead of its commit.
-                let stream = models.find(&model)?.ask(&transcript);
-                receive(stream, &mut partial, watch, &limits).await
+                let asked = models.find(&model)?;
+                let timeouts = asked.patience().unwrap_or_else(|| Timeouts::of(&limits));
+                receive(asked.ask(&transcript), &mut partial, watch, timeouts).await
             };
             let received = AssertUnwindSafe(exchange).catch_unwind().await.unwrap_or_else(|_| {
                 Err(ModelFailure::new(FailureClass::Unknown, "the model's code panicked"))
@@ -72,6 +74,8 @@ impl Driver<'_> {
                     bytes_received: landing.bytes_received,
                     jitter_permille: u16::try_from(jitter).unwrap_or(0),
                     rejected: failure.rejected,
+                    outage_ms_max: failure.outage_ms_max,
+                    detail: failure.detail,
                 });
             }
         }

@@ -3,6 +3,7 @@
 //! A failure's message goes to the journal, to the screen and into reports. Some providers quote the
 //! key that they refuse, and gateways quote whole headers.
 
+use super::key_ends;
 use crate::model::ModelFailure;
 use crate::veil::Veil;
 
@@ -38,7 +39,11 @@ impl Keys {
 
     /// A failure that quotes no secret.
     pub(super) fn cover(&self, mut failure: ModelFailure) -> ModelFailure {
-        Veil::covering(self.0.iter().map(String::as_str), COVER).text(&mut failure.message);
+        let veil = Veil::covering(self.0.iter().map(String::as_str), COVER);
+        for said in [Some(&mut failure.message), failure.detail.as_mut()].into_iter().flatten() {
+            veil.text(said);
+            *said = key_ends::covered(said, &self.0, COVER);
+        }
         failure
     }
 }

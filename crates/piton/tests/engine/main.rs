@@ -19,6 +19,7 @@ mod lease;
 mod list;
 mod mailbox;
 mod odd_moments;
+mod outage;
 mod overflow;
 mod permission;
 mod question;

@@ -121,13 +121,46 @@ impl Model for Ponders {
     }
 }
 
+// J47: the time to the first byte and the gaps behind it have clocks of their own
+#[tokio::test(start_paused = true)]
+async fn a_model_that_begins_late_is_waited_for_longer_than_one_that_stops() {
+    let model = || Arc::new(Ponders { beats: 1, beat: Duration::from_secs(299) });
+    let stage = Stage::with_model(model());
+    assert_eq!(stage.create().await.send(say("go"), Ask).await.unwrap(), Ending::Done);
+    assert_eq!(failures(&stage).await, []);
+    let stage = Stage::with_model(model()).limits(|limits| {
+        (limits.first_byte_ms_max, limits.failures_max) = (120_000, 1);
+    });
+    let start = Instant::now();
+    let ending = stage.create().await.send(say("go"), Ask).await.unwrap();
+    assert_eq!(told(&ending), "no answer began within 120 s");
+    assert_eq!(start.elapsed(), Duration::from_mins(2));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_stream_with_nothing_but_signs_of_life_is_not_waited_for_without_an_end() {
+    let model = Arc::new(Ponders { beats: 1_000, beat: Duration::from_secs(20) });
+    let stage = Stage::with_model(model).limits(|limits| limits.failures_max = 1);
+    let start = Instant::now();
+    let ending = stage.create().await.send(say("go"), Ask).await.unwrap();
+    assert_eq!(told(&ending), "nothing but signs of life came for 30 min");
+    assert_eq!(start.elapsed(), Duration::from_mins(30));
+}
+
+fn told(ending: &Ending) -> String {
+    let Ending::Error(cause) = ending else { panic!("{ending:?}") };
+    cause.message.clone()
+}
+
 // J47: signs of life while arguments are made count, and a limit of 0 is none
 #[tokio::test(start_paused = true)]
 async fn a_stream_that_lives_is_waited_for() {
     for (beats, beat, idle_ms_max) in [(20, 6, 7_000), (1, 3_600, 0)] {
         let model = Ponders { beats, beat: Duration::from_secs(beat) };
         let stage = Stage::with_model(Arc::new(model));
-        let stage = stage.limits(|limits| limits.idle_ms_max = idle_ms_max);
+        let stage = stage.limits(|limits| {
+            (limits.first_byte_ms_max, limits.idle_ms_max) = (idle_ms_max, idle_ms_max);
+        });
         assert_eq!(stage.create().await.send(say("go"), Ask).await.unwrap(), Ending::Done);
         assert_eq!(failures(&stage).await, []);
     }

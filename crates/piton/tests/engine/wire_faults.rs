@@ -252,7 +252,7 @@ async fn a_packed_answer_is_the_same_answer() {
 #[tokio::test]
 async fn an_answer_that_falls_silent_is_asked_for_again() {
     let soon = Duration::from_millis(500);
-    let timeouts = Timeouts { first_byte: soon, idle: soon };
+    let timeouts = Timeouts { first_byte: soon, idle: soon, ..Timeouts::default() };
     let told = |ran: &Ran, least: usize| {
         assert_eq!((ran.ending.clone(), ran.texts()), (Ending::Done, vec!["Hi".to_owned()]));
         let failures = ran.failures();

@@ -3,8 +3,7 @@
 use piton_core::id::{Attempt, CallId, ConversationId, MessageId, Timestamp, TurnId};
 use piton_core::summary::shorten;
 use piton_core::view::{
-    CallState, CallView, FailureView, Live, LiveStep, StepState, StepView, TurnView, View,
-    ViewChange,
+    CallState, CallView, Live, LiveStep, StepState, StepView, TurnView, View, ViewChange,
 };
 
 use crate::output::{Form, Output};
@@ -254,7 +253,7 @@ impl Face {
             Move::Failed(failure) => {
                 self.show_kept(output);
                 self.break_off(output);
-                if let Some(line) = retry_line(failure) {
+                if let Some(line) = failure.told() {
                     output.talk(&line);
                 }
             }
@@ -306,16 +305,4 @@ pub(super) fn show_change(call: &CallView, output: &mut Output) {
             output.talk_painted(&Painted::lines(&lines, page.style));
         }
     }
-}
-
-/// What comes after a failed try, if another one does. A retry is never hidden.
-fn retry_line(failure: &FailureView) -> Option<String> {
-    let message = &failure.message;
-    if failure.noted {
-        return Some(format!("retrying with a note: {message}"));
-    }
-    let at = failure.next_try?;
-    let seconds = (at.ms_since(failure.at) + 500) / 1_000;
-    let (next, most) = (failure.next_attempt, failure.attempts_max.unwrap_or_default());
-    Some(format!("retrying (attempt {next} of {most}) in {seconds} s: {message}"))
 }

@@ -368,6 +368,8 @@ impl Story {
             bytes_received: 0,
             jitter_permille: 0,
             rejected: None,
+            outage_ms_max: None,
+            detail: None,
         });
     }
 
@@ -381,6 +383,8 @@ impl Story {
             bytes_received: 0,
             jitter_permille: 0,
             rejected: Some(luck.pick(&[Rejected::LatestMessage, Rejected::OpenTurn, unnamed])),
+            outage_ms_max: None,
+            detail: None,
         });
     }
 

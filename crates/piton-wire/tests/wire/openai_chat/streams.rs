@@ -160,6 +160,13 @@ fn refusals() {
     check(r#"{"delta":{"content":"So"},"finish_reason":"content_filter"}"#, "So | refused");
 }
 
+// J45, J53: what was cut in the middle may have gone on otherwise
+#[test]
+fn a_refusal_that_was_cut_is_no_answer() {
+    check(r#"{"delta":{"refusal":"I wo"}}"#, "cut");
+    check("{\"delta\":{\"refusal\":\"I won't.\"}}\n[DONE]", "I won't. | refused");
+}
+
 #[test]
 fn reasons_are_hints() {
     let call = r#"{"delta":{"tool_calls":[{"index":0,"id":"a","function":{"name":"look","arguments":"{}"}}]}}"#;
