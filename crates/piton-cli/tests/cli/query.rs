@@ -128,7 +128,7 @@ fn every_retry_has_a_number_of_its_own() {
     ));
     let ran = world.run(&["query", "go", "--model", &model]);
     assert_eq!((ran.code, ran.stdout.as_str()), (0, "Hello world.\n"), "{}", ran.stderr);
-    for attempt in ["(attempt 2 of 5)", "(attempt 3 of 6)"] {
+    for attempt in ["try 1 of 5, next in ", "try 2 of 6, next in "] {
         assert_eq!(ran.stderr.matches(attempt).count(), 1, "{}", ran.stderr);
     }
 }
