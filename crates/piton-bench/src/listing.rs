@@ -30,7 +30,8 @@ pub(crate) fn ls(bench: &Bench) -> Outcome<Vec<Row>> {
     let list = |home: &Path| -> Outcome<Duration> {
         let start = Instant::now();
         let mut command = Command::new(bench.bin.join("piton"));
-        command.arg("ls").env("PITON_HOME", home).stdout(Stdio::null()).stderr(Stdio::null());
+        command.args(["ls", "--all", "--limit", "50"]).env("PITON_HOME", home);
+        command.stdout(Stdio::null()).stderr(Stdio::null());
         let status = command.status()?;
         if !status.success() {
             return Err("piton ls failed".into());
