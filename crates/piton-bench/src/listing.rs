@@ -18,6 +18,8 @@ const FEW: u32 = 100;
 const MANY: u32 = 10_000;
 const ENTRIES_EACH: usize = 20;
 const ROUNDS: usize = 30;
+/// Where all of them work: `ls` lists those of its directory.
+const WORKSPACE: &str = "/";
 /// Conversations written at once.
 const WIDTH: u32 = 250;
 
@@ -30,7 +32,7 @@ pub(crate) fn ls(bench: &Bench) -> Outcome<Vec<Row>> {
     let list = |home: &Path| -> Outcome<Duration> {
         let start = Instant::now();
         let mut command = Command::new(bench.bin.join("piton"));
-        command.args(["ls", "--all", "--limit", "50"]).env("PITON_HOME", home);
+        command.arg("ls").current_dir(WORKSPACE).env("PITON_HOME", home);
         command.stdout(Stdio::null()).stderr(Stdio::null());
         let status = command.status()?;
         if !status.success() {
@@ -68,7 +70,7 @@ async fn write(journal: &SqliteJournal, number: u32) -> Outcome<()> {
     let record = NewRecord { at: since, format: 1, body: "x".repeat(200) };
     let status = StatusRow {
         title: format!("conversation {number}"),
-        workspace: "/work".into(),
+        workspace: WORKSPACE.into(),
         turns: 1,
         touched: since,
         ..StatusRow::default()

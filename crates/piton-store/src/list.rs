@@ -66,8 +66,13 @@ impl Filter {
     pub(crate) fn admits_place(&self, conversation: &ConversationId, row: &StatusRow) -> bool {
         let text = self.text.as_ref().map(|text| text.to_lowercase());
         self.worker.is_none_or(|wanted| conversation.as_worker().is_some() == wanted)
-            && self.directory.as_ref().is_none_or(|wanted| wanted.has(&row.workspace))
+            && self.admits_workspace(&row.workspace)
             && text.is_none_or(|text| row.title.to_lowercase().contains(&text))
+    }
+
+    /// Whether conversations of a directory are wanted.
+    pub(crate) fn admits_workspace(&self, workspace: &str) -> bool {
+        self.directory.as_ref().is_none_or(|wanted| wanted.has(workspace))
     }
 
     pub(crate) fn admits_status(&self, status: &Status) -> bool {

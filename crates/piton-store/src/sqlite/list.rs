@@ -60,6 +60,11 @@ struct Wanted<'a> {
 impl Wanted<'_> {
     /// The row with its head, if it is wanted. The head is looked for only if the rest fits.
     fn row(&mut self, row: &Row<'_>) -> Result<Option<Listed>, rusqlite::Error> {
+        // Most rows of a list for one directory are of others: nothing of them is copied.
+        let workspace = row.get_ref(WORKSPACE)?.as_str();
+        if workspace.is_ok_and(|workspace| !self.filter.admits_workspace(workspace)) {
+            return Ok(None);
+        }
         let id = ConversationId::new(text(row, 1)?);
         if !self.filter.admits_place(&id, &status_row(row, 2)?) {
             return Ok(None);
@@ -120,6 +125,9 @@ impl Rows for Wanted<'_> {
         Ok(())
     }
 }
+
+/// The place of the directory among the columns of a row.
+const WORKSPACE: usize = 5;
 
 const BELOW: &str = "
     SELECT key, name, touched, turns, title, workspace FROM conversations
