@@ -16,7 +16,7 @@ use super::code::Code;
 use super::cut::parse;
 use super::inline::Inline;
 use super::table::{Table, left_over_cells};
-use crate::render::paint::{Line, Page, Span, Style, width};
+use crate::render::paint::{Line, Page, Span, Style, expand_tabs, width};
 use crate::render::wrap::{break_letters, wrap};
 
 /// Most columns of running text: wider lines are hard to read.
@@ -262,11 +262,14 @@ impl<'a> Writer<'a> {
         let columns = self.columns(usize::MAX);
         let mut code = Code::new(&info, self.page);
         let mut lines: Vec<Line> = Vec::new();
+        if self.page.style == Style::Plain {
+            let open = vec![Span::plain(&expand_tabs(&format!("```{info}")))];
+            lines.extend(code_lines(&open, columns, self.page.style));
+        }
         for line in text.lines() {
             lines.extend(code_lines(&code.line(line), columns, self.page.style));
         }
         if self.page.style == Style::Plain {
-            lines.insert(0, vec![Span::plain(&format!("```{info}"))]);
             lines.push(vec![Span::plain("```")]);
         }
         self.put(lines, range);

@@ -7,7 +7,7 @@ use anstyle::Style as Look;
 use super::block::{self, code_lines};
 use super::code::Code;
 use super::cut::{Kind, complete, may_end, tops};
-use crate::render::paint::{Line, Page, Painted, Span, Style};
+use crate::render::paint::{Line, Page, Painted, Span, Style, expand_tabs};
 
 /// Most that waits for its end, in bytes. A block that is longer is shown in parts.
 const PENDING_BYTES_MAX: usize = 16 * 1024;
@@ -115,7 +115,8 @@ impl Stream {
         if is_fence && let Some(fence) = Fence::opened_by(self.pending.trim_end(), page) {
             self.begin(lines);
             if page.style == Style::Plain {
-                lines.push(vec![Span::plain(self.pending.trim())]);
+                let open = vec![Span::plain(&expand_tabs(self.pending.trim()))];
+                lines.extend(code_lines(&open, page.columns, page.style));
             }
             self.pending.clear();
             self.fence = Some(fence);

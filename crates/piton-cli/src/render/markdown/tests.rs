@@ -253,6 +253,14 @@ fn markdown() -> impl Strategy<Value = String> {
     prop::collection::vec(piece, 0..40).prop_map(|pieces| pieces.concat())
 }
 
+#[test]
+fn a_long_word_behind_a_fence_is_wrapped() {
+    let text = "```rust and more words than the page is wide\nx\n```\n\n- ```rust and more words than the page is wide\n  x\n  ```\n";
+    for line in whole(text, page(20, Style::Plain)).as_str().lines() {
+        assert!(line.len() <= 20, "{line:?}");
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
 
