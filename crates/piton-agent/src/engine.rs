@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use piton::{Builder, Engine, LeaseWait};
+use piton::{Builder, Engine, LeaseWait, Tools};
 use piton_store::Journal;
 use piton_tools::Closed;
 
@@ -13,7 +13,7 @@ use crate::commands::Commands;
 use crate::models::Catalogue;
 use crate::profiles::AgentProfiles;
 use crate::settings::{Machine, Settings, SettingsError};
-use crate::tools::{self, AgentTools};
+use crate::tools;
 
 /// How long a process that only writes something down waits for another one that is about to leave
 /// the conversation. A process that asks on its own terminal does not leave.
@@ -38,7 +38,7 @@ impl Agent {
     pub fn engine(
         &self,
         parts: EngineParts,
-        tools: Arc<AgentTools>,
+        tools: Arc<dyn Tools>,
         profiles: Arc<AgentProfiles>,
     ) -> Engine {
         let builder = builder(&self.settings, parts).delegate(self.delegation);

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use piton_sim::script::{Fault as ScriptFault, parse_fault};
 
+mod chat;
 mod drafts;
 mod help;
 mod init;
@@ -13,6 +14,7 @@ mod query;
 mod send;
 mod stop;
 
+pub(crate) use self::chat::Chat;
 pub(crate) use self::drafts::DraftsFlags;
 pub(crate) use self::help::{Completions, Help, Shell};
 pub(crate) use self::init::Init;
@@ -30,13 +32,15 @@ const EXIT_CODES: &str = "Exit codes: 0 ok, 1 task failed, 2 usage, 3 needs a pe
     5 may work later, 6 incomplete turn, 130 interrupted (Ctrl-C, SIGTERM, or SIGHUP from a \
     terminal that was closed)";
 
-/// A coding agent whose turns are never lost.
+/// A coding agent whose turns are never lost. Without a command, a chat on the terminal.
 #[derive(Debug, Parser)]
-#[command(name = "piton", version, arg_required_else_help = true, disable_help_subcommand = true)]
-#[command(after_help = EXIT_CODES)]
+#[command(name = "piton", version, disable_help_subcommand = true)]
+#[command(args_conflicts_with_subcommands = true, after_help = EXIT_CODES)]
 pub(crate) struct Flags {
     #[command(subcommand)]
-    pub(crate) command: Command,
+    pub(crate) command: Option<Command>,
+    #[command(flatten)]
+    pub(crate) chat: Chat,
 }
 
 /// What to do.
@@ -294,7 +298,7 @@ pub(crate) struct Kill {
 }
 
 /// The flags of `piton undo`.
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 pub(crate) struct Undo {
     /// The number of a change in the list; else the newest one that was not taken back
     #[arg(value_name = "N")]
@@ -319,33 +323,39 @@ pub(crate) struct Undo {
 impl Flags {
     /// In which form the outcome is wanted.
     pub(crate) fn form(&self) -> Form {
-        match &self.command {
-            Command::Query(query) if query.json => Form::Json,
-            Command::Answer(answer) if answer.json => Form::Json,
-            Command::Permissions(flags) if flags.json => Form::Json,
-            Command::Sim(Sim::Serve(serve)) if serve.json => Form::Json,
-            Command::Mcp(mcp) if mcp.json => Form::Json,
-            Command::Undo(undo) if undo.json => Form::Json,
-            Command::Drafts(drafts) if drafts.json => Form::Json,
-            Command::Query(_)
-            | Command::Answer(_)
-            | Command::Permissions(_)
-            | Command::Ls(_)
-            | Command::Print(_)
-            | Command::Drafts(_)
-            | Command::Init(_)
-            | Command::Ps(_)
-            | Command::Logs(_)
-            | Command::Send(_)
-            | Command::Kill(_)
-            | Command::Stop(_)
-            | Command::Undo(_)
-            | Command::Mcp(_)
-            | Command::Models(_)
-            | Command::Doctor(_)
-            | Command::Help(_)
-            | Command::Completions(_)
-            | Command::Sim(_) => Form::Text,
+        self.command.as_ref().map_or(Form::Text, Command::form)
+    }
+}
+
+impl Command {
+    fn form(&self) -> Form {
+        match self {
+            Self::Query(query) if query.json => Form::Json,
+            Self::Answer(answer) if answer.json => Form::Json,
+            Self::Permissions(flags) if flags.json => Form::Json,
+            Self::Sim(Sim::Serve(serve)) if serve.json => Form::Json,
+            Self::Mcp(mcp) if mcp.json => Form::Json,
+            Self::Undo(undo) if undo.json => Form::Json,
+            Self::Drafts(drafts) if drafts.json => Form::Json,
+            Self::Query(_)
+            | Self::Answer(_)
+            | Self::Permissions(_)
+            | Self::Ls(_)
+            | Self::Print(_)
+            | Self::Drafts(_)
+            | Self::Init(_)
+            | Self::Ps(_)
+            | Self::Logs(_)
+            | Self::Send(_)
+            | Self::Kill(_)
+            | Self::Stop(_)
+            | Self::Undo(_)
+            | Self::Mcp(_)
+            | Self::Models(_)
+            | Self::Doctor(_)
+            | Self::Help(_)
+            | Self::Completions(_)
+            | Self::Sim(_) => Form::Text,
         }
     }
 }

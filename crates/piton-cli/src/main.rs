@@ -9,6 +9,7 @@ mod flags;
 mod cmd;
 
 mod drafts;
+mod slash;
 mod store;
 mod target;
 
@@ -17,6 +18,7 @@ mod render;
 mod screen;
 mod signals;
 mod terminal;
+mod typing;
 
 mod output;
 mod report;
@@ -24,12 +26,13 @@ mod report;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use clap::Parser as _;
+use clap::{CommandFactory as _, Parser as _};
 use piton_agent::{Environment, Settings};
 
 use crate::flags::{Command, Flags, Sim};
 use crate::output::{Form, Output};
 use crate::report::{Fault, Report};
+use crate::terminal::Terminal;
 
 /// Longest wait for threads to take their leave.
 const LEAVE_WAIT: Duration = Duration::from_secs(2);
@@ -44,6 +47,9 @@ fn main() -> ExitCode {
         Ok(flags) => flags,
         Err(error) => return usage(&error, &mut output),
     };
+    if flags.command.is_none() && !Terminal::is_sat_at() {
+        return help(&mut output);
+    }
     let form = flags.form();
     // One thread: a turn waits far more than it works, and starting more costs time at every start.
     let report = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
@@ -64,7 +70,10 @@ fn main() -> ExitCode {
 async fn run(flags: Flags, output: &mut Output) -> Result<Report, Fault> {
     signals::outlive_file_limit();
     let settings = Settings::resolve(Environment::of_process())?;
-    match flags.command {
+    let Some(command) = flags.command else {
+        return cmd::chat::run(&flags.chat, &settings, output).await;
+    };
+    match command {
         Command::Query(query) => cmd::query::run(query, &settings, output).await,
         Command::Answer(answer) => cmd::answer::run(&answer, &settings, output).await,
         Command::Permissions(flags) => cmd::permissions::run(&flags, &settings, output).await,
@@ -86,6 +95,12 @@ async fn run(flags: Flags, output: &mut Output) -> Result<Report, Fault> {
         Command::Sim(Sim::Mcp(flags)) => cmd::sim_mcp::run(flags, output).await,
         Command::Sim(Sim::Serve(serve)) => cmd::serve::run(serve, output).await,
     }
+}
+
+/// A chat needs a terminal on both sides; without one, what there is.
+fn help(output: &mut Output) -> ExitCode {
+    let help = Flags::command().render_help().to_string();
+    Report::misuse(help.trim_end()).show(output, Form::Text).into()
 }
 
 /// What the parser has to say: help and version are data, anything else is talk.

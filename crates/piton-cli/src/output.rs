@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-use self::area::Area;
+use self::area::{Area, Shown};
 use crate::render::lines::Line;
 use crate::render::markdown::Stream;
 use crate::render::paint::{Page, Painted, Style};
@@ -41,6 +41,8 @@ pub(crate) struct Output {
     /// Whether the last data ended a line.
     line_ended: bool,
     area: Area,
+    /// What a person has typed of a line, while a turn runs.
+    typed: String,
     /// When something was said last.
     said: Instant,
 }
@@ -65,6 +67,7 @@ impl Default for Output {
             answer: Stream::default(),
             line_ended: true,
             area: Area::default(),
+            typed: String::new(),
             said: Instant::now(),
         }
     }
@@ -177,7 +180,8 @@ impl Output {
     pub(crate) fn tell_waiting(&mut self, label: &str, below: &[String]) {
         if self.can_spin() {
             let (columns, anew) = (talk_columns(), screen::lays_out_anew());
-            let drawn = self.area.draw((label, below), columns, anew);
+            let shown = Shown { label, below, typed: &self.typed };
+            let drawn = self.area.draw(shown, columns, anew);
             self.say(&drawn);
         } else if self.can_tell() && SAY_EVERY <= self.said.elapsed() {
             let last = below.last().map(|line| format!(": {line}")).unwrap_or_default();
@@ -194,10 +198,22 @@ impl Output {
         }
         if self.can_spin() {
             let (columns, anew) = (talk_columns(), screen::lays_out_anew());
-            let drawn = self.area.draw((area::end(words, columns), &[]), columns, anew);
+            let label = area::end(words, columns);
+            let shown = Shown { label, below: &[], typed: &self.typed };
+            let drawn = self.area.draw(shown, columns, anew);
             self.say(&drawn);
         }
         true
+    }
+
+    /// Shows what is typed of a line, below everything else.
+    pub(crate) fn tell_typed(&mut self, typed: &str) {
+        typed.clone_into(&mut self.typed);
+        if self.can_spin() {
+            let (columns, anew) = (talk_columns(), screen::lays_out_anew());
+            let drawn = self.area.draw_typed(&self.typed, columns, anew);
+            self.say(&drawn);
+        }
     }
 
     /// Takes away what is drawn anew.

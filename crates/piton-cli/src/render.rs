@@ -19,6 +19,7 @@ pub(crate) mod status;
 pub(crate) mod streamed;
 pub(crate) mod table;
 pub(crate) mod thought;
+pub(crate) mod tokens;
 pub(crate) mod tool;
 pub(crate) mod turn;
 pub(crate) mod visible;

@@ -2,6 +2,7 @@
 
 mod advice;
 mod attach;
+mod chat;
 mod code;
 mod command;
 pub(crate) mod fault;
@@ -46,6 +47,8 @@ pub(crate) struct Report {
     message: String,
     /// What is said to the person, line by line.
     talk: Vec<String>,
+    /// Whether a message was not sent, and is kept.
+    message_kept: bool,
     /// Where what went to standard output can be read again.
     kept: Option<ConversationId>,
     about: Box<About>,
@@ -69,7 +72,8 @@ impl Report {
     pub(crate) fn ok(ending: &'static str) -> Self {
         let (message, talk) = (String::new(), Vec::new());
         let (kept, about) = (None, Box::default());
-        Self { code: Code::Ok, ending, reason: None, message, talk, kept, about }
+        let (code, reason, message_kept) = (Code::Ok, None, false);
+        Self { code, ending, reason, message, talk, message_kept, kept, about }
     }
 
     /// Nothing had to be done.
@@ -112,6 +116,7 @@ impl Report {
     /// Adds what became of a message that was not sent.
     pub(crate) fn with_kept_message(mut self) -> Self {
         self.talk.push("hint: your message is kept; to send it: piton query --draft".into());
+        self.message_kept = true;
         self
     }
 
@@ -186,6 +191,18 @@ impl Report {
         for line in &self.talk {
             output.talk(line);
         }
+    }
+
+    /// Says it in a chat.
+    pub(crate) fn tell_in_chat(&self, conversation: Option<&ConversationId>, output: &mut Output) {
+        for line in self.talk.iter().filter_map(|line| chat::in_chat(line, conversation)) {
+            output.talk(&line);
+        }
+    }
+
+    /// Whether a message was not sent, and is kept.
+    pub(crate) fn keeps_message(&self) -> bool {
+        self.message_kept
     }
 
     /// Says it, and with which code to exit.

@@ -1,25 +1,18 @@
 //! Asking a person on the terminal, whatever the standard streams are connected to.
 
-use std::fs::{File, OpenOptions};
-use std::io::{self, ErrorKind, Read as _, Write as _};
-use std::os::unix::fs::OpenOptionsExt as _;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::fs::File;
+use std::io::{self, ErrorKind, IsTerminal as _, Write as _};
 
-use rustix::event::{PollFd, PollFlags, poll};
-use rustix::fs::OFlags;
-use rustix::io::Errno;
 use rustix::process::getpgrp;
 use rustix::termios::{
     LocalModes, OptionalActions, QueueSelector, Termios, tcflush, tcgetattr, tcgetpgrp, tcsetattr,
 };
-use tokio::sync::mpsc;
+use tokio::net::unix::pipe::{OpenOptions, Receiver};
 
 use crate::render::paint::{Painted, Style};
 use crate::render::visible::visible;
 use crate::screen::{self, Size};
 
-/// Pieces typed ahead that are kept.
-const PIECES_MAX: usize = 16;
 /// Longest piece that is read at once, in bytes. A terminal gives a line in pieces of this size.
 const PIECE_BYTES_MAX: usize = 4096;
 
@@ -30,26 +23,15 @@ const DEVICE: &str = "/dev/tty";
 #[derive(Debug)]
 pub(crate) struct Terminal {
     device: File,
-    pieces: Option<mpsc::Receiver<Piece>>,
-    /// How often everything typed was forgotten.
-    forgotten: Times,
+    /// The same terminal to read from, once somebody wants to. Nothing is read before it is wanted: what was
+    /// typed stays in the kernel, for another reader or to be forgotten.
+    keyboard: Option<Receiver>,
     /// What was typed and not taken yet.
     typed: Vec<u8>,
     /// How the terminal was set before single keys were wanted.
     lines: Option<Termios>,
     /// How the terminal was set before something was typed that must not be seen.
     shown: Option<Termios>,
-}
-
-/// Whoever reads holds it, and whoever forgets: so it is certain of each piece which came first.
-type Times = Arc<Mutex<u64>>;
-
-/// What was read at once.
-#[derive(Debug)]
-struct Piece {
-    bytes: Vec<u8>,
-    /// How often everything was forgotten before.
-    after: u64,
 }
 
 /// Whether what is typed is seen.
@@ -72,15 +54,19 @@ pub(crate) enum Typed {
 
 impl Terminal {
     /// The terminal, if there is one.
-    pub(crate) fn open() -> Option<Self> {
-        let device = OpenOptions::new().read(true).write(true).open(DEVICE).ok()?;
-        let (forgotten, typed) = (Times::default(), Vec::new());
-        Some(Self { device, pieces: None, forgotten, typed, lines: None, shown: None })
+    pub(crate) fn open() -> io::Result<Self> {
+        let device = File::options().read(true).write(true).open(DEVICE)?;
+        Ok(Self { device, keyboard: None, typed: Vec::new(), lines: None, shown: None })
+    }
+
+    /// Whether a person sits at it: it is where we read from, and where we talk to.
+    pub(crate) fn is_sat_at() -> bool {
+        io::stdin().is_terminal() && io::stderr().is_terminal()
     }
 
     /// Its screen, for a program that is shown there.
     pub(crate) fn screen() -> io::Result<File> {
-        OpenOptions::new().write(true).open(DEVICE)
+        File::options().write(true).open(DEVICE)
     }
 
     /// Whether we are in its foreground. In the background, reading from it would stop us.
@@ -135,6 +121,17 @@ impl Terminal {
         screen::size(&self.device)
     }
 
+    /// How it is set now.
+    pub(crate) fn modes(&self) -> Option<Termios> {
+        tcgetattr(&self.device).ok()
+    }
+
+    /// Sets it as it was, where a line editor is left in the middle of a line.
+    pub(crate) fn give_back(&self, modes: &Termios) {
+        // A terminal that is gone needs nothing.
+        tcsetattr(&self.device, OptionalActions::Now, modes).unwrap_or_default();
+    }
+
     /// Waits for the next typed line; `None` when the terminal is gone or its end was typed.
     pub(crate) async fn line(&mut self) -> Option<String> {
         loop {
@@ -170,13 +167,10 @@ impl Terminal {
 
     /// What was typed and not taken is meant for nobody any more.
     pub(crate) fn forget_typed(&mut self) {
-        let mut times = held(&self.forgotten);
-        *times += 1;
         // In the background nothing is typed for us, and whoever touches the terminal is stopped.
         if self.is_ours() {
             tcflush(&self.device, QueueSelector::IFlush).unwrap_or_default();
         }
-        drop(times);
         self.typed.clear();
     }
 
@@ -194,14 +188,22 @@ impl Terminal {
         self.forget_typed();
     }
 
+    /// Waits for what is typed next. May be dropped and called again.
     async fn piece(&mut self) -> Option<Vec<u8>> {
-        if self.pieces.is_none() {
-            self.pieces = read_pieces(self.forgotten.clone());
+        if self.keyboard.is_none() {
+            self.keyboard = keyboard().ok();
         }
+        let keyboard = self.keyboard.as_ref()?;
+        let mut piece = vec![0; PIECE_BYTES_MAX];
         loop {
-            let Piece { bytes, after } = self.pieces.as_mut()?.recv().await?;
-            if after == *held(&self.forgotten) {
-                return Some(bytes);
+            keyboard.readable().await.ok()?;
+            match keyboard.try_read(&mut piece) {
+                Ok(bytes @ 1..) => {
+                    piece.truncate(bytes);
+                    return Some(piece);
+                }
+                Err(error) if is_passing(error.kind()) => {}
+                Ok(0) | Err(_) => return None,
             }
         }
     }
@@ -215,37 +217,10 @@ impl Drop for Terminal {
     }
 }
 
-fn held(times: &Times) -> MutexGuard<'_, u64> {
-    times.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// Reads on a thread of its own, so that nobody waits for a person in place. The thread ends with the
-/// process. It never waits while it holds the count: what is not there yet is typed later.
-fn read_pieces(forgotten: Times) -> Option<mpsc::Receiver<Piece>> {
-    let unwaiting = (OFlags::NONBLOCK | OFlags::NOCTTY).bits().cast_signed();
-    let mut device = OpenOptions::new().read(true).custom_flags(unwaiting).open(DEVICE).ok()?;
-    let (sender, pieces) = mpsc::channel(PIECES_MAX);
-    std::thread::spawn(move || {
-        let mut piece = vec![0; PIECE_BYTES_MAX];
-        loop {
-            match poll(&mut [PollFd::new(&device, PollFlags::IN)], None) {
-                Ok(_) | Err(Errno::INTR) => {}
-                Err(_) => return,
-            }
-            let times = held(&forgotten);
-            let (read, after) = (device.read(&mut piece), *times);
-            drop(times);
-            let bytes = match read {
-                Ok(bytes @ 1..) => piece.get(..bytes).unwrap_or_default().to_vec(),
-                Err(error) if is_passing(error.kind()) => continue,
-                Ok(0) | Err(_) => return,
-            };
-            if sender.blocking_send(Piece { bytes, after }).is_err() {
-                return;
-            }
-        }
-    });
-    Some(pieces)
+/// The terminal for a reader that never waits in place. An opening of its own: the others wait. It is no
+/// pipe, but is read like one.
+fn keyboard() -> io::Result<Receiver> {
+    OpenOptions::new().unchecked(true).open_receiver(DEVICE)
 }
 
 /// Whether there was merely nothing to read.

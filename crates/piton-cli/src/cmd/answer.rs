@@ -89,7 +89,7 @@ pub(crate) async fn run(
     let mut words = vec!["piton", "query", "--continue", "--id", id.as_str()];
     words.extend(answer.json.then_some("--json"));
     match Flags::try_parse_from(words).map(|flags| flags.command) {
-        Ok(Command::Query(query)) => query::run(query, settings, output).await,
+        Ok(Some(Command::Query(query))) => query::run(query, settings, output).await,
         Ok(_) => Ok(Report::ok("done")),
         Err(error) => Ok(Report::misuse(&error.to_string())),
     }

@@ -11,7 +11,8 @@ use crate::report::{Fault, Report};
 const ALIKE_MIN: f64 = 0.75;
 
 /// The documents for users, by topic.
-const TOPICS: [(&str, &str); 17] = [
+const TOPICS: [(&str, &str); 18] = [
+    ("chat", include_str!("../../../../docs/chat.md")),
     ("models", include_str!("../../../../docs/models.md")),
     ("instructions", include_str!("../../../../docs/instructions.md")),
     ("skills", include_str!("../../../../docs/skills.md")),

@@ -27,7 +27,7 @@ pub(crate) async fn run(
     let text = init::propose(settings.workspace()?);
     output.data(&text);
     let may_ask = settings.environment.value("PITON_NO_INPUT").is_none();
-    let is_wanted = match may_ask.then(Terminal::open).flatten() {
+    let is_wanted = match may_ask.then(Terminal::open).and_then(Result::ok) {
         _ if flags.yes => true,
         Some(terminal) => {
             agrees(terminal, &format!("Write this to {}? [y/N] ", path.display())).await?

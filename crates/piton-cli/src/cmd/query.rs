@@ -1,8 +1,9 @@
 //! `piton query`: one turn, from a message to its answer, or from where it was left.
 
 mod asked;
-mod attach;
+pub(super) mod attach;
 mod begin;
+pub(super) mod beside;
 mod editor;
 mod errand;
 mod face;
@@ -16,8 +17,9 @@ mod notes;
 mod open;
 mod opened;
 mod perform;
-mod plan;
-mod stage;
+pub(super) mod plan;
+pub(super) mod side;
+pub(super) mod stage;
 mod stdin;
 mod still_running;
 mod text;
@@ -31,14 +33,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use piton::check_workspace;
-use piton_agent::{Agent, ModelError, Settings};
+use piton_agent::{Agent, ModelError, Overrides, Settings};
 use piton_core::id::ConversationId;
 use piton_core::view::TurnEnd;
 
 use self::asked::Asked;
+use self::attach::Attached;
 use self::begin::announce;
 use self::errand::Errand;
 use self::held::{Followed, Way};
+use self::input::Input;
 use self::mail::Mail;
 use self::menu::{Chosen, Menu};
 use self::open::Wanted;
@@ -46,12 +50,14 @@ use self::opened::{Life, Opened};
 use self::plan::{Plan, Situation, Source, Wish};
 use self::stage::Stage;
 use self::stdin::{Kind, Role};
+use self::text::sendable;
 use self::waiting::OfLeft;
+pub(in crate::cmd) use self::waiting::tell as tell_queue;
 use crate::ask::held::{
     Elsewhere, HeldChoice, Present, choose_held, held_menu, held_menu_takes, held_waits,
 };
 use crate::ask::not_understood;
-use crate::flags::Query;
+use crate::flags::{Mode, Query};
 use crate::output::{Form, Output};
 use crate::render::incomplete::Newest;
 use crate::report::{Fault, InputFault, Report};
@@ -82,9 +88,9 @@ pub(crate) async fn run(
         signals.stop_after(Duration::from_secs(seconds.min(u32::MAX.into())));
     }
     let may_ask = !query.no_input && settings.environment.value("PITON_NO_INPUT").is_none();
-    let terminal = may_ask.then(Terminal::open).flatten();
+    let terminal = may_ask.then(Terminal::open).and_then(Result::ok);
     let form = if query.json { Form::Json } else { Form::Text };
-    let mut stage = Stage { output, signals, terminal, form, conversation: None };
+    let mut stage = Stage { output, signals, terminal, form, conversation: None, beside: None };
     if !query.no_stdin && stdin::is_left(kind, role) {
         stage.output.talk(NOT_READ);
     }
@@ -100,24 +106,64 @@ pub(crate) async fn run(
             overrides.model = Some(agent.parse_model(&model)?);
         }
     }
-    let mut mail = Mail::new(input, &query, settings)?;
     let result_file = query.result_file.clone();
-    let mut asked = Asked { query, wish, overrides, agent, settings };
-    // On the heap: the future of a turn is large, and its callers' futures would hold it.
-    let report = match Box::pin(asked.carry_out(&mut mail, &mut stage)).await {
-        Err(fault) if mail.is_kept() => Report::from(&fault).with_kept_message(),
-        Err(fault) => Report::from(&fault),
-        Ok(report) => report,
-    };
-    let report = report.in_conversation(stage.conversation);
-    let report = if stage.signals.time_is_up() { report.out_of_time() } else { report };
+    let asked = Asked { query, wish, overrides, agent, settings };
+    let report = asked.report(input, &mut stage).await?;
     Ok(match result_file {
         Some(path) => report.written_to(&path, stage.output),
         None => report,
     })
 }
 
+/// What a person says in a chat.
+#[derive(Debug)]
+pub(in crate::cmd) struct Said<'a> {
+    /// Nothing, to go on without words.
+    pub(in crate::cmd) text: Option<String>,
+    /// What goes along.
+    pub(in crate::cmd) attached: Vec<Attached>,
+    pub(in crate::cmd) wish: Wish,
+    /// The conversation; none begins one.
+    pub(in crate::cmd) conversation: Option<&'a ConversationId>,
+    pub(in crate::cmd) overrides: Overrides,
+    pub(in crate::cmd) agent: &'a Arc<Agent>,
+}
+
+/// Carries out what a person says in a chat.
+pub(in crate::cmd) async fn say(said: Said<'_>, stage: &mut Stage<'_>) -> Result<Report, Fault> {
+    let Said { text, attached, wish, conversation, mut overrides, agent } = said;
+    let settings = agent.settings();
+    let text = text.map(sendable).transpose()?;
+    let mut input = Input { text, listings: attached, ..Input::default() };
+    let brought = typed::understand(&mut input, settings)?;
+    if let Some(model) = brought.model {
+        overrides.model = Some(agent.parse_model(&model)?);
+    }
+    let query = Box::new(Query {
+        id: conversation.map(ToString::to_string),
+        new: conversation.is_none(),
+        files: brought.files,
+        permissions: overrides.permissions.map(Mode::from),
+        ..Query::default()
+    });
+    let asked = Asked { query, wish, overrides, agent: agent.clone(), settings };
+    asked.report(input, stage).await
+}
+
 impl Asked<'_> {
+    /// Carries it out, and says how it went. A message that was not sent is kept.
+    async fn report(mut self, input: Input, stage: &mut Stage<'_>) -> Result<Report, Fault> {
+        let mut mail = Mail::new(input, &self.query, self.settings)?;
+        // On the heap: the future of a turn is large, and its callers' futures would hold it.
+        let report = match Box::pin(self.carry_out(&mut mail, stage)).await {
+            Err(fault) if mail.is_kept() => Report::from(&fault).with_kept_message(),
+            Err(fault) => Report::from(&fault),
+            Ok(report) => report,
+        };
+        let report = report.in_conversation(stage.conversation.clone());
+        Ok(if stage.signals.time_is_up() { report.out_of_time() } else { report })
+    }
+
     /// Opens the conversation and does what was asked for. A person who has to choose is asked while
     /// nothing is held, so other processes can go on; then it is opened again.
     async fn carry_out(&mut self, mail: &mut Mail, stage: &mut Stage<'_>) -> Result<Report, Fault> {

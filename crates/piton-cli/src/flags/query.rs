@@ -7,7 +7,7 @@ use piton_agent::{Overrides, SandboxMode, UnattendedPolicy};
 use piton_core::view::{Effort, ModelRef, PermissionMode};
 
 /// The flags of `piton query`.
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 #[command(group = ArgGroup::new("left").args(["queue", "steer"]))]
 #[expect(clippy::struct_excessive_bools, reason = "one per flag; they are independent")]
 pub(crate) struct Query {

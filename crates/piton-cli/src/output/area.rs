@@ -14,19 +14,47 @@ const FRAMES: [&str; 4] = ["|", "/", "-", "\\"];
 /// What stands in front of a line below the first one.
 const INDENT: &str = "  ";
 
+/// What stands in front of what is typed.
+const PROMPT: &str = "> ";
+
 /// The lines that are drawn anew.
 #[derive(Debug, Default)]
 pub(super) struct Area {
     /// How wide the lines are that are on the screen, in columns; none if nothing is.
     drawn: Vec<usize>,
     frame: usize,
+    /// What was shown last beside what is typed: what is waited for, and the lines below it.
+    last: Option<(String, Vec<String>)>,
+}
+
+/// What is to be shown.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Shown<'a> {
+    /// What is waited for.
+    pub(super) label: &'a str,
+    /// Lines below it.
+    pub(super) below: &'a [String],
+    /// What a person has typed of a line.
+    pub(super) typed: &'a str,
 }
 
 impl Area {
     /// What draws a line with the spinner, and lines below it, in the place of what was drawn before.
     pub(super) fn draw(
         &mut self,
-        (label, below): (&str, &[String]),
+        Shown { label, below, typed }: Shown<'_>,
+        columns: usize,
+        lays_out_anew: bool,
+    ) -> String {
+        self.frame += 1;
+        self.last = Some((label.to_owned(), below.to_vec()));
+        self.draw_typed(typed, columns, lays_out_anew)
+    }
+
+    /// The same with another line that is typed, and nothing else changed.
+    pub(super) fn draw_typed(
+        &mut self,
+        typed: &str,
         columns: usize,
         lays_out_anew: bool,
     ) -> String {
@@ -34,21 +62,27 @@ impl Area {
         if text.is_empty() {
             text.push_str(&clear(0));
         }
-        let frame = FRAMES.get(self.frame % FRAMES.len()).copied().unwrap_or_default();
-        self.frame += 1;
+        let (label, below) = self.last.clone().unzip();
         // Behind two letters; in the last column some terminals go to the next line.
         let room = columns.saturating_sub(INDENT.len() + 1);
-        let label = visible(label);
-        let label = cut(&label, room);
         let dim = Look::new().dimmed();
-        // Writing to a string cannot fail.
-        write!(text, "{frame} {label}").unwrap_or_default();
-        self.drawn.push(INDENT.len() + columns_of(label));
-        for line in below {
+        let frame = FRAMES.get(self.frame.wrapping_sub(1) % FRAMES.len()).copied();
+        let waiting = label.iter().map(|label| (frame.unwrap_or_default(), label, Look::new()));
+        let below = below.iter().flatten().map(|line| (" ", line, dim));
+        for (sign, line, look) in waiting.chain(below) {
             let line = visible(line);
             let line = cut(&line, room);
-            write!(text, "\r\n{INDENT}{dim}{line}{dim:#}").unwrap_or_default();
+            let end = if self.drawn.is_empty() { "" } else { "\r\n" };
+            // Writing to a string cannot fail.
+            write!(text, "{end}{sign} {look}{line}{look:#}").unwrap_or_default();
             self.drawn.push(INDENT.len() + columns_of(line));
+        }
+        if !typed.is_empty() {
+            let typed = visible(typed);
+            let typed = end(&typed, columns);
+            let line_end = if self.drawn.is_empty() { "" } else { "\r\n" };
+            write!(text, "{line_end}{PROMPT}{typed}").unwrap_or_default();
+            self.drawn.push(PROMPT.len() + columns_of(typed));
         }
         text
     }
@@ -134,9 +168,10 @@ mod tests {
     fn what_is_drawn_is_taken_away_whole() {
         let mut area = Area::default();
         assert_eq!(area.take_away(80, true), "");
-        assert_eq!(area.draw(("one", &[]), 80, true), "\r\x1b[K| one");
+        let one = Shown { label: "one", below: &[], typed: "" };
+        assert_eq!(area.draw(one, 80, true), "\r\x1b[K| one");
         let below = ["a".to_owned(), "b\x1b[2J".to_owned()];
-        let drawn = area.draw(("two", &below), 80, true);
+        let drawn = area.draw(Shown { label: "two", below: &below, typed: "" }, 80, true);
         assert_eq!(drawn, "\r\x1b[K/ two\r\n  \x1b[2ma\x1b[0m\r\n  \x1b[2mb\\x1b[2J\x1b[0m");
         assert_eq!(area.take_away(80, true), "\r\x1b[K\x1b[A\x1b[K\x1b[A\x1b[K");
         assert_eq!(area.take_away(80, true), "");
@@ -146,9 +181,11 @@ mod tests {
     #[test]
     fn what_a_narrower_window_broke_is_taken_away_too() {
         let mut area = Area::default();
-        area.draw((&"x".repeat(100), &["y".repeat(30)]), 80, true);
+        let (label, below) = ("x".repeat(100), ["y".repeat(30)]);
+        let shown = Shown { label: &label, below: &below, typed: "" };
+        area.draw(shown, 80, true);
         assert_eq!(area.take_away(40, true), clear(2));
-        area.draw((&"x".repeat(100), &["y".repeat(30)]), 80, true);
+        area.draw(shown, 80, true);
         assert_eq!(area.take_away(40, false), clear(1));
     }
 }

@@ -24,7 +24,7 @@ pub(crate) fn status(view: &View, turn: &TurnView, model: &str, ms: u64) -> Stri
 }
 
 /// How full the context is: of what the conversation may use, else of the model's window.
-fn context(context: Context, window: Option<u64>) -> Option<String> {
+pub(super) fn context(context: Context, window: Option<u64>) -> Option<String> {
     let Context { tokens, tokens_max, .. } = context;
     let tokens_max = if tokens_max == 0 { window.unwrap_or_default() } else { tokens_max };
     match (tokens, tokens_max) {
@@ -38,7 +38,7 @@ fn context(context: Context, window: Option<u64>) -> Option<String> {
 }
 
 /// Money, from millionths of a dollar. It is an estimate: prices come from a table.
-fn dollars(millionths: u64) -> String {
+pub(super) fn dollars(millionths: u64) -> String {
     let cents = millionths.div_ceil(10_000);
     match millionths {
         0..10_000 => "less than $0.01".into(),
@@ -47,7 +47,7 @@ fn dollars(millionths: u64) -> String {
 }
 
 /// What the turn used.
-fn used(usage: Usage) -> Option<String> {
+pub(super) fn used(usage: Usage) -> Option<String> {
     let Usage { input, output, cached, .. } = usage;
     let cached = match cached {
         0 => String::new(),

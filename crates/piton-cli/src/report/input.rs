@@ -55,6 +55,12 @@ pub(crate) enum InputFault {
         /// What the system said.
         source: io::Error,
     },
+    /// A chat has no terminal, or none that lines can be read from.
+    #[error("a chat needs a terminal")]
+    NoTerminal(#[source] io::Error),
+    /// A command of the person in a chat could not be started.
+    #[error("the command could not be started")]
+    Command(#[source] io::Error),
     /// A command of the user cannot be used.
     #[error(transparent)]
     Custom(CustomFault),
@@ -81,8 +87,9 @@ impl InputFault {
             | Self::StdinTwice
             | Self::StdinUnread
             | Self::Custom(_)
+            | Self::NoTerminal(_)
             | Self::PromptFile { .. } => Code::Usage,
-            Self::Stdin(_) | Self::Editor { .. } => Code::Failed,
+            Self::Stdin(_) | Self::Command(_) | Self::Editor { .. } => Code::Failed,
         }
     }
 
@@ -95,7 +102,8 @@ impl InputFault {
             Self::Stdin(_) | Self::StdinTwice | Self::StdinUnread => "standard_input",
             Self::PromptFile { .. } => "file",
             Self::Editor { .. } => "editor",
-            Self::Custom(_) => "command",
+            Self::NoTerminal(_) => "terminal",
+            Self::Custom(_) | Self::Command(_) => "command",
         }
     }
 
@@ -109,6 +117,8 @@ impl InputFault {
                 ];
             }
             Self::EmptyText => "say something, or give - and pipe a text in",
+            Self::NoTerminal(_) => "to say one thing without one: piton query TEXT",
+            Self::Command(_) => "see that there is a shell named sh",
             Self::TwoTexts { .. } => "keep one of them",
             Self::LongText { .. } => "put it into a file and name the file",
             Self::LongStored { .. } => {

@@ -11,6 +11,7 @@ mod world;
 
 mod add_dir;
 mod bypass;
+mod chat;
 mod codex;
 mod command;
 mod command_deaths;

@@ -58,7 +58,7 @@ mod tests {
         let environment = Environment::new(root.join("repo/src"), home);
         let settings = Settings::resolve(environment).unwrap();
         let flags = Flags::try_parse_from(["piton", "query", "hello"]).unwrap();
-        let Command::Query(query) = flags.command else { unreachable!() };
+        let Some(Command::Query(query)) = flags.command else { unreachable!() };
         let agent = Arc::new(Agent::load(settings.clone()).unwrap());
         let (wish, overrides, settings) = (Wish::Say, Overrides::default(), &settings);
         let asked = Asked { query, wish, overrides, agent, settings };

@@ -29,7 +29,7 @@ pub(super) enum Empty {
 
 /// A file as it was found.
 #[derive(Debug)]
-pub(super) struct Attached {
+pub(in crate::cmd) struct Attached {
     name: String,
     content: Vec<u8>,
 }
@@ -47,7 +47,7 @@ impl Attached {
     }
 
     /// A text that was made here.
-    pub(super) fn text(name: String, text: String) -> Self {
+    pub(in crate::cmd) fn text(name: String, text: String) -> Self {
         Self { name, content: text.into_bytes() }
     }
 

@@ -29,7 +29,8 @@ pub(super) fn begin(
     stage: &mut Stage<'_>,
 ) {
     announce(opened, Some(shown), errand.turn(shown), stage);
-    if errand.begins() && opened.life == Life::Known && asked.query.permissions.is_none() {
+    let is_first = stage.beside.is_none() && opened.life == Life::Known;
+    if errand.begins() && is_first && asked.query.permissions.is_none() {
         tell_of_mode(shown.head.mode, stage);
     }
     let Some(open) = shown.open_turn() else {
@@ -76,9 +77,11 @@ pub(super) fn announce(opened: &Opened, shown: Option<&View>, turn: TurnId, stag
     let conversation = opened.conversation.id();
     let life = opened.life.note();
     let model = typed(&opened.model);
-    stage
-        .output
-        .talk(&format!("conversation {conversation}{life}, turn {}, model {model}", turn.0));
+    // In a chat it is said once.
+    if stage.beside.is_none() || opened.life != Life::Known {
+        let said = format!("conversation {conversation}{life}, turn {}, model {model}", turn.0);
+        stage.output.talk(&said);
+    }
     if opened.life != Life::Known {
         if is_demo(&opened.model) {
             stage.output.talk(DEMO_NOTE);

@@ -45,9 +45,16 @@ pub(super) enum Asked {
 pub(super) struct Escalation {
     last: Option<Instant>,
     stopping: bool,
+    /// Whether there is no menu. In a chat there is none: what comes next is said at its prompt.
+    at_once: bool,
 }
 
 impl Escalation {
+    /// The first push stops.
+    pub(super) fn at_once() -> Self {
+        Self { at_once: true, ..Self::default() }
+    }
+
     /// Takes in a push. The first Ctrl-C opens a menu, the second stops, the third leaves.
     pub(super) fn push(&mut self, push: Push, asked: Asked, now: Instant) -> Next {
         let soon = self.last.is_some_and(|last| now.duration_since(last) < COOL_DOWN);
@@ -57,7 +64,7 @@ impl Escalation {
             (Push::HangUp, true) => Next::Nothing,
             (Push::Terminate | Push::HangUp, false) => Next::Stop,
             (Push::Interrupt, false) => match asked {
-                Asked::Nothing if !soon => Next::Menu,
+                Asked::Nothing if !soon && !self.at_once => Next::Menu,
                 Asked::Nothing | Asked::Something | Asked::Nobody => Next::Stop,
             },
         };
@@ -221,6 +228,14 @@ mod tests {
         escalation.reset();
         assert_eq!(escalation.push(Push::Interrupt, Asked::Nothing, now), Next::Menu);
         escalation.stop();
+        assert_eq!(escalation.push(Push::Interrupt, Asked::Nothing, now), Next::Leave);
+    }
+
+    #[test]
+    fn without_a_menu_the_first_stops() {
+        let mut escalation = Escalation::at_once();
+        let now = Instant::now();
+        assert_eq!(escalation.push(Push::Interrupt, Asked::Nothing, now), Next::Stop);
         assert_eq!(escalation.push(Push::Interrupt, Asked::Nothing, now), Next::Leave);
     }
 

@@ -145,7 +145,11 @@ async fn passing(
 }
 
 /// Copies a conversation, and the conversations that it was cut from: it refers to them.
-async fn copy(from: &dyn Journal, to: &dyn Journal, id: &ConversationId) -> Result<(), Fault> {
+pub(super) async fn copy(
+    from: &dyn Journal,
+    to: &dyn Journal,
+    id: &ConversationId,
+) -> Result<(), Fault> {
     let mut next = Some(id.clone());
     while let Some(id) = next {
         // A conversation that is there already closes a circle, which no sound journal has.

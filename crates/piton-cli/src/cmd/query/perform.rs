@@ -9,10 +9,11 @@ use piton::{Command, CommandError, FollowError, News, OnIncomplete, Rested, Work
 use piton_agent::typed as named;
 use piton_core::coordinate::COORDINATOR;
 use piton_core::summary::shorten;
-use piton_core::view::{ItemView, MessagePart, TurnEnd};
+use piton_core::view::{ItemView, MessagePart, TurnEnd, View};
 
 use super::asked::Asked;
 use super::begin::begin;
+use super::beside;
 use super::errand::Errand;
 use super::face::Face;
 use super::feed::{Feed, Told};
@@ -47,7 +48,11 @@ pub(super) async fn perform(
     stage: &mut Stage<'_>,
 ) -> Result<Report, Fault> {
     loop {
-        let mut seen = see_through(opened, errand, asked, mail, stage).await?;
+        let seen = see_through(opened, errand, asked, mail, stage).await;
+        if let Some(terminal) = &mut stage.terminal {
+            terminal.want_lines();
+        }
+        let mut seen = seen?;
         let chosen = seen.watch.stopped(&mut stage.terminal);
         seen.catch_up(stage).await?;
         opened.view = seen.watch.view().clone();
@@ -265,6 +270,24 @@ async fn start(
     }
 }
 
+/// What watches a turn for a person.
+fn watch_of(
+    view: &View,
+    errand: Errand,
+    opened: &Opened,
+    asked: &Asked<'_>,
+    stage: &Stage<'_>,
+) -> Watch {
+    let pace = if stage.output.is_watched() { Pace::Streamed } else { Pace::Whole };
+    let face = Face::new(view.clone(), stage.form, pace, errand.turn(view));
+    let rules = Rules { file: asked.settings.file.clone(), batch: asked.agent.asks_in_batches() };
+    let mut watch = Watch::new(face, opened.engine.clone(), opened.conversation.clone(), rules);
+    if stage.beside.is_some() {
+        watch.without_menu();
+    }
+    watch
+}
+
 /// Shows the turn until nothing of it runs any more.
 async fn see_through(
     opened: &mut Opened,
@@ -278,12 +301,7 @@ async fn see_through(
         (None, News::Snapshot(view)) => *view,
         _ => opened.view.clone(),
     };
-    let pace = if stage.output.is_watched() { Pace::Streamed } else { Pace::Whole };
-    let turn = errand.turn(&view);
-    let face = Face::new(view.clone(), stage.form, pace, turn);
-    let rules = Rules { file: asked.settings.file.clone(), batch: asked.agent.asks_in_batches() };
-    let (engine, conversation) = (opened.engine.clone(), opened.conversation.clone());
-    let mut watch = Watch::new(face, engine, conversation, rules);
+    let mut watch = watch_of(&view, errand, opened, asked, stage);
     for worker in watch.workers() {
         feed.join(&worker).await?;
     }
@@ -296,6 +314,7 @@ async fn see_through(
     let begun = Instant::now();
     let mut work = pin!(work.rest());
     let ending = loop {
+        want_what_is_typed(&watch, stage);
         tokio::select! {
             biased;
             ending = &mut work => break Some(ending),
@@ -305,12 +324,20 @@ async fn see_through(
                 }
             }
             told = feed.next() => show(&mut watch, &mut feed, told?, stage)?,
-            typed = typed(&mut stage.terminal), if watch.is_asking() => {
-                if watch.take_in(typed, &mut stage.terminal, stage.output).is_break() {
+            typed = typed(&mut stage.terminal), if watch.is_asking() || stage.beside.is_some() => {
+                let taken = if watch.is_asking() {
+                    watch.take_in(typed, &mut stage.terminal, stage.output)
+                } else {
+                    beside::take_in(typed, (opened, asked), &mut watch, stage).await?
+                };
+                if taken.is_break() {
                     break None;
                 }
                 watch.show_backlog(stage.output);
                 follow_workers(&mut watch, &mut feed)?;
+            }
+            answer = beside::answered(&mut stage.beside), if !watch.is_asking() => {
+                beside::show_answer(answer, stage);
             }
             known = answered(&mut watch.answering) => watch.settle(known, stage.output),
             () = ready(()), if watch.may_ask() && stage.terminal.is_some() => {
@@ -321,6 +348,9 @@ async fn see_through(
                     show(&mut watch, &mut feed, told, stage)?;
                 }
                 if watch.may_ask() {
+                    if let Some(terminal) = &mut stage.terminal {
+                        terminal.want_lines();
+                    }
                     watch.ask(&mut stage.terminal, stage.output);
                 }
             }
@@ -330,6 +360,15 @@ async fn see_through(
         }
     };
     Ok(Seen { watch, feed, ending, begun })
+}
+
+/// In a chat, single keys count while nothing is asked.
+fn want_what_is_typed(watch: &Watch, stage: &mut Stage<'_>) {
+    if let (Some(terminal), Some(_), false) =
+        (&mut stage.terminal, &stage.beside, watch.is_asking())
+    {
+        terminal.want_keys();
+    }
 }
 
 /// Says what was stopped with its turn.

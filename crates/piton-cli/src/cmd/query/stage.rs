@@ -1,26 +1,38 @@
 //! Where a turn is shown, and where a person is asked.
 
 use piton_core::id::ConversationId;
+use tokio::task::JoinSet;
 
 use crate::output::{Form, Output};
 use crate::report::Fault;
 use crate::signals::Signals;
 use crate::terminal::Terminal;
+use crate::typing::Typing;
 
 /// Where a turn is shown.
 #[derive(Debug)]
-pub(super) struct Stage<'a> {
-    pub(super) output: &'a mut Output,
-    pub(super) signals: Signals,
-    pub(super) terminal: Option<Terminal>,
-    pub(super) form: Form,
+pub(in crate::cmd) struct Stage<'a> {
+    pub(in crate::cmd) output: &'a mut Output,
+    pub(in crate::cmd) signals: Signals,
+    pub(in crate::cmd) terminal: Option<Terminal>,
+    pub(in crate::cmd) form: Form,
     /// The conversation that it is about, once that is known.
-    pub(super) conversation: Option<ConversationId>,
+    pub(in crate::cmd) conversation: Option<ConversationId>,
+    /// What a person does beside a turn, in a chat.
+    pub(in crate::cmd) beside: Option<Beside>,
+}
+
+/// What a person does beside a turn, in a chat.
+#[derive(Debug, Default)]
+pub(in crate::cmd) struct Beside {
+    pub(in crate::cmd) typing: Typing,
+    /// Side questions that are being answered.
+    pub(in crate::cmd) asked: JoinSet<Result<String, String>>,
 }
 
 impl Stage<'_> {
     /// Asks on the terminal and waits for a line.
-    pub(super) async fn ask(&mut self, question: &str) -> Result<String, Fault> {
+    pub(in crate::cmd) async fn ask(&mut self, question: &str) -> Result<String, Fault> {
         let terminal = self.terminal.as_mut().ok_or(Fault::Interrupted)?;
         terminal.show(question);
         tokio::select! {

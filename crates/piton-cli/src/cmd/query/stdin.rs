@@ -179,7 +179,7 @@ mod tests {
 
     fn decided(line: &str, kind: Kind) -> Result<Role, InputFault> {
         let flags = Flags::try_parse_from(["piton", "query"].into_iter().chain(line.split(' ')));
-        let Command::Query(query) = flags.unwrap().command else { unreachable!() };
+        let Some(Command::Query(query)) = flags.unwrap().command else { unreachable!() };
         let (_, source) = request(&query)?;
         role(&query, &source, kind)
     }

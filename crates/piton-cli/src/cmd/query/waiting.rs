@@ -141,7 +141,7 @@ pub(super) fn nowhere(opened: &Opened) -> Option<Fault> {
 }
 
 /// Shows messages that wait.
-pub(super) fn tell(queue: &[QueuedView], stage: &mut Stage<'_>) {
+pub(in crate::cmd) fn tell(queue: &[QueuedView], stage: &mut Stage<'_>) {
     for queued in queue {
         let said = shorten(&turn::said(&queued.parts), MESSAGE_LETTERS_MAX);
         stage.output.talk(&format!("Waiting: {said}"));

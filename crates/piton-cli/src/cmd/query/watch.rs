@@ -128,6 +128,11 @@ impl Watch {
         }
     }
 
+    /// The first Ctrl-C stops the turn.
+    pub(super) fn without_menu(&mut self) {
+        self.escalation = Escalation::at_once();
+    }
+
     /// What has been shown.
     pub(super) fn view(&self) -> &View {
         &self.face.view

@@ -1,0 +1,139 @@
+//! Going on with a conversation that is there: which one, and how it was left.
+
+use piton::clock::{Clock as _, SystemClock};
+use piton_core::id::ConversationId;
+use piton_core::summary::shorten;
+use piton_core::view::{Status, View};
+use piton_store::{Directory, Filter, Journal, Listed, Page};
+
+use super::{OFFER, Sitting};
+use crate::cmd::query::plan::Wish;
+use crate::cmd::query::stage::Stage;
+use crate::flags::Chat;
+use crate::render::age::age;
+use crate::render::incomplete::{Newest, waits_for};
+use crate::render::{turn, visible};
+use crate::report::Fault;
+use crate::target;
+
+/// Conversations that are offered.
+const OFFERED_MAX: usize = 10;
+/// Longest text that is shown of a message or a title, in letters.
+const SHOWN_LETTERS_MAX: usize = 200;
+
+impl Sitting {
+    /// Picks up the conversation that the flags name. Without any, an incomplete turn is offered.
+    pub(super) async fn pick_up(
+        &mut self,
+        flags: &Chat,
+        stage: &mut Stage<'_>,
+    ) -> Result<(), Fault> {
+        if !self.settings().has_database()? {
+            return Ok(());
+        }
+        let journal = self.journal(stage)?;
+        if let Some(typed) = &flags.id {
+            let id = target::by_prefix(&*journal, typed, self.settings()).await?;
+            return self.enter(id, stage).await;
+        }
+        let Some(id) = target::newest(&*journal, self.settings()).await? else { return Ok(()) };
+        if flags.go_on {
+            return self.enter(id, stage).await;
+        }
+        let Some(listed) = journal.status(&id).await? else { return Ok(()) };
+        let is_left = listed.holder.is_none() && !matches!(listed.row.status, Status::Idle);
+        if is_left { self.offer(id, stage).await } else { Ok(()) }
+    }
+
+    // X1: it is offered before anything else is said.
+    async fn offer(&mut self, id: ConversationId, stage: &mut Stage<'_>) -> Result<(), Fault> {
+        let view = self.engine(stage)?.view(&id).await?;
+        let Some(newest) = Newest::of(&view) else { return Ok(()) };
+        stage.output.talk(&format!(
+            "The last conversation here, {id}, has an incomplete turn.\n> {}\n{}",
+            last_words(&view),
+            waits_for(&newest)
+        ));
+        let line = stage.ask("(y) go on with it, (n) begin another conversation: ").await?;
+        if !line.trim().to_lowercase().starts_with('y') {
+            stage.output.talk(&format!("It stays as it is; to go on with it later: /resume {id}"));
+            return Ok(());
+        }
+        self.conversation = Some(id);
+        self.say(None, Wish::Continue, stage).await
+    }
+
+    /// Goes on with another conversation.
+    pub(super) async fn resume(&mut self, words: &str, stage: &mut Stage<'_>) -> Result<(), Fault> {
+        let journal = self.journal(stage)?;
+        let typed = match words {
+            "" => match self.choose(&*journal, stage).await? {
+                Some(chosen) => chosen.to_string(),
+                None => return Ok(()),
+            },
+            typed => typed.to_owned(),
+        };
+        let id = target::by_prefix(&*journal, &typed, self.settings()).await?;
+        self.enter(id, stage).await
+    }
+
+    /// Asks which conversation is meant.
+    async fn choose(
+        &self,
+        journal: &dyn Journal,
+        stage: &mut Stage<'_>,
+    ) -> Result<Option<ConversationId>, Fault> {
+        let mut rows: Vec<Listed> = Vec::new();
+        for place in self.settings().found_from_here()? {
+            let directory = Some(Directory::Exactly(place.to_string_lossy().into_owned()));
+            let filter = Filter { directory, worker: Some(false), ..Filter::default() };
+            rows.extend(journal.list(Page { filter, ..Page::first(OFFERED_MAX) }).await?.rows);
+        }
+        rows.sort_by_key(|listed| std::cmp::Reverse(listed.row.touched));
+        rows.truncate(OFFERED_MAX);
+        if rows.is_empty() {
+            stage.output.talk("There is no other conversation here.");
+            return Ok(None);
+        }
+        let now = SystemClock.now();
+        for (place, listed) in rows.iter().enumerate() {
+            let title = shorten(&visible::visible(&listed.row.title), SHOWN_LETTERS_MAX);
+            let (id, when) = (&listed.conversation, age(listed.row.touched, now));
+            stage.output.talk(&format!("  {}  {id}  {when}  {title}", place + 1));
+        }
+        let line = stage.ask("which one (a number, or nothing): ").await?;
+        let place = line.trim().parse::<usize>().ok().and_then(|number| number.checked_sub(1));
+        let chosen = place.and_then(|place| rows.get(place));
+        if chosen.is_none() && !line.trim().is_empty() {
+            stage.output.talk("There is no such number.");
+        }
+        Ok(chosen.map(|listed| listed.conversation.clone()))
+    }
+
+    /// Sits down at a conversation, and says how it was left.
+    async fn enter(&mut self, id: ConversationId, stage: &mut Stage<'_>) -> Result<(), Fault> {
+        let view = self.engine(stage)?.view(&id).await?;
+        self.attached.clear();
+        stage.output.talk(&format!("conversation {id}\n> {}", last_words(&view)));
+        if let Some(step) = view.turns.last().and_then(|turn| turn.steps().next_back()) {
+            stage.output.answer(&turn::text(step));
+            stage.output.end_line();
+        }
+        if let Some(newest) = view.head.open.and_then(|_| Newest::of(&view)) {
+            stage.output.talk(&format!("The turn is incomplete. {}\n{OFFER}", waits_for(&newest)));
+        }
+        self.conversation = Some(id);
+        Ok(())
+    }
+}
+
+/// What was said last, on one line.
+fn last_words(view: &View) -> String {
+    let said = view.turns.last().and_then(|turn| {
+        turn.items.iter().rev().find_map(|item| match item {
+            piton_core::view::ItemView::Message(message) => Some(turn::said(&message.parts)),
+            piton_core::view::ItemView::Step(_) | _ => None,
+        })
+    });
+    shorten(&said.unwrap_or_default().replace('\n', " "), SHOWN_LETTERS_MAX)
+}

@@ -1,0 +1,210 @@
+//! What a person does beside a turn, in a chat: lines are queued or steer, and side questions are answered.
+//!
+//! What would change the conversation under the turn says that it has to wait.
+
+use std::future::pending;
+use std::ops::ControlFlow;
+
+use piton::{Command, NewMessage};
+use piton_agent::custom_commands;
+use piton_core::summary::shorten;
+
+use super::asked::Asked;
+use super::input::Input;
+use super::mail::Mail;
+use super::opened::Opened;
+use super::side::Question;
+use super::stage::{Beside, Stage};
+use super::text::sendable;
+use super::typed::understand;
+use super::waiting;
+use super::watch::Watch;
+use crate::flags::Query;
+use crate::render::tokens;
+use crate::report::{Fault, Report};
+use crate::signals::Push;
+use crate::slash::{self, Meaning, Slash};
+use crate::terminal::Typed;
+use crate::typing::Pressed;
+
+/// Most messages that wait behind a turn.
+const QUEUE_MAX: usize = 5;
+/// Longest text of a message that is shown again, in letters.
+const SHOWN_LETTERS_MAX: usize = 60;
+
+/// Waits for the answer to a side question.
+pub(in crate::cmd) async fn answered(beside: &mut Option<Beside>) -> Result<String, String> {
+    let Some(beside) = beside else { return pending().await };
+    match beside.asked.join_next().await {
+        Some(answer) => answer.unwrap_or_else(|error| Err(error.to_string())),
+        None => pending().await,
+    }
+}
+
+/// Shows the answer to a side question.
+pub(in crate::cmd) fn show_answer(answer: Result<String, String>, stage: &mut Stage<'_>) {
+    match answer {
+        Ok(answer) => {
+            stage.output.talk("by the way:");
+            stage.output.answer(&answer);
+            stage.output.end_line();
+        }
+        Err(why) => stage.output.talk(&why),
+    }
+}
+
+/// Takes in what was typed while the turn runs and nothing is asked.
+pub(super) async fn take_in(
+    typed: Typed,
+    (opened, asked): (&Opened, &Asked<'_>),
+    watch: &mut Watch,
+    stage: &mut Stage<'_>,
+) -> Result<ControlFlow<()>, Fault> {
+    let keys = match typed {
+        Typed::Key(keys) => keys,
+        // A terminal without single keys.
+        Typed::Line(line) => format!("{line}\n").into_bytes(),
+        Typed::Nothing => {
+            return Ok(watch.interrupt(Push::HangUp, &mut stage.terminal, stage.output));
+        }
+    };
+    let Some(beside) = &mut stage.beside else { return Ok(ControlFlow::Continue(())) };
+    let pressed = beside.typing.take(&keys);
+    stage.output.tell_typed(beside.typing.text());
+    for pressed in pressed {
+        match pressed {
+            Pressed::Escape => {
+                let next = watch.interrupt(Push::Interrupt, &mut stage.terminal, stage.output);
+                if next.is_break() {
+                    return Ok(next);
+                }
+            }
+            Pressed::Line(line) => {
+                let done = obey(&line, (opened, asked), watch, stage).await;
+                // What cannot be said now does not disturb the turn.
+                if let Err(fault) = done {
+                    Report::from(&fault).tell(stage.output);
+                }
+            }
+        }
+    }
+    Ok(ControlFlow::Continue(()))
+}
+
+// K58, K60
+async fn obey(
+    line: &str,
+    (opened, asked): (&Opened, &Asked<'_>),
+    watch: &Watch,
+    stage: &mut Stage<'_>,
+) -> Result<(), Fault> {
+    let customs = custom_commands::all(asked.settings);
+    let Slash { name, words } = match slash::meaning(line, |name| customs.contains_key(name)) {
+        Meaning::Message(text) => return queue(text, (opened, asked), watch, stage).await,
+        Meaning::Command(command) if command.is_possible_while_busy() => command,
+        Meaning::Command(Slash { name, .. }) => {
+            stage
+                .output
+                .talk(&format!("/{name} has to wait until the turn is over; Ctrl-C stops it"));
+            return Ok(());
+        }
+        Meaning::Shell(_) => {
+            stage.output.talk("a command of yours has to wait until the turn is over");
+            return Ok(());
+        }
+        Meaning::Unknown(name) => {
+            stage.output.talk(&format!("There is no command /{name}; /help lists them."));
+            return Ok(());
+        }
+    };
+    match (name, words) {
+        ("queue", words) if words.is_empty() => {
+            if watch.view().queue.is_empty() {
+                stage.output.talk("No message waits.");
+            }
+            waiting::tell(&watch.view().queue, stage);
+        }
+        ("queue", words) if words == "drop" => {
+            for queued in watch.view().queue.clone() {
+                let message = queued.id;
+                send(Command::Unqueue { message }, opened, asked, "a message was not taken back")
+                    .await?;
+            }
+            stage.output.talk("The messages that waited are taken back.");
+        }
+        ("queue", words) => queue(words, (opened, asked), watch, stage).await?,
+        ("steer", words) => {
+            let shown = shorten(&words, SHOWN_LETTERS_MAX);
+            say(words, |message| Command::Steer { message }, (opened, asked), stage).await?;
+            stage.output.talk(&format!("goes into the turn: {shown}"));
+        }
+        ("btw", words) => {
+            let question = Question {
+                text: words,
+                agent: asked.agent.clone(),
+                overrides: asked.overrides.clone(),
+                journal: opened.engine.journal().clone(),
+                about: Some(opened.conversation.id().clone()),
+                model: opened.model.clone(),
+            };
+            if let Some(beside) = &mut stage.beside {
+                beside.asked.spawn(question.answer());
+            }
+            stage.output.talk("asked on the side");
+        }
+        ("tokens", _) => stage.output.talk(&tokens::told(watch.view())),
+        (_, _) => stage.output.talk(&slash::help()),
+    }
+    Ok(())
+}
+
+/// Queues a message behind the turn.
+async fn queue(
+    text: String,
+    (opened, asked): (&Opened, &Asked<'_>),
+    watch: &Watch,
+    stage: &mut Stage<'_>,
+) -> Result<(), Fault> {
+    if QUEUE_MAX <= watch.view().queue.len() {
+        stage
+            .output
+            .talk(&format!("The queue is full: {QUEUE_MAX} messages wait; /queue shows them"));
+        return Ok(());
+    }
+    let shown = shorten(&text, SHOWN_LETTERS_MAX);
+    say(text, |message| Command::Queue { message }, (opened, asked), stage).await?;
+    stage.output.talk(&format!("queued: {shown}"));
+    Ok(())
+}
+
+/// Sends a message with the files that it mentions. It is kept as a draft until it is durable.
+async fn say(
+    text: String,
+    command: impl FnOnce(NewMessage) -> Command,
+    (opened, asked): (&Opened, &Asked<'_>),
+    stage: &mut Stage<'_>,
+) -> Result<(), Fault> {
+    let mut input = Input { text: Some(sendable(text)?), ..Input::default() };
+    let brought = understand(&mut input, asked.settings)?;
+    let query = Query { files: brought.files, ..Query::default() };
+    let mut mail = Mail::new(input, &query, asked.settings)?;
+    mail.read_files(stage).await?;
+    let message = mail.leave(opened).await?;
+    send(command(message), opened, asked, "the message was not taken").await?;
+    mail.arrived();
+    Ok(())
+}
+
+async fn send(
+    command: Command,
+    opened: &Opened,
+    asked: &Asked<'_>,
+    what: &'static str,
+) -> Result<(), Fault> {
+    // Flags count when a turn begins, and this one has begun with them.
+    let mut envelope = asked.envelope(command)?;
+    envelope.from.flags = None;
+    let started = opened.conversation.start(envelope).await;
+    started.map_err(|error| opened.fault(error, what))?;
+    Ok(())
+}

@@ -1,0 +1,54 @@
+//! Hints as a chat gives them: its own commands instead of those of the shell.
+
+use piton_core::id::ConversationId;
+
+/// What stands in a hint, and what a chat says instead. The first that fits counts.
+const INSTEAD: [(&str, &str); 5] = [
+    ("piton query --continue TEXT", "say it"),
+    ("piton query --continue --permissions ", "/continue, after /mode "),
+    ("piton query --continue --model ", "/continue, after /model "),
+    ("piton query --continue", "/continue"),
+    ("piton query --discard-turn", "/discard"),
+];
+
+/// A line that is said of a turn, for a chat; none if it has no meaning there.
+pub(super) fn in_chat(line: &str, conversation: Option<&ConversationId>) -> Option<String> {
+    // A message that was not sent comes back as what is being typed.
+    if line.contains("piton query --draft") {
+        return None;
+    }
+    let id = conversation.map(|id| format!(" --id {id}")).unwrap_or_default();
+    let line = line.replace(&id, "");
+    Some(match INSTEAD.iter().find(|(shell, _)| line.contains(shell)) {
+        Some((shell, chat)) => line.replacen(shell, chat, 1),
+        None => line,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hints_name_what_can_be_typed_in_a_chat() {
+        let id = ConversationId::new("abc");
+        for (line, expected) in [
+            ("[interrupted]", Some("[interrupted]")),
+            (
+                "hint: the work is kept; to go on: piton query --continue --id abc",
+                Some("hint: the work is kept; to go on: /continue"),
+            ),
+            (
+                "hint: to try with another model: piton query --continue --id abc --model a/b",
+                Some("hint: to try with another model: /continue, after /model a/b"),
+            ),
+            (
+                "hint: to discard the turn: piton query --discard-turn --id abc",
+                Some("hint: to discard the turn: /discard"),
+            ),
+            ("hint: your message is kept; to send it: piton query --draft", None),
+        ] {
+            assert_eq!(in_chat(line, Some(&id)).as_deref(), expected, "{line}");
+        }
+    }
+}

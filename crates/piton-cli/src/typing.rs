@@ -1,0 +1,151 @@
+//! The line that a person types while a turn runs. The terminal neither shows nor edits it then, so that it
+//! never mixes with what the turn shows.
+
+/// What ends a line.
+const RETURNS: [u8; 2] = [b'\r', b'\n'];
+const ESCAPE: u8 = 0x1b;
+const BACKSPACES: [u8; 2] = [0x08, 0x7f];
+/// Ctrl-U: all of the line goes.
+const KILL_LINE: u8 = 0x15;
+/// Ctrl-W: the last word goes.
+const KILL_WORD: u8 = 0x17;
+/// Longest line, in bytes; what is typed beyond that is dropped.
+const LINE_BYTES_MAX: usize = 64 * 1024;
+
+/// The line that is being typed.
+#[derive(Debug, Default)]
+pub(crate) struct Typing {
+    text: String,
+    /// The beginning of a letter whose other bytes have not come.
+    begun: Vec<u8>,
+}
+
+/// What the keys came to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Pressed {
+    /// A line was ended.
+    Line(String),
+    /// The escape key, alone.
+    Escape,
+}
+
+impl Typing {
+    /// What is typed of the line so far.
+    pub(crate) fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Takes what is typed so far away, to be typed on elsewhere.
+    pub(crate) fn take_text(&mut self) -> String {
+        self.begun.clear();
+        std::mem::take(&mut self.text)
+    }
+
+    /// Takes keys in, as the bytes that the terminal sends.
+    pub(crate) fn take(&mut self, keys: &[u8]) -> Vec<Pressed> {
+        if keys == [ESCAPE] {
+            return vec![Pressed::Escape];
+        }
+        let mut pressed = Vec::new();
+        let mut rest = keys;
+        while let Some((key, behind)) = rest.split_first() {
+            rest = behind;
+            match *key {
+                ESCAPE => rest = behind_sequence(behind),
+                key if RETURNS.contains(&key) => {
+                    let line = self.take_text();
+                    if !line.trim().is_empty() {
+                        pressed.push(Pressed::Line(line));
+                    }
+                }
+                key if BACKSPACES.contains(&key) => {
+                    self.text.pop();
+                }
+                KILL_LINE => self.text.clear(),
+                KILL_WORD => self.drop_word(),
+                b'\t' => self.put(b' '),
+                key if key.is_ascii_control() => {}
+                key => self.put(key),
+            }
+        }
+        pressed
+    }
+
+    fn put(&mut self, byte: u8) {
+        if LINE_BYTES_MAX <= self.text.len() {
+            return;
+        }
+        self.begun.push(byte);
+        match std::str::from_utf8(&self.begun) {
+            Ok(letter) => {
+                self.text.push_str(letter);
+                self.begun.clear();
+            }
+            // A letter whose end has not come yet.
+            Err(error) if error.error_len().is_none() => {}
+            Err(_) => self.begun.clear(),
+        }
+    }
+
+    fn drop_word(&mut self) {
+        let kept = self.text.trim_end();
+        let end = kept.rfind(char::is_whitespace).map_or(0, |blank| blank + 1);
+        self.text.truncate(end);
+    }
+}
+
+/// What comes behind the sequence of a key such as an arrow, whose escape was taken off.
+fn behind_sequence(keys: &[u8]) -> &[u8] {
+    match keys {
+        [b'[' | b'O', tail @ ..] => {
+            let end = tail.iter().position(|byte| (0x40..=0x7e).contains(byte));
+            end.and_then(|end| tail.get(end + 1..)).unwrap_or_default()
+        }
+        [_, tail @ ..] => tail,
+        [] => &[],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn typed(pieces: &[&[u8]]) -> (Vec<Pressed>, String) {
+        let mut typing = Typing::default();
+        let pressed = pieces.iter().flat_map(|piece| typing.take(piece)).collect();
+        (pressed, typing.text().to_owned())
+    }
+
+    fn line(text: &str) -> Pressed {
+        Pressed::Line(text.into())
+    }
+
+    #[test]
+    fn lines_are_edited_and_ended() {
+        for (keys, pressed, rest) in [
+            ("one\rtwo", vec![line("one")], "two"),
+            ("\r\n  \r", vec![], ""),
+            ("abx\x7fc", vec![], "abc"),
+            ("one two\x17three", vec![], "one three"),
+            ("one\x15two\r", vec![line("two")], ""),
+            ("a\x1b[Ab\x1b[1;5Cc\x1bOPd", vec![], "abcd"),
+            ("a\x01\x04b", vec![], "ab"),
+            ("\x7f\x17", vec![], ""),
+        ] {
+            assert_eq!(typed(&[keys.as_bytes()]), (pressed, rest.to_owned()), "{keys:?}");
+        }
+    }
+
+    #[test]
+    fn letters_come_in_pieces_and_what_is_none_is_dropped() {
+        let bytes = "日é".as_bytes();
+        let (first, second) = bytes.split_at(2);
+        assert_eq!(typed(&[first, second]), (vec![], "日é".into()));
+        assert_eq!(typed(&[b"a\xff\xfeb"]), (vec![], "ab".into()));
+    }
+
+    #[test]
+    fn escape_alone_is_a_key() {
+        assert_eq!(typed(&[b"x", b"\x1b"]), (vec![Pressed::Escape], "x".into()));
+    }
+}
