@@ -26,6 +26,12 @@ pub struct Overrides {
     /// Most model answers in one turn; 0 is no limit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub steps_max: Option<u32>,
+    /// Most tokens of one turn, requests and answers; 0 is no limit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tokens_max: Option<u64>,
+    /// The most that one turn may cost, in millionths of a dollar; 0 is no limit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub microdollars_max: Option<u64>,
     /// What may run without asking.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub permissions: Option<PermissionMode>,
@@ -63,6 +69,8 @@ mod tests {
             effort: Some(Effort::Low),
             answer_tokens_max: Some(0),
             steps_max: Some(7),
+            tokens_max: Some(1_000),
+            microdollars_max: Some(500_000),
             permissions: Some(PermissionMode::ReadOnly),
             unattended: Some(UnattendedPolicy::Deny),
             sandbox: Some(SandboxMode::On),

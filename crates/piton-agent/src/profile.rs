@@ -4,11 +4,14 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use piton::{Attendance, Unattended};
-use piton_core::event::{Effort, InDoubtPolicy, Limits, ModelRef, Permissions, ToolSpec};
+use piton_core::event::{
+    CostLimit, Effort, InDoubtPolicy, Limits, ModelRef, Permissions, ToolSpec,
+};
 use piton_core::state::Config;
 
 use crate::agent::Agent;
-use crate::models::ModelError;
+use crate::models::known::KnownModel;
+use crate::models::{ModelError, typed};
 use crate::overrides::Overrides;
 use crate::prompt::system_prompt;
 
@@ -95,6 +98,12 @@ pub enum ProfileError {
     /// No model can be had: choose another one.
     #[error(transparent)]
     Model(#[from] ModelError),
+    /// A turn may cost so much, and nobody knows what its model costs.
+    #[error("the price of {model} is not known, so a limit of cost cannot be held")]
+    NoPrice {
+        /// The model, as it is typed.
+        model: String,
+    },
 }
 
 impl Agent {
@@ -132,6 +141,8 @@ impl Agent {
         };
         let mut limits = present.limits;
         limits.steps_max = overrides.steps_max.unwrap_or(limits.steps_max);
+        limits.tokens_max = overrides.tokens_max.unwrap_or(limits.tokens_max);
+        limits.cost = cost_limit(overrides, limits.cost, &model)?;
         let (mut effort, mut answer_tokens_max) = (present.effort, present.answer_tokens_max);
         if request.standing == Standing::New || is_other_provider(present, &model) {
             let defaults = self.request_defaults(&model);
@@ -177,6 +188,22 @@ impl Profile {
 /// The limits of an answer and its effort mean something else for another provider.
 fn is_other_provider(present: &Config, model: &ModelRef) -> bool {
     present.model.as_ref().is_none_or(|now| now.provider != model.provider)
+}
+
+/// The most that a turn may cost, with the price of its model.
+fn cost_limit(
+    overrides: &Overrides,
+    present: Option<CostLimit>,
+    model: &ModelRef,
+) -> Result<Option<CostLimit>, ProfileError> {
+    let present = present.map(|limit| limit.microdollars_max);
+    let most = overrides.microdollars_max.or(present).filter(|most| 0 < *most);
+    let Some(microdollars_max) = most else { return Ok(None) };
+    let model = typed(model);
+    match KnownModel::find(&model).and_then(|known| known.price) {
+        Some(price) => Ok(Some(CostLimit { microdollars_max, price })),
+        None => Err(ProfileError::NoPrice { model }),
+    }
 }
 
 #[cfg(test)]

@@ -38,6 +38,8 @@ pub(crate) struct Output {
     style: Style,
     /// The answer that is coming, where it is laid out.
     answer: Stream,
+    /// Whether answers are shown by somebody else, when they are whole.
+    holds_answers: bool,
     /// Whether the last data ended a line.
     line_ended: bool,
     area: Area,
@@ -65,6 +67,7 @@ impl Default for Output {
             talk_on_terminal: io::stderr().is_terminal(),
             style: screen::style(),
             answer: Stream::default(),
+            holds_answers: false,
             line_ended: true,
             area: Area::default(),
             typed: String::new(),
@@ -81,6 +84,9 @@ impl Output {
 
     /// Writes a piece of an answer: laid out for whoever watches, and else as it is.
     pub(crate) fn answer(&mut self, text: &str) {
+        if self.holds_answers {
+            return;
+        }
         match self.page() {
             Some(page) => {
                 let painted = self.answer.push(text, page);
@@ -88,6 +94,11 @@ impl Output {
             }
             None => self.put(text),
         }
+    }
+
+    /// From now on answers are not shown as they come.
+    pub(crate) fn hold_answers(&mut self) {
+        self.holds_answers = true;
     }
 
     /// Nothing more comes of the answer: what there is of its last block is shown.

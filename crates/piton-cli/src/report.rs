@@ -141,6 +141,17 @@ impl Report {
         self
     }
 
+    /// The final answer, if the turn has one and went well.
+    pub(crate) fn final_answer(&self) -> Option<&str> {
+        self.about.text.as_deref().filter(|_| self.code == Code::Ok && self.ending == "done")
+    }
+
+    /// Puts another text in the place of the final answer.
+    pub(crate) fn with_answer(mut self, text: String) -> Self {
+        self.about.text = Some(text);
+        self
+    }
+
     /// The time was up that the query was given: a limit, and not what a person did.
     pub(crate) fn out_of_time(mut self) -> Self {
         if self.code == Code::Interrupted {
@@ -311,7 +322,7 @@ fn cost(turn: &TurnView) -> Option<u64> {
     let first = models.next()?;
     let usage = turn.head.usage;
     let known = KnownModel::find(&typed(first)).filter(|_| models.all(|model| model == first))?;
-    known.cost(usage.input, usage.cached, usage.output)
+    known.cost(usage)
 }
 
 /// Providers end some of their messages with a full stop, and some not.

@@ -10,7 +10,7 @@ use self::calls::next_for_calls;
 use crate::action::{Action, Wish};
 use crate::budget::{context_over_budget, may_compact};
 use crate::coordinate::{is_to_plan, plan};
-use crate::event::{BreakReason, FailureClass, FinishReason, QueuePlace};
+use crate::event::{BreakReason, CostLimit, FailureClass, FinishReason, Limits, QueuePlace};
 use crate::id::Attempt;
 use crate::repair::{self, REPAIRS_MAX};
 use crate::retry::{EMPTIES_MAX, asks_too_much, next_try, wait_in_words};
@@ -147,9 +147,7 @@ fn ask(state: &State, turn: &Turn, attempt: Attempt) -> Action {
         };
         return stop(BreakReason::MaxSteps, &message);
     }
-    if 0 < limits.tokens_max && limits.tokens_max < turn.tokens_used {
-        let message =
-            format!("{} tokens were used, {} are allowed", turn.tokens_used, limits.tokens_max);
+    if let Some(message) = overspent(turn, limits) {
         return stop(BreakReason::Limit, &message);
     }
     if context_over_budget(state) {
@@ -160,6 +158,25 @@ fn ask(state: &State, turn: &Turn, attempt: Attempt) -> Action {
         Some(queued) => Action::Steer(queued.message.clone()),
         None => Action::AskModel { step: turn.next_step(), attempt, not_before: None },
     }
+}
+
+/// What a turn has used too much of: tokens, or money.
+fn overspent(turn: &Turn, limits: &Limits) -> Option<String> {
+    let tokens = turn.spent.total();
+    if 0 < limits.tokens_max && limits.tokens_max < tokens {
+        return Some(format!("{tokens} tokens were used, {} are allowed", limits.tokens_max));
+    }
+    let CostLimit { microdollars_max, price } = limits.cost?;
+    let cost = price.cost(turn.spent);
+    let is_over = microdollars_max < cost;
+    is_over.then(|| format!("it cost {}, {} is allowed", dollars(cost), dollars(microdollars_max)))
+}
+
+/// Money in words, from millionths of a dollar.
+fn dollars(millionths: u64) -> String {
+    let text = format!("${}.{:06}", millionths / 1_000_000, millionths % 1_000_000);
+    let short = text.trim_end_matches('0');
+    text.get(..short.len().max(text.len() - 4)).unwrap_or(&text).to_owned()
 }
 
 /// Makes the next request smaller, in the way that costs least. Every way leaves less to send than there

@@ -8,6 +8,7 @@ mod about;
 mod command;
 mod config;
 mod context;
+mod cost;
 mod inquiry;
 mod model;
 mod tool;
@@ -28,6 +29,7 @@ pub use self::config::{
     PermissionRule, Permissions, RuleEffect, RuleScope,
 };
 pub use self::context::ContextItem;
+pub use self::cost::{CostLimit, Price};
 pub use self::inquiry::{BY_POLICY, Choice, Inquiry, InquiryAnswer, InquiryKind, Shape, Wants};
 pub use self::model::{
     AnswerPart, FailureClass, FinishReason, Native, PartialKind, Rejected, Usage,

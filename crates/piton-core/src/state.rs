@@ -573,7 +573,7 @@ fn answer(turn: &mut Turn, answered: Answered) -> bool {
     step.failure = None;
     step.streamed = Streamed::default();
     turn.steps_used = turn.steps_used.saturating_add(1);
-    turn.tokens_used = turn.tokens_used.saturating_add(usage.total());
+    turn.spent = turn.spent.plus(usage);
     turn.usage = turn.usage.plus(usage);
     true
 }

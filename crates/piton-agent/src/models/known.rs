@@ -2,6 +2,9 @@
 //!
 //! As the providers published them in autumn 2026. What a provider says of itself counts more.
 
+pub use piton_core::event::Price;
+use piton_core::event::Usage;
+
 /// What is known of a model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KnownModel {
@@ -17,19 +20,7 @@ pub struct KnownModel {
     pub price: Option<Price>,
 }
 
-/// What a million tokens cost, in thousandths of a dollar.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Price {
-    /// Tokens of requests.
-    pub input: u32,
-    /// Tokens of answers.
-    pub output: u32,
-}
-
 const MILLION: u64 = 1_000_000;
-/// What part of the price is paid for tokens that the provider had kept.
-const CACHED_PART: u64 = 10;
-
 /// All of them. The first one of a provider answers where nobody has chosen.
 pub const KNOWN: [KnownModel; 14] = [
     known("anthropic", "claude-sonnet-5-5", MILLION, 128_000).costs(2_000, 10_000),
@@ -68,14 +59,9 @@ impl KnownModel {
         KNOWN.iter().find(|known| known.typed() == typed)
     }
 
-    /// What tokens cost, in millionths of a dollar. Tokens that the provider had kept are part of the
-    /// input, and cost a tenth.
-    pub fn cost(&self, input: u64, cached: u64, output: u64) -> Option<u64> {
-        let Price { input: of_input, output: of_output } = self.price?;
-        let read = input.saturating_sub(cached).saturating_mul(CACHED_PART).saturating_add(cached);
-        let read = read.saturating_mul(of_input.into()) / CACHED_PART;
-        let written = output.saturating_mul(of_output.into());
-        Some(read.saturating_add(written) / 1_000)
+    /// What tokens cost, in millionths of a dollar, where that is known.
+    pub fn cost(&self, usage: Usage) -> Option<u64> {
+        self.price.map(|price| price.cost(usage))
     }
 
     /// How it is typed.
@@ -92,15 +78,6 @@ pub(super) fn default_of(provider: &str) -> Option<&'static KnownModel> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn tokens_that_were_kept_cost_a_tenth() {
-        let opus = KnownModel::find("anthropic/claude-opus-5-5").unwrap();
-        assert_eq!(opus.cost(1_000_000, 0, 0), Some(4_000_000));
-        assert_eq!(opus.cost(1_000_000, 1_000_000, 100_000), Some(400_000 + 2_000_000));
-        assert_eq!(KnownModel::find("deepseek/deepseek-flash").unwrap().cost(1, 0, 1), None);
-        assert_eq!(KnownModel::find("demo"), None);
-    }
 
     #[test]
     fn no_model_stands_twice_in_the_table() {

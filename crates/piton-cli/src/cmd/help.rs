@@ -11,7 +11,7 @@ use crate::report::{Fault, Report};
 const ALIKE_MIN: f64 = 0.75;
 
 /// The documents for users, by topic.
-const TOPICS: [(&str, &str); 18] = [
+const TOPICS: [(&str, &str); 19] = [
     ("chat", include_str!("../../../../docs/chat.md")),
     ("models", include_str!("../../../../docs/models.md")),
     ("instructions", include_str!("../../../../docs/instructions.md")),
@@ -19,6 +19,7 @@ const TOPICS: [(&str, &str); 18] = [
     ("input", include_str!("../../../../docs/input.md")),
     ("permissions", include_str!("../../../../docs/permissions.md")),
     ("terminal", include_str!("../../../../docs/terminal.md")),
+    ("ci", include_str!("../../../../docs/ci.md")),
     ("shell", include_str!("../../../../docs/shell.md")),
     ("held", include_str!("../../../../docs/held.md")),
     ("sandbox", include_str!("../../../../docs/sandbox.md")),

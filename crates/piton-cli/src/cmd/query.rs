@@ -8,6 +8,7 @@ mod editor;
 mod errand;
 mod face;
 mod feed;
+mod heartbeat;
 mod held;
 mod input;
 mod interrupt;
@@ -18,6 +19,7 @@ mod open;
 mod opened;
 mod perform;
 pub(super) mod plan;
+mod schema;
 pub(super) mod side;
 pub(super) mod stage;
 mod stdin;
@@ -48,6 +50,7 @@ use self::menu::{Chosen, Menu};
 use self::open::Wanted;
 use self::opened::{Life, Opened};
 use self::plan::{Plan, Situation, Source, Wish};
+use self::schema::OutputSchema;
 use self::stage::Stage;
 use self::stdin::{Kind, Role};
 use self::text::sendable;
@@ -76,6 +79,7 @@ pub(crate) async fn run(
     let (wish, source) = plan::request(&query)?;
     let kind = Kind::look();
     let role = stdin::role(&query, &source, kind)?;
+    let schema = query.output_schema.as_deref().map(OutputSchema::read).transpose()?;
     // A wrong name is found before anything is touched.
     let agent = Agent::load(settings.clone())?;
     let agent = Arc::new(if output.talk_page().is_some() { agent.watched() } else { agent });
@@ -107,7 +111,11 @@ pub(crate) async fn run(
         }
     }
     let result_file = query.result_file.clone();
-    let asked = Asked { query, wish, overrides, agent, settings };
+    if let Some(schema) = &schema {
+        input.listings.push(schema.attached());
+        stage.output.hold_answers();
+    }
+    let asked = Asked { query, wish, overrides, schema, agent, settings };
     let report = asked.report(input, &mut stage).await?;
     Ok(match result_file {
         Some(path) => report.written_to(&path, stage.output),
@@ -146,7 +154,8 @@ pub(in crate::cmd) async fn say(said: Said<'_>, stage: &mut Stage<'_>) -> Result
         permissions: overrides.permissions.map(Mode::from),
         ..Query::default()
     });
-    let asked = Asked { query, wish, overrides, agent: agent.clone(), settings };
+    let (schema, agent) = (None, agent.clone());
+    let asked = Asked { query, wish, overrides, schema, agent, settings };
     asked.report(input, stage).await
 }
 

@@ -6,6 +6,11 @@ use clap::{ArgGroup, Args, ValueEnum};
 use piton_agent::{Overrides, SandboxMode, UnattendedPolicy};
 use piton_core::view::{Effort, ModelRef, PermissionMode};
 
+/// How often it is said that a turn goes on, in seconds.
+const HEARTBEAT_S: u64 = 30;
+/// Most dollars that can be named.
+const DOLLARS_MAX: f64 = 1e6;
+
 /// The flags of `piton query`.
 #[derive(Debug, Default, Args)]
 #[command(group = ArgGroup::new("left").args(["queue", "steer"]))]
@@ -55,6 +60,19 @@ pub(crate) struct Query {
     /// Most model answers in one turn; 0 is no limit
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub(crate) max_steps: Option<u32>,
+    /// Stop the turn before its next request once it has used so many tokens, and keep it; exit code 4
+    #[arg(long, value_name = "N")]
+    pub(crate) max_turn_tokens: Option<u64>,
+    /// The same once it has cost so much, by the table of prices
+    #[arg(long, value_name = "DOLLARS", value_parser = dollars)]
+    pub(crate) max_cost: Option<u64>,
+    /// The answer must be JSON that matches the JSON Schema in this file. It is asked for again where it
+    /// does not; then exit code 1
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["queue", "steer", "discard_turn"])]
+    pub(crate) output_schema: Option<PathBuf>,
+    /// Without a terminal, say so often that the turn goes on; 0 never does
+    #[arg(long, value_name = "SECONDS", default_value_t = HEARTBEAT_S)]
+    pub(crate) heartbeat: u64,
     /// Stop the turn when so many seconds are over, and keep it; exit code 4
     #[arg(long, value_name = "SECONDS")]
     pub(crate) timeout: Option<u64>,
@@ -146,6 +164,15 @@ pub(crate) enum Sandbox {
     On,
 }
 
+/// An amount of dollars, in millionths.
+fn dollars(typed: &str) -> Result<u64, String> {
+    let amount = typed.trim_start_matches('$').parse::<f64>().ok();
+    let amount = amount.filter(|amount| (0.0..=DOLLARS_MAX).contains(amount));
+    let amount = amount.ok_or_else(|| "an amount such as 0.50 is wanted".to_owned())?;
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it is in bounds")]
+    Ok((amount * 1e6).round() as u64)
+}
+
 impl Query {
     /// What the flags change, with the model and the directories that were named.
     pub(crate) fn overrides(&self, model: Option<ModelRef>, directories: Vec<String>) -> Overrides {
@@ -154,6 +181,8 @@ impl Query {
             effort: self.effort,
             answer_tokens_max: self.max_tokens,
             steps_max: self.max_steps,
+            tokens_max: self.max_turn_tokens,
+            microdollars_max: self.max_cost,
             permissions: self.permissions.map(PermissionMode::from),
             unattended: self.unattended.map(UnattendedPolicy::from),
             sandbox: self.sandbox.map(SandboxMode::from),
@@ -210,6 +239,26 @@ impl From<Sandbox> for SandboxMode {
             Sandbox::Off => Self::Off,
             Sandbox::Auto => Self::Auto,
             Sandbox::On => Self::On,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn amounts_are_read_in_millionths_of_a_dollar() {
+        for (typed, expected) in [
+            ("0.5", Some(500_000)),
+            ("$2", Some(2_000_000)),
+            ("0", Some(0)),
+            ("1e3", Some(1_000_000_000)),
+        ] {
+            assert_eq!(dollars(typed).ok(), expected, "{typed}");
+        }
+        for wrong in ["", "-1", "much", "NaN", "inf", "1e9"] {
+            assert!(dollars(wrong).is_err(), "{wrong}");
         }
     }
 }

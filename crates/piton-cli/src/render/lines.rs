@@ -48,6 +48,8 @@ pub(crate) enum Line<'a> {
     },
     /// What no entry holds yet; replaces the last one whole.
     Live { live: &'a Live },
+    /// The turn goes on, at this moment.
+    Heartbeat { turn: u32, at: u64 },
     /// How it went.
     Result {
         ending: &'a str,

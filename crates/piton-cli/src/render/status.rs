@@ -17,7 +17,7 @@ pub(crate) fn status(view: &View, turn: &TurnView, model: &str, ms: u64) -> Stri
         Some(model.to_owned()),
         context(view.head.context, known.map(|known| known.window)),
         used(usage),
-        known.and_then(|known| known.cost(usage.input, usage.cached, usage.output)).map(dollars),
+        known.and_then(|known| known.cost(usage)).map(dollars),
     ];
     let parts: Vec<String> = parts.into_iter().flatten().chain([lasting(ms)]).collect();
     format!("[{}]", parts.join(" · "))

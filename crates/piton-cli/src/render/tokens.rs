@@ -11,7 +11,7 @@ pub(crate) fn told(view: &View) -> String {
     let model = view.head.model.as_ref().map(typed);
     let known = model.as_deref().and_then(KnownModel::find);
     let usage = view.turns.iter().fold(Usage::default(), |sum, turn| sum.plus(turn.head.usage));
-    let cost = known.and_then(|known| known.cost(usage.input, usage.cached, usage.output));
+    let cost = known.and_then(|known| known.cost(usage));
     let parts = [
         context(view.head.context, known.map(|known| known.window)),
         used(usage),

@@ -55,6 +55,20 @@ pub(crate) enum InputFault {
         /// What the system said.
         source: io::Error,
     },
+    /// The file with the schema of the answer cannot be used.
+    #[error("cannot use the schema {}: {why}", path.display())]
+    Schema {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// No answer matched its schema.
+    #[error("the answer does not match its schema: {why}")]
+    NoMatch {
+        /// What is wrong with the last one.
+        why: String,
+    },
     /// A chat has no terminal, or none that lines can be read from.
     #[error("a chat needs a terminal")]
     NoTerminal(#[source] io::Error),
@@ -88,8 +102,11 @@ impl InputFault {
             | Self::StdinUnread
             | Self::Custom(_)
             | Self::NoTerminal(_)
+            | Self::Schema { .. }
             | Self::PromptFile { .. } => Code::Usage,
-            Self::Stdin(_) | Self::Command(_) | Self::Editor { .. } => Code::Failed,
+            Self::Stdin(_) | Self::Command(_) | Self::NoMatch { .. } | Self::Editor { .. } => {
+                Code::Failed
+            }
         }
     }
 
@@ -102,6 +119,7 @@ impl InputFault {
             Self::Stdin(_) | Self::StdinTwice | Self::StdinUnread => "standard_input",
             Self::PromptFile { .. } => "file",
             Self::Editor { .. } => "editor",
+            Self::Schema { .. } | Self::NoMatch { .. } => "output_schema",
             Self::NoTerminal(_) => "terminal",
             Self::Custom(_) | Self::Command(_) => "command",
         }
@@ -117,6 +135,10 @@ impl InputFault {
                 ];
             }
             Self::EmptyText => "say something, or give - and pipe a text in",
+            Self::Schema { .. } => {
+                "check the path after --output-schema, and that it has a JSON Schema"
+            }
+            Self::NoMatch { .. } => "the answers are kept; piton print shows them",
             Self::NoTerminal(_) => "to say one thing without one: piton query TEXT",
             Self::Command(_) => "see that there is a shell named sh",
             Self::TwoTexts { .. } => "keep one of them",

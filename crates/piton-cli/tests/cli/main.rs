@@ -28,6 +28,7 @@ mod escapes;
 mod faults;
 mod files;
 mod frozen;
+mod headless;
 mod held;
 mod help;
 mod home;

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use super::cost::CostLimit;
 use super::tool::ToolSpec;
 
 /// A model of a provider. Written `provider/model`.
@@ -153,6 +154,9 @@ pub struct Limits {
     pub idle_ms_max: u64,
     /// Most tokens that one turn may cost, input and output; 0 is no limit.
     pub tokens_max: u64,
+    /// The most that one turn may cost; none is no limit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cost: Option<CostLimit>,
     /// Most estimated tokens of one request before older turns are compacted; 0 is no limit.
     pub context_tokens_max: u64,
 }
@@ -169,6 +173,7 @@ impl Default for Limits {
             first_byte_ms_max: FIRST_BYTE_MS_MAX,
             idle_ms_max: 60_000,
             tokens_max: 0,
+            cost: None,
             context_tokens_max: 0,
         }
     }

@@ -41,7 +41,7 @@ pub struct Turn {
     /// Answers since the last grant of allowances.
     pub steps_used: u32,
     /// Tokens since the last grant of allowances.
-    pub tokens_used: u64,
+    pub spent: Usage,
     /// How many steps it ever had, superseded ones included.
     pub steps_counted: u32,
     /// How often reasoning that a provider refused was left out of its requests.
@@ -340,7 +340,7 @@ impl Turn {
             attempts: Vec::new(),
             usage: Usage::default(),
             steps_used: 0,
-            tokens_used: 0,
+            spent: Usage::default(),
             steps_counted: 0,
             repairs: 0,
             outputs_shortened: 0,
@@ -403,7 +403,7 @@ impl Turn {
     pub(super) fn grant(&mut self) -> bool {
         self.broke = None;
         self.steps_used = 0;
-        self.tokens_used = 0;
+        self.spent = Usage::default();
         for step in self.steps_mut() {
             step.failures = 0;
             step.outage = None;

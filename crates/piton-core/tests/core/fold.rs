@@ -236,7 +236,7 @@ fn no_turn_has_the_name_of_another() {
 #[test]
 fn tokens_are_counted_for_the_turn_and_for_the_conversation() {
     let state = fold("turn user ask calls(r:a) finish:a resume ask answer");
-    assert_eq!((state.usage.total(), state.open_turn().unwrap().tokens_used), (220, 110));
+    assert_eq!((state.usage.total(), state.open_turn().unwrap().spent.total()), (220, 110));
     assert_eq!(fold("turn user answer").usage.total(), 0);
 }
 

@@ -42,6 +42,23 @@ fn tokens_are_bounded_and_the_last_answer_is_kept() {
     );
 }
 
+// D68: 110 tokens.
+#[test]
+fn cost_is_bounded_too() {
+    check(
+        "microdollars_max:109 turn user ask calls(r:a) finish:a",
+        expect!["break limit: it cost $0.00011, $0.000109 is allowed"],
+    );
+    check(
+        "microdollars_max:110 turn user ask calls(r:a) finish:a",
+        expect!["ask model: step 2, attempt 1"],
+    );
+    check(
+        "microdollars_max:100 turn user ask calls(r:a) finish:a resume",
+        expect!["ask model: step 2, attempt 1"],
+    );
+}
+
 // O36, O37
 #[test]
 fn an_interrupt_without_a_turn_is_nothing() {

@@ -17,6 +17,7 @@ use piton_core::event::{
     QueuePlace, Rejected, RuleEffect, ShortOutput, ToolOutput, ToolSpec, TurnEnd, UnknownEvent,
     Usage, UserPart,
 };
+use piton_core::event::{CostLimit, Price};
 use piton_core::id::{
     Attempt, CallId, Digest, DriverId, Epoch, InquiryId, MessageId, Seq, StepId, Timestamp, TurnId,
 };
@@ -453,6 +454,11 @@ fn set_limit(limits: &mut Limits, name: &str, value: u32) {
         "failures_max" => limits.failures_max = value,
         "attempts_max" => limits.attempts_max = value,
         "tokens_max" => limits.tokens_max = value.into(),
+        // A model that costs a tenth of a cent for a thousand tokens.
+        "microdollars_max" => {
+            let price = Price { input: 1_000, output: 1_000 };
+            limits.cost = Some(CostLimit { microdollars_max: value.into(), price });
+        }
         "context_max" => limits.context_tokens_max = value.into(),
         word => panic!("the script language has no word {word}"),
     }

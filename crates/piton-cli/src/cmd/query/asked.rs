@@ -8,6 +8,7 @@ use piton_agent::{Agent, Overrides, Settings};
 use piton_core::id::CommandId;
 
 use super::plan::Wish;
+use super::schema::OutputSchema;
 use crate::flags::Query;
 use crate::report::Fault;
 
@@ -17,6 +18,8 @@ pub(super) struct Asked<'a> {
     pub(super) query: Box<Query>,
     pub(super) wish: Wish,
     pub(super) overrides: Overrides,
+    /// What the answer must match.
+    pub(super) schema: Option<OutputSchema>,
     pub(super) agent: Arc<Agent>,
     pub(super) settings: &'a Settings,
 }
@@ -61,7 +64,7 @@ mod tests {
         let Some(Command::Query(query)) = flags.command else { unreachable!() };
         let agent = Arc::new(Agent::load(settings.clone()).unwrap());
         let (wish, overrides, settings) = (Wish::Say, Overrides::default(), &settings);
-        let asked = Asked { query, wish, overrides, agent, settings };
+        let asked = Asked { query, wish, overrides, schema: None, agent, settings };
         let directory = asked.sender().unwrap().directory;
         assert_eq!(directory.as_deref(), root.join("repo/src").to_str());
         assert_eq!(settings.workspace().unwrap(), root.join("repo"));

@@ -17,10 +17,12 @@ use super::beside;
 use super::errand::Errand;
 use super::face::Face;
 use super::feed::{Feed, Told};
+use super::heartbeat::Heartbeat;
 use super::interrupt::{Chosen, RESTART_TEXT};
 use super::mail::Mail;
 use super::notes;
 use super::opened::{Life, Opened};
+use super::schema::{self, AGAIN_MAX};
 use super::stage::Stage;
 use super::still_running;
 use super::watch::{Rules, Watch, answered};
@@ -29,7 +31,7 @@ use crate::render::answer::Pace;
 use crate::render::incomplete::Newest;
 use crate::render::paint::{Painted, Span};
 use crate::render::status::status;
-use crate::report::{Fault, Remedies, Report};
+use crate::report::{Fault, InputFault, Remedies, Report};
 use crate::terminal::{Terminal, Typed};
 
 /// How often it is shown what is waited for.
@@ -47,6 +49,7 @@ pub(super) async fn perform(
     mail: &mut Mail,
     stage: &mut Stage<'_>,
 ) -> Result<Report, Fault> {
+    let mut again = 0;
     loop {
         let seen = see_through(opened, errand, asked, mail, stage).await;
         if let Some(terminal) = &mut stage.terminal {
@@ -71,7 +74,25 @@ pub(super) async fn perform(
                 Followed::Nothing => {}
             }
         }
-        return seen.end(opened, asked);
+        let report = seen.end(opened, asked)?;
+        let Some((schema, answer)) = asked.schema.as_ref().zip(report.final_answer()) else {
+            return Ok(report);
+        };
+        match schema.check(answer) {
+            Ok(json) => {
+                if stage.form == Form::Text {
+                    stage.output.data(&format!("{json}\n"));
+                }
+                return Ok(report.with_answer(json));
+            }
+            Err(why) if AGAIN_MAX <= again => return Err(InputFault::NoMatch { why }.into()),
+            Err(why) => {
+                again += 1;
+                stage.output.talk(&format!("The answer does not match its schema: {why}"));
+                mail.write_next(schema::again(&why));
+                errand = Errand::Send(OnIncomplete::Ask);
+            }
+        }
     }
 }
 
@@ -313,6 +334,7 @@ async fn see_through(
     tell_of_files(opened, stage.output);
     let begun = Instant::now();
     let mut work = pin!(work.rest());
+    let mut beat = Heartbeat::new(asked.query.heartbeat, stage);
     let ending = loop {
         want_what_is_typed(&watch, stage);
         tokio::select! {
@@ -354,6 +376,7 @@ async fn see_through(
                     watch.ask(&mut stage.terminal, stage.output);
                 }
             }
+            () = Heartbeat::due(&mut beat) => Heartbeat::tell(beat.as_ref(), &watch, stage),
             () = tokio::time::sleep(SPIN_EVERY), if stage.output.can_tell() => {
                 watch.tell_waiting(stage.output);
             }

@@ -12,7 +12,7 @@ use std::time::Instant;
 
 use piton::clock::{Clock as _, SystemClock};
 use piton::{AnswerThen, Command, Conversation, Engine, News, Reply};
-use piton_core::id::{ConversationId, InquiryId, MessageId};
+use piton_core::id::{ConversationId, InquiryId, MessageId, Timestamp};
 use piton_core::view::{InquiryKind, ItemView, Patch, RuleEffect, TurnView, View, ViewChange};
 
 use super::face::Face;
@@ -271,6 +271,11 @@ impl Watch {
         {
             output.tell_waiting(&label, &below);
         }
+    }
+
+    /// What is being waited for.
+    pub(super) fn waits_for(&self, now: Timestamp) -> Option<String> {
+        self.face.waiting(now).map(|waiting| waiting.label)
     }
 
     /// A person gets a menu first. Else the first push stops the turn and keeps everything;
