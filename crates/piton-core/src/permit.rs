@@ -3,6 +3,7 @@
 //! What cannot be understood for certain is never allowed by a rule for commands or paths, and asks
 //! as soon as a rule might forbid it.
 
+mod address;
 mod argument;
 mod asked;
 mod command;
@@ -148,7 +149,10 @@ pub fn always(
         rule.path = asked.elsewhere()?;
     }
     let rules = match asked.line.as_ref().filter(|_| asked.runs_commands()) {
-        None => vec![rule],
+        None => {
+            rule.arguments = asked.hosts()?;
+            vec![rule]
+        }
         // Which of several commands is meant is not known, and the others are not to be forbidden.
         Some(line)
             if effect != RuleEffect::Allow && !(line.certain && line.commands.len() == 1) =>
