@@ -8,7 +8,7 @@ use async_trait::async_trait;
 use piton::profile::Moment;
 use piton::{ToolPlace, Toolbox, Tools, ToolsError};
 use piton_mcp::{Freshness, Offer, ServerSettings, Servers};
-use piton_tools::{AskUser, Tool};
+use piton_tools::{AskUser, Tool, UpdatePlan};
 
 use crate::agent::Agent;
 use crate::commands::Commands;
@@ -135,8 +135,8 @@ pub(crate) fn own_tools(commands: &Commands) -> Vec<Arc<dyn Tool>> {
         Commands::Plain(hidden, rules) => Toolbox::plain(hidden.clone(), rules.clone()),
         Commands::Unused => Toolbox::standard(),
     };
-    let ask: Arc<dyn Tool> = Arc::new(AskUser);
-    standard.iter().cloned().chain([ask]).collect()
+    let ours: [Arc<dyn Tool>; 2] = [Arc::new(AskUser), Arc::new(UpdatePlan)];
+    standard.iter().cloned().chain(ours).collect()
 }
 
 #[cfg(test)]
@@ -152,7 +152,7 @@ mod tests {
             agent.local_tools(&commands).iter().map(|tool| tool.spec().name).collect()
         };
         let found = names();
-        assert_eq!(found.get(found.len() - 3..).unwrap(), ["ask_user", "a", "b"]);
+        assert_eq!(found.get(found.len() - 3..).unwrap(), ["update_plan", "a", "b"]);
         assert_eq!(found, names());
     }
 
@@ -183,7 +183,7 @@ mod tests {
         let id = piton_core::id::ConversationId::new("c");
         let place = ToolPlace::new(&id, Path::new("/no/workspace"), Moment::TurnBegins);
         let found = runtime().block_on(tools.find(place)).unwrap();
-        assert_eq!(found.names().last(), Some("ask_user"));
+        assert_eq!(found.names().last(), Some("update_plan"));
         let notes = tools.take_notes();
         assert!(matches!(&*notes, [ToolNote::Text(text)] if text.contains("files")), "{notes:?}");
         assert!(tools.take_notes().is_empty());

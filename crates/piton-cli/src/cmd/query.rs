@@ -1,5 +1,6 @@
 //! `piton query`: one turn, from a message to its answer, or from where it was left.
 
+mod approve;
 mod asked;
 mod attach;
 mod begin;
@@ -51,7 +52,7 @@ use crate::ask::held::{
     Elsewhere, HeldChoice, Present, choose_held, held_menu, held_menu_takes, held_waits,
 };
 use crate::ask::not_understood;
-use crate::flags::Query;
+use crate::flags::{Mode, Query};
 use crate::output::{Form, Output};
 use crate::render::incomplete::Newest;
 use crate::report::{Fault, InputFault, Report};
@@ -67,6 +68,9 @@ pub(crate) async fn run(
     settings: &Settings,
     output: &mut Output,
 ) -> Result<Report, Fault> {
+    if query.plan {
+        query.permissions = Some(Mode::Plan);
+    }
     let (wish, source) = plan::request(&query)?;
     let kind = Kind::look();
     let role = stdin::role(&query, &source, kind)?;

@@ -50,6 +50,7 @@ mod odd_moments;
 mod overflow;
 mod own;
 mod pages;
+mod plan;
 mod print;
 mod providers;
 mod ps;

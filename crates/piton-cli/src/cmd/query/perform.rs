@@ -11,6 +11,7 @@ use piton_core::coordinate::COORDINATOR;
 use piton_core::summary::shorten;
 use piton_core::view::{ItemView, MessagePart, TurnEnd};
 
+use super::approve;
 use super::asked::Asked;
 use super::begin::begin;
 use super::errand::Errand;
@@ -42,10 +43,11 @@ const COMMAND_LETTERS_MAX: usize = 80;
 pub(super) async fn perform(
     opened: &mut Opened,
     mut errand: Errand,
-    asked: &Asked<'_>,
+    asked: &mut Asked<'_>,
     mail: &mut Mail,
     stage: &mut Stage<'_>,
 ) -> Result<Report, Fault> {
+    let work = approve::mode_of_work(&opened.view);
     loop {
         let mut seen = see_through(opened, errand, asked, mail, stage).await?;
         let chosen = seen.watch.stopped(&mut stage.terminal);
@@ -66,7 +68,14 @@ pub(super) async fn perform(
                 Followed::Nothing => {}
             }
         }
-        return seen.end(opened, asked);
+        let report = seen.end(opened, asked)?;
+        if !approve::has_plan(&opened.view) {
+            return Ok(report);
+        }
+        match approve::approve(opened, work, asked, mail, stage).await {
+            Some(next) => errand = next,
+            None => return Ok(approve::tell_how(report, opened, work)),
+        }
     }
 }
 
