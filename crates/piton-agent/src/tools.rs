@@ -13,6 +13,7 @@ use piton_tools::{AskUser, Tool, UpdatePlan};
 use crate::agent::Agent;
 use crate::commands::Commands;
 use crate::mcp::{FoundServers, ServerNotice};
+use crate::web::WebFetch;
 
 /// The tools of all conversations: our own, those of the settings, and those of the servers of each
 /// workspace. The servers of a workspace run until they are closed, or no longer wanted.
@@ -124,7 +125,8 @@ impl Agent {
                 Commands::Unused => None,
             }
         });
-        own_tools(commands).into_iter().chain(written).collect()
+        let web: Arc<dyn Tool> = Arc::new(WebFetch::new(self.web.clone()));
+        own_tools(commands).into_iter().chain([web]).chain(written).collect()
     }
 }
 
@@ -152,7 +154,7 @@ mod tests {
             agent.local_tools(&commands).iter().map(|tool| tool.spec().name).collect()
         };
         let found = names();
-        assert_eq!(found.get(found.len() - 3..).unwrap(), ["update_plan", "a", "b"]);
+        assert_eq!(found.get(found.len() - 3..).unwrap(), ["web_fetch", "a", "b"]);
         assert_eq!(found, names());
     }
 
@@ -183,7 +185,7 @@ mod tests {
         let id = piton_core::id::ConversationId::new("c");
         let place = ToolPlace::new(&id, Path::new("/no/workspace"), Moment::TurnBegins);
         let found = runtime().block_on(tools.find(place)).unwrap();
-        assert_eq!(found.names().last(), Some("update_plan"));
+        assert_eq!(found.names().last(), Some("web_fetch"));
         let notes = tools.take_notes();
         assert!(matches!(&*notes, [ToolNote::Text(text)] if text.contains("files")), "{notes:?}");
         assert!(tools.take_notes().is_empty());

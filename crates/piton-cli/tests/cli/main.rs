@@ -69,6 +69,7 @@ mod supervised;
 mod terminal;
 mod typed;
 mod undo;
+mod web;
 mod where_it_works;
 mod worker_kills;
 mod workers;
