@@ -25,6 +25,7 @@ use crate::settings::Settings;
 use crate::settings_file::{FileError, SettingsFile};
 use crate::skills::Skills;
 use crate::unattended::WrittenUnattended;
+use crate::web::PrivateHosts;
 
 /// How long a network that is not there is waited for while a person watches, in seconds.
 const WATCHED_OUTAGE_SECONDS: u64 = 600;
@@ -71,6 +72,8 @@ pub struct Agent {
     // A lock, because turns begin in any task.
     skills: Mutex<Arc<Skills>>,
     asks_in_batches: bool,
+    /// Hosts that `web_fetch` may reach although they are private.
+    pub(crate) web: Arc<PrivateHosts>,
 }
 
 impl Agent {
@@ -103,7 +106,10 @@ impl Agent {
             .map_err(|detail| unclear(detail, "piton help tools"))?;
         let sandbox = Sandbox::new(&file.sandbox, environment)
             .map_err(|detail| unclear(detail, "piton help sandbox"))?;
+        let web = PrivateHosts::read(&file.web.private_hosts)
+            .map_err(|detail| unclear(detail, "piton help tools"))?;
         Ok(Self {
+            web: Arc::new(web),
             providers,
             default_model: environment.text("PITON_MODEL").or(file.model),
             from_environment: RequestDefaults {

@@ -103,6 +103,11 @@ fn permissions(mode: PermissionMode) -> String {
         }
         PermissionMode::Auto => "everything runs without a question",
         PermissionMode::ReadOnly => "what only reads runs; anything else is denied",
+        PermissionMode::Plan => {
+            "the person wants a plan first: what only reads runs, anything else is denied. Look at what \
+             matters, then answer with the plan: its steps, the files that they change, and how the result is \
+             checked. The person approves it before it is carried out, so do not ask whether to go on"
+        }
     };
     format!("Permissions: {said}.")
 }

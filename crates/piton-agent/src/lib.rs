@@ -39,6 +39,7 @@ mod tools;
 mod command_tools;
 mod commands;
 mod mcp;
+mod web;
 
 mod engine;
 

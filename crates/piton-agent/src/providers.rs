@@ -14,6 +14,7 @@ mod key;
 
 use std::collections::BTreeMap;
 
+pub(crate) use self::provider::client_builder;
 pub use self::provider::{KeyFrom, Provider, ProviderError, RequestDefaults, Speaks, client};
 pub(crate) use self::waits::{IdleSeconds, Waits};
 pub(crate) use self::written::{WrittenEffort, WrittenProvider};

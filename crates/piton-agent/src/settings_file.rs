@@ -15,6 +15,7 @@ use crate::providers::{IdleSeconds, WrittenEffort, WrittenProvider};
 use crate::rules::WrittenRule;
 use crate::sandbox::WrittenSandbox;
 use crate::unattended::WrittenUnattended;
+use crate::web::WrittenWeb;
 
 /// What the file says.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
@@ -48,6 +49,8 @@ pub(crate) struct SettingsFile {
     pub(crate) providers: BTreeMap<String, WrittenProvider>,
     /// What workers are allowed.
     pub(crate) workers: WrittenWorkers,
+    /// What `web_fetch` may reach.
+    pub(crate) web: WrittenWeb,
 }
 
 /// How a person is asked, as written.
@@ -140,7 +143,7 @@ fn page(text: &str, at: usize) -> &'static str {
     match name.split(['.', ']', '=', ' ']).next().unwrap_or_default() {
         "permissions" | "unattended" => "piton help permissions",
         "sandbox" => "piton help sandbox",
-        "tools" => "piton help tools",
+        "tools" | "web" => "piton help tools",
         "mcp" => "piton help mcp",
         "workers" => "piton help subagents",
         _ => "piton help models",

@@ -8,11 +8,12 @@ use async_trait::async_trait;
 use piton::profile::Moment;
 use piton::{ToolPlace, Toolbox, Tools, ToolsError};
 use piton_mcp::{Freshness, Offer, ServerSettings, Servers};
-use piton_tools::{AskUser, Tool};
+use piton_tools::{AskUser, Tool, UpdatePlan};
 
 use crate::agent::Agent;
 use crate::commands::Commands;
 use crate::mcp::{FoundServers, ServerNotice};
+use crate::web::WebFetch;
 
 /// The tools of all conversations: our own, those of the settings, and those of the servers of each
 /// workspace. The servers of a workspace run until they are closed, or no longer wanted.
@@ -124,7 +125,8 @@ impl Agent {
                 Commands::Unused => None,
             }
         });
-        own_tools(commands).into_iter().chain(written).collect()
+        let web: Arc<dyn Tool> = Arc::new(WebFetch::new(self.web.clone()));
+        own_tools(commands).into_iter().chain([web]).chain(written).collect()
     }
 }
 
@@ -135,8 +137,8 @@ pub(crate) fn own_tools(commands: &Commands) -> Vec<Arc<dyn Tool>> {
         Commands::Plain(hidden, rules) => Toolbox::plain(hidden.clone(), rules.clone()),
         Commands::Unused => Toolbox::standard(),
     };
-    let ask: Arc<dyn Tool> = Arc::new(AskUser);
-    standard.iter().cloned().chain([ask]).collect()
+    let ours: [Arc<dyn Tool>; 2] = [Arc::new(AskUser), Arc::new(UpdatePlan)];
+    standard.iter().cloned().chain(ours).collect()
 }
 
 #[cfg(test)]
@@ -152,7 +154,7 @@ mod tests {
             agent.local_tools(&commands).iter().map(|tool| tool.spec().name).collect()
         };
         let found = names();
-        assert_eq!(found.get(found.len() - 3..).unwrap(), ["ask_user", "a", "b"]);
+        assert_eq!(found.get(found.len() - 3..).unwrap(), ["web_fetch", "a", "b"]);
         assert_eq!(found, names());
     }
 
@@ -183,7 +185,7 @@ mod tests {
         let id = piton_core::id::ConversationId::new("c");
         let place = ToolPlace::new(&id, Path::new("/no/workspace"), Moment::TurnBegins);
         let found = runtime().block_on(tools.find(place)).unwrap();
-        assert_eq!(found.names().last(), Some("ask_user"));
+        assert_eq!(found.names().last(), Some("web_fetch"));
         let notes = tools.take_notes();
         assert!(matches!(&*notes, [ToolNote::Text(text)] if text.contains("files")), "{notes:?}");
         assert!(tools.take_notes().is_empty());

@@ -1,5 +1,6 @@
 //! What is asked of a person, and what a typed line means. Nothing is read or shown here.
 
+pub(crate) mod approval;
 mod form;
 mod heard;
 pub(crate) mod held;

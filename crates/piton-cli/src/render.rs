@@ -18,6 +18,7 @@ pub(crate) mod servers;
 pub(crate) mod status;
 pub(crate) mod streamed;
 pub(crate) mod table;
+pub(crate) mod tasks;
 pub(crate) mod thought;
 pub(crate) mod tokens;
 pub(crate) mod tool;

@@ -120,6 +120,12 @@ impl Report {
         self
     }
 
+    /// Adds what can be done next.
+    pub(crate) fn with_hint(mut self, hint: String) -> Self {
+        self.talk.push(format!("hint: {hint}"));
+        self
+    }
+
     /// Adds which conversation has it all.
     pub(crate) fn kept_in(mut self, conversation: ConversationId) -> Self {
         self.kept = Some(conversation);

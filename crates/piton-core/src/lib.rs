@@ -29,4 +29,5 @@ mod shorten;
 pub mod outcome;
 pub mod question;
 pub mod summary;
+pub mod tasks;
 pub mod view;

@@ -3,6 +3,7 @@
 //! What cannot be understood for certain is never allowed by a rule for commands or paths, and asks
 //! as soon as a rule might forbid it.
 
+mod address;
 mod argument;
 mod asked;
 mod command;
@@ -35,6 +36,13 @@ pub fn permit(
     arguments: &str,
 ) -> RuleEffect {
     let asked = Asked::new(permissions, workspace, tool, arguments);
+    let by_mode = by_mode(permissions.mode, tool.effect, &asked);
+    let may_look = || tool.confines_looks && asked.only_looks();
+    let is_planning = permissions.mode == PermissionMode::Plan;
+    // Rules are for the work, and the work has not begun.
+    if is_planning && by_mode == RuleEffect::Deny && !may_look() {
+        return RuleEffect::Deny;
+    }
     let rules: Vec<_> = permissions.rules.iter().filter(|rule| asked.concerns(rule)).collect();
     let mut worst = Sight::Absent;
     for effect in [RuleEffect::Deny, RuleEffect::Ask] {
@@ -49,12 +57,12 @@ pub fn permit(
     }
     let allows = rules.into_iter().filter(|rule| rule.effect == RuleEffect::Allow);
     let allowed = asked.allowed(&allows.collect::<Vec<_>>());
-    let permitted = match allowed {
-        Some(_) => RuleEffect::Allow,
-        None => match by_mode(permissions.mode, tool.effect, &asked) {
-            RuleEffect::Ask if tool.confines_looks && asked.only_looks() => RuleEffect::Allow,
-            decided @ (RuleEffect::Allow | RuleEffect::Ask | RuleEffect::Deny) => decided,
-        },
+    let permitted = match by_mode {
+        _ if allowed.is_some() => RuleEffect::Allow,
+        RuleEffect::Ask if may_look() => RuleEffect::Allow,
+        // In the mode that plans nothing else comes so far.
+        RuleEffect::Deny if is_planning => RuleEffect::Allow,
+        decided @ (RuleEffect::Allow | RuleEffect::Ask | RuleEffect::Deny) => decided,
     };
     // Something may be in there that a rule forbids.
     let doubtful = match worst {
@@ -118,7 +126,7 @@ fn by_mode(mode: PermissionMode, effect: EffectClass, asked: &Asked<'_>) -> Rule
             RuleEffect::Allow
         }
         (PermissionMode::Ask | PermissionMode::AcceptEdits, _) => RuleEffect::Ask,
-        (PermissionMode::ReadOnly, _) => RuleEffect::Deny,
+        (PermissionMode::ReadOnly | PermissionMode::Plan, _) => RuleEffect::Deny,
     }
 }
 
@@ -148,7 +156,10 @@ pub fn always(
         rule.path = asked.elsewhere()?;
     }
     let rules = match asked.line.as_ref().filter(|_| asked.runs_commands()) {
-        None => vec![rule],
+        None => {
+            rule.arguments = asked.hosts()?;
+            vec![rule]
+        }
         // Which of several commands is meant is not known, and the others are not to be forbidden.
         Some(line)
             if effect != RuleEffect::Allow && !(line.certain && line.commands.len() == 1) =>

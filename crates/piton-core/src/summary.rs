@@ -10,6 +10,8 @@ pub use self::heading::{
     CallHeading, bounded_arguments, call_heading, without_gaps, without_middle, written_out,
 };
 
+use crate::tasks::{TaskStatus, written_by};
+
 /// Longest summary of a call's input, in characters.
 pub const INPUT_SUMMARY_CHARS_MAX: usize = 100;
 /// Longest summary of a call's output, in characters.
@@ -22,6 +24,10 @@ pub fn input_summary(name: &str, arguments: &str) -> String {
     let Ok(fields) = serde_json::from_str::<Map<String, Value>>(arguments) else {
         return name.to_owned();
     };
+    if let Some(tasks) = written_by(name, arguments) {
+        let done = tasks.iter().filter(|task| task.status == TaskStatus::Done).count();
+        return format!("{name}: {done} of {} done", tasks.len());
+    }
     let told = TELLING
         .iter()
         .filter_map(|key| fields.get(*key)?.as_str())
@@ -75,6 +81,8 @@ mod tests {
         check(r#"{"n":1}"#, r#"t {"n":1}"#);
         check("{}", "t");
         check("not json", "t");
+        let plan = r#"{"plan":[{"step":"a","status":"done"},{"step":"b","status":"pending"}]}"#;
+        assert_eq!(input_summary("update_plan", plan), "update_plan: 1 of 2 done");
     }
 
     // D30, D31

@@ -17,6 +17,7 @@ pub mod sandbox;
 mod shell;
 mod standard;
 pub mod supervise;
+mod update_plan;
 
 pub use self::ask_user::AskUser;
 pub use self::contract::{
@@ -32,3 +33,4 @@ pub use self::shell::{
     COMMAND_TIMEOUT_S_DEFAULT, CommandDefinition, CommandTool, NEEDS_INPUT_CODE, Program,
     SPILL_BYTES_MAX, STILL_RUNNING, Shell, ShellStop, ShellWait, ShellWrite,
 };
+pub use self::update_plan::UpdatePlan;

@@ -226,6 +226,11 @@ impl Provider {
 /// A client with the system's proxies and certificates. Made only when a provider is asked: loading
 /// certificates takes longer than all the rest of a start.
 pub fn client() -> Result<reqwest::Client, ProviderError> {
+    client_builder().build().map_err(|error| ProviderError::Client(error.to_string()))
+}
+
+/// What every client of ours begins with.
+pub(crate) fn client_builder() -> reqwest::ClientBuilder {
     // A second call finds the first one's choice, which is the same.
     rustls::crypto::ring::default_provider().install_default().unwrap_or_default();
     reqwest::Client::builder()
@@ -233,6 +238,4 @@ pub fn client() -> Result<reqwest::Client, ProviderError> {
         // A redirect to another host would take keys along: only `Authorization` is left behind.
         .redirect(reqwest::redirect::Policy::none())
         .user_agent(concat!("piton/", env!("CARGO_PKG_VERSION")))
-        .build()
-        .map_err(|error| ProviderError::Client(error.to_string()))
 }

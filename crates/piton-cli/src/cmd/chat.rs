@@ -207,6 +207,8 @@ impl Sitting {
             && self.journal(stage)?.status(&id).await?.is_some()
         {
             self.conversation = Some(id);
+            // The conversation keeps its mode, also where a plan was approved and changed it.
+            self.overrides.permissions = None;
         }
         let report = done?;
         report.tell_in_chat(self.conversation.as_ref(), stage.output);

@@ -1,5 +1,6 @@
 //! `piton query`: one turn, from a message to its answer, or from where it was left.
 
+mod approve;
 mod asked;
 pub(super) mod attach;
 mod begin;
@@ -76,6 +77,9 @@ pub(crate) async fn run(
     settings: &Settings,
     output: &mut Output,
 ) -> Result<Report, Fault> {
+    if query.plan {
+        query.permissions = Some(Mode::Plan);
+    }
     let (wish, source) = plan::request(&query)?;
     let kind = Kind::look();
     let role = stdin::role(&query, &source, kind)?;

@@ -82,6 +82,10 @@ pub(crate) struct Query {
     /// What may run without asking
     #[arg(long, value_name = "MODE")]
     pub(crate) permissions: Option<Mode>,
+    /// Change nothing: look, and end with a plan that you approve, change or leave. The same as
+    /// --permissions plan
+    #[arg(long, conflicts_with = "permissions")]
+    pub(crate) plan: bool,
     /// What becomes of questions while nobody is there
     #[arg(long, value_name = "POLICY")]
     pub(crate) unattended: Option<Unattended>,
@@ -138,6 +142,8 @@ pub(crate) enum Mode {
     Auto,
     /// What only reads runs; anything else is denied
     ReadOnly,
+    /// The same, whatever rules allow, until you have approved a plan
+    Plan,
 }
 
 /// What becomes of questions while nobody is there.
@@ -207,6 +213,7 @@ impl From<PermissionMode> for Mode {
             PermissionMode::AcceptEdits => Self::AcceptEdits,
             PermissionMode::Auto => Self::Auto,
             PermissionMode::ReadOnly => Self::ReadOnly,
+            PermissionMode::Plan => Self::Plan,
         }
     }
 }
@@ -218,6 +225,7 @@ impl From<Mode> for PermissionMode {
             Mode::AcceptEdits => Self::AcceptEdits,
             Mode::Auto => Self::Auto,
             Mode::ReadOnly => Self::ReadOnly,
+            Mode::Plan => Self::Plan,
         }
     }
 }

@@ -31,6 +31,9 @@ pub(crate) struct Page {
     pub(crate) style: Style,
 }
 
+/// Where lines need not end.
+pub(crate) const UNBOUND: Page = Page { columns: usize::MAX, style: Style::Plain };
+
 /// A piece of a line with one look.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Span {

@@ -7,13 +7,11 @@ use piton_core::view::{
 };
 
 use super::changed::{Extent, changed};
-use super::paint::{Line, Page, Style};
+use super::paint::{Line, Page, UNBOUND};
+use super::tasks::listed;
 use super::thought::thought;
 use super::tool::{is_left_running, mark, word};
 use super::turn;
-
-/// Where lines need not end.
-const UNBOUND: Page = Page { columns: usize::MAX, style: Style::Plain };
 
 /// Whether somebody is at work on the conversation while it is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,6 +56,10 @@ pub(crate) fn conversation(view: &View, life: Life, page: Option<Page>) -> Vec<P
         }
     }
     waiting(&mut pieces, &view.queue);
+    if !view.tasks().is_empty() {
+        line(&mut pieces, "");
+        paint(&mut pieces, listed(view.tasks(), page.unwrap_or(UNBOUND)));
+    }
     pieces
 }
 

@@ -64,7 +64,7 @@ fn what_was_typed_cannot_be_done() {
             exit 2
             $ piton query a --permissions perhaps
             2> error: invalid value 'perhaps' for '--permissions <MODE>'
-            2>   [possible values: ask, accept-edits, auto, read-only]
+            2>   [possible values: ask, accept-edits, auto, read-only, plan]
             2>
             2> hint: try --help
             exit 2

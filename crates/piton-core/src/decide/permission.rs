@@ -6,8 +6,8 @@
 use serde_json::{Map, Value};
 
 use crate::event::{
-    About, BY_POLICY, Choice, Found, Inquiry, InquiryAnswer, InquiryKind, Outcome, PermissionRule,
-    RuleEffect, RuleScope, ToolSpec,
+    About, BY_POLICY, Choice, Found, Inquiry, InquiryAnswer, InquiryKind, Outcome, PermissionMode,
+    PermissionRule, RuleEffect, RuleScope, ToolSpec,
 };
 use crate::id::InquiryId;
 use crate::permit::path::within_any;
@@ -49,7 +49,15 @@ pub(super) enum Judged {
 /// Judges a call that has not started.
 pub(super) fn judge(state: &State, turn: &Turn, call: &Call, tool: &ToolSpec) -> Judged {
     let asked = asked(turn, call);
+    let permissions = &state.config.permissions;
+    let by_rules = permit(permissions, state.workspace(), tool, &call.arguments);
     let effect = match asked.and_then(|raised| raised.answer.as_ref()) {
+        // Somebody said yes, and then wanted a plan first.
+        Some(InquiryAnswer::Allow | InquiryAnswer::RunAgain)
+            if permissions.mode == PermissionMode::Plan && by_rules == RuleEffect::Deny =>
+        {
+            RuleEffect::Deny
+        }
         Some(InquiryAnswer::Allow | InquiryAnswer::RunAgain) => RuleEffect::Allow,
         Some(InquiryAnswer::Deny) => {
             let by_policy = asked.is_some_and(|raised| raised.by.as_deref() == Some(BY_POLICY));
@@ -63,7 +71,7 @@ pub(super) fn judge(state: &State, turn: &Turn, call: &Call, tool: &ToolSpec) ->
             | InquiryAnswer::Redacted
             | InquiryAnswer::Cancelled { .. },
         )
-        | None => permit(&state.config.permissions, state.workspace(), tool, &call.arguments),
+        | None => by_rules,
     };
     match effect {
         RuleEffect::Allow => judge_place(state, turn, call).unwrap_or(Judged::Run),
@@ -169,6 +177,10 @@ fn denied_by_rule(state: &State, call: &Call, tool: &ToolSpec) -> String {
             format!("A permission rule forbids {name} on {path}; nobody was asked.")
         }
         Some(_) => format!("A permission rule forbids this call of {name}; nobody was asked."),
+        None if state.config.permissions.mode == PermissionMode::Plan => format!(
+            "Not run: the person wants a plan before anything is changed, and {name} could change \
+             something. Nobody was asked. Read what you need, then answer with the plan."
+        ),
         None => format!("This conversation may only read, so {name} is not run; nobody was asked."),
     }
 }

@@ -199,16 +199,48 @@ fn is_usual_wait(wait_ms: &u64) -> bool {
 
 /// What may run without asking.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "WrittenPermissions", into = "WrittenPermissions")]
 pub struct Permissions {
     /// What happens when no rule matches.
     pub mode: PermissionMode,
     /// Rules; a deny beats an allow.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rules: Vec<PermissionRule>,
     /// Directories beside the workspace that tools may work in: whole paths, without links when they
     /// were added. A build that does not know them works in the workspace alone.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub directories: Vec<String>,
+}
+
+/// Permissions as they are in a journal. The mode that plans is written as one that only reads, with a
+/// mark beside it: a build that does not know the mark still changes nothing.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct WrittenPermissions {
+    mode: PermissionMode,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    rules: Vec<PermissionRule>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    directories: Vec<String>,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    plans: bool,
+}
+
+impl From<WrittenPermissions> for Permissions {
+    fn from(written: WrittenPermissions) -> Self {
+        let WrittenPermissions { mode, rules, directories, plans } = written;
+        Self { mode: if plans { PermissionMode::Plan } else { mode }, rules, directories }
+    }
+}
+
+impl From<Permissions> for WrittenPermissions {
+    fn from(permissions: Permissions) -> Self {
+        let Permissions { mode, rules, directories } = permissions;
+        let plans = mode == PermissionMode::Plan;
+        Self {
+            mode: if plans { PermissionMode::ReadOnly } else { mode },
+            rules,
+            directories,
+            plans,
+        }
+    }
 }
 
 /// What happens to a call that no rule matches.
@@ -224,6 +256,9 @@ pub enum PermissionMode {
     Auto,
     /// Calls that only read run; anything else is denied.
     ReadOnly,
+    /// The same, whatever rules allow, until a person has approved a plan. Commands that only look run
+    /// behind their wall.
+    Plan,
 }
 
 /// A standing decision on calls of a tool.

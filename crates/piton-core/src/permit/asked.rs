@@ -2,6 +2,8 @@
 //!
 //! Knows one call and one rule at a time. Which rule wins is decided in [`super::permit`].
 
+use std::collections::BTreeMap;
+
 use regex::Regex;
 use serde_json::{Map, Value};
 
@@ -11,7 +13,7 @@ use super::line::Line;
 use super::reach::Reach;
 use super::roles::{Kind, Roles, is_named};
 use super::runners::may_run;
-use super::{fault, looks, path, run_by_others};
+use super::{address, fault, looks, path, run_by_others};
 use crate::event::{PermissionRule, Permissions, RuleEffect, ToolSpec};
 
 /// Arguments of tools that run commands which only say how long something may take.
@@ -176,6 +178,10 @@ impl<'a> Asked<'a> {
                 let path = path::within_any(self.workspace, self.added, path);
                 path.map_or(Sight::Hidden, |path| found(pattern.is_match(&path)))
             }
+            Some(Value::String(text)) if self.roles.addresses.contains(&key) => {
+                let plain = address::plain(text);
+                plain.map_or(Sight::Hidden, |address| found(pattern.is_match(&address.whole)))
+            }
             Some(Value::String(text)) => found(pattern.is_match(text)),
             Some(value) => found(pattern.is_match(&value.to_string())),
         }
@@ -237,6 +243,22 @@ impl<'a> Asked<'a> {
             }
             Reach::Paths(_) | Reach::Texts(_) => Some(None),
         }
+    }
+
+    /// What a rule for this call has to say of its addresses: the host of each. `None` if one of them
+    /// is not clear.
+    pub(super) fn hosts(&self) -> Option<BTreeMap<String, String>> {
+        let mut hosts = BTreeMap::new();
+        for name in &self.roles.addresses {
+            match self.fields.get(*name) {
+                None | Some(Value::Null) => {}
+                Some(value) => {
+                    let address = address::plain(value.as_str()?)?;
+                    hosts.insert((*name).to_owned(), address.of_host());
+                }
+            }
+        }
+        Some(hosts)
     }
 
     pub(super) fn edits_plain_file(&self) -> bool {

@@ -55,6 +55,8 @@ pub(super) struct Roles<'a> {
     pub(super) paths: Vec<&'a str>,
     /// Have paths that the tool does not confine to the workspace by itself, or addresses.
     leading_out: Vec<&'a str>,
+    /// Have addresses.
+    pub(super) addresses: Vec<&'a str>,
     /// Whether the spec says all that, and not the name of the tool.
     pub(super) is_declared: bool,
     /// The name under which rules of this tool speak of its command line.
@@ -82,6 +84,7 @@ impl<'a> Roles<'a> {
             directory: DIRECTORY,
             paths: vec![PATH],
             leading_out: Vec::new(),
+            addresses: Vec::new(),
             is_declared: false,
             ruled: COMMAND,
         }
@@ -111,6 +114,7 @@ impl<'a> Roles<'a> {
             directory: having(ArgumentRole::Directory).next().unwrap_or(DIRECTORY),
             paths: if paths.is_empty() { vec![PATH] } else { paths },
             leading_out: free.chain(having(ArgumentRole::Address)).collect(),
+            addresses: having(ArgumentRole::Address).collect(),
             is_declared: true,
             ruled: line.unwrap_or(COMMAND),
         }

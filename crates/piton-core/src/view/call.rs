@@ -12,6 +12,7 @@ use crate::event::{
 use crate::id::{CallId, ConversationId, Digest, InquiryId, Timestamp};
 use crate::permit::{Standing, always, permit};
 use crate::state::{Call, Edit, Progress, Raised, State, Turn};
+use crate::tasks::{Task, UPDATE_PLAN, written_by};
 
 /// A call of a tool.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -34,6 +35,9 @@ pub struct CallView {
     /// The file that it changes, known from its start on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub change: Option<Box<FileChange>>,
+    /// The task list that it wrote, once it ended well; empty if it wrote none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tasks: Vec<Task>,
     /// What a person was asked about it, in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub questions: Vec<QuestionView>,
@@ -223,6 +227,9 @@ impl CallView {
             raised.map(|raised| QuestionView::of(place.open(), call, raised)).collect();
         let asking = questions.iter().find(|question| question.open);
         let (state, result) = progress(call);
+        let is_good = matches!(state, CallState::Done { outcome: Outcome::Ok, .. });
+        let tasks = is_good.then(|| written_by(&call.name, &call.arguments)).flatten();
+        let tasks = tasks.unwrap_or_default();
         Self {
             id: call.id,
             tool: call.name.clone(),
@@ -231,11 +238,18 @@ impl CallView {
             asking: asking.map(|question| question.id.clone()),
             result,
             change: call.edit.as_deref().map(|edit| Box::new(edit.into())),
+            tasks,
             questions,
             worker: call.worker.clone(),
             started: call.started,
             ended: call.ended,
         }
+    }
+
+    /// Whether it wrote the task list anew, with or without tasks in it.
+    pub fn lists_tasks(&self) -> bool {
+        let is_good = matches!(self.state, CallState::Done { outcome: Outcome::Ok, .. });
+        is_good && *self.tool == *UPDATE_PLAN
     }
 
     /// What it puts into a file, as far as its arguments say it. Not kept: arguments can be long.

@@ -15,6 +15,7 @@ use crate::event::{
 };
 use crate::id::{CallId, DriverId, InquiryId, MessageId, Seq, Timestamp, TurnId};
 use crate::state::{Overlay, Queued, State, Undone};
+use crate::tasks::Task;
 
 /// Version of the form in which a view is written as data. Fields may be added under the same
 /// version; whatever else changes raises it.
@@ -200,6 +201,12 @@ impl View {
     pub fn next_turn(&self) -> TurnId {
         let last = self.turns.iter().chain(&self.superseded).map(|turn| turn.head.id.0).max();
         TurnId(last.unwrap_or(0) + 1)
+    }
+
+    /// The task list as it is now, the newest that a shown turn has written; empty if there is none.
+    pub fn tasks(&self) -> &[Task] {
+        let mut calls = self.shown().rev().flat_map(|turn| turn.calls().rev());
+        calls.find(|call| call.lists_tasks()).map_or(&[], |call| call.tasks.as_slice())
     }
 
     /// A question of the last turn, open or answered.

@@ -18,6 +18,7 @@ mod next_task;
 mod next_worker;
 mod question;
 mod repair;
+mod tasks;
 
 mod fold;
 mod journal_v1;

@@ -67,6 +67,24 @@ fn permission_is_asked_for_each_call_that_needs_it() {
     );
 }
 
+#[test]
+fn a_plan_comes_before_any_change_and_the_model_is_told_why() {
+    check(
+        "mode:plan turn user ask calls(r:a o:b)",
+        expect![
+            "finish b denied: Not run: the person wants a plan before anything is changed, and o could change something. Nobody was asked. Read what you need, then answer with the plan."
+        ],
+    );
+    // Somebody said yes, and then wanted a plan first.
+    check(
+        "mode:ask turn user ask calls(o:a) raise:permission:a allow:a mode:plan",
+        expect![
+            "finish a denied: Not run: the person wants a plan before anything is changed, and o could change something. Nobody was asked. Read what you need, then answer with the plan."
+        ],
+    );
+    check("mode:plan turn user ask calls(r:a c:b)", expect!["run a b"]);
+}
+
 // X14, D45
 #[test]
 fn a_question_holds_up_no_sibling() {

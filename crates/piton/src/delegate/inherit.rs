@@ -125,10 +125,11 @@ fn narrowed(own: &Permissions, parent: &Permissions, given: &Permissions) -> Per
 /// How much a mode lets run without asking.
 fn rank(mode: PermissionMode) -> u8 {
     match mode {
-        PermissionMode::ReadOnly => 0,
-        PermissionMode::Ask => 1,
-        PermissionMode::AcceptEdits => 2,
-        PermissionMode::Auto => 3,
+        PermissionMode::Plan => 0,
+        PermissionMode::ReadOnly => 1,
+        PermissionMode::Ask => 2,
+        PermissionMode::AcceptEdits => 3,
+        PermissionMode::Auto => 4,
     }
 }
 
@@ -136,7 +137,8 @@ fn rank(mode: PermissionMode) -> u8 {
 mod tests {
     use super::*;
 
-    const MODES: [PermissionMode; 4] = [
+    const MODES: [PermissionMode; 5] = [
+        PermissionMode::Plan,
         PermissionMode::ReadOnly,
         PermissionMode::Ask,
         PermissionMode::AcceptEdits,

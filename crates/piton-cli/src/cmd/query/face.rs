@@ -2,8 +2,9 @@
 
 use piton_core::id::{Attempt, CallId, ConversationId, MessageId, Timestamp, TurnId};
 use piton_core::summary::shorten;
+use piton_core::tasks::UPDATE_PLAN;
 use piton_core::view::{
-    CallState, CallView, Live, LiveStep, StepState, StepView, TurnView, View, ViewChange,
+    CallState, CallView, Live, LiveStep, StepState, StepView, Task, TurnView, View, ViewChange,
 };
 
 use crate::output::{Form, Output};
@@ -11,9 +12,10 @@ use crate::render::answer::{AnswerText, Pace};
 use crate::render::changed::{Extent, changed};
 use crate::render::lines::Line;
 use crate::render::moves::{self, Move, is_planning};
-use crate::render::paint::Painted;
+use crate::render::paint::{Painted, UNBOUND};
 use crate::render::running::{self, Waiting};
 use crate::render::streamed::Streamed;
+use crate::render::tasks::listed;
 use crate::render::thought::thought;
 use crate::render::tool;
 use crate::render::turn::{reasoning, said, text};
@@ -46,6 +48,8 @@ pub(super) struct Face {
     /// What calls say of how far they are.
     live: Live,
     pace: Streamed,
+    /// The task list that was shown last.
+    tasks: Vec<Task>,
 }
 
 impl Face {
@@ -53,7 +57,8 @@ impl Face {
     pub(super) fn new(view: View, form: Form, pace: Pace, announced: TurnId) -> Self {
         let (text, live, pace) = (AnswerText::new(pace), Live::default(), Streamed::default());
         let (streamed, thought) = (None, None);
-        Self { view, form, text, streamed, thought, announced, own: None, live, pace }
+        let tasks = view.tasks().to_vec();
+        Self { view, form, text, streamed, thought, announced, own: None, live, pace, tasks }
     }
 
     /// The person has typed this message.
@@ -261,8 +266,11 @@ impl Face {
                 self.show_kept(output);
                 self.give_up_answer(output);
             }
+            // Its list comes with its end.
+            Move::Started(call) if *call.tool == *UPDATE_PLAN => {}
             Move::Started(call) => output.talk(&tool::started(call)),
             Move::Suspended(call) => output.talk(&tool::suspended(call)),
+            Move::Ended(call) if call.lists_tasks() => self.show_tasks(&call.tasks, output),
             Move::Ended(call) => {
                 output.talk(&tool::finished(call));
                 show_change(call, output);
@@ -289,12 +297,26 @@ impl Face {
         }
     }
 
+    /// Shows the task list, if it has changed.
+    fn show_tasks(&mut self, tasks: &[Task], output: &mut Output) {
+        if self.tasks != tasks {
+            tasks.clone_into(&mut self.tasks);
+            show_tasks(tasks, output);
+        }
+    }
+
     fn show(&self, text: &str, output: &mut Output) {
         match self.form {
             Form::Text => output.answer(text),
             Form::Json => {}
         }
     }
+}
+
+/// Shows the task list.
+pub(super) fn show_tasks(tasks: &[Task], output: &mut Output) {
+    let page = output.talk_page().unwrap_or(UNBOUND);
+    output.talk_painted(&Painted::lines(&listed(tasks, page), page.style));
 }
 
 /// Shows what a call changed in a file, to a person who watches.

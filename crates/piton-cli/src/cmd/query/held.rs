@@ -9,10 +9,11 @@ use piton::{
 };
 use piton_agent::engine_to_write;
 use piton_core::id::{CommandId, ConversationId, MessageId};
+use piton_core::tasks::UPDATE_PLAN;
 use piton_core::view::{ItemView, TurnEnd, TurnView, View};
 
 use super::asked::Asked;
-use super::face::show_change;
+use super::face::{show_change, show_tasks};
 use super::mail::Mail;
 use super::stage::Stage;
 use crate::output::Form;
@@ -375,7 +376,9 @@ fn told(happened: &Move, id: &ConversationId) -> Option<Piece> {
         Move::Answered(text) if text.is_empty() => return None,
         Move::Answered(text) if text.ends_with('\n') => Piece::Answer(text.clone()),
         Move::Answered(text) => Piece::Answer(format!("{text}\n")),
+        Move::Started(call) if *call.tool == *UPDATE_PLAN => return None,
         Move::Started(call) => Piece::Talk(tool::started(call)),
+        Move::Ended(call) if call.lists_tasks() => return None,
         Move::Ended(call) => Piece::Talk(tool::finished(call)),
         Move::Raised(_, question) => Piece::Talk(format!(
             "asks: {}\nhint: to answer it: piton answer --id {id}",
@@ -405,7 +408,10 @@ pub(super) fn show(moves: &[Move], id: &ConversationId, stage: &mut Stage<'_>) {
             (Some(Piece::Talk(line)), _) => stage.output.talk(&line),
             (Some(Piece::Answer(_)), Form::Json) | (None, _) => {}
         }
-        if let Move::Ended(call) = happened {
+        let Move::Ended(call) = happened else { continue };
+        if call.lists_tasks() {
+            show_tasks(&call.tasks, stage.output);
+        } else {
             show_change(call, stage.output);
         }
     }

@@ -11,6 +11,7 @@ use piton_core::coordinate::COORDINATOR;
 use piton_core::summary::shorten;
 use piton_core::view::{ItemView, MessagePart, TurnEnd, View};
 
+use super::approve;
 use super::asked::Asked;
 use super::begin::begin;
 use super::beside;
@@ -45,11 +46,12 @@ const COMMAND_LETTERS_MAX: usize = 80;
 pub(super) async fn perform(
     opened: &mut Opened,
     mut errand: Errand,
-    asked: &Asked<'_>,
+    asked: &mut Asked<'_>,
     mail: &mut Mail,
     stage: &mut Stage<'_>,
 ) -> Result<Report, Fault> {
     let mut again = 0;
+    let work = approve::mode_of_work(&opened.view);
     loop {
         let seen = see_through(opened, errand, asked, mail, stage).await;
         if let Some(terminal) = &mut stage.terminal {
@@ -75,23 +77,53 @@ pub(super) async fn perform(
             }
         }
         let report = seen.end(opened, asked)?;
-        let Some((schema, answer)) = asked.schema.as_ref().zip(report.final_answer()) else {
-            return Ok(report);
-        };
-        match schema.check(answer) {
-            Ok(json) => {
-                if stage.form == Form::Text {
-                    stage.output.data(&format!("{json}\n"));
-                }
-                return Ok(report.with_answer(json));
+        if approve::has_plan(&opened.view) {
+            match approve::approve(opened, work, asked, mail, stage).await {
+                Some(next) => errand = next,
+                None => return Ok(approve::tell_how(report, opened, work)),
             }
-            Err(why) if AGAIN_MAX <= again => return Err(InputFault::NoMatch { why }.into()),
-            Err(why) => {
+            continue;
+        }
+        match matched(report, again, asked, stage)? {
+            Matched::Yes(report) => return Ok(report),
+            Matched::No(message) => {
                 again += 1;
-                stage.output.talk(&format!("The answer does not match its schema: {why}"));
-                mail.write_next(schema::again(&why));
+                mail.write_next(message);
                 errand = Errand::Send(OnIncomplete::Ask);
             }
+        }
+    }
+}
+
+/// Whether an answer matches its schema.
+enum Matched {
+    /// It does, or none is wanted.
+    Yes(Report),
+    /// It is asked for again, with this message.
+    No(String),
+}
+
+/// Holds the answer against its schema, and shows it where it matches.
+fn matched(
+    report: Report,
+    again: u32,
+    asked: &Asked<'_>,
+    stage: &mut Stage<'_>,
+) -> Result<Matched, Fault> {
+    let Some((schema, answer)) = asked.schema.as_ref().zip(report.final_answer()) else {
+        return Ok(Matched::Yes(report));
+    };
+    match schema.check(answer) {
+        Ok(json) => {
+            if stage.form == Form::Text {
+                stage.output.data(&format!("{json}\n"));
+            }
+            Ok(Matched::Yes(report.with_answer(json)))
+        }
+        Err(why) if AGAIN_MAX <= again => Err(InputFault::NoMatch { why }.into()),
+        Err(why) => {
+            stage.output.talk(&format!("The answer does not match its schema: {why}"));
+            Ok(Matched::No(schema::again(&why)))
         }
     }
 }

@@ -136,6 +136,50 @@ fn a_declared_address_asks_unless_a_rule_allows_it() {
 }
 
 #[test]
+fn a_standing_answer_on_an_address_is_for_its_host() {
+    let roles = [("url", ArgumentRole::Address), ("offset", ArgumentRole::Value)];
+    let fetch = declared("fetch", EffectClass::ReadOnly, &roles);
+    for effect in [RuleEffect::Allow, RuleEffect::Deny] {
+        let standing = Standing { effect, scope: RuleScope::User };
+        let asked = json!({ "url": "https://docs.rs/serde", "offset": 5 }).to_string();
+        let rules = always(&Permissions::default(), &fetch, &asked, standing).unwrap();
+        assert_eq!(rules[0].arguments["url"], r"https://docs\.rs/.*");
+        let mode = PermissionMode::Ask;
+        decides(mode, &rules, &fetch, json!({ "url": "HTTPS://DOCS.rs:443/x" }), effect);
+        decides(mode, &rules, &fetch, json!({ "url": "https://docs.rs" }), effect);
+        for other in [
+            "https://docs.rs.evil.example/",
+            "https://docs.rs@evil.example/",
+            "https://evil.example/docs.rs/",
+            "http://docs.rs/",
+            "https://docs.rs/a/../b",
+            "https://docs.rs\\.evil.example/",
+        ] {
+            decides(mode, &rules, &fetch, json!({ "url": other }), RuleEffect::Ask);
+        }
+        for unclear in ["docs.rs", "https://user@docs.rs/", "http://2130706433/"] {
+            let asked = json!({ "url": unclear }).to_string();
+            assert_eq!(
+                always(&Permissions::default(), &fetch, &asked, standing),
+                None,
+                "{unclear}"
+            );
+        }
+    }
+}
+
+#[test]
+fn an_address_that_is_not_clear_is_asked_about_where_a_rule_might_forbid_it() {
+    let fetch = declared("fetch", EffectClass::ReadOnly, &[("url", ArgumentRole::Address)]);
+    let pattern = [("url".to_owned(), r"https?://evil\.example/.*".to_owned())].into();
+    let rules = [PermissionRule { arguments: pattern, ..rule("fetch", RuleEffect::Deny) }];
+    let mode = PermissionMode::Auto;
+    decides(mode, &rules, &fetch, json!({ "url": "http://EVIL.example:80" }), RuleEffect::Deny);
+    decides(mode, &rules, &fetch, json!({ "url": "http://a@evil.example/" }), RuleEffect::Ask);
+    decides(mode, &rules, &fetch, json!({ "url": "http://good.example/" }), RuleEffect::Allow);
+}
+
+#[test]
 fn a_role_of_a_newer_version_is_read_and_declares_nothing() {
     let text = r#"{"name":"t","description":"","parameters":"{}","effect":"once",
         "roles":{"a":"quantum_path","b":"command_line"}}"#;
