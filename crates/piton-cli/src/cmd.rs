@@ -1,6 +1,7 @@
 //! The commands, one file each.
 
 pub(crate) mod answer;
+pub(crate) mod config;
 pub(crate) mod doctor;
 pub(crate) mod drafts;
 pub(crate) mod help;

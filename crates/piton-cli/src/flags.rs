@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use piton_sim::script::{Fault as ScriptFault, parse_fault};
 
+mod config;
 mod drafts;
 mod help;
 mod init;
@@ -13,6 +14,7 @@ mod query;
 mod send;
 mod stop;
 
+pub(crate) use self::config::Config;
 pub(crate) use self::drafts::DraftsFlags;
 pub(crate) use self::help::{Completions, Help, Shell};
 pub(crate) use self::init::Init;
@@ -70,6 +72,8 @@ pub(crate) enum Command {
     Mcp(Mcp),
     /// Write a first AGENTS.md for this project, by looking at it
     Init(Init),
+    /// Show the settings and where they come from, or change one
+    Config(Box<Config>),
     /// Show what holds on this machine, and what to do about the rest
     Doctor(Doctor),
     /// Show the models that can answer, and what keeps providers from answering
@@ -327,12 +331,14 @@ impl Flags {
             Command::Mcp(mcp) if mcp.json => Form::Json,
             Command::Undo(undo) if undo.json => Form::Json,
             Command::Drafts(drafts) if drafts.json => Form::Json,
+            Command::Config(config) if config.json => Form::Json,
             Command::Query(_)
             | Command::Answer(_)
             | Command::Permissions(_)
             | Command::Ls(_)
             | Command::Print(_)
             | Command::Drafts(_)
+            | Command::Config(_)
             | Command::Init(_)
             | Command::Ps(_)
             | Command::Logs(_)

@@ -80,6 +80,7 @@ async fn run(flags: Flags, output: &mut Output) -> Result<Report, Fault> {
         Command::Kill(kill) => cmd::kill::run(&kill, &settings, output).await,
         Command::Stop(stop) => cmd::stop::run(&stop, &settings, output).await,
         Command::Undo(undo) => cmd::undo::run(&undo, &settings, output).await,
+        Command::Config(config) => cmd::config::run(&config, &settings, output),
         Command::Doctor(doctor) => Ok(cmd::doctor::run(&doctor, &settings, output)),
         Command::Models(models) => cmd::models::run(&models, &settings, output).await,
         Command::Mcp(flags) => cmd::mcp::run(&flags, &settings, output).await,

@@ -4,6 +4,7 @@ mod advice;
 mod attach;
 mod code;
 mod command;
+pub(crate) mod config;
 pub(crate) mod fault;
 mod holding;
 mod input;

@@ -1,5 +1,7 @@
 //! `piton help`: commands, and the documents for users, which are part of the binary. `piton completions`.
 
+use std::collections::BTreeSet;
+
 use clap::CommandFactory as _;
 
 use crate::flags::{Completions, Flags, Help, Shell};
@@ -7,11 +9,8 @@ use crate::output::Output;
 use crate::render::markdown;
 use crate::report::{Fault, Report};
 
-/// How alike a name must be to be suggested.
-const ALIKE_MIN: f64 = 0.75;
-
 /// The documents for users, by topic.
-const TOPICS: [(&str, &str); 17] = [
+const TOPICS: [(&str, &str); 18] = [
     ("models", include_str!("../../../../docs/models.md")),
     ("instructions", include_str!("../../../../docs/instructions.md")),
     ("skills", include_str!("../../../../docs/skills.md")),
@@ -25,6 +24,7 @@ const TOPICS: [(&str, &str); 17] = [
     ("tools", include_str!("../../../../docs/tools.md")),
     ("mcp", include_str!("../../../../docs/mcp.md")),
     ("subagents", include_str!("../../../../docs/subagents.md")),
+    ("settings", include_str!("../../../../docs/settings.md")),
     ("doctor", include_str!("../../../../docs/doctor.md")),
     ("json", include_str!("../../../../docs/json.md")),
     ("sim", include_str!("../../../../docs/sim.md")),
@@ -70,11 +70,8 @@ fn near(typed: &str) -> Vec<String> {
     let root = Flags::command();
     let commands = root.get_subcommands().map(|command| command.get_name().to_owned());
     let topics = TOPICS.iter().map(|(name, _)| (*name).to_owned());
-    let mut names: Vec<_> = commands.chain(topics).collect();
-    names.sort();
-    names.dedup();
-    names.retain(|name| ALIKE_MIN <= strsim::jaro_winkler(name, typed));
-    names
+    let names: BTreeSet<_> = commands.chain(topics).collect();
+    piton_agent::near(typed, names.iter().map(String::as_str))
 }
 
 /// Prints what a shell completes with, or a page for `man`.

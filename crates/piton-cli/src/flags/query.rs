@@ -1,6 +1,7 @@
 //! The flags of `piton query`.
 
 use std::path::PathBuf;
+use std::str::FromStr;
 
 use clap::{ArgGroup, Args, ValueEnum};
 use piton_agent::{Overrides, SandboxMode, UnattendedPolicy};
@@ -31,7 +32,7 @@ pub(crate) struct Query {
     #[arg(long, short = 'm', value_name = "MODEL")]
     pub(crate) model: Option<String>,
     /// How much the model should think: auto, none, minimal, low, medium, high, max
-    #[arg(long, value_name = "EFFORT")]
+    #[arg(long, value_name = "EFFORT", value_parser = effort)]
     pub(crate) effort: Option<Effort>,
     /// Most tokens of one answer; 0 leaves it to the provider
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
@@ -109,6 +110,13 @@ pub(crate) struct Query {
     pub(crate) no_persist: bool,
 }
 
+/// An effort, or what may be meant.
+pub(super) fn effort(typed: &str) -> Result<Effort, String> {
+    typed
+        .parse()
+        .map_err(|fault: <Effort as FromStr>::Err| piton_agent::with_near(typed, fault.to_string()))
+}
+
 /// What may run without asking.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(crate) enum Mode {
@@ -165,6 +173,20 @@ impl Query {
 }
 
 impl Mode {
+    /// How it is typed.
+    pub(crate) fn typed(self) -> String {
+        self.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
+    }
+}
+
+impl Unattended {
+    /// How it is typed.
+    pub(crate) fn typed(self) -> String {
+        self.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
+    }
+}
+
+impl Sandbox {
     /// How it is typed.
     pub(crate) fn typed(self) -> String {
         self.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()

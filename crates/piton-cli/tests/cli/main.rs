@@ -15,6 +15,7 @@ mod codex;
 mod command;
 mod command_deaths;
 mod command_tools;
+mod config;
 mod connections;
 mod crash_commands;
 mod damage;

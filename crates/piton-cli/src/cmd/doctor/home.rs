@@ -14,7 +14,7 @@ use super::entries::{self, SET_ASIDE};
 use super::finding::{Finding, Verdict};
 use crate::output::Output;
 use crate::render::rule;
-use crate::report::{self, fault};
+use crate::report;
 
 pub(super) fn look(settings: &Settings, output: &mut Output) -> Vec<Finding> {
     let store = match fs::metadata(&settings.home) {
@@ -35,7 +35,7 @@ pub(super) fn look(settings: &Settings, output: &mut Output) -> Vec<Finding> {
         }
         Err(error) => {
             let advice = if let LoadError::File(_) = &error {
-                fault::loading(&error)
+                report::config::loading(&error)
             } else {
                 "mend the file; piton help models has its form".into()
             };
