@@ -15,7 +15,7 @@ mod send;
 mod stop;
 
 pub(crate) use self::config::Config;
-pub(crate) use self::drafts::DraftsFlags;
+pub(crate) use self::drafts::{DraftWish, DraftsFlags};
 pub(crate) use self::help::{Completions, Help, Shell};
 pub(crate) use self::init::Init;
 pub(crate) use self::mcp::{Mcp, McpWish, SimMcp};
@@ -54,7 +54,8 @@ pub(crate) enum Command {
     Ls(Ls),
     /// Show a conversation
     Print(Print),
-    /// Show the messages that were typed in this workspace and not sent, or forget one
+    /// Show the messages that were typed in this workspace and not sent; write one anew, or forget it
+    #[command(name = "draft", visible_alias = "drafts")]
     Drafts(DraftsFlags),
     /// Show the commands that run, of all conversations
     Ps(Ps),

@@ -37,6 +37,7 @@ use piton_core::view::TurnEnd;
 
 use self::asked::Asked;
 use self::begin::announce;
+pub(crate) use self::editor::edited;
 use self::errand::Errand;
 use self::held::{Followed, Way};
 use self::mail::Mail;

@@ -102,7 +102,7 @@ pub(crate) struct Query {
     #[arg(long, value_name = "DIR", requires = "id", conflicts_with = "no_persist")]
     pub(crate) workspace: Option<PathBuf>,
     /// Send the newest message that was kept because it could not be sent, to the conversation that it
-    /// was meant for; `piton drafts` shows them
+    /// was meant for; `piton draft` shows them
     #[arg(long, conflicts_with = "text")]
     pub(crate) draft: bool,
     /// Take no lock and record nothing

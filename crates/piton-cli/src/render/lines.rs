@@ -191,6 +191,8 @@ pub(crate) enum Line<'a> {
         files: Vec<String>,
         at: u64,
     },
+    /// A message that was not sent and cannot be read.
+    UnreadableDraft { name: String, path: String },
     /// A command.
     Command {
         conversation: &'a str,

@@ -361,7 +361,7 @@ impl Fault {
         match self {
             Self::Input(fault) => fault.hints(),
             Self::NoDraft => vec!["say something: piton query \"TEXT\"".into()],
-            Self::UnknownDraft { .. } => vec!["piton drafts shows them with their names".into()],
+            Self::UnknownDraft { .. } => vec!["piton draft shows them with their names".into()],
             Self::Attach(fault) => fault.hints(),
             Self::Added(_) => vec!["check the path after --add-dir; it counts from here".into()],
             Self::UnknownConversation { near, aside, .. } => {

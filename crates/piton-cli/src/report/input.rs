@@ -58,6 +58,9 @@ pub(crate) enum InputFault {
     /// A command of the user cannot be used.
     #[error(transparent)]
     Custom(CustomFault),
+    /// Nobody knows which editor to open.
+    #[error("no editor is named")]
+    NoEditor,
     /// The editor could not be started, or did not end well.
     #[error("the editor `{command}` {why}")]
     Editor {
@@ -81,6 +84,7 @@ impl InputFault {
             | Self::StdinTwice
             | Self::StdinUnread
             | Self::Custom(_)
+            | Self::NoEditor
             | Self::PromptFile { .. } => Code::Usage,
             Self::Stdin(_) | Self::Editor { .. } => Code::Failed,
         }
@@ -94,7 +98,7 @@ impl InputFault {
             Self::LongText { .. } | Self::LongStored { .. } => "long_text",
             Self::Stdin(_) | Self::StdinTwice | Self::StdinUnread => "standard_input",
             Self::PromptFile { .. } => "file",
-            Self::Editor { .. } => "editor",
+            Self::Editor { .. } | Self::NoEditor => "editor",
             Self::Custom(_) => "command",
         }
     }
@@ -130,6 +134,7 @@ impl InputFault {
                     "what you wrote is in {path}: piton query --prompt-file {path}"
                 )];
             }
+            Self::NoEditor => "set EDITOR, for example EDITOR=nano",
             Self::Editor { kept: None, .. } => {
                 "VISUAL or EDITOR names the editor; the message can also be an argument"
             }
