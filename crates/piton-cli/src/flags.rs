@@ -321,6 +321,13 @@ pub(crate) struct Undo {
     pub(crate) json: bool,
 }
 
+impl Command {
+    /// Whether nothing of it may be kept.
+    pub(crate) fn records_nothing(&self) -> bool {
+        matches!(self, Self::Query(query) if query.no_persist)
+    }
+}
+
 impl Flags {
     /// In which form the outcome is wanted.
     pub(crate) fn form(&self) -> Form {

@@ -9,6 +9,7 @@ mod flags;
 mod cmd;
 
 mod drafts;
+mod log;
 mod store;
 mod target;
 
@@ -54,7 +55,10 @@ fn main() -> ExitCode {
             // Threads that mind commands see that nobody waits, and kill what is left of them. One
             // that is stuck in a system call must not hold up the exit for ever.
             runtime.shutdown_timeout(LEAVE_WAIT);
-            done.unwrap_or_else(|fault| Report::from(&fault))
+            done.unwrap_or_else(|fault| {
+                log::note(&fault);
+                Report::from(&fault)
+            })
         }
         Err(error) => Report::from(&Fault::Runtime(error)),
     };
@@ -64,13 +68,19 @@ fn main() -> ExitCode {
 async fn run(flags: Flags, output: &mut Output) -> Result<Report, Fault> {
     signals::outlive_file_limit();
     let settings = Settings::resolve(Environment::of_process())?;
+    // Whoever wants nothing recorded wants no log either.
+    if !flags.command.records_nothing()
+        && let Some(complaint) = log::start(&settings)
+    {
+        output.talk(&format!("warning: {complaint}"));
+    }
     match flags.command {
         Command::Query(query) => cmd::query::run(query, &settings, output).await,
         Command::Answer(answer) => cmd::answer::run(&answer, &settings, output).await,
         Command::Permissions(flags) => cmd::permissions::run(&flags, &settings, output).await,
         Command::Ls(ls) => cmd::ls::run(&ls, &settings, output).await,
         Command::Print(print) => cmd::print::run(&print, &settings, output).await,
-        Command::Help(flags) => cmd::help::run(&flags, output),
+        Command::Help(flags) => cmd::help::run(&flags, &settings, output),
         Command::Completions(flags) => Ok(cmd::help::completions(&flags, output)),
         Command::Init(flags) => cmd::init::run(flags, &settings, output).await,
         Command::Drafts(flags) => cmd::drafts::run(&flags, &settings, output).await,

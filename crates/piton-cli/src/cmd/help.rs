@@ -3,8 +3,10 @@
 use std::collections::BTreeSet;
 
 use clap::CommandFactory as _;
+use piton_agent::Settings;
 
 use crate::flags::{Completions, Flags, Help, Shell};
+use crate::log;
 use crate::output::Output;
 use crate::render::markdown;
 use crate::report::{Fault, Report};
@@ -33,13 +35,16 @@ const TOPICS: [(&str, &str); 18] = [
 
 /// Shows a document, or how a command is called. A command and a topic may have one name: both are
 /// shown.
-pub(crate) fn run(flags: &Help, output: &mut Output) -> Result<Report, Fault> {
+pub(crate) fn run(flags: &Help, settings: &Settings, output: &mut Output) -> Result<Report, Fault> {
     let mut root = Flags::command();
     root.build();
     if flags.words.is_empty() {
         output.data(&root.render_long_help().to_string());
         let names: Vec<_> = TOPICS.iter().map(|(name, _)| *name).collect();
         output.data(&format!("\nTopics: {}\n", names.join(", ")));
+        if let Some(log) = log::place(settings) {
+            output.data(&format!("Log: {} (piton help doctor)\n", log.display()));
+        }
         return Ok(Report::ok("done"));
     }
     let mut command = Some(&mut root);

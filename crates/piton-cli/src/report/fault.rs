@@ -255,6 +255,11 @@ impl Fault {
         Some(conversation)
     }
 
+    /// Whether somebody may ask later why it failed.
+    pub(crate) fn is_worth_a_record(&self) -> bool {
+        self.code() == Code::Failed
+    }
+
     pub(super) fn code(&self) -> Code {
         match self {
             Self::Letter(fault) => fault.code(),

@@ -39,6 +39,7 @@ mod interrupt;
 mod json;
 mod kill;
 mod kill9;
+mod log;
 mod ls;
 mod mcp;
 mod mcp_deaf;
