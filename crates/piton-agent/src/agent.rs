@@ -15,6 +15,7 @@ use piton_tools::sandbox::Rules;
 use crate::command_tools;
 use crate::environment::Environment;
 use crate::instructions::{Instructions, Places};
+use crate::near::with_near;
 use crate::overrides::Overrides;
 use crate::providers::{
     self, KeyFrom, Provider, ProviderError, RequestDefaults, Waits, WrittenEffort,
@@ -243,7 +244,10 @@ where
     let Some(value) = environment.text(name) else { return Ok(None) };
     match value.trim().parse() {
         Ok(parsed) => Ok(Some(parsed)),
-        Err(error) => Err(LoadError::Variable { name, value, why: error.to_string() }),
+        Err(error) => {
+            let why = with_near(&value, error.to_string());
+            Err(LoadError::Variable { name, value, why })
+        }
     }
 }
 

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 
 use piton_core::event::EffectClass;
 use piton_tools::{COMMAND_TIMEOUT_S_DEFAULT, CommandDefinition, Program, Toolbox};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
@@ -14,17 +15,24 @@ use serde_json::{Map, Value};
 const TAKEN: [&str; 4] = ["ask_user", "shell_wait", "shell_write", "shell_stop"];
 
 /// A tool as written.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct WrittenTool {
+    /// What it does, for the model.
     description: String,
+    /// A list is a program with its arguments; a text is a line for `sh`.
+    #[schemars(schema_with = "line_or_words")]
     command: WrittenCommand,
+    /// Its parameters, as the properties of a JSON Schema.
     #[serde(default)]
     parameters: Map<String, Value>,
+    /// What a crash in the middle of it may leave behind.
     #[serde(default)]
     effect: WrittenEffect,
+    /// Longest time that it may take, in seconds.
     #[serde(default = "timeout_s")]
     timeout_s: u64,
+    /// Whether it is confined as other commands are.
     #[serde(default = "sandbox")]
     sandbox: bool,
 }
@@ -51,14 +59,22 @@ impl TryFrom<Value> for WrittenCommand {
     }
 }
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 enum WrittenEffect {
+    /// It changes nothing.
     ReadOnly,
+    /// Done twice, it leaves the same as done once.
     Idempotent,
+    /// It goes on when piton dies, and can be watched again.
     #[default]
     Supervised,
+    /// None of these: after a crash a person is asked.
     Once,
+}
+
+fn line_or_words(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({ "type": ["string", "array"], "items": { "type": "string" } })
 }
 
 fn timeout_s() -> u64 {

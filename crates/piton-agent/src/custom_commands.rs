@@ -8,6 +8,7 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use crate::front_matter::FrontMatter;
+use crate::near::near;
 use crate::settings::Settings;
 
 /// Most bytes of a command.
@@ -16,8 +17,6 @@ const BYTES_MAX: u64 = 64 * 1024;
 const DEPTH_MAX: usize = 3;
 /// Most commands that count.
 const COMMANDS_MAX: usize = 500;
-/// How alike a name must be to be suggested.
-const ALIKE_MIN: f64 = 0.75;
 
 /// A command of the user.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -104,11 +103,7 @@ pub fn expand(settings: &Settings, typed: &str) -> Result<Option<Expanded>, Cust
     }
     let commands = all(settings);
     let Some(command) = commands.get(name) else {
-        let near: Vec<_> = commands
-            .keys()
-            .filter(|known| ALIKE_MIN <= strsim::jaro_winkler(known, name))
-            .cloned()
-            .collect();
+        let near = near(name, commands.keys().map(String::as_str));
         let name = name.to_owned();
         return if near.is_empty() { Ok(None) } else { Err(CustomFault::Unknown { name, near }) };
     };

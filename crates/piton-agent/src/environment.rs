@@ -60,6 +60,11 @@ impl Environment {
         Some(value.to_owned()).filter(|value| !value.trim().is_empty())
     }
 
+    /// The names of all variables that are text.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.variables.keys().filter_map(|name| name.to_str())
+    }
+
     /// The user's own directory.
     pub fn user_directory(&self) -> Option<&Path> {
         self.user_directory.as_deref()

@@ -16,7 +16,12 @@ mod workspace;
 
 mod added;
 
+mod settings_edit;
 mod settings_file;
+
+pub mod config;
+mod near;
+mod words;
 
 mod agent;
 mod context;
@@ -56,6 +61,7 @@ pub use self::instructions::InstructionNote;
 pub use self::mcp::{FoundServers, ServerNotice};
 pub use self::models::{Catalogue, Loaded, ModelError, is_demo, read_script, typed};
 pub use self::models::{known, listed};
+pub use self::near::{near, with_near};
 pub use self::overrides::Overrides;
 pub use self::profile::{Frozen, Live, Profile, ProfileError, ProfileRequest, Standing, TurnStart};
 pub use self::profiles::{AgentProfiles, FlagsError, ProfileNote};
@@ -64,6 +70,7 @@ pub use self::providers::{
 };
 pub use self::sandbox::{SandboxGap, SandboxMode};
 pub use self::settings::{Settings, SettingsError, make_private};
+pub use self::settings_edit::EditError;
 pub use self::settings_file::FileError;
 pub use self::skills::SkillNote;
 pub use self::tools::{AgentTools, ToolNote};

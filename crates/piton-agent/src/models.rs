@@ -2,7 +2,6 @@
 
 pub mod known;
 pub mod listed;
-mod near;
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -17,6 +16,7 @@ use piton_tools::{Tool, read_regular};
 
 use crate::agent::Agent;
 use crate::environment::Environment;
+use crate::near::{near, suggestion};
 use crate::providers::{KeyFrom, Provider, ProviderError};
 
 /// The provider of the built-in demo model.
@@ -63,10 +63,6 @@ pub enum ModelError {
     /// The provider cannot be asked.
     #[error(transparent)]
     Provider(#[from] ProviderError),
-}
-
-fn suggestion(near: &[String]) -> String {
-    if near.is_empty() { String::new() } else { format!("; did you mean {}?", near.join(" or ")) }
 }
 
 fn several(models: &[ModelRef]) -> String {
@@ -147,7 +143,7 @@ impl Agent {
         let known: Vec<String> = known::KNOWN.iter().map(known::KnownModel::typed).collect();
         let names =
             known.iter().map(String::as_str).chain(self.providers.keys().map(String::as_str));
-        let near = near::near(typed, names.chain([DEMO]));
+        let near = near(typed, names.chain([DEMO]));
         ModelError::Unknown { name: typed.to_owned(), near }
     }
 

@@ -12,11 +12,15 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use piton_core::event::{PermissionRule, RuleEffect, RuleScope};
+use schemars::JsonSchema;
 use serde::Deserialize;
 
+use crate::words;
+
 /// A rule as written.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(from = "Fields")]
+#[schemars(with = "Fields")]
 pub(crate) struct WrittenRule {
     rule: PermissionRule,
     /// Where it counts; everywhere if absent.
@@ -24,18 +28,25 @@ pub(crate) struct WrittenRule {
 }
 
 /// Its fields. Each is judged where it stands, so that a fault is shown with its line.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Fields {
+    /// The tool that it is about; `*` is every tool.
     #[serde(deserialize_with = "fields::tool")]
     tool: String,
+    /// What becomes of the call.
+    #[schemars(schema_with = "words::effects")]
     effect: RuleEffect,
+    /// Commands that it is about; a `*` at the end is any rest.
     #[serde(default, deserialize_with = "fields::command")]
     command: Option<String>,
+    /// Files that it is about: a glob, relative to the workspace.
     #[serde(default, deserialize_with = "fields::path")]
     path: Option<String>,
+    /// Patterns (regular expressions) by the names of arguments; all must match.
     #[serde(default, deserialize_with = "fields::arguments")]
     arguments: BTreeMap<String, String>,
+    /// The directory in which it counts; everywhere if absent.
     #[serde(default, deserialize_with = "fields::workspace")]
     workspace: Option<PathBuf>,
 }

@@ -6,12 +6,13 @@ use std::path::PathBuf;
 
 use piton_core::event::PermissionMode;
 use piton_tools::sandbox::{Kernel, Rules, When};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::environment::Environment;
 
 /// When commands are confined.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum SandboxMode {
     /// Never.
@@ -24,18 +25,28 @@ pub enum SandboxMode {
 }
 
 /// The table `[sandbox]`.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct WrittenSandbox {
+    /// When commands are confined.
+    #[schemars(extend("x-flag" = "--sandbox"))]
     mode: SandboxMode,
+    /// Whether confined commands have a network.
+    #[schemars(extend("x-flag" = "--no-network", "default" = true))]
     network: Option<bool>,
+    /// Whether confined commands may use sockets of this machine.
+    #[schemars(extend("default" = true))]
     unix_sockets: Option<bool>,
+    /// Further places that confined commands may write to. They begin with / or ~/.
+    #[schemars(extend("default" = []))]
     write: Vec<WrittenPlace>,
+    /// Places that confined commands may not read. They begin with / or ~/.
+    #[schemars(extend("default" = []))]
     deny_read: Vec<WrittenPlace>,
 }
 
 /// A place as written: whole, or from the user's own directory.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(try_from = "String")]
 struct WrittenPlace(String);
 

@@ -58,6 +58,8 @@ pub struct Settings {
     pub file: Option<PathBuf>,
     /// Where things are kept that can be made again.
     pub cache: Option<PathBuf>,
+    /// Where the log is written.
+    pub log: Option<PathBuf>,
     /// The environment that all of this was found in.
     pub environment: Environment,
     /// The root of the repository that the present directory is in.
@@ -77,22 +79,24 @@ impl Settings {
         let base = |variable, usual| environment.base_directory(variable, usual);
         let piton = |base: PathBuf| base.join("piton");
         // A user who moves the data moves the settings with it.
-        let (home, config, cache) = match environment.value("PITON_HOME").map(PathBuf::from) {
+        let (home, config, cache, log) = match environment.value("PITON_HOME").map(PathBuf::from) {
             Some(home) => {
                 let home = if home.is_absolute() { home } else { here(&environment)?.join(home) };
-                (home.clone(), Some(home.clone()), Some(home.join("cache")))
+                let (cache, log) = (home.join("cache"), home.join("log"));
+                (home.clone(), Some(home), Some(cache), Some(log))
             }
             None => (
                 base("XDG_DATA_HOME", ".local/share").map(piton).ok_or(SettingsError::NoHome)?,
                 base("XDG_CONFIG_HOME", ".config").map(piton),
                 base("XDG_CACHE_HOME", ".cache").map(piton),
+                base("XDG_STATE_HOME", ".local/state").map(piton),
             ),
         };
         let file = config.map(|directory| directory.join("piton.toml"));
         let here = environment.directory().ok();
         let repository =
             here.and_then(|here| workspace::repository(here, environment.user_directory()));
-        Ok(Self { home, file, cache, environment, repository })
+        Ok(Self { home, file, cache, log, environment, repository })
     }
 
     /// Where the user's own settings are.
@@ -103,6 +107,7 @@ impl Settings {
     /// Conversations, keys and rules, which are no business of a command or a tool.
     pub fn own_places(&self) -> Vec<PathBuf> {
         let directories = [self.home.clone()].into_iter().chain(self.config().map(Into::into));
+        let directories = directories.chain(self.log.clone());
         // The files by their own names too: they may be links to another directory.
         directories.chain(self.own_files()).collect()
     }
@@ -238,6 +243,7 @@ mod tests {
         assert_eq!(usual.home, Path::new("/me/.local/share/piton"));
         assert_eq!(usual.file.as_deref(), Some(Path::new("/me/.config/piton/piton.toml")));
         assert_eq!(usual.cache.as_deref(), Some(Path::new("/me/.cache/piton")));
+        assert_eq!(usual.log.as_deref(), Some(Path::new("/me/.local/state/piton")));
         let moved = found(&[("HOME", "/me"), ("PITON_HOME", "p")]).unwrap();
         assert_eq!(moved.home, Path::new("/here/p"));
         assert_eq!(moved.file.as_deref(), Some(Path::new("/here/p/piton.toml")));

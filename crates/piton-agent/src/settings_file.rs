@@ -1,15 +1,21 @@
 //! The settings file `piton.toml`: models, standing rules, tools and servers of tools.
 
+mod complaint;
+mod text;
+
 use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use piton::Delegation;
+use piton::transport::Timeouts;
 use piton_mcp::WrittenServer;
-use piton_tools::read_regular;
+use schemars::JsonSchema;
 use serde::Deserialize;
 
+use self::complaint::complaint;
+pub(crate) use self::text::{BOM, Unread, read_text};
 use crate::command_tools::WrittenTool;
 use crate::providers::{IdleSeconds, WrittenEffort, WrittenProvider};
 use crate::rules::WrittenRule;
@@ -17,25 +23,39 @@ use crate::sandbox::WrittenSandbox;
 use crate::unattended::WrittenUnattended;
 use crate::web::WrittenWeb;
 
-/// What the file says.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+/// The form of the file that this build knows. A build that gives a key another meaning raises it.
+pub(crate) const FORM: u32 = 1;
+
+/// What the file says. Comments on the fields are what `piton config --schema` and
+/// `piton help settings` say of them.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct SettingsFile {
-    /// The model that is used when nobody names one.
+    /// The form of this file. A build that does not know the form says so and changes nothing.
+    #[schemars(extend("default" = FORM))]
+    pub(crate) version: Option<u32>,
+    /// The model of new conversations: provider/model, demo, or script:FILE.
+    #[schemars(extend("x-variable" = "PITON_MODEL", "x-flag" = "--model"))]
     pub(crate) model: Option<String>,
     /// How much models should think.
+    #[schemars(extend("x-variable" = "PITON_EFFORT", "x-flag" = "--effort"))]
     pub(crate) effort: Option<WrittenEffort>,
-    /// Most tokens of one answer.
+    /// Most tokens of one answer; 0 leaves it to the provider.
+    #[schemars(extend("x-variable" = "PITON_MAX_TOKENS", "x-flag" = "--max-tokens"))]
     pub(crate) max_tokens: Option<u32>,
     /// Longest wait for the first byte of an answer; 0 is for ever.
+    #[schemars(extend("x-variable" = "PITON_FIRST_BYTE_SECONDS", "default" = seconds_of(|usual| usual.first_byte)))]
     pub(crate) first_byte_seconds: Option<u64>,
-    /// Longest wait for the next byte; 0 is for ever.
+    /// Longest wait for the next byte of an answer: 10 or more; 0 is for ever.
+    #[schemars(extend("x-variable" = "PITON_IDLE_SECONDS", "default" = seconds_of(|usual| usual.idle)))]
     pub(crate) idle_seconds: Option<IdleSeconds>,
-    /// How long to wait for a network that is not there.
+    /// Longest wait for a network that is not there; 0 is not at all. Unless it is set, a terminal waits 600.
+    #[schemars(extend("x-variable" = "PITON_OUTAGE_SECONDS", "default" = seconds_of(|usual| usual.outage)))]
     pub(crate) outage_seconds: Option<u64>,
-    /// Standing rules.
+    /// Standing rules: what may run, what asks, what is denied.
+    #[schemars(extend("default" = []))]
     pub(crate) permissions: Vec<WrittenRule>,
-    /// Servers of tools by name.
+    /// Servers of tools by name, which speak the Model Context Protocol.
     pub(crate) mcp: BTreeMap<String, WrittenServer>,
     /// What commands may touch.
     pub(crate) sandbox: WrittenSandbox,
@@ -43,9 +63,9 @@ pub(crate) struct SettingsFile {
     pub(crate) unattended: WrittenUnattended,
     /// How a person is asked.
     pub(crate) ask: WrittenAsk,
-    /// Tools by name.
+    /// Commands of yours that are tools, by name.
     pub(crate) tools: BTreeMap<String, WrittenTool>,
-    /// Providers by name.
+    /// Providers by name: other addresses, keys and limits for built-in ones, or new ones.
     pub(crate) providers: BTreeMap<String, WrittenProvider>,
     /// What workers are allowed.
     pub(crate) workers: WrittenWorkers,
@@ -54,20 +74,22 @@ pub(crate) struct SettingsFile {
 }
 
 /// How a person is asked, as written.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct WrittenAsk {
-    /// Whether one answer is for all calls of an answer that need one.
+    /// Whether one answer of yours counts for all calls that a model's answer brings.
     pub(crate) batch: bool,
 }
 
 /// What workers are allowed, as written.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct WrittenWorkers {
-    /// Longest time at work, in seconds.
+    /// Longest time that a worker is at work, in seconds.
+    #[schemars(extend("default" = Delegation::default().limit.as_secs()))]
     seconds: Option<u64>,
-    /// Most model answers; 0 is no limit.
+    /// Most model answers of a worker; 0 is no limit.
+    #[schemars(extend("default" = Delegation::default().steps_max))]
     steps: Option<u32>,
 }
 
@@ -107,31 +129,61 @@ pub enum FileError {
 impl SettingsFile {
     /// Reads the file; no file says nothing.
     pub(crate) fn read(path: &Path) -> Result<Self, FileError> {
+        let unclear = |detail, page| FileError::Parse { path: path.to_owned(), detail, page };
         // A home that is no directory is the store's to report.
         if !path.parent().is_some_and(Path::is_dir) {
             return Ok(Self::default());
         }
-        let text = match read_regular(path) {
-            Ok(text) => text,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Self::default()),
-            Err(source) => return Err(FileError::Read { path: path.to_owned(), source }),
+        let text = match read_text(path) {
+            Ok(text) => text.unwrap_or_default(),
+            Err(Unread::System(source)) => {
+                return Err(FileError::Read { path: path.to_owned(), source });
+            }
+            Err(Unread::NoText(detail)) => return Err(unclear(detail, SETTINGS_PAGE)),
         };
-        let told = |error: toml::de::Error| FileError::Parse {
-            path: path.to_owned(),
-            detail: detail(&error),
-            page: page(&text, error.span().map_or(0, |span| span.start)),
-        };
-        toml::from_str(&text).map_err(told)
+        Self::strictly(&text).map_err(|(detail, at)| unclear(detail, page(&text, at)))
     }
 
+    /// What a text says, or what makes no sense in it.
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
-        toml::from_str(text).map_err(|error| detail(&error))
+        Self::strictly(text).map_err(|(detail, _)| detail)
+    }
+
+    /// The same, with the place of what makes no sense.
+    fn strictly(text: &str) -> Result<Self, (String, usize)> {
+        let text = text.strip_prefix(BOM).unwrap_or(text);
+        let read: Result<Self, toml::de::Error> = toml::from_str(text);
+        let version = match &read {
+            Ok(file) => file.version,
+            // What a newer build wrote may have keys that this one does not know.
+            Err(_) => toml::from_str::<FormOnly>(text).ok().and_then(|form| form.version),
+        };
+        if let Some(version) = version.filter(|version| FORM < *version) {
+            let detail = format!(
+                "a newer piton wrote it (version {version}; this one knows {FORM}); use that one: nothing was changed"
+            );
+            return Err((detail, 0));
+        }
+        read.map_err(|error| {
+            let at = error.span().map_or(0, |span| span.start);
+            (complaint(&error, text), at)
+        })
     }
 }
 
-fn detail(error: &toml::de::Error) -> String {
-    error.to_string().trim_end().to_owned()
+/// The form of a file, whatever else it says.
+#[derive(Deserialize)]
+struct FormOnly {
+    version: Option<u32>,
 }
+
+/// A wait that counts where nothing is set, in seconds.
+fn seconds_of(wait: impl Fn(Timeouts) -> Duration) -> u64 {
+    wait(Timeouts::default()).as_secs()
+}
+
+/// The page of the documents that has every key.
+const SETTINGS_PAGE: &str = "piton help settings";
 
 /// Where the form of the table is told that has something at `at`.
 fn page(text: &str, at: usize) -> &'static str {
@@ -146,7 +198,8 @@ fn page(text: &str, at: usize) -> &'static str {
         "tools" | "web" => "piton help tools",
         "mcp" => "piton help mcp",
         "workers" => "piton help subagents",
-        _ => "piton help models",
+        "providers" | "model" | "effort" => "piton help models",
+        _ => SETTINGS_PAGE,
     }
 }
 
@@ -190,5 +243,21 @@ mod tests {
         assert!(SettingsFile::parse(text).unwrap_err().contains("one of auto, none, minimal"));
         let text = "[providers.openai]\nmax_tokens = -1\n";
         assert!(SettingsFile::parse(text).unwrap_err().contains("max_tokens"));
+    }
+
+    // Whoever goes back to an older build must not lose what the newer one knows.
+    #[test]
+    fn a_file_of_a_newer_build_is_named_as_one() {
+        for text in ["version = 2\n", "version = 7\nmodle = { a = 1 }\n[new]\nx = 1\n"] {
+            let fault = SettingsFile::parse(text).unwrap_err();
+            assert!(fault.starts_with("a newer piton wrote it (version "), "{fault}");
+        }
+        assert_eq!(SettingsFile::parse("version = 1\n").unwrap().version, Some(1));
+    }
+
+    #[test]
+    fn a_byte_order_mark_is_passed_over() {
+        let file = SettingsFile::parse("\u{feff}model = \"demo\"\r\n").unwrap();
+        assert_eq!(file.model.as_deref(), Some("demo"));
     }
 }

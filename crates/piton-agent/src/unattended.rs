@@ -1,10 +1,11 @@
 //! What becomes of questions while nobody is there, as written and as overridden.
 
 use piton::{Policy, Unattended};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A policy as written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum UnattendedPolicy {
     /// Allow calls in which no deny could hide; take defaults, or tell the tool that there is no
@@ -30,10 +31,14 @@ impl From<UnattendedPolicy> for Policy {
 }
 
 /// The table of the settings.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct WrittenUnattended {
+    /// What becomes of calls that ask for permission.
+    #[schemars(extend("x-flag" = "--unattended", "default" = "defer"))]
     permissions: Option<UnattendedPolicy>,
+    /// What becomes of questions that tools ask.
+    #[schemars(extend("x-flag" = "--unattended", "default" = "defer"))]
     questions: Option<UnattendedPolicy>,
 }
 

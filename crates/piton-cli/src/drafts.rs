@@ -16,6 +16,7 @@
 //! Nothing here is synced. A kill does not lose what was written, and that is what drafts are for;
 //! after a power cut the text is in the shell's history, and a sync at every start would be felt.
 
+mod bad;
 mod sent;
 
 use std::ffi::OsStr;
@@ -34,6 +35,7 @@ use sha2::{Digest as _, Sha256};
 use piton_agent::make_private;
 use piton_core::summary::output_summary;
 
+pub(crate) use self::bad::BadDraft;
 pub(crate) use self::sent::only_unsent;
 
 /// Unsent messages that are kept for a directory; beyond that the oldest ones go.
@@ -110,13 +112,30 @@ impl Drafts {
         Ok(Draft { message, text, files, workspace, conversation, path, since, _file: file })
     }
 
-    /// Takes what no living process has, the newest first. What cannot be read is left alone.
-    pub(crate) fn unsent(&self) -> Vec<Draft> {
-        let shelves = [&self.own].into_iter().chain(&self.others);
-        let mut drafts: Vec<_> = shelves.flat_map(Shelf::unsent).collect();
-        drafts.sort_by_key(|draft| std::cmp::Reverse(draft.since));
-        drafts
+    /// Takes what no living process has, the newest first, and names what cannot be read.
+    pub(crate) fn look(&self) -> Found {
+        let mut found = Found::default();
+        for shelf in [&self.own].into_iter().chain(&self.others) {
+            shelf.look(&mut found);
+        }
+        found.unsent.sort_by_key(|draft| std::cmp::Reverse(draft.since));
+        found
     }
+
+    /// Those that could not be read and were set aside.
+    pub(crate) fn set_aside(&self) -> Vec<BadDraft> {
+        let shelves = [&self.own].into_iter().chain(&self.others);
+        shelves.flat_map(|shelf| BadDraft::aside(&shelf.directory)).collect()
+    }
+}
+
+/// What is kept.
+#[derive(Debug, Default)]
+pub(crate) struct Found {
+    /// Messages that no living process has, the newest first.
+    pub(crate) unsent: Vec<Draft>,
+    /// What cannot be read.
+    pub(crate) bad: Vec<BadDraft>,
 }
 
 impl Shelf {
@@ -130,10 +149,14 @@ impl Shelf {
         Self { directory: home.join("drafts").join(name), workspace: workspace.to_owned() }
     }
 
-    fn unsent(&self) -> Vec<Draft> {
-        let Ok(found) = fs::read_dir(&self.directory) else { return Vec::new() };
-        let taken = found.flatten().filter_map(|file| Draft::take(file.path(), &self.workspace));
-        taken.collect()
+    fn look(&self, found: &mut Found) {
+        let files = fs::read_dir(&self.directory).into_iter().flatten().flatten();
+        for file in files.filter(|file| file.file_type().is_ok_and(|kind| kind.is_file())) {
+            match Draft::take(file.path(), &self.workspace) {
+                Ok(draft) => found.unsent.extend(draft),
+                Err(bad) => found.bad.push(bad),
+            }
+        }
     }
 }
 
@@ -252,32 +275,54 @@ impl Draft {
         fs::remove_file(&self.path).unwrap_or_default();
     }
 
-    fn take(path: PathBuf, workspace: &Path) -> Option<Self> {
-        let message = MessageId::new(path.file_stem()?.to_str()?);
+    /// Writes another text in its place, whole or not at all.
+    pub(crate) fn rewrite(self, text: &str) -> io::Result<Self> {
+        let half = self.path.with_extension(HALF);
+        let file = OpenOptions::new().write(true).create_new(true).mode(PRIVATE).open(&half)?;
+        let written = write(&file, text).and_then(|()| fs::rename(&half, &self.path));
+        if written.is_err() {
+            fs::remove_file(&half).unwrap_or_default();
+        }
+        written?;
+        Ok(Self { text: text.to_owned(), _file: file, ..self })
+    }
+
+    /// Takes a file, unless it is somebody's, gone, or says nothing.
+    fn take(path: PathBuf, workspace: &Path) -> Result<Option<Self>, BadDraft> {
+        let Some(stem) = path.file_stem().and_then(OsStr::to_str) else { return Ok(None) };
+        let message = MessageId::new(stem);
         let conversation = path.extension().and_then(|end| end.to_str()).map(str::to_owned);
         if conversation.as_deref() == Some(HALF) {
             forget_half(&path);
-            return None;
+            return Ok(None);
         }
-        let file = File::open(&path).ok()?;
-        file.try_lock().ok()?;
+        let file = match File::open(&path) {
+            Ok(file) => file,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(BadDraft::new(&path, error)),
+        };
+        if file.try_lock().is_err() {
+            return Ok(None);
+        }
         // Its owner may have removed or renamed it before we had the lock.
-        let since = fs::metadata(&path).and_then(|found| found.modified()).ok()?;
-        let mut text = String::new();
-        let read = (&file).take(TEXT_BYTES_MAX + 1).read_to_string(&mut text);
-        let usable = read.is_ok_and(|bytes| bytes as u64 <= TEXT_BYTES_MAX);
+        let since = fs::metadata(&path).and_then(|found| found.modified());
+        let Ok(since) = since else { return Ok(None) };
+        let mut bytes = Vec::new();
+        let read = (&file).take(TEXT_BYTES_MAX + 1).read_to_end(&mut bytes);
+        read.map_err(|error| BadDraft::new(&path, error))?;
+        if TEXT_BYTES_MAX < bytes.len() as u64 {
+            return Err(BadDraft::new(&path, "it is larger than a message can be"));
+        }
+        let text = String::from_utf8(bytes).map_err(|_| BadDraft::new(&path, "it is not UTF-8"))?;
+        if text.trim().is_empty() {
+            return Ok(None);
+        }
         let conversation = conversation.map(ConversationId::new);
         let files = named(&list(&path, &message)).map(|file| workspace.join(file)).collect();
-        (usable && !text.trim().is_empty()).then_some(Self {
-            message,
-            text,
-            files,
-            workspace: workspace.to_owned(),
-            conversation,
-            path,
-            since,
-            _file: file,
-        })
+        let workspace = workspace.to_owned();
+        let draft =
+            Self { message, text, files, workspace, conversation, path, since, _file: file };
+        Ok(Some(draft))
     }
 }
 
@@ -330,7 +375,7 @@ mod tests {
     }
 
     fn texts(drafts: &Drafts) -> Vec<String> {
-        drafts.unsent().into_iter().map(|draft| draft.text).collect()
+        drafts.look().unsent.into_iter().map(|draft| draft.text).collect()
     }
 
     #[test]
@@ -342,7 +387,7 @@ mod tests {
         drop(draft);
         assert_eq!(texts(&here), ["hello\n"]);
         assert!(texts(&drafts(&home, "/there")).is_empty());
-        here.unsent().pop().unwrap().remove();
+        here.look().unsent.pop().unwrap().remove();
         assert!(texts(&here).is_empty());
     }
 
@@ -355,12 +400,12 @@ mod tests {
         draft.goes_to(&ConversationId::new("c2"));
         assert!(texts(&here).is_empty(), "renaming keeps the lock");
         drop(draft);
-        let mut draft = here.unsent().pop().unwrap();
+        let mut draft = here.look().unsent.pop().unwrap();
         assert_eq!(draft.message, MessageId::new("a"));
         assert_eq!(draft.conversation, Some(ConversationId::new("c2")));
         draft.say_again(MessageId::new("b")).unwrap();
         drop(draft);
-        let draft = here.unsent().pop().unwrap();
+        let draft = here.look().unsent.pop().unwrap();
         assert_eq!((draft.message, draft.conversation), (MessageId::new("b"), None));
     }
 
@@ -374,11 +419,11 @@ mod tests {
         draft.say_again(MessageId::new("b")).unwrap();
         draft.goes_to(&ConversationId::new("c"));
         drop(draft);
-        let mut draft = here.unsent().pop().unwrap();
+        let mut draft = here.look().unsent.pop().unwrap();
         assert_eq!(draft.files, files);
         draft.name_files(&files[..1]).unwrap();
         drop(draft);
-        let draft = here.unsent().pop().unwrap();
+        let draft = here.look().unsent.pop().unwrap();
         assert_eq!(draft.files, files[..1]);
         draft.remove();
         assert_eq!(fs::read_dir(here.own.directory.join("files")).unwrap().count(), 0);
@@ -392,7 +437,7 @@ mod tests {
         let part = draft.keep_part("stdin", b"diff").unwrap();
         draft.name_files(&["/here/b".into(), part.clone()]).unwrap();
         drop(draft);
-        let draft = here.unsent().pop().unwrap();
+        let draft = here.look().unsent.pop().unwrap();
         assert_eq!(draft.named_files(), [PathBuf::from("/here/b")]);
         assert_eq!(draft.on_one_line(), "see (with b, stdin)");
         assert_eq!(fs::read(&part).unwrap(), b"diff");
@@ -402,7 +447,7 @@ mod tests {
         assert!(part.exists(), "the other draft has it now");
         drop(other);
         assert_eq!(texts(&here), ["see this"]);
-        let draft = here.unsent().pop().unwrap();
+        let draft = here.look().unsent.pop().unwrap();
         draft.remove();
         assert!(!part.exists());
         assert_eq!(fs::read_dir(here.own.directory.join("parts")).unwrap().count(), 0);
@@ -418,7 +463,7 @@ mod tests {
         drop(both.keep(MessageId::new("b"), "new").unwrap());
         assert_eq!(texts(&both).len(), 2);
         assert_eq!(texts(&drafts(&home, "/here")), ["new"]);
-        let found = both.unsent().into_iter().find(|draft| draft.text == "old").unwrap();
+        let found = both.look().unsent.into_iter().find(|draft| draft.text == "old").unwrap();
         assert_eq!(found.files, [PathBuf::from("/here/sub/x")]);
     }
 
@@ -433,5 +478,31 @@ mod tests {
         fs::create_dir(here.own.directory.join("e")).unwrap();
         assert_eq!(texts(&here), ["whole"]);
         assert!(here.own.directory.join("b.half").exists(), "somebody may be writing it");
+        let bad = here.look().bad;
+        let whys: Vec<_> = bad.iter().map(|bad| (bad.name(), bad.why.as_str())).collect();
+        assert_eq!(whys, [("c".to_owned(), "it is not UTF-8")]);
+        for bad in bad {
+            bad.set_aside().unwrap();
+        }
+        assert!(here.look().bad.is_empty(), "it is told once");
+        let aside = here.set_aside().pop().unwrap();
+        assert_eq!(aside.name(), "c");
+        aside.remove().unwrap();
+        assert!(here.set_aside().is_empty());
+    }
+
+    #[test]
+    fn a_draft_that_is_written_anew_stays_ours_and_keeps_its_files() {
+        let home = TempDir::new().unwrap();
+        let here = drafts(&home, "/here");
+        let mut draft = here.keep(MessageId::new("a"), "first").unwrap();
+        draft.name_files(&["/here/b".into()]).unwrap();
+        draft.meant_for(&ConversationId::new("c")).unwrap();
+        let draft = draft.rewrite("second").unwrap();
+        assert!(texts(&here).is_empty(), "nobody else may take it");
+        drop(draft);
+        let draft = here.look().unsent.pop().unwrap();
+        assert_eq!((draft.text.as_str(), draft.files.len()), ("second", 1));
+        assert_eq!(draft.conversation, Some(ConversationId::new("c")));
     }
 }

@@ -6,6 +6,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use piton_sim::script::{Fault as ScriptFault, parse_fault};
 
 mod chat;
+mod config;
 mod drafts;
 mod help;
 mod init;
@@ -15,7 +16,8 @@ mod send;
 mod stop;
 
 pub(crate) use self::chat::Chat;
-pub(crate) use self::drafts::DraftsFlags;
+pub(crate) use self::config::Config;
+pub(crate) use self::drafts::{DraftWish, DraftsFlags};
 pub(crate) use self::help::{Completions, Help, Shell};
 pub(crate) use self::init::Init;
 pub(crate) use self::mcp::{Mcp, McpWish, SimMcp};
@@ -56,7 +58,8 @@ pub(crate) enum Command {
     Ls(Ls),
     /// Show a conversation
     Print(Print),
-    /// Show the messages that were typed in this workspace and not sent, or forget one
+    /// Show the messages that were typed in this workspace and not sent; write one anew, or forget it
+    #[command(name = "draft", visible_alias = "drafts")]
     Drafts(DraftsFlags),
     /// Show the commands that run, of all conversations
     Ps(Ps),
@@ -74,6 +77,8 @@ pub(crate) enum Command {
     Mcp(Mcp),
     /// Write a first AGENTS.md for this project, by looking at it
     Init(Init),
+    /// Show the settings and where they come from, or change one
+    Config(Box<Config>),
     /// Show what holds on this machine, and what to do about the rest
     Doctor(Doctor),
     /// Show the models that can answer, and what keeps providers from answering
@@ -320,6 +325,13 @@ pub(crate) struct Undo {
     pub(crate) json: bool,
 }
 
+impl Command {
+    /// Whether nothing of it may be kept.
+    pub(crate) fn records_nothing(&self) -> bool {
+        matches!(self, Self::Query(query) if query.no_persist)
+    }
+}
+
 impl Flags {
     /// In which form the outcome is wanted.
     pub(crate) fn form(&self) -> Form {
@@ -337,12 +349,14 @@ impl Command {
             Self::Mcp(mcp) if mcp.json => Form::Json,
             Self::Undo(undo) if undo.json => Form::Json,
             Self::Drafts(drafts) if drafts.json => Form::Json,
+            Self::Config(config) if config.json => Form::Json,
             Self::Query(_)
             | Self::Answer(_)
             | Self::Permissions(_)
             | Self::Ls(_)
             | Self::Print(_)
             | Self::Drafts(_)
+            | Self::Config(_)
             | Self::Init(_)
             | Self::Ps(_)
             | Self::Logs(_)

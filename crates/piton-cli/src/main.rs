@@ -9,6 +9,7 @@ mod flags;
 mod cmd;
 
 mod drafts;
+mod log;
 mod slash;
 mod store;
 mod target;
@@ -60,7 +61,10 @@ fn main() -> ExitCode {
             // Threads that mind commands see that nobody waits, and kill what is left of them. One
             // that is stuck in a system call must not hold up the exit for ever.
             runtime.shutdown_timeout(LEAVE_WAIT);
-            done.unwrap_or_else(|fault| Report::from(&fault))
+            done.unwrap_or_else(|fault| {
+                log::note(&fault);
+                Report::from(&fault)
+            })
         }
         Err(error) => Report::from(&Fault::Runtime(error)),
     };
@@ -70,6 +74,11 @@ fn main() -> ExitCode {
 async fn run(flags: Flags, output: &mut Output) -> Result<Report, Fault> {
     signals::outlive_file_limit();
     let settings = Settings::resolve(Environment::of_process())?;
+    // A person who wants nothing recorded wants no log either.
+    let is_recorded = flags.command.as_ref().is_none_or(|command| !command.records_nothing());
+    if is_recorded && let Some(complaint) = log::start(&settings) {
+        output.talk(&format!("warning: {complaint}"));
+    }
     let Some(command) = flags.command else {
         return cmd::chat::run(&flags.chat, &settings, output).await;
     };
@@ -79,7 +88,7 @@ async fn run(flags: Flags, output: &mut Output) -> Result<Report, Fault> {
         Command::Permissions(flags) => cmd::permissions::run(&flags, &settings, output).await,
         Command::Ls(ls) => cmd::ls::run(&ls, &settings, output).await,
         Command::Print(print) => cmd::print::run(&print, &settings, output).await,
-        Command::Help(flags) => cmd::help::run(&flags, output),
+        Command::Help(flags) => cmd::help::run(&flags, &settings, output),
         Command::Completions(flags) => Ok(cmd::help::completions(&flags, output)),
         Command::Init(flags) => cmd::init::run(flags, &settings, output).await,
         Command::Drafts(flags) => cmd::drafts::run(&flags, &settings, output).await,
@@ -89,6 +98,7 @@ async fn run(flags: Flags, output: &mut Output) -> Result<Report, Fault> {
         Command::Kill(kill) => cmd::kill::run(&kill, &settings, output).await,
         Command::Stop(stop) => cmd::stop::run(&stop, &settings, output).await,
         Command::Undo(undo) => cmd::undo::run(&undo, &settings, output).await,
+        Command::Config(config) => cmd::config::run(&config, &settings, output),
         Command::Doctor(doctor) => Ok(cmd::doctor::run(&doctor, &settings, output)),
         Command::Models(models) => cmd::models::run(&models, &settings, output).await,
         Command::Mcp(flags) => cmd::mcp::run(&flags, &settings, output).await,

@@ -5,6 +5,7 @@ mod attach;
 mod chat;
 mod code;
 mod command;
+pub(crate) mod config;
 pub(crate) mod fault;
 mod holding;
 mod input;

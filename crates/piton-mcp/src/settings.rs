@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::expand::{Expand, Missing};
@@ -14,28 +15,33 @@ const CONNECT_SECONDS: u64 = 10;
 const CALL_SECONDS: u64 = 300;
 
 /// `[mcp.NAME]` of the settings file.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct WrittenServer {
     /// The program that is the server.
     pub command: Option<String>,
     /// Its arguments.
     pub args: Vec<String>,
-    /// Variables for it, beside a few harmless ones.
+    /// Variables for it, beside a few harmless ones. Their values are never shown.
+    #[schemars(extend("x-secret" = true))]
     pub env: BTreeMap<String, String>,
     /// Where it is started; the workspace if absent, and relative to that.
     pub cwd: Option<PathBuf>,
     /// Where the server is, if it is no program of ours.
     pub url: Option<String>,
-    /// Headers of every request to it.
+    /// Headers of every request to it. Their values are never shown.
+    #[schemars(extend("x-secret" = true))]
     pub headers: BTreeMap<String, String>,
     /// Whether what it says about the effects of its tools counts.
     pub trust: bool,
     /// `false` leaves it out.
+    #[schemars(extend("default" = true))]
     pub enabled: Option<bool>,
     /// Longest wait for it to be there, in seconds.
+    #[schemars(extend("default" = CONNECT_SECONDS))]
     pub connect_seconds: Option<u64>,
     /// Longest silence during a call, in seconds; 0 is for ever.
+    #[schemars(extend("default" = CALL_SECONDS))]
     pub call_seconds: Option<u64>,
     /// The only tools that are offered, by the server's own names.
     pub allow: Option<Vec<String>>,

@@ -82,6 +82,8 @@ pub mod undo;
 
 mod digest;
 mod files;
+mod noted;
+pub mod secrets;
 mod timeouts;
 mod veil;
 

@@ -20,6 +20,7 @@ use tokio::sync::watch;
 
 use crate::clock::Clock;
 use crate::live::{LiveWriter, Lives};
+use crate::noted::note;
 use crate::reader;
 
 /// A conversation's journal and what it means.
@@ -99,6 +100,7 @@ impl Log {
         }
         let entry = Entry { seq: self.state.end.next(), at: self.clock.now(), event };
         self.state.apply(&entry);
+        note(self.lease.conversation(), &entry.event, &self.state);
         self.pending.push(entry);
     }
 

@@ -11,6 +11,7 @@ use piton_wire::gemini::Gemini;
 use piton_wire::openai_chat::{Flavour, OpenAiChat};
 use piton_wire::openai_responses::OpenAiResponses;
 use piton_wire::{Ask, Dialect};
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::address;
@@ -22,7 +23,7 @@ use crate::environment::Environment;
 const CONNECT_WAIT: Duration = Duration::from_secs(20);
 
 /// The wire formats that a provider can speak.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Speaks {
     /// Anthropic's messages.

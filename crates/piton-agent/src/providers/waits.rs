@@ -4,6 +4,7 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use piton::transport::Timeouts;
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 /// Shortest silence that can be set, in seconds: less would cut off answers that are only slow.
@@ -21,7 +22,7 @@ pub(crate) struct Waits {
 }
 
 /// The longest gap between two bytes of an answer, in seconds; 0 is for ever.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(try_from = "u64")]
 pub(crate) struct IdleSeconds(u64);
 

@@ -1,35 +1,49 @@
 //! Providers as written in the settings file.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use piton_core::event::{Effort, NotAnEffort};
+use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Deserialize;
 
 use super::provider::{KeyFrom, Provider, RequestDefaults, Speaks};
 use super::waits::{IdleSeconds, Waits};
+use crate::words;
 
 /// A provider as written.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct WrittenProvider {
+    /// The wire format that it speaks.
     #[serde(default)]
     dialect: Option<Speaks>,
+    /// Where it is asked.
     #[serde(default)]
     base_url: Option<String>,
+    /// The variable that has its key.
     #[serde(default)]
     key_env: Option<String>,
+    /// A command that prints its key: a program and its arguments. Counts before `key_env`.
     #[serde(default)]
     key_command: Option<Vec<String>>,
+    /// Headers of every request to it. Their values are never shown.
     #[serde(default)]
+    #[schemars(extend("x-secret" = true))]
     headers: BTreeMap<String, String>,
+    /// How much its models should think.
     #[serde(default)]
     effort: Option<WrittenEffort>,
+    /// Most tokens of one answer; 0 leaves it to the provider.
     #[serde(default)]
     max_tokens: Option<u32>,
+    /// Longest wait for the first byte of an answer; 0 is for ever.
     #[serde(default)]
     first_byte_seconds: Option<u64>,
+    /// Longest wait for the next byte of an answer: 10 or more; 0 is for ever.
     #[serde(default)]
     idle_seconds: Option<IdleSeconds>,
+    /// Longest wait for a network that is not there; 0 is not at all.
     #[serde(default)]
     outage_seconds: Option<u64>,
 }
@@ -39,6 +53,16 @@ pub(crate) struct WrittenProvider {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "String")]
 pub(crate) struct WrittenEffort(pub(crate) Effort);
+
+impl JsonSchema for WrittenEffort {
+    fn schema_name() -> Cow<'static, str> {
+        "Effort".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        words::efforts(generator)
+    }
+}
 
 impl TryFrom<String> for WrittenEffort {
     type Error = NotAnEffort;

@@ -4,51 +4,18 @@
 //! settings, their order and comments stay. What becomes of a rule in a running turn is not known
 //! here.
 
-use std::ffi::OsString;
-use std::fs::{self, File, OpenOptions, Permissions};
-use std::io::{self, Write as _};
-use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use piton_core::event::{PermissionRule, RuleEffect, RuleScope};
-use piton_tools::read_regular;
 use toml_edit::{Array, ArrayOfTables, DocumentMut, InlineTable, Item, RawString, Table, Value};
 
 use super::WrittenRule;
-use crate::settings::make_private;
+use crate::settings_edit;
+pub use crate::settings_edit::EditError as RuleFileError;
 use crate::settings_file::SettingsFile;
 
 /// The table of rules.
 const RULES: &str = "permissions";
-/// What a settings file that we make allows: everything to its owner, nothing to others.
-const PRIVATE: u32 = 0o600;
-
-/// Why rules cannot be written down.
-#[derive(Debug, thiserror::Error)]
-pub enum RuleFileError {
-    /// The system refused.
-    #[error("cannot write the settings {}", path.display())]
-    Write {
-        /// The file.
-        path: PathBuf,
-        /// What the system said.
-        source: io::Error,
-    },
-    /// What is there makes no sense, so it is left alone.
-    #[error("cannot change the settings {}: {detail}", path.display())]
-    Parse {
-        /// The file.
-        path: PathBuf,
-        /// What makes no sense.
-        detail: String,
-    },
-    /// Another program saved it at the same moment.
-    #[error("the settings {} were changed at the same moment", path.display())]
-    Changed {
-        /// The file.
-        path: PathBuf,
-    },
-}
 
 /// Adds rules that are not there yet, each with where its call works: those for a project name that
 /// workspace. All of them or none; durable when this returns.
@@ -97,60 +64,9 @@ fn edit(
     file: &Path,
     change: impl FnOnce(&mut DocumentMut, &[WrittenRule]) -> Result<bool, String>,
 ) -> Result<bool, RuleFileError> {
-    // A link stays one: what it leads to is replaced.
-    let path = fs::canonicalize(file).unwrap_or_else(|_| file.to_owned());
-    let failed = |source| RuleFileError::Write { path: path.clone(), source };
-    let unclear = |detail| RuleFileError::Parse { path: path.clone(), detail };
-    let directory = path.parent().unwrap_or(Path::new("."));
-    make_private(directory).map_err(failed)?;
-    // Two of us would each write what the other has not seen.
-    let one_writer = File::open(directory).map_err(failed)?;
-    one_writer.lock().map_err(failed)?;
-    let before = read(&path).map_err(failed)?;
-    let text = before.as_deref().unwrap_or_default();
-    let mut document: DocumentMut =
-        text.parse().map_err(|error: toml_edit::TomlError| unclear(error.to_string()))?;
-    let written = SettingsFile::parse(text).map_err(unclear)?.permissions;
-    if !change(&mut document, &written).map_err(unclear)? {
-        return Ok(false);
-    }
-    let after = document.to_string();
-    // Whatever went wrong with it, the file must stay one that can be used.
-    SettingsFile::parse(&after).map_err(unclear)?;
-    let draft = write_beside(&path, &after).map_err(failed)?;
-    if read(&path).map_err(failed)? != before {
-        fs::remove_file(&draft).map_err(failed)?;
-        return Err(RuleFileError::Changed { path });
-    }
-    fs::rename(&draft, &path).map_err(failed)?;
-    one_writer.sync_all().map_err(failed)?;
-    Ok(true)
-}
-
-fn read(path: &Path) -> io::Result<Option<String>> {
-    match read_regular(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        read => read.map(Some),
-    }
-}
-
-/// The new content in a file of its own, with the rights of the old one.
-fn write_beside(path: &Path, text: &str) -> io::Result<PathBuf> {
-    let mut name = OsString::from(".");
-    name.push(path.file_name().unwrap_or_default());
-    name.push(".half");
-    let draft = path.with_file_name(name);
-    match fs::remove_file(&draft) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-        Ok(()) | Err(_) => {}
-    }
-    let mut file = OpenOptions::new().write(true).create_new(true).mode(PRIVATE).open(&draft)?;
-    if let Ok(old) = fs::metadata(path) {
-        file.set_permissions(Permissions::from_mode(old.permissions().mode()))?;
-    }
-    file.write_all(text.as_bytes())?;
-    file.sync_all()?;
-    Ok(draft)
+    settings_edit::edit(file, |document, text| {
+        change(document, &SettingsFile::parse(text)?.permissions)
+    })
 }
 
 /// Adds a rule behind the others, in the form that they have.

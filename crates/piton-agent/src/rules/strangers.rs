@@ -7,9 +7,9 @@ use std::path::Path;
 
 use piton_core::event::{PermissionRule, ToolSpec};
 use piton_mcp::is_tool_of;
-use strsim::osa_distance;
 
 use crate::agent::Agent;
+use crate::near::near;
 
 /// Tools that every conversation can have.
 const OWN: [&str; 12] = [
@@ -63,23 +63,16 @@ impl Strangers {
     /// The rules that say nothing.
     pub fn among(&self, rules: &[PermissionRule]) -> Vec<Stranger> {
         let strange = rules.iter().filter(|rule| !self.knows(&rule.tool));
+        let meant =
+            |tool: &str| near(tool, self.tools.iter().map(String::as_str)).into_iter().next();
         let stranger =
-            |rule: &PermissionRule| Stranger { rule: rule.clone(), near: self.near(&rule.tool) };
+            |rule: &PermissionRule| Stranger { rule: rule.clone(), near: meant(&rule.tool) };
         strange.map(stranger).collect()
     }
 
     fn knows(&self, tool: &str) -> bool {
         let served = || self.servers.iter().any(|server| is_tool_of(server, tool));
         tool == "*" || self.tools.contains(tool) || served()
-    }
-
-    /// A name with one letter more, less or other, with two neighbours swapped, or with other
-    /// separators and capitals.
-    fn near(&self, tool: &str) -> Option<String> {
-        let plain = |name: &str| name.to_lowercase().replace(['-', '_', ' '], "");
-        let wanted = plain(tool);
-        let is_near = |known: &&String| osa_distance(&plain(known), &wanted) <= 1;
-        self.tools.iter().find(is_near).cloned()
     }
 }
 

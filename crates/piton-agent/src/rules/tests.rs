@@ -21,7 +21,7 @@ fn a_fault_in_a_rule_is_shown_with_its_line_and_its_field() {
         ("path = 'secret/'", "write `secret`"),
         ("command = 'a && b'", "written in plain words"),
         ("workspace = 'x'", "a path that begins with /"),
-        ("effects = 'deny'", "unknown field"),
+        ("effects = 'deny'", "there is no key `effects`; did you mean `effect`?"),
     ] {
         let told = refused(field);
         assert!(told.contains("line 7,"), "{told}");

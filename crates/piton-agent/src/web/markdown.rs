@@ -11,7 +11,7 @@ use std::rc::Rc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use htmd::element_handler::{HandlerResult, Handlers};
+use htmd::element_handler::Handlers;
 use htmd::{Element, HtmlToMarkdown};
 use html5ever::tendril::{StrTendril, TendrilSink as _};
 use html5ever::{ParseOpts, parse_document};
@@ -71,7 +71,9 @@ fn convert(html: &str) -> Made {
     }
     let title = title(&root);
     let is_too_deep = prune(&root);
-    let body = HtmlToMarkdown::builder().add_handler(vec!["table"], table).build();
+    let as_table =
+        |handlers: &dyn Handlers, element: Element<'_>| Some(table(handlers, element.node).into());
+    let body = HtmlToMarkdown::builder().add_handler(vec!["table"], as_table).build();
     let body = body.tree_to_markdown(&root);
     let text = match title {
         Some(title) if !body.trim_start().starts_with("# ") => format!("# {title}\n\n{body}"),
@@ -134,10 +136,9 @@ fn is_read(node: &Node) -> bool {
 
 /// A table, one line for each row. One that only lays out a page, with blocks in its cells or with
 /// one column, is read cell by cell.
-#[expect(clippy::needless_pass_by_value, reason = "the library hands it over so")]
-fn table(handlers: &dyn Handlers, element: Element<'_>) -> Option<HandlerResult> {
+fn table(handlers: &dyn Handlers, table: &Node) -> String {
     let mut rows = Vec::new();
-    for child in element.node.children.borrow().iter() {
+    for child in table.children.borrow().iter() {
         match tag(child) {
             Some("tr") => rows.push(cells(handlers, child)),
             Some("thead" | "tbody" | "tfoot") => {
@@ -153,21 +154,21 @@ fn table(handlers: &dyn Handlers, element: Element<'_>) -> Option<HandlerResult>
     let has_blocks = rows.iter().flatten().any(|cell| cell.trim().contains("\n\n"));
     if columns <= 1 || has_blocks {
         let cells: Vec<_> = rows.into_iter().flatten().map(|cell| cell.trim().to_owned()).collect();
-        return Some(format!("\n\n{}\n\n", cells.join("\n\n")).into());
+        return format!("\n\n{}\n\n", cells.join("\n\n"));
     }
-    let (mut text, mut is_first) = (String::from("\n\n"), true);
-    for row in rows {
-        let on_one_line = |cell: String| {
-            let words: Vec<_> = cell.split_whitespace().collect();
-            words.join(" ").replace('|', "\\|")
-        };
-        let (count, row) = (row.len(), row.into_iter().map(on_one_line).collect::<Vec<_>>());
-        text.push_str(&format!("| {} |\n", row.join(" | ")));
-        if std::mem::take(&mut is_first) {
-            text.push_str(&format!("|{}\n", " --- |".repeat(count)));
+    let on_one_line = |cell: &String| {
+        let words: Vec<_> = cell.split_whitespace().collect();
+        words.join(" ").replace('|', "\\|")
+    };
+    let mut lines = Vec::new();
+    for row in &rows {
+        let cells: Vec<_> = row.iter().map(on_one_line).collect();
+        lines.push(format!("| {} |", cells.join(" | ")));
+        if lines.len() == 1 {
+            lines.push(format!("|{}", " --- |".repeat(row.len())));
         }
     }
-    Some((text + "\n").into())
+    format!("\n\n{}\n\n", lines.join("\n"))
 }
 
 /// What the cells of a row say.

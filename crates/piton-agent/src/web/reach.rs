@@ -10,10 +10,11 @@ use std::sync::Arc;
 
 use reqwest::Url;
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 /// What `web_fetch` may reach, as written.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct WrittenWeb {
     /// Hosts of a private network: `host` or `host:port`.

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use clap::ValueEnum as _;
 use piton::{Command, Engine};
-use piton_agent::{Agent, Overrides, Settings, custom_commands, engine_to_write, typed};
+use piton_agent::{Agent, Overrides, Settings, custom_commands, engine_to_write, near, typed};
 use piton_core::id::ConversationId;
 use piton_core::view::{PermissionMode, View};
 use piton_store::Journal;
@@ -331,11 +331,8 @@ impl Sitting {
 
 /// What is said of a name that no command has.
 fn unknown(name: &str, known: &[String]) -> String {
-    let near = known.iter().map(|known| (strsim::jaro_winkler(name, known), known));
-    let mut near: Vec<(f64, &String)> = near.collect();
-    near.retain(|(alike, _)| 0.8 <= *alike);
-    near.sort_by(|(a, _), (b, _)| b.total_cmp(a));
-    let meant = near.first().map(|(_, near)| format!("; did you mean /{near}?"));
+    let near = near(name, known.iter().map(String::as_str));
+    let meant = near.first().map(|near| format!("; did you mean /{near}?"));
     let hint = "/help lists the commands. To send it as a message, begin with a blank.";
     format!("There is no command /{name}{}\nhint: {hint}", meant.unwrap_or_else(|| ".".into()))
 }

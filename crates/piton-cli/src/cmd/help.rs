@@ -1,17 +1,18 @@
 //! `piton help`: commands, and the documents for users, which are part of the binary. `piton completions`.
 
+use std::collections::BTreeSet;
+
 use clap::CommandFactory as _;
+use piton_agent::Settings;
 
 use crate::flags::{Completions, Flags, Help, Shell};
+use crate::log;
 use crate::output::Output;
 use crate::render::markdown;
 use crate::report::{Fault, Report};
 
-/// How alike a name must be to be suggested.
-const ALIKE_MIN: f64 = 0.75;
-
 /// The documents for users, by topic.
-const TOPICS: [(&str, &str); 19] = [
+const TOPICS: [(&str, &str); 20] = [
     ("chat", include_str!("../../../../docs/chat.md")),
     ("models", include_str!("../../../../docs/models.md")),
     ("instructions", include_str!("../../../../docs/instructions.md")),
@@ -27,6 +28,7 @@ const TOPICS: [(&str, &str); 19] = [
     ("tools", include_str!("../../../../docs/tools.md")),
     ("mcp", include_str!("../../../../docs/mcp.md")),
     ("subagents", include_str!("../../../../docs/subagents.md")),
+    ("settings", include_str!("../../../../docs/settings.md")),
     ("doctor", include_str!("../../../../docs/doctor.md")),
     ("json", include_str!("../../../../docs/json.md")),
     ("sim", include_str!("../../../../docs/sim.md")),
@@ -35,13 +37,16 @@ const TOPICS: [(&str, &str); 19] = [
 
 /// Shows a document, or how a command is called. A command and a topic may have one name: both are
 /// shown.
-pub(crate) fn run(flags: &Help, output: &mut Output) -> Result<Report, Fault> {
+pub(crate) fn run(flags: &Help, settings: &Settings, output: &mut Output) -> Result<Report, Fault> {
     let mut root = Flags::command();
     root.build();
     if flags.words.is_empty() {
         output.data(&root.render_long_help().to_string());
         let names: Vec<_> = TOPICS.iter().map(|(name, _)| *name).collect();
         output.data(&format!("\nTopics: {}\n", names.join(", ")));
+        if let Some(log) = log::place(settings) {
+            output.data(&format!("Log: {} (piton help doctor)\n", log.display()));
+        }
         return Ok(Report::ok("done"));
     }
     let mut command = Some(&mut root);
@@ -72,11 +77,8 @@ fn near(typed: &str) -> Vec<String> {
     let root = Flags::command();
     let commands = root.get_subcommands().map(|command| command.get_name().to_owned());
     let topics = TOPICS.iter().map(|(name, _)| (*name).to_owned());
-    let mut names: Vec<_> = commands.chain(topics).collect();
-    names.sort();
-    names.dedup();
-    names.retain(|name| ALIKE_MIN <= strsim::jaro_winkler(name, typed));
-    names
+    let names: BTreeSet<_> = commands.chain(topics).collect();
+    piton_agent::near(typed, names.iter().map(String::as_str))
 }
 
 /// Prints what a shell completes with, or a page for `man`.

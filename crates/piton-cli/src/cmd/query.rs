@@ -43,6 +43,7 @@ use piton_core::view::TurnEnd;
 use self::asked::Asked;
 use self::attach::Attached;
 use self::begin::announce;
+pub(crate) use self::editor::edited;
 use self::errand::Errand;
 use self::held::{Followed, Way};
 use self::input::Input;

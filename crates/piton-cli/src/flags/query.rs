@@ -1,6 +1,7 @@
 //! The flags of `piton query`.
 
 use std::path::PathBuf;
+use std::str::FromStr;
 
 use clap::{ArgGroup, Args, ValueEnum};
 use piton_agent::{Overrides, SandboxMode, UnattendedPolicy};
@@ -36,7 +37,7 @@ pub(crate) struct Query {
     #[arg(long, short = 'm', value_name = "MODEL")]
     pub(crate) model: Option<String>,
     /// How much the model should think: auto, none, minimal, low, medium, high, max
-    #[arg(long, value_name = "EFFORT")]
+    #[arg(long, value_name = "EFFORT", value_parser = effort)]
     pub(crate) effort: Option<Effort>,
     /// Most tokens of one answer; 0 leaves it to the provider
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
@@ -123,12 +124,19 @@ pub(crate) struct Query {
     #[arg(long, value_name = "DIR", requires = "id", conflicts_with = "no_persist")]
     pub(crate) workspace: Option<PathBuf>,
     /// Send the newest message that was kept because it could not be sent, to the conversation that it
-    /// was meant for; `piton drafts` shows them
+    /// was meant for; `piton draft` shows them
     #[arg(long, conflicts_with = "text")]
     pub(crate) draft: bool,
     /// Take no lock and record nothing
     #[arg(long, conflicts_with_all = ["resume", "go_on", "discard_turn", "draft"])]
     pub(crate) no_persist: bool,
+}
+
+/// An effort, or what may be meant.
+pub(super) fn effort(typed: &str) -> Result<Effort, String> {
+    typed
+        .parse()
+        .map_err(|fault: <Effort as FromStr>::Err| piton_agent::with_near(typed, fault.to_string()))
 }
 
 /// What may run without asking.
@@ -200,6 +208,20 @@ impl Query {
 }
 
 impl Mode {
+    /// How it is typed.
+    pub(crate) fn typed(self) -> String {
+        self.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
+    }
+}
+
+impl Unattended {
+    /// How it is typed.
+    pub(crate) fn typed(self) -> String {
+        self.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
+    }
+}
+
+impl Sandbox {
     /// How it is typed.
     pub(crate) fn typed(self) -> String {
         self.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()

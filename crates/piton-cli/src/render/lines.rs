@@ -4,6 +4,7 @@
 
 use std::collections::BTreeMap;
 
+use piton_agent::config::{Origin, Setting};
 use piton_core::id::{ConversationId, TurnId};
 use piton_core::view::{
     EffectClass, Found, InquiryKind, Live, PermissionRule, QuestionView, RuleScope, Usage, View,
@@ -167,6 +168,19 @@ pub(crate) enum Line<'a> {
     },
     /// What `piton doctor` found.
     Finding { about: &'a str, verdict: &'a str, said: &'a str, advice: Option<&'a str> },
+    /// A setting, and where its value comes from.
+    Setting {
+        key: &'a str,
+        value: Option<&'a Value>,
+        origin: &'static str,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        file: Option<String>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        line: Option<usize>,
+        /// The variable or the flag.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        name: Option<&'a str>,
+    },
     /// A change of a file that can be taken back.
     Change { number: usize, conversation: &'a str, path: &'a str, state: &'a str, at: u64 },
     /// A file as it was before a change.
@@ -179,6 +193,8 @@ pub(crate) enum Line<'a> {
         files: Vec<String>,
         at: u64,
     },
+    /// A message that was not sent and cannot be read.
+    UnreadableDraft { name: String, path: String },
     /// A command.
     Command {
         conversation: &'a str,
@@ -305,6 +321,23 @@ impl<'a> Line<'a> {
             untaken_messages: (0 < untaken).then_some(untaken),
             touched: row.touched.0,
             parent: conversation.as_worker().map(|(parent, _)| parent.as_str().to_owned()),
+        }
+    }
+
+    pub(crate) fn setting(setting: &'a Setting) -> Self {
+        let (origin, place, name) = match &setting.origin {
+            Origin::Default => ("default", None, None),
+            Origin::File { path, line } => ("file", Some((path, *line)), None),
+            Origin::Variable(name) => ("variable", None, Some(name.as_str())),
+            Origin::Flag(name) => ("flag", None, Some(name.as_str())),
+        };
+        Self::Setting {
+            key: &setting.key,
+            value: setting.value.as_ref(),
+            origin,
+            file: place.map(|(path, _)| path.display().to_string()),
+            line: place.map(|(_, line)| line),
+            name,
         }
     }
 

@@ -5,8 +5,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use piton::{CommandError, FollowError, OpenError, SessionError};
+use piton_agent::config::ConfigError;
 use piton_agent::rules::file::RuleFileError;
-use piton_agent::{AddedError, FileError, LoadError, ModelError, SettingsError};
+use piton_agent::{AddedError, LoadError, ModelError, SettingsError};
 use piton_core::id::ConversationId;
 use piton_mcp::{ProjectFault, TrustFault};
 use piton_store::{Holder, LeaseError, StoreError};
@@ -14,6 +15,7 @@ use piton_store::{Holder, LeaseError, StoreError};
 use super::attach::AttachFault;
 use super::code::Code;
 use super::command::CommandFault;
+use super::config::{self, PROVIDERS, loading};
 use super::holding::holding;
 use super::input::InputFault;
 use super::letter::LetterFault;
@@ -219,6 +221,9 @@ pub(crate) enum Fault {
     /// The settings cannot be loaded.
     #[error(transparent)]
     Load(#[from] LoadError),
+    /// A setting cannot be shown or changed.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
     /// The port cannot be had.
     #[error("cannot listen on port {port} of 127.0.0.1")]
     Listen {
@@ -250,10 +255,16 @@ impl Fault {
         Some(conversation)
     }
 
+    /// Whether somebody may ask later why it failed.
+    pub(crate) fn is_worth_a_record(&self) -> bool {
+        self.code() == Code::Failed
+    }
+
     pub(super) fn code(&self) -> Code {
         match self {
             Self::Letter(fault) => fault.code(),
             Self::Input(fault) => fault.code(),
+            Self::Config(error) => config::code(error),
             Self::NoDraft
             | Self::NoTopic { .. }
             | Self::UnknownDraft { .. }
@@ -344,6 +355,7 @@ impl Fault {
             | Self::Session(_)
             | Self::Store(_) => "store",
             Self::Draft(_) | Self::Settings(_) => "home",
+            Self::Config(_) => "settings",
             Self::Listen { .. } => "listen",
             Self::Runtime(_) => "runtime",
         }
@@ -354,7 +366,7 @@ impl Fault {
         match self {
             Self::Input(fault) => fault.hints(),
             Self::NoDraft => vec!["say something: piton query \"TEXT\"".into()],
-            Self::UnknownDraft { .. } => vec!["piton drafts shows them with their names".into()],
+            Self::UnknownDraft { .. } => vec!["piton draft shows them with their names".into()],
             Self::Attach(fault) => fault.hints(),
             Self::Added(_) => vec!["check the path after --add-dir; it counts from here".into()],
             Self::UnknownConversation { near, aside, .. } => {
@@ -398,6 +410,7 @@ impl Fault {
             Self::Open(error) => opening(error),
             Self::Session(error) => going_on(error),
             Self::Store(error) => storing(error),
+            Self::Config(error) => config::hints(error),
             Self::Load(error) => vec![loading(error)],
             Self::Settings(error) => vec![placing(error).into()],
             Self::Draft(_) => vec![WRITABLE_HOME.into()],
@@ -431,21 +444,6 @@ fn choosing(error: &ModelError) -> Vec<String> {
         ModelError::ScriptFile { .. } | ModelError::Script { .. } => {
             vec!["mend the file, or choose another model; piton help sim has its form".into()]
         }
-    }
-}
-
-/// What helps with providers.
-const PROVIDERS: &str = "piton models shows the providers and what they lack";
-
-/// What to do about settings that cannot be loaded.
-pub(crate) fn loading(error: &LoadError) -> String {
-    match error {
-        LoadError::File(FileError::Read { .. }) => "see that it is a file that you may read".into(),
-        LoadError::File(FileError::Parse { page, .. }) => {
-            format!("mend the file; {page} has its form")
-        }
-        LoadError::Provider(_) => PROVIDERS.into(),
-        LoadError::Variable { .. } => "set it to something else, or unset it".into(),
     }
 }
 

@@ -78,6 +78,9 @@ pub(crate) enum InputFault {
     /// A command of the user cannot be used.
     #[error(transparent)]
     Custom(CustomFault),
+    /// Nobody knows which editor to open.
+    #[error("no editor is named")]
+    NoEditor,
     /// The editor could not be started, or did not end well.
     #[error("the editor `{command}` {why}")]
     Editor {
@@ -103,6 +106,7 @@ impl InputFault {
             | Self::Custom(_)
             | Self::NoTerminal(_)
             | Self::Schema { .. }
+            | Self::NoEditor
             | Self::PromptFile { .. } => Code::Usage,
             Self::Stdin(_) | Self::Command(_) | Self::NoMatch { .. } | Self::Editor { .. } => {
                 Code::Failed
@@ -118,7 +122,7 @@ impl InputFault {
             Self::LongText { .. } | Self::LongStored { .. } => "long_text",
             Self::Stdin(_) | Self::StdinTwice | Self::StdinUnread => "standard_input",
             Self::PromptFile { .. } => "file",
-            Self::Editor { .. } => "editor",
+            Self::Editor { .. } | Self::NoEditor => "editor",
             Self::Schema { .. } | Self::NoMatch { .. } => "output_schema",
             Self::NoTerminal(_) => "terminal",
             Self::Custom(_) | Self::Command(_) => "command",
@@ -162,6 +166,7 @@ impl InputFault {
                     "what you wrote is in {path}: piton query --prompt-file {path}"
                 )];
             }
+            Self::NoEditor => "set EDITOR, for example EDITOR=nano",
             Self::Editor { kept: None, .. } => {
                 "VISUAL or EDITOR names the editor; the message can also be an argument"
             }

@@ -108,7 +108,7 @@ fn settings_that_say_nothing_or_nonsense_are_told_with_the_right_page() {
         ("[tools.x]\n", "tools"),
         ("[mcp.x]\nnothing = 1\n", "mcp"),
         ("[providers.x]\ndialect = \"klingon\"\n", "models"),
-        ("nonsense = 1\n", "models"),
+        ("nonsense = 1\n", "settings"),
     ] {
         write(text);
         let hint = format!("mend the file; piton help {page} has its form");

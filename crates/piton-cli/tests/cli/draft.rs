@@ -84,7 +84,7 @@ fn a_refused_message_is_kept_told_and_sent_on_demand() {
             Written.
             2> An unsent message is kept: and now?
             2> hint: to send it to conversation AAAAAAAAAA: piton query --draft
-            2> hint: to forget it: piton drafts --forget DRAFT
+            2> hint: to forget it: piton draft drop DRAFT
             2> conversation AAAAAAAAAA, turn 1, model script:DIR/script.json
             2> Resuming. Waiting for input: write_file — "Run write_file: b?"
             2> • write_file: b
@@ -160,6 +160,66 @@ fn kept_messages_are_listed_and_forgotten() {
     let left = lines(&world.run(&["drafts", "--json"]).stdout);
     assert_eq!((left.len(), &left[0]["text"]), (2, &"second".into()), "{left:?}");
     assert_eq!(drafts(&world).len(), 1);
+}
+
+#[test]
+fn a_kept_message_is_shown_written_anew_and_dropped() {
+    let world = refused();
+    assert_eq!(world.run(&["query", "second"]).code, 6);
+    let shown = world.run(&["draft", "show"]);
+    assert_eq!((shown.code, shown.stdout.as_str()), (0, "second\n"), "{}", shown.stderr);
+    let meant = format!("meant for conversation {}\n", world.only_id());
+    assert_eq!(shown.stderr, meant);
+    let older = lines(&world.run(&["draft", "--json"]).stdout)[1]["name"].clone();
+    let older = older.as_str().unwrap();
+    assert_eq!(world.run(&["draft", "show", older]).stdout, "and now?\nsecond line\n");
+    let edit = |editor: &str, name: &[&str]| {
+        let mut command = world.command(&[&["draft", "edit"], name].concat());
+        world.ran(command.env_remove("VISUAL").env("EDITOR", editor).output().unwrap())
+    };
+    let ran = edit("sed -i s/second/third/", &[older]);
+    assert!(ran.code == 0 && ran.stderr.contains("Kept: and now?"), "{}", ran.stderr);
+    assert_eq!(world.run(&["draft", "show", older]).stdout, "and now?\nthird line\n");
+    for (editor, word) in [("true", "stays as it was"), ("truncate -s 0", "Nothing was written")] {
+        let ran = edit(editor, &[]);
+        assert!(ran.code == 0 && ran.stderr.contains(word), "{editor}: {}", ran.stderr);
+    }
+    let ran = edit("false", &[]);
+    assert!(ran.code == 1 && ran.stderr.contains("has failed"), "{}", ran.stderr);
+    assert_eq!(edit("", &[]).code, 2, "no editor");
+    let newest = world.run(&["draft", "show"]).stdout;
+    assert_eq!(newest, "and now?\nthird line\n", "it was written last");
+    assert_eq!(world.run(&["draft", "drop"]).code, 2, "which one?");
+    assert_eq!(world.run(&["draft", "drop", older]).stderr, "Forgotten: and now?\n");
+    assert_eq!(world.run(&["draft", "drop"]).stderr, "Forgotten: second\n");
+    assert_eq!(world.run(&["draft", "show"]).code, 2);
+    assert!(drafts(&world).is_empty());
+}
+
+// Issue 12, item 15: a bad one nags nobody.
+#[test]
+fn a_kept_message_that_cannot_be_read_is_told_once_and_stops_nothing() {
+    let world = World::new();
+    let model = world.script(TWO);
+    assert_eq!(world.run(&["query", "a", "--model", &model]).code, 0);
+    let mut command = world.command(&["query", "b", "--model", "anthropic/opus"]);
+    assert_eq!(world.ran(command.env_remove("ANTHROPIC_API_KEY").output().unwrap()).code, 2);
+    let kept = drafts(&world).remove(0);
+    fs::write(&kept, [b'b', 0xff]).unwrap();
+    let name = kept.file_stem().unwrap().to_str().unwrap().to_owned();
+    let ran = world.run(&["query", "c"]);
+    let word = "warning: a kept message cannot be read (it is not UTF-8); it is now ";
+    let hint = format!("to forget it: piton draft drop {name}\n");
+    assert!(ran.code == 0 && ran.stderr.contains(word) && ran.stderr.contains(&hint));
+    let ran = world.run(&["query", "d"]);
+    assert!(ran.code == 0 && !ran.stderr.contains("cannot be read"), "{}", ran.stderr);
+    let listed = world.run(&["draft"]);
+    assert!(listed.stderr.contains(&format!("{name} cannot be read; it is ")), "{}", listed.stderr);
+    let row = lines(&world.run(&["draft", "--json"]).stdout).remove(0);
+    assert_eq!(row["type"], "unreadable_draft");
+    assert_eq!(fs::read(row["path"].as_str().unwrap()).unwrap(), [b'b', 0xff], "nothing is lost");
+    assert_eq!(world.run(&["draft", "drop", &name]).code, 0);
+    assert_eq!(world.run(&["draft"]).stderr, "No unsent message is kept for this directory.\n");
 }
 
 #[test]

@@ -19,7 +19,13 @@ fn documents_are_part_of_the_binary_and_messages_name_them() {
         let ran = world.run(&["help", topic]);
         assert!(ran.code == 0 && ran.stdout.contains("\n# ") || ran.stdout.starts_with("# "));
     }
-    let sources = ["report/fault.rs", "report/attach.rs", "cmd/mcp.rs", "cmd/doctor/home.rs"];
+    let sources = [
+        "report/fault.rs",
+        "report/config.rs",
+        "report/attach.rs",
+        "cmd/mcp.rs",
+        "cmd/doctor/home.rs",
+    ];
     let mut named = 0;
     for source in sources {
         let path = format!("{}/src/{source}", env!("CARGO_MANIFEST_DIR"));

@@ -60,7 +60,7 @@ fn two_of_three_results_survive_and_only_the_third_tool_runs_again() {
             All done.
             2> An unsent message is kept: hello
             2> hint: to send it to conversation AAAAAAAAAA: piton query --draft
-            2> hint: to forget it: piton drafts --forget DRAFT
+            2> hint: to forget it: piton draft drop DRAFT
             2> conversation AAAAAAAAAA, turn 1, model script:DIR/script.json
             2> Resuming. Interrupted (pending tool execution): 2 of 3 tools finished
             2> • slow
@@ -169,7 +169,7 @@ fn killed_before_the_first_answer() {
             Hello there.
             2> An unsent message is kept: hello
             2> hint: to send it to conversation AAAAAAAAAA: piton query --draft
-            2> hint: to forget it: piton drafts --forget DRAFT
+            2> hint: to forget it: piton draft drop DRAFT
             2> conversation AAAAAAAAAA, turn 1, model script:DIR/script.json
             2> Resuming. Interrupted (pending LLM response)
             exit 0

@@ -233,11 +233,11 @@ pub(crate) fn lines_of(path: &Path) -> usize {
 
 /// Drafts are named after digests and chance.
 fn without_draft_names(text: &str) -> String {
-    let mut pieces = text.split("drafts --forget ");
+    let mut pieces = text.split("draft drop ");
     let mut normal = pieces.next().unwrap_or_default().to_owned();
     for piece in pieces {
         let end = piece.find('\n').unwrap_or(piece.len());
-        write!(normal, "drafts --forget DRAFT{}", &piece[end..]).unwrap();
+        write!(normal, "draft drop DRAFT{}", &piece[end..]).unwrap();
     }
     normal
 }

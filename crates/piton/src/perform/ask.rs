@@ -8,12 +8,13 @@ use piton_core::action::Wish;
 use piton_core::event::{BY_POLICY, Event, Inquiry, InquiryAnswer, InquiryKind};
 use piton_core::id::{CallId, InquiryId};
 use piton_core::permit::is_for_a_person;
-use piton_core::question::Question;
+use piton_core::question::{Question, Secret};
 use piton_core::state::{Call, Raised, Turn};
 use piton_tools::{Ask, Response, Responses, Track, Word};
 
 use crate::driver::Driver;
 use crate::flight::ask::Asking;
+use crate::secrets::remember;
 use crate::unattended::Attendance;
 use crate::veil::Veil;
 
@@ -175,6 +176,7 @@ impl Driver<'_> {
 
     /// Covers what tools were told in secret, before anything that they say is written down.
     pub(crate) fn veil(&self) -> Veil {
+        self.secrets.values().map(Secret::reveal).for_each(remember);
         Veil::over(self.secrets.values())
     }
 

@@ -5,6 +5,7 @@
 
 use super::key_ends;
 use crate::model::ModelFailure;
+use crate::secrets::remember;
 use crate::veil::Veil;
 
 /// What stands in the place of a secret.
@@ -32,6 +33,7 @@ impl Keys {
         let key = value.rsplit(' ').next().unwrap_or(value);
         for secret in [value, key] {
             if SECRET_BYTES_MIN <= secret.len() && !self.0.iter().any(|known| known == secret) {
+                remember(secret);
                 self.0.push(secret.to_owned());
             }
         }

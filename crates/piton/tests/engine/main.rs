@@ -18,6 +18,7 @@ mod interrupt;
 mod lease;
 mod list;
 mod mailbox;
+mod noted;
 mod odd_moments;
 mod outage;
 mod overflow;

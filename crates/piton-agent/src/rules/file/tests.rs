@@ -1,4 +1,6 @@
-use std::os::unix::fs::symlink;
+use std::fs::{self, Permissions};
+use std::os::unix::fs::{PermissionsExt as _, symlink};
+use std::path::PathBuf;
 use std::thread;
 
 use expect_test::{Expect, expect};
@@ -154,7 +156,7 @@ fn a_file_keeps_its_rights_and_a_link_stays_a_link() {
     assert_eq!(SettingsFile::read(&file).unwrap().permissions.len(), 1);
     let fresh = directory.path().join("made/piton.toml");
     put(&fresh, &[rule("ls", RuleScope::User)], Path::new(WORKSPACE)).unwrap();
-    assert_eq!(fs::metadata(&fresh).unwrap().permissions().mode() & 0o777, PRIVATE);
+    assert_eq!(fs::metadata(&fresh).unwrap().permissions().mode() & 0o777, 0o600);
 }
 
 // D44: nobody's rule is lost when several write at once.

@@ -12,9 +12,10 @@ use piton_tools::supervise::{KeptState, Shelf};
 
 use super::entries::{self, SET_ASIDE};
 use super::finding::{Finding, Verdict};
+use crate::log;
 use crate::output::Output;
 use crate::render::rule;
-use crate::report::{self, fault};
+use crate::report;
 
 pub(super) fn look(settings: &Settings, output: &mut Output) -> Vec<Finding> {
     let store = match fs::metadata(&settings.home) {
@@ -35,13 +36,14 @@ pub(super) fn look(settings: &Settings, output: &mut Output) -> Vec<Finding> {
         }
         Err(error) => {
             let advice = if let LoadError::File(_) = &error {
-                fault::loading(&error)
+                report::config::loading(&error)
             } else {
                 "mend the file; piton help models has its form".into()
             };
             found.push(Finding::broken("settings", error.to_string(), advice));
         }
     }
+    found.extend(log(settings));
     found.extend([commands(settings), terminal()]);
     found
 }
@@ -133,6 +135,19 @@ fn file(settings: &Settings) -> Finding {
         Some(file) => Finding::ok("settings", format!("{} makes sense", file.display())),
         None => Finding::ok("settings", "no piton.toml; defaults count"),
     }
+}
+
+/// Where to look for what went wrong.
+fn log(settings: &Settings) -> Option<Finding> {
+    let place = log::place(settings)?;
+    let shown = place.display();
+    let what = settings.environment.text(log::VARIABLE).unwrap_or_else(|| "warnings".into());
+    let size = fs::metadata(&place).map_or(0, |found| found.len());
+    let said = match size {
+        0 => format!("{shown}: nothing yet; records {what}"),
+        bytes => format!("{shown}: {} kB; records {what}", bytes.div_ceil(1_000)),
+    };
+    Some(Finding::ok("log", said))
 }
 
 /// Rules for tools that there are not.

@@ -1,21 +1,22 @@
 //! A message that is written in an editor.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Read as _};
+use std::io::{self, Read as _, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus};
 
 use piton::chance::{Chance as _, SystemChance};
-use piton_agent::Environment;
+use piton_agent::{Environment, Settings};
 use piton_core::id::MessageId;
 use tokio::sync::oneshot;
 
 use super::stage::Stage;
 use super::text::{decoded, sendable};
 use crate::drafts::TEXT_BYTES_MAX;
+use crate::output::{Form, Output};
 use crate::report::{Fault, InputFault};
-use crate::signals::Push;
+use crate::signals::{Push, Signals};
 use crate::terminal::Terminal;
 
 /// Variables that name an editor; the first one that says something counts.
@@ -25,9 +26,16 @@ const PRIVATE: u32 = 0o600;
 
 /// A text from an editor. Its file is there until somebody has the text safe.
 #[derive(Debug)]
-pub(super) struct Written {
-    pub(super) text: String,
+pub(crate) struct Written {
+    pub(crate) text: String,
     pub(super) path: PathBuf,
+}
+
+impl Written {
+    /// The text is safe elsewhere.
+    pub(crate) fn remove(self) {
+        fs::remove_file(self.path).unwrap_or_default();
+    }
 }
 
 /// The editor of a person, if one is named.
@@ -35,10 +43,25 @@ pub(super) fn named(environment: &Environment) -> Option<String> {
     VARIABLES.iter().find_map(|name| environment.text(name))
 }
 
-/// Lets a person write a text; none if nothing was written.
+/// Lets a person write a text anew; none if nothing is left of it.
+pub(crate) async fn edited(
+    text: &str,
+    settings: &Settings,
+    output: &mut Output,
+) -> Result<Option<Written>, Fault> {
+    let environment = &settings.environment;
+    let editor = named(environment).ok_or(InputFault::NoEditor)?;
+    let (signals, form) = (Signals::listen()?, Form::Text);
+    let mut stage =
+        Stage { output, signals, terminal: None, form, conversation: None, beside: None };
+    write(&editor, environment, text, &mut stage).await
+}
+
+/// Lets a person write a text, which begins as `text`; none if nothing was written.
 pub(super) async fn write(
     editor: &str,
     environment: &Environment,
+    text: &str,
     stage: &mut Stage<'_>,
 ) -> Result<Option<Written>, Fault> {
     let failed = |why: String, kept| InputFault::Editor { command: editor.to_owned(), why, kept };
@@ -46,7 +69,8 @@ pub(super) async fn write(
     let path = environment.temporary().join(format!("piton-{name}.md"));
     // A new file: whoever may write to the directory has put no link there.
     let made = OpenOptions::new().write(true).create_new(true).mode(PRIVATE).open(&path);
-    made.map_err(|error| failed(format!("has no file to write to: {error}"), None))?;
+    made.and_then(|mut file| file.write_all(text.as_bytes()))
+        .map_err(|error| failed(format!("has no file to write to: {error}"), None))?;
     stage.output.talk(&format!("Write your message in {editor}; an empty file sends nothing."));
     let ended = edit(editor, &path, stage).await;
     let kept = has_content(&path).then(|| path.clone());

@@ -91,7 +91,7 @@ async fn edited(settings: &Settings, stage: &mut Stage<'_>) -> Result<Option<Inp
     let Some(editor) = editor::named(environment).filter(|_| is_there) else {
         return Err(InputFault::NoText.into());
     };
-    let written = editor::write(&editor, environment, stage).await?;
+    let written = editor::write(&editor, environment, "", stage).await?;
     Ok(written.map(|Written { text, path }| {
         let (text, written) = (Some(text), Some(path));
         Input { text, written, ..Input::default() }

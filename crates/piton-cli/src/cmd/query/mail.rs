@@ -20,7 +20,7 @@ use super::input::{Input, Piped};
 use super::opened::Opened;
 use super::stage::Stage;
 use super::stdin::{self, without_sign};
-use crate::drafts::{DRAFTS_MAX, Draft, Drafts, only_unsent, seen_from};
+use crate::drafts::{BadDraft, DRAFTS_MAX, Draft, Drafts, only_unsent, seen_from};
 use crate::flags::Query;
 use crate::output::Output;
 use crate::report::{Fault, LetterFault};
@@ -48,6 +48,8 @@ pub(super) struct Mail {
     draft: Option<Draft>,
     /// Unsent messages of earlier queries, the newest first, until they are told.
     others: Vec<Draft>,
+    /// Kept messages that cannot be read, until they are told.
+    bad: Vec<BadDraft>,
     /// Why there is no draft.
     trouble: Option<io::Error>,
     /// Whether it is unknown if the journal has the message.
@@ -68,7 +70,7 @@ impl Mail {
         let here = settings.directory()?.to_owned();
         let places = settings.found_from_here()?;
         let drafts = (!query.no_persist).then(|| Drafts::new(&settings.home, &places));
-        let others = drafts.as_ref().map(Drafts::unsent).unwrap_or_default();
+        let found = drafts.as_ref().map(Drafts::look).unwrap_or_default();
         let named = without_sign(&query.files);
         let paths: Vec<_> = named.iter().map(|path| here.join(path)).collect();
         let mut mail = Self {
@@ -82,7 +84,8 @@ impl Mail {
             piped,
             files: listings,
             draft: None,
-            others,
+            others: found.unsent,
+            bad: found.bad,
             trouble: None,
             leaving: false,
             left: None,
@@ -152,6 +155,15 @@ impl Mail {
     ) -> Result<(), Fault> {
         if let Some(error) = self.trouble.take() {
             output.talk(&format!("warning: the message cannot be kept as a draft: {error}"));
+        }
+        // Told once: one that cannot be set aside would be told for ever, so it is not told at all.
+        for bad in self.bad.drain(..).filter_map(|bad| bad.set_aside().ok()) {
+            let (path, why, name) = (bad.path.display(), &bad.why, bad.name());
+            output
+                .talk(&format!("warning: a kept message cannot be read ({why}); it is now {path}"));
+            output.talk(&format!(
+                "hint: save what you can of it; to forget it: piton draft drop {name}"
+            ));
         }
         if let Some(draft) = &mut self.draft
             && draft.has_arrived(journal).await?
@@ -363,6 +375,6 @@ async fn tell(
         Some(_) | None => String::new(),
     };
     output.talk(&format!("hint: to send it{whither}: piton query --draft"));
-    output.talk(&format!("hint: to forget it: piton drafts --forget {}", newest.message));
+    output.talk(&format!("hint: to forget it: piton draft drop {}", newest.message));
     Ok(())
 }
