@@ -9,7 +9,7 @@ mod page;
 mod schema;
 mod values;
 
-pub use self::change::{ConfigError, set, unset};
+pub use self::change::{ConfigError, set, spelled, unset};
 pub use self::page::page;
 pub use self::schema::schema;
 pub use self::values::{Given, Origin, Setting, all, one};

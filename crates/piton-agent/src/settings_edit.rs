@@ -70,7 +70,12 @@ pub(crate) fn edit(
     if !change(&mut document, text).map_err(unclear)? {
         return Ok(false);
     }
-    let after = with_ends_of(text, &document.to_string());
+    let printed = document.to_string();
+    // What stood first may have gone, and an empty line behind it is first now.
+    let is_blank_at_first = text.trim_start_matches(BOM).starts_with(['\n', '\r']);
+    let printed =
+        if is_blank_at_first { &printed } else { printed.trim_start_matches(['\n', '\r']) };
+    let after = with_ends_of(text, printed);
     // Whatever went wrong with it, the file must stay one that can be used.
     SettingsFile::parse(&after).map_err(unclear)?;
     let draft = write_beside(&path, &after).map_err(failed)?;

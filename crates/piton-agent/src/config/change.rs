@@ -5,7 +5,7 @@ use std::path::Path;
 use serde_json::Value as Json;
 use toml_edit::{DocumentMut, Item, Key, RawString, Table, TableLike, Value};
 
-use super::schema::{find, schema};
+use super::schema::{find, is_table, schema};
 use crate::agent::{Agent, LoadError};
 use crate::near::suggestion;
 use crate::settings::Settings;
@@ -43,12 +43,22 @@ pub(super) fn path_of(key: &str) -> Result<Vec<String>, ConfigError> {
     Ok(parts.iter().map(|part| part.get().to_owned()).collect())
 }
 
+/// A key as it is shown: a name with a dot in it has quotes.
+pub fn spelled(key: &str) -> Result<String, ConfigError> {
+    Ok(path_of(key)?.iter().map(|name| quoted(name)).collect::<Vec<_>>().join("."))
+}
+
+/// A name as a part of a key.
+pub(super) fn quoted(name: &str) -> String {
+    Key::new(name).display_repr().into_owned()
+}
+
 /// Sets a key of the user's file. Durable when this returns.
 pub fn set(settings: &Settings, key: &str, typed: &str) -> Result<(), ConfigError> {
     let (root, path) = (schema(), path_of(key)?);
     let form =
         find(&root, &path).map_err(|near| ConfigError::Unknown { key: key.to_owned(), near })?;
-    let value = value_of(typed, form);
+    let value = item_of(value_of(typed, form), form);
     let told = |detail: String| format!("{key} cannot be {typed}: {detail}");
     change(settings, told, |document| {
         take_trailing(document, &path);
@@ -114,6 +124,18 @@ fn value_of(typed: &str, form: &Json) -> Value {
     }
 }
 
+/// A table has lines of its own, where its form allows that.
+fn item_of(value: Value, form: &Json) -> Item {
+    if let Value::InlineTable(fields) = &value
+        && is_table(form)
+    {
+        let mut table = fields.clone().into_table();
+        table.fmt();
+        return Item::Table(table);
+    }
+    Item::Value(value)
+}
+
 /// The table of this name, made if it is not there.
 fn below<'a>(table: &'a mut dyn TableLike, name: &str) -> Result<&'a mut dyn TableLike, String> {
     let is_new = !table.contains_key(name);
@@ -126,15 +148,17 @@ fn below<'a>(table: &'a mut dyn TableLike, name: &str) -> Result<&'a mut dyn Tab
 }
 
 /// Puts a value in the place of another, with the comment behind that one.
-fn put(table: &mut dyn TableLike, name: &str, mut value: Value) {
-    match table.get_mut(name) {
-        Some(Item::Value(old)) => {
+fn put(table: &mut dyn TableLike, name: &str, value: Item) {
+    match (table.get_mut(name), value) {
+        (Some(Item::Value(old)), Item::Value(mut value)) => {
             *value.decor_mut() = old.decor().clone();
             *old = value;
         }
-        Some(other) => *other = Item::Value(value),
-        None => {
-            table.insert(name, Item::Value(value));
+        (
+            Some(Item::None | Item::Value(_) | Item::Table(_) | Item::ArrayOfTables(_)) | None,
+            value,
+        ) => {
+            table.insert(name, value);
         }
     }
 }
@@ -215,6 +239,21 @@ mod tests {
     }
 
     #[test]
+    fn keys_that_count_together_are_set_together_and_names_may_have_dots() {
+        let whole = "{ dialect = \"gemini\", base_url = \"https://h\" }";
+        let text = after("", |settings| {
+            set(settings, "providers.\"a.b\"", whole).unwrap();
+            set(settings, "providers.\"a.b\".key_env", "K").unwrap();
+            assert_eq!(
+                spelled("providers . \"a.b\".\"key_env\"").unwrap(),
+                "providers.\"a.b\".key_env"
+            );
+        });
+        let expected = "[providers.\"a.b\"]\ndialect = \"gemini\"\nbase_url = \"https://h\"\nkey_env = \"K\"\n";
+        assert_eq!(text, expected);
+    }
+
+    #[test]
     fn the_first_key_of_a_file_of_comments_comes_behind_them() {
         let set = |settings: &Settings| set(settings, "model", "demo").unwrap();
         assert_eq!(after("# mine\n\n", set), "# mine\n\nmodel = \"demo\"\n");
@@ -230,6 +269,10 @@ mod tests {
         let same = after(text, |settings| assert!(!unset(settings, "effort").unwrap()));
         assert_eq!(same, text);
         // A key that nobody knows can go, so that the rest can be used again.
+        let first = after("[ask]\nbatch = true\n\n[workers]\nsteps = 3\n", |settings| {
+            assert!(unset(settings, "ask").unwrap());
+        });
+        assert_eq!(first, "[workers]\nsteps = 3\n");
         assert_eq!(after("modle = 1\n", |settings| assert!(unset(settings, "modle").unwrap())), "");
     }
 

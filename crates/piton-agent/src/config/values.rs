@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Map, Number, Value};
 use toml_edit::{Document, Item, Key, TableLike, Value as TomlValue};
 
-use super::change::{ConfigError, path_of};
+use super::change::{ConfigError, path_of, quoted, spelled};
 use super::hidden;
 use super::schema::{find, is_table, leaves, named_tables, note, properties, schema};
 use crate::agent::Agent;
@@ -84,7 +84,7 @@ pub fn one(settings: &Settings, given: &[Given], key: &str) -> Result<Vec<Settin
     let root = schema();
     let path = path_of(key)?;
     find(&root, &path).map_err(|near| ConfigError::Unknown { key: key.into(), near })?;
-    let key = path.join(".");
+    let key = spelled(key)?;
     let below = format!("{key}.");
     let mut found = all(settings, given)?;
     found.retain(|setting| setting.key == key || setting.key.starts_with(&below));
@@ -128,7 +128,7 @@ impl Walk<'_> {
         for (name, item) in table.iter() {
             let known = properties(schema).and_then(|known| known.get(name));
             let Some(below) = known.or_else(|| named_tables(schema)) else { continue };
-            let key = format!("{prefix}{name}");
+            let key = format!("{prefix}{}", quoted(name));
             if let Some(inner) = item.as_table_like().filter(|_| is_table(below)) {
                 self.table(inner, below, &format!("{key}."));
                 continue;

@@ -47,8 +47,9 @@ pub(crate) fn run(
         return Ok(Report::ok("done"));
     }
     let found = config::one(settings, &flags.given(), key)?;
+    let wanted = config::spelled(key)?;
     match found.as_slice() {
-        [Setting { key: only, value, origin }] if only == key && !flags.json => {
+        [Setting { key: only, value, origin }] if *only == wanted && !flags.json => {
             if let Some(value) = value {
                 output.data(&format!("{}\n", visible(&bare(value))));
             }
