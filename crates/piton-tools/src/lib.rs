@@ -25,7 +25,7 @@ pub use self::contract::{
     WITHHELD_TEXT, Word, parse_arguments,
 };
 pub use self::files::{
-    EDIT_BYTES_MAX, EditFile, Glob, Grep, ListDir, READ_BYTES_MAX, ReadFile, WriteFile,
+    ApplyPatch, EDIT_BYTES_MAX, EditFile, Glob, Grep, ListDir, READ_BYTES_MAX, ReadFile, WriteFile,
     open_regular, read_regular, undo,
 };
 pub use self::shell::{

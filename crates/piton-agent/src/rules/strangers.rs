@@ -12,7 +12,8 @@ use strsim::osa_distance;
 use crate::agent::Agent;
 
 /// Tools that every conversation can have.
-const OWN: [&str; 12] = [
+const OWN: [&str; 13] = [
+    "apply_patch",
     "ask_user",
     "delegate",
     "edit_file",

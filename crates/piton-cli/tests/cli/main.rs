@@ -50,6 +50,7 @@ mod odd_moments;
 mod overflow;
 mod own;
 mod pages;
+mod patches;
 mod print;
 mod providers;
 mod ps;

@@ -208,8 +208,8 @@ pub struct Call {
     pub started: Option<Timestamp>,
     /// When it ended.
     pub ended: Option<Timestamp>,
-    /// The file that it changes, as recorded when it was started.
-    pub edit: Option<Box<Edit>>,
+    /// The files that it changes, as recorded when it was started.
+    pub edits: Vec<Edit>,
     /// What was found when it was looked at last, before it started.
     pub found: Option<Box<Found>>,
     /// How often it was looked at.
@@ -223,8 +223,8 @@ pub struct Edit {
     pub path: Arc<str>,
     /// Digest of its content before; absent if there was no file.
     pub before: Option<Digest>,
-    /// Digest of its content after.
-    pub after: Digest,
+    /// Digest of its content after; absent if the file is removed.
+    pub after: Option<Digest>,
 }
 
 /// How far a call is.
@@ -538,7 +538,7 @@ impl Call {
             worker: None,
             started: None,
             ended: None,
-            edit: None,
+            edits: Vec::new(),
             found: None,
             looks: 0,
         }
