@@ -35,7 +35,7 @@ pub use self::model::{
 };
 pub(crate) use self::tool::split_notes;
 pub use self::tool::{
-    ArgumentRole, BlobRef, EffectClass, FileEdit, Handle, Outcome, ToolOutput, ToolSpec,
+    ArgumentRole, BlobRef, EffectClass, FileEdit, Handle, Outcome, OutputFile, ToolOutput, ToolSpec,
 };
 pub use self::undo::{UndoIntent, UndoOutcome};
 pub use self::verbatim::Verbatim;

@@ -228,8 +228,14 @@ impl State {
                 let given = inquiry::Given { answer, by, at, elsewhere: letter.is_some() };
                 self.in_turn(None, |turn| inquiry::settle(turn, inquiry, given))
             }
+            Event::ToolFinished { output, .. } => {
+                let fits = self.in_turn(None, |turn| call::take(turn, event, at));
+                if fits && !output.files.is_empty() {
+                    self.leave_out_old_files();
+                }
+                fits
+            }
             Event::ToolStarted { .. }
-            | Event::ToolFinished { .. }
             | Event::ToolSuspended { .. }
             | Event::CallParked { .. }
             | Event::CallTracked { .. }
@@ -386,7 +392,9 @@ impl State {
         });
         if fits {
             self.unqueue(&message);
-            self.leave_out_old_files(&parts);
+            if parts.iter().any(|part| matches!(part, UserPart::File { .. })) {
+                self.leave_out_old_files();
+            }
         }
         fits
     }

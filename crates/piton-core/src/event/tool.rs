@@ -228,6 +228,20 @@ pub struct ToolOutput {
     /// command, and not output. Zero in entries of older versions.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub note_bytes: u64,
+    /// Images that the model sees beside the text. Absent in entries of older versions.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<OutputFile>,
+}
+
+/// A file that a call gave back for the model to see.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OutputFile {
+    /// What it is called.
+    pub name: String,
+    /// What it is, such as `image/png`.
+    pub media_type: String,
+    /// What it holds; durable before the entry refers to it.
+    pub blob: BlobRef,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]

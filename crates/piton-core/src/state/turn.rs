@@ -6,8 +6,8 @@ use super::outage::Outage;
 use super::request::LastRequest;
 use crate::event::{
     AnswerPart, BreakReason, ContextItem, EffectClass, Event, FailureClass, FinishReason, Found,
-    Handle, Inquiry, InquiryAnswer, InquiryKind, ModelRef, Native, Outcome, Rejected, ToolOutput,
-    TurnEnd, Usage, UserPart,
+    Handle, Inquiry, InquiryAnswer, InquiryKind, ModelRef, Native, Outcome, OutputFile, Rejected,
+    ToolOutput, TurnEnd, Usage, UserPart,
 };
 use crate::id::{Attempt, CallId, ConversationId, Digest, MessageId, Timestamp, TurnId};
 
@@ -210,6 +210,8 @@ pub struct Call {
     pub ended: Option<Timestamp>,
     /// The files that it changes, as recorded when it was started.
     pub edits: Vec<Edit>,
+    /// Which files of its output are no longer sent, by their places in it.
+    pub left_out: Vec<usize>,
     /// What was found when it was looked at last, before it started.
     pub found: Option<Box<Found>>,
     /// How often it was looked at.
@@ -539,6 +541,7 @@ impl Call {
             started: None,
             ended: None,
             edits: Vec::new(),
+            left_out: Vec::new(),
             found: None,
             looks: 0,
         }
@@ -564,6 +567,17 @@ impl Call {
                 | Progress::Done(_),
                 _,
             ) => false,
+        }
+    }
+
+    /// The files that it gave, once it has ended.
+    pub fn files(&self) -> &[OutputFile] {
+        match &self.progress {
+            Progress::Done(ended) => &ended.output.files,
+            Progress::Waiting
+            | Progress::Running(_)
+            | Progress::InDoubt(_)
+            | Progress::Parked(_) => &[],
         }
     }
 

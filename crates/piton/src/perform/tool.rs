@@ -8,7 +8,7 @@ use piton_core::decide::calls::{UNKNOWN_TEXT, doubt};
 use piton_core::decide::permission::{is_denied, leads_elsewhere};
 use piton_core::event::{
     BY_POLICY, EffectClass, Event, Handle, InDoubtPolicy, InquiryAnswer, InquiryKind, Outcome,
-    ToolOutput, ToolSpec,
+    OutputFile, ToolOutput, ToolSpec,
 };
 use piton_core::id::CallId;
 use piton_core::permit::is_look;
@@ -16,8 +16,8 @@ use piton_core::state::{Call, Progress, Raised, Started};
 use piton_core::summary::shorten;
 use piton_store::{AppendError, StoreError};
 use piton_tools::{
-    Arguments, Consent, Finished, Job, OUTPUT_BYTES_MAX, Progress as Said, Ran, Settled, Tool,
-    WITHHELD_TEXT,
+    Arguments, Consent, Finished, Image, Job, OUTPUT_BYTES_MAX, Progress as Said, Ran, Settled,
+    Tool, WITHHELD_TEXT,
 };
 
 use crate::driver::Driver;
@@ -218,6 +218,8 @@ impl Driver<'_> {
             let veil = self.veil();
             veil.text(&mut finished.text);
             finished.full = finished.full.map(|full| veil.bytes(&full));
+            // One with a secret in it would be none any more without it.
+            finished.images.retain(|image| veil.bytes(&image.content) == image.content);
         }
         let mut text = bounded(finished.text);
         let blob = match finished.full {
@@ -231,13 +233,30 @@ impl Driver<'_> {
                 }
             },
         };
+        let files = self.kept(std::mem::take(&mut finished.images), &mut text).await;
         // What was searched for secrets, cut or withheld may not end in the remarks any more.
         let note_bytes = if text.ends_with(&notes) { notes.len() as u64 } else { 0 };
         let (text, exit_code) = (text.into(), finished.exit_code);
-        let output = ToolOutput { text, exit_code, blob, note_bytes };
+        let output = ToolOutput { text, exit_code, blob, note_bytes, files };
         self.settled.extend(self.to_forget(call));
         self.withdraw_questions(call);
         self.log.push(Event::ToolFinished { call, outcome: finished.outcome, output });
+    }
+
+    /// Keeps images beside the journal, so that its entry can refer to them.
+    async fn kept(&mut self, images: Vec<Image>, text: &mut String) -> Vec<OutputFile> {
+        let mut files = Vec::new();
+        for Image { name, media_type, content } in images {
+            match self.parts.journal.put_blob(&content).await {
+                Ok(blob) => {
+                    files.push(OutputFile { name, media_type: media_type.to_owned(), blob });
+                }
+                Err(error) => {
+                    *text = format!("{text}\n[the image {name} could not be kept: {error}]");
+                }
+            }
+        }
+        files
     }
 
     /// What was recorded at the start of a call, with the tool that knows what it means.
@@ -301,6 +320,7 @@ fn withhold(finished: &mut Finished, notes: &str) {
     text.truncate(text.trim_end().len());
     finished.text = text;
     finished.full = None;
+    finished.images.clear();
 }
 
 /// What a tool itself says at the end of a result.
