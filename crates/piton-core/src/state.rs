@@ -228,19 +228,13 @@ impl State {
                 let given = inquiry::Given { answer, by, at, elsewhere: letter.is_some() };
                 self.in_turn(None, |turn| inquiry::settle(turn, inquiry, given))
             }
-            Event::ToolFinished { output, .. } => {
-                let fits = self.in_turn(None, |turn| call::take(turn, event, at));
-                if fits && !output.files.is_empty() {
-                    self.leave_out_old_files();
-                }
-                fits
-            }
             Event::ToolStarted { .. }
+            | Event::ToolFinished { .. }
             | Event::ToolSuspended { .. }
             | Event::CallParked { .. }
             | Event::CallTracked { .. }
             | Event::CallLocated { .. }
-            | Event::CallsPlanned { .. } => self.in_turn(None, |turn| call::take(turn, event, at)),
+            | Event::CallsPlanned { .. } => self.take_of_call(event, at),
             Event::TurnEnded { turn, end } => self.close(*turn, *end, at),
             Event::TurnBroke { turn, reason, message } => self.in_turn(Some(*turn), |turn| {
                 turn.broke = Some(Broke { reason: *reason, message: message.clone(), at });
@@ -395,6 +389,15 @@ impl State {
             if parts.iter().any(|part| matches!(part, UserPart::File { .. })) {
                 self.leave_out_old_files();
             }
+        }
+        fits
+    }
+
+    /// Takes in what happened to a call. The files that it gave may take the room of older ones.
+    fn take_of_call(&mut self, event: &Event, at: Timestamp) -> bool {
+        let fits = self.in_turn(None, |turn| call::take(turn, event, at));
+        if fits && matches!(event, Event::ToolFinished { output, .. } if !output.files.is_empty()) {
+            self.leave_out_old_files();
         }
         fits
     }

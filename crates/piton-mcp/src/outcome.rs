@@ -11,7 +11,7 @@ use crate::ended::Ended;
 use crate::text::{head, tail};
 
 /// Room for the note about what was left out, in bytes.
-const NOTE_BYTES: usize = 160;
+const NOTE_BYTES: usize = 512;
 /// What is kept of the end of a long result, in bytes.
 const TAIL_BYTES: usize = 4 * 1024;
 /// Most images of one result that the model sees; the others are told in words, and kept.
@@ -194,8 +194,7 @@ fn bounded(outcome: Outcome, text: String, full: Option<Vec<u8>>) -> Finished {
     let front = head(&text, OUTPUT_BYTES_MAX - TAIL_BYTES - NOTE_BYTES);
     let end = tail(&text, TAIL_BYTES);
     let missing = text.len() - front.len() - end.len();
-    let shown =
-        format!("{front}\n[{missing} bytes are left out here; the whole output is kept]\n{end}");
+    let shown = format!("{front}\n[... {missing} bytes left out ...]\n{end}");
     let full = Some(full.unwrap_or_else(|| text.into_bytes()));
     Finished { outcome, full, ..Finished::ok(shown) }
 }
@@ -270,7 +269,7 @@ mod tests {
         let found = result(json!({"content": [{"type": "text", "text": text}]}));
         assert!(found.text.len() <= OUTPUT_BYTES_MAX);
         assert!(found.text.starts_with("begin") && found.text.ends_with("end"));
-        assert!(found.text.contains("bytes are left out here"));
+        assert!(found.text.contains("bytes left out"));
         assert_eq!(found.full, Some(text.into_bytes()));
     }
 

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use piton_core::command::{Command, Refusal};
 use piton_core::event::UndoOutcome;
-use piton_core::id::{CallId, CommandId, ConversationId, Timestamp};
+use piton_core::id::{CommandId, ConversationId, Timestamp};
 use piton_core::state::{State, Undone, Verdict};
 use piton_store::StoreError;
 use piton_tools::undo::{Undo, Version, VersionState};
@@ -49,8 +49,8 @@ pub struct FileChange {
     pub state: FileChangeState,
     /// When it was made.
     pub at: Timestamp,
-    /// The call that changed several files together, if this is one of them.
-    pub patch: Option<CallId>,
+    /// The name of the patch that changed several files together, if this is one of them.
+    pub patch: Option<String>,
 }
 
 /// How a changed file is now.
@@ -98,7 +98,7 @@ impl FileChanges {
                 path: version.path.clone(),
                 state,
                 at: Timestamp(version.at_us / 1_000),
-                patch: version.patch,
+                patch: version.patch.clone(),
             })
         });
         found.collect()

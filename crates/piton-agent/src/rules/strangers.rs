@@ -12,7 +12,7 @@ use strsim::osa_distance;
 use crate::agent::Agent;
 
 /// Tools that every conversation can have.
-const OWN: [&str; 13] = [
+const OWN: [&str; 14] = [
     "apply_patch",
     "ask_user",
     "delegate",
@@ -21,6 +21,7 @@ const OWN: [&str; 13] = [
     "grep",
     "list_dir",
     "read_file",
+    "read_output",
     "shell",
     "shell_stop",
     "shell_wait",

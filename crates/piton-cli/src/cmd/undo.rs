@@ -57,7 +57,7 @@ pub(crate) async fn run(
     }
     // What was changed together is taken back together, unless one of the files is named.
     let is_beside = |other: &&FileChange| {
-        let is_same = (other.patch, &other.conversation) == (change.patch, &change.conversation);
+        let is_same = (&other.patch, &other.conversation) == (&change.patch, &change.conversation);
         other.state != FileChangeState::TakenBack && is_same && other.number != *number
     };
     let beside = found.iter().filter(is_beside);

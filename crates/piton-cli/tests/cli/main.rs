@@ -38,6 +38,7 @@ mod interrupt;
 mod json;
 mod kill;
 mod kill9;
+mod long_output;
 mod ls;
 mod mcp;
 mod mcp_deaf;

@@ -87,7 +87,7 @@ fn jpeg(content: &[u8]) -> Option<(u32, u32)> {
         match kind {
             // Filling bytes.
             0xFF => at += 1,
-            // Frames: all but tables (C4), extensions (C8) and arithmetic (CC) say how large it is.
+            // Frames say how large it is: all of these but those for tables and extensions.
             0xC0..=0xCF if ![0xC4, 0xC8, 0xCC].contains(&kind) => {
                 return Some((big(content, at + 7, 2)?, big(content, at + 5, 2)?));
             }

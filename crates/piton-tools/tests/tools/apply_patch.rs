@@ -255,7 +255,9 @@ async fn a_patch_can_be_taken_back_file_by_file() {
     let undo = Undo::new(&bench.site.scratch);
     let kept = undo.of(&bench.site.workspace);
     assert_eq!(kept.len(), 5);
-    assert!(kept.iter().all(|(_, version)| version.patch == Some(crate::bench::CALL)));
+    let name = kept[0].1.patch.as_deref().unwrap();
+    assert!(name.starts_with(&format!("{}-", crate::bench::CALL)), "{name}");
+    assert!(kept.iter().all(|(_, version)| version.patch.as_deref() == Some(name)));
     for (name, _) in &kept {
         undo.take_back(name).unwrap();
     }

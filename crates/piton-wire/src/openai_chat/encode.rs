@@ -234,9 +234,9 @@ fn user(out: &mut Vec<u8>, parts: &[UserPart], files: &Files, takes: &Takes) {
         if 0 < place {
             out.extend_from_slice(gap);
         }
-        match piece {
-            Piece::Text(text) if is_text => spelling::escape(out, text),
-            other => part(out, other),
+        match (piece, is_text) {
+            (Piece::Text(text), true) => spelling::escape(out, text),
+            (piece, _) => part(out, piece),
         }
     }
 }

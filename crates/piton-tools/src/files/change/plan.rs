@@ -5,7 +5,7 @@
 use std::io;
 
 use piton_core::event::Handle;
-use piton_core::id::{CallId, Digest};
+use piton_core::id::Digest;
 
 use super::content::bounded;
 use super::temp::Key;
@@ -25,8 +25,8 @@ pub(in crate::files) struct Change {
     /// The rights of a file that is made; the usual ones if absent.
     pub(super) mode: Option<u32>,
     pub(super) keeps: Keeps,
-    /// The call that makes this change together with others.
-    pub(super) patch: Option<CallId>,
+    /// The name of the patch that makes this change together with others.
+    pub(super) patch: Option<String>,
     pub(super) key: Key,
 }
 
@@ -126,7 +126,7 @@ impl Change {
         }
         let (before, after) = (self.before.clone(), self.after.clone());
         let version = Version::of(site, self.place.shown(), before, after);
-        Version { patch: self.patch, ..version }
+        Version { patch: self.patch.clone(), ..version }
     }
 
     pub(super) fn key(&self) -> &Key {

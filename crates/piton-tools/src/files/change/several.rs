@@ -21,6 +21,9 @@ use crate::files::workspace::{MissingParents, Place};
 /// In whose name a half-made change is taken back that was given up: no turn has this number.
 const GIVEN_UP: CallId = CallId { turn: TurnId(0), step: 0, index: 0 };
 
+/// Letters in the name of a patch, behind its call.
+const NAME_LETTERS: usize = 8;
+
 /// What a file is to become.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::files) struct Wanted {
@@ -114,7 +117,7 @@ impl Changes {
         call: CallId,
         wanted: &[Wanted],
     ) -> Result<Vec<(Place, Applied)>, Refusal> {
-        let mut made = Vec::new();
+        let (mut made, name) = (Vec::new(), self.name(call));
         for change in &self.0 {
             let file = wanted.iter().find(|file| file.place == change.place);
             let Some(file) = file.filter(|file| digest_of(file.new.as_deref()) == change.after)
@@ -124,12 +127,25 @@ impl Changes {
                     change.place.shown()
                 )));
             };
-            let change = Change { mode: file.mode, patch: Some(call), ..change.clone() };
+            let change = Change { mode: file.mode, patch: Some(name.clone()), ..change.clone() };
             let renew = |_: Option<&[u8]>| Ok(file.new.clone().unwrap_or_default());
             made.push((change.place.clone(), change.apply(site, call, renew)?));
             fail::here("edits-one-made");
         }
         Ok(made)
+    }
+
+    /// The same for every run of the same patch, and another one for every other: a turn that is tried
+    /// again counts its calls anew.
+    fn name(&self, call: CallId) -> String {
+        let digest_of = |digest: Option<&Digest>| digest.map_or("", Digest::as_str).to_owned();
+        let files = self.0.iter().flat_map(|change| {
+            let [before, after] = change.known().map(digest_of);
+            [change.place.shown().to_owned(), before, after]
+        });
+        let digest = digest::of(files.collect::<Vec<_>>().join("\0").as_bytes());
+        let letters: String = digest.as_str().chars().take(NAME_LETTERS).collect();
+        format!("{call}-{letters}")
     }
 
     /// Takes back what was made; says what came of it.

@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, SystemTime};
 
-use piton_core::id::{CallId, ConversationId, Digest};
+use piton_core::id::{ConversationId, Digest};
 use serde::{Deserialize, Serialize};
 
 use super::content::EDIT_BYTES_MAX;
@@ -73,9 +73,9 @@ pub struct Version {
     /// kept.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) mode: Option<u32>,
-    /// The call that changed several files together, if this is one of them.
+    /// The name of the patch that changed several files together, if this is one of them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub patch: Option<CallId>,
+    pub patch: Option<String>,
 }
 
 impl Undo {

@@ -187,7 +187,7 @@ pub(crate) fn output_files(luck: &mut Luck) -> Vec<OutputFile> {
         let blob = BlobRef { digest: Digest::new(digest), bytes: content.len() as u64 };
         OutputFile { name, media_type: media_type.into(), blob }
     };
-    (0..1 + luck.below(2)).map(|_| file(luck)).collect()
+    (0..=luck.below(2)).map(|_| file(luck)).collect()
 }
 
 /// What the files hold. Contents of one are lost.
