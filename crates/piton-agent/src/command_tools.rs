@@ -12,7 +12,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 /// Names that piton's own tools have, beside those of every registry.
-const TAKEN: [&str; 4] = ["ask_user", "shell_wait", "shell_write", "shell_stop"];
+const TAKEN: [&str; 5] = ["ask_user", "read_output", "shell_wait", "shell_write", "shell_stop"];
 
 /// A tool as written.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]

@@ -21,7 +21,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 pub use self::about::{
-    ARGUMENT_BYTES_MAX, ARGUMENTS_BYTES_MAX, About, DIFF_BYTES_MAX, Diff, Found, Preview,
+    ARGUMENT_BYTES_MAX, ARGUMENTS_BYTES_MAX, About, DIFF_BYTES_MAX, Diff, FilePreview, Found,
+    Preview,
 };
 pub use self::command::{QueuePlace, Refusal};
 pub use self::config::{
@@ -35,7 +36,9 @@ pub use self::model::{
     AnswerPart, FailureClass, FinishReason, Native, PartialKind, Rejected, Usage,
 };
 pub(crate) use self::tool::split_notes;
-pub use self::tool::{ArgumentRole, BlobRef, EffectClass, Handle, Outcome, ToolOutput, ToolSpec};
+pub use self::tool::{
+    ArgumentRole, BlobRef, EffectClass, FileEdit, Handle, Outcome, OutputFile, ToolOutput, ToolSpec,
+};
 pub use self::undo::{UndoIntent, UndoOutcome};
 pub use self::verbatim::Verbatim;
 use crate::id::{

@@ -21,6 +21,7 @@ pub mod transcript;
 
 pub mod budget;
 pub mod coordinate;
+pub mod patch;
 pub mod permit;
 pub mod repair;
 pub mod retry;

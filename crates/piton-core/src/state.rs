@@ -234,7 +234,7 @@ impl State {
             | Event::CallParked { .. }
             | Event::CallTracked { .. }
             | Event::CallLocated { .. }
-            | Event::CallsPlanned { .. } => self.in_turn(None, |turn| call::take(turn, event, at)),
+            | Event::CallsPlanned { .. } => self.take_of_call(event, at),
             Event::TurnEnded { turn, end } => self.close(*turn, *end, at),
             Event::TurnBroke { turn, reason, message } => self.in_turn(Some(*turn), |turn| {
                 turn.broke = Some(Broke { reason: *reason, message: message.clone(), at });
@@ -386,7 +386,18 @@ impl State {
         });
         if fits {
             self.unqueue(&message);
-            self.leave_out_old_files(&parts);
+            if parts.iter().any(|part| matches!(part, UserPart::File { .. })) {
+                self.leave_out_old_files();
+            }
+        }
+        fits
+    }
+
+    /// Takes in what happened to a call. The files that it gave may take the room of older ones.
+    fn take_of_call(&mut self, event: &Event, at: Timestamp) -> bool {
+        let fits = self.in_turn(None, |turn| call::take(turn, event, at));
+        if fits && matches!(event, Event::ToolFinished { output, .. } if !output.files.is_empty()) {
+            self.leave_out_old_files();
         }
         fits
     }

@@ -6,6 +6,8 @@ use std::borrow::Cow;
 
 use serde_json::{Map, Value};
 
+use crate::patch;
+
 pub use self::heading::{
     CallHeading, bounded_arguments, call_heading, without_gaps, without_middle, written_out,
 };
@@ -32,8 +34,8 @@ pub fn input_summary(name: &str, arguments: &str) -> String {
         .iter()
         .filter_map(|key| fields.get(*key)?.as_str())
         .find(|value| !value.trim().is_empty());
-    let summary = match told {
-        Some(value) => format!("{name}: {}", one_line(value)),
+    let summary = match told.map(Cow::Borrowed).or_else(|| patched(&fields).map(Cow::Owned)) {
+        Some(value) => format!("{name}: {}", one_line(&value)),
         None if fields.is_empty() => name.to_owned(),
         None => format!("{name} {}", one_line(arguments)),
     };
@@ -52,6 +54,11 @@ pub fn shorten(text: &str, chars_max: usize) -> String {
         return text.to_owned();
     }
     text.chars().take(chars_max.saturating_sub(1)).chain(['…']).collect()
+}
+
+/// The files of a patch.
+fn patched(fields: &Map<String, Value>) -> Option<String> {
+    Some(patch::paths(fields.get("patch")?.as_str()?)?.join(", "))
 }
 
 fn one_line(text: &str) -> String {
@@ -75,7 +82,7 @@ mod tests {
     // D29, D30
     #[test]
     fn the_most_telling_argument_is_shown() {
-        let check = |arguments, expected| assert_eq!(input_summary("t", arguments), expected);
+        let check = |arguments: &str, expected| assert_eq!(input_summary("t", arguments), expected);
         check(r#"{"path":"a","command":"ls  -l\n"}"#, "t: ls -l");
         check(r#"{"path":" ","pattern":"x"}"#, "t: x");
         check(r#"{"n":1}"#, r#"t {"n":1}"#);
@@ -83,6 +90,9 @@ mod tests {
         check("not json", "t");
         let plan = r#"{"plan":[{"step":"a","status":"done"},{"step":"b","status":"pending"}]}"#;
         assert_eq!(input_summary("update_plan", plan), "update_plan: 1 of 2 done");
+        let patch = "*** Begin Patch\\n*** Delete File: a\\n*** Delete File: b\\n*** End Patch";
+        check(&format!(r#"{{"patch":"{patch}"}}"#), "t: a, b");
+        check(r#"{"patch":"none"}"#, r#"t {"patch":"none"}"#);
     }
 
     // D30, D31

@@ -16,7 +16,8 @@ pub use self::message::{Assistant, CallResult, Message};
 use crate::answer::EMPTY_NOTE;
 use crate::coordinate;
 use crate::event::{
-    AnswerPart, BlobRef, Effort, FinishReason, ModelRef, Native, Outcome, ToolSpec, UserPart,
+    AnswerPart, BlobRef, Effort, FinishReason, ModelRef, Native, Outcome, OutputFile, ToolSpec,
+    UserPart,
 };
 use crate::id::ConversationId;
 use crate::state::{Answered, Call, Item, Progress, Said, State, Step, Turn};
@@ -180,13 +181,7 @@ impl Transcript {
 
 fn message_bytes(message: &Message) -> usize {
     match message {
-        Message::User(parts) => parts
-            .iter()
-            .map(|part| match part {
-                UserPart::Text { text } | UserPart::InlinedFile { text, .. } => text.len(),
-                UserPart::File { media_type, blob, .. } => files::text_bytes(media_type, blob),
-            })
-            .sum(),
+        Message::User(parts) => parts.iter().map(part_bytes).sum(),
         Message::Assistant(assistant) => assistant
             .parts
             .iter()
@@ -195,7 +190,17 @@ fn message_bytes(message: &Message) -> usize {
                 AnswerPart::Call { name, arguments, .. } => name.len() + arguments.len(),
             })
             .sum(),
-        Message::Results(results) => results.iter().map(|result| result.text.len()).sum(),
+        Message::Results(results) => results
+            .iter()
+            .map(|result| result.text.len() + result.files.iter().map(part_bytes).sum::<usize>())
+            .sum(),
+    }
+}
+
+fn part_bytes(part: &UserPart) -> usize {
+    match part {
+        UserPart::Text { text } | UserPart::InlinedFile { text, .. } => text.len(),
+        UserPart::File { media_type, blob, .. } => files::text_bytes(media_type, blob),
     }
 }
 
@@ -345,6 +350,22 @@ fn add_unanswered(messages: &mut Vec<Message>, turn: &Turn, step: &Step, followe
     }
 }
 
+/// The images that a call gave. An output that is sent shortened has no room for them, and providers want
+/// nothing but text in that of a call that failed.
+fn files_given(call: &Call) -> Vec<UserPart> {
+    let is_ok = matches!(&call.progress, Progress::Done(ended) if ended.outcome == Outcome::Ok);
+    let files = call.files().iter().enumerate();
+    let files = files.filter(|_| is_ok && call.shortened.is_none());
+    let given = files.map(|(place, file)| {
+        let OutputFile { name, media_type, blob } = file.clone();
+        if call.left_out.contains(&place) {
+            return files::no_longer_sent(&name, &media_type);
+        }
+        UserPart::File { name, media_type, blob }
+    });
+    given.collect()
+}
+
 fn result(call: &Call) -> CallResult {
     let (text, is_error) = match &call.progress {
         Progress::Waiting => (OPEN_TEXT.into(), true),
@@ -358,5 +379,5 @@ fn result(call: &Call) -> CallResult {
         }
     };
     let (provider_id, name) = (call.provider_id.clone(), call.name.clone());
-    CallResult { call: call.id, provider_id, name, text, is_error }
+    CallResult { call: call.id, provider_id, name, text, files: files_given(call), is_error }
 }

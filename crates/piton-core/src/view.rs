@@ -35,9 +35,9 @@ pub use self::turn::{
 pub use self::words::{answer_text, title};
 pub use crate::decide::calls::UNKNOWN_TEXT;
 pub use crate::event::{
-    About, BlobRef, BreakReason, Choice, Diff, EffectClass, Effort, FailureClass, FinishReason,
-    ForkOrigin, Found, InquiryAnswer, InquiryKind, ModelRef, Outcome, ParentCall, PartialKind,
-    PermissionMode, PermissionRule, Preview, RuleEffect, RuleScope, Shape, TurnEnd, UndoOutcome,
-    Usage, Wants,
+    About, BlobRef, BreakReason, Choice, Diff, EffectClass, Effort, FailureClass, FilePreview,
+    FinishReason, ForkOrigin, Found, InquiryAnswer, InquiryKind, ModelRef, Outcome, ParentCall,
+    PartialKind, PermissionMode, PermissionRule, Preview, RuleEffect, RuleScope, Shape, TurnEnd,
+    UndoOutcome, Usage, Wants,
 };
 pub use crate::tasks::{Task, TaskStatus};

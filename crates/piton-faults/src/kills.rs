@@ -126,7 +126,7 @@ pub(crate) fn of_overwriting(_: &Plan) -> Outcome<Vec<Row>> {
 }
 
 /// The system calls of a later process in a scene without a first one: it does everything.
-fn later_points(scene: &Scene) -> Outcome<Vec<Point>> {
+pub(crate) fn later_points(scene: &Scene) -> Outcome<Vec<Point>> {
     scene.come_and_go("later", &Watch::only(Who::Hands))?;
     scene.empties()?;
     Ok(points(&scene.trace()?))

@@ -12,6 +12,7 @@ mod feeding;
 mod kills;
 mod meddling;
 mod outcome;
+mod patches;
 mod people;
 mod plan;
 mod report;
@@ -72,7 +73,7 @@ fn judge(plan: Plan) -> Outcome<bool> {
 
 type Experiment = fn(&Plan) -> Outcome<Vec<Row>>;
 
-const EXPERIMENTS: [(&str, Experiment); 15] = [
+const EXPERIMENTS: [(&str, Experiment); 19] = [
     ("command-kills", kills::of_commands),
     ("command-twice", kills::of_commands_twice),
     ("command-deaths", commands::random_deaths),
@@ -88,4 +89,8 @@ const EXPERIMENTS: [(&str, Experiment); 15] = [
     ("edit-meddling", meddling::with_edits),
     ("edit-cuts", cuts::of_edits),
     ("edit-in-place-cuts", cuts::of_overwriting),
+    ("patch-kills", patches::kills),
+    ("patch-twice", patches::kills_twice),
+    ("patch-errors", patches::errors),
+    ("patch-meddling", patches::meddling),
 ];

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use piton_core::event::{Handle, Outcome as Ended, Permissions};
 use piton_core::id::{CallId, ConversationId, TurnId};
 use piton_tools::supervise::Supervisor;
-use piton_tools::{Arguments, EditFile, Shell, Site, Tool, WriteFile};
+use piton_tools::{ApplyPatch, Arguments, EditFile, Shell, Site, Tool, WriteFile};
 use serde::{Deserialize, Serialize};
 use tempfile::TempDir;
 
@@ -37,6 +37,7 @@ impl Deed {
         Ok(match self.tool.as_str() {
             "write_file" => Box::new(WriteFile),
             "edit_file" => Box::new(EditFile),
+            "apply_patch" => Box::new(ApplyPatch),
             _ => {
                 let program = std::env::current_exe()?;
                 let supervisor = Supervisor::new(program, root.join("calls"), Vec::new());

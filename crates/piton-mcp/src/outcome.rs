@@ -3,7 +3,7 @@
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use piton_core::event::{EffectClass, Outcome};
-use piton_tools::{Finished, OUTPUT_BYTES_MAX};
+use piton_tools::{Finished, Image, OUTPUT_BYTES_MAX};
 use rmcp::model::{CallToolResult, ContentBlock, Resource, ResourceContents};
 use serde_json::Value;
 
@@ -11,9 +11,11 @@ use crate::ended::Ended;
 use crate::text::{head, tail};
 
 /// Room for the note about what was left out, in bytes.
-const NOTE_BYTES: usize = 160;
+const NOTE_BYTES: usize = 512;
 /// What is kept of the end of a long result, in bytes.
 const TAIL_BYTES: usize = 4 * 1024;
+/// Most images of one result that the model sees; the others are told in words, and kept.
+const IMAGES_MAX: usize = 8;
 const _: () = assert!(NOTE_BYTES + TAIL_BYTES < OUTPUT_BYTES_MAX / 2);
 
 /// The end of a call, as it is recorded. `found` is what became of the server.
@@ -77,8 +79,13 @@ fn doubt(effect: EffectClass, harmless: Outcome) -> (Outcome, &'static str) {
 
 fn answered(result: &CallToolResult) -> Finished {
     let mut parts = Vec::new();
-    let mut left_out = false;
+    let (mut left_out, mut images) = (false, Vec::new());
     for block in &result.content {
+        if let Some(image) = image(block, images.len()) {
+            parts.push(image.label());
+            images.push(image);
+            continue;
+        }
         let (text, whole) = told(block);
         left_out |= !whole;
         parts.push(text);
@@ -98,7 +105,17 @@ fn answered(result: &CallToolResult) -> Finished {
     }
     // What cannot be shown is kept as the server sent it.
     let full = left_out.then(|| serde_json::to_vec(result).unwrap_or_default());
-    bounded(outcome, parts.join("\n"), full)
+    Finished { images, ..bounded(outcome, parts.join("\n"), full) }
+}
+
+/// An image that models see. What is none of those is told in words, and kept.
+fn image(block: &ContentBlock, known: usize) -> Option<Image> {
+    let ContentBlock::Image(image) = block else { return None };
+    if IMAGES_MAX <= known {
+        return None;
+    }
+    let content = BASE64_STANDARD.decode(&image.data).ok()?;
+    Image::new(format!("image {}", known + 1), content).ok()
 }
 
 /// Servers repeat structured content as text, for clients that do not know it: as JSON, or each of its
@@ -177,8 +194,7 @@ fn bounded(outcome: Outcome, text: String, full: Option<Vec<u8>>) -> Finished {
     let front = head(&text, OUTPUT_BYTES_MAX - TAIL_BYTES - NOTE_BYTES);
     let end = tail(&text, TAIL_BYTES);
     let missing = text.len() - front.len() - end.len();
-    let shown =
-        format!("{front}\n[{missing} bytes are left out here; the whole output is kept]\n{end}");
+    let shown = format!("{front}\n[... {missing} bytes left out ...]\n{end}");
     let full = Some(full.unwrap_or_else(|| text.into_bytes()));
     Finished { outcome, full, ..Finished::ok(shown) }
 }
@@ -213,6 +229,16 @@ mod tests {
     }
 
     #[test]
+    fn an_image_that_models_see_is_given_to_them() {
+        let gif = BASE64_STANDARD.encode(b"GIF89a\x05\0\x06\0\0\0\0\x3B");
+        let image = json!({"type": "image", "mimeType": "image/png", "data": gif});
+        let found = result(json!({"content": [image]}));
+        assert_eq!(found.text, "[image `image 1`, image/gif, 5 x 6, 14 bytes]");
+        assert_eq!((found.images.len(), found.images[0].media_type), (1, "image/gif"));
+        assert_eq!(found.full, None);
+    }
+
+    #[test]
     fn structured_content_is_told_once() {
         let structured = json!({"n": 1});
         let twice = json!({"content": [{"type": "text", "text": "{\"n\": 1}"}], "structuredContent": structured});
@@ -243,7 +269,7 @@ mod tests {
         let found = result(json!({"content": [{"type": "text", "text": text}]}));
         assert!(found.text.len() <= OUTPUT_BYTES_MAX);
         assert!(found.text.starts_with("begin") && found.text.ends_with("end"));
-        assert!(found.text.contains("bytes are left out here"));
+        assert!(found.text.contains("bytes left out"));
         assert_eq!(found.full, Some(text.into_bytes()));
     }
 

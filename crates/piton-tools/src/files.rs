@@ -4,6 +4,7 @@
 //! keeps what it replaces (`undo`). Search goes through directories in `walk`, and what permission
 //! rules keep from the model is not shown (`left_out`).
 
+mod apply_patch;
 mod change;
 mod digest;
 mod edit_file;
@@ -19,6 +20,7 @@ mod walk;
 mod workspace;
 mod write_file;
 
+pub use self::apply_patch::ApplyPatch;
 pub use self::change::EDIT_BYTES_MAX;
 pub use self::edit_file::EditFile;
 pub use self::glob::Glob;

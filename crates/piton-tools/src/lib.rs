@@ -21,12 +21,12 @@ mod update_plan;
 
 pub use self::ask_user::AskUser;
 pub use self::contract::{
-    Arguments, Ask, Asker, Closed, Consent, Finished, Job, OUTPUT_BYTES_MAX, Prepared, Progress,
-    Quotes, Ran, Refusal, Response, Responses, Settled, Shown, Site, Tidying, Tool, Toolbox, Track,
-    WITHHELD_TEXT, Word, parse_arguments,
+    Arguments, Ask, Asker, Closed, Consent, Finished, IMAGE_BYTES_MAX, IMAGE_PIXELS_MAX, Image,
+    Job, OUTPUT_BYTES_MAX, Prepared, Progress, Quotes, Ran, Refusal, Response, Responses, Settled,
+    Shown, Site, Tidying, Tool, Toolbox, Track, WITHHELD_TEXT, Word, parse_arguments,
 };
 pub use self::files::{
-    EDIT_BYTES_MAX, EditFile, Glob, Grep, ListDir, READ_BYTES_MAX, ReadFile, WriteFile,
+    ApplyPatch, EDIT_BYTES_MAX, EditFile, Glob, Grep, ListDir, READ_BYTES_MAX, ReadFile, WriteFile,
     open_regular, read_regular, undo,
 };
 pub use self::shell::{

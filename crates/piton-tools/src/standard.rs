@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::sync::Arc;
 
 use crate::contract::{Tool, Toolbox};
-use crate::files::{EditFile, Glob, Grep, ListDir, ReadFile, WriteFile};
+use crate::files::{ApplyPatch, EditFile, Glob, Grep, ListDir, ReadFile, WriteFile};
 use crate::sandbox::Rules;
 use crate::shell::{Shell, ShellStop, ShellWait, ShellWrite};
 use crate::supervise::Supervisor;
@@ -34,7 +34,7 @@ impl Toolbox {
     }
 }
 
-fn files() -> [Arc<dyn Tool>; 6] {
+fn files() -> [Arc<dyn Tool>; 7] {
     [
         Arc::new(ReadFile),
         Arc::new(ListDir),
@@ -42,6 +42,7 @@ fn files() -> [Arc<dyn Tool>; 6] {
         Arc::new(Grep),
         Arc::new(WriteFile),
         Arc::new(EditFile),
+        Arc::new(ApplyPatch),
     ]
 }
 
@@ -68,7 +69,16 @@ mod tests {
         let names: Vec<String> = toolbox.specs().into_iter().map(|spec| spec.name).collect();
         assert_eq!(
             names,
-            ["read_file", "list_dir", "glob", "grep", "write_file", "edit_file", "shell"]
+            [
+                "read_file",
+                "list_dir",
+                "glob",
+                "grep",
+                "write_file",
+                "edit_file",
+                "apply_patch",
+                "shell"
+            ]
         );
         for name in names {
             let found = toolbox.get(&name).expect("found");

@@ -9,7 +9,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use piton_core::attachment::{self, FILES_BYTES_MAX, INLINED_CHARS_MAX};
 use piton_core::event::UserPart;
-use piton_core::transcript::Files;
+use piton_core::transcript::{CallResult, Files};
 
 /// The images that most models take.
 pub(crate) const IMAGES: &[&str] = &["image/png", "image/jpeg", "image/gif", "image/webp"];
@@ -141,6 +141,20 @@ impl<'a> Piece<'a> {
             }
         }
     }
+}
+
+/// What becomes of the images that a call gave.
+pub(crate) fn given<'a>(
+    result: &'a CallResult,
+    files: &'a Files,
+    takes: &'a Takes,
+) -> impl Iterator<Item = Piece<'a>> {
+    result.files.iter().map(move |part| Piece::of(part, files, takes))
+}
+
+/// What stands in front of an image that cannot stand in the result itself.
+pub(crate) fn given_by(result: &CallResult) -> String {
+    format!("(From the result of {} above:)", result.name)
 }
 
 /// Bytes as letters.

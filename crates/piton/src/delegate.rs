@@ -174,6 +174,7 @@ fn worker_of(handle: &Handle) -> Result<ConversationId, Refusal> {
         Handle::Conversation { id } => Ok(ConversationId::new(id.as_str())),
         Handle::None
         | Handle::Edit { .. }
+        | Handle::Edits { .. }
         | Handle::Job { .. }
         | Handle::Task { .. }
         | Handle::Round { .. } => Err(Refusal("Nothing is recorded of its worker.".into())),

@@ -67,19 +67,7 @@ fn link(before: Hash, message: &Message) -> Hash {
     let mut hasher = Sha256::new();
     hasher.update(before);
     match message {
-        Message::User(parts) => {
-            for part in parts {
-                match part {
-                    UserPart::Text { text } => feed(&mut hasher, &["text", text]),
-                    UserPart::InlinedFile { name, media_type, text } => {
-                        feed(&mut hasher, &["inlined", name, media_type, text]);
-                    }
-                    UserPart::File { name, media_type, blob } => {
-                        feed(&mut hasher, &["file", name, media_type, blob.digest.as_str()]);
-                    }
-                }
-            }
-        }
+        Message::User(parts) => feed_parts(&mut hasher, parts),
         Message::Assistant(assistant) => {
             for part in assistant.parts.iter() {
                 match part {
@@ -95,10 +83,25 @@ fn link(before: Hash, message: &Message) -> Hash {
             for result in results {
                 let error = if result.is_error { "error" } else { "ok" };
                 feed(&mut hasher, &["result", &result.call.to_string(), error, &result.text]);
+                feed_parts(&mut hasher, &result.files);
             }
         }
     }
     hasher.finalize().into()
+}
+
+fn feed_parts(hasher: &mut Sha256, parts: &[UserPart]) {
+    for part in parts {
+        match part {
+            UserPart::Text { text } => feed(hasher, &["text", text]),
+            UserPart::InlinedFile { name, media_type, text } => {
+                feed(hasher, &["inlined", name, media_type, text]);
+            }
+            UserPart::File { name, media_type, blob } => {
+                feed(hasher, &["file", name, media_type, blob.digest.as_str()]);
+            }
+        }
+    }
 }
 
 /// Lengths go in front, so that no two lists of fields look alike.

@@ -25,6 +25,7 @@ use crate::model::Models;
 use crate::opening;
 use crate::parts::Parts;
 use crate::profile::{OneProfile, Profile, Profiles};
+use crate::read_output::ReadOutput;
 use crate::session::{self, Session};
 use crate::toolbox::Tools;
 
@@ -53,6 +54,7 @@ impl Engine {
                 everywhere: Toolbox::new(),
                 tools: Arc::new(Toolbox::new()),
                 delegate: None,
+                read_output: None,
                 profiles: Arc::new(OneProfile::default()),
                 clock: Arc::new(SystemClock),
                 chance: Arc::new(SystemChance),
@@ -306,6 +308,14 @@ impl Builder {
     #[must_use]
     pub fn lease_wait(mut self, wait: LeaseWait) -> Self {
         self.parts.lease_wait = wait;
+        self
+    }
+
+    /// Lets models read the rest of outputs that are too long to be shown whole.
+    #[must_use]
+    pub fn read_outputs(mut self) -> Self {
+        let tool: Arc<dyn Tool> = Arc::new(ReadOutput::new(self.parts.journal.clone()));
+        self.parts.read_output = Some(tool);
         self
     }
 

@@ -59,6 +59,7 @@ mod control;
 mod delegate;
 mod error;
 mod parts;
+mod read_output;
 mod receipt;
 mod unattended;
 

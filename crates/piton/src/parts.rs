@@ -26,6 +26,8 @@ pub(crate) struct Parts {
     pub(crate) tools: Arc<dyn Tools>,
     /// The tool that hands tasks on, behind all others.
     pub(crate) delegate: Option<Arc<dyn Tool>>,
+    /// The tool that reads the rest of long outputs.
+    pub(crate) read_output: Option<Arc<dyn Tool>>,
     pub(crate) profiles: Arc<dyn Profiles>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) chance: Arc<dyn Chance>,
@@ -54,7 +56,8 @@ impl Parts {
 
     /// The tools of one conversation, between the tools that every conversation has.
     pub(crate) fn toolbox_with(&self, tools: &Toolbox) -> Arc<Toolbox> {
-        let all = self.everywhere.iter().chain(tools.iter()).chain(&self.delegate);
+        let own = self.read_output.iter().chain(&self.delegate);
+        let all = self.everywhere.iter().chain(tools.iter()).chain(own);
         Arc::new(all.cloned().collect())
     }
 }

@@ -37,8 +37,11 @@ pub fn origin(entry: &Entry) -> Option<&ConversationId> {
     origin.as_ref().map(|cut| &cut.conversation)
 }
 
-/// The files beside the journal that the message of an entry has.
+/// The files beside the journal that the message of an entry has, or the result of a call.
 pub fn files(entry: &Entry) -> Vec<Digest> {
+    if let Event::ToolFinished { output, .. } = &entry.event {
+        return output.files.iter().map(|file| file.blob.digest.clone()).collect();
+    }
     let (Event::UserMessage { parts, .. } | Event::MessageQueued { parts, .. }) = &entry.event
     else {
         return Vec::new();

@@ -49,6 +49,8 @@ pub struct FileChange {
     pub state: FileChangeState,
     /// When it was made.
     pub at: Timestamp,
+    /// The name of the patch that changed several files together, if this is one of them.
+    pub patch: Option<String>,
 }
 
 /// How a changed file is now.
@@ -96,6 +98,7 @@ impl FileChanges {
                 path: version.path.clone(),
                 state,
                 at: Timestamp(version.at_us / 1_000),
+                patch: version.patch.clone(),
             })
         });
         found.collect()

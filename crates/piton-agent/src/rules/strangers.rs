@@ -12,7 +12,8 @@ use crate::agent::Agent;
 use crate::near::near;
 
 /// Tools that every conversation can have.
-const OWN: [&str; 12] = [
+const OWN: [&str; 17] = [
+    "apply_patch",
     "ask_user",
     "delegate",
     "edit_file",
@@ -20,10 +21,14 @@ const OWN: [&str; 12] = [
     "grep",
     "list_dir",
     "read_file",
+    "read_output",
     "shell",
     "shell_stop",
     "shell_wait",
     "shell_write",
+    "skill",
+    "update_plan",
+    "web_fetch",
     "write_file",
 ];
 

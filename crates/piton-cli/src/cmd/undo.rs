@@ -55,11 +55,21 @@ pub(crate) async fn run(
         }
         return Ok(Report::ok("done"));
     }
-    let told = match take_back(change, undo.wait, settings, output).await? {
-        Some(end) => told(change, end).map_err(refused)?,
-        None => changes.take_back_unrecorded(change).map_err(|it| refused(it.to_string()))?,
+    // What was changed together is taken back together, unless one of the files is named.
+    let is_beside = |other: &&FileChange| {
+        let is_same = (&other.patch, &other.conversation) == (&change.patch, &change.conversation);
+        other.state != FileChangeState::TakenBack && is_same && other.number != *number
     };
-    output.talk(&told);
+    let beside = found.iter().filter(is_beside);
+    let beside = beside.filter(|_| undo.number.is_none() && change.patch.is_some());
+    for change in [change].into_iter().chain(beside) {
+        let refused = |reason: String| UndoFault::Refused { number: change.number, reason };
+        let told = match take_back(change, undo.wait, settings, output).await? {
+            Some(end) => told(change, end).map_err(refused)?,
+            None => changes.take_back_unrecorded(change).map_err(|it| refused(it.to_string()))?,
+        };
+        output.talk(&told);
+    }
     Ok(Report::ok("done"))
 }
 

@@ -44,7 +44,9 @@ fn diff(call: &CallView) -> Option<String> {
     }
     let text = &call.result.as_ref()?.text;
     let (_, diff) = text.split_once('\n')?;
-    diff.starts_with("@@ ").then(|| diff.to_owned())
+    // In a patch each file has a heading.
+    let is_diff = diff.starts_with("@@ ") || diff.starts_with("*** ");
+    is_diff.then(|| diff.to_owned())
 }
 
 #[cfg(test)]
@@ -64,6 +66,24 @@ mod tests {
         let page = Page { columns: 80, style: Style::Plain };
         let lines = changed(&serde_json::from_value(call).unwrap(), extent, page);
         Painted::lines(&lines, page.style).as_str().to_owned()
+    }
+
+    #[test]
+    fn a_patch_is_shown_with_a_heading_for_each_file() {
+        let result = "applied the patch to 2 files\n*** Update File: a\n@@ -3 +3 @@\n-x\n+y\n*** Delete File: b\n@@ -1,1 +1,0 @@\n-z\n";
+        let change = |path: &str| json!({"path": path, "before": "1".repeat(64)});
+        let call = json!({
+            "id": "1.1.0", "tool": "apply_patch", "arguments": "{}",
+            "state": {"is": "done", "outcome": "ok"}, "result": {"text": result},
+            "change": change("a"), "changes": [change("a"), change("b")],
+        });
+        let page = Page { columns: 80, style: Style::Plain };
+        let lines = changed(&serde_json::from_value(call).unwrap(), Extent::Short, page);
+        assert_eq!(
+            Painted::lines(&lines, page.style).as_str(),
+            "     *** Update File: a\n     @@ -3 +3 @@\n   3 -x\n   3 +y\n     \
+             *** Delete File: b\n     @@ -1,1 +1,0 @@\n   1 -z\n"
+        );
     }
 
     fn thirty_lines() -> String {

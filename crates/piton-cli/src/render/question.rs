@@ -9,7 +9,7 @@ use piton_core::permit::SHELL;
 use piton_core::summary::{
     INPUT_SUMMARY_CHARS_MAX, TELLING, call_heading, without_middle, written_out,
 };
-use piton_core::view::{Diff, InquiryKind, Preview, QuestionView};
+use piton_core::view::{Diff, FilePreview, InquiryKind, Preview, QuestionView};
 use serde_json::{Map, Value};
 
 use super::diff::kept;
@@ -33,7 +33,7 @@ const END_PART: usize = 4;
 /// Arguments in the order in which they are read best; the others follow.
 const ORDER: [&str; 4] = ["call", "old", "new", "text"];
 /// Arguments that the difference shows, where there is one.
-const CONTENTS: [&str; 3] = ["old", "new", "content"];
+const CONTENTS: [&str; 4] = ["old", "new", "content", "patch"];
 
 /// How much of an argument is shown.
 #[derive(Clone, Copy, Debug)]
@@ -67,10 +67,11 @@ pub(crate) fn laid_out(asked: &QuestionView, page: Page) -> Vec<Line> {
     let plain = |line: String| vec![Span::plain(&line)];
     lines.extend(place_lines(asked, columns).into_iter().map(plain));
     if let Some(change) = asked.found.as_ref().and_then(|found| found.change.as_ref()) {
-        let told = wrap(&[Span::plain(&told_change(change, asked))], columns);
-        for (place, mut line) in told.into_iter().enumerate() {
-            line.insert(0, Span::plain(if place == 0 { "  " } else { "  > " }));
-            lines.push(line);
+        for told in told_change(change, asked) {
+            for (place, mut line) in wrap(&[Span::plain(&told)], columns).into_iter().enumerate() {
+                line.insert(0, Span::plain(if place == 0 { "  " } else { "  > " }));
+                lines.push(line);
+            }
         }
         lines.extend(change.diff.iter().flat_map(|diff| kept(diff, page)));
     }
@@ -83,7 +84,8 @@ pub(crate) fn laid_out(asked: &QuestionView, page: Page) -> Vec<Line> {
 fn lines(asked: &QuestionView) -> Vec<String> {
     let mut lines = place_lines(asked, BOUNDS.columns);
     if let Some(change) = asked.found.as_ref().and_then(|found| found.change.as_ref()) {
-        lines.push(format!("  {}", told_change(change, asked)));
+        let told = told_change(change, asked).into_iter();
+        lines.extend(told.flat_map(|told| broken("  ", &told, BOUNDS.columns)));
         lines.extend(change.diff.iter().flat_map(diff_lines));
     }
     lines.extend(argument_lines(asked, BOUNDS));
@@ -123,11 +125,37 @@ fn place_lines(asked: &QuestionView, columns: usize) -> Vec<String> {
     lines
 }
 
-/// What would be replaced and lost.
-fn told_change(change: &Preview, asked: &QuestionView) -> String {
-    let lines = |count: u64| if count == 1 { "1 line".into() } else { format!("{count} lines") };
+/// What would be replaced and lost: a line, and of several files a line for each before it.
+fn told_change(change: &Preview, asked: &QuestionView) -> Vec<String> {
+    let mut told: Vec<String> = change.files.iter().map(told_file).collect();
+    told.push(match told.len() {
+        0 => told_one(change, asked),
+        count => {
+            let (lost, new) = (counted(change.lines_lost), counted(change.lines_new));
+            format!("changes {count} files together, {lost} lost, {new} new:")
+        }
+    });
+    told
+}
+
+/// What would become of one of several files.
+fn told_file(file: &FilePreview) -> String {
+    let path = legible(&Value::from(file.path.as_str()).to_string());
+    let (lost, new) = (counted(file.lines_lost), counted(file.lines_new));
+    match (file.bytes_replaced, file.bytes_written) {
+        (None, _) => format!("creates {path}, {new}"),
+        (Some(_), Some(_)) => format!("changes {path}, {lost} lost, {new} new"),
+        (Some(_), None) => format!("removes {path}, {lost} lost"),
+    }
+}
+
+fn counted(lines: u64) -> String {
+    if lines == 1 { "1 line".into() } else { format!("{lines} lines") }
+}
+
+fn told_one(change: &Preview, asked: &QuestionView) -> String {
     let is_whole_file = asked.edit.as_ref().is_some_and(|edit| edit.old.is_none());
-    let (lost, new) = (lines(change.lines_lost), lines(change.lines_new));
+    let (lost, new) = (counted(change.lines_lost), counted(change.lines_new));
     match (change.bytes_replaced, &change.diff) {
         (None, Some(_)) => format!("new file, {new}:"),
         (None, None) => format!("new file, {} bytes, not text", change.bytes_written),
@@ -250,6 +278,7 @@ mod tests {
             lines_lost: 1,
             lines_new: 1,
             diff,
+            files: Vec::new(),
         };
         let path = Some("real/a".to_owned());
         let found = Found { path, change: Some(Box::new(change.clone())), ..Found::default() };
@@ -304,6 +333,39 @@ mod tests {
               > zzzzzzzzzzz"
         "#]]
         .assert_eq(Painted::lines(&lines, page.style).as_str());
+    }
+
+    // D29: every file of a patch is named, whatever becomes of the difference.
+    #[test]
+    fn a_patch_is_shown_file_by_file() {
+        let patch =
+            "*** Begin Patch\n*** Delete File: b\n*** Update File: a\n@@\n-x\n+y\n*** End Patch";
+        let file = |path: &str, written| FilePreview {
+            path: path.into(),
+            bytes_replaced: Some(2),
+            bytes_written: written,
+            lines_lost: 1,
+            lines_new: u64::from(written.is_some()),
+        };
+        let text = "*** Delete File: b\n@@ -1 +0,0 @@\n-x\n".to_owned();
+        let change = Preview {
+            lines_lost: 2,
+            lines_new: 1,
+            diff: Some(Diff { text, ..Diff::default() }),
+            files: vec![file("b\u{202e}", None), file("a", Some(2))],
+            ..Preview::default()
+        };
+        let found = Found { change: Some(Box::new(change)), ..Found::default() };
+        let arguments = json!({ "patch": patch }).to_string();
+        assert_eq!(
+            asked("apply_patch", &arguments, None, Some(&found)),
+            "Run apply_patch: b, a?\n  removes \"b\\u{202e}\", 1 line lost\n  \
+             changes \"a\", 1 line lost, 1 line new\n  \
+             changes 2 files together, 2 lines lost, 1 line new:\n  \
+             | *** Delete File: b\n  | @@ -1 +0,0 @@\n  | -x"
+        );
+        let asked = permission_question("apply_patch", &arguments);
+        assert!(asked.contains("  patch, 7 lines:\n  | *** Begin Patch\n"), "{asked}");
     }
 
     fn check(name: &str, arguments: &Value, expected: &str) {

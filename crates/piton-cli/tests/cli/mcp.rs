@@ -100,7 +100,7 @@ fn structured_content_images_and_long_answers_are_told_and_kept() {
     assert!(text(by("structured content")).contains("\"answer\": 42"));
     let image = by("[image image/png, 8 bytes");
     assert!(!ends[image]["output"]["blob"].is_null());
-    let big = by("bytes are left out here");
+    let big = by("bytes left out");
     assert!(text(big).len() <= piton_tools::OUTPUT_BYTES_MAX);
     assert_eq!(ends[big]["output"]["blob"]["bytes"], 100_000);
 }

@@ -160,6 +160,32 @@ fn every_provider_is_spoken_to_in_its_own_words() {
     }
 }
 
+/// A png of one pixel, and a part of it in base64.
+const PNG: &[u8] =
+    b"\x89PNG\r\n\x1a\n\0\0\0\x0dIHDR\0\0\0\x01\0\0\0\x01\x08\x06\0\0\0\x1f\x15\xc4\x89\
+    \0\0\0\nIDATx\x9cc\0\x01\0\0\x05\0\x01\r\n-\xb4\0\0\0\0IEND\xaeB`\x82";
+const PNG_BASE64: &str = "iVBORw0KGgoAAAANSUhEUg";
+
+#[test]
+fn an_image_that_is_read_is_seen_by_every_model_that_sees() {
+    for provider in DIALECTS.iter().chain(&FLAVOURS) {
+        let (world, server) = (World::new(), serve(&[]));
+        std::fs::write(world.work("a.txt"), PNG).unwrap();
+        let ran = query(&world, &server, provider, &["what is a.txt?", "--model", provider.model]);
+        let seen = server.seen();
+        assert_eq!((ran.code, statuses(&server)), (0, vec![200, 200]), "{seen:?}: {}", ran.stderr);
+        let body = String::from_utf8_lossy(&seen[1].body).into_owned();
+        let (sees, model) = (provider.key != DEEPSEEK.key, provider.model);
+        assert_eq!(body.contains(PNG_BASE64), sees, "{model}: {body}");
+        assert_eq!(body.contains("this model takes no images"), !sees, "{model}: {body}");
+        assert!(body.contains("[image `a.txt`, image/png, 1 x 1, 67 bytes]"), "{model}: {body}");
+        // The journal has a reference, and what it refers to is kept.
+        std::fs::remove_file(world.work("a.txt")).unwrap();
+        let finished = world.events().into_iter().find(|event| event["type"] == "ToolFinished");
+        assert_eq!(finished.unwrap()["output"]["files"][0]["blob"]["bytes"], 67, "{model}");
+    }
+}
+
 /// The work of one provider goes on with another.
 fn switches_to_every_other(from: &Provider) {
     for to in DIALECTS.iter().filter(|to| to.model != from.model) {

@@ -64,9 +64,33 @@ pub struct Preview {
     /// The difference; absent if one of the contents is not text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub diff: Option<Diff>,
+    /// The files, if the call changes several. What is said above is then said of all of them
+    /// together, and the difference has a heading for each.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<FilePreview>,
 }
 
-/// A unified difference of two texts, without file names.
+/// What a call that changes several files would do to one of them.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FilePreview {
+    /// The file, relative to the workspace.
+    pub path: String,
+    /// Size of the content that would be replaced, in bytes; absent if there is no file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bytes_replaced: Option<u64>,
+    /// Size of the new content, in bytes; absent if the file would be removed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bytes_written: Option<u64>,
+    /// Lines that would be lost.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub lines_lost: u64,
+    /// Lines that would be new.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub lines_new: u64,
+}
+
+/// A unified difference of texts, without file names. Of several files each has a line in front that
+/// begins with `***`, as no line of a difference does.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Diff {
     /// The difference, or its beginning.

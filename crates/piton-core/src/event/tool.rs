@@ -47,6 +47,9 @@ pub enum ArgumentRole {
     Path,
     /// A path that the tool itself refuses if it leads out of the workspace.
     WorkspacePath,
+    /// A [patch](crate::patch) of files. The tool refuses paths in it that lead out of the workspace or
+    /// through a link. Rules for `edit_file` and `write_file` that forbid or ask hold for it too.
+    Patch,
     /// A web address, a host or the like. The tool asks, even if it only reads, unless a rule allows it.
     Address,
     /// A plain value: neither a path nor a command line.
@@ -108,6 +111,19 @@ pub enum EffectClass {
     Once,
 }
 
+/// One of several files that a call changes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FileEdit {
+    /// The file, relative to the workspace.
+    pub path: String,
+    /// Digest of its content before; absent if there was no file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub before: Option<Digest>,
+    /// Digest of its content after; absent if the file is removed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub after: Option<Digest>,
+}
+
 /// What settles a call in doubt, recorded before the effect.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "handle", rename_all = "snake_case")]
@@ -124,6 +140,11 @@ pub enum Handle {
         before: Option<Digest>,
         /// Digest of its content after.
         after: Digest,
+    },
+    /// Changes of several files that are made together or not at all.
+    Edits {
+        /// The files, each once.
+        files: Vec<FileEdit>,
     },
     /// A supervised command.
     Job {
@@ -167,7 +188,11 @@ impl Handle {
     pub fn is_elsewhere(&self) -> bool {
         match self {
             Self::Task { .. } | Self::Round { .. } => true,
-            Self::None | Self::Edit { .. } | Self::Job { .. } | Self::Conversation { .. } => false,
+            Self::None
+            | Self::Edit { .. }
+            | Self::Edits { .. }
+            | Self::Job { .. }
+            | Self::Conversation { .. } => false,
         }
     }
 }
@@ -203,6 +228,20 @@ pub struct ToolOutput {
     /// command, and not output. Zero in entries of older versions.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub note_bytes: u64,
+    /// Images that the model sees beside the text. Absent in entries of older versions.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<OutputFile>,
+}
+
+/// A file that a call gave back for the model to see.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OutputFile {
+    /// What it is called.
+    pub name: String,
+    /// What it is, such as `image/png`.
+    pub media_type: String,
+    /// What it holds; durable before the entry refers to it.
+    pub blob: BlobRef,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]

@@ -15,6 +15,7 @@ use super::roles::{Kind, Roles, is_named};
 use super::runners::may_run;
 use super::{address, fault, looks, path, run_by_others};
 use crate::event::{PermissionRule, Permissions, RuleEffect, ToolSpec};
+use crate::patch;
 
 /// Arguments of tools that run commands which only say how long something may take.
 const LIMITS: [&str; 2] = ["timeout_s", "wait_s"];
@@ -65,7 +66,9 @@ impl<'a> Asked<'a> {
         });
         let named = roles.paths.iter().filter_map(|name| fields.get(*name));
         let named = named.filter(|value| roles.is_declared || value.is_string());
-        let paths: Vec<_> = named.flat_map(|value| places(workspace, added, value)).collect();
+        let mut paths: Vec<_> = named.flat_map(|value| places(workspace, added, value)).collect();
+        let patches = roles.patches.iter().filter_map(|name| fields.get(*name));
+        paths.extend(patches.flat_map(|patch| patched(workspace, added, patch)));
         let reach = match (&line, roles.kind) {
             (Some(line), Kind::Commands | Kind::Typing) => {
                 let directory = text(roles.directory).unwrap_or(".");
@@ -110,10 +113,12 @@ impl<'a> Asked<'a> {
     }
 
     pub(super) fn concerns(&self, rule: &PermissionRule) -> bool {
-        // What may not be run in the shell may not be run elsewhere, nor be typed.
+        // What may not be run in the shell may not be run elsewhere, nor be typed. What may not be
+        // edited may not be patched.
+        let says_what = self.roles.says_commands(rule) || rule.path.is_some();
         let borrowed = self.roles.borrows(rule)
             && rule.effect != RuleEffect::Allow
-            && (self.roles.says_commands(rule) || rule.path.is_some());
+            && (says_what || self.roles.borrows_edits(rule));
         is_named(rule, self.roles.tool) || borrowed
     }
 
@@ -269,6 +274,16 @@ impl<'a> Asked<'a> {
     fn all_paths(&self, is_so: impl Fn(&str) -> bool) -> bool {
         let are_so = self.paths.iter().all(|path| path.as_deref().is_some_and(&is_so));
         !self.paths.is_empty() && are_so
+    }
+}
+
+/// The same for the paths in a patch. Where one leads that cannot be read is not clear.
+fn patched(workspace: &str, added: &[String], value: &Value) -> Vec<Option<String>> {
+    match value.as_str().and_then(patch::paths) {
+        Some(paths) => {
+            paths.into_iter().map(|path| path::within_any(workspace, added, path)).collect()
+        }
+        None => vec![None],
     }
 }
 

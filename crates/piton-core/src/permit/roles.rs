@@ -13,6 +13,8 @@ use crate::event::{ArgumentRole, PermissionRule, ToolSpec};
 pub const SHELL: &str = "shell";
 /// The tool that writes to what a command reads, which may be a shell.
 const SHELL_INPUT: &str = "shell_write";
+/// The tools that change one file. Their rules that forbid hold for every tool that takes a patch.
+const CHANGING: [&str; 2] = ["edit_file", "write_file"];
 /// The argument that has a command line, in tools that do not declare one.
 const COMMAND: &str = "command";
 /// The argument that has a path, in tools that do not declare one.
@@ -53,6 +55,8 @@ pub(super) struct Roles<'a> {
     pub(super) directory: &'a str,
     /// Have paths.
     pub(super) paths: Vec<&'a str>,
+    /// Have patches, which name paths.
+    pub(super) patches: Vec<&'a str>,
     /// Have paths that the tool does not confine to the workspace by itself, or addresses.
     leading_out: Vec<&'a str>,
     /// Have addresses.
@@ -83,6 +87,7 @@ impl<'a> Roles<'a> {
             written: if kind == Kind::Typing { TYPED } else { COMMAND },
             directory: DIRECTORY,
             paths: vec![PATH],
+            patches: Vec::new(),
             leading_out: Vec::new(),
             addresses: Vec::new(),
             is_declared: false,
@@ -99,12 +104,13 @@ impl<'a> Roles<'a> {
         let typed = having(ArgumentRole::CommandInput).next();
         let free = having(ArgumentRole::Path);
         let paths: Vec<_> = free.clone().chain(having(ArgumentRole::WorkspacePath)).collect();
+        let patches: Vec<_> = having(ArgumentRole::Patch).collect();
         let kind = match (line, typed) {
             // A role of a newer version: nothing is known of it.
             _ if having(ArgumentRole::Unknown).next().is_some() => Kind::Unknown,
             (Some(_), _) => Kind::Commands,
             (None, Some(_)) => Kind::Typing,
-            (None, None) if paths.is_empty() => Kind::Pathless,
+            (None, None) if paths.is_empty() && patches.is_empty() => Kind::Pathless,
             (None, None) => Kind::Paths,
         };
         Self {
@@ -113,6 +119,7 @@ impl<'a> Roles<'a> {
             written: line.or(typed).unwrap_or(COMMAND),
             directory: having(ArgumentRole::Directory).next().unwrap_or(DIRECTORY),
             paths: if paths.is_empty() { vec![PATH] } else { paths },
+            patches,
             leading_out: free.chain(having(ArgumentRole::Address)).collect(),
             addresses: having(ArgumentRole::Address).collect(),
             is_declared: true,
@@ -141,11 +148,17 @@ impl<'a> Roles<'a> {
     }
 
     /// Whether a rule for the shell is held against a tool of another name: it runs command lines, or
-    /// types into them. What is not to be run there is not to be run here either.
+    /// types into them. What is not to be run there is not to be run here either. In the same way a
+    /// rule for a tool that changes one file is held against one that takes patches.
     pub(super) fn borrows(&self, rule: &PermissionRule) -> bool {
-        rule.tool == SHELL
-            && self.tool != SHELL
-            && matches!(self.kind, Kind::Commands | Kind::Typing)
+        let runs = matches!(self.kind, Kind::Commands | Kind::Typing);
+        let as_shell = rule.tool == SHELL && self.tool != SHELL && runs;
+        as_shell || self.borrows_edits(rule)
+    }
+
+    /// Whether a rule for a tool that changes one file is held against this one.
+    pub(super) fn borrows_edits(&self, rule: &PermissionRule) -> bool {
+        CHANGING.contains(&rule.tool.as_str()) && rule.tool != self.tool && !self.patches.is_empty()
     }
 
     /// Whether a rule speaks of the command line of this tool by this name.

@@ -1,7 +1,7 @@
 //! What happens to calls: they start, end, wait elsewhere, and are made of an answer.
 
 use super::{Call, Edit, Ended, Item, Parked, Progress, Started, Turn};
-use crate::event::{AnswerPart, Event, Found, Handle, PlannedCall};
+use crate::event::{AnswerPart, Event, FileEdit, Found, Handle, PlannedCall};
 use crate::id::{CallId, ConversationId, Timestamp};
 
 /// Only what runs can be left waiting elsewhere.
@@ -105,9 +105,8 @@ fn advance(turn: &mut Turn, call: CallId, progress: Progress, at: Timestamp) -> 
             if let Handle::Conversation { id } = &started.handle {
                 call.worker = Some(ConversationId::new(id.as_str()));
             }
-            if let Handle::Edit { path, before, after } = &started.handle {
-                let (before, after) = (before.clone(), after.clone());
-                call.edit = Some(Box::new(Edit { path: path.as_str().into(), before, after }));
+            if let Some(edits) = edits(&started.handle) {
+                call.edits = edits;
             }
         } else {
             call.ended = Some(at);
@@ -115,6 +114,28 @@ fn advance(turn: &mut Turn, call: CallId, progress: Progress, at: Timestamp) -> 
         call.progress = progress;
         true
     })
+}
+
+/// The files that a call changes, if it changes any.
+fn edits(handle: &Handle) -> Option<Vec<Edit>> {
+    match handle {
+        Handle::Edit { path, before, after } => {
+            let (path, before) = (path.as_str().into(), before.clone());
+            Some(vec![Edit { path, before, after: Some(after.clone()) }])
+        }
+        Handle::Edits { files } => {
+            let edit = |file: &FileEdit| {
+                let FileEdit { path, before, after } = file.clone();
+                Edit { path: path.into(), before, after }
+            };
+            Some(files.iter().map(edit).collect())
+        }
+        Handle::None
+        | Handle::Job { .. }
+        | Handle::Conversation { .. }
+        | Handle::Task { .. }
+        | Handle::Round { .. } => None,
+    }
 }
 
 /// A call that was started waits again: it asked before it acted.

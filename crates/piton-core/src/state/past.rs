@@ -78,6 +78,10 @@ impl State {
             let last = self.open_turn().and_then(|turn| turn.items.last());
             matches!(last, Some(Item::Step(step)) if step.number == number)
         };
+        // A file may take the room of older ones.
+        if matches!(event, Event::ToolFinished { output, .. } if !output.files.is_empty()) {
+            return false;
+        }
         match event.subject() {
             Subject::Request
             | Subject::Question(_)
@@ -187,23 +191,25 @@ impl State {
 
     /// Leaves out the oldest files when all of them together are too large for one request. What was
     /// left out stays out, so that later requests begin alike.
-    pub(super) fn leave_out_old_files(&mut self, added: &[UserPart]) {
-        if !added.iter().any(|part| matches!(part, UserPart::File { .. })) {
-            return;
-        }
+    pub(super) fn leave_out_old_files(&mut self) {
         let covered = self.overlay.as_ref().map(|overlay| overlay.through);
         let is_sent = |turn: &Turn| turn.end != Some(TurnEnd::Discarded) && covered < Some(turn.id);
         let (mut bytes, mut first) = (0_u64, None);
         for turn in self.turns.iter_mut().rev().filter(|turn| is_sent(turn)) {
-            for (item, said) in turn.items.iter_mut().enumerate().rev() {
-                let Item::User(said) = said else { continue };
-                for (place, part) in said.parts.iter().enumerate().rev() {
-                    let UserPart::File { blob, .. } = part else { continue };
-                    bytes = bytes.saturating_add(blob.bytes);
-                    if FILES_BYTES_MAX < bytes && !said.left_out.contains(&place) {
-                        said.left_out.push(place);
-                        first = Some(Place { turn: turn.id, item });
+            for (item, found) in turn.items.iter_mut().enumerate().rev() {
+                let is_new = match found {
+                    Item::User(said) => {
+                        let sizes = said.parts.iter().map(file_bytes);
+                        leave_out(&mut said.left_out, sizes.collect(), &mut bytes)
                     }
+                    Item::Step(step) => step.calls.iter_mut().rev().fold(false, |is_new, call| {
+                        let sizes = call.files().iter().map(|file| Some(file.blob.bytes));
+                        let sizes = sizes.collect();
+                        leave_out(&mut call.left_out, sizes, &mut bytes) || is_new
+                    }),
+                };
+                if is_new {
+                    first = Some(Place { turn: turn.id, item });
                 }
             }
         }
@@ -256,4 +262,27 @@ fn place_of_message(turn: &Turn, message: &MessageId) -> Option<Place> {
         Item::Step(_) => false,
     })?;
     Some(Place { turn: turn.id, item })
+}
+
+/// How large a part is, if it is a file.
+fn file_bytes(part: &UserPart) -> Option<u64> {
+    match part {
+        UserPart::File { blob, .. } => Some(blob.bytes),
+        UserPart::Text { .. } | UserPart::InlinedFile { .. } => None,
+    }
+}
+
+/// Leaves out files of one message, from its end on, that do not fit behind the `bytes` of newer ones. Says
+/// whether one was sent before.
+fn leave_out(left_out: &mut Vec<usize>, sizes: Vec<Option<u64>>, bytes: &mut u64) -> bool {
+    let mut is_new = false;
+    for (place, size) in sizes.into_iter().enumerate().rev() {
+        let Some(size) = size else { continue };
+        *bytes = bytes.saturating_add(size);
+        if FILES_BYTES_MAX < *bytes && !left_out.contains(&place) {
+            left_out.push(place);
+            is_new = true;
+        }
+    }
+    is_new
 }

@@ -6,8 +6,8 @@ use super::outage::Outage;
 use super::request::LastRequest;
 use crate::event::{
     AnswerPart, BreakReason, ContextItem, EffectClass, Event, FailureClass, FinishReason, Found,
-    Handle, Inquiry, InquiryAnswer, InquiryKind, ModelRef, Native, Outcome, Rejected, ToolOutput,
-    TurnEnd, Usage, UserPart,
+    Handle, Inquiry, InquiryAnswer, InquiryKind, ModelRef, Native, Outcome, OutputFile, Rejected,
+    ToolOutput, TurnEnd, Usage, UserPart,
 };
 use crate::id::{Attempt, CallId, ConversationId, Digest, MessageId, Timestamp, TurnId};
 
@@ -208,8 +208,10 @@ pub struct Call {
     pub started: Option<Timestamp>,
     /// When it ended.
     pub ended: Option<Timestamp>,
-    /// The file that it changes, as recorded when it was started.
-    pub edit: Option<Box<Edit>>,
+    /// The files that it changes, as recorded when it was started.
+    pub edits: Vec<Edit>,
+    /// Which files of its output are no longer sent, by their places in it.
+    pub left_out: Vec<usize>,
     /// What was found when it was looked at last, before it started.
     pub found: Option<Box<Found>>,
     /// How often it was looked at.
@@ -223,8 +225,8 @@ pub struct Edit {
     pub path: Arc<str>,
     /// Digest of its content before; absent if there was no file.
     pub before: Option<Digest>,
-    /// Digest of its content after.
-    pub after: Digest,
+    /// Digest of its content after; absent if the file is removed.
+    pub after: Option<Digest>,
 }
 
 /// How far a call is.
@@ -538,7 +540,8 @@ impl Call {
             worker: None,
             started: None,
             ended: None,
-            edit: None,
+            edits: Vec::new(),
+            left_out: Vec::new(),
             found: None,
             looks: 0,
         }
@@ -564,6 +567,17 @@ impl Call {
                 | Progress::Done(_),
                 _,
             ) => false,
+        }
+    }
+
+    /// The files that it gave, once it has ended.
+    pub fn files(&self) -> &[OutputFile] {
+        match &self.progress {
+            Progress::Done(ended) => &ended.output.files,
+            Progress::Waiting
+            | Progress::Running(_)
+            | Progress::InDoubt(_)
+            | Progress::Parked(_) => &[],
         }
     }
 

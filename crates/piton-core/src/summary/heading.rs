@@ -3,7 +3,7 @@
 
 use serde_json::{Map, Value};
 
-use super::{INPUT_SUMMARY_CHARS_MAX, TELLING, one_line};
+use super::{INPUT_SUMMARY_CHARS_MAX, TELLING, one_line, patched};
 use crate::event::{ARGUMENT_BYTES_MAX, ARGUMENTS_BYTES_MAX};
 use crate::permit::{SHELL, is_unseen};
 
@@ -98,7 +98,10 @@ fn heading<'a>(name: &'a str, fields: &'a Map<String, Value>) -> (String, Vec<&'
     let typed = (name == "shell_write").then_some("text");
     let telling = typed.into_iter().chain(TELLING).filter_map(text);
     let Some((key, value)) = telling.into_iter().find(|(_, value)| !value.trim().is_empty()) else {
-        return (name.to_owned(), Vec::new());
+        let paths = patched(fields).map(|paths| written_out(&one_line(&paths)));
+        let paths = paths.map(|paths| without_middle(&paths, INPUT_SUMMARY_CHARS_MAX));
+        let heading = paths.map_or_else(|| name.to_owned(), |paths| format!("{name}: {paths}"));
+        return (heading, Vec::new());
     };
     let meant = if key == "path" { path(value) } else { value.to_owned() };
     let shown = without_middle(&written_out(&one_line(&meant)), INPUT_SUMMARY_CHARS_MAX);

@@ -45,18 +45,20 @@ impl fmt::Debug for Files {
     }
 }
 
-/// The files of messages, oldest first.
+/// The files of messages and of results.
 pub(super) fn of(messages: &[Message]) -> impl Iterator<Item = &BlobRef> {
-    messages
-        .iter()
-        .flat_map(|message| match message {
-            Message::User(parts) => parts.as_slice(),
-            Message::Assistant(_) | Message::Results(_) => &[],
-        })
-        .filter_map(|part| match part {
-            UserPart::File { blob, .. } => Some(blob),
-            UserPart::Text { .. } | UserPart::InlinedFile { .. } => None,
-        })
+    let said = messages.iter().flat_map(|message| match message {
+        Message::User(parts) => parts.as_slice(),
+        Message::Assistant(_) | Message::Results(_) => &[],
+    });
+    let given = messages.iter().flat_map(|message| match message {
+        Message::Results(results) => results.as_slice(),
+        Message::User(_) | Message::Assistant(_) => &[],
+    });
+    said.chain(given.flat_map(|result| &result.files)).filter_map(|part| match part {
+        UserPart::File { blob, .. } => Some(blob),
+        UserPart::Text { .. } | UserPart::InlinedFile { .. } => None,
+    })
 }
 
 /// Stands in the place of a file that newer ones took the room of.

@@ -45,6 +45,8 @@ pub struct CallResult {
     pub name: Arc<str>,
     /// What it gave; never empty.
     pub text: Arc<str>,
+    /// Images that stand behind the text, or what the model reads in the place of one.
+    pub files: Vec<UserPart>,
     /// Whether it did not do what was asked.
     pub is_error: bool,
 }

@@ -32,12 +32,15 @@ pub struct CallView {
     /// What it gave.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub result: Option<ResultView>,
-    /// The file that it changes, known from its start on.
+    /// The file that it changes, known from its start on. Of several files the first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub change: Option<Box<FileChange>>,
     /// The task list that it wrote, once it ended well; empty if it wrote none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tasks: Vec<Task>,
+    /// All files that it changes, if these are several.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub changes: Vec<FileChange>,
     /// What a person was asked about it, in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub questions: Vec<QuestionView>,
@@ -108,8 +111,9 @@ pub struct FileChange {
     /// Digest of its content before; absent if there was no file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub before: Option<Digest>,
-    /// Digest of its content after.
-    pub after: Digest,
+    /// Digest of its content after; absent if the file is removed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub after: Option<Digest>,
 }
 
 /// A question to a person about a call.
@@ -237,8 +241,12 @@ impl CallView {
             state,
             asking: asking.map(|question| question.id.clone()),
             result,
-            change: call.edit.as_deref().map(|edit| Box::new(edit.into())),
             tasks,
+            change: call.edits.first().map(|edit| Box::new(edit.into())),
+            changes: match call.edits.as_slice() {
+                [] | [_] => Vec::new(),
+                several => several.iter().map(FileChange::from).collect(),
+            },
             questions,
             worker: call.worker.clone(),
             started: call.started,

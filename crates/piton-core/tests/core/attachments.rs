@@ -2,7 +2,9 @@
 
 use expect_test::expect;
 use piton_core::attachment::{FILES_BYTES_MAX, label};
-use piton_core::event::{BlobRef, ConfigChange, Effort, Event, UserPart};
+use piton_core::event::{
+    BlobRef, ConfigChange, Effort, Event, Outcome, OutputFile, ToolOutput, UserPart,
+};
 use piton_core::id::{Attempt, Digest, MessageId, TurnId};
 use piton_core::state::{Config, State};
 use piton_core::transcript::{Message, Transcript};
@@ -102,4 +104,39 @@ fn a_request_carries_the_newest_files_and_tells_of_the_others() {
         MIME: image/png
         (No longer sent: a request carries the newest 14.6 MB of files.)"#]]
     .assert_eq(text);
+}
+
+/// A call of the conversation ends, and gives an image.
+fn gives(journal: &mut Journal, call: &str, name: &str, bytes: u64) {
+    let call = journal.call(call);
+    let blob = BlobRef { digest: Digest::new(name), bytes };
+    let file = OutputFile { name: name.into(), media_type: "image/png".into(), blob };
+    let output = ToolOutput { files: vec![file], ..ToolOutput::text("see") };
+    journal.push(Event::ToolFinished { call, outcome: Outcome::Ok, output });
+}
+
+#[test]
+fn images_of_results_are_sent_and_make_room_for_newer_ones() {
+    let half = FILES_BYTES_MAX / 2;
+    let mut journal = Journal::of("turn user ask calls(r:a) start:a");
+    gives(&mut journal, "a", "first", half);
+    let wanted = |journal: &Journal| -> Vec<String> {
+        let transcript = Transcript::from(&journal.state);
+        transcript.files_wanted().map(|blob| blob.digest.as_str().to_owned()).collect()
+    };
+    assert_eq!(wanted(&journal), ["first"]);
+    let estimated = Transcript::from(&journal.state).tokens_estimated();
+    assert!(1_600 <= estimated, "an image costs something: {estimated}");
+    journal.play("ask calls(r:b) start:b");
+    gives(&mut journal, "b", "second", half);
+    assert_eq!(wanted(&journal), ["first", "second"]);
+    journal.play("ask calls(r:c) start:c");
+    let mut updated = Transcript::from(&journal.state);
+    gives(&mut journal, "c", "third", half);
+    updated.update(&journal.state);
+    assert_eq!(updated, Transcript::from(&journal.state));
+    assert_eq!(wanted(&journal), ["second", "third"]);
+    let Message::Results(results) = &updated.messages()[2] else { panic!() };
+    let UserPart::Text { text } = &results[0].files[0] else { panic!("{results:?}") };
+    assert!(text.contains("No longer sent"), "{text}");
 }

@@ -7,7 +7,7 @@ use piton_core::coordinate::COORDINATOR;
 use piton_core::decide::decide;
 use piton_core::event::{
     AnswerPart, BlobRef, BreakReason, ConfigChange, ContextItem, EVENT_FORMAT, EffectClass, Entry,
-    Event, FailureClass, FinishReason, ForkOrigin, Found, Handle, Inquiry, InquiryAnswer,
+    Event, FailureClass, FileEdit, FinishReason, ForkOrigin, Found, Handle, Inquiry, InquiryAnswer,
     InquiryKind, Limits, Native, Outcome, ParentCall, PartialKind, PlannedCall, QueuePlace,
     Refusal, Rejected, ShortOutput, ToolOutput, TurnEnd, UndoIntent, UndoOutcome, UnknownEvent,
     Usage, UserPart, Wants,
@@ -167,6 +167,13 @@ fn tool() -> impl Strategy<Value = Event> {
         Handle::Job { directory: "j".into(), boot: Some("b".into()) },
         Handle::Conversation { id: "c".into() },
         Handle::Edit { path: "p".into(), before: None, after: Digest::new("00") },
+        Handle::Edits {
+            files: vec![FileEdit {
+                path: "p".into(),
+                before: Some(Digest::new("00")),
+                after: None,
+            }],
+        },
         Handle::Task { id: "t".into(), since: "then".into() },
         Handle::Round { number: 1, state: None, asked: "{}".into() },
     ]);

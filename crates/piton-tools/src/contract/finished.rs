@@ -4,6 +4,7 @@ use piton_core::event::Outcome;
 use piton_core::id::CallId;
 use piton_core::question::Question;
 
+use super::image::Image;
 use super::refusal::Refusal;
 
 /// Largest text of a result that goes to the model, in bytes; the rest goes to a blob.
@@ -27,6 +28,8 @@ pub struct Finished {
     pub note_bytes: usize,
     /// The whole output, if `text` is an extract.
     pub full: Option<Vec<u8>>,
+    /// Images that the model sees beside the text.
+    pub images: Vec<Image>,
     /// The call has not ended: it needs answers to these and to what it asked before.
     pub asks: Option<Vec<Question>>,
     /// Whose output this is, if that was told a secret.
@@ -67,7 +70,8 @@ impl Finished {
     }
 
     pub(crate) fn new(outcome: Outcome, text: String) -> Self {
-        Self { outcome, text, exit_code: None, note_bytes: 0, full: None, asks: None, quotes: None }
+        let (exit_code, note_bytes, full, images) = (None, 0, None, Vec::new());
+        Self { outcome, text, exit_code, note_bytes, full, images, asks: None, quotes: None }
     }
 }
 

@@ -6,6 +6,7 @@
 //! in one step; then what was displaced is looked at (`swap`). If that is not what we meant to
 //! replace, it is put back. So a foreign edit is never lost, whenever it happens. Where nothing can
 //! take the place of the file, it is overwritten, with its old content kept first (`in_place`).
+//! Changes of several files are made together or not at all (`several`).
 //!
 //! Knows files and digests; what the new content is, the tools say.
 
@@ -15,13 +16,14 @@ mod diff;
 mod in_place;
 mod placed;
 mod plan;
+mod several;
 mod swap;
 pub(super) mod temp;
 pub(super) mod versions;
 
 pub(super) use self::apply::{Applied, abandon};
 pub use self::content::EDIT_BYTES_MAX;
-pub(super) use self::content::{content, current};
-pub(super) use self::diff::{preview, report};
-pub(super) use self::plan::{Change, not_kept};
-pub(super) use self::swap::{synced, unplaced};
+pub(super) use self::content::current;
+pub(super) use self::diff::{Compared, preview, preview_all, report, report_all};
+pub(super) use self::plan::Change;
+pub(super) use self::several::{Changes, Wanted};

@@ -158,7 +158,7 @@ impl EditArguments {
         let count = old.matches(&self.old).count();
         let places = if count == 1 { "1 place".into() } else { format!("{count} places") };
         let did = format!("edited `{}` in {places}", change.place().shown());
-        change::report(&did, &old, &String::from_utf8_lossy(&new))
+        change::report(&did, &old, &String::from_utf8_lossy(&new.unwrap_or_default()))
     }
 }
 

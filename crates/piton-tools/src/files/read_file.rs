@@ -1,4 +1,4 @@
-//! `read_file`: the text of a file, by lines.
+//! `read_file`: the text of a file, by lines, or an image.
 //!
 //! Reads as a stream, so that a large file costs no more memory than what is shown of it. Knows
 //! nothing of encodings other than UTF-8.
@@ -14,8 +14,8 @@ use serde::Deserialize;
 use super::workspace::Place;
 use crate::contract::excerpt::{self, CUT_MARK};
 use crate::contract::{
-    Arguments, Finished, Job, OUTPUT_BYTES_MAX, Prepared, Refusal, Site, Tool, blocking,
-    parse_arguments,
+    Arguments, Finished, IMAGE_BYTES_MAX, Image, Job, OUTPUT_BYTES_MAX, Prepared, Refusal, Site,
+    Tool, blocking, parse_arguments,
 };
 
 /// Largest file that is read without naming lines, in bytes.
@@ -56,8 +56,8 @@ struct ReadArguments {
 #[async_trait]
 impl Tool for ReadFile {
     fn spec(&self) -> ToolSpec {
-        let description = "Reads a text file. A long file is shown in parts; the result says which \
-                           offset comes next.";
+        let description = "Reads a text file, or shows an image (png, jpeg, gif, webp). A long text \
+                           is shown in parts; the result says which offset comes next.";
         ToolSpec::new("read_file", description, SCHEMA, EffectClass::ReadOnly)
             .with_roles([("path", ArgumentRole::WorkspacePath)])
     }
@@ -105,6 +105,9 @@ fn read(file: File, wanted: &ReadArguments) -> Result<Finished, Refusal> {
     if start.is_empty() {
         return Ok(Finished::ok(format!("[`{path}` is empty]")));
     }
+    if Image::kind(start).is_some() {
+        return image(reader, path);
+    }
     if start.iter().take(SNIFF_BYTES).any(|byte| *byte == 0) {
         return Err(binary(path));
     }
@@ -126,6 +129,19 @@ fn read(file: File, wanted: &ReadArguments) -> Result<Finished, Refusal> {
         excerpt::note(&mut text, told);
     }
     Ok(Finished::ok(text))
+}
+
+/// The whole image, for the model to see.
+fn image(reader: impl Read, path: &str) -> Result<Finished, Refusal> {
+    let mut content = Vec::new();
+    // One byte more than fits tells an image that is too large.
+    let read = reader.take(IMAGE_BYTES_MAX + 1).read_to_end(&mut content);
+    read.map_err(|error| broken(path, &error))?;
+    let unfit = |why| {
+        Refusal(format!("`{path}` {why}: make another one of it with shell, or look at it there"))
+    };
+    let image = Image::new(path, content).map_err(unfit)?;
+    Ok(Finished { images: vec![image.clone()], ..Finished::ok(image.label()) })
 }
 
 /// Goes to the line that was asked for.

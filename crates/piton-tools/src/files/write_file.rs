@@ -115,6 +115,7 @@ impl Tool for WriteFile {
 fn report(change: &Change, applied: Applied) -> Finished {
     let Applied::Now { old, new } = applied else { return change.already() };
     let shown = change.place().shown();
+    let new = new.unwrap_or_default();
     let new = String::from_utf8_lossy(&new);
     let size = format!("{}, {}", counted(new.lines().count(), "line"), counted(new.len(), "byte"));
     match old.map(String::from_utf8) {

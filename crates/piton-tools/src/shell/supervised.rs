@@ -183,6 +183,7 @@ pub(crate) fn name_of(handle: &Handle) -> Option<&str> {
         Handle::Job { directory, .. } => Some(directory),
         Handle::None
         | Handle::Edit { .. }
+        | Handle::Edits { .. }
         | Handle::Conversation { .. }
         | Handle::Task { .. }
         | Handle::Round { .. } => None,

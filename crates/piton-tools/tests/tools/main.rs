@@ -1,6 +1,7 @@
 #![cfg(test)]
 //! Tools from the outside: prepared, run and settled as the engine does it.
 
+mod apply_patch;
 mod bench;
 mod edit_file;
 mod glob;

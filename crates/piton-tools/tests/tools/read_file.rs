@@ -113,6 +113,23 @@ async fn what_is_not_a_file_is_refused_with_advice() {
     drop(socket);
 }
 
+/// A png of one pixel.
+const PNG: &[u8] =
+    b"\x89PNG\r\n\x1a\n\0\0\0\x0dIHDR\0\0\0\x01\0\0\0\x01\x08\x06\0\0\0\x1f\x15\xc4\x89\
+    \0\0\0\nIDATx\x9cc\0\x01\0\0\x05\0\x01\r\n-\xb4\0\0\0\0IEND\xaeB`\x82";
+
+#[tokio::test]
+async fn an_image_is_given_to_be_seen() {
+    let bench = Bench::new("read_file");
+    bench.file("a.txt", PNG).file("half.png", &PNG[..40]);
+    let finished = bench.call(json!({"path": "a.txt"})).await;
+    assert_eq!(finished.text, "[image `a.txt`, image/png, 1 x 1, 67 bytes]");
+    assert_eq!((finished.images.len(), &finished.images[0].content[..]), (1, PNG));
+    let finished = bench.call(json!({"path": "half.png"})).await;
+    assert_eq!((finished.outcome, finished.images.len()), (Outcome::Failed, 0));
+    assert!(finished.text.contains("broken or cut off: make another one"), "{}", finished.text);
+}
+
 #[tokio::test]
 async fn a_file_that_goes_away_after_the_look_is_a_failure() {
     let bench = Bench::new("read_file");

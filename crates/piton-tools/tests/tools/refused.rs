@@ -15,6 +15,9 @@ fn with_path(tool: &str, path: &str) -> Value {
         "glob" | "grep" => json!({"pattern": "x", "path": path}),
         "write_file" => json!({"path": path, "content": "x"}),
         "edit_file" => json!({"path": path, "old": "a", "new": "b"}),
+        "apply_patch" => {
+            json!({"patch": format!("*** Begin Patch\n*** Delete File: {path}\n*** End Patch")})
+        }
         "shell" => json!({"command": "true", "dir": path}),
         other => panic!("no arguments for {other}"),
     }

@@ -17,7 +17,7 @@ use super::model::{Generation, TAKES};
 use super::native::{NO_SIGNATURE, replay};
 use super::nesting::{NESTING_MAX, nesting};
 use crate::cache::{Cache, Frame};
-use crate::file::{Piece, base64};
+use crate::file::{Piece, base64, given, given_by};
 use crate::names::Names;
 use crate::schema::{Fitted, fitted};
 use crate::{Ask, Effort, wire_id};
@@ -260,6 +260,13 @@ fn message_parts(message: &Message, before: Option<&Message>, frame: Frame<'_>) 
                     None => Some(wire_id(result.call)),
                 };
                 append_part(&mut out, &response_part(result, id, frame.names));
+            }
+            // Images stand beside responses, and behind all of them.
+            for result in results.iter().filter(|result| !result.files.is_empty()) {
+                append_part(&mut out, &text_part(given_by(result)));
+                for piece in given(result, frame.files, &TAKES) {
+                    append_part(&mut out, &user_part(piece));
+                }
             }
         }
     }

@@ -13,7 +13,7 @@ use serde_json::value::RawValue;
 use super::{Flavour, native, spelling};
 use crate::cache::{Cache, Frame, bytes_estimated};
 use crate::effort::is_reasoning;
-use crate::file::{Piece, Takes, data_url};
+use crate::file::{Piece, Takes, data_url, given, given_by};
 use crate::names::Names;
 use crate::schema::{Fitted, fitted};
 use crate::{Ask, Effort};
@@ -51,7 +51,12 @@ pub(super) fn body(
         match message {
             Message::User(parts) => user(&mut out, parts, files, &takes),
             Message::Assistant(message) => assistant(&mut out, message, flavour, frame),
-            Message::Results(results) => tool_results(&mut out, results, flavour, shape),
+            Message::Results(results) => {
+                tool_results(&mut out, results, (flavour, shape), (files, &takes));
+                let start = out.len();
+                images(&mut out, results, files, &takes);
+                lengthen(&mut out, start);
+            }
         }
         out
     };
@@ -229,22 +234,28 @@ fn user(out: &mut Vec<u8>, parts: &[UserPart], files: &Files, takes: &Takes) {
         if 0 < place {
             out.extend_from_slice(gap);
         }
-        match piece {
-            Piece::Text(text) if is_text => spelling::escape(out, text),
-            Piece::Text(text) => text_part(out, |out| spelling::escape(out, text)),
-            Piece::LongText { text, .. } => text_part(out, |out| spelling::escape(out, text)),
-            Piece::Image { media_type, data } => {
-                out.extend_from_slice(b"{\"type\":\"image_url\",\"image_url\":{\"url\":");
-                spelling::string(out, &data_url(media_type, data));
-                out.extend_from_slice(b"}}");
-            }
-            Piece::Pdf { name, data } => {
-                out.extend_from_slice(b"{\"type\":\"file\",\"file\":{\"filename\":");
-                spelling::string(out, name);
-                out.extend_from_slice(b",\"file_data\":");
-                spelling::string(out, &data_url("application/pdf", data));
-                out.extend_from_slice(b"}}");
-            }
+        match (piece, is_text) {
+            (Piece::Text(text), true) => spelling::escape(out, text),
+            (piece, _) => part(out, piece),
+        }
+    }
+}
+
+fn part(out: &mut Vec<u8>, piece: &Piece<'_>) {
+    match piece {
+        Piece::Text(text) => text_part(out, |out| spelling::escape(out, text)),
+        Piece::LongText { text, .. } => text_part(out, |out| spelling::escape(out, text)),
+        Piece::Image { media_type, data } => {
+            out.extend_from_slice(b"{\"type\":\"image_url\",\"image_url\":{\"url\":");
+            spelling::string(out, &data_url(media_type, data));
+            out.extend_from_slice(b"}}");
+        }
+        Piece::Pdf { name, data } => {
+            out.extend_from_slice(b"{\"type\":\"file\",\"file\":{\"filename\":");
+            spelling::string(out, name);
+            out.extend_from_slice(b",\"file_data\":");
+            spelling::string(out, &data_url("application/pdf", data));
+            out.extend_from_slice(b"}}");
         }
     }
 }
@@ -282,10 +293,7 @@ fn assistant(out: &mut Vec<u8>, message: &Assistant, flavour: Flavour, frame: Fr
     if length == 0 && ids.is_empty() {
         return out.clear();
     }
-    let length = u64::try_from(length).unwrap_or_default().to_le_bytes();
-    if let Some(place) = out.get_mut(1..=LENGTH_BYTES) {
-        place.copy_from_slice(&length);
-    }
+    lengthen(out, 1 + LENGTH_BYTES + length);
     native::replay(out, flavour, message.native.as_ref(), frame.ask);
     for (place, (id, (_, _, name, arguments))) in ids.iter().zip(calls).enumerate() {
         out.extend_from_slice(if place == 0 { b",\"tool_calls\":[" } else { b"," });
@@ -302,11 +310,19 @@ fn assistant(out: &mut Vec<u8>, message: &Assistant, flavour: Flavour, frame: Fr
     }
 }
 
-fn tool_results(out: &mut Vec<u8>, results: &[CallResult], flavour: Flavour, shape: Shape) {
+/// Results, with room for their length in front: images stand behind them, in a message of the user, since
+/// results have nothing but text here.
+fn tool_results(
+    out: &mut Vec<u8>,
+    results: &[CallResult],
+    (flavour, shape): (Flavour, Shape),
+    (files, takes): (&Files, &Takes),
+) {
     let calls = results.iter().map(|result| (result.call, result.provider_id.as_deref()));
     out.push(RESULTS);
+    out.extend_from_slice(&[0; LENGTH_BYTES]);
     for (result, id) in results.iter().zip(spelling::ids(flavour, calls)) {
-        if 1 < out.len() {
+        if 1 + LENGTH_BYTES < out.len() {
             out.push(b',');
         }
         out.extend_from_slice(b"{\"role\":\"tool\",\"tool_call_id\":");
@@ -317,9 +333,48 @@ fn tool_results(out: &mut Vec<u8>, results: &[CallResult], flavour: Flavour, sha
             out.extend_from_slice(ERROR_MARK.as_bytes());
         }
         spelling::escape(out, &result.text);
+        // What stands in the place of an image that this model does not take.
+        for piece in given(result, files, takes) {
+            if let Piece::Text(note) = piece {
+                spelling::escape(out, "\n");
+                spelling::escape(out, &note);
+            }
+        }
         out.extend_from_slice(shape.after());
         out.push(b'}');
     }
+}
+
+/// The images of results as parts of a message.
+fn images(out: &mut Vec<u8>, results: &[CallResult], files: &Files, takes: &Takes) {
+    let mut is_first = true;
+    for result in results {
+        let given = given(result, files, takes);
+        for image in given.filter(|piece| !matches!(piece, Piece::Text(_))) {
+            if !std::mem::take(&mut is_first) {
+                out.push(b',');
+            }
+            part(out, &Piece::Text(given_by(result).into()));
+            out.push(b',');
+            part(out, &image);
+        }
+    }
+}
+
+/// Says in front of a message where its first half ends.
+fn lengthen(out: &mut [u8], end: usize) {
+    let length = end.saturating_sub(1 + LENGTH_BYTES);
+    let length = u64::try_from(length).unwrap_or_default().to_le_bytes();
+    if let Some(place) = out.get_mut(1..=LENGTH_BYTES) {
+        place.copy_from_slice(&length);
+    }
+}
+
+/// Both halves of such a message.
+fn halves(message: &[u8]) -> Option<(&[u8], &[u8])> {
+    let (length, rest) = message.split_first_chunk()?;
+    let length = usize::try_from(u64::from_le_bytes(*length)).unwrap_or(usize::MAX);
+    rest.split_at_checked(length)
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -369,16 +424,18 @@ impl<'a> List<'a> {
             Some((&USER, text)) => self.said(Role::User, Said::Text(text), &[]),
             Some((&USER_PARTS, parts)) => self.said(Role::User, Said::Parts(parts), &[]),
             Some((&ASSISTANT, rest)) => {
-                let Some((length, rest)) = rest.split_first_chunk() else { return };
-                let length = usize::try_from(u64::from_le_bytes(*length)).unwrap_or(usize::MAX);
-                let Some((text, tail)) = rest.split_at_checked(length) else { return };
+                let Some((text, tail)) = halves(rest) else { return };
                 self.said(Role::Assistant, Said::Text(text), tail);
             }
-            Some((&RESULTS, results)) => {
+            Some((&RESULTS, rest)) => {
+                let Some((results, images)) = halves(rest) else { return };
                 self.flush();
                 self.comma();
                 self.out.extend_from_slice(results);
                 self.last = Role::Tool;
+                if !images.is_empty() {
+                    self.said(Role::User, Said::Parts(images), &[]);
+                }
             }
             Some(_) | None => {}
         }

@@ -18,7 +18,7 @@ use super::native::Sidecar;
 use super::variant::{OpenAiResponses, takes};
 use crate::cache::{Cache, Frame, bytes_estimated};
 use crate::effort::is_reasoning;
-use crate::file::{Piece, Takes, data_url};
+use crate::file::{Piece, Takes, data_url, given};
 use crate::fingerprint::fingerprint;
 use crate::names::Names;
 use crate::schema::{Fitted, fitted};
@@ -55,8 +55,16 @@ enum Item<'a> {
     },
     FunctionCallOutput {
         call_id: String,
-        output: Cow<'a, str>,
+        output: Output<'a>,
     },
+}
+
+/// What a call gave.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Output<'a> {
+    Text(Cow<'a, str>),
+    Parts(Vec<Part<'a>>),
 }
 
 #[derive(Serialize)]
@@ -112,7 +120,8 @@ pub(super) fn body(
             encode_assistant(assistant, frame, bytes_estimated(message))
         }
         Message::Results(results) => {
-            let items: Vec<_> = results.iter().map(output).collect();
+            let items: Vec<_> =
+                results.iter().map(|result| output(result, files, &takes)).collect();
             join(&items, bytes_estimated(message))
         }
     };
@@ -168,8 +177,8 @@ fn write_settings(out: &mut Vec<u8>, variant: OpenAiResponses, ask: &Ask) {
     }
 }
 
-fn encode_said(parts: &[UserPart], files: &Files, takes: &Takes) -> Vec<u8> {
-    let content = parts.iter().map(|part| match Piece::of(part, files, takes) {
+fn input_part(piece: Piece<'_>) -> Part<'_> {
+    match piece {
         Piece::Text(text) => Part::InputText { text },
         Piece::Image { media_type, data } => {
             Part::InputImage { image_url: data_url(media_type, &data) }
@@ -178,7 +187,11 @@ fn encode_said(parts: &[UserPart], files: &Files, takes: &Takes) -> Vec<u8> {
             Part::InputFile { filename, file_data: data_url("application/pdf", &data) }
         }
         Piece::LongText { text, .. } => Part::InputText { text: Cow::Borrowed(text) },
-    });
+    }
+}
+
+fn encode_said(parts: &[UserPart], files: &Files, takes: &Takes) -> Vec<u8> {
+    let content = parts.iter().map(|part| input_part(Piece::of(part, files, takes)));
     join(&[Item::Message { role: "user", content: content.collect(), phase: None }], 0)
 }
 
@@ -219,13 +232,19 @@ fn replayed<'a>((summary, encrypted_content): (&'a RawValue, &'a RawValue)) -> I
     Item::Reasoning { summary, encrypted_content }
 }
 
-fn output(result: &CallResult) -> Item<'_> {
+fn output<'a>(result: &'a CallResult, files: &'a Files, takes: &'a Takes) -> Item<'a> {
     let text = &*result.text;
     // There is no mark for errors here: the text has to say it.
-    let output = if result.is_error && !text.starts_with("Error") {
+    let text = if result.is_error && !text.starts_with("Error") {
         Cow::Owned(format!("Error: {text}"))
     } else {
         Cow::Borrowed(text)
+    };
+    let output = if result.files.is_empty() {
+        Output::Text(text)
+    } else {
+        let given = given(result, files, takes).map(input_part);
+        Output::Parts([Part::InputText { text }].into_iter().chain(given).collect())
     };
     Item::FunctionCallOutput { call_id: wire_id(result.call), output }
 }

@@ -1,8 +1,8 @@
 //! Files in messages, in the words of every provider. C16 to C19, C21.
 
 use expect_test::{Expect, expect};
-use piton_core::event::{BlobRef, Event, UserPart};
-use piton_core::id::{Attempt, Digest, MessageId, TurnId};
+use piton_core::event::{BlobRef, Event, Outcome, OutputFile, ToolOutput, UserPart};
+use piton_core::id::{Attempt, CallId, Digest, MessageId, TurnId};
 use piton_core::transcript::{Files, Transcript};
 use piton_wire::anthropic::Anthropic;
 use piton_wire::cache::Cache;
@@ -177,4 +177,92 @@ fn gemini_takes_images_and_documents_but_no_gif() {
         {"text":"Attached file: e.zip\nMIME: application/zip\n(Not sent: this model takes no files of type application/zip.)"}
         {"text":"Attached file: lost.png\nMIME: image/png\n(Its content is lost.)"}
     "#]].assert_eq(&shown(&body["contents"][0]["parts"]));
+}
+
+/// Two calls, of which the second gives an image.
+fn looked(media_type: &str) -> Transcript {
+    let mut journal = Journal::new();
+    journal.user("Look.").answer(
+        "",
+        &[("shell", "{}", "call_a"), ("read_file", "{}", "call_b")],
+        None,
+    );
+    journal.finish(0, Outcome::Ok, "nothing");
+    let call = CallId { turn: TurnId(1), step: 1, index: 1 };
+    let blob = BlobRef { digest: Digest::new("a.png"), bytes: 5 };
+    let file = OutputFile { name: "a.png".into(), media_type: media_type.into(), blob };
+    let output = ToolOutput { files: vec![file], ..ToolOutput::text("[image a.png]") };
+    journal.push(Event::ToolFinished { call, outcome: Outcome::Ok, output });
+    let mut files = Files::default();
+    files.insert(Digest::new("a.png"), b"a.png".as_slice().into());
+    journal.transcript().with_files(files)
+}
+
+/// The body of a request with that image; it must break no rule.
+fn image_of_a_result(
+    dialect: &dyn Dialect,
+    ask: &Ask,
+    violations: fn(&Value) -> Vec<String>,
+) -> Value {
+    let encoded = dialect.encode(&looked("image/png"), ask, &mut Cache::default());
+    let body = serde_json::from_slice(&encoded).unwrap();
+    assert_eq!(violations(&body), Vec::<String>::new());
+    body
+}
+
+#[test]
+fn an_image_of_a_result_stands_where_the_dialect_takes_it() {
+    let asked = ask("anthropic", "claude-opus-4-7");
+    let body = image_of_a_result(&Anthropic, &asked, anthropic::rules::violations);
+    expect![[r#"
+        {"content":"nothing","tool_use_id":"call_1_1_0","type":"tool_result"}
+        {"cache_control":{"type":"ephemeral"},"content":[{"text":"[image a.png]","type":"text"},{"source":{"data":"YS5wbmc=","media_type":"image/png","type":"base64"},"type":"image"}],"tool_use_id":"call_1_1_1","type":"tool_result"}
+    "#]]
+    .assert_eq(&shown(&body["messages"][2]["content"]));
+
+    let asked = ask("openai", "gpt-5");
+    let rules = openai_responses::rules::violations;
+    let body = image_of_a_result(&OpenAiResponses::Public, &asked, rules);
+    expect![[r#"
+        {"text":"[image a.png]","type":"input_text"}
+        {"image_url":"data:image/png;base64,YS5wbmc=","type":"input_image"}
+    "#]]
+    .assert_eq(&shown(&body["input"][4]["output"]));
+    assert_eq!(body["input"][3]["output"], "nothing");
+
+    let asked = ask("gemini", "gemini-2.5-pro");
+    let body = image_of_a_result(&Gemini, &asked, gemini::rules::violations);
+    expect![[r#"
+        {"functionResponse":{"id":"call_1_1_0","name":"shell","response":{"output":"nothing"}}}
+        {"functionResponse":{"id":"call_1_1_1","name":"read_file","response":{"output":"[image a.png]"}}}
+        {"text":"(From the result of read_file above:)"}
+        {"inlineData":{"data":"YS5wbmc=","mimeType":"image/png"}}
+    "#]]
+    .assert_eq(&shown(&body["contents"][2]["parts"]));
+}
+
+#[test]
+fn chat_puts_an_image_of_a_result_behind_it_or_says_that_it_is_not_sent() {
+    let encode = |flavour, model: &str, transcript: &Transcript| -> Value {
+        let asked = ask("x", model);
+        let dialect = OpenAiChat { flavour };
+        serde_json::from_slice(&dialect.encode(transcript, &asked, &mut Cache::default())).unwrap()
+    };
+    let body = encode(Flavour::OpenAi, "gpt-4o", &looked("image/png"));
+    assert_eq!(openai_chat::rules::violations(&body), Vec::<String>::new());
+    let messages = body["messages"].as_array().unwrap();
+    let roles: Vec<_> = messages.iter().map(|message| message["role"].as_str().unwrap()).collect();
+    assert_eq!(roles, ["system", "user", "assistant", "tool", "tool", "user"]);
+    assert_eq!(messages[4]["content"], "[image a.png]");
+    expect![[r#"
+        {"text":"(From the result of read_file above:)","type":"text"}
+        {"image_url":{"url":"data:image/png;base64,YS5wbmc="},"type":"image_url"}
+    "#]]
+    .assert_eq(&shown(&messages[5]["content"]));
+
+    let body = encode(Flavour::DeepSeek, "deepseek-chat", &looked("image/png"));
+    let messages = body["messages"].as_array().unwrap();
+    assert_eq!(messages.len(), 5, "{body}");
+    let told = "[image a.png]\nAttached file: a.png\nMIME: image/png\n(Not sent: this model takes no images.)";
+    assert_eq!(messages[4]["content"], told);
 }

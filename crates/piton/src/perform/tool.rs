@@ -8,7 +8,7 @@ use piton_core::decide::calls::{UNKNOWN_TEXT, doubt};
 use piton_core::decide::permission::{is_denied, leads_elsewhere};
 use piton_core::event::{
     BY_POLICY, EffectClass, Event, Handle, InDoubtPolicy, InquiryAnswer, InquiryKind, Outcome,
-    ToolOutput, ToolSpec,
+    OutputFile, ToolOutput, ToolSpec,
 };
 use piton_core::id::CallId;
 use piton_core::permit::is_look;
@@ -16,18 +16,22 @@ use piton_core::state::{Call, Progress, Raised, Started};
 use piton_core::summary::shorten;
 use piton_store::{AppendError, StoreError};
 use piton_tools::{
-    Arguments, Consent, Finished, Job, OUTPUT_BYTES_MAX, Progress as Said, Ran, Settled, Tool,
-    WITHHELD_TEXT,
+    Arguments, Consent, Finished, Image, Job, OUTPUT_BYTES_MAX, Progress as Said, Ran, Settled,
+    Tool, WITHHELD_TEXT,
 };
 
 use crate::driver::Driver;
 use crate::flight::{Begun, Landing, Launch, ToolLanding};
+use crate::read_output::{READ_OUTPUT, read_on};
 
 /// What the model is told of a call that was about to start when the user interrupted.
 const NOT_BEGUN_TEXT: &str = "Not run: the user interrupted.";
 /// What the model is told of a call that had not taken effect and is no longer allowed.
 const NOT_ALLOWED_TEXT: &str = "Interrupted before it took effect; \
      the permission rules of this conversation no longer allow it.";
+
+/// Room kept for the words on what was left out, in bytes.
+const CUT_NOTE_BYTES_MAX: usize = 512;
 
 /// A call with what is needed to perform it.
 pub(super) struct Ready {
@@ -218,9 +222,12 @@ impl Driver<'_> {
             let veil = self.veil();
             veil.text(&mut finished.text);
             finished.full = finished.full.map(|full| veil.bytes(&full));
+            // One with a secret in it would be none any more without it.
+            finished.images.retain(|image| veil.bytes(&image.content) == image.content);
         }
-        let mut text = bounded(finished.text);
-        let blob = match finished.full {
+        let (mut text, cut) = bounded(finished.text);
+        let is_change = self.is_change(call);
+        let blob = match finished.full.or(cut) {
             None => None,
             Some(full) => match self.parts.journal.put_blob(&full).await {
                 Ok(blob) => Some(blob),
@@ -231,13 +238,46 @@ impl Driver<'_> {
                 }
             },
         };
+        let files = self.kept(std::mem::take(&mut finished.images), &mut text).await;
         // What was searched for secrets, cut or withheld may not end in the remarks any more.
-        let note_bytes = if text.ends_with(&notes) { notes.len() as u64 } else { 0 };
+        let mut note_bytes = if text.ends_with(&notes) { notes.len() as u64 } else { 0 };
+        if let Some(blob) = blob.as_ref().filter(|_| self.can_read_on() && !is_change) {
+            let note = format!("\n{}", read_on(call, blob.bytes, shown_first(&text)));
+            text.push_str(&note);
+            note_bytes += note.len() as u64;
+        }
         let (text, exit_code) = (text.into(), finished.exit_code);
-        let output = ToolOutput { text, exit_code, blob, note_bytes };
+        let output = ToolOutput { text, exit_code, blob, note_bytes, files };
         self.settled.extend(self.to_forget(call));
         self.withdraw_questions(call);
         self.log.push(Event::ToolFinished { call, outcome: finished.outcome, output });
+    }
+
+    /// Whether the model can ask for the rest of an output.
+    fn can_read_on(&self) -> bool {
+        self.log.state().config.tool(READ_OUTPUT).is_some()
+    }
+
+    /// Whether a call changes files: the whole difference is kept for people.
+    fn is_change(&self, call: CallId) -> bool {
+        let call = self.log.state().open_turn().and_then(|turn| turn.call(call));
+        call.is_some_and(|call| !call.edits.is_empty())
+    }
+
+    /// Keeps images beside the journal, so that its entry can refer to them.
+    async fn kept(&mut self, images: Vec<Image>, text: &mut String) -> Vec<OutputFile> {
+        let mut files = Vec::new();
+        for Image { name, media_type, content } in images {
+            match self.parts.journal.put_blob(&content).await {
+                Ok(blob) => {
+                    files.push(OutputFile { name, media_type: media_type.to_owned(), blob });
+                }
+                Err(error) => {
+                    *text = format!("{text}\n[the image {name} could not be kept: {error}]");
+                }
+            }
+        }
+        files
     }
 
     /// What was recorded at the start of a call, with the tool that knows what it means.
@@ -257,7 +297,7 @@ impl Driver<'_> {
     fn leave(&mut self, call: CallId, outcome: Outcome, mut text: String) {
         self.withdraw_questions(call);
         self.veil().text(&mut text);
-        let output = ToolOutput::text(bounded(text));
+        let output = ToolOutput::text(bounded(text).0);
         self.log.push(Event::ToolFinished { call, outcome, output });
     }
 
@@ -301,6 +341,7 @@ fn withhold(finished: &mut Finished, notes: &str) {
     text.truncate(text.trim_end().len());
     finished.text = text;
     finished.full = None;
+    finished.images.clear();
 }
 
 /// What a tool itself says at the end of a result.
@@ -309,16 +350,26 @@ fn remarks(finished: &Finished) -> &str {
     finished.text.get(at..).unwrap_or_default()
 }
 
-/// Holds a tool to its bound.
-fn bounded(mut text: String) -> String {
-    if OUTPUT_BYTES_MAX < text.len() {
-        let mut end = OUTPUT_BYTES_MAX;
-        while !text.is_char_boundary(end) {
-            end -= 1;
-        }
-        text.truncate(end);
+/// Holds a tool to its bound: the beginning and the end of a text that is too long, and the whole of it.
+fn bounded(text: String) -> (String, Option<Vec<u8>>) {
+    if text.len() <= OUTPUT_BYTES_MAX {
+        return (text, None);
     }
-    text
+    let half = (OUTPUT_BYTES_MAX - CUT_NOTE_BYTES_MAX) / 2;
+    let front = text.get(..text.floor_char_boundary(half)).unwrap_or_default();
+    let end = text.get(text.ceil_char_boundary(text.len() - half)..).unwrap_or_default();
+    let missing = text.len() - front.len() - end.len();
+    let shown = format!("{front}\n[... {missing} bytes left out ...]\n{end}");
+    (shown, Some(text.into_bytes()))
+}
+
+/// How much of an output stands in front of what was left out of it.
+fn shown_first(text: &str) -> usize {
+    let is_mark = |(at, _): &(usize, &str)| {
+        let line = text.get(at + 1..).unwrap_or_default().lines().next();
+        line.is_some_and(|line| line.ends_with(" bytes left out ...]"))
+    };
+    text.match_indices("\n[... ").find(is_mark).map_or(0, |(at, _)| at)
 }
 
 /// A tool that panics has failed: when it is prepared, run or settled.

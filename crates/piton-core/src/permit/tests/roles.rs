@@ -194,3 +194,65 @@ fn a_spec_without_roles_is_stored_as_it_always_was() {
     let text = serde_json::to_string(&tool("t", EffectClass::Once)).unwrap();
     assert_eq!(text, r#"{"name":"t","description":"","parameters":"{}","effect":"once"}"#);
 }
+
+fn patcher() -> ToolSpec {
+    declared("apply_patch", EffectClass::Digested, &[("patch", ArgumentRole::Patch)])
+}
+
+fn patch(inner: &str) -> Value {
+    json!({ "patch": format!("*** Begin Patch\n{inner}\n*** End Patch") })
+}
+
+// Must show 3: no path hides in a patch.
+#[test]
+fn must_show_3_every_path_of_a_patch_is_judged() {
+    let denied = PermissionRule { path: Some("**/.env".into()), ..rule("*", RuleEffect::Deny) };
+    let auto = PermissionMode::Auto;
+    for inner in [
+        "*** Delete File: .env",
+        "*** Delete File: a\n*** Add File: x/.env\n+k",
+        "*** Update File: a\n*** Move to: ./b/../.env",
+        "*** Update File: /h/ws/.env\n@@\n-k\n+l",
+    ] {
+        decides(auto, std::slice::from_ref(&denied), &patcher(), patch(inner), RuleEffect::Deny);
+        decides(auto, &[], &patcher(), patch(inner), RuleEffect::Allow);
+    }
+    let rules = std::slice::from_ref(&denied);
+    decides(auto, rules, &patcher(), patch("*** Delete File: a"), RuleEffect::Allow);
+    // What cannot be read may hide it.
+    decides(auto, rules, &patcher(), json!({ "patch": "*** Delete File: .env" }), RuleEffect::Ask);
+    decides(auto, rules, &patcher(), json!({ "patch": 5 }), RuleEffect::Ask);
+}
+
+#[test]
+fn a_patch_is_accepted_or_allowed_only_if_all_its_paths_are() {
+    let edits = PermissionMode::AcceptEdits;
+    let both = "*** Delete File: src/a.rs\n*** Update File: src/b.rs\n*** Move to: src/c.rs";
+    decides(edits, &[], &patcher(), patch(both), RuleEffect::Allow);
+    for inner in [
+        "*** Delete File: src/a.rs\n*** Add File: .git/hooks/pre-commit\n+x",
+        "*** Update File: src/b.rs\n*** Move to: .git/config",
+        "*** Delete File: ../x",
+    ] {
+        decides(edits, &[], &patcher(), patch(inner), RuleEffect::Ask);
+    }
+    let allowed = PermissionRule { path: Some("src/**".into()), ..rule("*", RuleEffect::Allow) };
+    let (ask, rules) = (PermissionMode::Ask, [allowed]);
+    decides(ask, &rules, &patcher(), patch(both), RuleEffect::Allow);
+    let more = format!("{both}\n*** Delete File: doc");
+    decides(ask, &rules, &patcher(), patch(&more), RuleEffect::Ask);
+}
+
+#[test]
+fn what_may_not_be_edited_may_not_be_patched() {
+    let auto = PermissionMode::Auto;
+    let inner = "*** Delete File: a\n*** Delete File: keys/k";
+    for name in ["edit_file", "write_file"] {
+        let denied = PermissionRule { path: Some("keys/*".into()), ..rule(name, RuleEffect::Deny) };
+        decides(auto, &[denied], &patcher(), patch(inner), RuleEffect::Deny);
+        let asked = rule(name, RuleEffect::Ask);
+        decides(auto, &[asked], &patcher(), patch(inner), RuleEffect::Ask);
+        let allowed = rule(name, RuleEffect::Allow);
+        decides(PermissionMode::Ask, &[allowed], &patcher(), patch(inner), RuleEffect::Ask);
+    }
+}

@@ -6,10 +6,10 @@ use piton_core::id::CallId;
 use super::content::content;
 use super::in_place;
 use super::placed::{Placed, Renew, Unplaced};
-use super::plan::Change;
+use super::plan::{Change, Keeps};
 use super::swap::ended;
 use super::temp::{self, Leftovers, Temp};
-use super::versions::Undo;
+use super::versions::{Undo, Version};
 use crate::contract::{Finished, Refusal, Settled, Site, blocking};
 use crate::fail;
 use crate::files::digest;
@@ -28,14 +28,17 @@ impl Change {
             Some(_) => MissingParents::Refuse,
             None => MissingParents::Create,
         };
-        let entry = self.place.entry(site, parents)?;
+        let entry = match self.place.entry(site, parents) {
+            Err(_) if self.after.is_none() && self.is_missing(site) => return Ok(Applied::Earlier),
+            entry => entry?,
+        };
         // Held as long as the directory is open, so that a second run of the same call, in this
         // process or another, finds the work either not begun or ended.
         let is_alone = temp::lock(&entry.directory);
-        let leftovers = Leftovers::find(&entry, &self.key(), Some(call));
+        let leftovers = Leftovers::find(&entry, self.key(), Some(call));
         let current = self.mended(site, &entry, content(&entry)?, &renew);
         let found = current.as_deref().map(digest::of);
-        if found.as_ref() == Some(&self.after) {
+        if found == self.after {
             self.check_displaced(&entry, &leftovers)?;
             return Ok(Applied::Earlier);
         }
@@ -45,24 +48,59 @@ impl Change {
         if found != self.before {
             return Err(self.conflict_or_torn(site, found.is_some()));
         }
-        let new = renew(current.as_deref())?;
-        if digest::of(&new) != self.after {
-            return Err(Refusal(format!(
-                "the change of `{}` is not the one that was recorded: nothing was done",
-                entry.shown
-            )));
-        }
         if current.is_some() {
             in_place::check_writable(&entry)?;
         }
-        let placed = match &current {
-            Some(old) if in_place::is_needed(&entry) => self.overwrite(site, &entry, old, &new)?,
-            _ => self.put(site, &entry, call, (current.as_deref(), &new))?,
+        let (placed, new) = if self.after.is_none() {
+            (self.take_away(site, &entry, call, current.as_deref())?, None)
+        } else {
+            let new = self.renewed(&entry, renew(current.as_deref())?)?;
+            let placed = match &current {
+                Some(old) if in_place::is_needed(&entry) => {
+                    self.overwrite(site, &entry, old, &new)?
+                }
+                _ => self.put(site, &entry, call, (current.as_deref(), &new))?,
+            };
+            (placed, Some(new))
         };
         Ok(match placed {
             Placed::Now => Applied::Now { old: current, new },
             Placed::Earlier => Applied::Earlier,
         })
+    }
+
+    /// The new content, if it is the one that was recorded.
+    fn renewed(&self, entry: &Entry, new: Vec<u8>) -> Result<Vec<u8>, Refusal> {
+        if Some(digest::of(&new)) == self.after {
+            return Ok(new);
+        }
+        Err(Refusal(format!(
+            "the change of `{}` is not the one that was recorded: nothing was done",
+            entry.shown
+        )))
+    }
+
+    /// Keeps the content before, as far as the change asks for that.
+    fn keep(&self, site: &Site, entry: &Entry, old: Option<&[u8]>) -> Result<Version, Refusal> {
+        let version = Version { mode: entry.mode(), ..self.version(site) };
+        let keep = |durable| Undo::new(&site.scratch).keep(&version, old, durable);
+        match self.keeps {
+            Keeps::Surely => keep(true).map_err(|error| self.not_kept(&error))?,
+            // It cannot be taken back then; the change is made all the same.
+            Keeps::IfPossible => keep(false).unwrap_or_default(),
+            Keeps::Nothing => {}
+        }
+        Ok(version)
+    }
+
+    /// Forgets what was kept for a change that was not made. One that was made and may not survive a
+    /// crash was made.
+    fn unkeep(&self, site: &Site, entry: &Entry, version: &Version) {
+        let is_made =
+            || content(entry).is_ok_and(|found| found.as_deref().map(digest::of) == self.after);
+        if self.keeps != Keeps::Nothing && !is_made() {
+            Undo::new(&site.scratch).drop(version);
+        }
     }
 
     /// Puts the new content where the old one was, by way of a file beside it.
@@ -73,14 +111,8 @@ impl Change {
         call: CallId,
         (old, new): (Option<&[u8]>, &[u8]),
     ) -> Result<Placed, Refusal> {
-        let (undo, version) = (Undo::new(&site.scratch), self.version(site));
-        match undo.keep(&version, old, self.taken_back.is_some()) {
-            // What a person takes back is to be had again.
-            Err(error) if self.taken_back.is_some() => return Err(self.not_kept(&error)),
-            // It cannot be taken back then; the change is made all the same.
-            Err(_) | Ok(()) => {}
-        }
-        let placed = Temp::write(entry, &self.key(), call, new).and_then(|temp| {
+        let version = self.keep(site, entry, old)?;
+        let placed = Temp::write(entry, self.key(), call, (new, self.mode)).and_then(|temp| {
             fail::here("edit-written");
             if old.is_some() { self.exchange(entry, &temp) } else { self.create(entry, &temp) }
         });
@@ -88,10 +120,31 @@ impl Change {
             (Ok(placed), _) => Ok(placed),
             (Err(Unplaced::OnlyInPlace(_)), Some(old)) => self.overwrite(site, entry, old, new),
             (Err(Unplaced::OnlyInPlace(refusal) | Unplaced::Refused(refusal)), _) => {
-                undo.drop(&version);
+                self.unkeep(site, entry, &version);
                 Err(refusal)
             }
         }
+    }
+
+    /// Removes the file.
+    fn take_away(
+        &self,
+        site: &Site,
+        entry: &Entry,
+        call: CallId,
+        old: Option<&[u8]>,
+    ) -> Result<Placed, Refusal> {
+        let version = self.keep(site, entry, old)?;
+        let removed = self.remove(entry, call);
+        if removed.is_err() {
+            self.unkeep(site, entry, &version);
+        }
+        removed
+    }
+
+    /// Whether there is no file, also because its directory is missing.
+    pub(super) fn is_missing(&self, site: &Site) -> bool {
+        matches!(self.place.absolute(site).try_exists(), Ok(false))
     }
 
     /// Finds out whether a change in doubt was made. Touches nothing but what a dead run left over.
@@ -103,8 +156,9 @@ impl Change {
         match self.look(site, &renew) {
             Ok(settled) => settled,
             // The parent directory does not exist: neither does the file.
-            Err(_) if self.before.is_none() && !self.place.absolute(site).exists() => {
-                Settled::NotApplied
+            Err(_) if self.before.is_none() && self.is_missing(site) => Settled::NotApplied,
+            Err(_) if self.after.is_none() && self.is_missing(site) => {
+                Settled::Applied(self.already())
             }
             Err(Refusal(text)) => Settled::Unknown(text),
         }
@@ -115,9 +169,9 @@ impl Change {
         let is_alone = temp::lock(&entry.directory);
         let current = self.mended(site, &entry, content(&entry)?, renew);
         let found = current.as_deref().map(digest::of);
-        let leftovers = Leftovers::find(&entry, &self.key(), None);
+        let leftovers = Leftovers::find(&entry, self.key(), None);
         let displaced = leftovers.foreign(&self.known());
-        let is_applied = found.as_ref() == Some(&self.after);
+        let is_applied = found == self.after;
         if is_applied {
             // The run that died may have got no further than the swap: end its work, in its order.
             // The journal will record this as done, so it must be durable.
@@ -142,22 +196,23 @@ impl Change {
         })
     }
 
-    fn abandon(&self, site: &Site) {
+    pub(super) fn abandon(&self, site: &Site) {
         if let Ok(entry) = self.place.entry(site, MissingParents::Refuse)
             && temp::lock(&entry.directory)
             // It may have been made: the old content goes only when the new one stays.
             && ended(&entry).is_ok()
         {
-            Leftovers::find(&entry, &self.key(), None).remove_own(&self.known());
+            Leftovers::find(&entry, self.key(), None).remove_own(&self.known());
         }
     }
 
     /// The result of a change that turns out to have been made before.
     pub(crate) fn already(&self) -> Finished {
-        Finished::ok(format!(
-            "`{}` has the new content: the change was already applied",
-            self.place.shown()
-        ))
+        let shown = self.place.shown();
+        Finished::ok(match self.after {
+            Some(_) => format!("`{shown}` has the new content: the change was already applied"),
+            None => format!("`{shown}` is removed"),
+        })
     }
 }
 
@@ -168,8 +223,8 @@ pub(crate) enum Applied {
     Now {
         /// The content before; absent if there was no file.
         old: Option<Vec<u8>>,
-        /// The content after.
-        new: Vec<u8>,
+        /// The content after; absent if the file was removed.
+        new: Option<Vec<u8>>,
     },
     /// It had been made before.
     Earlier,

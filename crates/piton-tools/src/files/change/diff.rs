@@ -3,12 +3,13 @@
 use std::ops::Range;
 use std::time::{Duration, Instant};
 
-use piton_core::event::{Diff, Preview};
+use piton_core::event::{Diff, FilePreview, Preview};
+use piton_core::summary::name_on_one_line;
 use similar::{
     Algorithm, ChangeTag, DiffOp, TextDiff, capture_diff_slices_deadline, group_diff_ops,
 };
 
-use crate::contract::{Finished, excerpt};
+use crate::contract::{Finished, OUTPUT_BYTES_MAX, excerpt};
 
 /// Equal lines shown on each side.
 const CONTEXT_LINES: usize = 3;
@@ -20,6 +21,10 @@ const WHOLE: Bounds =
 /// Longest difference that is kept whole, in bytes. The old content of a longer one is kept all the same, to
 /// take the change back.
 const WHOLE_BYTES_MAX: usize = 1024 * 1024;
+/// In the place of a difference between contents that are not both text.
+const NOT_TEXT: &str = "[not text]\n";
+/// Room kept for the note on files that are not shown, in bytes.
+const NOTE_BYTES_MAX: usize = 128;
 /// How long the smallest difference is looked for. Then a larger one has to do.
 const LOOKED_FOR: Duration = Duration::from_millis(100);
 
@@ -41,6 +46,96 @@ pub(crate) fn report(did: &str, old: &str, new: &str) -> Finished {
     let full = Some(format!("{did}\n{whole}").into_bytes());
     let full = full.filter(|full| whole != shown && full.len() <= WHOLE_BYTES_MAX);
     Finished { full, ..Finished::ok(format!("{did}\n{shown}")) }
+}
+
+/// One of several files that were changed.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Compared<'a> {
+    pub(crate) path: &'a str,
+    /// Absent if there was no file.
+    pub(crate) old: Option<&'a [u8]>,
+    /// Absent if the file is gone.
+    pub(crate) new: Option<&'a [u8]>,
+}
+
+impl<'a> Compared<'a> {
+    /// In front of what is different in it.
+    fn heading(&self) -> String {
+        let what = match (self.old, self.new) {
+            (None, _) => "Add",
+            (Some(_), Some(_)) => "Update",
+            (Some(_), None) => "Delete",
+        };
+        format!("*** {what} File: {}\n", name_on_one_line(self.path))
+    }
+
+    /// Both contents as texts; `None` if one of them is not text.
+    fn texts(&self) -> Option<(&'a str, &'a str)> {
+        let text = |content: Option<&'a [u8]>| str::from_utf8(content.unwrap_or_default()).ok();
+        Some((text(self.old)?, text(self.new)?))
+    }
+}
+
+/// The same for several files: a heading for each, and below it the places in which it differs.
+pub(crate) fn report_all(did: &str, files: &[Compared<'_>]) -> Finished {
+    let (mut text, mut whole, mut left_out) = (format!("{did}\n"), format!("{did}\n"), 0);
+    for file in files {
+        let (shown, all) = match file.texts() {
+            Some((old, new)) => differences(old, new),
+            None => (NOT_TEXT.to_owned(), NOT_TEXT.to_owned()),
+        };
+        let heading = file.heading();
+        if text.len() + heading.len() + shown.len() <= OUTPUT_BYTES_MAX - NOTE_BYTES_MAX {
+            text.push_str(&heading);
+            text.push_str(&shown);
+        } else {
+            left_out += 1;
+        }
+        whole.push_str(&heading);
+        whole.push_str(&all);
+    }
+    if 0 < left_out {
+        excerpt::note(
+            &mut text,
+            format_args!("[{left_out} more files were changed as the patch says]\n"),
+        );
+    }
+    let full = Some(whole).filter(|whole| *whole != text && whole.len() <= WHOLE_BYTES_MAX);
+    Finished { full: full.map(String::into_bytes), ..Finished::ok(text) }
+}
+
+/// What a change of several files would do, and what would be lost by it.
+pub(crate) fn preview_all(files: &[Compared<'_>]) -> Preview {
+    let mut all = Preview::default();
+    let mut text = String::new();
+    for file in files {
+        let one = preview(file.old, file.new.unwrap_or_default());
+        text.push_str(&file.heading());
+        match &one.diff {
+            Some(diff) => {
+                text.push_str(&diff.text);
+                if 0 < diff.lines_left_out {
+                    let told = format_args!("[{} lines are not shown]\n", diff.lines_left_out);
+                    excerpt::note(&mut text, told);
+                    text.push_str(&diff.end);
+                }
+            }
+            None => text.push_str(NOT_TEXT),
+        }
+        let replaced = one.bytes_replaced.map(|bytes| all.bytes_replaced.unwrap_or(0) + bytes);
+        all.bytes_replaced = replaced.or(all.bytes_replaced);
+        all.bytes_written += one.bytes_written;
+        all.lines_lost += one.lines_lost;
+        all.lines_new += one.lines_new;
+        all.files.push(FilePreview {
+            path: file.path.to_owned(),
+            bytes_replaced: one.bytes_replaced,
+            bytes_written: file.new.map(|_| one.bytes_written),
+            lines_lost: one.lines_lost,
+            lines_new: one.lines_new,
+        });
+    }
+    Preview { diff: Some(Diff::bounded(&text)), ..all }
 }
 
 /// The places in which two texts differ: bounded, and whole.

@@ -122,7 +122,7 @@ impl Change {
     ) -> Option<Vec<u8>> {
         let old = Undo::new(&site.scratch).before_in_place(&self.version(site))?;
         let new = renew(Some(&old)).ok()?;
-        if digest::of(&new) != self.after || !is_torn(found, &old, &new) {
+        if Some(digest::of(&new)) != self.after || !is_torn(found, &old, &new) {
             return None;
         }
         let file = entry.open_to_overwrite().ok()?;

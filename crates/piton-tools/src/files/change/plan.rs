@@ -1,4 +1,6 @@
 //! A change as it was recorded: which file, and the digests of its content before and after.
+//!
+//! No digest before means that there was no file, none after that the file is removed.
 
 use std::io;
 
@@ -17,9 +19,26 @@ use crate::files::workspace::Place;
 pub(in crate::files) struct Change {
     pub(super) place: Place,
     pub(super) before: Option<Digest>,
-    pub(super) after: Digest,
+    pub(super) after: Option<Digest>,
     /// The change that this one takes back, if a person does that.
     pub(super) taken_back: Option<Version>,
+    /// The rights of a file that is made; the usual ones if absent.
+    pub(super) mode: Option<u32>,
+    pub(super) keeps: Keeps,
+    /// The name of the patch that makes this change together with others.
+    pub(super) patch: Option<String>,
+    pub(super) key: Key,
+}
+
+/// Whether the content before is kept, so that the change can be taken back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Keeps {
+    /// If that is possible. The change is made all the same.
+    IfPossible,
+    /// Durably, or the change is not made.
+    Surely,
+    /// The change takes back one that is kept.
+    Nothing,
 }
 
 impl Change {
@@ -36,25 +55,40 @@ impl Change {
             )));
         }
         bounded(place.shown(), u64::try_from(new.len()).unwrap_or(u64::MAX))?;
-        Ok(Self { place, before: old.map(digest::of), after: digest::of(new), taken_back: None })
+        Ok(Self::between(place, old.map(digest::of), Some(digest::of(new))))
     }
 
-    /// A change that takes `version` back: the file gets the content of `after` again.
-    pub(in crate::files) fn back(place: Place, version: &Version, after: Digest) -> Self {
-        let (before, taken_back) = (version.after.clone(), Some(version.clone()));
-        Self { place, before, after, taken_back }
+    /// A change between two contents.
+    pub(super) fn between(place: Place, before: Option<Digest>, after: Option<Digest>) -> Self {
+        let key = Key::of(place.shown(), after.as_ref());
+        let (taken_back, mode, patch) = (None, None, None);
+        Self { place, before, after, taken_back, mode, keeps: Keeps::IfPossible, patch, key }
+    }
+
+    /// A change that takes `version` back: the file gets the content before it again.
+    pub(in crate::files) fn back(place: Place, version: &Version) -> Self {
+        let change = Self::between(place, version.after.clone(), version.before.clone());
+        // What a person takes back is to be had again.
+        let (taken_back, keeps) = (Some(version.clone()), Keeps::Surely);
+        Self { taken_back, keeps, mode: version.mode, ..change }
+    }
+
+    /// The change that undoes this one. It is known by the same name beside the file, so that whoever
+    /// comes later finds what either of them left there.
+    pub(super) fn reversed(&self, mode: Option<u32>) -> Self {
+        let (before, after) = (self.after.clone(), self.before.clone());
+        Self { before, after, mode, keeps: Keeps::Nothing, ..self.clone() }
     }
 
     /// What [`Change::prepared`] wrote down.
     pub(in crate::files) fn recorded(site: &Site, handle: &Handle) -> Result<Self, Refusal> {
         match handle {
-            Handle::Edit { path, before, after } => Ok(Self {
-                place: Place::recorded(site, path)?,
-                before: before.clone(),
-                after: after.clone(),
-                taken_back: None,
-            }),
+            Handle::Edit { path, before, after } => {
+                let place = Place::recorded(site, path)?;
+                Ok(Self::between(place, before.clone(), Some(after.clone())))
+            }
             Handle::None
+            | Handle::Edits { .. }
             | Handle::Job { .. }
             | Handle::Conversation { .. }
             | Handle::Task { .. }
@@ -68,7 +102,10 @@ impl Change {
     pub(in crate::files) fn prepared(self) -> Prepared {
         let path = self.place.shown().to_owned();
         let real = Some(path.clone());
-        let handle = Handle::Edit { path, before: self.before, after: self.after };
+        let handle = match self.after {
+            Some(after) => Handle::Edit { path, before: self.before, after },
+            None => Handle::None,
+        };
         Prepared { handle, path: real }
     }
 
@@ -79,19 +116,21 @@ impl Change {
 
     /// What may be thrown away: the journal knows both, and one of them is in place.
     pub(super) fn known(&self) -> [Option<&Digest>; 2] {
-        [self.before.as_ref(), Some(&self.after)]
+        [self.before.as_ref(), self.after.as_ref()]
     }
 
     /// What is kept of the content before.
     pub(super) fn version(&self, site: &Site) -> Version {
-        match &self.taken_back {
-            Some(version) => version.turned(),
-            None => Version::of(site, self.place.shown(), self.before.clone(), self.after.clone()),
+        if let Some(version) = &self.taken_back {
+            return version.turned();
         }
+        let (before, after) = (self.before.clone(), self.after.clone());
+        let version = Version::of(site, self.place.shown(), before, after);
+        Version { patch: self.patch.clone(), ..version }
     }
 
-    pub(super) fn key(&self) -> Key {
-        Key::new(self.place.shown(), &self.after)
+    pub(super) fn key(&self) -> &Key {
+        &self.key
     }
 
     pub(super) fn conflict(&self, exists: bool) -> Refusal {

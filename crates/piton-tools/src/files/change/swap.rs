@@ -2,6 +2,7 @@
 
 use std::io;
 
+use piton_core::id::CallId;
 use rustix::fs::{AtFlags, RenameFlags, fsync, linkat, renameat, renameat_with, unlinkat};
 use rustix::io::Errno;
 
@@ -36,7 +37,7 @@ impl Change {
             Err(Errno::EXIST) => {
                 temp.remove();
                 let found = content(entry)?.as_deref().map(digest::of);
-                if found.as_ref() == Some(&self.after) {
+                if found == self.after {
                     return Ok(Placed::Earlier);
                 }
                 Err(self.conflict(true).into())
@@ -68,7 +69,7 @@ impl Change {
             }
         }
         let displaced = temp.digest();
-        if displaced == self.before || displaced.as_ref() == Some(&self.after) {
+        if displaced == self.before || displaced == self.after {
             // Synced before the old content goes: a power cut must not take both.
             synced(entry)?;
             temp.remove();
@@ -77,16 +78,36 @@ impl Change {
         Err(self.put_back(temp).into())
     }
 
+    /// Removes a file by way of another name, so that what is removed can be looked at.
+    pub(super) fn remove(&self, entry: &Entry, call: CallId) -> Result<Placed, Refusal> {
+        let aside = match Temp::aside(entry, self.key(), call) {
+            Ok(aside) => aside,
+            Err(Errno::NOENT) => return Err(self.conflict(false)),
+            Err(errno) => return Err(unplaced(entry, errno)),
+        };
+        fail::here("edit-swapped");
+        if aside.digest() == self.before {
+            // The name is gone for good before the content is.
+            synced(entry)?;
+            aside.remove();
+            return Ok(Placed::Now);
+        }
+        Err(self.put_back(&aside))
+    }
+
     /// Gives the name back to the version that we displaced by mistake.
     fn put_back(&self, temp: &Temp<'_>) -> Refusal {
         let conflict = self.conflict(true);
         let kept = |why: &str| {
             Refusal(format!("{}. {why} kept in `{}` beside it", conflict.0, temp.name()))
         };
+        if self.after.is_none() {
+            return if temp.name_again().is_ok() { conflict } else { kept("The other version is") };
+        }
         if temp.swap().is_err() {
             return kept("The other version is");
         }
-        if temp.digest().as_ref() != Some(&self.after) {
+        if temp.digest() != self.after {
             // A third version came in between the two swaps.
             return kept("A still newer version is");
         }

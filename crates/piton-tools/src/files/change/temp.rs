@@ -73,6 +73,11 @@ pub(in crate::files) fn lock(directory: &OwnedFd) -> bool {
 pub(in crate::files) struct Key(String);
 
 impl Key {
+    /// Of a change to a content, or of the removal of a file.
+    pub(in crate::files) fn of(path: &str, after: Option<&Digest>) -> Self {
+        after.map_or_else(|| Self::new(path, &digest::of(b"")), |after| Self::new(path, after))
+    }
+
     pub(in crate::files) fn new(path: &str, after: &Digest) -> Self {
         let whole = digest::of(format!("{path}\0{after}").as_bytes());
         Self(whole.as_str().chars().take(KEY_CHARS).collect())
@@ -96,12 +101,13 @@ pub(in crate::files) struct Temp<'a> {
 }
 
 impl<'a> Temp<'a> {
-    /// Writes `content` beside `entry`, synced, with the mode that the file itself has.
+    /// Writes `content` beside `entry`, synced, with the mode that the file itself has; if there is
+    /// none, with `mode`.
     pub(super) fn write(
         entry: &'a Entry,
         key: &Key,
         call: CallId,
-        content: &[u8],
+        (content, mode): (&[u8], Option<u32>),
     ) -> Result<Self, Unplaced> {
         let failed = |error: io::Error| {
             let shown = &entry.shown;
@@ -114,9 +120,9 @@ impl<'a> Temp<'a> {
             }
         };
         let (part, mut file) =
-            Self::create(entry, key, call).map_err(|errno| failed(errno.into()))?;
+            Self::create(entry, key, call, mode).map_err(|errno| failed(errno.into()))?;
         let written = file.write_all(content).and_then(|()| {
-            adopt_attributes(entry, &file)?;
+            adopt_attributes(entry, &file, mode)?;
             if !fail::wanted("edit-not-synced") {
                 fsync(&file)?;
             }
@@ -148,17 +154,12 @@ impl<'a> Temp<'a> {
         key: &Key,
         call: CallId,
     ) -> Result<Self, Errno> {
-        let (part, _) = Self::create(entry, key, call)?;
+        let (part, _) = Self::create(entry, key, call, None)?;
         let (directory, name) = (&entry.directory, entry.name.as_str());
         let aside = Self { entry, name: part.name.trim_end_matches(PART).to_owned() + WHOLE };
         let moved = renameat(directory, name, directory, aside.name());
         part.remove();
         moved.map(|()| aside)
-    }
-
-    /// What is under this name now.
-    pub(in crate::files) fn content(&self) -> Option<Vec<u8>> {
-        read(self.entry, &self.name)
     }
 
     /// The digest of what is under this name now; `None` if it is not a file of ours any more.
@@ -172,17 +173,28 @@ impl<'a> Temp<'a> {
         renameat_with(directory, self.name(), directory, name, RenameFlags::EXCHANGE)
     }
 
+    /// Gives the file its own name back, unless something has it.
+    pub(super) fn name_again(&self) -> Result<(), Errno> {
+        let (directory, name) = (&self.entry.directory, self.entry.name.as_str());
+        renameat_with(directory, self.name(), directory, name, RenameFlags::NOREPLACE)
+    }
+
     /// Removes it. If that fails, the next run of the call tries again.
     pub(in crate::files) fn remove(&self) {
         unlinkat(&self.entry.directory, self.name.as_str(), AtFlags::empty()).ok();
     }
 
-    fn create(entry: &'a Entry, key: &Key, call: CallId) -> Result<(Self, File), Errno> {
+    fn create(
+        entry: &'a Entry,
+        key: &Key,
+        call: CallId,
+        mode: Option<u32>,
+    ) -> Result<(Self, File), Errno> {
         let flags =
             OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let exists = statat(&entry.directory, entry.name.as_str(), AtFlags::SYMLINK_NOFOLLOW);
         // Content of a private file must not be readable for a moment either.
-        let mode = if exists.is_ok() { PRIVATE_MODE } else { FILE_MODE };
+        let mode = if exists.is_ok() || mode.is_some() { PRIVATE_MODE } else { FILE_MODE };
         for _ in 0..NAMES_TRIED_MAX {
             let nonce = NONCE.fetch_add(1, Ordering::Relaxed);
             let stem = format!(".piton-{call}-{}-{}.{nonce}", key.0, std::process::id());
@@ -202,10 +214,11 @@ impl<'a> Temp<'a> {
     }
 }
 
-fn adopt_attributes(entry: &Entry, file: &File) -> io::Result<()> {
+fn adopt_attributes(entry: &Entry, file: &File, mode: Option<u32>) -> io::Result<()> {
     let Ok(theirs) = statat(&entry.directory, entry.name.as_str(), AtFlags::SYMLINK_NOFOLLOW)
     else {
-        return Ok(());
+        let mode = mode.map(Mode::from_raw_mode);
+        return Ok(mode.map_or(Ok(()), |mode| fchmod(file, mode))?);
     };
     let ours = fstat(file)?;
     if (ours.st_uid, ours.st_gid) != (theirs.st_uid, theirs.st_gid) {

@@ -69,6 +69,13 @@ pub struct Version {
     /// The file was overwritten in place, so it may be torn.
     #[serde(default)]
     pub(crate) in_place: bool,
+    /// The rights of the file before; absent if there was no file, and in versions that an older build
+    /// kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) mode: Option<u32>,
+    /// The name of the patch that changed several files together, if this is one of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub patch: Option<String>,
 }
 
 impl Undo {
@@ -137,6 +144,13 @@ impl Undo {
         let (found, content) = self.read(&name(version)).ok()?;
         let is_whole = found.before == Some(digest::of(&content));
         (found.in_place && is_whole).then_some(content)
+    }
+
+    /// The version that was kept for a change, and the content before it, if both are whole.
+    pub(in crate::files) fn kept(&self, version: &Version) -> Option<(Version, Option<Vec<u8>>)> {
+        let (found, content) = self.read(&name(version)).ok()?;
+        let content = found.before.is_some().then_some(content);
+        (found.before == content.as_deref().map(digest::of)).then_some((found, content))
     }
 
     /// Removes what is too old or too much.
@@ -229,16 +243,23 @@ fn now_us() -> u64 {
 }
 
 impl Version {
-    pub(crate) fn of(site: &Site, path: &str, before: Option<Digest>, after: Digest) -> Self {
+    pub(crate) fn of(
+        site: &Site,
+        path: &str,
+        before: Option<Digest>,
+        after: Option<Digest>,
+    ) -> Self {
         Self {
             conversation: site.conversation.clone(),
             workspace: site.workspace.clone(),
             path: path.to_owned(),
             before,
-            after: Some(after),
+            after,
             at_us: now_us(),
             undone: false,
             in_place: false,
+            mode: None,
+            patch: None,
         }
     }
 
@@ -249,6 +270,7 @@ impl Version {
             after: self.before.clone(),
             undone: !self.undone,
             in_place: false,
+            mode: None,
             ..self.clone()
         }
     }

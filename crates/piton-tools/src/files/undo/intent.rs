@@ -55,5 +55,7 @@ pub(super) fn version(intent: &UndoIntent) -> Version {
         at_us: intent.at_us,
         undone: intent.again,
         in_place: false,
+        mode: None,
+        patch: None,
     }
 }

@@ -15,6 +15,8 @@ use crate::contract::Refusal;
 
 /// Mode of new directories before the umask.
 const DIRECTORY_MODE: Mode = Mode::from_raw_mode(0o777);
+/// The bits of a mode that say who may do what.
+const PERMISSION_BITS: u32 = 0o7777;
 
 /// What to do when a parent directory does not exist.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -94,6 +96,12 @@ impl Entry {
     pub(super) fn found(&self) -> Option<FileType> {
         let stat = statat(&self.directory, self.name.as_str(), AtFlags::SYMLINK_NOFOLLOW);
         stat.ok().map(|stat| FileType::from_raw_mode(stat.st_mode))
+    }
+
+    /// The rights of the file of that name; `None` if there is none.
+    pub(crate) fn mode(&self) -> Option<u32> {
+        let stat = statat(&self.directory, self.name.as_str(), AtFlags::SYMLINK_NOFOLLOW);
+        stat.ok().map(|stat| stat.st_mode & PERMISSION_BITS)
     }
 
     fn kind(&self) -> FileType {

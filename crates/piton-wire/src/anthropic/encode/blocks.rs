@@ -14,7 +14,7 @@ use crate::anthropic::model::{self, Form};
 use crate::anthropic::native::{self, Kept};
 use crate::anthropic::sound;
 use crate::cache::{Frame, bytes_estimated};
-use crate::file::Piece;
+use crate::file::{Piece, given};
 use crate::{Ask, Effort, wire_id};
 
 /// Stands in for the output of a tool that gave none: an error without content is rejected.
@@ -40,17 +40,25 @@ enum Block<'a> {
     },
     ToolResult {
         tool_use_id: String,
-        content: &'a str,
+        content: Content<'a>,
         #[serde(skip_serializing_if = "Option::is_none")]
         is_error: Option<bool>,
     },
+}
+
+/// What a call gave.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Content<'a> {
+    Text(&'a str),
+    Blocks(Vec<Block<'a>>),
 }
 
 /// What an image or a document holds.
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 enum Source<'a> {
-    Base64 { media_type: &'a str, data: &'a str },
+    Base64 { media_type: &'a str, data: Cow<'a, str> },
     Text { media_type: &'a str, data: &'a str },
 }
 
@@ -94,7 +102,7 @@ pub(super) fn of(message: &Message, frame: Frame<'_>) -> Vec<u8> {
     match message {
         Message::User(parts) => add_said(&mut blocks, parts, frame),
         Message::Assistant(assistant) => add_answer(&mut blocks, assistant, frame),
-        Message::Results(results) => add_results(&mut blocks, results),
+        Message::Results(results) => add_results(&mut blocks, results, frame),
     }
     blocks.0
 }
@@ -138,11 +146,11 @@ fn add_said(blocks: &mut Blocks, parts: &[UserPart], frame: Frame<'_>) {
         match Piece::of(part, frame.files, &takes) {
             Piece::Text(text) => blocks.push(&Block::Text { text }),
             Piece::Image { media_type, data } => {
-                let source = Source::Base64 { media_type, data: &data };
+                let source = Source::Base64 { media_type, data: data.into() };
                 blocks.push(&Block::Image { source });
             }
             Piece::Pdf { name: title, data } => {
-                let source = Source::Base64 { media_type: "application/pdf", data: &data };
+                let source = Source::Base64 { media_type: "application/pdf", data: data.into() };
                 blocks.push(&Block::Document { source, title });
             }
             Piece::LongText { name: title, text: data } => {
@@ -202,11 +210,23 @@ fn input(arguments: &str) -> Input<'_> {
     }
 }
 
-fn add_results(blocks: &mut Blocks, results: &[CallResult]) {
+fn add_results(blocks: &mut Blocks, results: &[CallResult], frame: Frame<'_>) {
+    let takes = model::takes(&frame.ask.model);
     for result in results {
+        let text = if is_blank(&result.text) { NO_OUTPUT } else { &result.text };
+        let mut inner = vec![Block::Text { text: Cow::Borrowed(text) }];
+        inner.extend(given(result, frame.files, &takes).filter_map(|piece| match piece {
+            Piece::Text(text) => Some(Block::Text { text }),
+            Piece::Image { media_type, data } => {
+                Some(Block::Image { source: Source::Base64 { media_type, data: data.into() } })
+            }
+            // Results have images and nothing else.
+            Piece::Pdf { .. } | Piece::LongText { .. } => None,
+        }));
+        let is_plain = inner.len() == 1;
         blocks.push(&Block::ToolResult {
             tool_use_id: wire_id(result.call),
-            content: if is_blank(&result.text) { NO_OUTPUT } else { &result.text },
+            content: if is_plain { Content::Text(text) } else { Content::Blocks(inner) },
             is_error: result.is_error.then_some(true),
         });
     }

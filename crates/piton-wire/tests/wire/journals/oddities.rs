@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use piton_core::event::{BlobRef, EffectClass, Native, ToolSpec, UserPart};
+use piton_core::event::{BlobRef, EffectClass, Native, OutputFile, ToolSpec, UserPart};
 use piton_core::id::Digest;
 use piton_core::transcript::Files;
 
@@ -177,6 +177,17 @@ fn user_part(luck: &mut Luck) -> UserPart {
         }
         _ => UserPart::text(text(luck)),
     }
+}
+
+/// What a call gives back beside its text.
+pub(crate) fn output_files(luck: &mut Luck) -> Vec<OutputFile> {
+    let file = |luck: &mut Luck| {
+        let name = name(luck);
+        let (digest, media_type, content) = luck.pick(&FILES);
+        let blob = BlobRef { digest: Digest::new(digest), bytes: content.len() as u64 };
+        OutputFile { name, media_type: media_type.into(), blob }
+    };
+    (0..=luck.below(2)).map(|_| file(luck)).collect()
 }
 
 /// What the files hold. Contents of one are lost.

@@ -419,7 +419,9 @@ impl Story {
 
     fn finish(&mut self, call: CallId, outcome: Outcome, luck: &mut Luck) {
         let times = if luck.once_in(4) { LONG_OUTPUT } else { 1 };
-        let output = ToolOutput::text(oddities::text(luck).repeat(times));
+        let text = oddities::text(luck).repeat(times);
+        let files = if luck.once_in(4) { oddities::output_files(luck) } else { Vec::new() };
+        let output = ToolOutput { files, ..ToolOutput::text(text) };
         self.push(Event::ToolFinished { call, outcome, output });
     }
 }

@@ -48,7 +48,7 @@ fn meddled(
 fn undisturbed_it_is_made() {
     let (result, content, names) = meddled(Some("old"), |_| {});
     let (old, new) = (Some(b"old".to_vec()), b"ours".to_vec());
-    assert_eq!(result, Ok(Applied::Now { old, new }));
+    assert_eq!(result, Ok(Applied::Now { old, new: Some(new) }));
     assert_eq!((content.as_deref(), names), (Some("ours"), 1));
 }
 
