@@ -40,3 +40,4 @@ pub use crate::event::{
     PermissionMode, PermissionRule, Preview, RuleEffect, RuleScope, Shape, TurnEnd, UndoOutcome,
     Usage, Wants,
 };
+pub use crate::permit::{Part, Width};

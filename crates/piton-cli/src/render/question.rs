@@ -9,7 +9,7 @@ use piton_core::permit::SHELL;
 use piton_core::summary::{
     INPUT_SUMMARY_CHARS_MAX, TELLING, call_heading, without_middle, written_out,
 };
-use piton_core::view::{Diff, InquiryKind, Preview, QuestionView};
+use piton_core::view::{Diff, InquiryKind, Part, Preview, QuestionView};
 use serde_json::{Map, Value};
 
 use super::diff::kept;
@@ -49,13 +49,13 @@ struct Bounds {
 /// All that a question says.
 pub(crate) fn shown(asked: &QuestionView) -> String {
     let mut all = vec![asked.heading.clone()];
-    if asked.kind == InquiryKind::Permission {
+    if asked.kind != InquiryKind::Question {
         all.extend(lines(asked));
     }
     all.join("\n")
 }
 
-/// All that a question for permission says, laid out: the first line is its heading. Nothing that is recorded
+/// All that a question about a call says, laid out: the first line is its heading. Nothing that is recorded
 /// is left out, so it may be longer than a screen.
 pub(crate) fn laid_out(asked: &QuestionView, page: Page) -> Vec<Line> {
     let bold = Look::new().bold();
@@ -76,6 +76,7 @@ pub(crate) fn laid_out(asked: &QuestionView, page: Page) -> Vec<Line> {
     }
     let bounds = Bounds { columns, value_lines_max: LINES_MAX, value_chars_max: CHARS_MAX };
     lines.extend(argument_lines(asked, bounds).into_iter().map(plain));
+    lines.extend(part_lines(asked, columns).into_iter().map(plain));
     lines
 }
 
@@ -87,14 +88,34 @@ fn lines(asked: &QuestionView) -> Vec<String> {
         lines.extend(change.diff.iter().flat_map(diff_lines));
     }
     lines.extend(argument_lines(asked, BOUNDS));
+    lines.extend(part_lines(asked, BOUNDS.columns));
     cut(lines, LINES_MAX, CHARS_MAX)
+}
+
+/// Which commands of a line need a yes, and which rules allow already. Nothing if all of them need one.
+fn part_lines(asked: &QuestionView, columns: usize) -> Vec<String> {
+    if !asked.parts.iter().any(|part| part.is_allowed) {
+        return Vec::new();
+    }
+    let part = |Part { command, is_allowed }: &Part| {
+        let says = if *is_allowed { "allowed by a rule" } else { "needs a yes" };
+        let command = without_middle(&legible(command), LINE_CHARS_MAX);
+        broken("  ", &format!("{says}: {command}"), columns)
+    };
+    asked.parts.iter().flat_map(part).collect()
 }
 
 /// The arguments that nothing else says.
 fn argument_lines(asked: &QuestionView, bounds: Bounds) -> Vec<String> {
     let arguments = asked.arguments.as_deref().unwrap_or_default();
     let fields: Map<String, Value> = serde_json::from_str(arguments).unwrap_or_default();
-    let says = call_heading(&asked.tool, arguments).says;
+    // The heading of a question about a call in doubt is a summary.
+    let says = match asked.kind {
+        InquiryKind::InDoubt => Vec::new(),
+        InquiryKind::Permission | InquiryKind::Question => {
+            call_heading(&asked.tool, arguments).says
+        }
+    };
     let change = asked.found.as_ref().and_then(|found| found.change.as_ref());
     let diff = change.and_then(|change| change.diff.as_ref());
     let is_told = |key: &str| {

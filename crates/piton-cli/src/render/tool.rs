@@ -3,7 +3,9 @@
 use piton::Reply;
 use piton_core::id::ConversationId;
 use piton_core::summary::{input_summary, output_summary};
-use piton_core::view::{CallState, CallView, InquiryAnswer, Outcome, RuleScope, UNKNOWN_TEXT};
+use piton_core::view::{
+    CallState, CallView, InquiryAnswer, Outcome, RuleEffect, RuleScope, UNKNOWN_TEXT,
+};
 use piton_tools::STILL_RUNNING;
 
 use super::visible::visible_name;
@@ -74,7 +76,9 @@ fn end_line(
 pub(crate) fn said(answer: &InquiryAnswer) -> String {
     match answer {
         InquiryAnswer::Allow => "allowed".into(),
-        InquiryAnswer::Deny => "refused".into(),
+        InquiryAnswer::Deny { reason: None } => "refused".into(),
+        InquiryAnswer::Deny { reason: Some(reason) } => format!("refused: {reason}"),
+        InquiryAnswer::Changed { arguments } => format!("changed to {arguments}"),
         InquiryAnswer::Applied => "done by hand".into(),
         InquiryAnswer::RunAgain => "run it again".into(),
         InquiryAnswer::TreatAsDone => "taken for done".into(),
@@ -86,14 +90,34 @@ pub(crate) fn said(answer: &InquiryAnswer) -> String {
 
 /// An answer that waits for the process that asked, for people.
 pub(crate) fn kept_answer(reply: &Reply) -> String {
-    let answer = said(&reply.recorded());
-    let Reply::Always(standing) = reply else { return answer };
-    let place = match standing.scope {
-        RuleScope::Conversation => "in this conversation",
-        RuleScope::Project => "in this project",
-        RuleScope::User => "everywhere",
+    let by_effect = |effect| match effect {
+        RuleEffect::Allow => InquiryAnswer::Allow,
+        RuleEffect::Ask | RuleEffect::Deny => InquiryAnswer::DENY,
     };
-    format!("{answer}, and from now on {place}")
+    let standing = match reply {
+        Reply::Always(standing) => Some((standing.effect, standing.scope)),
+        Reply::Keep(rules) => rules.first().map(|rule| (rule.effect, rule.scope)),
+        _ => None,
+    };
+    if let Some((effect, scope)) = standing {
+        let place = match scope {
+            RuleScope::Conversation => "in this conversation",
+            RuleScope::Project => "in this project",
+            RuleScope::User => "everywhere",
+        };
+        return format!("{}, and from now on {place}", said(&by_effect(effect)));
+    }
+    match reply {
+        Reply::Allow | Reply::Always(_) | Reply::Keep(_) => said(&InquiryAnswer::Allow),
+        Reply::Change(text) => format!("changed to {text}"),
+        Reply::Deny => said(&InquiryAnswer::DENY),
+        Reply::DenyBecause(reason) => format!("refused: {reason}"),
+        Reply::Applied => said(&InquiryAnswer::Applied),
+        Reply::RunAgain => said(&InquiryAnswer::RunAgain),
+        Reply::TreatAsDone => said(&InquiryAnswer::TreatAsDone),
+        Reply::Text(text) => text.clone(),
+        Reply::Secret(_) => said(&InquiryAnswer::Redacted),
+    }
 }
 
 /// A question was answered by another process.

@@ -1,5 +1,6 @@
 //! Between a running turn and a person: questions one at a time, in order, and the interrupt.
 
+mod editing;
 mod paging;
 
 use std::collections::{BTreeMap, VecDeque};
@@ -18,7 +19,7 @@ use piton_core::view::{InquiryKind, ItemView, Patch, RuleEffect, TurnView, View,
 use super::face::Face;
 use super::feed::Told;
 use super::interrupt::{self, Asked, Chosen, Escalation, Next};
-use crate::ask::{Heard, Offer, Pager, Prompt, not_understood};
+use crate::ask::{Heard, LineEdit, Offer, Pager, Prompt, not_understood};
 use crate::output::Output;
 use crate::render::moves::{self, Move};
 use crate::render::rule::told_all;
@@ -54,6 +55,8 @@ pub(super) struct Watch {
     pager: Option<Pager>,
     /// Whether the question is to be read once more.
     reads_again: bool,
+    /// A text that is being changed, and what stands in front of it.
+    editor: Option<(&'static str, LineEdit)>,
     /// An answer that the driver has not taken in yet.
     pub(super) answering: Answering,
     /// What came while a question was on the screen and nothing was shown.
@@ -64,8 +67,12 @@ pub(super) struct Watch {
     /// What was chosen from a menu, to be done when the turn has stopped.
     chosen: Option<Chosen>,
     rules: Rules,
-    /// Whether the answer that is being typed is for all calls that ask.
+    /// Whether the answer that is being typed is for all calls that were shown.
     for_all: bool,
+    /// Whether the others are shown below the first question.
+    shows_all: bool,
+    /// The questions on the screen.
+    on_screen: Vec<InquiryId>,
     /// What stands as soon as the answers to questions are taken in.
     standing: Vec<Standing>,
 }
@@ -84,6 +91,17 @@ struct Answered {
     prompt: Prompt,
     reply: Reply,
     offer: Option<Offer>,
+}
+
+/// What a typed line led to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Understood {
+    /// It is answered, or asked on.
+    On,
+    /// This is shown, and it is asked again.
+    Told(String),
+    /// The question stays open, and the turn is left.
+    Leave,
 }
 
 /// What an answer makes stand.
@@ -117,6 +135,7 @@ impl Watch {
             asking: false,
             pager: None,
             reads_again: false,
+            editor: None,
             answering: None,
             backlog: VecDeque::new(),
             menu: None,
@@ -124,6 +143,8 @@ impl Watch {
             chosen: None,
             rules,
             for_all: false,
+            shows_all: false,
+            on_screen: Vec::new(),
             standing: Vec::new(),
         }
     }
@@ -162,8 +183,9 @@ impl Watch {
         self.backlog.push_back(told);
         if is_settled {
             self.prompts.pop_front();
-            (self.asking, self.for_all) = (false, false);
+            (self.asking, self.for_all, self.shows_all) = (false, false, false);
             self.close_pager(terminal);
+            self.close_editor(terminal);
             if let (None, Some(terminal)) = (&self.menu, terminal) {
                 terminal.echo(Echo::On);
                 terminal.forget_typed();
@@ -294,6 +316,7 @@ impl Watch {
             (Next::Leave, terminal) => {
                 self.close_menu(terminal);
                 self.close_pager(terminal);
+                self.close_editor(terminal);
                 return ControlFlow::Break(());
             }
             (Next::Nothing, _) => {}
@@ -304,6 +327,7 @@ impl Watch {
     fn stop(&mut self, terminal: &mut Option<Terminal>) {
         self.close_menu(terminal);
         self.close_pager(terminal);
+        self.close_editor(terminal);
         if let (true, Some(terminal)) = (self.asking, terminal) {
             // The question stays unanswered on its line.
             terminal.echo(Echo::On);
@@ -335,6 +359,11 @@ impl Watch {
         output: &mut Output,
     ) -> ControlFlow<()> {
         match typed {
+            Typed::Key(key) if self.menu.is_none() && self.editor.is_some() => {
+                if let Some(line) = self.edit(&key, terminal) {
+                    return self.hear(&line, terminal, output);
+                }
+            }
             Typed::Key(key) if self.menu.is_none() => self.turn_pages(&key, terminal),
             Typed::Key(key) => self.press(&key, terminal),
             // A terminal without single keys.
@@ -348,7 +377,6 @@ impl Watch {
             // It is asked again.
             Typed::Line(line) if self.wants_more(&line) => self.asking = false,
             Typed::Line(line) => {
-                self.asking = false;
                 if let (Some(terminal), true) =
                     (&mut *terminal, self.prompts.front().is_some_and(Prompt::is_secret))
                 {
@@ -356,11 +384,28 @@ impl Watch {
                     terminal.echo(Echo::On);
                     terminal.show("\n");
                 }
-                if let (Err(takes), Some(terminal)) = (self.understand(&line, output), terminal) {
-                    terminal.show(&not_understood(&takes));
-                }
+                return self.hear(&line, terminal, output);
             }
             Typed::Nothing => return self.interrupt(Push::HangUp, terminal, output),
+        }
+        ControlFlow::Continue(())
+    }
+
+    /// Takes in a line that may answer the first question.
+    fn hear(
+        &mut self,
+        line: &str,
+        terminal: &mut Option<Terminal>,
+        output: &mut Output,
+    ) -> ControlFlow<()> {
+        let understood = self.understand(line, output);
+        if understood == Understood::Leave {
+            self.stop(terminal);
+            return ControlFlow::Continue(());
+        }
+        self.asking = false;
+        if let (Understood::Told(told), Some(terminal)) = (understood, terminal) {
+            terminal.show(&told);
         }
         ControlFlow::Continue(())
     }
@@ -387,6 +432,7 @@ impl Watch {
     pub(super) fn stopped(&mut self, terminal: &mut Option<Terminal>) -> Option<Chosen> {
         self.close_menu(terminal);
         self.close_pager(terminal);
+        self.close_editor(terminal);
         self.asking = false;
         self.chosen.take()
     }
@@ -425,6 +471,9 @@ impl Watch {
                 format!("{together} calls ask; for all of them: yes all, no all\n")
             });
         }
+        let shown = if self.shows_all || self.rules.batch { usize::MAX } else { 1 };
+        let shown = self.prompts.iter().filter(|it| is_own_permission(it)).take(shown);
+        self.on_screen = shown.map(|prompt| prompt.asked.id.clone()).collect();
         let Some(prompt) = self.prompts.front() else { return };
         if prompt.is_secret() {
             terminal.echo(Echo::Off);
@@ -436,25 +485,32 @@ impl Watch {
     /// How many calls ask for permission, if the first question is one of them.
     fn together(&self) -> usize {
         let first = self.prompts.front().is_some_and(is_own_permission);
-        if first {
-            self.prompts.iter().filter(|prompt| is_own_permission(prompt)).count()
-        } else {
-            0
-        }
+        if first { self.own_permissions().count() } else { 0 }
     }
 
-    /// Takes in a line; an error says what would be understood.
-    fn understand(&mut self, line: &str, output: &mut Output) -> Result<(), String> {
+    fn own_permissions(&self) -> impl Iterator<Item = &Prompt> {
+        self.prompts.iter().filter(|prompt| is_own_permission(prompt))
+    }
+
+    /// Takes in a line.
+    fn understand(&mut self, line: &str, output: &mut Output) -> Understood {
         let several = 1 < self.together();
-        let for_all = line.trim_end().strip_suffix(" all").filter(|_| several);
+        let for_all = for_all(line).filter(|_| several);
+        // It counts for what was shown.
+        if for_all.is_some() && self.on_screen.len() < self.together() {
+            self.shows_all = true;
+            return Understood::Told("All of them; if that is meant, type it again.\n".into());
+        }
         self.for_all |= several && (self.rules.batch || for_all.is_some());
-        let Some(prompt) = self.prompts.front_mut() else { return Ok(()) };
+        let Some(prompt) = self.prompts.front_mut() else { return Understood::On };
         let heard = prompt.hear(for_all.unwrap_or(line));
         let Heard::Reply(reply) = heard else {
             self.for_all &= prompt.is_choosing();
             return match heard {
-                Heard::Unclear(takes) => Err(takes),
-                Heard::Reply(_) | Heard::Ask => Ok(()),
+                Heard::Unclear(takes) => Understood::Told(not_understood(&takes)),
+                Heard::Told(told) => Understood::Told(told),
+                Heard::Leave => Understood::Leave,
+                Heard::Reply(_) | Heard::Ask => Understood::On,
             };
         };
         let answered = self.answered(&reply);
@@ -463,7 +519,7 @@ impl Watch {
         let written = Offer::write_all(answered.iter().filter_map(|it| it.offer.as_ref()));
         if let Err(fault) = written {
             Report::from(&fault.into()).tell(output);
-            return Ok(());
+            return Understood::On;
         }
         for Answered { prompt, offer, .. } in &answered {
             let Some(offer) = offer else { continue };
@@ -472,26 +528,25 @@ impl Watch {
         }
         let (engine, conversation) = (self.engine.clone(), self.conversation.clone());
         self.answering = Some(Box::pin(send(engine, conversation, answered)));
-        Ok(())
+        Understood::On
     }
 
-    /// What a reply to the first question means for it, and for the others if it is for all.
+    /// What a reply to the first question means for it, and for the others that were shown with it, if it
+    /// is for all of them.
     fn answered(&mut self, reply: &Reply) -> Vec<Answered> {
         let for_all = std::mem::take(&mut self.for_all);
+        self.shows_all = false;
         let mut all = Vec::new();
         for (place, prompt) in self.prompts.iter().enumerate() {
-            let offer = prompt.offered(reply).filter(|_| prompt.worker.is_none()).cloned();
-            if place == 0 {
-                all.push(Answered { prompt: prompt.clone(), reply: reply.clone(), offer });
-            } else if for_all && is_own_permission(prompt) {
-                let mut reply = reply.clone();
-                if let (Reply::Always(standing), None) = (&reply, &offer) {
-                    // No rule can say it of this call; for this once it counts all the same.
-                    let allowed = standing.effect == RuleEffect::Allow;
-                    reply = if allowed { Reply::Allow } else { Reply::Deny };
+            let (mut reply, is_shown) = (reply.clone(), self.on_screen.contains(&prompt.asked.id));
+            if 0 < place {
+                if !(for_all && is_shown && is_own_permission(prompt)) {
+                    continue;
                 }
-                all.push(Answered { prompt: prompt.clone(), reply, offer });
+                reply = for_another(prompt, reply);
             }
+            let offer = prompt.offered(&reply).filter(|_| prompt.worker.is_none());
+            all.push(Answered { prompt: prompt.clone(), reply, offer });
         }
         all
     }
@@ -503,6 +558,35 @@ impl Watch {
         if !known {
             output.talk("That question was settled in the meantime.");
         }
+    }
+}
+
+/// What a line that is for all calls says of each; `None` if it is for one.
+fn for_all(line: &str) -> Option<&str> {
+    let each = line.trim_end().strip_suffix(" all")?;
+    // The words behind a no are its reason.
+    let first = each.split_whitespace().next()?;
+    let is_reason = matches!(first, "n" | "no" | "e" | "edit") && first != each.trim();
+    (!is_reason).then_some(each)
+}
+
+/// What a reply means for another call. A change is for one call alone, and so are rules that were written
+/// for it.
+fn for_another(prompt: &Prompt, reply: Reply) -> Reply {
+    let standing = match &reply {
+        Reply::Always(standing) => *standing,
+        Reply::Keep(rules) => match rules.first() {
+            Some(rule) => piton::Standing { effect: rule.effect, scope: rule.scope },
+            None => return Reply::Allow,
+        },
+        Reply::Change(_) => return Reply::Allow,
+        _ => return reply,
+    };
+    match (prompt.offered(&Reply::Always(standing)), standing.effect) {
+        (Some(_), _) => Reply::Always(standing),
+        // No rule can say it of this call; for this once it counts all the same.
+        (None, RuleEffect::Allow) => Reply::Allow,
+        (None, RuleEffect::Ask | RuleEffect::Deny) => Reply::Deny,
     }
 }
 
