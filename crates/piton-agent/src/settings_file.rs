@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use piton::Delegation;
+use piton_core::event::PermissionMode;
 use piton_mcp::WrittenServer;
 use piton_tools::read_regular;
 use serde::Deserialize;
@@ -56,6 +57,8 @@ pub(crate) struct SettingsFile {
 pub(crate) struct WrittenAsk {
     /// Whether one answer is for all calls of an answer that need one.
     pub(crate) batch: bool,
+    /// What may run without asking in new conversations.
+    pub(crate) permissions: Option<PermissionMode>,
 }
 
 /// What workers are allowed, as written.

@@ -24,8 +24,8 @@ pub use self::about::{
 };
 pub use self::command::{QueuePlace, Refusal};
 pub use self::config::{
-    ConfigChange, Effort, InDoubtPolicy, Limits, ModelRef, NotAModel, NotAnEffort, PermissionMode,
-    PermissionRule, Permissions, RuleEffect, RuleScope,
+    ConfigChange, Effort, InDoubtPolicy, Limits, ModelRef, NotAMode, NotAModel, NotAnEffort,
+    PermissionMode, PermissionRule, Permissions, RuleEffect, RuleScope,
 };
 pub use self::context::ContextItem;
 pub use self::inquiry::{BY_POLICY, Choice, Inquiry, InquiryAnswer, InquiryKind, Shape, Wants};

@@ -1,7 +1,6 @@
 //! A whole conversation as text: the complete turns, then the incomplete one.
 
 use piton_core::command::QueuePlace;
-use piton_core::summary::input_summary;
 use piton_core::view::{
     CallState, CallView, ItemView, QueuedView, Status, TurnEnd, TurnView, View,
 };
@@ -9,7 +8,7 @@ use piton_core::view::{
 use super::changed::{Extent, changed};
 use super::paint::{Line, Page, Style};
 use super::thought::thought;
-use super::tool::{is_left_running, mark, word};
+use super::tool::{input, is_left_running, mark, word};
 use super::turn;
 
 /// Where lines need not end.
@@ -150,7 +149,7 @@ fn tool(call: &CallView, life: Life) -> String {
 }
 
 fn tool_line(call: &CallView, life: Life) -> String {
-    let input = input_summary(&call.tool, &call.arguments);
+    let input = input(call);
     if let Some(question) = turn::waiting_question(call) {
         return format!("⏸ {input} — waiting for input: \"{question}\"");
     }

@@ -12,12 +12,12 @@ use super::visible::visible_name;
 
 /// A call begins.
 pub(crate) fn started(call: &CallView) -> String {
-    format!("• {}", input_summary(&call.tool, &call.arguments))
+    format!("• {}", input(call))
 }
 
 /// A call waits for a person.
 pub(crate) fn suspended(call: &CallView) -> String {
-    format!("… {} — waits for an answer", input_summary(&call.tool, &call.arguments))
+    format!("… {} — waits for an answer", input(call))
 }
 
 /// How far a call is.
@@ -27,7 +27,7 @@ pub(crate) fn progress(call: &CallView, text: &str) -> String {
 
 /// A call ended.
 pub(crate) fn finished(call: &CallView) -> String {
-    let input = input_summary(&call.tool, &call.arguments);
+    let input = input(call);
     let CallState::Done { outcome, exit_code } = call.state else { return input };
     if is_left_running(call) {
         return format!("… {input} — still running");
@@ -70,6 +70,15 @@ fn end_line(
         (Outcome::Denied | Outcome::Cancelled, _) => word(outcome).to_owned(),
     };
     format!("{mark} {input} — {end}")
+}
+
+/// A call in one line: what runs, and what the model had asked for if a person changed it.
+pub(crate) fn input(call: &CallView) -> String {
+    let runs = input_summary(&call.tool, &call.arguments);
+    let Some(asked) = &call.asked else { return runs };
+    let asked = input_summary(&call.tool, asked);
+    let asked = asked.strip_prefix(&format!("{}: ", call.tool)).unwrap_or(&asked);
+    format!("{runs} (changed from: {asked})")
 }
 
 /// An answer, for people.

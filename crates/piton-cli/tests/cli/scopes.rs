@@ -181,7 +181,7 @@ fn one_answer_is_for_all_calls_that_ask() {
         person.sees(ASKED).types(keys);
         if !batch {
             // The second call was not on the screen yet, so this is not for it.
-            person.sees("type it again").sees("also: Run ship?").sees(ASKED);
+            person.sees("type it again").sees("also: ").sees("Run ship?").sees(ASKED);
             assert_eq!(lines_of(&world.work("log")), first, "{keys:?}");
             person.types(keys);
             shown = 2;

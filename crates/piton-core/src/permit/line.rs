@@ -39,6 +39,10 @@ pub(super) struct Line {
     pub(super) files: Vec<String>,
     /// Whether the shell runs exactly these commands with exactly these words.
     pub(super) certain: bool,
+    /// Whether it does, but for words in which it puts names of files.
+    pub(super) plain: bool,
+    /// Those words: the place of the command, and of the word in it.
+    pub(super) globs: Vec<(usize, usize)>,
 }
 
 impl Line {
@@ -50,10 +54,11 @@ impl Line {
     fn read_at(text: &str, depth: usize) -> Self {
         let mut reader = Reader {
             rest: text.chars().peekable(),
-            line: Self { certain: true, ..Self::default() },
+            line: Self { certain: true, plain: true, ..Self::default() },
             words: Vec::new(),
             word: None,
             quoted: false,
+            globbed: false,
             skipping: false,
             joined: false,
             depth,
@@ -93,6 +98,8 @@ struct Reader<'a> {
     word: Option<String>,
     /// Whether the present word has a quote in it.
     quoted: bool,
+    /// Whether the shell puts names of files in its place.
+    globbed: bool,
     /// Whether the next word is the file of a redirection.
     skipping: bool,
     /// Whether the last operator wants a command behind it.
@@ -134,7 +141,12 @@ impl Reader<'_> {
                     Some(plain) => self.push(plain),
                 }
             }
-            '*' | '?' | '[' | '{' | '}' => {
+            '*' | '?' | '[' => {
+                self.line.certain = false;
+                self.globbed = true;
+                self.push(letter);
+            }
+            '{' | '}' => {
                 self.doubt();
                 self.push(letter);
             }
@@ -160,7 +172,7 @@ impl Reader<'_> {
     }
 
     fn doubt(&mut self) {
-        self.line.certain = false;
+        (self.line.certain, self.line.plain) = (false, false);
     }
 
     /// Adds to the present word. What a person cannot see, or can take for something else, is not
@@ -177,7 +189,15 @@ impl Reader<'_> {
 
     fn end_word(&mut self) {
         let quoted = std::mem::take(&mut self.quoted);
+        let globbed = std::mem::take(&mut self.globbed);
         let Some(word) = self.word.take() else { return };
+        // What runs, and what is written to, is named. Quotes in a pattern are nothing to guess about.
+        if globbed && (self.skipping || self.words.is_empty() || quoted) {
+            self.doubt();
+        }
+        if globbed {
+            self.line.globs.push((self.line.commands.len(), self.words.len()));
+        }
         if std::mem::take(&mut self.skipping) {
             return self.line.files.push(word);
         }

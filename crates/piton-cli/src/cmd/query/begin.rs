@@ -29,8 +29,13 @@ pub(super) fn begin(
     stage: &mut Stage<'_>,
 ) {
     announce(opened, Some(shown), errand.turn(shown), stage);
-    if errand.begins() && opened.life == Life::Known && asked.query.permissions.is_none() {
-        tell_of_mode(shown.head.mode, stage);
+    if errand.begins() && asked.query.permissions.is_none() {
+        match opened.life {
+            Life::Known => tell_of_mode(shown.head.mode, "as in the turn before", stage),
+            Life::New | Life::Passing => {
+                tell_of_mode(asked.agent.default_mode(), "as the settings say", stage);
+            }
+        }
     }
     let Some(open) = shown.open_turn() else {
         if let Some(note) = waiting::note(shown.queue.len(), errand) {
@@ -61,14 +66,15 @@ pub(super) fn begin(
     }
 }
 
-/// Says what an earlier turn has left behind: a person who forgot it would be surprised by what runs.
-fn tell_of_mode(kept: PermissionMode, stage: &mut Stage<'_>) {
-    if kept == PermissionMode::Ask {
+/// Says which mode counts although nobody has just typed it: a person who forgot it would be surprised by
+/// what runs.
+fn tell_of_mode(mode: PermissionMode, why: &str, stage: &mut Stage<'_>) {
+    if mode == PermissionMode::Ask {
         return;
     }
-    let mode = Mode::from(kept).typed();
+    let mode = Mode::from(mode).typed();
     let hint = "to be asked again: --permissions ask";
-    stage.output.talk(&format!("permissions {mode}, as in the turn before; {hint}"));
+    stage.output.talk(&format!("permissions {mode}, {why}; {hint}"));
 }
 
 /// Says which conversation, turn and model this is; as data too, if that is wanted.
