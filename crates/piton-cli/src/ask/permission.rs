@@ -138,17 +138,10 @@ impl Permission {
 
     /// What a reply makes stand, if it does.
     pub(super) fn offered(&self, reply: &Reply) -> Option<Offer> {
-        let of =
-            |wanted: Standing| self.offers.iter().find(|offer| offer.standing == wanted).cloned();
-        match reply {
-            Reply::Always(standing) => of(*standing),
-            Reply::Keep(rules) => {
-                let first = rules.first()?;
-                let offer = of(Standing { effect: first.effect, scope: first.scope })?;
-                Some(Offer { rules: rules.clone(), ..offer })
-            }
-            _ => None,
-        }
+        let wanted = reply.standing()?;
+        let offer = self.offers.iter().find(|offer| offer.standing == wanted).cloned()?;
+        let rules = if let Reply::Keep(rules) = reply { rules.clone() } else { offer.rules };
+        Some(Offer { rules, ..offer })
     }
 
     /// The standing decision of a width, if there is one.
@@ -532,6 +525,70 @@ mod tests {
             unclear(&["v"], here),
             "no rule can say never of this call; type y, a, m, n or q"
         );
+    }
+
+    /// A call of the shell, with rules of two widths.
+    fn shell() -> Permission {
+        let rule = |command: &str, scope| PermissionRule {
+            command: Some(command.into()),
+            scope,
+            ..PermissionRule::of_tool("shell", RuleEffect::Allow)
+        };
+        let widths = [(Width::Exactly, "rm a"), (Width::FirstWords, "rm *")];
+        let offer = |(width, command): (Width, &str), scope: RuleScope| Offer {
+            standing: Standing { effect: RuleEffect::Allow, scope },
+            width,
+            rules: vec![rule(command, scope)],
+            workspace: "/w".into(),
+            file: None,
+        };
+        let scopes = [RuleScope::Conversation, RuleScope::Project];
+        let offers = scopes.iter().flat_map(|it| widths.map(|width| offer(width, *it)));
+        Permission::new(offers.collect(), Some("rm a".into()))
+    }
+
+    #[test]
+    fn a_rule_is_chosen_by_its_width_or_written() {
+        let kept = |lines: &[&str]| {
+            let mut permission = shell();
+            let reply = lines.iter().find_map(|line| permission.hear(line).reply());
+            match reply {
+                Some(Reply::Keep(rules)) => {
+                    let rule = rules.into_iter().next().unwrap();
+                    Some((rule.command.unwrap(), rule.scope))
+                }
+                Some(Reply::Always(standing)) => Some(("as usual".into(), standing.scope)),
+                _ => None,
+            }
+        };
+        let (here, project) = (RuleScope::Conversation, RuleScope::Project);
+        assert_eq!(kept(&["a", "p"]), Some(("as usual".into(), project)));
+        assert_eq!(kept(&["a", "2", "p"]), Some(("rm *".into(), project)));
+        assert_eq!(kept(&["a", "2", "1", "c"]), Some(("as usual".into(), here)));
+        assert_eq!(kept(&["a", "e", "rm *", "c"]), Some(("rm *".into(), here)));
+        assert_eq!(kept(&["a", "e", "ls *", "rm *", "p"]), Some(("rm *".into(), project)));
+        assert_eq!(kept(&["a", "e", "", "p"]), Some(("as usual".into(), project)));
+        assert_eq!(kept(&["a", "3", "u"]), None);
+    }
+
+    #[test]
+    fn a_call_is_changed_refused_with_a_reason_or_left() {
+        let heard = |lines: &[&str]| {
+            let mut permission = shell();
+            lines.iter().map(|line| permission.hear(line)).last().unwrap()
+        };
+        let change = |text: &str| Heard::Reply(Reply::Change(text.into()));
+        assert_eq!(heard(&["e rm -i a"]), change("rm -i a"));
+        assert_eq!(heard(&["E", " Rm B "]), change(" Rm B "), "as it was typed");
+        assert_eq!(heard(&["e", "rm a"]), Heard::Reply(Reply::Allow));
+        assert_eq!(heard(&["e", "", "y"]), Heard::Reply(Reply::Allow));
+        let because = Heard::Reply(Reply::DenyBecause("Not Now".into()));
+        assert_eq!(heard(&["no  Not Now "]), because);
+        assert_eq!(heard(&["q"]), Heard::Leave);
+        assert!(matches!(heard(&["?"]), Heard::Told(_)));
+        let mut json = Permission::new(Vec::new(), Some("{}".into()));
+        assert!(matches!(json.hear("e x"), Heard::Unclear(_)));
+        assert_eq!(json.hear(r#"e {"a":1}"#), change(r#"{"a":1}"#));
     }
 
     #[test]

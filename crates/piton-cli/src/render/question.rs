@@ -331,6 +331,42 @@ mod tests {
         assert_eq!(permission_question(name, &arguments.to_string()), expected);
     }
 
+    // Nobody can say whether a call took effect without knowing all of it.
+    #[test]
+    fn a_question_about_a_call_in_doubt_shows_the_whole_call() {
+        let command = format!("deploy {} --really", "x".repeat(300));
+        let arguments = json!({ "command": command, "dir": "b" }).to_string();
+        let question = json!({
+            "id": "1", "kind": "in_doubt", "call": "1.1.0", "tool": "shell", "open": true, "at": 0,
+            "heading": "shell: deploy xxx… was started. Did it take effect?", "arguments": arguments,
+        });
+        let shown = shown(&serde_json::from_value(question).unwrap()).replace("\n  > ", "");
+        assert!(shown.contains(&format!("\n  command: \"{command}\"")), "{shown}");
+        assert!(shown.contains("\n  dir: \"b\""), "{shown}");
+    }
+
+    // Chains ask for their parts.
+    #[test]
+    fn a_chain_says_what_needs_a_yes_unless_all_of_it_does() {
+        let asked = |allowed: bool| {
+            let parts = json!([
+                { "command": "cargo build", "is_allowed": allowed },
+                { "command": "rm -rf x", "is_allowed": false },
+            ]);
+            let arguments = json!({ "command": "cargo build && rm -rf x" }).to_string();
+            let question = json!({
+                "id": "1", "kind": "permission", "call": "1.1.0", "tool": "shell", "open": true,
+                "heading": "Run shell: cargo build && rm -rf x?", "arguments": arguments,
+                "parts": parts, "at": 0,
+            });
+            shown(&serde_json::from_value(question).unwrap())
+        };
+        let heading = "Run shell: cargo build && rm -rf x?";
+        assert_eq!(asked(false), heading);
+        let parts = "  allowed by a rule: cargo build\n  needs a yes: rm -rf x";
+        assert_eq!(asked(true), format!("{heading}\n{parts}"));
+    }
+
     // Must show 3: a person decides on all of it.
     #[test]
     fn a_question_leaves_no_argument_out() {

@@ -1,6 +1,6 @@
 //! One line per start and end of a call, and the words for answers to its questions.
 
-use piton::Reply;
+use piton::{Reply, Standing};
 use piton_core::id::ConversationId;
 use piton_core::summary::{input_summary, output_summary};
 use piton_core::view::{
@@ -103,12 +103,7 @@ pub(crate) fn kept_answer(reply: &Reply) -> String {
         RuleEffect::Allow => InquiryAnswer::Allow,
         RuleEffect::Ask | RuleEffect::Deny => InquiryAnswer::DENY,
     };
-    let standing = match reply {
-        Reply::Always(standing) => Some((standing.effect, standing.scope)),
-        Reply::Keep(rules) => rules.first().map(|rule| (rule.effect, rule.scope)),
-        _ => None,
-    };
-    if let Some((effect, scope)) = standing {
+    if let Some(Standing { effect, scope }) = reply.standing() {
         let place = match scope {
             RuleScope::Conversation => "in this conversation",
             RuleScope::Project => "in this project",

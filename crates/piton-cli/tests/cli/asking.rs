@@ -85,7 +85,11 @@ fn a_rule_forbids_what_a_person_made_of_a_command() {
     );
     fs::write(world.work("victim"), "").unwrap();
     let mut person = running(&world, &["touch one"]);
-    person.sees(ASKED).types("e rm victim\n").sees("rm victim — denied").sees("Done.");
+    person
+        .sees(ASKED)
+        .types("e rm victim\n")
+        .sees("rm victim (changed from: touch one) — denied")
+        .sees("Done.");
     leaves(person, 0);
     assert!(world.work("victim").exists() && !world.work("one").exists());
     let raw = world.run(&["print", "--json", "--raw"]).stdout;

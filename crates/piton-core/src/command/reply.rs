@@ -64,6 +64,25 @@ impl Reply {
         }
     }
 
+    /// What it decides for later calls too, and where.
+    pub fn standing(&self) -> Option<Standing> {
+        match self {
+            Self::Always(standing) => Some(*standing),
+            Self::Keep(rules) => {
+                rules.first().map(|rule| Standing { effect: rule.effect, scope: rule.scope })
+            }
+            Self::Allow
+            | Self::Change(_)
+            | Self::Deny
+            | Self::DenyBecause(_)
+            | Self::Applied
+            | Self::RunAgain
+            | Self::TreatAsDone
+            | Self::Text(_)
+            | Self::Secret(_) => None,
+        }
+    }
+
     /// The answer as the journal has it: what becomes of this call, without what stands for later ones
     /// and without the words of a secret. `asked` is the call.
     fn recorded(&self, state: &State, asked: &Inquiry) -> Option<InquiryAnswer> {
@@ -96,11 +115,11 @@ impl Reply {
             return Vec::new();
         };
         let Some(reply) = self.settling(asked) else { return Vec::new() };
-        let rules = match &reply {
-            Self::Always(standing) => always_rules(state, asked, *standing),
-            Self::Keep(rules) if decide_on(state, asked, rules) => Some(rules.clone()),
-            Self::Keep(_) => return Vec::new(),
-            _ => None,
+        let rules = match (&reply, reply.standing()) {
+            (Self::Keep(rules), _) if decide_on(state, asked, rules) => Some(rules.clone()),
+            (Self::Keep(_), _) => return Vec::new(),
+            (_, Some(standing)) => always_rules(state, asked, standing),
+            (_, None) => None,
         };
         let Some(answer) = reply.recorded(state, asked) else { return Vec::new() };
         let mut events = Vec::new();

@@ -57,8 +57,7 @@ impl Line {
             line: Self { certain: true, plain: true, ..Self::default() },
             words: Vec::new(),
             word: None,
-            quoted: false,
-            globbed: false,
+            form: Form::default(),
             skipping: false,
             joined: false,
             depth,
@@ -91,15 +90,22 @@ fn is_assignment(word: &str) -> bool {
     !name.is_empty() && name.chars().all(|letter| letter.is_ascii_alphanumeric() || letter == '_')
 }
 
+/// How a word is written.
+#[derive(Clone, Copy, Default)]
+struct Form {
+    /// It has a quote in it.
+    quoted: bool,
+    /// The shell puts names of files in its place.
+    globbed: bool,
+}
+
 struct Reader<'a> {
     rest: Peekable<Chars<'a>>,
     line: Line,
     words: Vec<String>,
     word: Option<String>,
-    /// Whether the present word has a quote in it.
-    quoted: bool,
-    /// Whether the shell puts names of files in its place.
-    globbed: bool,
+    /// How the present word is written.
+    form: Form,
     /// Whether the next word is the file of a redirection.
     skipping: bool,
     /// Whether the last operator wants a command behind it.
@@ -143,7 +149,7 @@ impl Reader<'_> {
             }
             '*' | '?' | '[' => {
                 self.line.certain = false;
-                self.globbed = true;
+                self.form.globbed = true;
                 self.push(letter);
             }
             '{' | '}' => {
@@ -188,8 +194,7 @@ impl Reader<'_> {
     }
 
     fn end_word(&mut self) {
-        let quoted = std::mem::take(&mut self.quoted);
-        let globbed = std::mem::take(&mut self.globbed);
+        let Form { quoted, globbed } = std::mem::take(&mut self.form);
         let Some(word) = self.word.take() else { return };
         // What runs, and what is written to, is named. Quotes in a pattern are nothing to guess about.
         if globbed && (self.skipping || self.words.is_empty() || quoted) {
@@ -258,7 +263,7 @@ impl Reader<'_> {
     }
 
     fn begin_quotes(&mut self) {
-        self.quoted = true;
+        self.form.quoted = true;
         self.word.get_or_insert_default();
     }
 
@@ -305,7 +310,7 @@ impl Reader<'_> {
     /// Only what leads to nothing or to another output is certain.
     fn redirection(&mut self, letter: char) {
         let numbered = |word: &String| word.chars().all(|digit| digit.is_ascii_digit());
-        let number = self.word.as_ref().filter(|word| !self.quoted && numbered(word));
+        let number = self.word.as_ref().filter(|word| !self.form.quoted && numbered(word));
         match number.map(String::len) {
             Some(1) => drop(self.word.take()),
             // Some shells take it for a word.

@@ -1,7 +1,9 @@
 //! Between a running turn and a person: questions one at a time, in order, and the interrupt.
 
+mod answering;
 mod editing;
 mod paging;
+mod together;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
@@ -12,19 +14,19 @@ use std::pin::Pin;
 use std::time::Instant;
 
 use piton::clock::{Clock as _, SystemClock};
-use piton::{AnswerThen, Command, Conversation, Engine, News, Reply};
+use piton::{Command, Conversation, Engine, News};
 use piton_core::id::{ConversationId, InquiryId, MessageId};
-use piton_core::view::{InquiryKind, ItemView, Patch, RuleEffect, TurnView, View, ViewChange};
+use piton_core::view::{InquiryKind, ItemView, Patch, TurnView, View, ViewChange};
 
+use self::together::{Together, Understood};
 use super::face::Face;
 use super::feed::Told;
 use super::interrupt::{self, Asked, Chosen, Escalation, Next};
-use crate::ask::{Heard, LineEdit, Offer, Pager, Prompt, not_understood};
+use crate::ask::{LineEdit, Offer, Pager, Prompt};
 use crate::output::Output;
 use crate::render::moves::{self, Move};
 use crate::render::rule::told_all;
 use crate::render::running::Waiting;
-use crate::report::Report;
 use crate::signals::Push;
 use crate::terminal::{Echo, Terminal, Typed};
 
@@ -67,12 +69,8 @@ pub(super) struct Watch {
     /// What was chosen from a menu, to be done when the turn has stopped.
     chosen: Option<Chosen>,
     rules: Rules,
-    /// Whether the answer that is being typed is for all calls that were shown.
-    for_all: bool,
-    /// Whether the others are shown below the first question.
-    shows_all: bool,
-    /// The questions on the screen.
-    on_screen: Vec<InquiryId>,
+    /// What is answered together.
+    all: Together,
     /// What stands as soon as the answers to questions are taken in.
     standing: Vec<Standing>,
 }
@@ -84,24 +82,6 @@ pub(super) struct Rules {
     pub(super) file: Option<PathBuf>,
     /// Whether one answer is for all calls of an answer that need one.
     pub(super) batch: bool,
-}
-
-/// What is answered to one question.
-struct Answered {
-    prompt: Prompt,
-    reply: Reply,
-    offer: Option<Offer>,
-}
-
-/// What a typed line led to.
-#[derive(Clone, Debug, PartialEq, Eq)]
-enum Understood {
-    /// It is answered, or asked on.
-    On,
-    /// This is shown, and it is asked again.
-    Told(String),
-    /// The question stays open, and the turn is left.
-    Leave,
 }
 
 /// What an answer makes stand.
@@ -142,9 +122,7 @@ impl Watch {
             escalation: Escalation::default(),
             chosen: None,
             rules,
-            for_all: false,
-            shows_all: false,
-            on_screen: Vec::new(),
+            all: Together::default(),
             standing: Vec::new(),
         }
     }
@@ -183,7 +161,7 @@ impl Watch {
         self.backlog.push_back(told);
         if is_settled {
             self.prompts.pop_front();
-            (self.asking, self.for_all, self.shows_all) = (false, false, false);
+            (self.asking, self.all) = (false, Together::default());
             self.close_pager(terminal);
             self.close_editor(terminal);
             if let (None, Some(terminal)) = (&self.menu, terminal) {
@@ -471,9 +449,9 @@ impl Watch {
                 format!("{together} calls ask; for all of them: yes all, no all\n")
             });
         }
-        let shown = if self.shows_all || self.rules.batch { usize::MAX } else { 1 };
+        let shown = if self.all.is_shown || self.rules.batch { usize::MAX } else { 1 };
         let shown = self.prompts.iter().filter(|it| is_own_permission(it)).take(shown);
-        self.on_screen = shown.map(|prompt| prompt.asked.id.clone()).collect();
+        self.all.on_screen = shown.map(|prompt| prompt.asked.id.clone()).collect();
         let Some(prompt) = self.prompts.front() else { return };
         if prompt.is_secret() {
             terminal.echo(Echo::Off);
@@ -492,65 +470,6 @@ impl Watch {
         self.prompts.iter().filter(|prompt| is_own_permission(prompt))
     }
 
-    /// Takes in a line.
-    fn understand(&mut self, line: &str, output: &mut Output) -> Understood {
-        let several = 1 < self.together();
-        let for_all = for_all(line).filter(|_| several);
-        // It counts for what was shown.
-        if for_all.is_some() && self.on_screen.len() < self.together() {
-            self.shows_all = true;
-            return Understood::Told("All of them; if that is meant, type it again.\n".into());
-        }
-        self.for_all |= several && (self.rules.batch || for_all.is_some());
-        let Some(prompt) = self.prompts.front_mut() else { return Understood::On };
-        let heard = prompt.hear(for_all.unwrap_or(line));
-        let Heard::Reply(reply) = heard else {
-            self.for_all &= prompt.is_choosing();
-            return match heard {
-                Heard::Unclear(takes) => Understood::Told(not_understood(&takes)),
-                Heard::Told(told) => Understood::Told(told),
-                Heard::Leave => Understood::Leave,
-                Heard::Reply(_) | Heard::Ask => Understood::On,
-            };
-        };
-        let answered = self.answered(&reply);
-        // Written before it is answered: what is lost between the two is asked again, and then a
-        // rule answers.
-        let written = Offer::write_all(answered.iter().filter_map(|it| it.offer.as_ref()));
-        if let Err(fault) = written {
-            Report::from(&fault.into()).tell(output);
-            return Understood::On;
-        }
-        for Answered { prompt, offer, .. } in &answered {
-            let Some(offer) = offer else { continue };
-            let (inquiry, told) = (prompt.asked.id.clone(), offer.told());
-            self.standing.push(Standing { inquiry, told, written: offer.file.is_some() });
-        }
-        let (engine, conversation) = (self.engine.clone(), self.conversation.clone());
-        self.answering = Some(Box::pin(send(engine, conversation, answered)));
-        Understood::On
-    }
-
-    /// What a reply to the first question means for it, and for the others that were shown with it, if it
-    /// is for all of them.
-    fn answered(&mut self, reply: &Reply) -> Vec<Answered> {
-        let for_all = std::mem::take(&mut self.for_all);
-        self.shows_all = false;
-        let mut all = Vec::new();
-        for (place, prompt) in self.prompts.iter().enumerate() {
-            let (mut reply, is_shown) = (reply.clone(), self.on_screen.contains(&prompt.asked.id));
-            if 0 < place {
-                if !(for_all && is_shown && is_own_permission(prompt)) {
-                    continue;
-                }
-                reply = for_another(prompt, reply);
-            }
-            let offer = prompt.offered(&reply).filter(|_| prompt.worker.is_none());
-            all.push(Answered { prompt: prompt.clone(), reply, offer });
-        }
-        all
-    }
-
     /// The answer is taken in. What it says is in the journal by now, and is shown before anything else
     /// is asked.
     pub(super) fn settle(&mut self, known: bool, output: &mut Output) {
@@ -559,48 +478,6 @@ impl Watch {
             output.talk("That question was settled in the meantime.");
         }
     }
-}
-
-/// What a line that is for all calls says of each; `None` if it is for one.
-fn for_all(line: &str) -> Option<&str> {
-    let each = line.trim_end().strip_suffix(" all")?;
-    // The words behind a no are its reason.
-    let first = each.split_whitespace().next()?;
-    let is_reason = matches!(first, "n" | "no" | "e" | "edit") && first != each.trim();
-    (!is_reason).then_some(each)
-}
-
-/// What a reply means for another call. A change is for one call alone, and so are rules that were written
-/// for it.
-fn for_another(prompt: &Prompt, reply: Reply) -> Reply {
-    let standing = match &reply {
-        Reply::Always(standing) => *standing,
-        Reply::Keep(rules) => match rules.first() {
-            Some(rule) => piton::Standing { effect: rule.effect, scope: rule.scope },
-            None => return Reply::Allow,
-        },
-        Reply::Change(_) => return Reply::Allow,
-        _ => return reply,
-    };
-    match (prompt.offered(&Reply::Always(standing)), standing.effect) {
-        (Some(_), _) => Reply::Always(standing),
-        // No rule can say it of this call; for this once it counts all the same.
-        (None, RuleEffect::Allow) => Reply::Allow,
-        (None, RuleEffect::Ask | RuleEffect::Deny) => Reply::Deny,
-    }
-}
-
-/// Gives the answers one after the other; says whether any of the questions was open. A rule of one may
-/// answer the next.
-async fn send(engine: Engine, conversation: Conversation, answered: Vec<Answered>) -> bool {
-    let mut known = false;
-    for Answered { prompt: Prompt { asked, worker, .. }, reply, .. } in answered {
-        let asker = worker.map_or_else(|| conversation.clone(), |id| engine.conversation(&id));
-        let (inquiry, then) = (asked.id, AnswerThen::GoOn);
-        let accepted = asker.send(Command::Answer { inquiry, reply, then }).await;
-        known |= accepted.is_ok_and(|accepted| accepted.refusal().is_none());
-    }
-    known
 }
 
 fn is_own_permission(prompt: &Prompt) -> bool {

@@ -95,18 +95,18 @@ fn a_rule_that_a_person_wrote_has_to_decide_on_the_call() {
         command: Some(command.into()),
         ..PermissionRule::of_tool("shell", RuleEffect::Allow)
     };
-    let decides = |permissions: &Permissions, rules: &[PermissionRule]| {
-        super::super::decides(permissions, WORKSPACE, &tool, &arguments, rules)
+    let decided = |permissions: &Permissions, rules: &[PermissionRule]| {
+        decides(permissions, WORKSPACE, &tool, &arguments, rules)
     };
     let ask = asking(&[]);
-    assert!(decides(&ask, &[rule("cargo *")]) && decides(&ask, &[rule("cargo test -q")]));
-    assert!(!decides(&ask, &[]) && !decides(&ask, &[rule("cargo build *")]));
-    assert!(!decides(&ask, &[rule("cargo test > x")]));
-    assert!(!decides(&asking(&[("cargo test *", RuleEffect::Deny)]), &[rule("cargo *")]));
+    assert!(decided(&ask, &[rule("cargo *")]) && decided(&ask, &[rule("cargo test -q")]));
+    assert!(!decided(&ask, &[]) && !decided(&ask, &[rule("cargo build *")]));
+    assert!(!decided(&ask, &[rule("cargo test > x")]));
+    assert!(!decided(&asking(&[("cargo test *", RuleEffect::Deny)]), &[rule("cargo *")]));
     let other = PermissionRule { tool: "*".into(), ..rule("cargo *") };
-    assert!(!decides(&ask, &[other]));
+    assert!(!decided(&ask, &[other]));
     let mixed = PermissionRule { effect: RuleEffect::Deny, ..rule("rm *") };
-    assert!(!decides(&ask, &[rule("cargo *"), mixed]));
+    assert!(!decided(&ask, &[rule("cargo *"), mixed]));
 }
 
 #[test]

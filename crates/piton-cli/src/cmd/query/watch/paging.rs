@@ -25,8 +25,8 @@ impl Watch {
         let is_read = prompt.was_read() && !self.reads_again;
         self.reads_again = false;
         let mut sheet = prompt.sheet(page);
-        if 1 < self.on_screen.len() && !is_choosing {
-            let on_screen = &self.on_screen;
+        if 1 < self.all.on_screen.len() && !is_choosing {
+            let on_screen = &self.all.on_screen;
             let others = self.prompts.iter().skip(1).filter(|it| on_screen.contains(&it.asked.id));
             sheet.body.extend(others.flat_map(|it| also(it, page)));
         }
