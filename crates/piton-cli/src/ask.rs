@@ -5,6 +5,7 @@ mod heard;
 pub(crate) mod held;
 pub(crate) mod keys;
 mod line_edit;
+mod offer;
 mod pager;
 mod permission;
 
@@ -18,8 +19,8 @@ pub(crate) use self::form::FormPrompt;
 pub(crate) use self::heard::{Heard, not_understood};
 use self::keys::{Key, Menu, Pressed};
 pub(crate) use self::line_edit::{Edited, LineEdit};
+pub(crate) use self::offer::Offer;
 pub(crate) use self::pager::{Pager, Sheet, Turned};
-pub(crate) use self::permission::Offer;
 use self::permission::Permission;
 use crate::render::paint::{Line, Page, Span};
 use crate::render::question::{laid_out, shown};
