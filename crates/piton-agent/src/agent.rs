@@ -75,6 +75,8 @@ pub struct Agent {
     asks_in_batches: bool,
     /// Hosts that `web_fetch` may reach although they are private.
     pub(crate) web: Arc<PrivateHosts>,
+    /// What may run without asking in new conversations, if the environment or the settings say it.
+    mode: Option<PermissionMode>,
 }
 
 impl Agent {
@@ -129,6 +131,7 @@ impl Agent {
             unattended: file.unattended,
             skills: Mutex::default(),
             asks_in_batches: file.ask.batch,
+            mode: variable(environment, "PITON_PERMISSIONS")?.or(file.ask.permissions),
             settings,
         })
     }
@@ -157,6 +160,11 @@ impl Agent {
     /// Whether one answer of a person is for all calls of a model's answer that need one.
     pub fn asks_in_batches(&self) -> bool {
         self.asks_in_batches
+    }
+
+    /// What may run without asking in a new conversation, unless its first command says otherwise.
+    pub fn default_mode(&self) -> PermissionMode {
+        self.mode.unwrap_or_default()
     }
 
     /// The instructions that count for a person in a directory.

@@ -160,7 +160,12 @@ impl Agent {
         let ProfileRequest { workspace, present, overrides, .. } = request;
         let mut permissions = present.permissions.clone();
         permissions.rules = self.rules_in_force(&permissions.rules, workspace);
-        permissions.mode = overrides.permissions.unwrap_or(permissions.mode);
+        // A conversation keeps its mode, whatever the settings say by now.
+        let kept = match request.standing {
+            Standing::New => self.default_mode(),
+            Standing::Known => permissions.mode,
+        };
+        permissions.mode = overrides.permissions.unwrap_or(kept);
         let is_new = |directory: &&String| !permissions.directories.contains(directory);
         let added: Vec<_> = overrides.directories.iter().filter(is_new).cloned().collect();
         permissions.directories.extend(added);

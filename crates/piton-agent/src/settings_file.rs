@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use piton::Delegation;
 use piton::transport::Timeouts;
+use piton_core::event::PermissionMode;
 use piton_mcp::WrittenServer;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -22,6 +23,7 @@ use crate::rules::WrittenRule;
 use crate::sandbox::WrittenSandbox;
 use crate::unattended::WrittenUnattended;
 use crate::web::WrittenWeb;
+use crate::words;
 
 /// The form of the file that this build knows. A build that gives a key another meaning raises it.
 pub(crate) const FORM: u32 = 1;
@@ -79,6 +81,10 @@ pub(crate) struct SettingsFile {
 pub(crate) struct WrittenAsk {
     /// Whether one answer of yours counts for all calls that a model's answer brings.
     pub(crate) batch: bool,
+    /// What may run without asking in new conversations.
+    #[schemars(schema_with = "words::modes")]
+    #[schemars(extend("x-variable" = "PITON_PERMISSIONS", "x-flag" = "--permissions", "default" = "ask"))]
+    pub(crate) permissions: Option<PermissionMode>,
 }
 
 /// What workers are allowed, as written.

@@ -21,6 +21,20 @@ const EFFECTS: [(&str, &str); 3] = [
     ("deny", "Never run."),
 ];
 
+/// What may run without asking.
+const MODES: [(&str, &str); 5] = [
+    ("ask", "What only reads runs; anything else asks."),
+    ("accept-edits", "What only reads or edits files runs; anything else asks."),
+    ("auto", "Everything runs."),
+    ("read-only", "What only reads runs; anything else is denied."),
+    ("plan", "The same, and a turn ends with a plan to approve."),
+];
+
+/// The words for a permission mode.
+pub(crate) fn modes(_: &mut SchemaGenerator) -> Schema {
+    one_of(&MODES)
+}
+
 /// The words for an effort.
 pub(crate) fn efforts(_: &mut SchemaGenerator) -> Schema {
     one_of(&EFFORTS)
@@ -41,12 +55,15 @@ fn one_of(words: &[(&str, &str)]) -> Schema {
 
 #[cfg(test)]
 mod tests {
-    use piton_core::event::{Effort, NotAnEffort, RuleEffect};
+    use piton_core::event::{Effort, NotAnEffort, PermissionMode, RuleEffect};
 
     use super::*;
 
     #[test]
     fn the_words_are_those_that_are_read() {
+        for (word, _) in MODES {
+            assert!(word.parse::<PermissionMode>().is_ok(), "{word}");
+        }
         let words: Vec<_> = EFFORTS.iter().map(|(word, _)| *word).collect();
         assert!(words.iter().all(|word| word.parse::<Effort>().is_ok()));
         assert!(NotAnEffort.to_string().ends_with(&words.join(", ")));

@@ -4,20 +4,24 @@ pub(crate) mod approval;
 mod form;
 mod heard;
 pub(crate) mod held;
+pub(crate) mod keys;
+mod line_edit;
+mod offer;
 mod pager;
 mod permission;
 
-use piton::Reply;
+use piton::{Reply, Standing};
 use piton_core::id::ConversationId;
 use piton_core::question::{Secret, have_numbers};
-use piton_core::view::{InquiryKind, QuestionView, RuleEffect, Shape, Wants};
+use piton_core::view::{InquiryKind, QuestionView, RuleEffect, Shape, Wants, Width};
 
 use self::form::Filled;
 pub(crate) use self::form::FormPrompt;
-use self::heard::type_one_of;
 pub(crate) use self::heard::{Heard, not_understood};
+use self::keys::{Key, Menu, Pressed};
+pub(crate) use self::line_edit::{Edited, LineEdit};
+pub(crate) use self::offer::Offer;
 pub(crate) use self::pager::{Pager, Sheet, Turned};
-pub(crate) use self::permission::Offer;
 use self::permission::Permission;
 use crate::render::paint::{Line, Page, Span};
 use crate::render::question::{laid_out, shown};
@@ -51,7 +55,7 @@ impl Prompt {
                 None
             }
         };
-        let permission = Permission::new(offers);
+        let permission = Permission::new(offers, asked.changeable.clone());
         Self { asked, shown: false, read: false, typing: false, form, permission, worker: None }
     }
 
@@ -70,11 +74,10 @@ impl Prompt {
         self.permission.offers.iter().find(allows).filter(|_| !self.is_choosing())
     }
 
-    /// It comes on the screen now. Whether nothing that was typed before may answer it: it decides
-    /// what runs, and nobody has seen it yet.
+    /// It comes on the screen now. Whether nobody has seen it yet: then nothing that was typed before may
+    /// answer it.
     pub(crate) fn is_news(&mut self) -> bool {
-        let is_first = !std::mem::replace(&mut self.shown, true);
-        is_first && self.asked.kind != InquiryKind::Question
+        !std::mem::replace(&mut self.shown, true)
     }
 
     /// It is too long for the screen, and is read page by page now.
@@ -87,15 +90,31 @@ impl Prompt {
         self.read
     }
 
-    /// Whether the next line says how far a decision reaches.
+    /// Whether the next line says how far a decision reaches, or changes a text.
     pub(crate) fn is_choosing(&self) -> bool {
-        self.permission.choosing.is_some()
+        self.permission.is_choosing()
+    }
+
+    /// A text that the next line changes, with what stands in front of it.
+    pub(crate) fn edited(&self) -> Option<(&'static str, LineEdit)> {
+        let text = self.permission.edited()?;
+        Some((self.permission.label(), LineEdit::new(&text)))
     }
 
     /// What a reply makes stand, if it does.
-    pub(crate) fn offered(&self, reply: &Reply) -> Option<&Offer> {
-        let chosen = |offer: &&Offer| *reply == Reply::Always(offer.standing);
-        self.permission.offers.iter().find(chosen)
+    pub(crate) fn offered(&self, reply: &Reply) -> Option<Offer> {
+        self.permission.offered(reply)
+    }
+
+    /// The standing decision of another width than the usual one, if there is one.
+    pub(crate) fn as_wide(&self, standing: Standing, width: Width) -> Option<Reply> {
+        self.permission.as_wide(standing, width)
+    }
+
+    /// Whether it is laid out: all about a call, and what can be typed below that.
+    pub(crate) fn is_laid_out(&self) -> bool {
+        let typing = self.typing || self.is_choosing();
+        self.asked.kind != InquiryKind::Question && !typing
     }
 
     /// Whether what is typed must not be seen.
@@ -114,9 +133,12 @@ impl Prompt {
 
     /// The question laid out: its heading, what is to be known, and what can be typed.
     pub(crate) fn sheet(&self, page: Page) -> Sheet {
-        let (lines, choices) = if self.asked.kind == InquiryKind::Permission && !self.is_choosing()
-        {
-            (self.lines(page), self.permission.choices())
+        let (lines, choices) = if self.is_laid_out() {
+            let choices = match self.asked.kind {
+                InquiryKind::InDoubt => doubt_menu().line(),
+                InquiryKind::Permission | InquiryKind::Question => self.permission.choices(),
+            };
+            (self.lines(page), choices)
         } else {
             let text = self.text();
             let (above, last) = text.rsplit_once('\n').unwrap_or(("", &text));
@@ -132,7 +154,7 @@ impl Prompt {
         Sheet { heading: lines.next().unwrap_or_default(), body: lines.collect(), choices }
     }
 
-    /// All that a question for permission says.
+    /// All that a question about a call says.
     pub(crate) fn lines(&self, page: Page) -> Vec<Line> {
         let mut lines = laid_out(&self.asked, page);
         if let (Some(worker), Some(heading)) = (&self.worker, lines.first_mut()) {
@@ -152,33 +174,34 @@ impl Prompt {
                 (None, Some(wants)) => put(question, wants),
                 (None, None) => format!("{question} "),
             },
-            InquiryKind::InDoubt => {
-                format!(
-                    "{question} (r) run it again, (d) treat it as done, (t) type its result, \
-                     (u) unknown, tell the model: "
-                )
-            }
+            InquiryKind::InDoubt => format!("{question}\n{}", doubt_menu().line()),
         }
     }
 
     /// Takes in a typed line.
     pub(crate) fn hear(&mut self, line: &str) -> Heard {
-        let word = line.trim().to_lowercase();
         match self.asked.kind {
             InquiryKind::InDoubt if self.typing => Heard::Reply(Reply::Text(line.to_owned())),
             InquiryKind::Question => self.hear_answer(line),
-            InquiryKind::Permission => self.permission.hear(&word),
-            InquiryKind::InDoubt => match word.as_str() {
-                "r" | "run" => Heard::Reply(Reply::RunAgain),
-                "d" | "done" => Heard::Reply(Reply::TreatAsDone),
-                // Not to be run again, and nothing is known: that is what the model is told.
-                "u" | "unknown" => Heard::Reply(Reply::Deny),
-                "t" | "type" => {
-                    self.typing = true;
-                    Heard::Ask
-                }
-                _ => Heard::Unclear(type_one_of(&['r', 'd', 't', 'u'])),
-            },
+            InquiryKind::Permission => self.permission.hear(line),
+            InquiryKind::InDoubt => self.hear_doubt(line),
+        }
+    }
+
+    fn hear_doubt(&mut self, line: &str) -> Heard {
+        // A word of `piton answer`.
+        let line = if line.trim() == "unknown" { "no" } else { line };
+        match doubt_menu().hear(line) {
+            Pressed::Key(keys::RESUME) => Heard::Reply(Reply::RunAgain),
+            Pressed::Key(keys::DONE) => Heard::Reply(Reply::TreatAsDone),
+            // Not to be run again, and nothing is known: that is what the model is told.
+            Pressed::Key(keys::NO) => Heard::Reply(Reply::Deny),
+            Pressed::Key(keys::QUIT) => Heard::Leave,
+            Pressed::Key(_) => {
+                self.typing = true;
+                Heard::Ask
+            }
+            Pressed::Told(told) => Heard::Told(told),
         }
     }
 
@@ -190,6 +213,8 @@ impl Prompt {
                 Filled::Declined => Heard::Reply(Reply::Deny),
                 Filled::InPart => Heard::Ask,
                 Filled::Unclear(takes) => Heard::Unclear(takes),
+                Filled::Told(told) => Heard::Told(told),
+                Filled::Left => Heard::Leave,
             };
         }
         let Some(wants) = &self.asked.wants else {
@@ -199,6 +224,9 @@ impl Prompt {
         if is_text && line.is_empty() && wants.default.is_none() {
             return Heard::Reply(Reply::Deny);
         }
+        if let Some(told) = explained(&wants.shape).filter(|_| line.trim() == "?") {
+            return Heard::Told(told);
+        }
         match wants.read(line) {
             Ok(words) if wants.shape == Shape::Secret => {
                 Heard::Reply(Reply::Secret(Secret::new(words)))
@@ -206,6 +234,26 @@ impl Prompt {
             Ok(words) => Heard::Reply(Reply::Text(words)),
             Err(takes) => Heard::Unclear(takes),
         }
+    }
+}
+
+/// What can be done about a call whose outcome nobody knows.
+fn doubt_menu() -> Menu {
+    Menu::of(&[
+        (keys::RESUME, "run it again", "even if it took effect"),
+        (keys::DONE, "it is done", "the model is told that it took effect"),
+        (keys::TYPE, "type its result", "the model takes that for its output"),
+        (keys::NO, "nobody knows", "it is not run again, and the model is told so"),
+        (keys::QUIT, "", "leave the question open, and the turn where it is"),
+    ])
+}
+
+/// What `?` says of answers that are chosen. Where any text is an answer, `?` is one too.
+fn explained(shape: &Shape) -> Option<String> {
+    match shape {
+        Shape::Confirm => Some("  y  yes\n  n  no\n".into()),
+        Shape::Choice { .. } => Some("  type the number of an option, or its words\n".into()),
+        Shape::Text | Shape::Secret | Shape::Form { .. } => None,
     }
 }
 
@@ -255,36 +303,30 @@ pub(crate) enum Editing {
     Impossible,
 }
 
-/// What the menu for an incomplete turn understands.
-pub(crate) fn menu_takes(editing: Editing) -> String {
-    type_one_of(match editing {
-        Editing::Possible => &['r', 'd', 'e', 'q'],
-        Editing::Impossible => &['r', 'd', 'q'],
-    })
-}
-
 /// The menu for an incomplete turn.
-pub(crate) fn menu(editing: Editing) -> &'static str {
-    match editing {
-        Editing::Possible => "(r) resume it, (d) discard it, (e) edit its message, (q) quit: ",
-        Editing::Impossible => "(r) resume it, (d) discard it, (q) quit: ",
-    }
+pub(crate) fn turn_menu(editing: Editing) -> Menu {
+    let mut entries = vec![
+        (keys::RESUME, "resume it", "then your message is sent"),
+        (keys::DISCARD, "discard it", "it stays in the journal, hidden; then your message is sent"),
+        (keys::EDIT, "edit its message", "it is discarded, and you type its message anew"),
+        (keys::QUIT, "quit", "nothing is changed, and your message is kept"),
+    ];
+    entries.retain(|(key, ..)| editing == Editing::Possible || *key != keys::EDIT);
+    Menu::of(&entries)
 }
 
-/// What a line typed at the menu means.
-pub(crate) fn choose(line: &str, editing: Editing) -> Option<Choice> {
-    match (line.trim().to_lowercase().as_str(), editing) {
-        ("r" | "resume", _) => Some(Choice::Resume),
-        ("d" | "discard", _) => Some(Choice::Discard),
-        ("e" | "edit", Editing::Possible) => Some(Choice::Edit),
-        ("q" | "quit", _) => Some(Choice::Quit),
-        _ => None,
+/// What a key of that menu means.
+pub(crate) fn choose(key: Key) -> Choice {
+    match key {
+        keys::RESUME => Choice::Resume,
+        keys::DISCARD => Choice::Discard,
+        keys::EDIT => Choice::Edit,
+        _ => Choice::Quit,
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use piton::Standing;
     use piton_core::view::RuleScope;
     use serde_json::{Value, json};
 
@@ -306,7 +348,8 @@ mod tests {
 
     fn check_question(asked: QuestionView, lines: &[&str], expected: Option<Reply>) {
         let standing = Standing { effect: RuleEffect::Allow, scope: RuleScope::Conversation };
-        let offer = Offer { standing, rules: vec![], workspace: "/w".into(), file: None };
+        let (width, workspace) = (Width::Tool, "/w".into());
+        let offer = Offer { standing, width, rules: vec![], workspace, file: None };
         let mut prompt = Prompt::new(asked, vec![offer]);
         let heard = lines.iter().find_map(|line| prompt.hear(line).reply());
         assert_eq!(heard, expected, "{lines:?}");
@@ -330,9 +373,11 @@ mod tests {
 
     #[test]
     fn a_call_in_doubt_is_run_again_taken_for_done_given_a_result_or_left_unknown() {
-        check(InquiryKind::InDoubt, &["U"], Some(Reply::Deny));
+        check(InquiryKind::InDoubt, &["N"], Some(Reply::Deny));
         check(InquiryKind::InDoubt, &["r"], Some(Reply::RunAgain));
-        check(InquiryKind::InDoubt, &["x", "d"], Some(Reply::TreatAsDone));
+        check(InquiryKind::InDoubt, &["unknown"], Some(Reply::Deny));
+        check(InquiryKind::InDoubt, &["x", "m"], Some(Reply::TreatAsDone));
+        check(InquiryKind::InDoubt, &["done"], Some(Reply::TreatAsDone));
         check(InquiryKind::InDoubt, &["t", " 3 rows "], Some(Reply::Text(" 3 rows ".into())));
         check(InquiryKind::InDoubt, &["y", ""], None);
     }
@@ -382,14 +427,19 @@ mod tests {
     // J24
     #[test]
     fn the_menu_offers_to_edit_only_when_nothing_was_done() {
-        assert_eq!(choose("e", Editing::Possible), Some(Choice::Edit));
-        assert_eq!(choose("e", Editing::Impossible), None);
-        assert_eq!(choose("R", Editing::Impossible), Some(Choice::Resume));
-        assert_eq!(choose("discard", Editing::Impossible), Some(Choice::Discard));
-        assert_eq!(choose("q", Editing::Possible), Some(Choice::Quit));
-        assert_eq!(choose("", Editing::Possible), None);
-        assert_eq!(menu_takes(Editing::Possible), "type r, d, e or q");
-        assert_eq!(menu_takes(Editing::Impossible), "type r, d or q");
-        assert!(!menu(Editing::Impossible).contains("edit"));
+        let chosen = |line: &str, editing| match turn_menu(editing).hear(line) {
+            Pressed::Key(key) => Some(choose(key)),
+            Pressed::Told(_) => None,
+        };
+        assert_eq!(chosen("e", Editing::Possible), Some(Choice::Edit));
+        assert_eq!(chosen("e", Editing::Impossible), None);
+        assert_eq!(chosen("R", Editing::Impossible), Some(Choice::Resume));
+        assert_eq!(chosen("discard", Editing::Impossible), Some(Choice::Discard));
+        assert_eq!(chosen("q", Editing::Possible), Some(Choice::Quit));
+        assert_eq!(chosen("4", Editing::Possible), Some(Choice::Quit));
+        assert_eq!(chosen("", Editing::Possible), None);
+        assert_eq!(turn_menu(Editing::Possible).takes(), "type r, d, e or q");
+        assert_eq!(turn_menu(Editing::Impossible).takes(), "type r, d or q");
+        assert!(!turn_menu(Editing::Impossible).line().contains("edit"));
     }
 }

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use piton_core::view;
 use piton_sim::script::{Fault as ScriptFault, parse_fault};
 
 mod chat;
@@ -100,15 +101,19 @@ const ANSWER_WAIT_S: u64 = 10;
 #[derive(Debug, Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag")]
 pub(crate) struct Answer {
-    /// yes, no, always, never or applied (you did it by hand); run, done or unknown for a call in
+    /// yes, no, always, never, edit or applied (you did it by hand); run, done or unknown for a call in
     /// doubt; an option or a short text for a question. Without it, shows what is asked
     #[arg(value_name = "ANSWER")]
     pub(crate) word: Option<String>,
     /// How far always and never reach [default: conversation]
     #[arg(long, value_name = "SCOPE", requires = "word")]
     pub(crate) scope: Option<Scope>,
-    /// The answer in words, or the result of a call in doubt
-    #[arg(long, value_name = "TEXT", conflicts_with = "word")]
+    /// How much the rule of always says beside this call [default: exactly for commands, tool for others]
+    #[arg(long, value_name = "WIDTH", requires = "word")]
+    pub(crate) width: Option<Width>,
+    /// The answer in words, or the result of a call in doubt; behind no a reason that the model reads,
+    /// behind edit what runs instead
+    #[arg(long, value_name = "TEXT")]
     pub(crate) text: Option<String>,
     /// Do not answer the question of a tool; it is told so
     #[arg(long, conflicts_with_all = ["word", "text"])]
@@ -139,6 +144,42 @@ pub(crate) enum Scope {
     Project,
     /// Every conversation of yours
     User,
+}
+
+/// How much a rule says beside the call that it is made of.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum Width {
+    /// These commands, or this path
+    Exactly,
+    /// The first words of each command, and whatever follows them
+    FirstWords,
+    /// Every path in the directory
+    Directory,
+    /// Every call of the tool
+    Tool,
+}
+
+impl Width {
+    /// As it is typed.
+    pub(crate) fn word(width: view::Width) -> &'static str {
+        match width {
+            view::Width::Exactly => "exactly",
+            view::Width::FirstWords => "first-words",
+            view::Width::Directory => "directory",
+            view::Width::Tool | _ => "tool",
+        }
+    }
+}
+
+impl From<Width> for view::Width {
+    fn from(width: Width) -> Self {
+        match width {
+            Width::Exactly => Self::Exactly,
+            Width::FirstWords => Self::FirstWords,
+            Width::Directory => Self::Directory,
+            Width::Tool => Self::Tool,
+        }
+    }
 }
 
 /// The flags of `piton permissions`.

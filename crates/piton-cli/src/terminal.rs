@@ -116,6 +116,12 @@ impl Terminal {
         self.device.write_all(left).unwrap_or_default();
     }
 
+    /// Puts the cursor behind so many columns of its line.
+    pub(crate) fn go_to_column(&mut self, columns: usize) {
+        let moved = if columns == 0 { "\r".to_owned() } else { format!("\r\x1b[{columns}C") };
+        self.device.write_all(moved.as_bytes()).unwrap_or_default();
+    }
+
     /// How much room there is now.
     pub(crate) fn size(&self) -> Size {
         screen::size(&self.device)

@@ -26,8 +26,8 @@ pub use self::about::{
 };
 pub use self::command::{QueuePlace, Refusal};
 pub use self::config::{
-    ConfigChange, Effort, InDoubtPolicy, Limits, ModelRef, NotAModel, NotAnEffort, PermissionMode,
-    PermissionRule, Permissions, RuleEffect, RuleScope,
+    ConfigChange, Effort, InDoubtPolicy, Limits, ModelRef, NotAMode, NotAModel, NotAnEffort,
+    PermissionMode, PermissionRule, Permissions, RuleEffect, RuleScope,
 };
 pub use self::context::ContextItem;
 pub use self::cost::{CostLimit, Price};

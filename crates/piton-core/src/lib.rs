@@ -20,6 +20,7 @@ pub mod integrity;
 pub mod transcript;
 
 pub mod budget;
+pub mod changing;
 pub mod coordinate;
 pub mod patch;
 pub mod permit;

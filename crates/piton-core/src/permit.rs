@@ -15,15 +15,17 @@ mod reach;
 mod roles;
 mod run_by_others;
 mod runners;
+mod width;
 
 use serde::{Deserialize, Serialize};
 
 use self::asked::{Allowed, Asked};
-use self::command::{Pattern, Sight};
+use self::command::Sight;
 pub use self::line::is_unseen;
 pub use self::looks::{SYSTEM_FILES, SYSTEM_PROGRAMS};
 pub use self::roles::SHELL;
 use self::roles::{Kind, Roles, is_named};
+pub use self::width::{Part, Width};
 use crate::event::{
     EffectClass, PermissionMode, PermissionRule, Permissions, RuleEffect, RuleScope, ToolSpec,
 };
@@ -139,8 +141,18 @@ pub struct Standing {
     pub scope: RuleScope,
 }
 
-/// The rules that a standing decision on a call would add. `None` if they would not decide on the
-/// call itself, because it cannot be understood or because a stronger rule stands against them.
+/// A call as it is held against permissions.
+#[derive(Clone, Copy)]
+struct Held<'a> {
+    permissions: &'a Permissions,
+    workspace: &'a str,
+    tool: &'a ToolSpec,
+    arguments: &'a str,
+}
+
+/// The rules that a standing decision on a call would add: for exactly its commands, or for its tool.
+/// `None` if they would not decide on the call itself, because it cannot be understood or because a
+/// stronger rule stands against them.
 pub fn always(
     permissions: &Permissions,
     workspace: &str,
@@ -148,38 +160,98 @@ pub fn always(
     arguments: &str,
     standing: Standing,
 ) -> Option<Vec<PermissionRule>> {
-    let Standing { effect, scope } = standing;
+    let held = Held { permissions, workspace, tool, arguments };
     let asked = Asked::new(permissions, workspace, tool, arguments);
-    let mut rule = PermissionRule { scope, ..PermissionRule::of_tool(&tool.name, effect) };
-    // What is allowed in a directory is something else in another one.
-    if effect == RuleEffect::Allow {
-        rule.path = asked.elsewhere()?;
+    held.deciding(&asked, standing, asked.usual_width())
+}
+
+/// All that a standing decision on a call could add, each once. What [`always`] says comes first.
+pub fn offers(
+    permissions: &Permissions,
+    workspace: &str,
+    tool: &ToolSpec,
+    arguments: &str,
+    standing: Standing,
+) -> Vec<(Width, Vec<PermissionRule>)> {
+    let held = Held { permissions, workspace, tool, arguments };
+    let asked = Asked::new(permissions, workspace, tool, arguments);
+    let usual = asked.usual_width();
+    let mut offers: Vec<(Width, Vec<PermissionRule>)> = Vec::new();
+    for width in [usual, Width::FirstWords, Width::Directory, Width::Exactly] {
+        // What is forbidden is named as closely as can be.
+        if standing.effect != RuleEffect::Allow && width != usual {
+            continue;
+        }
+        let rules = held.deciding(&asked, standing, width);
+        let rules = rules.filter(|rules| !offers.iter().any(|(_, known)| known == rules));
+        offers.extend(rules.map(|rules| (width, rules)));
     }
-    let rules = match asked.line.as_ref().filter(|_| asked.runs_commands()) {
-        None => {
-            rule.arguments = asked.hosts()?;
-            vec![rule]
-        }
-        // Which of several commands is meant is not known, and the others are not to be forbidden.
-        Some(line)
-            if effect != RuleEffect::Allow && !(line.certain && line.commands.len() == 1) =>
-        {
-            return None;
-        }
-        Some(line) => {
-            let mut rules = Vec::new();
-            for words in &line.commands {
-                let command = Some(Pattern::exactly(words)?);
-                let rule = PermissionRule { command, ..rule.clone() };
-                if !rules.contains(&rule) {
-                    rules.push(rule);
-                }
-            }
-            rules
-        }
+    offers
+}
+
+/// Whether rules that a person wrote decide on the call that they were written for: all alike, and
+/// none for another tool.
+pub fn decides(
+    permissions: &Permissions,
+    workspace: &str,
+    tool: &ToolSpec,
+    arguments: &str,
+    rules: &[PermissionRule],
+) -> bool {
+    let held = Held { permissions, workspace, tool, arguments };
+    let Some(first) = rules.first() else { return false };
+    let is_alike = |rule: &PermissionRule| {
+        rule.tool == tool.name
+            && (rule.effect, rule.scope) == (first.effect, first.scope)
+            && fault::of_rule(rule).is_none()
     };
-    let wider = with(permissions, &rules);
-    (permit(&wider, workspace, tool, arguments) == effect).then_some(rules)
+    rules.iter().all(is_alike) && held.is_decided(rules, first.effect)
+}
+
+impl<'a> Held<'a> {
+    /// Rules for what is not allowed yet, if they are enough; else for all of the call.
+    fn deciding(
+        self,
+        asked: &Asked<'_>,
+        standing: Standing,
+        width: Width,
+    ) -> Option<Vec<PermissionRule>> {
+        let Standing { effect, scope } = standing;
+        let rule = PermissionRule { scope, ..PermissionRule::of_tool(&self.tool.name, effect) };
+        let known = if effect == RuleEffect::Allow { self.allowing() } else { Vec::new() };
+        let needed = asked.rules(&rule, width, &known);
+        let all = || asked.rules(&rule, width, &[]);
+        let decides = |rules: &Vec<_>| self.is_decided(rules, effect);
+        needed.filter(&decides).or_else(|| all().filter(&decides))
+    }
+
+    fn allowing(self) -> Vec<&'a PermissionRule> {
+        let rules = self.permissions.rules.iter();
+        rules.filter(|rule| rule.effect == RuleEffect::Allow).collect()
+    }
+
+    fn is_decided(self, rules: &[PermissionRule], effect: RuleEffect) -> bool {
+        let wider = with(self.permissions, rules);
+        !rules.is_empty() && permit(&wider, self.workspace, self.tool, self.arguments) == effect
+    }
+}
+
+/// The commands of a line of several, and which of them rules allow. None if it is not certain what the
+/// line runs.
+pub fn parts(
+    permissions: &Permissions,
+    workspace: &str,
+    tool: &ToolSpec,
+    arguments: &str,
+) -> Vec<Part> {
+    let held = Held { permissions, workspace, tool, arguments };
+    Asked::new(permissions, workspace, tool, arguments).parts(&held.allowing())
+}
+
+/// The argument with the command line that a tool runs; none if it runs none.
+pub fn command_argument(tool: &ToolSpec) -> Option<&str> {
+    let roles = Roles::of(tool);
+    (roles.kind == Kind::Commands).then_some(roles.written)
 }
 
 /// The permissions with more rules, each of them once. A decision on a whole tool replaces the

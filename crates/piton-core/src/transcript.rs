@@ -21,6 +21,7 @@ use crate::event::{
 };
 use crate::id::ConversationId;
 use crate::state::{Answered, Call, Item, Progress, Said, State, Step, Turn};
+use crate::summary::bounded_arguments;
 
 /// Bytes of text that count as one token in estimates.
 const BYTES_PER_TOKEN: u64 = 4;
@@ -366,6 +367,14 @@ fn files_given(call: &Call) -> Vec<UserPart> {
     given.collect()
 }
 
+/// What the model is told of a call that a person changed. Its own words stay as it wrote them: requests
+/// are append-only.
+fn changed_note(call: &Call) -> String {
+    let (arguments, left_out) = bounded_arguments(&call.arguments);
+    let more = if left_out == 0 { "" } else { ", and more" };
+    format!("[The user changed the arguments of this call to {arguments}{more}]")
+}
+
 fn result(call: &Call) -> CallResult {
     let (text, is_error) = match &call.progress {
         Progress::Waiting => (OPEN_TEXT.into(), true),
@@ -375,7 +384,8 @@ fn result(call: &Call) -> CallResult {
         Progress::Done(ended) => {
             let text = call.shortened.as_ref().unwrap_or(&ended.output.text);
             let text = if text.trim().is_empty() { "(no output)".into() } else { text.clone() };
-            (text, ended.outcome != Outcome::Ok)
+            let changed = call.asked.as_ref().map(|_| format!("{}\n{text}", changed_note(call)));
+            (changed.map_or(text, Into::into), ended.outcome != Outcome::Ok)
         }
     };
     let (provider_id, name) = (call.provider_id.clone(), call.name.clone());

@@ -40,4 +40,5 @@ pub use crate::event::{
     PartialKind, PermissionMode, PermissionRule, Preview, RuleEffect, RuleScope, Shape, TurnEnd,
     UndoOutcome, Usage, Wants,
 };
+pub use crate::permit::{Part, Width};
 pub use crate::tasks::{Task, TaskStatus};

@@ -22,6 +22,6 @@ mod warden;
 
 pub use self::kernel::Kernel;
 pub use self::policy::{Looks, Policy};
-pub use self::probe::{Attempt, Tried, try_out};
+pub use self::probe::{Attempt, Looked, Tried, try_looking, try_out};
 pub use self::rules::{Rules, When};
 pub(crate) use self::warden::{Wardens, spawn};

@@ -48,7 +48,7 @@ impl Unattended {
         match asked.kind {
             InquiryKind::Permission => match self.permissions {
                 Policy::Auto => Some(InquiryAnswer::Allow),
-                Policy::Deny => Some(InquiryAnswer::Deny),
+                Policy::Deny => Some(InquiryAnswer::DENY),
                 Policy::Defaults | Policy::Defer => None,
             },
             InquiryKind::Question => self.answer_question(asked),
@@ -91,7 +91,8 @@ mod tests {
                 InquiryAnswer::Text { text } => text.to_string(),
                 InquiryAnswer::Cancelled { reason } => reason,
                 InquiryAnswer::Allow
-                | InquiryAnswer::Deny
+                | InquiryAnswer::Deny { .. }
+                | InquiryAnswer::Changed { .. }
                 | InquiryAnswer::RunAgain
                 | InquiryAnswer::Applied
                 | InquiryAnswer::TreatAsDone

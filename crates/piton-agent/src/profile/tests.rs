@@ -158,3 +158,21 @@ fn a_default_model_that_there_is_not_is_an_error_only_where_it_is_needed() {
     );
     assert!(agent.profile(&known()).is_ok());
 }
+
+// The flag before the environment before the file, and only where a conversation begins.
+#[test]
+fn a_new_conversation_begins_with_the_mode_of_the_settings() {
+    let mode = |text: &str, variables: &[(&str, &str)], request: &ProfileRequest| {
+        let agent = Agent::of(&format!("model = \"gemini/pro\"\n{text}"), variables);
+        agent.live(request).permissions.mode
+    };
+    let file = "[ask]\npermissions = \"accept-edits\"\n";
+    let variable = [("PITON_PERMISSIONS", "read-only")];
+    assert_eq!(mode("", &[], &new()), PermissionMode::Ask);
+    assert_eq!(mode(file, &[], &new()), PermissionMode::AcceptEdits);
+    assert_eq!(mode(file, &variable, &new()), PermissionMode::ReadOnly);
+    let overrides = Overrides { permissions: Some(PermissionMode::Ask), ..Overrides::default() };
+    let typed = ProfileRequest { overrides, ..new() };
+    assert_eq!(mode(file, &variable, &typed), PermissionMode::Ask);
+    assert_eq!(mode(file, &[], &known()), PermissionMode::ReadOnly, "it keeps its own");
+}

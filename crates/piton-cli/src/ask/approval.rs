@@ -1,6 +1,6 @@
 //! A plan that waits for a person: what can be chosen.
 
-use super::heard::type_one_of;
+use super::keys::{EDIT, Key, Menu, QUIT, YES};
 
 /// What becomes of a plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,37 +13,39 @@ pub(crate) enum Approval {
     Leave,
 }
 
-/// The menu for a plan.
-pub(crate) const APPROVAL_MENU: &str = "(c) carry it out, (w) change it with words, (l) leave it: ";
-
-/// What that menu understands.
-pub(crate) fn approval_menu_takes() -> String {
-    type_one_of(&['c', 'w', 'l'])
+/// The menu for a plan. An empty line means nothing: a plan is carried out by somebody who wants that.
+pub(crate) fn approval_menu() -> Menu {
+    Menu::of(&[
+        (YES, "carry it out", "in the permission mode from before"),
+        (EDIT, "change it with words", "the answer is a new plan"),
+        (QUIT, "leave it", "nothing happens"),
+    ])
 }
 
-/// What a line typed at that menu means. An empty one means nothing: a plan is carried out by somebody
-/// who wants that.
-pub(crate) fn choose_approval(line: &str) -> Option<Approval> {
-    match line.trim().to_lowercase().as_str() {
-        "c" | "carry" => Some(Approval::CarryOut),
-        "w" | "words" | "change" => Some(Approval::Change),
-        "l" | "leave" => Some(Approval::Leave),
-        _ => None,
+/// What a key of that menu means.
+pub(crate) fn choose_approval(key: Key) -> Approval {
+    match key {
+        YES => Approval::CarryOut,
+        EDIT => Approval::Change,
+        _ => Approval::Leave,
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ask::keys::Pressed;
 
     #[test]
     fn a_plan_is_carried_out_only_by_a_clear_word() {
-        assert_eq!(choose_approval(" C\n"), Some(Approval::CarryOut));
-        assert_eq!(choose_approval("words"), Some(Approval::Change));
-        assert_eq!(choose_approval("l"), Some(Approval::Leave));
-        for unclear in ["", "\n", "y", "yes", "carry it"] {
-            assert_eq!(choose_approval(unclear), None, "{unclear}");
+        for (line, expected) in
+            [(" Y\n", Approval::CarryOut), ("edit", Approval::Change), ("q", Approval::Leave)]
+        {
+            let Pressed::Key(key) = approval_menu().hear(line) else { panic!("{line}") };
+            assert_eq!(choose_approval(key), expected, "{line}");
         }
-        assert_eq!(approval_menu_takes(), "type c, w or l");
+        for unclear in ["", "\n", "c", "carry it"] {
+            assert!(matches!(approval_menu().hear(unclear), Pressed::Told(_)), "{unclear}");
+        }
     }
 }

@@ -5,7 +5,7 @@
 use piton_core::question::{Field, FieldKind, Form};
 use serde_json::{Map, Value};
 
-use super::heard::type_one_of;
+use super::keys::{self, Menu, Pressed};
 
 /// A form and what is filled in.
 #[derive(Clone, Debug)]
@@ -27,6 +27,10 @@ pub(crate) enum Filled {
     Unclear(String),
     /// The person does not want to.
     Declined,
+    /// No further: this is shown.
+    Told(String),
+    /// Nothing is answered for now.
+    Left,
 }
 
 /// What a line means for a field.
@@ -58,7 +62,7 @@ impl FormPrompt {
     /// What to show in front of the cursor.
     pub(crate) fn text(&self, question: &str) -> String {
         match self.field() {
-            None => format!("{question} (a) answer, (n) no answer: "),
+            None => format!("{question} {}", menu().line()),
             Some(field) => text(field),
         }
     }
@@ -66,10 +70,11 @@ impl FormPrompt {
     /// Takes in a line.
     pub(crate) fn hear(&mut self, line: &str) -> Filled {
         let Some(field) = self.field() else {
-            return match line.trim().to_lowercase().as_str() {
-                "a" | "answer" | "y" | "yes" => self.go_to(0),
-                "n" | "no" => Filled::Declined,
-                _ => Filled::Unclear(type_one_of(&['a', 'n'])),
+            return match menu().hear(line) {
+                Pressed::Key(keys::YES) => self.go_to(0),
+                Pressed::Key(keys::QUIT) => Filled::Left,
+                Pressed::Key(_) => Filled::Declined,
+                Pressed::Told(told) => Filled::Told(told),
             };
         };
         let name = field.name.clone();
@@ -95,6 +100,15 @@ impl FormPrompt {
         // A map of values cannot fail to serialise.
         Filled::Whole(serde_json::to_string(&self.filled).unwrap_or_default())
     }
+}
+
+/// Whether anything is filled in.
+fn menu() -> Menu {
+    Menu::of(&[
+        (keys::YES, "answer", "field by field"),
+        (keys::NO, "no answer", "the tool is told that there is none"),
+        (keys::QUIT, "", "leave the question open, and the turn where it is"),
+    ])
 }
 
 /// What to show in front of the cursor.
@@ -207,10 +221,9 @@ mod tests {
     #[test]
     fn a_form_is_filled_in_field_by_field() {
         let mut form = FormPrompt::new(SCHEMA);
-        assert_eq!(form.text("Hm?"), "Hm? (a) answer, (n) no answer: ");
+        assert_eq!(form.text("Hm?"), "Hm? (y) answer, (n) no answer, (?) help: ");
         for (line, unclear, next) in [
-            ("perhaps", "type a or n", "Hm? (a) answer, (n) no answer: "),
-            ("a", "", "age (a number; empty line: 7): "),
+            ("y", "", "age (a number; empty line: 7): "),
             ("old", "type a whole number", "age (a number; empty line: 7): "),
             ("", "", "sure (yes or no; may be left empty): "),
             ("so", "answer yes or no", "sure (yes or no; may be left empty): "),
@@ -235,7 +248,7 @@ mod tests {
         let schema = r#"{"properties":{
             "level":{"type":"integer","enum":[1,2]}, "names":{"type":"array"}}}"#;
         let mut form = FormPrompt::new(schema);
-        assert_eq!(form.hear("a"), Filled::InPart);
+        assert_eq!(form.hear("y"), Filled::InPart);
         assert_eq!(form.hear("3"), Filled::Unclear("answer with one of 1, 2".into()));
         assert_eq!(form.hear("2"), Filled::InPart);
         assert_eq!(form.hear("Ada"), Filled::Unclear("type a list as JSON".into()));
@@ -262,6 +275,6 @@ mod tests {
     #[test]
     fn a_form_is_declined_before_it_is_begun() {
         assert_eq!(FormPrompt::new(SCHEMA).hear("n"), Filled::Declined);
-        assert_eq!(FormPrompt::new("{}").hear("a"), Filled::Whole("{}".into()));
+        assert_eq!(FormPrompt::new("{}").hear("y"), Filled::Whole("{}".into()));
     }
 }

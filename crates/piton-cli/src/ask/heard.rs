@@ -11,6 +11,10 @@ pub(crate) enum Heard {
     Ask,
     /// Ask again: the line is not understood. The text says what would be.
     Unclear(String),
+    /// Show this, and ask again.
+    Told(String),
+    /// Leave the question open, and the turn where it is.
+    Leave,
 }
 
 impl Heard {
@@ -19,7 +23,7 @@ impl Heard {
     pub(super) fn reply(self) -> Option<Reply> {
         match self {
             Self::Reply(reply) => Some(reply),
-            Self::Ask | Self::Unclear(_) => None,
+            Self::Ask | Self::Unclear(_) | Self::Told(_) | Self::Leave => None,
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::heard::type_one_of;
+use super::keys::{self, Key, Menu};
 
 /// How long to wait for a conversation that another process works on, when nobody says.
 const HELD_WAIT: Duration = Duration::from_secs(30);
@@ -55,35 +55,34 @@ pub(crate) fn held_waits(present: Present, typed_s: Option<u64>) -> (Duration, D
     (typed.unwrap_or(first), later)
 }
 
-/// What the menu for a held conversation understands.
-pub(crate) fn held_menu_takes(elsewhere: Elsewhere) -> String {
-    type_one_of(match elsewhere {
-        Elsewhere::Possible => &['l', 'a', 's', 'w', 'n', 'q'],
-        Elsewhere::Impossible => &['l', 'w', 'q'],
-    })
-}
-
 /// The menu for a conversation that another process works on.
-pub(crate) fn held_menu(elsewhere: Elsewhere) -> &'static str {
-    match elsewhere {
-        Elsewhere::Possible => {
-            "(l) look on, (a) queue the message after its turn, (s) steer its turn with the message, \
-             (w) wait for it, (n) new conversation, (q) quit: "
-        }
-        Elsewhere::Impossible => "(l) look on, (w) wait for it, (q) quit: ",
-    }
+pub(crate) fn held_menu(elsewhere: Elsewhere) -> Menu {
+    let mut entries = vec![
+        (keys::LOOK, "look on", "you see its turn, and are asked again"),
+        (keys::FOLLOW, "first its turn, then the message", "the message is queued there"),
+        (
+            keys::STEER,
+            "steer its turn with the message",
+            "the model reads it in the turn that runs",
+        ),
+        (keys::WAIT, "wait for it", "you are asked again if it takes long"),
+        (keys::OTHER, "other conversation", "a new one, for your message"),
+        (keys::QUIT, "quit", "nothing is changed, and your message is kept"),
+    ];
+    let says_something = [keys::FOLLOW, keys::STEER, keys::OTHER];
+    entries.retain(|(key, ..)| elsewhere == Elsewhere::Possible || !says_something.contains(key));
+    Menu::of(&entries)
 }
 
-/// What a line typed at that menu means.
-pub(crate) fn choose_held(line: &str, elsewhere: Elsewhere) -> Option<HeldChoice> {
-    match (line.trim().to_lowercase().as_str(), elsewhere) {
-        ("l" | "look" | "watch", _) => Some(HeldChoice::Watch),
-        ("a" | "after" | "queue", Elsewhere::Possible) => Some(HeldChoice::Queue),
-        ("s" | "steer", Elsewhere::Possible) => Some(HeldChoice::Steer),
-        ("w" | "wait", _) => Some(HeldChoice::Wait),
-        ("n" | "new", Elsewhere::Possible) => Some(HeldChoice::New),
-        ("q" | "quit", _) => Some(HeldChoice::Quit),
-        _ => None,
+/// What a key of that menu means.
+pub(crate) fn choose_held(key: Key) -> HeldChoice {
+    match key {
+        keys::LOOK => HeldChoice::Watch,
+        keys::FOLLOW => HeldChoice::Queue,
+        keys::STEER => HeldChoice::Steer,
+        keys::WAIT => HeldChoice::Wait,
+        keys::OTHER => HeldChoice::New,
+        _ => HeldChoice::Quit,
     }
 }
 
@@ -99,43 +98,51 @@ pub(crate) enum WaitingChoice {
 }
 
 /// The menu for messages that wait.
-pub(crate) const WAITING_MENU: &str = "(f) they go first, then yours, (d) drop them and send yours, \
-     (k) keep them and send nothing: ";
-
-/// What that menu understands.
-pub(crate) fn waiting_menu_takes() -> String {
-    type_one_of(&['f', 'd', 'k'])
+pub(crate) fn waiting_menu() -> Menu {
+    Menu::of(&[
+        (keys::FOLLOW, "they go first, then yours", "each has a turn of its own"),
+        (keys::DISCARD, "drop them and send yours", "they are not sent any more"),
+        (keys::QUIT, "keep them and send nothing", "your message is kept, too"),
+    ])
 }
 
-/// What a line typed at that menu means.
-pub(crate) fn choose_waiting(line: &str) -> Option<WaitingChoice> {
-    match line.trim().to_lowercase().as_str() {
-        "f" | "first" => Some(WaitingChoice::First),
-        "d" | "drop" => Some(WaitingChoice::Drop),
-        "k" | "keep" => Some(WaitingChoice::Keep),
-        _ => None,
+/// What a key of that menu means.
+pub(crate) fn choose_waiting(key: Key) -> WaitingChoice {
+    match key {
+        keys::FOLLOW => WaitingChoice::First,
+        keys::DISCARD => WaitingChoice::Drop,
+        _ => WaitingChoice::Keep,
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ask::keys::Pressed;
+
+    fn pressed(menu: &Menu, line: &str) -> Option<Key> {
+        match menu.hear(line) {
+            Pressed::Key(key) => Some(key),
+            Pressed::Told(_) => None,
+        }
+    }
 
     // J81
     #[test]
     fn a_held_conversation_is_watched_spoken_to_waited_for_left_or_replaced() {
-        assert_eq!(choose_held("W", Elsewhere::Possible), Some(HeldChoice::Wait));
-        assert_eq!(choose_held("watch", Elsewhere::Impossible), Some(HeldChoice::Watch));
-        assert_eq!(choose_held("a", Elsewhere::Possible), Some(HeldChoice::Queue));
-        assert_eq!(choose_held("S", Elsewhere::Possible), Some(HeldChoice::Steer));
-        assert_eq!(choose_held("a", Elsewhere::Impossible), None);
-        assert_eq!(choose_held("s", Elsewhere::Impossible), None);
-        assert_eq!(choose_held(" new ", Elsewhere::Possible), Some(HeldChoice::New));
-        assert_eq!(choose_held("n", Elsewhere::Impossible), None);
-        assert_eq!(choose_held("q", Elsewhere::Impossible), Some(HeldChoice::Quit));
-        assert_eq!(choose_held("", Elsewhere::Possible), None);
-        assert_eq!(held_menu_takes(Elsewhere::Impossible), "type l, w or q");
-        assert!(!held_menu(Elsewhere::Impossible).contains("new"));
+        let choose = |line, elsewhere| pressed(&held_menu(elsewhere), line).map(choose_held);
+        assert_eq!(choose("W", Elsewhere::Possible), Some(HeldChoice::Wait));
+        assert_eq!(choose("look", Elsewhere::Impossible), Some(HeldChoice::Watch));
+        assert_eq!(choose("f", Elsewhere::Possible), Some(HeldChoice::Queue));
+        assert_eq!(choose("S", Elsewhere::Possible), Some(HeldChoice::Steer));
+        assert_eq!(choose("f", Elsewhere::Impossible), None);
+        assert_eq!(choose("s", Elsewhere::Impossible), None);
+        assert_eq!(choose(" other ", Elsewhere::Possible), Some(HeldChoice::New));
+        assert_eq!(choose("o", Elsewhere::Impossible), None);
+        assert_eq!(choose("q", Elsewhere::Impossible), Some(HeldChoice::Quit));
+        assert_eq!(choose("", Elsewhere::Possible), None);
+        assert_eq!(held_menu(Elsewhere::Impossible).takes(), "type l, w or q");
+        assert!(!held_menu(Elsewhere::Impossible).line().contains("other"));
     }
 
     // J79, J81
@@ -152,10 +159,11 @@ mod tests {
 
     #[test]
     fn messages_that_wait_go_first_are_dropped_or_kept() {
-        assert_eq!(choose_waiting("F"), Some(WaitingChoice::First));
-        assert_eq!(choose_waiting("drop"), Some(WaitingChoice::Drop));
-        assert_eq!(choose_waiting(" k "), Some(WaitingChoice::Keep));
-        assert_eq!(choose_waiting(""), None);
-        assert_eq!(waiting_menu_takes(), "type f, d or k");
+        let choose = |line| pressed(&waiting_menu(), line).map(choose_waiting);
+        assert_eq!(choose("F"), Some(WaitingChoice::First));
+        assert_eq!(choose("discard"), Some(WaitingChoice::Drop));
+        assert_eq!(choose(" q "), Some(WaitingChoice::Keep));
+        assert_eq!(choose(""), None);
+        assert_eq!(waiting_menu().takes(), "type f, d or q");
     }
 }

@@ -12,7 +12,7 @@ mod record;
 use std::time::Duration;
 
 use clap::Parser as _;
-use piton::{Engine, Kept};
+use piton::{Engine, Kept, Standing};
 use piton_agent::{Settings, engine_to_write};
 use piton_core::id::ConversationId;
 use piton_core::view::{InquiryKind, RuleEffect, RuleScope, TurnView, View};
@@ -23,7 +23,7 @@ use self::askers::askers;
 use self::desk::{Desk, Recorded};
 use super::query;
 use crate::ask::Offer;
-use crate::flags::{Answer, Command, Flags};
+use crate::flags::{Answer, Command, Flags, Width};
 use crate::output::Output;
 use crate::render::lines::Line;
 use crate::render::paint::Painted;
@@ -151,7 +151,7 @@ async fn show(
                 output.talk(&format!("Worker {asker} asks:"));
             }
             match output.page() {
-                Some(page) if asked.kind == InquiryKind::Permission => {
+                Some(page) if asked.kind != InquiryKind::Question => {
                     output.paint(&Painted::lines(&laid_out(asked, page), page.style));
                 }
                 Some(_) | None => output.data(&format!("{}\n", shown(asked))),
@@ -177,13 +177,20 @@ async fn show(
 fn show_offers(offers: &[Offer], output: &mut Output) {
     for (word, effect) in [("always", RuleEffect::Allow), ("never", RuleEffect::Deny)] {
         let of_effect = offers.iter().filter(|offer| offer.standing.effect == effect);
+        let mut usual: Vec<Standing> = Vec::new();
         for offer in of_effect {
+            let width = if usual.contains(&offer.standing) {
+                format!(" --width {}", Width::word(offer.width))
+            } else {
+                usual.push(offer.standing);
+                String::new()
+            };
             let (scope, will) = match offer.standing.scope {
                 RuleScope::Conversation => ("", ""),
                 RuleScope::Project => (" --scope project", "will write "),
                 RuleScope::User => (" --scope user", "will write "),
             };
-            output.talk(&format!("{word}{scope}: {will}{}", offer.told()));
+            output.talk(&format!("{word}{width}{scope}: {will}{}", offer.told()));
         }
     }
 }

@@ -60,6 +60,8 @@ async fn agrees(mut terminal: Terminal, question: &str) -> Result<bool, Fault> {
     let mut signals = Signals::listen()?;
     let mut unclear = String::new();
     loop {
+        // What was typed before is no answer.
+        terminal.forget_typed();
         terminal.show(&format!("{unclear}{question}"));
         let line = tokio::select! {
             biased;

@@ -58,10 +58,7 @@ use self::stdin::{Kind, Role};
 use self::text::sendable;
 use self::waiting::OfLeft;
 pub(in crate::cmd) use self::waiting::tell as tell_queue;
-use crate::ask::held::{
-    Elsewhere, HeldChoice, Present, choose_held, held_menu, held_menu_takes, held_waits,
-};
-use crate::ask::not_understood;
+use crate::ask::held::{Elsewhere, HeldChoice, Present, choose_held, held_menu, held_waits};
 use crate::flags::{Mode, Query};
 use crate::output::{Form, Output};
 use crate::render::incomplete::Newest;
@@ -396,14 +393,7 @@ async fn choose_about_held(wish: Wish, stage: &mut Stage<'_>) -> Result<HeldChoi
         Wish::Say | Wish::Queue | Wish::Steer => Elsewhere::Possible,
         Wish::Continue | Wish::Discard => Elsewhere::Impossible,
     };
-    let mut unclear = String::new();
-    loop {
-        let line = stage.ask(&format!("{unclear}{}", held_menu(elsewhere))).await?;
-        if let Some(choice) = choose_held(&line, elsewhere) {
-            return Ok(choice);
-        }
-        unclear = not_understood(&held_menu_takes(elsewhere));
-    }
+    Ok(choose_held(stage.choose(&held_menu(elsewhere)).await?))
 }
 
 fn refusal(opened: &Opened) -> Fault {

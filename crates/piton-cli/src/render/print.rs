@@ -1,7 +1,6 @@
 //! A whole conversation as text: the complete turns, then the incomplete one.
 
 use piton_core::command::QueuePlace;
-use piton_core::summary::input_summary;
 use piton_core::view::{
     CallState, CallView, ItemView, QueuedView, Status, TurnEnd, TurnView, View,
 };
@@ -10,7 +9,7 @@ use super::changed::{Extent, changed};
 use super::paint::{Line, Page, UNBOUND};
 use super::tasks::listed;
 use super::thought::thought;
-use super::tool::{is_left_running, mark, word};
+use super::tool::{input, is_left_running, mark, word};
 use super::turn;
 
 /// Whether somebody is at work on the conversation while it is shown.
@@ -152,7 +151,7 @@ fn tool(call: &CallView, life: Life) -> String {
 }
 
 fn tool_line(call: &CallView, life: Life) -> String {
-    let input = input_summary(&call.tool, &call.arguments);
+    let input = input(call);
     if let Some(question) = turn::waiting_question(call) {
         return format!("⏸ {input} — waiting for input: \"{question}\"");
     }

@@ -9,7 +9,7 @@ use piton_core::permit::SHELL;
 use piton_core::summary::{
     INPUT_SUMMARY_CHARS_MAX, TELLING, call_heading, without_middle, written_out,
 };
-use piton_core::view::{Diff, FilePreview, InquiryKind, Preview, QuestionView};
+use piton_core::view::{Diff, FilePreview, InquiryKind, Part, Preview, QuestionView};
 use serde_json::{Map, Value};
 
 use super::diff::kept;
@@ -49,13 +49,13 @@ struct Bounds {
 /// All that a question says.
 pub(crate) fn shown(asked: &QuestionView) -> String {
     let mut all = vec![asked.heading.clone()];
-    if asked.kind == InquiryKind::Permission {
+    if asked.kind != InquiryKind::Question {
         all.extend(lines(asked));
     }
     all.join("\n")
 }
 
-/// All that a question for permission says, laid out: the first line is its heading. Nothing that is recorded
+/// All that a question about a call says, laid out: the first line is its heading. Nothing that is recorded
 /// is left out, so it may be longer than a screen.
 pub(crate) fn laid_out(asked: &QuestionView, page: Page) -> Vec<Line> {
     let bold = Look::new().bold();
@@ -77,6 +77,7 @@ pub(crate) fn laid_out(asked: &QuestionView, page: Page) -> Vec<Line> {
     }
     let bounds = Bounds { columns, value_lines_max: LINES_MAX, value_chars_max: CHARS_MAX };
     lines.extend(argument_lines(asked, bounds).into_iter().map(plain));
+    lines.extend(part_lines(asked, columns).into_iter().map(plain));
     lines
 }
 
@@ -89,14 +90,34 @@ fn lines(asked: &QuestionView) -> Vec<String> {
         lines.extend(change.diff.iter().flat_map(diff_lines));
     }
     lines.extend(argument_lines(asked, BOUNDS));
+    lines.extend(part_lines(asked, BOUNDS.columns));
     cut(lines, LINES_MAX, CHARS_MAX)
+}
+
+/// Which commands of a line need a yes, and which rules allow already. Nothing if all of them need one.
+fn part_lines(asked: &QuestionView, columns: usize) -> Vec<String> {
+    if !asked.parts.iter().any(|part| part.is_allowed) {
+        return Vec::new();
+    }
+    let part = |Part { command, is_allowed }: &Part| {
+        let says = if *is_allowed { "allowed by a rule" } else { "needs a yes" };
+        let command = without_middle(&legible(command), LINE_CHARS_MAX);
+        broken("  ", &format!("{says}: {command}"), columns)
+    };
+    asked.parts.iter().flat_map(part).collect()
 }
 
 /// The arguments that nothing else says.
 fn argument_lines(asked: &QuestionView, bounds: Bounds) -> Vec<String> {
     let arguments = asked.arguments.as_deref().unwrap_or_default();
     let fields: Map<String, Value> = serde_json::from_str(arguments).unwrap_or_default();
-    let says = call_heading(&asked.tool, arguments).says;
+    // The heading of a question about a call in doubt is a summary.
+    let says = match asked.kind {
+        InquiryKind::InDoubt => Vec::new(),
+        InquiryKind::Permission | InquiryKind::Question => {
+            call_heading(&asked.tool, arguments).says
+        }
+    };
     let change = asked.found.as_ref().and_then(|found| found.change.as_ref());
     let diff = change.and_then(|change| change.diff.as_ref());
     let is_told = |key: &str| {
@@ -370,6 +391,42 @@ mod tests {
 
     fn check(name: &str, arguments: &Value, expected: &str) {
         assert_eq!(permission_question(name, &arguments.to_string()), expected);
+    }
+
+    // Nobody can say whether a call took effect without knowing all of it.
+    #[test]
+    fn a_question_about_a_call_in_doubt_shows_the_whole_call() {
+        let command = format!("deploy {} --really", "x".repeat(300));
+        let arguments = json!({ "command": command, "dir": "b" }).to_string();
+        let question = json!({
+            "id": "1", "kind": "in_doubt", "call": "1.1.0", "tool": "shell", "open": true, "at": 0,
+            "heading": "shell: deploy xxx… was started. Did it take effect?", "arguments": arguments,
+        });
+        let shown = shown(&serde_json::from_value(question).unwrap()).replace("\n  > ", "");
+        assert!(shown.contains(&format!("\n  command: \"{command}\"")), "{shown}");
+        assert!(shown.contains("\n  dir: \"b\""), "{shown}");
+    }
+
+    // Chains ask for their parts.
+    #[test]
+    fn a_chain_says_what_needs_a_yes_unless_all_of_it_does() {
+        let asked = |allowed: bool| {
+            let parts = json!([
+                { "command": "cargo build", "is_allowed": allowed },
+                { "command": "rm -rf x", "is_allowed": false },
+            ]);
+            let arguments = json!({ "command": "cargo build && rm -rf x" }).to_string();
+            let question = json!({
+                "id": "1", "kind": "permission", "call": "1.1.0", "tool": "shell", "open": true,
+                "heading": "Run shell: cargo build && rm -rf x?", "arguments": arguments,
+                "parts": parts, "at": 0,
+            });
+            shown(&serde_json::from_value(question).unwrap())
+        };
+        let heading = "Run shell: cargo build && rm -rf x?";
+        assert_eq!(asked(false), heading);
+        let parts = "  allowed by a rule: cargo build\n  needs a yes: rm -rf x";
+        assert_eq!(asked(true), format!("{heading}\n{parts}"));
     }
 
     // Must show 3: a person decides on all of it.

@@ -1,21 +1,23 @@
 //! One line per start and end of a call, and the words for answers to its questions.
 
-use piton::Reply;
+use piton::{Reply, Standing};
 use piton_core::id::ConversationId;
 use piton_core::summary::{input_summary, output_summary};
-use piton_core::view::{CallState, CallView, InquiryAnswer, Outcome, RuleScope, UNKNOWN_TEXT};
+use piton_core::view::{
+    CallState, CallView, InquiryAnswer, Outcome, RuleEffect, RuleScope, UNKNOWN_TEXT,
+};
 use piton_tools::STILL_RUNNING;
 
 use super::visible::visible_name;
 
 /// A call begins.
 pub(crate) fn started(call: &CallView) -> String {
-    format!("• {}", input_summary(&call.tool, &call.arguments))
+    format!("• {}", input(call))
 }
 
 /// A call waits for a person.
 pub(crate) fn suspended(call: &CallView) -> String {
-    format!("… {} — waits for an answer", input_summary(&call.tool, &call.arguments))
+    format!("… {} — waits for an answer", input(call))
 }
 
 /// How far a call is.
@@ -25,7 +27,7 @@ pub(crate) fn progress(call: &CallView, text: &str) -> String {
 
 /// A call ended.
 pub(crate) fn finished(call: &CallView) -> String {
-    let input = input_summary(&call.tool, &call.arguments);
+    let input = input(call);
     let CallState::Done { outcome, exit_code } = call.state else { return input };
     if is_left_running(call) {
         return format!("… {input} — still running");
@@ -70,11 +72,22 @@ fn end_line(
     format!("{mark} {input} — {end}")
 }
 
+/// A call in one line: what runs, and what the model had asked for if a person changed it.
+pub(crate) fn input(call: &CallView) -> String {
+    let runs = input_summary(&call.tool, &call.arguments);
+    let Some(asked) = &call.asked else { return runs };
+    let asked = input_summary(&call.tool, asked);
+    let asked = asked.strip_prefix(&format!("{}: ", call.tool)).unwrap_or(&asked);
+    format!("{runs} (changed from: {asked})")
+}
+
 /// An answer, for people.
 pub(crate) fn said(answer: &InquiryAnswer) -> String {
     match answer {
         InquiryAnswer::Allow => "allowed".into(),
-        InquiryAnswer::Deny => "refused".into(),
+        InquiryAnswer::Deny { reason: None } => "refused".into(),
+        InquiryAnswer::Deny { reason: Some(reason) } => format!("refused: {reason}"),
+        InquiryAnswer::Changed { arguments } => format!("changed to {arguments}"),
         InquiryAnswer::Applied => "done by hand".into(),
         InquiryAnswer::RunAgain => "run it again".into(),
         InquiryAnswer::TreatAsDone => "taken for done".into(),
@@ -86,14 +99,29 @@ pub(crate) fn said(answer: &InquiryAnswer) -> String {
 
 /// An answer that waits for the process that asked, for people.
 pub(crate) fn kept_answer(reply: &Reply) -> String {
-    let answer = said(&reply.recorded());
-    let Reply::Always(standing) = reply else { return answer };
-    let place = match standing.scope {
-        RuleScope::Conversation => "in this conversation",
-        RuleScope::Project => "in this project",
-        RuleScope::User => "everywhere",
+    let by_effect = |effect| match effect {
+        RuleEffect::Allow => InquiryAnswer::Allow,
+        RuleEffect::Ask | RuleEffect::Deny => InquiryAnswer::DENY,
     };
-    format!("{answer}, and from now on {place}")
+    if let Some(Standing { effect, scope }) = reply.standing() {
+        let place = match scope {
+            RuleScope::Conversation => "in this conversation",
+            RuleScope::Project => "in this project",
+            RuleScope::User => "everywhere",
+        };
+        return format!("{}, and from now on {place}", said(&by_effect(effect)));
+    }
+    match reply {
+        Reply::Allow | Reply::Always(_) | Reply::Keep(_) => said(&InquiryAnswer::Allow),
+        Reply::Change(text) => format!("changed to {text}"),
+        Reply::Deny => said(&InquiryAnswer::DENY),
+        Reply::DenyBecause(reason) => format!("refused: {reason}"),
+        Reply::Applied => said(&InquiryAnswer::Applied),
+        Reply::RunAgain => said(&InquiryAnswer::RunAgain),
+        Reply::TreatAsDone => said(&InquiryAnswer::TreatAsDone),
+        Reply::Text(text) => text.clone(),
+        Reply::Secret(_) => said(&InquiryAnswer::Redacted),
+    }
 }
 
 /// A question was answered by another process.

@@ -41,6 +41,12 @@ fn a_machine_that_holds_everything_is_told_so() {
     let tried = findings(&ran, "sandbox");
     assert_eq!(tried.len(), 5, "{tried:?}");
     assert_eq!(holds, tried.iter().all(|line| line.starts_with("ok: a child")), "{tried:?}");
+    let looking = findings(&ran, "looking");
+    assert_eq!(
+        kernel.holds_looks(),
+        looking[0].starts_with("ok: a command that only"),
+        "{looking:?}"
+    );
     world.run(&["query", "hello"]);
     let ran = doctor(&world, "");
     assert!(findings(&ran, "store")[0].ends_with("checked; log ahead, every commit is synced"));
@@ -57,6 +63,7 @@ fn what_the_kernel_lacks_is_found_by_trying() {
     let ran = doctor(&world, "no-landlock");
     assert_eq!(ran.code, 0, "lacking is not broken: {}", ran.stdout);
     assert!(findings(&ran, "landlock")[0].starts_with("lacks: not there"));
+    assert!(findings(&ran, "looking")[0].starts_with("lacks: there is no wall"));
     let tried = findings(&ran, "sandbox");
     let wrote = "lacks: a child tried to write outside the workspace and could".to_owned();
     assert!(tried.contains(&wrote), "{tried:?}");

@@ -13,7 +13,7 @@ const WAITS: &str = r#"{"steps":[
     {"say":"Two.","calls":[{"tool":"fast"},{"tool":"slow"}]},{"say":"Done."},{"say":"More."},{"say":"Most."}],
     "tools":[{"name":"fast","effect":"read_only","append_to":"fast.log","output":"quick"},
              {"name":"slow","effect":"read_only","wait_for":"go","output":"late"}]}"#;
-const MENU: &str = "(l) look on, (a) queue the message after its turn, (s) steer its turn with the message, (w) wait for it, (n) new conversation, (q) quit: ";
+const MENU: &str = "(l) look on, (f) first its turn, then the message, (s) steer its turn with the message, (w) wait for it, (o) other conversation, (q) quit, (?) help: ";
 
 /// A process in the middle of a turn.
 fn working() -> (World, Child) {
@@ -190,7 +190,7 @@ fn a_person_looks_on_and_queues() {
 
     let (world, holder) = working();
     let mut person = Person::starts(&world, &["query", "and then"]);
-    person.sees(MENU).types("a\n").sees("The message is left for process");
+    person.sees(MENU).types("f\n").sees("The message is left for process");
     world.wait_for_events("MessageQueued", 1);
     go(&world);
     person.sees("More.");
@@ -234,11 +234,11 @@ fn messages_that_wait_go_on_with_continue() {
 fn a_person_decides_about_messages_that_wait() {
     let world = waiting();
     let mut person = Person::starts(&world, &["query", "second"]);
-    person.sees("Waiting: first").sees("(k) keep them and send nothing: ").types("k\n");
+    person.sees("Waiting: first").sees("(q) keep them and send nothing, (?) help: ").types("q\n");
     person.sees("your message is kept");
     assert_eq!(person.leaves().0, 6);
     let mut person = Person::starts(&world, &["query", "second"]);
-    person.sees("(k) keep them and send nothing: ").types("d\n");
+    person.sees("(q) keep them and send nothing, (?) help: ").types("d\n");
     assert_eq!(person.leaves().0, 0);
     let printed = world.run(&["print"]).stdout;
     assert!(!printed.contains("> first") && printed.contains("> second"), "{printed}");
@@ -259,12 +259,12 @@ fn waiting_behind() -> World {
 fn a_message_that_waits_does_not_go_out_unasked_when_the_turn_before_it_is_discarded() {
     let world = waiting_behind();
     let mut person = Person::starts(&world, &["query", "second"]);
-    person.sees("(d) discard it").types("d\n").sees("(k) keep them and send nothing: ");
-    person.types("k\n").sees("Nothing was changed.").sees("your message is kept");
+    person.sees("(d) discard it").types("d\n").sees("(q) keep them and send nothing, (?) help: ");
+    person.types("q\n").sees("Nothing was changed.").sees("your message is kept");
     assert_eq!(person.leaves().0, 6);
     assert!(world.rows()[0]["status"].as_str().unwrap().contains("interrupted"));
     let mut person = Person::starts(&world, &["query", "second"]);
-    person.sees("(d) discard it").types("d\n").sees("(k) keep them and send nothing: ");
+    person.sees("(d) discard it").types("d\n").sees("(q) keep them and send nothing, (?) help: ");
     person.types("d\n").sees("is discarded");
     assert_eq!(person.leaves().0, 0);
     let printed = world.run(&["print"]).stdout;
@@ -279,7 +279,7 @@ fn a_message_that_goes_first_when_a_turn_is_discarded_is_told() {
     assert!(ran.stderr.contains("it goes first, and yours comes after it"), "{}", ran.stderr);
 }
 
-const TURN_MENU: &str = "(r) resume it, (d) discard it, (q) quit: ";
+const TURN_MENU: &str = "(r) resume it, (d) discard it, (q) quit, (?) help: ";
 
 #[test]
 fn a_menu_holds_nothing_while_a_person_thinks() {
@@ -303,7 +303,7 @@ fn a_choice_counts_for_what_was_shown_only() {
     // Another process has discarded that turn when the choice is made.
     let left = world.run(&["query", "third", "--discard-turn", "--permissions", "read-only"]);
     assert_eq!(left.code, 0, "{}", left.stderr);
-    person.types("d\n").sees("(k) keep them").types("f\n").sees("moved on meanwhile");
+    person.types("d\n").sees("(q) keep them").types("f\n").sees("moved on meanwhile");
     assert_eq!(person.leaves().0, 0);
     let printed = world.run(&["print"]).stdout;
     assert!(printed.contains("> third") && printed.contains("> second"), "{printed}");
@@ -328,7 +328,7 @@ fn whoever_looks_on_sees_the_whole_question_and_hears_what_comes_next() {
                      {"say":"Written."},{"say":"More."}]}"#,
     );
     let mut asked = Person::starts(&world, &["query", "go", "--model", &model]);
-    asked.sees("(n) no: ");
+    asked.sees("(n) no, (?) help: ");
     let mut person = Person::starts(&world, &["query", "and then"]);
     person.sees(MENU).types("l\n").sees("asks: Run write_file: b?").sees("+fresh");
     person.sees(&format!("hint: to answer it: piton answer --id {}", world.only_id()));

@@ -12,7 +12,8 @@ use crate::world::{Ran, World, lines, lines_of, wait_until};
 
 const PAY: &str = r#"{"steps":[{"calls":[{"tool":"pay"},{"tool":"pay"}]},{"say":"Paid."}],
     "tools":[{"name":"pay","effect":"once","append_to":"pay.log","output":"paid"}]}"#;
-const ASKED: &str = "(y) yes, (a) always, (v) never, (m) done by hand, (n) no: ";
+const ASKED: &str =
+    "(y) yes, (a) always, (v) never, (e) edit, (m) done by hand, (n) no, (?) help: ";
 const ELSEWHERE: &str = "Answered from another terminal: ";
 
 /// A process that asks the first of two questions on its terminal.

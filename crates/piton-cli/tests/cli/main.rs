@@ -10,6 +10,7 @@ mod person;
 mod world;
 
 mod add_dir;
+mod asking;
 mod bypass;
 mod chat;
 mod codex;

@@ -476,7 +476,7 @@ fn a_question_over_http_belongs_to_its_call_and_is_answered() {
     let _server = HttpServer::start(&world, &[]);
     let script = calls(&world, r#"{"tool":"far__elicit","arguments":{"key":"a"}}"#);
     let mut person = person(&world, &script);
-    person.sees("The MCP server far asks: Who are you?").sees("no answer: ").types("n\n");
+    person.sees("The MCP server far asks: Who are you?").sees("no answer, (?) help: ").types("n\n");
     assert_eq!(person.leaves().0, 0);
     assert_eq!(ledger(&world), ["elicit a decline"]);
 }
@@ -520,12 +520,14 @@ pub(crate) fn person(world: &World, script: &str) -> Person {
 fn a_form_of_a_server_is_filled_in_by_a_person() {
     let (world, script) = asking("elicit");
     let mut person = person(&world, &script);
-    person.sees("The MCP server sim asks: Who are you? (a) answer, (n) no answer: ").types("a\n");
+    person
+        .sees("The MCP server sim asks: Who are you? (y) answer, (n) no answer, (?) help: ")
+        .types("y\n");
     person.sees("Which one? (red, green): ").types("green\n");
     person.sees("count, at least 1 (a number; empty line: 3): ").types("0\n");
     person.sees("Your name: ").types("Ada\n");
     person.sees("sure (yes or no; may be left empty): ").types("\n");
-    person.sees("does not fit: at least 1. Please fill it in again. (a) answer").types("a\n");
+    person.sees("does not fit: at least 1. Please fill it in again. (y) answer").types("y\n");
     person.sees("Which one?").types("red\n").sees("count").types("\n");
     person.sees("Your name: ").types("Ada\n").sees("sure").types("yes\n");
     let (code, screen) = person.leaves();
@@ -540,7 +542,7 @@ fn a_form_of_a_server_is_filled_in_by_a_person() {
 fn who_does_not_want_to_answer_declines() {
     let (world, script) = asking("elicit");
     let mut person = person(&world, &script);
-    person.sees("(a) answer, (n) no answer: ").types("n\n");
+    person.sees("(y) answer, (n) no answer, (?) help: ").types("n\n");
     assert_eq!(person.leaves().0, 0);
     assert_eq!(result(&world).1, r#"{"action":"decline"}"#);
 }
@@ -553,7 +555,7 @@ fn a_question_that_a_server_takes_back_holds_up_nobody() {
     let world = with_server("call_seconds = 20", &[]);
     let script = calls(&world, r#"{"tool":"sim__elicit_back","arguments":{"key":"a"}}"#);
     let mut person = person(&world, &script);
-    person.sees("asks: Who? (a) answer, (n) no answer: ");
+    person.sees("asks: Who? (y) answer, (n) no answer, (?) help: ");
     fs::write(world.path("ledger.back"), "").unwrap();
     person.sees("outcome unknown: ").sees("it was silent for").sees("Done.");
     assert_eq!(person.leaves().0, 0);

@@ -195,7 +195,9 @@ fn an_interrupt_cancels_the_task() {
 }
 
 fn fill_in(mut person: Person) {
-    person.sees("The MCP server far asks: Who are you? (a) answer, (n) no answer: ").types("a\n");
+    person
+        .sees("The MCP server far asks: Who are you? (y) answer, (n) no answer, (?) help: ")
+        .types("y\n");
     person.sees("name: ").types("Ada\n").sees("Done.");
     assert_eq!(person.leaves().0, 0);
 }

@@ -20,8 +20,8 @@ const WAITS: &str = r#"{"steps":[
     "tools":[{"name":"fast","effect":"read_only","output":"quick"},
              {"name":"slow","effect":"read_only","wait_for":"go","output":"late"}]}"#;
 
-const STREAMING_MENU: &str = "(a) abort and discard the turn: ";
-const TOOLS_MENU: &str = "(b) stop the tools and ask the model to begin again: ";
+const STREAMING_MENU: &str = "(d) discard the turn: ";
+const TOOLS_MENU: &str = "(r) stop the tools and ask the model to run them again: ";
 
 /// Somebody who has pressed Ctrl-C while the model was answering.
 fn streaming() -> (World, Person) {
@@ -71,7 +71,7 @@ fn a_menu_goes_away_with_what_it_was_about() {
 
 /// Answers the menu with a reply, and looks at the conversation afterwards.
 fn replies((world, mut person): (World, Person), reply: &str, expected: Expect) {
-    person.types("r").sees("your reply: ").types(&format!("{reply}\r"));
+    person.types("t").sees("your reply: ").types(&format!("{reply}\r"));
     let (code, screen) = person.leaves();
     assert_eq!(code, 0, "{screen}");
     world.check(&[&["print"]], expected);
@@ -106,7 +106,7 @@ fn an_answer_can_be_stopped_and_kept_or_thrown_away() {
     assert_eq!(world.rows()[0]["status"], "");
 
     let (world, mut person) = streaming();
-    person.types("a").sees("The turn is discarded.");
+    person.types("d").sees("The turn is discarded.");
     assert_eq!(person.leaves().0, 0);
     assert!(!world.run(&["print"]).stdout.contains("Hello"));
 }
@@ -142,7 +142,7 @@ fn tools_are_stopped_and_the_turn_is_left_or_replied_to() {
 #[test]
 fn tools_begin_again_by_the_word_of_the_model() {
     let (world, mut person) = in_tools();
-    person.types("b");
+    person.types("r");
     let (code, screen) = person.leaves();
     assert_eq!(code, 0, "{screen}");
     let starts = world.events().iter().filter(|event| event["type"] == "ToolStarted").count();
@@ -184,7 +184,7 @@ fn a_third_one_leaves_at_once() {
 #[test]
 fn whoever_breaks_off_the_reply_leaves_the_turn_to_be_resumed() {
     let (world, mut person) = streaming();
-    person.types("r").sees("your reply: ").types(CTRL_C);
+    person.types("t").sees("your reply: ").types(CTRL_C);
     let (code, screen) = person.leaves();
     assert_eq!(code, 130, "{screen}");
     assert!(screen.contains("hint: the work is kept"), "{screen}");

@@ -11,7 +11,7 @@ use crate::world::{World, wait_until};
 const WAITS: &str = r#"{"steps":[
     {"say":"Two.","calls":[{"tool":"slow"}]},{"say":"Done."},{"say":"More."}],
     "tools":[{"name":"slow","effect":"read_only","wait_for":"go","output":"late"}]}"#;
-const WAITING_MENU: &str = "(k) keep them and send nothing: ";
+const WAITING_MENU: &str = "(q) keep them and send nothing, (?) help: ";
 
 /// A person whose process is in the middle of a turn.
 fn working() -> (World, Person) {

@@ -7,7 +7,8 @@ use serde_json::json;
 use crate::person::Person;
 use crate::world::World;
 
-const CHOICES: &str = "(y) yes, (a) always, (v) never, (m) done by hand, (n) no: ";
+const CHOICES: &str =
+    "(y) yes, (a) always, (v) never, (e) edit, (m) done by hand, (n) no, (?) help: ";
 
 /// A turn that makes one call, and a file of so many lines.
 fn world(call: &serde_json::Value, lines: usize) -> (World, String) {

@@ -101,7 +101,7 @@ fn a_question_survives_a_kill_and_its_effect_happens_once() {
     let world = World::new();
     let model = world.script(PAY);
     let mut person = Person::starts(&world, &["query", "go", "--model", &model]);
-    person.sees("always would mean: allow pay").sees("(n) no: ");
+    person.sees("always would mean: allow pay").sees("(n) no, (?) help: ");
     drop(person);
     assert!(!world.work("pay.log").exists());
     let done = world.run(&["answer", "always"]);

@@ -5,7 +5,7 @@ use std::fs;
 use crate::person::Person;
 use crate::world::{World, lines};
 
-const MENU: &str = "(c) carry it out, (w) change it with words, (l) leave it: ";
+const MENU: &str = "(y) carry it out, (e) change it with words, (q) leave it: ";
 
 /// Tries to write in every turn, and says what it would do.
 const PLANS: &str = r#"{"steps":[
@@ -82,7 +82,7 @@ fn a_person_approves_a_plan_and_it_is_carried_out_in_the_mode_before() {
     person.sees("1. Write a.txt.").sees(MENU);
     assert!(!world.work("a.txt").exists());
     // An empty line decides nothing.
-    person.types("\r").sees("Not understood: type c, w or l.").sees(MENU).types("c\r");
+    person.types("\r").sees("Not understood: type y, e or q").sees(MENU).types("y\r");
     person.sees("turn 3").sees("Written.");
     let (code, screen) = person.leaves();
     assert_eq!(code, 0, "{screen}");
@@ -96,9 +96,9 @@ fn a_plan_is_changed_with_words_and_left_and_stays_a_plan() {
     let world = World::new();
     let model = world.script(r#"{"steps":[{"say":"Plan A."},{"say":"Plan B."}]}"#);
     let mut person = Person::starts(&world, &["query", "--plan", "go", "--model", &model]);
-    person.sees("Plan A.").sees(MENU).types("w\r");
+    person.sees("Plan A.").sees(MENU).types("e\r");
     person.sees("what should be different: ").types("smaller steps\r");
-    person.sees("Plan B.").sees(MENU).types("l\r");
+    person.sees("Plan B.").sees(MENU).types("q\r");
     let (code, screen) = person.leaves();
     assert_eq!(code, 0, "{screen}");
     assert!(screen.contains("to carry the plan out: piton query --id"), "{screen}");
@@ -116,7 +116,7 @@ fn what_was_typed_before_a_plan_is_there_does_not_approve_it() {
     let mut person = Person::starts(&world, &["query", "--plan", "go", "--model", &model]);
     person.sees("• slow").types("c\r");
     fs::write(world.work("go"), "").unwrap();
-    person.sees(MENU).types("l\r");
+    person.sees(MENU).types("q\r");
     let (code, screen) = person.leaves();
     assert_eq!(code, 0, "{screen}");
     assert!(!screen.contains("Done."), "{screen}");

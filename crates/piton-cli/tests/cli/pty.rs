@@ -7,12 +7,14 @@ use crate::person::Person;
 use crate::world::{World, lines_of};
 
 const CTRL_C: &str = "\x03";
-const PERMISSION: &str = "(y) yes, (a) always, (v) never, (m) done by hand, (n) no: ";
-const MENU: &str = "(r) resume it, (d) discard it, (q) quit: ";
-const MENU_WITH_EDIT: &str = "(r) resume it, (d) discard it, (e) edit its message, (q) quit: ";
+const PERMISSION: &str =
+    "(y) yes, (a) always, (v) never, (e) edit, (m) done by hand, (n) no, (?) help: ";
+const MENU: &str = "(r) resume it, (d) discard it, (q) quit, (?) help: ";
+const MENU_WITH_EDIT: &str =
+    "(r) resume it, (d) discard it, (e) edit its message, (q) quit, (?) help: ";
 const IN_DOUBT: &str =
-    "(r) run it again, (d) treat it as done, (t) type its result, (u) unknown, tell the model: ";
-const HELD: &str = "(w) wait for it, (n) new conversation, (q) quit: ";
+    "(r) run it again, (m) it is done, (t) type its result, (n) nobody knows, (?) help: ";
+const HELD: &str = "(w) wait for it, (o) other conversation, (q) quit, (?) help: ";
 
 /// Two files to write, one after the other.
 const WRITES: &str = r#"{"steps":[
@@ -235,9 +237,9 @@ fn ctrl_c_at_a_question_leaves_it_open() {
 fn a_person_settles_a_call_in_doubt() {
     for (keys, printed, times) in [
         ("r\n", "✓ slow — completed", 1),
-        ("d\n", "slow — ", 0),
+        ("m\n", "slow — ", 0),
         ("t\n3 rows\n", "✓ slow — completed", 0),
-        ("u\n", "? slow — outcome unknown", 0),
+        ("n\n", "? slow — outcome unknown", 0),
     ] {
         let world = killed("once");
         fs::write(world.work("go"), "").unwrap();
@@ -260,7 +262,7 @@ fn a_held_conversation_is_waited_for_left_for_another_or_given_up() {
     quits.sees("is held by process").sees(HELD).types("q\n").sees("your message is kept");
     assert_eq!(quits.leaves().0, 130);
     let mut elsewhere = Person::starts(&world, &["query", "me too", "--model", "demo"]);
-    elsewhere.sees(HELD).types("x\n").sees(HELD).types("n\n").sees("(new), turn 1");
+    elsewhere.sees(HELD).types("x\n").sees(HELD).types("o\n").sees("(new), turn 1");
     assert_eq!(elsewhere.leaves().0, 0);
     assert_eq!(world.rows().len(), 2);
     let id = world.rows().iter().find(|row| row["title"] == "go").unwrap()["conversation"].clone();

@@ -89,7 +89,7 @@ fn a_question_survives_a_kill_and_is_asked_again() {
 fn a_form_of_a_server_is_filled_in_from_a_command_line() {
     let (world, script) = mcp::asking("elicit");
     let mut person = mcp::person(&world, &script);
-    person.sees("(a) answer, (n) no answer: ");
+    person.sees("(y) answer, (n) no answer, (?) help: ");
     let shown = world.run(&["answer"]).stderr;
     for line in [
         "answers: --text JSON, --decline\n",

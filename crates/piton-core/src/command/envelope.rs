@@ -106,7 +106,7 @@ impl Envelope {
 mod tests {
     use super::*;
     use crate::command::{AnswerThen, NewMessage, OnIncomplete, Reply};
-    use crate::event::{ConfigChange, RuleEffect, RuleScope};
+    use crate::event::{ConfigChange, PermissionRule, RuleEffect, RuleScope};
     use crate::id::{InquiryId, MessageId};
     use crate::permit::Standing;
     use crate::question::Secret;
@@ -118,6 +118,9 @@ mod tests {
             Reply::Allow,
             Reply::Always(standing),
             Reply::Deny,
+            Reply::DenyBecause("not \"now\"\n".into()),
+            Reply::Change("ls -l".into()),
+            Reply::Keep(vec![PermissionRule::of_tool("pay", RuleEffect::Allow)]),
             Reply::Applied,
             Reply::RunAgain,
             Reply::TreatAsDone,

@@ -2,11 +2,12 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::changing;
 use crate::event::{
     ConfigChange, Event, Inquiry, InquiryAnswer, InquiryKind, PermissionRule, RuleEffect, Shape,
 };
 use crate::id::InquiryId;
-use crate::permit::{Standing, always, with};
+use crate::permit::{Standing, always, decides, with};
 use crate::question::Secret;
 use crate::state::State;
 
@@ -22,8 +23,16 @@ pub enum Reply {
     /// Decide so on the call, and on what [`always_rules`] say from now on. A face that answers for
     /// more than this conversation keeps those rules where every conversation finds them.
     Always(Standing),
+    /// Decide so on the call, and keep these rules: wider or narrower ones than [`always_rules`] say.
+    /// All of one effect and one scope. Rules that would not decide on the call answer nothing.
+    Keep(Vec<PermissionRule>),
+    /// Run the call with another command line; for a tool without one, with other arguments, as JSON.
+    /// What a rule forbids is not run all the same. The model is told.
+    Change(String),
     /// Do not run the call.
     Deny,
+    /// Do not run the call, for this reason. The model reads it.
+    DenyBecause(String),
     /// Do not run the call: a person did by hand what it would do.
     Applied,
     /// Run a call in doubt again.
@@ -44,29 +53,58 @@ impl Reply {
             Self::Secret(secret) => Some(secret.clone()),
             Self::Allow
             | Self::Always(_)
+            | Self::Keep(_)
+            | Self::Change(_)
             | Self::Applied
             | Self::Deny
+            | Self::DenyBecause(_)
             | Self::RunAgain
             | Self::TreatAsDone
             | Self::Text(_) => None,
         }
     }
 
-    /// The answer as the journal has it: what becomes of this call, without what stands for later ones
-    /// and without the words of a secret.
-    pub fn recorded(&self) -> InquiryAnswer {
+    /// What it decides for later calls too, and where.
+    pub fn standing(&self) -> Option<Standing> {
         match self {
-            Self::Always(Standing { effect: RuleEffect::Allow, .. }) | Self::Allow => {
-                InquiryAnswer::Allow
+            Self::Always(standing) => Some(*standing),
+            Self::Keep(rules) => {
+                rules.first().map(|rule| Standing { effect: rule.effect, scope: rule.scope })
             }
-            Self::Always(Standing { effect: RuleEffect::Ask | RuleEffect::Deny, .. })
-            | Self::Deny => InquiryAnswer::Deny,
+            Self::Allow
+            | Self::Change(_)
+            | Self::Deny
+            | Self::DenyBecause(_)
+            | Self::Applied
+            | Self::RunAgain
+            | Self::TreatAsDone
+            | Self::Text(_)
+            | Self::Secret(_) => None,
+        }
+    }
+
+    /// The answer as the journal has it: what becomes of this call, without what stands for later ones
+    /// and without the words of a secret. `asked` is the call.
+    fn recorded(&self, state: &State, asked: &Inquiry) -> Option<InquiryAnswer> {
+        Some(match self {
+            Self::Always(Standing { effect, .. }) => by_effect(*effect),
+            Self::Keep(rules) => by_effect(rules.first()?.effect),
+            Self::Allow => InquiryAnswer::Allow,
+            Self::Change(text) => {
+                let call = state.open_turn()?.call(asked.call)?;
+                let tool = state.config.tool(&call.name)?;
+                let arguments = changing::arguments(tool, &call.arguments, text).ok()?;
+                InquiryAnswer::Changed { arguments }
+            }
+            Self::Deny => InquiryAnswer::DENY,
+            Self::DenyBecause(reason) if reason.trim().is_empty() => InquiryAnswer::DENY,
+            Self::DenyBecause(reason) => InquiryAnswer::Deny { reason: Some(reason.trim().into()) },
             Self::Applied => InquiryAnswer::Applied,
             Self::RunAgain => InquiryAnswer::RunAgain,
             Self::TreatAsDone => InquiryAnswer::TreatAsDone,
             Self::Text(text) => InquiryAnswer::Text { text: text.as_str().into() },
             Self::Secret(_) => InquiryAnswer::Redacted,
-        }
+        })
     }
 
     /// The facts that the answer makes; none if the question is not open. `letter` is what brought it
@@ -77,15 +115,19 @@ impl Reply {
             return Vec::new();
         };
         let Some(reply) = self.settling(asked) else { return Vec::new() };
+        let rules = match (&reply, reply.standing()) {
+            (Self::Keep(rules), _) if decide_on(state, asked, rules) => Some(rules.clone()),
+            (Self::Keep(_), _) => return Vec::new(),
+            (_, Some(standing)) => always_rules(state, asked, standing),
+            (_, None) => None,
+        };
+        let Some(answer) = reply.recorded(state, asked) else { return Vec::new() };
         let mut events = Vec::new();
-        if let Self::Always(standing) = reply
-            && let Some(rules) = always_rules(state, asked, standing)
-        {
+        if let Some(rules) = rules {
             let permissions = Some(with(&state.config.permissions, &rules));
             let change = ConfigChange { permissions, ..ConfigChange::default() };
             events.push(Event::ConfigChanged { change });
         }
-        let answer = reply.recorded();
         let (inquiry, letter) = (inquiry.clone(), letter.map(ToOwned::to_owned));
         events.push(Event::InquiryAnswered { inquiry, answer, by: USER.into(), letter });
         events
@@ -110,10 +152,30 @@ impl Reply {
             (InquiryKind::Question, _)
             | (_, Self::Secret(_))
             | (InquiryKind::Permission, Self::TreatAsDone | Self::Text(_))
-            | (InquiryKind::InDoubt, Self::Applied) => None,
+            | (
+                InquiryKind::InDoubt,
+                Self::Applied | Self::Keep(_) | Self::Change(_) | Self::DenyBecause(_),
+            ) => None,
             (InquiryKind::Permission | InquiryKind::InDoubt, reply) => Some(reply),
         }
     }
+}
+
+fn by_effect(effect: RuleEffect) -> InquiryAnswer {
+    match effect {
+        RuleEffect::Allow => InquiryAnswer::Allow,
+        RuleEffect::Ask | RuleEffect::Deny => InquiryAnswer::DENY,
+    }
+}
+
+/// Whether rules would decide on the call that a question is about.
+fn decide_on(state: &State, asked: &Inquiry, rules: &[PermissionRule]) -> bool {
+    let call = state.open_turn().and_then(|turn| turn.call(asked.call));
+    call.and_then(|call| Some((call, state.config.tool(&call.name)?))).is_some_and(
+        |(call, tool)| {
+            decides(&state.config.permissions, state.workspace(), tool, &call.arguments, rules)
+        },
+    )
 }
 
 /// The rules that a standing decision would make of a question; `None` if it would only be good for

@@ -183,7 +183,8 @@ fn decided(answer: &InquiryAnswer) -> Need {
         InquiryAnswer::RunAgain | InquiryAnswer::Allow => Need::Run,
         InquiryAnswer::TreatAsDone => Need::Finish(Outcome::Ok, CONFIRMED_TEXT.into()),
         InquiryAnswer::Text { text } => Need::Finish(Outcome::Ok, text.to_string()),
-        InquiryAnswer::Deny
+        InquiryAnswer::Deny { .. }
+        | InquiryAnswer::Changed { .. }
         | InquiryAnswer::Applied
         | InquiryAnswer::Redacted
         | InquiryAnswer::Cancelled { .. } => Need::Finish(Outcome::Unknown, UNKNOWN_TEXT.into()),

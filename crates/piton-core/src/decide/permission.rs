@@ -49,21 +49,31 @@ pub(super) enum Judged {
 /// Judges a call that has not started.
 pub(super) fn judge(state: &State, turn: &Turn, call: &Call, tool: &ToolSpec) -> Judged {
     let asked = asked(turn, call);
-    let permissions = &state.config.permissions;
-    let by_rules = permit(permissions, state.workspace(), tool, &call.arguments);
+    let by_rules = permit_now(state, call, tool);
     let effect = match asked.and_then(|raised| raised.answer.as_ref()) {
         // Somebody said yes, and then wanted a plan first.
         Some(InquiryAnswer::Allow | InquiryAnswer::RunAgain)
-            if permissions.mode == PermissionMode::Plan && by_rules == RuleEffect::Deny =>
+            if state.config.permissions.mode == PermissionMode::Plan
+                && by_rules == RuleEffect::Deny =>
         {
             RuleEffect::Deny
         }
         Some(InquiryAnswer::Allow | InquiryAnswer::RunAgain) => RuleEffect::Allow,
-        Some(InquiryAnswer::Deny) => {
+        Some(InquiryAnswer::Deny { reason }) => {
             let by_policy = asked.is_some_and(|raised| raised.by.as_deref() == Some(BY_POLICY));
-            let text = if by_policy { DENIED_BY_POLICY_TEXT } else { DENIED_TEXT };
-            return Judged::Finish(Outcome::Denied, text.into());
+            let text = match reason {
+                _ if by_policy => DENIED_BY_POLICY_TEXT.to_owned(),
+                Some(reason) => format!("{DENIED_TEXT} The user says: {reason}"),
+                None => DENIED_TEXT.to_owned(),
+            };
+            return Judged::Finish(Outcome::Denied, text);
         }
+        // A person has seen this very call: they wrote it. A deny beats that, as it beats a yes to what
+        // only looks like another call.
+        Some(InquiryAnswer::Changed { .. }) => match by_rules {
+            RuleEffect::Deny => RuleEffect::Deny,
+            RuleEffect::Allow | RuleEffect::Ask => RuleEffect::Allow,
+        },
         Some(InquiryAnswer::Applied) => return Judged::Finish(Outcome::Ok, APPLIED_TEXT.into()),
         Some(
             InquiryAnswer::TreatAsDone
@@ -82,6 +92,10 @@ pub(super) fn judge(state: &State, turn: &Turn, call: &Call, tool: &ToolSpec) ->
     }
 }
 
+fn permit_now(state: &State, call: &Call, tool: &ToolSpec) -> RuleEffect {
+    permit(&state.config.permissions, state.workspace(), tool, &call.arguments)
+}
+
 /// Judges where a call really leads, as far as that was found out. `None` if nothing is wrong with it.
 pub(super) fn judge_place(state: &State, turn: &Turn, call: &Call) -> Option<Judged> {
     if let Some(text) = forbidden_there(state, call) {
@@ -97,8 +111,7 @@ pub(super) fn judge_place(state: &State, turn: &Turn, call: &Call) -> Option<Jud
 /// Whether the rules in force forbid the call, whatever they said when it was started.
 pub fn is_denied(state: &State, call: &Call) -> bool {
     let Some(tool) = state.config.tool(&call.name) else { return false };
-    let permissions = &state.config.permissions;
-    let by_rule = permit(permissions, state.workspace(), tool, &call.arguments) == RuleEffect::Deny;
+    let by_rule = permit_now(state, call, tool) == RuleEffect::Deny;
     let turn = state.open_turn();
     by_rule || turn.is_some_and(|turn| judge_place(state, turn, call).is_some())
 }

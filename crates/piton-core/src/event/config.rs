@@ -261,6 +261,26 @@ pub enum PermissionMode {
     Plan,
 }
 
+/// A text that names no permission mode.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("a permission mode is one of ask, accept-edits, auto, read-only, plan")]
+pub struct NotAMode;
+
+impl FromStr for PermissionMode {
+    type Err = NotAMode;
+
+    fn from_str(text: &str) -> Result<Self, NotAMode> {
+        match text {
+            "ask" => Ok(Self::Ask),
+            "accept-edits" => Ok(Self::AcceptEdits),
+            "auto" => Ok(Self::Auto),
+            "read-only" => Ok(Self::ReadOnly),
+            "plan" => Ok(Self::Plan),
+            _ => Err(NotAMode),
+        }
+    }
+}
+
 /// A standing decision on calls of a tool.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PermissionRule {

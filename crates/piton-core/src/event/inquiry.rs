@@ -127,7 +127,18 @@ pub enum InquiryAnswer {
     /// Run the call.
     Allow,
     /// Do not run the call.
-    Deny,
+    Deny {
+        /// Why not, in the words of whoever refused. The model reads it. Absent: nothing was said.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        reason: Option<Arc<str>>,
+    },
+    /// Run the call with other arguments than the model gave. Only as long as it has not started, and
+    /// only if no rule forbids what it is now. The model keeps its own arguments, and is told these with
+    /// the result. A build that does not know this answer takes the question for open, and asks again.
+    Changed {
+        /// The arguments that count from now on: a JSON object, as text.
+        arguments: Arc<str>,
+    },
     /// A person did by hand what the call would do.
     Applied,
     /// Run the call in doubt again.
@@ -149,19 +160,33 @@ pub enum InquiryAnswer {
 }
 
 impl InquiryAnswer {
+    /// Do not run the call, and nothing is said about it.
+    pub const DENY: Self = Self::Deny { reason: None };
+
     /// Whether it decides a question of this kind. One that does not leaves the question open,
     /// because the first answer counts and nothing could follow from it.
     pub fn decides(&self, kind: InquiryKind) -> bool {
         match kind {
-            InquiryKind::Permission => {
-                matches!(self, Self::Allow | Self::Deny | Self::Applied | Self::RunAgain)
-            }
-            InquiryKind::Question => {
-                !matches!(self, Self::Allow | Self::Applied | Self::RunAgain | Self::TreatAsDone)
-            }
-            InquiryKind::InDoubt => {
-                !matches!(self, Self::Applied | Self::Redacted | Self::Cancelled { .. })
-            }
+            InquiryKind::Permission => matches!(
+                self,
+                Self::Allow
+                    | Self::Deny { .. }
+                    | Self::Changed { .. }
+                    | Self::Applied
+                    | Self::RunAgain
+            ),
+            InquiryKind::Question => !matches!(
+                self,
+                Self::Allow
+                    | Self::Changed { .. }
+                    | Self::Applied
+                    | Self::RunAgain
+                    | Self::TreatAsDone
+            ),
+            InquiryKind::InDoubt => !matches!(
+                self,
+                Self::Changed { .. } | Self::Applied | Self::Redacted | Self::Cancelled { .. }
+            ),
         }
     }
 }

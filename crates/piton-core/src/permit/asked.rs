@@ -8,11 +8,12 @@ use regex::Regex;
 use serde_json::{Map, Value};
 
 use super::argument::compiled;
-use super::command::{Matcher, Sight, allows, finds};
+use super::command::{Matcher, Pattern, Sight, allows, finds, is_allowed, written};
 use super::line::Line;
 use super::reach::Reach;
 use super::roles::{Kind, Roles, is_named};
 use super::runners::may_run;
+use super::width::{Part, Width};
 use super::{address, fault, looks, path, run_by_others};
 use crate::event::{PermissionRule, Permissions, RuleEffect, ToolSpec};
 use crate::patch;
@@ -86,6 +87,84 @@ impl<'a> Asked<'a> {
 
     pub(super) fn runs_commands(&self) -> bool {
         self.roles.kind == Kind::Commands
+    }
+
+    /// How wide a rule is that is made of it, if nobody says.
+    pub(super) fn usual_width(&self) -> Width {
+        if self.command_line().is_some() { Width::Exactly } else { Width::Tool }
+    }
+
+    fn command_line(&self) -> Option<&Line> {
+        self.line.as_ref().filter(|_| self.runs_commands())
+    }
+
+    /// The rules of a width that `rule` becomes for it, for what `known` rules do not allow. `None` if it
+    /// cannot be said so.
+    pub(super) fn rules(
+        &self,
+        rule: &PermissionRule,
+        width: Width,
+        known: &[&PermissionRule],
+    ) -> Option<Vec<PermissionRule>> {
+        let mut rule = rule.clone();
+        // What is allowed in a directory is something else in another one.
+        if rule.effect == RuleEffect::Allow {
+            rule.path = self.elsewhere()?;
+        }
+        let Some(line) = self.command_line() else {
+            rule.arguments = self.hosts()?;
+            rule.path = match width {
+                Width::Tool => rule.path,
+                Width::FirstWords => return None,
+                Width::Exactly => Some(path::exactly(self.only_path()?)),
+                Width::Directory => Some(within(self.only_path()?)?),
+            };
+            return rule
+                .path
+                .as_deref()
+                .is_none_or(|it| fault::of_path(it).is_none())
+                .then_some(vec![rule]);
+        };
+        // Which of several commands is meant is not known, and the others are not to be forbidden.
+        if rule.effect != RuleEffect::Allow && !(line.certain && line.commands.len() == 1) {
+            return None;
+        }
+        let mut rules = Vec::new();
+        let patterns = self.patterns(known).unwrap_or_default();
+        for words in line.commands.iter().filter(|it| !is_allowed(&patterns, it, line)) {
+            let command = match width {
+                Width::Exactly => Pattern::exactly(words)?,
+                Width::FirstWords => {
+                    Pattern::first_words(words).or_else(|| Pattern::exactly(words))?
+                }
+                Width::Directory | Width::Tool => return None,
+            };
+            let rule = PermissionRule { command: Some(command), ..rule.clone() };
+            if !rules.contains(&rule) {
+                rules.push(rule);
+            }
+        }
+        Some(rules)
+    }
+
+    /// The path that it works on, if it works on one and on nothing else.
+    fn only_path(&self) -> Option<&str> {
+        match self.paths.as_slice() {
+            [Some(path)] if self.roles.kind == Kind::Paths => Some(path),
+            _ => None,
+        }
+    }
+
+    /// The commands of a line of several, and which of them rules allow.
+    pub(super) fn parts(&self, allows: &[&PermissionRule]) -> Vec<Part> {
+        let line = self.command_line().filter(|line| line.certain && 1 < line.commands.len());
+        let Some(line) = line else { return Vec::new() };
+        let patterns = self.patterns(allows).unwrap_or_default();
+        let part = |words: &Vec<String>| {
+            let is_allowed = is_allowed(&patterns, words, line);
+            Part { command: written(words), is_allowed }
+        };
+        line.commands.iter().map(part).collect()
     }
 
     /// Whether it runs a command line that only looks, in the workspace and without anything unusual.
@@ -194,15 +273,7 @@ impl<'a> Asked<'a> {
 
     /// Whether rules that allow cover the whole call, and how closely.
     pub(super) fn allowed(&self, rules: &[&PermissionRule]) -> Option<Allowed> {
-        let mut patterns = Vec::new();
-        let fits = |rule: &PermissionRule| self.sight_of_arguments(rule) == Sight::Found;
-        for rule in rules.iter().filter(|rule| fits(rule)) {
-            match self.roles.says_commands(rule).then(|| self.roles.matcher(rule)) {
-                None if self.is_allowed_here(rule) => return Some(Allowed::Widely),
-                Some(Some(pattern)) if self.counts_here(rule, &pattern) => patterns.push(pattern),
-                None | Some(_) => {}
-            }
-        }
+        let Some(patterns) = self.patterns(rules) else { return Some(Allowed::Widely) };
         let line = self.line.as_ref().filter(|_| self.runs_commands())?;
         let closely: Vec<_> = patterns.iter().filter(|it| it.is_closed()).cloned().collect();
         if allows(&closely, line) {
@@ -210,6 +281,22 @@ impl<'a> Asked<'a> {
         } else {
             allows(&patterns, line).then_some(Allowed::Widely)
         }
+    }
+
+    /// What rules that allow say of commands here; `None` if one of them allows the whole call.
+    fn patterns(&self, rules: &[&PermissionRule]) -> Option<Vec<Matcher>> {
+        let mut patterns = Vec::new();
+        let fits = |rule: &PermissionRule| {
+            is_named(rule, self.roles.tool) && self.sight_of_arguments(rule) == Sight::Found
+        };
+        for rule in rules.iter().filter(|rule| fits(rule)) {
+            match self.roles.says_commands(rule).then(|| self.roles.matcher(rule)) {
+                None if self.is_allowed_here(rule) => return None,
+                Some(Some(pattern)) if self.counts_here(rule, &pattern) => patterns.push(pattern),
+                None | Some(_) => {}
+            }
+        }
+        Some(patterns)
     }
 
     /// Whether a rule without a command is for this call.
@@ -297,4 +384,10 @@ fn places(workspace: &str, added: &[String], value: &Value) -> Vec<Option<String
         }
         Value::Bool(_) | Value::Number(_) | Value::Object(_) => vec![None],
     }
+}
+
+/// Every path in the directory of a path; `None` for one that is in the workspace itself.
+fn within(path: &str) -> Option<String> {
+    let (directory, _) = path.rsplit_once('/').filter(|(directory, _)| !directory.is_empty())?;
+    Some(format!("{}/**", path::exactly(directory)))
 }

@@ -63,6 +63,24 @@ impl Pattern {
         (pattern.words == words && !pattern.open).then_some(text)
     }
 
+    /// The rule for whatever begins like this command: with its program, and with what that is told to
+    /// do. `None` if a rule for this program is good word for word only.
+    pub(super) fn first_words(words: &[String]) -> Option<String> {
+        if is_word_for_word(words) {
+            return None;
+        }
+        let told = words.get(1).is_some_and(|word| !word.starts_with('-'));
+        let first = words.get(..if told { 2 } else { 1 })?;
+        let text = format!("{} *", written(first));
+        let pattern = Self::read(&text)?;
+        (pattern.words == first && pattern.open).then_some(text)
+    }
+
+    /// Whether it allows what another one names exactly.
+    pub(super) fn covers(&self, exact: &Self) -> bool {
+        self.is(&exact.words) && !(self.open && is_word_for_word(&exact.words))
+    }
+
     fn is(&self, words: &[String]) -> bool {
         if self.open { words.starts_with(&self.words) } else { words == self.words }
     }
@@ -160,7 +178,7 @@ impl Matcher {
 }
 
 /// A command as one text, in which one word cannot look like two.
-fn written(words: &[String]) -> String {
+pub(super) fn written(words: &[String]) -> String {
     words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ")
 }
 
@@ -189,20 +207,32 @@ impl<'a> Options<'a> {
 
 /// Whether every command of the line is allowed by one of the rules.
 pub(super) fn allows(patterns: &[Matcher], line: &Line) -> bool {
-    let alone = line.commands.len() == 1;
-    let allowed = |words: &Vec<String>| {
-        let runner = may_run(words) || words.first().is_none_or(|program| is_mover(program));
-        let elsewhere = works_elsewhere(words);
-        patterns.iter().any(|pattern| {
-            // What runs other commands, or changes what they mean, is allowed alone and word for
-            // word: with words of its own, with input or in front of others it is another command.
-            // What works elsewhere does so for each command by itself.
-            pattern.is(words)
-                && (!runner || alone && pattern.is_closed())
-                && (!elsewhere || pattern.is_closed())
-        })
-    };
+    let allowed = |words: &Vec<String>| is_allowed(patterns, words, line);
     line.certain && !line.commands.is_empty() && line.commands.iter().all(allowed)
+}
+
+/// Whether a command of the line is allowed by one of the rules.
+pub(super) fn is_allowed(patterns: &[Matcher], words: &[String], line: &Line) -> bool {
+    let alone = line.commands.len() == 1;
+    let (runner, elsewhere) = (is_runner(words), works_elsewhere(words));
+    patterns.iter().any(|pattern| {
+        // What runs other commands, or changes what they mean, is allowed alone and word for
+        // word: with words of its own, with input or in front of others it is another command.
+        // What works elsewhere does so for each command by itself.
+        pattern.is(words)
+            && (!runner || alone && pattern.is_closed())
+            && (!elsewhere || pattern.is_closed())
+    })
+}
+
+/// Whether it runs other commands, or changes what they mean.
+fn is_runner(words: &[String]) -> bool {
+    may_run(words) || words.first().is_none_or(|program| is_mover(program))
+}
+
+/// Whether rules allow this command word for word only.
+fn is_word_for_word(words: &[String]) -> bool {
+    is_runner(words) || works_elsewhere(words)
 }
 
 /// Whether the line runs a command that the rule names, also inside another one.

@@ -4,8 +4,8 @@
 
 use super::argument::compiled;
 use super::command::Pattern;
-use super::path::{normal, without_brackets};
-use crate::event::RuleEffect;
+use super::path::{matches, normal, without_brackets};
+use crate::event::{PermissionRule, RuleEffect};
 
 /// Letters that mean something in the patterns of other programs, and nothing here.
 const FOREIGN: [char; 5] = ['[', ']', '{', '}', '\\'];
@@ -50,6 +50,40 @@ pub fn of_path(path: &str) -> Option<String> {
         Some(plain) if plain != path => Some(format!("a path has no detours: write `{plain}`")),
         Some(_) => None,
     }
+}
+
+/// Of a rule, as far as its parts go.
+pub fn of_rule(rule: &PermissionRule) -> Option<String> {
+    let command = rule.command.as_deref().and_then(of_command);
+    let path = rule.path.as_deref().and_then(of_path);
+    of_tool(&rule.tool)
+        .or(command)
+        .or(path)
+        .or_else(|| rule.arguments.values().find_map(|it| of_pattern(it)))
+}
+
+/// Of a rule that a person made of another one, which says exactly what a call does. It has to allow
+/// that too.
+pub fn of_wider(rule: &PermissionRule, exact: &PermissionRule) -> Option<String> {
+    if let Some(fault) = of_rule(rule) {
+        return Some(fault);
+    }
+    let covers = |(wide, exact): (&String, &String)| {
+        let patterns = Pattern::read(wide).zip(Pattern::read(exact));
+        patterns.is_some_and(|(wide, exact)| wide.covers(&exact))
+    };
+    if let Some(command) = &exact.command
+        && !rule.command.as_ref().zip(Some(command)).is_none_or(covers)
+    {
+        return Some(format!(
+            "this rule does not allow `{command}`: write its first words and * behind them; programs \
+             that run others are named word for word"
+        ));
+    }
+    let leaves_out = |(wide, exact): (&String, &String)| !matches(wide, exact);
+    let (wide, exact) = (rule.path.as_ref(), exact.path.as_ref());
+    let exact = exact.filter(|_| wide.zip(exact).is_some_and(leaves_out))?;
+    Some(format!("this rule does not allow `{exact}`"))
 }
 
 /// Of the pattern for an argument.

@@ -39,6 +39,10 @@ pub(super) struct Line {
     pub(super) files: Vec<String>,
     /// Whether the shell runs exactly these commands with exactly these words.
     pub(super) certain: bool,
+    /// Whether it does, but for words in which it puts names of files.
+    pub(super) plain: bool,
+    /// Those words: the place of the command, and of the word in it.
+    pub(super) globs: Vec<(usize, usize)>,
 }
 
 impl Line {
@@ -50,10 +54,10 @@ impl Line {
     fn read_at(text: &str, depth: usize) -> Self {
         let mut reader = Reader {
             rest: text.chars().peekable(),
-            line: Self { certain: true, ..Self::default() },
+            line: Self { certain: true, plain: true, ..Self::default() },
             words: Vec::new(),
             word: None,
-            quoted: false,
+            form: Form::default(),
             skipping: false,
             joined: false,
             depth,
@@ -86,13 +90,22 @@ fn is_assignment(word: &str) -> bool {
     !name.is_empty() && name.chars().all(|letter| letter.is_ascii_alphanumeric() || letter == '_')
 }
 
+/// How a word is written.
+#[derive(Clone, Copy, Default)]
+struct Form {
+    /// It has a quote in it.
+    quoted: bool,
+    /// The shell puts names of files in its place.
+    globbed: bool,
+}
+
 struct Reader<'a> {
     rest: Peekable<Chars<'a>>,
     line: Line,
     words: Vec<String>,
     word: Option<String>,
-    /// Whether the present word has a quote in it.
-    quoted: bool,
+    /// How the present word is written.
+    form: Form,
     /// Whether the next word is the file of a redirection.
     skipping: bool,
     /// Whether the last operator wants a command behind it.
@@ -134,7 +147,12 @@ impl Reader<'_> {
                     Some(plain) => self.push(plain),
                 }
             }
-            '*' | '?' | '[' | '{' | '}' => {
+            '*' | '?' | '[' => {
+                self.line.certain = false;
+                self.form.globbed = true;
+                self.push(letter);
+            }
+            '{' | '}' => {
                 self.doubt();
                 self.push(letter);
             }
@@ -160,7 +178,7 @@ impl Reader<'_> {
     }
 
     fn doubt(&mut self) {
-        self.line.certain = false;
+        (self.line.certain, self.line.plain) = (false, false);
     }
 
     /// Adds to the present word. What a person cannot see, or can take for something else, is not
@@ -176,8 +194,15 @@ impl Reader<'_> {
     }
 
     fn end_word(&mut self) {
-        let quoted = std::mem::take(&mut self.quoted);
+        let Form { quoted, globbed } = std::mem::take(&mut self.form);
         let Some(word) = self.word.take() else { return };
+        // What runs, and what is written to, is named. Quotes in a pattern are nothing to guess about.
+        if globbed && (self.skipping || self.words.is_empty() || quoted) {
+            self.doubt();
+        }
+        if globbed {
+            self.line.globs.push((self.line.commands.len(), self.words.len()));
+        }
         if std::mem::take(&mut self.skipping) {
             return self.line.files.push(word);
         }
@@ -238,7 +263,7 @@ impl Reader<'_> {
     }
 
     fn begin_quotes(&mut self) {
-        self.quoted = true;
+        self.form.quoted = true;
         self.word.get_or_insert_default();
     }
 
@@ -285,7 +310,7 @@ impl Reader<'_> {
     /// Only what leads to nothing or to another output is certain.
     fn redirection(&mut self, letter: char) {
         let numbered = |word: &String| word.chars().all(|digit| digit.is_ascii_digit());
-        let number = self.word.as_ref().filter(|word| !self.quoted && numbered(word));
+        let number = self.word.as_ref().filter(|word| !self.form.quoted && numbered(word));
         match number.map(String::len) {
             Some(1) => drop(self.word.take()),
             // Some shells take it for a word.

@@ -6,6 +6,7 @@
 //! not listed asks.
 
 mod git;
+mod glob;
 mod options;
 mod programs;
 
@@ -53,7 +54,13 @@ pub const SYSTEM_FILES: [&str; 17] = [
 /// directories that were added, too.
 pub(super) fn only_looks(line: &Line, workspace: &str, added: &[String], directory: &str) -> bool {
     let mut place = Place { workspace, added, directory: directory.to_owned() };
-    line.certain && !line.commands.is_empty() && line.commands.iter().all(|it| place.looks(it))
+    let mut commands = line.commands.iter().enumerate();
+    line.plain
+        && !line.commands.is_empty()
+        && commands.all(|(number, words)| {
+            let globs = line.globs.iter().filter(|(command, _)| *command == number);
+            globs.clone().all(|(_, word)| glob::is_harmless(words, *word)) && place.looks(words)
+        })
 }
 
 /// Where a command of a line runs.

@@ -5,6 +5,7 @@ mod denied;
 mod directory;
 mod edits;
 mod looks;
+mod offers;
 mod plan;
 mod reach;
 mod roles;

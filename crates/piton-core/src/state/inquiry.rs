@@ -1,6 +1,8 @@
 //! What happens to questions: they are raised, and answered once.
 
-use super::{Raised, Turn};
+use std::sync::Arc;
+
+use super::{Call, Progress, Raised, Turn};
 use crate::event::{Inquiry, InquiryAnswer, InquiryKind};
 use crate::id::{CallId, InquiryId, Timestamp};
 
@@ -70,13 +72,45 @@ pub(super) struct Given<'a> {
 /// The first answer that decides counts.
 pub(super) fn settle(turn: &mut Turn, inquiry: &InquiryId, given: Given<'_>) -> bool {
     let Given { answer, by, at, elsewhere } = given;
-    let open = |raised: &&mut Raised| raised.inquiry.id == *inquiry && raised.answer.is_none();
-    turn.inquiries.iter_mut().find(open).is_some_and(|raised| {
-        let fits = answer.decides(raised.inquiry.kind);
-        raised.answer = fits.then(|| answer.clone());
-        raised.by = fits.then(|| by.to_owned());
-        raised.answered = fits.then_some(at);
-        raised.elsewhere = fits && elsewhere;
-        fits
-    })
+    let Some(raised) = turn.raised(inquiry).filter(|raised| answer.decides(raised.inquiry.kind))
+    else {
+        return false;
+    };
+    let (id, is_open) = (raised.inquiry.call, raised.answer.is_none());
+    let was_changed = matches!(raised.answer, Some(InquiryAnswer::Changed { .. }));
+    let waiting = turn.call_mut(id).filter(|call| call.progress == Progress::Waiting);
+    match (answer, waiting) {
+        (InquiryAnswer::Changed { arguments }, Some(call)) if is_open => call.change(arguments),
+        // What has begun is not changed any more.
+        (InquiryAnswer::Changed { .. }, _) => return false,
+        (_, _) if is_open => {}
+        // Only a build that knows nothing of the change asks again. What is answered to that is about
+        // the call as the model asked for it, and that is what such a build runs.
+        (_, Some(call)) if was_changed => call.change_back(),
+        (_, _) => return false,
+    }
+    if let Some(raised) = turn.inquiries.iter_mut().rev().find(|it| it.inquiry.id == *inquiry) {
+        raised.answer = Some(answer.clone());
+        raised.by = Some(by.to_owned());
+        raised.answered = Some(at);
+        raised.elsewhere = elsewhere;
+    }
+    true
+}
+
+impl Call {
+    /// A person gave it other arguments. Where it leads is not known any more.
+    fn change(&mut self, arguments: &Arc<str>) {
+        let before = std::mem::replace(&mut self.arguments, arguments.clone());
+        self.asked.get_or_insert(before);
+        self.found = None;
+    }
+
+    /// It is the call again that the model asked for.
+    fn change_back(&mut self) {
+        if let Some(asked) = self.asked.take() {
+            self.arguments = asked;
+            self.found = None;
+        }
+    }
 }

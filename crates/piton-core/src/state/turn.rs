@@ -194,8 +194,10 @@ pub struct Call {
     pub provider_id: Option<Arc<str>>,
     /// The tool.
     pub name: Arc<str>,
-    /// Its arguments as they came.
+    /// Its arguments: as they came, or as a person changed them.
     pub arguments: Arc<str>,
+    /// Its arguments as they came, if a person changed them.
+    pub asked: Option<Arc<str>>,
     /// How far it is.
     pub progress: Progress,
     /// What is sent of its output instead of the whole.
@@ -534,6 +536,7 @@ impl Call {
             provider_id: None,
             name: name.into(),
             arguments: arguments.into(),
+            asked: None,
             progress: Progress::Waiting,
             shortened: None,
             starts: 0,

@@ -5,14 +5,19 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::edit::EditView;
+use crate::changing;
 use crate::event::{
     BlobRef, Choice, Found, Inquiry, InquiryAnswer, InquiryKind, Outcome, PermissionRule,
     RuleEffect, RuleScope, Wants, split_notes,
 };
 use crate::id::{CallId, ConversationId, Digest, InquiryId, Timestamp};
-use crate::permit::{Standing, always, permit};
+use crate::permit::{Part, Standing, Width, offers, parts, permit};
 use crate::state::{Call, Edit, Progress, Raised, State, Turn};
 use crate::tasks::{Task, UPDATE_PLAN, written_by};
+
+/// Longest text that can be changed on its way to a tool, in bytes. Whoever wants more of a change says
+/// no, and why.
+const CHANGEABLE_BYTES_MAX: usize = 4 * 1024;
 
 /// A call of a tool.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -22,8 +27,11 @@ pub struct CallView {
     pub id: CallId,
     /// The tool.
     pub tool: Arc<str>,
-    /// Its arguments as they came: usually a JSON object, as text.
+    /// Its arguments, as they came or as a person changed them: usually a JSON object, as text.
     pub arguments: Arc<str>,
+    /// Its arguments as they came, if a person changed them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub asked: Option<Arc<str>>,
     /// How far it is.
     pub state: CallState,
     /// The first of its questions that waits for an answer.
@@ -152,7 +160,15 @@ pub struct QuestionView {
     /// is open.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub found: Option<Found>,
-    /// The rules that a standing answer would write, as long as the question is open.
+    /// The commands of a line of several, and which of them rules allow, as long as the question is open.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub parts: Vec<Part>,
+    /// What can be changed before the call runs, as long as the question is open: its command line, or its
+    /// arguments as JSON.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub changeable: Option<String>,
+    /// The rules that a standing answer would write, as long as the question is open. Of those with one
+    /// effect and one scope, the first is what is meant if nothing is said of its width.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub always: Vec<Always>,
     /// The answer, and who gave it.
@@ -170,6 +186,9 @@ pub struct Always {
     pub effect: RuleEffect,
     /// How far it reaches.
     pub scope: RuleScope,
+    /// How much its rules say beside this call.
+    #[serde(default)]
+    pub width: Width,
     /// The rules that it writes.
     pub rules: Vec<PermissionRule>,
 }
@@ -238,6 +257,7 @@ impl CallView {
             id: call.id,
             tool: call.name.clone(),
             arguments: call.arguments.clone(),
+            asked: call.asked.clone(),
             state,
             asking: asking.map(|question| question.id.clone()),
             result,
@@ -273,6 +293,8 @@ impl CallView {
             question.edit = None;
             question.path = None;
             question.found = None;
+            question.parts.clear();
+            question.changeable = None;
             question.always.clear();
         }
         self.asking = None;
@@ -313,7 +335,7 @@ impl QuestionView {
             elsewhere: *elsewhere,
         });
         let about = inquiry.about.as_deref().filter(|_| open.is_some());
-        let permission = inquiry.kind == InquiryKind::Permission;
+        let permission = open.filter(|_| inquiry.kind == InquiryKind::Permission);
         Self {
             id: inquiry.id.clone(),
             kind: inquiry.kind,
@@ -327,7 +349,9 @@ impl QuestionView {
             edit: open.and_then(|_| EditView::of(&call.arguments)),
             path: about.and_then(|about| about.path.clone()),
             found: about.map(|about| about.found.clone()).filter(|it| !it.is_nothing()),
-            always: open.filter(|_| permission).map(|it| offers(it, call)).unwrap_or_default(),
+            parts: permission.map(|it| parts_of(it, call)).unwrap_or_default(),
+            changeable: permission.and_then(|it| changeable(it, call)),
+            always: permission.map(|it| offers_on(it, call)).unwrap_or_default(),
             answer,
             at: *at,
         }
@@ -345,17 +369,30 @@ pub(super) fn needs_person(state: &State, call: &Call, inquiry: &Inquiry) -> boo
     }
 }
 
-/// What a standing answer would write, for every reach it can have.
-fn offers(state: &State, call: &Call) -> Vec<Always> {
+fn parts_of(state: &State, call: &Call) -> Vec<Part> {
+    let tool = state.config.tool(&call.name);
+    let parts =
+        tool.map(|tool| parts(&state.config.permissions, state.workspace(), tool, &call.arguments));
+    parts.unwrap_or_default()
+}
+
+fn changeable(state: &State, call: &Call) -> Option<String> {
+    let text = changing::text(state.config.tool(&call.name)?, &call.arguments);
+    (text.len() <= CHANGEABLE_BYTES_MAX).then_some(text)
+}
+
+/// What a standing answer would write, for every reach and width it can have.
+fn offers_on(state: &State, call: &Call) -> Vec<Always> {
     let Some(tool) = state.config.tool(&call.name) else { return Vec::new() };
     let permissions = &state.config.permissions;
-    let mut offers = Vec::new();
+    let mut all = Vec::new();
     for effect in [RuleEffect::Allow, RuleEffect::Deny] {
         for scope in [RuleScope::Conversation, RuleScope::Project, RuleScope::User] {
             let standing = Standing { effect, scope };
-            let rules = always(permissions, state.workspace(), tool, &call.arguments, standing);
-            offers.extend(rules.map(|rules| Always { effect, scope, rules }));
+            let offers = offers(permissions, state.workspace(), tool, &call.arguments, standing);
+            let always = |(width, rules)| Always { effect, scope, width, rules };
+            all.extend(offers.into_iter().map(always));
         }
     }
-    offers
+    all
 }

@@ -3,6 +3,7 @@
 use expect_test::expect;
 
 use crate::next_action::check;
+use crate::script::fold;
 
 // M5, J29, D59
 #[test]
@@ -116,6 +117,53 @@ fn a_person_allows_or_denies() {
         &format!("{asked} deny:a allow:a"),
         expect!["finish a denied: Tool execution denied by user."],
     );
+}
+
+// D39: the model reads why.
+#[test]
+fn a_person_denies_with_a_reason() {
+    check(
+        "mode:ask turn user ask calls(o:a) raise:permission:a deny:a:wait",
+        expect!["finish a denied: Tool execution denied by user. The user says: wait"],
+    );
+}
+
+// A change is a fact like any other: it outlives drivers, and a rule that forbids what the call is now
+// beats it.
+#[test]
+fn a_call_that_a_person_changed_runs_unless_a_rule_forbids_it() {
+    let changed = r#"mode:ask turn user ask calls(o:a) raise:permission:a change:a:{"n":1}"#;
+    check(changed, expect!["run a"]);
+    check(&format!("{changed} driver"), expect!["run a"]);
+    check(
+        &format!("{changed} rule:o:deny driver"),
+        expect!["finish a denied: A permission rule forbids this call of o; nobody was asked."],
+    );
+    let state = fold(&format!("{changed} start:a driver"));
+    let call = &state.open_turn().unwrap().steps().next().unwrap().calls[0];
+    assert_eq!((&*call.arguments, call.asked.as_deref()), (r#"{"n":1}"#, Some("{}")));
+    check(&format!("{changed} start:a driver"), expect!["raise a InDoubt 1.1.0.in-doubt.1"]);
+}
+
+// What began is not changed any more, and nothing else is changed by it.
+#[test]
+fn a_change_counts_only_for_a_call_that_waits_for_permission() {
+    let asked = "mode:ask turn user ask calls(o:a) raise:permission:a";
+    let arguments = |script: &str| {
+        let state = fold(script);
+        let call = state.open_turn().unwrap().steps().next().unwrap().calls[0].clone();
+        (call.arguments.to_string(), call.asked.is_some(), state.strays)
+    };
+    let as_asked = |strays| ("{}".to_owned(), false, strays);
+    assert_eq!(arguments(&format!(r#"{asked} allow:a change:a:{{"n":1}}"#)), as_asked(1));
+    let begun = format!(r#"{asked} rule:o:allow start:a change:a:{{"n":1}}"#);
+    assert_eq!(arguments(&begun), as_asked(1));
+    let doubt = "turn user ask calls(o:a) start:a driver raise:doubt:a";
+    assert_eq!(arguments(&format!(r#"{doubt} change:a:{{"n":1}}"#)), as_asked(1));
+    // A build that does not know the answer asks again, and runs what the model asked for.
+    let older = format!(r#"{asked} change:a:{{"n":1}} allow:a"#);
+    assert_eq!(arguments(&older), as_asked(0));
+    check(&older, expect!["run a"]);
 }
 
 // C31

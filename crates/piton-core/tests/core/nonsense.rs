@@ -214,7 +214,10 @@ fn inquiry() -> impl Strategy<Value = Event> {
     let kind = select(vec![InquiryKind::Permission, InquiryKind::Question, InquiryKind::InDoubt]);
     let answer = select(vec![
         InquiryAnswer::Allow,
-        InquiryAnswer::Deny,
+        InquiryAnswer::DENY,
+        InquiryAnswer::Deny { reason: Some("because".into()) },
+        InquiryAnswer::Changed { arguments: r#"{"a":1}"#.into() },
+        InquiryAnswer::Changed { arguments: "x".into() },
         InquiryAnswer::RunAgain,
         InquiryAnswer::TreatAsDone,
         InquiryAnswer::Applied,

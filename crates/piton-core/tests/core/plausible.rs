@@ -246,7 +246,7 @@ impl World {
         let pending: Vec<Inquiry> = turn.pending_inquiries().cloned().collect();
         let Some(inquiry) = pending.get(choice % pending.len().max(1)) else { return };
         let answers = match inquiry.kind {
-            InquiryKind::Permission => [InquiryAnswer::Allow, InquiryAnswer::Deny],
+            InquiryKind::Permission => [InquiryAnswer::Allow, InquiryAnswer::DENY],
             InquiryKind::InDoubt => [InquiryAnswer::RunAgain, InquiryAnswer::TreatAsDone],
             InquiryKind::Question => {
                 [InquiryAnswer::Text { text: "so".into() }, InquiryAnswer::Redacted]

@@ -3,18 +3,21 @@
 use expect_test::expect;
 use piton_core::action::{Action, Wish};
 use piton_core::decide::decide;
+use piton_core::event::Event;
 use piton_core::state::{Progress, Turn};
+use piton_core::transcript::Transcript;
 use piton_core::view::Status;
 use piton_core::view::View;
 
 use crate::next_action::check;
 use crate::sample::sample;
 use crate::script::{Journal, fold};
-use crate::view;
+use crate::{transcript, view};
 
 /// A journal with questions, as it was first written. Never edited.
 const JOURNAL: &str = include_str!("journals/v1_questions.jsonl");
 const LETTERS: &str = include_str!("journals/v1_letters.jsonl");
+const CHANGED: &str = include_str!("journals/v1_changed.jsonl");
 
 // J15, J32, J33
 #[test]
@@ -159,4 +162,31 @@ fn the_sample_of_letters_means_what_it_always_meant() {
     expect![[r#"
         1.1.0: Ok: The user applied this change by hand; the tool was not run. Look at what is there before you rely on it.
         1.1.1: Denied: Tool execution denied by user."#]].assert_eq(&told.collect::<Vec<_>>().join("\n"));
+}
+
+// J10: the stored form of a call that a person changed, and of a reason, is frozen from here on.
+#[test]
+fn the_sample_of_changed_calls_means_what_it_always_meant() {
+    for line in CHANGED.lines() {
+        assert_eq!(Event::from_stored(1, line).to_stored(), line);
+    }
+    let state = sample(CHANGED);
+    expect![[r#"
+        title m1
+        turn 1
+          user m1: m1
+          tool 1.1.0 shell: ls build: Ok: empty
+          tool 1.1.1 shell: rm -r build: pending
+          interrupted (pending tool execution) None"#]]
+    .assert_eq(&view::shown(&View::from(&state)));
+    let Action::Finish(verdicts) = decide(&state, Wish::Proceed) else { panic!() };
+    assert_eq!(verdicts[0].text, "Tool execution denied by user. The user says: once is enough");
+    // The model keeps its own words, and reads what ran.
+    let result = r#"r 1.1.0 shell=[The user changed the arguments of this call to {"command":"ls build"}]
+empty"#;
+    let shown = transcript::shown(&Transcript::from(&state));
+    assert!(shown.contains(result), "{shown}");
+    let View { turns, .. } = View::from(&state);
+    let call = turns[0].calls().next().unwrap();
+    assert_eq!(call.asked.as_deref(), Some(r#"{"command":"rm -r build"}"#));
 }

@@ -183,9 +183,8 @@ impl Journal {
             }
             "start" | "track" | "round" | "untrack" | "suspend" | "finish" | "failed"
             | "denied" | "cancelled" | "lost" => self.tool(verb, rest),
-            "raise" | "allow" | "deny" | "rerun" | "asdone" | "tell" | "redact" | "withdraw" => {
-                self.inquiry(verb, rest)
-            }
+            "raise" | "allow" | "deny" | "change" | "rerun" | "asdone" | "tell" | "redact"
+            | "withdraw" => self.inquiry(verb, rest),
             _ => Event::ConfigChanged { change: self.change(verb, rest) },
         }
     }
@@ -414,7 +413,9 @@ impl Journal {
         let newest = turn.inquiries.iter().rev().find(|raised| raised.inquiry.call == call);
         let answer = match verb {
             "allow" => InquiryAnswer::Allow,
-            "deny" => InquiryAnswer::Deny,
+            "deny" if second.is_empty() => InquiryAnswer::DENY,
+            "deny" => InquiryAnswer::Deny { reason: Some(second.into()) },
+            "change" => InquiryAnswer::Changed { arguments: second.into() },
             "rerun" => InquiryAnswer::RunAgain,
             "asdone" => InquiryAnswer::TreatAsDone,
             "applied" => InquiryAnswer::Applied,

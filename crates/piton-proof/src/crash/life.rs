@@ -260,6 +260,9 @@ fn replies(state: &State, conversation: &ConversationId, world: &World) -> Vec<(
         let reply = match inquiry.kind {
             InquiryKind::Permission if inquiry.question.contains("set") => Reply::Deny,
             InquiryKind::Permission if inquiry.question.contains("post") => Reply::Applied,
+            InquiryKind::Permission if inquiry.question.contains("swap") => {
+                Reply::Change(r#"{"path":"swap","line":"2"}"#.into())
+            }
             InquiryKind::Permission => Reply::Allow,
             InquiryKind::Question if is_secret => Reply::Secret(Secret::new(SECRET)),
             InquiryKind::Question => Reply::Text("blue".into()),

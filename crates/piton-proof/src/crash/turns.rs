@@ -240,6 +240,14 @@ pub const TURNS: &[TurnScript] = &[
                 {"calls":[{"tool":"post"}]},{"say":"By hand."}]}"#,
         )
     },
+    TurnScript {
+        mode: PermissionMode::Ask,
+        ..turn(
+            "a person changes a call",
+            r#"{"steps":[{"calls":[{"tool":"change","arguments":{"path":"swap","line":"1"}},{"tool":"pay"}]},
+                {"say":"As changed."}]}"#,
+        )
+    },
     turn(
         "tools that ask",
         r#"{"steps":[{"calls":[{"tool":"pay","arguments":{"ask":1}},

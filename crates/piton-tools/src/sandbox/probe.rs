@@ -12,6 +12,7 @@ use std::process::{Command, ExitCode, Stdio};
 
 use rustix::process::{Pid, test_kill_process};
 
+use super::looks;
 use super::policy::Policy;
 use super::warden::spawn;
 use crate::reexec::WORD;
@@ -90,6 +91,45 @@ pub fn try_out(program: &Path) -> io::Result<Vec<Tried>> {
         Ok(Tried { attempt, confined, free })
     });
     tried.collect()
+}
+
+/// What a command that only looks got through with, behind its own wall.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Looked {
+    /// Whether it read a file of its workspace: this must succeed.
+    pub reads_inside: bool,
+    /// Whether it read a file elsewhere.
+    pub reads_outside: bool,
+    /// Whether it wrote a file.
+    pub writes: bool,
+}
+
+/// Tries the wall of commands that only look, with programs of the system: no others run there.
+pub fn try_looking() -> io::Result<Looked> {
+    let directory = tempfile::tempdir()?;
+    let site = directory.path().canonicalize()?;
+    for name in ["inside", "outside"] {
+        fs::create_dir(site.join(name))?;
+        fs::write(site.join(name).join("file"), name)?;
+    }
+    let policy = Policy {
+        write: vec!["/dev/null".into()],
+        closed: Vec::new(),
+        network: false,
+        unix_sockets: false,
+        looks: Some(looks::reading(&site.join("inside"), &[])),
+    };
+    let run = |program: &str, place: &str| -> io::Result<bool> {
+        let mut command = Command::new(program);
+        command.arg(site.join(place)).stdin(Stdio::null());
+        command.stdout(Stdio::null()).stderr(Stdio::null());
+        Ok(spawn(&policy, command)?.wait()?.success())
+    };
+    Ok(Looked {
+        reads_inside: run("cat", "inside/file")?,
+        reads_outside: run("cat", "outside/file")?,
+        writes: run("touch", "inside/new")?,
+    })
 }
 
 fn command(program: &Path, attempt: Attempt, site: &Path) -> Command {

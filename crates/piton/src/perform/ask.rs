@@ -239,10 +239,11 @@ impl Driver<'_> {
             InquiryAnswer::Redacted => {
                 self.secrets.get(&raised.inquiry.id).cloned().map(Response::Secret)
             }
-            InquiryAnswer::Deny => Some(Response::Declined),
+            InquiryAnswer::Deny { .. } => Some(Response::Declined),
             InquiryAnswer::Cancelled { reason } => Some(Response::Withdrawn(reason.clone())),
             // The fold takes none of these for an answer to a question.
             InquiryAnswer::Allow
+            | InquiryAnswer::Changed { .. }
             | InquiryAnswer::Applied
             | InquiryAnswer::RunAgain
             | InquiryAnswer::TreatAsDone => None,

@@ -170,7 +170,13 @@ impl Driver<'_> {
         match asked {
             Some(raised) if raised.by.as_deref() == Some(BY_POLICY) => Consent::ByPolicy,
             Some(Raised {
-                answer: Some(InquiryAnswer::Allow | InquiryAnswer::RunAgain), ..
+                answer:
+                    Some(
+                        InquiryAnswer::Allow
+                        | InquiryAnswer::Changed { .. }
+                        | InquiryAnswer::RunAgain,
+                    ),
+                ..
             }) => Consent::Given,
             _ if state.config.tool(&call.name).is_some_and(is_look) => Consent::OnlyLooks,
             _ => Consent::Given,

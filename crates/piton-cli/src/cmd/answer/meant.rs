@@ -61,6 +61,10 @@ fn understand(
     let heard = match (&answer.word, &answer.text) {
         _ if answer.decline && asked.kind == InquiryKind::Question => Heard::Reply(Reply::Deny),
         _ if answer.decline => Heard::Ask,
+        // Which of the two is meant is not known.
+        (Some(_), Some(_)) if asked.kind != InquiryKind::Permission => Heard::Ask,
+        // One command for several calls is not what anybody means.
+        (Some(word), Some(_)) if answer.all && word.starts_with('e') => Heard::Ask,
         (word, text) if asked.kind == InquiryKind::Question => {
             let typed = text.as_ref().or(word.as_ref());
             match typed.map(|typed| read(asked, typed)) {
@@ -77,16 +81,27 @@ fn understand(
         (_, Some(text)) if asked.kind == InquiryKind::InDoubt => {
             Heard::Reply(Reply::Text(text.clone()))
         }
+        // What runs instead, or why it does not run.
+        (Some(word), Some(text)) => prompt.hear(&format!("{word} {text}")),
         (Some(word), _) => prompt.hear(&with_scope(word, answer.scope)),
         (None, _) => Heard::Ask,
     };
+    let heard = match (heard, answer.width) {
+        (Heard::Reply(Reply::Always(standing)), Some(width)) => {
+            prompt.as_wide(standing, width.into()).map_or(Heard::Ask, Heard::Reply)
+        }
+        (heard, _) => heard,
+    };
     let Heard::Reply(reply) = heard else {
+        if asked.kind == InquiryKind::Permission && answer.word.as_deref() == Some("edit") {
+            more.push("what runs instead comes with it: piton answer edit --text COMMAND".into());
+        }
         if answer.all {
             more.push("nothing is answered and no rule is written; without --all, each call is answered by itself".into());
         }
         return Err(Fault::NoAnswer { question: asked.heading.clone(), words, more });
     };
-    let offer = prompt.offered(&reply).cloned();
+    let offer = prompt.offered(&reply);
     Ok((reply, offer))
 }
 
@@ -127,6 +142,7 @@ pub(super) fn words<'a>(asked: &'a QuestionView, offers: &[Offer]) -> Vec<&'a st
             .into_iter()
             .chain(may(RuleEffect::Allow).then_some("always"))
             .chain(may(RuleEffect::Deny).then_some("never"))
+            .chain(asked.changeable.as_ref().map(|_| "edit"))
             .chain(["applied"])
             .collect(),
         InquiryKind::InDoubt => vec!["run", "done", "unknown", "--text RESULT"],

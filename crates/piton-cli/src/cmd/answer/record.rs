@@ -170,8 +170,12 @@ fn tell(asked: &QuestionView, reply: &Reply, offer: Option<&Offer>, output: &mut
         (Reply::Applied, _) => "applied",
         (Reply::RunAgain, _) => "run",
         (Reply::TreatAsDone, _) => "done",
-        (Reply::Always(standing), _) if standing.effect == RuleEffect::Allow => "always",
-        (Reply::Always(_), _) => "never",
+        (Reply::Always(_) | Reply::Keep(_), _) => match reply.standing().map(|it| it.effect) {
+            Some(RuleEffect::Allow) => "always",
+            Some(RuleEffect::Ask | RuleEffect::Deny) | None => "never",
+        },
+        (Reply::Change(text), _) => &format!("run {:?} instead", shorten(text, ANSWER_CHARS_MAX)),
+        (Reply::DenyBecause(reason), _) => &format!("no, {:?}", shorten(reason, ANSWER_CHARS_MAX)),
         (Reply::Text(text), _) => &format!("{:?}", shorten(text, ANSWER_CHARS_MAX)),
         (Reply::Secret(_), _) => "in secret",
     };

@@ -7,6 +7,7 @@ use piton_core::view::{Status, View};
 use piton_store::{Directory, Filter, Journal, Listed, Page};
 
 use super::{OFFER, Sitting};
+use crate::ask::keys::{Menu, OTHER, YES};
 use crate::cmd::query::plan::Wish;
 use crate::cmd::query::stage::Stage;
 use crate::flags::Chat;
@@ -54,8 +55,11 @@ impl Sitting {
             last_words(&view),
             waits_for(&newest)
         ));
-        let line = stage.ask("(y) go on with it, (n) begin another conversation: ").await?;
-        if !line.trim().to_lowercase().starts_with('y') {
+        let menu = Menu::of(&[
+            (YES, "go on with it", "the turn is resumed where it was left"),
+            (OTHER, "begin another conversation", "the turn stays as it is"),
+        ]);
+        if stage.choose(&menu).await? != YES {
             stage.output.talk(&format!("It stays as it is; to go on with it later: /resume {id}"));
             return Ok(());
         }

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use piton_agent::Settings;
-use piton_tools::sandbox::{Attempt, Kernel, Tried, try_out};
+use piton_tools::sandbox::{Attempt, Kernel, Looked, Tried, try_looking, try_out};
 use rustix::process::{PidfdFlags, getpid, pidfd_open};
 
 use super::finding::{Finding, Verdict};
@@ -19,6 +19,7 @@ const ROOM_BYTES_WISHED: u64 = 1024 * 1024 * 1024;
 pub(super) fn look(settings: &Settings) -> Vec<Finding> {
     let mut found = vec![kernel(), pidfds()];
     found.extend(sandbox());
+    found.push(looks());
     found.extend([namespaces(), cgroups(), room(&settings.home)]);
     found
 }
@@ -83,6 +84,39 @@ fn sandbox() -> Vec<Finding> {
     let mut found = vec![landlock, seccomp];
     found.extend(tried.into_iter().map(|tried| judge(tried, kernel)));
     found
+}
+
+/// The wall of commands that only look, and need no question therefore.
+fn looks() -> Finding {
+    let about = "looking";
+    if !Kernel::ask().holds_looks() {
+        return Finding::lacks(
+            about,
+            "there is no wall for commands that only look, so they ask",
+            "it takes Landlock 3 (Linux 6.2 or newer) and seccomp",
+        );
+    }
+    match try_looking() {
+        Ok(Looked { reads_inside: true, reads_outside: false, writes: false }) => Finding::ok(
+            about,
+            "a command that only looks could read its workspace, nothing beside it, and not write",
+        ),
+        Ok(Looked { reads_outside: false, writes: false, .. }) => Finding::lacks(
+            about,
+            "a command that only looks could not even read its workspace",
+            "--sandbox off asks about such commands and runs them without a wall",
+        ),
+        Ok(_) => Finding::broken(
+            about,
+            "a command that only looks could write, or read what is closed",
+            "write a rule with tool = \"shell\" and effect = \"ask\", and please report this",
+        ),
+        Err(error) => Finding::lacks(
+            about,
+            format!("the wall for commands that only look cannot be tried: {error}"),
+            "--sandbox off asks about such commands and runs them without a wall",
+        ),
+    }
 }
 
 fn judge(tried: Tried, kernel: Kernel) -> Finding {

@@ -7,10 +7,9 @@ use super::errand::Errand;
 use super::mail::Mail;
 use super::opened::{Life, Opened};
 use super::stage::Stage;
-use crate::ask::approval::{APPROVAL_MENU, Approval, approval_menu_takes, choose_approval};
-use crate::ask::not_understood;
+use crate::ask::approval::{Approval, approval_menu, choose_approval};
 use crate::flags::Mode;
-use crate::report::{Fault, Report};
+use crate::report::Report;
 
 /// What the model is told when a plan is approved.
 const APPROVED: &str = "The plan is approved. Carry it out.";
@@ -44,7 +43,7 @@ pub(super) async fn approve(
     // Nobody has seen the plan before: what was typed meanwhile is no answer to it.
     stage.terminal.as_mut()?.forget_typed();
     // Who leaves the question leaves the plan.
-    let text = match choose(stage).await.ok()? {
+    let text = match choose_approval(stage.choose(&approval_menu()).await.ok()?) {
         Approval::Leave => return None,
         Approval::CarryOut => {
             asked.overrides.permissions = Some(work);
@@ -64,17 +63,6 @@ pub(super) async fn approve(
         opened.life = Life::Known;
     }
     Some(Errand::Send(piton::OnIncomplete::Ask))
-}
-
-async fn choose(stage: &mut Stage<'_>) -> Result<Approval, Fault> {
-    let mut unclear = String::new();
-    loop {
-        let line = stage.ask(&format!("{unclear}{APPROVAL_MENU}")).await?;
-        if let Some(choice) = choose_approval(&line) {
-            return Ok(choice);
-        }
-        unclear = not_understood(&approval_menu_takes());
-    }
 }
 
 /// Says which command carries a plan out that nobody has approved.

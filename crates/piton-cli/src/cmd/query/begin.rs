@@ -29,9 +29,15 @@ pub(super) fn begin(
     stage: &mut Stage<'_>,
 ) {
     announce(opened, Some(shown), errand.turn(shown), stage);
-    let is_first = stage.beside.is_none() && opened.life == Life::Known;
-    if errand.begins() && is_first && asked.query.permissions.is_none() {
-        tell_of_mode(shown.head.mode, stage);
+    if errand.begins() && asked.query.permissions.is_none() {
+        match opened.life {
+            // In a chat it was said before.
+            Life::Known if stage.beside.is_some() => {}
+            Life::Known => tell_of_mode(shown.head.mode, "as in the turn before", stage),
+            Life::New | Life::Passing => {
+                tell_of_mode(asked.agent.default_mode(), "as the settings say", stage);
+            }
+        }
     }
     let Some(open) = shown.open_turn() else {
         if let Some(note) = waiting::note(shown.queue.len(), errand) {
@@ -62,14 +68,15 @@ pub(super) fn begin(
     }
 }
 
-/// Says what an earlier turn has left behind: a person who forgot it would be surprised by what runs.
-fn tell_of_mode(kept: PermissionMode, stage: &mut Stage<'_>) {
-    if kept == PermissionMode::Ask {
+/// Says which mode counts although nobody has just typed it: a person who forgot it would be surprised by
+/// what runs.
+fn tell_of_mode(mode: PermissionMode, why: &str, stage: &mut Stage<'_>) {
+    if mode == PermissionMode::Ask {
         return;
     }
-    let mode = Mode::from(kept).typed();
+    let mode = Mode::from(mode).typed();
     let hint = "to be asked again: --permissions ask";
-    stage.output.talk(&format!("permissions {mode}, as in the turn before; {hint}"));
+    stage.output.talk(&format!("permissions {mode}, {why}; {hint}"));
 }
 
 /// Says which conversation, turn and model this is; as data too, if that is wanted.

@@ -106,12 +106,12 @@ impl Scope {
     pub(super) fn menu(self) -> &'static str {
         match self {
             Self::Streaming => {
-                "(c) continue, (r) reply, (s) stop and keep the answer so far, \
-                 (a) abort and discard the turn: "
+                "(c) continue, (t) type a reply, (s) stop and keep the answer so far, \
+                 (d) discard the turn: "
             }
             Self::Tools => {
-                "(c) continue, (r) stop the tools and reply, (s) stop the tools and exit, \
-                 (b) stop the tools and ask the model to begin again: "
+                "(c) continue, (t) stop the tools and type a reply, (s) stop the tools and exit, \
+                 (r) stop the tools and ask the model to run them again: "
             }
         }
     }
@@ -130,11 +130,11 @@ impl Scope {
     fn on_menu(self, key: u8) -> Option<Chosen> {
         match (self, key.to_ascii_lowercase()) {
             (_, b'c' | ESCAPE) => Some(Chosen::Continue),
-            (_, b'r') => Some(Chosen::Reply),
+            (_, b't') => Some(Chosen::Reply),
             (Self::Streaming, b's') => Some(Chosen::Stop),
-            (Self::Streaming, b'a') => Some(Chosen::Abort),
+            (Self::Streaming, b'd') => Some(Chosen::Abort),
             (Self::Tools, b's') => Some(Chosen::Exit),
-            (Self::Tools, b'b') => Some(Chosen::Restart),
+            (Self::Tools, b'r') => Some(Chosen::Restart),
             _ => None,
         }
     }
@@ -178,9 +178,9 @@ impl Chosen {
             Self::Continue => "continue",
             Self::Reply => "reply",
             Self::Stop => "stop",
-            Self::Abort => "abort",
+            Self::Abort => "discard",
             Self::Exit => "exit",
-            Self::Restart => "ask the model to begin again",
+            Self::Restart => "ask the model to run them again",
         }
     }
 }
@@ -255,7 +255,7 @@ mod tests {
     #[test]
     fn each_menu_offers_what_can_be_done_and_escape_goes_on() {
         let choose = |scope: Scope| {
-            ["c", "R", "s", "a", "b", "\x1b", "\x1b[A", "\x1b[1;5CxR", ""]
+            ["c", "T", "s", "d", "r", "\x1b", "\x1b[A", "\x1b[1;5CxT", ""]
                 .map(|keys| scope.choose(keys.as_bytes()))
         };
         let (go_on, reply) = (Some(Chosen::Continue), Some(Chosen::Reply));

@@ -13,7 +13,7 @@ use super::opened::Opened;
 use super::stage::Stage;
 use super::waiting;
 use crate::ask::held::WaitingChoice;
-use crate::ask::{Choice, Editing, choose, menu, menu_takes, not_understood};
+use crate::ask::{Choice, Editing, choose, turn_menu};
 use crate::render::incomplete::{self, Newest};
 use crate::report::Fault;
 
@@ -74,21 +74,16 @@ async fn about_turn(
     let waits = incomplete::waits_for(turn);
     stage.output.talk(&format!("Conversation {conversation} has an incomplete turn.\n{waits}"));
     waiting::tell(&view.queue, stage);
-    let mut unclear = String::new();
-    loop {
-        let line = stage.ask(&format!("{unclear}{}", menu(editing))).await?;
-        match choose(&line, editing) {
-            Some(Choice::Resume) => return Ok(Errand::Send(OnIncomplete::Resume)),
-            Some(Choice::Discard) => return Ok(Errand::Send(OnIncomplete::Discard)),
-            Some(Choice::Edit) => {
-                let typed = stage.ask("The new message (empty: what you have just sent): ").await?;
-                if !typed.trim().is_empty() {
-                    mail.write(typed);
-                }
-                return Ok(Errand::Send(OnIncomplete::Discard));
+    match choose(stage.choose(&turn_menu(editing)).await?) {
+        Choice::Resume => Ok(Errand::Send(OnIncomplete::Resume)),
+        Choice::Discard => Ok(Errand::Send(OnIncomplete::Discard)),
+        Choice::Edit => {
+            let typed = stage.ask("The new message (empty: what you have just sent): ").await?;
+            if !typed.trim().is_empty() {
+                mail.write(typed);
             }
-            Some(Choice::Quit) => return Err(Fault::LeftAlone),
-            None => unclear = not_understood(&menu_takes(editing)),
+            Ok(Errand::Send(OnIncomplete::Discard))
         }
+        Choice::Quit => Err(Fault::LeftAlone),
     }
 }

@@ -3,6 +3,7 @@
 use piton_core::id::ConversationId;
 use tokio::task::JoinSet;
 
+use crate::ask::keys::{Key, Menu, Pressed};
 use crate::output::{Form, Output};
 use crate::report::Fault;
 use crate::signals::Signals;
@@ -31,9 +32,22 @@ pub(in crate::cmd) struct Beside {
 }
 
 impl Stage<'_> {
-    /// Asks on the terminal and waits for a line.
+    /// Asks until a key of the menu is typed.
+    pub(in crate::cmd) async fn choose(&mut self, menu: &Menu) -> Result<Key, Fault> {
+        let mut told = String::new();
+        loop {
+            let line = self.ask(&format!("{told}{}", menu.line())).await?;
+            match menu.hear(&line) {
+                Pressed::Key(key) => return Ok(key),
+                Pressed::Told(more) => told = more,
+            }
+        }
+    }
+
+    /// Asks on the terminal and waits for a line. What was typed before is no answer.
     pub(in crate::cmd) async fn ask(&mut self, question: &str) -> Result<String, Fault> {
         let terminal = self.terminal.as_mut().ok_or(Fault::Interrupted)?;
+        terminal.forget_typed();
         terminal.show(question);
         tokio::select! {
             biased;

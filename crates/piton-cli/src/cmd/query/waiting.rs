@@ -13,8 +13,7 @@ use super::held::{self, Place};
 use super::mail::Mail;
 use super::opened::{Life, Opened};
 use super::stage::Stage;
-use crate::ask::held::{WAITING_MENU, WaitingChoice, choose_waiting, waiting_menu_takes};
-use crate::ask::not_understood;
+use crate::ask::held::{WaitingChoice, choose_waiting, waiting_menu};
 use crate::render::incomplete::Newest;
 use crate::render::moves;
 use crate::render::turn;
@@ -106,14 +105,7 @@ pub(super) async fn choose(
 ) -> Result<WaitingChoice, Fault> {
     stage.output.talk(&format!("Messages wait in conversation {id}."));
     tell(queue, stage);
-    let mut unclear = String::new();
-    loop {
-        let line = stage.ask(&format!("{unclear}{WAITING_MENU}")).await?;
-        match choose_waiting(&line) {
-            Some(choice) => return Ok(choice),
-            None => unclear = not_understood(&waiting_menu_takes()),
-        }
-    }
+    Ok(choose_waiting(stage.choose(&waiting_menu()).await?))
 }
 
 /// Takes the messages back that wait.

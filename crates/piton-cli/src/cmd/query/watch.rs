@@ -1,6 +1,9 @@
 //! Between a running turn and a person: questions one at a time, in order, and the interrupt.
 
+mod answering;
+mod editing;
 mod paging;
+mod together;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
@@ -11,19 +14,19 @@ use std::pin::Pin;
 use std::time::Instant;
 
 use piton::clock::{Clock as _, SystemClock};
-use piton::{AnswerThen, Command, Conversation, Engine, News, Reply};
+use piton::{Command, Conversation, Engine, News};
 use piton_core::id::{ConversationId, InquiryId, MessageId, Timestamp};
-use piton_core::view::{InquiryKind, ItemView, Patch, RuleEffect, TurnView, View, ViewChange};
+use piton_core::view::{InquiryKind, ItemView, Patch, TurnView, View, ViewChange};
 
+use self::together::{Together, Understood};
 use super::face::Face;
 use super::feed::Told;
 use super::interrupt::{self, Asked, Chosen, Escalation, Next};
-use crate::ask::{Heard, Offer, Pager, Prompt, not_understood};
+use crate::ask::{LineEdit, Offer, Pager, Prompt};
 use crate::output::Output;
 use crate::render::moves::{self, Move};
 use crate::render::rule::told_all;
 use crate::render::running::Waiting;
-use crate::report::Report;
 use crate::signals::Push;
 use crate::terminal::{Echo, Terminal, Typed};
 
@@ -54,6 +57,8 @@ pub(super) struct Watch {
     pager: Option<Pager>,
     /// Whether the question is to be read once more.
     reads_again: bool,
+    /// A text that is being changed, and what stands in front of it.
+    editor: Option<(&'static str, LineEdit)>,
     /// An answer that the driver has not taken in yet.
     pub(super) answering: Answering,
     /// What came while a question was on the screen and nothing was shown.
@@ -64,8 +69,8 @@ pub(super) struct Watch {
     /// What was chosen from a menu, to be done when the turn has stopped.
     chosen: Option<Chosen>,
     rules: Rules,
-    /// Whether the answer that is being typed is for all calls that ask.
-    for_all: bool,
+    /// What is answered together.
+    all: Together,
     /// What stands as soon as the answers to questions are taken in.
     standing: Vec<Standing>,
 }
@@ -77,13 +82,6 @@ pub(super) struct Rules {
     pub(super) file: Option<PathBuf>,
     /// Whether one answer is for all calls of an answer that need one.
     pub(super) batch: bool,
-}
-
-/// What is answered to one question.
-struct Answered {
-    prompt: Prompt,
-    reply: Reply,
-    offer: Option<Offer>,
 }
 
 /// What an answer makes stand.
@@ -117,13 +115,14 @@ impl Watch {
             asking: false,
             pager: None,
             reads_again: false,
+            editor: None,
             answering: None,
             backlog: VecDeque::new(),
             menu: None,
             escalation: Escalation::default(),
             chosen: None,
             rules,
-            for_all: false,
+            all: Together::default(),
             standing: Vec::new(),
         }
     }
@@ -167,8 +166,9 @@ impl Watch {
         self.backlog.push_back(told);
         if is_settled {
             self.prompts.pop_front();
-            (self.asking, self.for_all) = (false, false);
+            (self.asking, self.all) = (false, Together::default());
             self.close_pager(terminal);
+            self.close_editor(terminal);
             if let (None, Some(terminal)) = (&self.menu, terminal) {
                 terminal.echo(Echo::On);
                 terminal.forget_typed();
@@ -304,6 +304,7 @@ impl Watch {
             (Next::Leave, terminal) => {
                 self.close_menu(terminal);
                 self.close_pager(terminal);
+                self.close_editor(terminal);
                 return ControlFlow::Break(());
             }
             (Next::Nothing, _) => {}
@@ -314,6 +315,7 @@ impl Watch {
     fn stop(&mut self, terminal: &mut Option<Terminal>) {
         self.close_menu(terminal);
         self.close_pager(terminal);
+        self.close_editor(terminal);
         if let (true, Some(terminal)) = (self.asking, terminal) {
             // The question stays unanswered on its line.
             terminal.echo(Echo::On);
@@ -345,6 +347,11 @@ impl Watch {
         output: &mut Output,
     ) -> ControlFlow<()> {
         match typed {
+            Typed::Key(key) if self.menu.is_none() && self.editor.is_some() => {
+                if let Some(line) = self.edit(&key, terminal) {
+                    return self.hear(&line, terminal, output);
+                }
+            }
             Typed::Key(key) if self.menu.is_none() => self.turn_pages(&key, terminal),
             Typed::Key(key) => self.press(&key, terminal),
             // A terminal without single keys.
@@ -358,7 +365,6 @@ impl Watch {
             // It is asked again.
             Typed::Line(line) if self.wants_more(&line) => self.asking = false,
             Typed::Line(line) => {
-                self.asking = false;
                 if let (Some(terminal), true) =
                     (&mut *terminal, self.prompts.front().is_some_and(Prompt::is_secret))
                 {
@@ -366,11 +372,28 @@ impl Watch {
                     terminal.echo(Echo::On);
                     terminal.show("\n");
                 }
-                if let (Err(takes), Some(terminal)) = (self.understand(&line, output), terminal) {
-                    terminal.show(&not_understood(&takes));
-                }
+                return self.hear(&line, terminal, output);
             }
             Typed::Nothing => return self.interrupt(Push::HangUp, terminal, output),
+        }
+        ControlFlow::Continue(())
+    }
+
+    /// Takes in a line that may answer the first question.
+    fn hear(
+        &mut self,
+        line: &str,
+        terminal: &mut Option<Terminal>,
+        output: &mut Output,
+    ) -> ControlFlow<()> {
+        let understood = self.understand(line, output);
+        if understood == Understood::Leave {
+            self.stop(terminal);
+            return ControlFlow::Continue(());
+        }
+        self.asking = false;
+        if let (Understood::Told(told), Some(terminal)) = (understood, terminal) {
+            terminal.show(&told);
         }
         ControlFlow::Continue(())
     }
@@ -397,6 +420,7 @@ impl Watch {
     pub(super) fn stopped(&mut self, terminal: &mut Option<Terminal>) -> Option<Chosen> {
         self.close_menu(terminal);
         self.close_pager(terminal);
+        self.close_editor(terminal);
         self.asking = false;
         self.chosen.take()
     }
@@ -435,6 +459,9 @@ impl Watch {
                 format!("{together} calls ask; for all of them: yes all, no all\n")
             });
         }
+        let shown = if self.all.is_shown || self.rules.batch { usize::MAX } else { 1 };
+        let shown = self.prompts.iter().filter(|it| is_own_permission(it)).take(shown);
+        self.all.on_screen = shown.map(|prompt| prompt.asked.id.clone()).collect();
         let Some(prompt) = self.prompts.front() else { return };
         if prompt.is_secret() {
             terminal.echo(Echo::Off);
@@ -446,64 +473,11 @@ impl Watch {
     /// How many calls ask for permission, if the first question is one of them.
     fn together(&self) -> usize {
         let first = self.prompts.front().is_some_and(is_own_permission);
-        if first {
-            self.prompts.iter().filter(|prompt| is_own_permission(prompt)).count()
-        } else {
-            0
-        }
+        if first { self.own_permissions().count() } else { 0 }
     }
 
-    /// Takes in a line; an error says what would be understood.
-    fn understand(&mut self, line: &str, output: &mut Output) -> Result<(), String> {
-        let several = 1 < self.together();
-        let for_all = line.trim_end().strip_suffix(" all").filter(|_| several);
-        self.for_all |= several && (self.rules.batch || for_all.is_some());
-        let Some(prompt) = self.prompts.front_mut() else { return Ok(()) };
-        let heard = prompt.hear(for_all.unwrap_or(line));
-        let Heard::Reply(reply) = heard else {
-            self.for_all &= prompt.is_choosing();
-            return match heard {
-                Heard::Unclear(takes) => Err(takes),
-                Heard::Reply(_) | Heard::Ask => Ok(()),
-            };
-        };
-        let answered = self.answered(&reply);
-        // Written before it is answered: what is lost between the two is asked again, and then a
-        // rule answers.
-        let written = Offer::write_all(answered.iter().filter_map(|it| it.offer.as_ref()));
-        if let Err(fault) = written {
-            Report::from(&fault.into()).tell(output);
-            return Ok(());
-        }
-        for Answered { prompt, offer, .. } in &answered {
-            let Some(offer) = offer else { continue };
-            let (inquiry, told) = (prompt.asked.id.clone(), offer.told());
-            self.standing.push(Standing { inquiry, told, written: offer.file.is_some() });
-        }
-        let (engine, conversation) = (self.engine.clone(), self.conversation.clone());
-        self.answering = Some(Box::pin(send(engine, conversation, answered)));
-        Ok(())
-    }
-
-    /// What a reply to the first question means for it, and for the others if it is for all.
-    fn answered(&mut self, reply: &Reply) -> Vec<Answered> {
-        let for_all = std::mem::take(&mut self.for_all);
-        let mut all = Vec::new();
-        for (place, prompt) in self.prompts.iter().enumerate() {
-            let offer = prompt.offered(reply).filter(|_| prompt.worker.is_none()).cloned();
-            if place == 0 {
-                all.push(Answered { prompt: prompt.clone(), reply: reply.clone(), offer });
-            } else if for_all && is_own_permission(prompt) {
-                let mut reply = reply.clone();
-                if let (Reply::Always(standing), None) = (&reply, &offer) {
-                    // No rule can say it of this call; for this once it counts all the same.
-                    let allowed = standing.effect == RuleEffect::Allow;
-                    reply = if allowed { Reply::Allow } else { Reply::Deny };
-                }
-                all.push(Answered { prompt: prompt.clone(), reply, offer });
-            }
-        }
-        all
+    fn own_permissions(&self) -> impl Iterator<Item = &Prompt> {
+        self.prompts.iter().filter(|prompt| is_own_permission(prompt))
     }
 
     /// The answer is taken in. What it says is in the journal by now, and is shown before anything else
@@ -514,19 +488,6 @@ impl Watch {
             output.talk("That question was settled in the meantime.");
         }
     }
-}
-
-/// Gives the answers one after the other; says whether any of the questions was open. A rule of one may
-/// answer the next.
-async fn send(engine: Engine, conversation: Conversation, answered: Vec<Answered>) -> bool {
-    let mut known = false;
-    for Answered { prompt: Prompt { asked, worker, .. }, reply, .. } in answered {
-        let asker = worker.map_or_else(|| conversation.clone(), |id| engine.conversation(&id));
-        let (inquiry, then) = (asked.id, AnswerThen::GoOn);
-        let accepted = asker.send(Command::Answer { inquiry, reply, then }).await;
-        known |= accepted.is_ok_and(|accepted| accepted.refusal().is_none());
-    }
-    known
 }
 
 fn is_own_permission(prompt: &Prompt) -> bool {

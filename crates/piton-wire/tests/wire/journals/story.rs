@@ -241,7 +241,7 @@ impl Story {
         let (inquiry, kind) = luck.pick(&pending);
         let told = InquiryAnswer::Text { text: oddities::text(luck).into() };
         let answer = match kind {
-            InquiryKind::Permission => luck.pick(&[InquiryAnswer::Allow, InquiryAnswer::Deny]),
+            InquiryKind::Permission => luck.pick(&[InquiryAnswer::Allow, InquiryAnswer::DENY]),
             InquiryKind::InDoubt => {
                 luck.pick(&[InquiryAnswer::RunAgain, InquiryAnswer::TreatAsDone, told])
             }

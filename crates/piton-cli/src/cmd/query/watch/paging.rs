@@ -1,7 +1,5 @@
 //! A question that is longer than the screen is read page by page before it is answered.
 
-use piton_core::view::InquiryKind;
-
 use super::Watch;
 use crate::ask::{Pager, Prompt, Sheet, Turned};
 use crate::render::paint::{Line, Page, Painted, Span};
@@ -17,6 +15,9 @@ const MORE: &str = "more";
 impl Watch {
     /// Shows the first question, or its first page.
     pub(super) fn put_question(&mut self, terminal: &mut Terminal) {
+        if self.put_editor(terminal) {
+            return;
+        }
         let (size, style) = (terminal.size(), screen::style());
         let page = Page { columns: size.columns, style };
         let is_choosing = self.prompts.front().is_some_and(Prompt::is_choosing);
@@ -24,14 +25,15 @@ impl Watch {
         let is_read = prompt.was_read() && !self.reads_again;
         self.reads_again = false;
         let mut sheet = prompt.sheet(page);
-        if self.rules.batch && !is_choosing {
-            let others = self.prompts.iter().skip(1).filter(|it| super::is_own_permission(it));
+        if 1 < self.all.on_screen.len() && !is_choosing {
+            let on_screen = &self.all.on_screen;
+            let others = self.prompts.iter().skip(1).filter(|it| on_screen.contains(&it.asked.id));
             sheet.body.extend(others.flat_map(|it| also(it, page)));
         }
         match self.prompts.front() {
             Some(_) if !sheet.fits(size.rows) => {}
             // Not laid out: the terminal breaks its lines.
-            Some(prompt) if is_choosing || prompt.asked.kind != InquiryKind::Permission => {
+            Some(prompt) if !prompt.is_laid_out() => {
                 return terminal.show(&prompt.text());
             }
             Some(_) | None => return put(&sheet, page, terminal),

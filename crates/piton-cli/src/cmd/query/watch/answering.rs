@@ -1,0 +1,115 @@
+//! What a typed line answers: to one question, or to all that were shown.
+
+use piton::{AnswerThen, Command, Conversation, Engine, Reply};
+use piton_core::view::RuleEffect;
+
+use super::together::Understood;
+use super::{Standing, Watch, is_own_permission};
+use crate::ask::{Heard, Offer, Prompt, not_understood};
+use crate::output::Output;
+use crate::report::Report;
+
+/// What is answered to one question.
+struct Answered {
+    prompt: Prompt,
+    reply: Reply,
+    offer: Option<Offer>,
+}
+
+impl Watch {
+    /// Takes in a line.
+    pub(super) fn understand(&mut self, line: &str, output: &mut Output) -> Understood {
+        let several = 1 < self.together();
+        let for_all = for_all(line).filter(|_| several);
+        // It counts for what was shown.
+        if for_all.is_some() && self.all.on_screen.len() < self.together() {
+            self.all.is_shown = true;
+            return Understood::Told("All of them; if that is meant, type it again.\n".into());
+        }
+        self.all.is_answered |= several && (self.rules.batch || for_all.is_some());
+        let Some(prompt) = self.prompts.front_mut() else { return Understood::On };
+        let heard = prompt.hear(for_all.unwrap_or(line));
+        let Heard::Reply(reply) = heard else {
+            self.all.is_answered &= prompt.is_choosing();
+            return match heard {
+                Heard::Unclear(takes) => Understood::Told(not_understood(&takes)),
+                Heard::Told(told) => Understood::Told(told),
+                Heard::Leave => Understood::Leave,
+                Heard::Reply(_) | Heard::Ask => Understood::On,
+            };
+        };
+        let answered = self.answered(&reply);
+        // Written before it is answered: what is lost between the two is asked again, and then a
+        // rule answers.
+        let written = Offer::write_all(answered.iter().filter_map(|it| it.offer.as_ref()));
+        if let Err(fault) = written {
+            Report::from(&fault.into()).tell(output);
+            return Understood::On;
+        }
+        for Answered { prompt, offer, .. } in &answered {
+            let Some(offer) = offer else { continue };
+            let (inquiry, told) = (prompt.asked.id.clone(), offer.told());
+            self.standing.push(Standing { inquiry, told, written: offer.file.is_some() });
+        }
+        let (engine, conversation) = (self.engine.clone(), self.conversation.clone());
+        self.answering = Some(Box::pin(send(engine, conversation, answered)));
+        Understood::On
+    }
+
+    /// What a reply to the first question means for it, and for the others that were shown with it, if it
+    /// is for all of them.
+    fn answered(&mut self, reply: &Reply) -> Vec<Answered> {
+        let for_all = std::mem::take(&mut self.all.is_answered);
+        self.all.is_shown = false;
+        let mut all = Vec::new();
+        for (place, prompt) in self.prompts.iter().enumerate() {
+            let (mut reply, is_shown) =
+                (reply.clone(), self.all.on_screen.contains(&prompt.asked.id));
+            if 0 < place {
+                if !(for_all && is_shown && is_own_permission(prompt)) {
+                    continue;
+                }
+                reply = for_another(prompt, reply);
+            }
+            let offer = prompt.offered(&reply).filter(|_| prompt.worker.is_none());
+            all.push(Answered { prompt: prompt.clone(), reply, offer });
+        }
+        all
+    }
+}
+
+/// What a line that is for all calls says of each; `None` if it is for one.
+fn for_all(line: &str) -> Option<&str> {
+    let each = line.trim_end().strip_suffix(" all")?;
+    // The words behind a no are its reason.
+    let first = each.split_whitespace().next()?;
+    let is_reason = matches!(first, "n" | "no" | "e" | "edit") && first != each.trim();
+    (!is_reason).then_some(each)
+}
+
+/// What a reply means for another call. A change is for one call alone, and so are rules that were written
+/// for it.
+fn for_another(prompt: &Prompt, reply: Reply) -> Reply {
+    let Some(standing) = reply.standing() else {
+        return if matches!(reply, Reply::Change(_)) { Reply::Allow } else { reply };
+    };
+    match (prompt.offered(&Reply::Always(standing)), standing.effect) {
+        (Some(_), _) => Reply::Always(standing),
+        // No rule can say it of this call; for this once it counts all the same.
+        (None, RuleEffect::Allow) => Reply::Allow,
+        (None, RuleEffect::Ask | RuleEffect::Deny) => Reply::Deny,
+    }
+}
+
+/// Gives the answers one after the other; says whether any of the questions was open. A rule of one may
+/// answer the next.
+async fn send(engine: Engine, conversation: Conversation, answered: Vec<Answered>) -> bool {
+    let mut known = false;
+    for Answered { prompt: Prompt { asked, worker, .. }, reply, .. } in answered {
+        let asker = worker.map_or_else(|| conversation.clone(), |id| engine.conversation(&id));
+        let (inquiry, then) = (asked.id, AnswerThen::GoOn);
+        let accepted = asker.send(Command::Answer { inquiry, reply, then }).await;
+        known |= accepted.is_ok_and(|accepted| accepted.refusal().is_none());
+    }
+    known
+}

@@ -1,0 +1,133 @@
+//! What a standing decision can say of a call, and what a person may make of it.
+
+use super::*;
+
+fn shell_call(command: &str) -> (ToolSpec, String) {
+    (tool("shell", EffectClass::Supervised), arguments(command))
+}
+
+fn asking(written: &[(&str, RuleEffect)]) -> Permissions {
+    let rules = rules(written);
+    Permissions { mode: PermissionMode::Ask, rules, ..Permissions::default() }
+}
+
+const ALLOW: Standing = Standing { effect: RuleEffect::Allow, scope: RuleScope::Project };
+
+/// What is offered: the width, and the commands or paths of the rules.
+fn offered(known: &[(&str, RuleEffect)], (tool, arguments): &(ToolSpec, String)) -> Vec<String> {
+    let offers = offers(&asking(known), WORKSPACE, tool, arguments, ALLOW);
+    let told = |(width, rules): &(Width, Vec<PermissionRule>)| {
+        let said = |rule: &PermissionRule| {
+            let said = rule.command.clone().or(rule.path.clone());
+            said.unwrap_or_else(|| "*".into())
+        };
+        let rules: Vec<_> = rules.iter().map(said).collect();
+        format!("{width:?}: {}", rules.join(", "))
+    };
+    offers.iter().map(told).collect()
+}
+
+#[test]
+fn a_rule_is_offered_for_the_command_and_for_its_first_words() {
+    let check = |command: &str, expected: &[&str]| {
+        assert_eq!(offered(&[], &shell_call(command)), expected, "{command}");
+    };
+    check("cargo test -q", &["Exactly: cargo test -q", "FirstWords: cargo test *"]);
+    check("rm -rf x", &["Exactly: rm -rf x", "FirstWords: rm *"]);
+    check("make", &["Exactly: make", "FirstWords: make *"]);
+    check("a b && make", &["Exactly: a b, make", "FirstWords: a b *, make *"]);
+    // What runs others, or works elsewhere, is allowed word for word.
+    check("sudo ls", &["Exactly: sudo ls"]);
+    check("git -C x status", &["Exactly: git -C x status"]);
+    check(
+        "make && git -C x status",
+        &["Exactly: make, git -C x status", "FirstWords: make *, git -C x status"],
+    );
+    check("a $x", &[]);
+}
+
+#[test]
+fn of_a_chain_only_what_is_not_allowed_needs_a_rule() {
+    let known = [("cargo build *", RuleEffect::Allow)];
+    let call = shell_call("cargo build && rm -rf x");
+    assert_eq!(offered(&known, &call), ["Exactly: rm -rf x", "FirstWords: rm *"]);
+    let parts = |known: &[(&str, RuleEffect)], (tool, arguments): &(ToolSpec, String)| {
+        let parts = parts(&asking(known), WORKSPACE, tool, arguments);
+        parts.into_iter().map(|it| (it.command, it.is_allowed)).collect::<Vec<_>>()
+    };
+    let both = [("cargo build".to_owned(), true), ("rm -rf x".to_owned(), false)];
+    assert_eq!(parts(&known, &call), both);
+    assert_eq!(parts(&known, &shell_call("cargo build")), []);
+    assert_eq!(parts(&known, &shell_call("cargo build && a $x")), []);
+    // A rule for any words does not allow what would have to be allowed word for word.
+    let mut closed = rules(&known);
+    closed.push(PermissionRule {
+        path: Some("secret".into()),
+        ..PermissionRule::of_tool("*", RuleEffect::Deny)
+    });
+    let permissions = Permissions { rules: closed, ..asking(&[]) };
+    let (tool, arguments) = call;
+    let all = super::super::always(&permissions, WORKSPACE, &tool, &arguments, ALLOW).unwrap();
+    let all: Vec<_> = all.into_iter().filter_map(|rule| rule.command).collect();
+    assert_eq!(all, ["cargo build", "rm -rf x"]);
+}
+
+#[test]
+fn a_rule_for_a_file_is_offered_for_the_tool_the_directory_and_the_file() {
+    let write = |path: &str| {
+        let arguments = serde_json::json!({ "path": path, "content": "" }).to_string();
+        (tool("write_file", EffectClass::Digested), arguments)
+    };
+    let all = ["Tool: *", "Directory: src/ask/**", "Exactly: src/ask/a.rs"];
+    assert_eq!(offered(&[], &write("src/ask/a.rs")), all);
+    assert_eq!(offered(&[], &write("a.rs")), ["Tool: *", "Exactly: a.rs"]);
+    let odd = ["Tool: *", "Directory: app/[[]id[]]/**", "Exactly: app/[[]id[]]/a"];
+    assert_eq!(offered(&[], &write("app/[id]/a")), odd);
+    assert_eq!(offered(&[], &write("../x/a")), ["Tool: *"]);
+    let pay = (tool("pay", EffectClass::Once), "{}".to_owned());
+    assert_eq!(offered(&[], &pay), ["Tool: *"]);
+}
+
+#[test]
+fn a_rule_that_a_person_wrote_has_to_decide_on_the_call() {
+    let (tool, arguments) = shell_call("cargo test -q");
+    let rule = |command: &str| PermissionRule {
+        command: Some(command.into()),
+        ..PermissionRule::of_tool("shell", RuleEffect::Allow)
+    };
+    let decided = |permissions: &Permissions, rules: &[PermissionRule]| {
+        decides(permissions, WORKSPACE, &tool, &arguments, rules)
+    };
+    let ask = asking(&[]);
+    assert!(decided(&ask, &[rule("cargo *")]) && decided(&ask, &[rule("cargo test -q")]));
+    assert!(!decided(&ask, &[]) && !decided(&ask, &[rule("cargo build *")]));
+    assert!(!decided(&ask, &[rule("cargo test > x")]));
+    assert!(!decided(&asking(&[("cargo test *", RuleEffect::Deny)]), &[rule("cargo *")]));
+    let other = PermissionRule { tool: "*".into(), ..rule("cargo *") };
+    assert!(!decided(&ask, &[other]));
+    let mixed = PermissionRule { effect: RuleEffect::Deny, ..rule("rm *") };
+    assert!(!decided(&ask, &[rule("cargo *"), mixed]));
+}
+
+#[test]
+fn a_rule_that_a_person_changed_still_allows_what_it_was_made_of() {
+    let rule = |command: &str| PermissionRule {
+        command: Some(command.into()),
+        ..PermissionRule::of_tool("shell", RuleEffect::Allow)
+    };
+    let of_wider = |wide: &str, exact: &str| fault::of_wider(&rule(wide), &rule(exact));
+    for wide in ["cargo test -q", "cargo test *", "cargo *", "*"] {
+        assert_eq!(of_wider(wide, "cargo test -q"), None, "{wide}");
+    }
+    for wide in ["cargo build *", "cargo", "cargo test $x", "", "cargo test -q --release"] {
+        assert!(of_wider(wide, "cargo test -q").is_some(), "{wide}");
+    }
+    assert!(of_wider("sudo *", "sudo ls").is_some());
+    let on = |path: &str| PermissionRule {
+        path: Some(path.into()),
+        ..PermissionRule::of_tool("write_file", RuleEffect::Allow)
+    };
+    assert_eq!(fault::of_wider(&on("src/**"), &on("src/a")), None);
+    assert!(fault::of_wider(&on("lib/**"), &on("src/a")).is_some());
+    assert!(fault::of_wider(&on("/src/**"), &on("src/a")).is_some());
+}

@@ -1,0 +1,28 @@
+//! A call as a person is shown it for a rule: its parts, and how much a rule can say beside it.
+
+use serde::{Deserialize, Serialize};
+
+/// How wide a rule is that is made of a call.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Width {
+    /// These commands, or this path.
+    #[default]
+    Exactly,
+    /// The first words of each command, and whatever follows them.
+    FirstWords,
+    /// Every path in the directory.
+    Directory,
+    /// Every call of the tool.
+    Tool,
+}
+
+/// One of several commands of a call.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Part {
+    /// The command.
+    pub command: String,
+    /// Whether a rule allows it already.
+    pub is_allowed: bool,
+}
