@@ -44,6 +44,7 @@ mod mcp;
 mod mcp_deaf;
 mod mcp_deaths;
 mod mcp_faulty;
+mod mcp_lists;
 mod mcp_tasks;
 mod menu;
 mod models;
