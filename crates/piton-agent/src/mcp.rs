@@ -1,11 +1,14 @@
 //! Which MCP servers there are for a workspace, and which of them may be started.
 
+mod file;
+
 use std::path::Path;
 
 use piton_mcp::{
     Approvals, Expand, Origin, Place, Project, ProjectFault, ServerSettings, TrustFault,
 };
 
+pub use self::file::{add_server, remove_server};
 use crate::agent::Agent;
 use crate::providers;
 

@@ -46,6 +46,7 @@ mod mcp_deaths;
 mod mcp_faulty;
 mod mcp_lists;
 mod mcp_tasks;
+mod mcp_written;
 mod menu;
 mod models;
 mod odd_moments;
