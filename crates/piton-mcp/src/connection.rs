@@ -151,11 +151,9 @@ impl Connection {
         self.listing.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Asks for its tools again, if it said that they are others now; says whether they came.
-    pub(crate) async fn refresh(&self, wait: Duration) -> bool {
-        if !self.is_usable() || !self.wire.take_news() {
-            return false;
-        }
+    /// Asks for its tools again; says whether they came.
+    pub(crate) async fn list_again(&self, wait: Duration) -> bool {
+        self.wire.take_news();
         // A server that does not answer has the tools that it had.
         let Ok(Ok(listing)) = timeout(wait, list(self.peer())).await else { return false };
         *self.listing.lock().unwrap_or_else(PoisonError::into_inner) = Arc::new(listing);

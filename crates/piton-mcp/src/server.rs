@@ -82,8 +82,15 @@ impl Server {
 
     /// Asks for its tools again, if it said that they are others now, and keeps them.
     async fn refresh(&self, connection: &Connection, wait: Duration) {
+        if connection.is_usable() && connection.wire.has_news() {
+            self.list_again(connection, wait).await;
+        }
+    }
+
+    /// Asks for its tools again, and keeps them.
+    pub(crate) async fn list_again(&self, connection: &Connection, wait: Duration) {
         let identity = Identity::of(&self.settings, &self.place);
-        if connection.refresh(wait).await {
+        if connection.list_again(wait).await {
             self.keep(identity.as_ref(), &connection.listing());
         }
     }

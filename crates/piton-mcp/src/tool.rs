@@ -49,8 +49,13 @@ impl McpTool {
             Err(fault) if is_round => return (Ended::Lost(fault.to_string()), String::new()),
             Err(fault) => return (Ended::NeverSent(fault.to_string()), String::new()),
         };
-        if !is_round && let Some(why) = self.outdated(&connection) {
-            return (Ended::Outdated(why), String::new());
+        if !is_round && self.outdated(&connection).is_some() {
+            // Some servers have all of their tools only a moment after they were greeted.
+            let again = self.server.list_again(&connection, self.server.settings.connect_wait);
+            cancel.run_until_cancelled(again).await;
+            if let Some(why) = self.outdated(&connection) {
+                return (Ended::Outdated(why), String::new());
+            }
         }
         let guard = connection.desk().open(job);
         let silence_max = self.server.settings.call_wait;

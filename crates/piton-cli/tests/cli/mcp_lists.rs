@@ -124,6 +124,21 @@ fn a_tool_that_is_gone_fails_alone_and_is_not_called() {
     assert_eq!(offered(&world), ["odd__do"]);
 }
 
+#[test]
+fn a_tool_that_a_server_lists_a_moment_late_is_called() {
+    let late =
+        r#"if [ -e listed ]; then say "$(cat tools)"; else : > listed; say '{"tools":[]}'; fi"#;
+    let world = Odd { list: late.into(), ..counted(DONE_IT) }.world("");
+    write_tools(&world, "tools", &[tool("do")]);
+    fs::write(world.work("listed"), "").unwrap();
+    turn(&world);
+    fs::remove_file(world.work("listed")).unwrap();
+    call(&world, &["do"]);
+    assert_eq!(results(&world), [("ok".to_owned(), "done it".to_owned())]);
+    turn(&world);
+    assert_eq!((starts(&world), offered(&world)), (2, vec!["odd__do".to_owned()]));
+}
+
 // Who may call it unasked was decided by what it said before.
 #[test]
 fn a_tool_that_does_more_than_it_said_is_not_called() {
