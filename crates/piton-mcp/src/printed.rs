@@ -284,6 +284,15 @@ mod tests {
             json!({"jsonrpc": "2.0", "id": 1, "result": result})
         };
         check(&list(json!({"_meta": {"a": 1}})).to_string(), list(json!({}))).await;
+        // How a tool is run is kept, although the library knows no such field.
+        let long = |more: Value| {
+            let mut tool = json!({"name": "long"});
+            tool.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+            json!({"jsonrpc": "2.0", "id": 1, "result": {"tools": [tool, 7]}})
+        };
+        let run = json!({"taskSupport": "required"});
+        let told = long(json!({"execution": run, "_meta": {"a": 1}}));
+        check(&told.to_string(), long(json!({"_meta": {"a": 1, EXECUTION: run}}))).await;
         let fails = |error: Value| json!({"jsonrpc": "2.0", "id": 1, "error": error});
         let internal = |said: &str| fails(json!({"code": -32603, "message": said}));
         check(&fails(json!("no")).to_string(), internal("no")).await;

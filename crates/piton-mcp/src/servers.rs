@@ -122,3 +122,88 @@ fn note(server: &Server, fault: &ConnectFault, known: bool) -> String {
     let name = &server.settings.name;
     format!("mcp: {name}: {}; {then} (piton mcp list says more)", fault.reason)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+    use std::time::Duration;
+
+    use super::*;
+    use crate::expand::Expand;
+    use crate::settings::{Origin, WrittenServer};
+
+    /// Numbers the tool that it lists, and says that there is another one once the file `go` is there.
+    const COUNTS: &str = r#"n=0
+while read -r line; do
+  id=$(printf '%s' "$line" | sed -n 's/.*"id":\([0-9][0-9]*\).*/\1/p')
+  case "$line" in
+    *'"initialize"'*) printf '{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}}\n' "$id" ;;
+    *'"tools/list"'*)
+      n=$((n + 1))
+      printf '{"jsonrpc":"2.0","id":%s,"result":{"tools":[{"name":"t%s","inputSchema":{}}]}}\n' "$id" "$n"
+      [ $n = 1 ] && (
+        while [ ! -e go ]; do sleep 0.01; done
+        printf '{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}\n'
+      ) & ;;
+  esac
+done"#;
+
+    fn counting(home: &Path) -> Servers {
+        let args = vec!["-c".to_owned(), COUNTS.to_owned()];
+        let written =
+            WrittenServer { command: Some("sh".into()), args, ..WrittenServer::default() };
+        let settings = written.settle("s", Origin::Settings, &Expand::new(&|_| None, &[]));
+        let (lists, http) = (home.join("lists"), || Err(String::new()));
+        Servers::new(vec![settings], Place { workspace: home.to_owned(), lists, http })
+    }
+
+    async fn names(servers: &Servers, freshness: Freshness) -> Vec<String> {
+        let Offer { tools, notes } = servers.tools(freshness).await;
+        assert_eq!(notes, Vec::<String>::new());
+        tools.iter().map(|tool| tool.spec().name).collect()
+    }
+
+    #[tokio::test]
+    async fn a_server_that_has_news_is_asked_when_the_next_turn_begins_and_only_then() {
+        let home = tempfile::tempdir().unwrap();
+        let servers = counting(home.path());
+        assert_eq!(names(&servers, Freshness::Fresh).await, ["s__t1"]);
+        std::fs::write(home.path().join("go"), "").unwrap();
+        let has_news = async {
+            while !servers.servers[0].has_news() {
+                tokio::task::yield_now().await;
+            }
+        };
+        tokio::time::timeout(Duration::from_mins(1), has_news).await.unwrap();
+        assert_eq!(names(&servers, Freshness::Kept).await, ["s__t1"]);
+        assert_eq!(names(&servers, Freshness::Fresh).await, ["s__t2"]);
+        assert_eq!(names(&servers, Freshness::Fresh).await, ["s__t2"]);
+        servers.close().await;
+        // Whoever comes later begins with what is kept.
+        let later = counting(home.path());
+        assert_eq!(names(&later, Freshness::Fresh).await, ["s__t2"]);
+        assert!(!later.servers[0].has_news());
+    }
+
+    #[tokio::test]
+    async fn one_that_hangs_is_waited_for_as_long_as_it_was_said_and_told_of() {
+        let home = tempfile::tempdir().unwrap();
+        let mut servers = Vec::new();
+        for name in ["a", "b", "c"] {
+            let args = vec!["-c".to_owned(), "exec sleep 600".to_owned()];
+            let written = WrittenServer {
+                command: Some("sh".into()),
+                args,
+                connect_seconds: Some(1),
+                ..WrittenServer::default()
+            };
+            servers.push(written.settle(name, Origin::Settings, &Expand::new(&|_| None, &[])));
+        }
+        let (lists, http) = (home.path().join("lists"), || Err(String::new()));
+        let place = Place { workspace: home.path().to_owned(), lists, http };
+        let offer = Servers::new(servers, place).tools(Freshness::Fresh).await;
+        assert!(offer.tools.is_empty());
+        assert_eq!(offer.notes.len(), 3, "{:?}", offer.notes);
+        assert!(offer.notes[0].contains("within 1 s (connect_seconds)"), "{:?}", offer.notes);
+    }
+}
