@@ -1,11 +1,14 @@
 //! Which MCP servers there are for a workspace, and which of them may be started.
 
+mod file;
+
 use std::path::Path;
 
 use piton_mcp::{
     Approvals, Expand, Origin, Place, Project, ProjectFault, ServerSettings, TrustFault,
 };
 
+pub use self::file::{add_server, remove_server};
 use crate::agent::Agent;
 use crate::providers;
 
@@ -73,10 +76,11 @@ impl Agent {
         project.servers(&Expand::new(&look, &self.key_variables()))
     }
 
-    /// Where servers of a workspace work.
+    /// Where servers of a workspace work. What is known of their tools decides who is asked before a
+    /// call, so it is kept where no tool can write.
     pub fn server_place(&self, workspace: &Path) -> Place {
-        let cache = self.settings.cache.as_ref().map(|cache| cache.join("mcp"));
-        Place { workspace: workspace.to_owned(), cache, http }
+        let lists = self.settings.home.join("mcp-tools");
+        Place { workspace: workspace.to_owned(), lists, http }
     }
 
     fn own_servers(&self) -> Vec<ServerSettings> {

@@ -98,7 +98,7 @@ impl Tools for AgentTools {
             unwanted.close().await;
         }
         let (freshness, skills) = match place.moment {
-            Moment::TurnBegins => (Freshness::Now, self.agent.find_skills()),
+            Moment::TurnBegins => (Freshness::Fresh, self.agent.find_skills()),
             Moment::DriverStarts => (Freshness::Kept, self.agent.kept_skills()),
         };
         let skill = skills.tool().map(|tool| -> Arc<dyn Tool> { Arc::new(tool) });

@@ -8,6 +8,7 @@ mod crowd;
 mod entries;
 mod folding;
 mod following;
+mod furnished;
 mod listing;
 mod measure;
 mod report;
@@ -62,11 +63,12 @@ fn main() -> Outcome<()> {
 
 type Measure = fn(&Bench) -> Outcome<Vec<Row>>;
 
-const MEASURES: [(&str, Measure); 16] = [
+const MEASURES: [(&str, Measure); 17] = [
     ("append", appends::one),
     ("group", appends::many),
     ("at-once", crowd::turns),
     ("start", start::first_request),
+    ("furnished", furnished::turn),
     ("step", steps::shell_true),
     ("supervised", supervised::shell),
     ("sandbox", supervised::sandbox),

@@ -22,6 +22,8 @@ pub(crate) struct Row {
 pub(crate) enum Target {
     AtMost(f64),
     AtLeast(f64),
+    /// It is shown, and need not be anything.
+    None,
 }
 
 impl Row {
@@ -30,6 +32,7 @@ impl Row {
         match self.target {
             Target::AtMost(target) => self.figure <= target,
             Target::AtLeast(target) => target <= self.figure,
+            Target::None => true,
         }
     }
 }
@@ -44,6 +47,7 @@ pub(crate) fn print(rows: &[Row]) {
         let target = match target {
             Target::AtMost(target) => format!("≤ {target}{unit}"),
             Target::AtLeast(target) => format!("≥ {target}{unit}"),
+            Target::None => "none".into(),
         };
         let holds = if row.holds() { "yes" } else { "NO" };
         println!("| {what} | {value} | {floor} | {figure:.2}{unit} | {target} | {holds} |");

@@ -21,7 +21,7 @@ pub(crate) use self::config::Config;
 pub(crate) use self::drafts::{DraftWish, DraftsFlags};
 pub(crate) use self::help::{Completions, Help, Shell};
 pub(crate) use self::init::Init;
-pub(crate) use self::mcp::{Mcp, McpWish, SimMcp};
+pub(crate) use self::mcp::{Mcp, McpWish, NewServer, SimMcp};
 pub(crate) use self::query::{Mode, Query};
 pub(crate) use self::send::Send;
 pub(crate) use self::stop::Stop;

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::error::Error;
 use std::io;
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex as Lock, PoisonError};
 use std::time::Duration;
 
 use reqwest::header::{HeaderName, HeaderValue};
@@ -23,7 +23,7 @@ use tokio::sync::Mutex;
 use tokio::time::timeout;
 
 use crate::handler::{Desk, Handler};
-use crate::listing::{Listed, Listing};
+use crate::listing::{Listing, Tasks};
 use crate::place::Place;
 use crate::process::{Process, Program};
 use crate::settings::{Launch, ServerSettings};
@@ -55,8 +55,8 @@ pub(crate) struct Connection {
     spoiled: AtomicBool,
     /// Who it is.
     pub(crate) about: About,
-    /// What it offers.
-    pub(crate) tools: Vec<Listed>,
+    /// What it offers. A plain lock: it is never held while something is waited for.
+    listing: Lock<Arc<Listing>>,
 }
 
 /// What is known of a server.
@@ -109,14 +109,13 @@ impl Connection {
         });
         let (mut reason, has_answered) = match opened.await {
             Ok(Ok((service, wire, handler, listing))) => {
-                let left_out = listing.left_out(settings);
-                let about = About { left_out, ..about(service.peer()) };
-                let tools = listing.tools;
+                let about = about(service.peer());
+                let listing = Lock::new(Arc::new(listing));
                 if let Some(process) = &mut process {
                     process.is_connected();
                 }
                 let (process, spoiled) = (Mutex::new(process), AtomicBool::new(false));
-                return Ok(Self { service, wire, handler, process, spoiled, about, tools });
+                return Ok(Self { service, wire, handler, process, spoiled, about, listing });
             }
             Ok(Err(Greeting::Refused(reason) | Greeting::Odd(reason))) => (reason, true),
             Ok(Err(Greeting::Failed(reason))) => (reason, false),
@@ -145,6 +144,20 @@ impl Connection {
 
     pub(crate) fn peer(&self) -> &Peer<RoleClient> {
         self.service.peer()
+    }
+
+    /// What it offers.
+    pub(crate) fn listing(&self) -> Arc<Listing> {
+        self.listing.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Asks for its tools again; says whether they came.
+    pub(crate) async fn list_again(&self, wait: Duration) -> bool {
+        self.wire.take_news();
+        // A server that does not answer has the tools that it had.
+        let Ok(Ok(listing)) = timeout(wait, list(self.peer())).await else { return false };
+        *self.listing.lock().unwrap_or_else(PoisonError::into_inner) = Arc::new(listing);
+        true
     }
 
     pub(crate) fn desk(&self) -> &Desk {
@@ -248,6 +261,8 @@ where
     let watched = Watched::new(transport, wire.clone());
     let service = handler.clone().serve_with_lifecycle(watched, mode).await;
     let service = service.map_err(greeting)?;
+    // What it says from here on may be about tools that it has not listed.
+    wire.take_news();
     let listing = list(service.peer()).await?;
     Ok((service, wire, handler, listing))
 }
@@ -286,6 +301,9 @@ async fn list(peer: &Peer<RoleClient>) -> Result<Listing, Greeting> {
     if peer.peer_info().is_some_and(|info| info.capabilities.tools.is_none()) {
         return Ok(listing);
     }
+    let is_newest =
+        peer.peer_info().is_some_and(|info| info.protocol_version == ProtocolVersion::V_2026_07_28);
+    let tasks = if is_newest { Tasks::Followed } else { Tasks::NotMade };
     let (mut cursor, mut known) = (None, BTreeSet::new());
     for _ in 0..PAGES_MAX {
         let params = PaginatedRequestParams::default().with_cursor(cursor);
@@ -295,7 +313,7 @@ async fn list(peer: &Peer<RoleClient>) -> Result<Listing, Greeting> {
             let is_answer = matches!(error, ServiceError::McpError(_));
             if is_answer { Greeting::Odd(why) } else { Greeting::Failed(why) }
         })?;
-        let next = listing.add(page);
+        let next = listing.add(page, tasks);
         match next.map_err(|why| Greeting::Odd(format!("{NOT_LISTED}: {why}")))? {
             Some(next) if known.insert(next.clone()) => cursor = Some(next),
             // There is no more, or it goes round in circles.

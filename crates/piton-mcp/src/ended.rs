@@ -13,6 +13,8 @@ pub(crate) enum Ended {
     Failed(String),
     /// Nothing of it has left.
     NeverSent(String),
+    /// Nothing of it has left, because the server offers the tool no more, or as another one.
+    Outdated(String),
     /// It has left, and no answer will come.
     Lost(String),
     /// It has left, then we were told to stop, and told the server.

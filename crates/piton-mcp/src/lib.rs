@@ -34,9 +34,11 @@ mod handler;
 mod outcome;
 mod printed;
 mod process;
+mod schema;
 mod wire;
 
 mod cache;
+mod identity;
 mod listing;
 mod name;
 mod text;

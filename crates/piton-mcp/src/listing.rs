@@ -18,6 +18,12 @@ const TOOLS_MAX: usize = 256;
 const DESCRIPTION_BYTES_MAX: usize = 4 * 1024;
 /// Largest schema of a tool, in bytes. A larger one would crowd out the conversation.
 const SCHEMA_BYTES_MAX: usize = 64 * 1024;
+/// Where messages over pipes keep what a server says of how a tool is run: the protocol library knows
+/// no such field, and would lose it.
+pub(crate) const EXECUTION: &str = "piton/execution";
+/// Why a tool cannot be called that wants to be a task in the revision before the newest.
+const NEEDS_TASK: &str =
+    "it can only be called as a task, and its server makes tasks in an older way than piton knows";
 /// Most tools that cannot be used and are remembered, and how many of them are told.
 const LEFT_OUT_MAX: usize = 256;
 const TOLD_MAX: usize = 8;
@@ -36,14 +42,27 @@ pub struct Listed {
     pub description: String,
     /// JSON schema of its arguments, as text.
     pub schema: String,
+    /// JSON schema of its structured results, as text, if the server gave one.
+    #[serde(default)]
+    pub output_schema: Option<String>,
     /// Whether the server says that it changes nothing.
     pub read_only: bool,
     /// Whether the server says that a second run changes nothing more.
     pub idempotent: bool,
 }
 
+/// Whether a server makes tasks of calls as piton follows them: by itself, and only in the newest
+/// revision.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Tasks {
+    /// It may.
+    Followed,
+    /// A tool that wants to be called as a task cannot be called.
+    NotMade,
+}
+
 /// What is kept of a server's list.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Listing {
     /// Tools that can be used.
     pub(crate) tools: Vec<Listed>,
@@ -51,7 +70,7 @@ pub(crate) struct Listing {
     left_out: Vec<LeftOut>,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct LeftOut {
     name: String,
     why: String,
@@ -60,7 +79,11 @@ struct LeftOut {
 impl Listing {
     /// Adds a part of a list, and says where the next one begins. One tool that makes no sense takes
     /// no other along.
-    pub(crate) fn add(&mut self, page: ServerResult) -> Result<Option<String>, &'static str> {
+    pub(crate) fn add(
+        &mut self,
+        page: ServerResult,
+        tasks: Tasks,
+    ) -> Result<Option<String>, &'static str> {
         let mut page = if let ServerResult::ListToolsResult(page) = page {
             serde_json::to_value(page).map_err(|_| NO_LIST)?
         } else if let ServerResult::CustomResult(page) = page {
@@ -74,6 +97,9 @@ impl Listing {
         };
         for tool in &tools {
             match one(tool) {
+                Ok(kept) if needs_task(tool) && tasks == Tasks::NotMade => {
+                    self.leave_out(&kept.name, NEEDS_TASK.into());
+                }
                 Ok(tool) => self.keep(tool),
                 Err(why) => {
                     let name = tool.get("name").and_then(Value::as_str).unwrap_or_default();
@@ -100,6 +126,12 @@ impl Listing {
         if self.left_out.len() < LEFT_OUT_MAX {
             self.left_out.push(LeftOut { name: name.to_owned(), why });
         }
+    }
+
+    /// The tools that the settings let the model have.
+    pub(crate) fn offered(&self, settings: &ServerSettings) -> Vec<Listed> {
+        let offered = self.tools.iter().filter(|tool| is_offered(&tool.name, settings));
+        offered.cloned().collect()
     }
 
     /// What the settings would offer and is not there, each with the reason, in bounds.
@@ -138,6 +170,7 @@ fn one(tool: &Value) -> Result<Listed, String> {
         name,
         description: head(&about, DESCRIPTION_BYTES_MAX).to_owned(),
         schema,
+        output_schema: tool.get("outputSchema").and_then(output_schema),
         read_only: hint("readOnlyHint"),
         idempotent: hint("idempotentHint"),
     })
@@ -161,6 +194,19 @@ fn schema(told: &Value) -> Result<String, String> {
     Ok(text)
 }
 
+/// The schema of results. One that cannot be used is none: it costs a check, and no tool.
+fn output_schema(told: &Value) -> Option<String> {
+    let text = told.is_object().then(|| told.to_string())?;
+    (text.len() <= SCHEMA_BYTES_MAX).then_some(text)
+}
+
+/// Whether the tool can only be called as a task, by what the server says of how it is run.
+fn needs_task(tool: &Value) -> bool {
+    let kept = tool.get("_meta").and_then(|meta| meta.get(EXECUTION));
+    let said = tool.get("execution").or(kept).and_then(|said| said.get("taskSupport"));
+    said.and_then(Value::as_str) == Some("required")
+}
+
 /// The fields of an object. Some languages write an empty one as an empty list.
 fn fields(value: &Value) -> Option<Map<String, Value>> {
     match value {
@@ -179,11 +225,6 @@ fn is_offered(name: &str, settings: &ServerSettings) -> bool {
 }
 
 impl Listed {
-    /// Whether the settings let the model have it.
-    pub(crate) fn is_offered(&self, settings: &ServerSettings) -> bool {
-        is_offered(&self.name, settings)
-    }
-
     /// How a call in doubt is settled. Hints of a server that is not trusted say nothing.
     pub fn effect(&self, settings: &ServerSettings) -> EffectClass {
         match (settings.trust, self.read_only, self.idempotent) {
@@ -214,7 +255,7 @@ mod tests {
     fn listing(tools: Value) -> Listing {
         let mut listing = Listing::default();
         let page = serde_json::from_value(json!({ "tools": tools })).unwrap();
-        assert_eq!(listing.add(page), Ok(None));
+        assert_eq!(listing.add(page, Tasks::NotMade), Ok(None));
         listing
     }
 
@@ -316,8 +357,40 @@ mod tests {
     }
 
     #[test]
+    fn a_schema_of_results_is_kept_if_it_can_be_one() {
+        let schema = |told: Value| {
+            let tool = json!({"name": "t", "inputSchema": {}, "outputSchema": told});
+            listed(json!([tool]))[0].output_schema.clone()
+        };
+        assert_eq!(schema(json!({"type": "object"})).as_deref(), Some(r#"{"type":"object"}"#));
+        assert_eq!(schema(json!("x")), None);
+        assert_eq!(schema(json!({"x": "y".repeat(SCHEMA_BYTES_MAX)})), None);
+    }
+
+    // The newest revision leaves it to the server which calls become tasks, and those are followed.
+    #[test]
+    fn a_tool_that_has_to_be_a_task_is_offered_only_where_tasks_are_followed() {
+        let tool = |how: &str| {
+            let meta = json!({EXECUTION: {"taskSupport": how}});
+            json!({"name": how, "inputSchema": {}, "_meta": meta})
+        };
+        let tools = json!([tool("required"), tool("optional"), tool("forbidden")]);
+        let names = |tasks| {
+            let mut listing = Listing::default();
+            let page = serde_json::from_value(json!({ "tools": tools })).unwrap();
+            assert_eq!(listing.add(page, tasks), Ok(None));
+            listing.tools.into_iter().map(|tool| tool.name).collect::<Vec<_>>()
+        };
+        assert_eq!(names(Tasks::NotMade), ["optional", "forbidden"]);
+        assert_eq!(names(Tasks::Followed), ["required", "optional", "forbidden"]);
+        assert_eq!(left_out(tools), [format!("required: {NEEDS_TASK}")]);
+    }
+
+    #[test]
     fn what_is_no_list_is_said_to_be_none() {
-        let add = |page: Value| Listing::default().add(serde_json::from_value(page).unwrap());
+        let add = |page: Value| {
+            Listing::default().add(serde_json::from_value(page).unwrap(), Tasks::NotMade)
+        };
         assert_eq!(add(json!({"tools": 7})), Err(NO_LIST));
         assert_eq!(add(json!({})), Err(NO_LIST));
         assert_eq!(add(json!({"tools": [], "nextCursor": "n"})), Ok(Some("n".into())));
@@ -334,7 +407,7 @@ mod tests {
             let deny = deny.iter().map(|name| (*name).to_owned()).collect();
             let allow = allow.map(|name| vec![name.to_owned()]);
             let settings = ServerSettings { allow, deny, ..settings(false) };
-            (listing.tools[0].is_offered(&settings), listing.left_out(&settings).len())
+            (!listing.offered(&settings).is_empty(), listing.left_out(&settings).len())
         };
         assert_eq!((with(None, &[]), with(Some("a"), &[])), ((true, 1), (true, 0)));
         assert_eq!((with(Some("b"), &[]), with(None, &["a"])), ((false, 1), (false, 1)));

@@ -8,6 +8,7 @@ use rmcp::model::{CallToolResult, ContentBlock, Resource, ResourceContents};
 use serde_json::Value;
 
 use crate::ended::Ended;
+use crate::schema::misfit;
 use crate::text::{head, tail};
 
 /// Room for the note about what was left out, in bytes.
@@ -18,10 +19,27 @@ const TAIL_BYTES: usize = 4 * 1024;
 const IMAGES_MAX: usize = 8;
 const _: () = assert!(NOTE_BYTES + TAIL_BYTES < OUTPUT_BYTES_MAX / 2);
 
-/// The end of a call, as it is recorded. `found` is what became of the server.
-pub(crate) fn finished(server: &str, effect: EffectClass, ended: Ended, found: &str) -> Finished {
+/// The end of a call, as it is recorded. `found` is what became of the server. A structured result is
+/// held against its schema, if there is one.
+pub(crate) fn finished(
+    server: &str,
+    effect: EffectClass,
+    output_schema: Option<&str>,
+    ended: Ended,
+    found: &str,
+) -> Finished {
     match ended {
-        Ended::Answered(result) => answered(&result),
+        Ended::Answered(result) => {
+            let checked = output_schema.filter(|_| result.is_error != Some(true));
+            let checked = checked.zip(result.structured_content.as_ref());
+            let misfit = checked.and_then(|(schema, structured)| misfit(schema, structured));
+            answered(&result, misfit)
+        }
+        Ended::Outdated(reason) => bounded(
+            Outcome::Failed,
+            format!("The call was not sent to the MCP server {server}: {reason}"),
+            None,
+        ),
         Ended::Refused(reason) => bounded(
             Outcome::Failed,
             format!("The MCP server {server} refused the call: {reason}"),
@@ -77,7 +95,7 @@ fn doubt(effect: EffectClass, harmless: Outcome) -> (Outcome, &'static str) {
     }
 }
 
-fn answered(result: &CallToolResult) -> Finished {
+fn answered(result: &CallToolResult, misfit: Option<String>) -> Finished {
     let mut parts = Vec::new();
     let (mut left_out, mut images) = (false, Vec::new());
     for block in &result.content {
@@ -96,6 +114,7 @@ fn answered(result: &CallToolResult) -> Finished {
         let text = serde_json::to_string_pretty(structured).unwrap_or_default();
         parts.push(format!("[structured content]\n{text}"));
     }
+    parts.extend(misfit);
     let failed = result.is_error == Some(true);
     let outcome = if failed { Outcome::Failed } else { Outcome::Ok };
     if parts.is_empty() {
@@ -207,7 +226,7 @@ mod tests {
 
     fn result(value: Value) -> Finished {
         let result: CallToolResult = serde_json::from_value(value).unwrap();
-        finished("s", EffectClass::Once, Ended::Answered(result), "")
+        finished("s", EffectClass::Once, None, Ended::Answered(result), "")
     }
 
     #[test]
@@ -264,6 +283,27 @@ mod tests {
     }
 
     #[test]
+    fn a_result_that_does_not_fit_its_schema_is_told_as_such_and_kept() {
+        let schema = r#"{"properties": {"n": {"type": "integer"}}}"#;
+        let checked = |value: Value| {
+            let result: CallToolResult = serde_json::from_value(value).unwrap();
+            finished("s", EffectClass::Once, Some(schema), Ended::Answered(result), "")
+        };
+        let odd = checked(json!({"content": [], "structuredContent": {"n": "many"}}));
+        let told = "[structured content]\n{\n  \"n\": \"many\"\n}\n\
+                    [The structured content is not as the tool's outputSchema says: at /n, ";
+        assert!(odd.text.starts_with(told), "{}", odd.text);
+        assert_eq!(odd.outcome, Outcome::Ok);
+        let fits = checked(json!({"content": [], "structuredContent": {"n": 1}}));
+        assert_eq!(fits.text, "[structured content]\n{\n  \"n\": 1\n}");
+        // What failed has another form, and need not say that.
+        let failed =
+            checked(json!({"content": [], "structuredContent": {"n": "x"}, "isError": true}));
+        assert!(!failed.text.contains("outputSchema"), "{}", failed.text);
+        assert_eq!(checked(json!({"content": []})).text, "[done; no content]");
+    }
+
+    #[test]
     fn a_huge_result_is_cut_in_the_middle_and_kept_whole() {
         let text = format!("begin{}end", "é".repeat(OUTPUT_BYTES_MAX));
         let found = result(json!({"content": [{"type": "text", "text": text}]}));
@@ -276,7 +316,7 @@ mod tests {
     #[test]
     fn only_what_may_have_taken_effect_is_unknown() {
         let check = |effect, ended, expected| {
-            let found = finished("s", effect, ended, "");
+            let found = finished("s", effect, None, ended, "");
             assert_eq!(found.outcome, expected, "{effect:?} {}", found.text);
         };
         let lost = || Ended::Lost("x".into());

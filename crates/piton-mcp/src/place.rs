@@ -7,8 +7,8 @@ use std::path::PathBuf;
 pub struct Place {
     /// The workspace of the conversation.
     pub workspace: PathBuf,
-    /// Where lists of tools are kept; nowhere if absent.
-    pub cache: Option<PathBuf>,
+    /// Where lists of tools are kept, out of the reach of tools and commands.
+    pub lists: PathBuf,
     /// Makes the client for those over HTTP. It must not follow redirects: headers hold secrets.
     pub http: fn() -> Result<reqwest::Client, String>,
 }

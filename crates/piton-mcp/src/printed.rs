@@ -20,6 +20,7 @@ use serde_json::{Map, Value, json};
 use tokio::io::{AsyncBufRead as _, AsyncRead, BufReader, ReadBuf};
 use tokio_util::bytes::Bytes;
 
+use crate::listing::EXECUTION;
 use crate::text::line;
 
 /// Longest message, in bytes; a longer one is skipped. Over HTTP it is the same.
@@ -119,9 +120,11 @@ fn fit_error(error: &mut Value) -> bool {
 }
 
 fn fit_result(result: &mut Map<String, Value>) -> bool {
-    if result.get("tools").is_some_and(Value::is_array) {
+    if let Some(Value::Array(tools)) = result.get_mut("tools") {
+        let moved = tools.iter_mut().filter_map(Value::as_object_mut).map(keep_execution);
+        let moved = moved.fold(false, |any, one| any | one);
         // With it, a list is taken for something else if a tool in it makes no sense, and is lost.
-        return result.remove("_meta").is_some();
+        return result.remove("_meta").is_some() | moved;
     }
     let can = result.get_mut("capabilities").and_then(Value::as_object_mut);
     let mut changed = false;
@@ -133,6 +136,16 @@ fn fit_result(result: &mut Map<String, Value>) -> bool {
         }
     }
     changed
+}
+
+/// How a tool is run goes to where the protocol library keeps what it does not know.
+fn keep_execution(tool: &mut Map<String, Value>) -> bool {
+    let Some(execution) = tool.remove("execution") else { return false };
+    let meta = tool.entry("_meta").or_insert_with(|| json!({}));
+    if let Some(meta) = meta.as_object_mut() {
+        meta.insert(EXECUTION.into(), execution);
+    }
+    true
 }
 
 /// The messages among what a program prints.
@@ -271,6 +284,15 @@ mod tests {
             json!({"jsonrpc": "2.0", "id": 1, "result": result})
         };
         check(&list(json!({"_meta": {"a": 1}})).to_string(), list(json!({}))).await;
+        // How a tool is run is kept, although the library knows no such field.
+        let long = |more: Value| {
+            let mut tool = json!({"name": "long"});
+            tool.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+            json!({"jsonrpc": "2.0", "id": 1, "result": {"tools": [tool, 7]}})
+        };
+        let run = json!({"taskSupport": "required"});
+        let told = long(json!({"execution": run, "_meta": {"a": 1}}));
+        check(&told.to_string(), long(json!({"_meta": {"a": 1, EXECUTION: run}}))).await;
         let fails = |error: Value| json!({"jsonrpc": "2.0", "id": 1, "error": error});
         let internal = |said: &str| fails(json!({"code": -32603, "message": said}));
         check(&fails(json!("no")).to_string(), internal("no")).await;

@@ -1,12 +1,14 @@
 //! One server: connected when it is needed, and again when it was lost.
 
 use std::sync::Arc;
+use std::time::{Duration, SystemTime};
 
 use tokio::sync::Mutex;
 
-use crate::cache;
-use crate::connection::{About, ConnectFault, Connection};
-use crate::listing::Listed;
+use crate::cache::{self, Kept};
+use crate::connection::{About, ConnectFault, Connection, TELL_WAIT};
+use crate::identity::Identity;
+use crate::listing::{Listed, Listing};
 use crate::place::Place;
 use crate::settings::ServerSettings;
 
@@ -39,10 +41,10 @@ impl Server {
         if let Some(lost) = link.take().filter(|lost| !lost.is_alive()) {
             lost.close().await;
         }
+        // As it looks before it is started: a file that changes meanwhile is seen the next time.
+        let identity = Identity::of(&self.settings, &self.place);
         let connection = Arc::new(Connection::open(&self.settings, &self.place).await?);
-        if let Some(directory) = &self.place.cache {
-            cache::write(directory, &self.settings, &connection.tools);
-        }
+        self.keep(identity.as_ref(), &connection.listing());
         *link = Some(connection.clone());
         Ok(connection)
     }
@@ -50,19 +52,52 @@ impl Server {
     /// Asks it who it is and what it offers.
     pub async fn look(&self) -> Result<(About, Vec<Listed>), ConnectFault> {
         let connection = self.connection().await?;
-        let offered = connection.tools.iter().filter(|tool| tool.is_offered(&self.settings));
-        Ok((connection.about.clone(), offered.cloned().collect()))
+        self.refresh(&connection, self.settings.connect_wait).await;
+        let listing = connection.listing();
+        let left_out = listing.left_out(&self.settings);
+        let about = About { left_out, ..connection.about.clone() };
+        Ok((about, listing.offered(&self.settings)))
     }
 
     /// What it offered when it was last asked.
-    pub(crate) fn known(&self) -> Option<Vec<Listed>> {
-        let known = cache::read(self.place.cache.as_ref()?, &self.settings)?;
-        Some(known.into_iter().filter(|tool| tool.is_offered(&self.settings)).collect())
+    pub(crate) fn known(&self) -> Option<Kept> {
+        let identity = Identity::of(&self.settings, &self.place)?;
+        cache::read(&self.place.lists, &identity, SystemTime::now())
+    }
+
+    /// Whether it said itself that what is known of its tools is no longer true. Whoever connects to
+    /// it at this moment hears what is true, so nobody is waited for.
+    pub(crate) fn has_news(&self) -> bool {
+        let link = self.link.try_lock();
+        link.is_ok_and(|link| link.as_ref().is_some_and(|it| it.is_usable() && it.wire.has_news()))
     }
 
     pub(crate) async fn close(&self) {
         if let Some(connection) = self.link.lock().await.take() {
+            // The next process should not begin with tools that are gone.
+            self.refresh(&connection, TELL_WAIT).await;
             connection.close().await;
+        }
+    }
+
+    /// Asks for its tools again, if it said that they are others now, and keeps them.
+    async fn refresh(&self, connection: &Connection, wait: Duration) {
+        if connection.is_usable() && connection.wire.has_news() {
+            self.list_again(connection, wait).await;
+        }
+    }
+
+    /// Asks for its tools again, and keeps them.
+    pub(crate) async fn list_again(&self, connection: &Connection, wait: Duration) {
+        let identity = Identity::of(&self.settings, &self.place);
+        if connection.list_again(wait).await {
+            self.keep(identity.as_ref(), &connection.listing());
+        }
+    }
+
+    fn keep(&self, identity: Option<&Identity>, listing: &Listing) {
+        if let Some(identity) = identity {
+            cache::write(&self.place.lists, identity, listing);
         }
     }
 }

@@ -154,7 +154,8 @@ impl WrittenServer {
         }
     }
 
-    fn how(&self) -> String {
+    /// What a person is shown of it: as written, without what is secret in an address.
+    pub fn how(&self) -> String {
         let url = self.url.as_deref().map(without_secrets);
         let words = self.command.iter().chain(&self.args).cloned();
         words.chain(url).collect::<Vec<_>>().join(" ")

@@ -8,6 +8,7 @@ use piton_core::id::CallId;
 use piton_tools::{Arguments, Finished, Job, Prepared, Ran, Refusal, Settled, Site, Tool, fail};
 
 use crate::call::{Called, call};
+use crate::connection::Connection;
 use crate::ended::Ended;
 use crate::handler::OpenCall;
 use crate::listing::Listed;
@@ -48,6 +49,14 @@ impl McpTool {
             Err(fault) if is_round => return (Ended::Lost(fault.to_string()), String::new()),
             Err(fault) => return (Ended::NeverSent(fault.to_string()), String::new()),
         };
+        if !is_round && self.outdated(&connection).is_some() {
+            // Some servers have all of their tools only a moment after they were greeted.
+            let again = self.server.list_again(&connection, self.server.settings.connect_wait);
+            cancel.run_until_cancelled(again).await;
+            if let Some(why) = self.outdated(&connection) {
+                return (Ended::Outdated(why), String::new());
+            }
+        }
         let guard = connection.desk().open(job);
         let silence_max = self.server.settings.call_wait;
         let ended = match call(&connection, &self.tool.name, &guard.call, silence_max).await {
@@ -71,8 +80,23 @@ impl McpTool {
         (ended, found)
     }
 
+    /// Why the tool that the model was told of is not the one that the server has. Permission was
+    /// decided by what was known of it.
+    fn outdated(&self, connection: &Connection) -> Option<String> {
+        let (listing, name) = (connection.listing(), &self.tool.name);
+        let then = "Its tools as they are now are offered from the next turn on.";
+        match listing.tools.iter().find(|tool| tool.name == *name) {
+            None => Some(format!("it does not offer the tool {name} any more. {then}")),
+            Some(tool) if tool.effect(&self.server.settings) != self.spec.effect => {
+                Some(format!("it says that {name} has other effects than it said before. {then}"))
+            }
+            Some(_) => None,
+        }
+    }
+
     fn finished(&self, ended: Ended, found: &str) -> Finished {
-        finished(&self.server.settings.name, self.spec.effect, ended, found)
+        let (server, schema) = (&self.server.settings.name, self.tool.output_schema.as_deref());
+        finished(server, self.spec.effect, schema, ended, found)
     }
 
     /// What became of a task, while the server knows it.

@@ -1,12 +1,14 @@
-//! Watches what goes over a transport: which calls were handed to it, and whether it still lives.
+//! Watches what goes over a transport: which calls were handed to it, whether the server says that
+//! its tools have changed, and whether it still lives.
 //!
 //! This is what tells a call that was never sent from one that may have taken effect.
 
 use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rmcp::RoleClient;
-use rmcp::model::{ClientRequest, JsonRpcMessage, RequestId};
+use rmcp::model::{ClientRequest, JsonRpcMessage, RequestId, ServerNotification};
 use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
 use rmcp::transport::Transport;
 use tokio_util::sync::CancellationToken;
@@ -15,6 +17,8 @@ use tokio_util::sync::CancellationToken;
 #[derive(Debug, Default)]
 pub(crate) struct Wire {
     sent: Mutex<BTreeSet<String>>,
+    /// Whether the server has said that its tools are others now.
+    news: AtomicBool,
     /// Cancelled when nothing more will come.
     pub(crate) gone: CancellationToken,
 }
@@ -22,6 +26,16 @@ pub(crate) struct Wire {
 impl Wire {
     fn sent(&self) -> MutexGuard<'_, BTreeSet<String>> {
         self.sent.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether the server has said that its tools are others than it listed.
+    pub(crate) fn has_news(&self) -> bool {
+        self.news.load(Ordering::Relaxed)
+    }
+
+    /// The same, for whoever asks for the tools now: what is said from here on is news again.
+    pub(crate) fn take_news(&self) -> bool {
+        self.news.swap(false, Ordering::Relaxed)
     }
 
     /// Whether the request may have left, in whole or in part.
@@ -66,8 +80,14 @@ impl<T: Transport<RoleClient>> Transport<RoleClient> for Watched<T> {
 
     async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleClient>> {
         let received = self.inner.receive().await;
-        if received.is_none() {
-            self.wire.gone.cancel();
+        match &received {
+            None => self.wire.gone.cancel(),
+            Some(JsonRpcMessage::Notification(said)) => {
+                if let ServerNotification::ToolListChangedNotification(_) = said.notification {
+                    self.wire.news.store(true, Ordering::Relaxed);
+                }
+            }
+            Some(_) => {}
         }
         received
     }

@@ -60,7 +60,7 @@ pub fn remove(file: &Path, rule: &PermissionRule, workspace: &Path) -> Result<bo
 }
 
 /// Changes the file, if there is something to change.
-fn edit(
+pub(crate) fn edit(
     file: &Path,
     change: impl FnOnce(&mut DocumentMut, &[WrittenRule]) -> Result<bool, String>,
 ) -> Result<bool, RuleFileError> {
@@ -118,27 +118,32 @@ fn fields(rule: &PermissionRule, workspace: &Path) -> Result<Vec<(&'static str, 
     Ok(fields)
 }
 
-/// Takes out the rule at a place. Comments right above it are about it and go along; those with an
-/// empty line behind them stay.
+/// Takes out the rule at a place.
 fn cut(document: &mut DocumentMut, place: usize) {
-    let (kept, behind) = match document.get_mut(RULES) {
+    let gone = match document.get_mut(RULES) {
         Some(Item::Value(Value::Array(array))) => {
             array.remove(place);
             return;
         }
         Some(Item::ArrayOfTables(tables)) => {
-            let Some(table) = tables.get(place) else { return };
-            let above = table.decor().prefix().and_then(RawString::as_str).unwrap_or_default();
-            let kept = above.rfind("\n\n").and_then(|end| above.get(..=end)).unwrap_or_default();
-            let (kept, position) = (kept.to_owned(), table.position());
+            let Some(table) = tables.get(place).cloned() else { return };
             tables.remove(place);
-            (kept, position)
+            table
         }
         Some(Item::None | Item::Value(_) | Item::Table(_)) | None => return,
     };
+    keep_comments(document, &gone);
+}
+
+/// Puts what stood above a table that was taken out in front of the next one. Comments right above it
+/// are about it and go along; those with an empty line behind them stay.
+pub(crate) fn keep_comments(document: &mut DocumentMut, gone: &Table) {
+    let above = gone.decor().prefix().and_then(RawString::as_str).unwrap_or_default();
+    let kept = above.rfind("\n\n").and_then(|end| above.get(..=end)).unwrap_or_default();
     if kept.trim().is_empty() {
         return;
     }
+    let behind = gone.position();
     let next = behind.and_then(|behind| next_position(document.as_table(), behind));
     if let Some(table) = next.and_then(|next| table_at(document.as_table_mut(), next)) {
         let own = table.decor().prefix().and_then(RawString::as_str).unwrap_or_default();

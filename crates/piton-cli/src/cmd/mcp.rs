@@ -1,5 +1,7 @@
 //! `piton mcp`: servers of tools, what they offer, and whether they may be started.
 
+mod written;
+
 use futures_util::future::join_all;
 use piton_agent::{Agent, FoundServers, Settings, SettingsError};
 use piton_mcp::{
@@ -16,6 +18,10 @@ use crate::report::{Fault, Report};
 /// Longest description in a list, in letters.
 const DESCRIPTION_LETTERS_MAX: usize = 80;
 
+/// What is said where there is no server.
+const NO_SERVERS: &str = "There are no MCP servers. To add one: piton mcp add NAME -- COMMAND ARGS, \
+                          or piton mcp add NAME --url URL; piton help mcp says more.";
+
 /// Does it.
 pub(crate) async fn run(
     flags: &Mcp,
@@ -23,9 +29,11 @@ pub(crate) async fn run(
     output: &mut Output,
 ) -> Result<Report, Fault> {
     let agent = Agent::load(settings.clone())?;
-    match &flags.wish {
+    match flags.wish.as_ref().unwrap_or(&McpWish::List) {
         McpWish::List => list(&agent, flags.json, output).await,
         McpWish::Tools { server } => tools(&agent, server.as_deref(), flags.json, output).await,
+        McpWish::Add(server) => written::add(server, settings, output),
+        McpWish::Remove { name } => written::remove(name, settings, output),
         McpWish::Trust { revoke: false } => trust(&agent, output),
         McpWish::Trust { revoke: true } => revoke(settings, output),
     }
@@ -62,9 +70,7 @@ async fn list(agent: &Agent, json: bool, output: &mut Output) -> Result<Report, 
         output.talk(&servers::notice(notice));
     }
     if rows + off.len() + held.len() == 0 {
-        return Ok(Report::nothing(
-            "There are no MCP servers; piton help mcp says how to add one.",
-        ));
+        return Ok(Report::nothing(NO_SERVERS));
     }
     Ok(Report::ok("listed"))
 }
@@ -161,6 +167,12 @@ async fn tools(
             return Err(Fault::NoServer(name.to_owned()));
         }
         allowed.retain(|server| server.name == name);
+    }
+    if allowed.is_empty() && held.is_empty() && notices.is_empty() {
+        return Ok(Report::nothing(NO_SERVERS));
+    }
+    if !allowed.is_empty() && allowed.iter().all(|server| !server.enabled) {
+        return Ok(Report::nothing("No MCP server is on (enabled = false)."));
     }
     for notice in &notices {
         output.talk(&servers::notice(notice));

@@ -235,6 +235,12 @@ pub(crate) enum Fault {
     /// No server of tools has that name.
     #[error("there is no MCP server {0}")]
     NoServer(String),
+    /// A server of tools has that name.
+    #[error("there is an MCP server {0} already")]
+    ServerKnown(String),
+    /// A server of tools cannot be written down or taken out.
+    #[error(transparent)]
+    ServerFile(RuleFileError),
     /// What the workspace says of servers cannot be used.
     #[error(transparent)]
     Project(#[from] ProjectFault),
@@ -275,6 +281,7 @@ impl Fault {
             | Self::NoConversation { .. }
             | Self::NoRule { .. }
             | Self::NoServer(_)
+            | Self::ServerKnown(_)
             | Self::Project(_)
             | Self::NothingAsked { .. }
             | Self::AnsweredOtherwise { .. }
@@ -317,6 +324,7 @@ impl Fault {
             | Self::Settings(SettingsError::Home { .. } | SettingsError::Make { .. })
             | Self::Trust(_)
             | Self::RuleFile(_)
+            | Self::ServerFile(_)
             | Self::Runtime(_) => Code::Failed,
         }
     }
@@ -348,7 +356,11 @@ impl Fault {
                 "already_answered"
             }
             Self::NoRule { .. } | Self::RuleFile(_) => "rule",
-            Self::NoServer(_) | Self::Project(_) | Self::Trust(_) => "mcp",
+            Self::NoServer(_)
+            | Self::ServerKnown(_)
+            | Self::ServerFile(_)
+            | Self::Project(_)
+            | Self::Trust(_) => "mcp",
             Self::NothingAsked { .. } => "nothing_asked",
             Self::NoAnswer { .. } | Self::SecretOnTerminal { .. } => "answer",
             Self::Open(OpenError::Lease(LeaseError::Store(_)) | OpenError::Store(_))
@@ -382,6 +394,10 @@ impl Fault {
                 vec![format!("give more letters; these begin so: {}", names(found))]
             }
             Self::NoServer(_) | Self::Project(_) | Self::Trust(_) => vec![SERVERS.into()],
+            Self::ServerKnown(name) => {
+                vec![format!("choose another name, or first: piton mcp remove {name}")]
+            }
+            Self::ServerFile(_) => vec!["see to the file and try again".into()],
             Self::NoRule { .. } => vec!["piton permissions shows them with their numbers".into()],
             Self::RuleFile(_) => vec![RULE_FILE.into()],
             Self::RuleHeld { number, conversation, .. } => rule_held(*number, conversation),

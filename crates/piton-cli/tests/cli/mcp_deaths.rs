@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
+use std::fs;
 
 use serde_json::Value;
 
@@ -89,14 +90,50 @@ fn violations(
     for fault in faults {
         args.extend(["--fault", fault]);
     }
-    let world = with_server("trust = true", &args);
+    violations_in(&with_server("trust = true", &args), steps, faults)
+}
+
+/// The same with a server whose tools are known: it is started by the first call.
+fn violations_when_known(
+    steps: &[Vec<(&'static str, String)>],
+    faults: &[String],
+    revision: Revision,
+) -> Vec<String> {
+    let world = World::new();
+    fs::create_dir(world.path("home")).unwrap();
+    // What goes wrong is in a file, because a server with other arguments is another one.
+    let (file, ledger) = (world.path("faults"), world.path("ledger"));
+    let modern = match revision {
+        Revision::Older => "",
+        Revision::Newest => "--modern",
+    };
+    let line = format!(
+        "exec {} sim mcp {modern} --ledger {} $(cat {})",
+        env!("CARGO_BIN_EXE_piton"),
+        ledger.display(),
+        file.display()
+    );
+    let text = format!("[mcp.sim]\ncommand = \"sh\"\nargs = [\"-c\", {line:?}]\ntrust = true\n");
+    fs::write(world.path("home/piton.toml"), text).unwrap();
+    fs::write(&file, "").unwrap();
+    assert_eq!(world.run(&["mcp", "tools"]).stderr, "");
+    let args: Vec<String> = faults.iter().map(|fault| format!("--fault {fault}")).collect();
+    fs::write(&file, args.join(" ")).unwrap();
+    violations_in(&world, steps, faults)
+}
+
+fn violations_in(
+    world: &World,
+    steps: &[Vec<(&'static str, String)>],
+    faults: &[String],
+) -> Vec<String> {
     let model = world.script(&script(steps));
-    let ran = live(&world, &model);
+    let ran = live(world, &model);
     let mut found = Vec::new();
     if ran.code != 0 {
         found.push(format!("{faults:?}: exit {}: {}", ran.code, ran.stderr));
     }
-    let (effects, outcomes) = (ledger(&world), outcomes(&world));
+    let (effects, outcomes) = (ledger(world), outcomes(world));
     let calls: &Calls = &steps.concat();
     for (tool, key) in calls {
         let count = effects.iter().filter(|line| **line == format!("{tool} {key}")).count();
@@ -151,6 +188,28 @@ fn crash_of_agent_or_server_at_every_phase_of_a_call() {
         }
     }
     println!("mcp: {rounds} deaths at known phases, {} violations", found.len());
+    assert_eq!(found, Vec::<String>::new());
+}
+
+#[test]
+fn crash_at_every_phase_of_a_call_that_starts_its_server() {
+    let mut found = Vec::new();
+    let mut rounds = 0;
+    for victim in ["die", "kill", "both"] {
+        for phase in ["greeted", "listed", "read:a", "effect:a", "half:a", "answered:a"] {
+            let steps =
+                [vec![("count", "a".to_owned()), ("put", "p".to_owned())], one("count", "b")];
+            for revision in [Revision::Older, Revision::Newest] {
+                found.extend(violations_when_known(
+                    &steps,
+                    &[format!("{victim}@{phase}")],
+                    revision,
+                ));
+                rounds += 1;
+            }
+        }
+    }
+    println!("mcp: {rounds} deaths of servers with known tools, {} violations", found.len());
     assert_eq!(found, Vec::<String>::new());
 }
 

@@ -393,11 +393,17 @@ fn an_answer_is_told_also_if_it_does_not_keep_to_the_protocol() {
             "done it\n[content of an unknown kind]\n{\"id\":\"v\",\"type\":\"video\"}",
         ),
         (r#"say '{"content":"no","isError":true}'"#, "failed", "no"),
-        // What does not fit the server's own schema is told as it is: the model can see that.
+        // What does not fit the server's own schema is told as such, and as it is.
         (
             r#"say '{"content":[],"structuredContent":{"n":"many"}}'"#,
             "ok",
-            "[structured content]\n{\n  \"n\": \"many\"\n}",
+            "[structured content]\n{\n  \"n\": \"many\"\n}\n[The structured content is not as the tool's \
+             outputSchema says: at /n, \"many\" is not of type \"integer\". It is shown as it came.]",
+        ),
+        (
+            r#"say '{"content":[],"structuredContent":{"n":1}}'"#,
+            "ok",
+            "[structured content]\n{\n  \"n\": 1\n}",
         ),
         (
             r#"printf '{"jsonrpc":"2.0","id":%s,"error":"no"}\n' "$id""#,
