@@ -10,6 +10,7 @@ mod commands;
 mod config;
 mod context;
 mod coordinated;
+mod failure;
 mod fork;
 mod inquiry;
 mod outage;
@@ -26,12 +27,13 @@ pub use self::calibration::Calibration;
 pub use self::commands::Verdict;
 pub use self::config::Config;
 pub use self::coordinated::COORDINATOR;
+pub use self::failure::Failure;
 pub use self::outage::Outage;
 pub use self::past::Frames;
 pub use self::request::LastRequest;
 pub use self::turn::{
-    Answered, Broke, Call, Edit, Ended, Exchange, Failure, Item, OldAttempt, Parked, Progress,
-    Raised, Said, Started, Step, Streamed, Turn,
+    Answered, Broke, Call, Edit, Ended, Exchange, Item, OldAttempt, Parked, Progress, Raised, Said,
+    Started, Step, Streamed, Turn,
 };
 pub use self::undo::Undone;
 use crate::event::{

@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
+use super::failure::Failure;
 use super::outage::Outage;
 use super::request::LastRequest;
 use crate::event::{
-    AnswerPart, BreakReason, ContextItem, EffectClass, Event, FailureClass, FinishReason, Found,
-    Handle, Inquiry, InquiryAnswer, InquiryKind, ModelRef, Native, Outcome, OutputFile, Rejected,
-    ToolOutput, TurnEnd, Usage, UserPart,
+    AnswerPart, BreakReason, ContextItem, EffectClass, FailureClass, FinishReason, Found, Handle,
+    Inquiry, InquiryAnswer, InquiryKind, ModelRef, Native, Outcome, OutputFile, ToolOutput,
+    TurnEnd, Usage, UserPart,
 };
 use crate::id::{Attempt, CallId, ConversationId, Digest, MessageId, Timestamp, TurnId};
 
@@ -147,25 +148,6 @@ pub struct Streamed {
     pub stale: bool,
 }
 
-/// A failed try of a model request.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Failure {
-    /// What kind.
-    pub class: FailureClass,
-    /// What was said.
-    pub message: String,
-    /// How long the provider asked to wait, in milliseconds.
-    pub retry_after_ms: Option<u64>,
-    /// Chance for the back-off, 0 to 999.
-    pub jitter_permille: u16,
-    /// When.
-    pub at: Timestamp,
-    /// Native blocks of earlier answers that were refused.
-    pub rejected: Option<Rejected>,
-    /// How long an outage is waited for, in milliseconds, if nobody could be reached.
-    pub outage_ms_max: Option<u64>,
-}
-
 /// A whole answer.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Answered {
@@ -299,33 +281,6 @@ pub struct Broke {
     pub message: String,
     /// When.
     pub at: Timestamp,
-}
-
-impl Failure {
-    /// What a recorded failure says.
-    pub(super) fn of(event: &Event, at: Timestamp) -> Option<Self> {
-        let Event::ModelFailed {
-            class,
-            message,
-            retry_after_ms,
-            jitter_permille,
-            rejected,
-            outage_ms_max,
-            ..
-        } = event
-        else {
-            return None;
-        };
-        Some(Self {
-            class: *class,
-            message: message.clone(),
-            retry_after_ms: *retry_after_ms,
-            jitter_permille: *jitter_permille,
-            at,
-            rejected: rejected.clone(),
-            outage_ms_max: *outage_ms_max,
-        })
-    }
 }
 
 impl Turn {
