@@ -135,7 +135,12 @@ impl Agent {
                 };
                 Ok(ModelRef { provider, model: known.model.to_owned() })
             }
-            Ok(_) | Err(_) => Err(self.unknown(typed)),
+            Ok(_) | Err(_) => match known::KNOWN.iter().find(|known| known.model == typed) {
+                Some(known::KnownModel { provider, model, .. }) => {
+                    Ok(ModelRef { provider: (*provider).into(), model: (*model).into() })
+                }
+                None => Err(self.unknown(typed)),
+            },
         }
     }
 

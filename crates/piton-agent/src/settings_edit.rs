@@ -155,7 +155,6 @@ mod tests {
         }
     }
 
-    // Issue 12, item 16
     #[test]
     fn a_file_with_carriage_returns_keeps_them() {
         let place = tempfile::tempdir().unwrap();

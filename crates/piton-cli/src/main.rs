@@ -27,6 +27,7 @@ mod report;
 use std::process::ExitCode;
 use std::time::Duration;
 
+use clap::error::ErrorKind;
 use clap::{CommandFactory as _, Parser as _};
 use piton_agent::{Environment, Settings};
 
@@ -110,7 +111,8 @@ async fn run(flags: Flags, output: &mut Output) -> Result<Report, Fault> {
 /// A chat needs a terminal on both sides; without one, what there is.
 fn help(output: &mut Output) -> ExitCode {
     let help = Flags::command().render_help().to_string();
-    Report::misuse(help.trim_end()).show(output, Form::Text).into()
+    let said = format!("A chat needs a terminal; to say one thing: piton query TEXT\n\n{help}");
+    Report::misuse(said.trim_end()).show(output, Form::Text).into()
 }
 
 /// What the parser has to say: help and version are data, anything else is talk.
@@ -123,5 +125,41 @@ fn usage(error: &clap::Error, output: &mut Output) -> ExitCode {
     // The flags could not be read, but whoever wants data wants it also now.
     let wants_data = std::env::args_os().any(|arg| arg == "--json");
     let form = if wants_data { Form::Json } else { Form::Text };
+    let typed = std::env::args().skip(1).find_map(|word| habit(&word));
+    let text = match typed.filter(|_| is_unknown(error.kind())) {
+        Some(hint) => format!("{}\nhint: {hint}", without_tips(&text)),
+        None => text,
+    };
     Report::misuse(text.trim_end()).show(output, form).into()
+}
+
+/// Whether a word was typed that there is not.
+fn is_unknown(kind: ErrorKind) -> bool {
+    matches!(kind, ErrorKind::InvalidSubcommand | ErrorKind::UnknownArgument)
+}
+
+/// What people type who come from other agents, and what it is called here.
+fn habit(word: &str) -> Option<&'static str> {
+    match word {
+        "-p" | "--print" | "exec" | "run" | "ask" => Some("to say one thing: piton query -p TEXT"),
+        "chat" => Some("piton alone opens a chat"),
+        "resume" | "--resume" | "-r" | "continue" => {
+            Some("piton -c goes on with the last conversation; /resume in a chat lists them")
+        }
+        "login" | "auth" | "logout" => {
+            Some("a key in the environment is enough; piton models says which")
+        }
+        "update" | "upgrade" => Some("piton does not update itself"),
+        "--yolo" | "--full-auto" | "--dangerously-skip-permissions" => {
+            Some("piton --permissions auto runs everything, in the sandbox")
+        }
+        word if word.contains(' ') => Some("to say it: piton query TEXT; piton alone opens a chat"),
+        _ => None,
+    }
+}
+
+/// What the parser says, without its guesses.
+fn without_tips(text: &str) -> String {
+    let lines = text.lines().filter(|line| !line.trim_start().starts_with("tip:"));
+    lines.collect::<Vec<_>>().join("\n").trim_end().replace("\n\n\n", "\n\n")
 }

@@ -28,7 +28,7 @@ const ROWS: [Row; 13] = [
     row("steer", "TEXT", "say something to the turn that runs, before its next request", true),
     row("btw", "TEXT", "ask something on the side: no tools, no trace in the conversation", true),
     row("help", "", "show this", true),
-    row("quit", "", "leave; the conversation is kept", false),
+    row("quit", "", "leave; a turn that runs is stopped, and everything is kept", true),
 ];
 
 /// Other names of commands.
@@ -105,8 +105,8 @@ pub(crate) fn help() -> String {
         // Writing to a string cannot fail.
         writeln!(help, "  {:width$}  {}", left(row), row.does).unwrap_or_default();
     }
-    help + "\
-  !COMMAND           run a command of yours; its output goes along with your next message
+    help
+        + "  !COMMAND           run a command of yours; its output goes along with your next message
   @PATH              attach a file or a listing; Tab completes paths and commands
 
   Enter sends, Alt-Enter or \\ and Enter begins another line, Ctrl-D leaves.
@@ -147,8 +147,8 @@ mod tests {
     #[test]
     fn what_changes_the_conversation_waits_until_a_turn_is_over() {
         let busy = |name| Slash { name, words: String::new() }.is_possible_while_busy();
-        assert!(["btw", "queue", "steer", "tokens", "help"].into_iter().all(busy));
-        assert!(!["new", "resume", "model", "mode", "undo", "quit"].into_iter().any(busy));
+        assert!(["btw", "queue", "steer", "tokens", "help", "quit"].into_iter().all(busy));
+        assert!(!["new", "resume", "model", "mode", "undo"].into_iter().any(busy));
     }
 
     #[test]

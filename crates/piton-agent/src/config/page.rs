@@ -106,7 +106,7 @@ mod tests {
 
     use super::*;
 
-    // Issue 12, item 12. To make it again: UPDATE_EXPECT=1 cargo test -p piton-agent
+    // To make it again: UPDATE_EXPECT=1 cargo test -p piton-agent
     #[test]
     fn the_document_is_what_the_types_say() {
         expect_file!["../../../../docs/settings.md"].assert_eq(&page());

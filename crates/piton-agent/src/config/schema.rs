@@ -146,7 +146,7 @@ mod tests {
         assert_eq!(near("model.x"), Vec::<String>::new());
     }
 
-    // Issue 12, item 12: the schema is made from the types. What the frozen file says is in it.
+    // The schema is made from the types. What the frozen file says is in it.
     #[test]
     fn every_key_of_a_real_file_is_in_the_schema_and_has_a_meaning() {
         fn described(schema: &Value, at: &str) {

@@ -76,14 +76,16 @@ pub(crate) async fn run(
     let mut stage = Stage { output, signals, terminal, form, conversation: None, beside };
     settings.make_home()?;
     let mut sitting = Sitting { agent, overrides, conversation: None, attached: Vec::new() };
-    sitting.greet(&mut stage);
+    let is_known = flags.go_on || flags.id.is_some();
+    sitting.greet(is_known, &mut stage);
     sitting.pick_up(flags, &mut stage).await?;
     let mut prompt = Prompt::new(settings)?;
     loop {
         let begun = stage.beside.as_mut().map(|beside| beside.typing.take_text());
         match prompt.line(&begun.unwrap_or_default(), &mut stage).await? {
             Read::Line(line) => {
-                if sitting.obey(&line, &mut stage).await.is_break() {
+                let done = sitting.obey(&line, &mut stage).await;
+                if done.is_break() || stage.beside.as_ref().is_some_and(|it| it.leaves) {
                     break;
                 }
             }
@@ -103,16 +105,26 @@ impl Sitting {
         self.agent.settings()
     }
 
-    fn greet(&self, stage: &mut Stage<'_>) {
+    /// Says where we are. Of a conversation that is there it is said below who answers.
+    fn greet(&self, is_known: bool, stage: &mut Stage<'_>) {
         let directory = self.settings().workspace().map(|it| it.display().to_string());
         let model = self.agent.model(&self.overrides, None).map(|model| typed(&model));
         let mode = self.overrides.permissions.map(|mode| Mode::from(mode).typed());
         let mode = mode.map(|mode| format!("permissions {mode}"));
-        let parts = [directory.ok(), model.ok(), mode];
+        let model = model.ok().filter(|_| !is_known);
+        let parts = [directory.ok(), model, mode];
         let parts: Vec<String> = parts.into_iter().flatten().collect();
         let version = env!("CARGO_PKG_VERSION");
         stage.output.talk(&format!("piton {version} · {}", parts.join(" · ")));
         stage.output.talk("/help lists the commands, Ctrl-D leaves.");
+    }
+
+    /// What waited to go along with the next message of a conversation does not go to another one.
+    fn drop_attached(&mut self, stage: &mut Stage<'_>) {
+        if !self.attached.is_empty() {
+            self.attached.clear();
+            stage.output.talk("The output of your command does not go along.");
+        }
     }
 
     /// Does what a line says. What goes wrong is told, and the chat goes on.
@@ -154,7 +166,7 @@ impl Sitting {
             "new" => {
                 // K41
                 (self.conversation, stage.conversation) = (None, None);
-                self.attached.clear();
+                self.drop_attached(stage);
                 stage.output.talk("The next message begins a conversation.");
             }
             "resume" => self.resume(&words, stage).await?,
@@ -172,7 +184,7 @@ impl Sitting {
             "btw" => self.side_question(words, stage).await?,
             "quit" => return Ok(ControlFlow::Break(())),
             _ => {
-                stage.output.talk(&slash::help());
+                stage.output.talk_wrapped(&slash::help());
                 let customs = custom_commands::all(self.settings());
                 if !customs.is_empty() {
                     let names: Vec<String> =
@@ -276,7 +288,13 @@ impl Sitting {
     async fn undo(&mut self, words: &str, stage: &mut Stage<'_>) -> Result<(), Fault> {
         let number = words.parse().ok();
         let list = !words.is_empty() && number.is_none();
-        let flags = Undo { number, list, ..Undo::default() };
+        let Some(id) = self.conversation.as_ref().map(ToString::to_string) else {
+            stage
+                .output
+                .talk("This conversation has not begun; piton undo --list shows all changes.");
+            return Ok(());
+        };
+        let flags = Undo { number, list, id: Some(id), ..Undo::default() };
         undo::run(&flags, self.settings(), stage.output).await?.tell(stage.output);
         Ok(())
     }

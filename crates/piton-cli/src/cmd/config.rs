@@ -1,7 +1,7 @@
 //! `piton config`: every setting with its value and its origin; sets one, or takes one out.
 
-use piton_agent::Settings;
 use piton_agent::config::{self, ConfigError, Origin, Setting};
+use piton_agent::{Agent, Settings};
 use serde_json::Value;
 
 use crate::flags::Config;
@@ -41,6 +41,10 @@ pub(crate) fn run(
         return Ok(Report::ok("done"));
     };
     if let Some(value) = &flags.value {
+        if key == "model" {
+            // What is written here answers every new conversation: a wrong name would be found too late.
+            Agent::load(settings.clone())?.parse_model(value)?;
+        }
         config::set(settings, key, value)?;
         output.talk(&format!("Set: {key}, in {}", file()?.display()));
         tell_if_covered(flags, key, settings, output);

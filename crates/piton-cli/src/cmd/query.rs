@@ -165,6 +165,10 @@ impl Asked<'_> {
     /// Carries it out, and says how it went. A message that was not sent is kept.
     async fn report(mut self, input: Input, stage: &mut Stage<'_>) -> Result<Report, Fault> {
         let mut mail = Mail::new(input, &self.query, self.settings)?;
+        if stage.beside.is_some() {
+            // At every line of a chat it would be too much.
+            mail.tells_nothing();
+        }
         // On the heap: the future of a turn is large, and its callers' futures would hold it.
         let report = match Box::pin(self.carry_out(&mut mail, stage)).await {
             Err(fault) if mail.is_kept() => Report::from(&fault).with_kept_message(),
@@ -349,7 +353,13 @@ impl Asked<'_> {
     ) -> Result<Option<Way>, Fault> {
         stage.conversation = Some(id.clone());
         stage.output.talk(&format!("{fault}."));
-        match choose_about_held(self.wish, stage).await? {
+        let elsewhere = match self.wish {
+            Wish::Say | Wish::Queue | Wish::Steer => Elsewhere::Possible,
+            // What is said to a turn can be said to it there.
+            Wish::Continue if mail.has_content() => Elsewhere::Possible,
+            Wish::Continue | Wish::Discard => Elsewhere::Impossible,
+        };
+        match choose_held(stage.choose(&held_menu(elsewhere)).await?) {
             HeldChoice::Queue => return Ok(Some(Way::Queue)),
             HeldChoice::Steer => return Ok(Some(Way::Steer)),
             HeldChoice::Watch => {
@@ -386,14 +396,6 @@ enum Entered {
     Here(Box<Opened>),
     /// In the process that works on the conversation; this is how it went.
     There(Report),
-}
-
-async fn choose_about_held(wish: Wish, stage: &mut Stage<'_>) -> Result<HeldChoice, Fault> {
-    let elsewhere = match wish {
-        Wish::Say | Wish::Queue | Wish::Steer => Elsewhere::Possible,
-        Wish::Continue | Wish::Discard => Elsewhere::Impossible,
-    };
-    Ok(choose_held(stage.choose(&held_menu(elsewhere)).await?))
 }
 
 fn refusal(opened: &Opened) -> Fault {

@@ -10,6 +10,9 @@ use piton_tools::STILL_RUNNING;
 
 use super::visible::visible_name;
 
+/// Most lines that are shown of what a call printed that failed.
+const LAST_LINES_MAX: usize = 8;
+
 /// A call begins.
 pub(crate) fn started(call: &CallView) -> String {
     format!("• {}", input(call))
@@ -37,6 +40,20 @@ pub(crate) fn finished(call: &CallView) -> String {
         None => ("", ("", "")),
     };
     end_line(&input, (outcome, exit_code), text, split)
+}
+
+/// The last lines that a call printed which did not go well, for a person who watches. None where the line
+/// about its end says it all.
+pub(crate) fn last_words(call: &CallView) -> Vec<&str> {
+    let CallState::Done { outcome, exit_code } = call.state else { return Vec::new() };
+    let is_bad = outcome == Outcome::Failed || exit_code.is_some_and(|code| code != 0);
+    let printed = call.result.as_ref().map(|result| result.split().0).unwrap_or_default();
+    let lines: Vec<&str> = printed.lines().filter(|line| !line.trim().is_empty()).collect();
+    match lines.len() {
+        0 | 1 => Vec::new(),
+        _ if !is_bad => Vec::new(),
+        count => lines.into_iter().skip(count.saturating_sub(LAST_LINES_MAX)).collect(),
+    }
 }
 
 /// Whether a call ended while its command goes on.

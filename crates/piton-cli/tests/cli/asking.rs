@@ -206,7 +206,11 @@ fn a_chain_says_which_of_its_commands_need_a_yes() {
     person.sees("always would mean: allow shell `mkdir d`\r\n");
     person.sees("allowed by a rule: touch a").sees("needs a yes: mkdir d").sees(CHAIN);
     person.types("a\n").sees("(2) its first words: allow shell `mkdir d *`").types("e\n");
-    person.sees("the rule").types(&format!("{CTRL_U}mkdir *\r")).sees("(b) back: ").types("c\n");
+    person
+        .sees("the rule (empty: back): ")
+        .types(&format!("{CTRL_U}mkdir *\r"))
+        .sees("(b) back: ")
+        .types("c\n");
     person.sees("Done.");
     let screen = leaves(person, 0);
     assert_eq!(screen.matches(CHAIN).count(), 1, "{screen}");

@@ -9,7 +9,7 @@ use crate::world::World;
 
 const CTRL_C: &str = "\x03";
 const CTRL_D: &str = "\x04";
-const PERMISSION: &str = "(n) no: ";
+const PERMISSION: &str = "(?) help: ";
 
 /// A tool that waits for a file, then answers.
 const WAITS: &str = r#"{"steps":[

@@ -19,7 +19,7 @@ fn file(world: &World) -> String {
     fs::read_to_string(world.path("home/piton.toml")).unwrap()
 }
 
-// Issue 12, item 12: the user's file, then the environment, then flags.
+// The user's file, then the environment, then flags.
 #[test]
 fn every_setting_is_shown_with_its_origin() {
     let world = with("# mine\nmodel = \"gemini/pro\"\n\n[sandbox]\nnetwork = false\n");
@@ -28,6 +28,7 @@ fn every_setting_is_shown_with_its_origin() {
         expect![[r#"
             $ piton config
             ask.batch               false         default
+            ask.permissions         "ask"         default
             effort                  -             default
             first_byte_seconds      300           default
             idle_seconds            60            default
@@ -77,7 +78,7 @@ fn every_setting_is_shown_with_its_origin() {
     assert_eq!(row("idle_seconds")["origin"], "default");
 }
 
-// Issue 12, item 16: a CRLF settings file stays CRLF.
+// A CRLF settings file stays CRLF.
 #[test]
 fn a_setting_is_changed_and_comments_and_line_ends_stay() {
     let world = with("# mine\r\nmodel = \"a/b\" # for now\r\n\r\n[ask]\r\nbatch = true\r\n");
@@ -165,7 +166,7 @@ fn a_slip_is_told_with_what_may_be_meant_and_changes_nothing() {
     assert!(ran.stderr.contains("did you mean `high`?"), "{}", ran.stderr);
 }
 
-// Issue 12, bad input: settings of a newer version.
+// Settings of a newer version.
 #[test]
 fn settings_of_a_newer_build_are_named_and_left_alone() {
     let text = "version = 2\nmodel = \"demo\"\n[future]\nx = 1\n";

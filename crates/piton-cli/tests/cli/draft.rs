@@ -196,7 +196,7 @@ fn a_kept_message_is_shown_written_anew_and_dropped() {
     assert!(drafts(&world).is_empty());
 }
 
-// Issue 12, item 15: a bad one nags nobody.
+// A bad one nags nobody.
 #[test]
 fn a_kept_message_that_cannot_be_read_is_told_once_and_stops_nothing() {
     let world = World::new();

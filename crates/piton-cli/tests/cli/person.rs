@@ -41,7 +41,7 @@ impl Person {
         Self::starts_sized(world.command(args), size, variables)
     }
 
-    fn starts_sized(
+    pub(crate) fn starts_sized(
         mut command: std::process::Command,
         (rows, columns): (u16, u16),
         variables: &[(&str, &str)],

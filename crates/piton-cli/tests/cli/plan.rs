@@ -5,7 +5,7 @@ use std::fs;
 use crate::person::Person;
 use crate::world::{World, lines};
 
-const MENU: &str = "(y) carry it out, (e) change it with words, (q) leave it: ";
+const MENU: &str = "(y) carry it out, (e) change it with words, (q) leave it, (?) help: ";
 
 /// Tries to write in every turn, and says what it would do.
 const PLANS: &str = r#"{"steps":[

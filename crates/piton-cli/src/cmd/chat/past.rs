@@ -1,16 +1,17 @@
 //! Going on with a conversation that is there: which one, and how it was left.
 
 use piton::clock::{Clock as _, SystemClock};
+use piton_agent::typed;
 use piton_core::id::ConversationId;
 use piton_core::summary::shorten;
 use piton_core::view::{Status, View};
 use piton_store::{Directory, Filter, Journal, Listed, Page};
 
 use super::{OFFER, Sitting};
-use crate::ask::keys::{Menu, OTHER, YES};
+use crate::ask::keys::{DISCARD, Menu, OTHER, YES};
 use crate::cmd::query::plan::Wish;
 use crate::cmd::query::stage::Stage;
-use crate::flags::Chat;
+use crate::flags::{Chat, Mode};
 use crate::render::age::age;
 use crate::render::incomplete::{Newest, waits_for};
 use crate::render::{turn, visible};
@@ -57,14 +58,17 @@ impl Sitting {
         ));
         let menu = Menu::of(&[
             (YES, "go on with it", "the turn is resumed where it was left"),
+            (DISCARD, "discard it", "it stays in the journal, hidden"),
             (OTHER, "begin another conversation", "the turn stays as it is"),
         ]);
-        if stage.choose(&menu).await? != YES {
+        let key = stage.choose(&menu).await?;
+        if key == OTHER {
             stage.output.talk(&format!("It stays as it is; to go on with it later: /resume {id}"));
             return Ok(());
         }
         self.conversation = Some(id);
-        self.say(None, Wish::Continue, stage).await
+        let wish = if key == DISCARD { Wish::Discard } else { Wish::Continue };
+        self.say(None, wish, stage).await
     }
 
     /// Goes on with another conversation.
@@ -103,7 +107,11 @@ impl Sitting {
         for (place, listed) in rows.iter().enumerate() {
             let title = shorten(&visible::visible(&listed.row.title), SHOWN_LETTERS_MAX);
             let (id, when) = (&listed.conversation, age(listed.row.touched, now));
-            stage.output.talk(&format!("  {}  {id}  {when}  {title}", place + 1));
+            let state = match listed.row.status {
+                Status::Idle => String::new(),
+                _ => format!("[{}] ", listed.row.status),
+            };
+            stage.output.talk(&format!("  {}  {id}  {when}  {state}{title}", place + 1));
         }
         let line = stage.ask("which one (a number, or nothing): ").await?;
         let place = line.trim().parse::<usize>().ok().and_then(|number| number.checked_sub(1));
@@ -116,14 +124,25 @@ impl Sitting {
 
     /// Sits down at a conversation, and says how it was left.
     async fn enter(&mut self, id: ConversationId, stage: &mut Stage<'_>) -> Result<(), Fault> {
-        let view = self.engine(stage)?.view(&id).await?;
-        self.attached.clear();
-        stage.output.talk(&format!("conversation {id}\n> {}", last_words(&view)));
+        let engine = self.engine(stage)?;
+        let view = engine.view(&id).await?;
+        let holder = engine.journal().status(&id).await?.and_then(|listed| listed.holder);
+        self.drop_attached(stage);
+        let model = view.head.model.as_ref().map(|model| format!(", model {}", typed(model)));
+        let mode = Mode::from(view.head.mode).typed();
+        let model = model.unwrap_or_default();
+        stage.output.talk(&format!("conversation {id}{model}, permissions {mode}"));
+        stage.output.talk(&format!("> {}", last_words(&view)));
         if let Some(step) = view.turns.last().and_then(|turn| turn.steps().next_back()) {
             stage.output.answer(&turn::text(step));
             stage.output.end_line();
         }
-        if let Some(newest) = view.head.open.and_then(|_| Newest::of(&view)) {
+        if let Some(holder) = holder {
+            let pid = holder.pid;
+            stage.output.talk(&format!(
+                "Process {pid} works on it now; a message can be left for it, or its turn looked at."
+            ));
+        } else if let Some(newest) = view.head.open.and_then(|_| Newest::of(&view)) {
             stage.output.talk(&format!("The turn is incomplete. {}\n{OFFER}", waits_for(&newest)));
         }
         self.conversation = Some(id);

@@ -79,6 +79,15 @@ pub(super) async fn take_in(
                     return Ok(next);
                 }
             }
+            Pressed::Line(line) if is_quit(&line) => {
+                if let Some(beside) = &mut stage.beside {
+                    beside.leaves = true;
+                }
+                let next = watch.interrupt(Push::Interrupt, &mut stage.terminal, stage.output);
+                if next.is_break() {
+                    return Ok(next);
+                }
+            }
             Pressed::Line(line) => {
                 let done = obey(&line, (opened, asked), watch, stage).await;
                 // What cannot be said now does not disturb the turn.
@@ -91,6 +100,11 @@ pub(super) async fn take_in(
     Ok(ControlFlow::Continue(()))
 }
 
+/// Whether a line leaves the chat: the turn is stopped and kept.
+fn is_quit(line: &str) -> bool {
+    matches!(slash::meaning(line, |_| false), Meaning::Command(Slash { name: "quit", .. }))
+}
+
 // K58, K60
 async fn obey(
     line: &str,
@@ -100,6 +114,11 @@ async fn obey(
 ) -> Result<(), Fault> {
     let customs = custom_commands::all(asked.settings);
     let Slash { name, words } = match slash::meaning(line, |name| customs.contains_key(name)) {
+        Meaning::Message(text) if is_answer(&text) => {
+            let said = "Not sent: that looks like the answer to a question, and none is open.";
+            stage.output.talk(said);
+            return Ok(());
+        }
         Meaning::Message(text) => return queue(text, (opened, asked), watch, stage).await,
         Meaning::Command(command) if command.is_possible_while_busy() => command,
         Meaning::Command(Slash { name, .. }) => {
@@ -152,8 +171,9 @@ async fn obey(
             }
             stage.output.talk("asked on the side");
         }
+        ("help", _) => stage.output.talk_wrapped(&slash::help()),
         ("tokens", _) => stage.output.talk(&tokens::told(watch.view())),
-        (_, _) => stage.output.talk(&slash::help()),
+        (_, _) => {}
     }
     Ok(())
 }
@@ -193,6 +213,12 @@ async fn say(
     send(command(message), opened, asked, "the message was not taken").await?;
     mail.arrived();
     Ok(())
+}
+
+/// Whether a line was meant for a question that had gone, or had not come yet.
+fn is_answer(text: &str) -> bool {
+    let text = text.trim().to_lowercase();
+    text.chars().count() == 1 || ["yes", "no", "always", "never"].contains(&text.as_str())
 }
 
 async fn send(

@@ -1,5 +1,6 @@
 //! Shows a turn as it happens: answers to standard output, everything else to the person.
 
+use anstyle::Style as Look;
 use piton_core::id::{Attempt, CallId, ConversationId, MessageId, Timestamp, TurnId};
 use piton_core::summary::shorten;
 use piton_core::tasks::UPDATE_PLAN;
@@ -10,9 +11,9 @@ use piton_core::view::{
 use crate::output::{Form, Output};
 use crate::render::answer::{AnswerText, Pace};
 use crate::render::changed::{Extent, changed};
-use crate::render::lines::Line;
+use crate::render::lines::Line as Data;
 use crate::render::moves::{self, Move, is_planning};
-use crate::render::paint::{Painted, UNBOUND};
+use crate::render::paint::{Line, Painted, Span, UNBOUND};
 use crate::render::running::{self, Waiting};
 use crate::render::streamed::Streamed;
 use crate::render::tasks::listed;
@@ -69,7 +70,7 @@ impl Face {
     /// Shows a change; says what happened.
     pub(super) fn change(&mut self, change: &ViewChange, output: &mut Output) -> Vec<Move> {
         if self.form == Form::Json {
-            output.json(&Line::change(change));
+            output.json(&Data::change(change));
         }
         // Changes come without a gap; one that does not fit shows nothing.
         let moves = moves::apply(&mut self.view, change).unwrap_or_default();
@@ -88,7 +89,7 @@ impl Face {
         output: &mut Output,
     ) {
         if self.form == Form::Json
-            && let Some(line) = Line::worker(worker, happened, view)
+            && let Some(line) = Data::worker(worker, happened, view)
         {
             output.json(&line);
         }
@@ -151,7 +152,7 @@ impl Face {
     pub(super) fn live(&mut self, live: Live, output: &mut Output) {
         if self.form == Form::Json {
             if self.pace.is_due(&live) {
-                output.json(&Line::live(&live));
+                output.json(&Data::live(&live));
             }
         } else {
             self.stream(&live, output);
@@ -319,9 +320,16 @@ pub(super) fn show_tasks(tasks: &[Task], output: &mut Output) {
     output.talk_painted(&Painted::lines(&listed(tasks, page), page.style));
 }
 
-/// Shows what a call changed in a file, to a person who watches.
+/// Shows what a call changed in a file, or how a command failed, to a person who watches.
 pub(super) fn show_change(call: &CallView, output: &mut Output) {
     if let Some(page) = output.talk_page() {
+        let dim = Look::new().dimmed();
+        let words = tool::last_words(call);
+        let words: Vec<Line> =
+            words.iter().map(|line| vec![Span::new(&format!("  {line}"), dim)]).collect();
+        if !words.is_empty() {
+            output.talk_painted(&Painted::lines(&words, page.style));
+        }
         let lines = changed(call, Extent::Short, page);
         if !lines.is_empty() {
             output.talk_painted(&Painted::lines(&lines, page.style));

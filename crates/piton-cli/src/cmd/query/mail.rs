@@ -48,6 +48,8 @@ pub(super) struct Mail {
     draft: Option<Draft>,
     /// Unsent messages of earlier queries, the newest first, until they are told.
     others: Vec<Draft>,
+    /// Whether a person hears of those.
+    tells: bool,
     /// Kept messages that cannot be read, until they are told.
     bad: Vec<BadDraft>,
     /// Why there is no draft.
@@ -85,6 +87,7 @@ impl Mail {
             files: listings,
             draft: None,
             others: found.unsent,
+            tells: true,
             bad: found.bad,
             trouble: None,
             leaving: false,
@@ -103,6 +106,11 @@ impl Mail {
             fs::remove_file(written).unwrap_or_default();
         }
         Ok(mail)
+    }
+
+    /// A person has heard of the others, or need not.
+    pub(super) fn tells_nothing(&mut self) {
+        self.tells = false;
     }
 
     /// Takes another text instead.
@@ -189,7 +197,7 @@ impl Mail {
             self.paths.extend(stay);
             self.draft = Some(draft);
         }
-        tell(unsent, journal, output).await
+        if self.tells { tell(unsent, journal, output).await } else { Ok(()) }
     }
 
     /// The conversation that a kept message was meant for, if one was fetched.

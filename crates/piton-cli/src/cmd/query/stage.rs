@@ -29,6 +29,8 @@ pub(in crate::cmd) struct Beside {
     pub(in crate::cmd) typing: Typing,
     /// Side questions that are being answered.
     pub(in crate::cmd) asked: JoinSet<Result<String, String>>,
+    /// Whether the chat is left when the turn has stopped.
+    pub(in crate::cmd) leaves: bool,
 }
 
 impl Stage<'_> {
