@@ -75,6 +75,7 @@ mod serve;
 mod settings;
 mod stdin;
 mod supervised;
+mod task;
 mod terminal;
 mod typed;
 mod undo;
