@@ -37,10 +37,8 @@ pub(crate) struct Output {
     talk_on_terminal: bool,
     /// What terminals are written to with.
     style: Style,
-    /// The answer that is coming, where it is laid out.
-    answer: Stream,
-    /// Whether answers are shown by somebody else, when they are whole.
-    holds_answers: bool,
+    /// The answer that is coming, where it is laid out. None if answers are held back.
+    answer: Option<Stream>,
     /// Whether the last data ended a line.
     line_ended: bool,
     area: Area,
@@ -67,8 +65,7 @@ impl Default for Output {
             on_terminal: io::stdout().is_terminal(),
             talk_on_terminal: io::stderr().is_terminal(),
             style: screen::style(),
-            answer: Stream::default(),
-            holds_answers: false,
+            answer: Some(Stream::default()),
             line_ended: true,
             area: Area::default(),
             typed: String::new(),
@@ -85,27 +82,25 @@ impl Output {
 
     /// Writes a piece of an answer: laid out for whoever watches, and else as it is.
     pub(crate) fn answer(&mut self, text: &str) {
-        if self.holds_answers {
-            return;
-        }
-        match self.page() {
-            Some(page) => {
-                let painted = self.answer.push(text, page);
+        match (self.page(), &mut self.answer) {
+            (_, None) => {}
+            (Some(page), Some(answer)) => {
+                let painted = answer.push(text, page);
                 self.put(painted.as_str());
             }
-            None => self.put(text),
+            (None, Some(_)) => self.put(text),
         }
     }
 
     /// From now on answers are not shown as they come.
     pub(crate) fn hold_answers(&mut self) {
-        self.holds_answers = true;
+        self.answer = None;
     }
 
     /// Nothing more comes of the answer: what there is of its last block is shown.
     pub(crate) fn end_answer(&mut self) {
-        if let Some(page) = self.page() {
-            let painted = self.answer.finish(page);
+        if let (Some(page), Some(answer)) = (self.page(), &mut self.answer) {
+            let painted = answer.finish(page);
             self.put(painted.as_str());
         }
     }
@@ -222,7 +217,7 @@ impl Output {
     /// Shows the last words of an answer that came and whose block is not complete yet. Whether there are
     /// any.
     pub(crate) fn tell_answer(&mut self) -> bool {
-        let words = self.answer.waiting().trim();
+        let words = self.answer.as_ref().map(Stream::waiting).unwrap_or_default().trim();
         if words.is_empty() {
             return false;
         }

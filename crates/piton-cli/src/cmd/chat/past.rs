@@ -107,10 +107,9 @@ impl Sitting {
         for (place, listed) in rows.iter().enumerate() {
             let title = shorten(&visible::visible(&listed.row.title), SHOWN_LETTERS_MAX);
             let (id, when) = (&listed.conversation, age(listed.row.touched, now));
-            let state = match listed.row.status {
-                Status::Idle => String::new(),
-                _ => format!("[{}] ", listed.row.status),
-            };
+            let status = &listed.row.status;
+            let is_idle = matches!(status, Status::Idle);
+            let state = if is_idle { String::new() } else { format!("[{status}] ") };
             stage.output.talk(&format!("  {}  {id}  {when}  {state}{title}", place + 1));
         }
         let line = stage.ask("which one (a number, or nothing): ").await?;
