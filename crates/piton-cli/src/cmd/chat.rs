@@ -278,7 +278,11 @@ impl Sitting {
             stage.output.talk(&format!("permissions {} from now on", mode.typed()));
             return Ok(());
         }
+        if !words.is_empty() {
+            stage.output.talk(&format!("There is no mode {words}."));
+        }
         let kept = self.view(stage).await?.head.mode;
+        let kept = if self.conversation.is_some() { kept } else { self.agent.default_mode() };
         let present = Mode::from(self.overrides.permissions.unwrap_or(kept)).typed();
         let modes: Vec<String> = Mode::value_variants().iter().map(|mode| mode.typed()).collect();
         stage.output.talk(&format!("permissions {present}; to choose: /mode {}", modes.join("|")));

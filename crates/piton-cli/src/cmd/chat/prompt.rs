@@ -4,7 +4,7 @@ use std::io;
 use std::path::PathBuf;
 
 use piton_agent::Settings;
-use rustyline::config::{Behavior, Config};
+use rustyline::config::{Behavior, CompletionType, Config};
 use rustyline::error::ReadlineError;
 use rustyline::history::FileHistory;
 use rustyline::{Cmd, Editor, EventHandler, KeyCode, KeyEvent, Modifiers};
@@ -52,7 +52,8 @@ impl Prompt {
             .behavior(Behavior::PreferTerm)
             .max_history_size(HISTORY_MAX)
             .and_then(|config| config.history_ignore_dups(true))
-            .map(|config| config.history_ignore_space(true).build());
+            .map(|config| config.history_ignore_space(true))
+            .map(|config| config.completion_type(CompletionType::List).build());
         let editor = config.and_then(LineEditor::with_config);
         let mut editor = editor.map_err(|error| InputFault::NoTerminal(io::Error::other(error)))?;
         editor.set_helper(Some(Words::of(settings)));
