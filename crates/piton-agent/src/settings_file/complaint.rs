@@ -102,7 +102,7 @@ mod tests {
             line 1, column 10: `hihg` is none of auto, none, minimal, low, medium, high, max; did you mean `high`?
             line 3, column 10: `alow` is none of allow, ask, deny; did you mean `allow`?
             line 2, column 11: `opnai-chat` is none of anthropic, openai-responses, openai-chat, deepseek, mistral, openrouter, local-chat, codex, gemini; did you mean `openai-chat`?
-            line 2, column 1: there is no key `quickly`; a newer piton may know it, this one knows batch
+            line 2, column 1: there is no key `quickly`; a newer piton may know it, this one knows batch, permissions
             line 2, column 1: there is no key `comand`; did you mean `command`?
             line 1, column 10: `quite` is none of auto, none, minimal, low, medium, high, max
             line 1, column 14: a whole number, 0 or more, is wanted here
