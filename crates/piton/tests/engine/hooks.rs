@@ -49,6 +49,7 @@ impl Notebook {
 #[async_trait]
 impl Hooks for Notebook {
     async fn before_tool(&self, told: &Told) -> Opinion {
+        // wait: a hook that takes its time, in virtual time
         tokio::time::sleep(self.takes).await;
         self.hear(told);
         Opinion { denied: self.denies.map(str::to_owned), warnings: Vec::new() }
@@ -59,6 +60,7 @@ impl Hooks for Notebook {
     }
 
     async fn tell(&self, told: Told) -> Vec<String> {
+        // wait: a hook that takes its time, in virtual time
         tokio::time::sleep(self.takes).await;
         self.hear(&told);
         Vec::new()
@@ -118,6 +120,7 @@ async fn a_person_can_interrupt_while_a_hook_thinks_and_it_is_asked_again() {
     let mut session = stage.create().await;
     let controller = session.controller();
     let interrupt = async {
+        // wait: in the middle of the hook, in virtual time
         tokio::time::sleep(Duration::from_secs(1)).await;
         controller.interrupt();
     };
