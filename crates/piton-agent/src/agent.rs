@@ -5,6 +5,7 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::str::FromStr;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use piton::Delegation;
 use piton_core::event::{ModelRef, PermissionMode, PermissionRule};
@@ -14,8 +15,10 @@ use piton_tools::sandbox::Rules;
 
 use crate::command_tools;
 use crate::environment::Environment;
+use crate::hooks::HookSet;
 use crate::instructions::{Instructions, Places};
 use crate::near::with_near;
+use crate::notify::{NOTIFY_SECONDS_DEFAULT, Notify};
 use crate::overrides::Overrides;
 use crate::providers::{
     self, KeyFrom, Provider, ProviderError, RequestDefaults, Waits, WrittenEffort,
@@ -75,6 +78,9 @@ pub struct Agent {
     asks_in_batches: bool,
     /// Hosts that `web_fetch` may reach although they are private.
     pub(crate) web: Arc<PrivateHosts>,
+    pub(crate) hooks: HookSet,
+    notify: Notify,
+    notify_after: Duration,
     /// What may run without asking in new conversations, if the environment or the settings say it.
     mode: Option<PermissionMode>,
 }
@@ -107,6 +113,9 @@ impl Agent {
         };
         let tools = command_tools::definitions(file.tools)
             .map_err(|detail| unclear(detail, "piton help tools"))?;
+        let hooks =
+            HookSet::read(file.hooks).map_err(|detail| unclear(detail, "piton help hooks"))?;
+        let notify_seconds = variable(environment, "PITON_NOTIFY_SECONDS")?.or(file.notify_seconds);
         let sandbox = Sandbox::new(&file.sandbox, environment)
             .map_err(|detail| unclear(detail, "piton help sandbox"))?;
         let web = PrivateHosts::read(&file.web.private_hosts)
@@ -128,6 +137,9 @@ impl Agent {
             delegation: file.workers.into(),
             sandbox,
             tools,
+            hooks,
+            notify: variable(environment, "PITON_NOTIFY")?.or(file.notify).unwrap_or_default(),
+            notify_after: Duration::from_secs(notify_seconds.unwrap_or(NOTIFY_SECONDS_DEFAULT)),
             unattended: file.unattended,
             skills: Mutex::default(),
             asks_in_batches: file.ask.batch,
@@ -160,6 +172,11 @@ impl Agent {
     /// Whether one answer of a person is for all calls of a model's answer that need one.
     pub fn asks_in_batches(&self) -> bool {
         self.asks_in_batches
+    }
+
+    /// How a person is called, and how long a turn goes on before that.
+    pub fn notify(&self) -> (Notify, Duration) {
+        (self.notify, self.notify_after)
     }
 
     /// What may run without asking in a new conversation, unless its first command says otherwise.

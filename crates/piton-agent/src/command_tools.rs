@@ -40,7 +40,7 @@ pub(crate) struct WrittenTool {
 /// A list is a program with its arguments; a text is a line for `sh`.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "Value")]
-struct WrittenCommand(Program);
+pub(crate) struct WrittenCommand(pub(crate) Program);
 
 impl TryFrom<Value> for WrittenCommand {
     type Error = &'static str;
@@ -73,7 +73,7 @@ enum WrittenEffect {
     Once,
 }
 
-fn line_or_words(_: &mut SchemaGenerator) -> Schema {
+pub(crate) fn line_or_words(_: &mut SchemaGenerator) -> Schema {
     json_schema!({ "type": ["string", "array"], "items": { "type": "string" } })
 }
 

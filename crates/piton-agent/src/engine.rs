@@ -42,6 +42,7 @@ impl Agent {
         profiles: Arc<AgentProfiles>,
     ) -> Engine {
         let builder = builder(&self.settings, parts).delegate(self.delegation);
+        let builder = builder.hooks(profiles.hooks());
         builder.tools(tools).profiles(profiles).build()
     }
 }

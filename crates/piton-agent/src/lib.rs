@@ -30,6 +30,7 @@ mod front_matter;
 pub mod init;
 mod instructions;
 pub mod mentions;
+mod notify;
 mod overrides;
 mod profile;
 mod profiles;
@@ -43,6 +44,7 @@ mod tools;
 
 mod command_tools;
 mod commands;
+mod hooks;
 mod mcp;
 mod web;
 
@@ -62,6 +64,7 @@ pub use self::mcp::{FoundServers, ServerNotice, add_server, remove_server};
 pub use self::models::{Catalogue, Loaded, ModelError, is_demo, read_script, typed};
 pub use self::models::{known, listed};
 pub use self::near::{near, with_near};
+pub use self::notify::{NotAWayToNotify, Notify};
 pub use self::overrides::Overrides;
 pub use self::profile::{Frozen, Live, Profile, ProfileError, ProfileRequest, Standing, TurnStart};
 pub use self::profiles::{AgentProfiles, FlagsError, ProfileNote};

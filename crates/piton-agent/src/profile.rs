@@ -169,6 +169,7 @@ impl Agent {
         let is_new = |directory: &&String| !permissions.directories.contains(directory);
         let added: Vec<_> = overrides.directories.iter().filter(is_new).cloned().collect();
         permissions.directories.extend(added);
+        permissions.hooked = self.hooks.hooked();
         let in_doubt = match request.attendance {
             Attendance::Attended => InDoubtPolicy::Ask,
             Attendance::Unattended => InDoubtPolicy::TellModel,

@@ -11,6 +11,7 @@ use piton_core::event::ContextItem;
 use crate::added::ADDED_DIRECTORIES_MAX;
 use crate::agent::Agent;
 use crate::context;
+use crate::hooks::AgentHooks;
 use crate::instructions::InstructionNote;
 use crate::models::{Catalogue, ModelError};
 use crate::overrides::Overrides;
@@ -54,6 +55,7 @@ pub struct AgentProfiles {
     confined: Overrides,
     // A lock, because turns begin in any task.
     notes: Mutex<Vec<ProfileNote>>,
+    hooks: Arc<AgentHooks>,
 }
 
 /// What a person should hear of what a turn begins with. None of it stops the turn.
@@ -69,18 +71,29 @@ pub enum ProfileNote {
     Instructions(InstructionNote),
     /// A skill does not count.
     Skill(SkillNote),
+    /// Something went wrong with a hook.
+    Hook(String),
 }
 
 impl AgentProfiles {
     /// Profiles of an agent. Models that turns need are offered in the catalogue. `confined` is what
     /// the commands of this process were made with.
     pub fn new(agent: Arc<Agent>, models: Arc<Catalogue>, confined: Overrides) -> Self {
-        Self { agent, models, confined, notes: Mutex::default() }
+        let hooks = Arc::new(AgentHooks::new(agent.hooks.clone(), agent.key_variables()));
+        Self { agent, models, confined, notes: Mutex::default(), hooks }
     }
 
     /// What a person should hear, and has not heard yet.
     pub fn take_notes(&self) -> Vec<ProfileNote> {
-        std::mem::take(&mut *self.notes.lock().unwrap_or_else(PoisonError::into_inner))
+        let mut notes =
+            std::mem::take(&mut *self.notes.lock().unwrap_or_else(PoisonError::into_inner));
+        notes.extend(self.hooks.take_warnings().into_iter().map(ProfileNote::Hook));
+        notes
+    }
+
+    /// The hooks of the settings. What goes wrong with them is among the notes.
+    pub(crate) fn hooks(&self) -> Arc<AgentHooks> {
+        self.hooks.clone()
     }
 
     fn note(&self, request: &ProfileRequest, profile: &Profile) {

@@ -18,6 +18,8 @@ use serde::Deserialize;
 use self::complaint::complaint;
 pub(crate) use self::text::{BOM, Unread, read_text};
 use crate::command_tools::WrittenTool;
+use crate::hooks::WrittenHooks;
+use crate::notify::{NOTIFY_SECONDS_DEFAULT, Notify};
 use crate::providers::{IdleSeconds, WrittenEffort, WrittenProvider};
 use crate::rules::WrittenRule;
 use crate::sandbox::WrittenSandbox;
@@ -54,6 +56,12 @@ pub(crate) struct SettingsFile {
     /// Longest wait for a network that is not there; 0 is not at all. Unless it is set, a terminal waits 600.
     #[schemars(extend("x-variable" = "PITON_OUTAGE_SECONDS", "default" = seconds_of(|usual| usual.outage)))]
     pub(crate) outage_seconds: Option<u64>,
+    /// How you are called when a turn that took long is over, or asks you something.
+    #[schemars(extend("x-variable" = "PITON_NOTIFY", "default" = "all"))]
+    pub(crate) notify: Option<Notify>,
+    /// How long a turn goes on before you are called; 0 is at once.
+    #[schemars(extend("x-variable" = "PITON_NOTIFY_SECONDS", "default" = NOTIFY_SECONDS_DEFAULT))]
+    pub(crate) notify_seconds: Option<u64>,
     /// Standing rules: what may run, what asks, what is denied.
     #[schemars(extend("default" = []))]
     pub(crate) permissions: Vec<WrittenRule>,
@@ -65,6 +73,8 @@ pub(crate) struct SettingsFile {
     pub(crate) unattended: WrittenUnattended,
     /// How a person is asked.
     pub(crate) ask: WrittenAsk,
+    /// Commands of yours that are told what happens, and asked before a tool runs.
+    pub(crate) hooks: WrittenHooks,
     /// Commands of yours that are tools, by name.
     pub(crate) tools: BTreeMap<String, WrittenTool>,
     /// Providers by name: other addresses, keys and limits for built-in ones, or new ones.
@@ -201,6 +211,7 @@ fn page(text: &str, at: usize) -> &'static str {
     match name.split(['.', ']', '=', ' ']).next().unwrap_or_default() {
         "permissions" | "unattended" => "piton help permissions",
         "sandbox" => "piton help sandbox",
+        "hooks" | "notify" | "notify_seconds" => "piton help hooks",
         "tools" | "web" => "piton help tools",
         "mcp" => "piton help mcp",
         "workers" => "piton help subagents",

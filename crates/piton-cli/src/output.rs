@@ -1,13 +1,16 @@
 //! The standard streams: data to one, talk to the other. No other file touches them.
 
 mod area;
+mod summons;
 
 use std::io::{self, IsTerminal as _, Write};
 use std::time::{Duration, Instant};
 
+use piton_agent::Notify;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use self::area::{Area, Shown};
+use self::summons::Summons;
 use crate::render::lines::Line;
 use crate::render::markdown::Stream;
 use crate::render::paint::{Page, Painted, Span, Style};
@@ -46,6 +49,8 @@ pub(crate) struct Output {
     typed: String,
     /// When something was said last.
     said: Instant,
+    /// How a person is called who looks elsewhere.
+    summons: Summons,
 }
 
 /// What has become of standard output. Whatever it is, the turn goes on.
@@ -70,6 +75,7 @@ impl Default for Output {
             area: Area::default(),
             typed: String::new(),
             said: Instant::now(),
+            summons: Summons::default(),
         }
     }
 }
@@ -248,6 +254,24 @@ impl Output {
         }
         let gone = self.area.take_away(talk_columns(), screen::lays_out_anew());
         self.say(&gone);
+    }
+
+    /// From now on nobody is there until somebody types. After so long, they are called.
+    pub(crate) fn begin_waiting(&mut self, (notify, after): (Notify, Duration)) {
+        self.summons = Summons::new(notify, after);
+    }
+
+    /// Somebody typed, so they are there.
+    pub(crate) fn heard(&mut self) {
+        self.summons.heard();
+    }
+
+    /// Calls whoever looks elsewhere, if they have waited long.
+    pub(crate) fn call_back(&mut self, why: &str) {
+        if self.talk_on_terminal && !screen::is_dumb() {
+            let called = self.summons.call(why, screen::may_notify());
+            self.say(&called);
+        }
     }
 
     fn put(&mut self, text: &str) {

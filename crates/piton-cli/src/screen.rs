@@ -2,6 +2,7 @@
 //! because windows change their size.
 
 use std::env;
+use std::ffi::OsString;
 use std::os::fd::AsFd;
 
 use crate::render::paint::Style;
@@ -22,9 +23,21 @@ pub(crate) struct Size {
 
 /// Looks for terminals: none if the person wants none, or if the terminal obeys nothing.
 pub(crate) fn style() -> Style {
-    let set = |name| env::var_os(name).filter(|value| !value.is_empty());
-    let is_dumb = set("TERM").is_none_or(|term| term == "dumb");
-    if is_dumb || set("NO_COLOR").is_some() { Style::Plain } else { Style::Coloured }
+    if is_dumb() || set("NO_COLOR").is_some() { Style::Plain } else { Style::Coloured }
+}
+
+/// Whether the terminal obeys nothing.
+pub(crate) fn is_dumb() -> bool {
+    set("TERM").is_none_or(|term| term == "dumb")
+}
+
+/// Whether the terminal may show a notification: the console of a kernel has no place for one.
+pub(crate) fn may_notify() -> bool {
+    style() == Style::Coloured && set("TERM").is_some_and(|term| term != "linux")
+}
+
+fn set(name: &str) -> Option<OsString> {
+    env::var_os(name).filter(|value| !value.is_empty())
 }
 
 /// Whether a terminal lays out lines anew when its window becomes narrower. Most do.

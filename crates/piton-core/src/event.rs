@@ -22,7 +22,7 @@ use serde_json::value::RawValue;
 
 pub use self::about::{
     ARGUMENT_BYTES_MAX, ARGUMENTS_BYTES_MAX, About, DIFF_BYTES_MAX, Diff, FilePreview, Found,
-    Preview,
+    HookVerdict, Preview,
 };
 pub use self::command::{QueuePlace, Refusal};
 pub use self::config::{

@@ -100,7 +100,7 @@ pub fn is_for_a_person(
 ) -> bool {
     let rules = permissions.rules.iter().filter(|rule| rule.effect != RuleEffect::Ask);
     let (mode, rules) = (PermissionMode::Auto, rules.cloned().collect());
-    let freely = Permissions { mode, rules, directories: permissions.directories.clone() };
+    let freely = Permissions { mode, rules, ..permissions.clone() };
     permit(&freely, workspace, tool, arguments) != RuleEffect::Allow
 }
 
@@ -304,6 +304,23 @@ pub fn is_kept_back(permissions: &Permissions, path: &str) -> bool {
     let rules = permissions.rules.iter();
     let mut rules = rules.filter(|it| it.effect != RuleEffect::Allow && it.command.is_none());
     rules.any(|rule| rule.path.as_deref().is_some_and(|pattern| path::matches(pattern, path)))
+}
+
+/// Whether hooks look at calls of a tool before they run.
+pub fn is_hooked(permissions: &Permissions, tool: &str) -> bool {
+    permissions.hooked.iter().any(|pattern| names_tool(pattern, tool))
+}
+
+/// Whether a pattern is for a tool: its name, where `*` stands for any letters.
+pub fn names_tool(pattern: &str, tool: &str) -> bool {
+    let Some((first, rest)) = pattern.split_once('*') else { return pattern == tool };
+    let Some(mut left) = tool.strip_prefix(first) else { return false };
+    let Some((middle, last)) = rest.rsplit_once('*') else { return left.ends_with(rest) };
+    for part in middle.split('*') {
+        let Some((_, behind)) = left.split_once(part) else { return false };
+        left = behind;
+    }
+    left.ends_with(last)
 }
 
 /// The argument that says where a tool works.

@@ -22,6 +22,7 @@ use piton_core::state::Queued;
 use piton_store::AppendError;
 use piton_tools::{Site, Tool, Toolbox, Word};
 use tokio::sync::oneshot;
+use tokio::task::JoinSet;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
@@ -81,6 +82,8 @@ pub(crate) struct Driver<'a> {
     pub(crate) letters_taken: Vec<String>,
     /// Wakes the driver when a letter comes.
     pub(crate) mail_watch: MailWatch,
+    /// Hooks that were told something. Dropped with the driver.
+    pub(crate) listening: JoinSet<()>,
 }
 
 /// Why the loop looks at the world again.
@@ -165,6 +168,7 @@ impl Driver<'_> {
             }
         }
         self.commit().await?;
+        self.let_hooks_end().await;
         Ok(Ending::of(self.log.state()))
     }
 
@@ -251,6 +255,7 @@ impl Driver<'_> {
 
     /// Makes everything durable, and only then says so to the callers that wait for it.
     async fn commit(&mut self) -> Result<(), AppendError> {
+        let news = self.to_tell_hooks();
         self.log.commit().await?;
         for acknowledgement in self.acknowledgements.drain(..) {
             // The caller may have gone; the answer counts all the same.
@@ -262,6 +267,7 @@ impl Driver<'_> {
         }
         self.tell_askers();
         self.discard_letters().await;
+        self.tell_hooks(news).await;
         Ok(())
     }
 

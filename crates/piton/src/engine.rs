@@ -18,6 +18,7 @@ use crate::delegate::{Delegate, Delegation, Desks};
 use crate::error::OpenError;
 use crate::files::{self, FilesFault};
 use crate::follow::{self, Follow, FollowError};
+use crate::hooks::Hooks;
 use crate::host::{Hosts, Running, TURNS_MAX};
 use crate::lease::LeaseWait;
 use crate::live::Lives;
@@ -56,6 +57,7 @@ impl Engine {
                 delegate: None,
                 read_output: None,
                 profiles: Arc::new(OneProfile::default()),
+                hooks: None,
                 clock: Arc::new(SystemClock),
                 chance: Arc::new(SystemChance),
                 scratch: std::env::temp_dir(),
@@ -242,6 +244,14 @@ impl Builder {
     #[must_use]
     pub fn profiles(mut self, profiles: Arc<dyn Profiles>) -> Self {
         self.parts.profiles = profiles;
+        self
+    }
+
+    /// Asks hooks before calls run, and tells them what happens. Which tools they look at is said in the
+    /// permissions of a configuration.
+    #[must_use]
+    pub fn hooks(mut self, hooks: Arc<dyn Hooks>) -> Self {
+        self.parts.hooks = Some(hooks);
         self
     }
 

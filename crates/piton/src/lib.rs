@@ -72,6 +72,7 @@ pub mod clock;
 pub mod commands;
 pub mod config;
 pub mod guide;
+pub mod hooks;
 pub mod list;
 pub mod model;
 pub mod profile;

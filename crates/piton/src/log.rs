@@ -104,6 +104,11 @@ impl Log {
         self.pending.push(entry);
     }
 
+    /// Facts that are not durable yet.
+    pub(crate) fn pending(&self) -> &[Entry] {
+        &self.pending
+    }
+
     /// Whether the state is what the journal says. After a failed commit it is not, and nothing may
     /// be answered from it: the conversation has to be opened again.
     pub(crate) fn usable(&self) -> Result<(), AppendError> {

@@ -9,6 +9,7 @@ use piton_tools::{Closed, Tool, Toolbox};
 use crate::chance::Chance;
 use crate::clock::Clock;
 use crate::delegate::{Delegation, Desks};
+use crate::hooks::Hooks;
 use crate::lease::LeaseWait;
 use crate::live::Lives;
 use crate::model::Models;
@@ -29,6 +30,8 @@ pub(crate) struct Parts {
     /// The tool that reads the rest of long outputs.
     pub(crate) read_output: Option<Arc<dyn Tool>>,
     pub(crate) profiles: Arc<dyn Profiles>,
+    /// Who is asked before calls run, and told of what happens.
+    pub(crate) hooks: Option<Arc<dyn Hooks>>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) chance: Arc<dyn Chance>,
     pub(crate) scratch: PathBuf,

@@ -21,6 +21,7 @@ use piton_core::view::View;
 use piton_store::AppendError;
 use piton_tools::Toolbox;
 use tokio::sync::{oneshot, watch};
+use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use crate::control::{Controller, Controls};
@@ -359,6 +360,7 @@ impl Session {
             refused: None,
             letters_taken: Vec::new(),
             mail_watch,
+            listening: JoinSet::new(),
         };
         let ending = driver.run().await?;
         self.started = true;

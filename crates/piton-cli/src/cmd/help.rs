@@ -12,7 +12,7 @@ use crate::render::markdown;
 use crate::report::{Fault, Report};
 
 /// The documents for users, by topic.
-const TOPICS: [(&str, &str); 20] = [
+const TOPICS: [(&str, &str); 21] = [
     ("chat", include_str!("../../../../docs/chat.md")),
     ("models", include_str!("../../../../docs/models.md")),
     ("instructions", include_str!("../../../../docs/instructions.md")),
@@ -26,6 +26,7 @@ const TOPICS: [(&str, &str); 20] = [
     ("sandbox", include_str!("../../../../docs/sandbox.md")),
     ("edits", include_str!("../../../../docs/edits.md")),
     ("tools", include_str!("../../../../docs/tools.md")),
+    ("hooks", include_str!("../../../../docs/hooks.md")),
     ("mcp", include_str!("../../../../docs/mcp.md")),
     ("subagents", include_str!("../../../../docs/subagents.md")),
     ("settings", include_str!("../../../../docs/settings.md")),

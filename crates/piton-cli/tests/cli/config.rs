@@ -31,9 +31,15 @@ fn every_setting_is_shown_with_its_origin() {
             ask.permissions         "ask"         default
             effort                  -             default
             first_byte_seconds      300           default
+            hooks.after_tool        []            default
+            hooks.before_tool       []            default
+            hooks.question          []            default
+            hooks.turn_end          []            default
             idle_seconds            60            default
             max_tokens              -             default
             model                   "gemini/pro"  DIR/home/piton.toml, line 2
+            notify                  "all"         default
+            notify_seconds          20            default
             outage_seconds          120           default
             permissions             []            default
             sandbox.deny_read       []            default

@@ -34,6 +34,7 @@ mod headless;
 mod held;
 mod help;
 mod home;
+mod hooks;
 mod incomplete;
 mod init;
 mod input;

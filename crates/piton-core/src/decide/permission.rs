@@ -6,13 +6,14 @@
 use serde_json::{Map, Value};
 
 use crate::event::{
-    About, BY_POLICY, Choice, Found, Inquiry, InquiryAnswer, InquiryKind, Outcome, PermissionMode,
-    PermissionRule, RuleEffect, RuleScope, ToolSpec,
+    About, BY_POLICY, Choice, Found, HookVerdict, Inquiry, InquiryAnswer, InquiryKind, Outcome,
+    PermissionMode, PermissionRule, RuleEffect, RuleScope, ToolSpec,
 };
 use crate::id::InquiryId;
 use crate::permit::path::within_any;
 use crate::permit::{
-    Standing, always, forbidding, needs_real_path, permit, place_argument, works_on_paths,
+    Standing, always, forbidding, is_hooked, needs_real_path, permit, place_argument,
+    works_on_paths,
 };
 use crate::state::{Call, Raised, State, Turn};
 use crate::summary::{bounded_arguments, call_heading};
@@ -83,12 +84,31 @@ pub(super) fn judge(state: &State, turn: &Turn, call: &Call, tool: &ToolSpec) ->
         )
         | None => by_rules,
     };
+    if effect != RuleEffect::Deny
+        && let Some(judged) = judge_hooks(state, call)
+    {
+        return judged;
+    }
     match effect {
         RuleEffect::Allow => judge_place(state, turn, call).unwrap_or(Judged::Run),
         RuleEffect::Deny => Judged::Finish(Outcome::Denied, denied_by_rule(state, call, tool)),
         RuleEffect::Ask if asked.is_some() => Judged::Asked,
         RuleEffect::Ask if call.found.is_none() && works_on_paths(tool) => Judged::Locate,
         RuleEffect::Ask => Judged::Raise(permission(state, turn, call, tool)),
+    }
+}
+
+/// Judges what hooks said, whoever else allowed the call. `None` if nothing stands against it.
+fn judge_hooks(state: &State, call: &Call) -> Option<Judged> {
+    match call.found.as_deref().and_then(|found| found.hooks.as_ref()) {
+        Some(HookVerdict { denied: Some(reason) }) => {
+            let text = format!("A hook of the user denied this call: {reason}\nIt was not run.");
+            Some(Judged::Finish(Outcome::Denied, text))
+        }
+        Some(HookVerdict { denied: None }) => None,
+        // A call that leads elsewhere each time has no verdict either; it does not run.
+        None if LOOKS_MAX <= call.looks => None,
+        None => is_hooked(&state.config.permissions, &call.name).then_some(Judged::Locate),
     }
 }
 
@@ -228,6 +248,7 @@ fn about(call: &Call, tool: &ToolSpec) -> About {
         arguments: arguments.into(),
         arguments_left_out,
         path: written_place(tool, &call.arguments).filter(|_| works_on_paths(tool)),
-        found: call.found.as_deref().cloned().unwrap_or_default(),
+        // Whoever is asked need not know that no hook was against it.
+        found: Found { hooks: None, ..call.found.as_deref().cloned().unwrap_or_default() },
     }
 }

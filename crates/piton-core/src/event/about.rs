@@ -45,6 +45,17 @@ pub struct Found {
     /// Why the call could not start as things were.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub refused: Option<String>,
+    /// What hooks said of the call; absent if none was asked. Absent in entries of older versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hooks: Option<HookVerdict>,
+}
+
+/// What hooks said of a call. Without a reason against it, none of them denied it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HookVerdict {
+    /// Why a hook denies the call. The model reads it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub denied: Option<String>,
 }
 
 /// What a call would do to a file.

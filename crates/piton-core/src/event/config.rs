@@ -208,6 +208,9 @@ pub struct Permissions {
     /// Directories beside the workspace that tools may work in: whole paths, without links when they
     /// were added. A build that does not know them works in the workspace alone.
     pub directories: Vec<String>,
+    /// Tools whose calls hooks look at before they run, by name; `*` stands for any letters. A build that
+    /// does not know this asks no hook.
+    pub hooked: Vec<String>,
 }
 
 /// Permissions as they are in a journal. The mode that plans is written as one that only reads, with a
@@ -219,25 +222,28 @@ struct WrittenPermissions {
     rules: Vec<PermissionRule>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     directories: Vec<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    hooked: Vec<String>,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     plans: bool,
 }
 
 impl From<WrittenPermissions> for Permissions {
     fn from(written: WrittenPermissions) -> Self {
-        let WrittenPermissions { mode, rules, directories, plans } = written;
-        Self { mode: if plans { PermissionMode::Plan } else { mode }, rules, directories }
+        let WrittenPermissions { mode, rules, directories, hooked, plans } = written;
+        Self { mode: if plans { PermissionMode::Plan } else { mode }, rules, directories, hooked }
     }
 }
 
 impl From<Permissions> for WrittenPermissions {
     fn from(permissions: Permissions) -> Self {
-        let Permissions { mode, rules, directories } = permissions;
+        let Permissions { mode, rules, directories, hooked } = permissions;
         let plans = mode == PermissionMode::Plan;
         Self {
             mode: if plans { PermissionMode::ReadOnly } else { mode },
             rules,
             directories,
+            hooked,
             plans,
         }
     }

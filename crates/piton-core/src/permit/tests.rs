@@ -4,6 +4,7 @@ mod attacks;
 mod denied;
 mod directory;
 mod edits;
+mod hooked;
 mod looks;
 mod offers;
 mod plan;

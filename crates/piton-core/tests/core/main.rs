@@ -11,6 +11,7 @@ mod script;
 
 mod next_action;
 mod next_call;
+mod next_hook;
 mod next_limit;
 mod next_place;
 mod next_room;

@@ -7,10 +7,10 @@ use piton_core::coordinate::COORDINATOR;
 use piton_core::decide::decide;
 use piton_core::event::{
     AnswerPart, BlobRef, BreakReason, ConfigChange, ContextItem, EVENT_FORMAT, EffectClass, Entry,
-    Event, FailureClass, FileEdit, FinishReason, ForkOrigin, Found, Handle, Inquiry, InquiryAnswer,
-    InquiryKind, Limits, Native, Outcome, ParentCall, PartialKind, PlannedCall, QueuePlace,
-    Refusal, Rejected, ShortOutput, ToolOutput, TurnEnd, UndoIntent, UndoOutcome, UnknownEvent,
-    Usage, UserPart, Wants,
+    Event, FailureClass, FileEdit, FinishReason, ForkOrigin, Found, Handle, HookVerdict, Inquiry,
+    InquiryAnswer, InquiryKind, Limits, Native, Outcome, ParentCall, PartialKind, PlannedCall,
+    QueuePlace, Refusal, Rejected, ShortOutput, ToolOutput, TurnEnd, UndoIntent, UndoOutcome,
+    UnknownEvent, Usage, UserPart, Wants,
 };
 use piton_core::id::{
     Attempt, CallId, CommandId, ConversationId, Digest, DriverId, Epoch, InquiryId, MessageId, Seq,
@@ -196,10 +196,13 @@ fn tool() -> impl Strategy<Value = Event> {
             Event::ToolFinished { call, outcome, output: ToolOutput::text(text) }
         }),
         (call(), text()).prop_map(|(call, question)| Event::CallParked { call, question }),
-        (call(), option::of(text())).prop_map(|(call, path)| {
-            let found = Found { path, ..Found::default() };
-            Event::CallLocated { call, found }
-        }),
+        (call(), option::of(text()), option::of(option::of(text()))).prop_map(
+            |(call, path, said)| {
+                let hooks = said.map(|denied| HookVerdict { denied });
+                let found = Found { path, hooks, ..Found::default() };
+                Event::CallLocated { call, found }
+            }
+        ),
         (number(), vec((call(), text()), 0..3)).prop_map(|(step, calls)| {
             let planned = |(call, name): (CallId, String)| {
                 let arguments = json!({ "task": name }).to_string().into();

@@ -119,7 +119,8 @@ fn narrowed(own: &Permissions, parent: &Permissions, given: &Permissions) -> Per
     rules.extend(parent.rules.iter().filter(missing).cloned());
     let mut directories = own.directories.clone();
     directories.retain(|directory| parent.directories.contains(directory));
-    Permissions { mode, rules, directories }
+    // Hooks are the user's, and those of now look at every call.
+    Permissions { mode, rules, directories, hooked: parent.hooked.clone() }
 }
 
 /// How much a mode lets run without asking.

@@ -2,25 +2,56 @@
 //!
 //! What is found is recorded. Whether the call may run is decided from the record, in `decide`.
 
-use piton_core::event::{Event, Found};
+use piton_core::event::{Event, Found, HookVerdict};
 use piton_core::id::CallId;
 
 use super::tool::{Ready, caught};
 use crate::driver::Driver;
+use crate::hooks::{Opinion, Told};
 
 impl Driver<'_> {
     /// Looks at calls that have not started, and records what was found.
     pub(crate) async fn locate(&mut self, calls: Vec<CallId>) {
         for call in calls {
-            let found = match self.ready(call) {
-                Err(reason) => Found { refused: Some(reason), ..Found::default() },
-                Ok(ready) => match self.look(&ready).await {
-                    Some(found) => found,
-                    None => return,
-                },
-            };
+            let Some(found) = self.find(call).await else { return };
             self.log.push(Event::CallLocated { call, found });
         }
+    }
+
+    /// What there is to know about a call, and what hooks say of it; `None` if the user interrupted.
+    async fn find(&mut self, call: CallId) -> Option<Found> {
+        let asked = self.to_ask_hooks(call);
+        let ready = match self.ready(call) {
+            Ok(ready) => ready,
+            Err(reason) => {
+                // It cannot run here, so no hook is asked.
+                let hooks = asked.map(|_| HookVerdict::default());
+                return Some(Found { refused: Some(reason), hooks, ..Found::default() });
+            }
+        };
+        let mut found = self.look(&ready).await?;
+        if let Some(asked) = asked {
+            found.hooks = Some(self.hear_hooks(asked).await?);
+        }
+        Some(found)
+    }
+
+    /// What hooks say of a call; `None` if the user interrupted.
+    async fn hear_hooks(&mut self, asked: Told) -> Option<HookVerdict> {
+        let Some(hooks) = self.parts.hooks.clone() else { return Some(HookVerdict::default()) };
+        let Opinion { mut denied, warnings } = tokio::select! {
+            biased;
+            // The call was not started: hooks are asked again.
+            () = self.controls.interrupted() => return None,
+            opinion = hooks.before_tool(&asked) => opinion,
+        };
+        for why in warnings {
+            tracing::warn!(conversation = %asked.conversation, why, "a hook failed");
+        }
+        if let Some(reason) = &mut denied {
+            self.veil().text(reason);
+        }
+        Some(HookVerdict { denied })
     }
 
     /// A place that was found, as it is recorded.

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use piton::chance::SeededChance;
 use piton::clock::{Clock, RuntimeClock};
+use piton::hooks::Hooks;
 use piton::model::{Model, OneModel};
 use piton::profile::{OneProfile, Profile};
 use piton::{Conversation, Delegation, Engine, LeaseWait, NewMessage, Session};
@@ -33,6 +34,7 @@ pub(crate) struct Stage {
     conversation: ConversationId,
     clock: Option<Arc<dyn Clock>>,
     delegation: Option<Delegation>,
+    hooks: Option<Arc<dyn Hooks>>,
     turns_max: usize,
     /// Counts processes: no two of them meet the same chance.
     processes: AtomicU64,
@@ -61,6 +63,7 @@ impl Stage {
             conversation: ConversationId::new("staged"),
             clock: None,
             delegation: None,
+            hooks: None,
             turns_max: piton::TURNS_MAX,
             processes: AtomicU64::new(7),
         };
@@ -91,6 +94,13 @@ impl Stage {
     /// With the tool that hands tasks to workers.
     pub(crate) fn delegating(mut self, delegation: Delegation) -> Self {
         self.delegation = Some(delegation);
+        self
+    }
+
+    /// With hooks that look at every call of a tool.
+    pub(crate) fn hooked(mut self, tool: &str, hooks: Arc<dyn Hooks>) -> Self {
+        self.config.permissions.hooked.push(tool.into());
+        self.hooks = Some(hooks);
         self
     }
 
@@ -131,6 +141,9 @@ impl Stage {
         }
         if let Some(delegation) = self.delegation {
             builder = builder.delegate(delegation);
+        }
+        if let Some(hooks) = &self.hooks {
+            builder = builder.hooks(hooks.clone());
         }
         let mut config = self.config.clone();
         // The tool that hands tasks on is offered with all others, by the engine.

@@ -28,6 +28,7 @@ pub(super) fn tell(opened: &Opened, output: &mut Output) {
                  replace it by a copy",
                 file.display()
             ),
+            ProfileNote::Hook(why) => why,
             ProfileNote::Stranger(stranger) => rule::stranger(&stranger),
             ProfileNote::Instructions(InstructionNote { path, why })
             | ProfileNote::Skill(SkillNote { path, why }) => {

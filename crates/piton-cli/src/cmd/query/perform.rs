@@ -232,6 +232,10 @@ impl Seen {
     /// Says what still runs, and to a person who watches what the turn took.
     fn tell_status(&self, opened: &Opened, stage: &mut Stage<'_>) {
         still_running::tell(opened, stage);
+        notes::tell(opened, stage.output);
+        if self.ending.is_some() {
+            stage.output.call_back("the turn is over");
+        }
         let (Some(page), Form::Text) = (stage.output.talk_page(), stage.form) else { return };
         let turn = opened.view.turns.last().filter(|turn| turn.head.end.is_some());
         if let (Some(Ok(_)), Some(turn)) = (&self.ending, turn) {
@@ -365,6 +369,7 @@ async fn see_through(
     begin(opened, &view, errand, asked, stage);
     tell_of_files(opened, stage.output);
     let begun = Instant::now();
+    stage.output.begin_waiting(asked.agent.notify());
     let mut work = pin!(work.rest());
     let mut beat = Heartbeat::new(asked.query.heartbeat, stage);
     let ending = loop {
@@ -379,6 +384,7 @@ async fn see_through(
             }
             told = feed.next() => show(&mut watch, &mut feed, told?, stage)?,
             typed = typed(&mut stage.terminal), if watch.is_asking() || stage.beside.is_some() => {
+                stage.output.heard();
                 let taken = if watch.is_asking() {
                     watch.take_in(typed, &mut stage.terminal, stage.output)
                 } else {
@@ -395,26 +401,34 @@ async fn see_through(
             }
             known = answered(&mut watch.answering) => watch.settle(known, stage.output),
             () = ready(()), if watch.may_ask() && stage.terminal.is_some() => {
-                // First everything that is there: a question may be settled by it.
-                watch.show_backlog(stage.output);
-                follow_workers(&mut watch, &mut feed)?;
-                while let Some(told) = feed.next_entry().await? {
-                    show(&mut watch, &mut feed, told, stage)?;
-                }
-                if watch.may_ask() {
-                    if let Some(terminal) = &mut stage.terminal {
-                        terminal.want_lines();
-                    }
-                    watch.ask(&mut stage.terminal, stage.output);
-                }
+                ask(&mut watch, &mut feed, stage).await?;
             }
             () = Heartbeat::due(&mut beat) => Heartbeat::tell(beat.as_ref(), &watch, stage),
             () = tokio::time::sleep(SPIN_EVERY), if stage.output.can_tell() => {
+                notes::tell(opened, stage.output);
                 watch.tell_waiting(stage.output);
             }
         }
     };
     Ok(Seen { watch, feed, ending, begun })
+}
+
+/// Asks the person, unless what is there by now settles the question.
+async fn ask(watch: &mut Watch, feed: &mut Feed, stage: &mut Stage<'_>) -> Result<(), Fault> {
+    // First everything that is there: a question may be settled by it.
+    watch.show_backlog(stage.output);
+    follow_workers(watch, feed)?;
+    while let Some(told) = feed.next_entry().await? {
+        show(watch, feed, told, stage)?;
+    }
+    if watch.may_ask() {
+        if let Some(terminal) = &mut stage.terminal {
+            terminal.want_lines();
+        }
+        watch.ask(&mut stage.terminal, stage.output);
+        stage.output.call_back("a question waits for you");
+    }
+    Ok(())
 }
 
 /// In a chat, single keys count while nothing is asked.

@@ -94,7 +94,8 @@ fn edits_are_accepted_in_a_directory_that_was_added() {
     use RuleEffect::{Allow, Ask, Deny};
     let of = |rules: Vec<PermissionRule>, path: &str| {
         let directories = vec!["/h/lib".into()];
-        let permissions = Permissions { mode: PermissionMode::AcceptEdits, rules, directories };
+        let mode = PermissionMode::AcceptEdits;
+        let permissions = Permissions { mode, rules, directories, ..Permissions::default() };
         let arguments = serde_json::json!({ "path": path }).to_string();
         permit(&permissions, &tool("edit_file", EffectClass::Digested), &arguments)
     };
