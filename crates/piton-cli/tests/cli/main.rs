@@ -29,6 +29,7 @@ mod errors;
 mod escapes;
 mod faults;
 mod files;
+mod first_hour;
 mod frozen;
 mod headless;
 mod held;
