@@ -114,7 +114,7 @@ fn all(list: &str, written: Vec<WrittenHook>) -> Result<Vec<Hook>, String> {
         let WrittenHook { tool, command: WrittenCommand(program), timeout_seconds } = hook;
         let empty = match &program {
             Program::Line(line) => line.trim().is_empty(),
-            Program::Words(words) => words.first().is_none_or(|word| word.is_empty()),
+            Program::Words(words) => words.first().is_none_or(String::is_empty),
         };
         if empty {
             return Err(format!("hooks.{list}: command is empty"));
