@@ -203,3 +203,18 @@ fn a_blob_that_is_missing_is_found_and_its_conversation_named() {
     let told = format!("broken: {} is missing; used by {}", blob.display(), world.only_id());
     assert_eq!(findings(&ran, "entries"), [told]);
 }
+
+#[test]
+fn a_skill_that_does_not_count_is_told_with_the_reason() {
+    let world = World::new();
+    for (name, head) in [("good", "description: Fine."), ("bad", "nothing: here")] {
+        let folder = world.path("home/skills").join(name);
+        fs::create_dir_all(&folder).unwrap();
+        fs::write(folder.join("SKILL.md"), format!("---\n{head}\n---\nText.\n")).unwrap();
+    }
+    let ran = doctor(&world, "");
+    assert_eq!(ran.code, 0, "{}", ran.stdout);
+    let file = world.path("home/skills/bad/SKILL.md");
+    let told = format!("lacks: {} does not count: its head has no description", file.display());
+    assert_eq!(findings(&ran, "skills"), [told]);
+}
