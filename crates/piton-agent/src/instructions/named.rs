@@ -63,11 +63,8 @@ impl<'a> Naming<'a> {
         if is_hidden(name) || !fs::metadata(&path).is_ok_and(|found| found.is_file()) {
             return None;
         }
-        let (file, found) = match open(&path, &[self.tree]) {
-            Ok(opened) => opened,
-            Err(_) => {
-                return self.leave_out(&path, "it is named with @, and lies elsewhere".into());
-            }
+        let Ok((file, found)) = open(&path, &[self.tree]) else {
+            return self.leave_out(&path, "it is named with @, and lies elsewhere".into());
         };
         if !self.seen.insert((found.dev(), found.ino())) {
             return None;
@@ -117,5 +114,5 @@ fn is_hidden(name: &str) -> bool {
         }
     };
     let path = Path::new(name);
-    !path.extension().is_some_and(|end| end == "md") && path.components().any(is_hidden)
+    path.extension().is_none_or(|end| end != "md") && path.components().any(is_hidden)
 }

@@ -236,7 +236,7 @@ async fn a_change_that_was_meant_and_not_made_is_not_listed_and_hides_no_other()
 async fn a_change_that_was_half_taken_back_is_listed_once_and_taken_back_whole() {
     let bench = Bench::new("write_file");
     let pages = |letter: &str| letter.repeat(3 * 4096);
-    bench.file("f", &pages("o"));
+    bench.file("f", pages("o"));
     fs::hard_link(bench.path("f"), bench.path("g")).unwrap();
     bench.ok(json!({"path": "f", "content": pages("n")})).await;
     let [past] = &history(&bench)[..] else { panic!() };
