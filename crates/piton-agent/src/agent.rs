@@ -27,7 +27,7 @@ use crate::rules::{self, WrittenRule};
 use crate::sandbox::{self, Sandbox, SandboxGap};
 use crate::settings::Settings;
 use crate::settings_file::{FileError, SettingsFile};
-use crate::skills::Skills;
+use crate::skills::{SkillNote, Skills};
 use crate::unattended::WrittenUnattended;
 use crate::web::PrivateHosts;
 
@@ -199,6 +199,11 @@ impl Agent {
     pub(crate) fn kept_skills(&self) -> Arc<Skills> {
         let kept = self.skills();
         if kept.all.is_empty() { self.find_skills() } else { kept }
+    }
+
+    /// Folders of skills that do not count, and why.
+    pub fn skill_notes(&self) -> Vec<SkillNote> {
+        self.find_skills().notes.clone()
     }
 
     /// Looks for skills anew.

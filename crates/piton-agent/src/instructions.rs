@@ -1,18 +1,22 @@
 //! Instructions of the user and of the project: `AGENTS.md`, else `CLAUDE.md`, in each directory.
 //!
 //! The user's own come first, then those of the directories from the workspace down to where the user
-//! is: the nearest stands last, and counts most. Everything is bounded. A file that cannot be used is
+//! is: the nearest stands last, and counts most. What a file names with `@path` follows the line that names
+//! it. Everything is bounded. A file that cannot be used is
 //! named to the person and never stops a turn.
 
 mod file;
+mod named;
+mod reading;
 mod text;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-pub use self::file::InstructionNote;
 pub(crate) use self::file::{InstructionFile, Owner, quoted};
-use self::file::{Left, Looked, look};
+use self::file::{Looked, look};
+pub use self::reading::InstructionNote;
+use self::reading::Left;
 
 /// Most files that are read.
 const FILES_MAX: usize = 32;
@@ -52,7 +56,11 @@ impl Instructions {
         for (owner, directory) in all.collect::<Vec<_>>().into_iter().rev() {
             let within = [Some(places.workspace), places.home, places.own];
             let within: Vec<&Path> = within.into_iter().flatten().collect();
-            match look(&directory, owner, &within, &mut seen) {
+            let tree = match owner {
+                Owner::User => &directory,
+                Owner::Repository => places.workspace,
+            };
+            match look(&directory, owner, (tree, &within), &mut seen) {
                 Looked::Nothing => {}
                 Looked::Unusable(note) => found.notes.push(note),
                 Looked::File(file) if found.files.len() == FILES_MAX || room == 0 => {
@@ -60,6 +68,7 @@ impl Instructions {
                 }
                 Looked::File(mut file) => {
                     room -= file.cut_to(room);
+                    found.notes.append(&mut file.notes);
                     let cut = match file.left {
                         Left::Nothing => None,
                         Left::Bytes(left) => Some(format!("its last {left} bytes are left out")),

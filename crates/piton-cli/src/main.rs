@@ -36,6 +36,10 @@ use crate::output::{Form, Output};
 use crate::report::{Fault, Report};
 use crate::terminal::Terminal;
 
+/// Most threads for work that may block. Whoever waits for a command takes one for as long as that runs, and
+/// with the runtime's own bound of 512 a crowd of them would keep everybody else from the disk. A thread is
+/// started only when it is needed.
+const BLOCKING_THREADS_MAX: usize = 4_096;
 /// Longest wait for threads to take their leave.
 const LEAVE_WAIT: Duration = Duration::from_secs(2);
 
@@ -54,7 +58,8 @@ fn main() -> ExitCode {
     }
     let form = flags.form();
     // One thread: a turn waits far more than it works, and starting more costs time at every start.
-    let report = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
+    let mut runtime = tokio::runtime::Builder::new_current_thread();
+    let report = match runtime.enable_all().max_blocking_threads(BLOCKING_THREADS_MAX).build() {
         Ok(runtime) => {
             // What was running is dropped in here, also when it was left in the middle: the runtime
             // still works when tools and the store take their leave.

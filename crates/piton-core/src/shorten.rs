@@ -9,7 +9,7 @@ use std::sync::Arc;
 use crate::event::{Outcome, ShortOutput, TurnEnd};
 use crate::state::{Call, Progress, State, Step, Turn};
 use crate::summary::input_summary;
-use crate::transcript::Transcript;
+use crate::transcript::{LETTERS_PER_TOKEN, Transcript};
 
 /// Longest output that is never shortened, in bytes.
 const KEPT_BYTES_MAX: usize = 1_000;
@@ -21,12 +21,11 @@ const NEW_END_CHARS: usize = 2_000;
 const GOAL_PERCENT: u64 = 70;
 /// Of the size of a request, how much a round must free to be worth its cost.
 const WORTH_PERCENT: u64 = 10;
-const BYTES_PER_TOKEN: u64 = 4;
 
 /// The old outputs to shorten, if that frees enough to be worth it.
 pub(crate) fn old_outputs(state: &State) -> Option<Vec<ShortOutput>> {
-    let size = Transcript::from(state).tokens_estimated().saturating_mul(BYTES_PER_TOKEN);
-    let budget = state.config.limits.context_tokens_max.saturating_mul(BYTES_PER_TOKEN);
+    let size = Transcript::from(state).tokens_estimated().saturating_mul(LETTERS_PER_TOKEN);
+    let budget = state.config.limits.context_tokens_max.saturating_mul(LETTERS_PER_TOKEN);
     let bound = if budget == 0 { size } else { size.min(budget) };
     let wanted = size.saturating_sub(bound / 100 * GOAL_PERCENT);
     let (mut outputs, mut freed) = (Vec::new(), 0);
@@ -75,15 +74,15 @@ fn succeeded(call: &Call) -> bool {
     matches!(&call.progress, Progress::Done(ended) if ended.outcome == Outcome::Ok)
 }
 
-/// What is sent of an output instead, and how many bytes that frees.
+/// What is sent of an output instead, and how many letters that frees.
 fn shortened(call: &Call, end_chars: usize) -> Option<(ShortOutput, u64)> {
     let Progress::Done(ended) = &call.progress else { return None };
-    let sent = call.output_sent()?.len();
-    if sent <= KEPT_BYTES_MAX {
+    let sent = call.output_sent()?;
+    if sent.len() <= KEPT_BYTES_MAX {
         return None;
     }
     let text = text(call, &ended.output.text, end_chars);
-    let less = sent.checked_sub(text.len()).filter(|less| 0 < *less)?;
+    let less = sent.chars().count().checked_sub(text.chars().count()).filter(|less| 0 < *less)?;
     let less = u64::try_from(less).unwrap_or(u64::MAX);
     Some((ShortOutput { call: call.id, text }, less))
 }

@@ -23,8 +23,8 @@ use crate::id::ConversationId;
 use crate::state::{Answered, Call, Item, Progress, Said, State, Step, Turn};
 use crate::summary::bounded_arguments;
 
-/// Bytes of text that count as one token in estimates.
-const BYTES_PER_TOKEN: u64 = 4;
+/// Letters of text that count as one token in estimates (D7).
+pub(crate) const LETTERS_PER_TOKEN: u64 = 4;
 
 const OPEN_TEXT: &str = "Interrupted before it was run; it had no effect.";
 const DOUBT_TEXT: &str = "Interrupted, outcome unknown; check before repeating.";
@@ -59,7 +59,7 @@ struct Settled {
     /// Items of the last turn.
     items: usize,
     messages: usize,
-    bytes: usize,
+    letters: usize,
 }
 
 /// Two transcripts that say the same are the same, whatever they were made from.
@@ -175,34 +175,41 @@ impl Transcript {
 
     /// A rough size in tokens; no tokeniser of any provider.
     pub fn tokens_estimated(&self) -> u64 {
-        let rest: usize = self.messages.iter().skip(self.settled.messages).map(message_bytes).sum();
-        (self.system.len() + self.settled.bytes + rest) as u64 / BYTES_PER_TOKEN
+        let rest: usize =
+            self.messages.iter().skip(self.settled.messages).map(message_letters).sum();
+        (letters(&self.system) + self.settled.letters + rest) as u64 / LETTERS_PER_TOKEN
     }
 }
 
-fn message_bytes(message: &Message) -> usize {
+fn message_letters(message: &Message) -> usize {
     match message {
-        Message::User(parts) => parts.iter().map(part_bytes).sum(),
+        Message::User(parts) => parts.iter().map(part_letters).sum(),
         Message::Assistant(assistant) => assistant
             .parts
             .iter()
             .map(|part| match part {
-                AnswerPart::Text { text } | AnswerPart::Reasoning { text } => text.len(),
-                AnswerPart::Call { name, arguments, .. } => name.len() + arguments.len(),
+                AnswerPart::Text { text } | AnswerPart::Reasoning { text } => letters(text),
+                AnswerPart::Call { name, arguments, .. } => letters(name) + letters(arguments),
             })
             .sum(),
         Message::Results(results) => results
             .iter()
-            .map(|result| result.text.len() + result.files.iter().map(part_bytes).sum::<usize>())
+            .map(|result| {
+                letters(&result.text) + result.files.iter().map(part_letters).sum::<usize>()
+            })
             .sum(),
     }
 }
 
-fn part_bytes(part: &UserPart) -> usize {
+fn part_letters(part: &UserPart) -> usize {
     match part {
-        UserPart::Text { text } | UserPart::InlinedFile { text, .. } => text.len(),
-        UserPart::File { media_type, blob, .. } => files::text_bytes(media_type, blob),
+        UserPart::Text { text } | UserPart::InlinedFile { text, .. } => letters(text),
+        UserPart::File { media_type, blob, .. } => files::letters(media_type, blob),
     }
+}
+
+fn letters(text: &str) -> usize {
+    text.chars().count()
 }
 
 fn note(text: &str) -> Message {
@@ -212,8 +219,8 @@ fn note(text: &str) -> Message {
 impl Settled {
     /// After more messages, and so many items of a turn.
     fn with(self, messages: &[Message], items: usize) -> Self {
-        let more: usize = messages.iter().skip(self.messages).map(message_bytes).sum();
-        Self { messages: messages.len(), bytes: self.bytes + more, items, ..self }
+        let more: usize = messages.iter().skip(self.messages).map(message_letters).sum();
+        Self { messages: messages.len(), letters: self.letters + more, items, ..self }
     }
 }
 

@@ -4,7 +4,6 @@
 //! Listing reads the kept versions alone and needs no journal. Taking a change back is a command to the
 //! conversation that made it: recorded before the file is touched, and told to the model.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
@@ -15,7 +14,8 @@ use piton_core::event::UndoOutcome;
 use piton_core::id::{CommandId, ConversationId, Timestamp};
 use piton_core::state::{State, Undone, Verdict};
 use piton_store::StoreError;
-use piton_tools::undo::{Undo, Version, VersionState};
+pub use piton_tools::undo::ChangeState as FileChangeState;
+use piton_tools::undo::{Past, Undo};
 
 use crate::conversation::Conversation;
 use crate::engine::Engine;
@@ -45,24 +45,12 @@ pub struct FileChange {
     pub conversation: ConversationId,
     /// The file, relative to its workspace.
     pub path: String,
-    /// How the file is now.
+    /// What became of it.
     pub state: FileChangeState,
     /// When it was made.
     pub at: Timestamp,
     /// The name of the patch that changed several files together, if this is one of them.
     pub patch: Option<String>,
-}
-
-/// How a changed file is now.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum FileChangeState {
-    /// As the change left it.
-    Made,
-    /// The change was taken back. Taking that back makes it again, unless the file is another one by
-    /// now, because older changes were taken back too or somebody wrote to it.
-    TakenBack,
-    /// It has been changed since: it stays as it is.
-    ChangedSince,
 }
 
 impl FileChanges {
@@ -79,29 +67,16 @@ impl FileChanges {
 
     /// The same for several workspaces, in one list.
     pub fn of_all(&self, workspaces: &[&Path]) -> Vec<FileChange> {
-        let mut kept: Vec<_> = workspaces.iter().flat_map(|it| self.undo.of(it)).collect();
-        kept.sort_by_key(|(_, version)| std::cmp::Reverse(version.at_us));
-        // A change and the version that takes it back tell the same time.
-        let times: BTreeSet<_> = kept.iter().map(|(_, version)| moment(version)).collect();
-        let numbers: BTreeMap<_, _> = times.into_iter().zip(1..).collect();
-        let found = kept.iter().filter_map(|(name, version)| {
-            let state = match (self.undo.state(version), version.undone) {
-                (VersionState::NotMade, _) => return None,
-                (VersionState::Made | VersionState::Changed, true) => FileChangeState::TakenBack,
-                (VersionState::Changed, false) => FileChangeState::ChangedSince,
-                (VersionState::Made, false) => FileChangeState::Made,
-            };
-            Some(FileChange {
-                number: numbers.get(&moment(version)).copied().unwrap_or_default(),
-                name: name.clone(),
-                conversation: version.conversation.clone(),
-                path: version.path.clone(),
-                state,
-                at: Timestamp(version.at_us / 1_000),
-                patch: version.patch.clone(),
-            })
-        });
-        found.collect()
+        let of = |past: Past| FileChange {
+            number: past.number,
+            name: past.name,
+            conversation: past.version.conversation,
+            path: past.version.path,
+            state: past.state,
+            at: Timestamp(past.version.at_us / 1_000),
+            patch: past.version.patch,
+        };
+        self.undo.history(workspaces).into_iter().map(of).collect()
     }
 
     /// What the file was before a change; absent if there was none.
@@ -240,11 +215,6 @@ impl Undoing {
         };
         Ok(last.and_then(ended))
     }
-}
-
-/// What tells one change of a workspace from the others, in the order in which they were made.
-fn moment(version: &Version) -> (u64, &str, &ConversationId) {
-    (version.at_us, &version.path, &version.conversation)
 }
 
 fn failed(error: StoreError) -> CommandError {

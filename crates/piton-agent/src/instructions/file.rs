@@ -1,17 +1,17 @@
 //! One file of instructions: found, read within bounds, and put into words for the model.
 
 use std::collections::BTreeSet;
-use std::fs::{self, File, Metadata};
-use std::io::{self, Read as _};
+use std::fs;
+use std::io;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
+use super::named::Naming;
+use super::reading::{InstructionNote, Left, open, read};
 use super::text;
 
 /// What files of instructions are called; the first that is there counts.
 const NAMES: [&str; 2] = ["AGENTS.md", "CLAUDE.md"];
-/// Most bytes of one file.
-const FILE_BYTES_MAX: usize = 32 * 1024;
 
 /// Whose instructions they are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,22 +31,8 @@ pub(crate) struct InstructionFile {
     pub(crate) text: String,
     pub(super) left: Left,
     pub(super) is_lossy: bool,
-}
-
-/// A file of instructions that does not count, or not all of it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct InstructionNote {
-    /// The file.
-    pub path: PathBuf,
-    /// Why.
-    pub why: String,
-}
-
-/// What does not count of a file, because there is no room.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Left {
-    Nothing,
-    Bytes(u64),
+    /// What a person should hear of the files that it names.
+    pub(super) notes: Vec<InstructionNote>,
 }
 
 /// What came of looking into a directory.
@@ -57,11 +43,12 @@ pub(super) enum Looked {
     Unusable(InstructionNote),
 }
 
-/// Looks into a directory. A file that another name led to before is not read twice.
+/// Looks into a directory. A file that another name led to before is not read twice. Files that are named
+/// in it are read if they lie in `tree`.
 pub(super) fn look(
     directory: &Path,
     owner: Owner,
-    within: &[&Path],
+    (tree, within): (&Path, &[&Path]),
     seen: &mut BTreeSet<(u64, u64)>,
 ) -> Looked {
     for name in NAMES {
@@ -82,13 +69,10 @@ pub(super) fn look(
                         return Looked::Nothing;
                     }
                     let is_lossy = content.is_lossy;
-                    Looked::File(InstructionFile {
-                        path,
-                        owner,
-                        text: content.text,
-                        left,
-                        is_lossy,
-                    })
+                    let mut naming = Naming::new(tree, seen);
+                    let text = naming.expanded(&content.text, directory);
+                    let notes = naming.notes;
+                    Looked::File(InstructionFile { path, owner, text, left, is_lossy, notes })
                 }
             },
         };
@@ -102,39 +86,6 @@ fn is_absent(error: &io::Error) -> bool {
 
 fn unusable(path: PathBuf, why: &str) -> Looked {
     Looked::Unusable(InstructionNote { path, why: format!("it cannot be used: {why}") })
-}
-
-/// Opens a file that lies, behind all links, in one of the directories.
-fn open(path: &Path, within: &[&Path]) -> Result<(File, Metadata), String> {
-    let real = fs::canonicalize(path).map_err(|error| error.to_string())?;
-    let inside = |directory: &&Path| {
-        let directory = fs::canonicalize(directory).unwrap_or_else(|_| directory.to_path_buf());
-        real.starts_with(directory)
-    };
-    if !within.iter().any(inside) {
-        return Err(
-            "it is a link to a file outside of the workspace and of your own directory".into()
-        );
-    }
-    let is_file = fs::metadata(&real).map_err(|error| error.to_string())?.is_file();
-    if !is_file {
-        return Err("it is no file".into());
-    }
-    let file = File::open(&real).map_err(|error| error.to_string())?;
-    let found = file.metadata().map_err(|error| error.to_string())?;
-    Ok((file, found))
-}
-
-/// Its beginning, and how much is left.
-fn read(file: File, found: &Metadata) -> io::Result<(Vec<u8>, Left)> {
-    let mut content = Vec::new();
-    file.take(FILE_BYTES_MAX as u64 + 1).read_to_end(&mut content)?;
-    if content.len() <= FILE_BYTES_MAX {
-        return Ok((content, Left::Nothing));
-    }
-    content.truncate(FILE_BYTES_MAX);
-    let left = found.len().saturating_sub(FILE_BYTES_MAX as u64).max(1);
-    Ok((content, Left::Bytes(left)))
 }
 
 impl InstructionFile {

@@ -124,3 +124,71 @@ fn a_directory_in_place_of_a_file_is_named() {
     let found = machine.find("work");
     assert_eq!(found.notes[0].why, "it cannot be used: it is no file");
 }
+
+#[test]
+fn a_file_that_is_named_follows_the_line_that_names_it() {
+    let machine = Machine::new();
+    machine.write("work/AGENTS.md", "See @sub/style.md, and @sub/deep/more.md.\nThe end.");
+    machine.write("work/sub/style.md", "Short lines; (@deep/more.md)");
+    machine.write("work/sub/deep/more.md", "More.");
+    let expected = "See @sub/style.md, and @sub/deep/more.md.\n\
+        [what sub/style.md says:]\nShort lines; (@deep/more.md)\n\
+        [what deep/more.md says:]\nMore.\n[end of deep/more.md]\n[end of sub/style.md]\nThe end.";
+    assert_eq!(machine.texts("work"), [expected]);
+    assert_eq!(machine.find("work").notes, []);
+}
+
+#[test]
+fn what_names_no_file_is_left_as_it_is() {
+    let machine = Machine::new();
+    let text =
+        "Ask @somebody or a@b.c, use @scope/package.\n`@code.md`\n```\n@code.md\n```\n@sub @.env";
+    machine.write("work/AGENTS.md", text);
+    machine.write("work/code.md", "no");
+    machine.write("work/.env", "KEY=secret");
+    assert_eq!(machine.texts("work"), [text]);
+}
+
+#[test]
+fn files_that_name_each_other_are_read_once_and_four_deep() {
+    let machine = Machine::new();
+    machine.write("work/AGENTS.md", "@1.md @AGENTS.md");
+    for number in 1..=6 {
+        let text = format!("level {number} @{}.md @1.md @AGENTS.md", number + 1);
+        machine.write(&format!("work/{number}.md"), text);
+    }
+    let text = machine.texts("work").remove(0);
+    for number in 1..=6 {
+        let times = text.matches(&format!("level {number} ")).count();
+        assert_eq!(times, usize::from(number <= 4), "{number}: {text}");
+    }
+}
+
+#[test]
+fn no_file_outside_of_its_tree_is_read() {
+    let machine = Machine::new();
+    machine.write("secret.md", "secret");
+    machine.write("work/ours.md", "ours");
+    machine.write(".config/AGENTS.md", "@mine.md @../work/ours.md");
+    machine.write(".config/mine.md", "mine");
+    symlink(machine.at("secret.md"), machine.at("work/link.md")).unwrap();
+    let absolute = machine.at("secret.md");
+    machine.write("work/AGENTS.md", format!("@../secret.md @link.md @{}", absolute.display()));
+    let found = machine.find("work");
+    let [own, root] = found.files.as_slice() else { panic!("{found:?}") };
+    assert!(own.text.contains("\nmine\n") && !own.text.contains("\nours\n"), "{}", own.text);
+    assert!(!root.text.contains('\n'), "{}", root.text);
+    assert_eq!(found.notes.len(), 4, "{found:?}");
+    assert!(found.notes.iter().all(|note| note.why.ends_with("lies elsewhere")), "{found:?}");
+}
+
+#[test]
+fn a_named_file_that_is_too_long_is_cut_and_said_so() {
+    let machine = Machine::new();
+    machine.write("work/AGENTS.md", "@long.md\nThe end.");
+    machine.write("work/long.md", "x".repeat(40 * 1024));
+    let found = machine.find("work");
+    assert!(found.files[0].text.ends_with("[end of long.md]\nThe end."));
+    assert!(found.files[0].text.contains("\n[8192 bytes of it are left out here;"));
+    assert_eq!(found.notes[0].why, "its last 8192 bytes are left out");
+}

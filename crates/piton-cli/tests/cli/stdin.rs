@@ -335,6 +335,27 @@ fn a_person_is_asked_on_the_terminal_while_standard_input_is_a_pipe() {
     assert!(code == 0 && !screen.contains("Run write_file"), "{screen}");
 }
 
+// J68: the terminal is found by opening it, whatever the three streams are.
+#[test]
+fn a_person_is_asked_on_the_terminal_while_no_stream_is_one() {
+    let world = World::new();
+    let model = world.script(
+        r#"{"steps":[{"calls":[{"tool":"write_file","arguments":{"path":"a","content":"1"}}]},
+        {"say":"Written."}]}"#,
+    );
+    let line = format!("$PITON query go -m {model} < /dev/null > ../out 2> ../talk");
+    let mut person = Person::starts_command(world.shell(&line));
+    person.sees("Run write_file: a?").types("y\n");
+    let (code, screen) = person.leaves();
+    assert_eq!((code, fs::read_to_string(world.path("out")).unwrap().as_str()), (0, "Written.\n"));
+    assert!(!screen.contains("Written."), "{screen}");
+    assert_eq!(fs::read_to_string(world.work("a")).unwrap(), "1");
+    // Nobody has a terminal: nobody is asked, and the turn waits.
+    let line = format!("setsid -w $PITON query --new go -m {model}");
+    let ran = world.ran(world.shell(&line).env_remove("PITON_NO_INPUT").output().unwrap());
+    assert_eq!(ran.code, 3, "{}", ran.stderr);
+}
+
 #[test]
 fn a_terminal_that_is_read_is_said_to_be() {
     let world = world();

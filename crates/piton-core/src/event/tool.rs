@@ -276,3 +276,16 @@ pub struct BlobRef {
     /// Its size.
     pub bytes: u64,
 }
+
+impl BlobRef {
+    /// The digests of all blobs that a stored entry speaks of, as it is written. What stands within a text
+    /// is none: there the quotes are escaped.
+    pub fn digests_in(entry: &str) -> impl Iterator<Item = Digest> {
+        let behind = entry.split(REFERENCE).skip(1);
+        let digests = behind.filter_map(|rest| rest.split_once('"').map(|(digest, _)| digest));
+        digests.map(Digest::new)
+    }
+}
+
+/// How an entry begins to speak of a blob.
+const REFERENCE: &str = r#""blob":{"digest":""#;

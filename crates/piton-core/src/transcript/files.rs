@@ -70,8 +70,8 @@ pub(super) fn no_longer_sent(name: &str, media_type: &str) -> UserPart {
     ))
 }
 
-/// As how much text a file counts in an estimate.
-pub(super) fn text_bytes(media_type: &str, blob: &BlobRef) -> usize {
+/// As how many letters a file counts in an estimate.
+pub(super) fn letters(media_type: &str, blob: &BlobRef) -> usize {
     let bytes = usize::try_from(blob.bytes).unwrap_or(usize::MAX);
     if media_type.starts_with("image/") {
         IMAGE_TEXT_BYTES

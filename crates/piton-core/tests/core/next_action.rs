@@ -83,7 +83,7 @@ fn rests_without_a_turn() {
     check("driver turn user ask answer end:completed", expect!["rest"]);
 }
 
-// M2, J28, K25
+// M2, J28
 #[test]
 fn asks_the_model_for_a_message_without_an_answer() {
     check("driver turn user", expect!["ask model: step 1, attempt 1"]);
@@ -324,7 +324,7 @@ fn a_refusal_breaks_and_may_be_tried_again() {
     );
 }
 
-// X9, C13, J35
+// X9, C13
 #[test]
 fn a_retried_message_is_asked_about_anew() {
     check(

@@ -122,7 +122,7 @@ fn a_suspension_of_what_does_not_run_is_a_stray() {
     assert_eq!(fold("turn user ask calls(o:a) start:a driver suspend:a").strays, 0);
 }
 
-// J61, D33
+// D33
 #[test]
 fn a_question_of_a_running_tool_is_shown() {
     let running = Journal::of("turn user ask calls(o:a) start:a raise:question:a").state;

@@ -413,11 +413,40 @@ fn blank_texts_are_left_out() {
     );
 }
 
+// K25
+#[test]
+fn a_message_without_a_past_is_sent_alone() {
+    check("driver turn user", expect!["u m1"]);
+    check("system:prompt driver turn user ask driver driver", expect!["u m1"]);
+    check("turn user ask fail:network queue:m9", expect!["u m1"]);
+}
+
+// J61
+#[test]
+fn nothing_but_messages_answers_calls_and_results_is_sent() {
+    let listed = "turn user ask calls(t:look r:a o:b) start:a finish:a start:b finish:b \
+                  ask answer:hi end:completed turn user";
+    let all = "driver system:prompt mode:ask rule:o:ask alien:Mood turn alien:Mood user ask \
+               partial:lo think:hm driver ask fail:network ask calls(t:look r:a o:b) alien:Mood start:a \
+               finish:a raise:permission:b allow:b start:b raise:question:b tell:b:seven suspend:b \
+               start:b finish:b break:api_error resume queue:m9 unqueue:m9 steps_max:9 \
+               ask answer:hi end:completed model:own/other turn user driver";
+    let sent = shown(&Transcript::from(&fold(listed)));
+    assert_eq!(shown(&Transcript::from(&fold(all))).replace("1.2.", "1.1."), sent);
+    for kept in ["prompt", "Mood", "hm", "seven", "m9", "other"] {
+        assert!(!sent.contains(kept), "{kept}: {sent}");
+    }
+}
+
 // D5, D7, D8
 #[test]
 fn the_estimate_counts_everything_that_is_sent() {
     let estimate = |script: &str| Transcript::from(&fold(script)).tokens_estimated();
     assert_eq!(estimate("turn user:12345678"), 2);
+    // Letters, not bytes; and four of them are a token.
+    assert_eq!(estimate("turn user:äöüßäöüß"), 2);
+    assert_eq!(estimate("turn user:漢字漢字漢字漢"), 1);
+    assert_eq!(estimate("system:漢 turn user:漢字漢字漢字漢"), 2);
     assert_eq!(estimate("system:1234 turn user:12345678"), 3);
     assert_eq!(estimate("turn user:12345678 ask calls(r:a) finish:a:12345"), 4);
 }

@@ -143,13 +143,11 @@ pub(super) fn records(
     }
 }
 
-/// Walks along all of a journal and trusts no row of it. Hands out the bodies, if they are wanted:
-/// unfolding them takes longer than summing.
+/// Walks along all of a journal and trusts no row of it. Hands out the bodies.
 pub(super) fn walk(
     db: &Connection,
     path: &Path,
     conversation: &ConversationId,
-    unfold: bool,
     mut visit: impl FnMut(&str),
 ) -> Result<(), StoreError> {
     let moment = db.unchecked_transaction().map_err(|error| failure::database(path, &error))?;
@@ -157,10 +155,8 @@ pub(super) fn walk(
     let mut steps = Steps::of(key);
     let walked: Result<(), Trouble> = place::visit(&moment, key, Seq(1), |chunk, checksum| {
         steps.take(&chunk, checksum, Seq(1))?;
-        if unfold {
-            for record in chunk.decode().map_err(|(seq, what)| Trouble::Entry(seq, what))? {
-                visit(&record.body);
-            }
+        for record in chunk.decode().map_err(|(seq, what)| Trouble::Entry(seq, what))? {
+            visit(&record.body);
         }
         Ok(true)
     });

@@ -1,13 +1,16 @@
 //! Compares everything that is kept with its checksums: entries with theirs, blobs with their names.
 //!
 //! `SQLite`'s own check sees the frame of a database and not what is in it. This one reads as readers
-//! do, one row or piece at a time, and changes nothing. What it knows of blobs is their names; which
-//! conversations speak of one is found by looking for that name.
+//! do, one row or piece at a time, and changes nothing. What it knows of blobs is their names: which
+//! conversations speak of one is found by looking for that name, and a blob is missing if an entry has
+//! a name that no file has.
 
+use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
+use piton_core::event::BlobRef;
 use piton_core::id::{ConversationId, Digest, Seq};
 use rusqlite::Connection;
 
@@ -16,7 +19,7 @@ use super::home::DATABASE;
 use super::{blob as kept, column, failure, migrate, orphan, read, suspect};
 use crate::{StoreError, blob};
 
-/// Most damaged blobs that are looked for in conversations, and told.
+/// Most damaged blobs that are looked for in conversations, and told; and most missing ones.
 const BLOBS_MAX: usize = 20;
 /// Most damaged conversations that are told.
 const CONVERSATIONS_MAX: usize = 100;
@@ -36,6 +39,8 @@ pub struct Verified {
     pub damaged: Vec<Decayed>,
     /// Blobs that are not what their names say; the first ones, if there are very many.
     pub damaged_blobs: Vec<DecayedBlob>,
+    /// Blobs that entries speak of and that are not there; the first ones, if there are very many.
+    pub missing_blobs: Vec<DecayedBlob>,
 }
 
 /// A conversation that cannot be read to its end.
@@ -49,10 +54,10 @@ pub struct Decayed {
     pub detail: String,
 }
 
-/// A blob that is not what its name says.
+/// A blob that is not what its name says, or not there.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DecayedBlob {
-    /// The file.
+    /// The file, or where it should be.
     pub path: PathBuf,
     /// Whose entries speak of it.
     pub used_by: Vec<ConversationId>,
@@ -71,7 +76,7 @@ pub fn verify(
     }
     let mut found = Verified::default();
     let read = look_at_blobs(&home.join("blobs"), &mut found, progress)
-        .and_then(|()| look_at_conversations(&path, &mut found, progress));
+        .and_then(|()| look_at_conversations(home, &mut found, progress));
     if let Err(error) = &read {
         suspect::note(&path, error);
     }
@@ -79,10 +84,11 @@ pub fn verify(
 }
 
 fn look_at_conversations(
-    path: &Path,
+    home: &Path,
     found: &mut Verified,
     progress: &mut dyn FnMut(&Verified),
 ) -> Result<(), StoreError> {
+    let (path, blobs) = (&home.join(DATABASE), home.join("blobs"));
     let failed = |error| failure::database(path, &error);
     let db = connect(path)?;
     // A database that nobody has begun yet, or an older one, has not these tables.
@@ -93,10 +99,13 @@ fn look_at_conversations(
     let digests: Vec<String> = found.damaged_blobs.iter().map(DecayedBlob::name).collect();
     for conversation in names {
         let mut uses = vec![false; digests.len()];
-        let read = read::walk(&db, path, &conversation, !digests.is_empty(), |body| {
+        let mut missing = BTreeSet::new();
+        let read = read::walk(&db, path, &conversation, |body| {
             for (uses, digest) in uses.iter_mut().zip(&digests) {
                 *uses |= body.contains(digest.as_str());
             }
+            let named = BlobRef::digests_in(body).filter_map(|it| kept::path(&blobs, &it).ok());
+            missing.extend(named.filter(|path| matches!(path.try_exists(), Ok(false))));
         });
         match read {
             Err(StoreError::DamagedEntry { conversation, seq, detail, .. }) => {
@@ -109,6 +118,7 @@ fn look_at_conversations(
         for (blob, _) in found.damaged_blobs.iter_mut().zip(&uses).filter(|(_, uses)| **uses) {
             blob.used_by.push(conversation.clone());
         }
+        found.miss(missing, &conversation);
         found.conversations += 1;
         if found.conversations.is_multiple_of(STEP) {
             progress(found);
@@ -153,6 +163,22 @@ fn look_at_blobs(
         }
     }
     Ok(())
+}
+
+impl Verified {
+    fn miss(&mut self, missing: BTreeSet<PathBuf>, conversation: &ConversationId) {
+        for path in missing {
+            let has_room = self.missing_blobs.len() < BLOBS_MAX;
+            match self.missing_blobs.iter_mut().find(|blob| blob.path == path) {
+                Some(blob) => blob.used_by.push(conversation.clone()),
+                None if has_room => {
+                    self.missing_blobs
+                        .push(DecayedBlob { path, used_by: vec![conversation.clone()] });
+                }
+                None => {}
+            }
+        }
+    }
 }
 
 impl DecayedBlob {

@@ -4,7 +4,7 @@ use std::fs;
 
 use piton_core::id::Seq;
 use piton_store::contract::{batch, begin, conversation, lease};
-use piton_store::{Decayed, Journal as _, Verified, verify};
+use piton_store::{Decayed, DecayedBlob, Journal as _, Verified, verify};
 use tempfile::TempDir;
 
 use crate::{database, home, open, store};
@@ -94,6 +94,30 @@ async fn a_blob_that_is_not_what_its_name_says_is_told_with_who_speaks_of_it() {
     assert_eq!((found.blobs, found.damaged.len(), found.damaged_blobs.len()), (1, 0, 1));
     assert_eq!(found.damaged_blobs[0].path, path);
     assert_eq!(found.damaged_blobs[0].used_by, ["a", "c"].map(conversation));
+}
+
+#[tokio::test]
+async fn a_blob_that_is_not_there_is_told_with_who_speaks_of_it() {
+    let home = home();
+    let blob = open(home.path()).put_blob(b"content").await.unwrap();
+    let spoken = format!(r#"{{"type":"X","blob":{}}}"#, serde_json::to_string(&blob).unwrap());
+    // A text that looks the same is a text, and whatever is no name of a blob leads nowhere.
+    let text = serde_json::json!({ "text": spoken.replace("content", "other") }).to_string();
+    let odd = r#"{"blob":{"digest":"../../piton.db","bytes":1}}"#;
+    {
+        let store = store(home.path());
+        begin(&store, "a", &[spoken.as_str(), spoken.as_str()]).await;
+        begin(&store, "b", &[text.as_str(), odd]).await;
+        begin(&store, "c", &[odd, spoken.as_str()]).await;
+    }
+    assert_eq!(verified(&home).missing_blobs, []);
+    let name = blob.digest.to_string();
+    let path = home.path().join("blobs").join(&name[..2]).join(&name);
+    fs::remove_file(&path).unwrap();
+    let found = verified(&home);
+    let used_by = ["a", "c"].map(conversation).to_vec();
+    assert_eq!(found.missing_blobs, [DecayedBlob { path, used_by }]);
+    assert!(found.damaged.is_empty() && found.damaged_blobs.is_empty(), "{found:?}");
 }
 
 #[tokio::test]

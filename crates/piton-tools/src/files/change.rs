@@ -25,5 +25,6 @@ pub(super) use self::apply::{Applied, abandon};
 pub use self::content::EDIT_BYTES_MAX;
 pub(super) use self::content::current;
 pub(super) use self::diff::{Compared, preview, preview_all, report, report_all};
+pub(super) use self::in_place::is_torn;
 pub(super) use self::plan::Change;
 pub(super) use self::several::{Changes, Wanted};

@@ -1,10 +1,10 @@
 //! Old versions: kept, listed, put back unless somebody was there since.
 
 use std::fs;
-use std::os::unix::fs::MetadataExt as _;
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 
 use piton_tools::Settled;
-use piton_tools::undo::{Undo, Version, VersionState};
+use piton_tools::undo::{ChangeState, Past, Undo, UndoDone, Version, VersionState};
 use serde_json::json;
 
 use crate::bench::Bench;
@@ -15,6 +15,15 @@ fn undo(bench: &Bench) -> Undo {
 
 fn versions(bench: &Bench) -> Vec<(String, Version)> {
     undo(bench).of(&bench.site.workspace)
+}
+
+fn history(bench: &Bench) -> Vec<Past> {
+    undo(bench).history(&[&bench.site.workspace])
+}
+
+/// Numbers and states, the newest first.
+fn listed(bench: &Bench) -> Vec<(usize, ChangeState)> {
+    history(bench).iter().map(|past| (past.number, past.state)).collect()
 }
 
 async fn edited() -> Bench {
@@ -173,4 +182,90 @@ async fn attributes_that_are_written_on_a_file_stay() {
     let mut value = [0; 16];
     let length = getxattr(&path, "user.piton", &mut value).unwrap();
     assert_eq!(value.get(..length), Some(&b"kept"[..]));
+}
+
+// A to B to A to B: the file is as the first change left it, and that one is not the next.
+#[tokio::test]
+async fn every_change_to_and_fro_is_listed_and_taken_back_in_order() {
+    use ChangeState::{ChangedSince, Made, TakenBack};
+    let bench = edited().await;
+    bench.ok(json!({"path": "f", "old": "B", "new": "b"})).await;
+    bench.ok(json!({"path": "f", "old": "b", "new": "B"})).await;
+    assert_eq!(listed(&bench), [(3, Made), (2, ChangedSince), (1, ChangedSince)]);
+    let oldest = history(&bench).swap_remove(2).name;
+    let refusal = undo(&bench).take_back(&oldest).unwrap_err().0;
+    assert!(refusal.contains("changed since"), "{refusal}");
+    for (content, left) in [
+        ("a b c", [TakenBack, Made, ChangedSince]),
+        ("a B c", [TakenBack, TakenBack, Made]),
+        ("a b c", [TakenBack, TakenBack, TakenBack]),
+    ] {
+        let next = history(&bench).into_iter().find(|past| past.state == Made).unwrap();
+        undo(&bench).take_back(&next.name).unwrap();
+        assert_eq!(bench.content("f"), content);
+        assert_eq!(listed(&bench), [(3, left[0]), (2, left[1]), (1, left[2])]);
+    }
+    for number in 1..=3 {
+        let past = history(&bench).into_iter().find(|past| past.number == number).unwrap();
+        undo(&bench).take_back(&past.name).unwrap();
+    }
+    assert_eq!(bench.content("f"), "a B c");
+    assert_eq!(listed(&bench), [(3, Made), (2, ChangedSince), (1, ChangedSince)]);
+}
+
+#[tokio::test]
+async fn a_change_that_was_meant_and_not_made_is_not_listed_and_hides_no_other() {
+    let bench = edited().await;
+    bench.ok(json!({"path": "f", "old": "B", "new": "b"})).await;
+    let [(newest, _), _] = &versions(&bench)[..] else { panic!() };
+    let kept = bench.site.scratch.join("undo").join(newest);
+    let version = fs::read(&kept).unwrap();
+    undo(&bench).take_back(newest).unwrap();
+    // As after a process that kept the old version, and died before it touched the file.
+    fs::write(kept, version).unwrap();
+    for (name, version) in versions(&bench) {
+        if version.undone {
+            fs::remove_file(bench.site.scratch.join("undo").join(name)).unwrap();
+        }
+    }
+    assert_eq!(listed(&bench), [(1, ChangeState::Made)]);
+}
+
+// A file with two names is overwritten; who dies at that leaves it half old and half new.
+#[tokio::test]
+async fn a_change_that_was_half_taken_back_is_listed_once_and_taken_back_whole() {
+    let bench = Bench::new("write_file");
+    let pages = |letter: &str| letter.repeat(3 * 4096);
+    bench.file("f", pages("o"));
+    fs::hard_link(bench.path("f"), bench.path("g")).unwrap();
+    bench.ok(json!({"path": "f", "content": pages("n")})).await;
+    let [past] = &history(&bench)[..] else { panic!() };
+    let kept = bench.site.scratch.join("undo").join(&past.name);
+    let version = fs::read(&kept).unwrap();
+    undo(&bench).take_back(&past.name).unwrap();
+    fs::write(kept, version).unwrap();
+    let torn = ["o".repeat(4096), "n".repeat(2 * 4096)].concat();
+    bench.file("f", &torn);
+    assert_eq!(listed(&bench), [(1, ChangeState::HalfTakenBack)]);
+    assert_eq!(bench.content("f"), torn, "looking changes nothing");
+    let intent = undo(&bench).intend(&past.name).unwrap();
+    assert!(matches!(undo(&bench).perform(&intent), Ok(UndoDone::Now(_))));
+    assert_eq!(bench.content("f"), pages("o"));
+    assert_eq!(listed(&bench), [(1, ChangeState::TakenBack)]);
+    // What somebody else wrote there is not ours.
+    bench.file("f", "mine");
+    assert_eq!(listed(&bench), [(1, ChangeState::TakenBack)]);
+}
+
+#[tokio::test]
+async fn a_file_that_was_made_has_its_rights_again_when_it_is_made_again() {
+    let bench = Bench::new("write_file");
+    bench.ok(json!({"path": "run.sh", "content": "x"})).await;
+    fs::set_permissions(bench.path("run.sh"), fs::Permissions::from_mode(0o751)).unwrap();
+    for left in [false, true, false, true] {
+        let name = history(&bench).swap_remove(0).name;
+        undo(&bench).take_back(&name).unwrap();
+        assert_eq!(bench.path("run.sh").exists(), left);
+    }
+    assert_eq!(fs::metadata(bench.path("run.sh")).unwrap().mode() & 0o7777, 0o751);
 }

@@ -185,8 +185,17 @@ impl Work {
                 }
             }
         };
-        if ending? == Ending::WaitingForInput && stopped.is_none() {
-            return Ok(Ran::Parked { question: question(session.state(), &self.worker) });
+        let asks = question(session.state());
+        // Its question stays open, also if it was interrupted at it. So the call must wait, too: one that
+        // had ended would leave the worker waiting for nobody.
+        let waits = match (ending?, stopped) {
+            (Ending::WaitingForInput, None) => true,
+            (_, Some(Stop::Cancelled)) => asks.is_some(),
+            (_, None | Some(Stop::TimeUp)) => false,
+        };
+        if waits {
+            let (number, asks) = (self.worker.number(), asks.unwrap_or_default());
+            return Ok(Ran::Parked { question: format!("worker {number}: {asks}") });
         }
         Ok(Ran::Finished(self.ended(session.state(), stopped)))
     }
@@ -227,9 +236,8 @@ impl Work {
     }
 }
 
-/// What the worker asks.
-fn question(state: &State, worker: &Worker) -> String {
-    let asked = state.open_turn().and_then(|turn| turn.pending_inquiries().next());
-    let asked = asked.map_or_else(String::new, |inquiry| inquiry.heading().to_owned());
-    format!("worker {}: {asked}", worker.number())
+/// What a worker asks, if it does.
+fn question(state: &State) -> Option<String> {
+    let asked = state.open_turn()?.pending_inquiries().next()?;
+    Some(asked.heading().to_owned())
 }

@@ -111,7 +111,7 @@ async fn discard_hides_the_turn_and_keeps_it_in_the_journal() {
     stage.check().await;
 }
 
-// J22, J36, O20: opening writes nothing either
+// J22, J35, J36, O20: no turn, no message and no request; opening writes nothing either
 #[tokio::test(start_paused = true)]
 async fn going_on_with_nothing_is_nothing() {
     let stage = Stage::new(r#"{"steps":[{"say":"x"}]}"#);

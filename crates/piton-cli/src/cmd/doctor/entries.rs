@@ -51,8 +51,8 @@ pub(super) fn look(settings: &Settings, output: &mut Output) -> Vec<Finding> {
 }
 
 fn findings(verified: &Verified) -> Vec<Finding> {
-    let Verified { damaged, damaged_blobs, .. } = verified;
-    if damaged.is_empty() && damaged_blobs.is_empty() {
+    let Verified { damaged, damaged_blobs, missing_blobs, .. } = verified;
+    if damaged.is_empty() && damaged_blobs.is_empty() && missing_blobs.is_empty() {
         let said = format!("{}: all as they were written", counted(verified));
         return vec![Finding::ok(ABOUT, said)];
     }
@@ -63,11 +63,13 @@ fn findings(verified: &Verified) -> Vec<Finding> {
             "the others are well; this one is whole again only from a copy of the home: go on in a new one, piton query --new \"TEXT\"",
         )
     });
-    conversations.chain(damaged_blobs.iter().map(blob)).collect()
+    let damaged_blobs = damaged_blobs.iter().map(|it| blob(it, "is not what its name says"));
+    let missing_blobs = missing_blobs.iter().map(|it| blob(it, "is missing"));
+    conversations.chain(damaged_blobs).chain(missing_blobs).collect()
 }
 
-fn blob(DecayedBlob { path, used_by }: &DecayedBlob) -> Finding {
-    let said = format!("{} is not what its name says", path.display());
+fn blob(DecayedBlob { path, used_by }: &DecayedBlob, what: &str) -> Finding {
+    let said = format!("{} {what}", path.display());
     if used_by.is_empty() {
         let advice = "no conversation speaks of it: it can be removed";
         return Finding::lacks(ABOUT, said, advice);

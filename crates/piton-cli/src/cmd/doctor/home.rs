@@ -6,7 +6,7 @@ use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
 use std::path::Path;
 
 use piton_agent::rules::strangers::Strangers;
-use piton_agent::{Agent, KeyFrom, LoadError, Settings, typed};
+use piton_agent::{Agent, KeyFrom, LoadError, Settings, SkillNote, typed};
 use piton_store::{Health, StoreError, inspect};
 use piton_tools::supervise::{KeptState, Shelf};
 
@@ -33,6 +33,7 @@ pub(super) fn look(settings: &Settings, output: &mut Output) -> Vec<Finding> {
         Ok(agent) => {
             found.extend([file(settings), providers(&agent), model(&agent)]);
             found.extend(rules(&agent));
+            found.extend(skills(&agent));
         }
         Err(error) => {
             let advice = if let LoadError::File(_) = &error {
@@ -157,6 +158,15 @@ fn rules(agent: &Agent) -> Vec<Finding> {
     let advice =
         "mend it; piton help permissions has its form, `piton permissions` lists the rules";
     strangers.iter().map(|it| Finding::lacks("rules", rule::stranger(it), advice)).collect()
+}
+
+/// Skills that the model is not told of.
+fn skills(agent: &Agent) -> Vec<Finding> {
+    let told = |SkillNote { path, why }: &SkillNote| {
+        let said = format!("{} does not count: {why}", path.display());
+        Finding::lacks("skills", said, "mend the file; piton help skills has its form")
+    };
+    agent.skill_notes().iter().map(told).collect()
 }
 
 fn providers(agent: &Agent) -> Finding {

@@ -150,7 +150,7 @@ fn write(file: &File, bytes: &[u8]) -> io::Result<()> {
 /// back leaves old in front of that, and so on; a power cut leaves any pages of both. All of them
 /// meet between two pages, or where one of the contents ends. Elsewhere it was somebody else, who
 /// took back one of several small changes, say.
-fn is_torn(found: &[u8], old: &[u8], new: &[u8]) -> bool {
+pub(in crate::files) fn is_torn(found: &[u8], old: &[u8], new: &[u8]) -> bool {
     let is_cut = found.len() < old.len().min(new.len());
     let mut at = 0;
     while at < found.len() {

@@ -58,6 +58,10 @@ impl Undo {
         let (version, _) = self.whole(change)?;
         let path = name_on_one_line(&version.path);
         match self.state(&version) {
+            // The content may be the same by way of later changes, which are taken back first.
+            VersionState::Made if self.is_changed_again(change, &version) => {
+                return Err(changed_since(&path));
+            }
             VersionState::Made => {}
             VersionState::NotMade => return Err(had_already(&path)),
             // A file that a dead run left half overwritten is known, and put right.
@@ -154,7 +158,7 @@ impl Undo {
         }
     }
 
-    fn site(&self, version: &Version) -> Site {
+    pub(super) fn site(&self, version: &Version) -> Site {
         // A change in a directory that was added to the workspace is recorded with the whole path.
         let whole = Path::new(&version.path);
         let added = whole.parent().filter(|_| whole.is_absolute()).and_then(Path::to_str);

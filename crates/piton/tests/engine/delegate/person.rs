@@ -2,14 +2,14 @@
 
 use piton::OnIncomplete::Ask;
 use piton::{Accepted, AnswerThen, Attendance, Command, Delegation, Engine, News, Reply, View};
-use piton_core::event::{Event, Outcome, PermissionMode, PermissionRule, RuleEffect};
+use piton_core::event::{BreakReason, Event, Outcome, PermissionMode, PermissionRule, RuleEffect};
 use piton_core::id::{ConversationId, InquiryId};
 use piton_core::outcome::Ending;
 use piton_core::view::Status;
 use tokio::time::Instant;
 
 use super::{PAYS, delegating, ended, handing, state_of, worker};
-use crate::stage::{Stage, ms, pass, pending, say};
+use crate::stage::{Stage, broken, ms, pass, pending, say};
 
 fn asking(workers: &[(&str, &str)]) -> Stage {
     delegating(&handing(workers)).mode(PermissionMode::Ask)
@@ -196,4 +196,44 @@ async fn a_question_that_was_asked_before_is_asked_again_where_somebody_is_there
     let raised = entries.iter().filter(|it| matches!(it.event, Event::InquiryRaised { .. }));
     assert_eq!(raised.count(), 1, "asked once in the journal");
     stage.check().await;
+}
+
+// Whoever interrupts at a worker's question finds call and worker waiting for the same answer.
+#[tokio::test(start_paused = true)]
+async fn an_interrupt_at_a_question_of_a_worker_leaves_both_waiting_for_its_answer() {
+    for answers_first in [true, false] {
+        let stage = asking(&[("one", PAYS), ("two", r#"{"say":"Nothing to pay."}"#)]);
+        let engine = stage.engine();
+        let mut session = stage.create_in(&engine).await;
+        session.attend(Attendance::Attended);
+        let (controller, worker) = (session.controller(), worker(&stage, 0));
+        let (ending, ()) = tokio::join!(session.send(say("go"), Ask), async {
+            asked(&engine, &worker).await;
+            controller.interrupt();
+        });
+        assert_eq!(broken(&ending.unwrap()), BreakReason::Interrupted);
+        let story = stage.story().await;
+        assert!(story.ends_with("park:0 broke:Interrupted"), "{story}");
+        let own = state_of(&stage, &worker).await;
+        let inquiry = pending(&own).remove(0);
+        assert_eq!(
+            own.open_turn().unwrap().broke.as_ref().unwrap().reason,
+            BreakReason::Interrupted
+        );
+        if answers_first {
+            let mut alone = engine.open(&worker).await.unwrap();
+            alone.answer(&inquiry, Reply::Allow).await.unwrap();
+            drop(alone);
+            assert_eq!(session.resume().await.unwrap(), Ending::Done);
+        } else {
+            let (ending, ()) = tokio::join!(session.resume(), async {
+                assert_eq!(asked(&engine, &worker).await, inquiry, "it is asked again");
+                answer(&engine, &worker, inquiry.clone(), Reply::Allow).await;
+            });
+            assert_eq!(ending.unwrap(), Ending::Done);
+        }
+        assert_eq!(&*ended(session.state(), 0).output.text, "Paid.");
+        assert_eq!(stage.effects(), ["pay 1.1.0"]);
+        stage.check().await;
+    }
 }
