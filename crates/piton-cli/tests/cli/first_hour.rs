@@ -366,7 +366,7 @@ fn hooks(hour: &Hour) {
         hour.sits(&["query", "--new", "go", "--model", &model, "--permissions", "ask"]);
     person.sees("(?) help: ").types("n\n").sees("The end.");
     let screen = leaves(person, 0);
-    assert!(screen.contains("\x07"), "{screen:?}");
+    assert!(screen.contains('\x07'), "{screen:?}");
 }
 
 fn polish(hour: &Hour) {
