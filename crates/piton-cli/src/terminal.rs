@@ -52,6 +52,14 @@ pub(crate) enum Typed {
     Nothing,
 }
 
+/// A key that sends several bytes, an arrow for instance, and what comes behind it. `keys` is what comes behind
+/// an escape; none if no such key follows there.
+pub(crate) fn named_key(keys: &[u8]) -> Option<(&[u8], &[u8])> {
+    let [b'[' | b'O', tail @ ..] = keys else { return None };
+    let end = tail.iter().position(|byte| (0x40..=0x7e).contains(byte));
+    Some(tail.split_at(end.map_or(tail.len(), |end| end + 1)))
+}
+
 impl Terminal {
     /// The terminal, if there is one.
     pub(crate) fn open() -> io::Result<Self> {

@@ -1,6 +1,8 @@
 //! The line that a person types while a turn runs. The terminal neither shows nor edits it then, so that it
 //! never mixes with what the turn shows.
 
+use crate::terminal::named_key;
+
 /// What ends a line.
 const RETURNS: [u8; 2] = [b'\r', b'\n'];
 const ESCAPE: u8 = 0x1b;
@@ -51,7 +53,10 @@ impl Typing {
         while let Some((key, behind)) = rest.split_first() {
             rest = behind;
             match *key {
-                ESCAPE => rest = behind_sequence(behind),
+                ESCAPE => {
+                    let other = || behind.get(1..).unwrap_or_default();
+                    rest = named_key(behind).map_or_else(other, |(_, rest)| rest);
+                }
                 key if RETURNS.contains(&key) => {
                     let line = self.take_text();
                     if !line.trim().is_empty() {
@@ -91,18 +96,6 @@ impl Typing {
         let kept = self.text.trim_end();
         let end = kept.rfind(char::is_whitespace).map_or(0, |blank| blank + 1);
         self.text.truncate(end);
-    }
-}
-
-/// What comes behind the sequence of a key such as an arrow, whose escape was taken off.
-fn behind_sequence(keys: &[u8]) -> &[u8] {
-    match keys {
-        [b'[' | b'O', tail @ ..] => {
-            let end = tail.iter().position(|byte| (0x40..=0x7e).contains(byte));
-            end.and_then(|end| tail.get(end + 1..)).unwrap_or_default()
-        }
-        [_, tail @ ..] => tail,
-        [] => &[],
     }
 }
 

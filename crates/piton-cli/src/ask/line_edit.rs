@@ -2,6 +2,8 @@
 
 use unicode_width::UnicodeWidthChar as _;
 
+use crate::terminal::named_key;
+
 /// Longest text that can be changed so, in characters.
 const CHARS_MAX: usize = 8 * 1024;
 /// What stands for the end of a line within the text.
@@ -44,7 +46,7 @@ impl LineEdit {
             rest = behind;
             match *first {
                 ESCAPE if behind.is_empty() => return Edited::Left,
-                ESCAPE => rest = self.named_key(behind),
+                ESCAPE => rest = self.press_named(behind),
                 b'\r' | b'\n' => return Edited::Whole(self.letters.iter().collect()),
                 0x01 => self.at = 0,
                 0x05 => self.at = self.letters.len(),
@@ -117,10 +119,10 @@ impl LineEdit {
     }
 
     /// Takes a key that sends several bytes behind an escape; gives what comes behind it.
-    fn named_key<'a>(&mut self, behind: &'a [u8]) -> &'a [u8] {
-        let [b'[' | b'O', tail @ ..] = behind else { return behind.get(1..).unwrap_or_default() };
-        let end = tail.iter().position(|byte| (0x40..=0x7e).contains(byte));
-        let (key, rest) = tail.split_at(end.map_or(tail.len(), |end| end + 1));
+    fn press_named<'a>(&mut self, behind: &'a [u8]) -> &'a [u8] {
+        let Some((key, rest)) = named_key(behind) else {
+            return behind.get(1..).unwrap_or_default();
+        };
         match key {
             b"D" => self.at = self.at.saturating_sub(1),
             b"C" => self.at = (self.at + 1).min(self.letters.len()),

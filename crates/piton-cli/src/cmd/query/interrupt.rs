@@ -4,6 +4,7 @@
 use std::time::{Duration, Instant};
 
 use crate::signals::Push;
+use crate::terminal::named_key;
 
 /// A push that comes later than this after the last one begins anew.
 const COOL_DOWN: Duration = Duration::from_secs(5);
@@ -144,14 +145,10 @@ impl Scope {
 /// begins with an escape too, and is no key of a menu.
 fn next_key(keys: &[u8]) -> Option<(Option<u8>, &[u8])> {
     let (first, rest) = keys.split_first()?;
-    if let [b'[' | b'O', tail @ ..] = rest
-        && *first == ESCAPE
-    {
-        let end = tail.iter().position(|byte| (0x40..=0x7e).contains(byte));
-        let behind = end.and_then(|end| tail.get(end + 1..)).unwrap_or_default();
-        return Some((None, behind));
+    match named_key(rest) {
+        Some((_, behind)) if *first == ESCAPE => Some((None, behind)),
+        Some(_) | None => Some((Some(*first), rest)),
     }
-    Some((Some(*first), rest))
 }
 
 /// What was chosen from a menu.
