@@ -14,11 +14,19 @@ trap 'rm -rf "$dir"' EXIT
 export PITON_HOME="$dir/home" PITON_NO_INPUT=1
 mkdir "$dir/work"
 cd "$dir/work"
+cp "$here/three-tools.json" .
 # What is left open here is not a message for piton.
 exec </dev/null
 
 run() {
-    echo "\$ piton $*"
+    printf '$ piton'
+    for word in "$@"; do
+        case $word in
+        *' '*) printf ' "%s"' "$word" ;;
+        *) printf ' %s' "$word" ;;
+        esac
+    done
+    echo
     code=0
     "$piton" "$@" || code=$?
     echo "[exit $code]"
@@ -30,7 +38,7 @@ finished() {
 }
 
 echo "\$ piton query go --permissions auto --model script:three-tools.json &"
-"$piton" query go --permissions auto --model "script:$here/three-tools.json" &
+"$piton" query go --permissions auto --model script:three-tools.json &
 agent=$!
 until [ "$(finished)" = 2 ]; do sleep 0.05; done
 kill -9 "$agent"

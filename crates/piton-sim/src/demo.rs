@@ -134,8 +134,19 @@ fn report(results: &[Gave]) -> String {
     let mut report = String::from("(demo model) Done. This is what the tools gave:");
     for result in results {
         let failed = if result.is_error { " (failed)" } else { "" };
-        let text = shorten(result.text.trim_end(), RESULT_CHARS_MAX);
-        report = format!("{report}\n\n{}{failed}:\n{text}", result.name);
+        // The person has seen the change.
+        let text = result.text.split("\n@@ ").next().unwrap_or_default();
+        let text = shorten(text.trim_end(), RESULT_CHARS_MAX);
+        report = format!("{report}\n\n{}{failed}:\n{}", result.name, fenced(&text));
     }
     report
+}
+
+/// A result as a code block of Markdown. The fence is longer than any fence in the text.
+fn fenced(text: &str) -> String {
+    let mut fence = String::from("```");
+    while text.contains(&fence) {
+        fence.push('`');
+    }
+    format!("{fence}\n{text}\n{fence}")
 }

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 
 use crate::loopback::{Loopback, PROVIDERS, stream};
 use crate::person::Person;
+use crate::readme;
 use crate::world::World;
 
 const CTRL_C: &str = "\x03";
@@ -385,6 +386,11 @@ fn polish(hour: &Hour) {
     let mut person = hour.sits(&["draft"]);
     person.sees("o");
     leaves(person, 0);
+    // README shows what a run prints.
+    if hour.columns == readme::COLUMNS {
+        readme::transcript();
+        readme::chat(&World::new());
+    }
 }
 
 fn undo(hour: &Hour) {

@@ -128,7 +128,9 @@ fn what_was_set_aside_is_mentioned_where_nothing_is_found() {
             (demo model) Done. This is what the tools gave:
 
             list_dir:
+            ```
             [`.` is empty]
+            ```
             2> hint: a damaged database lies beside the present one; to save what can be read: sqlite3 DIR/home/piton.db.damaged-1 .dump, piton help doctor has the rest
             2> conversation AAAAAAAAAA (new), turn 1, model demo
             2> The demo model answers: no key, no network, no language model. Choose another with --model.
@@ -140,17 +142,19 @@ fn what_was_set_aside_is_mentioned_where_nothing_is_found() {
     world.check(
         &[&["query", "list"]],
         expect![[r#"
-        $ piton query list
-        (demo model) On it.
-        (demo model) Done. This is what the tools gave:
+            $ piton query list
+            (demo model) On it.
+            (demo model) Done. This is what the tools gave:
 
-        list_dir:
-        [`.` is empty]
-        2> conversation AAAAAAAAAA, turn 2, model demo
-        2> • list_dir: .
-        2> ✓ list_dir: . — [`.` is empty]
-        exit 0
-    "#]],
+            list_dir:
+            ```
+            [`.` is empty]
+            ```
+            2> conversation AAAAAAAAAA, turn 2, model demo
+            2> • list_dir: .
+            2> ✓ list_dir: . — [`.` is empty]
+            exit 0
+        "#]],
     );
 }
 

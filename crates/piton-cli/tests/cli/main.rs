@@ -69,6 +69,7 @@ mod ps;
 mod pty;
 mod query;
 mod question;
+mod readme;
 mod redirects;
 mod rendering;
 mod resumed_bytes;

@@ -18,10 +18,14 @@ fn the_first_command_works_without_key_or_network() {
             (demo model) Done. This is what the tools gave:
 
             list_dir:
+            ```
             a.txt  6 bytes
+            ```
 
             read_file:
+            ```
             hello
+            ```
             2> conversation AAAAAAAAAA (new), turn 1, model demo
             2> The demo model answers: no key, no network, no language model. Choose another with --model.
             2> • list_dir: .
@@ -34,7 +38,9 @@ fn the_first_command_works_without_key_or_network() {
             (demo model) Done. This is what the tools gave:
 
             read_file:
+            ```
             hello
+            ```
             2> conversation AAAAAAAAAA, turn 2, model demo
             2> • read_file: a.txt
             2> ✓ read_file: a.txt — hello

@@ -21,10 +21,14 @@ fn the_demo_model_hands_a_task_on() {
         (demo model) Done. This is what the tools gave:
 
         delegate:
+        ````
         (demo model) Done. This is what the tools gave:
 
         read_file:
+        ```
         hello
+        ```
+        ````
         2> conversation AAAAAAAAAA (new), turn 1, model demo
         2> The demo model answers: no key, no network, no language model. Choose another with --model.
         2> • delegate: read a.txt
@@ -43,10 +47,14 @@ fn the_demo_model_hands_a_task_on() {
         (demo model) Done. This is what the tools gave:
 
         delegate:
+        ````
         (demo model) Done. This is what the tools gave:
 
         read_file:
+        ```
         hello
+        ```
+        ````
         2> conversation AAAAAAAAAA
         exit 0
     "#]]);
@@ -123,13 +131,17 @@ fn a_coordinated_turn_is_split_worked_on_and_put_together() {
         (demo model) Done. This is what the tools gave:
 
         read_file:
+        ```
         hello
+        ```
 
         ✓ worker 2: read gone.txt
         (demo model) Done. This is what the tools gave:
 
         read_file (failed):
+        ```
         there is no `gone.txt` in the workspace DIR/work: use list_dir or glob to find it
+        ```
     "#]]
     .assert_eq(&ran.stdout.replace(world.path("").to_str().unwrap(), "DIR/"));
     for line in
