@@ -220,20 +220,22 @@ impl Output {
         }
     }
 
-    /// Shows the last words of an answer that came and whose block is not complete yet. Whether there are
-    /// any.
-    pub(crate) fn tell_answer(&mut self) -> bool {
+    /// Shows the last words of an answer that came and cannot be laid out yet, and below them that nothing
+    /// has come for long, if that is so. Whether nothing else is to be told.
+    pub(crate) fn tell_answer(&mut self, quiet: Option<String>) -> bool {
         let words = self.answer.as_ref().map(Stream::waiting).unwrap_or_default().trim();
         if words.is_empty() {
             return false;
         }
-        if self.can_spin() {
-            let (columns, anew) = (talk_columns(), screen::lays_out_anew());
-            let label = area::end(words, columns);
-            let shown = Shown { label, below: &[], typed: &self.typed };
-            let drawn = self.area.draw(shown, columns, anew);
-            self.say(&drawn);
+        if !self.can_spin() {
+            return quiet.is_none();
         }
+        let (columns, anew) = (talk_columns(), screen::lays_out_anew());
+        let label = area::end(words, columns);
+        let below: Vec<String> = quiet.into_iter().collect();
+        let shown = Shown { label, below: &below, typed: &self.typed };
+        let drawn = self.area.draw(shown, columns, anew);
+        self.say(&drawn);
         true
     }
 

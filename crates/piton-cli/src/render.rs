@@ -3,6 +3,7 @@
 pub(crate) mod age;
 pub(crate) mod answer;
 pub(crate) mod changed;
+pub(crate) mod count;
 pub(crate) mod diff;
 pub(crate) mod incomplete;
 pub(crate) mod legible;

@@ -82,6 +82,7 @@ mod task;
 mod terminal;
 mod typed;
 mod undo;
+mod waiting;
 mod web;
 mod where_it_works;
 mod worker_kills;

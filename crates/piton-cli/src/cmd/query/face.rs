@@ -48,6 +48,8 @@ pub(super) struct Face {
     own: Option<MessageId>,
     /// What calls say of how far they are.
     live: Live,
+    /// When something of an answer came last.
+    moved: Timestamp,
     pace: Streamed,
     /// The task list that was shown last.
     tasks: Vec<Task>,
@@ -59,7 +61,8 @@ impl Face {
         let (text, live, pace) = (AnswerText::new(pace), Live::default(), Streamed::default());
         let (streamed, thought) = (None, None);
         let tasks = view.tasks().to_vec();
-        Self { view, form, text, streamed, thought, announced, own: None, live, pace, tasks }
+        let (own, moved) = (None, Timestamp::default());
+        Self { view, form, text, streamed, thought, announced, own, live, moved, pace, tasks }
     }
 
     /// The person has typed this message.
@@ -124,13 +127,21 @@ impl Face {
         let step = self.newest_step()?;
         let is_running = |call: &&CallView| call.state == CallState::Running;
         let running: Vec<&CallView> = step.calls.iter().filter(is_running).collect();
-        running::calls(&running, &self.live.calls, now).or_else(|| {
-            let is_same =
-                |live: &&LiveStep| (live.step, live.attempt) == (step.number, step.attempt);
-            let live = self.live.step.as_ref().filter(is_same);
-            let is_asked = step.state == StepState::Asked;
-            is_asked.then(|| running::model(live, step.asked, now))
-        })
+        running::calls(&running, &self.live.calls, now).or_else(|| self.model(step, now))
+    }
+
+    /// How long nothing has come of the answer that has begun to come, once that is long.
+    pub(super) fn quiet(&self, now: Timestamp) -> Option<String> {
+        let waiting = self.model(self.newest_step()?, now)?;
+        running::quiet(waiting, now.ms_since(self.moved))
+    }
+
+    /// A model that was asked.
+    fn model(&self, step: &StepView, now: Timestamp) -> Option<Waiting> {
+        let is_same = |live: &&LiveStep| (live.step, live.attempt) == (step.number, step.attempt);
+        let live = self.live.step.as_ref().filter(is_same);
+        let since = step.asked.max(self.moved);
+        (step.state == StepState::Asked).then(|| running::model(step, live, (since, now)))
     }
 
     /// Whether a call of the open turn is at work.
@@ -149,7 +160,10 @@ impl Face {
     }
 
     /// Shows what no entry holds yet.
-    pub(super) fn live(&mut self, live: Live, output: &mut Output) {
+    pub(super) fn live(&mut self, live: Live, now: Timestamp, output: &mut Output) {
+        if live.step != self.live.step {
+            self.moved = now;
+        }
         if self.form == Form::Json {
             if self.pace.is_due(&live) {
                 output.json(&Data::live(&live));
