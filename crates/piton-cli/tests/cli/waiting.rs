@@ -54,9 +54,9 @@ fn asks(world: &World, address: &str, variables: &[(&str, &str)]) -> Person {
 
 // J47
 #[test]
-fn a_model_that_brings_nothing_is_waited_for_in_sight() {
+fn a_model_that_brings_nothing_is_waited_for_in_sight_of_what_came() {
     const ANSWER: [&str; 3] = [
-        r#"{"choices":[{"index":0,"delta":{"content":"Half of "}}]}"#,
+        r#"{"choices":[{"index":0,"delta":{"content":"A paragraph that is longer than one line has its first one on the screen while half of "}}]}"#,
         r#"{"choices":[{"index":0,"delta":{"content":"it."}}]}"#,
         "[DONE]",
     ];
@@ -65,13 +65,15 @@ fn a_model_that_brings_nothing_is_waited_for_in_sight() {
     let mut person = asks(&world, &address, &[]);
     person.sees(" 1 s: waiting for openai-chat/gpt-4o").sees(" 2 s: waiting for");
     go_on.send(()).unwrap();
-    person.sees("Half of").sees("3 s: waiting for openai-chat/gpt-4o").sees("4 s: waiting for");
+    person
+        .sees("A paragraph that is longer than one line has its first one on the screen while\r\n");
+    person.sees("half of").sees("3 s: waiting for openai-chat/gpt-4o").sees("4 s: waiting for");
     go_on.send(()).unwrap();
     drop(go_on);
     let (code, written) = person.leaves();
     assert_eq!(code, 0, "{written}");
     let lines = screen(&written, 80);
-    assert!(lines.iter().any(|line| line == "Half of it."), "{lines:?}");
+    assert!(lines.iter().any(|line| line == "half of it."), "{lines:?}");
     assert!(!lines.iter().any(|line| line.contains("waiting for")), "{lines:?}");
 }
 

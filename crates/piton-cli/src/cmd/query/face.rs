@@ -1,16 +1,19 @@
 //! Shows a turn as it happens: answers to standard output, everything else to the person.
 
+use std::collections::BTreeMap;
+
 use anstyle::Style as Look;
 use piton_core::id::{Attempt, CallId, ConversationId, MessageId, Timestamp, TurnId};
 use piton_core::summary::shorten;
 use piton_core::tasks::UPDATE_PLAN;
 use piton_core::view::{
-    CallState, CallView, Live, LiveStep, StepState, StepView, Task, TurnView, View, ViewChange,
+    CallState, CallView, Live, LiveStep, QuestionView, StepState, StepView, Task, TurnView, View,
+    ViewChange,
 };
 
 use crate::output::{Form, Output};
 use crate::render::answer::{AnswerText, Pace};
-use crate::render::changed::{Extent, changed};
+use crate::render::changed::{Extent, as_asked, changed};
 use crate::render::lines::Line as Data;
 use crate::render::moves::{self, Move, is_planning};
 use crate::render::paint::{Line, Painted, Span, UNBOUND};
@@ -53,6 +56,8 @@ pub(super) struct Face {
     pace: Streamed,
     /// The task list that was shown last.
     tasks: Vec<Task>,
+    /// Differences that questions have shown whole.
+    asked: BTreeMap<CallId, String>,
 }
 
 impl Face {
@@ -61,13 +66,35 @@ impl Face {
         let (text, live, pace) = (AnswerText::new(pace), Live::default(), Streamed::default());
         let (streamed, thought) = (None, None);
         let tasks = view.tasks().to_vec();
-        let (own, moved) = (None, Timestamp::default());
-        Self { view, form, text, streamed, thought, announced, own, live, moved, pace, tasks }
+        let (own, moved, asked) = (None, Timestamp::default(), BTreeMap::new());
+        Self {
+            view,
+            form,
+            text,
+            streamed,
+            thought,
+            announced,
+            own,
+            live,
+            moved,
+            pace,
+            tasks,
+            asked,
+        }
     }
 
     /// The person has typed this message.
     pub(super) fn know(&mut self, own: Option<MessageId>) {
         self.own = own;
+    }
+
+    /// All that a question says is on the screen.
+    pub(super) fn know_asked(&mut self, asked: &QuestionView) {
+        let change = asked.found.as_ref().and_then(|found| found.change.as_ref());
+        let diff = change.and_then(|change| change.diff.as_ref());
+        if let Some(diff) = diff.filter(|diff| diff.lines_left_out == 0) {
+            self.asked.insert(asked.call, diff.text.clone());
+        }
     }
 
     /// Shows a change; says what happened.
@@ -286,10 +313,7 @@ impl Face {
             Move::Started(call) => output.talk(&tool::started(call)),
             Move::Suspended(call) => output.talk(&tool::suspended(call)),
             Move::Ended(call) if call.lists_tasks() => self.show_tasks(&call.tasks, output),
-            Move::Ended(call) => {
-                output.talk(&tool::finished(call));
-                show_change(call, output);
-            }
+            Move::Ended(call) => self.show_end(call, output),
             Move::TurnBegan(turn) if *turn != self.announced => {
                 self.announced = *turn;
                 output.talk(&format!("turn {}", turn.0));
@@ -309,6 +333,18 @@ impl Face {
                 output.talk(&format!("> {}", text.replace('\n', "\n> ")));
             }
             Move::TurnBegan(_) | Move::Raised(..) | Move::Said(_) => {}
+        }
+    }
+
+    /// Shows how a call ended, and what it changed unless that was on the screen before.
+    fn show_end(&mut self, call: &CallView, output: &mut Output) {
+        let line = tool::finished(call);
+        let size = self.asked.remove(&call.id).and_then(|asked| as_asked(call, &asked));
+        if let Some(size) = size {
+            output.talk(&format!("{line} ({size})"));
+        } else {
+            output.talk(&line);
+            show_change(call, output);
         }
     }
 
