@@ -124,6 +124,14 @@ pub(crate) async fn run(
     })
 }
 
+/// How long the turn may take: as the flag says, else as the settings say.
+fn time_max(query: &Query, agent: &Agent) -> Option<Duration> {
+    let typed = query.timeout.map(Duration::from_secs);
+    let most = typed.or(agent.ceilings().time_max()).filter(|most| !most.is_zero());
+    // Longer than anybody waits; a clock has an end.
+    most.map(|most| most.min(Duration::from_secs(u32::MAX.into())))
+}
+
 /// What a person says in a chat.
 #[derive(Debug)]
 pub(in crate::cmd) struct Said<'a> {
@@ -395,14 +403,6 @@ enum Entered {
     Here(Box<Opened>),
     /// In the process that works on the conversation; this is how it went.
     There(Report),
-}
-
-/// How long the turn may take: as the flag says, else as the settings say.
-fn time_max(query: &Query, agent: &Agent) -> Option<Duration> {
-    let typed = query.timeout.map(Duration::from_secs);
-    let most = typed.or(agent.ceilings().time_max()).filter(|most| !most.is_zero());
-    // Longer than anybody waits; a clock has an end.
-    most.map(|most| most.min(Duration::from_secs(u32::MAX.into())))
 }
 
 fn refusal(opened: &Opened) -> Fault {

@@ -1,7 +1,7 @@
 //! How much of a paragraph that is still coming can be shown: lines that no later letter changes.
 //!
 //! What is shown is cut off, and the rest is read as a paragraph of its own. So a cut lies where a line ends
-//! on the page, in front of a letter, and neither inside of something that has begun nor behind a mark that
+//! on the page, in front of a word, and neither inside of something that has begun nor behind a mark that
 //! may still begin something.
 #![expect(
     clippy::wildcard_enum_match_arm,
@@ -19,6 +19,9 @@ use crate::render::paint::Page;
 
 /// Longest text that is looked at, in bytes: each of its words costs as much as all of it is long.
 const CERTAIN_BYTES_MAX: usize = 2_048;
+
+/// What opens words, beside letters.
+const OPENING: [char; 6] = ['(', '"', '“', '„', '‘', '«'];
 
 /// Where a text may be cut.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,13 +61,7 @@ fn whole_lines(paragraph: &str, page: Page) -> Option<usize> {
         places.into_iter().filter(|it| *it <= limit && is_free(*it)).collect();
     let known = paragraph.get(..*places.last()?)?;
     let all = block::lines(known, None, page);
-    let is_letter = |place: &usize| {
-        paragraph
-            .get(*place..)
-            .and_then(|rest| rest.chars().next())
-            .is_some_and(char::is_alphabetic)
-    };
-    places.retain(is_letter);
+    places.retain(|place| paragraph.get(*place..).is_some_and(begins_text));
     let lines = |place: usize| block::lines(paragraph.get(..place).unwrap_or_default(), None, page);
     for count in (1..all.len()).rev() {
         let fits = places.partition_point(|place| lines(*place).len() <= count);
@@ -75,6 +72,17 @@ fn whole_lines(paragraph: &str, page: Page) -> Option<usize> {
         places.truncate(fits);
     }
     None
+}
+
+/// Whether a text begins with a word that begins no other block than a paragraph.
+fn begins_text(text: &str) -> bool {
+    let behind_number = text.trim_start_matches(|letter: char| letter.is_ascii_digit());
+    let is_number = behind_number.len() < text.len();
+    match behind_number.chars().next() {
+        Some('.' | ')') | None if is_number => false,
+        Some(_) if is_number => true,
+        first => first.is_some_and(|it| it.is_alphabetic() || OPENING.contains(&it)),
+    }
 }
 
 /// Places between two words, and the end if a blank is there.
@@ -203,6 +211,8 @@ mod tests {
         check("one two\nthree ", "three ");
         check("one two\n- three ", "one two\n- three ");
         check("one two three four 5. ", "one two three four 5. ");
+        check("one two three four 2026 ", "2026 ");
+        check("one two three four (five) ", "(five) ");
         check("日本日本日本日本日本日本", "日本");
         check("- one\n\ntwo words that are longer ", "longer ");
     }
