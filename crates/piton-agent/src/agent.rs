@@ -13,6 +13,7 @@ use piton_mcp::WrittenServer;
 use piton_tools::CommandDefinition;
 use piton_tools::sandbox::Rules;
 
+use crate::ceilings::{Ceilings, Dollars};
 use crate::command_tools;
 use crate::environment::Environment;
 use crate::hooks::HookSet;
@@ -67,6 +68,8 @@ pub struct Agent {
     from_environment: RequestDefaults,
     /// What the settings say about requests to all providers.
     general: RequestDefaults,
+    /// What one turn may use at most.
+    ceilings: Ceilings,
     rules: Vec<WrittenRule>,
     pub(crate) mcp: BTreeMap<String, WrittenServer>,
     pub(crate) delegation: Delegation,
@@ -132,6 +135,11 @@ impl Agent {
                 effort: file.effort.map(|WrittenEffort(effort)| effort),
                 max_tokens: file.max_tokens,
             },
+            ceilings: ceilings_of(environment)?.or(Ceilings {
+                tokens_max: file.max_turn_tokens,
+                microdollars_max: file.max_turn_cost.map(Dollars::microdollars),
+                seconds_max: file.max_turn_seconds,
+            }),
             rules: file.permissions,
             mcp: file.mcp,
             delegation: file.workers.into(),
@@ -172,6 +180,11 @@ impl Agent {
     /// Whether one answer of a person is for all calls of a model's answer that need one.
     pub fn asks_in_batches(&self) -> bool {
         self.asks_in_batches
+    }
+
+    /// What one turn may use at most, unless its command or its conversation says otherwise.
+    pub fn ceilings(&self) -> Ceilings {
+        self.ceilings
     }
 
     /// How a person is called, and how long a turn goes on before that.
@@ -262,6 +275,16 @@ fn waits_of(environment: &Environment) -> Result<Waits, LoadError> {
         first_byte: variable(environment, "PITON_FIRST_BYTE_SECONDS")?,
         idle: variable(environment, "PITON_IDLE_SECONDS")?,
         outage: variable(environment, "PITON_OUTAGE_SECONDS")?,
+    })
+}
+
+/// What the environment says about the ceilings of a turn.
+fn ceilings_of(environment: &Environment) -> Result<Ceilings, LoadError> {
+    let cost: Option<Dollars> = variable(environment, "PITON_MAX_TURN_COST")?;
+    Ok(Ceilings {
+        tokens_max: variable(environment, "PITON_MAX_TURN_TOKENS")?,
+        microdollars_max: cost.map(Dollars::microdollars),
+        seconds_max: variable(environment, "PITON_MAX_TURN_SECONDS")?,
     })
 }
 

@@ -42,6 +42,7 @@ mod providers;
 
 mod tools;
 
+mod ceilings;
 mod command_tools;
 mod commands;
 mod hooks;
@@ -56,6 +57,7 @@ mod unattended;
 
 pub use self::added::{ADDED_DIRECTORIES_MAX, AddedError};
 pub use self::agent::{Agent, LoadError};
+pub use self::ceilings::{Ceilings, Dollars, NoDollars};
 pub use self::commands::Commands;
 pub use self::engine::{EngineParts, engine_to_write};
 pub use self::environment::Environment;

@@ -10,6 +10,7 @@ use piton_core::event::{
 use piton_core::state::Config;
 
 use crate::agent::Agent;
+use crate::ceilings::Ceilings;
 use crate::models::known::KnownModel;
 use crate::models::{ModelError, typed};
 use crate::overrides::Overrides;
@@ -141,8 +142,14 @@ impl Agent {
         };
         let mut limits = present.limits;
         limits.steps_max = overrides.steps_max.unwrap_or(limits.steps_max);
-        limits.tokens_max = overrides.tokens_max.unwrap_or(limits.tokens_max);
-        limits.cost = cost_limit(overrides, limits.cost, &model)?;
+        // A conversation keeps its limits, whatever the settings say by now.
+        let said = match request.standing {
+            Standing::New => self.ceilings(),
+            Standing::Known => Ceilings::default(),
+        };
+        limits.tokens_max = overrides.tokens_max.or(said.tokens_max).unwrap_or(limits.tokens_max);
+        let cost_max = overrides.microdollars_max.or(said.microdollars_max);
+        limits.cost = cost_limit(cost_max, limits.cost, &model)?;
         let (mut effort, mut answer_tokens_max) = (present.effort, present.answer_tokens_max);
         if request.standing == Standing::New || is_other_provider(present, &model) {
             let defaults = self.request_defaults(&model);
@@ -198,12 +205,12 @@ fn is_other_provider(present: &Config, model: &ModelRef) -> bool {
 
 /// The most that a turn may cost, with the price of its model.
 fn cost_limit(
-    overrides: &Overrides,
+    wanted: Option<u64>,
     present: Option<CostLimit>,
     model: &ModelRef,
 ) -> Result<Option<CostLimit>, ProfileError> {
     let present = present.map(|limit| limit.microdollars_max);
-    let most = overrides.microdollars_max.or(present).filter(|most| 0 < *most);
+    let most = wanted.or(present).filter(|most| 0 < *most);
     let Some(microdollars_max) = most else { return Ok(None) };
     let model = typed(model);
     match KnownModel::find(&model).and_then(|known| known.price) {

@@ -17,6 +17,7 @@ use serde::Deserialize;
 
 use self::complaint::complaint;
 pub(crate) use self::text::{BOM, Unread, read_text};
+use crate::ceilings::Dollars;
 use crate::command_tools::WrittenTool;
 use crate::hooks::WrittenHooks;
 use crate::notify::{NOTIFY_SECONDS_DEFAULT, Notify};
@@ -47,6 +48,15 @@ pub(crate) struct SettingsFile {
     /// Most tokens of one answer; 0 leaves it to the provider.
     #[schemars(extend("x-variable" = "PITON_MAX_TOKENS", "x-flag" = "--max-tokens"))]
     pub(crate) max_tokens: Option<u32>,
+    /// Most tokens of one turn of a new conversation, requests and answers; then it stops and is kept. 0 is no limit.
+    #[schemars(extend("x-variable" = "PITON_MAX_TURN_TOKENS", "x-flag" = "--max-turn-tokens"))]
+    pub(crate) max_turn_tokens: Option<u64>,
+    /// The most that one turn of a new conversation may cost, in dollars, by the table of prices; then it stops and is kept. A model whose price is not known is refused. 0 is no limit.
+    #[schemars(extend("x-variable" = "PITON_MAX_TURN_COST", "x-flag" = "--max-cost"))]
+    pub(crate) max_turn_cost: Option<Dollars>,
+    /// Longest time of a `piton query`, in seconds; then its turn stops and is kept. 0 is no limit.
+    #[schemars(extend("x-variable" = "PITON_MAX_TURN_SECONDS", "x-flag" = "--timeout"))]
+    pub(crate) max_turn_seconds: Option<u64>,
     /// Longest wait for the first byte of an answer; 0 is for ever.
     #[schemars(extend("x-variable" = "PITON_FIRST_BYTE_SECONDS", "default" = seconds_of(|usual| usual.first_byte)))]
     pub(crate) first_byte_seconds: Option<u64>,

@@ -255,6 +255,9 @@ pub(crate) struct Print {
     /// The same, as other commands take it
     #[arg(long = "id", value_name = "ID", conflicts_with = "id", hide = true)]
     pub(crate) id_flag: Option<String>,
+    /// With all that calls gave, below each: what a command printed, what a tool answered
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) full: bool,
     /// Its view, as one JSON object
     #[arg(long)]
     pub(crate) json: bool,

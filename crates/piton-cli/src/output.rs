@@ -11,11 +11,11 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use self::area::{Area, Shown};
 use self::summons::Summons;
+use crate::render::fold::fold;
 use crate::render::lines::Line;
 use crate::render::markdown::Stream;
-use crate::render::paint::{Page, Painted, Span, Style};
+use crate::render::paint::{Page, Painted, Style};
 use crate::render::visible::{visible, visible_json};
-use crate::render::wrap::wrap;
 use crate::screen;
 
 /// How often it is said what is waited for, where nothing can be drawn anew.
@@ -171,29 +171,16 @@ impl Output {
         }
     }
 
-    /// Says something to the person.
+    /// Says something to the person: on a terminal in lines that fit.
     pub(crate) fn talk(&mut self, text: &str) {
         self.rest();
         self.said = Instant::now();
-        self.say(&format!("{}\n", visible(text)));
-    }
-
-    /// Says several lines to the person, wrapped by words where they are wider than the terminal. What goes
-    /// on in the next line stands below where the last column of the line begins.
-    pub(crate) fn talk_wrapped(&mut self, text: &str) {
-        let Some(page) = self.talk_page() else { return self.talk(text) };
         let text = visible(text);
-        let mut lines = Vec::new();
-        for line in text.lines() {
-            let indent = hanging(line).min(page.columns / 2);
-            let (head, rest) = line.split_at_checked(indent).unwrap_or(("", line));
-            let columns = page.columns.saturating_sub(indent);
-            for (place, piece) in wrap(&[Span::plain(rest)], columns).into_iter().enumerate() {
-                let before = if place == 0 { head.to_owned() } else { " ".repeat(indent) };
-                lines.push([Span::plain(&before)].into_iter().chain(piece).collect());
-            }
-        }
-        self.talk_painted(&Painted::lines(&lines, page.style));
+        let said = match self.talk_page() {
+            Some(page) => fold(&text, page.columns, 0),
+            None => text.into_owned(),
+        };
+        self.say(&format!("{said}\n"));
     }
 
     /// Whether a line can be drawn anew.
@@ -220,20 +207,22 @@ impl Output {
         }
     }
 
-    /// Shows the last words of an answer that came and whose block is not complete yet. Whether there are
-    /// any.
-    pub(crate) fn tell_answer(&mut self) -> bool {
+    /// Shows the last words of an answer that came and cannot be laid out yet, and below them that nothing
+    /// has come for long, if that is so. Whether nothing else is to be told.
+    pub(crate) fn tell_answer(&mut self, quiet: Option<String>) -> bool {
         let words = self.answer.as_ref().map(Stream::waiting).unwrap_or_default().trim();
         if words.is_empty() {
             return false;
         }
-        if self.can_spin() {
-            let (columns, anew) = (talk_columns(), screen::lays_out_anew());
-            let label = area::end(words, columns);
-            let shown = Shown { label, below: &[], typed: &self.typed };
-            let drawn = self.area.draw(shown, columns, anew);
-            self.say(&drawn);
+        if !self.can_spin() {
+            return quiet.is_none();
         }
+        let (columns, anew) = (talk_columns(), screen::lays_out_anew());
+        let label = area::end(words, columns);
+        let below: Vec<String> = quiet.into_iter().collect();
+        let shown = Shown { label, below: &below, typed: &self.typed };
+        let drawn = self.area.draw(shown, columns, anew);
+        self.say(&drawn);
         true
     }
 
@@ -300,9 +289,4 @@ impl Output {
 /// How wide the terminal of the talk is now.
 fn talk_columns() -> usize {
     screen::size(io::stderr()).columns
-}
-
-/// Where the text behind the last gap of two blanks begins, in letters of ASCII; 0 without one.
-fn hanging(line: &str) -> usize {
-    line.rfind("  ").map_or(0, |gap| gap + 2)
 }

@@ -3,7 +3,9 @@
 pub(crate) mod age;
 pub(crate) mod answer;
 pub(crate) mod changed;
+pub(crate) mod count;
 pub(crate) mod diff;
+pub(crate) mod fold;
 pub(crate) mod incomplete;
 pub(crate) mod legible;
 pub(crate) mod lines;

@@ -163,7 +163,11 @@ impl Report {
     pub(crate) fn out_of_time(mut self) -> Self {
         if self.code == Code::Interrupted {
             (self.code, self.reason) = (Code::Limit, Some("timeout"));
-            self.talk.insert(0, "The time of --timeout is up.".into());
+            self.talk.insert(
+                0,
+                "The time of the turn is up (--timeout, or max_turn_seconds in the settings)."
+                    .into(),
+            );
         }
         self
     }

@@ -9,6 +9,7 @@ use rustix::termios::{
 };
 use tokio::net::unix::pipe::{OpenOptions, Receiver};
 
+use crate::render::fold::fold;
 use crate::render::paint::{Painted, Style};
 use crate::render::visible::visible;
 use crate::screen::{self, Size};
@@ -104,10 +105,16 @@ impl Terminal {
         }
     }
 
-    /// Shows a question.
+    /// Shows a question from the beginning of a line on, in lines that fit.
     pub(crate) fn show(&mut self, question: &str) {
+        self.show_behind(0, question);
+    }
+
+    /// Shows the rest of a line of which so many columns are taken, and what follows on it.
+    pub(crate) fn show_behind(&mut self, used: usize, text: &str) {
+        let shown = fold(&visible(text), self.size().columns, used);
         // A terminal that cannot be written to cannot be read from either; reading will tell.
-        self.device.write_all(visible(question).as_bytes()).unwrap_or_default();
+        self.device.write_all(shown.as_bytes()).unwrap_or_default();
     }
 
     /// Shows text that is laid out.

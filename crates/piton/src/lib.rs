@@ -114,6 +114,7 @@ pub use self::follow::{Follow, FollowError, News};
 pub use self::host::{Running, Stage, TURNS_MAX};
 pub use self::lease::LeaseWait;
 pub use self::mailbox::Kept;
+pub use self::read_output::WHOLE_OUTPUT;
 pub use self::receipt::{Accepted, Receipt, Rested};
 pub use self::session::{Session, check_workspace};
 pub use self::toolbox::{ToolPlace, Tools, ToolsError};

@@ -17,6 +17,9 @@ use crate::reader;
 /// The name of the tool.
 pub(crate) const READ_OUTPUT: &str = "read_output";
 
+/// What the line begins with that tells the model how to read the rest of an output.
+pub const WHOLE_OUTPUT: &str = "[the whole output has ";
+
 /// Room kept for the note behind a part, in bytes.
 const NOTE_BYTES_MAX: usize = 256;
 /// Most bytes of an output in one result.
@@ -98,7 +101,7 @@ impl Tool for ReadOutput {
 /// What tells the model how to read the rest of an output.
 pub(crate) fn read_on(call: CallId, bytes: u64, shown: usize) -> String {
     format!(
-        "[the whole output has {bytes} bytes: read on with {READ_OUTPUT}, call {call}, from {shown}, \
+        "{WHOLE_OUTPUT}{bytes} bytes: read on with {READ_OUTPUT}, call {call}, from {shown}, \
          or look for a text in it with find]"
     )
 }

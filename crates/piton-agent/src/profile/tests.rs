@@ -78,6 +78,23 @@ fn a_new_conversation_begins_as_the_settings_say() {
     assert!(frozen.system.starts_with("You are piton, "), "{}", frozen.system);
 }
 
+// Time and tokens have ceilings per turn.
+#[test]
+fn ceilings_of_the_settings_are_for_new_conversations() {
+    let agent = Agent::of("model = \"gemini/pro\"\nmax_turn_tokens = 9000\n", &[]);
+    let tokens_max =
+        |request: &ProfileRequest| agent.profile(request).unwrap().frozen.limits.tokens_max;
+    assert_eq!(tokens_max(&new()), 9_000);
+    assert_eq!(tokens_max(&known()), known().present.limits.tokens_max);
+    let overrides = Overrides { tokens_max: Some(0), ..Overrides::default() };
+    assert_eq!(tokens_max(&ProfileRequest { overrides, ..new() }), 0);
+    let agent = Agent::of("model = \"ollama/own\"\nmax_turn_cost = 0.5\n", &[]);
+    let request = ProfileRequest { overrides: Overrides::default(), ..new() };
+    assert!(matches!(agent.profile(&request), Err(ProfileError::NoPrice { .. })));
+    let overrides = Overrides { microdollars_max: Some(0), ..Overrides::default() };
+    assert!(agent.profile(&ProfileRequest { overrides, ..new() }).is_ok());
+}
+
 #[test]
 fn with_another_provider_the_settings_say_how_requests_are_made() {
     let with = |model: &str| {

@@ -184,7 +184,7 @@ impl Sitting {
             "btw" => self.side_question(words, stage).await?,
             "quit" => return Ok(ControlFlow::Break(())),
             _ => {
-                stage.output.talk_wrapped(&slash::help());
+                stage.output.talk(&slash::help());
                 let customs = custom_commands::all(self.settings());
                 if !customs.is_empty() {
                     let names: Vec<String> =

@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use piton::{Kept, reader};
+use piton::{Kept, WHOLE_OUTPUT, reader};
 use piton_agent::Settings;
 use piton_core::id::{ConversationId, Seq};
 use piton_core::view::{ItemView, Usage, View};
@@ -14,7 +14,7 @@ use crate::output::Output;
 use crate::render::lines::Line;
 use crate::render::markdown;
 use crate::render::paint::{Painted, Style};
-use crate::render::print::{Life, Piece, conversation, untaken};
+use crate::render::print::{Detail, Life, Piece, conversation, leaves_out, untaken};
 use crate::render::turn::said_in;
 use crate::report::{Fault, Report};
 use crate::{store, target};
@@ -55,26 +55,39 @@ pub(crate) async fn run(
         output.talk(&format!("worker of {}, call {}", parent.conversation, parent.call));
     }
     let mut view = View::from(&state);
-    fill_in(&*journal, &mut view).await;
-    show(&conversation(&view, life, output.page()), output);
+    let detail = if print.full { Detail::Outputs } else { Detail::Calls };
+    fill_in(&*journal, &mut view, detail).await;
+    show(&conversation(&view, life, (output.page(), detail)), output);
     let commands = kept.iter().map(|kept| &kept.envelope);
     let untaken_ones = commands.filter(|it| !state.commands.contains_key(&it.id));
     let messages: Vec<_> = untaken_ones.filter_map(|it| said_in(&it.command)).collect();
     show(&untaken(&messages, life), output);
+    if output.is_watched() && leaves_out(&view, detail) {
+        output.talk(&format!("hint: with all that calls gave: piton print --full {id}"));
+    }
     Ok(Report::ok("done").kept_in(id))
 }
 
-/// Puts the whole differences of changes in the place of the extracts that the model saw. Where one cannot be
-/// read, the extract stays.
-async fn fill_in(journal: &dyn Journal, view: &mut View) {
+/// Puts what is kept whole in the place of the extracts that the model saw: differences of changes, and what
+/// calls gave if that is wanted. Where one cannot be read, the extract stays.
+async fn fill_in(journal: &dyn Journal, view: &mut View, detail: Detail) {
     let items = view.turns.iter_mut().flat_map(|turn| &mut turn.items);
     for item in items {
         let ItemView::Step(step) = item else { continue };
-        let changes = step.calls.iter_mut().filter(|call| call.change.is_some());
-        for result in changes.filter_map(|call| call.result.as_mut()) {
+        for call in &mut step.calls {
+            let is_change = call.change.is_some();
+            let Some(result) =
+                call.result.as_mut().filter(|_| is_change || detail == Detail::Outputs)
+            else {
+                continue;
+            };
             let Some(blob) = &result.blob else { continue };
             if let Ok(whole) = journal.blob(&blob.digest).await {
-                result.text = String::from_utf8_lossy(&whole).into();
+                let notes = if is_change { "" } else { result.split().1 };
+                // How to read on is for the model, and here is all of it.
+                let notes = notes.split_inclusive('\n').filter(|it| !it.starts_with(WHOLE_OUTPUT));
+                let whole = String::from_utf8_lossy(&whole);
+                result.text = format!("{whole}{}", notes.collect::<String>()).into();
             }
         }
     }

@@ -89,9 +89,8 @@ pub(crate) async fn run(
     let directories = query.add_dir.iter().map(|typed| settings.added_directory(typed));
     let mut overrides = query.overrides(model, directories.collect::<Result<_, _>>()?);
     let mut signals = Signals::listen()?;
-    if let Some(seconds) = query.timeout {
-        // Longer than anybody waits; a clock has an end.
-        signals.stop_after(Duration::from_secs(seconds.min(u32::MAX.into())));
+    if let Some(most) = time_max(&query, &agent) {
+        signals.stop_after(most);
     }
     let may_ask = !query.no_input && settings.environment.value("PITON_NO_INPUT").is_none();
     let terminal = may_ask.then(Terminal::open).and_then(Result::ok);
@@ -123,6 +122,14 @@ pub(crate) async fn run(
         Some(path) => report.written_to(&path, stage.output),
         None => report,
     })
+}
+
+/// How long the turn may take: as the flag says, else as the settings say.
+fn time_max(query: &Query, agent: &Agent) -> Option<Duration> {
+    let typed = query.timeout.map(Duration::from_secs);
+    let most = typed.or(agent.ceilings().time_max()).filter(|most| !most.is_zero());
+    // Longer than anybody waits; a clock has an end.
+    most.map(|most| most.min(Duration::from_secs(u32::MAX.into())))
 }
 
 /// What a person says in a chat.

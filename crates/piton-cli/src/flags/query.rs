@@ -4,13 +4,11 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use clap::{ArgGroup, Args, ValueEnum};
-use piton_agent::{Overrides, SandboxMode, UnattendedPolicy};
+use piton_agent::{Dollars, NoDollars, Overrides, SandboxMode, UnattendedPolicy};
 use piton_core::view::{Effort, ModelRef, PermissionMode};
 
 /// How often it is said that a turn goes on, in seconds.
 const HEARTBEAT_S: u64 = 30;
-/// Most dollars that can be named.
-const DOLLARS_MAX: f64 = 1e6;
 
 /// The flags of `piton query`.
 #[derive(Debug, Default, Args)]
@@ -74,7 +72,7 @@ pub(crate) struct Query {
     /// Without a terminal, say so often that the turn goes on; 0 never does
     #[arg(long, value_name = "SECONDS", default_value_t = HEARTBEAT_S)]
     pub(crate) heartbeat: u64,
-    /// Stop the turn when so many seconds are over, and keep it; exit code 4
+    /// Stop the turn when so many seconds are over, and keep it; exit code 4. 0 is no limit
     #[arg(long, value_name = "SECONDS")]
     pub(crate) timeout: Option<u64>,
     /// Write the last line of --json into this file, whole or not at all
@@ -179,12 +177,8 @@ pub(crate) enum Sandbox {
 }
 
 /// An amount of dollars, in millionths.
-fn dollars(typed: &str) -> Result<u64, String> {
-    let amount = typed.trim_start_matches('$').parse::<f64>().ok();
-    let amount = amount.filter(|amount| (0.0..=DOLLARS_MAX).contains(amount));
-    let amount = amount.ok_or_else(|| "an amount such as 0.50 is wanted".to_owned())?;
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it is in bounds")]
-    Ok((amount * 1e6).round() as u64)
+fn dollars(typed: &str) -> Result<u64, NoDollars> {
+    typed.parse().map(Dollars::microdollars)
 }
 
 impl Query {

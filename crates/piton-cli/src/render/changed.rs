@@ -32,6 +32,22 @@ pub(crate) fn changed(call: &CallView, extent: Extent, page: Page) -> Vec<Line> 
     lines
 }
 
+/// What a call added and took away, if that is what a question showed; then it need not be shown again.
+pub(crate) fn as_asked(call: &CallView, asked: &str) -> Option<String> {
+    let made = diff(call)?;
+    let (new, lost) = (count(&made, '+'), count(&made, '-'));
+    (moved(&made) == moved(asked)).then(|| format!("+{new} −{lost}"))
+}
+
+/// The lines of a difference that are new or lost.
+fn moved(diff: &str) -> Vec<&str> {
+    diff.lines().filter(|line| line.starts_with(['+', '-'])).collect()
+}
+
+fn count(diff: &str, sign: char) -> usize {
+    diff.lines().filter(|line| line.starts_with(sign)).count()
+}
+
 /// The difference that a call made.
 fn diff(call: &CallView) -> Option<String> {
     let change = call.change.as_ref()?;
@@ -84,6 +100,20 @@ mod tests {
             "     *** Update File: a\n     @@ -3 +3 @@\n   3 -x\n   3 +y\n     \
              *** Delete File: b\n     @@ -1,1 +1,0 @@\n   1 -z\n"
         );
+    }
+
+    #[test]
+    fn a_change_that_was_asked_about_is_told_by_its_size() {
+        let result = "edited `a` in 1 place\n@@ -3 +3 @@\n-x\n+y\n+z\n";
+        let call = json!({
+            "id": "1.1.0", "tool": "edit_file", "arguments": "{}",
+            "state": {"is": "done", "outcome": "ok"}, "result": {"text": result},
+            "change": {"path": "a", "before": "1".repeat(64), "after": "2".repeat(64)},
+        });
+        let call: CallView = serde_json::from_value(call).unwrap();
+        let asked = "@@ -2,3 +2,4 @@\n w\n-x\n+y\n+z\n v\n";
+        assert_eq!(as_asked(&call, asked).as_deref(), Some("+2 −1"));
+        assert_eq!(as_asked(&call, "@@ -3 +3 @@\n-x\n+y\n"), None, "it is another one by now");
     }
 
     fn thirty_lines() -> String {

@@ -6,11 +6,15 @@ use piton_core::view::{
 };
 
 use super::changed::{Extent, changed};
-use super::paint::{Line, Page, UNBOUND};
+use super::paint::{Line, Page, Span, UNBOUND, expand_tabs};
 use super::tasks::listed;
 use super::thought::thought;
 use super::tool::{input, is_left_running, mark, word};
 use super::turn;
+use super::wrap::break_letters;
+
+/// What stands in front of what calls gave.
+const INDENT: &str = "  ";
 
 /// Whether somebody is at work on the conversation while it is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,6 +26,15 @@ pub(crate) enum Life {
         /// Which one.
         pid: u32,
     },
+}
+
+/// How much of the calls is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Detail {
+    /// That they were, how they ended, and what they changed.
+    Calls,
+    /// What they gave, too.
+    Outputs,
 }
 
 /// What a conversation is made of when it is shown.
@@ -36,7 +49,11 @@ pub(crate) enum Piece {
 }
 
 /// The conversation as text; with a page, as much as a person wants to see on it.
-pub(crate) fn conversation(view: &View, life: Life, page: Option<Page>) -> Vec<Piece> {
+pub(crate) fn conversation(
+    view: &View,
+    life: Life,
+    (page, detail): (Option<Page>, Detail),
+) -> Vec<Piece> {
     let mut pieces = Vec::new();
     for turn in view.shown() {
         if !pieces.is_empty() {
@@ -46,7 +63,7 @@ pub(crate) fn conversation(view: &View, life: Life, page: Option<Page>) -> Vec<P
             let state = state(&view.head.status, life);
             line(&mut pieces, &format!("⏳ Incomplete turn ({state})"));
         }
-        items(&mut pieces, turn, life, page);
+        items(&mut pieces, turn, life, (page, detail));
         if let Some(halt) = &turn.head.halt {
             line(&mut pieces, &format!("[{}]", halt.message));
         }
@@ -60,6 +77,34 @@ pub(crate) fn conversation(view: &View, life: Life, page: Option<Page>) -> Vec<P
         paint(&mut pieces, listed(view.tasks(), page.unwrap_or(UNBOUND)));
     }
     pieces
+}
+
+/// Whether calls gave something that is not shown.
+pub(crate) fn leaves_out(view: &View, detail: Detail) -> bool {
+    let has_more = |call: &CallView| {
+        let result = call.result.as_ref();
+        result.is_some_and(|result| {
+            changed(call, Extent::Whole, UNBOUND).is_empty() && !result.text.trim().is_empty()
+        })
+    };
+    detail == Detail::Calls && view.shown().flat_map(TurnView::calls).any(has_more)
+}
+
+/// What a call gave, each line behind blanks, so that none looks like a line of ours.
+fn gave(pieces: &mut Vec<Piece>, call: &CallView, page: Option<Page>) {
+    let Some(result) = &call.result else { return };
+    for written in result.text.lines() {
+        match page {
+            None => line(pieces, format!("{INDENT}{written}").trim_end()),
+            Some(page) => {
+                let (text, room) =
+                    (expand_tabs(written), page.columns.saturating_sub(INDENT.len()));
+                let broken = break_letters(&[Span::plain(&text)], room);
+                let indented = |line: Line| [Span::plain(INDENT)].into_iter().chain(line).collect();
+                paint(pieces, broken.into_iter().map(indented).collect());
+            }
+        }
+    }
 }
 
 /// Messages that wait for a turn of their own.
@@ -100,7 +145,12 @@ fn quote(pieces: &mut Vec<Piece>, said: &str) {
     }
 }
 
-fn items(pieces: &mut Vec<Piece>, turn: &TurnView, life: Life, page: Option<Page>) {
+fn items(
+    pieces: &mut Vec<Piece>,
+    turn: &TurnView,
+    life: Life,
+    (page, detail): (Option<Page>, Detail),
+) {
     for item in &turn.items {
         match item {
             ItemView::Message(said) => quote(pieces, &turn::said(&said.parts)),
@@ -117,7 +167,11 @@ fn items(pieces: &mut Vec<Piece>, turn: &TurnView, life: Life, page: Option<Page
                 }
                 for call in &step.calls {
                     line(pieces, &tool(call, life));
-                    paint(pieces, changed(call, Extent::Whole, page.unwrap_or(UNBOUND)));
+                    let change = changed(call, Extent::Whole, page.unwrap_or(UNBOUND));
+                    if change.is_empty() && detail == Detail::Outputs {
+                        gave(pieces, call, page);
+                    }
+                    paint(pieces, change);
                 }
             }
             _ => {}

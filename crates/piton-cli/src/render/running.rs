@@ -1,14 +1,17 @@
 //! What is being waited for, and what it prints meanwhile.
 
+use piton_agent::typed;
 use piton_core::id::Timestamp;
 use piton_core::summary::input_summary;
-use piton_core::view::{CallView, LiveCall, LiveStep};
+use piton_core::view::{CallView, LiveCall, LiveStep, StepView};
 
 use super::age::lasting;
 use super::visible::visible_name;
 
 /// Most lines that are shown of what a call prints while it runs.
 const TAIL_LINES_MAX: usize = 3;
+/// How long nothing comes of an answer that has begun before that is said.
+const QUIET_MS: u64 = 3_000;
 
 /// A line on what is waited for, and the last lines that it printed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -25,25 +28,41 @@ pub(crate) fn calls(running: &[&CallView], live: &[LiveCall], now: Timestamp) ->
     if let Some(far) = live.and_then(|live| live.progress.as_deref()) {
         label = format!("{label}: {}", visible_name(far));
     }
-    let time = first.started.map(|started| now.ms_since(started)).filter(|ms| 1_000 <= *ms);
+    let time = in_front(first.started.map_or(0, |started| now.ms_since(started)));
     let others = running.len() - 1;
     let more = match others {
         0 => String::new(),
         _ => format!(" [and {others} more]"),
     };
-    let time = time.map(|ms| format!("{}: ", lasting(ms))).unwrap_or_default();
     let below = live.map(|live| tail(&live.tail)).unwrap_or_default();
     Some(Waiting { label: format!("{time}{label}{more}"), below })
 }
 
-/// A request that was sent.
-pub(crate) fn model(live: Option<&LiveStep>, asked: Timestamp, now: Timestamp) -> Waiting {
-    let time = Some(now.ms_since(asked)).filter(|ms| 1_000 <= *ms);
-    let time = time.map(|ms| format!("{}: ", lasting(ms))).unwrap_or_default();
+/// A request that was sent. `since` is when something of its answer came last, else when it was sent.
+pub(crate) fn model(
+    step: &StepView,
+    live: Option<&LiveStep>,
+    (since, now): (Timestamp, Timestamp),
+) -> Waiting {
+    let name = step.model.as_ref().map_or_else(|| "the model".to_owned(), typed);
+    let quiet_ms = now.ms_since(since);
     let thought = live.map(|live| live.reasoning.as_str()).unwrap_or_default();
-    let what = if thought.trim().is_empty() { "waiting for the model" } else { "the model thinks" };
+    // What came brought something just now; else it is waited for, whatever keeps the line open.
+    let is_thinking = !thought.trim().is_empty() && quiet_ms < QUIET_MS;
+    let time_ms = if is_thinking { now.ms_since(step.asked) } else { quiet_ms };
+    let what = if is_thinking { "the model thinks".into() } else { format!("waiting for {name}") };
     let below = tail(thought).into_iter().next_back().into_iter().collect();
-    Waiting { label: format!("{time}{what}"), below }
+    Waiting { label: format!("{}{what}", in_front(time_ms)), below }
+}
+
+/// What is said below the last words of an answer that comes, once nothing has come for a while.
+pub(crate) fn quiet(Waiting { label, .. }: Waiting, quiet_ms: u64) -> Option<String> {
+    (QUIET_MS <= quiet_ms).then_some(label)
+}
+
+/// How long it goes on, in front of what does; nothing in the first second.
+fn in_front(ms: u64) -> String {
+    if ms < 1_000 { String::new() } else { format!("{}: ", lasting(ms)) }
 }
 
 /// The last lines that have something on them.
@@ -92,17 +111,33 @@ mod tests {
         assert_eq!(calls(&[], &[], Timestamp(0)), None);
     }
 
+    fn step() -> StepView {
+        let model = json!({"provider": "a", "model": "b"});
+        let step = json!({"number": 1, "attempt": 1, "state": "asked", "asked": 0, "model": model});
+        serde_json::from_value(step).unwrap()
+    }
+
     #[test]
     fn a_model_is_waited_for_and_its_thoughts_are_short() {
-        let waiting = model(None, Timestamp(0), Timestamp(500));
-        assert_eq!(waiting.label, "waiting for the model");
+        let label = |since, now| model(&step(), None, (Timestamp(since), Timestamp(now))).label;
+        assert_eq!(label(0, 500), "waiting for a/b");
+        assert_eq!(label(0, 40_000), "40 s: waiting for a/b");
+        assert_eq!(label(30_000, 40_000), "10 s: waiting for a/b", "something came in between");
         let live =
             json!({"turn": 1, "step": 1, "attempt": 1, "reasoning": "First this.\nThen that."});
         let live: LiveStep = serde_json::from_value(live).unwrap();
-        let waiting = model(Some(&live), Timestamp(0), Timestamp(3_000));
-        assert_eq!(
-            waiting,
-            Waiting { label: "3 s: the model thinks".into(), below: vec!["Then that.".into()] }
-        );
+        let thinks = |since, now| model(&step(), Some(&live), (Timestamp(since), Timestamp(now)));
+        let below = vec!["Then that.".to_owned()];
+        let waiting = Waiting { label: "3 s: the model thinks".into(), below: below.clone() };
+        assert_eq!(thinks(2_000, 3_000), waiting);
+        let waiting = Waiting { label: "5 s: waiting for a/b".into(), below };
+        assert_eq!(thinks(2_000, 7_000), waiting, "no thought came any more");
+    }
+
+    #[test]
+    fn an_answer_that_stands_still_says_so_after_a_while() {
+        let waiting = |ms| model(&step(), None, (Timestamp(0), Timestamp(ms)));
+        assert_eq!(quiet(waiting(2_999), 2_999), None);
+        assert_eq!(quiet(waiting(3_000), 3_000).as_deref(), Some("3 s: waiting for a/b"));
     }
 }

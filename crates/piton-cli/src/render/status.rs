@@ -4,10 +4,7 @@ use piton_agent::known::KnownModel;
 use piton_core::view::{Context, TurnView, Usage, View};
 
 use super::age::lasting;
-
-/// Below this many, tokens are told to the last one.
-const THOUSAND: u64 = 1_000;
-const MILLION: u64 = 1_000_000;
+use super::count::short;
 
 /// The line. `model` is what answered, as it is typed, and `ms` is how long it took.
 pub(crate) fn status(view: &View, turn: &TurnView, model: &str, ms: u64) -> String {
@@ -29,10 +26,10 @@ pub(super) fn context(context: Context, window: Option<u64>) -> Option<String> {
     let tokens_max = if tokens_max == 0 { window.unwrap_or_default() } else { tokens_max };
     match (tokens, tokens_max) {
         (0, _) => None,
-        (_, 0) => Some(format!("context {}", count(tokens))),
+        (_, 0) => Some(format!("context {}", short(tokens))),
         (_, _) => {
             let percent = tokens.saturating_mul(100) / tokens_max;
-            Some(format!("context {} of {} ({percent} %)", count(tokens), count(tokens_max)))
+            Some(format!("context {} of {} ({percent} %)", short(tokens), short(tokens_max)))
         }
     }
 }
@@ -51,19 +48,9 @@ pub(super) fn used(usage: Usage) -> Option<String> {
     let Usage { input, output, cached, .. } = usage;
     let cached = match cached {
         0 => String::new(),
-        _ => format!(", {} of them cached", count(cached)),
+        _ => format!(", {} of them cached", short(cached)),
     };
-    (0 < input + output).then(|| format!("{} in{cached}, {} out", count(input), count(output)))
-}
-
-/// A number of tokens, as short as it can be told.
-fn count(tokens: u64) -> String {
-    let tenths = |unit: u64| format!("{}.{}", tokens / unit, tokens % unit * 10 / unit);
-    match tokens {
-        0..THOUSAND => tokens.to_string(),
-        THOUSAND..MILLION => format!("{}k", tenths(THOUSAND)),
-        MILLION.. => format!("{}M", tenths(MILLION)),
-    }
+    (0 < input + output).then(|| format!("{} in{cached}, {} out", short(input), short(output)))
 }
 
 #[cfg(test)]
@@ -81,15 +68,15 @@ mod tests {
         (view.head.context.tokens, view.head.context.tokens_max) = (24_000, 200_000);
         assert_eq!(
             status(&view, &turn, "a/b", 3_200),
-            "[a/b · context 24.0k of 200.0k (12 %) · 1.2k in, 1.0k of them cached, 56 out · 3 s]"
+            "[a/b · context 24k of 200k (12 %) · 1.2k in, 1k of them cached, 56 out · 3 s]"
         );
         let opus = status(&view, &turn, "anthropic/claude-opus-5-5", 3_200);
         assert!(opus.ends_with(" · less than $0.01 · 3 s]"), "{opus}");
         assert_eq!(dollars(1_234_567), "about $1.24");
         view.head.context.tokens_max = 0;
         let opus = status(&view, &turn, "anthropic/claude-opus-5-5", 3_200);
-        assert!(opus.contains("context 24.0k of 1.0M (2 %)"), "{opus}");
-        assert!(status(&view, &turn, "a/b", 10).contains("context 24.0k ·"));
+        assert!(opus.contains("context 24k of 1M (2 %)"), "{opus}");
+        assert!(status(&view, &turn, "a/b", 10).contains("context 24k ·"));
         view.head.context.tokens = 0;
         let turn = json!({"head": {"id": 1, "began": 0, "usage": Usage::default()}, "items": []});
         let turn: TurnView = serde_json::from_value(turn).unwrap();

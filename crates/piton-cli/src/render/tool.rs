@@ -44,16 +44,18 @@ pub(crate) fn finished(call: &CallView) -> String {
 
 /// The last lines that a call printed which did not go well, for a person who watches. None where the line
 /// about its end says it all.
-pub(crate) fn last_words(call: &CallView) -> Vec<&str> {
+pub(crate) fn last_words(call: &CallView) -> Vec<String> {
     let CallState::Done { outcome, exit_code } = call.state else { return Vec::new() };
     let is_bad = outcome == Outcome::Failed || exit_code.is_some_and(|code| code != 0);
     let printed = call.result.as_ref().map(|result| result.split().0).unwrap_or_default();
     let lines: Vec<&str> = printed.lines().filter(|line| !line.trim().is_empty()).collect();
-    match lines.len() {
-        0 | 1 => Vec::new(),
-        _ if !is_bad => Vec::new(),
-        count => lines.into_iter().skip(count.saturating_sub(LAST_LINES_MAX)).collect(),
+    if !is_bad || lines.len() < 2 {
+        return Vec::new();
     }
+    let before = lines.len().saturating_sub(LAST_LINES_MAX);
+    let told =
+        (0 < before).then(|| format!("… {before} lines before; piton print --full shows them"));
+    told.into_iter().chain(lines.into_iter().skip(before).map(str::to_owned)).collect()
 }
 
 /// Whether a call ended while its command goes on.

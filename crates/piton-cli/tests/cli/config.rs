@@ -37,6 +37,9 @@ fn every_setting_is_shown_with_its_origin() {
             hooks.turn_end          []            default
             idle_seconds            60            default
             max_tokens              -             default
+            max_turn_cost           -             default
+            max_turn_seconds        -             default
+            max_turn_tokens         -             default
             model                   "gemini/pro"  DIR/home/piton.toml, line 2
             notify                  "all"         default
             notify_seconds          20            default

@@ -31,6 +31,25 @@ fn a_turn_that_used_too_many_tokens_stops_and_is_kept() {
     assert_eq!(world.run(&["query", "--continue"]).stdout, "Done.\n");
 }
 
+// D68, D85
+#[test]
+fn the_settings_have_ceilings_for_every_turn() {
+    let world = World::new();
+    let model = world.script(TWO_STEPS);
+    assert_eq!(world.run(&["config", "max_turn_tokens", "150"]).code, 0);
+    let ran = world.run(&["query", "go", "--json", "--model", &model]);
+    assert_eq!((ran.code, result(&ran)["reason"].as_str()), (4, Some("limit")), "{}", ran.stdout);
+    let free = ["query", "--new", "go", "--model", &model, "--max-turn-tokens", "0"];
+    assert_eq!(world.run(&free).stdout, "Done.\n");
+    let waits = r#"{"steps":[{"calls":[{"tool":"shell","arguments":{"command":"sleep 600"}}]}]}"#;
+    let model = world.script(waits);
+    let mut command =
+        world.command(&["query", "--new", "go", "--permissions", "auto", "--model", &model]);
+    let ran = world.ran(command.env("PITON_MAX_TURN_SECONDS", "1").output().unwrap());
+    assert_eq!(ran.code, 4, "{}", ran.stderr);
+    assert!(ran.stderr.contains("The time of the turn is up"), "{}", ran.stderr);
+}
+
 #[test]
 fn a_limit_of_cost_needs_a_price() {
     let world = World::new();

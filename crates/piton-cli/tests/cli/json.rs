@@ -180,6 +180,12 @@ fn a_turn_that_takes_too_long_is_stopped_and_kept() {
     assert_eq!(ran.code, 4, "{}", ran.stderr);
     let result = lines(&ran.stdout).pop().unwrap();
     assert_eq!((&result["reason"], &result["exit_code"]), (&"timeout".into(), &4.into()));
-    assert!(ran.stderr.contains("The time of --timeout is up."), "{}", ran.stderr);
+    assert!(
+        ran.stderr.contains(
+            "The time of the turn is up (--timeout, or max_turn_seconds in the settings)."
+        ),
+        "{}",
+        ran.stderr
+    );
     assert!(ran.stderr.contains("--continue"), "{}", ran.stderr);
 }

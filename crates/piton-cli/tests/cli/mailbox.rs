@@ -303,7 +303,7 @@ fn always_from_elsewhere_counts_for_the_next_call() {
     assert!(run.stderr.contains("From now on: allow pay, everywhere"), "{}", run.stderr);
     person.sees(&format!("{ELSEWHERE}allowed")).sees("Paid.");
     let (code, screen) = person.leaves();
-    assert_eq!((code, screen.matches(ASKED).count()), (0, 1), "{screen}");
+    assert_eq!((code, screen.matches("(?) help: ").count()), (0, 1), "{screen}");
     assert_eq!(lines_of(&world.work("pay.log")), 2);
 }
 

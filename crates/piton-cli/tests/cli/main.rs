@@ -83,6 +83,7 @@ mod task;
 mod terminal;
 mod typed;
 mod undo;
+mod waiting;
 mod web;
 mod where_it_works;
 mod worker_kills;

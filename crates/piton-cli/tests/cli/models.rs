@@ -36,7 +36,7 @@ fn every_provider_is_listed_with_what_it_lacks() {
         assert!(row.ends_with(state), "{row}");
     }
     let known = row(&ran.stdout, "anthropic/claude-opus-5-5");
-    assert_eq!(known.split_whitespace().collect::<Vec<_>>()[1..], ["1M", "128K", "4.00/20.00"]);
+    assert_eq!(known.split_whitespace().collect::<Vec<_>>()[1..], ["1M", "128k", "4.00/20.00"]);
     let said = "no provider could be asked for its models; these are known to this build\n";
     assert_eq!(ran.stderr, format!("{said}new conversations use demo\n"));
 }
@@ -125,7 +125,7 @@ fn a_provider_lists_its_models_once_a_day() {
     ] {
         let ran = run(flags);
         let found = row(&ran.stdout, "mistral/large");
-        assert!(found.contains("32K"), "{found}");
+        assert!(found.contains("32k"), "{found}");
         assert!(ran.stderr.contains(said), "{}", ran.stderr);
         assert_eq!(server.requests(), requests, "{}", ran.stderr);
         assert!(!ran.stdout.contains("anthropic"), "{}", ran.stdout);

@@ -34,9 +34,10 @@ fn an_edit_is_asked_about_with_a_coloured_difference_and_line_numbers() {
     person.sees("\x1b[2m  11 \x1b[0m line 11\r\n");
     person.sees("\x1b[2m  12 \x1b[0m\x1b[31m-line 12\x1b[0m\r\n");
     person.sees("\x1b[2m  12 \x1b[0m\x1b[32m+twelve\x1b[0m\r\n").sees(CHOICES).types("y\n");
-    // Once more when it is made.
-    person.sees("✓ edit_file: a.txt").sees("\x1b[32m+twelve\x1b[0m\r\n").sees("Done.");
-    assert_eq!(person.leaves().0, 0);
+    // What was on the screen is not shown again when it is made.
+    person.sees("✓ edit_file: a.txt").sees("(+1 −1)\r\n").sees("Done.");
+    let (code, screen) = person.leaves();
+    assert!(code == 0 && screen.matches("+twelve").count() == 1, "{screen}");
 }
 
 #[test]
@@ -139,4 +140,14 @@ fn a_long_question_of_a_tool_has_pages_too() {
     person.types("yes\n").sees("Done.");
     assert_eq!(person.leaves().0, 0);
     assert!(world.run(&["print", "--json", "--raw"]).stdout.contains(r#""text":"yes""#));
+}
+
+#[test]
+fn a_change_that_was_not_asked_about_whole_is_shown_when_it_is_made() {
+    let (world, model) = world(&write("new\n"), 40);
+    let args = ["query", "go", "--model", &model];
+    let mut person = Person::starts_on(&world, &args, (24, 80), &[("NO_COLOR", "1")]);
+    person.sees("-- lines 1 to 21 of ").types("q").sees(CHOICES).types("y\n");
+    person.sees("✓ write_file: a.txt").sees("   1 -line 1\r\n").sees("more lines").sees("Done.");
+    assert_eq!(person.leaves().0, 0);
 }

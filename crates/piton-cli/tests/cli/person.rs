@@ -74,13 +74,13 @@ impl Person {
         self.pty.resize(Size::new(rows, columns)).unwrap();
     }
 
-    /// Reads on until a text is there.
+    /// Reads on until a text is there. Where it has a blank, a line may be broken on the screen.
     pub(crate) fn sees(&mut self, text: &str) -> &mut Self {
         let begun = Instant::now();
         loop {
             let ahead = &self.screen[self.read..];
-            if let Some(at) = ahead.windows(text.len()).position(|here| here == text.as_bytes()) {
-                self.read += at + text.len();
+            if let Some(end) = (0..ahead.len()).find_map(|at| end_of(text, ahead, at)) {
+                self.read += end;
                 return self;
             }
             let left = DEADLINE.saturating_sub(begun.elapsed());
@@ -114,6 +114,21 @@ impl Person {
     fn screen(&self) -> String {
         String::from_utf8_lossy(&self.screen).into_owned()
     }
+}
+
+/// Where a text ends that begins at a place of what was shown, if it does.
+fn end_of(text: &str, shown: &[u8], mut at: usize) -> Option<usize> {
+    for letter in text.bytes() {
+        let here = &shown[at..];
+        if letter == b' ' && here.starts_with(b"\r\n") {
+            at += 2 + here[2..].iter().take_while(|it| **it == b' ').count();
+        } else if here.first() == Some(&letter) {
+            at += 1;
+        } else {
+            return None;
+        }
+    }
+    Some(at)
 }
 
 impl Drop for Person {

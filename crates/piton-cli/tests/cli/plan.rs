@@ -101,7 +101,7 @@ fn a_plan_is_changed_with_words_and_left_and_stays_a_plan() {
     person.sees("Plan B.").sees(MENU).types("q\r");
     let (code, screen) = person.leaves();
     assert_eq!(code, 0, "{screen}");
-    assert!(screen.contains("to carry the plan out: piton query --id"), "{screen}");
+    assert!(screen.contains("to carry the plan out:\r\n  piton query --id"), "{screen}");
     let printed = world.run(&["print"]).stdout;
     assert!(printed.contains("> smaller steps"), "{printed}");
 }

@@ -1,7 +1,9 @@
 //! Conversations as text.
 
 use expect_test::expect;
+use serde_json::json;
 
+use crate::person::Person;
 use crate::world::{World, lines};
 
 // J72
@@ -61,4 +63,32 @@ fn entries_are_printed_as_stored() {
         assert_eq!(entry["seq"], place + 1);
         assert!(entry["at"].is_u64() && entry["event"]["type"].is_string(), "{entry}");
     }
+}
+
+#[test]
+fn all_that_calls_gave_is_printed_if_that_is_wanted() {
+    let world = World::new();
+    let shell = json!({ "tool": "shell", "arguments": { "command": "seq 20000; exit 3" } });
+    let made = json!({ "tool": "write_file", "arguments": { "path": "a.txt", "content": "x\n" } });
+    let steps = json!([{ "calls": [shell, made] }, { "say": "Done." }]);
+    let model = world.script(&json!({ "steps": steps }).to_string());
+    let ran = world.run(&["query", "go", "--permissions", "auto", "--model", &model]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (0, "Done.\n"), "{}", ran.stderr);
+    let short = world.run(&["print"]).stdout;
+    assert!(!short.contains("\n  7\n"), "{short}");
+    let full = world.run(&["print", "--full"]).stdout;
+    let numbers = full.lines().filter_map(|line| line.strip_prefix("  ")?.parse::<u32>().ok());
+    assert!(numbers.eq(1..=20_000), "every line, once: {} bytes", full.len());
+    let (_, end) = full.split_once("\n  20000\n").unwrap();
+    assert!(end.starts_with("  [exit code 3]\n✓ write_file: a.txt"), "{end}");
+    assert_eq!(full.matches("+x").count(), 1, "a change is shown as a difference");
+    // A person who watches is told how to see it, at the end of a turn and of the short form.
+    let mut person = Person::starts(&world, &["print"]);
+    person.sees("Done.\r\n").sees("hint: with all that calls gave: piton print --full ");
+    assert_eq!(person.leaves().0, 0);
+    let args = ["query", "--new", "go", "--permissions", "auto", "--model", &model];
+    let mut person = Person::starts_on(&world, &args, (24, 80), &[("NO_COLOR", "1")]);
+    person.sees("✗ shell: seq 20000").sees("lines before; piton print --full shows them\r\n");
+    person.sees("  20000\r\n").sees("Done.");
+    assert_eq!(person.leaves().0, 0);
 }

@@ -181,3 +181,24 @@ fn what_a_model_thinks_is_dim_and_short() {
     person.sees("thinking: One.").sees("Answer.");
     assert_eq!(person.leaves().0, 0);
 }
+
+#[test]
+fn talk_and_menus_are_broken_between_words_and_commands_are_not() {
+    let world = World::new();
+    let calls = json!([{ "tool": "shell", "arguments": { "command": "touch a" } }]);
+    let model = world.script(&json!({ "steps": [{ "calls": calls }] }).to_string());
+    let args = ["query", "go", "--model", &model];
+    let mut person = Person::starts_on(&world, &args, (24, 40), &[("NO_COLOR", "1")]);
+    person.sees("Run shell: touch a?").sees("(?) help: ").types("q\n");
+    let (_, written) = person.leaves();
+    let id = world.only_id();
+    let lines: Vec<&str> = written.split("\r\n").collect();
+    let command = format!("piton query --continue --id {id}");
+    assert!(lines.iter().any(|line| line.trim() == command), "{command:?}: {lines:?}");
+    for line in lines {
+        let is_long = 40 < line.chars().count();
+        assert!(!is_long || line.trim().starts_with("piton ") || line.contains('/'), "{line:?}");
+        let last = line.split(' ').next_back().unwrap_or_default();
+        assert!(!(last.len() == 3 && last.starts_with('(')), "a key without its word: {line:?}");
+    }
+}

@@ -100,7 +100,7 @@ fn a_person_decides_for_a_project() {
     assert_eq!(settings(&world), "");
     person.types("p\n").sees("From now on: allow pay, in the project ").sees("Paid.");
     let (code, screen) = person.leaves();
-    assert_eq!((code, screen.matches(ASKED).count()), (0, 3), "{screen}");
+    assert_eq!((code, screen.matches("(?) help: ").count()), (0, 3), "{screen}");
     assert_eq!(lines_of(&world.work("pay.log")), 2);
     assert!(settings(&world).contains("workspace = "), "{}", settings(&world));
 }
@@ -188,7 +188,7 @@ fn one_answer_is_for_all_calls_that_ask() {
         }
         person.sees("Done.");
         let (code, screen) = person.leaves();
-        assert_eq!((code, screen.matches(ASKED).count()), (0, shown), "{keys:?}: {screen}");
+        assert_eq!((code, screen.matches("(?) help: ").count()), (0, shown), "{keys:?}: {screen}");
         assert_eq!(lines_of(&world.work("log")), done, "{keys:?}");
         assert_eq!(settings(&world).matches("[[permissions]]").count(), rules, "{keys:?}");
     }

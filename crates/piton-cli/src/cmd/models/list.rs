@@ -9,6 +9,7 @@ use piton_core::id::Timestamp;
 use crate::flags::Models;
 use crate::output::Output;
 use crate::render;
+use crate::render::count::short;
 use crate::render::lines::Line;
 use crate::render::table::table;
 use crate::render::visible::visible_name;
@@ -114,14 +115,4 @@ impl Row {
 
 fn dollars(thousandths: u32) -> f64 {
     f64::from(thousandths) / 1_000.0
-}
-
-/// A number of tokens in few letters.
-fn short(tokens: u64) -> String {
-    match tokens {
-        1_000_000.. if tokens % 1_000_000 < 100_000 => format!("{}M", tokens / 1_000_000),
-        1_000_000.. => format!("{}.{}M", tokens / 1_000_000, tokens % 1_000_000 / 100_000),
-        1_000.. => format!("{}K", tokens / 1_000),
-        _ => tokens.to_string(),
-    }
 }

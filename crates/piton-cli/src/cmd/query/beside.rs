@@ -171,7 +171,7 @@ async fn obey(
             }
             stage.output.talk("asked on the side");
         }
-        ("help", _) => stage.output.talk_wrapped(&slash::help()),
+        ("help", _) => stage.output.talk(&slash::help()),
         ("tokens", _) => stage.output.talk(&tokens::told(watch.view())),
         (_, _) => {}
     }

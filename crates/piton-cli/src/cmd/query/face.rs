@@ -1,16 +1,19 @@
 //! Shows a turn as it happens: answers to standard output, everything else to the person.
 
+use std::collections::BTreeMap;
+
 use anstyle::Style as Look;
 use piton_core::id::{Attempt, CallId, ConversationId, MessageId, Timestamp, TurnId};
 use piton_core::summary::shorten;
 use piton_core::tasks::UPDATE_PLAN;
 use piton_core::view::{
-    CallState, CallView, Live, LiveStep, StepState, StepView, Task, TurnView, View, ViewChange,
+    CallState, CallView, Live, LiveStep, QuestionView, StepState, StepView, Task, TurnView, View,
+    ViewChange,
 };
 
 use crate::output::{Form, Output};
 use crate::render::answer::{AnswerText, Pace};
-use crate::render::changed::{Extent, changed};
+use crate::render::changed::{Extent, as_asked, changed};
 use crate::render::lines::Line as Data;
 use crate::render::moves::{self, Move, is_planning};
 use crate::render::paint::{Line, Painted, Span, UNBOUND};
@@ -48,9 +51,13 @@ pub(super) struct Face {
     own: Option<MessageId>,
     /// What calls say of how far they are.
     live: Live,
+    /// When something of an answer came last.
+    moved: Timestamp,
     pace: Streamed,
     /// The task list that was shown last.
     tasks: Vec<Task>,
+    /// Differences that questions have shown whole.
+    asked: BTreeMap<CallId, String>,
 }
 
 impl Face {
@@ -59,12 +66,35 @@ impl Face {
         let (text, live, pace) = (AnswerText::new(pace), Live::default(), Streamed::default());
         let (streamed, thought) = (None, None);
         let tasks = view.tasks().to_vec();
-        Self { view, form, text, streamed, thought, announced, own: None, live, pace, tasks }
+        let (own, moved, asked) = (None, Timestamp::default(), BTreeMap::new());
+        Self {
+            view,
+            form,
+            text,
+            streamed,
+            thought,
+            announced,
+            own,
+            live,
+            moved,
+            pace,
+            tasks,
+            asked,
+        }
     }
 
     /// The person has typed this message.
     pub(super) fn know(&mut self, own: Option<MessageId>) {
         self.own = own;
+    }
+
+    /// All that a question says is on the screen.
+    pub(super) fn know_asked(&mut self, asked: &QuestionView) {
+        let change = asked.found.as_ref().and_then(|found| found.change.as_ref());
+        let diff = change.and_then(|change| change.diff.as_ref());
+        if let Some(diff) = diff.filter(|diff| diff.lines_left_out == 0) {
+            self.asked.insert(asked.call, diff.text.clone());
+        }
     }
 
     /// Shows a change; says what happened.
@@ -124,13 +154,21 @@ impl Face {
         let step = self.newest_step()?;
         let is_running = |call: &&CallView| call.state == CallState::Running;
         let running: Vec<&CallView> = step.calls.iter().filter(is_running).collect();
-        running::calls(&running, &self.live.calls, now).or_else(|| {
-            let is_same =
-                |live: &&LiveStep| (live.step, live.attempt) == (step.number, step.attempt);
-            let live = self.live.step.as_ref().filter(is_same);
-            let is_asked = step.state == StepState::Asked;
-            is_asked.then(|| running::model(live, step.asked, now))
-        })
+        running::calls(&running, &self.live.calls, now).or_else(|| self.model(step, now))
+    }
+
+    /// How long nothing has come of the answer that has begun to come, once that is long.
+    pub(super) fn quiet(&self, now: Timestamp) -> Option<String> {
+        let waiting = self.model(self.newest_step()?, now)?;
+        running::quiet(waiting, now.ms_since(self.moved))
+    }
+
+    /// A model that was asked.
+    fn model(&self, step: &StepView, now: Timestamp) -> Option<Waiting> {
+        let is_same = |live: &&LiveStep| (live.step, live.attempt) == (step.number, step.attempt);
+        let live = self.live.step.as_ref().filter(is_same);
+        let since = step.asked.max(self.moved);
+        (step.state == StepState::Asked).then(|| running::model(step, live, (since, now)))
     }
 
     /// Whether a call of the open turn is at work.
@@ -149,7 +187,10 @@ impl Face {
     }
 
     /// Shows what no entry holds yet.
-    pub(super) fn live(&mut self, live: Live, output: &mut Output) {
+    pub(super) fn live(&mut self, live: Live, now: Timestamp, output: &mut Output) {
+        if live.step != self.live.step {
+            self.moved = now;
+        }
         if self.form == Form::Json {
             if self.pace.is_due(&live) {
                 output.json(&Data::live(&live));
@@ -272,10 +313,7 @@ impl Face {
             Move::Started(call) => output.talk(&tool::started(call)),
             Move::Suspended(call) => output.talk(&tool::suspended(call)),
             Move::Ended(call) if call.lists_tasks() => self.show_tasks(&call.tasks, output),
-            Move::Ended(call) => {
-                output.talk(&tool::finished(call));
-                show_change(call, output);
-            }
+            Move::Ended(call) => self.show_end(call, output),
             Move::TurnBegan(turn) if *turn != self.announced => {
                 self.announced = *turn;
                 output.talk(&format!("turn {}", turn.0));
@@ -295,6 +333,18 @@ impl Face {
                 output.talk(&format!("> {}", text.replace('\n', "\n> ")));
             }
             Move::TurnBegan(_) | Move::Raised(..) | Move::Said(_) => {}
+        }
+    }
+
+    /// Shows how a call ended, and what it changed unless that was on the screen before.
+    fn show_end(&mut self, call: &CallView, output: &mut Output) {
+        let line = tool::finished(call);
+        let size = self.asked.remove(&call.id).and_then(|asked| as_asked(call, &asked));
+        if let Some(size) = size {
+            output.talk(&format!("{line} ({size})"));
+        } else {
+            output.talk(&line);
+            show_change(call, output);
         }
     }
 

@@ -199,7 +199,7 @@ impl Watch {
                     }
                 }
             }
-            (None, News::Live(live)) => self.face.live(*live, output),
+            (None, News::Live(live)) => self.face.live(*live, SystemClock.now(), output),
             (Some(worker), News::Snapshot(view)) => {
                 self.workers.insert(worker, *view);
             }
@@ -266,8 +266,9 @@ impl Watch {
         if self.is_asking() {
             return;
         }
-        if !output.tell_answer()
-            && let Some(Waiting { label, below }) = self.face.waiting(SystemClock.now())
+        let now = SystemClock.now();
+        if !output.tell_answer(self.face.quiet(now))
+            && let Some(Waiting { label, below }) = self.face.waiting(now)
         {
             output.tell_waiting(&label, &below);
         }

@@ -29,6 +29,8 @@ pub(super) enum Kind {
     Line,
     /// With a blank line, or with the next block.
     Text,
+    /// The same, and its lines are certain before.
+    Paragraph,
     /// With the next block only.
     Open,
     /// With a fence.
@@ -69,7 +71,8 @@ pub(super) fn tops(source: &str) -> Vec<Top> {
 fn kind(tag: &Tag<'_>) -> Kind {
     match tag {
         Tag::Heading { .. } => Kind::Line,
-        Tag::Paragraph | Tag::Table(_) | Tag::BlockQuote(_) => Kind::Text,
+        Tag::Paragraph => Kind::Paragraph,
+        Tag::Table(_) | Tag::BlockQuote(_) => Kind::Text,
         Tag::CodeBlock(CodeBlockKind::Fenced(_)) => Kind::Fenced,
         Tag::List(start) => Kind::List { start: *start, items: Vec::new() },
         _ => Kind::Open,
@@ -85,8 +88,10 @@ pub(super) fn complete(source: &str, tops: &[Top]) -> usize {
     };
     match &last.kind {
         Kind::Line => source.len(),
-        Kind::Text if ends_blank => source.len(),
-        Kind::Text | Kind::Open | Kind::Fenced => line_start(source, last.range.start),
+        Kind::Text | Kind::Paragraph if ends_blank => source.len(),
+        Kind::Text | Kind::Paragraph | Kind::Open | Kind::Fenced => {
+            line_start(source, last.range.start)
+        }
         Kind::List { items, .. } => {
             line_start(source, items.last().copied().unwrap_or(last.range.start))
         }
@@ -102,7 +107,7 @@ pub(super) fn may_end(line: &str) -> bool {
 }
 
 /// Where the line begins in which a place is.
-fn line_start(source: &str, place: usize) -> usize {
+pub(super) fn line_start(source: &str, place: usize) -> usize {
     source.get(..place).and_then(|before| before.rfind('\n')).map_or(0, |end| end + 1)
 }
 

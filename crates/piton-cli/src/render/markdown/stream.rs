@@ -1,10 +1,12 @@
-//! Markdown that is still coming: each block is shown once, when it is complete, and never again.
+//! Markdown that is still coming: each line is shown once, when nothing can change it, and never again.
 //!
-//! Lines are taken in one by one, so it makes no difference in which pieces a text comes.
+//! Words are taken in one by one, so it makes no difference in which pieces a text comes.
 
 use anstyle::Style as Look;
+use unicode_width::UnicodeWidthChar as _;
 
 use super::block::{self, code_lines};
+use super::certain::{Certain, certain};
 use super::code::Code;
 use super::cut::{Kind, complete, may_end, tops};
 use crate::render::paint::{Line, Page, Painted, Span, Style, expand_tabs};
@@ -45,14 +47,17 @@ impl Stream {
     /// More came. Returns what can be shown.
     pub(crate) fn push(&mut self, text: &str, page: Page) -> Painted {
         let mut lines = Vec::new();
-        let mut rest = text;
-        while let Some((line, behind)) = rest.split_once('\n') {
-            self.begun.push_str(line);
-            let line = std::mem::take(&mut self.begun);
-            self.take_line(&line, page, &mut lines);
-            rest = behind;
+        for letter in text.chars() {
+            if letter == '\n' {
+                let line = std::mem::take(&mut self.begun);
+                self.take_line(&line, page, &mut lines);
+            } else {
+                self.begun.push(letter);
+            }
+            if letter.is_whitespace() || 1 < letter.width().unwrap_or(0) {
+                self.take_word(page, &mut lines);
+            }
         }
-        self.begun.push_str(rest);
         Painted::lines(&lines, page.style)
     }
 
@@ -121,6 +126,28 @@ impl Stream {
             self.pending.clear();
             self.fence = Some(fence);
         }
+    }
+
+    /// A word is whole: lines of a paragraph may be certain by now.
+    fn take_word(&mut self, page: Page, lines: &mut Vec<Line>) {
+        let bytes = self.pending.len() + self.begun.len();
+        let may_be_certain = !self.pending.is_empty() || page.columns < bytes;
+        if self.fence.is_some() || !may_be_certain {
+            return;
+        }
+        let source = format!("{}{}", self.pending, self.begun);
+        let Some(Certain { start, end }) = certain(&source, page) else { return };
+        self.show(start, page, lines);
+        self.number = None;
+        let mut source = source;
+        let rest = source.split_off(end);
+        self.pending = source.split_off(start);
+        self.show(self.pending.len(), page, lines);
+        // What is left belongs to the same paragraph.
+        self.blank = false;
+        let whole = rest.rfind('\n').map_or(0, |end| end + 1);
+        let (pending, begun) = rest.split_at_checked(whole).unwrap_or(("", &rest));
+        (self.pending, self.begun) = (pending.to_owned(), begun.to_owned());
     }
 
     /// Shows the beginning of what waits.

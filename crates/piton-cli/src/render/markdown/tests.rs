@@ -205,6 +205,22 @@ fn text_is_shown_as_soon_as_its_block_is_complete() {
 }
 
 #[test]
+fn a_long_paragraph_is_shown_line_by_line_as_it_comes() {
+    let page = page(20, Style::Coloured);
+    let mut stream = Stream::default();
+    let mut push = |text: &str| stream.push(text, page).as_str().to_owned();
+    assert_eq!(push("one two three four fi"), "");
+    assert_eq!(push("ve "), "one two three four\n");
+    assert_eq!(push("**six** seven eight nine"), "");
+    assert_eq!(push("\nten **eleven"), "five \x1b[1msix\x1b[0m seven eight\nnine\n");
+    assert_eq!(push(" twelve** thirteen fourteen "), "ten \x1b[1meleven twelve\x1b[0m\n");
+    assert_eq!(push("\n\n"), "thirteen fourteen\n");
+    assert_eq!(push("- a\n\nWords that follow on a list, "), "\n- a\n\nWords that follow on\n");
+    assert_eq!(stream.waiting(), "a list, ");
+    assert_eq!(stream.finish(page).as_str(), "a list,\n");
+}
+
+#[test]
 fn a_long_block_does_not_wait_for_ever() {
     let page = page(40, Style::Plain);
     let mut stream = Stream::default();

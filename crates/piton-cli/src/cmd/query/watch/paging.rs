@@ -2,7 +2,7 @@
 
 use super::Watch;
 use crate::ask::{Pager, Prompt, Sheet, Turned};
-use crate::render::paint::{Line, Page, Painted, Span};
+use crate::render::paint::{Line, Page, Painted, Span, width};
 use crate::screen;
 use crate::terminal::Terminal;
 
@@ -36,7 +36,10 @@ impl Watch {
             Some(prompt) if !prompt.is_laid_out() => {
                 return terminal.show(&prompt.text());
             }
-            Some(_) | None => return put(&sheet, page, terminal),
+            Some(_) | None => {
+                put(&sheet, page, terminal);
+                return self.know_shown();
+            }
         }
         let mut pager = Pager::new(sheet, size.rows);
         if is_read {
@@ -47,6 +50,16 @@ impl Watch {
         }
         self.pager = Some(pager);
         self.show_page(terminal);
+    }
+
+    /// The questions on the screen are there whole: what they show need not be shown again.
+    fn know_shown(&mut self) {
+        let on_screen = &self.all.on_screen;
+        let first = self.prompts.iter().take(1);
+        let others = self.prompts.iter().skip(1).filter(|it| on_screen.contains(&it.asked.id));
+        for prompt in first.chain(others).filter(|it| it.worker.is_none()) {
+            self.face.know_asked(&prompt.asked);
+        }
     }
 
     /// Keys were pressed at a page.
@@ -103,7 +116,7 @@ fn put(sheet: &Sheet, page: Page, terminal: &mut Terminal) {
     if body.is_empty() {
         terminal.paint(&Painted::line(heading, page.style));
         let between = if heading.is_empty() { "" } else { " " };
-        return terminal.show(&format!("{between}{choices}"));
+        return terminal.show_behind(width(heading), &format!("{between}{choices}"));
     }
     terminal.paint(&Painted::lines(std::iter::once(heading).chain(body), page.style));
     terminal.show(choices);
