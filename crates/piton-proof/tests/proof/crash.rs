@@ -8,6 +8,7 @@ use piton_proof::crash::tally::{CLASSES, Tally, class_name};
 use piton_proof::crash::turns::{TURNS, TurnScript, WORKER_TURNS};
 use piton_proof::crash::{self, Play};
 use piton_proof::disk::Sabotage;
+use piton_proof::world::Oversight;
 
 pub(crate) fn in_process(turn: &TurnScript) -> Play<'_> {
     Play::new(turn, &InProcess)
@@ -144,6 +145,27 @@ async fn crash_oracle_notices_each_broken_safety_rule() {
             tally.violations.len()
         );
         assert!(!tally.violations.is_empty(), "{sabotage:?} went unnoticed");
+    }
+}
+
+/// What is forgotten about hooks and walls is noticed, and by the turns that have them.
+#[tokio::test(start_paused = true)]
+async fn crash_oracle_notices_hooks_that_are_not_heeded_and_a_wall_that_is_forgotten() {
+    for (oversight, turns, noticed) in [
+        (Oversight::VerdictIgnored, 2, "ran, and a hook denied it"),
+        (Oversight::HooksNotAsked, 2, "ran, and no hook was asked"),
+        (Oversight::WallForgotten, 1, "runs as Given"),
+    ] {
+        let mut found = BTreeMap::new();
+        for turn in TURNS {
+            let tally = crash::once_everywhere(in_process(turn).overlooking(oversight)).await;
+            let count = tally.violations.iter().filter(|what| what.contains(noticed)).count();
+            if 0 < count {
+                found.insert(turn.name, count);
+            }
+        }
+        println!("control {oversight:?}: {found:?} (some are wanted)");
+        assert_eq!(found.len(), turns, "{oversight:?}: {found:?}");
     }
 }
 
