@@ -17,6 +17,9 @@ use crate::trace::{Point, Watch, Who};
 
 /// The file that has two names.
 const TWICE: &str = "twice.txt";
+/// How it ends afterwards: on pages that it did not have, which a power cut may leave empty.
+const NEW_LINE: &str = "a new line\n";
+const NEW_LINES: usize = 1_000;
 /// Its other name, elsewhere.
 const OTHER_NAME: &str = "other-name";
 /// The file that the other program saves.
@@ -49,7 +52,8 @@ impl Patch {
         ];
         if self == Self::InPlace {
             let old = "an old line\n".repeat(9_000);
-            files.push((TWICE, text(&format!("{old}end\n")), text(&format!("{old}END\n"))));
+            let (before, after) = (format!("{old}end\n"), old + &NEW_LINE.repeat(NEW_LINES));
+            files.push((TWICE, Some(before), Some(after)));
         }
         files
     }
@@ -61,7 +65,8 @@ impl Patch {
              *** Update File: here.txt\n*** Move to: there.txt\n moved\n+and more\n"
                 .to_owned();
         if self == Self::InPlace {
-            text.push_str("*** Update File: twice.txt\n@@\n-end\n+END\n");
+            text.push_str("*** Update File: twice.txt\n@@\n-end\n");
+            text.push_str(&format!("+{NEW_LINE}").repeat(NEW_LINES));
         }
         text + "*** End Patch\n"
     }
