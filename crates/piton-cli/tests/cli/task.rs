@@ -138,13 +138,17 @@ fn crash_at_the_points_of_a_task_with_every_feature() {
     undisturbed.judge("undisturbed");
     let points = points.iter().flat_map(|(call, count)| (1..=*count).map(move |when| (call, when)));
     let points: Vec<_> = points.step_by(step.unwrap_or(STEP)).collect();
+    let mut killed = 0;
     for (call, when) in &points {
         let fault = format!("{call}:signal=SIGKILL:when={when}");
         let task = Task::new();
-        trace(&task.world, &task.query(), &[format!("trace={call}"), format!("inject={fault}")]);
+        let expressions = [format!("trace={call}"), format!("inject={fault}")];
+        killed += usize::from(trace(&task.world, &task.query(), &expressions).code != 0);
         task.recover(&fault);
         task.judge(&fault);
     }
-    println!("a task of 12 steps, killed at {} points: 0 violations", points.len());
+    println!("a task of 12 steps, {killed} of {} points reached: 0 violations", points.len());
     assert!(20 < points.len(), "too few points: {}", points.len());
+    // How often a thread makes a call differs a little from run to run.
+    assert!(points.len() - points.len() / 10 <= killed, "{killed} of {} points", points.len());
 }
