@@ -68,11 +68,6 @@ pub enum Oversight {
     WallForgotten,
 }
 
-impl Oversight {
-    /// All of them.
-    pub const ALL: [Self; 3] = [Self::VerdictIgnored, Self::HooksNotAsked, Self::WallForgotten];
-}
-
 #[derive(Debug, Default)]
 struct Inner {
     ledger: Vec<Effect>,

@@ -81,7 +81,7 @@ impl Hour {
         let entries = lines(&self.journal());
         let events = entries.iter().map(|entry| &entry["event"]);
         let ended = events.filter(|it| it["type"] == "ToolFinished" && it["outcome"] == "ok");
-        ended.map(|event| format!("{}\n", event["output"])).collect()
+        ended.map(|event| event["output"].to_string()).collect()
     }
 }
 

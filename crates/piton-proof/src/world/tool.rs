@@ -4,8 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use piton::reader;
 use piton_core::event::{
-    ArgumentRole, EffectClass, Event, Handle, InquiryAnswer, Outcome, Shape, ToolSpec,
+    ArgumentRole, EffectClass, Event, Handle, InquiryAnswer, InquiryKind, Outcome, Shape, ToolSpec,
 };
 use piton_core::id::{CallId, Digest, Seq};
 use piton_core::question::Question;
@@ -269,18 +270,9 @@ pub(super) async fn check_intent(world: &World, journal: &Arc<dyn Journal>, tool
 
 /// Whether it is recorded that a person allowed a call.
 async fn is_allowed(journal: &Arc<dyn Journal>, job: &Job) -> bool {
-    let records = journal.read(&job.site.conversation, Seq(0), JOURNAL_ENTRIES_MAX).await;
-    let mut asked = Vec::new();
-    records.unwrap_or_default().iter().any(|record| {
-        match Event::from_stored(record.format, &record.body) {
-            Event::InquiryRaised { inquiry } if inquiry.call == job.call => asked.push(inquiry.id),
-            Event::InquiryAnswered { inquiry, answer: InquiryAnswer::Allow, .. } => {
-                return asked.contains(&inquiry);
-            }
-            _ => {}
-        }
-        false
-    })
+    let state = reader::state(&**journal, &job.site.conversation).await.unwrap_or_default();
+    let asked = state.open_turn().and_then(|it| it.inquiry(job.call, InquiryKind::Permission));
+    asked.is_some_and(|raised| raised.answer == Some(InquiryAnswer::Allow))
 }
 
 /// How long a call takes.

@@ -151,13 +151,16 @@ async fn crash_oracle_notices_each_broken_safety_rule() {
 /// What is forgotten about hooks and walls is noticed, and by the turns that have them.
 #[tokio::test(start_paused = true)]
 async fn crash_oracle_notices_hooks_that_are_not_heeded_and_a_wall_that_is_forgotten() {
-    for (oversight, turns, noticed) in [
+    let has_hooks = |turn: &&TurnScript| !turn.hooked.is_empty();
+    let looks = |turn: &&TurnScript| turn.name == "commands that only look";
+    let turns: Vec<_> = TURNS.iter().filter(|turn| has_hooks(turn) || looks(turn)).collect();
+    for (oversight, wanted, noticed) in [
         (Oversight::VerdictIgnored, 2, "ran, and a hook denied it"),
         (Oversight::HooksNotAsked, 2, "ran, and no hook was asked"),
         (Oversight::WallForgotten, 1, "runs as Given"),
     ] {
         let mut found = BTreeMap::new();
-        for turn in TURNS {
+        for turn in &turns {
             let tally = crash::once_everywhere(in_process(turn).overlooking(oversight)).await;
             let count = tally.violations.iter().filter(|what| what.contains(noticed)).count();
             if 0 < count {
@@ -165,7 +168,7 @@ async fn crash_oracle_notices_hooks_that_are_not_heeded_and_a_wall_that_is_forgo
             }
         }
         println!("control {oversight:?}: {found:?} (some are wanted)");
-        assert_eq!(found.len(), turns, "{oversight:?}: {found:?}");
+        assert_eq!(found.len(), wanted, "{oversight:?}: {found:?}");
     }
 }
 
