@@ -32,7 +32,7 @@ async fn crash_once_at_every_point() {
 }
 
 /// So many tests share the longest suite, so that each ends in time on a machine that is busy.
-const PARTS: usize = 4;
+const PARTS: usize = 7;
 
 async fn crash_twice(first: usize) {
     crate::hush_scripted_panics();
@@ -60,8 +60,23 @@ async fn crash_twice_at_every_pair_of_points_of_the_third_part() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn crash_twice_at_every_pair_of_points_of_the_last_part() {
+async fn crash_twice_at_every_pair_of_points_of_the_fourth_part() {
     crash_twice(3).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn crash_twice_at_every_pair_of_points_of_the_fifth_part() {
+    crash_twice(4).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn crash_twice_at_every_pair_of_points_of_the_sixth_part() {
+    crash_twice(5).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn crash_twice_at_every_pair_of_points_of_the_last_part() {
+    crash_twice(6).await;
 }
 
 // M18
