@@ -14,6 +14,7 @@ use crate::commands::{self, boot};
 use crate::disk::{self, Disk, Tree};
 use crate::edits::{self, Edit};
 use crate::outcome::Outcome;
+use crate::patches::{self, Patch};
 use crate::plan::Plan;
 use crate::report::Row;
 use crate::scene::{Deed, Scene};
@@ -121,6 +122,31 @@ pub(crate) fn of_overwriting(_: &Plan) -> Outcome<Vec<Row>> {
         }
     }
     Ok(vec![row])
+}
+
+/// Patches: files of both sides may be left, and a later process goes on with them; and the same
+/// without the sync of new contents.
+pub(crate) fn of_patches(_: &Plan) -> Outcome<Vec<Row>> {
+    let rows = [
+        (Row::of("patches: power cut after every change of a file"), ""),
+        (Row::control("the new contents are not synced, power cut"), "edit-not-synced"),
+    ];
+    let mut done = Vec::new();
+    for (mut row, mistake) in rows {
+        for patch in Patch::ALL {
+            let scene = patch.scene()?;
+            let run = Run::of(&scene, mistake)?;
+            for (at, tree, _) in run.states(Path::new("")) {
+                // In the same place: what is kept of old contents knows where it belongs.
+                scene.clear()?;
+                restart_in(&scene, &tree)?;
+                patch.name_twice(&scene)?;
+                row.count(&format!("{patch:?}, {at}"), patches::judge_cut(patch, &scene)?);
+            }
+        }
+        done.push(row);
+    }
+    Ok(done)
 }
 
 /// The machine after a power cut: that disk, another boot, and nobody who remembers.

@@ -73,7 +73,7 @@ fn judge(plan: Plan) -> Outcome<bool> {
 
 type Experiment = fn(&Plan) -> Outcome<Vec<Row>>;
 
-const EXPERIMENTS: [(&str, Experiment); 19] = [
+const EXPERIMENTS: [(&str, Experiment); 20] = [
     ("command-kills", kills::of_commands),
     ("command-twice", kills::of_commands_twice),
     ("command-deaths", commands::random_deaths),
@@ -93,4 +93,5 @@ const EXPERIMENTS: [(&str, Experiment); 19] = [
     ("patch-twice", patches::kills_twice),
     ("patch-errors", patches::errors),
     ("patch-meddling", patches::meddling),
+    ("patch-cuts", cuts::of_patches),
 ];

@@ -3,6 +3,7 @@
 use std::fs;
 
 use piton_core::event::{Handle, Outcome as Ended};
+use piton_tools::undo::Undo;
 use serde_json::json;
 
 use crate::edits::THEIRS;
@@ -14,7 +15,12 @@ use crate::report::Row;
 use crate::scene::{CALL, Deed, Scene, site};
 use crate::trace::{Point, Watch, Who};
 
-/// A name of the file that has two, elsewhere.
+/// The file that has two names.
+const TWICE: &str = "twice.txt";
+/// How it ends afterwards: on pages that it did not have, which a power cut may leave empty.
+const NEW_LINE: &str = "a new line\n";
+const NEW_LINES: usize = 1_000;
+/// Its other name, elsewhere.
 const OTHER_NAME: &str = "other-name";
 /// The file that the other program saves.
 const MEDDLED: &str = "gone.txt";
@@ -24,7 +30,7 @@ type Files = Vec<(&'static str, Option<String>, Option<String>)>;
 
 /// Kinds of patches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Patch {
+pub(crate) enum Patch {
     /// Creates, updates, renames and removes.
     AtOnce,
     /// Updates a file with two names too, which cannot be done in one step.
@@ -32,7 +38,7 @@ enum Patch {
 }
 
 impl Patch {
-    const ALL: [Self; 2] = [Self::AtOnce, Self::InPlace];
+    pub(crate) const ALL: [Self; 2] = [Self::AtOnce, Self::InPlace];
 
     fn files(self) -> Files {
         let text = |text: &str| Some(text.to_owned());
@@ -46,7 +52,8 @@ impl Patch {
         ];
         if self == Self::InPlace {
             let old = "an old line\n".repeat(9_000);
-            files.push(("twice.txt", text(&format!("{old}end\n")), text(&format!("{old}END\n"))));
+            let (before, after) = (format!("{old}end\n"), old + &NEW_LINE.repeat(NEW_LINES));
+            files.push((TWICE, Some(before), Some(after)));
         }
         files
     }
@@ -58,13 +65,14 @@ impl Patch {
              *** Update File: here.txt\n*** Move to: there.txt\n moved\n+and more\n"
                 .to_owned();
         if self == Self::InPlace {
-            text.push_str("*** Update File: twice.txt\n@@\n-end\n+END\n");
+            text.push_str("*** Update File: twice.txt\n@@\n-end\n");
+            text.push_str(&format!("+{NEW_LINE}").repeat(NEW_LINES));
         }
         text + "*** End Patch\n"
     }
 
     /// A scene in which the patch is recorded and to be applied.
-    fn scene(self) -> Outcome<Scene> {
+    pub(crate) fn scene(self) -> Outcome<Scene> {
         let arguments = json!({ "patch": self.text() });
         let arguments = arguments.as_object().cloned().unwrap_or_default();
         let mut deed = Deed { tool: "apply_patch".into(), arguments, handle: Handle::None };
@@ -74,15 +82,23 @@ impl Patch {
                 fs::write(scene.work(name), before)?;
             }
         }
-        if self == Self::InPlace {
-            fs::hard_link(scene.work("twice.txt"), scene.root().join(OTHER_NAME))?;
-        }
+        self.name_twice(&scene)?;
         let runtime = tokio::runtime::Builder::new_current_thread().build()?;
         let tool = deed.tool(scene.root())?;
         let (place, arguments) = (site(scene.root()), deed.arguments.clone());
         deed.handle = runtime.block_on(tool.prepare(&place, CALL, &arguments))?.handle;
         scene.ask(&deed)?;
         Ok(scene)
+    }
+
+    /// Gives a file its other name, if it is to have one.
+    pub(crate) fn name_twice(self, scene: &Scene) -> Outcome<()> {
+        if self == Self::InPlace {
+            let other = scene.root().join(OTHER_NAME);
+            fs::remove_file(&other).ok();
+            fs::hard_link(scene.work(TWICE), other)?;
+        }
+        Ok(())
     }
 
     /// The system calls that apply it.
@@ -143,7 +159,7 @@ fn judge_alone(patch: Patch, scene: &Scene) -> Outcome<Result<&'static str, Stri
         return Ok(Err(format!("{name} was left behind")));
     }
     let other = || fs::read_to_string(scene.root().join(OTHER_NAME)).ok();
-    if patch == Patch::InPlace && other() != fs::read_to_string(scene.work("twice.txt")).ok() {
+    if patch == Patch::InPlace && other() != fs::read_to_string(scene.work(TWICE)).ok() {
         return Ok(Err("its other name is another file now".into()));
     }
     Ok(match (said.verdict.as_str(), found) {
@@ -152,6 +168,27 @@ fn judge_alone(patch: Patch, scene: &Scene) -> Outcome<Result<&'static str, Stri
         ("not applied", Standing::Before) => Ok("applied anew"),
         ("running", Standing::Mixed | Standing::After) => Ok("rolled forward"),
         (verdict, found) => Err(format!("{found:?}, and found {verdict}: {}", said.text)),
+    })
+}
+
+/// The power was cut: a later process rolls the patch forward. Only a file that was being overwritten
+/// may be destroyed: then that is said, its old content is kept, and the other files are as before.
+pub(crate) fn judge_cut(patch: Patch, scene: &Scene) -> Outcome<Result<&'static str, String>> {
+    let judged = judge_alone(patch, scene)?;
+    let is_said = scene.said("later").is_some_and(|said| said.outcome != Ended::Ok);
+    if patch != Patch::InPlace
+        || !is_said
+        || standing(patch, scene, Some(TWICE)) != Standing::Before
+    {
+        return Ok(judged);
+    }
+    let undo = Undo::new(scene.root());
+    let versions = undo.of(&site(scene.root()).workspace);
+    let mut kept = versions.iter().filter_map(|(name, _)| undo.content(name).ok().flatten());
+    let old = patch.files().into_iter().find(|(name, ..)| *name == TWICE).and_then(|it| it.1);
+    Ok(match old {
+        Some(old) if kept.any(|kept| kept == old.as_bytes()) => Ok("taken back, old content kept"),
+        _ => judged,
     })
 }
 

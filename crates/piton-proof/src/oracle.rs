@@ -6,13 +6,14 @@ use piton_core::answer::EMPTY_NOTE;
 use piton_core::decide::calls::{CONFIRMED_TEXT, UNKNOWN_TEXT};
 use piton_core::event::{EffectClass, Event, ToolOutput, UserPart};
 use piton_core::id::{CallId, ConversationId};
+use piton_core::permit::is_hooked;
 use piton_core::state::State;
 use piton_core::transcript::{Assistant, Message, Transcript};
 use piton_core::view::Status;
 use piton_store::{Journal, Record};
 use piton_tools::WITHHELD_TEXT;
 
-use crate::world::{Effect, SECRET, World};
+use crate::world::{Effect, Place, SECRET, World};
 
 /// The journals of a conversation and of its workers.
 pub(crate) type Records = BTreeMap<ConversationId, Vec<Record>>;
@@ -34,6 +35,8 @@ pub struct Final {
 pub fn judge(reference: &Final, disturbed: &Final) -> Vec<String> {
     let mut found = disturbed.world.problems();
     found.extend(done_twice(&disturbed.world.ledger()));
+    found.extend(unheeded(disturbed));
+    found.extend(told_twice(&disturbed.world.told()));
     found.extend(never_done(&reference.world.ledger(), &disturbed.world.ledger()));
     found.extend(different_end(reference, disturbed));
     found.extend(different_workers(reference, disturbed));
@@ -116,6 +119,30 @@ pub(crate) fn done_twice(ledger: &[Effect]) -> Vec<String> {
         format!("call {call} of {conversation} took effect {count} times")
     };
     twice.map(told).collect()
+}
+
+/// Of the calls that hooks look at, none took effect that they were not shown, and none that they denied.
+fn unheeded(disturbed: &Final) -> Vec<String> {
+    let (permissions, shown) = (&disturbed.state.config.permissions, disturbed.world.shown());
+    let ledger = disturbed.world.ledger().into_iter();
+    let looked_at = ledger.filter(|effect| is_hooked(permissions, &effect.tool));
+    let wrong = looked_at.filter_map(|Effect { conversation, call, .. }| {
+        match shown.get(&(conversation.clone(), call)) {
+            Some(false) => None,
+            Some(true) => Some(format!("call {call} of {conversation} ran, and a hook denied it")),
+            None => Some(format!("call {call} of {conversation} ran, and no hook was asked")),
+        }
+    });
+    wrong.collect()
+}
+
+/// Hooks hear of the end of a call at most once.
+fn told_twice(told: &[Place]) -> Vec<String> {
+    let mut known = BTreeSet::new();
+    let again = told.iter().filter(|place| !known.insert(*place));
+    again
+        .map(|(conversation, call)| format!("hooks heard of {call} of {conversation} again"))
+        .collect()
 }
 
 /// A call that takes effect does so in every run, unless it may be given up as unknown.

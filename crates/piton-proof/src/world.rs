@@ -5,6 +5,7 @@
 
 mod command;
 mod effect;
+mod hooks;
 mod job;
 mod tool;
 mod yard;
@@ -16,8 +17,10 @@ use tokio::sync::Notify;
 
 pub use self::command::command_tools;
 pub use self::effect::Effect;
+pub(crate) use self::hooks::Place;
+pub use self::hooks::WorldHooks;
 use self::job::Jobs;
-pub use self::tool::{SECRET, WorldTool, world_tools};
+pub use self::tool::{SECRET, WorldTool, shell, world_tools};
 use self::yard::Yard;
 pub use self::yard::{Mistake, Runner, Workshop};
 
@@ -51,6 +54,18 @@ struct Shared {
     jobs: Jobs,
     /// Where real commands run, if there are any.
     yard: Option<Arc<Yard>>,
+    oversight: Option<Oversight>,
+}
+
+/// Something that is forgotten on purpose, to see whether the oracle notices.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Oversight {
+    /// Hooks deny, and nobody hears it.
+    VerdictIgnored,
+    /// Calls are not shown to hooks.
+    HooksNotAsked,
+    /// After a crash nobody knows that a command runs only because it looks.
+    WallForgotten,
 }
 
 #[derive(Debug, Default)]
@@ -59,6 +74,10 @@ struct Inner {
     files: BTreeMap<String, String>,
     requests: Vec<SeenRequest>,
     problems: Vec<String>,
+    /// Calls that hooks were shown, and whether they were denied.
+    shown: BTreeMap<Place, bool>,
+    /// Calls whose end hooks were told, in order.
+    told: Vec<Place>,
 }
 
 /// A request that reached the model.
@@ -71,9 +90,10 @@ pub struct SeenRequest {
 }
 
 impl World {
-    /// A world with real commands.
-    pub fn with_commands(shop: &Workshop) -> Self {
-        let shared = Shared { yard: Some(Arc::new(shop.yard())), ..Shared::default() };
+    /// A world with real commands or without, in which something may be forgotten.
+    pub fn new(shop: Option<&Workshop>, oversight: Option<Oversight>) -> Self {
+        let yard = shop.map(|shop| Arc::new(shop.yard()));
+        let shared = Shared { yard, oversight, ..Shared::default() };
         Self { shared: Arc::new(shared), process: Arc::default() }
     }
 
@@ -164,6 +184,28 @@ impl World {
     /// Reports something that must not happen.
     pub fn complain(&self, problem: impl Into<String>) {
         self.inner().problems.push(problem.into());
+    }
+
+    /// Calls that hooks were shown, over all lives, and whether they were denied.
+    pub(crate) fn shown(&self) -> BTreeMap<Place, bool> {
+        self.inner().shown.clone()
+    }
+
+    /// Calls whose end hooks were told, over all lives.
+    pub(crate) fn told(&self) -> Vec<Place> {
+        self.inner().told.clone()
+    }
+
+    pub(crate) fn oversight(&self) -> Option<Oversight> {
+        self.shared.oversight
+    }
+
+    fn show(&self, call: Place, is_denied: bool) {
+        self.inner().shown.insert(call, is_denied);
+    }
+
+    fn tell(&self, call: Place) {
+        self.inner().told.push(call);
     }
 
     fn jobs(&self) -> &Jobs {

@@ -139,6 +139,8 @@ fn cut(document: &mut DocumentMut, place: usize) {
 /// are about it and go along; those with an empty line behind them stay.
 pub(crate) fn keep_comments(document: &mut DocumentMut, gone: &Table) {
     let above = gone.decor().prefix().and_then(RawString::as_str).unwrap_or_default();
+    // Whatever its lines end with: whoever writes the file sees to that.
+    let above = above.replace("\r\n", "\n");
     let kept = above.rfind("\n\n").and_then(|end| above.get(..=end)).unwrap_or_default();
     if kept.trim().is_empty() {
         return;

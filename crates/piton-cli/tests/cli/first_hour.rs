@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use crate::loopback::{Loopback, PROVIDERS, stream};
 use crate::person::Person;
 use crate::readme;
-use crate::world::World;
+use crate::world::{World, lines};
 
 const CTRL_C: &str = "\x03";
 const CTRL_D: &str = "\x04";
@@ -76,9 +76,17 @@ impl Hour {
     fn journal(&self) -> String {
         self.world.run(&["print", "--json", "--raw"]).stdout
     }
+
+    /// What its calls that ended well gave, as text: not what the model was offered or asked for.
+    fn outputs(&self) -> String {
+        let entries = lines(&self.journal());
+        let events = entries.iter().map(|entry| &entry["event"]);
+        let ended = events.filter(|it| it["type"] == "ToolFinished" && it["outcome"] == "ok");
+        ended.map(|event| event["output"].to_string()).collect()
+    }
 }
 
-/// Says goodbye; no line that piton laid out may be wider than the window.
+/// Says goodbye; gives everything that was on the screen.
 fn leaves(person: Person, code: i32) -> String {
     let (left, screen) = person.leaves();
     println!("{screen}\n");
@@ -121,6 +129,8 @@ fn instructions(hour: &Hour) {
     let mut person = hour.sits(&["init"]);
     person.sees("cargo test").sees("[y/N]").types("y\n").sees("is written");
     leaves(person, 0);
+    let written = fs::read_to_string(hour.world.work("AGENTS.md")).unwrap();
+    assert!(written.contains("cargo test"), "{written}");
     hour.write("work/AGENTS.md", "Tie every knot twice.\n");
     leaves(hour.sits(&["query", "list the files here"]), 0);
     hour.write("work/AGENTS.md", "Tie every knot thrice.\n");
@@ -176,6 +186,8 @@ fn place(hour: &Hour) {
     let mut person = hour.with(command);
     person.sees("src/");
     leaves(person, 0);
+    let beside = format!("\"directories\":[\"{}\"]", hour.world.path("beside").display());
+    assert!(hour.journal().contains(&beside), "{beside}: {}", hour.journal());
     let mut person = hour.sits(&["ls"]);
     person.sees("ID").sees("list the");
     leaves(person, 0);
@@ -235,7 +247,8 @@ fn differences(hour: &Hour) {
         .types("y\n")
         .sees("The end.");
     leaves(person, 0);
-    assert_eq!(fs::read_to_string(hour.world.work("long.txt")).unwrap(), "x\n");
+    let read = |name: &str| fs::read_to_string(hour.world.work(name)).unwrap();
+    assert_eq!((read("short.txt"), read("long.txt")), ("new\n".into(), "x\n".into()));
 }
 
 fn rendering(hour: &Hour) {
@@ -279,10 +292,12 @@ fn tools(hour: &Hour) {
     person.sees("web_fetch").sees("(?) help: ").types("y\n");
     person.sees("apply_patch").sees("seq 1").sees("(?) help: ").types("y\n").sees("The end.");
     leaves(person, 0);
-    let journal = hour.journal();
-    assert!(journal.contains("# Bowline") && journal.contains("foreign text"), "{journal}");
-    assert!(journal.contains("image/png") && journal.contains("read_output"), "{journal}");
-    assert_eq!(fs::read_to_string(hour.world.work("a.txt")).unwrap(), "new\n");
+    let given = hour.outputs();
+    for told in ["# Bowline", "foreign text", "image/png", "read_output"] {
+        assert!(given.contains(told), "{told}: {given}");
+    }
+    let read = |name: &str| fs::read_to_string(hour.world.work(name)).unwrap();
+    assert_eq!((read("a.txt"), read("b.txt")), ("new\n".into(), "made\n".into()));
     let model = hour.world.script(r#"{"steps":[{"say":"1. Tie it."},{"say":"Tied."}]}"#);
     let mut person = hour.sits(&["query", "--new", "--plan", "tie a knot", "--model", &model]);
     person.sees("1. Tie it.").sees("carry it out").types("y\n").sees("Tied.");
@@ -308,7 +323,7 @@ fn servers(hour: &Hour) {
     let mut person = hour.sits(&["query", "go", "--model", &model, "--permissions", "auto"]);
     person.sees("sim__echo").sees("The end.");
     leaves(person, 0);
-    assert!(hour.journal().contains("ahoy"));
+    assert!(hour.outputs().contains("ahoy"), "{}", hour.journal());
     leaves(hour.sits(&["mcp", "remove", "sim"]), 0);
     let mut person = hour.sits(&["mcp", "tools"]);
     person.sees("mcp add");
@@ -371,21 +386,29 @@ fn hooks(hour: &Hour) {
 }
 
 fn polish(hour: &Hour) {
-    for args in [&["completions", "bash"][..], &["help", "chat"], &["--version"]] {
-        leaves(hour.sits(args), 0);
+    for (args, shown) in [
+        (&["completions", "bash"][..], "COMPREPLY"),
+        (&["help", "chat"], "/btw"),
+        (&["--version"], env!("CARGO_PKG_VERSION")),
+    ] {
+        let screen = leaves(hour.sits(args), 0);
+        assert!(screen.contains(shown), "{shown}: {screen}");
     }
     let mut person = hour.sits(&["query", "write hello to a.txt", "--permissions", "auto"]);
     person.sees("write_file");
     leaves(person, 0);
     assert_eq!(fs::read_to_string(hour.world.work("a.txt")).unwrap(), "hello\n");
-    // A message that could not be sent is kept.
-    let mut person = hour.sits(&["query", "dear diary", "--model", "nobody/x"]);
-    person.sees("nobody");
-    let screen = leaves(person, 2);
-    assert!(!screen.contains("is kept"), "nothing was begun, so nothing is kept: {screen}");
+    // A message that could not be sent is kept, unless nothing was begun with it.
+    let mut person = hour.sits(&["query", "dear nobody", "--model", "nobody/x"]);
+    person.sees("nobody/x");
+    leaves(person, 2);
+    let model = hour.model(&[("write_file", json!({ "path": "b", "content": "x" }))]);
+    assert_eq!(hour.world.run(&["query", "--new", "go", "--model", &model]).code, 3, "it asks");
+    assert_eq!(hour.world.run(&["query", "dear diary"]).code, 6, "a turn is open");
     let mut person = hour.sits(&["draft"]);
-    person.sees("o");
-    leaves(person, 0);
+    person.sees("dear diary");
+    let screen = leaves(person, 0);
+    assert!(!screen.contains("dear nobody"), "{screen}");
     // README shows what a run prints.
     if hour.columns == readme::COLUMNS {
         readme::transcript();

@@ -90,6 +90,32 @@ fn what_a_person_wrote_stays_and_what_is_added_is_what_was_typed() {
     assert_eq!(text, "# mine\nmodel = 'demo'\n\n[mcp.a]\ncommand = 'x'  # old\n");
 }
 
+// A CRLF settings file stays CRLF, to the byte where nothing was changed.
+#[test]
+fn line_ends_of_a_settings_file_stay_when_servers_come_and_go() {
+    let world = World::new();
+    fs::create_dir(world.path("home")).unwrap();
+    let home = world.path("home/piton.toml");
+    let read = || fs::read_to_string(&home).unwrap();
+    let a = "\u{feff}# mine\r\nmodel = 'demo'\r\n\r\n# kept\r\n\r\n# old\r\n[mcp.a]\r\ncommand = 'x'\r\n";
+    let workers = "\r\n[workers]\r\nsteps = 3\r\n# the end\r\n";
+    fs::write(&home, [a, workers].concat()).unwrap();
+    assert_eq!(world.run(&["mcp", "add", "near", "--env", "A=b", "--", "npx", "-y"]).code, 0);
+    let near = "\r\n[mcp.near]\r\ncommand = \"npx\"\r\nargs = [\"-y\"]\r\nenv = { A = \"b\" }\r\n";
+    assert_eq!(read(), [a, near, workers].concat());
+    assert_eq!(world.run(&["mcp", "remove", "near"]).code, 0);
+    assert_eq!(read(), [a, workers].concat());
+    assert_eq!(world.run(&["mcp", "remove", "a"]).code, 0);
+    // What stands right above a server is about it, and goes along.
+    let mine = "\u{feff}# mine\r\nmodel = 'demo'\r\n\r\n# kept\r\n";
+    assert_eq!(read(), [mine, workers].concat());
+    // The last line had no end, and gets one of the same kind.
+    fs::write(&home, "# mine\r\nmodel = 'demo'").unwrap();
+    assert_eq!(world.run(&["mcp", "add", "near", "--", "npx"]).code, 0);
+    let expected = "# mine\r\nmodel = 'demo'\r\n\r\n[mcp.near]\r\ncommand = \"npx\"\r\n";
+    assert_eq!(read(), expected);
+}
+
 #[test]
 fn what_makes_no_sense_is_refused_and_nothing_is_written() {
     let world = World::new();

@@ -32,6 +32,11 @@ const TEST: &str = ". ./sum.sh\n[ \"$(sum 1 2)\" = 3 ] && echo passed\n";
 const COUNTED: [(&str, &str); 3] =
     [("1.5.0", "tests.log"), ("1.10.0", "pay.log"), ("1.11.0", "worker.log")];
 
+/// Steps whose calls nobody is left in doubt about: all but commands, the payment and the worker.
+const ALWAYS_WELL: [u32; 7] = [1, 2, 3, 4, 6, 8, 9];
+/// The name of the run in which nothing is killed.
+const UNDISTURBED: &str = "undisturbed";
+
 struct Task {
     world: World,
     model: String,
@@ -98,6 +103,12 @@ impl Task {
             let fits = if outcome == "ok" { times == 1 } else { times <= 1 };
             assert!(fits, "{fault}: {log} has {times} lines, and the call ended as {outcome}");
         }
+        // What can be done again, or is settled by what is in the files, ends well after every kill.
+        let all_ended_well = fault == UNDISTURBED;
+        for step in (1..=11).filter(|step| all_ended_well || ALWAYS_WELL.contains(step)) {
+            let call = format!("1.{step}.0");
+            assert_eq!(ends(&call), ["ok"], "{fault}: {call}");
+        }
         let messages = events.iter().filter(|event| event["type"] == "UserMessage").count();
         assert_eq!(messages, 1, "{fault}");
     }
@@ -135,16 +146,20 @@ fn crash_at_the_points_of_a_task_with_every_feature() {
     let step = std::env::var("PITON_TASK_STEP").ok().and_then(|step| step.parse().ok());
     let undisturbed = Task::new();
     let points = points(&undisturbed.world, &undisturbed.query(), &CHANGES);
-    undisturbed.judge("undisturbed");
+    undisturbed.judge(UNDISTURBED);
     let points = points.iter().flat_map(|(call, count)| (1..=*count).map(move |when| (call, when)));
     let points: Vec<_> = points.step_by(step.unwrap_or(STEP)).collect();
+    let mut killed = 0;
     for (call, when) in &points {
         let fault = format!("{call}:signal=SIGKILL:when={when}");
         let task = Task::new();
-        trace(&task.world, &task.query(), &[format!("trace={call}"), format!("inject={fault}")]);
+        let expressions = [format!("trace={call}"), format!("inject={fault}")];
+        killed += usize::from(trace(&task.world, &task.query(), &expressions).code != 0);
         task.recover(&fault);
         task.judge(&fault);
     }
-    println!("a task of 12 steps, killed at {} points: 0 violations", points.len());
+    println!("a task of 12 steps, {killed} of {} points reached: 0 violations", points.len());
     assert!(20 < points.len(), "too few points: {}", points.len());
+    // How often a thread makes a call differs a little from run to run.
+    assert!(points.len() - points.len() / 10 <= killed, "{killed} of {} points", points.len());
 }

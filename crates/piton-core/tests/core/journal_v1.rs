@@ -21,7 +21,7 @@ fn events() -> impl Iterator<Item = Event> {
 }
 
 /// The kind of an event. A new kind stops the build here: add it to the newest sample journal.
-fn kind(event: &Event) -> &'static str {
+pub(crate) fn kind(event: &Event) -> &'static str {
     match event {
         Event::ConversationOpened { .. } => "ConversationOpened",
         Event::ConfigChanged { .. } => "ConfigChanged",

@@ -26,7 +26,9 @@ use super::provider::Run;
 use super::watch::WatchedModels;
 use crate::disk::MortalJournal;
 use crate::surroundings::Surroundings;
-use crate::world::{Effect, SECRET, World, command_tools, world_tools};
+use crate::world::{
+    Effect, Oversight, SECRET, World, WorldHooks, command_tools, shell, world_tools,
+};
 
 /// Most times that one life answers or resumes before it counts as stuck.
 const ROUNDS_MAX: usize = 50;
@@ -286,8 +288,12 @@ fn builder(
         .clock(Arc::new(RuntimeClock::starting_at(Timestamp(1_000_000))))
         .chance(Arc::new(SeededChance::new(7)))
         .lease_wait(LeaseWait::NONE);
-    for tool in world_tools(world, journal).into_iter().chain(command_tools(world, journal)) {
+    let tools = world_tools(world, journal).into_iter().chain([shell(world, journal)]);
+    for tool in tools.chain(command_tools(world, journal)) {
         builder = builder.tool(tool);
+    }
+    if play.oversight != Some(Oversight::HooksNotAsked) {
+        builder = builder.hooks(Arc::new(WorldHooks::new(world, journal)));
     }
     if !play.turn.script().workers.is_empty() {
         builder = builder.delegate(Delegation::default());
@@ -297,10 +303,11 @@ fn builder(
 
 fn config(play: Play<'_>, engine: &Engine) -> Config {
     let turn = play.turn;
+    let hooked = turn.hooked.iter().map(|tool| (*tool).to_owned()).collect();
     let mut config = Config {
         model: Some(play.provider.first_model(turn)),
         system: "You are a script.".into(),
-        permissions: Permissions { mode: turn.mode, rules: Vec::new(), ..Permissions::default() },
+        permissions: Permissions { mode: turn.mode, hooked, ..Permissions::default() },
         in_doubt: turn.in_doubt,
         limits: Limits { context_tokens_max: turn.context_tokens_max, ..play.provider.limits() },
         ..Config::default()

@@ -4,7 +4,7 @@ use piton_core::id::ConversationId;
 
 use super::provider::Provider;
 use super::turns::TurnScript;
-use crate::world::{Workshop, World};
+use crate::world::{Oversight, Workshop, World};
 
 /// A conversation to disturb, and who is asked in it.
 #[derive(Clone, Copy, Debug)]
@@ -17,6 +17,8 @@ pub struct Play<'a> {
     pub shop: Option<&'a Workshop>,
     /// How a person answers.
     pub answers: Answers,
+    /// What is forgotten on purpose.
+    pub oversight: Option<Oversight>,
 }
 
 /// How a person answers.
@@ -31,7 +33,7 @@ pub enum Answers {
 impl<'a> Play<'a> {
     /// A play without real commands.
     pub fn new(turn: &'a TurnScript, provider: &'a dyn Provider) -> Self {
-        Self { turn, provider, shop: None, answers: Answers::Here }
+        Self { turn, provider, shop: None, answers: Answers::Here, oversight: None }
     }
 
     /// The same with real commands.
@@ -46,9 +48,15 @@ impl<'a> Play<'a> {
         Self { answers: Answers::ByLetter, ..self }
     }
 
+    /// The same with something forgotten.
+    #[must_use]
+    pub fn overlooking(self, oversight: Oversight) -> Self {
+        Self { oversight: Some(oversight), ..self }
+    }
+
     /// A world in which nothing has happened.
     pub(super) fn world(self) -> World {
-        self.shop.map_or_else(World::default, World::with_commands)
+        World::new(self.shop, self.oversight)
     }
 }
 

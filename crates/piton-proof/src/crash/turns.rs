@@ -22,6 +22,8 @@ pub struct TurnScript {
     pub coordinated: bool,
     /// Whether a person is there all the time.
     pub attended: bool,
+    /// The tools whose calls hooks look at.
+    pub hooked: &'static [&'static str],
 }
 
 impl TurnScript {
@@ -42,6 +44,7 @@ const fn turn(name: &'static str, json: &'static str) -> TurnScript {
         context_tokens_max: 0,
         coordinated: false,
         attended: false,
+        hooked: &[],
     }
 }
 
@@ -246,6 +249,32 @@ pub const TURNS: &[TurnScript] = &[
             "a person changes a call",
             r#"{"steps":[{"calls":[{"tool":"change","arguments":{"path":"swap","line":"1"}},{"tool":"pay"}]},
                 {"say":"As changed."}]}"#,
+        )
+    },
+    TurnScript {
+        hooked: &["*"],
+        ..turn(
+            "hooks look at calls",
+            r#"{"steps":[{"calls":[{"tool":"pay","arguments":{"forbidden":1}},{"tool":"pay"},
+                {"tool":"change","arguments":{"path":"a","line":"1","forbidden":1}}]},
+                {"calls":[{"tool":"change","arguments":{"path":"a","line":"2"}}]},{"say":"As hooks like."}]}"#,
+        )
+    },
+    TurnScript {
+        mode: PermissionMode::Ask,
+        hooked: &["p*", "set"],
+        ..turn(
+            "hooks look at calls before a person does",
+            r#"{"steps":[{"calls":[{"tool":"pay","arguments":{"forbidden":1}},{"tool":"pay"},
+                {"tool":"set","arguments":{"forbidden":1}}]},{"say":"As both like."}]}"#,
+        )
+    },
+    TurnScript {
+        mode: PermissionMode::Ask,
+        ..turn(
+            "commands that only look",
+            r#"{"steps":[{"calls":[{"tool":"shell","arguments":{"command":"ls -l"}},
+                {"tool":"shell","arguments":{"command":"make all"}}]},{"say":"Seen and made."}]}"#,
         )
     },
     turn(

@@ -4,17 +4,22 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use piton_core::event::{EffectClass, Event, Handle, Outcome, Shape, ToolSpec};
+use piton::reader;
+use piton_core::event::{
+    ArgumentRole, EffectClass, Event, Handle, InquiryAnswer, InquiryKind, Outcome, Shape, ToolSpec,
+};
 use piton_core::id::{CallId, Digest, Seq};
 use piton_core::question::Question;
 use piton_store::Journal;
-use piton_tools::{Arguments, Finished, Job, Prepared, Refusal, Response, Settled, Site, Tool};
+use piton_tools::{
+    Arguments, Consent, Finished, Job, Prepared, Refusal, Response, Settled, Site, Tool,
+};
 use serde_json::Value;
 
-use super::{Effect, World};
+use super::{Effect, Oversight, World};
 
 /// Entries that are looked through for an intent; a scripted turn is far shorter.
-const JOURNAL_ENTRIES_MAX: usize = 10_000;
+pub(super) const JOURNAL_ENTRIES_MAX: usize = 10_000;
 
 /// What the person in the simulated world types when asked for a secret. JSON and Rust write it in
 /// ways of their own.
@@ -22,6 +27,14 @@ pub const SECRET: &str = "hunter2\"é";
 
 /// The tool whose work another service does.
 const HANDED_OVER: &str = "post";
+
+/// The tool that runs command lines, and its argument.
+const SHELL: &str = "shell";
+const COMMAND: &str = "command";
+/// How long a command takes.
+const COMMAND_TAKES: Duration = Duration::from_millis(15);
+/// How a command begins that only looks.
+const LOOKS: &str = "ls ";
 
 /// A tool of the world. Arguments: `ms` to take its time, `fail` or `panic` to go wrong, `ask` for so
 /// many questions one after the other, `stay` to wait for an answer where it is, `secret` to ask for a
@@ -52,15 +65,25 @@ pub fn world_tools(world: &World, journal: &Arc<dyn Journal>) -> Vec<Arc<dyn Too
     .into()
 }
 
+/// `shell` runs its `command` as `build` does, one that only looks behind a wall. Everybody else is asked.
+pub fn shell(world: &World, journal: &Arc<dyn Journal>) -> Arc<dyn Tool> {
+    let (world, journal) = (world.clone(), journal.clone());
+    Arc::new(WorldTool { name: SHELL, effect: EffectClass::Supervised, world, journal })
+}
+
 #[async_trait]
 impl Tool for WorldTool {
     fn spec(&self) -> ToolSpec {
-        ToolSpec::new(
+        let spec = ToolSpec::new(
             self.name,
             "A tool of the simulated world.",
             r#"{"type":"object"}"#,
             self.effect,
-        )
+        );
+        if self.name == SHELL {
+            return spec.with_roles([(COMMAND, ArgumentRole::CommandLine)]).confining_looks(true);
+        }
+        spec
     }
 
     async fn prepare(
@@ -157,6 +180,7 @@ impl WorldTool {
     async fn see_through(&self, job: &Job, name: &str) -> Finished {
         self.world.point().await;
         check_intent(&self.world, &self.journal, self.name, job).await;
+        self.check_consent(job).await;
         // One that is found begun has asked before.
         if !self.world.jobs().is_begun(name)
             && let Some(waits) = lacking_secret(job)
@@ -187,7 +211,24 @@ impl WorldTool {
 
     fn begin(&self, job: &Job, name: &str) {
         let (world, effect) = (self.world.clone(), self.effect(job));
-        self.world.jobs().begin(name, pause(job), move || world.record(effect));
+        let takes = if self.name == SHELL { COMMAND_TAKES } else { pause(job) };
+        self.world.jobs().begin(name, takes, move || world.record(effect));
+    }
+
+    /// A command that only looks runs behind its wall in every life; any other on a person's word.
+    async fn check_consent(&self, job: &Job) {
+        let Some(line) = job.arguments.get(COMMAND).and_then(Value::as_str) else { return };
+        let is_forgotten =
+            self.world.oversight() == Some(Oversight::WallForgotten) && 1 < self.world.life();
+        let consent = if is_forgotten { Consent::Given } else { job.consent };
+        let is_right = match consent {
+            Consent::OnlyLooks => line.starts_with(LOOKS),
+            Consent::Given => is_allowed(&self.journal, job).await,
+            Consent::ByPolicy => false,
+        };
+        if !is_right {
+            self.world.complain(format!("{line:?} runs as {consent:?}"));
+        }
     }
 
     fn act(&self, job: &Job) -> Finished {
@@ -225,6 +266,13 @@ pub(super) async fn check_intent(world: &World, journal: &Arc<dyn Journal>, tool
     if !intended {
         world.complain(format!("{tool} {} ran without an intent", job.call));
     }
+}
+
+/// Whether it is recorded that a person allowed a call.
+async fn is_allowed(journal: &Arc<dyn Journal>, job: &Job) -> bool {
+    let state = reader::state(&**journal, &job.site.conversation).await.unwrap_or_default();
+    let asked = state.open_turn().and_then(|it| it.inquiry(job.call, InquiryKind::Permission));
+    asked.is_some_and(|raised| raised.answer == Some(InquiryAnswer::Allow))
 }
 
 /// How long a call takes.

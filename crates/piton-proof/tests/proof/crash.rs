@@ -8,6 +8,7 @@ use piton_proof::crash::tally::{CLASSES, Tally, class_name};
 use piton_proof::crash::turns::{TURNS, TurnScript, WORKER_TURNS};
 use piton_proof::crash::{self, Play};
 use piton_proof::disk::Sabotage;
+use piton_proof::world::Oversight;
 
 pub(crate) fn in_process(turn: &TurnScript) -> Play<'_> {
     Play::new(turn, &InProcess)
@@ -31,7 +32,7 @@ async fn crash_once_at_every_point() {
 }
 
 /// So many tests share the longest suite, so that each ends in time on a machine that is busy.
-const PARTS: usize = 4;
+const PARTS: usize = 7;
 
 async fn crash_twice(first: usize) {
     crate::hush_scripted_panics();
@@ -59,8 +60,23 @@ async fn crash_twice_at_every_pair_of_points_of_the_third_part() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn crash_twice_at_every_pair_of_points_of_the_last_part() {
+async fn crash_twice_at_every_pair_of_points_of_the_fourth_part() {
     crash_twice(3).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn crash_twice_at_every_pair_of_points_of_the_fifth_part() {
+    crash_twice(4).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn crash_twice_at_every_pair_of_points_of_the_sixth_part() {
+    crash_twice(5).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn crash_twice_at_every_pair_of_points_of_the_last_part() {
+    crash_twice(6).await;
 }
 
 // M18
@@ -144,6 +160,30 @@ async fn crash_oracle_notices_each_broken_safety_rule() {
             tally.violations.len()
         );
         assert!(!tally.violations.is_empty(), "{sabotage:?} went unnoticed");
+    }
+}
+
+/// What is forgotten about hooks and walls is noticed, and by the turns that have them.
+#[tokio::test(start_paused = true)]
+async fn crash_oracle_notices_hooks_that_are_not_heeded_and_a_wall_that_is_forgotten() {
+    let has_hooks = |turn: &&TurnScript| !turn.hooked.is_empty();
+    let looks = |turn: &&TurnScript| turn.name == "commands that only look";
+    let turns: Vec<_> = TURNS.iter().filter(|turn| has_hooks(turn) || looks(turn)).collect();
+    for (oversight, wanted, noticed) in [
+        (Oversight::VerdictIgnored, 2, "ran, and a hook denied it"),
+        (Oversight::HooksNotAsked, 2, "ran, and no hook was asked"),
+        (Oversight::WallForgotten, 1, "runs as Given"),
+    ] {
+        let mut found = BTreeMap::new();
+        for turn in &turns {
+            let tally = crash::once_everywhere(in_process(turn).overlooking(oversight)).await;
+            let count = tally.violations.iter().filter(|what| what.contains(noticed)).count();
+            if 0 < count {
+                found.insert(turn.name, count);
+            }
+        }
+        println!("control {oversight:?}: {found:?} (some are wanted)");
+        assert_eq!(found.len(), wanted, "{oversight:?}: {found:?}");
     }
 }
 

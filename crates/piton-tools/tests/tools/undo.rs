@@ -51,6 +51,28 @@ async fn an_edit_is_taken_back_and_made_again() {
     }
 }
 
+// J10: first lines of kept versions as builds of their time wrote them. Never edited; new ones come behind.
+#[test]
+fn a_version_that_an_earlier_build_kept_is_read() {
+    let bench = Bench::new("edit_file");
+    let kept = bench.site.scratch.join("undo");
+    fs::create_dir_all(&kept).unwrap();
+    let first = r#"{"conversation":"c","workspace":"/w","path":"f","before":null,"after":"02","at_us":1,"undone":false,"in_place":false}"#;
+    let patched = r#"{"conversation":"c","workspace":"/w","path":"d/g","before":"03","after":null,"at_us":2,"undone":true,"in_place":true,"mode":33188,"patch":"1.2.0-0a1b2c3d"}"#;
+    for (name, line) in [("c-01", first), ("c-02", patched)] {
+        fs::write(kept.join(name), format!("{line}\nold\n")).unwrap();
+    }
+    let found = undo(&bench).of(std::path::Path::new("/w"));
+    let [(_, second), (name, one)] = &found[..] else { panic!("{found:?}") };
+    assert_eq!((one.before.as_ref(), second.after.as_ref()), (None, None));
+    assert_eq!(second.patch.as_deref(), Some("1.2.0-0a1b2c3d"));
+    assert_eq!(undo(&bench).content(name).unwrap(), None);
+    assert_eq!(undo(&bench).content("c-02").unwrap().unwrap(), b"old\n");
+    // And they are written as they were read.
+    let written = [one, second].map(|version| serde_json::to_string(version).unwrap());
+    assert_eq!(written, [first, patched]);
+}
+
 // An older build kept what was taken back under the name of the change itself.
 #[tokio::test]
 async fn a_version_under_an_older_name_is_taken_back_and_not_lost() {
