@@ -76,6 +76,18 @@ impl<'a> Compared<'a> {
     }
 }
 
+/// All places in which two contents of a file differ, below a heading with its path; nothing if they are
+/// equal. Absent is a file that is not there.
+pub fn difference(path: &str, old: Option<&[u8]>, new: Option<&[u8]>) -> Option<String> {
+    let file = Compared { path, old, new };
+    let places = match file.texts() {
+        _ if old == new => return None,
+        Some((old, new)) => differences(old, new).1,
+        None => NOT_TEXT.to_owned(),
+    };
+    Some(format!("{}{places}", file.heading()))
+}
+
 /// The same for several files: a heading for each, and below it the places in which it differs.
 pub(crate) fn report_all(did: &str, files: &[Compared<'_>]) -> Finished {
     let (mut text, mut whole, mut left_out) = (format!("{did}\n"), format!("{did}\n"), 0);
