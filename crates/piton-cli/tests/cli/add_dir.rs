@@ -180,6 +180,8 @@ fn a_directory_that_was_added_is_taken_out_again() {
         "{}",
         ran.stderr
     );
+    let told = world.events().iter().map(ToString::to_string).collect::<String>();
+    assert_eq!(told.matches("in no further directories any more").count(), 1, "{told}");
     let told = output(&world, "2.1.0");
     assert!(!told.contains("needle") && told.contains("outside"), "{told}");
 }

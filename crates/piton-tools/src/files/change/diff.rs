@@ -247,6 +247,21 @@ mod tests {
         assert_eq!(report("replaced `a`", &"x\n".repeat(600_000), "y\n").full, None);
     }
 
+    #[test]
+    fn contents_of_a_file_are_compared_below_its_name() {
+        let compared = |old: Option<&str>, new: Option<&str>| {
+            difference("a\nb", old.map(str::as_bytes), new.map(str::as_bytes)).unwrap_or_default()
+        };
+        assert_eq!(compared(Some("x"), Some("x")), "");
+        assert_eq!(compared(None, None), "");
+        let updated = compared(Some("x\n"), Some("y\n"));
+        assert_eq!(updated, "*** Update File: a\\nb\n@@ -1,1 +1,1 @@\n-x\n+y\n");
+        assert!(compared(Some("x\n"), None).starts_with("*** Delete File: "));
+        assert!(compared(None, Some("")).starts_with("*** Add File: "));
+        let binary = difference("a", Some(&[0xff]), Some(b"x"));
+        assert_eq!(binary.as_deref(), Some("*** Update File: a\n[not text]\n"));
+    }
+
     fn check(old: &str, new: &str, expected: Expect) {
         expected.assert_eq(&extract(old, new));
     }
