@@ -61,6 +61,13 @@ impl Settings {
         let real = real.to_str().ok_or_else(|| AddedError::Name { path: path() })?;
         Ok(real.to_owned())
     }
+
+    /// A directory that a person takes out again, as conversations have recorded it. It may be gone.
+    pub fn removed_directory(&self, typed: &Path) -> Result<String, AddedError> {
+        let path = self.directory()?.join(typed);
+        let real = fs::canonicalize(&path).unwrap_or_else(|_| path.components().collect());
+        real.into_os_string().into_string().map_err(|path| AddedError::Name { path: path.into() })
+    }
 }
 
 #[cfg(test)]
@@ -83,6 +90,10 @@ mod tests {
         let lib = world.join("lib").to_str().unwrap().to_owned();
         for typed in ["../lib", "../link", "../here/../lib/", &lib] {
             assert_eq!(settings.added_directory(Path::new(typed)).unwrap(), lib, "{typed}");
+        }
+        fs::remove_dir(&lib).unwrap();
+        for typed in [&lib, &format!("{lib}/")] {
+            assert_eq!(settings.removed_directory(Path::new(typed)).unwrap(), lib, "it is gone");
         }
         let refused = |typed: &str| settings.added_directory(Path::new(typed)).unwrap_err();
         assert!(matches!(refused("../none"), AddedError::Unusable { .. }));

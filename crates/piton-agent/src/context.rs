@@ -21,6 +21,8 @@ use crate::skills::Skills;
 const INSTRUCTIONS: &str = "instructions ";
 /// The name of the item about skills.
 const SKILLS: &str = "skills";
+/// The name of the item about directories beside the workspace.
+const ADDED: &str = "added directories";
 /// Bytes of a digest that are kept: enough to tell contents apart.
 const DIGEST_BYTES: usize = 12;
 /// What an item says whose file is gone.
@@ -59,7 +61,13 @@ async fn facts(agent: &Agent, request: &ContextRequest<'_>) -> Vec<ContextItem> 
     ];
     facts.extend(directory.map(|directory| fact("directory", place(workspace, directory))));
     let added = &request.config.permissions.directories;
-    facts.extend(added_directories(added).map(|told| fact("added directories", told)));
+    match added_directories(added) {
+        Some(told) => facts.push(fact(ADDED, told)),
+        None if request.told.contains_key(ADDED) => {
+            facts.push(fact(ADDED, "Tools may work in no further directories any more.".into()));
+        }
+        None => {}
+    }
     match git::state(workspace, environment).await {
         Some(state) => facts.push(fact("git", state)),
         None if request.told.contains_key("git") => {

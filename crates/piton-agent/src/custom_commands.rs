@@ -1,12 +1,17 @@
 //! Commands of the user: Markdown files with placeholders, typed as `/name words`.
 //!
-//! Only the user's own folders are read. What a command says is sent as what the user said.
+//! Only the user's own folders are read. What a command says is sent as what the user said. Where its text
+//! names a command for the shell, the output of that stands in its place; a face runs it.
+
+mod pieces;
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
+pub use self::pieces::Piece;
+use self::pieces::pieces;
 use crate::front_matter::FrontMatter;
 use crate::near::near;
 use crate::settings::Settings;
@@ -17,6 +22,13 @@ const BYTES_MAX: u64 = 64 * 1024;
 const DEPTH_MAX: usize = 3;
 /// Most commands that count.
 const COMMANDS_MAX: usize = 500;
+/// Most commands for the shell in one text.
+const SHELL_COMMANDS_MAX: usize = 16;
+/// Folders of a repository in which other agents look for commands.
+const REPOSITORY_COMMANDS: [&str; 4] =
+    [".piton/commands", ".claude/commands", ".opencode/commands", ".codex/prompts"];
+/// The same for skills, which other agents take by name as well.
+const REPOSITORY_SKILLS: [&str; 3] = [".piton/skills", ".claude/skills", ".agents/skills"];
 
 /// A command of the user.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,8 +42,12 @@ pub struct CustomCommand {
 /// What a command says with the words behind it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Expanded {
-    /// What is sent: what was typed, then what the command says.
-    pub text: String,
+    /// The name of the command.
+    pub name: String,
+    /// The words behind the name.
+    pub words: String,
+    /// What is sent, piece by piece: what was typed, then what the command says.
+    pub pieces: Vec<Piece>,
     /// Who answers, if the command names a model.
     pub model: Option<String>,
 }
@@ -46,6 +62,16 @@ pub enum CustomFault {
         name: String,
         /// The names that are near.
         near: Vec<String>,
+    },
+    /// The repository has one of this name, and what a repository brings is not used.
+    #[error("/{name} is there, in {}, but what a repository brings is not used", path.display())]
+    OfRepository {
+        /// The name.
+        name: String,
+        /// Its file, or the folder of a skill.
+        path: PathBuf,
+        /// Where it would be the user's own.
+        own: PathBuf,
     },
     /// Its file cannot be used.
     #[error("the command /{name} cannot be used: {}: {why}", path.display())]
@@ -93,28 +119,57 @@ fn look(place: &Path, prefix: &str, depth: usize, found: &mut BTreeMap<String, C
     }
 }
 
+/// The command or skill of this name that the repository brings and the user does not have.
+pub fn of_repository(settings: &Settings, name: &str) -> Option<CustomFault> {
+    let own = settings.config()?;
+    let (here, root) = (settings.directory().ok()?, settings.workspace().ok()?);
+    let below = name.replace(':', "/");
+    let home = settings.environment.user_directory();
+    let places = here.ancestors().take_while(|place| place.starts_with(root));
+    // What lies in the home directory is the user's own.
+    for place in places.filter(|place| Some(*place) != home) {
+        let command = format!("{below}.md");
+        let found = REPOSITORY_COMMANDS.iter().map(|folder| place.join(folder).join(&command));
+        if let Some(path) = found.into_iter().find(|path| path.is_file()) {
+            let (name, own) = (name.to_owned(), own.join("commands").join(command));
+            return Some(CustomFault::OfRepository { name, path, own });
+        }
+        let found = REPOSITORY_SKILLS.iter().map(|folder| place.join(folder).join(&below));
+        if let Some(path) = found.into_iter().find(|path| path.join("SKILL.md").is_file()) {
+            let (name, own) = (name.to_owned(), own.join("skills").join(below));
+            return Some(CustomFault::OfRepository { name, path, own });
+        }
+    }
+    None
+}
+
 /// What a typed text means: none, if it is no command.
 pub fn expand(settings: &Settings, typed: &str) -> Result<Option<Expanded>, CustomFault> {
     let Some(rest) = typed.strip_prefix('/') else { return Ok(None) };
     let (name, words) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
     let is_fit = |letter: char| letter.is_alphanumeric() || matches!(letter, '-' | '_' | ':' | '.');
-    if name.is_empty() || !name.chars().all(is_fit) {
+    if name.is_empty() || !name.chars().all(is_fit) || name.starts_with('.') {
         return Ok(None);
     }
     let commands = all(settings);
     let Some(command) = commands.get(name) else {
+        if let Some(fault) = of_repository(settings, name) {
+            return Err(fault);
+        }
         let near = near(name, commands.keys().map(String::as_str));
         let name = name.to_owned();
         return if near.is_empty() { Ok(None) } else { Err(CustomFault::Unknown { name, near }) };
     };
-    command.with(words.trim()).map(|(says, model)| {
-        Some(Expanded { text: format!("{}\n\n{}", typed.trim_end(), says.trim()), model })
-    })
+    let (name, words) = (name.to_owned(), words.trim().to_owned());
+    let (says, model) = command.with(&words)?;
+    let typed = Piece::Text(format!("{}\n\n", typed.trim_end()));
+    let pieces = [typed].into_iter().chain(says).collect();
+    Ok(Some(Expanded { name, words, pieces, model }))
 }
 
 impl CustomCommand {
     /// What it says with these words, and the model that it names.
-    fn with(&self, words: &str) -> Result<(String, Option<String>), CustomFault> {
+    fn with(&self, words: &str) -> Result<(Vec<Piece>, Option<String>), CustomFault> {
         let Self { name, path } = self;
         let unusable =
             |why: String| CustomFault::Unusable { name: name.clone(), path: path.clone(), why };
@@ -126,34 +181,13 @@ impl CustomCommand {
             return Err(unusable(format!("it has more than {BYTES_MAX} bytes")));
         }
         let read = FrontMatter::read(&text).map_err(unusable)?;
-        let says = filled(read.body, words);
+        let says = pieces(read.body.trim(), words);
+        let commands = says.iter().filter(|piece| matches!(piece, Piece::Shell(_))).count();
+        if SHELL_COMMANDS_MAX < commands {
+            return Err(unusable(format!("it runs more than {SHELL_COMMANDS_MAX} commands")));
+        }
         Ok((says, read.text("model").map(ToOwned::to_owned)))
     }
-}
-
-/// A text with its placeholders filled: `$ARGUMENTS` and `$@` are all words, `$1` to `$9` single ones. Words
-/// of a text without placeholders stand behind it.
-fn filled(text: &str, words: &str) -> String {
-    let single: Vec<&str> = words.split_whitespace().collect();
-    let (mut said, mut rest, mut used) = (String::with_capacity(text.len()), text, false);
-    while let Some(at) = rest.find('$') {
-        let (before, behind) = rest.split_at(at);
-        said.push_str(before);
-        let behind = behind.strip_prefix('$').unwrap_or_default();
-        let number = behind.chars().next().and_then(|digit| digit.to_digit(10));
-        if let Some(left) = behind.strip_prefix("ARGUMENTS").or_else(|| behind.strip_prefix('@')) {
-            said.push_str(words);
-            (rest, used) = (left, true);
-        } else if let Some(number @ 1..=9) = number {
-            said.push_str(single.get(number as usize - 1).unwrap_or(&""));
-            (rest, used) = (behind.get(1..).unwrap_or_default(), true);
-        } else {
-            said.push('$');
-            rest = behind;
-        }
-    }
-    said.push_str(rest);
-    if used || words.is_empty() { said } else { format!("{}\n\n{words}", said.trim_end()) }
 }
 
 #[cfg(test)]
@@ -174,18 +208,12 @@ mod tests {
         fs::write(path, content).unwrap();
     }
 
-    #[test]
-    fn placeholders_are_filled_and_other_strokes_stay() {
-        for (text, words, expected) in [
-            ("Look at $ARGUMENTS.", "a b", "Look at a b."),
-            ("$2 then $1, $3!", "a b", "b then a, !"),
-            ("All: $@", "$1 x", "All: $1 x"),
-            ("It costs $0 and $HOME", "", "It costs $0 and $HOME"),
-            ("Plain.\n", "more", "Plain.\n\nmore"),
-            ("$", "", "$"),
-        ] {
-            assert_eq!(filled(text, words), expected, "{text}");
-        }
+    fn said(expanded: Expanded) -> String {
+        let texts = expanded.pieces.into_iter().map(|piece| match piece {
+            Piece::Text(text) => text,
+            Piece::Shell(command) => format!("<{command}>"),
+        });
+        texts.collect()
     }
 
     #[test]
@@ -195,10 +223,11 @@ mod tests {
         write(&root, ".claude/commands/review.md", text);
         write(&root, ".config/piton/commands/git/commit.md", "Commit.");
         let expanded = expand(&settings, "/review a.rs").unwrap().unwrap();
-        assert_eq!(expanded.text, "/review a.rs\n\nReview a.rs.");
         assert_eq!(expanded.model.as_deref(), Some("gemini/pro"));
+        assert_eq!(said(expanded), "/review a.rs\n\nReview a.rs.");
         let expanded = expand(&settings, "/git:commit").unwrap().unwrap();
-        assert_eq!((expanded.text.as_str(), expanded.model), ("/git:commit\n\nCommit.", None));
+        assert_eq!(expanded.model, None);
+        assert_eq!(said(expanded), "/git:commit\n\nCommit.");
     }
 
     #[test]
@@ -213,11 +242,35 @@ mod tests {
     }
 
     #[test]
+    fn what_a_repository_brings_is_named_and_not_used() {
+        let root = tempfile::tempdir().unwrap();
+        let here = root.path().join("repo/sub");
+        fs::create_dir_all(root.path().join("repo/.git")).unwrap();
+        fs::create_dir_all(&here).unwrap();
+        write(&root, "repo/.claude/commands/git/ship.md", "Ship.");
+        write(&root, "repo/sub/.claude/skills/fly/SKILL.md", "Fly.");
+        let home = root.path().join("home");
+        let variables = [("HOME".into(), home.clone().into())];
+        let settings = Settings::resolve(Environment::new(here, variables)).unwrap();
+        for (text, kind) in [("/git:ship it", "commands/git/ship.md"), ("/fly", "skills/fly")] {
+            let fault = expand(&settings, text).unwrap_err();
+            let CustomFault::OfRepository { own, .. } = fault else { panic!("{fault}") };
+            assert_eq!(own, home.join(".config/piton").join(kind));
+        }
+        for text in ["/ship", "/../x", "/.git", "/sub"] {
+            assert_eq!(expand(&settings, text), Ok(None), "{text}");
+        }
+        write(&root, "home/.claude/commands/fly.md", "My own.");
+        assert!(expand(&settings, "/fly").unwrap().is_some());
+    }
+
+    #[test]
     fn a_command_that_cannot_be_read_is_named() {
         let (root, settings) = home();
         write(&root, ".codex/prompts/a.md", "---\nmodel: b: c\n---\n");
         write(&root, ".codex/prompts/b.md", &"x".repeat(70_000));
-        for text in ["/a", "/b"] {
+        write(&root, ".codex/prompts/c.md", &"!`true` ".repeat(17));
+        for text in ["/a", "/b", "/c"] {
             let error = expand(&settings, text).unwrap_err().to_string();
             assert!(error.starts_with(&format!("the command {text} cannot be used: ")), "{error}");
         }

@@ -48,9 +48,22 @@ pub struct Overrides {
     /// [`Settings::added_directory`](crate::Settings::added_directory) gives them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub directories: Vec<String>,
+    /// Those that they may work in no more.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub removed_directories: Vec<String>,
     /// Workers do the work: the model splits it into subtasks, and answers from their results.
     #[serde(skip_serializing_if = "is_false")]
     pub coordinate: bool,
+}
+
+impl Overrides {
+    /// Adds directories to those of a conversation, and takes others out.
+    pub fn change_directories(&self, present: &mut Vec<String>) {
+        present.retain(|directory| !self.removed_directories.contains(directory));
+        let is_new = |directory: &&String| !present.contains(directory);
+        let added: Vec<_> = self.directories.iter().filter(is_new).cloned().collect();
+        present.extend(added);
+    }
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands over a reference")]
@@ -76,6 +89,7 @@ mod tests {
             sandbox: Some(SandboxMode::On),
             no_network: true,
             directories: vec!["/lib".into()],
+            removed_directories: vec!["/old".into()],
             coordinate: true,
         };
         for sent in [sent, Overrides::default()] {

@@ -173,9 +173,7 @@ impl Agent {
             Standing::Known => permissions.mode,
         };
         permissions.mode = overrides.permissions.unwrap_or(kept);
-        let is_new = |directory: &&String| !permissions.directories.contains(directory);
-        let added: Vec<_> = overrides.directories.iter().filter(is_new).cloned().collect();
-        permissions.directories.extend(added);
+        overrides.change_directories(&mut permissions.directories);
         permissions.hooked = self.hooks.hooked();
         let in_doubt = match request.attendance {
             Attendance::Attended => InDoubtPolicy::Ask,

@@ -17,12 +17,12 @@ mod send;
 mod stop;
 
 pub(crate) use self::chat::Chat;
-pub(crate) use self::config::Config;
+pub(crate) use self::config::{Config, ConfigWish};
 pub(crate) use self::drafts::{DraftWish, DraftsFlags};
 pub(crate) use self::help::{Completions, Help, Shell};
 pub(crate) use self::init::Init;
 pub(crate) use self::mcp::{Mcp, McpWish, NewServer, SimMcp};
-pub(crate) use self::query::{Mode, Query};
+pub(crate) use self::query::{EFFORTS, Mode, Query};
 pub(crate) use self::send::Send;
 pub(crate) use self::stop::Stop;
 use crate::output::Form;
@@ -349,11 +349,11 @@ pub(crate) struct Kill {
 /// The flags of `piton undo`.
 #[derive(Debug, Default, Args)]
 pub(crate) struct Undo {
-    /// The number of a change in the list; else the newest one that was not taken back
-    #[arg(value_name = "N")]
-    pub(crate) number: Option<usize>,
+    /// The number of a change in the list; else the newest one that was not taken back. `list` shows the list
+    #[arg(value_name = "N", value_parser = which)]
+    pub(crate) which: Option<Which>,
     /// Show the changes that can be taken back, with their numbers
-    #[arg(long, conflicts_with_all = ["number", "show"])]
+    #[arg(long, conflicts_with_all = ["which", "show"])]
     pub(crate) list: bool,
     /// Print the old version instead of putting it back
     #[arg(long)]
@@ -367,6 +367,34 @@ pub(crate) struct Undo {
     /// One JSON object per line
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+/// Which changes are meant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Which {
+    /// The one with this number.
+    Number(usize),
+    /// All: they are shown.
+    List,
+}
+
+fn which(typed: &str) -> Result<Which, String> {
+    match typed {
+        "list" => Ok(Which::List),
+        number => {
+            number.parse().map(Which::Number).map_err(|_| "a number, or list, is wanted".into())
+        }
+    }
+}
+
+impl Undo {
+    /// The number of the change that is meant, if one is.
+    pub(crate) fn number(&self) -> Option<usize> {
+        match self.which? {
+            Which::Number(number) => Some(number),
+            Which::List => None,
+        }
+    }
 }
 
 impl Command {

@@ -337,7 +337,7 @@ fn cost(turn: &TurnView) -> Option<u64> {
 }
 
 /// Providers end some of their messages with a full stop, and some not.
-fn sentence(message: &str) -> String {
+pub(crate) fn sentence(message: &str) -> String {
     let ended = message.ends_with(['.', '!', '?', '…']);
     if ended { message.to_owned() } else { format!("{message}.") }
 }

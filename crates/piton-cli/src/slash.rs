@@ -15,13 +15,29 @@ struct Row {
 }
 
 /// The commands, in the order of the help.
-const ROWS: [Row; 13] = [
+const ROWS: [Row; 19] = [
     row("new", "", "begin another conversation", false),
     row("resume", "[ID]", "go on with another conversation; without an id, choose one", false),
     row("continue", "", "go on with the incomplete turn", false),
     row("discard", "", "discard the incomplete turn; it stays in the journal, hidden", false),
     row("model", "[MODEL]", "show who answers, or choose", false),
+    row("effort", "[LEVEL]", "show how much the model thinks, or choose", false),
     row("mode", "[MODE]", "show what may run without asking, or choose", false),
+    row(
+        "permissions",
+        "[revoke N]",
+        "show the rules that say what may run, or take one back",
+        false,
+    ),
+    row(
+        "dirs",
+        "[add|remove DIR]",
+        "show the directories beside the workspace, or change them",
+        false,
+    ),
+    row("mcp", "[tools]", "show the servers of tools, or what they offer", false),
+    row("status", "", "show the conversation, who answers, and how", false),
+    row("diff", "", "show what the conversation changed in files", false),
     row("undo", "[N]", "take the last change of a file back; with a number, change N", false),
     row("tokens", "", "show what the conversation has used", true),
     row("queue", "[TEXT|drop]", "show the messages that wait, add one, or take them back", true),
@@ -32,8 +48,7 @@ const ROWS: [Row; 13] = [
 ];
 
 /// Other names of commands.
-const OTHER_NAMES: [(&str, &str); 4] =
-    [("exit", "quit"), ("clear", "new"), ("permissions", "mode"), ("?", "help")];
+const OTHER_NAMES: [(&str, &str); 3] = [("exit", "quit"), ("clear", "new"), ("?", "help")];
 
 const fn row(name: &'static str, takes: &'static str, does: &'static str, busy: bool) -> Row {
     Row { name, takes, does, busy }
@@ -106,8 +121,8 @@ pub(crate) fn help() -> String {
         writeln!(help, "  {:width$}  {}", left(row), row.does).unwrap_or_default();
     }
     help
-        + "  !COMMAND           run a command of yours; its output goes along with your next message
-  @PATH              attach a file or a listing; Tab completes paths and commands
+        + "  !COMMAND                run a command of yours; its output goes along with your next message
+  @PATH                   attach a file or a listing; Tab completes paths and commands
 
   Enter sends, Alt-Enter or \\ and Enter begins another line, Ctrl-D leaves.
   While a turn runs: a line is queued, Ctrl-C or Escape stops the turn and keeps its work."

@@ -52,19 +52,27 @@ pub(crate) async fn newest(
     journal: &dyn Journal,
     settings: &Settings,
 ) -> Result<Option<ConversationId>, Fault> {
-    let mut newest: Option<Listed> = None;
+    let first = newest_ones(journal, settings, 1).await?.into_iter().next();
+    Ok(first.map(|listed| listed.conversation))
+}
+
+/// The most recently touched conversations of the workspace that we are in and of the directory, the
+/// newest first, without workers.
+pub(crate) async fn newest_ones(
+    journal: &dyn Journal,
+    settings: &Settings,
+    rows_max: usize,
+) -> Result<Vec<Listed>, Fault> {
+    let mut rows = Vec::new();
     for place in settings.found_from_here()? {
         // Nothing is lost: a path that is not UTF-8 was refused.
         let directory = Some(Directory::Exactly(place.to_string_lossy().into_owned()));
         let filter = Filter { directory, worker: Some(false), ..Filter::default() };
-        let listing = journal.list(Page { filter, ..Page::first(1) }).await?;
-        let found = listing.rows.into_iter().next();
-        newest = match (newest, found) {
-            (Some(one), Some(other)) if one.row.touched < other.row.touched => Some(other),
-            (one, other) => one.or(other),
-        };
+        rows.extend(journal.list(Page { filter, ..Page::first(rows_max) }).await?.rows);
     }
-    Ok(newest.map(|listed| listed.conversation))
+    rows.sort_by_key(|listed| std::cmp::Reverse(listed.row.touched));
+    rows.truncate(rows_max);
+    Ok(rows)
 }
 
 /// Conversations whose ids begin like a mistyped one, as far as that goes.

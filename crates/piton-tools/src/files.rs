@@ -21,7 +21,7 @@ mod workspace;
 mod write_file;
 
 pub use self::apply_patch::ApplyPatch;
-pub use self::change::EDIT_BYTES_MAX;
+pub use self::change::{EDIT_BYTES_MAX, difference};
 pub use self::edit_file::EditFile;
 pub use self::glob::Glob;
 pub use self::grep::Grep;

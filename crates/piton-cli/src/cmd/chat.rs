@@ -2,7 +2,10 @@
 //!
 //! Nothing is held between two messages: other processes can work on the conversation meanwhile.
 
+mod choose;
 mod complete;
+mod directories;
+mod look;
 mod past;
 mod prompt;
 mod shell;
@@ -11,22 +14,21 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::Duration;
 
-use clap::ValueEnum as _;
 use piton::{Command, Engine};
-use piton_agent::{Agent, Overrides, Settings, custom_commands, engine_to_write, near, typed};
+use piton_agent::{Agent, Overrides, Settings, custom_commands, engine_to_write, typed};
 use piton_core::id::ConversationId;
 use piton_core::view::{PermissionMode, View};
 use piton_store::Journal;
 
 use self::prompt::{Prompt, Read};
 use super::query::attach::Attached;
-use super::query::beside::show_answer;
+use super::query::beside::{show_answer, tell_unknown};
 use super::query::plan::Wish;
 use super::query::side::Question;
 use super::query::stage::{Beside, Stage};
 use super::query::{self, Said};
 use super::undo;
-use crate::flags::{Chat, Mode, Undo};
+use crate::flags::{Chat, Mode, Undo, Which};
 use crate::output::{Form, Output};
 use crate::render::tokens;
 use crate::report::{Fault, InputFault, Report};
@@ -37,8 +39,6 @@ use crate::terminal::Terminal;
 
 /// How often it is shown that a side question is being answered.
 const SPIN_EVERY: Duration = Duration::from_millis(120);
-/// Models that are named when nobody is chosen by name.
-const MODELS_NAMED_MAX: usize = 8;
 
 /// What is said of an incomplete turn.
 const OFFER: &str = "/continue goes on with it, /discard drops it; a message is added to it.";
@@ -144,9 +144,7 @@ impl Sitting {
             }
             Meaning::Command(command) => self.command(command, stage).await,
             Meaning::Unknown(name) => {
-                let own = slash::names().map(str::to_owned);
-                let known: Vec<String> = own.chain(customs.into_keys()).collect();
-                stage.output.talk(&unknown(&name, &known));
+                tell_unknown(&name, self.settings(), stage);
                 Ok(ControlFlow::Continue(()))
             }
         };
@@ -173,7 +171,13 @@ impl Sitting {
             "continue" => self.say(None, Wish::Continue, stage).await?,
             "discard" => self.say(None, Wish::Discard, stage).await?,
             "model" => self.choose_model(&words, stage).await?,
+            "effort" => self.choose_effort(&words, stage).await?,
             "mode" => self.choose_mode(&words, stage).await?,
+            "permissions" => self.rules(&words, stage).await?,
+            "dirs" => self.directories(&words, stage).await?,
+            "mcp" => self.servers(&words, stage).await?,
+            "status" => self.status(stage).await?,
+            "diff" => self.difference(stage).await?,
             "undo" => self.undo(&words, stage).await?,
             "tokens" => {
                 let view = self.view(stage).await?;
@@ -222,13 +226,12 @@ impl Sitting {
             // The conversation keeps its mode, also where a plan was approved and changed it.
             self.overrides.permissions = None;
         }
-        let report = done?;
-        report.tell_in_chat(self.conversation.as_ref(), stage.output);
-        if let (Some(text), true, Some(beside)) = (text, report.keeps_message(), &mut stage.beside)
-        {
-            // It was not sent, and can be sent again with one key.
+        let is_unsent = done.as_ref().map_or(true, Report::keeps_message);
+        if let (Some(text), true, Some(beside)) = (text, is_unsent, &mut stage.beside) {
+            // It can be sent again with one key.
             beside.typing.take(text.replace('\n', " ").as_bytes());
         }
+        done?.tell_in_chat(self.conversation.as_ref(), stage.output);
         Ok(())
     }
 
@@ -249,56 +252,16 @@ impl Sitting {
         }
     }
 
-    async fn choose_model(&mut self, words: &str, stage: &mut Stage<'_>) -> Result<(), Fault> {
-        if !words.is_empty() {
-            let model = self.agent.parse_model(words)?;
-            self.agent.load_model(&model)?;
-            stage.output.talk(&format!("{} answers from now on", typed(&model)));
-            self.overrides.model = Some(model);
-            return Ok(());
-        }
-        let view = self.view(stage).await?;
-        let present = self.agent.model(&self.overrides, view.head.model.as_ref());
-        match present {
-            Ok(model) => stage.output.talk(&format!("{} answers", typed(&model))),
-            Err(error) => stage.output.talk(&error.to_string()),
-        }
-        let others = self.agent.models_with_key().into_iter().take(MODELS_NAMED_MAX);
-        let others: Vec<String> = others.map(|(model, _)| typed(&model)).collect();
-        if !others.is_empty() {
-            stage.output.talk(&format!("hint: there are keys for {}", others.join(", ")));
-        }
-        stage.output.talk("hint: to choose: /model MODEL; piton models lists them");
-        Ok(())
-    }
-
-    async fn choose_mode(&mut self, words: &str, stage: &mut Stage<'_>) -> Result<(), Fault> {
-        if let Ok(mode) = Mode::from_str(words, true) {
-            self.overrides.permissions = Some(mode.into());
-            stage.output.talk(&format!("permissions {} from now on", mode.typed()));
-            return Ok(());
-        }
-        if !words.is_empty() {
-            stage.output.talk(&format!("There is no mode {words}."));
-        }
-        let kept = self.view(stage).await?.head.mode;
-        let kept = if self.conversation.is_some() { kept } else { self.agent.default_mode() };
-        let present = Mode::from(self.overrides.permissions.unwrap_or(kept)).typed();
-        let modes: Vec<String> = Mode::value_variants().iter().map(|mode| mode.typed()).collect();
-        stage.output.talk(&format!("permissions {present}; to choose: /mode {}", modes.join("|")));
-        Ok(())
-    }
-
     async fn undo(&mut self, words: &str, stage: &mut Stage<'_>) -> Result<(), Fault> {
-        let number = words.parse().ok();
-        let list = !words.is_empty() && number.is_none();
+        let number = words.parse().ok().map(Which::Number);
+        let which = if words.is_empty() { None } else { number.or(Some(Which::List)) };
         let Some(id) = self.conversation.as_ref().map(ToString::to_string) else {
             stage
                 .output
                 .talk("This conversation has not begun; piton undo --list shows all changes.");
             return Ok(());
         };
-        let flags = Undo { number, list, id: Some(id), ..Undo::default() };
+        let flags = Undo { which, id: Some(id), ..Undo::default() };
         undo::run(&flags, self.settings(), stage.output).await?.tell(stage.output);
         Ok(())
     }
@@ -349,12 +312,4 @@ impl Sitting {
         show_answer(answer, stage);
         Ok(())
     }
-}
-
-/// What is said of a name that no command has.
-fn unknown(name: &str, known: &[String]) -> String {
-    let near = near(name, known.iter().map(String::as_str));
-    let meant = near.first().map(|near| format!("; did you mean /{near}?"));
-    let hint = "/help lists the commands. To send it as a message, begin with a blank.";
-    format!("There is no command /{name}{}\nhint: {hint}", meant.unwrap_or_else(|| ".".into()))
 }

@@ -4,12 +4,18 @@ use piton_agent::config::{self, ConfigError, Origin, Setting};
 use piton_agent::{Agent, Settings};
 use serde_json::Value;
 
-use crate::flags::Config;
+use crate::flags::{Config, ConfigWish};
 use crate::output::Output;
 use crate::render::lines::Line;
 use crate::render::table::table;
 use crate::render::visible::visible;
 use crate::report::{Fault, Report};
+
+/// How it is called, where that was not clear.
+const USAGE: &str = "error: it is not clear which setting is meant\n\
+    hint: to show one: piton config KEY\n\
+    hint: to set one: piton config KEY VALUE\n\
+    hint: to take one out: piton config --unset KEY";
 
 /// Shows or changes settings.
 pub(crate) fn run(
@@ -28,28 +34,33 @@ pub(crate) fn run(
         output.data(&format!("{}\n", file()?.display()));
         return Ok(Report::ok("done"));
     }
-    if let Some(key) = &flags.unset {
-        let was_there = config::unset(settings, key)?;
-        let file = file()?.display();
-        let said = if was_there { "Taken out" } else { "Not set there, so nothing was changed" };
-        output.talk(&format!("{said}: {key}, in {file}"));
-        tell_if_covered(flags, key, settings, output);
-        return Ok(Report::ok("done"));
-    }
-    let Some(key) = &flags.key else {
-        show(&config::all(settings, &flags.given())?, flags.json, output);
-        return Ok(Report::ok("done"));
-    };
-    if let Some(value) = &flags.value {
-        if key == "model" {
-            // What is written here answers every new conversation: a wrong name would be found too late.
-            Agent::load(settings.clone())?.parse_model(value)?;
+    let key = match flags.wish() {
+        ConfigWish::All => {
+            show(&config::all(settings, &flags.given())?, flags.json, output);
+            return Ok(Report::ok("done"));
         }
-        config::set(settings, key, value)?;
-        output.talk(&format!("Set: {key}, in {}", file()?.display()));
-        tell_if_covered(flags, key, settings, output);
-        return Ok(Report::ok("done"));
-    }
+        ConfigWish::Unclear => return Ok(Report::misuse(USAGE)),
+        ConfigWish::Unset(key) => {
+            let was_there = config::unset(settings, key)?;
+            let file = file()?.display();
+            let said =
+                if was_there { "Taken out" } else { "Not set there, so nothing was changed" };
+            output.talk(&format!("{said}: {key}, in {file}"));
+            tell_what_counts(flags, key, settings, output);
+            return Ok(Report::ok("done"));
+        }
+        ConfigWish::Set(key, value) => {
+            if key == "model" {
+                // What is written here answers every new conversation: a wrong name would be found too late.
+                Agent::load(settings.clone())?.parse_model(value)?;
+            }
+            config::set(settings, key, value)?;
+            output.talk(&format!("Set: {key}, in {}", file()?.display()));
+            tell_what_counts(flags, key, settings, output);
+            return Ok(Report::ok("done"));
+        }
+        ConfigWish::Show(key) => key,
+    };
     let found = config::one(settings, &flags.given(), key)?;
     let wanted = config::spelled(key)?;
     match found.as_slice() {
@@ -67,14 +78,18 @@ pub(crate) fn run(
     Ok(Report::ok("done"))
 }
 
-/// Says so if what the file says now does not count.
-fn tell_if_covered(flags: &Config, key: &str, settings: &Settings, output: &mut Output) {
+/// Says what counts now, and so if that is not what the file says.
+fn tell_what_counts(flags: &Config, key: &str, settings: &Settings, output: &mut Output) {
     // A key that was taken out may be one that nobody knows.
     let found = config::one(settings, &flags.given(), key).unwrap_or_default();
-    for Setting { key, origin, .. } in found {
-        if let Origin::Variable(name) = origin {
+    for Setting { key, value, origin } in found {
+        if let Origin::Variable(name) = &origin {
             output.talk(&format!("warning: {name} is set and counts before the file for {key}"));
         }
+        output.talk(&match value {
+            Some(value) => format!("{key} is now {value} ({})", told(&origin)),
+            None => format!("{key} is not set now"),
+        });
     }
 }
 

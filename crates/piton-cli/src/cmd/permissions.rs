@@ -46,18 +46,12 @@ pub(crate) async fn run(
     let rules = agent.rules_in_force(&config.permissions.rules, &workspace);
     let file = settings.file.as_ref().map(|file| file.display().to_string()).unwrap_or_default();
     let Some(Revoke::Revoke { number }) = flags.change else {
+        let id = meant.as_ref().map_or("", |(_, id)| id.as_str());
         for (at, rule) in rules.iter().enumerate() {
-            let id = meant.as_ref().map_or("", |(_, id)| id.as_str());
             show(at + 1, rule, from(rule, id, &file), flags.json, output);
         }
         let strangers = Strangers::new(&agent, &workspace).with(&config.tools);
-        for found in strangers.among(&rules) {
-            output.talk(&format!("warning: {}", stranger(&found)));
-        }
-        if rules.is_empty() {
-            return Ok(Report::nothing("There are no rules; the mode decides on every call."));
-        }
-        return Ok(Report::ok("done"));
+        return Ok(listed(&rules, &strangers, output));
     };
     let rule = number.checked_sub(1).and_then(|at| rules.get(at));
     let rule = rule.ok_or(Fault::NoRule { number, count: rules.len() })?;
@@ -78,6 +72,29 @@ pub(crate) async fn run(
         }
     }
     Ok(Report::ok("done"))
+}
+
+/// Shows those of the settings, for a conversation that has not begun.
+pub(crate) fn of_settings(agent: &Agent, output: &mut Output) -> Result<Report, Fault> {
+    let settings = agent.settings();
+    let workspace = settings.workspace()?;
+    let rules = agent.rules_in_force(&[], workspace);
+    let file = settings.file.as_ref().map(|file| file.display().to_string()).unwrap_or_default();
+    for (at, rule) in rules.iter().enumerate() {
+        show(at + 1, rule, from(rule, "", &file), false, output);
+    }
+    Ok(listed(&rules, &Strangers::new(agent, workspace), output))
+}
+
+/// Warns of rules that cannot mean anything, and says so if there are none.
+fn listed(rules: &[PermissionRule], strangers: &Strangers, output: &mut Output) -> Report {
+    for found in strangers.among(rules) {
+        output.talk(&format!("warning: {}", stranger(&found)));
+    }
+    if rules.is_empty() {
+        return Report::nothing("There are no rules; the mode decides on every call.");
+    }
+    Report::ok("done")
 }
 
 /// Writes down that the conversation goes on without the rule.

@@ -21,6 +21,7 @@ mod opened;
 mod perform;
 pub(super) mod plan;
 mod schema;
+pub(super) mod shell;
 pub(super) mod side;
 pub(super) mod stage;
 mod stdin;
@@ -35,7 +36,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use piton::check_workspace;
+use piton::{check_workspace, reader};
 use piton_agent::{Agent, ModelError, Overrides, Settings};
 use piton_core::id::ConversationId;
 use piton_core::view::TurnEnd;
@@ -56,6 +57,7 @@ use self::schema::OutputSchema;
 use self::stage::Stage;
 use self::stdin::{Kind, Role};
 use self::text::sendable;
+use self::typed::Now;
 use self::waiting::OfLeft;
 pub(in crate::cmd) use self::waiting::tell as tell_queue;
 use crate::ask::held::{Elsewhere, HeldChoice, Present, choose_held, held_menu, held_waits};
@@ -81,15 +83,13 @@ pub(crate) async fn run(
     let (wish, source) = plan::request(&query)?;
     let kind = Kind::look();
     let role = stdin::role(&query, &source, kind)?;
-    let schema = query.output_schema.as_deref().map(OutputSchema::read).transpose()?;
-    // A wrong name is found before anything is touched.
-    let agent = Agent::load(settings.clone())?;
-    let agent = Arc::new(if output.talk_page().is_some() { agent.watched() } else { agent });
-    let model = query.model.as_deref().map(|typed| agent.parse_model(typed)).transpose()?;
-    let directories = query.add_dir.iter().map(|typed| settings.added_directory(typed));
-    let mut overrides = query.overrides(model, directories.collect::<Result<_, _>>()?);
+    let mut ready = Ready::of(&query, settings, output);
+    if !matches!(source, Source::Words(_)) {
+        // A wrong name is found before anything is read or written. What was typed is kept first.
+        ready = Ok(ready?);
+    }
     let mut signals = Signals::listen()?;
-    if let Some(most) = time_max(&query, &agent) {
+    if let Some(most) = time_max(&query, ready.as_ref().ok()) {
         signals.stop_after(most);
     }
     let may_ask = !query.no_input && settings.environment.value("PITON_NO_INPUT").is_none();
@@ -105,12 +105,14 @@ pub(crate) async fn run(
         return Ok(Report::nothing("Nothing was written, so nothing is sent."));
     };
     if is_typed {
-        let brought = typed::understand(&mut input, settings)?;
+        let brought = typed::understand(&mut input, settings, Now::Idle, &mut stage).await?;
         query.files.extend(brought.files);
-        if let Some(model) = brought.model.filter(|_| overrides.model.is_none()) {
-            overrides.model = Some(agent.parse_model(&model)?);
-        }
+        ready = ready.and_then(|ready| ready.with_model(brought.model));
     }
+    let Ready { agent, overrides, schema } = match ready {
+        Ok(ready) => ready,
+        Err(fault) => return keep(input, &query, &fault, settings, &mut stage).await,
+    };
     let result_file = query.result_file.clone();
     if let Some(schema) = &schema {
         input.listings.push(schema.attached());
@@ -125,11 +127,56 @@ pub(crate) async fn run(
 }
 
 /// How long the turn may take: as the flag says, else as the settings say.
-fn time_max(query: &Query, agent: &Agent) -> Option<Duration> {
+fn time_max(query: &Query, ready: Option<&Ready>) -> Option<Duration> {
     let typed = query.timeout.map(Duration::from_secs);
-    let most = typed.or(agent.ceilings().time_max()).filter(|most| !most.is_zero());
+    let most = typed.or_else(|| ready?.agent.ceilings().time_max()).filter(|most| !most.is_zero());
     // Longer than anybody waits; a clock has an end.
     most.map(|most| most.min(Duration::from_secs(u32::MAX.into())))
+}
+
+/// What the flags name, found to be there.
+#[derive(Debug)]
+struct Ready {
+    agent: Arc<Agent>,
+    overrides: Overrides,
+    schema: Option<OutputSchema>,
+}
+
+impl Ready {
+    fn of(query: &Query, settings: &Settings, output: &Output) -> Result<Self, Fault> {
+        let schema = query.output_schema.as_deref().map(OutputSchema::read).transpose()?;
+        let agent = Agent::load(settings.clone())?;
+        let agent = Arc::new(if output.talk_page().is_some() { agent.watched() } else { agent });
+        let model = query.model.as_deref().map(|typed| agent.parse_model(typed)).transpose()?;
+        let directories = query.add_dir.iter().map(|typed| settings.added_directory(typed));
+        let mut overrides = query.overrides(model, directories.collect::<Result<_, _>>()?);
+        let removed = query.remove_dir.iter().map(|typed| settings.removed_directory(typed));
+        overrides.removed_directories = removed.collect::<Result<_, _>>()?;
+        Ok(Self { agent, overrides, schema })
+    }
+
+    /// With the model that a command of the user names, unless a flag names another one.
+    fn with_model(mut self, typed: Option<String>) -> Result<Self, Fault> {
+        if let Some(typed) = typed.filter(|_| self.overrides.model.is_none()) {
+            self.overrides.model = Some(self.agent.parse_model(&typed)?);
+        }
+        Ok(self)
+    }
+}
+
+/// Keeps a message that cannot go yet, with all that goes along.
+async fn keep(
+    input: Input,
+    query: &Query,
+    fault: &Fault,
+    settings: &Settings,
+    stage: &mut Stage<'_>,
+) -> Result<Report, Fault> {
+    let mut mail = Mail::new(input, query, settings)?;
+    // A file that cannot be read is named when the message is sent.
+    mail.read_files(stage).await.unwrap_or_default();
+    let report = Report::from(fault);
+    Ok(if mail.is_kept() { report.with_kept_message() } else { report })
 }
 
 /// What a person says in a chat.
@@ -152,7 +199,7 @@ pub(in crate::cmd) async fn say(said: Said<'_>, stage: &mut Stage<'_>) -> Result
     let settings = agent.settings();
     let text = text.map(sendable).transpose()?;
     let mut input = Input { text, listings: attached, ..Input::default() };
-    let brought = typed::understand(&mut input, settings)?;
+    let brought = typed::understand(&mut input, settings, Now::Idle, stage).await?;
     if let Some(model) = brought.model {
         overrides.model = Some(agent.parse_model(&model)?);
     }
@@ -249,11 +296,10 @@ impl Asked<'_> {
             Plan::Release => Errand::Release,
             Plan::NothingToSteer => return Err(waiting::nothing_to_steer(&opened)),
             Plan::Discard => return self.discard(&opened, stage).await,
-            Plan::NothingToContinue => {
-                return Ok(Step::nothing("There is no incomplete turn to continue."));
-            }
+            Plan::NothingToContinue => return Ok(Step::Done(nothing_to_continue(&opened))),
             Plan::NothingToDiscard => {
-                return Ok(Step::nothing("There is no incomplete turn to discard."));
+                let told = Report::nothing("There is no incomplete turn to discard.");
+                return Ok(Step::Done(told));
             }
             Plan::Refuse => return Err(refusal(&opened)),
             Plan::ChooseWaiting | Plan::Choose => {
@@ -282,9 +328,24 @@ impl Asked<'_> {
             let here = check_workspace(Path::new(&opened.view.head.workspace));
             here.map_err(|error| waiting::nowhere(&opened).unwrap_or_else(|| error.into()))?;
         }
+        self.tell_not_added(&opened, stage).await?;
         let done = perform::perform(&mut opened, errand, self, mail, stage).await;
         opened.close().await;
         done.map(Step::Done)
+    }
+
+    /// Names directories that are to be taken out and were never added: a wrong name would go unnoticed.
+    async fn tell_not_added(&self, opened: &Opened, stage: &mut Stage<'_>) -> Result<(), Fault> {
+        let removed = &self.overrides.removed_directories;
+        if removed.is_empty() {
+            return Ok(());
+        }
+        let state = reader::state(&**opened.engine.journal(), opened.conversation.id()).await?;
+        let present = &state.config.permissions.directories;
+        for directory in removed.iter().filter(|directory| !present.contains(directory)) {
+            stage.output.talk(&format!("warning: {directory} was not added to this conversation"));
+        }
+        Ok(())
     }
 
     async fn discard(&self, opened: &Opened, stage: &mut Stage<'_>) -> Result<Step, Fault> {
@@ -390,12 +451,6 @@ enum Step {
     Ask(Box<Menu>),
 }
 
-impl Step {
-    fn nothing(message: &str) -> Self {
-        Self::Done(Report::nothing(message))
-    }
-}
-
 /// Where a query goes on.
 #[derive(Debug)]
 enum Entered {
@@ -403,6 +458,16 @@ enum Entered {
     Here(Box<Opened>),
     /// In the process that works on the conversation; this is how it went.
     There(Report),
+}
+
+/// What is said where nothing is incomplete, and nothing was said either.
+fn nothing_to_continue(opened: &Opened) -> Report {
+    match opened.life {
+        Life::Known => Report::nothing("There is no incomplete turn to continue.")
+            .with_hint("to go on with the conversation: piton query -c TEXT".into()),
+        Life::New | Life::Passing => Report::nothing("There is no conversation to continue.")
+            .with_hint("to begin one: piton query TEXT".into()),
+    }
 }
 
 fn refusal(opened: &Opened) -> Fault {

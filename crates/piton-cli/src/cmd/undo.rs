@@ -12,7 +12,7 @@ use piton::{CommandError, Engine, OpenError, Refusal};
 use piton_agent::{Settings, engine_to_write};
 use piton_core::summary::name_on_one_line;
 
-use crate::flags::Undo;
+use crate::flags::{Undo, Which};
 use crate::output::Output;
 use crate::render::age::age;
 use crate::render::lines::Line;
@@ -28,16 +28,16 @@ pub(crate) async fn run(
 ) -> Result<Report, Fault> {
     let changes = FileChanges::new(&settings.scratch()?);
     let found = of_conversation(changes.of_all(&settings.found_from_here()?), undo.id.as_deref());
-    if undo.list {
+    if undo.list || undo.which == Some(Which::List) {
         list(&found, undo.json, output);
         return Ok(Report::ok("done"));
     }
-    let change = match undo.number {
+    let change = match undo.number() {
         Some(number) => found.iter().find(|change| change.number == number),
         None => found.iter().find(|change| change.state != FileChangeState::TakenBack),
     };
     let Some(change @ FileChange { number, .. }) = change else {
-        let Some(number) = undo.number else {
+        let Some(number) = undo.number() else {
             output.talk("Nothing to take back in this directory.");
             return Ok(Report::ok("nothing"));
         };
@@ -61,7 +61,7 @@ pub(crate) async fn run(
         other.state != FileChangeState::TakenBack && is_same && other.number != *number
     };
     let beside = found.iter().filter(is_beside);
-    let beside = beside.filter(|_| undo.number.is_none() && change.patch.is_some());
+    let beside = beside.filter(|_| undo.number().is_none() && change.patch.is_some());
     for change in [change].into_iter().chain(beside) {
         let refused = |reason: String| UndoFault::Refused { number: change.number, reason };
         let told = match take_back(change, undo.wait, settings, output).await? {

@@ -9,7 +9,7 @@ use super::query::Mode;
 /// The flags of a chat.
 #[derive(Debug, Default, Args)]
 pub(crate) struct Chat {
-    /// Go on with the newest conversation of this workspace
+    /// Go on with the last conversation of this workspace, as `piton query -c TEXT` does
     #[arg(long = "continue", short = 'c', conflicts_with = "id")]
     pub(crate) go_on: bool,
     /// Go on with this conversation, or with the one whose id begins so

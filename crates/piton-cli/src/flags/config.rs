@@ -17,6 +17,9 @@ pub(crate) struct Config {
     /// What to set it to in your file
     #[arg(value_name = "VALUE", requires = "key", allow_negative_numbers = true)]
     pub(crate) value: Option<String>,
+    /// The value behind `set KEY`
+    #[arg(hide = true, requires = "value", allow_negative_numbers = true)]
+    third: Option<String>,
     /// Take a setting out of your file
     #[arg(long, value_name = "KEY", conflicts_with = "key")]
     pub(crate) unset: Option<String>,
@@ -49,7 +52,41 @@ pub(crate) struct Config {
     pub(crate) unattended: Option<Unattended>,
 }
 
+/// What is wanted of settings.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ConfigWish<'a> {
+    /// Show all.
+    All,
+    /// Show one, or a table.
+    Show(&'a str),
+    /// Set one.
+    Set(&'a str, &'a str),
+    /// Take one out.
+    Unset(&'a str),
+    /// Nobody knows what.
+    Unclear,
+}
+
 impl Config {
+    /// What is wanted. Other programs have words for it, which are understood here too.
+    pub(crate) fn wish(&self) -> ConfigWish<'_> {
+        if let Some(key) = &self.unset {
+            return ConfigWish::Unset(key);
+        }
+        let words = [&self.key, &self.value, &self.third].into_iter().flatten();
+        let words: Vec<&str> = words.map(String::as_str).collect();
+        if matches!(words.as_slice(), ["set" | "unset"] | ["set" | "list", _]) {
+            return ConfigWish::Unclear;
+        }
+        match *words.as_slice() {
+            [] | ["list" | "get"] => ConfigWish::All,
+            ["unset", key] => ConfigWish::Unset(key),
+            [key] | ["get", key] => ConfigWish::Show(key),
+            [key, value] | ["set", key, value] => ConfigWish::Set(key, value),
+            [..] => ConfigWish::Unclear,
+        }
+    }
+
     /// What the flags say of settings.
     pub(crate) fn given(&self) -> Vec<Given> {
         let given = |key, flag, value: Option<Value>| value.map(|value| Given { key, flag, value });
@@ -68,5 +105,38 @@ impl Config {
         .into_iter()
         .flatten()
         .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser as _;
+
+    use super::*;
+    use crate::flags::{Command, Flags};
+
+    #[test]
+    fn words_of_other_programs_are_understood() {
+        for (typed, expected) in [
+            ("", ConfigWish::All),
+            ("list", ConfigWish::All),
+            ("model", ConfigWish::Show("model")),
+            ("get model", ConfigWish::Show("model")),
+            ("model demo", ConfigWish::Set("model", "demo")),
+            ("set model demo", ConfigWish::Set("model", "demo")),
+            ("set max_tokens -1", ConfigWish::Set("max_tokens", "-1")),
+            ("unset model", ConfigWish::Unset("model")),
+            ("--unset model", ConfigWish::Unset("model")),
+            ("set", ConfigWish::Unclear),
+            ("set model", ConfigWish::Unclear),
+            ("model a b", ConfigWish::Unclear),
+        ] {
+            let words = ["piton", "config"].into_iter().chain(typed.split_whitespace());
+            let Some(Command::Config(config)) = Flags::try_parse_from(words).unwrap().command
+            else {
+                unreachable!()
+            };
+            assert_eq!(config.wish(), expected, "{typed}");
+        }
     }
 }

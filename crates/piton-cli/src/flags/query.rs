@@ -10,6 +10,9 @@ use piton_core::view::{Effort, ModelRef, PermissionMode};
 /// How often it is said that a turn goes on, in seconds.
 const HEARTBEAT_S: u64 = 30;
 
+/// Efforts as they are typed.
+pub(crate) const EFFORTS: [&str; 7] = ["auto", "none", "minimal", "low", "medium", "high", "max"];
+
 /// The flags of `piton query`.
 #[derive(Debug, Default, Args)]
 #[command(group = ArgGroup::new("left").args(["queue", "steer"]))]
@@ -43,11 +46,13 @@ pub(crate) struct Query {
     /// Let workers do it: the model splits it into subtasks, and answers from their results
     #[arg(long, conflicts_with_all = ["resume", "go_on", "discard_turn"])]
     pub(crate) coordinate: bool,
-    /// Go on with the incomplete turn; with TEXT, keep its work and add a message
+    /// Go on with the incomplete turn; with TEXT, keep its work and add a message. Without an incomplete
+    /// turn TEXT is the next message
     #[arg(long = "continue", value_name = "TEXT", conflicts_with = "discard_turn")]
     #[expect(clippy::option_option, reason = "absent, without a text, with a text")]
     pub(crate) resume: Option<Option<String>>,
-    /// The same, and the words of TEXT need no quotes: piton query -c and then run the tests
+    /// Go on with the last conversation, as --continue does; the words behind it need no quotes:
+    /// piton query -c and then run the tests
     #[arg(short = 'c', conflicts_with_all = ["resume", "discard_turn"])]
     pub(crate) go_on: bool,
     /// Discard the incomplete turn
@@ -118,6 +123,9 @@ pub(crate) struct Query {
     /// sandbox too; can be given several times. The conversation keeps it
     #[arg(long, value_name = "DIR")]
     pub(crate) add_dir: Vec<PathBuf>,
+    /// Take a directory out again that was added; can be given several times
+    #[arg(long, value_name = "DIR")]
+    pub(crate) remove_dir: Vec<PathBuf>,
     /// Bind the conversation to another directory first, where it works from then on
     #[arg(long, value_name = "DIR", requires = "id", conflicts_with = "no_persist")]
     pub(crate) workspace: Option<PathBuf>,
@@ -196,6 +204,7 @@ impl Query {
             sandbox: self.sandbox.map(SandboxMode::from),
             no_network: self.no_network,
             directories,
+            removed_directories: Vec::new(),
             coordinate: self.coordinate,
         }
     }
@@ -270,6 +279,11 @@ impl From<Sandbox> for SandboxMode {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn every_effort_that_is_offered_is_understood() {
+        assert!(EFFORTS.iter().all(|typed| effort(typed).is_ok()));
+    }
 
     #[test]
     fn amounts_are_read_in_millionths_of_a_dollar() {

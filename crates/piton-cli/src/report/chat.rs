@@ -3,12 +3,14 @@
 use piton_core::id::ConversationId;
 
 /// What stands in a hint, and what a chat says instead. The first that fits counts.
-const INSTEAD: [(&str, &str); 5] = [
+const INSTEAD: [(&str, &str); 7] = [
     ("piton query --continue TEXT", "say it"),
+    ("piton query -c TEXT", "just say it"),
     ("piton query --continue --permissions ", "/continue, after /mode "),
     ("piton query --continue --model ", "/continue, after /model "),
     ("piton query --continue", "/continue"),
     ("piton query --discard-turn", "/discard"),
+    ("piton query TEXT", "just say it"),
 ];
 
 /// A line that is said of a turn, for a chat; none if it has no meaning there.

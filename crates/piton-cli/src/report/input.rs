@@ -78,6 +78,12 @@ pub(crate) enum InputFault {
     /// A command of the user cannot be used.
     #[error(transparent)]
     Custom(CustomFault),
+    /// A command of the user runs others, and a turn runs.
+    #[error("/{name} runs commands of yours, which have to wait until the turn is over")]
+    CustomLater {
+        /// Its name.
+        name: String,
+    },
     /// Nobody knows which editor to open.
     #[error("no editor is named")]
     NoEditor,
@@ -104,6 +110,7 @@ impl InputFault {
             | Self::StdinTwice
             | Self::StdinUnread
             | Self::Custom(_)
+            | Self::CustomLater { .. }
             | Self::NoTerminal(_)
             | Self::Schema { .. }
             | Self::NoEditor
@@ -125,7 +132,7 @@ impl InputFault {
             Self::Editor { .. } | Self::NoEditor => "editor",
             Self::Schema { .. } | Self::NoMatch { .. } => "output_schema",
             Self::NoTerminal(_) => "terminal",
-            Self::Custom(_) | Self::Command(_) => "command",
+            Self::Custom(_) | Self::CustomLater { .. } | Self::Command(_) => "command",
         }
     }
 
@@ -153,8 +160,19 @@ impl InputFault {
             Self::Stdin(_) => "pipe a text in UTF-8 in, or give it as an argument",
             Self::StdinTwice => "take - for the message or for one file",
             Self::StdinUnread => "leave out one of them",
+            Self::CustomLater { .. } => "say it once more then; Ctrl-C stops the turn",
             Self::Custom(CustomFault::Unknown { .. }) => {
                 "mend the name; to send the text as it is, put a blank in front of it"
+            }
+            Self::Custom(CustomFault::OfRepository { path, own, .. }) => {
+                let folder = own.parent().unwrap_or(own).display();
+                let (path, own) = (path.display(), own.display());
+                return vec![
+                    "only your own commands and skills count until a repository can be trusted"
+                        .into(),
+                    format!("if you trust it: mkdir -p {folder} && cp -r {path} {own}"),
+                    "to send the text as it is, put a blank in front of it".into(),
+                ];
             }
             Self::Custom(CustomFault::Unusable { .. }) => {
                 "mend the file; piton help skills has its form"

@@ -161,3 +161,27 @@ fn a_directory_that_cannot_be_added_is_told() {
     }
     assert_eq!(world.rows()[0]["turns"], 1, "nothing was begun");
 }
+
+#[test]
+fn a_directory_that_was_added_is_taken_out_again() {
+    let world = world();
+    let read = ("read_file", json!({"path": "LIB/inner/a.txt"}));
+    let model = script(&world, std::slice::from_ref(&read));
+    let ran = world.run(&["query", "go", "--add-dir", "../lib", "-m", &model]);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    assert!(output(&world, "1.1.0").contains("needle"));
+    let model = script(&world, &[("list_dir", json!({})), ("list_dir", json!({})), read]);
+    let ran =
+        world.run(&["query", "go", "--remove-dir", "../lib", "--remove-dir", "x", "-m", &model]);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    assert_eq!(
+        ran.stderr.matches("was not added to this conversation").count(),
+        1,
+        "{}",
+        ran.stderr
+    );
+    let told = world.events().iter().map(ToString::to_string).collect::<String>();
+    assert_eq!(told.matches("in no further directories any more").count(), 1, "{told}");
+    let told = output(&world, "2.1.0");
+    assert!(!told.contains("needle") && told.contains("outside"), "{told}");
+}

@@ -181,7 +181,7 @@ fn wrong_names_are_told_with_what_is_near() {
     person.types("/model antropic\r").sees("anthropic").sees("> ");
     person.types("/mode loud\r").sees("to choose: /mode ask|").sees("> ");
     person.types("/help\r").sees("/btw TEXT").sees("> ").types("/tokens\r").sees("No tokens");
-    person.sees("> ").types("/continue\r").sees("There is no incomplete turn").sees("> ");
+    person.sees("> ").types("/continue\r").sees("There is no conversation to").sees("> ");
     person.types(CTRL_C).sees("Ctrl-D or /quit leaves").sees("> ").types(CTRL_D);
     assert_eq!(person.leaves().0, 0);
 }

@@ -109,6 +109,22 @@ fn a_setting_is_changed_and_comments_and_line_ends_stay() {
     let mut command = world.command(&["config", "model", "gemini/pro"]);
     let ran = world.ran(command.env("PITON_MODEL", "demo").output().unwrap());
     assert!(ran.stderr.contains("PITON_MODEL is set and counts before the file"), "{}", ran.stderr);
+    assert!(
+        ran.stderr.ends_with("model is now \"demo\" (variable PITON_MODEL)\n"),
+        "{}",
+        ran.stderr
+    );
+    let file = world.path("home/piton.toml");
+    let ran = world.run(&["config", "set", "model", "demo"]);
+    let (name, told) = (file.display(), &ran.stderr);
+    assert!(told.contains("Set: model, in "), "{told}");
+    assert!(told.contains(&format!("model is now \"demo\" ({name}, line 2)")), "{told}");
+    let ran = world.run(&["config", "set", "model"]);
+    assert!(
+        ran.code == 2 && ran.stderr.contains("to set one: piton config KEY VALUE"),
+        "{}",
+        ran.stderr
+    );
 }
 
 #[test]
@@ -156,18 +172,19 @@ fn a_slip_is_told_with_what_may_be_meant_and_changes_nothing() {
     world.check(
         &[&["query", "hi"], &["config", "--unset", "modle"]],
         expect![[r#"
-        $ piton query hi
-        2> error: cannot use the settings DIR/home/piton.toml: TOML parse error at line 1, column 1
-        2>   |
-        2> 1 | modle = "demo"
-        2>   | ^^^^^
-        2> there is no key `modle`; did you mean `model`?
-        2> hint: mend the file; piton help settings has its form
-        exit 2
-        $ piton config --unset modle
-        2> Taken out: modle, in DIR/home/piton.toml
-        exit 0
-    "#]],
+            $ piton query hi
+            2> error: cannot use the settings DIR/home/piton.toml: TOML parse error at line 1, column 1
+            2>   |
+            2> 1 | modle = "demo"
+            2>   | ^^^^^
+            2> there is no key `modle`; did you mean `model`?
+            2> hint: mend the file; piton help settings has its form
+            2> hint: your message is kept; to send it: piton query --draft
+            exit 2
+            $ piton config --unset modle
+            2> Taken out: modle, in DIR/home/piton.toml
+            exit 0
+        "#]],
     );
     assert_eq!(world.run(&["query", "hi"]).code, 0);
     let mut command = world.command(&["query", "hi"]);

@@ -409,3 +409,38 @@ fn crash_while_a_draft_is_sent_neither_loses_nor_doubles_it() {
         assert!(10 < unsent && 5 < sent, "too few: {unsent} {sent}");
     }
 }
+
+#[test]
+fn a_wrong_flag_loses_no_message() {
+    let world = World::new();
+    let model = world.script(TWO);
+    fs::write(world.work("notes.txt"), "remember\n").unwrap();
+    let wrong: [&[&str]; 4] = [
+        &["-m", "nobody/nothing"],
+        &["-m", "anthropic/claude-x"],
+        &["--add-dir", "../none"],
+        &["--output-schema", "none.json"],
+    ];
+    for flags in wrong {
+        let args = [&["query", "look at this", "-f", "notes.txt"], flags].concat();
+        let ran = world.run_with_input(&args, "piped\n");
+        assert_ne!(ran.code, 0, "{}", ran.stderr);
+        let hint = "hint: your message is kept; to send it: piton query --draft";
+        assert!(ran.stderr.contains(hint), "{flags:?}: {}", ran.stderr);
+        assert_eq!(drafts(&world).iter().filter(|path| path.is_file()).count(), 1, "{flags:?}");
+    }
+    let ran = world.run(&["query", "--draft", "-m", &model]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (0, "One.\n"), "{}", ran.stderr);
+    let names: Vec<_> = world.user_parts().iter().map(|part| part["name"].clone()).collect();
+    assert_eq!(names[1..], ["notes.txt", "stdin"], "{names:?}");
+    // A command of the user is kept as what it says.
+    fs::create_dir_all(world.path("home/commands")).unwrap();
+    fs::write(world.path("home/commands/hi.md"), "---\nmodel: nobody/x\n---\nSay $1.\n").unwrap();
+    let ran = world.run(&["query", "/hi there"]);
+    assert!(ran.code == 2 && ran.stderr.contains("is kept"), "{}", ran.stderr);
+    let ran = world.run(&["query", "--draft"]);
+    assert_eq!((ran.code, said(&world, "/hi there\n\nSay there.")), (0, 1), "{}", ran.stderr);
+    let ran = world.run(&["query", "gone", "-m", "nobody/x", "--no-persist"]);
+    assert!(!ran.stderr.contains("is kept"), "{}", ran.stderr);
+    assert!(drafts(&world).iter().all(|path| !path.is_file()));
+}

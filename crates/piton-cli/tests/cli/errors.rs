@@ -44,6 +44,7 @@ fn what_was_typed_cannot_be_done() {
             $ piton query a --model script:gone.json
             2> error: cannot read the script gone.json: No such file or directory (os error 2)
             2> hint: mend the file, or choose another model; piton help sim has its form
+            2> hint: your message is kept; to send it: piton query --draft
             exit 2
             $ piton query a --id abc
             2> error: there is no conversation abc

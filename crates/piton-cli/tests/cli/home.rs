@@ -121,7 +121,8 @@ fn what_was_set_aside_is_mentioned_where_nothing_is_found() {
             exit 2
             $ piton query --continue
             2> hint: a damaged database lies beside the present one; to save what can be read: sqlite3 DIR/home/piton.db.damaged-1 .dump, piton help doctor has the rest
-            2> There is no incomplete turn to continue.
+            2> There is no conversation to continue.
+            2> hint: to begin one: piton query TEXT
             exit 0
             $ piton query list
             (demo model) On it.

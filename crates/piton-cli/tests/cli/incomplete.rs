@@ -157,14 +157,15 @@ fn continuing_without_an_incomplete_turn_proceeds_normally() {
     world.check(
         &[&["query", "--continue"], &["query", "--continue", "b"]],
         expect![[r#"
-        $ piton query --continue
-        2> There is no incomplete turn to continue.
-        exit 0
-        $ piton query --continue b
-        Two.
-        2> conversation AAAAAAAAAA, turn 2, model script:DIR/script.json
-        exit 0
-    "#]],
+            $ piton query --continue
+            2> There is no incomplete turn to continue.
+            2> hint: to go on with the conversation: piton query -c TEXT
+            exit 0
+            $ piton query --continue b
+            Two.
+            2> conversation AAAAAAAAAA, turn 2, model script:DIR/script.json
+            exit 0
+        "#]],
     );
 }
 

@@ -13,6 +13,7 @@ mod add_dir;
 mod asking;
 mod bypass;
 mod chat;
+mod chat_commands;
 mod codex;
 mod command;
 mod command_deaths;

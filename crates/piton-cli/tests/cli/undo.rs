@@ -31,6 +31,17 @@ fn listed(world: &World) -> Vec<Value> {
     lines.into_iter().filter(|line| line["type"] == "change").collect()
 }
 
+#[test]
+fn the_list_is_shown_by_its_word_too() {
+    let world = changed_twice();
+    let [word, flag] = [&["undo", "list"], &["undo", "--list"]].map(|args| world.run(args));
+    assert_eq!((word.code, &word.stdout), (0, &flag.stdout), "{}", word.stderr);
+    assert_eq!(word.stdout.lines().count(), 2, "{}", word.stdout);
+    assert_eq!(content(&world), "two\n", "nothing was taken back");
+    let ran = world.run(&["undo", "lits"]);
+    assert!(ran.code == 2 && ran.stderr.contains("a number, or list"), "{}", ran.stderr);
+}
+
 // One change after the other, and all of them again.
 #[test]
 fn changes_of_one_file_are_taken_back_one_after_the_other_and_keep_their_numbers() {

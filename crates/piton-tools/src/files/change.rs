@@ -24,6 +24,7 @@ pub(super) mod versions;
 pub(super) use self::apply::{Applied, abandon};
 pub use self::content::EDIT_BYTES_MAX;
 pub(super) use self::content::current;
+pub use self::diff::difference;
 pub(super) use self::diff::{Compared, preview, preview_all, report, report_all};
 pub(super) use self::in_place::is_torn;
 pub(super) use self::plan::Change;

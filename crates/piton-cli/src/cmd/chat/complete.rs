@@ -12,7 +12,7 @@ use rustyline::hint::Hinter;
 use rustyline::validate::{ValidationContext, ValidationResult, Validator};
 use rustyline::{Context, Helper};
 
-use crate::flags::Mode;
+use crate::flags::{EFFORTS, Mode};
 use crate::slash;
 
 /// Most entries of a directory that are offered.
@@ -50,6 +50,9 @@ impl Words {
             }
             (Some("/mode"), None) if 0 < start => {
                 fitting(&mut Mode::value_variants().iter().map(|mode| mode.typed()))
+            }
+            (Some("/effort"), None) if 0 < start => {
+                fitting(&mut EFFORTS.iter().map(|effort| (*effort).to_owned()))
             }
             (_, None) if start == 0 && word.starts_with('/') => {
                 fitting(&mut self.commands.iter().map(|name| format!("/{name}")))
@@ -137,6 +140,7 @@ mod tests {
             ("@two", 0, vec![]),
             ("@nowhere/x", 0, vec![]),
             ("/mode au", 6, vec!["auto"]),
+            ("/effort m", 8, vec!["minimal", "medium", "max"]),
             ("", 0, vec![]),
         ] {
             let found = words.candidates(typed);

@@ -5,7 +5,7 @@ use piton_agent::typed;
 use piton_core::id::ConversationId;
 use piton_core::summary::shorten;
 use piton_core::view::{Status, View};
-use piton_store::{Directory, Filter, Journal, Listed, Page};
+use piton_store::Journal;
 
 use super::{OFFER, Sitting};
 use crate::ask::keys::{DISCARD, Menu, OTHER, YES};
@@ -30,7 +30,11 @@ impl Sitting {
         flags: &Chat,
         stage: &mut Stage<'_>,
     ) -> Result<(), Fault> {
+        let no_other = "There is no conversation here yet; your first message begins one.";
         if !self.settings().has_database()? {
+            if flags.go_on {
+                stage.output.talk(no_other);
+            }
             return Ok(());
         }
         let journal = self.journal(stage)?;
@@ -38,7 +42,12 @@ impl Sitting {
             let id = target::by_prefix(&*journal, typed, self.settings()).await?;
             return self.enter(id, stage).await;
         }
-        let Some(id) = target::newest(&*journal, self.settings()).await? else { return Ok(()) };
+        let Some(id) = target::newest(&*journal, self.settings()).await? else {
+            if flags.go_on {
+                stage.output.talk(no_other);
+            }
+            return Ok(());
+        };
         if flags.go_on {
             return self.enter(id, stage).await;
         }
@@ -91,14 +100,7 @@ impl Sitting {
         journal: &dyn Journal,
         stage: &mut Stage<'_>,
     ) -> Result<Option<ConversationId>, Fault> {
-        let mut rows: Vec<Listed> = Vec::new();
-        for place in self.settings().found_from_here()? {
-            let directory = Some(Directory::Exactly(place.to_string_lossy().into_owned()));
-            let filter = Filter { directory, worker: Some(false), ..Filter::default() };
-            rows.extend(journal.list(Page { filter, ..Page::first(OFFERED_MAX) }).await?.rows);
-        }
-        rows.sort_by_key(|listed| std::cmp::Reverse(listed.row.touched));
-        rows.truncate(OFFERED_MAX);
+        let rows = target::newest_ones(journal, self.settings(), OFFERED_MAX).await?;
         if rows.is_empty() {
             stage.output.talk("There is no other conversation here.");
             return Ok(None);

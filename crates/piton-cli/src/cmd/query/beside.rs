@@ -6,7 +6,7 @@ use std::future::pending;
 use std::ops::ControlFlow;
 
 use piton::{Command, NewMessage};
-use piton_agent::custom_commands;
+use piton_agent::{Settings, custom_commands, near};
 use piton_core::summary::shorten;
 
 use super::asked::Asked;
@@ -16,12 +16,12 @@ use super::opened::Opened;
 use super::side::Question;
 use super::stage::{Beside, Stage};
 use super::text::sendable;
-use super::typed::understand;
+use super::typed::{Now, understand};
 use super::waiting;
 use super::watch::Watch;
 use crate::flags::Query;
 use crate::render::tokens;
-use crate::report::{Fault, Report};
+use crate::report::{Fault, InputFault, Report};
 use crate::signals::Push;
 use crate::slash::{self, Meaning, Slash};
 use crate::terminal::Typed;
@@ -51,6 +51,22 @@ pub(in crate::cmd) fn show_answer(answer: Result<String, String>, stage: &mut St
         }
         Err(why) => stage.output.talk(&why),
     }
+}
+
+/// Says what is known of a name that no command has.
+pub(in crate::cmd) fn tell_unknown(name: &str, settings: &Settings, stage: &mut Stage<'_>) {
+    if let Some(fault) = custom_commands::of_repository(settings, name) {
+        Report::from(&Fault::from(InputFault::Custom(fault))).tell(stage.output);
+        return;
+    }
+    let customs = custom_commands::all(settings);
+    let known: Vec<String> = slash::names().map(str::to_owned).chain(customs.into_keys()).collect();
+    let near = near(name, known.iter().map(String::as_str)).into_iter().next();
+    let meant = near.map_or_else(|| ".".into(), |near| format!("; did you mean /{near}?"));
+    stage.output.talk(&format!("There is no command /{name}{meant}"));
+    stage
+        .output
+        .talk("hint: /help lists the commands. To send it as a message, begin with a blank.");
 }
 
 /// Takes in what was typed while the turn runs and nothing is asked.
@@ -132,7 +148,7 @@ async fn obey(
             return Ok(());
         }
         Meaning::Unknown(name) => {
-            stage.output.talk(&format!("There is no command /{name}; /help lists them."));
+            tell_unknown(&name, asked.settings, stage);
             return Ok(());
         }
     };
@@ -205,7 +221,7 @@ async fn say(
     stage: &mut Stage<'_>,
 ) -> Result<(), Fault> {
     let mut input = Input { text: Some(sendable(text)?), ..Input::default() };
-    let brought = understand(&mut input, asked.settings)?;
+    let brought = understand(&mut input, asked.settings, Now::Busy, stage).await?;
     let query = Query { files: brought.files, ..Query::default() };
     let mut mail = Mail::new(input, &query, asked.settings)?;
     mail.read_files(stage).await?;

@@ -13,7 +13,7 @@ use piton_store::{Journal, MemoryJournal};
 
 use super::open::copy;
 use crate::render::turn;
-use crate::report::Fault;
+use crate::report::{Fault, chain as told, sentence};
 
 /// What the model is told in front of a side question.
 const FRAME: &str = "(A side question. It is no part of the task, and you have no tools for it. \
@@ -37,7 +37,7 @@ impl Question {
         if self.text.trim().is_empty() {
             return Err("Write the question behind it: /btw TEXT".into());
         }
-        self.ask().await.unwrap_or_else(|fault| Err(fault.to_string()))
+        self.ask().await.unwrap_or_else(|fault| Err(unanswered(&told(&fault))))
     }
 
     async fn ask(self) -> Result<Result<String, String>, Fault> {
@@ -64,25 +64,39 @@ impl Question {
                 conversation.send(Command::Unqueue { message: queued.id }).await?;
             }
         }
-        let ending = say(&conversation, format!("{FRAME}\n\n{text}")).await?;
+        let ending = say(&conversation, format!("{FRAME}\n\n{text}"), &model).await?;
         let view = engine.view(conversation.id()).await?;
         engine.shutdown(Duration::ZERO).await;
         let answer = view.turns.last().and_then(|turn| turn.steps().next_back()).map(turn::text);
         Ok(match (ending, answer) {
             (Ending::Done, Some(answer)) => Ok(answer),
             (Ending::Incomplete(cause) | Ending::Error(cause), _) => {
-                Err(format!("The side question was not answered: {}", cause.message))
+                Err(unanswered(&cause.message))
             }
-            (_, _) => Err("The side question was not answered.".into()),
+            (Ending::WaitingForInput, _) => {
+                Err(unanswered("the turn asks something; answer that, then ask once more"))
+            }
+            (Ending::Done | Ending::Closed(_) | Ending::Nothing, _) => {
+                Err(unanswered("the model said nothing"))
+            }
         })
     }
 }
 
-async fn say(conversation: &Conversation, text: String) -> Result<Ending, Fault> {
+fn unanswered(why: &str) -> String {
+    format!("The side question was not answered: {}", sentence(why))
+}
+
+async fn say(conversation: &Conversation, text: String, model: &ModelRef) -> Result<Ending, Fault> {
     let (message, on_incomplete) = (NewMessage::text(text), OnIncomplete::Inject);
     let name = CommandId::from_chance(SystemChance.next());
     let command = Command::Say { message, on_incomplete, agent: None };
-    let work = conversation.start(Envelope::new(name, command)).await?;
+    let mut envelope = Envelope::new(name, command);
+    // The copy may know another model, or none.
+    let flags = Overrides { model: Some(model.clone()), ..Overrides::default() };
+    // Plain data cannot fail to serialise.
+    envelope.from.flags = serde_json::to_string(&flags).ok();
+    let work = conversation.start(envelope).await?;
     let Rested { ending, .. } = work.rest().await?;
     Ok(ending)
 }

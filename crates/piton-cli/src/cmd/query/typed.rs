@@ -1,18 +1,34 @@
 //! What a typed text means beyond its words: a command of the user, files and directories that it mentions.
 
+use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
+use piton_agent::custom_commands::{Expanded, Piece};
 use piton_agent::{Settings, custom_commands, mentions};
 
 use super::attach::Attached;
 use super::input::Input;
+use super::shell::{Ended, Running, Words};
+use super::stage::Stage;
 use super::text::sendable;
-use crate::render::visible::visible_name;
+use crate::render::visible::{visible, visible_name};
 use crate::report::{Fault, InputFault};
 
 /// Most entries of a directory that a mention lists.
 const ENTRIES_MAX: usize = 500;
+/// Longest time of a command in the text of a command of the user.
+const SHELL_MAX: Duration = Duration::from_mins(2);
+
+/// What goes on while something is typed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Now {
+    /// Nothing.
+    Idle,
+    /// A turn, which must not be kept waiting.
+    Busy,
+}
 
 /// What a typed text brings along.
 #[derive(Debug, Default)]
@@ -24,12 +40,17 @@ pub(super) struct Brought {
 }
 
 /// Puts the text of a command in the place of its name, and finds what the text mentions.
-pub(super) fn understand(input: &mut Input, settings: &Settings) -> Result<Brought, Fault> {
+pub(super) async fn understand(
+    input: &mut Input,
+    settings: &Settings,
+    now: Now,
+    stage: &mut Stage<'_>,
+) -> Result<Brought, Fault> {
     let Some(text) = &mut input.text else { return Ok(Brought::default()) };
     let mut brought = Brought::default();
     if let Some(expanded) = custom_commands::expand(settings, text).map_err(InputFault::Custom)? {
-        *text = sendable(expanded.text)?;
-        brought.model = expanded.model;
+        brought.model.clone_from(&expanded.model);
+        *text = sendable(put_together(expanded, settings, now, stage).await?)?;
     }
     let here = settings.directory()?;
     for path in mentions::mentioned(text, here) {
@@ -41,6 +62,63 @@ pub(super) fn understand(input: &mut Input, settings: &Settings) -> Result<Broug
         }
     }
     Ok(brought)
+}
+
+/// What a command of the user says, with the output of commands in their places.
+async fn put_together(
+    Expanded { name, words, pieces, .. }: Expanded,
+    settings: &Settings,
+    now: Now,
+    stage: &mut Stage<'_>,
+) -> Result<String, Fault> {
+    if now == Now::Busy && pieces.iter().any(|piece| matches!(piece, Piece::Shell(_))) {
+        return Err(InputFault::CustomLater { name }.into());
+    }
+    let mut said = String::new();
+    for piece in pieces {
+        match piece {
+            Piece::Text(text) => said.push_str(&text),
+            Piece::Shell(command) => {
+                stage.output.talk(&format!("/{name} runs: {}", visible(&command)));
+                let words = Words { name: &name, all: &words };
+                let Ended { output, how, is_ok } =
+                    output_of(&command, words, settings, stage).await?;
+                said.push_str(&output);
+                if !is_ok {
+                    stage.output.talk(&format!("warning: it failed ({how}); the message says so"));
+                    // Writing to a string cannot fail.
+                    write!(said, "\n[{how}]").unwrap_or_default();
+                }
+            }
+        }
+    }
+    Ok(said)
+}
+
+/// Runs a command to its end, or until the person or the time stops it.
+async fn output_of(
+    command: &str,
+    words: Words<'_>,
+    settings: &Settings,
+    stage: &mut Stage<'_>,
+) -> Result<Ended, Fault> {
+    let mut running = Running::start(command, words, settings).map_err(InputFault::Command)?;
+    let mut time = std::pin::pin!(tokio::time::sleep(SHELL_MAX));
+    loop {
+        tokio::select! {
+            biased;
+            _ = stage.signals.next() => {
+                running.kill();
+                return Err(Fault::Interrupted);
+            }
+            next = running.next() => if next.is_none() { break },
+            () = &mut time => {
+                running.kill();
+                break;
+            }
+        }
+    }
+    Ok(running.ended())
 }
 
 /// The entries of a directory, one per line.

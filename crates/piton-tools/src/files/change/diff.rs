@@ -76,6 +76,18 @@ impl<'a> Compared<'a> {
     }
 }
 
+/// All places in which two contents of a file differ, below a heading with its path; nothing if they are
+/// equal. Absent is a file that is not there.
+pub fn difference(path: &str, old: Option<&[u8]>, new: Option<&[u8]>) -> Option<String> {
+    let file = Compared { path, old, new };
+    let places = match file.texts() {
+        _ if old == new => return None,
+        Some((old, new)) => differences(old, new).1,
+        None => NOT_TEXT.to_owned(),
+    };
+    Some(format!("{}{places}", file.heading()))
+}
+
 /// The same for several files: a heading for each, and below it the places in which it differs.
 pub(crate) fn report_all(did: &str, files: &[Compared<'_>]) -> Finished {
     let (mut text, mut whole, mut left_out) = (format!("{did}\n"), format!("{did}\n"), 0);
@@ -233,6 +245,21 @@ mod tests {
         assert!(full.starts_with("replaced `a`\n@@ -1,30 +1,1 @@\n-x\n"), "{full}");
         assert_eq!(full.matches("-x\n").count(), 30);
         assert_eq!(report("replaced `a`", &"x\n".repeat(600_000), "y\n").full, None);
+    }
+
+    #[test]
+    fn contents_of_a_file_are_compared_below_its_name() {
+        let compared = |old: Option<&str>, new: Option<&str>| {
+            difference("a\nb", old.map(str::as_bytes), new.map(str::as_bytes)).unwrap_or_default()
+        };
+        assert_eq!(compared(Some("x"), Some("x")), "");
+        assert_eq!(compared(None, None), "");
+        let updated = compared(Some("x\n"), Some("y\n"));
+        assert_eq!(updated, "*** Update File: a\\nb\n@@ -1,1 +1,1 @@\n-x\n+y\n");
+        assert!(compared(Some("x\n"), None).starts_with("*** Delete File: "));
+        assert!(compared(None, Some("")).starts_with("*** Add File: "));
+        let binary = difference("a", Some(&[0xff]), Some(b"x"));
+        assert_eq!(binary.as_deref(), Some("*** Update File: a\n[not text]\n"));
     }
 
     fn check(old: &str, new: &str, expected: Expect) {

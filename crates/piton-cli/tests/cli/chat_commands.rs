@@ -1,0 +1,204 @@
+//! Commands of a chat that show or choose something, and commands of the user's own in it.
+
+use std::fs;
+
+use crate::person::Person;
+use crate::world::World;
+
+const CTRL_D: &str = "\x04";
+
+/// Writes a file, changes it, and answers.
+const CHANGES: &str = r#"{"steps":[
+    {"calls":[{"tool":"write_file","arguments":{"path":"new.txt","content":"one\n"}}]},
+    {"calls":[{"tool":"edit_file","arguments":{"path":"old.txt","old":"two","new":"2"}}]},
+    {"calls":[{"tool":"edit_file","arguments":{"path":"old.txt","old":"three","new":"3"}}]},
+    {"say":"Changed."},{"say":"Again."}]}"#;
+
+fn sits_down(world: &World, args: &[&str]) -> Person {
+    let mut person = Person::starts(world, args);
+    person.sees("Ctrl-D leaves.").sees("> ");
+    person
+}
+
+fn write(world: &World, path: &str, content: &str) {
+    let path = world.path(path);
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(path, content).unwrap();
+}
+
+fn leaves(mut person: Person) -> String {
+    person.types(CTRL_D);
+    let (code, screen) = person.leaves();
+    assert_eq!(code, 0, "{screen}");
+    screen
+}
+
+#[test]
+fn the_effort_is_chosen_for_the_next_turns() {
+    let world = World::new();
+    let mut person = sits_down(&world, &[]);
+    person.types("/effort\r").sees("effort auto; to choose: /effort auto|none|").sees("> ");
+    person.types("/effort hihg\r").sees("did you mean").sees("high").sees("> ");
+    person.types("/effort high\r").sees("effort high from your next message on").sees("> ");
+    person.types("list .\r").sees("[demo").sees("> ").types("/status\r").sees("effort        high");
+    person.sees("> ");
+    leaves(person);
+    let events = world.events();
+    let change = events.iter().find(|event| event["type"] == "ConfigChanged").unwrap();
+    assert_eq!(change["change"]["effort"], "high", "{change}");
+}
+
+#[test]
+fn what_the_conversation_changed_is_shown_against_what_was_before() {
+    let world = World::new();
+    fs::write(world.work("old.txt"), "one\ntwo\nthree\n").unwrap();
+    let model = world.script(CHANGES);
+    let mut person = sits_down(&world, &["-m", &model, "--permissions", "auto"]);
+    person.types("/diff\r").sees("has changed nothing").sees("> ");
+    person.types("go\r").sees("Changed.").sees("[script").sees("> ").types("/diff\r");
+    // Both changes of the file in one, and the file that is new.
+    person.sees("Add File: new.txt").sees("Update File: old.txt").sees("-two").sees("-three");
+    person.sees("+2").sees("+3").sees("> ").types("/undo\r").sees("taken back").sees("> ");
+    person.types("/diff\r").sees("-two").sees("+2").sees(" three").sees("> ");
+    leaves(person);
+}
+
+#[test]
+fn rules_servers_and_the_state_are_shown_in_a_chat() {
+    let world = World::new();
+    write(&world, "home/piton.toml", "[[permissions]]\ntool = \"shell\"\neffect = \"deny\"\n");
+    let mut person = sits_down(&world, &[]);
+    person.types("/status\r").sees("none yet").sees("model         demo").sees("> ");
+    person.types("/mcp\r").sees("There are no MCP servers").sees("> ");
+    person
+        .types("/permissions\r")
+        .sees("permissions ask; to choose: /mode")
+        .sees("1  deny shell  user")
+        .sees("> ");
+    person.types("/permissions auto\r").sees("permissions auto from now on").sees("> ");
+    person.types("/permissions revoke x\r").sees("/permissions revoke N").sees("> ");
+    person.types("/mcp add\r").sees("piton mcp changes them").sees("> ");
+    person.types("list .\r").sees("[demo").sees("> ").types("/status\r").sees("1 turn");
+    person.sees("permissions   auto").sees("> ");
+    leaves(person);
+}
+
+#[test]
+fn a_directory_is_added_and_taken_out_again() {
+    let world = World::new();
+    fs::create_dir(world.path("lib")).unwrap();
+    let mut person = sits_down(&world, &[]);
+    person.types("/dirs\r").sees("No directory was added").sees("> ");
+    person.types("/dirs add ../lib\r").sees("tools may work in").sees("> ");
+    person.types("list .\r").sees("[demo").sees("> ").types("/dirs\r").sees("/lib").sees("> ");
+    person.types("/dirs remove ../nowhere\r").sees("was not added").sees("> ");
+    person.types("/dirs remove ../lib\r").sees("no more, from your next message on").sees("> ");
+    person
+        .types("list .\r")
+        .sees("[demo")
+        .sees("> ")
+        .types("/dirs\r")
+        .sees("No directory")
+        .sees("> ");
+    leaves(person);
+}
+
+#[test]
+fn a_command_of_the_repository_is_named_and_not_used() {
+    let world = World::new();
+    write(&world, "work/.claude/commands/ship.md", "Ship it.\n");
+    write(&world, "work/.claude/skills/fly/SKILL.md", "Fly.\n");
+    let mut person = sits_down(&world, &[]);
+    person.types("/ship now\r").sees("/ship is there, in").sees("is not used");
+    person.sees("until a repository can be trusted").sees("cp -r").sees("> ");
+    person.types("/fly\r").sees("/fly is there, in").sees("> ");
+    leaves(person);
+    let ran = world.run(&["query", "/ship now"]);
+    assert_eq!(ran.code, 2, "{}", ran.stderr);
+    assert!(ran.stderr.contains("what a repository brings is not used"), "{}", ran.stderr);
+    // What the hint says does what it promises.
+    let hint = ran.stderr.lines().find_map(|line| line.split_once("if you trust it: ")).unwrap().1;
+    assert!(world.run_line(hint).code == 0, "{hint}");
+    let ran = world.run(&["query", "/ship now"]);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+}
+
+#[test]
+fn a_side_question_that_fails_says_why() {
+    let world = World::new();
+    let model = world.script(r#"{"steps":[{"say":"x","faults":[{"kind":{"fail":"auth"}}]}]}"#);
+    let mut person = sits_down(&world, &["-m", &model]);
+    person.types("/btw and?\r").sees("The side question was not answered: scripted failure");
+    person.sees("> ");
+    leaves(person);
+}
+
+#[test]
+fn going_on_where_there_is_no_conversation_begins_one() {
+    let world = World::new();
+    let mut person = sits_down(&world, &["-c"]);
+    person.types("/continue\r").sees("There is no conversation to continue").sees("> ");
+    person.types("list .\r").sees("(new), turn 1").sees("[demo").sees("> ");
+    person.types("/continue\r").sees("There is no incomplete turn to continue");
+    person.sees("hint: to go on with the conversation: just say it").sees("> ");
+    leaves(person);
+    let ran = world.run(&["query", "-c", "list", "."]);
+    assert!(ran.stderr.contains("turn 2"), "{}", ran.stderr);
+    let mut person = Person::starts(&world, &["-c"]);
+    person.sees("> list .").sees("> ").types("list .\r").sees("[demo").sees("> ");
+    leaves(person);
+}
+
+// What runs is what the file says; words of the person are parameters.
+#[test]
+fn a_command_of_the_user_has_the_output_of_commands_in_it() {
+    let world = World::new();
+    let body = "Look at $1:\n!`echo \"<$1|$ARGUMENTS>\"; pwd`\nand !`echo bad >&2; exit 3` end.\n";
+    write(&world, "home/commands/look.md", body);
+    let model = world.script(r#"{"steps":[{"say":"Yes."}]}"#);
+    let said = "/look $(touch${IFS}a);touch${IFS}b `touch c`";
+    let ran = world.run(&["query", said, "-m", &model]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (0, "Yes.\n"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("/look runs: echo bad >&2; exit 3"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("warning: it failed (exit status: 3)"), "{}", ran.stderr);
+    let parts = world.user_parts();
+    let text = parts.first().unwrap()["text"].as_str().unwrap();
+    let words = said.strip_prefix("/look ").unwrap();
+    let first = words.split_whitespace().next().unwrap();
+    let here = world.work(".").canonicalize().unwrap();
+    let expected = format!(
+        "{said}\n\nLook at {first}:\n<{first}|{words}>\n{}\nand bad\n[exit status: 3] end.",
+        here.display()
+    );
+    assert_eq!(text, expected);
+    for made in ["a", "b", "c"] {
+        assert!(!world.work(made).exists(), "{made} was made");
+    }
+}
+
+#[test]
+fn a_command_with_commands_in_it_waits_until_a_turn_is_over_and_ctrl_c_ends_it() {
+    let world = World::new();
+    write(&world, "home/commands/state.md", "State: !`echo fine`\n");
+    write(&world, "home/commands/slow.md", "Slow: !`echo begun > begun; sleep 1000`\n");
+    let model = world.script(
+        r#"{"steps":[{"say":"First.","calls":[{"tool":"slow"}]},{"say":"Second."},{"say":"Third."}],
+        "tools":[{"name":"slow","effect":"read_only","wait_for":"go","output":"late"}]}"#,
+    );
+    let mut person = sits_down(&world, &["-m", &model, "--permissions", "auto"]);
+    person.types("go\r").sees("slow").types("/state\r").sees("/state runs commands of yours");
+    person.types("/stat\r").sees("There is no command /stat; did you mean /stat");
+    fs::write(world.work("go"), "").unwrap();
+    person.sees("Second.").sees("[script").sees("> ");
+    person.types("/slow\r").sees("/slow runs: echo begun");
+    crate::world::wait_until(|| world.work("begun").exists());
+    person.types("\x03").sees("[interrupted]").sees("> /slow").types("\x15");
+    person
+        .types("/state\r")
+        .sees("/state runs: echo fine")
+        .sees("Third.")
+        .sees("[script")
+        .sees("> ");
+    leaves(person);
+    assert!(world.run(&["print"]).stdout.contains("State: fine"));
+}
