@@ -55,7 +55,7 @@ impl Prompt {
                 None
             }
         };
-        let permission = Permission::new(offers, asked.changeable.clone());
+        let permission = Permission::new(offers, &asked);
         Self { asked, shown: false, read: false, typing: false, form, permission, worker: None }
     }
 
@@ -72,6 +72,11 @@ impl Prompt {
     pub(crate) fn allowing(&self) -> Option<&Offer> {
         let allows = |offer: &&Offer| offer.standing.effect == RuleEffect::Allow;
         self.permission.offers.iter().find(allows).filter(|_| !self.is_choosing())
+    }
+
+    /// Why no such decision is possible, unless a text is being typed.
+    pub(crate) fn no_rule(&self) -> Option<&str> {
+        self.asked.no_rule.as_deref().filter(|_| !self.is_choosing())
     }
 
     /// It comes on the screen now. Whether nobody has seen it yet: then nothing that was typed before may

@@ -3,7 +3,7 @@
 
 use piton::{Reply, Standing};
 use piton_core::permit::fault;
-use piton_core::view::{PermissionRule, RuleEffect, RuleScope, Width};
+use piton_core::view::{PermissionRule, QuestionView, RuleEffect, RuleScope, Width};
 use serde_json::{Map, Value};
 
 use super::heard::{Heard, type_one_of};
@@ -17,6 +17,8 @@ pub(super) struct Permission {
     pub(super) offers: Vec<Offer>,
     /// What can be changed of the call.
     changeable: Option<String>,
+    /// Why no rule can allow calls like it.
+    no_rule: Option<String>,
     /// Decided for good, but not yet where.
     choosing: Option<Choosing>,
     /// Whether the next line is a text to run, or a rule.
@@ -41,8 +43,9 @@ enum Editing {
 }
 
 impl Permission {
-    pub(super) fn new(offers: Vec<Offer>, changeable: Option<String>) -> Self {
-        Self { offers, changeable, choosing: None, editing: None }
+    pub(super) fn new(offers: Vec<Offer>, asked: &QuestionView) -> Self {
+        let (changeable, no_rule) = (asked.changeable.clone(), asked.no_rule.clone());
+        Self { offers, changeable, no_rule, ..Self::default() }
     }
 
     /// Whether the next line is no answer to the question itself.
@@ -211,10 +214,11 @@ impl Permission {
             (Some(keys::ALWAYS), place) => self.stand(RuleEffect::Allow, place),
             (Some(keys::NEVER), place) => self.stand(RuleEffect::Deny, place),
             _ => {
+                let why = self.no_rule.as_ref().map(|why| format!(": {why}")).unwrap_or_default();
                 let missing = match first.as_str() {
-                    "a" | "always" => "no rule can say always of this call; ",
-                    "v" | "never" => "no rule can say never of this call; ",
-                    _ => "",
+                    "a" | "always" => format!("no rule can say always of this call{why}; "),
+                    "v" | "never" => "no rule can say never of this call; ".to_owned(),
+                    _ => String::new(),
                 };
                 Heard::Unclear(format!("{missing}{}", menu.takes()))
             }
@@ -386,8 +390,16 @@ mod tests {
     const EFFECTS: [RuleEffect; 2] = [RuleEffect::Allow, RuleEffect::Deny];
     const SCOPES: [RuleScope; 3] = [RuleScope::Conversation, RuleScope::Project, RuleScope::User];
 
+    fn permission(offers: Vec<Offer>, changeable: Option<&str>) -> Permission {
+        let asked = serde_json::json!({
+            "id": "1", "kind": "permission", "call": "1.1.0", "tool": "pay", "heading": "Run?",
+            "open": true, "changeable": changeable, "at": 0,
+        });
+        Permission::new(offers, &serde_json::from_value(asked).unwrap())
+    }
+
     fn check(offers: Vec<Offer>, lines: &[&str], expected: Option<Reply>) {
-        let mut permission = Permission::new(offers, None);
+        let mut permission = permission(offers, None);
         let heard = lines.iter().find_map(|line| permission.hear(line).reply());
         assert_eq!(heard, expected, "{lines:?}");
     }
@@ -420,11 +432,11 @@ mod tests {
         check(here(), &["a p", "v", "never conversation"], None);
         check(Vec::new(), &["a", "always conversation"], None);
         assert_eq!(
-            Permission::new(Vec::new(), None).text("Run?"),
+            permission(Vec::new(), None).text("Run?"),
             "Run? (y) yes, (m) done by hand, (n) no, (?) help: "
         );
         assert_eq!(
-            Permission::new(here(), None).text("Run?"),
+            permission(here(), None).text("Run?"),
             "Run? (y) yes, (a) always, (m) done by hand, (n) no, (?) help: "
         );
     }
@@ -432,7 +444,7 @@ mod tests {
     #[test]
     fn what_is_not_understood_is_told_what_would_be() {
         let unclear = |lines: &[&str], offers| {
-            let mut permission = Permission::new(offers, None);
+            let mut permission = permission(offers, None);
             let mut heard = Heard::Ask;
             for line in lines {
                 heard = permission.hear(line);
@@ -469,7 +481,7 @@ mod tests {
         };
         let scopes = [RuleScope::Conversation, RuleScope::Project];
         let offers = scopes.iter().flat_map(|it| widths.map(|width| offer(width, *it)));
-        Permission::new(offers.collect(), Some("rm a".into()))
+        permission(offers.collect(), Some("rm a"))
     }
 
     #[test]
@@ -511,14 +523,14 @@ mod tests {
         assert_eq!(heard(&["no  Not Now "]), because);
         assert_eq!(heard(&["q"]), Heard::Leave);
         assert!(matches!(heard(&["?"]), Heard::Told(_)));
-        let mut json = Permission::new(Vec::new(), Some("{}".into()));
+        let mut json = permission(Vec::new(), Some("{}"));
         assert!(matches!(json.hear("e x"), Heard::Unclear(_)));
         assert_eq!(json.hear(r#"e {"a":1}"#), change(r#"{"a":1}"#));
     }
 
     #[test]
     fn rule_and_place_are_said_before_they_are_chosen() {
-        let mut permission = Permission::new(offers(&EFFECTS, &SCOPES), None);
+        let mut permission = permission(offers(&EFFECTS, &SCOPES), None);
         assert_eq!(
             permission.text("Run?"),
             "Run? (y) yes, (a) always, (v) never, (m) done by hand, (n) no, (?) help: "

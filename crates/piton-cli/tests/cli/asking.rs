@@ -11,6 +11,8 @@ const ASKED: &str =
     "(y) yes, (a) always, (v) never, (e) edit, (m) done by hand, (n) no, (?) help: ";
 /// Which of several commands is never to run is not known.
 const CHAIN: &str = "(y) yes, (a) always, (e) edit, (m) done by hand, (n) no, (?) help: ";
+/// Nothing that stands can be said of it.
+const NO_RULE: &str = "(y) yes, (e) edit, (m) done by hand, (n) no, (?) help: ";
 /// Deletes the text in front of the cursor.
 const CTRL_U: &str = "\x15";
 
@@ -205,7 +207,7 @@ fn a_chain_says_which_of_its_commands_need_a_yes() {
     let mut person = running(&world, &["touch a && mkdir d", "mkdir d2 && touch d2/b"]);
     person.sees("always would mean: allow shell `mkdir d`\r\n");
     person.sees("allowed by a rule: touch a").sees("needs a yes: mkdir d").sees(CHAIN);
-    person.types("a\n").sees("(2) its first words: allow shell `mkdir d *`").types("e\n");
+    person.types("a\n").sees("(2) its first words: allow shell `mkdir *`").types("e\n");
     person
         .sees("the rule (empty: back): ")
         .types(&format!("{CTRL_U}mkdir *\r"))
@@ -215,6 +217,44 @@ fn a_chain_says_which_of_its_commands_need_a_yes() {
     let screen = leaves(person, 0);
     assert_eq!(screen.matches(CHAIN).count(), 1, "{screen}");
     assert!(world.work("d2/b").exists());
+}
+
+#[test]
+fn a_command_that_no_rule_can_be_made_of_says_why() {
+    let world = World::new();
+    let mut person = running(&world, &["touch $HOME", "cd . && touch one"]);
+    person.sees("no rule can be kept: the command uses a variable\r\n").sees(NO_RULE).types("n\n");
+    person.sees("no rule can be kept: `cd` has a rule only where it stands alone\r\n");
+    person.sees(NO_RULE).types("a\n").sees("no rule can say always of this call: `cd` has a rule");
+    person.sees(NO_RULE).types("y\n").sees("Done.");
+    leaves(person, 0);
+    assert!(world.work("one").exists());
+}
+
+// Never is for this path at first, and as wide as somebody wants it.
+#[test]
+fn one_path_is_refused_for_good() {
+    let world = World::new();
+    let write = |path: &str| json!({ "calls": [{ "tool": "write_file", "arguments": { "path": path, "content": "x" } }] });
+    let steps = [write("src/a"), write("src/a"), write("src/b"), json!({ "say": "Done." })];
+    let model = world.script(&json!({ "steps": steps }).to_string());
+    let mut person = Person::starts(&world, &["query", "go", "--model", &model]);
+    person
+        .sees("(v) never")
+        .types("v\n")
+        .sees("(1) exactly this: deny write_file on src/a (chosen)");
+    person.sees("(2) this directory: deny write_file on src/**").sees("(b) back: ").types("p\n");
+    person.sees("From now on: deny write_file on src/a").sees("write_file: src/a — denied");
+    person.sees("Run write_file: src/b?").types("v\n").sees("(b) back: ").types("2\n");
+    person.sees("deny write_file on src/** (chosen)").sees("(b) back: ").types("c\n");
+    person.sees("Done.");
+    leaves(person, 0);
+    assert!(
+        settings(&world).contains("path = \"src/a\"\neffect = \"deny\""),
+        "{}",
+        settings(&world)
+    );
+    assert!(!world.work("src/a").exists() && !world.work("src/b").exists());
 }
 
 // The same keys everywhere.

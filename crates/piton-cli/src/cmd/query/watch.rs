@@ -452,6 +452,9 @@ impl Watch {
             let told = told_all(&offer.rules);
             terminal.show(&format!("always would mean: {told}\n"));
         }
+        if let Some(why) = prompt.no_rule() {
+            terminal.show(&format!("no rule can be kept: {why}\n"));
+        }
         if 1 < together && !prompt.is_choosing() {
             terminal.show(&if self.rules.batch {
                 format!("one answer is for all {together} calls\n")
