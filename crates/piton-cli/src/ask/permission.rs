@@ -53,6 +53,13 @@ impl Permission {
         self.choosing.is_some() || self.editing.is_some()
     }
 
+    /// Back to the question itself; says whether a rule was being chosen or a text typed.
+    pub(super) fn go_back(&mut self) -> bool {
+        let was_choosing = self.is_choosing();
+        (self.choosing, self.editing) = (None, None);
+        was_choosing
+    }
+
     /// The text that is to be changed now.
     pub(super) fn edited(&self) -> Option<String> {
         match self.editing? {

@@ -257,6 +257,72 @@ fn one_path_is_refused_for_good() {
     assert!(!world.work("src/a").exists() && !world.work("src/b").exists());
 }
 
+// Ctrl-C leaves the text, not the turn. At the question itself it stops.
+#[test]
+fn ctrl_c_in_a_text_or_a_rule_leads_back_to_the_question() {
+    let world = World::new();
+    let mut person = running(&world, &["touch one"]);
+    person.sees(ASKED).types("e\n").sees("run instead").types("x\x03").sees(ASKED);
+    person.types("a\n").sees("(b) back: ").types("\x03").sees("Run shell: touch one?").sees(ASKED);
+    person.types("v\n").sees("(e) edit the rule").types("e\n").sees("the rule (empty: back): ");
+    person.types("\x03").sees(ASKED).types("y\n").sees("Done.");
+    leaves(person, 0);
+    assert!(world.work("one").exists());
+    let world = World::new();
+    let mut person = running(&world, &["touch one"]);
+    person.sees(ASKED).types("a\n").sees("(b) back: ").types("\x03").sees(ASKED).types("\x03");
+    person.sees("[interrupted]");
+    leaves(person, 130);
+    assert!(!world.work("one").exists());
+}
+
+// A question with options takes other words, and nobody has to answer.
+#[test]
+fn a_question_with_options_is_answered_in_own_words_or_not_at_all() {
+    const MENU: &str = "  3  (t) your own answer\r\n  4  (n) no answer\r\nnumber or words: ";
+    for (keys, told) in [
+        (&["t\n", "\x03", "t\n", "a dark green\n"][..], "a dark green"),
+        (&["t a dark green\n"], "a dark green"),
+        (&["green\n", "2\n"], "blue"),
+        (&["n\n"], "The user declined to answer."),
+    ] {
+        let world = World::new();
+        let ask = r#"{"question":"Which colour?","options":["red","blue"]}"#;
+        let model = world.script(&format!(
+            r#"{{"steps":[{{"calls":[{{"tool":"ask_user","arguments":{ask}}}]}},{{"say":"Done."}}]}}"#
+        ));
+        let mut person = Person::starts(&world, &["query", "go", "--model", &model]);
+        person.sees(MENU);
+        for (place, line) in keys.iter().enumerate() {
+            person.types(line);
+            match *line {
+                "t\n" => drop(person.sees("your own answer (empty: back): ")),
+                _ if place + 1 < keys.len() => drop(person.sees(MENU)),
+                _ => {}
+            }
+        }
+        person.sees("Done.");
+        leaves(person, 0);
+        let raw = world.run(&["print", "--json", "--raw"]).stdout;
+        assert!(raw.contains(&format!(r#""text":"{told}""#)), "{raw}");
+    }
+    // From the command line: a word is one of the options, a text is any.
+    let world = World::new();
+    let model = world.script(
+        r#"{"steps":[{"calls":[{"tool":"ask_user","arguments":{"question":"Which?","options":["red"]}}]},{"say":"Done."}]}"#,
+    );
+    assert_eq!(world.run(&["query", "go", "--model", &model]).code, 3);
+    let word = world.run(&["answer", "green"]);
+    assert!(
+        word.code == 2 && word.stderr.contains("red, --text TEXT, --decline"),
+        "{}",
+        word.stderr
+    );
+    assert_eq!(world.run(&["answer", "--text", "green", "--continue"]).code, 0);
+    let raw = world.run(&["print", "--json", "--raw"]).stdout;
+    assert!(raw.contains(r#""text":"green""#), "{raw}");
+}
+
 // The same keys everywhere.
 #[test]
 fn a_menu_explains_itself_and_takes_words_and_numbers() {

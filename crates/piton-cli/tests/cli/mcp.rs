@@ -523,19 +523,38 @@ fn a_form_of_a_server_is_filled_in_by_a_person() {
     person
         .sees("The MCP server sim asks: Who are you? (y) answer, (n) no answer, (?) help: ")
         .types("y\n");
+    // What has to be there is asked first, in the order of the server.
+    person.sees("Your name: ").types("Ada\n");
     person.sees("Which one? (red, green): ").types("green\n");
     person.sees("count, at least 1 (a number; empty line: 3): ").types("0\n");
-    person.sees("Your name: ").types("Ada\n");
     person.sees("sure (yes or no; may be left empty): ").types("\n");
     person.sees("does not fit: at least 1. Please fill it in again. (y) answer").types("y\n");
-    person.sees("Which one?").types("red\n").sees("count").types("\n");
-    person.sees("Your name: ").types("Ada\n").sees("sure").types("yes\n");
+    person.sees("Your name: ").types("Ada\n").sees("Which one?").types("red\n");
+    person.sees("count").types("\n").sees("sure").types("yes\n");
     let (code, screen) = person.leaves();
     assert_eq!(code, 0, "{screen}");
     let given =
         r#"{"action":"accept","content":{"colour":"red","count":3,"name":"Ada","sure":true}}"#;
     assert_eq!(result(&world), ("ok".into(), given.into()));
     assert_eq!(ledger(&world), ["elicit a accept"]);
+}
+
+// Ctrl-C is about the form: the call goes on, and the server knows that nobody answered.
+#[test]
+fn ctrl_c_in_a_form_cancels_the_form_and_not_the_turn() {
+    for fields in 0..2 {
+        let (world, script) = asking("elicit");
+        let mut person = person(&world, &script);
+        person.sees("(y) answer, (n) no answer, (?) help: ");
+        if fields == 1 {
+            person.types("y\n").sees("Your name: ").types("Ad");
+        }
+        person.types("\x03").sees("Done.");
+        let (code, screen) = person.leaves();
+        assert_eq!(code, 0, "{screen}");
+        assert_eq!(result(&world), ("ok".into(), r#"{"action":"cancel"}"#.into()));
+        assert_eq!(ledger(&world), ["elicit a cancel"]);
+    }
 }
 
 #[test]

@@ -286,6 +286,9 @@ impl Watch {
         terminal: &mut Option<Terminal>,
         output: &mut Output,
     ) -> ControlFlow<()> {
+        if push == Push::Interrupt && self.leave_text(terminal) {
+            return ControlFlow::Continue(());
+        }
         let asked = match terminal {
             Some(_) if self.is_asking() => Asked::Something,
             Some(terminal) if terminal.is_ours() => Asked::Nothing,
@@ -310,6 +313,25 @@ impl Watch {
             (Next::Nothing, _) => {}
         }
         ControlFlow::Continue(())
+    }
+
+    /// Ctrl-C where a text belongs to a question leads back to the question, and takes a form down. Says
+    /// whether it did.
+    fn leave_text(&mut self, terminal: &mut Option<Terminal>) -> bool {
+        if !self.asking || self.menu.is_some() {
+            return false;
+        }
+        let Some(prompt) = self.prompts.front_mut() else { return false };
+        let is_left = if prompt.is_form() { self.cancel() } else { prompt.go_back() };
+        if is_left {
+            self.asking = false;
+            self.close_pager(terminal);
+            self.close_editor(terminal);
+            if let Some(terminal) = terminal {
+                terminal.show("\n");
+            }
+        }
+        is_left
     }
 
     fn stop(&mut self, terminal: &mut Option<Terminal>) {

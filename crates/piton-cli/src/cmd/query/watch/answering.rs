@@ -56,6 +56,15 @@ impl Watch {
         Understood::On
     }
 
+    /// Takes the first question down: whoever asks is told that nobody answers.
+    pub(super) fn cancel(&mut self) -> bool {
+        let Some(prompt) = self.prompts.front().cloned() else { return false };
+        let answered = vec![Answered { prompt, reply: Reply::Cancel, offer: None }];
+        let (engine, conversation) = (self.engine.clone(), self.conversation.clone());
+        self.answering = Some(Box::pin(send(engine, conversation, answered)));
+        true
+    }
+
     /// What a reply to the first question means for it, and for the others that were shown with it, if it
     /// is for all of them.
     fn answered(&mut self, reply: &Reply) -> Vec<Answered> {
