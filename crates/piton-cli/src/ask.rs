@@ -2,6 +2,7 @@
 
 pub(crate) mod approval;
 mod choice;
+mod content;
 mod form;
 mod heard;
 pub(crate) mod held;
@@ -17,6 +18,7 @@ use piton_core::question::Secret;
 use piton_core::view::{InquiryKind, QuestionView, RuleEffect, Shape, Wants, Width};
 
 use self::choice::ChoicePrompt;
+pub(crate) use self::content::Content;
 use self::form::Filled;
 pub(crate) use self::form::FormPrompt;
 pub(crate) use self::heard::{Heard, not_understood};
@@ -123,6 +125,16 @@ impl Prompt {
     pub(crate) fn edited(&self) -> Option<(&'static str, LineEdit)> {
         let text = self.permission.edited()?;
         Some((self.permission.label(), LineEdit::new(&text)))
+    }
+
+    /// The text that the call puts into a file, to be written anew in an editor.
+    pub(crate) fn content(&self) -> Option<&Content> {
+        self.permission.content.as_ref()
+    }
+
+    /// The answer that such a text is; none if it is what the model wrote.
+    pub(crate) fn rewritten(&self, text: &str) -> Option<Reply> {
+        self.content()?.with(text).map(Reply::Change)
     }
 
     /// What a reply makes stand, if it does.

@@ -6,6 +6,7 @@ use piton_core::permit::fault;
 use piton_core::view::{PermissionRule, QuestionView, RuleEffect, RuleScope, Width};
 use serde_json::{Map, Value};
 
+use super::content::Content;
 use super::heard::{Heard, type_one_of};
 use super::keys::{self, Key, Menu};
 use super::offer::Offer;
@@ -17,6 +18,8 @@ pub(super) struct Permission {
     pub(super) offers: Vec<Offer>,
     /// What can be changed of the call.
     changeable: Option<String>,
+    /// What of it is changed in an editor.
+    pub(super) content: Option<Content>,
     /// Why no rule can allow calls like it.
     no_rule: Option<String>,
     /// Decided for good, but not yet where.
@@ -45,7 +48,7 @@ enum Editing {
 impl Permission {
     pub(super) fn new(offers: Vec<Offer>, asked: &QuestionView) -> Self {
         let (changeable, no_rule) = (asked.changeable.clone(), asked.no_rule.clone());
-        Self { offers, changeable, no_rule, ..Self::default() }
+        Self { offers, changeable, content: Content::of(asked), no_rule, ..Self::default() }
     }
 
     /// Whether the next line is no answer to the question itself.
@@ -175,7 +178,10 @@ impl Permission {
             let more = "neither this call nor later ones like it; the rule is shown first";
             entries.push((keys::NEVER, "never", more));
         }
-        if self.changeable.is_some() {
+        if self.content.is_some() {
+            let more = "you change what is written, in your editor, and the model is told";
+            entries.push((keys::EDIT, "edit", more));
+        } else if self.changeable.is_some() {
             let more = "you change what runs, and the model is told; `e TEXT` runs TEXT instead";
             entries.push((keys::EDIT, "edit", more));
         }
@@ -213,6 +219,7 @@ impl Permission {
             (Some(keys::NO), why) => Heard::Reply(Reply::DenyBecause(why.to_owned())),
             (Some(keys::DONE), "") => Heard::Reply(Reply::Applied),
             (Some(keys::QUIT), "") => Heard::Leave,
+            (Some(keys::EDIT), "") if self.content.is_some() => Heard::Write,
             (Some(keys::EDIT), "") => {
                 self.editing = Some(Editing::Call);
                 Heard::Ask

@@ -1,6 +1,7 @@
 //! What a person can answer on a terminal beside yes and no: another command, a reason, a rule.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
 
 use serde_json::json;
 
@@ -255,6 +256,74 @@ fn one_path_is_refused_for_good() {
         settings(&world)
     );
     assert!(!world.work("src/a").exists() && !world.work("src/b").exists());
+}
+
+/// A call, and an editor that is this script; `$1` is the file.
+fn writing(world: &World, call: &serde_json::Value, script: &str) -> Person {
+    let editor = world.path("editor");
+    fs::write(&editor, format!("#!/bin/sh\n{script}\n")).unwrap();
+    fs::set_permissions(&editor, fs::Permissions::from_mode(0o755)).unwrap();
+    fs::create_dir_all(world.path("tmp")).unwrap();
+    let steps = json!([{ "calls": [call] }, { "say": "Done." }]);
+    let model = world.script(&json!({ "steps": steps }).to_string());
+    let mut command = world.command(&["query", "go", "--model", &model]);
+    command.env_remove("VISUAL").env("EDITOR", &editor).env("TMPDIR", world.path("tmp"));
+    Person::starts_command(command)
+}
+
+// What a call writes is changed where files are changed: in an editor.
+#[test]
+fn the_content_of_a_file_is_changed_in_the_editor() {
+    let long = "x\n".repeat(4_000);
+    let write = json!({ "tool": "write_file", "arguments": { "path": "a.rs", "content": long } });
+    let edit = json!({ "tool": "edit_file", "arguments": { "path": "b", "old": "1", "new": "2" } });
+    let text = "*** Begin Patch\n*** Add File: c\n+one\n*** End Patch\n";
+    let patch = json!({ "tool": "apply_patch", "arguments": { "patch": text } });
+    for (call, script, file, expected) in [
+        (&write, r#"case "$1" in *.rs) printf 'one\n\n' > "$1";; esac"#, "a.rs", "one\n\n"),
+        (&edit, r#"printf 3 > "$1""#, "b", "03\n"),
+        (&patch, r#"sed -i s/+one/+two/ "$1""#, "c", "two\n"),
+    ] {
+        let world = World::new();
+        fs::write(world.work("b"), "01\n").unwrap();
+        let mut person = writing(&world, call, script);
+        if file == "a.rs" {
+            // Longer than the screen, and than what can be changed on a line.
+            person.sees("q: answer now -- ").types("q");
+        }
+        person.sees("(e) edit").sees("help: ").types("e\n").sees("Change what is written in ");
+        person.sees("(changed from: ").sees("Done.");
+        leaves(person, 0);
+        assert_eq!(fs::read_to_string(world.work(file)).unwrap(), expected);
+        assert_eq!(fs::read_dir(world.path("tmp")).unwrap().count(), 0);
+    }
+}
+
+#[test]
+fn an_editor_that_changes_nothing_or_fails_leads_back_to_the_question() {
+    let write = json!({ "tool": "write_file", "arguments": { "path": "a", "content": "x" } });
+    for (script, told) in [
+        ("true", "Nothing was changed."),
+        (r#": > "$1""#, "Nothing was changed."),
+        ("exit 1", "has failed"),
+    ] {
+        let world = World::new();
+        let mut person = writing(&world, &write, script);
+        person.sees("help: ").types("e\n").sees(told).sees("Run write_file: a?").sees("help: ");
+        person.types("y\n").sees("Done.");
+        leaves(person, 0);
+        assert_eq!(fs::read_to_string(world.work("a")).unwrap(), "x");
+    }
+    // What a rule forbids is not written, whoever made it of the call.
+    let world = World::new();
+    write_settings(
+        &world,
+        "[[permissions]]\ntool = \"write_file\"\narguments = { content = \"bad\" }\neffect = \"deny\"\n",
+    );
+    let mut person = writing(&world, &write, r#"printf bad > "$1""#);
+    person.sees("help: ").types("e\n").sees("denied").sees("Done.");
+    leaves(person, 0);
+    assert!(!world.work("a").exists());
 }
 
 // Ctrl-C leaves the text, not the turn. At the question itself it stops.

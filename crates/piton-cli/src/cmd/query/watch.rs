@@ -59,6 +59,8 @@ pub(super) struct Watch {
     reads_again: bool,
     /// A text that is being changed, and what stands in front of it.
     editor: Option<(&'static str, LineEdit)>,
+    /// Whether what a call writes is to be changed in an editor.
+    writes: bool,
     /// An answer that the driver has not taken in yet.
     pub(super) answering: Answering,
     /// What came while a question was on the screen and nothing was shown.
@@ -116,6 +118,7 @@ impl Watch {
             pager: None,
             reads_again: false,
             editor: None,
+            writes: false,
             answering: None,
             backlog: VecDeque::new(),
             menu: None,
@@ -413,7 +416,7 @@ impl Watch {
             self.stop(terminal);
             return ControlFlow::Continue(());
         }
-        self.asking = false;
+        (self.asking, self.writes) = (false, understood == Understood::Write);
         if let (Understood::Told(told), Some(terminal)) = (understood, terminal) {
             terminal.show(&told);
         }

@@ -1,12 +1,27 @@
-//! A command or a rule that a person changes on the screen before it is answered with.
+//! A command, a rule or a file that a person changes before it is answered with.
 
 use super::Watch;
-use crate::ask::{Edited, Prompt};
+use crate::ask::{Content, Edited, Prompt};
+use crate::output::Output;
 use crate::render::paint::Style;
 use crate::screen;
 use crate::terminal::Terminal;
 
 impl Watch {
+    /// What the call writes that is asked about, if somebody wants to change it in an editor now.
+    pub(in crate::cmd::query) fn content(&mut self) -> Option<Content> {
+        let is_wanted = std::mem::take(&mut self.writes);
+        self.prompts.front().filter(|_| is_wanted).and_then(Prompt::content).cloned()
+    }
+
+    /// Takes in what was made of that. What is as it was answers nothing.
+    pub(in crate::cmd::query) fn rewrite(&mut self, text: &str, output: &mut Output) {
+        match self.prompts.front().and_then(|prompt| prompt.rewritten(text)) {
+            Some(reply) => self.answer(&reply, output),
+            None => output.talk("Nothing was changed."),
+        }
+    }
+
     /// Shows the text that is to be changed, if one is, and takes keys from now on. A plain terminal shows
     /// the old text and takes a new line.
     pub(super) fn put_editor(&mut self, terminal: &mut Terminal) -> bool {
