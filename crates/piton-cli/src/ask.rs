@@ -132,11 +132,6 @@ impl Prompt {
         self.permission.content.as_ref()
     }
 
-    /// The answer that such a text is; none if it is what the model wrote.
-    pub(crate) fn rewritten(&self, text: &str) -> Option<Reply> {
-        self.content()?.with(text).map(Reply::Change)
-    }
-
     /// What a reply makes stand, if it does.
     pub(crate) fn offered(&self, reply: &Reply) -> Option<Offer> {
         self.permission.offered(reply)

@@ -34,9 +34,8 @@ impl ChoicePrompt {
             return "your own answer (empty: back): ".into();
         }
         let numbered = have_numbers(&self.options);
-        let others = self.others().into_iter().map(|(key, says)| match self.is_free(key) {
-            true => format!("({}) {says}", key.letter),
-            false => says.to_owned(),
+        let others = self.others().into_iter().map(|(key, says)| {
+            if self.is_free(key) { format!("({}) {says}", key.letter) } else { says.to_owned() }
         });
         let line = |(place, says): (usize, String)| {
             let mark = if numbered { (place + 1).to_string() } else { "-".into() };
@@ -138,18 +137,18 @@ mod tests {
         assert_eq!(heard, expected, "{lines:?}");
     }
 
-    fn text(text: &str) -> Option<Reply> {
-        Some(Reply::Text(text.into()))
+    fn text(text: &str) -> Reply {
+        Reply::Text(text.into())
     }
 
     #[test]
     fn an_answer_is_an_option_own_words_or_none() {
         let colours = ["red", "blue"];
-        check(&colours, &["green", "2"], text("blue"));
+        check(&colours, &["green", "2"], Some(text("blue")));
         for lines in [&["t", "dark green"][..], &["3", "dark green"], &["T dark green"]] {
-            check(&colours, lines, text("dark green"));
+            check(&colours, lines, Some(text("dark green")));
         }
-        check(&colours, &["t", "", "red"], text("red"));
+        check(&colours, &["t", "", "red"], Some(text("red")));
         for line in ["n", "no", "4", "no answer"] {
             check(&colours, &[line], Some(Reply::Deny));
         }
@@ -163,9 +162,9 @@ mod tests {
     fn a_key_is_never_taken_for_an_option_nor_an_option_for_a_key() {
         let words = ["Yes", "No", "two of them"];
         check(&words, &["n", "t"], None);
-        check(&words, &["no"], text("No"));
+        check(&words, &["no"], Some(text("No")));
         check(&words, &["5"], Some(Reply::Deny));
-        check(&words, &["your own answer", "three"], text("three"));
+        check(&words, &["your own answer", "three"], Some(text("three")));
         check(&["1.5", "none"], &["2", "4", "n", "no answer"], Some(Reply::Deny));
     }
 

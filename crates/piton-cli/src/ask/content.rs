@@ -45,7 +45,7 @@ impl Content {
     }
 
     /// The arguments with another text; none if it is the same.
-    pub(super) fn with(&self, text: &str) -> Option<String> {
+    pub(crate) fn with(&self, text: &str) -> Option<String> {
         let mut arguments = self.arguments.clone();
         arguments.insert(self.name.to_owned(), text.into());
         (text != self.text).then(|| Value::Object(arguments).to_string())

@@ -539,24 +539,6 @@ fn a_form_of_a_server_is_filled_in_by_a_person() {
     assert_eq!(ledger(&world), ["elicit a accept"]);
 }
 
-// Ctrl-C is about the form: the call goes on, and the server knows that nobody answered.
-#[test]
-fn ctrl_c_in_a_form_cancels_the_form_and_not_the_turn() {
-    for fields in 0..2 {
-        let (world, script) = asking("elicit");
-        let mut person = person(&world, &script);
-        person.sees("(y) answer, (n) no answer, (?) help: ");
-        if fields == 1 {
-            person.types("y\n").sees("Your name: ").types("Ad");
-        }
-        person.types("\x03").sees("Done.");
-        let (code, screen) = person.leaves();
-        assert_eq!(code, 0, "{screen}");
-        assert_eq!(result(&world), ("ok".into(), r#"{"action":"cancel"}"#.into()));
-        assert_eq!(ledger(&world), ["elicit a cancel"]);
-    }
-}
-
 #[test]
 fn who_does_not_want_to_answer_declines() {
     let (world, script) = asking("elicit");

@@ -88,6 +88,24 @@ fn a_question_survives_a_kill_and_is_asked_again() {
     assert!(printed.contains("1.1.0.question.1"), "{printed}");
 }
 
+// Ctrl-C is about the form: the call goes on, and the server knows that nobody answered.
+#[test]
+fn ctrl_c_in_a_form_cancels_the_form_and_not_the_turn() {
+    for fields in 0..2 {
+        let (world, script) = mcp::asking("elicit");
+        let mut person = mcp::person(&world, &script);
+        person.sees("(y) answer, (n) no answer, (?) help: ");
+        if fields == 1 {
+            person.types("y\n").sees("Your name: ").types("Ad");
+        }
+        person.types("\x03").sees("Done.");
+        let (code, screen) = person.leaves();
+        assert_eq!(code, 0, "{screen}");
+        assert_eq!(mcp::result(&world), ("ok".into(), r#"{"action":"cancel"}"#.into()));
+        assert_eq!(mcp::ledger(&world), ["elicit a cancel"]);
+    }
+}
+
 // J15: what to give is said in plain text too, and the example fits.
 #[test]
 fn a_form_of_a_server_is_filled_in_from_a_command_line() {

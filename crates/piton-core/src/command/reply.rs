@@ -148,7 +148,6 @@ impl Reply {
         match (asked.kind, self) {
             (_, Self::Deny) => Some(Self::Deny),
             (InquiryKind::Question, Self::Cancel) => Some(Self::Cancel),
-            (_, Self::Cancel) => None,
             // Only what a secret question is told is kept out of the journal.
             (InquiryKind::Question, Self::Secret(secret)) => {
                 is_secret.then_some(Self::Secret(secret))
@@ -159,7 +158,7 @@ impl Reply {
                 None => Some(Self::Text(text)),
             },
             (InquiryKind::Question, _)
-            | (_, Self::Secret(_))
+            | (_, Self::Secret(_) | Self::Cancel)
             | (InquiryKind::Permission, Self::TreatAsDone | Self::Text(_))
             | (
                 InquiryKind::InDoubt,

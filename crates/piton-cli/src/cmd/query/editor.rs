@@ -67,7 +67,8 @@ pub(crate) async fn edited(
     write(&editor, environment, text, &mut stage).await
 }
 
-/// Lets a person change what a call writes; none if nothing is left of it.
+/// Lets a person change what a call writes, and gives the arguments with that; none if it is as it was, or
+/// nothing is left of it.
 pub(super) async fn rewritten(
     content: &Content,
     environment: &Environment,
@@ -80,9 +81,10 @@ pub(super) async fn rewritten(
     let Some(written) = write_on(&sheet, &editor, environment, stage).await? else {
         return Ok(None);
     };
-    let text = written.text.clone();
+    // Its file stays if the journal cannot hold it.
+    let arguments = content.with(&written.text).map(sendable).transpose()?;
     written.remove();
-    Ok(Some(text))
+    Ok(arguments)
 }
 
 /// Lets a person write a text, which begins as `text`; none if nothing was written.

@@ -453,7 +453,7 @@ async fn rewrite(
         terminal.want_lines();
     }
     match editor::rewritten(content, &asked.settings.environment, stage).await {
-        Ok(Some(text)) => watch.rewrite(&text, stage.output),
+        Ok(Some(arguments)) => watch.rewrite(arguments, stage.output),
         Ok(None) => stage.output.talk("Nothing was changed."),
         Err(Fault::Interrupted) => return Err(Fault::Interrupted),
         Err(fault) => Report::from(&fault).tell(stage.output),

@@ -1,5 +1,7 @@
 //! A command, a rule or a file that a person changes before it is answered with.
 
+use piton::Reply;
+
 use super::Watch;
 use crate::ask::{Content, Edited, Prompt};
 use crate::output::Output;
@@ -14,12 +16,9 @@ impl Watch {
         self.prompts.front().filter(|_| is_wanted).and_then(Prompt::content).cloned()
     }
 
-    /// Takes in what was made of that. What is as it was answers nothing.
-    pub(in crate::cmd::query) fn rewrite(&mut self, text: &str, output: &mut Output) {
-        match self.prompts.front().and_then(|prompt| prompt.rewritten(text)) {
-            Some(reply) => self.answer(&reply, output),
-            None => output.talk("Nothing was changed."),
-        }
+    /// The call runs with these arguments, which were made so.
+    pub(in crate::cmd::query) fn rewrite(&mut self, arguments: String, output: &mut Output) {
+        self.answer(&Reply::Change(arguments), output);
     }
 
     /// Shows the text that is to be changed, if one is, and takes keys from now on. A plain terminal shows
