@@ -327,7 +327,8 @@ impl Watch {
         let Some(prompt) = self.prompts.front_mut() else { return false };
         let is_left = if prompt.is_form() { self.cancel() } else { prompt.go_back() };
         if is_left {
-            self.asking = false;
+            // What is typed next is for one question again.
+            (self.asking, self.all.is_answered) = (false, false);
             self.close_pager(terminal);
             self.close_editor(terminal);
             if let Some(terminal) = terminal {
