@@ -1,6 +1,8 @@
 //! What is asked of a person, and what a typed line means. Nothing is read or shown here.
 
 pub(crate) mod approval;
+mod choice;
+mod content;
 mod form;
 mod heard;
 pub(crate) mod held;
@@ -12,9 +14,11 @@ mod permission;
 
 use piton::{Reply, Standing};
 use piton_core::id::ConversationId;
-use piton_core::question::{Secret, have_numbers};
+use piton_core::question::Secret;
 use piton_core::view::{InquiryKind, QuestionView, RuleEffect, Shape, Wants, Width};
 
+use self::choice::ChoicePrompt;
+pub(crate) use self::content::Content;
 use self::form::Filled;
 pub(crate) use self::form::FormPrompt;
 pub(crate) use self::heard::{Heard, not_understood};
@@ -40,6 +44,8 @@ pub(crate) struct Prompt {
     typing: bool,
     /// A form that is being filled in.
     form: Option<FormPrompt>,
+    /// Answers to choose from.
+    choice: Option<ChoicePrompt>,
     /// What can be decided on a call.
     permission: Permission,
     /// The conversation that asks, if it is a worker's.
@@ -55,8 +61,10 @@ impl Prompt {
                 None
             }
         };
-        let permission = Permission::new(offers, asked.changeable.clone());
-        Self { asked, shown: false, read: false, typing: false, form, permission, worker: None }
+        let choice = asked.wants.as_ref().and_then(ChoicePrompt::of);
+        let permission = Permission::new(offers, &asked);
+        let (shown, read, typing, worker) = (false, false, false, None);
+        Self { asked, shown, read, typing, form, choice, permission, worker }
     }
 
     /// A question of a worker.
@@ -72,6 +80,11 @@ impl Prompt {
     pub(crate) fn allowing(&self) -> Option<&Offer> {
         let allows = |offer: &&Offer| offer.standing.effect == RuleEffect::Allow;
         self.permission.offers.iter().find(allows).filter(|_| !self.is_choosing())
+    }
+
+    /// Why no such decision is possible, unless a text is being typed.
+    pub(crate) fn no_rule(&self) -> Option<&str> {
+        self.asked.no_rule.as_deref().filter(|_| !self.is_choosing())
     }
 
     /// It comes on the screen now. Whether nobody has seen it yet: then nothing that was typed before may
@@ -95,10 +108,28 @@ impl Prompt {
         self.permission.is_choosing()
     }
 
+    /// Back to the question, from a text or a rule that belongs to it. Says whether that was not where a
+    /// person is already.
+    pub(crate) fn go_back(&mut self) -> bool {
+        let was_typing = std::mem::take(&mut self.typing);
+        let was_choosing = self.choice.as_mut().is_some_and(ChoicePrompt::go_back);
+        self.permission.go_back() || was_typing || was_choosing
+    }
+
+    /// Whether it is a form, which can be taken down without harm to its call.
+    pub(crate) fn is_form(&self) -> bool {
+        self.form.is_some()
+    }
+
     /// A text that the next line changes, with what stands in front of it.
     pub(crate) fn edited(&self) -> Option<(&'static str, LineEdit)> {
         let text = self.permission.edited()?;
         Some((self.permission.label(), LineEdit::new(&text)))
+    }
+
+    /// The text that the call puts into a file, to be written anew in an editor.
+    pub(crate) fn content(&self) -> Option<&Content> {
+        self.permission.content.as_ref()
     }
 
     /// What a reply makes stand, if it does.
@@ -169,10 +200,11 @@ impl Prompt {
         match self.asked.kind {
             InquiryKind::InDoubt if self.typing => "the result of the call: ".into(),
             InquiryKind::Permission => self.permission.text(question),
-            InquiryKind::Question => match (&self.form, &self.asked.wants) {
-                (Some(form), _) => form.text(question),
-                (None, Some(wants)) => put(question, wants),
-                (None, None) => format!("{question} "),
+            InquiryKind::Question => match (&self.form, &self.choice, &self.asked.wants) {
+                (Some(form), ..) => form.text(question),
+                (None, Some(choice), _) => choice.text(question),
+                (None, None, Some(wants)) => put(question, wants),
+                (None, None, None) => format!("{question} "),
             },
             InquiryKind::InDoubt => format!("{question}\n{}", doubt_menu().line()),
         }
@@ -217,6 +249,9 @@ impl Prompt {
                 Filled::Left => Heard::Leave,
             };
         }
+        if let Some(choice) = &mut self.choice {
+            return choice.hear(line);
+        }
         let Some(wants) = &self.asked.wants else {
             return Heard::Reply(Reply::Text(line.to_owned()));
         };
@@ -252,8 +287,7 @@ fn doubt_menu() -> Menu {
 fn explained(shape: &Shape) -> Option<String> {
     match shape {
         Shape::Confirm => Some("  y  yes\n  n  no\n".into()),
-        Shape::Choice { .. } => Some("  type the number of an option, or its words\n".into()),
-        Shape::Text | Shape::Secret | Shape::Form { .. } => None,
+        Shape::Choice { .. } | Shape::Text | Shape::Secret | Shape::Form { .. } => None,
     }
 }
 
@@ -266,18 +300,9 @@ fn put(question: &str, wants: &Wants) -> String {
     let default =
         wants.default.as_ref().map(|it| format!(", empty line: {it}")).unwrap_or_default();
     match &wants.shape {
-        Shape::Text | Shape::Form { .. } => format!("{question} ({empty}) "),
+        Shape::Text | Shape::Choice { .. } | Shape::Form { .. } => format!("{question} ({empty}) "),
         Shape::Secret => format!("{question} (not shown; {empty}) "),
         Shape::Confirm => format!("{question} (y) yes, (n) no{default}: "),
-        Shape::Choice { options } => {
-            let numbered = have_numbers(options);
-            let mark = |place: usize| if numbered { (place + 1).to_string() } else { "-".into() };
-            let lines = options.iter().enumerate();
-            let lines: Vec<_> =
-                lines.map(|(place, option)| format!("  {}  {option}\n", mark(place))).collect();
-            let words = if numbered { "number or words" } else { "one of them" };
-            format!("{question}\n{}{words}{default}: ", lines.concat())
-        }
     }
 }
 
@@ -405,7 +430,7 @@ mod tests {
         check_answer(&Shape::Text, &[""], Some(Reply::Deny));
         check_answer(&Shape::Confirm, &["", "perhaps", "Y"], text("yes"));
         let options = || Shape::Choice { options: vec!["red".into(), "blue".into()] };
-        check_answer(&options(), &["green", "3", "2"], text("blue"));
+        check_answer(&options(), &["green", "4", "2"], text("blue"));
         check_answer(&Shape::Secret, &["x"], Some(Reply::Secret(Secret::new("x"))));
     }
 
@@ -418,10 +443,8 @@ mod tests {
         let options = Shape::Choice { options: vec!["red".into(), "blue".into()] };
         assert_eq!(
             shown(&options, Some("red")),
-            "Which?\n  1  red\n  2  blue\nnumber or words, empty line: red: "
+            "Which?\n  1  red\n  2  blue\n  3  (n) no answer\nnumber or words, empty line: red: "
         );
-        let options = Shape::Choice { options: vec!["2".into(), "1".into()] };
-        assert_eq!(shown(&options, None), "Which?\n  -  2\n  -  1\none of them: ");
     }
 
     // J24

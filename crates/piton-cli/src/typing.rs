@@ -1,25 +1,28 @@
 //! The line that a person types while a turn runs. The terminal neither shows nor edits it then, so that it
 //! never mixes with what the turn shows.
 
+use crate::ask::LineEdit;
 use crate::terminal::named_key;
 
 /// What ends a line.
 const RETURNS: [u8; 2] = [b'\r', b'\n'];
 const ESCAPE: u8 = 0x1b;
-const BACKSPACES: [u8; 2] = [0x08, 0x7f];
-/// Ctrl-U: all of the line goes.
-const KILL_LINE: u8 = 0x15;
-/// Ctrl-W: the last word goes.
-const KILL_WORD: u8 = 0x17;
-/// Longest line, in bytes; what is typed beyond that is dropped.
-const LINE_BYTES_MAX: usize = 64 * 1024;
+/// Keys that delete: both backspaces, Ctrl-U for all of the line, Ctrl-W for the last word. Nobody sees a
+/// cursor, so no key moves it.
+const DELETING: [u8; 4] = [0x08, 0x7f, 0x15, 0x17];
+/// Longest line, in letters; what is typed beyond that is dropped.
+const LINE_CHARS_MAX: usize = 64 * 1024;
 
 /// The line that is being typed.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Typing {
-    text: String,
-    /// The beginning of a letter whose other bytes have not come.
-    begun: Vec<u8>,
+    line: LineEdit,
+}
+
+impl Default for Typing {
+    fn default() -> Self {
+        Self { line: LineEdit::empty(LINE_CHARS_MAX) }
+    }
 }
 
 /// What the keys came to.
@@ -33,14 +36,13 @@ pub(crate) enum Pressed {
 
 impl Typing {
     /// What is typed of the line so far.
-    pub(crate) fn text(&self) -> &str {
-        &self.text
+    pub(crate) fn text(&self) -> String {
+        self.line.text()
     }
 
     /// Takes what is typed so far away, to be typed on elsewhere.
     pub(crate) fn take_text(&mut self) -> String {
-        self.begun.clear();
-        std::mem::take(&mut self.text)
+        std::mem::take(self).text()
     }
 
     /// Takes keys in, as the bytes that the terminal sends.
@@ -63,39 +65,12 @@ impl Typing {
                         pressed.push(Pressed::Line(line));
                     }
                 }
-                key if BACKSPACES.contains(&key) => {
-                    self.text.pop();
-                }
-                KILL_LINE => self.text.clear(),
-                KILL_WORD => self.drop_word(),
-                b'\t' => self.put(b' '),
-                key if key.is_ascii_control() => {}
-                key => self.put(key),
+                b'\t' => drop(self.line.press(b" ")),
+                key if key.is_ascii_control() && !DELETING.contains(&key) => {}
+                key => drop(self.line.press(&[key])),
             }
         }
         pressed
-    }
-
-    fn put(&mut self, byte: u8) {
-        if LINE_BYTES_MAX <= self.text.len() {
-            return;
-        }
-        self.begun.push(byte);
-        match std::str::from_utf8(&self.begun) {
-            Ok(letter) => {
-                self.text.push_str(letter);
-                self.begun.clear();
-            }
-            // A letter whose end has not come yet.
-            Err(error) if error.error_len().is_none() => {}
-            Err(_) => self.begun.clear(),
-        }
-    }
-
-    fn drop_word(&mut self) {
-        let kept = self.text.trim_end();
-        let end = kept.rfind(char::is_whitespace).map_or(0, |blank| blank + 1);
-        self.text.truncate(end);
     }
 }
 
@@ -106,7 +81,7 @@ mod tests {
     fn typed(pieces: &[&[u8]]) -> (Vec<Pressed>, String) {
         let mut typing = Typing::default();
         let pressed = pieces.iter().flat_map(|piece| typing.take(piece)).collect();
-        (pressed, typing.text().to_owned())
+        (pressed, typing.text())
     }
 
     fn line(text: &str) -> Pressed {

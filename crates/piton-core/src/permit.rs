@@ -162,7 +162,7 @@ pub fn always(
 ) -> Option<Vec<PermissionRule>> {
     let held = Held { permissions, workspace, tool, arguments };
     let asked = Asked::new(permissions, workspace, tool, arguments);
-    held.deciding(&asked, standing, asked.usual_width())
+    held.deciding(&asked, standing, asked.usual_width(standing.effect))
 }
 
 /// All that a standing decision on a call could add, each once. What [`always`] says comes first.
@@ -175,18 +175,27 @@ pub fn offers(
 ) -> Vec<(Width, Vec<PermissionRule>)> {
     let held = Held { permissions, workspace, tool, arguments };
     let asked = Asked::new(permissions, workspace, tool, arguments);
-    let usual = asked.usual_width();
+    let usual = asked.usual_width(standing.effect);
     let mut offers: Vec<(Width, Vec<PermissionRule>)> = Vec::new();
-    for width in [usual, Width::FirstWords, Width::Directory, Width::Exactly] {
-        // What is forbidden is named as closely as can be.
-        if standing.effect != RuleEffect::Allow && width != usual {
-            continue;
-        }
+    for width in [usual, Width::FirstWords, Width::Directory, Width::Exactly, Width::Tool] {
         let rules = held.deciding(&asked, standing, width);
         let rules = rules.filter(|rules| !offers.iter().any(|(_, known)| known == rules));
         offers.extend(rules.map(|rules| (width, rules)));
     }
     offers
+}
+
+/// Why nothing can be kept that allows calls like this one, for people; none if the reason is not known.
+pub fn why_no_rule(
+    permissions: &Permissions,
+    workspace: &str,
+    tool: &ToolSpec,
+    arguments: &str,
+) -> Option<String> {
+    let asked = Asked::new(permissions, workspace, tool, arguments);
+    let others = permissions.rules.iter().filter(|rule| rule.effect != RuleEffect::Allow);
+    let others: Vec<_> = others.filter(|rule| asked.concerns(rule)).collect();
+    asked.why_no_rule(&others)
 }
 
 /// Whether rules that a person wrote decide on the call that they were written for: all alike, and

@@ -58,6 +58,13 @@ impl Question {
         self
     }
 
+    /// Other words than the options are an answer, too.
+    #[must_use]
+    pub fn or_own_words(mut self) -> Self {
+        self.wants.own_words = true;
+        self
+    }
+
     /// The question as it is recorded: `<call>.<name>.<attempt>`.
     pub fn inquiry(&self, call: CallId, attempt: usize) -> Inquiry {
         let name = match self.wants.name.as_str() {
@@ -78,6 +85,12 @@ impl Question {
 }
 
 impl Wants {
+    /// The same, where only the options are an answer.
+    #[must_use]
+    pub fn without_own_words(&self) -> Self {
+        Self { own_words: false, ..self.clone() }
+    }
+
     /// What a typed answer means; an error says what would be understood.
     pub fn read(&self, typed: &str) -> Result<String, String> {
         if typed.trim().is_empty()
@@ -92,7 +105,11 @@ impl Wants {
                 "n" | "no" => Ok("no".into()),
                 _ => Err("answer yes or no".into()),
             },
-            Shape::Choice { options } => one_of(options, typed.trim()),
+            Shape::Choice { options } => {
+                let is_own = self.own_words && !typed.trim().is_empty();
+                let own = |takes| if is_own { Ok(typed.trim().to_owned()) } else { Err(takes) };
+                one_of(options, typed.trim()).or_else(own)
+            }
             Shape::Form { schema } => Form::new(schema).read(typed),
         }
     }
@@ -162,6 +179,10 @@ mod tests {
         check(options(), "blue", Ok("Blue"));
         check(options(), "2", Ok("red"));
         check(options(), "3", Err("answer with one of Blue, red"));
+        let open = Question::new("q", "?").shaped(options()).or_own_words().wants;
+        assert_eq!(open.read(" a dark one "), Ok("a dark one".into()));
+        assert_eq!(open.read("BLUE"), Ok("Blue".into()));
+        assert!(open.read(" ").is_err() && open.without_own_words().read("green").is_err());
     }
 
     #[test]

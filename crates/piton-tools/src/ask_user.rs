@@ -21,7 +21,7 @@ const SCHEMA: &str = r#"{
     "type": "object",
     "properties": {
         "question": {"type": "string", "description": "What the user should answer, in full sentences."},
-        "options": {"type": "array", "items": {"type": "string"}, "description": "Answers to choose from. Default: any text."},
+        "options": {"type": "array", "items": {"type": "string"}, "description": "Answers to choose from; the user may also answer in other words. Default: any text."},
         "default": {"type": "string", "description": "The answer if the user gives none; one of the options, if there are any."}
     },
     "required": ["question"],
@@ -61,7 +61,7 @@ impl Tool for AskUser {
     async fn run(&self, job: Job) -> Finished {
         match job.responses().get(QUESTION) {
             Some(Response::Given(text)) => Finished::ok(text.clone()),
-            Some(Response::Declined) => Finished::ok("The user did not want to answer."),
+            Some(Response::Declined) => Finished::ok("The user declined to answer."),
             Some(Response::Withdrawn(why)) => {
                 Finished::ok(format!("There is no answer: {why}. Decide yourself, and say so."))
             }
@@ -89,7 +89,7 @@ fn look(arguments: &Arguments) -> Result<Question, Refusal> {
         if wanted.default.as_ref().is_some_and(|default| !options.contains(default)) {
             return Err(Refusal("the default is none of the options".into()));
         }
-        question = question.shaped(Shape::Choice { options });
+        question = question.shaped(Shape::Choice { options }).or_own_words();
     }
     question.wants.default = wanted.default;
     Ok(question)

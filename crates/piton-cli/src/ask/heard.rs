@@ -13,6 +13,8 @@ pub(crate) enum Heard {
     Unclear(String),
     /// Show this, and ask again.
     Told(String),
+    /// What the call writes is changed in an editor.
+    Write,
     /// Leave the question open, and the turn where it is.
     Leave,
 }
@@ -23,7 +25,7 @@ impl Heard {
     pub(super) fn reply(self) -> Option<Reply> {
         match self {
             Self::Reply(reply) => Some(reply),
-            Self::Ask | Self::Unclear(_) | Self::Told(_) | Self::Leave => None,
+            Self::Ask | Self::Unclear(_) | Self::Told(_) | Self::Write | Self::Leave => None,
         }
     }
 }

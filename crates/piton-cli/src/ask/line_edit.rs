@@ -19,6 +19,8 @@ pub(crate) struct LineEdit {
     at: usize,
     /// The beginning of a letter whose end has not come.
     half: Vec<u8>,
+    /// Most letters.
+    chars_max: usize,
 }
 
 /// What keys lead to.
@@ -36,7 +38,17 @@ impl LineEdit {
     /// Begins with a text, behind its end.
     pub(crate) fn new(text: &str) -> Self {
         let letters: Vec<char> = text.chars().take(CHARS_MAX).collect();
-        Self { at: letters.len(), letters, half: Vec::new() }
+        Self { at: letters.len(), letters, half: Vec::new(), chars_max: CHARS_MAX }
+    }
+
+    /// Begins with nothing, and takes so many letters.
+    pub(crate) fn empty(chars_max: usize) -> Self {
+        Self { chars_max, ..Self::new("") }
+    }
+
+    /// The text, as it is now.
+    pub(crate) fn text(&self) -> String {
+        self.letters.iter().collect()
     }
 
     /// Takes in what was typed at once.
@@ -47,7 +59,7 @@ impl LineEdit {
             match *first {
                 ESCAPE if behind.is_empty() => return Edited::Left,
                 ESCAPE => rest = self.press_named(behind),
-                b'\r' | b'\n' => return Edited::Whole(self.letters.iter().collect()),
+                b'\r' | b'\n' => return Edited::Whole(self.text()),
                 0x01 => self.at = 0,
                 0x05 => self.at = self.letters.len(),
                 0x02 => self.at = self.at.saturating_sub(1),
@@ -104,16 +116,16 @@ impl LineEdit {
 
     fn insert(&mut self, byte: u8) {
         self.half.push(byte);
-        let Ok(text) = std::str::from_utf8(&self.half) else {
-            // No letter is longer.
-            if 4 <= self.half.len() {
-                self.half.clear();
+        match std::str::from_utf8(&self.half) {
+            // A letter whose end has not come yet.
+            Err(error) if error.error_len().is_none() => return,
+            Ok(text) if self.letters.len() < self.chars_max => {
+                for letter in text.chars() {
+                    self.letters.insert(self.at, letter);
+                    self.at += 1;
+                }
             }
-            return;
-        };
-        for letter in text.chars().take(CHARS_MAX.saturating_sub(self.letters.len())) {
-            self.letters.insert(self.at, letter);
-            self.at += 1;
+            Ok(_) | Err(_) => {}
         }
         self.half.clear();
     }

@@ -3,9 +3,10 @@
 
 use piton::{Reply, Standing};
 use piton_core::permit::fault;
-use piton_core::view::{PermissionRule, RuleEffect, RuleScope, Width};
+use piton_core::view::{PermissionRule, QuestionView, RuleEffect, RuleScope, Width};
 use serde_json::{Map, Value};
 
+use super::content::Content;
 use super::heard::{Heard, type_one_of};
 use super::keys::{self, Key, Menu};
 use super::offer::Offer;
@@ -17,6 +18,10 @@ pub(super) struct Permission {
     pub(super) offers: Vec<Offer>,
     /// What can be changed of the call.
     changeable: Option<String>,
+    /// What of it is changed in an editor.
+    pub(super) content: Option<Content>,
+    /// Why no rule can allow calls like it.
+    no_rule: Option<String>,
     /// Decided for good, but not yet where.
     choosing: Option<Choosing>,
     /// Whether the next line is a text to run, or a rule.
@@ -41,13 +46,21 @@ enum Editing {
 }
 
 impl Permission {
-    pub(super) fn new(offers: Vec<Offer>, changeable: Option<String>) -> Self {
-        Self { offers, changeable, choosing: None, editing: None }
+    pub(super) fn new(offers: Vec<Offer>, asked: &QuestionView) -> Self {
+        let (changeable, no_rule) = (asked.changeable.clone(), asked.no_rule.clone());
+        Self { offers, changeable, content: Content::of(asked), no_rule, ..Self::default() }
     }
 
     /// Whether the next line is no answer to the question itself.
     pub(super) fn is_choosing(&self) -> bool {
         self.choosing.is_some() || self.editing.is_some()
+    }
+
+    /// Back to the question itself; says whether a rule was being chosen or a text typed.
+    pub(super) fn go_back(&mut self) -> bool {
+        let was_choosing = self.is_choosing();
+        (self.choosing, self.editing) = (None, None);
+        was_choosing
     }
 
     /// The text that is to be changed now.
@@ -165,7 +178,10 @@ impl Permission {
             let more = "neither this call nor later ones like it; the rule is shown first";
             entries.push((keys::NEVER, "never", more));
         }
-        if self.changeable.is_some() {
+        if self.content.is_some() {
+            let more = "you change what is written, in your editor, and the model is told";
+            entries.push((keys::EDIT, "edit", more));
+        } else if self.changeable.is_some() {
             let more = "you change what runs, and the model is told; `e TEXT` runs TEXT instead";
             entries.push((keys::EDIT, "edit", more));
         }
@@ -203,6 +219,7 @@ impl Permission {
             (Some(keys::NO), why) => Heard::Reply(Reply::DenyBecause(why.to_owned())),
             (Some(keys::DONE), "") => Heard::Reply(Reply::Applied),
             (Some(keys::QUIT), "") => Heard::Leave,
+            (Some(keys::EDIT), "") if self.content.is_some() => Heard::Write,
             (Some(keys::EDIT), "") => {
                 self.editing = Some(Editing::Call);
                 Heard::Ask
@@ -211,10 +228,11 @@ impl Permission {
             (Some(keys::ALWAYS), place) => self.stand(RuleEffect::Allow, place),
             (Some(keys::NEVER), place) => self.stand(RuleEffect::Deny, place),
             _ => {
+                let why = self.no_rule.as_ref().map(|why| format!(": {why}")).unwrap_or_default();
                 let missing = match first.as_str() {
-                    "a" | "always" => "no rule can say always of this call; ",
-                    "v" | "never" => "no rule can say never of this call; ",
-                    _ => "",
+                    "a" | "always" => format!("no rule can say always of this call{why}; "),
+                    "v" | "never" => "no rule can say never of this call; ".to_owned(),
+                    _ => String::new(),
                 };
                 Heard::Unclear(format!("{missing}{}", menu.takes()))
             }
@@ -386,8 +404,16 @@ mod tests {
     const EFFECTS: [RuleEffect; 2] = [RuleEffect::Allow, RuleEffect::Deny];
     const SCOPES: [RuleScope; 3] = [RuleScope::Conversation, RuleScope::Project, RuleScope::User];
 
+    fn permission(offers: Vec<Offer>, changeable: Option<&str>) -> Permission {
+        let asked = serde_json::json!({
+            "id": "1", "kind": "permission", "call": "1.1.0", "tool": "pay", "heading": "Run?",
+            "open": true, "changeable": changeable, "at": 0,
+        });
+        Permission::new(offers, &serde_json::from_value(asked).unwrap())
+    }
+
     fn check(offers: Vec<Offer>, lines: &[&str], expected: Option<Reply>) {
-        let mut permission = Permission::new(offers, None);
+        let mut permission = permission(offers, None);
         let heard = lines.iter().find_map(|line| permission.hear(line).reply());
         assert_eq!(heard, expected, "{lines:?}");
     }
@@ -420,11 +446,11 @@ mod tests {
         check(here(), &["a p", "v", "never conversation"], None);
         check(Vec::new(), &["a", "always conversation"], None);
         assert_eq!(
-            Permission::new(Vec::new(), None).text("Run?"),
+            permission(Vec::new(), None).text("Run?"),
             "Run? (y) yes, (m) done by hand, (n) no, (?) help: "
         );
         assert_eq!(
-            Permission::new(here(), None).text("Run?"),
+            permission(here(), None).text("Run?"),
             "Run? (y) yes, (a) always, (m) done by hand, (n) no, (?) help: "
         );
     }
@@ -432,7 +458,7 @@ mod tests {
     #[test]
     fn what_is_not_understood_is_told_what_would_be() {
         let unclear = |lines: &[&str], offers| {
-            let mut permission = Permission::new(offers, None);
+            let mut permission = permission(offers, None);
             let mut heard = Heard::Ask;
             for line in lines {
                 heard = permission.hear(line);
@@ -469,7 +495,7 @@ mod tests {
         };
         let scopes = [RuleScope::Conversation, RuleScope::Project];
         let offers = scopes.iter().flat_map(|it| widths.map(|width| offer(width, *it)));
-        Permission::new(offers.collect(), Some("rm a".into()))
+        permission(offers.collect(), Some("rm a"))
     }
 
     #[test]
@@ -511,14 +537,14 @@ mod tests {
         assert_eq!(heard(&["no  Not Now "]), because);
         assert_eq!(heard(&["q"]), Heard::Leave);
         assert!(matches!(heard(&["?"]), Heard::Told(_)));
-        let mut json = Permission::new(Vec::new(), Some("{}".into()));
+        let mut json = permission(Vec::new(), Some("{}"));
         assert!(matches!(json.hear("e x"), Heard::Unclear(_)));
         assert_eq!(json.hear(r#"e {"a":1}"#), change(r#"{"a":1}"#));
     }
 
     #[test]
     fn rule_and_place_are_said_before_they_are_chosen() {
-        let mut permission = Permission::new(offers(&EFFECTS, &SCOPES), None);
+        let mut permission = permission(offers(&EFFECTS, &SCOPES), None);
         assert_eq!(
             permission.text("Run?"),
             "Run? (y) yes, (a) always, (v) never, (m) done by hand, (n) no, (?) help: "

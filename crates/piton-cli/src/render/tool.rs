@@ -139,6 +139,7 @@ pub(crate) fn kept_answer(reply: &Reply) -> String {
         Reply::RunAgain => said(&InquiryAnswer::RunAgain),
         Reply::TreatAsDone => said(&InquiryAnswer::TreatAsDone),
         Reply::Text(text) => text.clone(),
+        Reply::Cancel => "nobody answers".into(),
         Reply::Secret(_) => said(&InquiryAnswer::Redacted),
     }
 }

@@ -523,13 +523,14 @@ fn a_form_of_a_server_is_filled_in_by_a_person() {
     person
         .sees("The MCP server sim asks: Who are you? (y) answer, (n) no answer, (?) help: ")
         .types("y\n");
+    // What has to be there is asked first, in the order of the server.
+    person.sees("Your name: ").types("Ada\n");
     person.sees("Which one? (red, green): ").types("green\n");
     person.sees("count, at least 1 (a number; empty line: 3): ").types("0\n");
-    person.sees("Your name: ").types("Ada\n");
     person.sees("sure (yes or no; may be left empty): ").types("\n");
     person.sees("does not fit: at least 1. Please fill it in again. (y) answer").types("y\n");
-    person.sees("Which one?").types("red\n").sees("count").types("\n");
-    person.sees("Your name: ").types("Ada\n").sees("sure").types("yes\n");
+    person.sees("Your name: ").types("Ada\n").sees("Which one?").types("red\n");
+    person.sees("count").types("\n").sees("sure").types("yes\n");
     let (code, screen) = person.leaves();
     assert_eq!(code, 0, "{screen}");
     let given =

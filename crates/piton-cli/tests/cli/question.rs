@@ -24,7 +24,7 @@ fn a_question_of_a_headless_run_is_answered_later() {
     assert!(world.run(&["ls"]).stdout.contains("waiting-for-input (ask_user)"));
     let shown = world.run(&["answer"]);
     assert_eq!(shown.stdout, "Which colour?\n");
-    assert_eq!(shown.stderr, "answers: red, blue, --decline\n");
+    assert_eq!(shown.stderr, "answers: red, blue, --text TEXT, --decline\n");
     let json = world.run(&["answer", "--json"]).stdout;
     assert!(json.contains(r#""id":"1.1.0.question.1""#), "{json}");
     assert!(
@@ -33,7 +33,11 @@ fn a_question_of_a_headless_run_is_answered_later() {
     );
     let no = world.run(&["answer", "green"]);
     assert_eq!(no.code, 2);
-    assert!(no.stderr.contains("answer with one of red, blue, --decline"), "{}", no.stderr);
+    assert!(
+        no.stderr.contains("answer with one of red, blue, --text TEXT, --decline"),
+        "{}",
+        no.stderr
+    );
     assert_eq!(no.stderr.matches("red, blue").count(), 1, "{}", no.stderr);
     let done = world.run(&["answer", "2", "--continue"]);
     assert_eq!((done.code, done.stdout.as_str()), (0, "As you like.\n"), "{}", done.stderr);
@@ -62,7 +66,7 @@ fn several_questions_are_answered_in_order() {
     assert_eq!((done.code, done.stdout.as_str()), (0, "Thanks.\n"), "{}", done.stderr);
     let printed = world.run(&["print", "--json", "--raw"]).stdout;
     assert!(printed.contains("because of that"), "{printed}");
-    assert!(printed.contains("The user did not want to answer."), "{printed}");
+    assert!(printed.contains("The user declined to answer."), "{printed}");
 }
 
 // M9: kill -9 with the question on the screen; asked again, under the same id.
@@ -74,7 +78,7 @@ fn a_question_survives_a_kill_and_is_asked_again() {
     person.sees("Which colour?").sees("1  red").sees("2  blue").sees("number or words: ");
     drop(person);
     let mut person = Person::starts(&world, &["query", "--continue"]);
-    person.sees("Which colour?").sees("number or words: ").types("3\n");
+    person.sees("Which colour?").sees("number or words: ").types("5\n");
     person.sees("Not understood: answer with one of red, blue.");
     person.sees("Which colour?").sees("number or words: ").types("blue\n").sees("As you like.");
     let (code, screen) = person.leaves();
@@ -82,6 +86,24 @@ fn a_question_survives_a_kill_and_is_asked_again() {
     let printed = world.run(&["print", "--json", "--raw"]).stdout;
     assert_eq!(printed.matches("InquiryRaised").count(), 1, "asked again, not anew: {printed}");
     assert!(printed.contains("1.1.0.question.1"), "{printed}");
+}
+
+// Ctrl-C is about the form: the call goes on, and the server knows that nobody answered.
+#[test]
+fn ctrl_c_in_a_form_cancels_the_form_and_not_the_turn() {
+    for fields in 0..2 {
+        let (world, script) = mcp::asking("elicit");
+        let mut person = mcp::person(&world, &script);
+        person.sees("(y) answer, (n) no answer, (?) help: ");
+        if fields == 1 {
+            person.types("y\n").sees("Your name: ").types("Ad");
+        }
+        person.types("\x03").sees("Done.");
+        let (code, screen) = person.leaves();
+        assert_eq!(code, 0, "{screen}");
+        assert_eq!(mcp::result(&world), ("ok".into(), r#"{"action":"cancel"}"#.into()));
+        assert_eq!(mcp::ledger(&world), ["elicit a cancel"]);
+    }
 }
 
 // J15: what to give is said in plain text too, and the example fits.

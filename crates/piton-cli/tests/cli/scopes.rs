@@ -194,6 +194,19 @@ fn one_answer_is_for_all_calls_that_ask() {
     }
 }
 
+// D48: whoever goes back from an answer for all has not given it.
+#[test]
+fn ctrl_c_takes_back_that_an_answer_is_for_all() {
+    let world = World::new();
+    let model = world.script(TWO);
+    let mut person = Person::starts(&world, &["query", "go", "--model", &model]);
+    person.sees(ASKED).types("a all\n").sees("type it again").sees(ASKED).types("a all\n");
+    person.sees("(b) back: ").types("\x03").sees(ASKED).types("y\n");
+    person.sees("Run ship?").sees(ASKED).types("n\n").sees("Done.");
+    assert_eq!(person.leaves().0, 0);
+    assert_eq!(lines_of(&world.work("log")), 1);
+}
+
 // D48: from the command line, also where a process is at work on it; "always" keeps each.
 #[test]
 fn all_that_is_asked_now_is_answered_at_once() {

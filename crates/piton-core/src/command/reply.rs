@@ -13,6 +13,8 @@ use crate::state::State;
 
 /// In whose name a person answers.
 const USER: &str = "user";
+/// Why a question that a person took down has no answer.
+const CANCELLED: &str = "the user took the question down";
 
 /// What a person answers to a question.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -41,6 +43,8 @@ pub enum Reply {
     TreatAsDone,
     /// Say what a call in doubt gave, or what a tool wanted to know.
     Text(String),
+    /// Take a question of a tool down: whoever asks is told that nobody answers.
+    Cancel,
     /// Tell a tool a secret that it wanted to know. Only that it was told is recorded.
     #[serde(skip)]
     Secret(Secret),
@@ -60,7 +64,8 @@ impl Reply {
             | Self::DenyBecause(_)
             | Self::RunAgain
             | Self::TreatAsDone
-            | Self::Text(_) => None,
+            | Self::Text(_)
+            | Self::Cancel => None,
         }
     }
 
@@ -79,6 +84,7 @@ impl Reply {
             | Self::RunAgain
             | Self::TreatAsDone
             | Self::Text(_)
+            | Self::Cancel
             | Self::Secret(_) => None,
         }
     }
@@ -103,6 +109,7 @@ impl Reply {
             Self::RunAgain => InquiryAnswer::RunAgain,
             Self::TreatAsDone => InquiryAnswer::TreatAsDone,
             Self::Text(text) => InquiryAnswer::Text { text: text.as_str().into() },
+            Self::Cancel => InquiryAnswer::Cancelled { reason: CANCELLED.into() },
             Self::Secret(_) => InquiryAnswer::Redacted,
         })
     }
@@ -140,6 +147,7 @@ impl Reply {
         let is_secret = wants.is_some_and(|wants| wants.shape == Shape::Secret);
         match (asked.kind, self) {
             (_, Self::Deny) => Some(Self::Deny),
+            (InquiryKind::Question, Self::Cancel) => Some(Self::Cancel),
             // Only what a secret question is told is kept out of the journal.
             (InquiryKind::Question, Self::Secret(secret)) => {
                 is_secret.then_some(Self::Secret(secret))
@@ -150,7 +158,7 @@ impl Reply {
                 None => Some(Self::Text(text)),
             },
             (InquiryKind::Question, _)
-            | (_, Self::Secret(_))
+            | (_, Self::Secret(_) | Self::Cancel)
             | (InquiryKind::Permission, Self::TreatAsDone | Self::Text(_))
             | (
                 InquiryKind::InDoubt,

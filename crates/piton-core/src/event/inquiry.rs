@@ -60,6 +60,10 @@ pub struct Wants {
     /// driver died may then run again from scratch, whatever its effect class.
     #[serde(default, skip_serializing_if = "is_false")]
     pub before_acting: bool,
+    /// Whether other words than the options are an answer, too. A build that does not know this takes the
+    /// options only.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub own_words: bool,
 }
 
 /// What an answer looks like.

@@ -8,7 +8,7 @@ use regex::Regex;
 use serde_json::{Map, Value};
 
 use super::argument::compiled;
-use super::command::{Matcher, Pattern, Sight, allows, finds, is_allowed, written};
+use super::command::{Matcher, Pattern, Sight, allows, finds, is_allowed, out_of_place, written};
 use super::line::Line;
 use super::reach::Reach;
 use super::roles::{Kind, Roles, is_named};
@@ -62,7 +62,11 @@ impl<'a> Asked<'a> {
             let is_on = |key| fields.get(key).is_some_and(|value| *value != Value::Bool(false));
             let goes_on = is_on("input") || is_on("terminal");
             let half = roles.kind == Kind::Typing && !written.ends_with('\n');
-            line.certain &= !(half || goes_on && line.commands.iter().any(|it| may_run(it)));
+            if half {
+                line.doubt("is not a whole line");
+            } else if goes_on && line.commands.iter().any(|it| may_run(it)) {
+                line.doubt("runs what is typed later");
+            }
             line
         });
         let named = roles.paths.iter().filter_map(|name| fields.get(*name));
@@ -89,9 +93,36 @@ impl<'a> Asked<'a> {
         self.roles.kind == Kind::Commands
     }
 
-    /// How wide a rule is that is made of it, if nobody says.
-    pub(super) fn usual_width(&self) -> Width {
-        if self.command_line().is_some() { Width::Exactly } else { Width::Tool }
+    /// How wide a rule is that is made of it, if nobody says. What is forbidden is named as closely as can
+    /// be.
+    pub(super) fn usual_width(&self, effect: RuleEffect) -> Width {
+        let is_named = effect != RuleEffect::Allow && self.only_path().is_some();
+        if is_named || self.command_line().is_some() { Width::Exactly } else { Width::Tool }
+    }
+
+    /// Why no rule can allow it, for people; none if the reason is not known. `others` are rules that forbid
+    /// or ask.
+    pub(super) fn why_no_rule(&self, others: &[&PermissionRule]) -> Option<String> {
+        let line = self.command_line();
+        if let Some(doubt) = line.and_then(|line| line.doubt) {
+            return Some(format!("the command {doubt}"));
+        }
+        if let Some(misplaced) = line.and_then(out_of_place) {
+            return Some(misplaced);
+        }
+        if self.elsewhere().is_none() {
+            return Some("where it works is not clear".into());
+        }
+        if self.hosts().is_none() {
+            return Some("where its address leads is not clear".into());
+        }
+        let stands = |rule: &&&PermissionRule| self.sight(rule) != Sight::Absent;
+        others.iter().find(stands).map(|rule| match rule.effect {
+            RuleEffect::Ask => "a rule says that it always asks".into(),
+            RuleEffect::Allow | RuleEffect::Deny => {
+                "it could do what a rule forbids, so it always asks".into()
+            }
+        })
     }
 
     fn command_line(&self) -> Option<&Line> {
@@ -126,7 +157,7 @@ impl<'a> Asked<'a> {
                 .then_some(vec![rule]);
         };
         // Which of several commands is meant is not known, and the others are not to be forbidden.
-        if rule.effect != RuleEffect::Allow && !(line.certain && line.commands.len() == 1) {
+        if rule.effect != RuleEffect::Allow && !(line.is_certain() && line.commands.len() == 1) {
             return None;
         }
         let mut rules = Vec::new();
@@ -157,7 +188,7 @@ impl<'a> Asked<'a> {
 
     /// The commands of a line of several, and which of them rules allow.
     pub(super) fn parts(&self, allows: &[&PermissionRule]) -> Vec<Part> {
-        let line = self.command_line().filter(|line| line.certain && 1 < line.commands.len());
+        let line = self.command_line().filter(|line| line.is_certain() && 1 < line.commands.len());
         let Some(line) = line else { return Vec::new() };
         let patterns = self.patterns(allows).unwrap_or_default();
         let part = |words: &Vec<String>| {

@@ -51,7 +51,7 @@ impl Pattern {
         };
         let line = Line::read(text);
         match <[Vec<String>; 1]>::try_from(line.commands) {
-            Ok([words]) if line.certain => Some(Self { words, open }),
+            Ok([words]) if line.doubt.is_none() => Some(Self { words, open }),
             Ok(_) | Err(_) => None,
         }
     }
@@ -69,8 +69,9 @@ impl Pattern {
         if is_word_for_word(words) {
             return None;
         }
-        let told = words.get(1).is_some_and(|word| !word.starts_with('-'));
-        let first = words.get(..if told { 2 } else { 1 })?;
+        let has_task = !words.first().is_some_and(|program| is_plain(program))
+            && words.get(1).is_some_and(|word| is_task(word));
+        let first = words.get(..if has_task { 2 } else { 1 })?;
         let text = format!("{} *", written(first));
         let pattern = Self::read(&text)?;
         (pattern.words == first && pattern.open).then_some(text)
@@ -208,7 +209,7 @@ impl<'a> Options<'a> {
 /// Whether every command of the line is allowed by one of the rules.
 pub(super) fn allows(patterns: &[Matcher], line: &Line) -> bool {
     let allowed = |words: &Vec<String>| is_allowed(patterns, words, line);
-    line.certain && !line.commands.is_empty() && line.commands.iter().all(allowed)
+    line.is_certain() && !line.commands.is_empty() && line.commands.iter().all(allowed)
 }
 
 /// Whether a command of the line is allowed by one of the rules.
@@ -235,13 +236,27 @@ fn is_word_for_word(words: &[String]) -> bool {
     is_runner(words) || works_elsewhere(words)
 }
 
+/// Whether a word behind a program looks like what that is told to do: `commit`, `run`, `db:migrate`. A number,
+/// an option, a path and an address do not.
+fn is_task(word: &str) -> bool {
+    let inner = |it: char| it.is_ascii_lowercase() || it.is_ascii_digit() || "-_:".contains(it);
+    word.starts_with(|first: char| first.is_ascii_lowercase()) && word.chars().all(inner)
+}
+
+/// Why rules cannot allow a command of a certain line where it stands, if that is so.
+pub(super) fn out_of_place(line: &Line) -> Option<String> {
+    let runner = line.commands.iter().filter(|_| 1 < line.commands.len()).find(|it| is_runner(it));
+    let program = runner?.first()?;
+    Some(format!("`{program}` has a rule only where it stands alone"))
+}
+
 /// Whether the line runs a command that the rule names, also inside another one.
 pub(super) fn finds(pattern: &Matcher, line: &Line) -> Sight {
     find(pattern, line, 0)
 }
 
 fn find(pattern: &Matcher, line: &Line, depth: usize) -> Sight {
-    let certain = if line.certain { Sight::Absent } else { Sight::Hidden };
+    let certain = if line.is_certain() { Sight::Absent } else { Sight::Hidden };
     line.seen().map(|words| find_in(pattern, words, depth)).fold(certain, Sight::max)
 }
 

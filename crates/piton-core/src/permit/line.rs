@@ -15,6 +15,12 @@ const LINE_BYTES_MAX: usize = 16 * 1024;
 /// certain, with what ends it.
 const TARGET_CHARS_MAX: usize = 16;
 
+/// Reasons for doubt, as what the command does.
+const UNFINISHED: &str = "is not complete";
+const BACKSLASH: &str = "has a backslash";
+const SUBSTITUTION: &str = "has a command in place of a word";
+const REDIRECTION: &str = "reads or writes a file with `<` or `>`";
+
 /// Words that begin or join commands. What follows them is a command.
 const RESERVED: [&str; 20] = [
     "!", "{", "}", "if", "then", "elif", "else", "fi", "for", "in", "while", "until", "do", "done",
@@ -37,8 +43,9 @@ pub(super) struct Line {
     pub(super) commands: Vec<Vec<String>>,
     /// The files of redirections.
     pub(super) files: Vec<String>,
-    /// Whether the shell runs exactly these commands with exactly these words.
-    pub(super) certain: bool,
+    /// Why it is not certain that the shell runs exactly these commands with exactly these words: what the
+    /// command does, for people.
+    pub(super) doubt: Option<&'static str>,
     /// Whether it does, but for words in which it puts names of files.
     pub(super) plain: bool,
     /// Those words: the place of the command, and of the word in it.
@@ -48,13 +55,26 @@ pub(super) struct Line {
 impl Line {
     /// Reads a command line.
     pub(super) fn read(text: &str) -> Self {
-        if LINE_BYTES_MAX < text.len() { Self::default() } else { Self::read_at(text, 0) }
+        if LINE_BYTES_MAX < text.len() {
+            return Self { doubt: Some("is too long"), ..Self::default() };
+        }
+        Self::read_at(text, 0)
+    }
+
+    /// Whether the shell runs exactly these commands with exactly these words.
+    pub(super) fn is_certain(&self) -> bool {
+        self.doubt.is_none()
+    }
+
+    /// Makes it uncertain. The first reason is the one that counts.
+    pub(super) fn doubt(&mut self, why: &'static str) {
+        self.doubt.get_or_insert(why);
     }
 
     fn read_at(text: &str, depth: usize) -> Self {
         let mut reader = Reader {
             rest: text.chars().peekable(),
-            line: Self { certain: true, plain: true, ..Self::default() },
+            line: Self { plain: true, ..Self::default() },
             words: Vec::new(),
             word: None,
             form: Form::default(),
@@ -120,7 +140,7 @@ impl Reader<'_> {
         }
         self.end_command();
         if self.joined {
-            self.doubt();
+            self.doubt(UNFINISHED);
         }
     }
 
@@ -133,7 +153,8 @@ impl Reader<'_> {
             '|' if self.next_is('|') => self.operator(true),
             '|' => self.operator(true),
             '&' | '(' | ')' => {
-                self.doubt();
+                let background = letter == '&';
+                self.doubt(if background { "runs in the background" } else { "has parentheses" });
                 self.end_command();
             }
             '<' | '>' => self.redirection(letter),
@@ -141,27 +162,27 @@ impl Reader<'_> {
             '"' => self.double_quotes(),
             '$' | '`' => self.replaced(letter),
             '\\' => {
-                self.doubt();
+                self.doubt(BACKSLASH);
                 match self.rest.next() {
                     Some('\n') | None => {}
                     Some(plain) => self.push(plain),
                 }
             }
             '*' | '?' | '[' => {
-                self.line.certain = false;
+                self.line.doubt("has a pattern for names of files");
                 self.form.globbed = true;
                 self.push(letter);
             }
             '{' | '}' => {
-                self.doubt();
+                self.doubt("has braces");
                 self.push(letter);
             }
             '#' | '!' if self.word.is_none() => {
-                self.doubt();
+                self.doubt(if letter == '#' { "has a comment" } else { "has a `!`" });
                 self.push(letter);
             }
             '~' if self.may_be_home() => {
-                self.doubt();
+                self.doubt("has a `~`");
                 self.push(letter);
             }
             plain => self.push(plain),
@@ -177,8 +198,9 @@ impl Reader<'_> {
         self.rest.next_if_eq(&wanted).is_some()
     }
 
-    fn doubt(&mut self) {
-        (self.line.certain, self.line.plain) = (false, false);
+    fn doubt(&mut self, why: &'static str) {
+        self.line.doubt(why);
+        self.line.plain = false;
     }
 
     /// Adds to the present word. What a person cannot see, or can take for something else, is not
@@ -188,7 +210,7 @@ impl Reader<'_> {
             || !letter.is_ascii() && !letter.is_alphanumeric()
             || is_unseen(letter)
         {
-            self.doubt();
+            self.doubt("has letters that cannot be seen, or look like others");
         }
         self.word.get_or_insert_default().push(letter);
     }
@@ -198,7 +220,7 @@ impl Reader<'_> {
         let Some(word) = self.word.take() else { return };
         // What runs, and what is written to, is named. Quotes in a pattern are nothing to guess about.
         if globbed && (self.skipping || self.words.is_empty() || quoted) {
-            self.doubt();
+            self.doubt("has a pattern for names of files");
         }
         if globbed {
             self.line.globs.push((self.line.commands.len(), self.words.len()));
@@ -209,8 +231,12 @@ impl Reader<'_> {
         // A name that is written in a strange way is not what it looks like.
         let strange =
             || quoted || word.is_empty() || !word.is_ascii() || word.contains(['=', '\n', '\t']);
-        if self.words.is_empty() && (strange() || is_reserved(&word)) {
-            self.doubt();
+        if self.words.is_empty() && is_reserved(&word) {
+            self.doubt("has a loop, a condition or the like");
+        } else if self.words.is_empty() && is_assignment(&word) {
+            self.doubt("sets a variable");
+        } else if self.words.is_empty() && strange() {
+            self.doubt("names a program in an unusual way");
         }
         self.words.push(word);
     }
@@ -227,7 +253,7 @@ impl Reader<'_> {
     fn operator(&mut self, joins: bool) {
         self.end_word();
         if self.words.is_empty() {
-            self.doubt();
+            self.doubt(UNFINISHED);
         }
         self.end_command();
         self.joined = joins;
@@ -239,7 +265,7 @@ impl Reader<'_> {
             match self.rest.next() {
                 Some('\'') => return,
                 Some(letter) => self.push(letter),
-                None => return self.doubt(),
+                None => return self.doubt(UNFINISHED),
             }
         }
     }
@@ -251,13 +277,13 @@ impl Reader<'_> {
                 Some('"') => return,
                 Some(letter @ ('$' | '`')) => self.replaced(letter),
                 Some('\\') => {
-                    self.doubt();
+                    self.doubt(BACKSLASH);
                     if let Some(letter) = self.rest.next() {
                         self.push(letter);
                     }
                 }
                 Some(letter) => self.push(letter),
-                None => return self.doubt(),
+                None => return self.doubt(UNFINISHED),
             }
         }
     }
@@ -269,7 +295,8 @@ impl Reader<'_> {
 
     /// Something stands for a text that nobody knows before it runs.
     fn replaced(&mut self, letter: char) {
-        self.doubt();
+        let is_command = letter == '`' || self.rest.peek() == Some(&'(');
+        self.doubt(if is_command { SUBSTITUTION } else { "uses a variable" });
         if letter == '`' {
             let inner: String = self.rest.by_ref().take_while(|letter| *letter != '`').collect();
             self.inner(&inner);
@@ -315,13 +342,13 @@ impl Reader<'_> {
             Some(1) => drop(self.word.take()),
             // Some shells take it for a word.
             Some(_) => {
-                self.doubt();
+                self.doubt(REDIRECTION);
                 self.end_word();
             }
             None => self.end_word(),
         }
         if self.next_is('(') {
-            self.doubt();
+            self.doubt(SUBSTITUTION);
             return self.parentheses();
         }
         let rest: String = self.rest.clone().take(TARGET_CHARS_MAX).collect();
@@ -335,7 +362,7 @@ impl Reader<'_> {
         if harmless {
             self.next_is('&');
         } else {
-            self.doubt();
+            self.doubt(REDIRECTION);
             while self.rest.next_if(|letter| "<>&|-".contains(*letter)).is_some() {}
         }
         self.skipping = true;

@@ -8,7 +8,8 @@ use serde_json::{Map, Value};
 /// A form, read from its JSON schema.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Form {
-    /// Its fields, in the order of their names.
+    /// Its fields: first those that have to be there, in the order in which the schema names them, then the
+    /// others by their names. The order of an object's members is not kept on its way here.
     pub fields: Vec<Field>,
     /// Names of fields that have to be there, in the order of the schema.
     required: Vec<String>,
@@ -58,7 +59,10 @@ impl Form {
         let fields = properties.into_iter().flatten();
         let fields =
             fields.map(|(name, property)| Field::new(name, property, required.contains(name)));
-        Self { fields: fields.collect(), required }
+        let mut fields: Vec<_> = fields.collect();
+        let place = |field: &Field| required.iter().position(|name| *name == field.name);
+        fields.sort_by_key(|field| place(field).unwrap_or(usize::MAX));
+        Self { fields, required }
     }
 
     /// What a typed answer means, as a JSON object; an error says what does not fit. Fields that the

@@ -11,7 +11,7 @@ use crate::event::{
     RuleEffect, RuleScope, Wants, split_notes,
 };
 use crate::id::{CallId, ConversationId, Digest, InquiryId, Timestamp};
-use crate::permit::{Part, Standing, Width, offers, parts, permit};
+use crate::permit::{Part, Standing, Width, offers, parts, permit, why_no_rule};
 use crate::state::{Call, Edit, Progress, Raised, State, Turn};
 use crate::tasks::{Task, UPDATE_PLAN, written_by};
 
@@ -171,6 +171,9 @@ pub struct QuestionView {
     /// effect and one scope, the first is what is meant if nothing is said of its width.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub always: Vec<Always>,
+    /// Why nothing of that allows later calls, as long as the question is open.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub no_rule: Option<String>,
     /// The answer, and who gave it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answer: Option<Answer>,
@@ -296,6 +299,7 @@ impl CallView {
             question.parts.clear();
             question.changeable = None;
             question.always.clear();
+            question.no_rule = None;
         }
         self.asking = None;
     }
@@ -336,6 +340,9 @@ impl QuestionView {
         });
         let about = inquiry.about.as_deref().filter(|_| open.is_some());
         let permission = open.filter(|_| inquiry.kind == InquiryKind::Permission);
+        let always = permission.map(|it| offers_on(it, call)).unwrap_or_default();
+        let is_allowed = always.iter().any(|it| it.effect == RuleEffect::Allow);
+        let refused = permission.filter(|_| !is_allowed);
         Self {
             id: inquiry.id.clone(),
             kind: inquiry.kind,
@@ -351,7 +358,8 @@ impl QuestionView {
             found: about.map(|about| about.found.clone()).filter(|it| !it.is_nothing()),
             parts: permission.map(|it| parts_of(it, call)).unwrap_or_default(),
             changeable: permission.and_then(|it| changeable(it, call)),
-            always: permission.map(|it| offers_on(it, call)).unwrap_or_default(),
+            always,
+            no_rule: refused.and_then(|it| no_rule_on(it, call)),
             answer,
             at: *at,
         }
@@ -374,6 +382,11 @@ fn parts_of(state: &State, call: &Call) -> Vec<Part> {
     let parts =
         tool.map(|tool| parts(&state.config.permissions, state.workspace(), tool, &call.arguments));
     parts.unwrap_or_default()
+}
+
+fn no_rule_on(state: &State, call: &Call) -> Option<String> {
+    let tool = state.config.tool(&call.name)?;
+    why_no_rule(&state.config.permissions, state.workspace(), tool, &call.arguments)
 }
 
 fn changeable(state: &State, call: &Call) -> Option<String> {

@@ -2,6 +2,7 @@
 
 use expect_test::expect;
 use piton_core::action::{Action, Wish};
+use piton_core::command::Reply;
 use piton_core::decide::decide;
 use piton_core::event::Event;
 use piton_core::state::{Progress, Turn};
@@ -18,6 +19,7 @@ use crate::{transcript, view};
 const JOURNAL: &str = include_str!("journals/v1_questions.jsonl");
 const LETTERS: &str = include_str!("journals/v1_letters.jsonl");
 const CHANGED: &str = include_str!("journals/v1_changed.jsonl");
+const OWN_WORDS: &str = include_str!("journals/v1_own_words.jsonl");
 
 // J15, J32, J33
 #[test]
@@ -162,6 +164,27 @@ fn the_sample_of_letters_means_what_it_always_meant() {
     expect![[r#"
         1.1.0: Ok: The user applied this change by hand; the tool was not run. Look at what is there before you rely on it.
         1.1.1: Denied: Tool execution denied by user."#]].assert_eq(&told.collect::<Vec<_>>().join("\n"));
+}
+
+// J10: the stored form of a question that takes other words than its options is frozen from here on.
+#[test]
+fn the_sample_of_own_words_means_what_it_always_meant() {
+    for line in OWN_WORDS.lines() {
+        assert_eq!(Event::from_stored(1, line).to_stored(), line);
+    }
+    let state = sample(OWN_WORDS);
+    let open: Vec<_> = state.open_turn().unwrap().pending_inquiries().cloned().collect();
+    let [asked] = open.as_slice() else { panic!("{open:?}") };
+    let told = |typed: &str| {
+        let events = Reply::Text(typed.into()).events(&state, &asked.id, None);
+        events.iter().map(Event::to_stored).collect::<Vec<_>>().join("\n")
+    };
+    assert!(told("2").contains(r#""text":"blue""#), "{}", told("2"));
+    assert!(told("dark green").contains(r#""text":"dark green""#), "{}", told("dark green"));
+    assert_eq!(told(" "), "");
+    let cancelled = Reply::Cancel.events(&state, &asked.id, None);
+    let cancelled = cancelled.iter().map(Event::to_stored).collect::<String>();
+    assert!(cancelled.contains(r#""answer":"cancelled""#), "{cancelled}");
 }
 
 // J10: the stored form of a call that a person changed, and of a reason, is frozen from here on.

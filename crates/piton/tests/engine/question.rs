@@ -385,12 +385,20 @@ async fn a_policy_decides_on_permissions() {
 async fn the_model_asks_the_user() {
     let script = r#"{"steps":[{"calls":[{"tool":"ask_user",
         "arguments":{"question":"Which?","options":["red","blue"]}}]},{"say":"x"}]}"#;
-    for (reply, told) in [(text("2"), "blue"), (Reply::Deny, "The user did not want to answer.")] {
+    for (reply, told) in [
+        (text("2"), "blue"),
+        (text("a dark green"), "a dark green"),
+        (Reply::Deny, "The user declined to answer."),
+        (
+            Reply::Cancel,
+            "There is no answer: the user took the question down. Decide yourself, and say so.",
+        ),
+    ] {
         let stage = Stage::new(script).tool(Arc::new(AskUser));
         let mut session = stage.create().await;
         assert_eq!(session.send(say("go"), Ask).await.unwrap(), Ending::WaitingForInput);
         let id = InquiryId::new("1.1.0.question.1");
-        assert!(session.answer(&id, text("green")).await.is_err());
+        assert!(session.answer(&id, text(" ")).await.is_err());
         session.answer(&id, reply).await.unwrap();
         assert_eq!(session.resume().await.unwrap(), Ending::Done);
         assert_eq!(stage.last_request()[2], format!("results: {told}"));

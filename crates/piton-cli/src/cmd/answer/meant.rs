@@ -3,7 +3,7 @@
 use piton::Reply;
 use piton_agent::Settings;
 use piton_core::id::ConversationId;
-use piton_core::view::{InquiryKind, QuestionView, RuleEffect, Shape, View};
+use piton_core::view::{InquiryKind, QuestionView, RuleEffect, Shape, View, Wants};
 
 use crate::ask::{FormPrompt, Heard, Offer, Prompt};
 use crate::flags::{Answer, Scope};
@@ -66,8 +66,12 @@ fn understand(
         // One command for several calls is not what anybody means.
         (Some(word), Some(_)) if answer.all && word.starts_with('e') => Heard::Ask,
         (word, text) if asked.kind == InquiryKind::Question => {
+            // A word is one of those that are listed; a text can be another one.
+            let wants = asked.wants.as_ref();
+            let wants =
+                if text.is_some() { wants.cloned() } else { wants.map(Wants::without_own_words) };
             let typed = text.as_ref().or(word.as_ref());
-            match typed.map(|typed| read(asked, typed)) {
+            match typed.map(|typed| read(asked, wants.as_ref(), typed)) {
                 Some(Ok(words)) => Heard::Reply(Reply::Text(words)),
                 Some(Err(takes)) => {
                     // Which words there are is said in any case.
@@ -112,12 +116,12 @@ fn has_words(asked: &QuestionView) -> bool {
 }
 
 /// A variable that is not set gives an empty answer: nobody means that.
-fn read(asked: &QuestionView, typed: &str) -> Result<String, String> {
-    let has_default = asked.wants.as_ref().is_some_and(|wants| wants.default.is_some());
+fn read(asked: &QuestionView, wants: Option<&Wants>, typed: &str) -> Result<String, String> {
+    let has_default = wants.is_some_and(|wants| wants.default.is_some());
     if typed.trim().is_empty() && !has_default && !has_words(asked) {
         return Err("the answer is empty; --decline says that there is none".into());
     }
-    match &asked.wants {
+    match wants {
         Some(wants) => wants.read(typed),
         None => Ok(typed.to_owned()),
     }
@@ -149,7 +153,9 @@ pub(super) fn words<'a>(asked: &'a QuestionView, offers: &[Offer]) -> Vec<&'a st
         InquiryKind::Question => match asked.wants.as_ref().map(|wants| &wants.shape) {
             Some(Shape::Confirm) => vec!["yes", "no", "--decline"],
             Some(Shape::Choice { options }) => {
-                options.iter().map(String::as_str).chain(["--decline"]).collect()
+                let is_open = asked.wants.as_ref().is_some_and(|wants| wants.own_words);
+                let own = is_open.then_some("--text TEXT");
+                options.iter().map(String::as_str).chain(own).chain(["--decline"]).collect()
             }
             Some(Shape::Form { .. }) => vec!["--text JSON", "--decline"],
             Some(Shape::Secret) => vec!["--decline"],

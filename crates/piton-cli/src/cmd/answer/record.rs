@@ -177,6 +177,7 @@ fn tell(asked: &QuestionView, reply: &Reply, offer: Option<&Offer>, output: &mut
         (Reply::Change(text), _) => &format!("run {:?} instead", shorten(text, ANSWER_CHARS_MAX)),
         (Reply::DenyBecause(reason), _) => &format!("no, {:?}", shorten(reason, ANSWER_CHARS_MAX)),
         (Reply::Text(text), _) => &format!("{:?}", shorten(text, ANSWER_CHARS_MAX)),
+        (Reply::Cancel, _) => "that nobody answers",
         (Reply::Secret(_), _) => "in secret",
     };
     output.talk(&format!("Answered {answer}: {}", asked.heading));

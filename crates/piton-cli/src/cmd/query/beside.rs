@@ -86,7 +86,7 @@ pub(super) async fn take_in(
     };
     let Some(beside) = &mut stage.beside else { return Ok(ControlFlow::Continue(())) };
     let pressed = beside.typing.take(&keys);
-    stage.output.tell_typed(beside.typing.text());
+    stage.output.tell_typed(&beside.typing.text());
     for pressed in pressed {
         match pressed {
             Pressed::Escape => {

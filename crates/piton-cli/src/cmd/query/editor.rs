@@ -12,7 +12,8 @@ use piton_core::id::MessageId;
 use tokio::sync::oneshot;
 
 use super::stage::Stage;
-use super::text::{decoded, sendable};
+use super::text::{sendable, whole};
+use crate::ask::Content;
 use crate::drafts::TEXT_BYTES_MAX;
 use crate::output::{Form, Output};
 use crate::report::{Fault, InputFault};
@@ -23,6 +24,15 @@ use crate::terminal::Terminal;
 const VARIABLES: [&str; 2] = ["VISUAL", "EDITOR"];
 /// Only the owner may read what is being written.
 const PRIVATE: u32 = 0o600;
+
+/// What is put before a person in an editor.
+struct Sheet<'a> {
+    text: &'a str,
+    /// How the name of its file ends.
+    suffix: &'a str,
+    /// What is said before.
+    about: &'a str,
+}
 
 /// A text from an editor. Its file is there until somebody has the text safe.
 #[derive(Debug)]
@@ -57,6 +67,26 @@ pub(crate) async fn edited(
     write(&editor, environment, text, &mut stage).await
 }
 
+/// Lets a person change what a call writes, and gives the arguments with that; none if it is as it was, or
+/// nothing is left of it.
+pub(super) async fn rewritten(
+    content: &Content,
+    environment: &Environment,
+    stage: &mut Stage<'_>,
+) -> Result<Option<String>, Fault> {
+    let editor = named(environment).ok_or(InputFault::NoEditor)?;
+    let Content { text, suffix, .. } = content;
+    let about = &format!("Change what is written in {editor}; an empty file changes nothing.");
+    let sheet = Sheet { text, suffix, about };
+    let Some(written) = write_on(&sheet, &editor, environment, stage).await? else {
+        return Ok(None);
+    };
+    // Its file stays if the journal cannot hold it.
+    let arguments = content.with(&written.text).map(sendable).transpose()?;
+    written.remove();
+    Ok(arguments)
+}
+
 /// Lets a person write a text, which begins as `text`; none if nothing was written.
 pub(super) async fn write(
     editor: &str,
@@ -64,14 +94,26 @@ pub(super) async fn write(
     text: &str,
     stage: &mut Stage<'_>,
 ) -> Result<Option<Written>, Fault> {
+    let about = &format!("Write your message in {editor}; an empty file sends nothing.");
+    let sheet = Sheet { text, suffix: "md", about };
+    let written = write_on(&sheet, editor, environment, stage).await?;
+    Ok(written.map(|Written { text, path }| Written { text: text.trim_end().to_owned(), path }))
+}
+
+async fn write_on(
+    sheet: &Sheet<'_>,
+    editor: &str,
+    environment: &Environment,
+    stage: &mut Stage<'_>,
+) -> Result<Option<Written>, Fault> {
     let failed = |why: String, kept| InputFault::Editor { command: editor.to_owned(), why, kept };
     let name = MessageId::from_chance(SystemChance.next());
-    let path = environment.temporary().join(format!("piton-{name}.md"));
+    let path = environment.temporary().join(format!("piton-{name}.{}", sheet.suffix));
     // A new file: whoever may write to the directory has put no link there.
     let made = OpenOptions::new().write(true).create_new(true).mode(PRIVATE).open(&path);
-    made.and_then(|mut file| file.write_all(text.as_bytes()))
+    made.and_then(|mut file| file.write_all(sheet.text.as_bytes()))
         .map_err(|error| failed(format!("has no file to write to: {error}"), None))?;
-    stage.output.talk(&format!("Write your message in {editor}; an empty file sends nothing."));
+    stage.output.talk(sheet.about);
     let ended = edit(editor, &path, stage).await;
     let kept = has_content(&path).then(|| path.clone());
     if kept.is_none() {
@@ -136,5 +178,5 @@ fn read(path: &Path) -> Result<String, InputFault> {
     let read = File::open(path)
         .and_then(|file| file.take(TEXT_BYTES_MAX + 1).read_to_end(&mut bytes))
         .map_err(unreadable);
-    read.and_then(|_| decoded(bytes, unreadable))
+    read.and_then(|_| whole(bytes, unreadable))
 }

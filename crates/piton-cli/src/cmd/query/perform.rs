@@ -15,6 +15,7 @@ use super::approve;
 use super::asked::Asked;
 use super::begin::begin;
 use super::beside;
+use super::editor;
 use super::errand::Errand;
 use super::face::Face;
 use super::feed::{Feed, Told};
@@ -27,6 +28,7 @@ use super::schema::{self, AGAIN_MAX};
 use super::stage::Stage;
 use super::still_running;
 use super::watch::{Rules, Watch, answered};
+use crate::ask::Content;
 use crate::output::{Form, Output};
 use crate::render::answer::Pace;
 use crate::render::incomplete::Newest;
@@ -401,7 +403,7 @@ async fn see_through(
             }
             known = answered(&mut watch.answering) => watch.settle(known, stage.output),
             () = ready(()), if watch.may_ask() && stage.terminal.is_some() => {
-                ask(&mut watch, &mut feed, stage).await?;
+                ask(&mut watch, &mut feed, asked, stage).await?;
             }
             () = Heartbeat::due(&mut beat) => Heartbeat::tell(beat.as_ref(), &watch, stage),
             () = tokio::time::sleep(SPIN_EVERY), if stage.output.can_tell() => {
@@ -414,7 +416,15 @@ async fn see_through(
 }
 
 /// Asks the person, unless what is there by now settles the question.
-async fn ask(watch: &mut Watch, feed: &mut Feed, stage: &mut Stage<'_>) -> Result<(), Fault> {
+async fn ask(
+    watch: &mut Watch,
+    feed: &mut Feed,
+    asked: &Asked<'_>,
+    stage: &mut Stage<'_>,
+) -> Result<(), Fault> {
+    if let Some(content) = watch.content() {
+        return rewrite(watch, &content, asked, stage).await;
+    }
     // First everything that is there: a question may be settled by it.
     watch.show_backlog(stage.output);
     follow_workers(watch, feed)?;
@@ -427,6 +437,26 @@ async fn ask(watch: &mut Watch, feed: &mut Feed, stage: &mut Stage<'_>) -> Resul
         }
         watch.ask(&mut stage.terminal, stage.output);
         stage.output.call_back("a question waits for you");
+    }
+    Ok(())
+}
+
+/// Lets the person change what a call writes, in an editor. Whatever goes wrong there, the question is still
+/// open, and is asked again.
+async fn rewrite(
+    watch: &mut Watch,
+    content: &Content,
+    asked: &Asked<'_>,
+    stage: &mut Stage<'_>,
+) -> Result<(), Fault> {
+    if let Some(terminal) = &mut stage.terminal {
+        terminal.want_lines();
+    }
+    match editor::rewritten(content, &asked.settings.environment, stage).await {
+        Ok(Some(arguments)) => watch.rewrite(arguments, stage.output),
+        Ok(None) => stage.output.talk("Nothing was changed."),
+        Err(Fault::Interrupted) => return Err(Fault::Interrupted),
+        Err(fault) => Report::from(&fault).tell(stage.output),
     }
     Ok(())
 }

@@ -39,10 +39,18 @@ pub(super) fn decoded(
     bytes: Vec<u8>,
     unreadable: impl FnOnce(io::Error) -> InputFault,
 ) -> Result<String, InputFault> {
+    let text = whole(bytes, unreadable)?;
+    Ok(text.trim_end().to_owned())
+}
+
+/// The same with the blanks at its end.
+pub(super) fn whole(
+    bytes: Vec<u8>,
+    unreadable: impl FnOnce(io::Error) -> InputFault,
+) -> Result<String, InputFault> {
     check_size(bytes.len())?;
     let text = String::from_utf8(bytes);
-    let text = text.map_err(|error| unreadable(io::Error::new(InvalidData, error)))?;
-    Ok(text.trim_end().to_owned())
+    text.map_err(|error| unreadable(io::Error::new(InvalidData, error)))
 }
 
 #[cfg(test)]

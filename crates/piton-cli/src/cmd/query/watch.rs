@@ -59,6 +59,8 @@ pub(super) struct Watch {
     reads_again: bool,
     /// A text that is being changed, and what stands in front of it.
     editor: Option<(&'static str, LineEdit)>,
+    /// Whether what a call writes is to be changed in an editor.
+    writes: bool,
     /// An answer that the driver has not taken in yet.
     pub(super) answering: Answering,
     /// What came while a question was on the screen and nothing was shown.
@@ -116,6 +118,7 @@ impl Watch {
             pager: None,
             reads_again: false,
             editor: None,
+            writes: false,
             answering: None,
             backlog: VecDeque::new(),
             menu: None,
@@ -287,6 +290,9 @@ impl Watch {
         terminal: &mut Option<Terminal>,
         output: &mut Output,
     ) -> ControlFlow<()> {
+        if push == Push::Interrupt && self.leave_text(terminal) {
+            return ControlFlow::Continue(());
+        }
         let asked = match terminal {
             Some(_) if self.is_asking() => Asked::Something,
             Some(terminal) if terminal.is_ours() => Asked::Nothing,
@@ -311,6 +317,26 @@ impl Watch {
             (Next::Nothing, _) => {}
         }
         ControlFlow::Continue(())
+    }
+
+    /// Ctrl-C where a text belongs to a question leads back to the question, and takes a form down. Says
+    /// whether it did.
+    fn leave_text(&mut self, terminal: &mut Option<Terminal>) -> bool {
+        if !self.asking || self.menu.is_some() {
+            return false;
+        }
+        let Some(prompt) = self.prompts.front_mut() else { return false };
+        let is_left = if prompt.is_form() { self.cancel() } else { prompt.go_back() };
+        if is_left {
+            // What is typed next is for one question again.
+            (self.asking, self.all.is_answered) = (false, false);
+            self.close_pager(terminal);
+            self.close_editor(terminal);
+            if let Some(terminal) = terminal {
+                terminal.show("\n");
+            }
+        }
+        is_left
     }
 
     fn stop(&mut self, terminal: &mut Option<Terminal>) {
@@ -392,7 +418,7 @@ impl Watch {
             self.stop(terminal);
             return ControlFlow::Continue(());
         }
-        self.asking = false;
+        (self.asking, self.writes) = (false, understood == Understood::Write);
         if let (Understood::Told(told), Some(terminal)) = (understood, terminal) {
             terminal.show(&told);
         }
@@ -452,6 +478,9 @@ impl Watch {
         if let Some(offer) = prompt.allowing().filter(|_| prompt.worker.is_none()) {
             let told = told_all(&offer.rules);
             terminal.show(&format!("always would mean: {told}\n"));
+        }
+        if let Some(why) = prompt.no_rule() {
+            terminal.show(&format!("no rule can be kept: {why}\n"));
         }
         if 1 < together && !prompt.is_choosing() {
             terminal.show(&if self.rules.batch {

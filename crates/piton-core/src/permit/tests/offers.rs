@@ -36,6 +36,18 @@ fn a_rule_is_offered_for_the_command_and_for_its_first_words() {
     check("rm -rf x", &["Exactly: rm -rf x", "FirstWords: rm *"]);
     check("make", &["Exactly: make", "FirstWords: make *"]);
     check("a b && make", &["Exactly: a b, make", "FirstWords: a b *, make *"]);
+    // What a program is told to do looks like that. A number, an option, a path or an address does not.
+    check("npm run build", &["Exactly: npm run build", "FirstWords: npm run *"]);
+    check("rake db:migrate", &["Exactly: rake db:migrate", "FirstWords: rake db:migrate *"]);
+    check("kill 12", &["Exactly: kill 12", "FirstWords: kill *"]);
+    check("grep todo", &["Exactly: grep todo", "FirstWords: grep *"]);
+    check(
+        "sleep 20 && curl http://x/y && ./run.sh a.txt && git commit -m x",
+        &[
+            "Exactly: sleep 20, curl http://x/y, ./run.sh a.txt, git commit -m x",
+            "FirstWords: sleep *, curl *, ./run.sh *, git commit *",
+        ],
+    );
     // What runs others, or works elsewhere, is allowed word for word.
     check("sudo ls", &["Exactly: sudo ls"]);
     check("git -C x status", &["Exactly: git -C x status"]);
@@ -44,6 +56,53 @@ fn a_rule_is_offered_for_the_command_and_for_its_first_words() {
         &["Exactly: make, git -C x status", "FirstWords: make *, git -C x status"],
     );
     check("a $x", &[]);
+}
+
+/// Why nothing is offered.
+fn refused(known: &[(&str, RuleEffect)], command: &str) -> Option<String> {
+    let (tool, arguments) = shell_call(command);
+    assert_eq!(offered(known, &(tool.clone(), arguments.clone())), [""; 0], "{command}");
+    why_no_rule(&asking(known), WORKSPACE, &tool, &arguments)
+}
+
+#[test]
+fn what_no_rule_can_be_made_of_says_why() {
+    for (command, why) in [
+        ("a $X", "the command uses a variable"),
+        ("a \"$X\"", "the command uses a variable"),
+        ("a $(b)", "the command has a command in place of a word"),
+        ("a `b`", "the command has a command in place of a word"),
+        ("for x in a b; do c $x; done", "the command has a loop, a condition or the like"),
+        ("A=b c", "the command sets a variable"),
+        ("a > b", "the command reads or writes a file with `<` or `>`"),
+        ("a &", "the command runs in the background"),
+        ("a *.rs", "the command has a pattern for names of files"),
+        ("(a)", "the command has parentheses"),
+        ("a &&", "the command is not complete"),
+        ("cd x && make", "`cd` has a rule only where it stands alone"),
+        ("make | xargs rm", "`xargs` has a rule only where it stands alone"),
+    ] {
+        assert_eq!(refused(&[], command).as_deref(), Some(why), "{command}");
+    }
+    let asks = refused(&[("make *", RuleEffect::Ask)], "make x");
+    assert_eq!(asks.as_deref(), Some("a rule says that it always asks"));
+}
+
+// What is forbidden for good is one command or one path at first, and can be wider.
+#[test]
+fn a_rule_that_forbids_is_offered_in_every_width_from_the_closest_on() {
+    let forbidden = |(tool, arguments): (ToolSpec, String)| {
+        let standing = Standing { effect: RuleEffect::Deny, ..ALLOW };
+        let offers = offers(&asking(&[]), WORKSPACE, &tool, &arguments, standing);
+        offers.into_iter().map(|(width, _)| width).collect::<Vec<_>>()
+    };
+    let arguments = serde_json::json!({ "path": "src/a.rs", "content": "" }).to_string();
+    let write = tool("write_file", EffectClass::Digested);
+    let widths = [Width::Exactly, Width::Directory, Width::Tool];
+    assert_eq!(forbidden((write, arguments)), widths);
+    let widths = [Width::Exactly, Width::FirstWords];
+    assert_eq!(forbidden(shell_call("cargo test -q")), widths);
+    assert_eq!(forbidden(shell_call("a && b")), []);
 }
 
 #[test]

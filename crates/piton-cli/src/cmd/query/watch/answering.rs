@@ -34,17 +34,23 @@ impl Watch {
             return match heard {
                 Heard::Unclear(takes) => Understood::Told(not_understood(&takes)),
                 Heard::Told(told) => Understood::Told(told),
+                Heard::Write => Understood::Write,
                 Heard::Leave => Understood::Leave,
                 Heard::Reply(_) | Heard::Ask => Understood::On,
             };
         };
-        let answered = self.answered(&reply);
+        self.answer(&reply, output);
+        Understood::On
+    }
+
+    /// Answers the first question, and those that are answered with it.
+    pub(super) fn answer(&mut self, reply: &Reply, output: &mut Output) {
+        let answered = self.answered(reply);
         // Written before it is answered: what is lost between the two is asked again, and then a
         // rule answers.
         let written = Offer::write_all(answered.iter().filter_map(|it| it.offer.as_ref()));
         if let Err(fault) = written {
-            Report::from(&fault.into()).tell(output);
-            return Understood::On;
+            return Report::from(&fault.into()).tell(output);
         }
         for Answered { prompt, offer, .. } in &answered {
             let Some(offer) = offer else { continue };
@@ -53,7 +59,15 @@ impl Watch {
         }
         let (engine, conversation) = (self.engine.clone(), self.conversation.clone());
         self.answering = Some(Box::pin(send(engine, conversation, answered)));
-        Understood::On
+    }
+
+    /// Takes the first question down: whoever asks is told that nobody answers.
+    pub(super) fn cancel(&mut self) -> bool {
+        let Some(prompt) = self.prompts.front().cloned() else { return false };
+        let answered = vec![Answered { prompt, reply: Reply::Cancel, offer: None }];
+        let (engine, conversation) = (self.engine.clone(), self.conversation.clone());
+        self.answering = Some(Box::pin(send(engine, conversation, answered)));
+        true
     }
 
     /// What a reply to the first question means for it, and for the others that were shown with it, if it

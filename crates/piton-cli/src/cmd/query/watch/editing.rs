@@ -1,12 +1,26 @@
-//! A command or a rule that a person changes on the screen before it is answered with.
+//! A command, a rule or a file that a person changes before it is answered with.
+
+use piton::Reply;
 
 use super::Watch;
-use crate::ask::{Edited, Prompt};
+use crate::ask::{Content, Edited, Prompt};
+use crate::output::Output;
 use crate::render::paint::Style;
 use crate::screen;
 use crate::terminal::Terminal;
 
 impl Watch {
+    /// What the call writes that is asked about, if somebody wants to change it in an editor now.
+    pub(in crate::cmd::query) fn content(&mut self) -> Option<Content> {
+        let is_wanted = std::mem::take(&mut self.writes);
+        self.prompts.front().filter(|_| is_wanted).and_then(Prompt::content).cloned()
+    }
+
+    /// The call runs with these arguments, which were made so.
+    pub(in crate::cmd::query) fn rewrite(&mut self, arguments: String, output: &mut Output) {
+        self.answer(&Reply::Change(arguments), output);
+    }
+
     /// Shows the text that is to be changed, if one is, and takes keys from now on. A plain terminal shows
     /// the old text and takes a new line.
     pub(super) fn put_editor(&mut self, terminal: &mut Terminal) -> bool {

@@ -20,6 +20,8 @@ pub(super) enum Understood {
     On,
     /// This is shown, and it is asked again.
     Told(String),
+    /// A text is changed in an editor, and then it is asked again or answered.
+    Write,
     /// The question stays open, and the turn is left.
     Leave,
 }
