@@ -232,6 +232,7 @@ impl Sitting {
             beside.typing.take(text.replace('\n', " ").as_bytes());
         }
         done?.tell_in_chat(self.conversation.as_ref(), stage.output);
+        stage.output.talk("");
         Ok(())
     }
 
