@@ -13,7 +13,7 @@ use piton_mcp::WrittenServer;
 use piton_tools::CommandDefinition;
 use piton_tools::sandbox::Rules;
 
-use crate::ceilings::{Ceilings, Dollars};
+use crate::ceilings::{Ceilings, Dollars, WrittenContext};
 use crate::command_tools;
 use crate::environment::Environment;
 use crate::hooks::HookSet;
@@ -70,6 +70,8 @@ pub struct Agent {
     general: RequestDefaults,
     /// What one turn may use at most.
     ceilings: Ceilings,
+    /// How large requests may become.
+    pub(crate) context: WrittenContext,
     rules: Vec<WrittenRule>,
     pub(crate) mcp: BTreeMap<String, WrittenServer>,
     pub(crate) delegation: Delegation,
@@ -140,6 +142,11 @@ impl Agent {
                 microdollars_max: file.max_turn_cost.map(Dollars::microdollars),
                 seconds_max: file.max_turn_seconds,
             }),
+            context: WrittenContext {
+                tokens_max: variable(environment, "PITON_CONTEXT_TOKENS")?
+                    .or(file.context.tokens_max),
+                ..file.context
+            },
             rules: file.permissions,
             mcp: file.mcp,
             delegation: file.workers.into(),

@@ -20,4 +20,5 @@ pub(crate) mod send;
 pub(crate) mod serve;
 pub(crate) mod sim_mcp;
 pub(crate) mod stop;
+pub(crate) mod tokens;
 pub(crate) mod undo;

@@ -84,6 +84,8 @@ pub(crate) enum Command {
     Doctor(Doctor),
     /// Show the models that can answer, and what keeps providers from answering
     Models(Models),
+    /// Show how large the next request is, and how much the model takes
+    Tokens(TokensFlags),
     /// Explain a command or a topic; without one, name them all
     Help(Help),
     /// Print completions for a shell, or a page for `man`
@@ -242,6 +244,17 @@ pub(crate) struct Models {
     #[arg(long)]
     pub(crate) refresh: bool,
     /// One JSON object per line
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// The flags of `piton tokens`.
+#[derive(Debug, Args)]
+pub(crate) struct TokensFlags {
+    /// The conversation, or the beginning of its id; else the newest one of this workspace
+    #[arg(value_name = "ID")]
+    pub(crate) id: Option<String>,
+    /// One JSON object
     #[arg(long)]
     pub(crate) json: bool,
 }
@@ -439,6 +452,7 @@ impl Command {
             | Self::Mcp(_)
             | Self::Models(_)
             | Self::Doctor(_)
+            | Self::Tokens(_)
             | Self::Help(_)
             | Self::Completions(_)
             | Self::Sim(_) => Form::Text,

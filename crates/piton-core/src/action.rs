@@ -2,6 +2,7 @@
 
 use crate::event::{BreakReason, Inquiry, Outcome, PlannedCall, ShortOutput};
 use crate::id::{Attempt, CallId, MessageId, StepId, Timestamp};
+use crate::state::Cut;
 
 /// The next thing to do in a conversation.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,8 +28,8 @@ pub enum Action {
         /// Not before this moment.
         not_before: Option<Timestamp>,
     },
-    /// Lay a summary over older turns: the next request would be too large.
-    Compact,
+    /// Lay a summary over everything before this cut: the next request would be too large.
+    Compact(Cut),
     /// Send these outputs shortened: the next request would be too large.
     Shorten(Vec<ShortOutput>),
     /// Leave out the native blocks of these answers: the provider refused them.

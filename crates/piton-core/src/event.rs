@@ -27,7 +27,7 @@ pub use self::about::{
 pub use self::command::{QueuePlace, Refusal};
 pub use self::config::{
     ConfigChange, Effort, InDoubtPolicy, Limits, ModelRef, NotAMode, NotAModel, NotAnEffort,
-    PermissionMode, PermissionRule, Permissions, RuleEffect, RuleScope,
+    PermissionMode, PermissionRule, Permissions, RuleEffect, RuleScope, Window, WindowSource,
 };
 pub use self::context::ContextItem;
 pub use self::cost::{CostLimit, Price};
@@ -351,6 +351,22 @@ pub enum Event {
     OutputsShortened {
         /// The outputs, each shorter than what was sent of it before.
         outputs: Vec<ShortOutput>,
+    },
+    /// A summary lies over everything before a cut: whole turns, and finished steps of the turn behind them;
+    /// messages of that turn are not covered. The entries stay. Durable before the next request. The text is
+    /// fixed here, so that later requests begin alike. Without this fact everything is sent.
+    SummaryLaid {
+        /// What the model sees instead.
+        summary: Arc<str>,
+        /// The last turn that is covered whole; 0 if none is.
+        through: TurnId,
+        /// The last step that is covered of a turn behind that.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        within: Option<StepId>,
+        /// Estimated size of the next request before, in tokens.
+        tokens_before: u64,
+        /// And behind it.
+        tokens_after: u64,
     },
     /// A call that has not started was looked at: where it leads, and what it would change. Nothing was
     /// touched. Durable before the question that shows it, and before the start that was judged by it.

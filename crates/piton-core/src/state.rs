@@ -14,6 +14,7 @@ mod failure;
 mod fork;
 mod inquiry;
 mod outage;
+mod overlay;
 mod past;
 mod request;
 mod short_outputs;
@@ -29,6 +30,7 @@ pub use self::config::Config;
 pub use self::coordinated::COORDINATOR;
 pub use self::failure::Failure;
 pub use self::outage::Outage;
+pub use self::overlay::{Cut, Overlay};
 pub use self::past::Frames;
 pub use self::request::LastRequest;
 pub use self::turn::{
@@ -132,17 +134,6 @@ pub struct Queued {
     pub at: Timestamp,
 }
 
-/// A summary in place of the oldest turns.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Overlay {
-    /// What the model sees.
-    pub summary: Arc<str>,
-    /// The last turn it covers.
-    pub through: TurnId,
-    /// When it was made.
-    pub at: Timestamp,
-}
-
 impl State {
     /// The directory that tools are confined to; empty as long as nothing says it.
     pub fn workspace(&self) -> &str {
@@ -243,7 +234,12 @@ impl State {
                 turn.lose_what_is_in_flight()
             }),
             Event::MessageRetried { message, attempt } => self.retry(message, *attempt, at),
-            Event::Compacted { summary, through } => self.cover(summary, *through, at),
+            Event::Compacted { summary, through } => {
+                self.cover(summary, Cut { through: *through, within: None }, at)
+            }
+            Event::SummaryLaid { summary, through, within, .. } => {
+                self.cover(summary, Cut { through: *through, within: *within }, at)
+            }
             Event::OutputsShortened { outputs } => self.shorten(outputs),
             Event::MessageQueued { message, parts, place } => self.queue(Queued {
                 message: message.clone(),
@@ -270,9 +266,10 @@ impl State {
         let Event::ModelAsked { step, attempt, model, tokens_estimated, .. } = event else {
             return false;
         };
-        let frame = self.frames.now;
+        let (frame, estimated) = (self.frames.now, *tokens_estimated);
+        let request = LastRequest { frame, estimated, ..LastRequest::default() };
         let asked = (*step, *attempt);
-        let fits = self.in_turn(None, |turn| ask(turn, asked, model, frame, at));
+        let fits = self.in_turn(None, |turn| ask(turn, asked, model, request, at));
         self.calibration.ask(if fits { *tokens_estimated } else { 0 });
         if fits {
             self.context_estimated = *tokens_estimated;
@@ -297,7 +294,7 @@ impl State {
         let fits = self.in_turn(None, |turn| answer(turn, answered));
         if fits {
             self.usage = self.usage.plus(*usage);
-            self.calibration.answer(usage.input);
+            self.calibrate(*usage, parts);
         }
         fits
     }
@@ -428,22 +425,10 @@ impl State {
             said.attempt = attempt;
             said.at = at;
         }
-        // A summary over this turn tells of the old attempt, and would hide the message.
         let id = turn.id;
-        self.overlay.take_if(|overlay| id <= overlay.through);
+        self.uncover(id);
         self.untold.splice(0..0, told);
         true
-    }
-
-    fn cover(&mut self, summary: &Arc<str>, through: TurnId, at: Timestamp) -> bool {
-        let closed = self.turns.iter().any(|turn| turn.id == through && turn.end.is_some());
-        let shrinks = self.overlay.as_ref().is_none_or(|overlay| overlay.through <= through);
-        if !closed || !shrinks {
-            return false;
-        }
-        self.overlay = Some(Overlay { summary: summary.clone(), through, at });
-        // A request that was too large is another one now.
-        self.open_turn_mut().is_none_or(Turn::forgive_overflow)
     }
 
     /// Native blocks go; a repair that takes none away is none.
@@ -501,7 +486,7 @@ fn ask(
     turn: &mut Turn,
     (number, attempt): (u32, Attempt),
     model: &ModelRef,
-    frame: usize,
+    request: LastRequest,
     at: Timestamp,
 ) -> bool {
     // Step numbers make call names unique, so a number is never given twice.
@@ -528,8 +513,7 @@ fn ask(
         step.asked = at;
         step.attempts_used = step.attempts_used.saturating_add(1);
         step.exchange = Exchange::Asked;
-        let (noted, too_large, unbound) = (0 < step.empties, false, false);
-        step.request = LastRequest { noted, frame, too_large, unbound };
+        step.request = LastRequest { noted: 0 < step.empties, ..request };
         step.streamed.stale = true;
     }
     true
@@ -558,7 +542,9 @@ fn fail(step: &mut Step, failure: Failure) -> bool {
     } else {
         step.failures = step.failures.saturating_add(1);
     }
-    step.request.too_large = failure.class == FailureClass::ContextOverflow;
+    let too_large = failure.class == FailureClass::ContextOverflow;
+    step.request.too_large = too_large;
+    step.overflows = step.overflows.saturating_add(u32::from(too_large));
     step.failure = Some(failure);
     step.exchange = Exchange::Failed;
     true

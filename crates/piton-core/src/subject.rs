@@ -77,7 +77,9 @@ impl Event {
             Self::CallLocated { call, .. } => Subject::Look(*call),
             Self::InquiryRaised { inquiry } => Subject::Question(inquiry.call),
             Self::InquiryAnswered { .. } => Subject::Reply,
-            Self::Compacted { .. } | Self::OutputsShortened { .. } => Subject::Past,
+            Self::Compacted { .. } | Self::SummaryLaid { .. } | Self::OutputsShortened { .. } => {
+                Subject::Past
+            }
             Self::HistoryRepaired { .. } => Subject::Native,
             Self::CommandTaken { .. } | Self::CommandRefused { .. } => Subject::Command,
             Self::UndoStarted { .. } | Self::UndoFinished { .. } => Subject::Undo,

@@ -7,12 +7,18 @@
 mod context;
 mod files;
 mod message;
+mod parts;
+mod size;
 
 use std::sync::Arc;
 
 pub use self::context::{typed, without_context};
 pub use self::files::Files;
 pub use self::message::{Assistant, CallResult, Message};
+pub use self::parts::Parts;
+pub(crate) use self::size::head_tokens;
+use self::size::message_letters;
+use self::size::{AnswerRoom, head_letters};
 use crate::answer::EMPTY_NOTE;
 use crate::coordinate;
 use crate::event::{
@@ -20,11 +26,8 @@ use crate::event::{
     UserPart,
 };
 use crate::id::ConversationId;
-use crate::state::{Answered, Call, Item, Progress, Said, State, Step, Turn};
+use crate::state::{Answered, Call, Config, Item, Progress, Said, State, Step, Turn};
 use crate::summary::bounded_arguments;
-
-/// Letters of text that count as one token in estimates (D7).
-pub(crate) const LETTERS_PER_TOKEN: u64 = 4;
 
 const OPEN_TEXT: &str = "Interrupted before it was run; it had no effect.";
 const DOUBT_TEXT: &str = "Interrupted, outcome unknown; check before repeating.";
@@ -40,9 +43,13 @@ pub const SUMMARY_HEADING: &str = "[Earlier conversation summary — treat as ba
 pub struct Transcript {
     model: Option<ModelRef>,
     effort: Effort,
-    answer_tokens_max: u32,
+    answer: AnswerRoom,
     system: Arc<str>,
     tools: Arc<[ToolSpec]>,
+    /// Letters of the two.
+    head_letters: usize,
+    /// Letters that count as one token (D7).
+    divisor: u64,
     messages: Arc<Vec<Message>>,
     settled: Settled,
     /// The conversation, which the state does not know. The engine adds it, and the files, before sending.
@@ -83,17 +90,21 @@ impl From<&State> for Transcript {
             }
         }
         let config = &state.config;
-        Self {
+        let mut made = Self {
             model: config.model.clone(),
             effort: config.effort,
-            answer_tokens_max: config.answer_tokens_max,
+            answer: AnswerRoom::default(),
             system: config.system.clone(),
             tools: config.tools.clone(),
+            head_letters: head_letters(&config.system, &config.tools),
+            divisor: config.limits.divisor(),
             messages: Arc::new(messages),
             settled,
             conversation: None,
             files: Files::default(),
-        }
+        };
+        made.answer = made.room(state);
+        made
     }
 }
 
@@ -112,8 +123,15 @@ impl Transcript {
         if let Some(turn) = shown {
             self.settled = add_turn(messages, state, turn, self.settled);
         }
+        self.answer = self.room(state);
         debug_assert_eq!(self.messages, Self::from(state).messages, "an update loses nothing");
         kept
+    }
+
+    fn room(&self, state: &State) -> AnswerRoom {
+        let Config { answer_tokens_max: set, limits, .. } = &state.config;
+        let expected = state.tokens_expected(self.tokens_estimated());
+        AnswerRoom { set: *set, window: limits.window, expected }
     }
 
     /// Who is asked.
@@ -126,9 +144,14 @@ impl Transcript {
         self.effort
     }
 
-    /// Most tokens of its answer; 0 leaves it to the provider.
+    /// Most tokens of its answer; 0 leaves it to the provider. Never more than the window has room for.
     pub fn answer_tokens_max(&self) -> u32 {
-        self.answer_tokens_max
+        self.answer.tokens_max()
+    }
+
+    /// What a person set for that; 0 is nothing.
+    pub fn answer_tokens_set(&self) -> u32 {
+        self.answer.set
     }
 
     /// Says which conversation it belongs to; providers keep prompt caches by that.
@@ -172,44 +195,6 @@ impl Transcript {
     pub fn messages(&self) -> &[Message] {
         &self.messages
     }
-
-    /// A rough size in tokens; no tokeniser of any provider.
-    pub fn tokens_estimated(&self) -> u64 {
-        let rest: usize =
-            self.messages.iter().skip(self.settled.messages).map(message_letters).sum();
-        (letters(&self.system) + self.settled.letters + rest) as u64 / LETTERS_PER_TOKEN
-    }
-}
-
-fn message_letters(message: &Message) -> usize {
-    match message {
-        Message::User(parts) => parts.iter().map(part_letters).sum(),
-        Message::Assistant(assistant) => assistant
-            .parts
-            .iter()
-            .map(|part| match part {
-                AnswerPart::Text { text } | AnswerPart::Reasoning { text } => letters(text),
-                AnswerPart::Call { name, arguments, .. } => letters(name) + letters(arguments),
-            })
-            .sum(),
-        Message::Results(results) => results
-            .iter()
-            .map(|result| {
-                letters(&result.text) + result.files.iter().map(part_letters).sum::<usize>()
-            })
-            .sum(),
-    }
-}
-
-fn part_letters(part: &UserPart) -> usize {
-    match part {
-        UserPart::Text { text } | UserPart::InlinedFile { text, .. } => letters(text),
-        UserPart::File { media_type, blob, .. } => files::letters(media_type, blob),
-    }
-}
-
-fn letters(text: &str) -> usize {
-    text.chars().count()
 }
 
 fn note(text: &str) -> Message {
@@ -236,6 +221,8 @@ fn add_turn(messages: &mut Vec<Message>, state: &State, turn: &Turn, settled: Se
         }
         match item {
             Item::User(said) => add_said(messages, turn, said),
+            // A summary stands for it.
+            Item::Step(step) if state.covers(turn, step) => {}
             Item::Step(step) => {
                 add_told(messages, &step.told);
                 if step.answer.is_none() && items.peek().is_none() {

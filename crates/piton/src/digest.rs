@@ -54,8 +54,9 @@ fn head(transcript: &Transcript) -> Hash {
     if transcript.effort() != Effort::default() {
         feed(&mut hasher, &["effort", &format!("{:?}", transcript.effort())]);
     }
-    if transcript.answer_tokens_max() != 0 {
-        feed(&mut hasher, &["answer tokens", &transcript.answer_tokens_max().to_string()]);
+    // What the window leaves for an answer follows from the rest.
+    if transcript.answer_tokens_set() != 0 {
+        feed(&mut hasher, &["answer tokens", &transcript.answer_tokens_set().to_string()]);
     }
     for tool in transcript.tools() {
         feed(&mut hasher, &[&tool.name, &tool.description, &tool.parameters]);

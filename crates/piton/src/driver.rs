@@ -12,7 +12,6 @@ use futures_util::StreamExt as _;
 use futures_util::future::BoxFuture;
 use futures_util::stream::FuturesUnordered;
 use piton_core::action::{Action, Verdict, Wish};
-use piton_core::budget::mechanical_summary;
 use piton_core::command::{Command, Performing, Reply, Sender, Then};
 use piton_core::decide::decide;
 use piton_core::event::{BreakReason, Event, Handle, PlannedCall, ToolOutput, TurnEnd};
@@ -131,7 +130,7 @@ impl Driver<'_> {
                 Action::StartQueued(_)
                 | Action::Steer(_)
                 | Action::AskModel { .. }
-                | Action::Compact
+                | Action::Compact(_)
                 | Action::Shorten(_)
                 | Action::Repair(_)
                 | Action::Plan(_)
@@ -182,7 +181,7 @@ impl Driver<'_> {
             Action::StartQueued(message) => self.start_queued(&message).await,
             Action::Steer(message) => self.steer(&message),
             Action::AskModel { step, attempt, .. } => self.ask_model(step, attempt),
-            Action::Compact => self.compact(),
+            Action::Compact(cut) => self.compact(cut).await,
             Action::Shorten(outputs) => self.log.push(Event::OutputsShortened { outputs }),
             Action::Repair(steps) => self.log.push(Event::HistoryRepaired { steps }),
             Action::Plan(calls) => self.plan(calls),
@@ -356,13 +355,6 @@ impl Driver<'_> {
         // A plan is made of an answer, and every call of it says whose.
         if let Some(step) = calls.first().map(|first| first.call.step) {
             self.log.push(Event::CallsPlanned { step, calls });
-        }
-    }
-
-    fn compact(&mut self) {
-        // `decide` asks for this only when a turn is left to cover, so the summary exists.
-        if let Some((summary, through)) = mechanical_summary(self.log.state()) {
-            self.log.push(Event::Compacted { summary, through });
         }
     }
 

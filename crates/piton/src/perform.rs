@@ -1,6 +1,7 @@
 //! Performing one action: the only place that touches the world.
 
 mod ask;
+mod compact;
 mod hooks;
 mod locate;
 mod mail;

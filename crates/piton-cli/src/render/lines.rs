@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 
 use piton_agent::config::{Origin, Setting};
 use piton_core::id::{ConversationId, TurnId};
+use piton_core::tokens::Tokens;
 use piton_core::view::{
     EffectClass, Found, InquiryKind, Live, PermissionRule, QuestionView, RuleScope, Usage, View,
     ViewChange, Wants,
@@ -106,6 +107,14 @@ pub(crate) enum Line<'a> {
         touched: u64,
         #[serde(skip_serializing_if = "Option::is_none")]
         parent: Option<String>,
+    },
+    /// How large the next request of a conversation is.
+    Tokens {
+        conversation: &'a str,
+        tokens: &'a Tokens,
+        /// From how many tokens on each costs more, where that is known.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        price_step: Option<u64>,
     },
     /// A rule that says what may run.
     Rule { number: usize, from: &'a str, rule: &'a PermissionRule, scope: RuleScope },

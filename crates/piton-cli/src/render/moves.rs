@@ -36,7 +36,7 @@ pub(crate) enum Move {
     Raised(Box<CallView>, Box<QuestionView>),
     /// A question was answered.
     Settled(Box<CallView>, Box<QuestionView>),
-    /// Older turns were summed up.
+    /// The older part was summed up.
     SummedUp,
     /// So many outputs are sent shortened from here on.
     Shortened(u32),

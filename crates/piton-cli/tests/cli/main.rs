@@ -82,6 +82,7 @@ mod stdin;
 mod supervised;
 mod task;
 mod terminal;
+mod tokens;
 mod typed;
 mod undo;
 mod waiting;

@@ -20,7 +20,7 @@ impl State {
             self.rewrite_turn(turn);
         }
         let Self { turns, superseded, overlay, calibration, frames, .. } = self;
-        let frames = frames.kept();
+        let (frames, calibration) = (frames.kept(), calibration.kept());
         Self { turns, superseded, overlay, calibration, frames, ..Self::default() }
     }
 }

@@ -110,7 +110,7 @@ impl State {
                     .then_some(Rewrite::Frame);
             }
             Event::HistoryRepaired { .. } => return Some(Rewrite::Native),
-            Event::Compacted { .. } => Some(BEGINNING),
+            Event::Compacted { .. } | Event::SummaryLaid { .. } => Some(BEGINNING),
             Event::OutputsShortened { outputs } => {
                 let places = outputs.iter().filter_map(|output| self.place_of_call(output.call));
                 places.min()
@@ -192,8 +192,8 @@ impl State {
     /// Leaves out the oldest files when all of them together are too large for one request. What was
     /// left out stays out, so that later requests begin alike.
     pub(super) fn leave_out_old_files(&mut self) {
-        let covered = self.overlay.as_ref().map(|overlay| overlay.through);
-        let is_sent = |turn: &Turn| turn.end != Some(TurnEnd::Discarded) && covered < Some(turn.id);
+        let cut = self.cut();
+        let is_sent = |turn: &Turn| turn.end != Some(TurnEnd::Discarded) && !cut.has_turn(turn.id);
         let (mut bytes, mut first) = (0_u64, None);
         for turn in self.turns.iter_mut().rev().filter(|turn| is_sent(turn)) {
             for (item, found) in turn.items.iter_mut().enumerate().rev() {
@@ -202,6 +202,7 @@ impl State {
                         let sizes = said.parts.iter().map(file_bytes);
                         leave_out(&mut said.left_out, sizes.collect(), &mut bytes)
                     }
+                    Item::Step(step) if cut.has_step(turn.id, step.number) => false,
                     Item::Step(step) => step.calls.iter_mut().rev().fold(false, |is_new, call| {
                         let sizes = call.files().iter().map(|file| Some(file.blob.bytes));
                         let sizes = sizes.collect();

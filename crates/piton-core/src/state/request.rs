@@ -7,8 +7,10 @@ pub struct LastRequest {
     pub noted: bool,
     /// Which system prompt and tools it went with.
     pub(crate) frame: usize,
-    /// Whether it was too large for the model, and nothing has shrunk since.
+    /// Whether it was too large for the model.
     pub too_large: bool,
+    /// Its estimated size, in tokens.
+    pub estimated: u64,
     /// Whether something that it held has changed since. Providers take native blocks only behind what
     /// they were made behind.
     pub unbound: bool,

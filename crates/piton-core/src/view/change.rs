@@ -149,7 +149,7 @@ fn patches(state: &State, event: &Event) -> Vec<Patch> {
             made.queue();
         }
         Event::MessageRetried { .. } => made.retried(),
-        Event::Compacted { .. } | Event::OutputsShortened { .. } => {
+        Event::Compacted { .. } | Event::SummaryLaid { .. } | Event::OutputsShortened { .. } => {
             made.covered();
             made.unsettled();
         }

@@ -10,11 +10,11 @@ use super::status::Status;
 use super::turn::{MessagePart, TurnView};
 use super::words::title;
 use crate::event::{
-    Effort, ForkOrigin, ModelRef, ParentCall, PermissionMode, QueuePlace, TurnEnd, UndoIntent,
-    UndoOutcome, Usage,
+    Effort, ForkOrigin, Limits, ModelRef, ParentCall, PermissionMode, QueuePlace, TurnEnd,
+    UndoIntent, UndoOutcome, Usage,
 };
-use crate::id::{CallId, DriverId, InquiryId, MessageId, Seq, Timestamp, TurnId};
-use crate::state::{Overlay, Queued, State, Undone};
+use crate::id::{CallId, DriverId, InquiryId, MessageId, Seq, StepId, Timestamp, TurnId};
+use crate::state::{Cut, Overlay, Queued, State, Undone};
 use crate::tasks::Task;
 
 /// Version of the form in which a view is written as data. Fields may be added under the same
@@ -99,7 +99,8 @@ pub struct Head {
 pub struct Context {
     /// Tokens of the newest request: estimated, and corrected by what the provider counted before.
     pub tokens: u64,
-    /// From how many on older turns are summed up; 0 is no limit.
+    /// What that is a part of: what a person set as the most, else the model's window; 0 if neither is
+    /// known.
     pub tokens_max: u64,
 }
 
@@ -151,8 +152,11 @@ pub struct UndoView {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Covered {
-    /// The last turn that it covers.
+    /// The last turn that it covers whole; 0 if there is none.
     pub through: TurnId,
+    /// The last step that it covers of a turn behind that; the messages of that turn are sent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub within: Option<StepId>,
     /// What the model sees.
     pub summary: Arc<str>,
     /// When it was made.
@@ -259,7 +263,9 @@ impl From<&State> for Context {
     fn from(state: &State) -> Self {
         let (estimated, permille) = (state.context_estimated, state.calibration.permille());
         let tokens = permille.map_or(estimated, |it| estimated.saturating_mul(it) / 1_000);
-        Self { tokens, tokens_max: state.config.limits.context_tokens_max }
+        let Limits { context_tokens_max: set, window, .. } = state.config.limits;
+        let tokens_max = if set == 0 { window.map_or(0, |window| window.tokens) } else { set };
+        Self { tokens, tokens_max }
     }
 }
 
@@ -280,7 +286,7 @@ impl From<&Undone> for UndoView {
 
 impl From<&Overlay> for Covered {
     fn from(overlay: &Overlay) -> Self {
-        let Overlay { summary, through, at } = overlay.clone();
-        Self { through, summary, at }
+        let Overlay { summary, cut: Cut { through, within }, at } = overlay.clone();
+        Self { through, within, summary, at }
     }
 }

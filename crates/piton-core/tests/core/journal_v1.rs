@@ -57,6 +57,7 @@ pub(crate) fn kind(event: &Event) -> &'static str {
         Event::UndoStarted { .. } => "UndoStarted",
         Event::UndoFinished { .. } => "UndoFinished",
         Event::OutputsShortened { .. } => "OutputsShortened",
+        Event::SummaryLaid { .. } => "SummaryLaid",
         Event::CallLocated { .. } => "CallLocated",
         Event::Unknown(_) => "Unknown",
     }

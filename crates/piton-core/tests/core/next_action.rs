@@ -5,6 +5,7 @@ use piton_core::action::{Action, Verdict, Wish};
 use piton_core::decide::decide;
 use piton_core::event::{BreakReason, Outcome};
 use piton_core::id::CallId;
+use piton_core::state::Cut;
 
 use crate::script::Journal;
 
@@ -26,7 +27,10 @@ pub(crate) fn shown(journal: &Journal, action: &Action) -> String {
         Action::Await => "await".into(),
         Action::Cancel => "cancel".into(),
         Action::WaitForPerson => "wait for a person".into(),
-        Action::Compact => "compact".into(),
+        Action::Compact(Cut { through, within: None }) => format!("compact through {}", through.0),
+        Action::Compact(Cut { through, within: Some(step) }) => {
+            format!("compact through {} and step {step}", through.0)
+        }
         Action::Complete => "complete".into(),
         Action::AskModel { step, attempt, not_before } => {
             let now = journal.entries.last().unwrap().at;

@@ -2,8 +2,8 @@
 //! it in and nothing downstream falls over.
 
 use piton_core::action::{Action, Wish};
-use piton_core::budget::mechanical_summary;
 use piton_core::coordinate::COORDINATOR;
+use piton_core::cut;
 use piton_core::decide::decide;
 use piton_core::event::{
     AnswerPart, BlobRef, BreakReason, ConfigChange, ContextItem, EVENT_FORMAT, EffectClass, Entry,
@@ -14,10 +14,11 @@ use piton_core::event::{
 };
 use piton_core::id::{
     Attempt, CallId, CommandId, ConversationId, Digest, DriverId, Epoch, InquiryId, MessageId, Seq,
-    StepId, TurnId,
+    StepId, Timestamp, TurnId,
 };
 use piton_core::integrity::{Rule, violations};
 use piton_core::outcome::Ending;
+use piton_core::recap::Look;
 use piton_core::state::State;
 use piton_core::transcript::Transcript;
 use piton_core::view::View;
@@ -270,6 +271,11 @@ fn lifecycle() -> impl Strategy<Value = Event> {
         }),
         1 => (text(), turn())
             .prop_map(|(text, through)| Event::Compacted { summary: text.into(), through }),
+        1 => (text(), turn(), option::of((turn(), 0_u32..4))).prop_map(|(text, through, within)| {
+            let within = within.map(|(turn, step)| StepId { turn, step });
+            let (tokens_before, tokens_after) = (9, 5);
+            Event::SummaryLaid { summary: text.into(), through, within, tokens_before, tokens_after }
+        }),
         1 => (message(), user_parts(), select(vec![QueuePlace::Next, QueuePlace::Steer])).prop_map(
             |(message, parts, place)| Event::MessageQueued { message, parts, place }
         ),
@@ -377,16 +383,21 @@ proptest! {
             let open = state.turns.iter().filter(|turn| turn.end.is_none()).count();
             prop_assert_eq!(open, usize::from(state.open_turn().is_some()));
             prop_assert!(state.turns.is_sorted_by(|one, next| one.id < next.id));
-            let covered = state.overlay.as_ref().map(|overlay| overlay.through);
-            prop_assert!(state.open_turn().is_none_or(|turn| covered < Some(turn.id)));
+            let cut = state.cut();
+            prop_assert!(state.open_turn().is_none_or(|turn| !cut.has_turn(turn.id)));
             for wish in [Wish::Proceed, Wish::Interrupt] {
                 prop_assert_eq!(decide(&state, wish), decide(&state, wish));
             }
             let (view, ending) = (View::from(&state), Ending::of(&state));
             prop_assert!(view.turns.len() <= state.turns.len());
             prop_assert_eq!(ending == Ending::Nothing, state.turns.is_empty());
-            if let Some((_, through)) = mechanical_summary(&state) {
-                prop_assert!(state.turns.iter().any(|turn| turn.id == through));
+            if let Some(wide) = cut::widest(&state) {
+                prop_assert!(state.cut() < wide && cut::plan(&state) <= Some(wide));
+                let mut covered = state.clone();
+                let event = cut::lay(&state, wide, &Look::default());
+                covered.apply(&Entry { seq: state.end.next(), at: Timestamp(0), event });
+                prop_assert_eq!(covered.strays, state.strays, "a cut that is planned fits");
+                prop_assert_eq!(covered.cut(), wide);
             }
         }
     }

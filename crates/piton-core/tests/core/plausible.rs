@@ -4,8 +4,8 @@
 use std::collections::BTreeSet;
 
 use piton_core::action::{Action, Verdict, Wish};
-use piton_core::budget::mechanical_summary;
 use piton_core::command::{Command, Envelope, Performing, Plan, plan};
+use piton_core::cut;
 use piton_core::decide::calls::doubt;
 use piton_core::decide::decide;
 use piton_core::event::{
@@ -15,6 +15,7 @@ use piton_core::event::{
 use piton_core::id::{CallId, CommandId, ConversationId};
 use piton_core::integrity::violations;
 use piton_core::question::Question;
+use piton_core::recap::Look;
 use piton_core::state::{Call, Exchange, Progress, State, Turn};
 use piton_core::transcript::{Message, Transcript, typed};
 use proptest::collection::vec;
@@ -210,8 +211,8 @@ impl World {
     }
 
     fn compact(&mut self) {
-        if let Some((summary, through)) = mechanical_summary(&self.journal.state) {
-            self.journal.push(Event::Compacted { summary, through });
+        if let Some(wide) = cut::widest(&self.journal.state) {
+            self.journal.push(cut::lay(&self.journal.state, wide, &Look::default()));
         }
     }
 
@@ -286,7 +287,12 @@ impl World {
                 self.check_request();
                 self.play(&format!("ask:{step}"));
             }
-            Action::Compact => self.compact(),
+            Action::Compact(cut) => {
+                let sent = |state: &State| Transcript::from(state).tokens_estimated();
+                let before = sent(&self.journal.state);
+                self.journal.push(cut::lay(&self.journal.state, cut, &Look::default()));
+                assert!(sent(&self.journal.state) < before, "a summary shrinks");
+            }
             Action::Shorten(outputs) => {
                 let sent = |state: &State| Transcript::from(state).tokens_estimated();
                 let before = sent(&self.journal.state);
@@ -409,7 +415,9 @@ impl World {
             assert!(transcript.messages().iter().any(holds));
         }
         // K15, O8: what was done is told, and every call of a request has ended.
-        for call in turn.steps().flat_map(|step| &step.calls) {
+        let cut = state.cut();
+        let sent_steps = turn.steps().filter(|step| !cut.has_step(turn.id, step.number));
+        for call in sent_steps.flat_map(|step| &step.calls) {
             let output = call.output_sent().unwrap_or_else(|| panic!("{} is open", call.id));
             assert!(sent.contains(&format!("{output:?}")));
         }

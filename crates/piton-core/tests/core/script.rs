@@ -17,12 +17,13 @@ use piton_core::event::{
     QueuePlace, Rejected, RuleEffect, ShortOutput, ToolOutput, ToolSpec, TurnEnd, UnknownEvent,
     Usage, UserPart,
 };
-use piton_core::event::{CostLimit, Price};
+use piton_core::event::{CostLimit, Price, Window, WindowSource};
 use piton_core::id::{
     Attempt, CallId, Digest, DriverId, Epoch, InquiryId, MessageId, Seq, StepId, Timestamp, TurnId,
 };
 use piton_core::question::Question;
 use piton_core::state::{Item, State, Turn};
+use piton_core::transcript::Transcript;
 
 /// The tools of every script: letter and effect class.
 pub(crate) const TOOLS: [(&str, EffectClass); 6] = [
@@ -161,6 +162,7 @@ impl Journal {
                 summary: "so far".into(),
                 through: TurnId(rest.parse().unwrap()),
             },
+            "sum" => self.sum(rest),
             "user" | "inject" | "say" | "queue" | "unqueue" | "retry" | "resend" => {
                 self.message(verb, rest)
             }
@@ -201,6 +203,18 @@ impl Journal {
             calls.push(PlannedCall { call, name: "c".into(), arguments });
         }
         Event::CallsPlanned { step, calls }
+    }
+
+    /// `sum:2` covers turns, `sum:2:3.4` also steps of the turn behind them.
+    fn sum(&self, rest: &str) -> Event {
+        let (through, within) = rest.split_once(':').unwrap_or((rest, ""));
+        let step = |text: &str| {
+            let (turn, step) = text.split_once('.')?;
+            Some(StepId { turn: TurnId(turn.parse().unwrap()), step: step.parse().unwrap() })
+        };
+        let through = TurnId(through.parse().unwrap());
+        let (within, summary) = (step(within), "so far".into());
+        Event::SummaryLaid { summary, through, within, tokens_before: 9, tokens_after: 5 }
     }
 
     fn turn(&self) -> TurnId {
@@ -258,7 +272,7 @@ impl Journal {
                     attempt,
                     model: "demo/one".parse().unwrap(),
                     digest: Digest::new("00"),
-                    tokens_estimated: 0,
+                    tokens_estimated: Transcript::from(&self.state).tokens_estimated(),
                 }
             }
             "partial" => Event::ModelPartial { kind: PartialKind::Text, text: rest.into() },
@@ -356,7 +370,9 @@ impl Journal {
             "calls" => FinishReason::ToolCalls,
             _ => FinishReason::Stop,
         };
-        let usage = Usage { input: 100, output: 10, cached: 0 };
+        // A provider that counts as we estimate, and small requests as a hundred tokens.
+        let input = self.state.context_estimated.max(100);
+        let usage = Usage { input, output: 10, cached: 0 };
         Event::ModelAnswered { parts, finish, usage, dropped, native }
     }
 
@@ -461,6 +477,11 @@ fn set_limit(limits: &mut Limits, name: &str, value: u32) {
             limits.cost = Some(CostLimit { microdollars_max: value.into(), price });
         }
         "context_max" => limits.context_tokens_max = value.into(),
+        "window" => {
+            let (tokens, from) = (value.into(), WindowSource::Table);
+            limits.window = Some(Window { tokens, answer_tokens_max: 0, from });
+        }
+        "divisor" => limits.letters_per_token = value,
         word => panic!("the script language has no word {word}"),
     }
 }

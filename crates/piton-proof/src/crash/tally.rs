@@ -29,6 +29,8 @@ pub struct Tally {
     /// Effects that were really done in them, by the name of their class. Those of class `child` are
     /// conversations of workers.
     pub effects: BTreeMap<&'static str, u64>,
+    /// Undisturbed runs that end under a summary.
+    pub summed_up: u64,
     /// What must not happen and did.
     pub violations: Vec<String>,
 }
@@ -36,7 +38,8 @@ pub struct Tally {
 impl Tally {
     /// Before the first disturbed run; nothing may be wrong with the undisturbed one either.
     pub(super) fn beginning(reference: &Final, points: u64) -> Self {
-        Self { points, violations: reference.world.problems(), ..Self::default() }
+        let summed_up = u64::from(reference.state.overlay.is_some());
+        Self { points, summed_up, violations: reference.world.problems(), ..Self::default() }
     }
 
     /// Adds another tally.
@@ -44,6 +47,7 @@ impl Tally {
         self.points += other.points;
         self.runs += other.runs;
         self.kills += other.kills;
+        self.summed_up += other.summed_up;
         for (class, count) in other.effects {
             *self.effects.entry(class).or_default() += count;
         }
@@ -53,7 +57,7 @@ impl Tally {
 
 impl fmt::Display for Tally {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { points, runs, kills, effects, violations } = self;
+        let Self { points, runs, kills, effects, violations, .. } = self;
         let effects: Vec<_> =
             effects.iter().map(|(class, count)| format!("{class} {count}")).collect();
         let (effects, violations) = (effects.join(", "), violations.len());

@@ -299,15 +299,36 @@ pub const TURNS: &[TurnScript] = &[
         )
     },
     TurnScript {
+        context_tokens_max: 650,
+        ..turn(
+            "a long turn in a small window",
+            r#"{"window_tokens":9000,"steps":[
+                {"say":"I begin.","calls":[{"tool":"look","arguments":{"times":45}},{"tool":"set"}]},
+                {"calls":[{"tool":"look","arguments":{"times":44}}]},
+                {"calls":[{"tool":"look","arguments":{"times":43}}]},
+                {"say":"Half.","calls":[{"tool":"look","arguments":{"times":42}}]},
+                {"calls":[{"tool":"look","arguments":{"times":41}}]},
+                {"calls":[{"tool":"look","arguments":{"times":40}}]},
+                {"say":"All seen."}]}"#,
+        )
+    },
+    TurnScript {
         messages: &["first", "second", "third"],
-        context_tokens_max: 175,
+        context_tokens_max: 750,
         ..turn(
             "several turns and two summaries",
             concat!(
-                r#"{"steps":[{"say":""#,
+                r#"{"window_tokens":9000,"steps":[{"say":""#,
+                include_str!("long.txt"),
+                include_str!("long.txt"),
+                include_str!("long.txt"),
+                include_str!("long.txt"),
                 include_str!("long.txt"),
                 include_str!("long.txt"),
                 r#""},{"calls":[{"tool":"pay"}]},{"say":""#,
+                include_str!("long.txt"),
+                include_str!("long.txt"),
+                include_str!("long.txt"),
                 include_str!("long.txt"),
                 r#""},{"say":"three"}]}"#
             ),

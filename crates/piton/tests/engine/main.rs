@@ -30,6 +30,8 @@ mod repair;
 
 mod secret;
 mod stream;
+#[cfg(feature = "http")]
+mod summing_up;
 mod tools;
 #[cfg(feature = "http")]
 mod transport;

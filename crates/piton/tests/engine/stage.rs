@@ -317,6 +317,7 @@ fn word(event: &Event) -> String {
         Event::TurnBroke { reason, .. } => format!("broke:{reason:?}"),
         Event::MessageRetried { .. } => "retried".into(),
         Event::Compacted { .. } => "compacted".into(),
+        Event::SummaryLaid { .. } => "summary".into(),
         Event::OutputsShortened { outputs } => format!("shorten:{}", outputs.len()),
         Event::MessageQueued { .. } => "queued".into(),
         Event::MessageUnqueued { .. } => "unqueued".into(),

@@ -27,7 +27,7 @@ use crate::render::turn::{reasoning, said, text};
 /// What a person is told of a repair.
 const REPAIRED: &str = "The provider refused reasoning that was kept; asking again without it.";
 /// What a person is told of a summary.
-const SUMMED_UP: &str = "Older turns were summed up to make room.";
+const SUMMED_UP: &str = "The older part was summed up to make room.";
 
 /// Longest text that is shown of a message of somebody else, in letters.
 const MESSAGE_LETTERS_MAX: usize = 200;
