@@ -1,7 +1,7 @@
 //! How much of a model's window a request may take, and whether the next one takes too much.
 
 use crate::event::{UserPart, Window};
-use crate::state::{Item, State, Step};
+use crate::state::{Item, State, Step, Turn};
 use crate::summary::input_summary;
 use crate::transcript::{Transcript, head_tokens};
 
@@ -80,7 +80,7 @@ impl Fixed {
         let turn = state.open_turn();
         let told =
             turn.into_iter().flat_map(|turn| &turn.context).filter_map(|it| it.text.as_deref());
-        let said = turn.into_iter().flat_map(|turn| turn.said()).flat_map(|said| &said.parts);
+        let said = turn.into_iter().flat_map(Turn::said).flat_map(|said| &said.parts);
         let told: u64 = told.map(letters).sum();
         let said: u64 = said.filter_map(text_of).map(letters).sum();
         Self { prompt, tools, instructions: told / divisor, message: said / divisor }
@@ -157,7 +157,7 @@ pub(crate) fn largest(state: &State) -> Option<String> {
         Some((letters(call.output_sent()?), format!("what {what} gave (call {})", call.id)))
     });
     let turns = state.turns.iter().filter(|turn| state.is_sent(turn));
-    let said = turns.flat_map(|turn| turn.said()).map(|said| {
+    let said = turns.flat_map(Turn::said).map(|said| {
         let size = said.parts.iter().filter_map(text_of).map(letters).sum();
         (size, format!("your message {}", said.message))
     });

@@ -100,7 +100,7 @@ impl State {
         let covered = || turn.steps().filter(|step| step.number <= last.step);
         let kept = turn.steps().any(|step| last.step < step.number && is_over(step));
         let named = turn.steps().any(|step| step.number == last.step);
-        cut.through < turn.id && named && kept && covered().all(|step| step.is_settled())
+        cut.through < turn.id && named && kept && covered().all(Step::is_settled)
     }
 
     /// A summary over this turn tells of an attempt that is given up, and would hide its message.

@@ -16,7 +16,7 @@ use piton_core::id::{CallId, CommandId, ConversationId};
 use piton_core::integrity::violations;
 use piton_core::question::Question;
 use piton_core::recap::Look;
-use piton_core::state::{Call, Exchange, Progress, State, Turn};
+use piton_core::state::{Call, Cut, Exchange, Progress, State, Turn};
 use piton_core::transcript::{Message, Transcript, typed};
 use proptest::collection::vec;
 use proptest::prelude::any;
@@ -216,6 +216,13 @@ impl World {
         }
     }
 
+    fn sum_up(&mut self, cut: Cut) {
+        let sent = |state: &State| Transcript::from(state).tokens_estimated();
+        let before = sent(&self.journal.state);
+        self.journal.push(cut::lay(&self.journal.state, cut, &Look::default()));
+        assert!(sent(&self.journal.state) < before, "a summary shrinks");
+    }
+
     // X12, O37: from any state, an interrupt ends in a turn that is broken or over.
     fn interrupt(&mut self, choice: usize) {
         let mut action = decide(&self.journal.state, Wish::Interrupt);
@@ -287,12 +294,7 @@ impl World {
                 self.check_request();
                 self.play(&format!("ask:{step}"));
             }
-            Action::Compact(cut) => {
-                let sent = |state: &State| Transcript::from(state).tokens_estimated();
-                let before = sent(&self.journal.state);
-                self.journal.push(cut::lay(&self.journal.state, cut, &Look::default()));
-                assert!(sent(&self.journal.state) < before, "a summary shrinks");
-            }
+            Action::Compact(cut) => self.sum_up(cut),
             Action::Shorten(outputs) => {
                 let sent = |state: &State| Transcript::from(state).tokens_estimated();
                 let before = sent(&self.journal.state);

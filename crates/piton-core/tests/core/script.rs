@@ -162,7 +162,7 @@ impl Journal {
                 summary: "so far".into(),
                 through: TurnId(rest.parse().unwrap()),
             },
-            "sum" => self.sum(rest),
+            "sum" => Self::sum(rest),
             "user" | "inject" | "say" | "queue" | "unqueue" | "retry" | "resend" => {
                 self.message(verb, rest)
             }
@@ -206,7 +206,7 @@ impl Journal {
     }
 
     /// `sum:2` covers turns, `sum:2:3.4` also steps of the turn behind them.
-    fn sum(&self, rest: &str) -> Event {
+    fn sum(rest: &str) -> Event {
         let (through, within) = rest.split_once(':').unwrap_or((rest, ""));
         let step = |text: &str| {
             let (turn, step) = text.split_once('.')?;

@@ -95,14 +95,14 @@ fn make_room(journal: &mut Journal) -> u32 {
     let mut summaries = 0;
     for _ in 0..3 {
         let before = Transcript::from(&journal.state).tokens_estimated();
-        match decide(&journal.state, Wish::Proceed) {
-            Action::Shorten(outputs) => journal.push(Event::OutputsShortened { outputs }),
-            Action::Compact(cut) => {
-                summaries += 1;
-                journal.push(cut::lay(&journal.state, cut, &Look::default()));
-            }
-            Action::AskModel { .. } => break,
-            action => panic!("{action:?}"),
+        let action = decide(&journal.state, Wish::Proceed);
+        if let Action::Shorten(outputs) = action {
+            journal.push(Event::OutputsShortened { outputs });
+        } else if let Action::Compact(cut) = action {
+            summaries += 1;
+            journal.push(cut::lay(&journal.state, cut, &Look::default()));
+        } else {
+            break;
         }
         assert!(Transcript::from(&journal.state).tokens_estimated() < before, "D20");
     }
