@@ -25,6 +25,7 @@ pub mod coordinate;
 pub mod cut;
 pub mod patch;
 pub mod permit;
+pub mod recall;
 pub mod recap;
 pub mod repair;
 pub mod retry;

@@ -71,6 +71,7 @@ mod pty;
 mod query;
 mod question;
 mod readme;
+mod recall;
 mod redirects;
 mod rendering;
 mod resumed_bytes;

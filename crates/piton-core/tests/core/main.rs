@@ -18,6 +18,7 @@ mod next_room;
 mod next_task;
 mod next_worker;
 mod question;
+mod recall;
 mod repair;
 mod tasks;
 

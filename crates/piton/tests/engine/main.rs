@@ -25,6 +25,7 @@ mod outage;
 mod overflow;
 mod permission;
 mod question;
+mod recall;
 #[cfg(feature = "http")]
 mod repair;
 
