@@ -2,6 +2,7 @@
 
 pub(crate) mod answer;
 pub(crate) mod chat;
+pub(crate) mod compact;
 pub(crate) mod config;
 pub(crate) mod doctor;
 pub(crate) mod drafts;

@@ -7,6 +7,7 @@ use piton_core::view;
 use piton_sim::script::{Fault as ScriptFault, parse_fault};
 
 mod chat;
+mod compact;
 mod config;
 mod drafts;
 mod help;
@@ -17,6 +18,7 @@ mod send;
 mod stop;
 
 pub(crate) use self::chat::Chat;
+pub(crate) use self::compact::{Compact, Uncompact};
 pub(crate) use self::config::{Config, ConfigWish};
 pub(crate) use self::drafts::{DraftWish, DraftsFlags};
 pub(crate) use self::help::{Completions, Help, Shell};
@@ -84,6 +86,10 @@ pub(crate) enum Command {
     Doctor(Doctor),
     /// Show the models that can answer, and what keeps providers from answering
     Models(Models),
+    /// Sum up the older part of a conversation, so that requests are smaller; the journal keeps everything
+    Compact(Compact),
+    /// Take the summary off: everything is sent again
+    Uncompact(Uncompact),
     /// Show how large the next request is, and how much the model takes
     Tokens(TokensFlags),
     /// Explain a command or a topic; without one, name them all
@@ -261,6 +267,7 @@ pub(crate) struct TokensFlags {
 
 /// The flags of `piton print`.
 #[derive(Debug, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag")]
 pub(crate) struct Print {
     /// The conversation, or the beginning of its id; else the newest one of this workspace
     #[arg(value_name = "ID")]
@@ -271,6 +278,9 @@ pub(crate) struct Print {
     /// With all that calls gave, below each: what a command printed, what a tool answered
     #[arg(long, conflicts_with = "json")]
     pub(crate) full: bool,
+    /// What the model sees: the next request, with the summary and shortened outputs in place
+    #[arg(long, conflicts_with_all = ["json", "full"])]
+    pub(crate) compacted: bool,
     /// Its view, as one JSON object
     #[arg(long)]
     pub(crate) json: bool,
@@ -453,6 +463,8 @@ impl Command {
             | Self::Models(_)
             | Self::Doctor(_)
             | Self::Tokens(_)
+            | Self::Compact(_)
+            | Self::Uncompact(_)
             | Self::Help(_)
             | Self::Completions(_)
             | Self::Sim(_) => Form::Text,

@@ -94,6 +94,8 @@ async fn run(flags: Flags, output: &mut Output) -> Result<Report, Fault> {
         Command::Permissions(flags) => cmd::permissions::run(&flags, &settings, output).await,
         Command::Ls(ls) => cmd::ls::run(&ls, &settings, output).await,
         Command::Print(print) => cmd::print::run(&print, &settings, output).await,
+        Command::Compact(flags) => cmd::compact::run(&flags, &settings, output).await,
+        Command::Uncompact(flags) => cmd::compact::undo(&flags, &settings, output).await,
         Command::Tokens(flags) => cmd::tokens::run(&flags, &settings, output).await,
         Command::Help(flags) => cmd::help::run(&flags, &settings, output),
         Command::Completions(flags) => Ok(cmd::help::completions(&flags, output)),

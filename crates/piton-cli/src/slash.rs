@@ -15,7 +15,7 @@ struct Row {
 }
 
 /// The commands, in the order of the help.
-const ROWS: [Row; 19] = [
+const ROWS: [Row; 21] = [
     row("new", "", "begin another conversation", false),
     row("resume", "[ID]", "go on with another conversation; without an id, choose one", false),
     row("continue", "", "go on with the incomplete turn", false),
@@ -39,6 +39,8 @@ const ROWS: [Row; 19] = [
     row("status", "", "show the conversation, who answers, and how", false),
     row("diff", "", "show what the conversation changed in files", false),
     row("undo", "[N]", "take the last change of a file back; with a number, change N", false),
+    row("compact", "[FOCUS]", "sum up the older part, so that requests are smaller", false),
+    row("uncompact", "", "take the summary off", false),
     row("tokens", "", "show what the conversation has used", true),
     row("queue", "[TEXT|drop]", "show the messages that wait, add one, or take them back", true),
     row("steer", "TEXT", "say something to the turn that runs, before its next request", true),

@@ -3,7 +3,7 @@
 use crate::event::{UserPart, Window};
 use crate::state::{Item, State, Step, Turn};
 use crate::summary::input_summary;
-use crate::transcript::{Transcript, head_tokens};
+use crate::transcript::{Transcript, head_tokens, tokens_of_next};
 
 /// Most tokens of a request to a model whose window nobody knows (D12).
 const UNKNOWN_WINDOW_BUDGET: u64 = 180_000;
@@ -39,7 +39,8 @@ impl Budget {
     /// The budget of the next request.
     pub fn of(state: &State) -> Self {
         let limits = &state.config.limits;
-        let of_window = limits.window.map_or(UNKNOWN_WINDOW_BUDGET, |window| within(window.tokens));
+        let of_window =
+            state.window().map_or(UNKNOWN_WINDOW_BUDGET, |window| within(window.tokens));
         let set = Some(limits.context_tokens_max).filter(|set| 0 < *set);
         let tokens = set.map_or(of_window, |set| set.min(of_window));
         let behind_fixed =
@@ -105,7 +106,7 @@ pub(crate) fn letters(text: &str) -> u64 {
 
 /// Why no request can be made at all: what cannot shrink leaves no room in the window.
 pub(crate) fn too_small_a_window(state: &State) -> Option<String> {
-    let Window { tokens: window, .. } = state.config.limits.window?;
+    let Window { tokens: window, .. } = state.window()?;
     let (most, fixed) = (within(window), Fixed::of(state));
     if fixed.total().saturating_add(WORK_TOKENS_MIN) <= most {
         return None;
@@ -120,8 +121,7 @@ pub(crate) fn too_small_a_window(state: &State) -> Option<String> {
 
 /// Whether the next request is expected to take too much.
 pub(crate) fn is_over(state: &State) -> bool {
-    let estimated = Transcript::from(state).tokens_estimated();
-    Budget::of(state).trigger < state.tokens_expected(estimated)
+    Budget::of(state).trigger < state.tokens_expected(tokens_of_next(state))
 }
 
 /// Whether a step's request was refused as too large, and the next one would not be much smaller (K44).

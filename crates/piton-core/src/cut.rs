@@ -18,6 +18,8 @@ const TAIL_MESSAGES_MAX: u64 = 8;
 const TAIL_PERCENT: u64 = 10;
 /// Of a request, how much a summary must free to be worth its cost.
 const WORTH_PERCENT: u64 = 10;
+/// Of a request, how large the next one may be if what a model wrote is in it.
+const SUMMED_UP_PERCENT: u64 = 90;
 
 /// The cut to make, if one frees enough: with the usual tail, else with the last finished step alone.
 pub fn plan(state: &State) -> Option<Cut> {
@@ -30,16 +32,41 @@ pub fn widest(state: &State) -> Option<Cut> {
     Some(shortest(state)).filter(|cut| state.cut() < *cut)
 }
 
-/// The fact that a summary lies over everything before a cut.
+/// The cut that a person wants, who does not wait until room is needed.
+pub fn wanted(state: &State) -> Option<Cut> {
+    state.summing.wanted.as_ref().and_then(|_| possible(state))
+}
+
+/// The cut that a person can want: the usual tail stays.
+pub fn possible(state: &State) -> Option<Cut> {
+    Some(usual(state).max(state.cut())).filter(|cut| *cut != Cut::default())
+}
+
+/// Whether requests are smaller behind a summary from the journal alone.
+pub(crate) fn shrinks(state: &State, cut: Cut) -> bool {
+    freed(state, cut) != 0
+}
+
+/// The fact that a summary lies over everything before a cut. What a model wrote goes along if that is worth
+/// its room.
 pub fn lay(state: &State, cut: Cut, look: &Look) -> Event {
-    let summary: Arc<str> = recap::text(state, cut, look).into();
     let tokens_before = Transcript::from(state).tokens_estimated();
-    let (freed, added) = (covered_letters(state, cut), letters(&summary));
-    let divisor = state.config.limits.divisor();
-    let tokens_after =
-        tokens_before.saturating_sub(freed / divisor).saturating_add(added / divisor);
-    let Cut { through, within } = cut;
-    Event::SummaryLaid { summary, through, within, tokens_before, tokens_after }
+    let (freed, divisor) = (covered_letters(state, cut), state.config.limits.divisor());
+    let after = |summary: &str| {
+        let added = letters(summary) / divisor;
+        tokens_before.saturating_sub(freed / divisor).saturating_add(added)
+    };
+    let pieces = state.pieces_within(cut);
+    let mut made = (recap::with_pieces(state, cut, look), pieces.len());
+    // Who wants one that tells something else does not want it smaller.
+    let is_wanted = state.summing.wanted.is_some();
+    if made.1 != 0 && !is_wanted && part(tokens_before, SUMMED_UP_PERCENT) <= after(&made.0) {
+        made = (recap::text(state, cut, look), 0);
+    }
+    let (summary, pieces) = made;
+    let (tokens_after, pieces) = (after(&summary), u32::try_from(pieces).unwrap_or(u32::MAX));
+    let (summary, Cut { through, within }): (Arc<str>, _) = (summary.into(), cut);
+    Event::SummaryLaid { summary, through, within, tokens_before, tokens_after, pieces }
 }
 
 /// How large something is that is sent.
@@ -150,9 +177,13 @@ fn covered_letters(state: &State, cut: Cut) -> u64 {
 
 /// Whether the request shrinks enough.
 fn frees(state: &State, cut: Cut) -> bool {
-    let divisor = state.config.limits.divisor();
     let before = Transcript::from(state).tokens_estimated();
-    let text = letters(&recap::text(state, cut, &Look::default()));
-    let freed = covered_letters(state, cut).saturating_sub(text) / divisor;
+    let freed = freed(state, cut);
     0 < freed && part(before, WORTH_PERCENT) <= freed
+}
+
+/// Tokens that a summary from the journal alone frees.
+fn freed(state: &State, cut: Cut) -> u64 {
+    let text = letters(&recap::text(state, cut, &Look::default()));
+    covered_letters(state, cut).saturating_sub(text) / state.config.limits.divisor()
 }

@@ -11,12 +11,13 @@ use crate::action::{Action, Wish};
 use crate::budget;
 use crate::coordinate::{is_to_plan, plan};
 use crate::cut;
-use crate::event::{BreakReason, CostLimit, FailureClass, FinishReason, Limits, QueuePlace};
+use crate::event::{BreakReason, CostLimit, Cut, FailureClass, FinishReason, Limits, QueuePlace};
 use crate::id::Attempt;
 use crate::repair::{self, REPAIRS_MAX};
 use crate::retry::{EMPTIES_MAX, asks_too_much, next_try, wait_in_words};
 use crate::shorten;
 use crate::state::{Call, Exchange, Failure, Item, Progress, State, Step, Turn};
+use crate::summarise;
 
 /// What to do about a request that is too large when all that can be shortened is.
 const NOTHING_TO_SHORTEN: &str = "nothing is left to shorten: go on with a model that takes more, or \
@@ -28,6 +29,9 @@ const SUMMARIES_MAX: u32 = 3;
 
 /// Decides what to do next.
 pub fn decide(state: &State, wish: Wish) -> Action {
+    if let Some(action) = next_for_summary(state, wish) {
+        return action;
+    }
     let Some(turn) = state.open_turn() else {
         return match (wish, state.queue.first()) {
             (Wish::Proceed, Some(queued)) if state.may_drain() => {
@@ -61,6 +65,23 @@ pub fn decide(state: &State, wish: Wish) -> Action {
         Some(Item::User(_)) => ask(state, turn, Attempt::FIRST),
         Some(Item::Step(step)) => next_for_step(state, turn, step),
     }
+}
+
+/// A summary that is awaited, or that a person wants while no turn is performed.
+fn next_for_summary(state: &State, wish: Wish) -> Option<Action> {
+    let turn = state.open_turn().filter(|turn| turn.broke.is_none());
+    match (wish, turn) {
+        (Wish::Proceed, _) if state.summing.asked.is_some() => Some(Action::Await),
+        (Wish::Interrupt, None) if state.summing.asked.is_some() => Some(Action::LeaveSummary),
+        (Wish::Proceed, None) => cut::wanted(state).map(|cut| sum_up(state, cut)),
+        // In a turn that is performed, it waits for the next request.
+        (Wish::Proceed | Wish::Interrupt, _) => None,
+    }
+}
+
+/// A summary over everything before a cut: first what a model writes of it, part by part.
+fn sum_up(state: &State, cut: Cut) -> Action {
+    summarise::next(state, cut).map_or(Action::Compact(cut), Action::SumUp)
 }
 
 /// Whether tools run. A request in flight need not be waited for: dropping it has no effect.
@@ -164,6 +185,9 @@ fn ask(state: &State, turn: &Turn, attempt: Attempt) -> Action {
     if let Some(message) = budget::too_small_a_window(state) {
         return stop(BreakReason::Limit, &message);
     }
+    if let Some(cut) = cut::wanted(state) {
+        return sum_up(state, cut);
+    }
     if budget::is_over(state) {
         return make_room(state, "the conversation is larger than the context budget");
     }
@@ -204,7 +228,7 @@ fn make_room(state: &State, why: &str) -> Action {
             let why = format!("{why}, and summing up does not help any more");
             stop(BreakReason::Limit, &with_largest(state, &why))
         } else {
-            Action::Compact(cut)
+            sum_up(state, cut)
         };
     }
     match shorten::all_outputs(state) {

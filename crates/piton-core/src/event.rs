@@ -11,6 +11,7 @@ mod context;
 mod cost;
 mod inquiry;
 mod model;
+mod summary;
 mod tool;
 mod undo;
 mod verbatim;
@@ -35,6 +36,7 @@ pub use self::inquiry::{BY_POLICY, Choice, Inquiry, InquiryAnswer, InquiryKind, 
 pub use self::model::{
     AnswerPart, FailureClass, FinishReason, Native, PartialKind, Rejected, Usage,
 };
+pub use self::summary::{Cut, Range, SummaryFault};
 pub(crate) use self::tool::split_notes;
 pub use self::tool::{
     ArgumentRole, BlobRef, EffectClass, FileEdit, Handle, Outcome, OutputFile, ToolOutput, ToolSpec,
@@ -367,6 +369,59 @@ pub enum Event {
         tokens_before: u64,
         /// And behind it.
         tokens_after: u64,
+        /// How many parts of it a model wrote; the rest was put together from the journal.
+        #[serde(default, skip_serializing_if = "is_zero")]
+        pieces: u32,
+    },
+    /// A person wants the older part summed up now. In front of the next model request, or at once if no
+    /// turn is performed. Over when a summary is laid, when that fails, or when the next turn begins.
+    SummaryWanted {
+        /// What it should tell above all.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        focus: Option<Arc<str>>,
+    },
+    /// A model is about to be asked to sum up a part; durable before the request leaves. Without an answer or
+    /// a failure behind it, and with another driver, the request is lost and made again.
+    SummaryAsked {
+        /// The part.
+        range: Range,
+        /// Who is asked.
+        model: ModelRef,
+        /// Digest of the request, to prove that a repeated one is the same.
+        digest: Digest,
+        /// Estimated size of that request, in tokens.
+        tokens_estimated: u64,
+        /// Estimated size of the conversation's next request, for which room is made, in tokens.
+        tokens_before: u64,
+    },
+    /// The model summed up the part that it was asked for, and the text is fit for use. Kept with its part and
+    /// used again by every later summary, as long as that part is the same.
+    SummaryAnswered {
+        /// What it wrote.
+        text: Arc<str>,
+        /// Tokens it cost.
+        usage: Usage,
+    },
+    /// It did not, or the text is of no use. Asked once more for less; then the journal alone tells.
+    SummaryFailed {
+        /// Why.
+        why: SummaryFault,
+        /// More about it, for people.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        message: String,
+        /// Tokens it cost.
+        #[serde(default)]
+        usage: Usage,
+    },
+    /// A person took the summary off: everything is sent again. Its parts are kept for the next one.
+    SummaryLifted,
+    /// A provider said how much its model takes, when it refused a request. Counts from here on where it is
+    /// less than what was known.
+    WindowLearned {
+        /// The model.
+        model: ModelRef,
+        /// What it takes, in tokens.
+        tokens: u64,
     },
     /// A call that has not started was looked at: where it leads, and what it would change. Nothing was
     /// touched. Durable before the question that shows it, and before the start that was judged by it.
@@ -399,6 +454,11 @@ pub enum Event {
     /// A fact that this build does not know. Kept verbatim.
     #[serde(skip)]
     Unknown(UnknownEvent),
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands in a reference")]
+fn is_zero(number: &u32) -> bool {
+    *number == 0
 }
 
 /// The stored bytes of an event of an unknown kind.

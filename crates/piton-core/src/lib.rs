@@ -23,6 +23,7 @@ pub mod budget;
 pub mod changing;
 pub mod coordinate;
 pub mod cut;
+pub mod overflow;
 pub mod patch;
 pub mod permit;
 pub mod recall;
@@ -30,6 +31,7 @@ pub mod recap;
 pub mod repair;
 pub mod retry;
 mod shorten;
+pub mod summarise;
 
 pub mod outcome;
 pub mod question;

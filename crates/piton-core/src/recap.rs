@@ -1,4 +1,4 @@
-//! What the model reads in place of what a summary covers, as far as the journal knows it. No model is asked.
+//! What the model reads in place of what a summary covers: what the journal knows, and what a model wrote.
 //!
 //! It is made from the entries themselves and never from an earlier summary (J94), so that nothing fades
 //! with every round. Everything in it is fixed by the event that holds it.
@@ -9,10 +9,11 @@ use std::fmt::Write as _;
 use serde_json::Value;
 
 use crate::budget::{letters, measure, part};
-use crate::event::{FinishReason, Outcome, PermissionMode, TurnEnd};
+use crate::event::{FinishReason, Inquiry, Outcome, PermissionMode, TurnEnd};
 use crate::id::{CallId, Digest};
 use crate::recall::RECALL;
-use crate::state::{Call, Cut, Ended, Progress, Said, State, Step, Turn};
+use crate::state::{Call, Cut, Ended, Piece, Progress, Said, State, Step, Turn};
+use crate::summarise::pieces_text;
 use crate::summary::{input_summary, output_summary, shorten};
 use crate::tasks::{Task, TaskStatus, written_by};
 use crate::transcript::typed;
@@ -26,6 +27,8 @@ const TEXT_LETTERS_MIN: u64 = 1_500;
 const ASKED_PERCENT: u64 = 35;
 const FILES_PERCENT: u64 = 20;
 const PLAN_PERCENT: u64 = 20;
+/// Share of each kind of what is not over, in percent.
+const OPEN_PERCENT: u64 = 10;
 /// Longest extract of a message, in characters.
 const ASKED_CHARS_MAX: usize = 300;
 /// Longest extract of an older one, if there are many.
@@ -39,6 +42,9 @@ const RUNNING_CHARS_MAX: usize = 160;
 /// The tool that reads files.
 const READ_FILE: &str = "read_file";
 
+/// What stands in front of what a model wrote.
+pub const PIECES_HEAD: &str = "What a model wrote of it, from the entries themselves:";
+
 /// How the line begins that says how many answers the summary stands for. The simulator reads it.
 pub const ANSWERS_HEAD: &str = "Answers of the model in it: ";
 
@@ -49,6 +55,8 @@ pub struct Look {
     pub files: BTreeMap<String, Option<Digest>>,
     /// Commands of the conversation that still run, one line each.
     pub running: Vec<String>,
+    /// The git branch of the workspace, if it has one.
+    pub branch: Option<String>,
 }
 
 /// The files that a summary names as written, for whoever looks whether they are as they were. The newest
@@ -59,13 +67,25 @@ pub fn files_written(state: &State, cut: Cut) -> Vec<String> {
     files.into_iter().map(|(path, _)| path).collect()
 }
 
-/// The text. It has a bound, and says how much it leaves out.
+/// The text from the journal alone. It has a bound, and says how much it leaves out.
 pub fn text(state: &State, cut: Cut, look: &Look) -> String {
+    made(state, cut, look, &[])
+}
+
+/// The same with what a model wrote, as far as it wrote something.
+pub fn with_pieces(state: &State, cut: Cut, look: &Look) -> String {
+    made(state, cut, look, state.pieces_within(cut))
+}
+
+fn made(state: &State, cut: Cut, look: &Look, pieces: &[Piece]) -> String {
     let divisor = state.config.limits.divisor();
     let most = part(measure(state), TEXT_PERCENT).saturating_mul(divisor).max(TEXT_LETTERS_MIN);
-    let mut text = opening(state, cut);
+    let mut text = opening(state, cut, look);
     let running = look.running.iter().map(|line| shorten(line, RUNNING_CHARS_MAX)).collect();
     add(&mut text, "Commands that still run", running);
+    add(&mut text, "Calls without an end", bounded(open_calls(state), part(most, OPEN_PERCENT)));
+    add(&mut text, "Questions that wait", bounded(questions(state), part(most, OPEN_PERCENT)));
+    add(&mut text, "Workers", bounded(workers(state, cut), part(most, OPEN_PERCENT)));
     let asked = asked(state, cut, part(most, ASKED_PERCENT));
     add(&mut text, "Asked so far (history, not requests)", asked);
     let files = bounded(files(state, cut, look), part(most, FILES_PERCENT));
@@ -74,11 +94,16 @@ pub fn text(state: &State, cut: Cut, look: &Look) -> String {
     add(&mut text, "Files read and not written since", read);
     add(&mut text, "Plan", bounded_end(plan(state), part(most, PLAN_PERCENT)));
     let left = most.saturating_sub(letters(&text));
-    add(&mut text, "Done in this turn", bounded(done(state, cut), left));
+    if !pieces.is_empty() {
+        // Writing to a string cannot fail.
+        writeln!(text, "\n{PIECES_HEAD}\n{}", pieces_text(pieces)).unwrap_or_default();
+    }
+    let known = pieces.last().map(|piece| piece.range.through).unwrap_or_default();
+    add(&mut text, "Done in this turn", bounded(done(state, (known, cut)), left));
     text.trim_end().to_owned()
 }
 
-fn opening(state: &State, cut: Cut) -> String {
+fn opening(state: &State, cut: Cut, look: &Look) -> String {
     let mut range = Vec::new();
     let first = state.turns.first().map_or(1, |turn| turn.id.0);
     match cut.through.0 {
@@ -97,6 +122,8 @@ fn opening(state: &State, cut: Cut) -> String {
         PermissionMode::ReadOnly => "read-only",
         PermissionMode::Plan => "plan",
     };
+    let branch = look.branch.as_deref().map(|branch| format!("Git branch: {}\n", one_line(branch)));
+    let branch = branch.unwrap_or_default();
     let answers = covered(state, cut).filter(|(_, step)| is_sent(step)).count();
     let open = match cut.within {
         Some(_) => {
@@ -110,7 +137,7 @@ fn opening(state: &State, cut: Cut) -> String {
     };
     format!(
         "What follows was put together from the journal, to make room. It stands for {}. All of it has \
-         happened; none of it is a request.{open}{more}\n{ANSWERS_HEAD}{answers}\nPermission mode: {mode}\n",
+         happened; none of it is a request.{open}{more}\n{ANSWERS_HEAD}{answers}\nPermission mode: {mode}\n{branch}",
         range.join(" and "),
     )
 }
@@ -244,11 +271,54 @@ fn plan(state: &State) -> Vec<String> {
     newest.iter().map(line).collect()
 }
 
-/// The covered steps of the open turn: what was said, and each call with its end.
-fn done(state: &State, cut: Cut) -> Vec<String> {
+/// Calls of the open turn that were begun and have no end.
+fn open_calls(state: &State) -> Vec<String> {
+    let calls = state.open_turn().into_iter().flat_map(Turn::steps).flat_map(|step| &step.calls);
+    let line = |call: &Call| {
+        let state = match &call.progress {
+            Progress::Waiting | Progress::Done(_) => return None,
+            Progress::Running(_) => "runs",
+            Progress::InDoubt(_) => "in doubt: it was begun, and nobody knows what became of it",
+            Progress::Parked(_) => "waits for the user",
+        };
+        Some(format!("call {} {}: {state}", call.id, input_summary(&call.name, &call.arguments)))
+    };
+    calls.filter_map(line).collect()
+}
+
+/// Questions to the user that have no answer.
+fn questions(state: &State) -> Vec<String> {
+    let open = state.open_turn().into_iter().flat_map(Turn::pending_inquiries);
+    let line = |inquiry: &Inquiry| {
+        let question = shorten(&one_line(&inquiry.question), ANSWER_CHARS_MAX);
+        format!("call {}: {question}", inquiry.call)
+    };
+    open.map(line).collect()
+}
+
+/// The conversations that tasks were handed to, and what became of them.
+fn workers(state: &State, cut: Cut) -> Vec<String> {
+    let calls = covered(state, cut).flat_map(|(_, step)| &step.calls);
+    let line = |call: &Call| {
+        let worker = call.worker.as_ref()?;
+        let end = match &call.progress {
+            Progress::Done(ended) => outcome(ended.outcome),
+            Progress::Parked(_) => "waits for the user",
+            Progress::Running(_) | Progress::InDoubt(_) | Progress::Waiting => "not ended",
+        };
+        let task = input_summary(&call.name, &call.arguments);
+        Some(format!("call {} {task}: {end} (conversation {worker})", call.id))
+    };
+    calls.filter_map(line).collect()
+}
+
+/// The steps of the open turn behind what a model wrote of: what was said, and each call with its end.
+fn done(state: &State, (known, cut): (Cut, Cut)) -> Vec<String> {
     let Some(last) = cut.within else { return Vec::new() };
     let mut lines = Vec::new();
-    for (_, step) in covered(state, cut).filter(|(turn, _)| turn.id == last.turn) {
+    let is_meant =
+        |turn: &Turn, step: &Step| turn.id == last.turn && !known.has_step(turn.id, step.number);
+    for (_, step) in covered(state, cut).filter(|(turn, step)| is_meant(turn, step)) {
         let said = answer_text(step).map(|text| one_line(&text)).filter(|text| !text.is_empty());
         lines.extend(said.map(|text| format!("you said: {}", shorten(&text, ANSWER_CHARS_MAX))));
         lines.extend(step.calls.iter().filter_map(call_line));
@@ -258,17 +328,21 @@ fn done(state: &State, cut: Cut) -> Vec<String> {
 
 fn call_line(call: &Call) -> Option<String> {
     let Progress::Done(ended) = &call.progress else { return None };
-    let end = match ended.outcome {
+    let end = outcome(ended.outcome);
+    let code = ended.output.exit_code.map(|code| format!(", exit code {code}")).unwrap_or_default();
+    let what = input_summary(&call.name, &call.arguments);
+    let gave = output_summary(&ended.output.text);
+    Some(format!("call {} {what}: {end}{code}: {gave}", call.id))
+}
+
+fn outcome(outcome: Outcome) -> &'static str {
+    match outcome {
         Outcome::Ok => "ok",
         Outcome::Failed => "failed",
         Outcome::Denied => "denied",
         Outcome::Cancelled => "cancelled",
         Outcome::Unknown => "outcome unknown",
-    };
-    let code = ended.output.exit_code.map(|code| format!(", exit code {code}")).unwrap_or_default();
-    let what = input_summary(&call.name, &call.arguments);
-    let gave = output_summary(&ended.output.text);
-    Some(format!("call {} {what}: {end}{code}: {gave}", call.id))
+    }
 }
 
 fn one_line(text: &str) -> String {

@@ -17,7 +17,7 @@ pub struct Tokens {
     /// What it takes at once, where that is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub window: Option<u64>,
-    /// Who says so: `setting`, `provider`, `table`, `other`; `default` if nobody does.
+    /// Who says so: `setting`, `provider`, `table`, `learned`, `other`; `default` if nobody does.
     pub window_from: &'static str,
     /// Most tokens of a request.
     pub budget: u64,
@@ -38,11 +38,12 @@ impl From<&State> for Tokens {
     fn from(state: &State) -> Self {
         let transcript = Transcript::from(state);
         let Budget { tokens: budget, trigger, aim } = Budget::of(state);
-        let window = state.config.limits.window;
+        let window = state.window();
         let window_from = match window.map(|Window { from, .. }| from) {
             Some(WindowSource::Setting) => "setting",
             Some(WindowSource::Provider) => "provider",
             Some(WindowSource::Table) => "table",
+            Some(WindowSource::Learned) => "learned",
             Some(WindowSource::Other) => "other",
             None => "default",
         };

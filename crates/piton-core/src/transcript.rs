@@ -7,6 +7,7 @@
 mod context;
 mod files;
 mod message;
+mod one_shot;
 mod parts;
 mod size;
 
@@ -15,6 +16,7 @@ use std::sync::Arc;
 pub use self::context::{typed, without_context};
 pub use self::files::Files;
 pub use self::message::{Assistant, CallResult, Message};
+pub(crate) use self::one_shot::OneShot;
 pub use self::parts::Parts;
 pub(crate) use self::size::head_tokens;
 use self::size::message_letters;
@@ -26,7 +28,7 @@ use crate::event::{
     UserPart,
 };
 use crate::id::ConversationId;
-use crate::state::{Answered, Call, Config, Item, Progress, Said, State, Step, Turn};
+use crate::state::{Answered, Call, Item, Progress, Said, State, Step, Turn};
 use crate::summary::bounded_arguments;
 
 const OPEN_TEXT: &str = "Interrupted before it was run; it had no effect.";
@@ -129,9 +131,8 @@ impl Transcript {
     }
 
     fn room(&self, state: &State) -> AnswerRoom {
-        let Config { answer_tokens_max: set, limits, .. } = &state.config;
         let expected = state.tokens_expected(self.tokens_estimated());
-        AnswerRoom { set: *set, window: limits.window, expected }
+        AnswerRoom { set: state.config.answer_tokens_max, window: state.window(), expected }
     }
 
     /// Who is asked.
@@ -195,6 +196,27 @@ impl Transcript {
     pub fn messages(&self) -> &[Message] {
         &self.messages
     }
+}
+
+/// The estimated size of the next request, in tokens. Where it begins with the last answered request of the
+/// open turn, only what is new is looked at.
+pub(crate) fn tokens_of_next(state: &State) -> u64 {
+    let Some((turn, place, estimated)) = last_answered(state) else {
+        return Transcript::from(state).tokens_estimated();
+    };
+    let mut messages = Vec::new();
+    add_turn(&mut messages, state, turn, Settled { items: place, ..Settled::default() });
+    let new: usize = messages.iter().map(message_letters).sum();
+    estimated.saturating_add(new as u64 / state.config.limits.divisor())
+}
+
+/// The last answered step of the open turn, with the size of its request.
+fn last_answered(state: &State) -> Option<(&Turn, usize, u64)> {
+    let turn = state.open_turn()?;
+    let is_answered = |item: &Item| matches!(item, Item::Step(step) if step.answer.is_some());
+    let place = turn.items.iter().rposition(is_answered)?;
+    let Item::Step(Step { request, .. }) = turn.items.get(place)? else { return None };
+    state.begins_with(*request).then_some((turn, place, request.estimated))
 }
 
 fn note(text: &str) -> Message {

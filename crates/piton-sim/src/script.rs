@@ -9,6 +9,7 @@ pub mod fault;
 mod notation;
 mod step;
 mod stream;
+pub(crate) mod summary;
 mod tool;
 
 use std::borrow::Cow;
@@ -25,6 +26,7 @@ use self::fault::MetFaults;
 pub use self::fault::{Fault, FaultKind};
 pub use self::notation::{FaultTextError, parse_fault};
 pub use self::step::{ScriptCall, ScriptEnd, ScriptStep};
+pub use self::summary::Summaries;
 use self::tool::ScriptTool;
 pub use self::tool::ToolScript;
 
@@ -43,6 +45,9 @@ pub struct Script {
     /// Largest request that the model takes, in tokens as we estimate them; 0 takes any.
     #[serde(default)]
     pub window_tokens: u64,
+    /// How the model sums up, when it is asked to.
+    #[serde(default)]
+    pub summaries: Summaries,
 }
 
 /// What a worker says and does.
@@ -104,6 +109,15 @@ impl Script {
     /// What comes next in a conversation whose request has so many tokens: behind the last message that hands a worker its task, what
     /// that worker says; else the script's own steps.
     pub(crate) fn cue(&self, talk: &[Talk], tokens: u64) -> Cue<'_> {
+        let mut cue = self.summaries.cue(talk).unwrap_or_else(|| self.next(talk));
+        // Who has a window counts.
+        if 0 < self.window_tokens {
+            cue.step.to_mut().counted_tokens = Some(tokens);
+        }
+        cue
+    }
+
+    fn next(&self, talk: &[Talk]) -> Cue<'_> {
         let answers = |talk: &[Talk]| talk.iter().map(Talk::answers).sum::<usize>();
         let covered = |talk: &[Talk]| {
             talk.iter()
@@ -126,11 +140,7 @@ impl Script {
             }
         };
         let over = || ScriptStep { say: "The script is over.".into(), ..ScriptStep::default() };
-        let mut step = steps.get(own).map_or_else(|| Cow::Owned(over()), Cow::Borrowed);
-        // Who has a window counts.
-        if 0 < self.window_tokens {
-            step.to_mut().counted_tokens = Some(tokens);
-        }
+        let step = steps.get(own).map_or_else(|| Cow::Owned(over()), Cow::Borrowed);
         Cue { step, place: answers(talk), faults_at: first + own }
     }
 }

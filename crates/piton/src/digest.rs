@@ -46,6 +46,11 @@ impl Chain {
     }
 }
 
+/// The digest of a request that is no part of a conversation.
+pub(crate) fn of(transcript: &Transcript) -> Digest {
+    hex(transcript.messages().iter().fold(head(transcript), link))
+}
+
 fn head(transcript: &Transcript) -> Hash {
     let mut hasher = Sha256::new();
     let model = transcript.model().map(ToString::to_string).unwrap_or_default();

@@ -32,6 +32,7 @@ use crate::files::FileShelf;
 use crate::flight::ask::{Asks, Secrets};
 use crate::flight::model::{ModelFlight, Tap};
 use crate::flight::progress::ProgressTap;
+use crate::flight::summary::SummaryFlight;
 use crate::flight::{Landing, Launch};
 use crate::log::Log;
 use crate::mailbox::MailWatch;
@@ -62,6 +63,8 @@ pub(crate) struct Driver<'a> {
     /// Effects whose intents are not durable yet.
     pub(crate) launches: Vec<Launch>,
     pub(crate) asking: Option<ModelFlight>,
+    /// The request for a summary that is on its way.
+    pub(crate) summing: Option<SummaryFlight>,
     pub(crate) cancel: CancellationToken,
     /// When cancelled tools are left behind.
     pub(crate) give_up_at: Option<Instant>,
@@ -130,6 +133,8 @@ impl Driver<'_> {
                 Action::StartQueued(_)
                 | Action::Steer(_)
                 | Action::AskModel { .. }
+                | Action::SumUp(_)
+                | Action::LeaveSummary
                 | Action::Compact(_)
                 | Action::Shorten(_)
                 | Action::Repair(_)
@@ -181,6 +186,8 @@ impl Driver<'_> {
             Action::StartQueued(message) => self.start_queued(&message).await,
             Action::Steer(message) => self.steer(&message),
             Action::AskModel { step, attempt, .. } => self.ask_model(step, attempt),
+            Action::SumUp(ask) => self.sum_up(ask),
+            Action::LeaveSummary => self.leave_summary(),
             Action::Compact(cut) => self.compact(cut).await,
             Action::Shorten(outputs) => self.log.push(Event::OutputsShortened { outputs }),
             Action::Repair(steps) => self.log.push(Event::HistoryRepaired { steps }),
@@ -299,6 +306,8 @@ impl Driver<'_> {
     async fn land(&mut self, landing: Landing) {
         match landing {
             Landing::Model(landing) => self.land_model(landing),
+            Landing::Summary(landing) => self.land_summary(landing),
+            Landing::Left => {}
             Landing::Tool(landing) => self.record(landing).await,
             Landing::Parked { call, question } => {
                 self.log.push(Event::CallParked { call, question });
@@ -425,6 +434,7 @@ impl Driver<'_> {
                 for fact in facts {
                     self.log.push(fact);
                 }
+                self.drop_summary();
                 self.receipts.promise(handed.receipt, receipt);
                 self.controls.resting.extend(handed.rest);
                 if then == Then::Interrupt {

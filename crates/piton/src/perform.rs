@@ -7,4 +7,5 @@ mod locate;
 mod mail;
 mod model;
 mod progress;
+mod sum_up;
 mod tool;

@@ -3,6 +3,7 @@
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
+use piton::model::Transcript;
 use piton::{Kept, WHOLE_OUTPUT, reader};
 use piton_agent::Settings;
 use piton_core::id::{ConversationId, Seq};
@@ -15,6 +16,7 @@ use crate::render::lines::Line;
 use crate::render::markdown;
 use crate::render::paint::{Painted, Style};
 use crate::render::print::{Detail, Life, Piece, conversation, leaves_out, untaken};
+use crate::render::sent::sent;
 use crate::render::turn::said_in;
 use crate::report::{Fault, Report};
 use crate::{store, target};
@@ -45,6 +47,10 @@ pub(crate) async fn run(
     // The same for a message that is taken in between: it is shown once, as what was read last.
     let kept = Kept::of(&*journal, &id).await?;
     let state = reader::state(&*journal, &id).await?;
+    if print.compacted {
+        output.data(&sent(&Transcript::from(&state)));
+        return Ok(Report::ok("done").kept_in(id));
+    }
     if print.json {
         output.json(&Line::view(id.as_str(), View::from(&state)));
         return Ok(Report::ok("done").kept_in(id));

@@ -240,8 +240,9 @@ impl<'a> Line<'a> {
             Move::Settled(call, asked) => {
                 ("was_answered", Some(call), asked.answer.as_ref().map(|answer| answer.at))
             }
-            Move::SummedUp | Move::Shortened(_) => ("made_room", None, None),
+            Move::SummedUp(_) | Move::Shortened(_) => ("made_room", None, None),
             Move::TurnBegan(_)
+            | Move::SummingUp(_)
             | Move::Said(_)
             | Move::Asked
             | Move::Answered(_)

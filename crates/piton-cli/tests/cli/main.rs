@@ -18,6 +18,7 @@ mod codex;
 mod command;
 mod command_deaths;
 mod command_tools;
+mod compact;
 mod config;
 mod connections;
 mod crash_commands;

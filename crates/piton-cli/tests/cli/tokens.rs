@@ -90,6 +90,37 @@ fn a_window_of_4096_tokens_is_named_with_its_numbers_and_nothing_is_sent() {
     assert!(events.iter().any(|event| event["type"] == "UserMessage"), "nothing is lost");
 }
 
+// K44: what a provider says when it refuses is kept, and shown.
+#[test]
+fn a_window_that_a_provider_names_in_its_refusal_is_learned() {
+    let world = World::new();
+    let long = "many words about the pond and its lilies ".repeat(60);
+    let say = format!(r#"{{"say":"{long}"}},"#);
+    let fault = r#"{"say":"Done.","faults":[{"kind":{"fail":"context_overflow"}}]}"#;
+    let server = serve(&format!(r#"{{"steps":[{}{fault}]}}"#, say.repeat(6)));
+    let ask = |text: &str| {
+        let mut command = world.command(&["query", "-c", text, "--model", "anthropic/own"]);
+        command.envs(server.variables()).env("NO_PROXY", "127.0.0.1");
+        world.ran(command.env("ANTHROPIC_API_KEY", "key").output().unwrap())
+    };
+    for turn in 1..=7 {
+        let ran = ask(&format!("question {turn}"));
+        assert_eq!(ran.code, 0, "{}", world.shown(&ran));
+    }
+    let events = world.events();
+    let learned = events.iter().find(|event| event["type"] == "WindowLearned").unwrap();
+    assert_eq!(learned["tokens"], 200_000);
+    let sizes: Vec<u64> = events
+        .iter()
+        .filter(|event| event["type"] == "ModelAsked")
+        .map(|event| event["tokens_estimated"].as_u64().unwrap())
+        .collect();
+    let [.., refused, next] = sizes[..] else { panic!("{sizes:?}") };
+    assert!(next * 10 <= refused * 8, "{sizes:?}");
+    let shown = world.run(&["tokens"]).stdout;
+    assert_eq!(row(&shown, "window"), "200000 (learned)");
+}
+
 // Must show 3, with the real binary over HTTP: a long turn on a small window.
 #[test]
 fn a_long_turn_goes_on_in_a_small_window_over_http() {

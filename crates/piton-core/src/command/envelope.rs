@@ -148,6 +148,10 @@ mod tests {
             Command::Rename { title: "t".into() },
             Command::Rebind { workspace: "/w".into() },
             Command::undo("a change"),
+            Command::Compact { focus: None },
+            Command::Compact { focus: Some("the \"tests\"\n".into()) },
+            Command::Uncompact,
+            Command::StopCompacting,
         ];
         commands.extend(answers);
         commands

@@ -190,6 +190,8 @@ pub enum WindowSource {
     Provider,
     /// The table of known models.
     Table,
+    /// The provider, when it refused a request.
+    Learned,
     /// Somebody that this build does not know.
     #[serde(other)]
     Other,

@@ -72,7 +72,8 @@ impl Calibration {
         Some(estimated)
     }
 
-    fn corrected(&self, estimated: u64) -> u64 {
+    /// What a request will be counted as that has nothing in common with others.
+    pub(crate) fn corrected(&self, estimated: u64) -> u64 {
         let permille = self.average.unwrap_or(EVEN_PERMILLE);
         estimated.saturating_mul(permille) / EVEN_PERMILLE
     }

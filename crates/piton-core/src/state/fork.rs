@@ -19,8 +19,8 @@ impl State {
         if let Some(turn) = to_plan {
             self.rewrite_turn(turn);
         }
-        let Self { turns, superseded, overlay, calibration, frames, .. } = self;
-        let (frames, calibration) = (frames.kept(), calibration.kept());
-        Self { turns, superseded, overlay, calibration, frames, ..Self::default() }
+        let Self { turns, superseded, overlay, summing, calibration, frames, .. } = self;
+        let (frames, calibration, summing) = (frames.kept(), calibration.kept(), summing.kept());
+        Self { turns, superseded, overlay, summing, calibration, frames, ..Self::default() }
     }
 }

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use super::{State, Step, Turn};
-use crate::event::TurnEnd;
+pub use crate::event::Cut;
+use crate::event::{Event, SummaryFault, TurnEnd};
 use crate::id::{StepId, Timestamp, TurnId};
 
 /// A summary in place of the oldest part.
@@ -13,35 +14,45 @@ pub struct Overlay {
     pub summary: Arc<str>,
     /// What it covers.
     pub cut: Cut,
+    /// How many parts of it a model wrote.
+    pub pieces: u32,
+    /// Why the model was of no use for it, if it was not.
+    pub fault: Option<SummaryFault>,
+    /// Estimated size of the next request before it was made, in tokens; 0 if nobody said.
+    pub tokens_before: u64,
+    /// And behind it.
+    pub tokens_after: u64,
     /// When it was made.
     pub at: Timestamp,
 }
 
-/// Where a summary ends: all turns through one, and steps of the turn behind it through one. Messages of
-/// that turn are never covered.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Cut {
-    /// The last turn that is covered whole.
-    pub through: TurnId,
-    /// The last step that is covered of a turn behind that.
-    pub within: Option<StepId>,
-}
-
-impl Cut {
-    /// The last turn of which anything is covered.
-    pub fn last_turn(self) -> TurnId {
-        self.within.map_or(self.through, |step| step.turn)
-    }
-
-    /// Whether a turn is covered whole.
-    pub fn has_turn(self, turn: TurnId) -> bool {
-        turn <= self.through
-    }
-
-    /// Whether a step is covered.
-    pub fn has_step(self, turn: TurnId, step: u32) -> bool {
-        let within = |last: StepId| last.turn == turn && step <= last.step;
-        self.has_turn(turn) || self.within.is_some_and(within)
+impl Overlay {
+    /// What an entry says of a summary that is laid.
+    pub(super) fn of(event: &Event, at: Timestamp) -> Option<Self> {
+        match event {
+            Event::Compacted { summary, through } => {
+                let (summary, cut) = (summary.clone(), Cut { through: *through, within: None });
+                let (pieces, fault, tokens_before, tokens_after) = (0, None, 0, 0);
+                Some(Self { summary, cut, pieces, fault, tokens_before, tokens_after, at })
+            }
+            Event::SummaryLaid {
+                summary,
+                through,
+                within,
+                tokens_before,
+                tokens_after,
+                pieces,
+            } => Some(Self {
+                summary: summary.clone(),
+                cut: Cut { through: *through, within: *within },
+                pieces: *pieces,
+                fault: None,
+                tokens_before: *tokens_before,
+                tokens_after: *tokens_after,
+                at,
+            }),
+            _ => None,
+        }
     }
 }
 
@@ -73,7 +84,8 @@ impl State {
 
     /// A summary is laid. It covers at least what the one before did, only what has happened, and never
     /// the last finished step of the open turn: that is what the model works on.
-    pub(super) fn cover(&mut self, summary: &Arc<str>, cut: Cut, at: Timestamp) -> bool {
+    pub(super) fn cover(&mut self, overlay: Overlay) -> bool {
+        let cut = overlay.cut;
         let grows = self.cut() <= cut;
         let is_closed = |turn: &Turn| turn.end.is_some();
         let known = self.turns.iter().find(|turn| turn.id == cut.through);
@@ -83,7 +95,9 @@ impl State {
         if !grows || !whole || !behind || empty {
             return false;
         }
-        self.overlay = Some(Overlay { summary: summary.clone(), cut, at });
+        self.summing.laid(Some(overlay.tokens_after).filter(|tokens| *tokens != 0));
+        let fault = self.summing.fault.take();
+        self.overlay = Some(Overlay { fault, ..overlay });
         // A request that was too large is another one now.
         if let Some(turn) = self.open_turn_mut() {
             turn.forgive_overflow();
@@ -106,5 +120,6 @@ impl State {
     /// A summary over this turn tells of an attempt that is given up, and would hide its message.
     pub(super) fn uncover(&mut self, turn: TurnId) {
         self.overlay.take_if(|overlay| turn <= overlay.cut.last_turn());
+        self.summing.forget_from(turn);
     }
 }

@@ -7,7 +7,7 @@
 
 use std::sync::Arc;
 
-use super::{Config, Exchange, Item, State, Step, Turn};
+use super::{Config, Exchange, Item, LastRequest, State, Step, Turn};
 use crate::attachment::FILES_BYTES_MAX;
 use crate::event::{ConfigChange, Event, Native, ToolSpec, TurnEnd, UserPart};
 use crate::id::{CallId, MessageId, TurnId};
@@ -89,6 +89,7 @@ impl State {
             | Subject::Queue
             | Subject::Command
             | Subject::Title
+            | Subject::Summary
             | Subject::Undo => true,
             Subject::Call(call) | Subject::Look(call) => is_last(call.step),
             Subject::Calls { step } => is_last(step),
@@ -110,19 +111,23 @@ impl State {
                     .then_some(Rewrite::Frame);
             }
             Event::HistoryRepaired { .. } => return Some(Rewrite::Native),
-            Event::Compacted { .. } | Event::SummaryLaid { .. } => Some(BEGINNING),
+            Event::Compacted { .. } | Event::SummaryLaid { .. } | Event::SummaryLifted => {
+                Some(BEGINNING)
+            }
             Event::OutputsShortened { outputs } => {
                 let places = outputs.iter().filter_map(|output| self.place_of_call(output.call));
                 places.min()
             }
             Event::MessageRetried { message, .. } => {
-                self.turns.iter().rev().find_map(|turn| place_of_message(turn, message))
+                let place =
+                    self.turns.iter().rev().find_map(|turn| place_of_message(turn, message));
+                place.map(|place| self.place_uncovered(place))
             }
             Event::UserMessage { message, .. } => {
                 self.open_turn().and_then(|turn| place_of_message(turn, message))
             }
             Event::TurnEnded { turn, end: TurnEnd::Discarded } => {
-                Some(Place { turn: *turn, item: 0 })
+                Some(self.place_uncovered(Place { turn: *turn, item: 0 }))
             }
             // No driver writes the rest of this list behind an answer: it waits until all calls ended.
             Event::ToolStarted { call, .. }
@@ -157,6 +162,11 @@ impl State {
             | Event::WorkspaceBound { .. }
             | Event::UndoStarted { .. }
             | Event::UndoFinished { .. }
+            | Event::SummaryWanted { .. }
+            | Event::SummaryAsked { .. }
+            | Event::SummaryAnswered { .. }
+            | Event::SummaryFailed { .. }
+            | Event::WindowLearned { .. }
             | Event::Unknown(_) => None,
         };
         // What no answered request held, and none that is under way, may change freely.
@@ -187,6 +197,12 @@ impl State {
     pub(crate) fn native_sent<'a>(&self, step: &'a Step) -> Option<&'a Native> {
         let bound = !step.request.unbound && step.request.frame == self.frames.now;
         step.answer.as_ref().filter(|_| bound)?.native.as_ref()
+    }
+
+    /// Whether the next request begins with the last one of a step, and counts alike.
+    pub(crate) fn begins_with(&self, request: LastRequest) -> bool {
+        let now = (self.frames.now, self.rewrites, self.config.limits.divisor());
+        !request.unbound && (request.frame, request.rewrites, request.divisor) == now
     }
 
     /// Leaves out the oldest files when all of them together are too large for one request. What was
@@ -238,6 +254,14 @@ impl State {
             turn.items.iter().skip(first)
         });
         items.any(is_sent)
+    }
+
+    /// Where requests change if a turn is left: at the beginning, if the summary that goes with it tells of
+    /// that turn.
+    fn place_uncovered(&self, place: Place) -> Place {
+        let overlay = self.overlay.as_ref();
+        let goes = overlay.is_some_and(|overlay| place.turn <= overlay.cut.last_turn());
+        if goes { BEGINNING } else { place }
     }
 
     fn place_of_call(&self, call: CallId) -> Option<Place> {

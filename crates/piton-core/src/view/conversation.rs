@@ -14,7 +14,7 @@ use crate::event::{
     UndoIntent, UndoOutcome, Usage,
 };
 use crate::id::{CallId, DriverId, InquiryId, MessageId, Seq, StepId, Timestamp, TurnId};
-use crate::state::{Cut, Overlay, Queued, State, Undone};
+use crate::state::{AskedPiece, Cut, Overlay, Queued, State, Undone};
 use crate::tasks::Task;
 
 /// Version of the form in which a view is written as data. Fields may be added under the same
@@ -89,8 +89,21 @@ pub struct Head {
     pub asking: Vec<Asking>,
     /// What a person can do next.
     pub next: Vec<Next>,
+    /// What a model is summing up, if one is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub summing_up: Option<SummingUp>,
     /// When a turn last began or ended.
     pub touched: Timestamp,
+}
+
+/// A part that a model is summing up, to make room.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct SummingUp {
+    /// Estimated size of the request for which room is made, in tokens.
+    pub tokens: u64,
+    /// Since when.
+    pub since: Timestamp,
 }
 
 /// How full the model's window is.
@@ -159,8 +172,25 @@ pub struct Covered {
     pub within: Option<StepId>,
     /// What the model sees.
     pub summary: Arc<str>,
+    /// How many parts of it a model wrote; the rest was put together from the journal.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub pieces: u32,
+    /// Why the model was of no use for it, in words behind "the model's summary", if it was not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fault: Option<String>,
+    /// Estimated size of the next request before it was made, in tokens; 0 if nobody said.
+    #[serde(default)]
+    pub tokens_before: u64,
+    /// And behind it.
+    #[serde(default)]
+    pub tokens_after: u64,
     /// When it was made.
     pub at: Timestamp,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands in a reference")]
+fn is_zero(number: &u32) -> bool {
+    *number == 0
 }
 
 impl Default for View {
@@ -254,6 +284,10 @@ impl From<&State> for Head {
                 .map(|inquiry| Asking { question: inquiry.id.clone(), call: inquiry.call })
                 .collect(),
             next: next::of(state),
+            summing_up: state.summing.asked.map(|asked| {
+                let AskedPiece { tokens_before: tokens, at: since, .. } = asked;
+                SummingUp { tokens, since }
+            }),
             touched: state.touched,
         }
     }
@@ -263,8 +297,9 @@ impl From<&State> for Context {
     fn from(state: &State) -> Self {
         let (estimated, permille) = (state.context_estimated, state.calibration.permille());
         let tokens = permille.map_or(estimated, |it| estimated.saturating_mul(it) / 1_000);
-        let Limits { context_tokens_max: set, window, .. } = state.config.limits;
-        let tokens_max = if set == 0 { window.map_or(0, |window| window.tokens) } else { set };
+        let Limits { context_tokens_max: set, .. } = state.config.limits;
+        let window = || state.window().map_or(0, |window| window.tokens);
+        let tokens_max = if set == 0 { window() } else { set };
         Self { tokens, tokens_max }
     }
 }
@@ -286,7 +321,9 @@ impl From<&Undone> for UndoView {
 
 impl From<&Overlay> for Covered {
     fn from(overlay: &Overlay) -> Self {
-        let Overlay { summary, cut: Cut { through, within }, at } = overlay.clone();
-        Self { through, within, summary, at }
+        let Overlay { summary, cut, pieces, fault, tokens_before, tokens_after, at } =
+            overlay.clone();
+        let (Cut { through, within }, fault) = (cut, fault.map(|why| why.in_words().to_owned()));
+        Self { through, within, summary, pieces, fault, tokens_before, tokens_after, at }
     }
 }

@@ -58,6 +58,12 @@ pub(crate) fn kind(event: &Event) -> &'static str {
         Event::UndoFinished { .. } => "UndoFinished",
         Event::OutputsShortened { .. } => "OutputsShortened",
         Event::SummaryLaid { .. } => "SummaryLaid",
+        Event::SummaryWanted { .. } => "SummaryWanted",
+        Event::SummaryAsked { .. } => "SummaryAsked",
+        Event::SummaryAnswered { .. } => "SummaryAnswered",
+        Event::SummaryFailed { .. } => "SummaryFailed",
+        Event::SummaryLifted => "SummaryLifted",
+        Event::WindowLearned { .. } => "WindowLearned",
         Event::CallLocated { .. } => "CallLocated",
         Event::Unknown(_) => "Unknown",
     }

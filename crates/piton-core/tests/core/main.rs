@@ -37,6 +37,7 @@ mod attachments;
 mod commands_page;
 mod context;
 mod summed_up;
+mod summing;
 mod undo;
 mod view;
 mod view_change;

@@ -128,7 +128,10 @@ fn old() -> String {
 #[test]
 fn a_conversation_over_its_budget_is_compacted_before_the_request() {
     let old = old();
-    check(&format!("{old} context_max:900 turn user"), expect!["compact through 1"]);
+    check(
+        &format!("{old} context_max:900 turn user"),
+        expect!["sum up behind turn 0 through turn 1, at most 512 tokens"],
+    );
     check(&format!("{old} context_max:9000 turn user"), expect!["ask model: step 1, attempt 1"]);
     for summary in ["compact:1", "sum:1"] {
         check(
@@ -173,7 +176,10 @@ fn a_request_that_overflows_is_compacted_and_tried_again() {
             "break limit: context_overflow; the largest part is your message m1, about 0 tokens; nothing is left to shorten: go on with a model that takes more, or begin a new conversation"
         ],
     );
-    check(&format!("{old} ask fail:context_overflow"), expect!["compact through 1"]);
+    check(
+        &format!("{old} ask fail:context_overflow"),
+        expect!["sum up behind turn 0 through turn 1, at most 512 tokens"],
+    );
     check(
         &format!("{old} ask fail:context_overflow sum:1"),
         expect!["ask model: step 1, attempt 2"],

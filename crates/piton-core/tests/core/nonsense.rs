@@ -6,11 +6,11 @@ use piton_core::coordinate::COORDINATOR;
 use piton_core::cut;
 use piton_core::decide::decide;
 use piton_core::event::{
-    AnswerPart, BlobRef, BreakReason, ConfigChange, ContextItem, EVENT_FORMAT, EffectClass, Entry,
-    Event, FailureClass, FileEdit, FinishReason, ForkOrigin, Found, Handle, HookVerdict, Inquiry,
-    InquiryAnswer, InquiryKind, Limits, Native, Outcome, ParentCall, PartialKind, PlannedCall,
-    QueuePlace, Refusal, Rejected, ShortOutput, ToolOutput, TurnEnd, UndoIntent, UndoOutcome,
-    UnknownEvent, Usage, UserPart, Wants,
+    AnswerPart, BlobRef, BreakReason, ConfigChange, ContextItem, Cut, EVENT_FORMAT, EffectClass,
+    Entry, Event, FailureClass, FileEdit, FinishReason, ForkOrigin, Found, Handle, HookVerdict,
+    Inquiry, InquiryAnswer, InquiryKind, Limits, ModelRef, Native, Outcome, ParentCall,
+    PartialKind, PlannedCall, QueuePlace, Range, Refusal, Rejected, ShortOutput, SummaryFault,
+    ToolOutput, TurnEnd, UndoIntent, UndoOutcome, UnknownEvent, Usage, UserPart, Wants,
 };
 use piton_core::id::{
     Attempt, CallId, CommandId, ConversationId, Digest, DriverId, Epoch, InquiryId, MessageId, Seq,
@@ -249,6 +249,39 @@ fn inquiry() -> impl Strategy<Value = Event> {
     ]
 }
 
+fn summing() -> impl Strategy<Value = Event> {
+    let cut = || {
+        (turn(), option::of((turn(), 0_u32..4))).prop_map(|(through, within)| {
+            let within = within.map(|(turn, step)| StepId { turn, step });
+            Cut { through, within }
+        })
+    };
+    let model: ModelRef = "demo".parse().unwrap();
+    let (asked, learned) = (model.clone(), model);
+    let after = prop_oneof![Just(Cut::default()), cut()];
+    let faults = vec![SummaryFault::Failed, SummaryFault::Overflow, SummaryFault::Stopped];
+    let usage = Usage { input: u64::MAX, output: 1, cached: 0 };
+    prop_oneof![
+        3 => (after, cut(), any::<u64>()).prop_map(move |(after, through, tokens_before)| {
+            Event::SummaryAsked {
+                range: Range { after, through },
+                model: asked.clone(),
+                digest: Digest::new("00"),
+                tokens_estimated: u64::MAX,
+                tokens_before,
+            }
+        }),
+        2 => text().prop_map(move |text| Event::SummaryAnswered { text: text.into(), usage }),
+        1 => (select(faults), text())
+            .prop_map(move |(why, message)| Event::SummaryFailed { why, message, usage }),
+        1 => option::of(text())
+            .prop_map(|focus| Event::SummaryWanted { focus: focus.map(Into::into) }),
+        1 => Just(Event::SummaryLifted),
+        1 => any::<u64>()
+            .prop_map(move |tokens| Event::WindowLearned { model: learned.clone(), tokens }),
+    ]
+}
+
 fn lifecycle() -> impl Strategy<Value = Event> {
     let reason = select(vec![BreakReason::ApiError, BreakReason::Interrupted, BreakReason::Limit]);
     prop_oneof![
@@ -273,9 +306,10 @@ fn lifecycle() -> impl Strategy<Value = Event> {
             .prop_map(|(text, through)| Event::Compacted { summary: text.into(), through }),
         1 => (text(), turn(), option::of((turn(), 0_u32..4))).prop_map(|(text, through, within)| {
             let within = within.map(|(turn, step)| StepId { turn, step });
-            let (tokens_before, tokens_after) = (9, 5);
-            Event::SummaryLaid { summary: text.into(), through, within, tokens_before, tokens_after }
+            let (summary, tokens_before, tokens_after, pieces) = (text.into(), 9, 5, 0);
+            Event::SummaryLaid { summary, through, within, tokens_before, tokens_after, pieces }
         }),
+        2 => summing(),
         1 => (message(), user_parts(), select(vec![QueuePlace::Next, QueuePlace::Steer])).prop_map(
             |(message, parts, place)| Event::MessageQueued { message, parts, place }
         ),

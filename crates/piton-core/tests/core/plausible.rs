@@ -24,7 +24,7 @@ use proptest::proptest;
 
 use crate::append_only::compare;
 use crate::nonsense::quietly;
-use crate::script::Journal;
+use crate::script::{Journal, asked};
 
 /// Answers that a model may give. `{n}` is a number, so that calls have names of their own.
 const ANSWERS: [&str; 12] = [
@@ -294,6 +294,11 @@ impl World {
                 self.check_request();
                 self.play(&format!("ask:{step}"));
             }
+            Action::SumUp(ask) => {
+                let asked = asked(&self.journal.state, &ask);
+                self.journal.push(asked);
+            }
+            Action::LeaveSummary => self.play("unsummed:stopped"),
             Action::Compact(cut) => self.sum_up(cut),
             Action::Shorten(outputs) => {
                 let sent = |state: &State| Transcript::from(state).tokens_estimated();
@@ -348,7 +353,13 @@ impl World {
 
     /// What is in flight moves on.
     fn arrive(&mut self, choice: usize) {
-        if self.open().is_some_and(is_asked) {
+        if self.journal.state.summing.asked.is_some() {
+            match choice % 4 {
+                0 => self.play("unsummed:failed"),
+                1 => self.play("unsummed:stopped"),
+                _ => self.play("summed:told"),
+            }
+        } else if self.open().is_some_and(is_asked) {
             match choice % 8 {
                 0 => self.play("partial:piece"),
                 1 if choice.is_multiple_of(3) => {

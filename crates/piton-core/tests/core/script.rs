@@ -9,7 +9,9 @@
 
 use std::collections::BTreeMap;
 
+use piton_core::action::{Action, PieceAsk, Wish};
 use piton_core::coordinate::COORDINATOR;
+use piton_core::decide::decide;
 use piton_core::event::{
     AnswerPart, BreakReason, Choice, ConfigChange, ContextItem, EffectClass, Entry, Event,
     FailureClass, FinishReason, Found, Handle, InDoubtPolicy, Inquiry, InquiryAnswer, InquiryKind,
@@ -23,6 +25,7 @@ use piton_core::id::{
 };
 use piton_core::question::Question;
 use piton_core::state::{Item, State, Turn};
+use piton_core::summarise;
 use piton_core::transcript::Transcript;
 
 /// The tools of every script: letter and effect class.
@@ -46,6 +49,18 @@ pub(crate) struct Journal {
 /// Folds a script.
 pub(crate) fn fold(script: &str) -> State {
     Journal::of(script).state
+}
+
+/// The fact that a model is asked for a part.
+pub(crate) fn asked(state: &State, ask: &PieceAsk) -> Event {
+    let request = summarise::request(state, ask);
+    Event::SummaryAsked {
+        range: ask.range,
+        model: request.model().unwrap().clone(),
+        digest: Digest::new("00"),
+        tokens_estimated: request.tokens_estimated(),
+        tokens_before: Transcript::from(state).tokens_estimated(),
+    }
 }
 
 /// The tools as a model is offered them.
@@ -163,6 +178,9 @@ impl Journal {
                 through: TurnId(rest.parse().unwrap()),
             },
             "sum" => Self::sum(rest),
+            "want" | "summing" | "summed" | "unsummed" | "lift" | "learn" => {
+                self.summing(verb, rest)
+            }
             "user" | "inject" | "say" | "queue" | "unqueue" | "retry" | "resend" => {
                 self.message(verb, rest)
             }
@@ -214,7 +232,30 @@ impl Journal {
         };
         let through = TurnId(through.parse().unwrap());
         let (within, summary) = (step(within), "so far".into());
-        Event::SummaryLaid { summary, through, within, tokens_before: 9, tokens_after: 5 }
+        let (tokens_before, tokens_after, pieces) = (9, 5, 0);
+        Event::SummaryLaid { summary, through, within, tokens_before, tokens_after, pieces }
+    }
+
+    /// `summing` asks for the part that is decided, `summed:TEXT` answers, `unsummed:WHY` does not.
+    fn summing(&self, verb: &str, rest: &str) -> Event {
+        let usage = Usage { input: 50, output: 5, cached: 0 };
+        match verb {
+            "want" => Event::SummaryWanted { focus: (!rest.is_empty()).then(|| rest.into()) },
+            "summing" => match decide(&self.state, Wish::Proceed) {
+                Action::SumUp(ask) => asked(&self.state, &ask),
+                action => panic!("{action:?}"),
+            },
+            "summed" => Event::SummaryAnswered { text: rest.into(), usage },
+            "unsummed" => {
+                let why = serde_json::from_value(rest.into()).unwrap();
+                Event::SummaryFailed { why, message: String::new(), usage }
+            }
+            "learn" => {
+                let model = self.state.config.model.clone().unwrap();
+                Event::WindowLearned { model, tokens: rest.parse().unwrap() }
+            }
+            _ => Event::SummaryLifted,
+        }
     }
 
     fn turn(&self) -> TurnId {

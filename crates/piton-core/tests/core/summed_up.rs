@@ -6,7 +6,7 @@ use piton_core::budget::Budget;
 use piton_core::cut;
 use piton_core::decide::decide;
 use piton_core::event::{Event, WindowSource};
-use piton_core::id::Digest;
+use piton_core::id::{ConversationId, Digest};
 use piton_core::integrity::violations;
 use piton_core::recap::{self, Look};
 use piton_core::state::{Cut, State};
@@ -93,7 +93,12 @@ fn steps(count: u32, letters: u32) -> String {
 /// Does what is decided until a request can be made; says how many summaries were laid.
 fn make_room(journal: &mut Journal) -> u32 {
     let mut summaries = 0;
-    for _ in 0..3 {
+    for _ in 0..8 {
+        // The model is of no use here.
+        if matches!(decide(&journal.state, Wish::Proceed), Action::SumUp(_)) {
+            journal.play("summing unsummed:failed");
+            continue;
+        }
         let before = Transcript::from(&journal.state).tokens_estimated();
         let action = decide(&journal.state, Wish::Proceed);
         if let Action::Shorten(outputs) = action {
@@ -156,7 +161,7 @@ fn summing_up_again_and_again_ends_with_the_name_of_what_is_large() {
     assert!(message.contains("what r gave (call 1.47.0), about 3000 tokens"), "{message}");
     // Whoever resumes has a fresh allowance.
     let resumed = decide(&fold(&format!("{script} break:limit resume")), Wish::Proceed);
-    assert!(matches!(resumed, Action::Compact(_)), "{resumed:?}");
+    assert!(matches!(resumed, Action::SumUp(_)), "{resumed:?}");
 }
 
 // A window of 4,096 tokens: one sentence with the numbers, and no request.
@@ -244,10 +249,39 @@ fn files_that_changed_since_are_told_from_those_that_did_not() {
     assert_eq!(recap::files_written(&state, cut), ["a.txt", "b.txt"]);
     let files = [("a.txt", Some(Digest::new("new"))), ("b.txt", Some(Digest::new("other")))];
     let files = files.map(|(path, digest)| (path.to_owned(), digest)).into();
-    let text = recap::text(&state, cut, &Look { files, running: vec!["call 1.9.0: serve".into()] });
+    let text = recap::text(
+        &state,
+        cut,
+        &Look { files, running: vec!["call 1.9.0: serve".into()], branch: Some("topic".into()) },
+    );
     assert!(text.contains("- a.txt (last by call 1.1.0): still as written"), "{text}");
     assert!(text.contains("- b.txt (last by call 1.1.1): changed by somebody since"), "{text}");
+    assert!(text.contains("\nGit branch: topic\n"), "{text}");
     assert!(text.contains("Commands that still run:\n- call 1.9.0: serve"), "{text}");
+}
+
+// Section 4.4 of the design: what is not over is told without a model.
+#[test]
+fn the_text_says_what_is_not_over_and_who_worked() {
+    let script = "turn user ask calls(c:w r:a) start:w finish:w finish:a ask calls(r:b) finish:b \
+        ask calls(o:d r:e) start:d driver";
+    let mut state = fold(script);
+    let piton_core::state::Item::Step(step) = &mut state.turns[0].items[1] else { panic!() };
+    step.calls[0].worker = Some(ConversationId::new("helper"));
+    let cut = cut::widest(&state).unwrap();
+    let text = recap::text(&state, cut, &Look::default());
+    assert!(text.contains("Workers:\n- call 1.1.0 c: ok (conversation helper)\n"), "{text}");
+    assert!(
+        text.contains("Calls without an end:\n- call 1.3.0 o: in doubt: it was begun"),
+        "{text}"
+    );
+    let asking = fold(
+        "mode:ask turn user ask calls(r:a) finish:a ask calls(r:b) finish:b ask \
+        calls(o:c) raise:permission:c",
+    );
+    let cut = cut::widest(&asking).unwrap();
+    let text = recap::text(&asking, cut, &Look::default());
+    assert!(text.contains("Questions that wait:\n- call 1.3.0: "), "{text}");
 }
 
 // J10: the stored form is frozen from here on.

@@ -31,6 +31,8 @@ pub struct Tally {
     pub effects: BTreeMap<&'static str, u64>,
     /// Undisturbed runs that end under a summary.
     pub summed_up: u64,
+    /// Parts of those summaries that a model wrote.
+    pub pieces: u64,
     /// What must not happen and did.
     pub violations: Vec<String>,
 }
@@ -38,8 +40,10 @@ pub struct Tally {
 impl Tally {
     /// Before the first disturbed run; nothing may be wrong with the undisturbed one either.
     pub(super) fn beginning(reference: &Final, points: u64) -> Self {
-        let summed_up = u64::from(reference.state.overlay.is_some());
-        Self { points, summed_up, violations: reference.world.problems(), ..Self::default() }
+        let overlay = reference.state.overlay.as_ref();
+        let (summed_up, pieces) = (u64::from(overlay.is_some()), overlay.map_or(0, |it| it.pieces));
+        let (pieces, violations) = (u64::from(pieces), reference.world.problems());
+        Self { points, summed_up, pieces, violations, ..Self::default() }
     }
 
     /// Adds another tally.
@@ -48,6 +52,7 @@ impl Tally {
         self.runs += other.runs;
         self.kills += other.kills;
         self.summed_up += other.summed_up;
+        self.pieces += other.pieces;
         for (class, count) in other.effects {
             *self.effects.entry(class).or_default() += count;
         }

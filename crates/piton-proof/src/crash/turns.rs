@@ -302,7 +302,7 @@ pub const TURNS: &[TurnScript] = &[
         context_tokens_max: 650,
         ..turn(
             "a long turn in a small window",
-            r#"{"window_tokens":9000,"steps":[
+            r#"{"window_tokens":9000,"summaries":"bare","steps":[
                 {"say":"I begin.","calls":[{"tool":"look","arguments":{"times":45}},{"tool":"set"}]},
                 {"calls":[{"tool":"look","arguments":{"times":44}}]},
                 {"calls":[{"tool":"look","arguments":{"times":43}}]},
@@ -310,6 +310,35 @@ pub const TURNS: &[TurnScript] = &[
                 {"calls":[{"tool":"look","arguments":{"times":41}}]},
                 {"calls":[{"tool":"look","arguments":{"times":40}}]},
                 {"say":"All seen."}]}"#,
+        )
+    },
+    TurnScript {
+        context_tokens_max: 1_700,
+        ..turn(
+            "a long turn that a model sums up",
+            concat!(
+                r#"{"window_tokens":9000,"steps":[{"say":""#,
+                include_str!("long.txt"),
+                include_str!("long.txt"),
+                include_str!("long.txt"),
+                r#"","calls":[{"tool":"set"}]},{"say":""#,
+                include_str!("long.txt"),
+                include_str!("long.txt"),
+                include_str!("long.txt"),
+                r#"","calls":[{"tool":"look"}]},{"say":""#,
+                include_str!("long.txt"),
+                include_str!("long.txt"),
+                include_str!("long.txt"),
+                r#"","calls":[{"tool":"look"}]},{"say":""#,
+                include_str!("long.txt"),
+                include_str!("long.txt"),
+                include_str!("long.txt"),
+                r#"","calls":[{"tool":"look"}]},{"say":""#,
+                include_str!("long.txt"),
+                include_str!("long.txt"),
+                include_str!("long.txt"),
+                r#"","calls":[{"tool":"look"}]},{"say":"All seen."}]}"#
+            ),
         )
     },
     TurnScript {

@@ -69,7 +69,8 @@ impl Session {
             return Some(Moment::TurnBegins);
         }
         let answers = matches!(command, Command::Answer { then: AnswerThen::GoOn, .. });
-        let goes_on = answers || resumes || matches!(command, Command::Say { .. });
+        let asks = matches!(command, Command::Say { .. } | Command::Compact { .. });
+        let goes_on = answers || resumes || asks;
         goes_on.then_some(Moment::DriverStarts)
     }
 

@@ -13,13 +13,14 @@ use piton_core::decide::decide;
 use piton_core::event::{
     BreakReason, ConfigChange, EffectClass, Entry, Event, FailureClass, Found, Handle,
     InDoubtPolicy, InquiryAnswer, InquiryKind, Limits, ModelRef, Outcome, PartialKind,
-    PermissionMode, Permissions, QueuePlace, Rejected, ToolOutput, TurnEnd, UserPart,
+    PermissionMode, Permissions, QueuePlace, Rejected, ToolOutput, TurnEnd, Usage, UserPart,
 };
 use piton_core::id::{
     Attempt, CallId, Digest, DriverId, Epoch, InquiryId, MessageId, Timestamp, TurnId,
 };
 use piton_core::recap::Look;
 use piton_core::state::{Call, Exchange, Item, Progress, State, Turn};
+use piton_core::summarise;
 use piton_core::transcript::Transcript;
 
 use super::luck::Luck;
@@ -281,6 +282,19 @@ impl Story {
                 watch.request(&self.state, self.voice, luck);
                 self.ask(step, attempt);
             }
+            Action::SumUp(ask) => {
+                let request = summarise::request(&self.state, &ask);
+                let tokens_estimated = request.tokens_estimated();
+                let (range, digest) = (ask.range, Digest::new("00"));
+                let model = request.model().unwrap().clone();
+                let tokens_before = tokens_estimated;
+                let asked =
+                    Event::SummaryAsked { range, model, digest, tokens_estimated, tokens_before };
+                self.push(asked);
+                let (text, usage) = ("what there was".into(), Usage::default());
+                self.push(Event::SummaryAnswered { text, usage });
+            }
+            Action::LeaveSummary => panic!("nobody interrupted"),
             Action::Compact(cut) => self.push(cut::lay(&self.state, cut, &Look::default())),
             Action::Shorten(outputs) => self.push(Event::OutputsShortened { outputs }),
             Action::Repair(steps) => self.push(Event::HistoryRepaired { steps }),
