@@ -86,6 +86,14 @@ impl Output {
         if self.on_terminal { self.put(&visible(text)) } else { self.put(text) }
     }
 
+    /// Writes lines of data for people: on a terminal broken between words, else as they are.
+    pub(crate) fn lines(&mut self, text: &str) {
+        match self.page() {
+            Some(page) => self.put(&format!("{}\n", fold(&visible(text), page.columns, 0))),
+            None => self.put(&format!("{text}\n")),
+        }
+    }
+
     /// Writes a piece of an answer: laid out for whoever watches, and else as it is.
     pub(crate) fn answer(&mut self, text: &str) {
         match (self.page(), &mut self.answer) {

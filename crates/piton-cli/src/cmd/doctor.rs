@@ -24,9 +24,9 @@ pub(crate) fn run(doctor: &Doctor, settings: &Settings, output: &mut Output) -> 
             output.json(&Line::Finding { about, verdict, said, advice });
             continue;
         }
-        output.data(&format!("{verdict:<6}  {about:<15}  {said}\n"));
+        output.lines(&format!("{verdict:<6}  {about:<15}  {said}"));
         if let Some(advice) = advice {
-            output.data(&format!("{:25}{advice}\n", ""));
+            output.lines(&format!("{:25}{advice}", ""));
         }
     }
     let count = |wanted| findings.iter().filter(|finding| finding.verdict == wanted).count();

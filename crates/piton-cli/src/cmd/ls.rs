@@ -16,6 +16,7 @@ use crate::flags::Ls;
 use crate::output::Output;
 use crate::render::age::age;
 use crate::render::lines::Line;
+use crate::render::paint;
 use crate::render::table::table;
 use crate::render::turn::said_in;
 use crate::render::visible::visible;
@@ -74,7 +75,7 @@ pub(crate) async fn run(
     };
     let directories =
         if rows.iter().all(is_here) { Directories::Hidden } else { Directories::Shown };
-    output.data(&listing(&rows, SystemClock.now(), directories));
+    output.data(&listing(&rows, SystemClock.now(), directories, output.page()));
     if goes_on {
         let all = if ls.all { " --all" } else { "" };
         output.talk(&format!("There are more: piton ls{all} --limit 0"));
@@ -136,7 +137,12 @@ fn is_asking(listed: &Listed) -> bool {
     matches!(listed.row.status, Status::WaitingForInput { .. })
 }
 
-fn listing(rows: &[(Listed, Untaken)], now: Timestamp, directories: Directories) -> String {
+fn listing(
+    rows: &[(Listed, Untaken)],
+    now: Timestamp,
+    directories: Directories,
+    page: Option<paint::Page>,
+) -> String {
     let head = ["ID", "TOUCHED", "TURNS", "STATUS", "DIRECTORY", "TITLE"].map(str::to_owned);
     let mut lines = vec![head];
     lines.extend(rows.iter().map(|(listed, untaken)| {
@@ -151,12 +157,12 @@ fn listing(rows: &[(Listed, Untaken)], now: Timestamp, directories: Directories)
         ]
     }));
     match directories {
-        Directories::Shown => table(&lines),
+        Directories::Shown => table(&lines, page),
         Directories::Hidden => {
             let without = |[id, touched, turns, status, _, title]: [String; 6]| {
                 [id, touched, turns, status, title]
             };
-            table(&lines.into_iter().map(without).collect::<Vec<_>>())
+            table(&lines.into_iter().map(without).collect::<Vec<_>>(), page)
         }
     }
 }

@@ -98,7 +98,7 @@ fn show(pieces: &[Piece], output: &mut Output) {
     let page = output.page();
     for piece in pieces {
         match (piece, page) {
-            (Piece::Line(line), _) => output.data(&format!("{line}\n")),
+            (Piece::Line(line), _) => output.lines(line),
             (Piece::Answer(text), Some(page)) => output.paint(&markdown::whole(text, page)),
             (Piece::Answer(text), None) => output.data(&format!("{text}\n")),
             (Piece::Painted(lines), page) => {

@@ -177,6 +177,6 @@ fn list(changes: &[FileChange], json: bool, output: &mut Output) {
         }
         let (when, path) = (age(*at, now), visible_name(path));
         let line = format!("{number:>3}  {when:<9}  {conversation}  {path}  {state}");
-        output.data(&format!("{}\n", line.trim_end()));
+        output.lines(line.trim_end());
     }
 }

@@ -18,6 +18,8 @@ pub(crate) struct Person {
     screen: Vec<u8>,
     /// How much of it was read.
     read: usize,
+    /// How wide the window was at first.
+    columns: u16,
 }
 
 impl Person {
@@ -61,12 +63,17 @@ impl Person {
                 sender.send(piece[..bytes].to_vec()).unwrap_or_default();
             }
         });
-        Self { pty, child, pieces, screen: Vec::new(), read: 0 }
+        Self { pty, child, pieces, screen: Vec::new(), read: 0, columns }
     }
 
     /// The process.
     pub(crate) fn pid(&self) -> u32 {
         self.child.id()
+    }
+
+    /// How wide the window was at first.
+    pub(crate) fn columns(&self) -> u16 {
+        self.columns
     }
 
     /// Changes the size of the window.

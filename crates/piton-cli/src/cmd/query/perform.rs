@@ -34,6 +34,7 @@ use crate::render::answer::Pace;
 use crate::render::incomplete::Newest;
 use crate::render::paint::{Painted, Span};
 use crate::render::status::status;
+use crate::render::wrap::wrap;
 use crate::report::{Fault, InputFault, Remedies, Report};
 use crate::terminal::{Terminal, Typed};
 
@@ -244,7 +245,8 @@ impl Seen {
             let ms = u64::try_from(self.begun.elapsed().as_millis()).unwrap_or(u64::MAX);
             let line = status(&opened.view, turn, &named(&opened.model), ms);
             let line = vec![Span::new(&line, Look::new().dimmed())];
-            stage.output.talk_painted(&Painted::lines([&line], page.style));
+            let lines = wrap(&line, page.columns);
+            stage.output.talk_painted(&Painted::lines(&lines, page.style));
         }
     }
 
