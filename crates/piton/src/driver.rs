@@ -84,8 +84,8 @@ pub(crate) struct Driver<'a> {
     pub(crate) mail_watch: MailWatch,
     /// Hooks that were told something. Dropped with the driver.
     pub(crate) listening: JoinSet<()>,
-    /// Ends when hooks have heard of the last thing that they were told.
-    pub(crate) last_heard: Option<oneshot::Receiver<()>>,
+    /// Each ends when hooks have heard of one thing of this turn.
+    pub(crate) unheard: Vec<oneshot::Receiver<()>>,
 }
 
 /// Why the loop looks at the world again.

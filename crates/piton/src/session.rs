@@ -361,7 +361,7 @@ impl Session {
             letters_taken: Vec::new(),
             mail_watch,
             listening: JoinSet::new(),
-            last_heard: None,
+            unheard: Vec::new(),
         };
         let ending = driver.run().await?;
         self.started = true;
