@@ -19,6 +19,7 @@ mod inspect;
 mod letter;
 mod list;
 mod lock;
+mod log_pages;
 mod migrate;
 mod notice;
 mod open;
@@ -27,6 +28,7 @@ mod place;
 mod private;
 mod read;
 mod room;
+mod salvage;
 mod suspect;
 mod verify;
 mod watch;
@@ -55,6 +57,7 @@ use crate::{
 
 pub use self::inspect::{Health, inspect};
 pub use self::notice::Notice;
+pub use self::salvage::{Extent, Salvage, Salvaged, salvage};
 pub use self::verify::{Decayed, DecayedBlob, Verified, verify};
 
 /// Journals in an `SQLite` database.

@@ -9,6 +9,7 @@ mod format;
 mod lock;
 mod pages;
 mod private;
+mod salvage;
 mod shared;
 mod space;
 mod verify;
