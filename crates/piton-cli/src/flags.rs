@@ -333,6 +333,10 @@ pub(crate) struct Logs {
 /// The flags of `piton doctor`.
 #[derive(Debug, Args)]
 pub(crate) struct Doctor {
+    /// Bring back the conversations of a damaged database: of the newest that was set aside, or of this file
+    #[arg(long, value_name = "FILE", num_args = 0..=1)]
+    #[expect(clippy::option_option, reason = "the flag, and its value")]
+    pub(crate) salvage: Option<Option<PathBuf>>,
     /// One JSON object per line
     #[arg(long)]
     pub(crate) json: bool,

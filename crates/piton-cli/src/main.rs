@@ -105,7 +105,7 @@ async fn run(flags: Flags, output: &mut Output) -> Result<Report, Fault> {
         Command::Stop(stop) => cmd::stop::run(&stop, &settings, output).await,
         Command::Undo(undo) => cmd::undo::run(&undo, &settings, output).await,
         Command::Config(config) => cmd::config::run(&config, &settings, output),
-        Command::Doctor(doctor) => Ok(cmd::doctor::run(&doctor, &settings, output)),
+        Command::Doctor(doctor) => cmd::doctor::run(&doctor, &settings, output).await,
         Command::Models(models) => cmd::models::run(&models, &settings, output).await,
         Command::Mcp(flags) => cmd::mcp::run(&flags, &settings, output).await,
         Command::Sim(Sim::Mcp(flags)) => cmd::sim_mcp::run(flags, output).await,

@@ -77,6 +77,7 @@ pub mod list;
 pub mod model;
 pub mod profile;
 pub mod reader;
+pub mod rescue;
 pub mod tools;
 #[cfg(feature = "http")]
 pub mod transport;

@@ -168,6 +168,8 @@ pub(crate) enum Line<'a> {
     },
     /// What `piton doctor` found.
     Finding { about: &'a str, verdict: &'a str, said: &'a str, advice: Option<&'a str> },
+    /// A conversation of a damaged database, and how much of it was brought back.
+    Salvaged { conversation: &'a str, extent: &'a str, entries: usize },
     /// A setting, and where its value comes from.
     Setting {
         key: &'a str,

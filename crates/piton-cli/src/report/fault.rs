@@ -577,7 +577,7 @@ pub(crate) fn about(aside: &[PathBuf]) -> Option<String> {
         count => format!("{count} damaged databases lie"),
     };
     Some(format!(
-        "{count} beside the present one; to save what can be read: sqlite3 {newest} .dump, piton help doctor has the rest"
+        "{count} beside the present one; to bring back what can be read: piton doctor --salvage {newest}"
     ))
 }
 

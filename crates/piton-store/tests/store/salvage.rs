@@ -46,7 +46,10 @@ async fn filled(path: &Path) -> Vec<Vec<String>> {
     all
 }
 
-fn found(path: &Path) -> (Vec<(Option<ConversationId>, Extent, Vec<String>)>, u64) {
+/// A conversation: its name, how much of it there is, and its records.
+type Back = (Option<ConversationId>, Extent, Vec<String>);
+
+fn found(path: &Path) -> (Vec<Back>, u64) {
     let found = salvage(&path.join("piton.db"), &mut |_, _| ()).unwrap();
     let read = |of| found.records(of).unwrap().into_iter().map(|record| record.body).collect();
     let each = found.conversations.iter();
@@ -105,4 +108,22 @@ async fn whatever_page_is_lost_nothing_false_is_given_and_what_is_called_whole_i
     assert!(0 < whole && 0 < doubted && 0 < cut && 0 < nameless);
     // Most pages belong to one conversation; the others come back.
     assert!(cut + doubted < whole, "{whole} {doubted} {cut}");
+}
+
+// A process that was killed leaves its newest commits in the log.
+#[tokio::test]
+async fn commits_that_are_only_in_the_log_come_back() {
+    let source = home();
+    let store = store(source.path());
+    let writer = lease(&store, "in-the-log").await;
+    store.append(&writer, batch(0, &["short", &noise(1)])).await.unwrap();
+    let copy = home();
+    for file in ["piton.db", "piton.db-wal"] {
+        fs::copy(source.path().join(file), copy.path().join(file)).unwrap();
+    }
+    assert!(fs::metadata(copy.path().join("piton.db-wal")).unwrap().len() > 0);
+    let (found, lost) = found(copy.path());
+    let said = vec!["short".to_owned(), noise(1)];
+    assert_eq!(found, [(Some(conversation("in-the-log")), Extent::Whole, said)]);
+    assert_eq!(lost, 0);
 }
