@@ -9,6 +9,8 @@ mod format;
 mod lock;
 mod pages;
 mod private;
+mod purge;
+mod search;
 mod shared;
 mod space;
 mod verify;
