@@ -77,6 +77,8 @@ pub mod list;
 pub mod model;
 pub mod profile;
 pub mod reader;
+pub mod search;
+pub mod tail;
 pub mod tools;
 #[cfg(feature = "http")]
 pub mod transport;
@@ -91,7 +93,7 @@ mod veil;
 
 pub use piton_core::command::{
     AnswerThen, Command, Envelope, NewMessage, OnIncomplete, QueuePlace, Refusal, Reply, Sender,
-    UserPart, always_rules,
+    Shelf, UserPart, always_rules,
 };
 pub use piton_core::id::ConversationId;
 pub use piton_core::outcome::{Cause, Ending};
