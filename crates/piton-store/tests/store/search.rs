@@ -42,8 +42,9 @@ fn what_somebody_else_brought_is_not_taken_twice() {
     let mut one = SearchIndex::open(home.path()).unwrap();
     let mut other = SearchIndex::open(home.path()).unwrap();
     let first = addition("a", 0, 5, vec![said(3, 1, "kestrel")]);
-    assert!(one.take(&[first.clone()]).unwrap());
-    assert!(!other.take(&[first]).unwrap());
+    let first = [first];
+    assert!(one.take(&first).unwrap());
+    assert!(!other.take(&first).unwrap());
     assert_eq!(other.indexed(&id("a")).unwrap().memo, "memo 5");
     assert!(other.take(&[addition("a", 5, 9, vec![said(7, 2, "kestrel again")])]).unwrap());
     assert_eq!(found(&one, &literal("kestrel")), ["kestrel again", "kestrel"]);

@@ -159,9 +159,9 @@ fn called(name: &str, arguments: &str) -> String {
     let Ok(Value::Object(fields)) = serde_json::from_str(arguments) else {
         return format!("{name} {arguments}");
     };
-    let field = |(key, value): (String, Value)| match value {
-        Value::String(text) => format!("{key}: {text}"),
-        other => format!("{key}: {other}"),
+    let field = |(key, value): (String, Value)| match value.as_str() {
+        Some(text) => format!("{key}: {text}"),
+        None => format!("{key}: {value}"),
     };
     let fields: Vec<_> = fields.into_iter().map(field).collect();
     format!("{name} {}", fields.join("\n")).trim_end().to_owned()
