@@ -6,7 +6,6 @@ use std::sync::Arc;
 use piton::{Kept, WHOLE_OUTPUT, reader, tail};
 use piton_agent::Settings;
 use piton_core::id::{ConversationId, Seq};
-use piton_core::state::State;
 use piton_core::view::{ItemView, Usage, View};
 use piton_store::Journal;
 
@@ -45,7 +44,16 @@ pub(crate) async fn run(
     let life = holder.map_or(Life::Still, |holder| Life::Running { pid: holder.pid });
     // The same for a message that is taken in between: it is shown once, as what was read last.
     let kept = Kept::of(&*journal, &id).await?;
-    let (state, extent) = read(&*journal, &id, print.turns()).await?;
+    // Turns at the end are read from there, where that is enough: programs are told of the beginning, too.
+    let end = match print.turns().and_then(Turns::at_end).filter(|_| !print.json) {
+        Some(count) => tail::last_turns(&*journal, &id, count).await?,
+        None => None,
+    };
+    let is_whole = end.is_none();
+    let state = match end {
+        Some(state) => state,
+        None => reader::state(&*journal, &id).await?,
+    };
     let mut view = View::from(&state);
     if let Some(turns) = print.turns()
         && let Err(missing) = only(&mut view, turns)
@@ -56,10 +64,9 @@ pub(crate) async fn run(
         output.json(&Line::view(id.as_str(), view));
         return Ok(Report::ok("done").kept_in(id));
     }
-    let cost = match extent {
-        Extent::Whole => counted(state.usage, state.calibration.permille()),
-        Extent::End => String::new(),
-    };
+    // What all of it cost is not said at its end.
+    let cost =
+        if is_whole { counted(state.usage, state.calibration.permille()) } else { String::new() };
     output.talk(&format!("conversation {id}{cost}"));
     if let Some(parent) = state.opened.as_ref().and_then(|opened| opened.parent.as_ref()) {
         output.talk(&format!("worker of {}, call {}", parent.conversation, parent.call));
@@ -77,28 +84,6 @@ pub(crate) async fn run(
         output.talk(&format!("hint: with all that calls gave: piton print --full {id}"));
     }
     Ok(Report::ok("done").kept_in(id))
-}
-
-/// How much of a conversation was read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Extent {
-    Whole,
-    /// Its last turns; what it cost in all is not known.
-    End,
-}
-
-/// Reads as much as is needed to show some turns.
-async fn read(
-    journal: &dyn Journal,
-    id: &ConversationId,
-    turns: Option<Turns>,
-) -> Result<(State, Extent), Fault> {
-    if let Some(count) = turns.and_then(Turns::at_end)
-        && let Some(state) = tail::last_turns(journal, id, count).await?
-    {
-        return Ok((state, Extent::End));
-    }
-    Ok((reader::state(journal, id).await?, Extent::Whole))
 }
 
 /// Leaves some turns in a view; says so if there are none of them.

@@ -39,6 +39,14 @@ pub(crate) async fn run(
     for typed in &rm.ids {
         meant.push(target::by_prefix(&journal, typed, settings).await?);
     }
+    // Whoever handed the task out may still need what the worker found.
+    if let Some((worker, (parent, _))) = meant.iter().find_map(|id| Some((id, id.as_worker()?)))
+        && rm.purge
+    {
+        return Ok(Report::misuse(&format!(
+            "error: {worker} works for {parent}, and goes with it\nhint: piton rm --purge {parent}"
+        )));
+    }
     let all = with_workers(&journal, &meant).await?;
     if let Some(refused) = refused(&journal, &all, rm.purge, settings).await? {
         return Ok(refused);

@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use crate::person::Person;
 use crate::world::{World, lines};
 
 const CANARY: &str = "canary93871";
@@ -160,4 +161,36 @@ fn what_is_at_work_is_not_purged() {
     assert_eq!(world.run(&["rm", "--purge", "--yes", &other]).code, 0);
     assert_eq!(world.run(&["rm", "--purge", "--yes", &id]).code, 0);
     assert_eq!(titles(&world, &["--all"]).len(), 0);
+}
+
+#[test]
+fn a_person_is_asked_before_anything_is_removed() {
+    let world = World::new();
+    let id = conversation(&world, "first");
+    let mut person = Person::starts(&world, &["rm", "--purge", &id]);
+    person.sees(&format!("Purge {id} \"first\"?")).sees("[y/N]").types("\n");
+    person.sees("Nothing is removed.");
+    assert_eq!(person.leaves().0, 0);
+    assert_eq!(titles(&world, &[]), ["first"]);
+    let mut person = Person::starts(&world, &["rm", &id]);
+    person.sees("[y/N]").types("y\n").sees("is removed");
+    assert_eq!(person.leaves().0, 0);
+    assert_eq!(titles(&world, &["--removed"]), ["first"]);
+}
+
+#[test]
+fn workers_go_with_the_conversation_that_they_work_for() {
+    let world = World::new();
+    fs::write(world.work("a.txt"), format!("{CANARY}\n")).unwrap();
+    world.run(&["query", "delegate: read a.txt"]);
+    let names: Vec<_> =
+        world.rows().iter().map(|row| row["conversation"].as_str().unwrap().to_owned()).collect();
+    let (worker, parent) = names.iter().partition::<Vec<_>, _>(|name| name.contains('_'));
+    assert_eq!((worker.len(), parent.len()), (1, 1), "{names:?}");
+    let alone = world.run(&["rm", "--purge", "--yes", worker[0]]);
+    assert_eq!(alone.code, 2);
+    assert!(alone.stderr.contains(&format!("piton rm --purge {}", parent[0])), "{}", alone.stderr);
+    assert_eq!(world.run(&["rm", "--purge", "--yes", parent[0]]).code, 0);
+    assert_eq!(world.rows().len(), 0);
+    assert_eq!(holding(&world.path("home"), CANARY), Vec::<PathBuf>::new());
 }

@@ -128,6 +128,7 @@ fn turns_are_chosen_by_their_number_and_from_the_end() {
     assert_eq!(world.run(&["print", "--turns", "0"]).code, 2);
     let view = &lines(&world.run(&["print", "--json", "--last"]).stdout)[0]["view"];
     assert_eq!(view["turns"].as_array().unwrap().len(), 1);
+    assert_eq!(view["head"]["title"], "first");
 }
 
 // J73
@@ -153,4 +154,24 @@ fn the_last_turn_is_the_same_however_it_is_read() {
         .script(r#"{"steps":[{"calls":[{"tool":"shell","arguments":{"command":"touch x"}}]}]}"#);
     world.run(&["query", "--new", "wait", "--model", &model]);
     assert_eq!(world.run(&["print", "--last"]).stdout, world.run(&["print"]).stdout);
+}
+
+#[test]
+fn a_long_conversation_is_shown_page_by_page_unless_that_is_refused() {
+    let world = three_turns();
+    let pager = [("PAGER", "sed s/^/PAGED:/")];
+    let mut person = Person::starts_on(&world, &["print"], (8, 80), &pager);
+    person.sees("PAGED:> first").sees("PAGED:> third");
+    assert_eq!(person.leaves().0, 0);
+    // It fits, so nobody has to turn pages.
+    for (args, rows) in [(&["print", "--no-pager"][..], 8), (&["print"][..], 60)] {
+        let mut person = Person::starts_on(&world, args, (rows, 80), &pager);
+        person.sees("> first").sees("> third");
+        let (code, screen) = person.leaves();
+        assert!(code == 0 && !screen.contains("PAGED:"), "{screen}");
+    }
+    let gone = [("PAGER", "/no/such/pager 2>/dev/null")];
+    let mut person = Person::starts_on(&world, &["print"], (8, 80), &gone);
+    person.sees("> first").sees("> third");
+    assert_eq!(person.leaves().0, 0);
 }
