@@ -6,6 +6,7 @@
 mod appends;
 mod crowd;
 mod entries;
+mod finding;
 mod folding;
 mod following;
 mod furnished;
@@ -63,7 +64,7 @@ fn main() -> Outcome<()> {
 
 type Measure = fn(&Bench) -> Outcome<Vec<Row>>;
 
-const MEASURES: [(&str, Measure); 17] = [
+const MEASURES: [(&str, Measure); 18] = [
     ("append", appends::one),
     ("group", appends::many),
     ("at-once", crowd::turns),
@@ -78,6 +79,7 @@ const MEASURES: [(&str, Measure); 17] = [
     ("ls", listing::ls),
     ("fold", folding::open),
     ("view", folding::view),
+    ("find", finding::all),
     ("follow", following::both),
     // Deletes 10,000 files. On ext4 without a journal, files are slow to create for a minute behind
     // that, so what creates files is measured before.

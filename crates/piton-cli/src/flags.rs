@@ -9,22 +9,28 @@ use piton_sim::script::{Fault as ScriptFault, parse_fault};
 mod chat;
 mod config;
 mod drafts;
+mod grep;
 mod help;
 mod init;
+mod keep;
 mod mcp;
 mod query;
 mod send;
 mod stop;
+mod turns;
 
 pub(crate) use self::chat::Chat;
 pub(crate) use self::config::{Config, ConfigWish};
 pub(crate) use self::drafts::{DraftWish, DraftsFlags};
+pub(crate) use self::grep::{Grep, GrepOutput};
 pub(crate) use self::help::{Completions, Help, Shell};
 pub(crate) use self::init::Init;
+pub(crate) use self::keep::{Archive, Export, ExportFormat, Rename, Rm};
 pub(crate) use self::mcp::{Mcp, McpWish, NewServer, SimMcp};
 pub(crate) use self::query::{EFFORTS, Mode, Query};
 pub(crate) use self::send::Send;
 pub(crate) use self::stop::Stop;
+pub(crate) use self::turns::Turns;
 use crate::output::Form;
 
 /// Most rows that `ls` shows unless told otherwise.
@@ -59,6 +65,16 @@ pub(crate) enum Command {
     Ls(Ls),
     /// Show a conversation
     Print(Print),
+    /// Find what was said in the conversations of this workspace
+    Grep(Grep),
+    /// Write a conversation as Markdown, as a page of HTML, or as the entries that are stored
+    Export(Export),
+    /// Give a conversation another title
+    Rename(Rename),
+    /// Put conversations away, or list them again
+    Archive(Archive),
+    /// Remove conversations: hide them, or take them away for good
+    Rm(Rm),
     /// Show the messages that were typed in this workspace and not sent; write one anew, or forget it
     #[command(name = "draft", visible_alias = "drafts")]
     Drafts(DraftsFlags),
@@ -208,6 +224,7 @@ pub(crate) enum Revoke {
 
 /// The flags of `piton ls`.
 #[derive(Debug, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag")]
 pub(crate) struct Ls {
     /// One JSON object per line
     #[arg(long)]
@@ -215,12 +232,43 @@ pub(crate) struct Ls {
     /// Those of all directories, and workers; with a column for the directory
     #[arg(long)]
     pub(crate) all: bool,
+    /// Only those with a turn that is not over
+    #[arg(long)]
+    pub(crate) open: bool,
+    /// Only those that wait for a person
+    #[arg(long, conflicts_with = "open")]
+    pub(crate) waiting: bool,
+    /// Only those with this text in their title
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) text: Option<String>,
+    /// Only those that were touched since then: 90m, 12h, 3d or 2w ago
+    #[arg(long, value_name = "AGE", value_parser = keep::since)]
+    pub(crate) since: Option<u64>,
+    /// Those that were archived
+    #[arg(long)]
+    pub(crate) archived: bool,
+    /// Those that were removed and not purged
+    #[arg(long, conflicts_with = "archived")]
+    pub(crate) removed: bool,
+    /// Workers as well
+    #[arg(long)]
+    pub(crate) workers: bool,
     /// At most so many; 0 is no limit [default: 50, and with --all no limit]
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     limit: Option<usize>,
 }
 
 impl Ls {
+    /// Whether some conversations of the place are left out.
+    pub(crate) fn is_filtered(&self) -> bool {
+        self.archived
+            || self.removed
+            || self.open
+            || self.waiting
+            || self.text.is_some()
+            || self.since.is_some()
+    }
+
     /// Most rows that are shown.
     pub(crate) fn rows_max(&self) -> usize {
         match self.limit {
@@ -248,6 +296,7 @@ pub(crate) struct Models {
 
 /// The flags of `piton print`.
 #[derive(Debug, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag")]
 pub(crate) struct Print {
     /// The conversation, or the beginning of its id; else the newest one of this workspace
     #[arg(value_name = "ID")]
@@ -255,6 +304,19 @@ pub(crate) struct Print {
     /// The same, as other commands take it
     #[arg(long = "id", value_name = "ID", conflicts_with = "id", hide = true)]
     pub(crate) id_flag: Option<String>,
+    /// Only these turns: 3, 2..4, 2.. or ..4; -1 is the last one, -3.. the last three
+    #[arg(long, value_name = "RANGE", allow_hyphen_values = true)]
+    turns: Option<Turns>,
+    /// Only the last turn, or the last N
+    #[arg(long, value_name = "N", num_args = 0..=1, require_equals = true, default_missing_value = "1")]
+    #[arg(conflicts_with_all = ["turns", "raw"])]
+    last: Option<u32>,
+    /// How much of it to show [default: all but what calls gave]
+    #[arg(long, value_name = "STYLE", conflicts_with_all = ["full", "json"])]
+    pub(crate) style: Option<PrintStyle>,
+    /// Do not show a long conversation page by page
+    #[arg(long)]
+    pub(crate) no_pager: bool,
     /// With all that calls gave, below each: what a command printed, what a tool answered
     #[arg(long, conflicts_with = "json")]
     pub(crate) full: bool,
@@ -264,6 +326,26 @@ pub(crate) struct Print {
     /// With --json: one entry per line instead, as stored
     #[arg(long, requires = "json")]
     pub(crate) raw: bool,
+}
+
+/// How much of a conversation is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum PrintStyle {
+    /// What you said
+    User,
+    /// What you and the model said
+    Chat,
+    /// And a line for each call
+    Brief,
+    /// And all that calls changed and gave
+    Full,
+}
+
+impl Print {
+    /// The turns that are wanted; none if all are.
+    pub(crate) fn turns(&self) -> Option<Turns> {
+        self.last.map(Turns::last).or(self.turns)
+    }
 }
 
 /// What to play.
@@ -431,6 +513,11 @@ impl Command {
             | Self::Permissions(_)
             | Self::Ls(_)
             | Self::Print(_)
+            | Self::Grep(_)
+            | Self::Export(_)
+            | Self::Rename(_)
+            | Self::Archive(_)
+            | Self::Rm(_)
             | Self::Drafts(_)
             | Self::Config(_)
             | Self::Init(_)

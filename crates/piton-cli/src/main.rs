@@ -22,6 +22,7 @@ mod terminal;
 mod typing;
 
 mod output;
+mod pager;
 mod report;
 
 use std::process::ExitCode;
@@ -94,6 +95,11 @@ async fn run(flags: Flags, output: &mut Output) -> Result<Report, Fault> {
         Command::Permissions(flags) => cmd::permissions::run(&flags, &settings, output).await,
         Command::Ls(ls) => cmd::ls::run(&ls, &settings, output).await,
         Command::Print(print) => cmd::print::run(&print, &settings, output).await,
+        Command::Grep(grep) => cmd::grep::run(&grep, &settings, output).await,
+        Command::Export(export) => cmd::export::run(&export, &settings, output).await,
+        Command::Rename(rename) => cmd::rename::run(&rename, &settings, output).await,
+        Command::Archive(archive) => cmd::shelve::run(&archive, &settings, output).await,
+        Command::Rm(rm) => cmd::rm::run(&rm, &settings, output).await,
         Command::Help(flags) => cmd::help::run(&flags, &settings, output),
         Command::Completions(flags) => Ok(cmd::help::completions(&flags, output)),
         Command::Init(flags) => cmd::init::run(flags, &settings, output).await,

@@ -42,6 +42,8 @@ pub(crate) struct Output {
     style: Style,
     /// The answer that is coming, where it is laid out. None if answers are held back.
     answer: Option<Stream>,
+    /// Data that is kept back, to be shown page by page.
+    held: Option<String>,
     /// Whether the last data ended a line.
     line_ended: bool,
     area: Area,
@@ -71,6 +73,7 @@ impl Default for Output {
             talk_on_terminal: io::stderr().is_terminal(),
             style: screen::style(),
             answer: Some(Stream::default()),
+            held: None,
             line_ended: true,
             area: Area::default(),
             typed: String::new(),
@@ -271,7 +274,31 @@ impl Output {
         }
     }
 
+    /// From now on data is kept back.
+    pub(crate) fn hold(&mut self) {
+        self.held = Some(String::new());
+    }
+
+    /// What was kept back; data goes out again from now on.
+    pub(crate) fn release(&mut self) -> String {
+        self.held.take().unwrap_or_default()
+    }
+
+    /// Writes what was kept back, as it was laid out.
+    pub(crate) fn put_released(&mut self, text: &str) {
+        self.put(text);
+    }
+
+    /// How many lines the page of data has, if a person watches it.
+    pub(crate) fn page_rows(&self) -> Option<usize> {
+        self.on_terminal.then(|| screen::size(io::stdout()).rows)
+    }
+
     fn put(&mut self, text: &str) {
+        if let Some(held) = &mut self.held {
+            held.push_str(text);
+            return;
+        }
         let Some(last) = text.chars().next_back() else { return };
         self.rest();
         self.line_ended = last == '\n';

@@ -83,6 +83,12 @@ impl Report {
         Self { message: message.to_owned(), talk, ..Self::ok("nothing") }
     }
 
+    /// Something was looked for, and is nowhere. As `grep` does, it is told by the code.
+    pub(crate) fn not_found(message: &str) -> Self {
+        let (code, reason, talk) = (Code::Failed, Some("not_found"), vec![message.to_owned()]);
+        Self { code, reason, message: message.to_owned(), talk, ..Self::ok("nothing") }
+    }
+
     /// Something is broken, as was said.
     pub(crate) fn broken(message: &str) -> Self {
         let (code, reason, talk) = (Code::Failed, Some("broken"), vec![message.to_owned()]);

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 pub use self::envelope::{Envelope, Opened, Sender, Unreadable};
 pub use self::plan::{Leave, Performing, Plan, Then, known, plan};
 pub use self::reply::{Reply, always_rules};
-pub use crate::event::{ConfigChange, QueuePlace, Refusal, UndoIntent, UserPart};
+pub use crate::event::{ConfigChange, QueuePlace, Refusal, Shelf, UndoIntent, UserPart};
 use crate::id::{InquiryId, MessageId};
 
 /// What a person wants.
@@ -84,6 +84,11 @@ pub enum Command {
     Rename {
         /// The title.
         title: String,
+    },
+    /// Keep the conversation elsewhere, or list it again. Nothing of it is lost.
+    Shelve {
+        /// Where.
+        shelf: Shelf,
     },
     /// Work in another directory from here on.
     Rebind {
@@ -173,6 +178,7 @@ impl Command {
             | Self::Discard
             | Self::Configure { .. }
             | Self::Rename { .. }
+            | Self::Shelve { .. }
             | Self::Rebind { .. }
             | Self::Undo { .. } => None,
         }

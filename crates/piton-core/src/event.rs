@@ -11,6 +11,7 @@ mod context;
 mod cost;
 mod inquiry;
 mod model;
+mod shelf;
 mod tool;
 mod undo;
 mod verbatim;
@@ -35,6 +36,7 @@ pub use self::inquiry::{BY_POLICY, Choice, Inquiry, InquiryAnswer, InquiryKind, 
 pub use self::model::{
     AnswerPart, FailureClass, FinishReason, Native, PartialKind, Rejected, Usage,
 };
+pub use self::shelf::Shelf;
 pub(crate) use self::tool::split_notes;
 pub use self::tool::{
     ArgumentRole, BlobRef, EffectClass, FileEdit, Handle, Outcome, OutputFile, ToolOutput, ToolSpec,
@@ -379,6 +381,12 @@ pub enum Event {
         /// More about it, for people.
         #[serde(default, skip_serializing_if = "String::is_empty")]
         text: String,
+    },
+    /// The conversation is kept elsewhere: lists show it there. A turn that begins brings it back. Without
+    /// this fact it is listed.
+    ConversationShelved {
+        /// Where.
+        shelf: Shelf,
     },
     /// A fact that this build does not know. Kept verbatim.
     #[serde(skip)]

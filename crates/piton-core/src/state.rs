@@ -38,7 +38,7 @@ pub use self::turn::{
 pub use self::undo::Undone;
 use crate::event::{
     AnswerPart, ConfigChange, Entry, Event, FailureClass, FinishReason, ForkOrigin, ModelRef,
-    ParentCall, PartialKind, QueuePlace, TurnEnd, Usage, UserPart,
+    ParentCall, PartialKind, QueuePlace, Shelf, TurnEnd, Usage, UserPart,
 };
 use crate::id::{
     Attempt, CommandId, Digest, DriverId, Epoch, MessageId, Seq, StepId, Timestamp, TurnId,
@@ -79,6 +79,8 @@ pub struct State {
     pub calibration: Calibration,
     /// When a turn last began or ended.
     pub touched: Timestamp,
+    /// Where it is kept, for people.
+    pub shelf: Shelf,
     /// Estimated size of the newest request, in tokens.
     pub context_estimated: u64,
     /// Events that did not fit.
@@ -255,6 +257,7 @@ impl State {
             | Event::CommandTaken { .. }
             | Event::CommandRefused { .. }
             | Event::TitleGiven { .. }
+            | Event::ConversationShelved { .. }
             | Event::WorkspaceBound { .. } => self.obey(event),
             Event::MessageUnqueued { message } => self.unqueue(message),
             Event::UndoStarted { intent } => self.begin_undo(intent, at),
@@ -351,6 +354,7 @@ impl State {
             return false;
         }
         self.turns.push(Turn::new(id, agent, at));
+        self.shelf = Shelf::Listed;
         self.touched = self.touched.max(at);
         true
     }

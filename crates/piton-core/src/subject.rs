@@ -52,7 +52,8 @@ impl Event {
             Self::ConversationOpened { .. }
             | Self::ConfigChanged { .. }
             | Self::WorkspaceBound { .. } => Subject::Conversation,
-            Self::TitleGiven { .. } => Subject::Title,
+            // Both say how it is listed, and nothing of what was said.
+            Self::TitleGiven { .. } | Self::ConversationShelved { .. } => Subject::Title,
             Self::DriverStarted { .. } => Subject::Driver,
             Self::TurnStarted { .. }
             | Self::ContextAdded { .. }

@@ -78,6 +78,8 @@ pub mod model;
 pub mod profile;
 pub mod reader;
 pub mod rescue;
+pub mod search;
+pub mod tail;
 pub mod tools;
 #[cfg(feature = "http")]
 pub mod transport;
@@ -92,7 +94,7 @@ mod veil;
 
 pub use piton_core::command::{
     AnswerThen, Command, Envelope, NewMessage, OnIncomplete, QueuePlace, Refusal, Reply, Sender,
-    UserPart, always_rules,
+    Shelf, UserPart, always_rules,
 };
 pub use piton_core::id::ConversationId;
 pub use piton_core::outcome::{Cause, Ending};

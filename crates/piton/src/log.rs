@@ -172,6 +172,7 @@ pub(crate) fn status_row(state: &State) -> StatusRow {
         status,
         waiting: u32::try_from(state.queue.len()).unwrap_or(u32::MAX),
         touched: state.touched,
+        shelf: state.shelf,
     }
 }
 

@@ -12,12 +12,13 @@ use crate::render::markdown;
 use crate::report::{Fault, Report};
 
 /// The documents for users, by topic.
-const TOPICS: [(&str, &str); 21] = [
+const TOPICS: [(&str, &str); 22] = [
     ("chat", include_str!("../../../../docs/chat.md")),
     ("models", include_str!("../../../../docs/models.md")),
     ("instructions", include_str!("../../../../docs/instructions.md")),
     ("skills", include_str!("../../../../docs/skills.md")),
     ("input", include_str!("../../../../docs/input.md")),
+    ("find", include_str!("../../../../docs/find.md")),
     ("permissions", include_str!("../../../../docs/permissions.md")),
     ("terminal", include_str!("../../../../docs/terminal.md")),
     ("ci", include_str!("../../../../docs/ci.md")),

@@ -5,12 +5,12 @@
 
 use std::path::Path;
 
-use piton::Kept;
 use piton::clock::{Clock as _, SystemClock};
+use piton::{Kept, Shelf};
 use piton_agent::Settings;
 use piton_core::id::Timestamp;
 use piton_core::view::Status;
-use piton_store::{Directory, Filter, Listed, Page};
+use piton_store::{Directory, Filter, Listed, Page, TurnIs};
 
 use crate::flags::Ls;
 use crate::output::Output;
@@ -65,6 +65,10 @@ pub(crate) async fn run(
         }
         return Ok(Report::ok("nothing"));
     }
+    if rows.is_empty() && ls.is_filtered() {
+        output.talk("No conversation fits; without filters: piton ls");
+        return Ok(Report::ok("nothing"));
+    }
     if rows.is_empty() {
         output.talk("No conversations in this workspace; those of all directories: piton ls --all");
         return Ok(Report::ok("nothing"));
@@ -86,16 +90,30 @@ pub(crate) async fn run(
 /// Which conversations are listed. Nobody is in the workspace of a directory that is gone, so there all
 /// of them are.
 fn filter(ls: &Ls, settings: &Settings) -> Filter {
-    if ls.all {
-        return Filter::default();
-    }
+    let turn = match (ls.waiting, ls.open) {
+        (true, _) => Some(TurnIs::Asking),
+        (false, true) => Some(TurnIs::Open),
+        (false, false) => None,
+    };
+    let since = ls.since.map(|ms| Timestamp(SystemClock.now().0.saturating_sub(ms)));
+    let directory = if ls.all { None } else { here(settings) };
+    let worker = (!ls.all && !ls.workers).then_some(false);
+    let shelf = Some(match (ls.archived, ls.removed) {
+        (true, _) => Shelf::Archived,
+        (false, true) => Shelf::Removed,
+        (false, false) => Shelf::Listed,
+    });
+    Filter { directory, turn, text: ls.text.clone(), worker, since, shelf }
+}
+
+/// Where the conversations of this workspace work; nowhere in particular in a directory that is gone.
+pub(super) fn here(settings: &Settings) -> Option<Directory> {
     let text = |path: &Path| path.to_string_lossy().into_owned();
-    let directory = match (&settings.repository, settings.workspace()) {
+    match (&settings.repository, settings.workspace()) {
         (Some(root), _) => Some(Directory::Within(text(root))),
         (None, Ok(here)) => Some(Directory::Exactly(text(here))),
         (None, Err(_)) => None,
-    };
-    Filter { directory, worker: Some(false), ..Filter::default() }
+    }
 }
 
 /// Whether the directories of conversations are shown.

@@ -3,13 +3,13 @@
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use piton::{Kept, WHOLE_OUTPUT, reader};
+use piton::{Kept, WHOLE_OUTPUT, reader, tail};
 use piton_agent::Settings;
 use piton_core::id::{ConversationId, Seq};
 use piton_core::view::{ItemView, Usage, View};
 use piton_store::Journal;
 
-use crate::flags::Print;
+use crate::flags::{Print, PrintStyle, Turns};
 use crate::output::Output;
 use crate::render::lines::Line;
 use crate::render::markdown;
@@ -17,7 +17,7 @@ use crate::render::paint::{Painted, Style};
 use crate::render::print::{Detail, Life, Piece, conversation, leaves_out, untaken};
 use crate::render::turn::said_in;
 use crate::report::{Fault, Report};
-use crate::{store, target};
+use crate::{pager, store, target};
 
 /// Shows it.
 pub(crate) async fn run(
@@ -44,33 +44,82 @@ pub(crate) async fn run(
     let life = holder.map_or(Life::Still, |holder| Life::Running { pid: holder.pid });
     // The same for a message that is taken in between: it is shown once, as what was read last.
     let kept = Kept::of(&*journal, &id).await?;
-    let state = reader::state(&*journal, &id).await?;
+    // Turns at the end are read from there, where that is enough: programs are told of the beginning, too.
+    let end = match print.turns().and_then(Turns::at_end).filter(|_| !print.json) {
+        Some(count) => tail::last_turns(&*journal, &id, count).await?,
+        None => None,
+    };
+    let is_whole = end.is_none();
+    let state = match end {
+        Some(state) => state,
+        None => reader::state(&*journal, &id).await?,
+    };
+    let mut view = View::from(&state);
+    if let Some(turns) = print.turns()
+        && let Err(missing) = only(&mut view, turns)
+    {
+        return Ok(missing);
+    }
     if print.json {
-        output.json(&Line::view(id.as_str(), View::from(&state)));
+        output.json(&Line::view(id.as_str(), view));
         return Ok(Report::ok("done").kept_in(id));
     }
-    output
-        .talk(&format!("conversation {id}{}", counted(state.usage, state.calibration.permille())));
+    // What all of it cost is not said at its end.
+    let cost =
+        if is_whole { counted(state.usage, state.calibration.permille()) } else { String::new() };
+    output.talk(&format!("conversation {id}{cost}"));
     if let Some(parent) = state.opened.as_ref().and_then(|opened| opened.parent.as_ref()) {
         output.talk(&format!("worker of {}, call {}", parent.conversation, parent.call));
     }
-    let mut view = View::from(&state);
-    let detail = if print.full { Detail::Outputs } else { Detail::Calls };
+    let detail = detail(print);
     fill_in(&*journal, &mut view, detail).await;
+    let page = pager::begin(print.no_pager, settings, output);
     show(&conversation(&view, life, (output.page(), detail)), output);
     let commands = kept.iter().map(|kept| &kept.envelope);
     let untaken_ones = commands.filter(|it| !state.commands.contains_key(&it.id));
     let messages: Vec<_> = untaken_ones.filter_map(|it| said_in(&it.command)).collect();
     show(&untaken(&messages, life), output);
+    pager::end(page, output).await;
     if output.is_watched() && leaves_out(&view, detail) {
         output.talk(&format!("hint: with all that calls gave: piton print --full {id}"));
     }
     Ok(Report::ok("done").kept_in(id))
 }
 
+/// Leaves some turns in a view; says so if there are none of them.
+fn only(view: &mut View, turns: Turns) -> Result<(), Report> {
+    let numbers: Vec<_> = view.shown().map(|turn| turn.head.id.0).collect();
+    let (from, to) = turns.within(&numbers);
+    view.turns.retain(|turn| (from..=to).contains(&turn.head.id.0));
+    let last = numbers.last().copied().unwrap_or(0);
+    if view.shown().next().is_none() {
+        let there = match last {
+            0 => "the conversation has no turns yet".to_owned(),
+            last => format!("the last turn is {last}"),
+        };
+        return Err(Report::misuse(&format!("error: there are no such turns; {there}")));
+    }
+    if to < last {
+        // What waits comes behind the last turn.
+        view.queue.clear();
+    }
+    Ok(())
+}
+
+fn detail(print: &Print) -> Detail {
+    match print.style {
+        Some(PrintStyle::User) => Detail::Messages,
+        Some(PrintStyle::Chat) => Detail::Answers,
+        Some(PrintStyle::Brief) => Detail::CallLines,
+        Some(PrintStyle::Full) => Detail::Outputs,
+        None if print.full => Detail::Outputs,
+        None => Detail::Calls,
+    }
+}
+
 /// Puts what is kept whole in the place of the extracts that the model saw: differences of changes, and what
 /// calls gave if that is wanted. Where one cannot be read, the extract stays.
-async fn fill_in(journal: &dyn Journal, view: &mut View, detail: Detail) {
+pub(super) async fn fill_in(journal: &dyn Journal, view: &mut View, detail: Detail) {
     let items = view.turns.iter_mut().flat_map(|turn| &mut turn.items);
     for item in items {
         let ItemView::Step(step) = item else { continue };

@@ -4,6 +4,8 @@
 
 use std::collections::BTreeMap;
 
+use piton::Shelf;
+use piton::search::Hit;
 use piton_agent::config::{Origin, Setting};
 use piton_core::id::{ConversationId, TurnId};
 use piton_core::view::{
@@ -104,8 +106,35 @@ pub(crate) enum Line<'a> {
         #[serde(skip_serializing_if = "Option::is_none")]
         untaken_messages: Option<usize>,
         touched: u64,
+        /// Where it is kept, if it was put away.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        shelf: Option<Shelf>,
         #[serde(skip_serializing_if = "Option::is_none")]
         parent: Option<String>,
+    },
+    /// A line of a conversation that was looked for.
+    Hit {
+        conversation: &'a str,
+        turn: u32,
+        seq: u64,
+        scope: &'a str,
+        kind: &'a str,
+        /// Why it does not count any more.
+        #[serde(skip_serializing_if = "str::is_empty")]
+        hidden: &'a str,
+        /// The number of the line in its text.
+        line: usize,
+        text: &'a str,
+        #[serde(skip_serializing_if = "<[String]>::is_empty")]
+        before: &'a [String],
+        #[serde(skip_serializing_if = "<[String]>::is_empty")]
+        after: &'a [String],
+    },
+    /// A conversation in which something was found, and how often.
+    HitCount {
+        conversation: &'a str,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        hits: Option<usize>,
     },
     /// A rule that says what may run.
     Rule { number: usize, from: &'a str, rule: &'a PermissionRule, scope: RuleScope },
@@ -281,6 +310,21 @@ impl<'a> Line<'a> {
         Self::Entry { seq: record.seq.0, at: record.at.0, event }
     }
 
+    pub(crate) fn hit(hit: &'a Hit) -> Self {
+        Self::Hit {
+            conversation: hit.conversation.as_str(),
+            turn: hit.turn,
+            seq: hit.seq.0,
+            scope: &hit.scope,
+            kind: &hit.kind,
+            hidden: &hit.hidden,
+            line: hit.number,
+            text: &hit.line,
+            before: &hit.before,
+            after: &hit.after,
+        }
+    }
+
     pub(crate) fn live(live: &'a Live) -> Self {
         Self::Live { live }
     }
@@ -322,6 +366,7 @@ impl<'a> Line<'a> {
             waiting_messages: Some(row.waiting).filter(|waiting| 0 < *waiting),
             untaken_messages: (0 < untaken).then_some(untaken),
             touched: row.touched.0,
+            shelf: Some(row.shelf).filter(|shelf| *shelf != Shelf::Listed),
             parent: conversation.as_worker().map(|(parent, _)| parent.as_str().to_owned()),
         }
     }

@@ -31,7 +31,13 @@ pub(crate) enum Life {
 /// How much of the calls is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Detail {
-    /// That they were, how they ended, and what they changed.
+    /// Nothing, and nothing that the model said.
+    Messages,
+    /// Nothing.
+    Answers,
+    /// That they were, and how they ended.
+    CallLines,
+    /// And what they changed.
     Calls,
     /// What they gave, too.
     Outputs,
@@ -72,7 +78,7 @@ pub(crate) fn conversation(
         }
     }
     waiting(&mut pieces, &view.queue);
-    if !view.tasks().is_empty() {
+    if !view.tasks().is_empty() && !matches!(detail, Detail::Messages | Detail::Answers) {
         line(&mut pieces, "");
         paint(&mut pieces, listed(view.tasks(), page.unwrap_or(UNBOUND)));
     }
@@ -154,8 +160,9 @@ fn items(
     for item in &turn.items {
         match item {
             ItemView::Message(said) => quote(pieces, &turn::said(&said.parts)),
+            ItemView::Step(_) if detail == Detail::Messages => {}
             ItemView::Step(step) => {
-                if let Some(page) = page {
+                if let Some(page) = page.filter(|_| detail != Detail::Answers) {
                     paint(pieces, thought(&turn::reasoning(step), page));
                 }
                 let said = turn::text(step);
@@ -165,8 +172,11 @@ fn items(
                         line(pieces, "[the answer broke off here]");
                     }
                 }
-                for call in &step.calls {
-                    line(pieces, &tool(call, life));
+                for call in step.calls.iter().filter(|_| detail != Detail::Answers) {
+                    line(pieces, &call_line(call, life));
+                    if detail == Detail::CallLines {
+                        continue;
+                    }
                     let change = changed(call, Extent::Whole, page.unwrap_or(UNBOUND));
                     if change.is_empty() && detail == Detail::Outputs {
                         gave(pieces, call, page);
@@ -196,7 +206,8 @@ fn state(status: &Status, life: Life) -> String {
     }
 }
 
-fn tool(call: &CallView, life: Life) -> String {
+/// A call in a line.
+pub(crate) fn call_line(call: &CallView, life: Life) -> String {
     let line = tool_line(call, life);
     match &call.worker {
         Some(worker) => format!("{line} [worker: {worker}]"),

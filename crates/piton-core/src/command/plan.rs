@@ -122,6 +122,9 @@ pub fn plan(
         Command::Rename { title } => {
             record(vec![Event::TitleGiven { title: title.clone() }], Then::Rest)
         }
+        Command::Shelve { shelf } => {
+            record(vec![Event::ConversationShelved { shelf: *shelf }], Then::Rest)
+        }
         Command::Rebind { workspace } => rebind(state, workspace, performing),
         Command::Undo { intent, .. } => undo(state, intent.as_deref(), performing),
     }

@@ -154,6 +154,7 @@ impl State {
             | Event::CommandTaken { .. }
             | Event::CommandRefused { .. }
             | Event::TitleGiven { .. }
+            | Event::ConversationShelved { .. }
             | Event::WorkspaceBound { .. }
             | Event::UndoStarted { .. }
             | Event::UndoFinished { .. }

@@ -122,6 +122,7 @@ fn patches(state: &State, event: &Event) -> Vec<Patch> {
         }
         Event::ConversationOpened { .. }
         | Event::TitleGiven { .. }
+        | Event::ConversationShelved { .. }
         | Event::WorkspaceBound { .. }
         | Event::QueueReleased => {}
         Event::TurnStarted { .. } | Event::ContextAdded { .. } => made.last_turn(),

@@ -14,13 +14,13 @@ use crate::sample::sample;
 use crate::{transcript, view};
 
 /// Kinds of events there are, with the one for kinds of newer builds.
-const KINDS: usize = 36;
+const KINDS: usize = 37;
 
 const PATCH: &str = include_str!("journals/v1_patch.jsonl");
 const WORDS: &str = include_str!("journals/v1_words.jsonl");
 
 /// All recordings.
-const JOURNALS: [&str; 18] = [
+const JOURNALS: [&str; 19] = [
     include_str!("journals/v1.jsonl"),
     include_str!("journals/v1_changed.jsonl"),
     include_str!("journals/v1_context.jsonl"),
@@ -34,6 +34,7 @@ const JOURNALS: [&str; 18] = [
     include_str!("journals/v1_plan.jsonl"),
     include_str!("journals/v1_questions.jsonl"),
     include_str!("journals/v1_repair.jsonl"),
+    include_str!("journals/v1_shelf.jsonl"),
     include_str!("journals/v1_shortened.jsonl"),
     include_str!("journals/v1_tasks.jsonl"),
     include_str!("journals/v1_undo.jsonl"),

@@ -53,6 +53,7 @@ pub(crate) fn kind(event: &Event) -> &'static str {
         Event::CommandTaken { .. } => "CommandTaken",
         Event::CommandRefused { .. } => "CommandRefused",
         Event::TitleGiven { .. } => "TitleGiven",
+        Event::ConversationShelved { .. } => "ConversationShelved",
         Event::WorkspaceBound { .. } => "WorkspaceBound",
         Event::UndoStarted { .. } => "UndoStarted",
         Event::UndoFinished { .. } => "UndoFinished",

@@ -35,6 +35,7 @@ mod append_only;
 mod attachments;
 mod commands_page;
 mod context;
+mod shelf;
 mod undo;
 mod view;
 mod view_change;

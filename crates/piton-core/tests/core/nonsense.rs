@@ -9,8 +9,8 @@ use piton_core::event::{
     AnswerPart, BlobRef, BreakReason, ConfigChange, ContextItem, EVENT_FORMAT, EffectClass, Entry,
     Event, FailureClass, FileEdit, FinishReason, ForkOrigin, Found, Handle, HookVerdict, Inquiry,
     InquiryAnswer, InquiryKind, Limits, Native, Outcome, ParentCall, PartialKind, PlannedCall,
-    QueuePlace, Refusal, Rejected, ShortOutput, ToolOutput, TurnEnd, UndoIntent, UndoOutcome,
-    UnknownEvent, Usage, UserPart, Wants,
+    QueuePlace, Refusal, Rejected, Shelf, ShortOutput, ToolOutput, TurnEnd, UndoIntent,
+    UndoOutcome, UnknownEvent, Usage, UserPart, Wants,
 };
 use piton_core::id::{
     Attempt, CallId, CommandId, ConversationId, Digest, DriverId, Epoch, InquiryId, MessageId, Seq,
@@ -276,6 +276,8 @@ fn lifecycle() -> impl Strategy<Value = Event> {
         1 => message().prop_map(|message| Event::MessageUnqueued { message }),
         1 => Just(Event::QueueReleased),
         1 => text().prop_map(|title| Event::TitleGiven { title }),
+        1 => select(vec![Shelf::Listed, Shelf::Archived, Shelf::Removed])
+            .prop_map(|shelf| Event::ConversationShelved { shelf }),
         1 => text().prop_map(|workspace| Event::WorkspaceBound { workspace }),
         1 => (text(), proptest::bool::ANY).prop_map(|(change, again)| Event::UndoStarted {
             intent: UndoIntent {

@@ -30,6 +30,7 @@ mod repair;
 
 mod secret;
 mod stream;
+mod tail;
 mod tools;
 #[cfg(feature = "http")]
 mod transport;

@@ -328,6 +328,7 @@ fn word(event: &Event) -> String {
         Event::CommandTaken { .. } => "taken".into(),
         Event::CommandRefused { .. } => "refused".into(),
         Event::TitleGiven { .. } => "title".into(),
+        Event::ConversationShelved { shelf } => format!("shelved:{shelf:?}"),
         Event::WorkspaceBound { .. } => "bound".into(),
         Event::UndoStarted { .. } => "undo".into(),
         Event::UndoFinished { outcome, .. } => format!("undone:{outcome:?}"),
