@@ -6,6 +6,7 @@ pub(crate) mod config;
 pub(crate) mod doctor;
 pub(crate) mod drafts;
 pub(crate) mod help;
+pub(crate) mod import;
 pub(crate) mod init;
 pub(crate) mod kill;
 pub(crate) mod logs;

@@ -10,6 +10,7 @@ mod chat;
 mod config;
 mod drafts;
 mod help;
+mod import;
 mod init;
 mod mcp;
 mod query;
@@ -20,6 +21,7 @@ pub(crate) use self::chat::Chat;
 pub(crate) use self::config::{Config, ConfigWish};
 pub(crate) use self::drafts::{DraftWish, DraftsFlags};
 pub(crate) use self::help::{Completions, Help, Shell};
+pub(crate) use self::import::Import;
 pub(crate) use self::init::Init;
 pub(crate) use self::mcp::{Mcp, McpWish, NewServer, SimMcp};
 pub(crate) use self::query::{EFFORTS, Mode, Query};
@@ -59,6 +61,8 @@ pub(crate) enum Command {
     Ls(Ls),
     /// Show a conversation
     Print(Print),
+    /// Take over sessions of other agents: Claude Code, Codex, opencode, Gemini CLI, Qwen Code, pi
+    Import(Import),
     /// Show the messages that were typed in this workspace and not sent; write one anew, or forget it
     #[command(name = "draft", visible_alias = "drafts")]
     Drafts(DraftsFlags),
@@ -422,11 +426,13 @@ impl Command {
             Self::Undo(undo) if undo.json => Form::Json,
             Self::Drafts(drafts) if drafts.json => Form::Json,
             Self::Config(config) if config.json => Form::Json,
+            Self::Import(import) if import.json => Form::Json,
             Self::Query(_)
             | Self::Answer(_)
             | Self::Permissions(_)
             | Self::Ls(_)
             | Self::Print(_)
+            | Self::Import(_)
             | Self::Drafts(_)
             | Self::Config(_)
             | Self::Init(_)

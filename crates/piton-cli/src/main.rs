@@ -94,6 +94,7 @@ async fn run(flags: Flags, output: &mut Output) -> Result<Report, Fault> {
         Command::Permissions(flags) => cmd::permissions::run(&flags, &settings, output).await,
         Command::Ls(ls) => cmd::ls::run(&ls, &settings, output).await,
         Command::Print(print) => cmd::print::run(&print, &settings, output).await,
+        Command::Import(flags) => cmd::import::run(&flags, &settings, output).await,
         Command::Help(flags) => cmd::help::run(&flags, &settings, output),
         Command::Completions(flags) => Ok(cmd::help::completions(&flags, output)),
         Command::Init(flags) => cmd::init::run(flags, &settings, output).await,

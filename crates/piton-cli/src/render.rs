@@ -6,6 +6,7 @@ pub(crate) mod changed;
 pub(crate) mod count;
 pub(crate) mod diff;
 pub(crate) mod fold;
+pub(crate) mod imported;
 pub(crate) mod incomplete;
 pub(crate) mod legible;
 pub(crate) mod lines;

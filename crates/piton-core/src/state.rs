@@ -12,6 +12,7 @@ mod context;
 mod coordinated;
 mod failure;
 mod fork;
+mod imported;
 mod inquiry;
 mod outage;
 mod past;
@@ -28,6 +29,7 @@ pub use self::commands::Verdict;
 pub use self::config::Config;
 pub use self::coordinated::COORDINATOR;
 pub use self::failure::Failure;
+pub use self::imported::Imported;
 pub use self::outage::Outage;
 pub use self::past::Frames;
 pub use self::request::LastRequest;
@@ -51,6 +53,8 @@ pub struct State {
     pub end: Seq,
     /// How the conversation began.
     pub opened: Option<Opened>,
+    /// The program that it was taken over from.
+    pub imported: Option<Imported>,
     /// What applies now.
     pub config: Config,
     /// Who performs.
@@ -204,6 +208,7 @@ impl State {
                 self.touched = self.touched.max(at);
                 Opened::of(event).is_some_and(|opened| self.open(opened))
             }
+            Event::ConversationImported { .. } => self.take_over(event, at),
             Event::ConfigChanged { change } => self.configure(change),
             Event::DriverStarted { driver, epoch, pid, .. } => {
                 self.driver = Some(Driver { id: driver.clone(), epoch: *epoch, pid: *pid });

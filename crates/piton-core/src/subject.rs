@@ -50,6 +50,7 @@ impl Event {
     pub fn subject(&self) -> Subject {
         match self {
             Self::ConversationOpened { .. }
+            | Self::ConversationImported { .. }
             | Self::ConfigChanged { .. }
             | Self::WorkspaceBound { .. } => Subject::Conversation,
             Self::TitleGiven { .. } => Subject::Title,

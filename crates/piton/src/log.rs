@@ -158,11 +158,11 @@ fn is_asking(state: &State) -> bool {
     state.open_turn().is_some_and(|turn| turn.pending_inquiries().next().is_some())
 }
 
-fn record(entry: &Entry) -> NewRecord {
+pub(crate) fn record(entry: &Entry) -> NewRecord {
     NewRecord { at: entry.at, format: EVENT_FORMAT, body: entry.event.to_stored() }
 }
 
-fn status_row(state: &State) -> StatusRow {
+pub(crate) fn status_row(state: &State) -> StatusRow {
     let status = Status::of(state);
     StatusRow {
         title: view::title(state),

@@ -11,6 +11,7 @@ use piton_store::Journal;
 
 use crate::flags::Print;
 use crate::output::Output;
+use crate::render::imported;
 use crate::render::lines::Line;
 use crate::render::markdown;
 use crate::render::paint::{Painted, Style};
@@ -55,6 +56,10 @@ pub(crate) async fn run(
         output.talk(&format!("worker of {}, call {}", parent.conversation, parent.call));
     }
     let mut view = View::from(&state);
+    if let Some(from) = &view.head.imported {
+        output.talk(&imported::source(&from.source));
+        imported::remarks(&from.remarks, from.more).iter().for_each(|line| output.talk(line));
+    }
     let detail = if print.full { Detail::Outputs } else { Detail::Calls };
     fill_in(&*journal, &mut view, detail).await;
     show(&conversation(&view, life, (output.page(), detail)), output);

@@ -38,6 +38,7 @@ mod held;
 mod help;
 mod home;
 mod hooks;
+mod import;
 mod incomplete;
 mod init;
 mod input;

@@ -329,6 +329,7 @@ fn word(event: &Event) -> String {
         Event::CommandRefused { .. } => "refused".into(),
         Event::TitleGiven { .. } => "title".into(),
         Event::WorkspaceBound { .. } => "bound".into(),
+        Event::ConversationImported { .. } => "imported".into(),
         Event::UndoStarted { .. } => "undo".into(),
         Event::UndoFinished { outcome, .. } => format!("undone:{outcome:?}"),
         Event::Unknown(_) => "unknown".into(),
