@@ -37,16 +37,12 @@ pub(crate) fn walk(nodes: &[Node], leaf: usize) -> Chain {
         // Records that share a name are pieces of one.
         let same = node.id.as_deref().and_then(|id| by_id.get(id));
         chain.places.extend(same.into_iter().flatten());
-        next = match &node.parent {
-            None => None,
-            Some(parent) => match by_id.get(parent.as_str()).and_then(|found| found.last()) {
-                Some(found) => Some(*found),
-                None => {
-                    chain.gaps.push(place);
-                    place.checked_sub(1)
-                }
-            },
-        };
+        let Some(parent) = &node.parent else { break };
+        next = by_id.get(parent.as_str()).and_then(|found| found.last()).copied();
+        if next.is_none() {
+            chain.gaps.push(place);
+            next = place.checked_sub(1);
+        }
     }
     chain
 }

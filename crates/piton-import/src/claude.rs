@@ -142,7 +142,7 @@ fn tell_left_out(records: &[(u64, Value)], on_line: &BTreeSet<usize>, story: &mu
 
 fn user(record: &Value, stand: Stand, story: &mut Story) {
     let Blocks { parts, results, unknown, .. } = blocks::read(at(record, &["message", "content"]));
-    unknown.iter().for_each(|kind| story.unknown(kind, stand.line));
+    story.unknown_all(&unknown, stand.line);
     for (id, mut result) in results {
         let is_made_up = is_made_up(&result.text);
         result.at = stand.at;
@@ -155,7 +155,9 @@ fn user(record: &Value, stand: Stand, story: &mut Story) {
         story.note(stand, &words);
     } else {
         let (notes, said) = parts.into_iter().partition::<Vec<_>, _>(is_note_part);
-        notes.iter().for_each(|part| story.note(stand, &words_of(std::slice::from_ref(part))));
+        for part in &notes {
+            story.note(stand, &words_of(std::slice::from_ref(part)));
+        }
         story.say(stand, said);
     }
 }
@@ -172,7 +174,7 @@ fn assistant(
 ) {
     let message = record.get("message").unwrap_or(record);
     let Blocks { parts, mut pieces, results, unknown, .. } = blocks::read(message.get("content"));
-    unknown.iter().for_each(|kind| story.unknown(kind, stand.line));
+    story.unknown_all(&unknown, stand.line);
     let words = words_of(&parts);
     let is_error = is_true(record, "isApiErrorMessage") || words.starts_with("API Error:");
     if text(message, "model") == Some("<synthetic>") || is_error && is_filler(&words) {

@@ -170,7 +170,7 @@ fn output(item: &Value, id: Option<String>, stand: Stand, story: &mut Story) {
 
 fn message(item: &Value, stand: Stand, model: Option<&ModelRef>, story: &mut Story) {
     let Blocks { parts, pieces, unknown, .. } = blocks::read(item.get("content"));
-    unknown.iter().for_each(|kind| story.unknown(kind, stand.line));
+    story.unknown_all(&unknown, stand.line);
     match text(item, "role").unwrap_or_default() {
         "assistant" => answer(pieces, stand, model, story),
         "user" => {

@@ -141,7 +141,7 @@ fn user(
     known: &mut BTreeMap<String, (u32, Stand)>,
 ) {
     let (Blocks { parts, unknown, .. }, given) = parts::read(message.get("content"));
-    unknown.iter().for_each(|kind| story.unknown(kind, stand.line));
+    story.unknown_all(&unknown, stand.line);
     for Given { id, tool, mut result } in given {
         if let Some((times, last)) = id.as_ref().and_then(|id| known.get_mut(id)) {
             *times += 1;
@@ -166,7 +166,7 @@ fn answer(
     known: &mut BTreeMap<String, (u32, Stand)>,
 ) {
     let (Blocks { pieces, unknown, .. }, _) = parts::read(message.get("content"));
-    unknown.iter().for_each(|kind| story.unknown(kind, stand.line));
+    story.unknown_all(&unknown, stand.line);
     let calls = items(message.get("toolCalls"));
     let is_listed = |piece: &Piece| match piece {
         Piece::Call { id, .. } => calls.iter().any(|call| owned(call, "id") == *id),

@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
+use memchr::{memchr_iter, memmem};
 use ruzstd::decoding::StreamingDecoder;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
@@ -136,7 +137,7 @@ fn numbered<'a, T: Deserialize<'a>>(bytes: &'a [u8], names: &[&str]) -> (Vec<(u6
         let read = values.byte_offset();
         let place = bytes.len() - rest.len();
         let between = bytes.get(counted..place).unwrap_or_default();
-        line += between.iter().filter(|byte| **byte == b'\n').count();
+        line += breaks(between);
         counted = place;
         found.push((u64::try_from(line).unwrap_or_default(), value));
         rest = rest.get(read..).unwrap_or_default();
@@ -145,5 +146,10 @@ fn numbered<'a, T: Deserialize<'a>>(bytes: &'a [u8], names: &[&str]) -> (Vec<(u6
 }
 
 fn find(bytes: &[u8], wanted: &[u8]) -> Option<usize> {
-    bytes.windows(wanted.len()).position(|window| window == wanted)
+    memmem::find(bytes, wanted)
+}
+
+/// How many lines end in it.
+pub(crate) fn breaks(bytes: &[u8]) -> usize {
+    memchr_iter(b'\n', bytes).count()
 }

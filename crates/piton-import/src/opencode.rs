@@ -42,7 +42,7 @@ pub(crate) fn read(bytes: &[u8], story: &mut Story) {
     for damaged in items(whole.get("damaged")).iter().filter_map(Value::as_str) {
         story.remark("torn_line", Stand::default(), damaged);
     }
-    let is_written = 1 < bytes.iter().filter(|byte| **byte == b'\n').count();
+    let is_written = 1 < lines::breaks(bytes);
     let undone = at(info, &["revert", "messageID"]).and_then(Value::as_str);
     let messages = items(whole.get("messages"));
     let lines = lines::of_list(bytes, &["messages"], messages.len());
@@ -74,17 +74,15 @@ fn user(parts: &[Value], stand: Stand, story: &mut Story) {
                 }
                 _ => {}
             },
-            "file" => match file(part) {
-                Some(file) => said.push(PastPart::File(file)),
-                None => {
+            "file" => {
+                if let Some(file) = file(part) {
+                    said.push(PastPart::File(file));
+                } else {
                     let name = text(part, "filename").or_else(|| text(part, "url"));
-                    story.remark(
-                        "agent_note",
-                        stand,
-                        &format!("file {}", name.unwrap_or("without a name")),
-                    );
+                    let name = name.unwrap_or("without a name");
+                    story.remark("agent_note", stand, &format!("file {name}"));
                 }
-            },
+            }
             kind if SIDE.contains(&kind) => {}
             other => story.unknown(other, 0),
         }

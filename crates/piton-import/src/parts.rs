@@ -45,17 +45,23 @@ fn add(part: &Value, blocks: &mut Blocks, given: &mut Vec<Given>) {
             None => blocks.unknown.push("inlineData".to_owned()),
         }
     } else if let Some(words) = part.as_str().or_else(|| text(part, "text")) {
-        if words.trim().is_empty() {
-        } else if is_true(part, "thought") {
-            blocks.pieces.push(Piece::Reasoning(words.into()));
-        } else {
-            blocks.parts.push(PastPart::Text(words.into()));
-            blocks.pieces.push(Piece::Text(words.into()));
-        }
-    } else if let Some(kind) = part.as_object().and_then(|part| part.keys().next()) {
-        if !matches!(kind.as_str(), "text" | "thoughtSignature" | "thought") {
-            blocks.unknown.push(kind.clone());
-        }
+        say(words, is_true(part, "thought"), blocks);
+    } else if let Some(kind) = part.as_object().and_then(|part| part.keys().next())
+        && !matches!(kind.as_str(), "text" | "thoughtSignature" | "thought")
+    {
+        blocks.unknown.push(kind.clone());
+    }
+}
+
+fn say(words: &str, is_thought: bool, blocks: &mut Blocks) {
+    if words.trim().is_empty() {
+        return;
+    }
+    if is_thought {
+        blocks.pieces.push(Piece::Reasoning(words.into()));
+    } else {
+        blocks.parts.push(PastPart::Text(words.into()));
+        blocks.pieces.push(Piece::Text(words.into()));
     }
 }
 

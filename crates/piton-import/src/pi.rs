@@ -54,7 +54,7 @@ fn add(entry: &Value, stand: Stand, story: &mut Story) {
             story.push(stand, What::Summary(words.into()));
         }
         "branch_summary" => {
-            story.remark("agent_note", stand, text(entry, "summary").unwrap_or_default())
+            story.remark("agent_note", stand, text(entry, "summary").unwrap_or_default());
         }
         "custom_message" => {
             let words = words_of(&blocks::read(entry.get("content")).parts);
@@ -70,7 +70,7 @@ fn message(message: &Value, stand: Stand, story: &mut Story) {
     match text(message, "role").unwrap_or_default() {
         "user" => {
             let Blocks { parts, unknown, .. } = blocks::read(message.get("content"));
-            unknown.iter().for_each(|kind| story.unknown(kind, stand.line));
+            story.unknown_all(&unknown, stand.line);
             story.say(stand, parts);
         }
         "assistant" => assistant(message, stand, story),
@@ -97,7 +97,7 @@ fn message(message: &Value, stand: Stand, story: &mut Story) {
 
 fn assistant(message: &Value, stand: Stand, story: &mut Story) {
     let Blocks { parts, pieces, unknown, .. } = blocks::read(message.get("content"));
-    unknown.iter().for_each(|kind| story.unknown(kind, stand.line));
+    story.unknown_all(&unknown, stand.line);
     let model = text(message, "model").map(|model| ModelRef {
         provider: text(message, "provider").unwrap_or("pi").to_owned(),
         model: model.to_owned(),

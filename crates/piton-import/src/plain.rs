@@ -130,7 +130,7 @@ fn add(
 
 fn user(message: &Value, stand: Stand, story: &mut Story) -> Option<&'static str> {
     let Blocks { parts, results, unknown, .. } = blocks::read(message.get("content"));
-    unknown.iter().for_each(|kind| story.unknown(kind, stand.line));
+    story.unknown_all(&unknown, stand.line);
     let dialect = (!results.is_empty()).then_some("anthropic-messages");
     for (id, result) in results {
         let is_made_up = is_made_up(&result.text);
@@ -147,7 +147,7 @@ fn assistant(
     story: &mut Story,
 ) -> Option<&'static str> {
     let Blocks { mut pieces, results, unknown, parts, .. } = blocks::read(message.get("content"));
-    unknown.iter().for_each(|kind| story.unknown(kind, stand.line));
+    story.unknown_all(&unknown, stand.line);
     let is_anthropic = pieces.iter().any(|piece| !matches!(piece, Piece::Text(_)));
     for name in ["reasoning_content", "reasoning"] {
         if let Some(words) = text(message, name) {
@@ -185,7 +185,7 @@ fn assistant(
 
 fn gemini(message: &Value, role: Option<&str>, stand: Stand, story: &mut Story) {
     let (Blocks { parts, pieces, unknown, .. }, given) = parts::read(message.get("parts"));
-    unknown.iter().for_each(|kind| story.unknown(kind, stand.line));
+    story.unknown_all(&unknown, stand.line);
     for Given { id, tool, result } in given {
         let is_made_up = is_made_up(&result.text);
         story.push(stand, What::Result { id, tool, result, is_made_up });

@@ -54,7 +54,7 @@ fn look(record: &Value, story: &mut Story) {
 fn add(record: &Value, stand: Stand, story: &mut Story) {
     let (Blocks { parts, pieces, unknown, .. }, given) =
         parts::read(at(record, &["message", "parts"]));
-    unknown.iter().for_each(|kind| story.unknown(kind, stand.line));
+    story.unknown_all(&unknown, stand.line);
     for Given { id, tool, mut result } in given {
         result.at = stand.at;
         let is_made_up = is_made_up(&result.text);

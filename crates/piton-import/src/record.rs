@@ -111,6 +111,13 @@ impl Story {
         *count += 1;
     }
 
+    /// The same of several.
+    pub(crate) fn unknown_all(&mut self, kinds: &[String], line: u64) {
+        for kind in kinds {
+            self.unknown(kind, line);
+        }
+    }
+
     /// Adds what is to be said of unknown records.
     pub(crate) fn tell_unknown(&mut self) {
         for (kind, (count, line)) in std::mem::take(&mut self.unknown) {

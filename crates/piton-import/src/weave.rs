@@ -101,13 +101,12 @@ fn pair(records: &[Record], story: &mut Story) -> Vec<Paired> {
             Some(id) => of_id(&calls, by_id.get(id), place),
             None => in_order(&calls, tool.as_deref(), place),
         };
-        match found.and_then(|found| calls.get_mut(found)) {
-            Some(call) => give(call, result, *is_made_up),
-            None => {
-                let name = id.as_deref().or(tool.as_deref()).unwrap_or("no name");
-                let text = format!("{name}: {}", result.text);
-                story.remark("result_without_call", record.stand, &text);
-            }
+        if let Some(call) = found.and_then(|found| calls.get_mut(found)) {
+            give(call, result, *is_made_up);
+        } else {
+            let name = id.as_deref().or(tool.as_deref()).unwrap_or("no name");
+            let text = format!("{name}: {}", result.text);
+            story.remark("result_without_call", record.stand, &text);
         }
     }
     for call in calls.iter().filter(|call| !call.tool.is_empty()) {
@@ -305,12 +304,11 @@ impl Loom<'_> {
         self.story.remark("compaction", stand, &text);
         self.close(Place::Between);
         let text = bounded(text, RECORD_BYTES_MAX, stand, self.story);
-        match self.turns.last_mut() {
-            Some(turn) => turn.summary = Some(text),
-            None => {
-                let words = format!("{SUMMED_UP}\n\n{text}").into();
-                self.said(vec![PastPart::Text(words)], Speaker::Reader, stand);
-            }
+        if let Some(turn) = self.turns.last_mut() {
+            turn.summary = Some(text);
+        } else {
+            let words = format!("{SUMMED_UP}\n\n{text}").into();
+            self.said(vec![PastPart::Text(words)], Speaker::Reader, stand);
         }
     }
 

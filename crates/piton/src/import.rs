@@ -148,11 +148,9 @@ async fn is_of(
     digest: &Digest,
 ) -> Result<bool, StoreError> {
     let records = journal.read(conversation, Seq(1), 1).await?;
-    let entry = records.first().map(reader::entry);
-    Ok(entry.is_some_and(|entry| match entry.event {
-        Event::ConversationImported { source, .. } => source.digest == *digest,
-        _ => false,
-    }))
+    let Some(entry) = records.first().map(reader::entry) else { return Ok(false) };
+    let Event::ConversationImported { source, .. } = entry.event else { return Ok(false) };
+    Ok(source.digest == *digest)
 }
 
 /// Keeps all files of a history, in the order in which they come.

@@ -139,7 +139,9 @@ async fn take_over(
         let turns = if turns == 1 { "1 turn".to_owned() } else { format!("{turns} turns") };
         let end = if complete { "" } else { ", the last one is incomplete" };
         output.talk(&format!("{turns}{end}; works in {}", workspace.display()));
-        imported::remarks(&history.remarks, 0).iter().for_each(|line| output.talk(line));
+        for line in imported::remarks(&history.remarks, 0) {
+            output.talk(&line);
+        }
     }
     output.data(&format!("{conversation}\n"));
     if output.is_watched() {
@@ -168,7 +170,9 @@ async fn list(flags: &Import, settings: &Settings, output: &mut Output) -> Resul
         rows.push((candidate, known));
     }
     if flags.json {
-        rows.iter().for_each(|(candidate, known)| output.json(&line(candidate, known.as_ref())));
+        for (candidate, known) in &rows {
+            output.json(&line(candidate, known.as_ref()));
+        }
         return Ok(Report::ok("done"));
     }
     if rows.is_empty() {

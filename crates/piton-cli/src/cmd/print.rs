@@ -58,7 +58,9 @@ pub(crate) async fn run(
     let mut view = View::from(&state);
     if let Some(from) = &view.head.imported {
         output.talk(&imported::source(&from.source));
-        imported::remarks(&from.remarks, from.more).iter().for_each(|line| output.talk(line));
+        for line in imported::remarks(&from.remarks, from.more) {
+            output.talk(&line);
+        }
     }
     let detail = if print.full { Detail::Outputs } else { Detail::Calls };
     fill_in(&*journal, &mut view, detail).await;

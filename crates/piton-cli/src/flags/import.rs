@@ -9,6 +9,7 @@ const LIST_ROWS: usize = 20;
 
 /// The flags of `piton import`.
 #[derive(Debug, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag")]
 pub(crate) struct Import {
     /// A session file, or a directory with some; their files are only read
     #[arg(value_name = "FILE|DIR", required_unless_present = "list")]

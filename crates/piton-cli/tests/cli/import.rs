@@ -1,6 +1,7 @@
 //! `piton import`: sessions of other agents, broken in every way that is known, become conversations that
 //! any provider takes. The player objects to whatever its provider would reject.
 
+use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -293,7 +294,7 @@ fn a_kill_in_the_middle_leaves_nothing_or_all() {
         {
             let message = serde_json::json!({ "role": role, "content": words });
             let entry = serde_json::json!({ "type": "message", "message": message });
-            text.push_str(&format!("{entry}\n"));
+            writeln!(text, "{entry}").unwrap();
         }
     }
     for wait_ms in [0, 5, 10, 15, 20, 25, 30, 40, 60, 100] {

@@ -27,7 +27,7 @@ fn items(history: &History) -> impl Iterator<Item = &PastItem> {
 pub(crate) fn user_texts(history: &History) -> Vec<String> {
     let said = items(history).filter_map(|item| match item {
         PastItem::Said { parts, by: Speaker::Person, .. } => Some(parts),
-        _ => None,
+        PastItem::Said { .. } | PastItem::Answer(_) | PastItem::Failed { .. } => None,
     });
     let text = |parts: &Vec<PastPart>| {
         let texts = parts.iter().filter_map(|part| match part {
@@ -42,7 +42,7 @@ pub(crate) fn user_texts(history: &History) -> Vec<String> {
 fn parts(history: &History) -> impl Iterator<Item = &PastAnswerPart> {
     items(history).flat_map(|item| match item {
         PastItem::Answer(answer) => answer.parts.as_slice(),
-        _ => &[],
+        PastItem::Said { .. } | PastItem::Failed { .. } => &[],
     })
 }
 
@@ -50,7 +50,7 @@ fn parts(history: &History) -> impl Iterator<Item = &PastAnswerPart> {
 pub(crate) fn assistant_texts(history: &History) -> Vec<String> {
     let texts = parts(history).filter_map(|part| match part {
         PastAnswerPart::Text(text) => Some(text.to_string()),
-        _ => None,
+        PastAnswerPart::Reasoning(_) | PastAnswerPart::Call(_) => None,
     });
     texts.collect()
 }
@@ -62,7 +62,7 @@ pub(crate) fn reasoning(history: &History) -> usize {
 pub(crate) fn calls(history: &History) -> Vec<&PastCall> {
     let calls = parts(history).filter_map(|part| match part {
         PastAnswerPart::Call(call) => Some(call),
-        _ => None,
+        PastAnswerPart::Text(_) | PastAnswerPart::Reasoning(_) => None,
     });
     calls.collect()
 }
@@ -72,7 +72,7 @@ pub(crate) fn images(history: &History) -> usize {
         PastItem::Said { parts, .. } => {
             Some(parts.iter().filter(|part| matches!(part, PastPart::File(_))).count())
         }
-        _ => None,
+        PastItem::Answer(_) | PastItem::Failed { .. } => None,
     });
     let in_results = calls(history).into_iter().filter_map(|call| call.result.as_ref());
     in_messages.sum::<usize>() + in_results.map(|result| result.files.len()).sum::<usize>()
@@ -113,7 +113,7 @@ pub(crate) fn told(history: &History) -> String {
                             };
                             format!("call: {} {} -> {result}", call.tool, call.arguments)
                         }
-                    }))
+                    }));
                 }
                 PastItem::Failed { message, .. } => lines.push(format!("failed: {message}")),
             }
