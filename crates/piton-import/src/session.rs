@@ -31,7 +31,11 @@ pub fn read(path: &Path, session: Option<&str>) -> Result<Vec<Found>, ImportErro
     if lines::without_mark(&beginning).trim_ascii().is_empty() && bytes <= LOOK_BYTES {
         return Err(ImportError::Empty { path: path.to_owned() });
     }
-    let format = recognise(&beginning);
+    let mut format = recognise(&beginning);
+    // The first line can be longer than what is looked at.
+    if format.is_none() && (LOOK_BYTES..=FILE_BYTES_MAX).contains(&bytes) {
+        format = recognise(&lines::whole(path).map_err(failed)?);
+    }
     let format = format.ok_or_else(|| ImportError::UnknownFormat { path: path.to_owned() })?;
     if format == Format::OpencodeDatabase {
         return of_database(path, session);

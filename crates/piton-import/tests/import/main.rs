@@ -3,6 +3,7 @@
 #![cfg(test)]
 
 mod broken;
+mod changed;
 mod database;
 mod listed;
 mod shared;
