@@ -80,3 +80,4 @@ pub use self::settings_file::FileError;
 pub use self::skills::SkillNote;
 pub use self::tools::{AgentTools, ToolNote};
 pub use self::unattended::UnattendedPolicy;
+pub use self::workspace::workspace_around;

@@ -8,6 +8,7 @@ pub(crate) mod drafts;
 pub(crate) mod export;
 pub(crate) mod grep;
 pub(crate) mod help;
+pub(crate) mod import;
 pub(crate) mod init;
 pub(crate) mod kill;
 pub(crate) mod logs;

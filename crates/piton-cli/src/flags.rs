@@ -11,6 +11,7 @@ mod config;
 mod drafts;
 mod grep;
 mod help;
+mod import;
 mod init;
 mod keep;
 mod mcp;
@@ -24,6 +25,7 @@ pub(crate) use self::config::{Config, ConfigWish};
 pub(crate) use self::drafts::{DraftWish, DraftsFlags};
 pub(crate) use self::grep::{Grep, GrepOutput};
 pub(crate) use self::help::{Completions, Help, Shell};
+pub(crate) use self::import::Import;
 pub(crate) use self::init::Init;
 pub(crate) use self::keep::{Archive, Export, ExportFormat, Rename, Rm};
 pub(crate) use self::mcp::{Mcp, McpWish, NewServer, SimMcp};
@@ -75,6 +77,8 @@ pub(crate) enum Command {
     Archive(Archive),
     /// Remove conversations: hide them, or take them away for good
     Rm(Rm),
+    /// Take over sessions of other agents: Claude Code, Codex, opencode, Gemini CLI, Qwen Code, pi
+    Import(Import),
     /// Show the messages that were typed in this workspace and not sent; write one anew, or forget it
     #[command(name = "draft", visible_alias = "drafts")]
     Drafts(DraftsFlags),
@@ -508,6 +512,7 @@ impl Command {
             Self::Undo(undo) if undo.json => Form::Json,
             Self::Drafts(drafts) if drafts.json => Form::Json,
             Self::Config(config) if config.json => Form::Json,
+            Self::Import(import) if import.json => Form::Json,
             Self::Query(_)
             | Self::Answer(_)
             | Self::Permissions(_)
@@ -518,6 +523,7 @@ impl Command {
             | Self::Rename(_)
             | Self::Archive(_)
             | Self::Rm(_)
+            | Self::Import(_)
             | Self::Drafts(_)
             | Self::Config(_)
             | Self::Init(_)

@@ -100,6 +100,7 @@ async fn run(flags: Flags, output: &mut Output) -> Result<Report, Fault> {
         Command::Rename(rename) => cmd::rename::run(&rename, &settings, output).await,
         Command::Archive(archive) => cmd::shelve::run(&archive, &settings, output).await,
         Command::Rm(rm) => cmd::rm::run(&rm, &settings, output).await,
+        Command::Import(flags) => cmd::import::run(&flags, &settings, output).await,
         Command::Help(flags) => cmd::help::run(&flags, &settings, output),
         Command::Completions(flags) => Ok(cmd::help::completions(&flags, output)),
         Command::Init(flags) => cmd::init::run(flags, &settings, output).await,

@@ -8,6 +8,7 @@ pub(crate) mod diff;
 pub(crate) mod export;
 pub(crate) mod fold;
 pub(crate) mod hits;
+pub(crate) mod imported;
 pub(crate) mod incomplete;
 pub(crate) mod legible;
 pub(crate) mod lines;

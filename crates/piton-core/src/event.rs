@@ -9,6 +9,7 @@ mod command;
 mod config;
 mod context;
 mod cost;
+mod imported;
 mod inquiry;
 mod model;
 mod shelf;
@@ -32,6 +33,7 @@ pub use self::config::{
 };
 pub use self::context::ContextItem;
 pub use self::cost::{CostLimit, Price};
+pub use self::imported::{ImportPiece, ImportRemark, ImportSource, REMARK_BYTES_MAX, REMARKS_MAX};
 pub use self::inquiry::{BY_POLICY, Choice, Inquiry, InquiryAnswer, InquiryKind, Shape, Wants};
 pub use self::model::{
     AnswerPart, FailureClass, FinishReason, Native, PartialKind, Rejected, Usage,
@@ -388,6 +390,21 @@ pub enum Event {
         /// Where.
         shelf: Shelf,
     },
+    /// The conversation was written by another program, and taken over. In one commit with everything that
+    /// was read, right behind its beginning. Without it, the entries are piton's own.
+    ConversationImported {
+        /// Where it came from.
+        source: ImportSource,
+        /// What was mended, left out or noted, in the order of the file.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        remarks: Vec<ImportRemark>,
+        /// How many more remarks there were.
+        #[serde(default, skip_serializing_if = "is_none_more")]
+        more: u64,
+        /// What was read, byte for byte, in order.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        originals: Vec<ImportPiece>,
+    },
     /// A fact that this build does not know. Kept verbatim.
     #[serde(skip)]
     Unknown(UnknownEvent),
@@ -502,6 +519,11 @@ pub enum BreakReason {
 struct Tag<'a> {
     #[serde(rename = "type", borrow)]
     kind: std::borrow::Cow<'a, str>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_none_more(more: &u64) -> bool {
+    *more == 0
 }
 
 impl Event {

@@ -12,7 +12,9 @@ mod context;
 mod coordinated;
 mod failure;
 mod fork;
+mod imported;
 mod inquiry;
+mod opened;
 mod outage;
 mod past;
 mod request;
@@ -28,6 +30,8 @@ pub use self::commands::Verdict;
 pub use self::config::Config;
 pub use self::coordinated::COORDINATOR;
 pub use self::failure::Failure;
+pub use self::imported::Imported;
+pub use self::opened::Opened;
 pub use self::outage::Outage;
 pub use self::past::Frames;
 pub use self::request::LastRequest;
@@ -37,8 +41,8 @@ pub use self::turn::{
 };
 pub use self::undo::Undone;
 use crate::event::{
-    AnswerPart, ConfigChange, Entry, Event, FailureClass, FinishReason, ForkOrigin, ModelRef,
-    ParentCall, PartialKind, QueuePlace, Shelf, TurnEnd, Usage, UserPart,
+    AnswerPart, ConfigChange, Entry, Event, FailureClass, FinishReason, ModelRef, PartialKind,
+    QueuePlace, Shelf, TurnEnd, Usage, UserPart,
 };
 use crate::id::{
     Attempt, CommandId, Digest, DriverId, Epoch, MessageId, Seq, StepId, Timestamp, TurnId,
@@ -51,6 +55,8 @@ pub struct State {
     pub end: Seq,
     /// How the conversation began.
     pub opened: Option<Opened>,
+    /// The program that it was taken over from.
+    pub imported: Option<Imported>,
     /// What applies now.
     pub config: Config,
     /// Who performs.
@@ -95,19 +101,6 @@ pub struct State {
     pub rewrites: u64,
     /// The system prompts and tool lists that there were.
     pub frames: Frames,
-}
-
-/// How a conversation began.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Opened {
-    /// The directory that tools are confined to.
-    pub workspace: String,
-    /// A title for people.
-    pub title: Option<String>,
-    /// Where a fork was cut.
-    pub origin: Option<ForkOrigin>,
-    /// The call that it works for, if it is a worker's.
-    pub parent: Option<ParentCall>,
 }
 
 /// The driver that performs.
@@ -206,6 +199,7 @@ impl State {
                 self.touched = self.touched.max(at);
                 Opened::of(event).is_some_and(|opened| self.open(opened))
             }
+            Event::ConversationImported { .. } => self.take_over(event, at),
             Event::ConfigChanged { change } => self.configure(change),
             Event::DriverStarted { driver, epoch, pid, .. } => {
                 self.driver = Some(Driver { id: driver.clone(), epoch: *epoch, pid: *pid });
@@ -481,16 +475,6 @@ impl State {
         let before = self.queue.len();
         self.queue.retain(|queued| queued.message != *message);
         self.queue.len() < before
-    }
-}
-
-impl Opened {
-    /// What the first entry says.
-    fn of(event: &Event) -> Option<Self> {
-        let Event::ConversationOpened { workspace, title, origin, parent } = event.clone() else {
-            return None;
-        };
-        Some(Self { workspace, title, origin, parent })
     }
 }
 

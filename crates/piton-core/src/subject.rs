@@ -50,6 +50,7 @@ impl Event {
     pub fn subject(&self) -> Subject {
         match self {
             Self::ConversationOpened { .. }
+            | Self::ConversationImported { .. }
             | Self::ConfigChanged { .. }
             | Self::WorkspaceBound { .. } => Subject::Conversation,
             // Both say how it is listed, and nothing of what was said.

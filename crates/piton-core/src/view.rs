@@ -22,7 +22,7 @@ pub use self::apply::Refused;
 pub use self::call::{Always, Answer, CallState, CallView, FileChange, QuestionView, ResultView};
 pub use self::change::{Patch, ViewChange};
 pub use self::conversation::{
-    Asking, Context, Covered, Head, QueuedView, UndoView, VIEW_VERSION, View,
+    Asking, Context, Covered, Head, ImportedView, QueuedView, UndoView, VIEW_VERSION, View,
 };
 pub use self::edit::EditView;
 pub use self::live::{Live, LiveCall, LiveStep};
@@ -36,9 +36,9 @@ pub use self::words::{answer_text, title};
 pub use crate::decide::calls::UNKNOWN_TEXT;
 pub use crate::event::{
     About, BlobRef, BreakReason, Choice, Diff, EffectClass, Effort, FailureClass, FilePreview,
-    FinishReason, ForkOrigin, Found, InquiryAnswer, InquiryKind, ModelRef, Outcome, ParentCall,
-    PartialKind, PermissionMode, PermissionRule, Preview, RuleEffect, RuleScope, Shape, TurnEnd,
-    UndoOutcome, Usage, Wants,
+    FinishReason, ForkOrigin, Found, ImportPiece, ImportRemark, ImportSource, InquiryAnswer,
+    InquiryKind, ModelRef, Outcome, ParentCall, PartialKind, PermissionMode, PermissionRule,
+    Preview, RuleEffect, RuleScope, Shape, TurnEnd, UndoOutcome, Usage, Wants,
 };
 pub use crate::permit::{Part, Width};
 pub use crate::tasks::{Task, TaskStatus};

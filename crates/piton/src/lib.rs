@@ -73,6 +73,7 @@ pub mod commands;
 pub mod config;
 pub mod guide;
 pub mod hooks;
+pub mod import;
 pub mod list;
 pub mod model;
 pub mod profile;

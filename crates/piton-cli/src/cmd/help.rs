@@ -12,7 +12,7 @@ use crate::render::markdown;
 use crate::report::{Fault, Report};
 
 /// The documents for users, by topic.
-const TOPICS: [(&str, &str); 22] = [
+const TOPICS: [(&str, &str); 23] = [
     ("chat", include_str!("../../../../docs/chat.md")),
     ("models", include_str!("../../../../docs/models.md")),
     ("instructions", include_str!("../../../../docs/instructions.md")),
@@ -30,6 +30,7 @@ const TOPICS: [(&str, &str); 22] = [
     ("hooks", include_str!("../../../../docs/hooks.md")),
     ("mcp", include_str!("../../../../docs/mcp.md")),
     ("subagents", include_str!("../../../../docs/subagents.md")),
+    ("import", include_str!("../../../../docs/import.md")),
     ("settings", include_str!("../../../../docs/settings.md")),
     ("doctor", include_str!("../../../../docs/doctor.md")),
     ("json", include_str!("../../../../docs/json.md")),

@@ -11,6 +11,7 @@ use piton_store::Journal;
 
 use crate::flags::{Print, PrintStyle, Turns};
 use crate::output::Output;
+use crate::render::imported;
 use crate::render::lines::Line;
 use crate::render::markdown;
 use crate::render::paint::{Painted, Style};
@@ -70,6 +71,12 @@ pub(crate) async fn run(
     output.talk(&format!("conversation {id}{cost}"));
     if let Some(parent) = state.opened.as_ref().and_then(|opened| opened.parent.as_ref()) {
         output.talk(&format!("worker of {}, call {}", parent.conversation, parent.call));
+    }
+    if let Some(from) = &view.head.imported {
+        output.talk(&imported::source(&from.source));
+        for line in imported::remarks(&from.remarks, from.more) {
+            output.talk(&line);
+        }
     }
     let detail = detail(print);
     fill_in(&*journal, &mut view, detail).await;

@@ -9,8 +9,8 @@ use piton::search::Hit;
 use piton_agent::config::{Origin, Setting};
 use piton_core::id::{ConversationId, TurnId};
 use piton_core::view::{
-    EffectClass, Found, InquiryKind, Live, PermissionRule, QuestionView, RuleScope, Usage, View,
-    ViewChange, Wants,
+    EffectClass, Found, ImportRemark, ImportSource, InquiryKind, Live, PermissionRule,
+    QuestionView, RuleScope, Usage, View, ViewChange, Wants,
 };
 use piton_sim::serve::Seen;
 use piton_store::{Listed, Record};
@@ -216,6 +216,32 @@ pub(crate) enum Line<'a> {
     Change { number: usize, conversation: &'a str, path: &'a str, state: &'a str, at: u64 },
     /// A file as it was before a change.
     Version { number: usize, path: &'a str, text: &'a str },
+    /// A session of another agent that was taken over.
+    Imported {
+        conversation: &'a str,
+        /// Whether it had been taken over before.
+        known: bool,
+        source: &'a ImportSource,
+        workspace: &'a str,
+        turns: usize,
+        /// Whether the last turn is over.
+        complete: bool,
+        /// How many remarks of each kind there are.
+        counts: BTreeMap<&'a str, usize>,
+        remarks: &'a [ImportRemark],
+    },
+    /// A session of another agent that could be taken over.
+    Importable {
+        path: String,
+        tool: &'a str,
+        format: &'a str,
+        session: Option<&'a str>,
+        title: &'a str,
+        workspace: Option<&'a str>,
+        touched: u64,
+        /// The conversation that has it.
+        conversation: Option<&'a str>,
+    },
     /// A message that was not sent.
     Draft {
         name: &'a str,

@@ -17,6 +17,7 @@ use super::code::Code;
 use super::command::CommandFault;
 use super::config::{self, PROVIDERS, loading};
 use super::holding::holding;
+use super::import::ImportFault;
 use super::input::InputFault;
 use super::letter::LetterFault;
 use super::opening::{RENAME, opening};
@@ -80,6 +81,9 @@ pub(crate) enum Fault {
     /// A command cannot be found, read or stopped.
     #[error(transparent)]
     Command(#[from] CommandFault),
+    /// A session of another agent is not taken over.
+    #[error(transparent)]
+    Import(#[from] ImportFault),
     /// A change of a file is not taken back.
     #[error(transparent)]
     Undo(#[from] UndoFault),
@@ -269,6 +273,7 @@ impl Fault {
     pub(super) fn code(&self) -> Code {
         match self {
             Self::Letter(fault) => fault.code(),
+            Self::Import(fault) => fault.code(),
             Self::Input(fault) => fault.code(),
             Self::Config(error) => config::code(error),
             Self::NoDraft
@@ -342,6 +347,7 @@ impl Fault {
             Self::Ambiguous { .. } => "ambiguous_conversation",
             Self::NoConversation { .. } => "no_conversation",
             Self::Command(_) => "command",
+            Self::Import(_) => "import",
             Self::Undo(_) => "undo",
             Self::Letter(fault) => fault.reason(),
             Self::Incomplete { .. } | Self::LeftAlone => "incomplete_turn",
@@ -409,6 +415,7 @@ impl Fault {
             Self::NoAnswer { words, more, .. } => answering(words, more),
             Self::SecretOnTerminal { .. } => vec![SECRET.into()],
             Self::Command(fault) => fault.hints(),
+            Self::Import(fault) => fault.hints(),
             Self::Undo(fault) => fault.hints(),
             Self::Letter(fault) => fault.hints(),
             Self::NoConversation { aside } => {

@@ -40,6 +40,7 @@ mod held;
 mod help;
 mod home;
 mod hooks;
+mod import;
 mod incomplete;
 mod init;
 mod input;

@@ -137,6 +137,7 @@ impl State {
                 self.place_of_open_calls()
             }
             Event::ConversationOpened { .. }
+            | Event::ConversationImported { .. }
             | Event::TurnStarted { .. }
             | Event::ContextAdded { .. }
             | Event::TurnResumed { .. }

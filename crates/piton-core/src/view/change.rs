@@ -121,6 +121,7 @@ fn patches(state: &State, event: &Event) -> Vec<Patch> {
             return made.patches;
         }
         Event::ConversationOpened { .. }
+        | Event::ConversationImported { .. }
         | Event::TitleGiven { .. }
         | Event::ConversationShelved { .. }
         | Event::WorkspaceBound { .. }

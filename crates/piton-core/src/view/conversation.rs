@@ -10,11 +10,11 @@ use super::status::Status;
 use super::turn::{MessagePart, TurnView};
 use super::words::title;
 use crate::event::{
-    Effort, ForkOrigin, ModelRef, ParentCall, PermissionMode, QueuePlace, TurnEnd, UndoIntent,
-    UndoOutcome, Usage,
+    Effort, ForkOrigin, ImportRemark, ImportSource, ModelRef, ParentCall, PermissionMode,
+    QueuePlace, TurnEnd, UndoIntent, UndoOutcome, Usage,
 };
 use crate::id::{CallId, DriverId, InquiryId, MessageId, Seq, Timestamp, TurnId};
-use crate::state::{Overlay, Queued, State, Undone};
+use crate::state::{Imported, Overlay, Queued, State, Undone};
 use crate::tasks::Task;
 
 /// Version of the form in which a view is written as data. Fields may be added under the same
@@ -65,6 +65,9 @@ pub struct Head {
     /// The call that it works for, if it is a worker's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<ParentCall>,
+    /// The program that it was taken over from, and what was mended then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub imported: Option<ImportedView>,
     /// Who answers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<ModelRef>,
@@ -91,6 +94,21 @@ pub struct Head {
     pub next: Vec<Next>,
     /// When a turn last began or ended.
     pub touched: Timestamp,
+}
+
+/// Where a conversation of another program came from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct ImportedView {
+    /// The file and the program that wrote it.
+    pub source: ImportSource,
+    /// What was mended, left out or noted, in the order of the file.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub remarks: Vec<ImportRemark>,
+    /// How many more remarks there were.
+    pub more: u64,
+    /// When it was taken over.
+    pub at: Timestamp,
 }
 
 /// How full the model's window is.
@@ -238,6 +256,7 @@ impl From<&State> for Head {
             workspace: state.workspace().to_owned(),
             origin: opened.and_then(|opened| opened.origin.clone()),
             parent: opened.and_then(|opened| opened.parent.clone()),
+            imported: state.imported.as_ref().map(ImportedView::from),
             model: state.config.model.clone(),
             mode: state.config.permissions.mode,
             effort: state.config.effort,
@@ -260,6 +279,13 @@ impl From<&State> for Context {
         let (estimated, permille) = (state.context_estimated, state.calibration.permille());
         let tokens = permille.map_or(estimated, |it| estimated.saturating_mul(it) / 1_000);
         Self { tokens, tokens_max: state.config.limits.context_tokens_max }
+    }
+}
+
+impl From<&Imported> for ImportedView {
+    fn from(imported: &Imported) -> Self {
+        let Imported { source, remarks, more, at, .. } = imported.clone();
+        Self { source, remarks, more, at }
     }
 }
 

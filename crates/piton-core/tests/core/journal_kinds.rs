@@ -14,18 +14,19 @@ use crate::sample::sample;
 use crate::{transcript, view};
 
 /// Kinds of events there are, with the one for kinds of newer builds.
-const KINDS: usize = 37;
+const KINDS: usize = 38;
 
 const PATCH: &str = include_str!("journals/v1_patch.jsonl");
 const WORDS: &str = include_str!("journals/v1_words.jsonl");
 
 /// All recordings.
-const JOURNALS: [&str; 19] = [
+const JOURNALS: [&str; 20] = [
     include_str!("journals/v1.jsonl"),
     include_str!("journals/v1_changed.jsonl"),
     include_str!("journals/v1_context.jsonl"),
     include_str!("journals/v1_directories.jsonl"),
     include_str!("journals/v1_hooks.jsonl"),
+    include_str!("journals/v1_imported.jsonl"),
     include_str!("journals/v1_inputs.jsonl"),
     include_str!("journals/v1_letters.jsonl"),
     include_str!("journals/v1_outage.jsonl"),

@@ -59,6 +59,7 @@ pub(crate) fn kind(event: &Event) -> &'static str {
         Event::UndoFinished { .. } => "UndoFinished",
         Event::OutputsShortened { .. } => "OutputsShortened",
         Event::CallLocated { .. } => "CallLocated",
+        Event::ConversationImported { .. } => "ConversationImported",
         Event::Unknown(_) => "Unknown",
     }
 }

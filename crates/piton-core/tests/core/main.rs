@@ -22,6 +22,7 @@ mod repair;
 mod tasks;
 
 mod fold;
+mod imported;
 mod journal_kinds;
 mod journal_v1;
 mod nonsense;

@@ -7,10 +7,10 @@ use piton_core::coordinate::COORDINATOR;
 use piton_core::decide::decide;
 use piton_core::event::{
     AnswerPart, BlobRef, BreakReason, ConfigChange, ContextItem, EVENT_FORMAT, EffectClass, Entry,
-    Event, FailureClass, FileEdit, FinishReason, ForkOrigin, Found, Handle, HookVerdict, Inquiry,
-    InquiryAnswer, InquiryKind, Limits, Native, Outcome, ParentCall, PartialKind, PlannedCall,
-    QueuePlace, Refusal, Rejected, Shelf, ShortOutput, ToolOutput, TurnEnd, UndoIntent,
-    UndoOutcome, UnknownEvent, Usage, UserPart, Wants,
+    Event, FailureClass, FileEdit, FinishReason, ForkOrigin, Found, Handle, HookVerdict,
+    ImportSource, Inquiry, InquiryAnswer, InquiryKind, Limits, Native, Outcome, ParentCall,
+    PartialKind, PlannedCall, QueuePlace, Refusal, Rejected, Shelf, ShortOutput, ToolOutput,
+    TurnEnd, UndoIntent, UndoOutcome, UnknownEvent, Usage, UserPart, Wants,
 };
 use piton_core::id::{
     Attempt, CallId, CommandId, ConversationId, Digest, DriverId, Epoch, InquiryId, MessageId, Seq,
@@ -274,6 +274,19 @@ fn lifecycle() -> impl Strategy<Value = Event> {
             |(message, parts, place)| Event::MessageQueued { message, parts, place }
         ),
         1 => message().prop_map(|message| Event::MessageUnqueued { message }),
+        1 => text().prop_map(|path| Event::ConversationImported {
+            source: ImportSource {
+                tool: "pi".into(),
+                format: "pi-jsonl".into(),
+                version: None,
+                session: None,
+                digest: Digest::new(path.as_str()),
+                path,
+            },
+            remarks: Vec::new(),
+            more: 0,
+            originals: Vec::new(),
+        }),
         1 => Just(Event::QueueReleased),
         1 => text().prop_map(|title| Event::TitleGiven { title }),
         1 => select(vec![Shelf::Listed, Shelf::Archived, Shelf::Removed])

@@ -70,7 +70,12 @@ impl Session {
         }
         let answers = matches!(command, Command::Answer { then: AnswerThen::GoOn, .. });
         let goes_on = answers || resumes || matches!(command, Command::Say { .. });
-        goes_on.then_some(Moment::DriverStarts)
+        // A turn that another program began has nothing that is frozen with it.
+        let moment = match self.state().config.model {
+            Some(_) => Moment::DriverStarts,
+            None => Moment::TurnBegins,
+        };
+        goes_on.then_some(moment)
     }
 
     /// Asks for the settings that apply to what a command begins.

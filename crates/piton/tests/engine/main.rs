@@ -14,6 +14,7 @@ mod examples;
 mod files;
 mod follow;
 mod hooks;
+mod import;
 mod incomplete;
 mod interrupt;
 mod lease;

@@ -330,6 +330,7 @@ fn word(event: &Event) -> String {
         Event::TitleGiven { .. } => "title".into(),
         Event::ConversationShelved { shelf } => format!("shelved:{shelf:?}"),
         Event::WorkspaceBound { .. } => "bound".into(),
+        Event::ConversationImported { .. } => "imported".into(),
         Event::UndoStarted { .. } => "undo".into(),
         Event::UndoFinished { outcome, .. } => format!("undone:{outcome:?}"),
         Event::Unknown(_) => "unknown".into(),

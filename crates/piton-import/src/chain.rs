@@ -1,0 +1,75 @@
+//! Records that name the one before them: the way from the newest one to the first.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A record of a tree.
+#[derive(Clone, Debug)]
+pub(crate) struct Node {
+    pub(crate) id: Option<String>,
+    pub(crate) parent: Option<String>,
+}
+
+/// The way from a leaf to the root.
+#[derive(Debug, Default)]
+pub(crate) struct Chain {
+    /// The places of the records on it.
+    pub(crate) places: BTreeSet<usize>,
+    /// The places of records whose parent is not in the file. The record in front of each goes on.
+    pub(crate) gaps: Vec<usize>,
+}
+
+/// Walks from `leaf` to the first record.
+pub(crate) fn walk(nodes: &[Node], leaf: usize) -> Chain {
+    let mut by_id: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
+    for (place, node) in nodes.iter().enumerate() {
+        if let Some(id) = &node.id {
+            by_id.entry(id).or_default().push(place);
+        }
+    }
+    let mut chain = Chain::default();
+    let mut next = Some(leaf);
+    while let Some(place) = next {
+        // A circle ends where it began.
+        if !chain.places.insert(place) {
+            break;
+        }
+        let Some(node) = nodes.get(place) else { break };
+        // Records that share a name are pieces of one.
+        let same = node.id.as_deref().and_then(|id| by_id.get(id));
+        chain.places.extend(same.into_iter().flatten());
+        let Some(parent) = &node.parent else { break };
+        next = by_id.get(parent.as_str()).and_then(|found| found.last()).copied();
+        if next.is_none() {
+            chain.gaps.push(place);
+            next = place.checked_sub(1);
+        }
+    }
+    chain
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn node(id: &str, parent: &str) -> Node {
+        let named = |name: &str| (!name.is_empty()).then(|| name.to_owned());
+        Node { id: named(id), parent: named(parent) }
+    }
+
+    #[test]
+    fn a_branch_that_was_left_is_not_on_the_way() {
+        let nodes = [node("a", ""), node("b", "a"), node("c", "a")];
+        let chain = walk(&nodes, 2);
+        assert_eq!(chain.places.into_iter().collect::<Vec<_>>(), [0, 2]);
+        assert!(chain.gaps.is_empty());
+    }
+
+    #[test]
+    fn a_gap_goes_on_with_the_record_in_front_and_a_circle_ends() {
+        let nodes = [node("a", ""), node("c", "lost"), node("d", "c")];
+        let chain = walk(&nodes, 2);
+        assert_eq!((chain.places.len(), chain.gaps.as_slice()), (3, [1].as_slice()));
+        let circle = [node("a", "b"), node("b", "a")];
+        assert_eq!(walk(&circle, 1).places.len(), 2);
+    }
+}
