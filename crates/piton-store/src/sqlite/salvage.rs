@@ -143,7 +143,9 @@ impl Found {
         let last_lost = last_missing(&self.chunks);
         let end_is_certain = self.end_is_certain(&image);
         let mut conversations: BTreeMap<i64, Vec<(Seq, i64, Cell)>> = BTreeMap::new();
-        for (id, (place, cell)) in &self.chunks {
+        // A purge leaves a chunk that is of no conversation.
+        let of_one = |place: i64| place::conversation(place) != 0;
+        for (id, (place, cell)) in self.chunks.iter().filter(|(_, (place, _))| of_one(*place)) {
             let at = (place::first_seq(*place), *id, *cell);
             conversations.entry(place::conversation(*place)).or_default().push(at);
         }
