@@ -44,7 +44,7 @@ pub struct Salvaged {
     pub key: i64,
     /// How much of it there is.
     pub extent: Extent,
-    chunks: Vec<(Seq, Cell)>,
+    chunks: Vec<Cell>,
 }
 
 /// How much there is of a conversation.
@@ -62,8 +62,16 @@ pub enum Extent {
 #[derive(Default)]
 struct Found {
     names: BTreeMap<i64, (i64, ConversationId)>,
-    chunks: BTreeMap<i64, (i64, Cell)>,
+    chunks: BTreeMap<i64, Place>,
     root: Option<u32>,
+}
+
+/// Where a chunk is: in its conversation, and in the file.
+struct Place {
+    conversation: i64,
+    first: Seq,
+    last: Seq,
+    cell: Cell,
 }
 
 /// Looks at every page of a database. Changes nothing, and waits for nobody: no other process may write
@@ -89,7 +97,7 @@ impl Salvage {
     /// The records of a conversation, in order.
     pub fn records(&self, of: &Salvaged) -> Result<Vec<Record>, StoreError> {
         let mut records = Vec::new();
-        for (_, cell) in &of.chunks {
+        for cell in &of.chunks {
             let chunk = row_at(&self.image, *cell).and_then(chunk).map(|(_, chunk)| chunk);
             let read = chunk.map(|chunk| chunk.decode());
             match read {
@@ -130,8 +138,9 @@ impl Found {
             if !known {
                 self.names.insert(id, (*epoch, ConversationId::new(name.as_str())));
             }
-        } else if let Some((place, _)) = chunk(row) {
-            self.chunks.insert(id, (place, cell));
+        } else if let Some((conversation, chunk)) = chunk(row) {
+            let (first, last) = (chunk.first, chunk.last());
+            self.chunks.insert(id, Place { conversation, first, last, cell });
         }
     }
 
@@ -142,18 +151,22 @@ impl Found {
         let lost = (newest - oldest + 1 - there).max(0) + (oldest - 1).max(0);
         let last_lost = last_missing(&self.chunks);
         let end_is_certain = self.end_is_certain(&image);
-        let mut conversations: BTreeMap<i64, Vec<(Seq, i64, Cell)>> = BTreeMap::new();
+        let mut conversations: BTreeMap<i64, Vec<(i64, &Place)>> = BTreeMap::new();
         // A purge leaves a chunk that is of no conversation.
-        let of_one = |place: i64| place::conversation(place) != 0;
-        for (id, (place, cell)) in self.chunks.iter().filter(|(_, (place, _))| of_one(*place)) {
-            let at = (place::first_seq(*place), *id, *cell);
-            conversations.entry(place::conversation(*place)).or_default().push(at);
+        for (id, place) in self.chunks.iter().filter(|(_, place)| place.conversation != 0) {
+            conversations.entry(place.conversation).or_default().push((*id, place));
         }
         let conversations = conversations.into_iter().map(|(key, chunks)| {
-            let last = chunks.iter().map(|(_, id, _)| *id).max().unwrap_or(0);
+            let last = chunks.last().map_or(0, |(id, _)| *id);
             let is_behind = end_is_certain && last_lost.is_none_or(|lost| lost < last);
+            let (chunks, is_cut) = in_order(chunks);
+            let extent = match (is_cut, is_behind) {
+                (true, _) => Extent::Cut,
+                (false, true) => Extent::Whole,
+                (false, false) => Extent::EndInDoubt,
+            };
             let conversation = self.names.get(&key).map(|(_, name)| name.clone());
-            put_in_order(key, conversation, chunks, is_behind, &image)
+            Salvaged { conversation, key, extent, chunks }
         });
         let conversations = conversations.collect();
         let chunks_lost = u64::try_from(lost).unwrap_or(0);
@@ -170,7 +183,7 @@ impl Found {
 }
 
 /// The highest number below the newest one that no chunk has.
-fn last_missing(chunks: &BTreeMap<i64, (i64, Cell)>) -> Option<i64> {
+fn last_missing(chunks: &BTreeMap<i64, Place>) -> Option<i64> {
     let mut ids = chunks.keys().rev();
     let mut above = *ids.next()?;
     for id in ids {
@@ -182,30 +195,21 @@ fn last_missing(chunks: &BTreeMap<i64, (i64, Cell)>) -> Option<i64> {
     (1 < above).then(|| above - 1)
 }
 
-/// The chunks of a conversation as far as each follows the one before it.
-fn put_in_order(
-    key: i64,
-    conversation: Option<ConversationId>,
-    mut chunks: Vec<(Seq, i64, Cell)>,
-    is_behind: bool,
-    image: &Image,
-) -> Salvaged {
-    chunks.sort_by_key(|(first, id, _)| (*first, *id));
+/// The chunks of a conversation as far as each follows the one before it, and whether there are more.
+fn in_order(mut chunks: Vec<(i64, &Place)>) -> (Vec<Cell>, bool) {
+    chunks.sort_by_key(|(id, place)| (place.first, *id));
     let (mut next, mut kept) = (Seq(1), Vec::new());
-    let mut extent = if is_behind { Extent::Whole } else { Extent::EndInDoubt };
-    for (first, _, cell) in chunks {
-        if first != next {
-            extent = Extent::Cut;
-            break;
+    for (_, place) in &chunks {
+        if place.first != next {
+            return (kept, true);
         }
-        let Some((_, chunk)) = row_at(image, cell).and_then(chunk) else { break };
-        next = chunk.last().next();
-        kept.push((first, cell));
+        next = place.last.next();
+        kept.push(place.cell);
     }
-    Salvaged { conversation, key, extent, chunks: kept }
+    (kept, false)
 }
 
-/// A row as a chunk with its place, if it is one and its sum holds.
+/// A row as a chunk with its conversation, if it is one and its sum holds.
 fn chunk(row: Row) -> Option<(i64, Chunk)> {
     let [
         Value::Null,
@@ -231,5 +235,6 @@ fn chunk(row: Row) -> Option<(i64, Chunk)> {
         status,
         body,
     };
-    (chunk.checksum(place::conversation(place)) == checksum).then_some((place, chunk))
+    let conversation = place::conversation(place);
+    (chunk.checksum(conversation) == checksum).then_some((conversation, chunk))
 }

@@ -8,23 +8,14 @@ use piton_core::id::ConversationId;
 use piton_store::contract::{batch, conversation, lease};
 use piton_store::{Extent, salvage};
 
-use crate::{home, store};
+use crate::{home, noise, store};
 
 /// Size of a page, in bytes.
 const PAGE_BYTES: usize = 512;
 const CONVERSATIONS: usize = 6;
+/// Words of a text that fills several pages.
+const WORDS: usize = 150;
 const ROUNDS: usize = 4;
-
-/// Words that cannot be packed, the same at every run.
-fn noise(seed: usize) -> String {
-    let mut state = seed as u64 + 1;
-    let next = |_| {
-        state =
-            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        format!("{:08x}", state >> 32)
-    };
-    (0..150).map(next).collect()
-}
 
 fn name(number: usize) -> ConversationId {
     conversation(&format!("conversation-{number}"))
@@ -37,7 +28,7 @@ async fn filled(path: &Path) -> Vec<Vec<String>> {
     for round in 0..ROUNDS {
         for (number, said) in all.iter_mut().enumerate() {
             let writer = lease(&store, name(number).as_str()).await;
-            let text = noise(round * CONVERSATIONS + number);
+            let text = noise(round * CONVERSATIONS + number, WORDS);
             store.append(&writer, batch(said.len() as u64, &["short", &text])).await.unwrap();
             said.extend(["short".to_owned(), text]);
             store.release(writer).await.unwrap();
@@ -116,14 +107,14 @@ async fn commits_that_are_only_in_the_log_come_back() {
     let source = home();
     let store = store(source.path());
     let writer = lease(&store, "in-the-log").await;
-    store.append(&writer, batch(0, &["short", &noise(1)])).await.unwrap();
+    store.append(&writer, batch(0, &["short", &noise(1, WORDS)])).await.unwrap();
     let copy = home();
     for file in ["piton.db", "piton.db-wal"] {
         fs::copy(source.path().join(file), copy.path().join(file)).unwrap();
     }
     assert!(fs::metadata(copy.path().join("piton.db-wal")).unwrap().len() > 0);
     let (found, lost) = found(copy.path());
-    let said = vec!["short".to_owned(), noise(1)];
+    let said = vec!["short".to_owned(), noise(1, WORDS)];
     assert_eq!(found, [(Some(conversation("in-the-log")), Extent::Whole, said)]);
     assert_eq!(lost, 0);
 }
