@@ -16,6 +16,7 @@ pub(crate) mod permissions;
 pub(crate) mod print;
 pub(crate) mod ps;
 pub(crate) mod query;
+pub(crate) mod queue;
 pub(crate) mod send;
 pub(crate) mod serve;
 pub(crate) mod sim_mcp;

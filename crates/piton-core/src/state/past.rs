@@ -149,6 +149,7 @@ impl State {
             | Event::CallLocated { .. }
             | Event::CallsPlanned { .. }
             | Event::MessageQueued { .. }
+            | Event::MessageRequeued { .. }
             | Event::MessageUnqueued { .. }
             | Event::QueueReleased
             | Event::CommandTaken { .. }

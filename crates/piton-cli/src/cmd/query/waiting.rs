@@ -116,6 +116,23 @@ pub(super) async fn take_back(opened: &mut Opened, asked: &Asked<'_>) -> Result<
     Ok(())
 }
 
+/// Puts the message behind the open turn. Flags count for the turn in front of it.
+pub(super) async fn queue(
+    opened: &Opened,
+    asked: &Asked<'_>,
+    mail: &mut Mail,
+) -> Result<(), Fault> {
+    let message = mail.leave(opened).await?;
+    let mut envelope = asked.envelope(Command::Queue { message })?;
+    envelope.from.flags = None;
+    if let Err(error) = opened.conversation.start(envelope).await {
+        mail.come_back();
+        return Err(opened.fault(error, "the message was not taken"));
+    }
+    mail.arrived();
+    Ok(())
+}
+
 /// Why neither going on nor another directory helps: a call is in doubt, and the directory is gone in
 /// which it would be settled. None if no call is.
 pub(super) fn nowhere(opened: &Opened) -> Option<Fault> {
@@ -133,7 +150,7 @@ pub(super) fn nowhere(opened: &Opened) -> Option<Fault> {
 }
 
 /// Shows messages that wait.
-pub(in crate::cmd) fn tell(queue: &[QueuedView], stage: &mut Stage<'_>) {
+pub(super) fn tell(queue: &[QueuedView], stage: &mut Stage<'_>) {
     for queued in queue {
         let said = shorten(&turn::said(&queued.parts), MESSAGE_LETTERS_MAX);
         stage.output.talk(&format!("Waiting: {said}"));
@@ -150,6 +167,7 @@ pub(super) fn note(waiting: usize, errand: Errand) -> Option<String> {
         (more, Errand::Send(_)) => Some(format!(
             "{more} messages were waiting: they go first, and yours comes after them."
         )),
+        (_, Errand::Retry) => None,
         (1, Errand::Resume | Errand::Release) => Some("The message that waits goes now.".into()),
         (more, Errand::Resume | Errand::Release) => {
             Some(format!("The {more} messages that wait go now."))
