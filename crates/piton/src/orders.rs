@@ -113,9 +113,8 @@ fn vet_files(
     envelope: &Envelope,
 ) -> Plan {
     let said = match (&planned, &envelope.command) {
-        (Plan::Refuse(_), _) => None,
-        // Who answers is known when nothing runs any more.
-        (Plan::InterruptFirst, Command::Retry { .. }) => None,
+        // Who answers a message that is tried again is known when nothing runs any more.
+        (Plan::Refuse(_), _) | (Plan::InterruptFirst, Command::Retry { .. }) => None,
         (Plan::Record { .. }, Command::Retry { message }) => said_before(state, message),
         (_, Command::Requeue { change: QueueChange::Parts { parts }, .. }) => Some(&**parts),
         (_, command) => command.message().map(|NewMessage { parts, .. }| parts.as_slice()),

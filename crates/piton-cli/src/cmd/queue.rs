@@ -34,7 +34,11 @@ pub(crate) async fn run(
     let engine = engine_to_write(journal, settings)?;
     let done = match flags.wish.clone().unwrap_or(QueueWish::List) {
         QueueWish::List => list(&engine, &id, flags.json, output).await,
-        wish => {
+        wish @ (QueueWish::Edit { .. }
+        | QueueWish::Move { .. }
+        | QueueWish::Rm { .. }
+        | QueueWish::Steer { .. }
+        | QueueWish::Next { .. }) => {
             let wait = Duration::from_secs(flags.wait.min(u32::MAX.into()));
             let conversation = engine.conversation(&id);
             let told = change(wish, &conversation, (&engine, wait), settings, output).await;

@@ -23,7 +23,7 @@ pub(crate) struct Tried<'a> {
 }
 
 /// The attempts of the message at a place of a turn, the present one last.
-pub(crate) fn attempts<'a>(turn: &'a TurnView, place: usize) -> Vec<Tried<'a>> {
+pub(crate) fn attempts(turn: &TurnView, place: usize) -> Vec<Tried<'_>> {
     let Some(ItemView::Message(said)) = turn.items.get(place) else { return Vec::new() };
     let old = turn.attempts.iter().filter(|old| old.message.id == said.id);
     let old = old.map(|old| Tried {
@@ -146,7 +146,11 @@ pub(crate) fn effect(call: &CallView) -> String {
             };
             format!("{} {input} — {end}", tool::mark(outcome, exit_code))
         }
-        _ => format!("? {input} — outcome unknown"),
+        CallState::Waiting
+        | CallState::Running
+        | CallState::InDoubt
+        | CallState::Parked { .. }
+        | _ => format!("? {input} — outcome unknown"),
     }
 }
 

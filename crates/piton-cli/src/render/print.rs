@@ -189,14 +189,15 @@ fn compare(pieces: &mut Vec<Piece>, turn: &TurnView) {
         let Some(first) = tried.first().filter(|_| 1 < tried.len()) else { continue };
         let rows = compared(&tried);
         let id = &first.said.id;
-        line(
-            pieces,
-            &match rows.is_empty() {
-                true => format!("The attempts of message {id} changed nothing."),
-                false => format!("What the attempts of message {id} did stays done:"),
-            },
-        );
-        rows.iter().for_each(|row| line(pieces, row));
+        let head = if rows.is_empty() {
+            format!("The attempts of message {id} changed nothing.")
+        } else {
+            format!("What the attempts of message {id} did stays done:")
+        };
+        line(pieces, &head);
+        for row in &rows {
+            line(pieces, row);
+        }
     }
 }
 

@@ -53,9 +53,9 @@ pub(super) fn tell(shown: &View, asked: &Asked<'_>, stage: &mut Stage<'_>) {
 
 /// The message that can be tried again, as the view says.
 fn newest(view: &View) -> Option<MessageId> {
-    view.head.next.iter().find_map(|next| match next {
-        Next::Retry { message } => Some(message.clone()),
-        _ => None,
+    view.head.next.iter().find_map(|next| {
+        let Next::Retry { message } = next else { return None };
+        Some(message.clone())
     })
 }
 

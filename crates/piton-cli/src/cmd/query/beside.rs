@@ -157,9 +157,8 @@ async fn obey(
         ("queue", words) if words.is_empty() => {
             if watch.view().queue.is_empty() {
                 stage.output.talk("No message waits.");
-            }
-            for row in rows(watch.view()) {
-                stage.output.talk(&row);
+            } else {
+                stage.output.talk(&rows(watch.view()).join("\n"));
             }
         }
         ("queue", words) if words == "drop" => {
@@ -171,17 +170,7 @@ async fn obey(
             stage.output.talk("The messages that waited are taken back.");
         }
         ("queue", words) if QueueWish::of(&words).is_some() => {
-            let Some(wish) = QueueWish::of(&words) else { return Ok(()) };
-            if matches!(&wish, QueueWish::Edit { text, .. } if text.is_empty()) {
-                stage.output.talk(
-                    "An editor has to wait until the turn is over; /queue edit N TEXT does not.",
-                );
-                return Ok(());
-            }
-            let parts = (&opened.engine, CHANGE_WAIT);
-            let told =
-                change(wish, &opened.conversation, parts, asked.settings, stage.output).await?;
-            stage.output.talk(&told);
+            requeue(&words, (opened, asked), stage).await?;
         }
         ("queue", words) => queue(words, (opened, asked), stage).await?,
         ("steer", words) => {
@@ -207,6 +196,24 @@ async fn obey(
         ("tokens", _) => stage.output.talk(&tokens::told(watch.view())),
         (_, _) => {}
     }
+    Ok(())
+}
+
+/// Changes a message that waits.
+async fn requeue(
+    words: &str,
+    (opened, asked): (&Opened, &Asked<'_>),
+    stage: &mut Stage<'_>,
+) -> Result<(), Fault> {
+    let Some(wish) = QueueWish::of(words) else { return Ok(()) };
+    if matches!(&wish, QueueWish::Edit { text, .. } if text.is_empty()) {
+        let said = "An editor has to wait until the turn is over; /queue edit N TEXT does not.";
+        stage.output.talk(said);
+        return Ok(());
+    }
+    let parts = (&opened.engine, CHANGE_WAIT);
+    let told = change(wish, &opened.conversation, parts, asked.settings, stage.output).await?;
+    stage.output.talk(&told);
     Ok(())
 }
 

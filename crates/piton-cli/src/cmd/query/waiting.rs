@@ -160,14 +160,13 @@ pub(super) fn tell(queue: &[QueuedView], stage: &mut Stage<'_>) {
 /// What is said when messages that wait go first.
 pub(super) fn note(waiting: usize, errand: Errand) -> Option<String> {
     match (waiting, errand) {
-        (0, _) => None,
+        (0, _) | (_, Errand::Retry) => None,
         (1, Errand::Send(_)) => {
             Some("A message was waiting: it goes first, and yours comes after it.".into())
         }
         (more, Errand::Send(_)) => Some(format!(
             "{more} messages were waiting: they go first, and yours comes after them."
         )),
-        (_, Errand::Retry) => None,
         (1, Errand::Resume | Errand::Release) => Some("The message that waits goes now.".into()),
         (more, Errand::Resume | Errand::Release) => {
             Some(format!("The {more} messages that wait go now."))
