@@ -70,6 +70,8 @@ pub struct Agent {
     general: RequestDefaults,
     /// What one turn may use at most.
     ceilings: Ceilings,
+    /// Most messages that wait at once, if something is said about that.
+    pub(crate) queue_max: Option<u32>,
     rules: Vec<WrittenRule>,
     pub(crate) mcp: BTreeMap<String, WrittenServer>,
     pub(crate) delegation: Delegation,
@@ -140,6 +142,7 @@ impl Agent {
                 microdollars_max: file.max_turn_cost.map(Dollars::microdollars),
                 seconds_max: file.max_turn_seconds,
             }),
+            queue_max: variable(environment, "PITON_QUEUE_MAX")?.or(file.queue_max),
             rules: file.permissions,
             mcp: file.mcp,
             delegation: file.workers.into(),

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use piton::Delegation;
 use piton::transport::Timeouts;
-use piton_core::event::PermissionMode;
+use piton_core::event::{PermissionMode, QUEUE_MAX};
 use piton_mcp::WrittenServer;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -57,6 +57,9 @@ pub(crate) struct SettingsFile {
     /// Longest time of a `piton query`, in seconds; then its turn stops and is kept. 0 is no limit.
     #[schemars(extend("x-variable" = "PITON_MAX_TURN_SECONDS", "x-flag" = "--timeout"))]
     pub(crate) max_turn_seconds: Option<u64>,
+    /// Most messages that wait in a conversation at once; 0 is no limit. Counts from the next turn on.
+    #[schemars(extend("x-variable" = "PITON_QUEUE_MAX", "default" = QUEUE_MAX))]
+    pub(crate) queue_max: Option<u32>,
     /// Longest wait for the first byte of an answer; 0 is for ever.
     #[schemars(extend("x-variable" = "PITON_FIRST_BYTE_SECONDS", "default" = seconds_of(|usual| usual.first_byte)))]
     pub(crate) first_byte_seconds: Option<u64>,

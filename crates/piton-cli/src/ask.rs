@@ -311,6 +311,8 @@ fn put(question: &str, wants: &Wants) -> String {
 pub(crate) enum Choice {
     /// Finish it, then send the new message.
     Resume,
+    /// Try its message again, then send the new one.
+    Retry,
     /// Discard it, then send the new message.
     Discard,
     /// Discard it, and type its message anew.
@@ -332,6 +334,7 @@ pub(crate) enum Editing {
 pub(crate) fn turn_menu(editing: Editing) -> Menu {
     let mut entries = vec![
         (keys::RESUME, "resume it", "then your message is sent"),
+        (keys::AGAIN, "try it again", "its message has a new attempt; then your message is sent"),
         (keys::DISCARD, "discard it", "it stays in the journal, hidden; then your message is sent"),
         (keys::EDIT, "edit its message", "it is discarded, and you type its message anew"),
         (keys::QUIT, "quit", "nothing is changed, and your message is kept"),
@@ -344,6 +347,7 @@ pub(crate) fn turn_menu(editing: Editing) -> Menu {
 pub(crate) fn choose(key: Key) -> Choice {
     match key {
         keys::RESUME => Choice::Resume,
+        keys::AGAIN => Choice::Retry,
         keys::DISCARD => Choice::Discard,
         keys::EDIT => Choice::Edit,
         _ => Choice::Quit,
@@ -459,10 +463,11 @@ mod tests {
         assert_eq!(chosen("R", Editing::Impossible), Some(Choice::Resume));
         assert_eq!(chosen("discard", Editing::Impossible), Some(Choice::Discard));
         assert_eq!(chosen("q", Editing::Possible), Some(Choice::Quit));
-        assert_eq!(chosen("4", Editing::Possible), Some(Choice::Quit));
+        assert_eq!(chosen("g", Editing::Impossible), Some(Choice::Retry));
+        assert_eq!(chosen("5", Editing::Possible), Some(Choice::Quit));
         assert_eq!(chosen("", Editing::Possible), None);
-        assert_eq!(turn_menu(Editing::Possible).takes(), "type r, d, e or q");
-        assert_eq!(turn_menu(Editing::Impossible).takes(), "type r, d or q");
+        assert_eq!(turn_menu(Editing::Possible).takes(), "type r, g, d, e or q");
+        assert_eq!(turn_menu(Editing::Impossible).takes(), "type r, g, d or q");
         assert!(!turn_menu(Editing::Impossible).line().contains("edit"));
     }
 }

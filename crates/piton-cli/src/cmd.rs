@@ -19,6 +19,7 @@ pub(crate) mod permissions;
 pub(crate) mod print;
 pub(crate) mod ps;
 pub(crate) mod query;
+pub(crate) mod queue;
 pub(crate) mod rename;
 pub(crate) mod rm;
 pub(crate) mod send;

@@ -16,6 +16,8 @@ mod init;
 mod keep;
 mod mcp;
 mod query;
+mod queue;
+mod retry;
 mod send;
 mod stop;
 mod turns;
@@ -29,7 +31,9 @@ pub(crate) use self::import::Import;
 pub(crate) use self::init::Init;
 pub(crate) use self::keep::{Archive, Export, ExportFormat, Rename, Rm};
 pub(crate) use self::mcp::{Mcp, McpWish, NewServer, SimMcp};
-pub(crate) use self::query::{EFFORTS, Mode, Query};
+pub(crate) use self::query::{EFFORTS, Mode, Query, TurnFlags};
+pub(crate) use self::queue::{QueueFlags, QueueWish};
+pub(crate) use self::retry::Retry;
 pub(crate) use self::send::Send;
 pub(crate) use self::stop::Stop;
 pub(crate) use self::turns::Turns;
@@ -59,6 +63,8 @@ pub(crate) struct Flags {
 pub(crate) enum Command {
     /// Say something and see the turn through; the answer goes to standard output
     Query(Box<Query>),
+    /// Try the newest message again from scratch, with the model of now; its old attempt is kept
+    Retry(Box<Retry>),
     /// Show what a turn asks, or answer it
     Answer(Answer),
     /// Show the rules that say what may run, or take one back
@@ -82,6 +88,8 @@ pub(crate) enum Command {
     /// Show the messages that were typed in this workspace and not sent; write one anew, or forget it
     #[command(name = "draft", visible_alias = "drafts")]
     Drafts(DraftsFlags),
+    /// Show the messages that wait in a conversation; change, move or take one back
+    Queue(QueueFlags),
     /// Show the commands that run, of all conversations
     Ps(Ps),
     /// Show what a command has printed
@@ -324,11 +332,14 @@ pub(crate) struct Print {
     /// With all that calls gave, below each: what a command printed, what a tool answered
     #[arg(long, conflicts_with = "json")]
     pub(crate) full: bool,
+    /// With all attempts of each message, and what each of them did; with --json one object for each
+    #[arg(long)]
+    pub(crate) attempts: bool,
     /// Its view, as one JSON object
     #[arg(long)]
     pub(crate) json: bool,
     /// With --json: one entry per line instead, as stored
-    #[arg(long, requires = "json")]
+    #[arg(long, requires = "json", conflicts_with = "attempts")]
     pub(crate) raw: bool,
 }
 
@@ -504,16 +515,19 @@ impl Flags {
 impl Command {
     fn form(&self) -> Form {
         match self {
-            Self::Query(query) if query.json => Form::Json,
+            Self::Query(query) if query.turn.json => Form::Json,
+            Self::Retry(retry) if retry.turn.json => Form::Json,
             Self::Answer(answer) if answer.json => Form::Json,
             Self::Permissions(flags) if flags.json => Form::Json,
             Self::Sim(Sim::Serve(serve)) if serve.json => Form::Json,
             Self::Mcp(mcp) if mcp.json => Form::Json,
             Self::Undo(undo) if undo.json => Form::Json,
             Self::Drafts(drafts) if drafts.json => Form::Json,
+            Self::Queue(queue) if queue.json => Form::Json,
             Self::Config(config) if config.json => Form::Json,
             Self::Import(import) if import.json => Form::Json,
             Self::Query(_)
+            | Self::Retry(_)
             | Self::Answer(_)
             | Self::Permissions(_)
             | Self::Ls(_)
@@ -525,6 +539,7 @@ impl Command {
             | Self::Rm(_)
             | Self::Import(_)
             | Self::Drafts(_)
+            | Self::Queue(_)
             | Self::Config(_)
             | Self::Init(_)
             | Self::Ps(_)

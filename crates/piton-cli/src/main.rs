@@ -91,6 +91,7 @@ async fn run(flags: Flags, output: &mut Output) -> Result<Report, Fault> {
     };
     match command {
         Command::Query(query) => cmd::query::run(query, &settings, output).await,
+        Command::Retry(retry) => cmd::query::retry(*retry, &settings, output).await,
         Command::Answer(answer) => cmd::answer::run(&answer, &settings, output).await,
         Command::Permissions(flags) => cmd::permissions::run(&flags, &settings, output).await,
         Command::Ls(ls) => cmd::ls::run(&ls, &settings, output).await,
@@ -105,6 +106,7 @@ async fn run(flags: Flags, output: &mut Output) -> Result<Report, Fault> {
         Command::Completions(flags) => Ok(cmd::help::completions(&flags, output)),
         Command::Init(flags) => cmd::init::run(flags, &settings, output).await,
         Command::Drafts(flags) => cmd::drafts::run(&flags, &settings, output).await,
+        Command::Queue(flags) => cmd::queue::run(&flags, &settings, output).await,
         Command::Ps(ps) => Ok(cmd::ps::run(&ps, &settings, output)),
         Command::Logs(logs) => cmd::logs::run(&logs, &settings, output).await,
         Command::Send(send) => cmd::send::run(&send, &settings, output).await,

@@ -15,10 +15,16 @@ struct Row {
 }
 
 /// The commands, in the order of the help.
-const ROWS: [Row; 19] = [
+const ROWS: [Row; 20] = [
     row("new", "", "begin another conversation", false),
     row("resume", "[ID]", "go on with another conversation; without an id, choose one", false),
     row("continue", "", "go on with the incomplete turn", false),
+    row(
+        "retry",
+        "[MODEL]",
+        "try the last message again from scratch, or with another model",
+        false,
+    ),
     row("discard", "", "discard the incomplete turn; it stays in the journal, hidden", false),
     row("model", "[MODEL]", "show who answers, or choose", false),
     row("effort", "[LEVEL]", "show how much the model thinks, or choose", false),
@@ -40,7 +46,12 @@ const ROWS: [Row; 19] = [
     row("diff", "", "show what the conversation changed in files", false),
     row("undo", "[N]", "take the last change of a file back; with a number, change N", false),
     row("tokens", "", "show what the conversation has used", true),
-    row("queue", "[TEXT|drop]", "show the messages that wait, add one, or take them back", true),
+    row(
+        "queue",
+        "[TEXT|drop|…]",
+        "show the messages that wait, add one, or edit|move|rm|steer|next N",
+        true,
+    ),
     row("steer", "TEXT", "say something to the turn that runs, before its next request", true),
     row("btw", "TEXT", "ask something on the side: no tools, no trace in the conversation", true),
     row("help", "", "show this", true),

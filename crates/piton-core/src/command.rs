@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 pub use self::envelope::{Envelope, Opened, Sender, Unreadable};
 pub use self::plan::{Leave, Performing, Plan, Then, known, plan};
 pub use self::reply::{Reply, always_rules};
-pub use crate::event::{ConfigChange, QueuePlace, Refusal, Shelf, UndoIntent, UserPart};
+pub use crate::event::{ConfigChange, QueueChange, QueuePlace, Refusal, Shelf, UndoIntent, UserPart};
 use crate::id::{InquiryId, MessageId};
 
 /// What a person wants.
@@ -49,6 +49,14 @@ pub enum Command {
     Unqueue {
         /// The message.
         message: MessageId,
+    },
+    /// Change a waiting message: what it says, what it waits for, or which others go before it.
+    Requeue {
+        /// The message.
+        message: MessageId,
+        /// What changes.
+        #[serde(flatten)]
+        change: QueueChange,
     },
     /// Go on with the open turn; with none, let waiting messages begin.
     Resume,
@@ -170,6 +178,7 @@ impl Command {
                 Some(message)
             }
             Self::Unqueue { .. }
+            | Self::Requeue { .. }
             | Self::Resume
             | Self::Retry { .. }
             | Self::Answer { .. }

@@ -11,6 +11,7 @@ mod context;
 mod cost;
 mod imported;
 mod inquiry;
+mod message;
 mod model;
 mod shelf;
 mod tool;
@@ -29,12 +30,13 @@ pub use self::about::{
 pub use self::command::{QueuePlace, Refusal};
 pub use self::config::{
     ConfigChange, Effort, InDoubtPolicy, Limits, ModelRef, NotAMode, NotAModel, NotAnEffort,
-    PermissionMode, PermissionRule, Permissions, RuleEffect, RuleScope,
+    PermissionMode, PermissionRule, Permissions, QUEUE_MAX, RuleEffect, RuleScope,
 };
 pub use self::context::ContextItem;
 pub use self::cost::{CostLimit, Price};
 pub use self::imported::{ImportPiece, ImportRemark, ImportSource, REMARK_BYTES_MAX, REMARKS_MAX};
 pub use self::inquiry::{BY_POLICY, Choice, Inquiry, InquiryAnswer, InquiryKind, Shape, Wants};
+pub use self::message::{QueueChange, UserPart};
 pub use self::model::{
     AnswerPart, FailureClass, FinishReason, Native, PartialKind, Rejected, Usage,
 };
@@ -293,6 +295,14 @@ pub enum Event {
         /// The message.
         message: MessageId,
     },
+    /// Something about a waiting message changed: what it says, what it waits for, or which other ones go
+    /// before it. Without this fact it is as it was queued.
+    MessageRequeued {
+        /// The message.
+        message: MessageId,
+        /// What changed.
+        change: QueueChange,
+    },
     /// The conversation that a call was handed to waits for a person, and nobody works on the call.
     /// The next driver looks again. Without this fact the call counts as running until then.
     CallParked {
@@ -457,35 +467,6 @@ pub struct ShortOutput {
     pub text: Arc<str>,
 }
 
-/// A piece of a user message.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "part")]
-pub enum UserPart {
-    /// What the user typed.
-    Text {
-        /// The text.
-        text: Arc<str>,
-    },
-    /// A file that travels by reference.
-    File {
-        /// Its name.
-        name: String,
-        /// Its media type.
-        media_type: String,
-        /// Its content.
-        blob: BlobRef,
-    },
-    /// A textual file sent inside the message; kept apart from what the user typed.
-    InlinedFile {
-        /// Its name.
-        name: String,
-        /// Its media type.
-        media_type: String,
-        /// Its content.
-        text: Arc<str>,
-    },
-}
-
 /// How a turn was closed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -551,20 +532,5 @@ impl Event {
     /// The type tag and the rest, for faces that print events as data.
     pub fn to_raw(&self) -> Option<Box<RawValue>> {
         RawValue::from_string(self.to_stored()).ok()
-    }
-}
-
-impl UserPart {
-    /// A typed text.
-    pub fn text(text: impl Into<Arc<str>>) -> Self {
-        Self::Text { text: text.into() }
-    }
-
-    /// Whether there is something in it that a model could read. Providers refuse blank texts.
-    pub fn has_content(&self) -> bool {
-        match self {
-            Self::Text { text } => !text.trim().is_empty(),
-            Self::File { .. } | Self::InlinedFile { .. } => true,
-        }
     }
 }

@@ -17,6 +17,7 @@ mod inquiry;
 mod opened;
 mod outage;
 mod past;
+mod queue;
 mod request;
 mod short_outputs;
 mod turn;
@@ -253,6 +254,7 @@ impl State {
             | Event::TitleGiven { .. }
             | Event::ConversationShelved { .. }
             | Event::WorkspaceBound { .. } => self.obey(event),
+            Event::MessageRequeued { message, change } => self.requeue(message, change),
             Event::MessageUnqueued { message } => self.unqueue(message),
             Event::UndoStarted { intent } => self.begin_undo(intent, at),
             Event::UndoFinished { change, outcome, text } => self.end_undo(change, *outcome, text),
@@ -372,7 +374,8 @@ impl State {
                 Some(old) => {
                     let (old, begin) = (std::mem::replace(old, said), turn.superseded.len());
                     if old.attempt < attempt {
-                        turn.attempts.push(OldAttempt { said: old, begin });
+                        let (end, broke) = (turn.end, turn.broke.clone());
+                        turn.attempts.push(OldAttempt { said: old, begin, end, broke });
                     }
                 }
                 None => {
@@ -418,11 +421,11 @@ impl State {
         let begin = turn.superseded.len();
         turn.superseded.extend(old);
         turn.inquiries.clear();
-        turn.end = None;
+        let (end, broke) = (turn.end.take(), turn.broke.take());
         turn.closed = None;
         turn.grant();
         if let Some(Item::User(said)) = turn.items.last_mut() {
-            turn.attempts.push(OldAttempt { said: said.clone(), begin });
+            turn.attempts.push(OldAttempt { said: said.clone(), begin, end, broke });
             said.attempt = attempt;
             said.at = at;
         }
@@ -461,20 +464,6 @@ impl State {
             turn.repairs += 1;
         }
         shrank
-    }
-
-    fn queue(&mut self, queued: Queued) -> bool {
-        if self.queue.iter().any(|known| known.message == queued.message) {
-            return false;
-        }
-        self.queue.push(queued);
-        true
-    }
-
-    fn unqueue(&mut self, message: &MessageId) -> bool {
-        let before = self.queue.len();
-        self.queue.retain(|queued| queued.message != *message);
-        self.queue.len() < before
     }
 }
 

@@ -64,6 +64,7 @@ impl Event {
             Self::UserMessage { .. }
             | Self::MessageRetried { .. }
             | Self::MessageQueued { .. }
+            | Self::MessageRequeued { .. }
             | Self::MessageUnqueued { .. } => Subject::Message,
             Self::QueueReleased => Subject::Queue,
             Self::ModelAsked { .. }

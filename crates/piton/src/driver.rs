@@ -415,7 +415,9 @@ impl Driver<'_> {
             self.controls.postponed.push(handed);
             return;
         }
-        match orders::order(self.parts, self.log.state(), &handed, Performing::Now) {
+        let state = self.log.state();
+        let model = state.config.model.as_ref();
+        match orders::order(self.parts, state, model, &handed, Performing::Now) {
             Order::Known(receipt) => {
                 self.receipts.promise(handed.receipt, receipt);
                 self.controls.resting.extend(handed.rest);

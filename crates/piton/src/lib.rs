@@ -94,8 +94,8 @@ mod timeouts;
 mod veil;
 
 pub use piton_core::command::{
-    AnswerThen, Command, Envelope, NewMessage, OnIncomplete, QueuePlace, Refusal, Reply, Sender,
-    Shelf, UserPart, always_rules,
+    AnswerThen, Command, Envelope, NewMessage, OnIncomplete, QueueChange, QueuePlace, Refusal,
+    Reply, Sender, Shelf, UserPart, always_rules,
 };
 pub use piton_core::id::ConversationId;
 pub use piton_core::outcome::{Cause, Ending};

@@ -6,7 +6,7 @@
 
 use std::ops::ControlFlow;
 
-use piton_core::event::{Entry, Event, ForkOrigin, UserPart};
+use piton_core::event::{Entry, Event, ForkOrigin, QueueChange, UserPart};
 use piton_core::id::{ConversationId, Digest, MessageId, Seq};
 use piton_core::state::State;
 use piton_store::{Journal, Record, StoreError};
@@ -42,7 +42,9 @@ pub fn files(entry: &Entry) -> Vec<Digest> {
     if let Event::ToolFinished { output, .. } = &entry.event {
         return output.files.iter().map(|file| file.blob.digest.clone()).collect();
     }
-    let (Event::UserMessage { parts, .. } | Event::MessageQueued { parts, .. }) = &entry.event
+    let (Event::UserMessage { parts, .. }
+    | Event::MessageQueued { parts, .. }
+    | Event::MessageRequeued { change: QueueChange::Parts { parts }, .. }) = &entry.event
     else {
         return Vec::new();
     };

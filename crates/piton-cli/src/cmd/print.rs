@@ -11,11 +11,14 @@ use piton_store::Journal;
 
 use crate::flags::{Print, PrintStyle, Turns};
 use crate::output::Output;
+use crate::render::attempt;
 use crate::render::imported;
 use crate::render::lines::Line;
 use crate::render::markdown;
 use crate::render::paint::{Painted, Style};
-use crate::render::print::{Detail, Life, Piece, conversation, leaves_out, untaken};
+use crate::render::print::{
+    Attempts, Detail, Life, Looks, Piece, conversation, leaves_out, untaken,
+};
 use crate::render::turn::said_in;
 use crate::report::{Fault, Report};
 use crate::{pager, store, target};
@@ -61,6 +64,10 @@ pub(crate) async fn run(
     {
         return Ok(missing);
     }
+    if print.json && print.attempts {
+        tried(&id, &view, output);
+        return Ok(Report::ok("done").kept_in(id));
+    }
     if print.json {
         output.json(&Line::view(id.as_str(), view));
         return Ok(Report::ok("done").kept_in(id));
@@ -81,7 +88,9 @@ pub(crate) async fn run(
     let detail = detail(print);
     fill_in(&*journal, &mut view, detail).await;
     let page = pager::begin(print.no_pager, settings, output);
-    show(&conversation(&view, life, (output.page(), detail)), output);
+    let attempts = if print.attempts { Attempts::All } else { Attempts::Present };
+    let looks = Looks { page: output.page(), detail, attempts };
+    show(&conversation(&view, life, looks), output);
     let commands = kept.iter().map(|kept| &kept.envelope);
     let untaken_ones = commands.filter(|it| !state.commands.contains_key(&it.id));
     let messages: Vec<_> = untaken_ones.filter_map(|it| said_in(&it.command)).collect();
@@ -124,10 +133,25 @@ fn detail(print: &Print) -> Detail {
     }
 }
 
+/// Shows the attempts of all messages as data.
+fn tried(id: &ConversationId, view: &View, output: &mut Output) {
+    for turn in view.shown() {
+        for place in 0..turn.items.len() {
+            let tried = attempt::attempts(turn, place);
+            for attempt in &tried {
+                output.json(&Line::attempt(id.as_str(), turn.head.id, attempt));
+            }
+        }
+    }
+}
+
 /// Puts what is kept whole in the place of the extracts that the model saw: differences of changes, and what
 /// calls gave if that is wanted. Where one cannot be read, the extract stays.
 pub(super) async fn fill_in(journal: &dyn Journal, view: &mut View, detail: Detail) {
-    let items = view.turns.iter_mut().flat_map(|turn| &mut turn.items);
+    let items = view.turns.iter_mut().flat_map(|turn| {
+        let old = turn.attempts.iter_mut().flat_map(|old| &mut old.items);
+        turn.items.iter_mut().chain(old)
+    });
     for item in items {
         let ItemView::Step(step) = item else { continue };
         for call in &mut step.calls {

@@ -7,10 +7,12 @@ use std::collections::BTreeMap;
 use piton::Shelf;
 use piton::search::Hit;
 use piton_agent::config::{Origin, Setting};
+use piton_core::command::QueuePlace;
 use piton_core::id::{ConversationId, TurnId};
 use piton_core::view::{
-    EffectClass, Found, ImportRemark, ImportSource, InquiryKind, Live, PermissionRule,
-    QuestionView, RuleScope, Usage, View, ViewChange, Wants,
+    CallState, CallView, EffectClass, Found, ImportRemark, ImportSource, InquiryKind, Live,
+    MessagePart, PermissionRule, QuestionView, QueuedView, RuleScope, Usage, View, ViewChange,
+    Wants,
 };
 use piton_sim::serve::Seen;
 use piton_store::{Listed, Record};
@@ -19,6 +21,7 @@ use serde::Serialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
+use super::attempt::Tried;
 use super::moves::Move;
 
 /// Version of the lines. Fields may be added; a change of meaning is a new version.
@@ -135,6 +138,34 @@ pub(crate) enum Line<'a> {
         conversation: &'a str,
         #[serde(skip_serializing_if = "Option::is_none")]
         hits: Option<usize>,
+    },
+    /// An attempt of a message.
+    Attempt {
+        conversation: &'a str,
+        turn: u32,
+        message: &'a str,
+        attempt: u32,
+        /// Whether it is the one that counts.
+        present: bool,
+        models: Vec<String>,
+        ended: &'static str,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        why: Option<&'a str>,
+        steps: usize,
+        usage: Usage,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        cost_microdollars: Option<u64>,
+        /// Calls whose effects stay, whatever becomes of the attempt.
+        effects: Vec<EffectLine<'a>>,
+    },
+    /// A message that waits.
+    Queued {
+        conversation: &'a str,
+        number: usize,
+        message: &'a str,
+        place: QueuePlace,
+        parts: &'a [MessagePart],
+        at: u64,
     },
     /// A rule that says what may run.
     Rule { number: usize, from: &'a str, rule: &'a PermissionRule, scope: RuleScope },
@@ -274,7 +305,41 @@ pub(crate) struct WorkerName<'a> {
     conversation: &'a str,
 }
 
+/// A call whose effect stays.
+#[derive(Debug, Serialize)]
+pub(crate) struct EffectLine<'a> {
+    call: String,
+    tool: &'a str,
+    arguments: &'a str,
+    state: &'a CallState,
+}
+
 impl<'a> Line<'a> {
+    /// An attempt of a message of a turn.
+    pub(crate) fn attempt(conversation: &'a str, turn: TurnId, tried: &Tried<'a>) -> Self {
+        let (ended, why) = tried.ended();
+        let effect = |call: &'a CallView| EffectLine {
+            call: call.id.to_string(),
+            tool: &call.tool,
+            arguments: &call.arguments,
+            state: &call.state,
+        };
+        Self::Attempt {
+            conversation,
+            turn: turn.0,
+            message: tried.said.id.as_str(),
+            attempt: tried.said.attempt.0,
+            present: tried.is_present,
+            models: tried.models(),
+            ended,
+            why,
+            steps: tried.answers(),
+            usage: tried.usage(),
+            cost_microdollars: tried.cost(),
+            effects: tried.effects().map(effect).collect(),
+        }
+    }
+
     /// What a worker did; none if it is nothing that is told. `view` is the worker's behind it.
     pub(crate) fn worker(
         conversation: &'a ConversationId,
@@ -395,6 +460,13 @@ impl<'a> Line<'a> {
             shelf: Some(row.shelf).filter(|shelf| *shelf != Shelf::Listed),
             parent: conversation.as_worker().map(|(parent, _)| parent.as_str().to_owned()),
         }
+    }
+
+    /// A message that waits, with its number.
+    pub(crate) fn queued(conversation: &'a str, number: usize, queued: &'a QueuedView) -> Self {
+        let QueuedView { id, parts, place, at, .. } = queued;
+        let (message, place, at) = (id.as_str(), *place, at.0);
+        Self::Queued { conversation, number, message, place, parts, at }
     }
 
     pub(crate) fn setting(setting: &'a Setting) -> Self {

@@ -49,26 +49,27 @@ pub(super) fn after(
 ) -> Vec<String> {
     let resume = format!("piton query --continue --id {conversation}");
     let (key, other) = (&remedies.key, remedies.other(&resume));
-    let discard = format!("to discard the turn: piton query --discard-turn --id {conversation}");
     let class = cause.failure.as_ref().map(|failure| failure.class);
-    match (code, class) {
+    let mut ways = match (code, class) {
         (Code::Interrupted, _) => vec![format!("the work is kept; to go on: {resume}")],
         (_, Some(FailureClass::ContextOverflow)) => {
-            vec![format!("to go on with a model that takes more: {resume} --model MODEL"), discard]
+            vec![format!("to go on with a model that takes more: {resume} --model MODEL")]
         }
         (Code::Limit, _) => vec![format!("to go on with a fresh allowance: {resume}")],
         (_, Some(FailureClass::Auth)) => vec![format!("{key}, then: {resume}"), other],
         (_, Some(FailureClass::Quota)) => {
             vec![format!("see to the account at the provider, then: {resume}"), other]
         }
-        (_, Some(FailureClass::InvalidRequest)) => vec![other, discard],
+        (_, Some(FailureClass::InvalidRequest)) => vec![other],
         (_, Some(FailureClass::ContentFilter)) => vec![
             format!("to say it in other words: piton query --continue TEXT --id {conversation}"),
             other,
-            discard,
         ],
         _ => vec![format!("to try again: {resume}"), other],
-    }
+    };
+    ways.push(format!("to begin the turn anew, from its message: piton retry --id {conversation}"));
+    ways.push(format!("to discard the turn: piton query --discard-turn --id {conversation}"));
+    ways
 }
 
 /// What to do about a key that the provider of a model refuses.

@@ -45,6 +45,7 @@ fn every_setting_is_shown_with_its_origin() {
             notify_seconds          20            default
             outage_seconds          120           default
             permissions             []            default
+            queue_max               5             default
             sandbox.deny_read       []            default
             sandbox.mode            "auto"        default
             sandbox.network         false         DIR/home/piton.toml, line 5

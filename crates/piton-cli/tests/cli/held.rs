@@ -279,7 +279,7 @@ fn a_message_that_goes_first_when_a_turn_is_discarded_is_told() {
     assert!(ran.stderr.contains("it goes first, and yours comes after it"), "{}", ran.stderr);
 }
 
-const TURN_MENU: &str = "(r) resume it, (d) discard it, (q) quit, (?) help: ";
+const TURN_MENU: &str = "(r) resume it, (g) try it again, (d) discard it, (q) quit, (?) help: ";
 
 #[test]
 fn a_menu_holds_nothing_while_a_person_thinks() {

@@ -150,6 +150,7 @@ impl State {
             | Event::CallLocated { .. }
             | Event::CallsPlanned { .. }
             | Event::MessageQueued { .. }
+            | Event::MessageRequeued { .. }
             | Event::MessageUnqueued { .. }
             | Event::QueueReleased
             | Event::CommandTaken { .. }

@@ -155,7 +155,9 @@ fn patches(state: &State, event: &Event) -> Vec<Patch> {
             made.covered();
             made.unsettled();
         }
-        Event::MessageQueued { .. } | Event::MessageUnqueued { .. } => made.queue(),
+        Event::MessageQueued { .. }
+        | Event::MessageRequeued { .. }
+        | Event::MessageUnqueued { .. } => made.queue(),
         Event::UndoStarted { .. } | Event::UndoFinished { .. } => made.undos(),
     }
     made.head();

@@ -1,6 +1,8 @@
 //! What single facts mean.
 
-use piton_core::event::{EVENT_FORMAT, Event, FailureClass, Outcome, TurnEnd};
+use piton_core::event::{
+    EVENT_FORMAT, Event, FailureClass, Outcome, QueuePlace, TurnEnd, UserPart,
+};
 use piton_core::id::{CallId, MessageId, TurnId};
 use piton_core::integrity::violations;
 use piton_core::state::{Exchange, Progress, State, Step};
@@ -70,6 +72,23 @@ fn what_has_no_place_is_a_stray() {
 fn a_message_that_is_sent_twice_is_one_message() {
     assert_eq!(strays("turn user:hi ask", "resend:m1:hi"), 1);
     assert_eq!(strays("turn user:hi retry", "say:m1:older"), 1);
+}
+
+// X13
+#[test]
+fn messages_that_wait_are_changed_and_moved() {
+    let order = |script: &str| {
+        let queue = fold(script).queue;
+        queue.iter().map(|it| it.message.to_string()).collect::<Vec<_>>().join(" ")
+    };
+    assert_eq!(order("queue:a queue:b queue:c before:c:a"), "c a b");
+    assert_eq!(order("queue:a queue:b queue:c before:a:c"), "b a c");
+    assert_eq!(order("queue:a queue:b queue:c last:a"), "b c a");
+    assert_eq!(strays("queue:a queue:b", "before:a:a before:a:x before:x:a last:x rewrite:x:t"), 5);
+    let queue = fold("turn user queue:a:old rewrite:a:new place:a:steer").queue;
+    assert_eq!((&queue[0].parts[0], queue[0].place), (&UserPart::text("new"), QueuePlace::Steer));
+    let queue = fold("turn user queue:a:old place:a:steer place:a:next").queue;
+    assert_eq!(queue[0].place, QueuePlace::Next);
 }
 
 #[test]

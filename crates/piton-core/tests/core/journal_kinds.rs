@@ -14,13 +14,14 @@ use crate::sample::sample;
 use crate::{transcript, view};
 
 /// Kinds of events there are, with the one for kinds of newer builds.
-const KINDS: usize = 38;
+const KINDS: usize = 39;
 
 const PATCH: &str = include_str!("journals/v1_patch.jsonl");
+const QUEUE: &str = include_str!("journals/v1_queue.jsonl");
 const WORDS: &str = include_str!("journals/v1_words.jsonl");
 
 /// All recordings.
-const JOURNALS: [&str; 20] = [
+const JOURNALS: [&str; 21] = [
     include_str!("journals/v1.jsonl"),
     include_str!("journals/v1_changed.jsonl"),
     include_str!("journals/v1_context.jsonl"),
@@ -34,6 +35,7 @@ const JOURNALS: [&str; 20] = [
     include_str!("journals/v1_places.jsonl"),
     include_str!("journals/v1_plan.jsonl"),
     include_str!("journals/v1_questions.jsonl"),
+    QUEUE,
     include_str!("journals/v1_repair.jsonl"),
     include_str!("journals/v1_shelf.jsonl"),
     include_str!("journals/v1_shortened.jsonl"),
@@ -42,6 +44,23 @@ const JOURNALS: [&str; 20] = [
     WORDS,
     include_str!("journals/v1_workers.jsonl"),
 ];
+
+// X13: what waits is as it was changed last.
+#[test]
+fn a_queue_that_was_changed_reads_as_it_was_left() {
+    let state = sample(QUEUE);
+    assert_eq!(state.strays, 0);
+    let waits: Vec<String> = state
+        .queue
+        .iter()
+        .map(|it| format!("{} {:?} {:?}", it.message, it.place, it.parts))
+        .collect();
+    expect![[r#"
+        q4 Next [Text { text: "fourth" }]
+        q2 Next [Text { text: "better" }, InlinedFile { name: "a.txt", media_type: "text/plain", text: "one" }]
+        q3 Steer [Text { text: "third" }]
+        q1 Next [Text { text: "first" }]"#]].assert_eq(&waits.join("\n"));
+}
 
 #[test]
 fn every_kind_of_event_is_in_a_recording() {

@@ -45,6 +45,7 @@ pub(crate) fn kind(event: &Event) -> &'static str {
         Event::MessageRetried { .. } => "MessageRetried",
         Event::Compacted { .. } => "Compacted",
         Event::MessageQueued { .. } => "MessageQueued",
+        Event::MessageRequeued { .. } => "MessageRequeued",
         Event::MessageUnqueued { .. } => "MessageUnqueued",
         Event::CallParked { .. } => "CallParked",
         Event::CallTracked { .. } => "CallTracked",

@@ -9,8 +9,8 @@ use piton_core::event::{
     AnswerPart, BlobRef, BreakReason, ConfigChange, ContextItem, EVENT_FORMAT, EffectClass, Entry,
     Event, FailureClass, FileEdit, FinishReason, ForkOrigin, Found, Handle, HookVerdict,
     ImportSource, Inquiry, InquiryAnswer, InquiryKind, Limits, Native, Outcome, ParentCall,
-    PartialKind, PlannedCall, QueuePlace, Refusal, Rejected, Shelf, ShortOutput, ToolOutput,
-    TurnEnd, UndoIntent, UndoOutcome, UnknownEvent, Usage, UserPart, Wants,
+    PartialKind, PlannedCall, QueueChange, QueuePlace, Refusal, Rejected, Shelf, ShortOutput,
+    ToolOutput, TurnEnd, UndoIntent, UndoOutcome, UnknownEvent, Usage, UserPart, Wants,
 };
 use piton_core::id::{
     Attempt, CallId, CommandId, ConversationId, Digest, DriverId, Epoch, InquiryId, MessageId, Seq,
@@ -54,6 +54,16 @@ fn call() -> impl Strategy<Value = CallId> {
 fn text() -> impl Strategy<Value = String> {
     select(vec!["", " \n", "x", "{}", "{\"path\":\"a\"}", "not json", "ä…\u{0}\"\\"])
         .prop_map(String::from)
+}
+
+fn queue_change() -> impl Strategy<Value = QueueChange> {
+    prop_oneof![
+        user_parts().prop_map(|parts| QueueChange::Parts { parts }),
+        select(vec![QueuePlace::Next, QueuePlace::Steer])
+            .prop_map(|place| QueueChange::Place { place }),
+        message().prop_map(|before| QueueChange::Before { before }),
+        Just(QueueChange::Last),
+    ]
 }
 
 fn user_parts() -> impl Strategy<Value = Vec<UserPart>> {
@@ -273,6 +283,8 @@ fn lifecycle() -> impl Strategy<Value = Event> {
         1 => (message(), user_parts(), select(vec![QueuePlace::Next, QueuePlace::Steer])).prop_map(
             |(message, parts, place)| Event::MessageQueued { message, parts, place }
         ),
+        1 => (message(), queue_change())
+            .prop_map(|(message, change)| Event::MessageRequeued { message, change }),
         1 => message().prop_map(|message| Event::MessageUnqueued { message }),
         1 => text().prop_map(|path| Event::ConversationImported {
             source: ImportSource {

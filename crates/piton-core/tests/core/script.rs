@@ -14,8 +14,8 @@ use piton_core::event::{
     AnswerPart, BreakReason, Choice, ConfigChange, ContextItem, EffectClass, Entry, Event,
     FailureClass, FinishReason, Found, Handle, InDoubtPolicy, Inquiry, InquiryAnswer, InquiryKind,
     Limits, Native, Outcome, PartialKind, PermissionMode, PermissionRule, Permissions, PlannedCall,
-    QueuePlace, Rejected, RuleEffect, ShortOutput, ToolOutput, ToolSpec, TurnEnd, UnknownEvent,
-    Usage, UserPart,
+    QueueChange, QueuePlace, Rejected, RuleEffect, ShortOutput, ToolOutput, ToolSpec, TurnEnd,
+    UnknownEvent, Usage, UserPart,
 };
 use piton_core::event::{CostLimit, Price};
 use piton_core::id::{
@@ -161,6 +161,7 @@ impl Journal {
                 summary: "so far".into(),
                 through: TurnId(rest.parse().unwrap()),
             },
+            "rewrite" | "place" | "before" | "last" => self.message(verb, rest),
             "user" | "inject" | "say" | "queue" | "unqueue" | "retry" | "resend" => {
                 self.message(verb, rest)
             }
@@ -235,6 +236,13 @@ impl Journal {
                 parts: vec![UserPart::text(text)],
                 place: QueuePlace::Steer,
             },
+            "rewrite" => {
+                let parts = vec![UserPart::text(text)];
+                requeued(id, QueueChange::Parts { parts })
+            }
+            "place" => requeued(id, QueueChange::Place { place: read(text) }),
+            "before" => requeued(id, QueueChange::Before { before: MessageId::new(text) }),
+            "last" => requeued(id, QueueChange::Last),
             "unqueue" => Event::MessageUnqueued { message: MessageId::new(id) },
             "say" => said(id, text),
             _ => {
@@ -498,3 +506,7 @@ pub(crate) fn entry(seq: u64, event: Event) -> Entry {
 
 /// All ways to close a turn.
 pub(crate) const ENDS: [TurnEnd; 3] = [TurnEnd::Completed, TurnEnd::Stopped, TurnEnd::Discarded];
+
+fn requeued(message: &str, change: QueueChange) -> Event {
+    Event::MessageRequeued { message: MessageId::new(message), change }
+}

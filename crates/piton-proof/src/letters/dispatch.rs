@@ -1,6 +1,8 @@
 //! Every command, the conversation that it comes into, and the traces that it leaves.
 
-use piton::{AnswerThen, Command, NewMessage, OnIncomplete, Reply, Shelf};
+use piton::{
+    AnswerThen, Command, NewMessage, OnIncomplete, QueueChange, QueuePlace, Reply, Shelf,
+};
 use piton_core::event::{ConfigChange, Event, PermissionMode, TurnEnd, UserPart};
 use piton_core::id::{InquiryId, MessageId};
 
@@ -46,6 +48,9 @@ pub fn every_command() -> Vec<Dispatch> {
         dispatch("queue", Command::Queue { message: message() }),
         dispatch("steer", Command::Steer { message: message() }),
         queued("unqueue", Command::Unqueue { message: MessageId::new(WAITING) }),
+        queued("edit in the queue", requeue(QueueChange::Parts { parts: message().parts })),
+        queued("move in the queue", requeue(QueueChange::Last)),
+        queued("steer what waits", requeue(QueueChange::Place { place: QueuePlace::Steer })),
         dispatch("resume", Command::Resume),
         dispatch("retry", Command::Retry { message: MessageId::new(FIRST) }),
         asking("answer, and go on", AnswerThen::GoOn),
@@ -64,6 +69,10 @@ pub fn every_command() -> Vec<Dispatch> {
 
 fn dispatch(name: &'static str, command: Command) -> Dispatch {
     Dispatch { name, command, mode: PermissionMode::Auto, queued: false }
+}
+
+fn requeue(change: QueueChange) -> Command {
+    Command::Requeue { message: MessageId::new(WAITING), change }
 }
 
 fn message() -> NewMessage {
@@ -86,6 +95,7 @@ impl Dispatch {
         Some(match &self.command {
             Command::Say { .. } | Command::Queue { .. } | Command::Steer { .. } => said(),
             Command::Unqueue { .. } => count(&|it| matches!(it, Event::MessageUnqueued { .. })),
+            Command::Requeue { .. } => count(&|it| matches!(it, Event::MessageRequeued { .. })),
             Command::Retry { .. } => count(&|it| matches!(it, Event::MessageRetried { .. })),
             Command::Answer { inquiry, .. } => count(
                 &|it| matches!(it, Event::InquiryAnswered { inquiry: got, .. } if got == inquiry),

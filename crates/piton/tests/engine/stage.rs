@@ -319,6 +319,7 @@ fn word(event: &Event) -> String {
         Event::Compacted { .. } => "compacted".into(),
         Event::OutputsShortened { outputs } => format!("shorten:{}", outputs.len()),
         Event::MessageQueued { .. } => "queued".into(),
+        Event::MessageRequeued { .. } => "requeued".into(),
         Event::MessageUnqueued { .. } => "unqueued".into(),
         Event::CallTracked { call, .. } => format!("track:{}", call.index),
         Event::CallLocated { call, .. } => format!("locate:{}", call.index),

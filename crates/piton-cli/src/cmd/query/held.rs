@@ -290,7 +290,8 @@ impl Following {
             }
             waited |= was_waiting;
             if turn.is_none() && !waited {
-                self.check_refused(left).await?;
+                // One that was refused can be sent once more.
+                self.check_refused(left).await.inspect_err(|_| mail.come_back())?;
             }
             if looked == Looked::Nothing && self.holder().await?.is_none() {
                 match (turn, left.way) {

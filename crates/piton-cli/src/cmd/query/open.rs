@@ -111,7 +111,7 @@ async fn target(
     journal: &dyn Journal,
     settings: &Settings,
 ) -> Result<Option<ConversationId>, Fault> {
-    match &query.id {
+    match &query.turn.id {
         Some(typed) => Ok(Some(target::by_prefix(journal, typed, settings).await?)),
         None if query.new => Ok(None),
         None => match meant {
@@ -137,7 +137,7 @@ async fn passing(
         if let Some(id) = &meant {
             copy(&*journal, &*memory, id).await?;
         }
-    } else if let Some(typed) = &query.id {
+    } else if let Some(typed) = &query.turn.id {
         let (typed, near, aside) = (typed.clone(), Vec::new(), settings.set_aside());
         return Err(Fault::UnknownConversation { typed, near, aside });
     }

@@ -11,6 +11,7 @@ use piton_core::coordinate::COORDINATOR;
 use piton_core::summary::shorten;
 use piton_core::view::{ItemView, MessagePart, TurnEnd, View};
 
+use super::again;
 use super::approve;
 use super::asked::Asked;
 use super::begin::begin;
@@ -27,6 +28,7 @@ use super::opened::{Life, Opened};
 use super::schema::{self, AGAIN_MAX};
 use super::stage::Stage;
 use super::still_running;
+use super::waiting;
 use super::watch::{Rules, Watch, answered};
 use crate::ask::Content;
 use crate::output::{Form, Output};
@@ -300,6 +302,17 @@ async fn start(
             Command::Say { message, on_incomplete, agent }
         }
         Errand::Resume | Errand::Release => Command::Resume,
+        Errand::Retry => {
+            if mail.has_content() {
+                // It goes behind the turn that is tried again.
+                waiting::queue(opened, asked, mail).await?;
+            }
+            Command::Retry { message: again::meant(&opened.view, asked) }
+        }
+    };
+    let what = match errand {
+        Errand::Retry => "the message is not tried again",
+        Errand::Send(_) | Errand::Resume | Errand::Release => "the message was not taken",
     };
     let envelope = asked.envelope(command)?;
     let command = envelope.id.clone();
@@ -318,7 +331,7 @@ async fn start(
             if matches!(error, CommandError::Refused(_)) {
                 mail.come_back();
             }
-            Err(opened.fault(error, "the message was not taken"))
+            Err(opened.fault(error, what))
         }
         None => {
             // Nothing runs any more, so the journal says whether it was taken.
@@ -375,7 +388,7 @@ async fn see_through(
     let begun = Instant::now();
     stage.output.begin_waiting(asked.agent.notify());
     let mut work = pin!(work.rest());
-    let mut beat = Heartbeat::new(asked.query.heartbeat, stage);
+    let mut beat = Heartbeat::new(asked.query.turn.heartbeat, stage);
     let ending = loop {
         want_what_is_typed(&watch, stage);
         tokio::select! {
