@@ -51,6 +51,8 @@ pub struct State {
     pub end: Seq,
     /// How the conversation began.
     pub opened: Option<Opened>,
+    /// Whether the conversation that it was forked from is gone, with what was said there.
+    pub origin_gone: bool,
     /// What applies now.
     pub config: Config,
     /// Who performs.

@@ -162,7 +162,8 @@ fn record(entry: &Entry) -> NewRecord {
     NewRecord { at: entry.at, format: EVENT_FORMAT, body: entry.event.to_stored() }
 }
 
-fn status_row(state: &State) -> StatusRow {
+/// What lists show of a conversation.
+pub(crate) fn status_row(state: &State) -> StatusRow {
     let status = Status::of(state);
     StatusRow {
         title: view::title(state),

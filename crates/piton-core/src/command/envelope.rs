@@ -124,6 +124,7 @@ mod tests {
             Reply::Applied,
             Reply::RunAgain,
             Reply::TreatAsDone,
+            Reply::LookAgain,
             Reply::Cancel,
             Reply::Text("so \"it\" is\n".into()),
         ];

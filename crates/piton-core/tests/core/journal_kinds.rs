@@ -20,11 +20,12 @@ const PATCH: &str = include_str!("journals/v1_patch.jsonl");
 const WORDS: &str = include_str!("journals/v1_words.jsonl");
 
 /// All recordings.
-const JOURNALS: [&str; 18] = [
+const JOURNALS: [&str; 19] = [
     include_str!("journals/v1.jsonl"),
     include_str!("journals/v1_changed.jsonl"),
     include_str!("journals/v1_context.jsonl"),
     include_str!("journals/v1_directories.jsonl"),
+    include_str!("journals/v1_fork.jsonl"),
     include_str!("journals/v1_hooks.jsonl"),
     include_str!("journals/v1_inputs.jsonl"),
     include_str!("journals/v1_letters.jsonl"),
