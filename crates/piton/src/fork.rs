@@ -48,13 +48,12 @@ impl Engine {
         let listed = journal.status(id).await?.ok_or_else(|| ForkError::Unknown(id.clone()))?;
         let Found { origin, rest } = place::find(journal, &listed, at).await?;
         check_depth(journal, &origin).await?;
-        let row = match rest {
-            Some(rest) => StatusRow { waiting: 0, ..rest },
-            None => {
-                let ForkOrigin { conversation, through } = &origin;
-                let cut = reader::state_through(journal, conversation, *through).await?;
-                status_row(&cut.branched(&origin))
-            }
+        let row = if let Some(rest) = rest {
+            StatusRow { waiting: 0, ..rest }
+        } else {
+            let ForkOrigin { conversation, through } = &origin;
+            let cut = reader::state_through(journal, conversation, *through).await?;
+            status_row(&cut.branched(&origin))
         };
         let title = title.or(Some(listed.row.title)).filter(|title| !title.is_empty());
         let now = self.parts().clock.now();

@@ -53,9 +53,10 @@ impl FileChanges {
     pub fn of_all(&self, workspaces: &[&Path]) -> Vec<FileChange> {
         let of = |Past { number, name, version, state }: Past| {
             // Of a change that was taken back, the version is kept that makes it again.
-            let (before, after) = match version.undone {
-                true => (version.after, version.before),
-                false => (version.before, version.after),
+            let (before, after) = if version.undone {
+                (version.after, version.before)
+            } else {
+                (version.before, version.after)
             };
             FileChange {
                 number,

@@ -24,7 +24,7 @@ impl State {
         }
         let Self { turns, superseded, overlay, calibration, frames, origin_gone, .. } = self;
         let frames = frames.kept();
-        Self { turns, superseded, overlay, calibration, frames, origin_gone, ..Self::default() }
+        Self { origin_gone, turns, superseded, overlay, calibration, frames, ..Self::default() }
     }
 
     /// What a fork begins with whose origin is gone: nothing, and that is said.

@@ -340,7 +340,11 @@ impl World {
             Progress::InDoubt(Started { handle: Handle::Origin { conversation, .. }, .. }) => {
                 doubt_elsewhere(turn, known, conversation)
             }
-            _ => doubt(known),
+            Progress::Waiting
+            | Progress::Running(_)
+            | Progress::InDoubt(_)
+            | Progress::Parked(_)
+            | Progress::Done(_) => doubt(known),
         };
         if choice.is_multiple_of(3) {
             self.journal.push(Event::InquiryRaised { inquiry });

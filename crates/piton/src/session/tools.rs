@@ -108,11 +108,13 @@ fn unsettled(state: &State) -> impl Iterator<Item = (&Call, &Started)> {
     let steps = state.open_turn().into_iter().flat_map(Turn::steps);
     let calls = steps.flat_map(|step| &step.calls);
     calls.filter_map(|call| match &call.progress {
-        // What belongs to another conversation is not ours to stop or to tidy up.
-        Progress::InDoubt(Started { handle: Handle::Origin { .. }, .. }) => None,
         Progress::Running(started)
         | Progress::InDoubt(started)
-        | Progress::Parked(Parked { started, .. }) => Some((call, started)),
+        | Progress::Parked(Parked { started, .. }) => {
+            // What belongs to another conversation is not ours to stop or to tidy up.
+            let is_ours = !matches!(started.handle, Handle::Origin { .. });
+            is_ours.then_some((call, started))
+        }
         Progress::Waiting | Progress::Done(_) => None,
     })
 }
