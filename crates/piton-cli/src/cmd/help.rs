@@ -12,7 +12,7 @@ use crate::render::markdown;
 use crate::report::{Fault, Report};
 
 /// The documents for users, by topic.
-const TOPICS: [(&str, &str); 21] = [
+const TOPICS: [(&str, &str); 22] = [
     ("chat", include_str!("../../../../docs/chat.md")),
     ("models", include_str!("../../../../docs/models.md")),
     ("instructions", include_str!("../../../../docs/instructions.md")),
@@ -23,6 +23,7 @@ const TOPICS: [(&str, &str); 21] = [
     ("ci", include_str!("../../../../docs/ci.md")),
     ("shell", include_str!("../../../../docs/shell.md")),
     ("held", include_str!("../../../../docs/held.md")),
+    ("forks", include_str!("../../../../docs/forks.md")),
     ("sandbox", include_str!("../../../../docs/sandbox.md")),
     ("edits", include_str!("../../../../docs/edits.md")),
     ("tools", include_str!("../../../../docs/tools.md")),

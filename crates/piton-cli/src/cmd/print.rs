@@ -12,10 +12,10 @@ use piton_store::Journal;
 use crate::flags::Print;
 use crate::output::Output;
 use crate::render::lines::Line;
-use crate::render::markdown;
 use crate::render::paint::{Painted, Style};
 use crate::render::print::{Detail, Life, Piece, conversation, leaves_out, untaken};
 use crate::render::turn::said_in;
+use crate::render::{markdown, origin};
 use crate::report::{Fault, Report};
 use crate::{store, target};
 
@@ -51,10 +51,10 @@ pub(crate) async fn run(
     }
     output
         .talk(&format!("conversation {id}{}", counted(state.usage, state.calibration.permille())));
-    if let Some(parent) = state.opened.as_ref().and_then(|opened| opened.parent.as_ref()) {
-        output.talk(&format!("worker of {}, call {}", parent.conversation, parent.call));
-    }
     let mut view = View::from(&state);
+    for line in origin::told(&view.head) {
+        output.talk(&line);
+    }
     let detail = if print.full { Detail::Outputs } else { Detail::Calls };
     fill_in(&*journal, &mut view, detail).await;
     show(&conversation(&view, life, (output.page(), detail)), output);

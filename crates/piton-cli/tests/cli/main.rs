@@ -32,6 +32,7 @@ mod escapes;
 mod faults;
 mod files;
 mod first_hour;
+mod fork;
 mod frozen;
 mod headless;
 mod held;
