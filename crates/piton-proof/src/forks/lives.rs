@@ -41,6 +41,8 @@ const SCRIPT: &str = r#"{"steps":[
     {"say":"Done."}]}"#;
 /// How long a process stays that nobody tells anything.
 const PATIENCE: Duration = Duration::from_secs(5);
+/// How long work lasts that outlives a process, at most.
+const SETTLED_AFTER: Duration = Duration::from_millis(20);
 /// Most times that a person answers or resumes before a turn counts as stuck.
 const ROUNDS_MAX: usize = 50;
 /// Records read at once; a scripted turn is far shorter.
@@ -197,6 +199,8 @@ impl Room {
                 Ending::Done | Ending::Closed(_) | Ending::Nothing => return Ok(()),
                 Ending::WaitingForInput | Ending::Incomplete(_) | Ending::Error(_) => {}
             }
+            // Whoever looks at the world waits until nothing goes on in it any more.
+            tokio::time::sleep(SETTLED_AFTER).await;
             let state = self.state(conversation.id()).await;
             let asked: Vec<Inquiry> =
                 state.open_turn().into_iter().flat_map(Turn::pending_inquiries).cloned().collect();

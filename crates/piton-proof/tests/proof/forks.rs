@@ -3,7 +3,7 @@
 use piton_proof::forks::{self, Tally, Way};
 
 /// The fork dies at every so manieth point of every death of its origin.
-const NTH: u64 = 7;
+const NTH: u64 = 13;
 
 async fn tried(way: Way) -> Tally {
     let tally = forks::everywhere(way, NTH).await;
