@@ -9,6 +9,7 @@ use piton_sim::script::{Fault as ScriptFault, parse_fault};
 mod chat;
 mod config;
 mod drafts;
+mod fork;
 mod grep;
 mod help;
 mod import;
@@ -25,6 +26,7 @@ mod turns;
 pub(crate) use self::chat::Chat;
 pub(crate) use self::config::{Config, ConfigWish};
 pub(crate) use self::drafts::{DraftWish, DraftsFlags};
+pub(crate) use self::fork::{Fork, Rewind, in_front_of};
 pub(crate) use self::grep::{Grep, GrepOutput};
 pub(crate) use self::help::{Completions, Help, Shell};
 pub(crate) use self::import::Import;
@@ -100,6 +102,10 @@ pub(crate) enum Command {
     Kill(Kill),
     /// Stop the turn that another process performs; it can be resumed
     Stop(Stop),
+    /// Go on from a place of a conversation in another one; nothing is copied
+    Fork(Fork),
+    /// Go back in front of a turn: a fork there, with the files as they were, if that is wanted
+    Rewind(Rewind),
     /// Take back what was changed in a file of this workspace, the newest change first
     Undo(Undo),
     /// Servers of tools: show them, their tools, or trust those of this workspace
@@ -449,6 +455,7 @@ pub(crate) struct Kill {
 
 /// The flags of `piton undo`.
 #[derive(Debug, Default, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag")]
 pub(crate) struct Undo {
     /// The number of a change in the list; else the newest one that was not taken back. `list` shows the list
     #[arg(value_name = "N", value_parser = which)]
@@ -459,6 +466,15 @@ pub(crate) struct Undo {
     /// Print the old version instead of putting it back
     #[arg(long)]
     pub(crate) show: bool,
+    /// Take back all changes of a turn of the conversation; without a number, of its last turn
+    #[arg(long, value_name = "TURN", num_args = 0..=1, default_missing_value = "0", conflicts_with_all = ["which", "list", "show"])]
+    pub(crate) turn: Option<u32>,
+    /// With --turn: only show what would be done
+    #[arg(long, requires = "turn")]
+    pub(crate) preview: bool,
+    /// With --turn: make again what was taken back
+    #[arg(long, requires = "turn")]
+    pub(crate) again: bool,
     /// Only changes of this conversation, or of those whose ids begin so
     #[arg(long, value_name = "ID")]
     pub(crate) id: Option<String>,
@@ -521,6 +537,8 @@ impl Command {
             Self::Permissions(flags) if flags.json => Form::Json,
             Self::Sim(Sim::Serve(serve)) if serve.json => Form::Json,
             Self::Mcp(mcp) if mcp.json => Form::Json,
+            Self::Fork(fork) if fork.json => Form::Json,
+            Self::Rewind(rewind) if rewind.json => Form::Json,
             Self::Undo(undo) if undo.json => Form::Json,
             Self::Drafts(drafts) if drafts.json => Form::Json,
             Self::Queue(queue) if queue.json => Form::Json,
@@ -547,6 +565,8 @@ impl Command {
             | Self::Send(_)
             | Self::Kill(_)
             | Self::Stop(_)
+            | Self::Fork(_)
+            | Self::Rewind(_)
             | Self::Undo(_)
             | Self::Mcp(_)
             | Self::Models(_)

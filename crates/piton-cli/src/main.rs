@@ -112,6 +112,8 @@ async fn run(flags: Flags, output: &mut Output) -> Result<Report, Fault> {
         Command::Send(send) => cmd::send::run(&send, &settings, output).await,
         Command::Kill(kill) => cmd::kill::run(&kill, &settings, output).await,
         Command::Stop(stop) => cmd::stop::run(&stop, &settings, output).await,
+        Command::Fork(fork) => cmd::fork::run(&fork, &settings, output).await,
+        Command::Rewind(flags) => cmd::rewind::run(&flags, &settings, output).await,
         Command::Undo(undo) => cmd::undo::run(&undo, &settings, output).await,
         Command::Config(config) => cmd::config::run(&config, &settings, output),
         Command::Doctor(doctor) => cmd::doctor::run(&doctor, &settings, output).await,

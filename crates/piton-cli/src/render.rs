@@ -15,6 +15,7 @@ pub(crate) mod legible;
 pub(crate) mod lines;
 pub(crate) mod markdown;
 pub(crate) mod moves;
+pub(crate) mod origin;
 pub(crate) mod paint;
 pub(crate) mod print;
 pub(crate) mod question;

@@ -15,9 +15,11 @@ struct Row {
 }
 
 /// The commands, in the order of the help.
-const ROWS: [Row; 20] = [
+const ROWS: [Row; 22] = [
     row("new", "", "begin another conversation", false),
     row("resume", "[ID]", "go on with another conversation; without an id, choose one", false),
+    row("fork", "[TURN]", "go on in a fork; with a number, in one in front of that turn", false),
+    row("rewind", "[TURN]", "show the turns, or go back in front of one, files included", false),
     row("continue", "", "go on with the incomplete turn", false),
     row(
         "retry",

@@ -58,6 +58,8 @@ pub struct State {
     pub opened: Option<Opened>,
     /// The program that it was taken over from.
     pub imported: Option<Imported>,
+    /// Whether the conversation that it was forked from is gone, with what was said there.
+    pub origin_gone: bool,
     /// What applies now.
     pub config: Config,
     /// Who performs.

@@ -109,6 +109,7 @@ impl Driver<'_> {
         // more, also when this future is dropped.
         let _stop = self.cancel.clone().drop_guard();
         self.take_letters().await;
+        self.look_elsewhere().await;
         loop {
             if let Some(error) = self.refused.take() {
                 return self.break_off(error).await;
@@ -304,6 +305,8 @@ impl Driver<'_> {
             Landing::Parked { call, question } => {
                 self.log.push(Event::CallParked { call, question });
             }
+            Landing::EndedElsewhere { call, end } => self.take_over(call, end),
+            Landing::Nothing => {}
             Landing::Unrecorded(error) => self.refused = Some(error),
         }
     }

@@ -12,6 +12,7 @@ use piton_store::AppendError;
 use piton_tools::Finished;
 
 use self::model::ModelLanding;
+use crate::reader::CallEnd;
 
 /// An effect that waits for its intent to be durable.
 pub(crate) struct Launch {
@@ -29,6 +30,13 @@ pub(crate) enum Landing {
         call: CallId,
         question: String,
     },
+    /// A call of the conversation that this one was forked from has ended there.
+    EndedElsewhere {
+        call: CallId,
+        end: CallEnd,
+    },
+    /// Nothing more comes of it.
+    Nothing,
     /// A journal that a call writes to has refused.
     Unrecorded(AppendError),
 }

@@ -162,6 +162,7 @@ pub(crate) fn record(entry: &Entry) -> NewRecord {
     NewRecord { at: entry.at, format: EVENT_FORMAT, body: entry.event.to_stored() }
 }
 
+/// What lists show of a conversation.
 pub(crate) fn status_row(state: &State) -> StatusRow {
     let status = Status::of(state);
     StatusRow {

@@ -5,5 +5,6 @@ mod hooks;
 mod locate;
 mod mail;
 mod model;
+mod origin;
 mod progress;
 mod tool;

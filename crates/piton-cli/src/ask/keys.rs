@@ -39,6 +39,7 @@ keys! {
     LOOK 'l' "look" "looks on"
     WAIT 'w' "wait" "waits"
     OTHER 'o' "other" "begins another conversation"
+    FORK 'k' "fork" "forks the conversation, and goes on there"
     CONVERSATION 'c' "conversation" "how far a rule reaches: this conversation"
     PROJECT 'p' "project" "how far a rule reaches: this project"
     USER 'u' "user" "how far a rule reaches: everywhere"

@@ -2,6 +2,7 @@
 //!
 //! Nothing is held between two messages: other processes can work on the conversation meanwhile.
 
+mod branch;
 mod choose;
 mod complete;
 mod directories;
@@ -171,6 +172,8 @@ impl Sitting {
                 stage.output.talk("The next message begins a conversation.");
             }
             "resume" => self.resume(&words, stage).await?,
+            "fork" => self.fork(&words, stage).await?,
+            "rewind" => self.rewind(&words, stage).await?,
             "continue" => self.say(None, Wish::Continue, stage).await?,
             "retry" => self.retry(&words, stage).await?,
             "discard" => self.say(None, Wish::Discard, stage).await?,

@@ -12,7 +12,7 @@ use crate::render::markdown;
 use crate::report::{Fault, Report};
 
 /// The documents for users, by topic.
-const TOPICS: [(&str, &str); 24] = [
+const TOPICS: [(&str, &str); 25] = [
     ("chat", include_str!("../../../../docs/chat.md")),
     ("models", include_str!("../../../../docs/models.md")),
     ("instructions", include_str!("../../../../docs/instructions.md")),
@@ -25,6 +25,7 @@ const TOPICS: [(&str, &str); 24] = [
     ("shell", include_str!("../../../../docs/shell.md")),
     ("retry", include_str!("../../../../docs/retry.md")),
     ("held", include_str!("../../../../docs/held.md")),
+    ("forks", include_str!("../../../../docs/forks.md")),
     ("sandbox", include_str!("../../../../docs/sandbox.md")),
     ("edits", include_str!("../../../../docs/edits.md")),
     ("tools", include_str!("../../../../docs/tools.md")),

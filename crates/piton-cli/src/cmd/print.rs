@@ -14,12 +14,12 @@ use crate::output::Output;
 use crate::render::attempt;
 use crate::render::imported;
 use crate::render::lines::Line;
-use crate::render::markdown;
 use crate::render::paint::{Painted, Style};
 use crate::render::print::{
     Attempts, Detail, Life, Looks, Piece, conversation, leaves_out, untaken,
 };
 use crate::render::turn::said_in;
+use crate::render::{markdown, origin};
 use crate::report::{Fault, Report};
 use crate::{pager, store, target};
 
@@ -76,8 +76,8 @@ pub(crate) async fn run(
     let cost =
         if is_whole { counted(state.usage, state.calibration.permille()) } else { String::new() };
     output.talk(&format!("conversation {id}{cost}"));
-    if let Some(parent) = state.opened.as_ref().and_then(|opened| opened.parent.as_ref()) {
-        output.talk(&format!("worker of {}, call {}", parent.conversation, parent.call));
+    for line in origin::told(&view.head) {
+        output.talk(&line);
     }
     if let Some(from) = &view.head.imported {
         output.talk(&imported::source(&from.source));

@@ -455,6 +455,7 @@ impl Asked<'_> {
                 let over = held::watch(self, id, stage).await?;
                 stage.output.talk(over.said(mail.has_content()));
             }
+            HeldChoice::Fork => self.query.turn.id = Some(held::fork(self, id, stage).await?),
             HeldChoice::New => (self.query.turn.id, self.query.new) = (None, true),
             HeldChoice::Wait => {}
             HeldChoice::Quit => return Err(Fault::Quit { conversation: id.clone() }),

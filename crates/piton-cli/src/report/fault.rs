@@ -16,6 +16,7 @@ use super::attach::AttachFault;
 use super::code::Code;
 use super::command::CommandFault;
 use super::config::{self, PROVIDERS, loading};
+use super::forking::ForkFault;
 use super::holding::holding;
 use super::import::ImportFault;
 use super::input::InputFault;
@@ -87,6 +88,9 @@ pub(crate) enum Fault {
     /// A change of a file is not taken back.
     #[error(transparent)]
     Undo(#[from] UndoFault),
+    /// A conversation is not forked.
+    #[error(transparent)]
+    Fork(#[from] ForkFault),
     /// A command for another process did not come to its end.
     #[error(transparent)]
     Letter(#[from] LetterFault),
@@ -276,6 +280,7 @@ impl Fault {
             Self::Import(fault) => fault.code(),
             Self::Input(fault) => fault.code(),
             Self::Config(error) => config::code(error),
+            Self::Fork(fault) => fault.code(),
             Self::NoDraft
             | Self::NoTopic { .. }
             | Self::UnknownDraft { .. }
@@ -349,6 +354,7 @@ impl Fault {
             Self::Command(_) => "command",
             Self::Import(_) => "import",
             Self::Undo(_) => "undo",
+            Self::Fork(_) => "fork",
             Self::Letter(fault) => fault.reason(),
             Self::Incomplete { .. } | Self::LeftAlone => "incomplete_turn",
             Self::Quit { .. } | Self::Interrupted | Self::LeftAtOnce { .. } => "interrupted",
@@ -417,6 +423,7 @@ impl Fault {
             Self::Command(fault) => fault.hints(),
             Self::Import(fault) => fault.hints(),
             Self::Undo(fault) => fault.hints(),
+            Self::Fork(fault) => fault.hints(),
             Self::Letter(fault) => fault.hints(),
             Self::NoConversation { aside } => {
                 let mut hints = vec![

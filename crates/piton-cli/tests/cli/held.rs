@@ -13,7 +13,7 @@ const WAITS: &str = r#"{"steps":[
     {"say":"Two.","calls":[{"tool":"fast"},{"tool":"slow"}]},{"say":"Done."},{"say":"More."},{"say":"Most."}],
     "tools":[{"name":"fast","effect":"read_only","append_to":"fast.log","output":"quick"},
              {"name":"slow","effect":"read_only","wait_for":"go","output":"late"}]}"#;
-const MENU: &str = "(l) look on, (f) first its turn, then the message, (s) steer its turn with the message, (w) wait for it, (o) other conversation, (q) quit, (?) help: ";
+const MENU: &str = "(l) look on, (f) first its turn, then the message, (s) steer its turn with the message, (w) wait for it, (k) fork it, (o) other conversation, (q) quit, (?) help: ";
 
 /// A process in the middle of a turn.
 fn working() -> (World, Child) {

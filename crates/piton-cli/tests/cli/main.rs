@@ -33,6 +33,7 @@ mod export;
 mod faults;
 mod files;
 mod first_hour;
+mod fork;
 mod frozen;
 mod grep;
 mod headless;

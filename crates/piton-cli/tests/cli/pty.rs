@@ -14,7 +14,7 @@ const MENU_WITH_EDIT: &str =
     "(r) resume it, (g) try it again, (d) discard it, (e) edit its message, (q) quit, (?) help: ";
 const IN_DOUBT: &str =
     "(r) run it again, (m) it is done, (t) type its result, (n) nobody knows, (?) help: ";
-const HELD: &str = "(w) wait for it, (o) other conversation, (q) quit, (?) help: ";
+const HELD: &str = "(k) fork it, (o) other conversation, (q) quit,\r\n(?) help: ";
 
 /// Two files to write, one after the other.
 const WRITES: &str = r#"{"steps":[

@@ -126,6 +126,7 @@ mod tests {
             Reply::Applied,
             Reply::RunAgain,
             Reply::TreatAsDone,
+            Reply::LookAgain,
             Reply::Cancel,
             Reply::Text("so \"it\" is\n".into()),
         ];

@@ -135,7 +135,8 @@ fn edits(handle: &Handle) -> Option<Vec<Edit>> {
         | Handle::Job { .. }
         | Handle::Conversation { .. }
         | Handle::Task { .. }
-        | Handle::Round { .. } => None,
+        | Handle::Round { .. }
+        | Handle::Origin { .. } => None,
     }
 }
 

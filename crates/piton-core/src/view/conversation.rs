@@ -62,6 +62,9 @@ pub struct Head {
     /// The conversation that it was cut from, and where.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub origin: Option<ForkOrigin>,
+    /// Whether that one is gone, with what was said there.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub origin_gone: bool,
     /// The call that it works for, if it is a worker's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<ParentCall>,
@@ -255,6 +258,7 @@ impl From<&State> for Head {
             title: title(state),
             workspace: state.workspace().to_owned(),
             origin: opened.and_then(|opened| opened.origin.clone()),
+            origin_gone: state.origin_gone,
             parent: opened.and_then(|opened| opened.parent.clone()),
             imported: state.imported.as_ref().map(ImportedView::from),
             model: state.config.model.clone(),

@@ -21,11 +21,12 @@ const QUEUE: &str = include_str!("journals/v1_queue.jsonl");
 const WORDS: &str = include_str!("journals/v1_words.jsonl");
 
 /// All recordings.
-const JOURNALS: [&str; 21] = [
+const JOURNALS: [&str; 22] = [
     include_str!("journals/v1.jsonl"),
     include_str!("journals/v1_changed.jsonl"),
     include_str!("journals/v1_context.jsonl"),
     include_str!("journals/v1_directories.jsonl"),
+    include_str!("journals/v1_fork.jsonl"),
     include_str!("journals/v1_hooks.jsonl"),
     include_str!("journals/v1_imported.jsonl"),
     include_str!("journals/v1_inputs.jsonl"),

@@ -34,6 +34,7 @@ mod transcript;
 mod answer;
 mod append_only;
 mod attachments;
+mod branch;
 mod commands_page;
 mod context;
 mod shelf;

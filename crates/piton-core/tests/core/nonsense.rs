@@ -186,6 +186,7 @@ fn tool() -> impl Strategy<Value = Event> {
         },
         Handle::Task { id: "t".into(), since: "then".into() },
         Handle::Round { number: 1, state: None, asked: "{}".into() },
+        Handle::Origin { conversation: ConversationId::new("c"), through: Seq(1) },
     ]);
     let outcome = select(vec![
         Outcome::Ok,
@@ -233,6 +234,7 @@ fn inquiry() -> impl Strategy<Value = Event> {
         InquiryAnswer::Changed { arguments: "x".into() },
         InquiryAnswer::RunAgain,
         InquiryAnswer::TreatAsDone,
+        InquiryAnswer::LookAgain,
         InquiryAnswer::Applied,
         InquiryAnswer::Text { text: "t".into() },
         InquiryAnswer::Redacted,

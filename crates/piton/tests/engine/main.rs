@@ -13,6 +13,7 @@ mod delegate;
 mod examples;
 mod files;
 mod follow;
+mod fork;
 mod hooks;
 mod import;
 mod incomplete;

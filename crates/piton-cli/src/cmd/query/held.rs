@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use piton::{
-    Command, CommandError, Conversation, Engine, Envelope, Follow, FollowError, LeaseWait,
+    Command, CommandError, Conversation, Engine, Envelope, Follow, FollowError, ForkAt, LeaseWait,
     NewMessage, News, Verdict,
 };
 use piton_agent::engine_to_write;
@@ -16,6 +16,7 @@ use super::asked::Asked;
 use super::face::{show_change, show_tasks};
 use super::mail::Mail;
 use super::stage::Stage;
+use crate::cmd::fork;
 use crate::output::Form;
 use crate::render::incomplete::Newest;
 use crate::render::lines::Line;
@@ -138,6 +139,18 @@ pub(super) async fn watch(
             return Ok(Watched::Left);
         }
     }
+}
+
+/// Forks the conversation as it is now. Gives the name of the fork.
+pub(super) async fn fork(
+    asked: &Asked<'_>,
+    id: &ConversationId,
+    stage: &mut Stage<'_>,
+) -> Result<String, Fault> {
+    let engine = engine(asked, stage)?;
+    let fork::Made { conversation, told } = fork::make(&engine, id, &ForkAt::End, None).await?;
+    stage.output.talk(&told);
+    Ok(conversation.to_string())
 }
 
 /// An engine that reads and leaves letters, and performs nothing.

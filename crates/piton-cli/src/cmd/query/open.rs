@@ -15,6 +15,7 @@ use super::mail::Mail;
 use super::opened::{Life, Opened, look};
 use crate::flags::Query;
 use crate::output::Output;
+use crate::render::origin;
 use crate::report::{Fault, fault};
 use crate::{store, target};
 
@@ -82,6 +83,9 @@ pub(super) async fn open(
     mail.meant_for(conversation.id());
     let hold = enter(&conversation, target.is_some(), lock_wait, output).await?;
     let view = look(&engine, conversation.id()).await?;
+    if let Some(gone) = origin::gone(&view.head) {
+        output.talk(&gone);
+    }
     let model = agent.model(overrides, view.head.model.as_ref())?;
     let is_chosen = overrides.model.is_some() || view.head.model.is_some();
     let chosen_by = if is_chosen { None } else { agent.chosen_by_key(&model) };
