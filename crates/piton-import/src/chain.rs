@@ -2,6 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use serde_json::Value;
+
+use crate::fields::{is_true, text};
+use crate::record::{Stand, Story};
+
 /// A record of a tree.
 #[derive(Clone, Debug)]
 pub(crate) struct Node {
@@ -16,6 +21,21 @@ pub(crate) struct Chain {
     pub(crate) places: BTreeSet<usize>,
     /// The places of records whose parent is not in the file. The record in front of each goes on.
     pub(crate) gaps: Vec<usize>,
+}
+
+/// The file of a sub-agent has records beside the main line only. There they are the main line.
+pub(crate) fn take_side_for_main(records: &mut [(u64, Value)], story: &mut Story) {
+    let is_spoken = |record: &Value| matches!(text(record, "type"), Some("user" | "assistant"));
+    let mut spoken = records.iter().filter(|(_, record)| is_spoken(record)).peekable();
+    let Some((line, first)) = spoken.peek() else { return };
+    let (line, agent) = (*line, text(first, "agentId").unwrap_or_default().to_owned());
+    if !spoken.all(|(_, record)| is_true(record, "isSidechain")) {
+        return;
+    }
+    story.is_of_sub_agent(Stand::line(line), &agent);
+    for (_, record) in records {
+        record.as_object_mut().map(|record| record.remove("isSidechain"));
+    }
 }
 
 /// Walks from `leaf` to the first record.

@@ -85,6 +85,14 @@ fn words(kind: &str, count: usize) -> String {
         "compaction" => ("summary of what was before", "summaries of what was before"),
         "other_branch" => ("branch that was left", "branches that were left"),
         "sub_agent" => ("sub-agent, left out", "sub-agents, left out"),
+        "of_sub_agent" => ("conversation of a sub-agent", "conversations of sub-agents"),
+        "sub_agent_file" => (
+            "file of a sub-agent, which can be imported by itself",
+            "files of sub-agents, which can be imported by themselves",
+        ),
+        "replaced_bytes" => {
+            ("line with bytes that are no text", "lines with bytes that are no text")
+        }
         "missing_beginning" => {
             ("beginning that is not in the file", "beginnings that are not in the file")
         }
