@@ -38,6 +38,21 @@ pub(crate) fn take_side_for_main(records: &mut [(u64, Value)], story: &mut Story
     }
 }
 
+/// Takes out records that stand in the file twice, letter by letter. Records that only share a name are pieces of one.
+pub(crate) fn take_out_repeated(records: &mut Vec<(u64, Value)>, name: &str, story: &mut Story) {
+    let mut known: BTreeMap<String, Vec<Value>> = BTreeMap::new();
+    records.retain(|(line, record)| {
+        let Some(id) = text(record, name) else { return true };
+        let same = known.entry(id.to_owned()).or_default();
+        if same.contains(record) {
+            story.remark("repeated_record", Stand::line(*line), id);
+            return false;
+        }
+        same.push(record.clone());
+        true
+    });
+}
+
 /// Walks from `leaf` to the first record.
 pub(crate) fn walk(nodes: &[Node], leaf: usize) -> Chain {
     let mut by_id: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
@@ -74,6 +89,16 @@ mod tests {
     fn node(id: &str, parent: &str) -> Node {
         let named = |name: &str| (!name.is_empty()).then(|| name.to_owned());
         Node { id: named(id), parent: named(parent) }
+    }
+
+    #[test]
+    fn a_record_that_is_there_twice_counts_once_and_a_piece_of_one_stays() {
+        let record = |text: &str| serde_json::json!({ "uuid": "a", "text": text });
+        let mut records = vec![(1, record("x")), (2, record("y")), (3, record("x"))];
+        let mut story = Story::default();
+        take_out_repeated(&mut records, "uuid", &mut story);
+        assert_eq!(records.iter().map(|(line, _)| *line).collect::<Vec<_>>(), [1, 2]);
+        assert_eq!(story.remarks.iter().map(|it| it.line).collect::<Vec<_>>(), [3]);
     }
 
     #[test]

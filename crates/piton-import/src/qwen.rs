@@ -17,6 +17,7 @@ const NOT_TYPED: [&str; 3] = ["notification", "cron", "agent_launch_prompt"];
 /// Reads a file.
 pub(crate) fn read(bytes: &[u8], story: &mut Story) {
     let mut records = lines::objects(bytes, story);
+    chain::take_out_repeated(&mut records, "uuid", story);
     chain::take_side_for_main(&mut records, story);
     records.retain(|(_, record)| !is_true(record, "isSidechain"));
     let nodes: Vec<_> = records

@@ -74,6 +74,7 @@ fn words(kind: &str, count: usize) -> String {
         "failed_attempt" => ("attempt that failed", "attempts that failed"),
         "empty_assistant_message" => ("empty answer", "empty answers"),
         "agent_made_message" => ("answer that the agent made up", "answers that the agent made up"),
+        "repeated_record" => ("record that is there twice", "records that are there twice"),
         "chain_gap" => ("gap between records", "gaps between records"),
         "note" => ("message that no person typed", "messages that no person typed"),
         "agent_note" => ("note of the agent", "notes of the agent"),
