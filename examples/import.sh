@@ -42,14 +42,14 @@ sums >"$dir/sums"
 
 play imported
 : >"$dir/imported"
-while read -r source; do
+while read -r source <&3; do
     code=0
     "$piton" import "$source" --json >"$dir/said" 2>"$dir/told" || code=$?
     [ "$code" = 0 ] || cat "$dir/told" >&2
     exits 0
     name=$(echo "$source" | sed 's#.*/sessions/##; s#.*/files/##')
     grep '"type":"imported"' "$dir/said" | sed "s|^|$name |" >>"$dir/imported"
-done <"$dir/sources"
+done 3<"$dir/sources"
 count=$(wc -l <"$dir/imported" | tr -d ' ')
 echo "$(wc -l <"$dir/sources" | tr -d ' ') sources, $count conversations"
 holds "there are some" test "$count" -gt 14
@@ -58,15 +58,15 @@ holds "there are some" test "$count" -gt 14
 sed 's/^\([^ ]*\) .*"conversation":"\([^"]*\)".*/\1 \2/' "$dir/imported" | awk '!seen[$2]++' >"$dir/ids"
 
 play printed
-while read -r name id; do
+while read -r name id <&3; do
     "$piton" print "$id" >"$dir/said" 2>"$dir/told" || fail "$name can be printed"
     holds "$name says something" test -s "$dir/said"
-done <"$dir/ids"
+done 3<"$dir/ids"
 
 play goes_on
 provider
 set -- "$claude" "$gpt" "$chat" "$gemini"
-while read -r name id; do
+while read -r name id <&3; do
     model=$1
     shift
     set -- "$@" "$model"
@@ -74,17 +74,39 @@ while read -r name id; do
     "$piton" query -c "and now?" --id "$id" --model "$model" >"$dir/said" 2>"$dir/told" || code=$?
     [ "$code" = 0 ] || { echo "$name with $model:" && cat "$dir/told"; } >&2
     exits 0
-done <"$dir/ids"
+done 3<"$dir/ids"
 none_refused
+asked "$(wc -l <"$dir/ids" | tr -d ' ')" >"$dir/last"
 same "requests that were taken" "$(grep -c ': 200' "$dir/provider.$served")" "$(requests)"
 
-# A second opinion, where it is at hand.
+# A second opinion on what was sent, where one is at hand.
 validator=${PITON_VALIDATOR:-$here/../../shared/wire/validate/validate.py}
 python=${PYTHON:-python3}
 if [ -f "$validator" ] && "$python" -c 'import pydantic, anthropic, openai, google.genai' 2>/dev/null; then
-    for pair in anthropic:anthropic openai_responses:openai openai_chat:openai-chat gemini:gemini; do
-        : # the bodies of one dialect
+    number=0
+    grep ' POST ' "$dir/provider.$served" | while read -r dialect _; do
+        number=$((number + 1))
+        mkdir -p "$dir/sent.$dialect"
+        cp "$bodies/$number.json" "$dir/sent.$dialect"
     done
+    for sent in "$dir"/sent.*; do
+        case $sent in
+        *.anthropic) set -- -p anthropic ;;
+        *.openai-chat) set -- -p openai_chat ;;
+        *.gemini) set -- -p gemini --model gemini-3-pro-preview ;;
+        *) set -- -p openai_responses ;;
+        esac
+        # It takes a tool of ours that is called web_fetch for the provider's own, so what it says of tools is left out.
+        "$python" "$validator" "$@" --quiet "$sent"/*.json |
+            sed 's/{"rule": "SHAPE", "path": "tools\.[^}]*}//g' >"$dir/verdicts" || true
+        passed=$(grep -c '"errors": \[[, ]*\]' "$dir/verdicts" || true)
+        grep -v '"errors": \[[, ]*\]' "$dir/verdicts" >&2 || true
+        all=$(ls "$sent" | wc -l | tr -d ' ')
+        echo "a validator of others, $2: $passed of $all bodies pass"
+        same "bodies that pass" "$passed" "$all"
+    done
+else
+    echo "no validator of others is at hand (see dev/check-bodies)"
 fi
 
 play untouched

@@ -99,15 +99,12 @@ pub(crate) fn objects(bytes: &[u8], story: &mut Story) -> Vec<(u64, Value)> {
             story.remark("skipped_line", Stand::line(line), &why);
             continue;
         }
-        match serde_json::from_slice::<Value>(text) {
-            Ok(value @ Value::Object(_)) => {
-                firsts.extend(first_name(text));
-                found.push((line, value));
-            }
-            Ok(_) | Err(_) => {
-                let had = of_damaged(text, line, &firsts, story).into_iter();
-                found.extend(had.map(|value| (line, value)));
-            }
+        if let Ok(value @ Value::Object(_)) = serde_json::from_slice::<Value>(text) {
+            firsts.extend(first_name(text));
+            found.push((line, value));
+        } else {
+            let had = of_damaged(text, line, &firsts, story).into_iter();
+            found.extend(had.map(|value| (line, value)));
         }
     }
     if found.is_empty() {

@@ -163,12 +163,10 @@ fn file((format, write, frame): Format, breakage: Breakage) -> Option<File> {
     }
     let records = write(&broken(breakage));
     let text = match (frame, breakage) {
-        (Frame::Lines, B::OverSeveralLines) => {
-            records.iter().map(|it| format!("{it:#}\n")).collect()
-        }
+        (Frame::Lines, B::OverSeveralLines) => lined(records.iter().map(|it| format!("{it:#}"))),
         (Frame::Lines, B::AsAList) | (Frame::List, _) => format!("{:#}\n", Value::from(records)),
         (Frame::Lines, B::WrittenOnBehindATornLine) => written_on(&records),
-        (Frame::Lines, _) => records.iter().map(|it| format!("{it}\n")).collect(),
+        (Frame::Lines, _) => lined(records.iter().map(ToString::to_string)),
         (Frame::Under(name, beside), _) => {
             let mut object: Value = serde_json::from_str(beside).unwrap();
             object[name] = records.into();
@@ -176,6 +174,10 @@ fn file((format, write, frame): Format, breakage: Breakage) -> Option<File> {
         }
     };
     Some(File { format, breakage, bytes: damaged(text, breakage) })
+}
+
+fn lined(lines: impl Iterator<Item = String>) -> String {
+    lines.collect::<Vec<_>>().join("\n") + "\n"
 }
 
 /// The session with a part of it missing, or one too many.
@@ -194,7 +196,17 @@ fn broken(breakage: Breakage) -> Vec<Said> {
             let Said::Model(_, calls) = &mut said[1] else { panic!("an answer") };
             calls[1].tool = tool;
         }
-        _ => {}
+        B::Whole
+        | B::TornLastLine
+        | B::CutInACharacter
+        | B::BytesThatAreNoText
+        | B::LineEndsOfWindows
+        | B::MarkInFront
+        | B::EmptyLines
+        | B::ZerosBehind
+        | B::WrittenOnBehindATornLine
+        | B::OverSeveralLines
+        | B::AsAList => {}
     }
     said
 }
@@ -214,7 +226,7 @@ fn damaged(text: String, breakage: Breakage) -> Vec<u8> {
     let bytes = text.clone().into_bytes();
     match breakage {
         B::TornLastLine => bytes[..text.rfind("Done").unwrap() + 2].to_vec(),
-        B::CutInACharacter => bytes[..text.rfind('日').unwrap() + 1].to_vec(),
+        B::CutInACharacter => bytes[..=text.rfind('日').unwrap()].to_vec(),
         B::BytesThatAreNoText => {
             let at = text.find("weeds").unwrap();
             [&bytes[..at], b"w\xff\xfeds", &bytes[at + 5..]].concat()
@@ -223,7 +235,17 @@ fn damaged(text: String, breakage: Breakage) -> Vec<u8> {
         B::MarkInFront => [b"\xef\xbb\xbf", &bytes[..]].concat(),
         B::EmptyLines => text.replace('\n', "\n\n  \n").into_bytes(),
         B::ZerosBehind => [&bytes[..], &[0; 700]].concat(),
-        _ => bytes,
+        B::Whole
+        | B::CallWithoutResult
+        | B::MissingResults
+        | B::ResultWithoutCall
+        | B::DuplicateResult
+        | B::CallWithoutName
+        | B::UnknownTool
+        | B::UnknownRecord
+        | B::WrittenOnBehindATornLine
+        | B::OverSeveralLines
+        | B::AsAList => bytes,
     }
 }
 
@@ -343,7 +365,9 @@ fn gemini_messages(said: &[Said]) -> Vec<Value> {
                 json!({ "id": id, "timestamp": at, "type": "gemini", "model": "x", "content": words, "toolCalls": calls.collect::<Vec<_>>() })
             }
             Said::Strange => json!({ "id": id, "timestamp": at, "type": "from_the_future", "content": "?" }),
-            it => json!({ "id": id, "timestamp": at, "type": "user", "content": parts(it, said, true) }),
+            Said::Person(_) | Said::Gave(..) => {
+                json!({ "id": id, "timestamp": at, "type": "user", "content": parts(it, said, true) })
+            }
         }
     });
     messages.collect()
@@ -373,7 +397,9 @@ fn contents(said: &[Said]) -> Vec<Value> {
     let messages = said.iter().map(|it| match it {
         Said::Model(..) => json!({ "role": "model", "parts": parts(it, said, false) }),
         Said::Strange => json!({ "role": "user", "parts": [{ "hologram": {} }] }),
-        it => json!({ "role": "user", "parts": parts(it, said, false) }),
+        Said::Person(_) | Said::Gave(..) => {
+            json!({ "role": "user", "parts": parts(it, said, false) })
+        }
     });
     messages.collect()
 }
@@ -401,10 +427,11 @@ fn pi(said: &[Said]) -> Vec<Value> {
 
 fn opencode(said: &[Said]) -> Vec<Value> {
     let gave = |wanted: &str| {
-        said.iter().find_map(|it| match it {
-            Said::Gave(id, words) if *id == wanted => Some(*words),
-            _ => None,
-        })
+        let given = said.iter().filter_map(|it| match it {
+            Said::Gave(id, words) => Some((*id, *words)),
+            Said::Person(_) | Said::Model(..) | Said::Strange => None,
+        });
+        given.into_iter().find(|(id, _)| *id == wanted).map(|(_, words)| words)
     };
     let message = |role: &str, parts: Vec<Value>| {
         let time = json!({ "created": 1_700_000_000_000_u64, "completed": 1_700_000_000_001_u64 });
