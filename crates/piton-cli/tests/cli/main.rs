@@ -20,6 +20,7 @@ mod command_deaths;
 mod command_tools;
 mod config;
 mod connections;
+mod cost;
 mod crash_commands;
 mod crowd;
 mod damage;

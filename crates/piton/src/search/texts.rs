@@ -117,6 +117,7 @@ fn said(event: &Event) -> Vec<(Scope, &'static str, String)> {
             | InquiryAnswer::Deny { reason: None }
             | InquiryAnswer::Applied
             | InquiryAnswer::RunAgain
+            | InquiryAnswer::LookAgain
             | InquiryAnswer::TreatAsDone
             | InquiryAnswer::Redacted
             | InquiryAnswer::Cancelled { .. } => return Vec::new(),

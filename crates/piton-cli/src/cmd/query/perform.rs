@@ -261,9 +261,10 @@ impl Seen {
         };
         let Rested { ending, .. } = rested?;
         let turn = Newest::of(&opened.view);
-        let remedies = Remedies::of(&asked.agent, &opened.model);
+        let remedies = Remedies::of(&asked.agent, &opened.model).within(opened.view.head.allowance);
         let report = Report::of_turn(&ending, &conversation, turn.as_ref(), &remedies)
-            .about(&conversation, opened.view.turns.last());
+            .about(&conversation, opened.view.turns.last())
+            .with_all_of(&opened.view);
         Ok(if opened.life == Life::Passing { report } else { report.kept_in(conversation) })
     }
 }
