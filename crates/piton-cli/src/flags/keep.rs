@@ -60,6 +60,9 @@ pub(crate) struct Rm {
     /// Take them away for good, with their workers and files: nothing of them is left in the home
     #[arg(long)]
     pub(crate) purge: bool,
+    /// With --purge: copy into forks what they share with these conversations, so that they lose nothing
+    #[arg(long, requires = "purge")]
+    pub(crate) detach: bool,
     /// Do not ask
     #[arg(short, long)]
     pub(crate) yes: bool,

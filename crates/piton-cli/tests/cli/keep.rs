@@ -194,3 +194,87 @@ fn workers_go_with_the_conversation_that_they_work_for() {
     assert_eq!(world.rows().len(), 0);
     assert_eq!(holding(&world.path("home"), CANARY), Vec::<PathBuf>::new());
 }
+
+/// A conversation of three turns, forks behind the first and the last one, and a fork of the second fork.
+fn forked(world: &World) -> (String, [String; 3]) {
+    let id = |ran: crate::world::Ran| {
+        assert_eq!(ran.code, 0, "{}", ran.stderr);
+        ran.stdout.trim_end().to_owned()
+    };
+    for said in ["one", CANARY, "three"] {
+        assert_eq!(world.run(&["query", said, "--model", "demo"]).code, 0);
+    }
+    let origin = world.only_id();
+    let first = id(world.run(&["fork", &origin, "--at", "1"]));
+    let second = id(world.run(&["fork", &origin]));
+    let inner = id(world.run(&["fork", &second]));
+    assert_eq!(world.run(&["query", "mine", "--id", &inner]).code, 0);
+    (origin, [first, second, inner])
+}
+
+fn printed(world: &World, ids: &[String]) -> Vec<String> {
+    ids.iter().map(|id| world.run(&["print", id]).stdout).collect()
+}
+
+// X19, J74
+#[test]
+fn what_forks_need_is_not_purged_before_they_have_a_copy() {
+    let world = World::new();
+    let (origin, forks) = forked(&world);
+    let before = printed(&world, &forks);
+    assert!(before[2].contains(CANARY) && before[2].contains("> mine"), "{}", before[2]);
+    let refused = world.run(&["rm", "--purge", "--yes", &origin]);
+    assert_eq!(refused.code, 2, "{}", refused.stderr);
+    // The fork of a fork needs the fork.
+    let (one, two) = (&forks[0], &forks[1]);
+    let (low, high) = if one < two { (one, two) } else { (two, one) };
+    assert_eq!(
+        refused.stderr,
+        format!(
+            "error: {low}, {high} are forks of {origin}, and begin with what was said there\n\
+             hint: to copy that first, so that they lose nothing: piton rm --purge --detach {origin}\n\
+             hint: to purge the forks: piton rm --purge {low} {high}\n"
+        )
+    );
+    assert_eq!(world.run(&["rm", "--detach", &origin]).code, 2);
+    let purged = world.run(&["rm", "--purge", "--detach", "--yes", &origin]);
+    assert_eq!(purged.code, 0, "{}", purged.stderr);
+    assert!(purged.stderr.contains(&format!("Purged: {origin}\n")), "{}", purged.stderr);
+    assert!(purged.stderr.contains(&format!("Fork {one} has a copy of what")), "{}", purged.stderr);
+    assert_eq!(world.run(&["print", &origin]).code, 2);
+    assert_eq!(printed(&world, &forks), before);
+    assert!(!world.run(&["print", &forks[2]]).stderr.contains("warning"));
+    // Each goes on, and can be forked where it was shared.
+    assert_eq!(world.run(&["query", "on", "--id", &forks[0]]).code, 0);
+    let again = world.run(&["fork", &forks[2], "--at", "1"]);
+    assert_eq!(again.code, 0, "{}", again.stderr);
+    // The copies are no conversations of their own, and go with their forks.
+    assert_eq!(titles(&world, &[]).len(), 4);
+    assert_eq!(world.run(&["rm", "--purge", "--yes", again.stdout.trim_end()]).code, 0);
+    assert_eq!(world.run(&["rm", "--purge", "--yes", &forks[1]]).code, 2);
+    let all = world.run(&["rm", "--purge", "--yes", &forks[0], &forks[1], &forks[2]]);
+    assert_eq!(all.code, 0, "{}", all.stderr);
+    assert_eq!(holding(&world.path("home"), CANARY), Vec::<PathBuf>::new());
+}
+
+// X19: killed at any moment, no fork loses anything.
+#[test]
+fn a_purge_that_is_killed_while_forks_are_copied_loses_nothing() {
+    let world = World::new();
+    let (origin, forks) = forked(&world);
+    let before = printed(&world, &forks);
+    let args = ["rm", "--purge", "--detach", "--yes", &origin];
+    let mut killed = 0;
+    for ms in (0..60).step_by(3) {
+        killed += u32::from(world.live(&args, Some(std::time::Duration::from_millis(ms))));
+        assert_eq!(printed(&world, &forks), before, "killed after {ms} ms");
+        if world.run(&["print", &origin]).code != 0 {
+            break;
+        }
+    }
+    assert!(0 < killed);
+    let rest = world.run(&args);
+    assert!(rest.code == 0 || rest.stderr.contains(&origin), "{}", rest.stderr);
+    assert_eq!(world.run(&["print", &origin]).code, 2);
+    assert_eq!(printed(&world, &forks), before);
+}
