@@ -14,7 +14,9 @@ use serde::{Deserialize, Serialize};
 pub use self::envelope::{Envelope, Opened, Sender, Unreadable};
 pub use self::plan::{Leave, Performing, Plan, Then, known, plan};
 pub use self::reply::{Reply, always_rules};
-pub use crate::event::{ConfigChange, QueueChange, QueuePlace, Refusal, Shelf, UndoIntent, UserPart};
+pub use crate::event::{
+    ConfigChange, QueueChange, QueuePlace, Refusal, Shelf, UndoIntent, UserPart,
+};
 use crate::id::{InquiryId, MessageId};
 
 /// What a person wants.
@@ -90,6 +92,11 @@ pub enum Command {
     },
     /// Give the conversation another title.
     Rename {
+        /// The title.
+        title: String,
+    },
+    /// Give the conversation a title if it has none: one that was given stays.
+    SuggestTitle {
         /// The title.
         title: String,
     },
@@ -187,6 +194,7 @@ impl Command {
             | Self::Discard
             | Self::Configure { .. }
             | Self::Rename { .. }
+            | Self::SuggestTitle { .. }
             | Self::Shelve { .. }
             | Self::Rebind { .. }
             | Self::Undo { .. } => None,

@@ -12,6 +12,7 @@ use piton_core::id::{ConversationId, Timestamp};
 use piton_core::view::{Status, View};
 use piton_store::{Directory, Filter, Journal, Listed, Page, TurnIs};
 
+use super::retention::purge_old;
 use crate::flags::Ls;
 use crate::output::Output;
 use crate::render::age::age;
@@ -35,12 +36,20 @@ struct Beside {
     in_all: Option<InAll>,
 }
 
-/// Lists them.
+/// Lists them. What the settings say is too old goes then.
 pub(crate) async fn run(
     ls: &Ls,
     settings: &Settings,
     output: &mut Output,
 ) -> Result<Report, Fault> {
+    let report = list(ls, settings, output).await?;
+    if settings.has_database()? {
+        purge_old(settings, output).await?;
+    }
+    Ok(report)
+}
+
+async fn list(ls: &Ls, settings: &Settings, output: &mut Output) -> Result<Report, Fault> {
     let aside = settings.set_aside();
     let (mut rows, mut total, mut goes_on) = (Vec::new(), 0, false);
     if settings.has_database()? {

@@ -11,8 +11,11 @@ pub(crate) struct Rename {
     #[arg(value_name = "ID")]
     pub(crate) id: String,
     /// Its new title
-    #[arg(value_name = "TITLE", required = true, num_args = 1..)]
+    #[arg(value_name = "TITLE", required_unless_present = "suggest", num_args = 1..)]
     pub(crate) title: Vec<String>,
+    /// Let the model that answers in it find a title, if it has none
+    #[arg(long, conflicts_with = "title")]
+    pub(crate) suggest: bool,
 }
 
 /// The flags of `piton export`.

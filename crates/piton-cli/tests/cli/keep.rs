@@ -2,6 +2,12 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use piton_core::id::{ConversationId, Timestamp};
+use piton_store::{
+    Batch, CommitName, Durability, Holder, Journal as _, NewRecord, SqliteJournal, StatusRow,
+};
 
 use crate::person::Person;
 use crate::world::{World, lines};
@@ -277,4 +283,67 @@ fn a_purge_that_is_killed_while_forks_are_copied_loses_nothing() {
     assert!(rest.code == 0 || rest.stderr.contains(&origin), "{}", rest.stderr);
     assert_eq!(world.run(&["print", &origin]).code, 2);
     assert_eq!(printed(&world, &forks), before);
+}
+
+/// Puts a row into the list whose last turn was so many days ago.
+fn make_old(world: &World, id: &str, days: u64) {
+    let (journal, _) = SqliteJournal::open(&world.path("home")).unwrap();
+    let id = ConversationId::new(id);
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        let listed = journal.status(&id).await.unwrap().unwrap();
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_millis();
+        let touched = Timestamp(u64::try_from(now).unwrap() - days * 86_400_000);
+        let holder = Holder { pid: 1, host: "h".into(), since: touched };
+        let lease = journal.lease(&id, holder).await.unwrap();
+        // An entry that no build knows changes nothing else.
+        let body = r#"{"type":"OfTomorrow"}"#.to_owned();
+        let batch = Batch {
+            name: CommitName::fresh(),
+            expected: listed.end,
+            records: vec![NewRecord { at: touched, format: 1, body }],
+            status: StatusRow { touched, ..listed.row },
+            durability: Durability::Synced,
+        };
+        journal.append(&lease, batch).await.unwrap();
+        journal.release(lease).await.unwrap();
+    });
+}
+
+// X19: retention, only where it is set.
+#[test]
+fn old_conversations_go_only_if_the_settings_say_so_and_nothing_stands_against_it() {
+    let world = World::new();
+    let old = conversation(&world, "old");
+    let young = conversation(&world, "young");
+    let needed = conversation(&world, "needed");
+    let fork = world.run(&["fork", &needed]).stdout.trim_end().to_owned();
+    let asks = r#"{"steps":[{"calls":[{"tool":"shell","arguments":{"command":"exit 1"}}]}]}"#;
+    let model = world.script(asks);
+    assert_eq!(world.run(&["query", "--new", "open", "--model", &model]).code, 3);
+    let open = world.rows()[0]["conversation"].as_str().unwrap().to_owned();
+    for id in [&old, &needed, &open] {
+        make_old(&world, id, 11);
+    }
+    make_old(&world, &young, 9);
+    let listed = world.run(&["ls"]);
+    assert_eq!((listed.code, listed.stderr.as_str()), (0, ""));
+    assert_eq!(titles(&world, &[]).len(), 5);
+
+    assert_eq!(world.run(&["config", "keep_days", "10"]).code, 0);
+    let listed = world.run(&["ls", "--json"]);
+    assert_eq!(
+        listed.stderr,
+        format!("Purged, because nothing was said in them for 10 days (keep_days): {old}\n")
+    );
+    assert_eq!(lines(&listed.stdout).len(), 5, "what was asked for comes first");
+    assert_eq!(world.run(&["print", &old]).code, 2);
+    for kept in [&young, &needed, &open, &fork] {
+        assert_eq!(world.run(&["print", kept]).code, 0, "{kept}");
+    }
+    assert_eq!(world.run(&["ls"]).stderr, "");
+    // The fork has grown old as well.
+    make_old(&world, &fork, 11);
+    let listed = world.run(&["ls"]).stderr;
+    assert!(listed.contains(&fork) && listed.contains(&needed), "{listed}");
 }

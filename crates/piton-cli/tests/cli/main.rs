@@ -90,6 +90,7 @@ mod stdin;
 mod supervised;
 mod task;
 mod terminal;
+mod titles;
 mod typed;
 mod undo;
 mod waiting;
