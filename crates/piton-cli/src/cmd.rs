@@ -22,6 +22,7 @@ pub(crate) mod ps;
 pub(crate) mod query;
 pub(crate) mod queue;
 pub(crate) mod rename;
+mod retention;
 pub(crate) mod rewind;
 pub(crate) mod rm;
 pub(crate) mod send;

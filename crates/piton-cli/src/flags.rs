@@ -271,6 +271,9 @@ pub(crate) struct Ls {
     /// Workers as well
     #[arg(long)]
     pub(crate) workers: bool,
+    /// What each has used, and what that cost by the table of prices; reads all of them
+    #[arg(long)]
+    pub(crate) cost: bool,
     /// At most so many; 0 is no limit [default: 50, and with --all no limit]
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     limit: Option<usize>,

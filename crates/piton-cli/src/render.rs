@@ -4,6 +4,7 @@ pub(crate) mod age;
 pub(crate) mod answer;
 pub(crate) mod attempt;
 pub(crate) mod changed;
+pub(crate) mod cost;
 pub(crate) mod count;
 pub(crate) mod diff;
 pub(crate) mod export;

@@ -15,7 +15,7 @@ struct Row {
 }
 
 /// The commands, in the order of the help.
-const ROWS: [Row; 22] = [
+const ROWS: [Row; 23] = [
     row("new", "", "begin another conversation", false),
     row("resume", "[ID]", "go on with another conversation; without an id, choose one", false),
     row("fork", "[TURN]", "go on in a fork; with a number, in one in front of that turn", false),
@@ -30,6 +30,7 @@ const ROWS: [Row; 22] = [
     row("discard", "", "discard the incomplete turn; it stays in the journal, hidden", false),
     row("model", "[MODEL]", "show who answers, or choose", false),
     row("effort", "[LEVEL]", "show how much the model thinks, or choose", false),
+    row("limit", "[$N|N|steps N|off]", "show what a turn may cost or use, or set it", false),
     row("mode", "[MODE]", "show what may run without asking, or choose", false),
     row(
         "permissions",

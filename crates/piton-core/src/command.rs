@@ -95,6 +95,11 @@ pub enum Command {
         /// The title.
         title: String,
     },
+    /// Give the conversation a title if it has none: one that was given stays.
+    SuggestTitle {
+        /// The title.
+        title: String,
+    },
     /// Keep the conversation elsewhere, or list it again. Nothing of it is lost.
     Shelve {
         /// Where.
@@ -189,6 +194,7 @@ impl Command {
             | Self::Discard
             | Self::Configure { .. }
             | Self::Rename { .. }
+            | Self::SuggestTitle { .. }
             | Self::Shelve { .. }
             | Self::Rebind { .. }
             | Self::Undo { .. } => None,

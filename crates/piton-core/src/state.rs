@@ -22,6 +22,7 @@ mod request;
 mod short_outputs;
 mod turn;
 mod undo;
+mod used;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -41,6 +42,7 @@ pub use self::turn::{
     Started, Step, Streamed, Turn,
 };
 pub use self::undo::Undone;
+pub use self::used::ModelUsage;
 use crate::event::{
     AnswerPart, ConfigChange, Entry, Event, FailureClass, FinishReason, ModelRef, PartialKind,
     QueuePlace, Shelf, TurnEnd, Usage, UserPart,
@@ -84,6 +86,8 @@ pub struct State {
     pub overlay: Option<Overlay>,
     /// Tokens of the whole conversation.
     pub usage: Usage,
+    /// The same by the model that answered, in the order in which they first did.
+    pub used: Vec<ModelUsage>,
     /// How far estimates are from what providers count.
     pub calibration: Calibration,
     /// When a turn last began or ended.
@@ -297,7 +301,7 @@ impl State {
         };
         let fits = self.in_turn(None, |turn| answer(turn, answered));
         if fits {
-            self.usage = self.usage.plus(*usage);
+            self.count(*usage);
             self.calibration.answer(usage.input);
         }
         fits

@@ -7,6 +7,7 @@
 //! A face imports from here only. Events stay private to the engine: their types that are also part
 //! of a view are exported again below. Nothing here knows a screen.
 
+mod allowance;
 mod apply;
 mod call;
 mod change;
@@ -18,6 +19,7 @@ mod status;
 mod turn;
 mod words;
 
+pub use self::allowance::Allowance;
 pub use self::apply::Refused;
 pub use self::call::{Always, Answer, CallState, CallView, FileChange, QuestionView, ResultView};
 pub use self::change::{Patch, ViewChange};
@@ -41,4 +43,5 @@ pub use crate::event::{
     Preview, RuleEffect, RuleScope, Shape, TurnEnd, UndoOutcome, Usage, Wants,
 };
 pub use crate::permit::{Part, Width};
+pub use crate::state::ModelUsage;
 pub use crate::tasks::{Task, TaskStatus};

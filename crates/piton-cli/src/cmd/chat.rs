@@ -6,6 +6,7 @@ mod branch;
 mod choose;
 mod complete;
 mod directories;
+mod limit;
 mod look;
 mod past;
 mod prompt;
@@ -179,6 +180,7 @@ impl Sitting {
             "discard" => self.say(None, Wish::Discard, stage).await?,
             "model" => self.choose_model(&words, stage).await?,
             "effort" => self.choose_effort(&words, stage).await?,
+            "limit" => self.limit(&words, stage).await?,
             "mode" => self.choose_mode(&words, stage).await?,
             "permissions" => self.rules(&words, stage).await?,
             "dirs" => self.directories(&words, stage).await?,
@@ -188,7 +190,7 @@ impl Sitting {
             "undo" => self.undo(&words, stage).await?,
             "tokens" => {
                 let view = self.view(stage).await?;
-                stage.output.talk(&tokens::told(&view));
+                stage.output.talk(&tokens::told(&view).join("\n"));
             }
             "queue" => self.queue(words, stage).await?,
             "steer" => stage.output.talk("No turn runs; just say it."),

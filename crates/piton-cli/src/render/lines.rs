@@ -22,6 +22,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::attempt::Tried;
+use super::cost::InAll;
 use super::moves::Move;
 
 /// Version of the lines. Fields may be added; a change of meaning is a new version.
@@ -77,6 +78,9 @@ pub(crate) enum Line<'a> {
         /// What they cost, in millionths of a dollar, as far as that is known.
         #[serde(skip_serializing_if = "Option::is_none")]
         cost_microdollars: Option<u64>,
+        /// What the conversation has used.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        in_all: Option<InAll>,
     },
     /// Where a scripted model is served.
     Serving { url: &'a str, variables: BTreeMap<&'a str, &'a str> },
@@ -114,6 +118,9 @@ pub(crate) enum Line<'a> {
         shelf: Option<Shelf>,
         #[serde(skip_serializing_if = "Option::is_none")]
         parent: Option<String>,
+        /// What it has used, if that is asked for.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        in_all: Option<InAll>,
     },
     /// A line of a conversation that was looked for.
     Hit {
@@ -444,7 +451,11 @@ impl<'a> Line<'a> {
         }
     }
 
-    pub(crate) fn listed(listed: &'a Listed, kept: usize, untaken: usize) -> Self {
+    pub(crate) fn listed(
+        listed: &'a Listed,
+        (kept, untaken): (usize, usize),
+        in_all: Option<InAll>,
+    ) -> Self {
         let Listed { conversation, row, holder, .. } = listed;
         Self::Listed {
             conversation: conversation.as_str(),
@@ -459,6 +470,7 @@ impl<'a> Line<'a> {
             touched: row.touched.0,
             shelf: Some(row.shelf).filter(|shelf| *shelf != Shelf::Listed),
             parent: conversation.as_worker().map(|(parent, _)| parent.as_str().to_owned()),
+            in_all,
         }
     }
 

@@ -154,6 +154,7 @@ mod tests {
             Command::Discard,
             Command::Configure { change: Box::new(ConfigChange::default()) },
             Command::Rename { title: "t".into() },
+            Command::SuggestTitle { title: "t".into() },
             Command::Shelve { shelf: crate::event::Shelf::Archived },
             Command::Rebind { workspace: "/w".into() },
             Command::undo("a change"),

@@ -123,6 +123,12 @@ pub fn plan(
         Command::Rename { title } => {
             record(vec![Event::TitleGiven { title: title.clone() }], Then::Rest)
         }
+        Command::SuggestTitle { title } => {
+            // What a person said counts more, also if it came while the title was thought of.
+            let has_title = state.opened.as_ref().is_some_and(|opened| opened.title.is_some());
+            let facts = (!has_title).then(|| Event::TitleGiven { title: title.clone() });
+            record(facts.into_iter().collect(), Then::Rest)
+        }
         Command::Shelve { shelf } => {
             record(vec![Event::ConversationShelved { shelf: *shelf }], Then::Rest)
         }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use super::allowance::Allowance;
 use super::call::{Place, QuestionView, needs_person};
 use super::next::{self, Next};
 use super::status::Status;
@@ -14,7 +15,7 @@ use crate::event::{
     QueuePlace, TurnEnd, UndoIntent, UndoOutcome, Usage,
 };
 use crate::id::{CallId, DriverId, InquiryId, MessageId, Seq, Timestamp, TurnId};
-use crate::state::{Imported, Overlay, Queued, State, Undone};
+use crate::state::{Imported, ModelUsage, Overlay, Queued, State, Undone};
 use crate::tasks::Task;
 
 /// Version of the form in which a view is written as data. Fields may be added under the same
@@ -88,6 +89,12 @@ pub struct Head {
     pub driver: Option<DriverId>,
     /// Tokens of all answers.
     pub usage: Usage,
+    /// The same by the model that answered, in the order in which they first did.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub used: Vec<ModelUsage>,
+    /// What a turn may use.
+    #[serde(default)]
+    pub allowance: Allowance,
     /// How full the model's window is.
     pub context: Context,
     /// Questions that wait for an answer, in the order in which they were raised.
@@ -268,6 +275,8 @@ impl From<&State> for Head {
             open: turn.map(|turn| turn.id),
             driver: state.driver.as_ref().map(|driver| driver.id.clone()),
             usage: state.usage,
+            used: state.used.clone(),
+            allowance: Allowance::from(state),
             context: Context::from(state),
             asking: asking
                 .map(|inquiry| Asking { question: inquiry.id.clone(), call: inquiry.call })

@@ -10,6 +10,7 @@ mod attach;
 mod commands;
 mod conversation;
 mod delegate;
+mod detach;
 mod examples;
 mod files;
 mod follow;
