@@ -13,7 +13,7 @@ use piton_mcp::WrittenServer;
 use piton_tools::CommandDefinition;
 use piton_tools::sandbox::Rules;
 
-use crate::ceilings::{Ceilings, Dollars};
+use crate::ceilings::{Ceilings, Dollars, WrittenContext};
 use crate::command_tools;
 use crate::environment::Environment;
 use crate::hooks::HookSet;
@@ -77,6 +77,8 @@ pub struct Agent {
     pub(crate) titles: Option<Titles>,
     /// After how many days without a turn complete conversations go; none is never.
     keep_days: Option<u32>,
+    /// How large requests may become.
+    pub(crate) context: WrittenContext,
     rules: Vec<WrittenRule>,
     pub(crate) mcp: BTreeMap<String, WrittenServer>,
     pub(crate) delegation: Delegation,
@@ -150,6 +152,11 @@ impl Agent {
             queue_max: variable(environment, "PITON_QUEUE_MAX")?.or(file.queue_max),
             titles: variable(environment, "PITON_TITLES")?.or(file.titles),
             keep_days: file.keep_days.filter(|days| 0 < *days),
+            context: WrittenContext {
+                tokens_max: variable(environment, "PITON_CONTEXT_TOKENS")?
+                    .or(file.context.tokens_max),
+                ..file.context
+            },
             rules: file.permissions,
             mcp: file.mcp,
             delegation: file.workers.into(),

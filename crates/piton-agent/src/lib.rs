@@ -57,6 +57,7 @@ mod titling;
 pub mod rules;
 mod sandbox;
 mod unattended;
+mod window;
 
 pub use self::added::{ADDED_DIRECTORIES_MAX, AddedError};
 pub use self::agent::{Agent, LoadError};

@@ -17,7 +17,7 @@ use serde::Deserialize;
 
 use self::complaint::complaint;
 pub(crate) use self::text::{BOM, Unread, read_text};
-use crate::ceilings::Dollars;
+use crate::ceilings::{Dollars, WrittenContext};
 use crate::command_tools::WrittenTool;
 use crate::hooks::WrittenHooks;
 use crate::notify::{NOTIFY_SECONDS_DEFAULT, Notify};
@@ -99,6 +99,8 @@ pub(crate) struct SettingsFile {
     pub(crate) tools: BTreeMap<String, WrittenTool>,
     /// Providers by name: other addresses, keys and limits for built-in ones, or new ones.
     pub(crate) providers: BTreeMap<String, WrittenProvider>,
+    /// How large requests may become before room is made.
+    pub(crate) context: WrittenContext,
     /// What workers are allowed.
     pub(crate) workers: WrittenWorkers,
     /// What `web_fetch` may reach.
@@ -235,6 +237,7 @@ fn page(text: &str, at: usize) -> &'static str {
         "tools" | "web" => "piton help tools",
         "mcp" => "piton help mcp",
         "workers" => "piton help subagents",
+        "context" => "piton help context",
         "providers" | "model" | "effort" => "piton help models",
         _ => SETTINGS_PAGE,
     }

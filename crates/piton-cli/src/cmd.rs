@@ -2,6 +2,7 @@
 
 pub(crate) mod answer;
 pub(crate) mod chat;
+pub(crate) mod compact;
 pub(crate) mod config;
 pub(crate) mod doctor;
 pub(crate) mod drafts;
@@ -30,4 +31,5 @@ pub(crate) mod serve;
 pub(crate) mod shelve;
 pub(crate) mod sim_mcp;
 pub(crate) mod stop;
+pub(crate) mod tokens;
 pub(crate) mod undo;

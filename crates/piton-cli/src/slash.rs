@@ -15,7 +15,7 @@ struct Row {
 }
 
 /// The commands, in the order of the help.
-const ROWS: [Row; 23] = [
+const ROWS: [Row; 25] = [
     row("new", "", "begin another conversation", false),
     row("resume", "[ID]", "go on with another conversation; without an id, choose one", false),
     row("fork", "[TURN]", "go on in a fork; with a number, in one in front of that turn", false),
@@ -48,6 +48,8 @@ const ROWS: [Row; 23] = [
     row("status", "", "show the conversation, who answers, and how", false),
     row("diff", "", "show what the conversation changed in files", false),
     row("undo", "[N]", "take the last change of a file back; with a number, change N", false),
+    row("compact", "[FOCUS]", "sum up the older part, so that requests are smaller", false),
+    row("uncompact", "", "take the summary off", false),
     row("tokens", "", "show what the conversation has used", true),
     row(
         "queue",

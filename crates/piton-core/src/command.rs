@@ -118,6 +118,17 @@ pub enum Command {
         #[serde(skip)]
         intent: Option<Box<UndoIntent>>,
     },
+    /// Sum up the older part now. A turn that is performed does it before its next model request; one that
+    /// nobody performs stays as it is.
+    Compact {
+        /// What the summary should tell above all.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        focus: Option<String>,
+    },
+    /// Take the summary off: everything is sent again.
+    Uncompact,
+    /// Do not wait for what the model is summing up. The turn goes on with what the journal tells.
+    StopCompacting,
 }
 
 /// A message to send.
@@ -197,7 +208,10 @@ impl Command {
             | Self::SuggestTitle { .. }
             | Self::Shelve { .. }
             | Self::Rebind { .. }
-            | Self::Undo { .. } => None,
+            | Self::Undo { .. }
+            | Self::Compact { .. }
+            | Self::Uncompact
+            | Self::StopCompacting => None,
         }
     }
 

@@ -24,7 +24,8 @@ pub use self::apply::Refused;
 pub use self::call::{Always, Answer, CallState, CallView, FileChange, QuestionView, ResultView};
 pub use self::change::{Patch, ViewChange};
 pub use self::conversation::{
-    Asking, Context, Covered, Head, ImportedView, QueuedView, UndoView, VIEW_VERSION, View,
+    Asking, Context, Covered, Head, ImportedView, QueuedView, SummingUp, UndoView, VIEW_VERSION,
+    View,
 };
 pub use self::edit::EditView;
 pub use self::live::{Live, LiveCall, LiveStep};

@@ -3,6 +3,7 @@
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
+use piton::model::Transcript;
 use piton::{Kept, WHOLE_OUTPUT, reader, tail};
 use piton_agent::Settings;
 use piton_core::id::{ConversationId, Seq};
@@ -19,6 +20,7 @@ use crate::render::paint::{Painted, Style};
 use crate::render::print::{
     Attempts, Detail, Life, Looks, Piece, conversation, leaves_out, untaken,
 };
+use crate::render::sent::sent;
 use crate::render::turn::said_in;
 use crate::render::{markdown, origin};
 use crate::report::{Fault, Report};
@@ -59,6 +61,10 @@ pub(crate) async fn run(
         Some(state) => state,
         None => reader::state(&*journal, &id).await?,
     };
+    if print.compacted {
+        output.data(&sent(&Transcript::from(&state)));
+        return Ok(Report::ok("done").kept_in(id));
+    }
     let mut view = View::from(&state);
     if let Some(turns) = print.turns()
         && let Err(missing) = only(&mut view, turns)

@@ -9,6 +9,7 @@ use piton::search::Hit;
 use piton_agent::config::{Origin, Setting};
 use piton_core::command::QueuePlace;
 use piton_core::id::{ConversationId, TurnId};
+use piton_core::tokens::Tokens;
 use piton_core::view::{
     CallState, CallView, EffectClass, Found, ImportRemark, ImportSource, InquiryKind, Live,
     MessagePart, PermissionRule, QuestionView, QueuedView, RuleScope, Usage, View, ViewChange,
@@ -173,6 +174,14 @@ pub(crate) enum Line<'a> {
         place: QueuePlace,
         parts: &'a [MessagePart],
         at: u64,
+    },
+    /// How large the next request of a conversation is.
+    Tokens {
+        conversation: &'a str,
+        tokens: &'a Tokens,
+        /// From how many tokens on each costs more, where that is known.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        price_step: Option<u64>,
     },
     /// A rule that says what may run.
     Rule { number: usize, from: &'a str, rule: &'a PermissionRule, scope: RuleScope },
@@ -360,8 +369,9 @@ impl<'a> Line<'a> {
             Move::Settled(call, asked) => {
                 ("was_answered", Some(call), asked.answer.as_ref().map(|answer| answer.at))
             }
-            Move::SummedUp | Move::Shortened(_) => ("made_room", None, None),
+            Move::SummedUp(_) | Move::Shortened(_) => ("made_room", None, None),
             Move::TurnBegan(_)
+            | Move::SummingUp(_)
             | Move::Said(_)
             | Move::Asked
             | Move::Answered(_)

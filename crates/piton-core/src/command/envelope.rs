@@ -158,6 +158,10 @@ mod tests {
             Command::Shelve { shelf: crate::event::Shelf::Archived },
             Command::Rebind { workspace: "/w".into() },
             Command::undo("a change"),
+            Command::Compact { focus: None },
+            Command::Compact { focus: Some("the \"tests\"\n".into()) },
+            Command::Uncompact,
+            Command::StopCompacting,
         ];
         commands.extend(answers);
         commands

@@ -1,5 +1,7 @@
 //! What becomes of a command: a table over what is wanted and what is there.
 
+mod compact;
+
 use super::{AnswerThen, Command, Envelope, NewMessage, OnIncomplete};
 use crate::action::{Action, Wish};
 use crate::decide::decide;
@@ -134,6 +136,9 @@ pub fn plan(
         }
         Command::Rebind { workspace } => rebind(state, workspace, performing),
         Command::Undo { intent, .. } => undo(state, intent.as_deref(), performing),
+        Command::Compact { focus } => compact::compact(state, focus.as_deref(), performing),
+        Command::Uncompact => compact::uncompact(state, performing),
+        Command::StopCompacting => compact::stop(state),
     }
 }
 

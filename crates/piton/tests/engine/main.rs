@@ -28,11 +28,14 @@ mod outage;
 mod overflow;
 mod permission;
 mod question;
+mod recall;
 #[cfg(feature = "http")]
 mod repair;
 
 mod secret;
 mod stream;
+#[cfg(feature = "http")]
+mod summing_up;
 mod tail;
 mod tools;
 #[cfg(feature = "http")]

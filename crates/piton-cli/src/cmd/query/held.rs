@@ -408,7 +408,8 @@ fn told(happened: &Move, id: &ConversationId) -> Option<Piece> {
         | Move::Broke
         | Move::Suspended(_)
         | Move::Settled(..)
-        | Move::SummedUp
+        | Move::SummingUp(_)
+        | Move::SummedUp(_)
         | Move::Shortened(_)
         | Move::Repaired => return None,
     })
