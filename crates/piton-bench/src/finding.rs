@@ -30,11 +30,11 @@ struct Sizes {
 
 const SIZES: Sizes = Sizes { short: 1_000, long: ENTRIES, conversations: 10_000, rounds: 30 };
 /// A word that a few entries have.
-const WORD: &str = "kestrel";
+pub(crate) const WORD: &str = "kestrel";
 /// Every so many conversations have it.
 const RARE: u32 = 500;
-/// Entries written in one commit.
-const COMMIT_ENTRIES: usize = 1_000;
+/// Entries written in one commit: those of a step.
+const COMMIT_ENTRIES: usize = 4;
 
 /// All figures.
 pub(crate) fn all(bench: &Bench) -> Outcome<Vec<Row>> {
@@ -110,7 +110,8 @@ fn asked(bare: &Connection, expected: usize) -> Outcome<Duration> {
     if found == expected { Ok(took) } else { Err(format!("{found} texts").into()) }
 }
 
-struct Store {
+#[derive(Debug)]
+pub(crate) struct Store {
     home: PathBuf,
     journal: Arc<dyn Journal>,
     search: Search,
@@ -125,7 +126,7 @@ impl Store {
     }
 
     /// One conversation; the word is in its middle.
-    fn of_one(runtime: &Runtime, home: &Path, count: usize) -> Outcome<Self> {
+    pub(crate) fn of_one(runtime: &Runtime, home: &Path, count: usize) -> Outcome<Self> {
         let store = Self::open(runtime, home)?;
         let mut events = entries::of("/".into(), count);
         let is_said = |event: &Event| matches!(event, Event::UserMessage { .. });

@@ -409,6 +409,9 @@ pub(crate) struct Serve {
     /// Pack answers for whoever accepts that
     #[arg(long)]
     pub(crate) gzip: bool,
+    /// Write the body of every request into this directory: 1.json, 2.json and so on
+    #[arg(long, value_name = "DIR")]
+    pub(crate) bodies: Option<PathBuf>,
     /// One JSON object per line on standard output: the address, then every request
     #[arg(long)]
     pub(crate) json: bool,

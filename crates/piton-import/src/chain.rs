@@ -2,6 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use serde_json::Value;
+
+use crate::fields::{is_true, text};
+use crate::record::{Stand, Story};
+
 /// A record of a tree.
 #[derive(Clone, Debug)]
 pub(crate) struct Node {
@@ -16,6 +21,36 @@ pub(crate) struct Chain {
     pub(crate) places: BTreeSet<usize>,
     /// The places of records whose parent is not in the file. The record in front of each goes on.
     pub(crate) gaps: Vec<usize>,
+}
+
+/// The file of a sub-agent has records beside the main line only. There they are the main line.
+pub(crate) fn take_side_for_main(records: &mut [(u64, Value)], story: &mut Story) {
+    let is_spoken = |record: &Value| matches!(text(record, "type"), Some("user" | "assistant"));
+    let mut spoken = records.iter().filter(|(_, record)| is_spoken(record)).peekable();
+    let Some((line, first)) = spoken.peek() else { return };
+    let (line, agent) = (*line, text(first, "agentId").unwrap_or_default().to_owned());
+    if !spoken.all(|(_, record)| is_true(record, "isSidechain")) {
+        return;
+    }
+    story.is_of_sub_agent(Stand::line(line), &agent);
+    for (_, record) in records {
+        record.as_object_mut().map(|record| record.remove("isSidechain"));
+    }
+}
+
+/// Takes out records that stand in the file twice, letter by letter. Records that only share a name are pieces of one.
+pub(crate) fn take_out_repeated(records: &mut Vec<(u64, Value)>, name: &str, story: &mut Story) {
+    let mut known: BTreeMap<String, Vec<Value>> = BTreeMap::new();
+    records.retain(|(line, record)| {
+        let Some(id) = text(record, name) else { return true };
+        let same = known.entry(id.to_owned()).or_default();
+        if same.contains(record) {
+            story.remark("repeated_record", Stand::line(*line), id);
+            return false;
+        }
+        same.push(record.clone());
+        true
+    });
 }
 
 /// Walks from `leaf` to the first record.
@@ -54,6 +89,16 @@ mod tests {
     fn node(id: &str, parent: &str) -> Node {
         let named = |name: &str| (!name.is_empty()).then(|| name.to_owned());
         Node { id: named(id), parent: named(parent) }
+    }
+
+    #[test]
+    fn a_record_that_is_there_twice_counts_once_and_a_piece_of_one_stays() {
+        let record = |text: &str| serde_json::json!({ "uuid": "a", "text": text });
+        let mut records = vec![(1, record("x")), (2, record("y")), (3, record("x"))];
+        let mut story = Story::default();
+        take_out_repeated(&mut records, "uuid", &mut story);
+        assert_eq!(records.iter().map(|(line, _)| *line).collect::<Vec<_>>(), [1, 2]);
+        assert_eq!(story.remarks.iter().map(|it| it.line).collect::<Vec<_>>(), [3]);
     }
 
     #[test]

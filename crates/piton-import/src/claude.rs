@@ -27,7 +27,9 @@ const SIDE: [&str; 8] = [
 
 /// Reads a file.
 pub(crate) fn read(bytes: &[u8], story: &mut Story) {
-    let records = lines::objects(bytes, story);
+    let mut records = lines::objects(bytes, story);
+    chain::take_out_repeated(&mut records, "uuid", story);
+    chain::take_side_for_main(&mut records, story);
     for (line, record) in &records {
         look(*line, record, story);
     }

@@ -13,6 +13,7 @@ use crate::record::{Piece, Stand, Story, What};
 /// Reads a file.
 pub(crate) fn read(bytes: &[u8], story: &mut Story) {
     let mut entries = lines::objects(bytes, story);
+    chain::take_out_repeated(&mut entries, "id", story);
     for (_, entry) in entries.iter().filter(|(_, entry)| text(entry, "type") == Some("session")) {
         story.session = story.session.take().or_else(|| owned(entry, "id"));
         story.workspace = story.workspace.take().or_else(|| owned(entry, "cwd"));

@@ -117,7 +117,7 @@ impl LetterFault {
             Self::Refused { refusal: Refusal::OlderTurn { message }, conversation, .. } => {
                 vec![
                     format!(
-                        "to try {message} again and keep what came after it, fork there: piton help fork"
+                        "to try {message} again and keep what came after it: piton fork {conversation} --behind {message}"
                     ),
                     format!("to try the newest message again: piton retry --id {conversation}"),
                 ]
