@@ -64,7 +64,8 @@ const ROWS: [Row; 25] = [
 ];
 
 /// Other names of commands.
-const OTHER_NAMES: [(&str, &str); 3] = [("exit", "quit"), ("clear", "new"), ("?", "help")];
+const OTHER_NAMES: [(&str, &str); 5] =
+    [("exit", "quit"), ("clear", "new"), ("budget", "limit"), ("cost", "tokens"), ("?", "help")];
 
 const fn row(name: &'static str, takes: &'static str, does: &'static str, busy: bool) -> Row {
     Row { name, takes, does, busy }
@@ -159,6 +160,7 @@ mod tests {
             ("hello", message("hello")),
             ("/new", command("new", "")),
             ("/exit", command("quit", "")),
+            ("/budget $2", command("limit", "$2")),
             ("/model  demo ", command("model", "demo")),
             ("/btw what is\nthis?", command("btw", "what is\nthis?")),
             ("/review now", message("/review now")),

@@ -41,18 +41,37 @@ pub(crate) fn of_conversation(view: &View) -> Option<u64> {
     sum(view.head.used.iter().map(|used| (used.model.as_ref(), used.usage)))
 }
 
-/// What a turn cost with all attempts of its messages, as above.
+/// What a turn cost with all attempts of its messages, as above. What it used beside its steps is paid by the
+/// price of the last one.
 pub(crate) fn of_turn(turn: &TurnView) -> Option<u64> {
     let old = turn.attempts.iter().flat_map(|old| &old.items);
-    of_steps(old.chain(&turn.items).filter_map(|item| match item {
-        ItemView::Step(step) => Some(step),
-        ItemView::Message(_) | _ => None,
-    }))
+    let mut used: Vec<_> = of_items(old.chain(&turn.items)).filter_map(used_by).collect();
+    let counted = used.iter().fold(Usage::default(), |sum, (_, usage)| sum.plus(*usage));
+    let all = turn.head.usage;
+    let rest = Usage {
+        input: all.input.saturating_sub(counted.input),
+        output: all.output.saturating_sub(counted.output),
+        cached: all.cached.saturating_sub(counted.cached),
+    };
+    let last = used.last().and_then(|(model, _)| *model);
+    used.push((last, rest));
+    sum(used.into_iter())
 }
 
 /// What steps cost, as above.
 pub(crate) fn of_steps<'a>(steps: impl Iterator<Item = &'a StepView>) -> Option<u64> {
-    sum(steps.filter_map(|step| Some((step.model.as_ref(), step.usage?))))
+    sum(steps.filter_map(used_by))
+}
+
+fn of_items<'a>(items: impl Iterator<Item = &'a ItemView>) -> impl Iterator<Item = &'a StepView> {
+    items.filter_map(|item| match item {
+        ItemView::Step(step) => Some(step),
+        ItemView::Message(_) | _ => None,
+    })
+}
+
+fn used_by(step: &StepView) -> Option<(Option<&ModelRef>, Usage)> {
+    Some((step.model.as_ref(), step.usage?))
 }
 
 fn sum<'a>(used: impl Iterator<Item = (Option<&'a ModelRef>, Usage)>) -> Option<u64> {
@@ -113,14 +132,17 @@ mod tests {
     #[test]
     fn every_model_is_paid_its_own_price_also_for_attempts_that_were_given_up() {
         let said = json!({"id": "m", "attempt": 1, "parts": [], "at": 0});
-        let turn = |second: &str| -> TurnView {
+        let turn = |second: &str, beside: u64| -> TurnView {
+            let beside = json!({"input": 2_000_000 + beside, "output": 0, "cached": 0});
             let old = json!({"message": said, "items": [step(1, "claude-opus-5-5")]});
-            let head = json!({"id": 1, "began": 0, "usage": Usage::default()});
+            let head = json!({"id": 1, "began": 0, "usage": beside});
             let turn = json!({"head": head, "items": [step(2, second)], "attempts": [old]});
             serde_json::from_value(turn).unwrap()
         };
-        assert_eq!(of_turn(&turn("claude-sonnet-5-5")), Some(4_000_000 + 2_000_000));
-        assert_eq!(of_turn(&turn("of-tomorrow")), None);
+        assert_eq!(of_turn(&turn("claude-sonnet-5-5", 0)), Some(4_000_000 + 2_000_000));
+        let with_more = of_turn(&turn("claude-sonnet-5-5", 1_000_000));
+        assert_eq!(with_more, Some(4_000_000 + 2_000_000 + 2_000_000));
+        assert_eq!(of_turn(&turn("of-tomorrow", 0)), None);
         assert_eq!(of_steps([].iter()), None);
     }
 

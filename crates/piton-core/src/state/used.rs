@@ -20,6 +20,11 @@ impl State {
     pub(super) fn count(&mut self, usage: Usage) {
         let step = self.open_turn().and_then(|turn| turn.steps().next_back());
         let model = step.and_then(|step| step.model.clone());
+        self.count_for(model, usage);
+    }
+
+    /// Counts tokens of a model.
+    pub(super) fn count_for(&mut self, model: Option<ModelRef>, usage: Usage) {
         self.usage = self.usage.plus(usage);
         match self.used.iter_mut().find(|used| used.model == model) {
             Some(used) => used.usage = used.usage.plus(usage),
