@@ -16,6 +16,7 @@ pub mod decide;
 
 pub mod answer;
 pub mod attachment;
+pub mod history;
 pub mod integrity;
 pub mod transcript;
 

@@ -5,7 +5,7 @@ mod compact;
 use super::{AnswerThen, Command, Envelope, NewMessage, OnIncomplete};
 use crate::action::{Action, Wish};
 use crate::decide::decide;
-use crate::event::{Event, QueuePlace, Refusal, TurnEnd, UndoIntent, UserPart};
+use crate::event::{Event, QueueChange, QueuePlace, Refusal, TurnEnd, UndoIntent, UserPart};
 use crate::id::{Attempt, MessageId, Seq, TurnId};
 use crate::state::{Progress, Said, State, Turn, Verdict};
 
@@ -85,12 +85,13 @@ pub fn plan(
         Command::Steer { .. } if state.open_turn().is_none() => Plan::Refuse(Refusal::NoOpenTurn),
         Command::Steer { message } => queue(state, name(message), QueuePlace::Steer),
         Command::Unqueue { message } => {
-            if state.queue.iter().any(|queued| queued.message == *message) {
+            if waits(state, message) {
                 record(vec![Event::MessageUnqueued { message: message.clone() }], Then::Rest)
             } else {
-                Plan::Refuse(Refusal::UnknownMessage { message: message.clone() })
+                Plan::Refuse(no_longer(state, message))
             }
         }
+        Command::Requeue { message, change } => requeue(state, message, change),
         Command::Resume => resume(state, performing),
         Command::Retry { message } => retry(state, message, performing),
         Command::Answer { inquiry, reply, then } => {
@@ -124,6 +125,15 @@ pub fn plan(
         Command::Rename { title } => {
             record(vec![Event::TitleGiven { title: title.clone() }], Then::Rest)
         }
+        Command::SuggestTitle { title } => {
+            // What a person said counts more, also if it came while the title was thought of.
+            let has_title = state.opened.as_ref().is_some_and(|opened| opened.title.is_some());
+            let facts = (!has_title).then(|| Event::TitleGiven { title: title.clone() });
+            record(facts.into_iter().collect(), Then::Rest)
+        }
+        Command::Shelve { shelf } => {
+            record(vec![Event::ConversationShelved { shelf: *shelf }], Then::Rest)
+        }
         Command::Rebind { workspace } => rebind(state, workspace, performing),
         Command::Undo { intent, .. } => undo(state, intent.as_deref(), performing),
         Command::Compact { focus } => compact::compact(state, focus.as_deref(), performing),
@@ -154,6 +164,7 @@ fn say(
         (None, _, _) => begin(state, message, parts, agent),
         (Some(_), OnIncomplete::Ask, Performing::Now) => Plan::Refuse(Refusal::Running),
         (Some(_), OnIncomplete::Ask, Performing::Nobody) => Plan::Refuse(Refusal::Incomplete),
+        (Some(_), OnIncomplete::Resume, _) if is_full(state) => Plan::Refuse(full(state)),
         (Some(_), OnIncomplete::Resume, _) => {
             let mut facts = vec![Event::MessageQueued { message, parts, place: QueuePlace::Next }];
             facts.extend(grant(state));
@@ -198,7 +209,62 @@ fn queue(state: &State, (message, parts): (MessageId, Vec<UserPart>), place: Que
     if knows(state, &message) {
         return record(Vec::new(), then);
     }
+    if is_full(state) {
+        return Plan::Refuse(full(state));
+    }
     record(vec![Event::MessageQueued { message, parts, place }], then)
+}
+
+// K58
+fn is_full(state: &State) -> bool {
+    let max = state.config.limits.queue_max;
+    0 < max && usize::try_from(max).is_ok_and(|max| max <= state.queue.len())
+}
+
+fn full(state: &State) -> Refusal {
+    Refusal::QueueFull { max: state.config.limits.queue_max }
+}
+
+fn requeue(state: &State, message: &MessageId, change: &QueueChange) -> Plan {
+    if !waits(state, message) {
+        return Plan::Refuse(no_longer(state, message));
+    }
+    let change = match change {
+        QueueChange::Parts { parts } => {
+            let parts: Vec<_> = parts.iter().filter(|it| it.has_content()).cloned().collect();
+            if parts.is_empty() {
+                return Plan::Refuse(Refusal::EmptyMessage);
+            }
+            QueueChange::Parts { parts }
+        }
+        QueueChange::Place { place: QueuePlace::Steer } if state.open_turn().is_none() => {
+            return Plan::Refuse(Refusal::NoOpenTurn);
+        }
+        // It is there already.
+        QueueChange::Before { before } if before == message => {
+            return record(Vec::new(), Then::Rest);
+        }
+        QueueChange::Before { before } if !waits(state, before) => {
+            return Plan::Refuse(no_longer(state, before));
+        }
+        QueueChange::Place { .. } | QueueChange::Before { .. } | QueueChange::Last => {
+            change.clone()
+        }
+    };
+    record(vec![Event::MessageRequeued { message: message.clone(), change }], Then::Rest)
+}
+
+fn waits(state: &State, message: &MessageId) -> bool {
+    state.queue.iter().any(|queued| queued.message == *message)
+}
+
+/// Why a message that is to be changed or taken back does not wait.
+fn no_longer(state: &State, message: &MessageId) -> Refusal {
+    let message = message.clone();
+    match said_last(state, &message) {
+        Some(_) => Refusal::AlreadyTaken { message },
+        None => Refusal::UnknownMessage { message },
+    }
 }
 
 fn resume(state: &State, performing: Performing) -> Plan {
@@ -220,10 +286,14 @@ fn grant(state: &State) -> Option<Event> {
 }
 
 fn retry(state: &State, message: &MessageId, performing: Performing) -> Plan {
-    let said = state.turns.iter().flat_map(Turn::said);
-    let Some(said) = said.filter(|said| said.message == *message).last() else {
+    let Some((turn, said)) = said_last(state, message) else {
         return Plan::Refuse(Refusal::UnknownMessage { message: message.clone() });
     };
+    // A discarded turn is not shown, so nothing of it would get lost.
+    let is_shown = |turn: &Turn| turn.end != Some(TurnEnd::Discarded);
+    if state.turns.iter().any(|later| turn.id < later.id && is_shown(later)) {
+        return Plan::Refuse(Refusal::OlderTurn { message: message.clone() });
+    }
     if performing == Performing::Now {
         return Plan::InterruptFirst;
     }
@@ -231,6 +301,14 @@ fn retry(state: &State, message: &MessageId, performing: Performing) -> Plan {
     // The fold keeps the message's parts; saying it again would be a stray.
     let facts = vec![Event::MessageRetried { message: message.clone(), attempt: attempt.next() }];
     Plan::Record { leave: Leave::Doubts, facts, then: Then::Run }
+}
+
+/// A message that was said, with its turn.
+fn said_last<'a>(state: &'a State, message: &MessageId) -> Option<(&'a Turn, &'a Said)> {
+    state.turns.iter().rev().find_map(|turn| {
+        let said = turn.said().find(|said| said.message == *message)?;
+        Some((turn, said))
+    })
 }
 
 fn close(state: &State, end: TurnEnd, performing: Performing) -> Plan {
@@ -280,7 +358,5 @@ fn is_in_doubt(state: &State) -> bool {
 }
 
 fn knows(state: &State, message: &MessageId) -> bool {
-    let queued = state.queue.iter().any(|queued| queued.message == *message);
-    let mut said = state.turns.iter().flat_map(Turn::said);
-    queued || said.any(|said| said.message == *message)
+    waits(state, message) || said_last(state, message).is_some()
 }

@@ -23,6 +23,7 @@ mod repair;
 mod tasks;
 
 mod fold;
+mod imported;
 mod journal_kinds;
 mod journal_v1;
 mod nonsense;
@@ -34,8 +35,10 @@ mod transcript;
 mod answer;
 mod append_only;
 mod attachments;
+mod branch;
 mod commands_page;
 mod context;
+mod shelf;
 mod summed_up;
 mod summing;
 mod undo;

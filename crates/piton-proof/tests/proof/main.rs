@@ -8,6 +8,8 @@ mod crash_http;
 mod crash_workers;
 mod disk;
 mod faces;
+mod forks;
+mod import;
 mod letters;
 mod undo;
 

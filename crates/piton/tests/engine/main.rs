@@ -10,10 +10,13 @@ mod attach;
 mod commands;
 mod conversation;
 mod delegate;
+mod detach;
 mod examples;
 mod files;
 mod follow;
+mod fork;
 mod hooks;
+mod import;
 mod incomplete;
 mod interrupt;
 mod lease;
@@ -33,6 +36,7 @@ mod secret;
 mod stream;
 #[cfg(feature = "http")]
 mod summing_up;
+mod tail;
 mod tools;
 #[cfg(feature = "http")]
 mod transport;
