@@ -3,14 +3,13 @@
 use std::fmt::Write as _;
 use std::fs::OpenOptions;
 use std::io::Write as _;
-use std::ops::ControlFlow;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 use std::sync::Arc;
 
 use piton::reader;
 use piton_agent::Settings;
-use piton_core::id::{ConversationId, Seq};
+use piton_core::id::ConversationId;
 use piton_core::view::View;
 use piton_store::Journal;
 
@@ -64,10 +63,11 @@ async fn text(
 ) -> Result<String, Fault> {
     if format == ExportFormat::Jsonl {
         let mut text = String::new();
-        reader::each_record(journal, id, Seq::default(), |record| {
+        reader::each_with_shared(journal, id, |of, record| {
+            let line =
+                if of == id { Line::record(record) } else { Line::shared(of.as_str(), record) };
             // Writing to a string cannot fail.
-            writeln!(text, "{}", Line::record(record).text()).unwrap_or_default();
-            ControlFlow::Continue(())
+            writeln!(text, "{}", line.text()).unwrap_or_default();
         })
         .await?;
         return Ok(text);

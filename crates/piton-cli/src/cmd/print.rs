@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use piton::{Kept, WHOLE_OUTPUT, reader, tail};
 use piton_agent::Settings;
+use piton_core::event::ForkOrigin;
 use piton_core::id::{ConversationId, Seq};
 use piton_core::view::{ItemView, Usage, View};
 use piton_store::Journal;
@@ -213,5 +214,11 @@ async fn entries(
         ControlFlow::Continue(())
     })
     .await?;
+    if let Some(ForkOrigin { conversation, through }) = reader::origin_of(journal, id).await? {
+        output.talk(&format!(
+            "These are its own entries. What it shares is in conversation {conversation}, through entry \
+             {through}; all of it together: piton export {id} --format jsonl"
+        ));
+    }
     Ok(())
 }
