@@ -281,6 +281,23 @@ pub async fn state(
     fold(journal, conversation, &mut |_, _| ()).await
 }
 
+/// What can be read of a conversation, and what is wrong behind that. Where something that it shares is
+/// damaged, all of it is behind the damage, and what lies before it is given.
+pub async fn readable(
+    journal: &dyn Journal,
+    conversation: &ConversationId,
+) -> Result<(State, Option<StoreError>), StoreError> {
+    match state(journal, conversation).await {
+        Err(StoreError::DamagedEntry { path, conversation, seq, detail }) => {
+            let last = Seq(seq.0.saturating_sub(1));
+            let before = state_through(journal, &conversation, last).await?;
+            let damage = StoreError::DamagedEntry { path, conversation, seq, detail };
+            Ok((before, Some(damage)))
+        }
+        read => read.map(|state| (state, None)),
+    }
+}
+
 /// The same as of one of its own entries.
 pub(crate) async fn state_through(
     journal: &dyn Journal,
@@ -300,6 +317,33 @@ pub(crate) async fn fold(
     look: Look<'_>,
 ) -> Result<State, StoreError> {
     fold_through(journal, conversation, Seq(u64::MAX), FORKS_MAX, look).await
+}
+
+/// What a conversation begins with by its first entry, if it was cut from another one.
+pub(crate) async fn beginning(
+    journal: &dyn Journal,
+    conversation: &ConversationId,
+    opened: &Event,
+) -> Result<Option<State>, StoreError> {
+    shared(journal, conversation, opened, FORKS_MAX).await
+}
+
+async fn shared(
+    journal: &dyn Journal,
+    conversation: &ConversationId,
+    opened: &Event,
+    forks_left: usize,
+) -> Result<Option<State>, StoreError> {
+    let Event::ConversationOpened { origin: Some(origin), parent, .. } = opened else {
+        return Ok(None);
+    };
+    match Box::pin(cut(journal, conversation, origin, forks_left)).await {
+        Ok(cut) if parent.is_some() => Ok(Some(cut.forked())),
+        Ok(cut) => Ok(Some(cut.branched(origin))),
+        // What it was cut from is gone; its own entries still mean something.
+        Err(StoreError::UnknownConversation(_)) => Ok(Some(State::orphaned())),
+        Err(error) => Err(error),
+    }
 }
 
 /// What a conversation meant where another one was cut from it.
@@ -328,16 +372,9 @@ async fn fold_through(
         let Page { records, end } = page(journal, conversation, state.end, through).await?;
         for record in &records {
             let entry = entry(record);
-            if let Event::ConversationOpened { origin: Some(origin), parent, .. } = &entry.event
-                && state.opened.is_none()
-            {
-                state = match Box::pin(cut(journal, conversation, origin, forks_left)).await {
-                    Ok(cut) if parent.is_some() => cut.forked(),
-                    Ok(cut) => cut.branched(origin),
-                    // What it was cut from is gone; its own entries still mean something.
-                    Err(StoreError::UnknownConversation(_)) => State::orphaned(),
-                    Err(error) => return Err(error),
-                };
+            if state.opened.is_none() {
+                state =
+                    shared(journal, conversation, &entry.event, forks_left).await?.unwrap_or(state);
             }
             look(&state, &entry);
             state.apply(&entry);
