@@ -7,6 +7,7 @@ use piton_core::view;
 use piton_sim::script::{Fault as ScriptFault, parse_fault};
 
 mod chat;
+mod compact;
 mod config;
 mod drafts;
 mod fork;
@@ -24,6 +25,7 @@ mod stop;
 mod turns;
 
 pub(crate) use self::chat::Chat;
+pub(crate) use self::compact::{Compact, Uncompact};
 pub(crate) use self::config::{Config, ConfigWish};
 pub(crate) use self::drafts::{DraftWish, DraftsFlags};
 pub(crate) use self::fork::{Fork, Rewind, in_front_of};
@@ -118,6 +120,12 @@ pub(crate) enum Command {
     Doctor(Doctor),
     /// Show the models that can answer, and what keeps providers from answering
     Models(Models),
+    /// Sum up the older part of a conversation, so that requests are smaller; the journal keeps everything
+    Compact(Compact),
+    /// Take the summary off: everything is sent again
+    Uncompact(Uncompact),
+    /// Show how large the next request is, and how much the model takes
+    Tokens(TokensFlags),
     /// Explain a command or a topic; without one, name them all
     Help(Help),
     /// Print completions for a shell, or a page for `man`
@@ -271,6 +279,9 @@ pub(crate) struct Ls {
     /// Workers as well
     #[arg(long)]
     pub(crate) workers: bool,
+    /// What each has used, and what that cost by the table of prices; reads all of them
+    #[arg(long)]
+    pub(crate) cost: bool,
     /// At most so many; 0 is no limit [default: 50, and with --all no limit]
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     limit: Option<usize>,
@@ -312,6 +323,17 @@ pub(crate) struct Models {
     pub(crate) json: bool,
 }
 
+/// The flags of `piton tokens`.
+#[derive(Debug, Args)]
+pub(crate) struct TokensFlags {
+    /// The conversation, or the beginning of its id; else the newest one of this workspace
+    #[arg(value_name = "ID")]
+    pub(crate) id: Option<String>,
+    /// One JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
 /// The flags of `piton print`.
 #[derive(Debug, Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag")]
@@ -341,6 +363,9 @@ pub(crate) struct Print {
     /// With all attempts of each message, and what each of them did; with --json one object for each
     #[arg(long)]
     pub(crate) attempts: bool,
+    /// What the model sees: the next request, with the summary and shortened outputs in place
+    #[arg(long, conflicts_with_all = ["json", "full"])]
+    pub(crate) compacted: bool,
     /// Its view, as one JSON object
     #[arg(long)]
     pub(crate) json: bool,
@@ -406,6 +431,9 @@ pub(crate) struct Serve {
     /// Pack answers for whoever accepts that
     #[arg(long)]
     pub(crate) gzip: bool,
+    /// Write the body of every request into this directory: 1.json, 2.json and so on
+    #[arg(long, value_name = "DIR")]
+    pub(crate) bodies: Option<PathBuf>,
     /// One JSON object per line on standard output: the address, then every request
     #[arg(long)]
     pub(crate) json: bool,
@@ -571,6 +599,9 @@ impl Command {
             | Self::Mcp(_)
             | Self::Models(_)
             | Self::Doctor(_)
+            | Self::Tokens(_)
+            | Self::Compact(_)
+            | Self::Uncompact(_)
             | Self::Help(_)
             | Self::Completions(_)
             | Self::Sim(_) => Form::Text,

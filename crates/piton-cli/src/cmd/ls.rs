@@ -1,4 +1,4 @@
-//! `piton ls`: conversations, the newest first. Reads status rows, never a journal.
+//! `piton ls`: conversations, the newest first. Reads status rows, and journals only to say what was used.
 //!
 //! Those of a repository are the ones that work in it or below it: builds before repositories counted
 //! began conversations in its subdirectories.
@@ -6,15 +6,17 @@
 use std::path::Path;
 
 use piton::clock::{Clock as _, SystemClock};
-use piton::{Kept, Shelf};
+use piton::{Kept, Shelf, reader};
 use piton_agent::Settings;
-use piton_core::id::Timestamp;
-use piton_core::view::Status;
-use piton_store::{Directory, Filter, Listed, Page, TurnIs};
+use piton_core::id::{ConversationId, Timestamp};
+use piton_core::view::{Status, View};
+use piton_store::{Directory, Filter, Journal, Listed, Page, TurnIs};
 
+use super::retention::purge_old;
 use crate::flags::Ls;
 use crate::output::Output;
 use crate::render::age::age;
+use crate::render::cost::{self, InAll};
 use crate::render::lines::Line;
 use crate::render::paint;
 use crate::render::table::table;
@@ -23,19 +25,31 @@ use crate::render::visible::visible;
 use crate::report::{Fault, Report, fault};
 use crate::store;
 
-/// How many answers and messages lie in letters that no process has taken yet.
+/// What is known of a conversation beside its row.
 #[derive(Clone, Copy, Debug)]
-struct Untaken {
+struct Beside {
+    /// Answers in letters that no process has taken yet.
     answers: usize,
+    /// Messages in such letters.
     messages: usize,
+    /// What it has used, if that is asked for.
+    in_all: Option<InAll>,
 }
 
-/// Lists them.
+/// Lists them. What the settings say is too old goes then.
 pub(crate) async fn run(
     ls: &Ls,
     settings: &Settings,
     output: &mut Output,
 ) -> Result<Report, Fault> {
+    let report = list(ls, settings, output).await?;
+    if settings.has_database()? {
+        purge_old(settings, output).await?;
+    }
+    Ok(report)
+}
+
+async fn list(ls: &Ls, settings: &Settings, output: &mut Output) -> Result<Report, Fault> {
     let aside = settings.set_aside();
     let (mut rows, mut total, mut goes_on) = (Vec::new(), 0, false);
     let is_emptied = store::emptied(settings).is_some();
@@ -52,12 +66,13 @@ pub(crate) async fn run(
             let answers = kept.iter().filter(|kept| kept.answer().is_some()).count();
             let says = |kept: &&Kept| said_in(&kept.envelope.command).is_some();
             let messages = kept.iter().filter(says).count();
-            rows.push((listed, Untaken { answers, messages }));
+            let in_all = if ls.cost { used(&*journal, &listed.conversation).await } else { None };
+            rows.push((listed, Beside { answers, messages, in_all }));
         }
     }
     if ls.json {
-        for (listed, Untaken { answers, messages }) in &rows {
-            output.json(&Line::listed(listed, *answers, *messages));
+        for (listed, Beside { answers, messages, in_all }) in &rows {
+            output.json(&Line::listed(listed, (*answers, *messages), *in_all));
         }
         return Ok(Report::ok("done"));
     }
@@ -80,7 +95,7 @@ pub(crate) async fn run(
         return Ok(Report::ok("nothing"));
     }
     let workspace = settings.workspace().ok().filter(|_| !ls.all);
-    let is_here = |(listed, _): &(Listed, Untaken)| {
+    let is_here = |(listed, _): &(Listed, Beside)| {
         workspace.is_some_and(|workspace| workspace == Path::new(&listed.row.workspace))
     };
     let directories =
@@ -131,7 +146,7 @@ enum Directories {
 }
 
 /// How it stands with a conversation, and with what nobody has taken yet.
-fn status(listed: &Listed, untaken: Untaken) -> String {
+fn status(listed: &Listed, beside: Beside) -> String {
     let status = match &listed.holder {
         Some(holder) if is_asking(listed) => format!("running (pid {}), asks", holder.pid),
         Some(holder) => format!("running (pid {})", holder.pid),
@@ -142,12 +157,12 @@ fn status(listed: &Listed, untaken: Untaken) -> String {
         1 => "1 message waits".into(),
         waiting => format!("{waiting} messages wait"),
     };
-    let messages = match untaken.messages {
+    let messages = match beside.messages {
         0 => String::new(),
         1 => "1 message left, not taken yet".into(),
         messages => format!("{messages} messages left, not taken yet"),
     };
-    let answers = match untaken.answers {
+    let answers = match beside.answers {
         0 => String::new(),
         1 => "1 answer kept".into(),
         answers => format!("{answers} answers kept"),
@@ -162,31 +177,60 @@ fn is_asking(listed: &Listed) -> bool {
 }
 
 fn listing(
-    rows: &[(Listed, Untaken)],
+    rows: &[(Listed, Beside)],
     now: Timestamp,
     directories: Directories,
     page: Option<paint::Page>,
 ) -> String {
-    let head = ["ID", "TOUCHED", "TURNS", "STATUS", "DIRECTORY", "TITLE"].map(str::to_owned);
+    let head =
+        ["ID", "TOUCHED", "TURNS", "STATUS", "USED", "DIRECTORY", "TITLE"].map(str::to_owned);
     let mut lines = vec![head];
-    lines.extend(rows.iter().map(|(listed, untaken)| {
+    lines.extend(rows.iter().map(|(listed, beside)| {
         [
             listed.conversation.to_string(),
             age(listed.row.touched, now),
             listed.row.turns.to_string(),
-            status(listed, *untaken),
+            status(listed, *beside),
+            spent(beside.in_all),
             // A table is for people, also in a pager; programs have --json.
             visible(&listed.row.workspace).into_owned(),
             visible(&listed.row.title).into_owned(),
         ]
     }));
-    match directories {
-        Directories::Shown => table(&lines, page),
-        Directories::Hidden => {
-            let without = |[id, touched, turns, status, _, title]: [String; 6]| {
+    let is_used = rows.iter().any(|(_, beside)| beside.in_all.is_some());
+    let lines = lines.into_iter();
+    match (is_used, directories) {
+        (true, Directories::Shown) => table(&lines.collect::<Vec<_>>(), page),
+        (true, Directories::Hidden) => {
+            let without = |[id, touched, turns, status, used, _, title]: [String; 7]| {
+                [id, touched, turns, status, used, title]
+            };
+            table(&lines.map(without).collect::<Vec<_>>(), page)
+        }
+        (false, Directories::Shown) => {
+            let without = |[id, touched, turns, status, _, directory, title]: [String; 7]| {
+                [id, touched, turns, status, directory, title]
+            };
+            table(&lines.map(without).collect::<Vec<_>>(), page)
+        }
+        (false, Directories::Hidden) => {
+            let without = |[id, touched, turns, status, _, _, title]: [String; 7]| {
                 [id, touched, turns, status, title]
             };
-            table(&lines.into_iter().map(without).collect::<Vec<_>>(), page)
+            table(&lines.map(without).collect::<Vec<_>>(), page)
         }
     }
+}
+
+/// What a conversation has used, and what that cost.
+fn spent(in_all: Option<InAll>) -> String {
+    let Some(InAll { usage, cost_microdollars, .. }) = in_all else { return String::new() };
+    let parts = [cost::used(usage), cost_microdollars.map(cost::dollars)];
+    parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
+}
+
+/// The same, from its journal. One that cannot be read must not hide the others.
+async fn used(journal: &dyn Journal, conversation: &ConversationId) -> Option<InAll> {
+    let state = reader::state(journal, conversation).await.ok()?;
+    Some(InAll::of(&View::from(&state)))
 }

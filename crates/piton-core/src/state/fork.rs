@@ -23,17 +23,16 @@ impl State {
         if let Some(turn) = to_plan {
             self.rewrite_turn(turn);
         }
-        let Self { turns, superseded, overlay, calibration, frames, .. } = self;
-        let (origin_gone, turn_gone) = (self.origin_gone, self.turn_gone);
-        let frames = frames.kept();
+        let Self { turns, superseded, overlay, summing, origin_gone, turn_gone, .. } = self;
         Self {
             origin_gone,
             turn_gone,
             turns,
             superseded,
             overlay,
-            calibration,
-            frames,
+            summing: summing.kept(),
+            calibration: self.calibration.kept(),
+            frames: self.frames.kept(),
             ..Self::default()
         }
     }
@@ -60,6 +59,7 @@ impl State {
             turns: self.turns,
             superseded: self.superseded,
             overlay: self.overlay,
+            summing: self.summing.kept(),
             calibration: self.calibration,
             frames: self.frames,
             prompted: self.prompted,
