@@ -66,6 +66,8 @@ pub struct State {
     pub imported: Option<Imported>,
     /// Whether the conversation that it was forked from is gone, with what was said there.
     pub origin_gone: bool,
+    /// The last turn that entries speak of although it is gone. Its number is not given again.
+    pub turn_gone: TurnId,
     /// What applies now.
     pub config: Config,
     /// Who performs.
@@ -178,7 +180,7 @@ impl State {
 
     fn last_turn(&self) -> TurnId {
         let turns = self.turns.iter().chain(&self.superseded);
-        turns.map(|turn| turn.id).max().unwrap_or_default()
+        turns.map(|turn| turn.id).max().unwrap_or_default().max(self.turn_gone)
     }
 
     /// Takes in one entry.
@@ -187,6 +189,9 @@ impl State {
         let goes_on = self.goes_on(&entry.event);
         let rewrite = self.rewrite_by(&entry.event);
         let fits = self.take(&entry.event, entry.at);
+        if !fits && self.origin_gone {
+            self.turn_gone = self.turn_gone.max(fork::turn_of(&entry.event));
+        }
         if let Some(rewrite) = rewrite.filter(|_| fits) {
             self.rewrite(rewrite);
         }
