@@ -26,7 +26,7 @@ mod turns;
 pub(crate) use self::chat::Chat;
 pub(crate) use self::config::{Config, ConfigWish};
 pub(crate) use self::drafts::{DraftWish, DraftsFlags};
-pub(crate) use self::fork::{Fork, Rewind, in_front_of};
+pub(crate) use self::fork::{Cut, Fork, Place, Rewind};
 pub(crate) use self::grep::{Grep, GrepOutput};
 pub(crate) use self::help::{Completions, Help, Shell};
 pub(crate) use self::import::Import;
@@ -37,7 +37,7 @@ pub(crate) use self::query::{EFFORTS, Mode, Query, TurnFlags};
 pub(crate) use self::queue::{QueueFlags, QueueWish};
 pub(crate) use self::retry::Retry;
 pub(crate) use self::send::Send;
-pub(crate) use self::stop::Stop;
+pub(crate) use self::stop::{STOP_WAIT_S, Stop};
 pub(crate) use self::turns::Turns;
 use crate::output::Form;
 
@@ -467,8 +467,8 @@ pub(crate) struct Undo {
     #[arg(long)]
     pub(crate) show: bool,
     /// Take back all changes of a turn of the conversation; without a number, of its last turn
-    #[arg(long, value_name = "TURN", num_args = 0..=1, default_missing_value = "0", conflicts_with_all = ["which", "list", "show"])]
-    pub(crate) turn: Option<u32>,
+    #[arg(long, value_name = "TURN", allow_negative_numbers = true, num_args = 0..=1, default_missing_value = "0", conflicts_with_all = ["which", "list", "show"])]
+    pub(crate) turn: Option<i64>,
     /// With --turn: only show what would be done
     #[arg(long, requires = "turn")]
     pub(crate) preview: bool,

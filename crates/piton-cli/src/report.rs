@@ -23,7 +23,7 @@ use std::path::Path;
 
 use piton_agent::known::KnownModel;
 use piton_agent::typed;
-use piton_core::id::{ConversationId, TurnId};
+use piton_core::id::{ConversationId, MessageId, TurnId};
 use piton_core::outcome::{Cause, Ending};
 use piton_core::view::{BreakReason, InquiryKind, TurnEnd, TurnView, Usage};
 
@@ -64,6 +64,8 @@ pub(crate) struct Report {
 struct About {
     conversation: Option<ConversationId>,
     turn: Option<TurnId>,
+    /// The message that was left for another process.
+    message: Option<MessageId>,
     /// The final answer.
     text: Option<String>,
     /// Tokens of the turn.
@@ -151,10 +153,17 @@ impl Report {
         self.about = Box::new(About {
             conversation: Some(conversation.clone()),
             turn: turn.map(|turn| turn.head.id),
+            message: None,
             text: answered.map(turn::text),
             usage: turn.map(|turn| turn.head.usage),
             cost: turn.and_then(cost),
         });
+        self
+    }
+
+    /// Adds the name of the message that was left.
+    pub(crate) fn with_message(mut self, message: MessageId) -> Self {
+        self.about.message = Some(message);
         self
     }
 
@@ -206,6 +215,7 @@ impl Report {
             exit_code: self.code as u8,
             conversation: self.about.conversation.as_ref().map(ConversationId::as_str),
             turn: self.about.turn.map(|turn| turn.0),
+            message_id: self.about.message.as_ref().map(MessageId::as_str),
             text: self.about.text.as_deref(),
             usage: self.about.usage,
             cost_microdollars: self.about.cost,

@@ -68,6 +68,9 @@ pub(crate) enum Line<'a> {
         /// Its turn, if one was found or begun.
         #[serde(skip_serializing_if = "Option::is_none")]
         turn: Option<u32>,
+        /// The message that was left for the process at work.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        message_id: Option<&'a str>,
         /// The final answer, if there is one.
         #[serde(skip_serializing_if = "Option::is_none")]
         text: Option<&'a str>,
@@ -77,6 +80,17 @@ pub(crate) enum Line<'a> {
         /// What they cost, in millionths of a dollar, as far as that is known.
         #[serde(skip_serializing_if = "Option::is_none")]
         cost_microdollars: Option<u64>,
+    },
+    /// A turn that can be gone back to, with the message that began it.
+    Turn { conversation: &'a str, turn: u32, message: Option<&'a str>, text: &'a str },
+    /// What becomes of a file when changes are taken back, and whether that is done.
+    File {
+        path: &'a str,
+        changes: usize,
+        fate: &'a str,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        changed_again_in: Option<u32>,
+        done: bool,
     },
     /// Where a scripted model is served.
     Serving { url: &'a str, variables: BTreeMap<&'a str, &'a str> },

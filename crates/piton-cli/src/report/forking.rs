@@ -39,6 +39,7 @@ impl ForkFault {
                 | ForkError::NoTurn { .. }
                 | ForkError::NoMessage { .. }
                 | ForkError::NoEntry { .. }
+                | ForkError::NoMessageYet { .. }
                 | ForkError::TooDeep(_),
             ) => Code::Usage,
             Self::Fork(_) => Code::Failed,
@@ -58,6 +59,10 @@ impl ForkFault {
             Self::Fork(ForkError::NoEntry { .. }) => {
                 vec!["piton print --json --raw shows the entries with their numbers".into()]
             }
+            Self::Fork(ForkError::NoMessageYet { conversation, next, .. }) => vec![
+                format!("to share the message too: piton fork {conversation} --entry {next}"),
+                format!("in front of a turn: piton fork {conversation} --before TURN"),
+            ],
             Self::Fork(ForkError::TooDeep(_)) => vec![
                 "fork an earlier turn with --at TURN: it hangs on the conversation that has it"
                     .into(),

@@ -21,6 +21,14 @@ pub(crate) enum LetterFault {
         /// The conversation.
         conversation: ConversationId,
     },
+    /// It would be refused, so it was not left.
+    #[error("the message was not taken: {refusal}")]
+    NotLeft {
+        /// Why.
+        refusal: Refusal,
+        /// The conversation.
+        conversation: ConversationId,
+    },
     /// The message waits behind a turn that nobody performs.
     #[error(
         "Your message waits in conversation {conversation}, behind an incomplete turn that nobody works on.\n{}\n\n{}",
@@ -81,15 +89,17 @@ pub(crate) enum LetterFault {
 impl LetterFault {
     pub(super) fn code(&self) -> Code {
         match self {
+            Self::Refused { refusal: Refusal::Running | Refusal::QueueFull { .. }, .. }
+            | Self::NotLeft { refusal: Refusal::QueueFull { .. }, .. }
+            | Self::NotStopped { .. }
+            | Self::NotChanged { .. } => Code::Transient,
             Self::Refused {
                 refusal: Refusal::NoOpenTurn | Refusal::NotRunning | Refusal::OlderTurn { .. },
                 ..
             }
             | Self::NoSuchNumber { .. }
+            | Self::NotLeft { .. }
             | Self::Nowhere { .. } => Code::Usage,
-            Self::Refused { refusal: Refusal::Running | Refusal::QueueFull { .. }, .. }
-            | Self::NotStopped { .. }
-            | Self::NotChanged { .. } => Code::Transient,
             Self::Waits { .. } => Code::Incomplete,
             Self::Refused { .. } | Self::TakenBack { .. } | Self::Command(_) | Self::Follow(_) => {
                 Code::Failed
@@ -99,7 +109,7 @@ impl LetterFault {
 
     pub(super) fn reason(&self) -> &'static str {
         match self {
-            Self::Refused { .. } => "refused",
+            Self::Refused { .. } | Self::NotLeft { .. } => "refused",
             Self::Waits { .. } => "incomplete_turn",
             Self::Nowhere { .. } => "workspace",
             Self::TakenBack { .. } => "taken_back",
@@ -122,7 +132,8 @@ impl LetterFault {
                     format!("to try the newest message again: piton retry --id {conversation}"),
                 ]
             }
-            Self::Refused { refusal: Refusal::QueueFull { .. }, conversation, .. } => vec![
+            Self::Refused { refusal: Refusal::QueueFull { .. }, conversation, .. }
+            | Self::NotLeft { refusal: Refusal::QueueFull { .. }, conversation } => vec![
                 format!(
                     "piton queue --id {conversation} shows them; piton queue rm N --id {conversation} makes room"
                 ),
@@ -150,6 +161,7 @@ impl LetterFault {
             ],
             // Its reason says what to do.
             Self::Refused { refusal: Refusal::Impossible { .. }, .. }
+            | Self::NotLeft { .. }
             | Self::Waits { .. }
             | Self::NotStopped { holder: None }
             | Self::Command(_)

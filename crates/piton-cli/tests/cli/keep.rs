@@ -194,3 +194,21 @@ fn workers_go_with_the_conversation_that_they_work_for() {
     assert_eq!(world.rows().len(), 0);
     assert_eq!(holding(&world.path("home"), CANARY), Vec::<PathBuf>::new());
 }
+
+// A fork is new, whatever was done with its origin.
+#[test]
+fn a_fork_of_what_is_put_away_is_listed_and_the_newest() {
+    for away in [&["archive"][..], &["rm", "--yes"]] {
+        let world = World::new();
+        let (old, _other) = (conversation(&world, "old"), conversation(&world, "other"));
+        assert_eq!(world.run(&[away, &[old.as_str()]].concat()).code, 0);
+        let ran = world.run(&["fork", &old, "--title", "fork"]);
+        assert_eq!(ran.code, 0, "{}", ran.stderr);
+        assert_eq!(titles(&world, &[]), ["fork", "other"], "{away:?}");
+        assert_eq!(world.run(&["query", "go on", "-m", "demo"]).code, 0);
+        assert_eq!(titles(&world, &[]), ["fork", "other"], "{away:?}");
+        let ran = world.run(&["fork", &old, "--at", "1", "--title", "whole"]);
+        assert_eq!(ran.code, 0, "{}", ran.stderr);
+        assert_eq!(titles(&world, &[]), ["whole", "fork", "other"], "{away:?}");
+    }
+}

@@ -16,8 +16,7 @@ use piton_core::event::{
     FailureClass, FinishReason, ForkOrigin, Found, Handle, InDoubtPolicy, Inquiry, InquiryAnswer,
     InquiryKind, Limits, Native, Outcome, PartialKind, PermissionMode, PermissionRule, Permissions,
     PlannedCall, QueueChange, QueuePlace, Rejected, RuleEffect, ShortOutput, ToolOutput, ToolSpec,
-    TurnEnd,
-    UnknownEvent, Usage, UserPart,
+    TurnEnd, UnknownEvent, Usage, UserPart,
 };
 use piton_core::event::{CostLimit, Price};
 use piton_core::id::{

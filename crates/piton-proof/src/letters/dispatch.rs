@@ -1,8 +1,6 @@
 //! Every command, the conversation that it comes into, and the traces that it leaves.
 
-use piton::{
-    AnswerThen, Command, NewMessage, OnIncomplete, QueueChange, QueuePlace, Reply, Shelf,
-};
+use piton::{AnswerThen, Command, NewMessage, OnIncomplete, QueueChange, QueuePlace, Reply, Shelf};
 use piton_core::event::{ConfigChange, Event, PermissionMode, TurnEnd, UserPart};
 use piton_core::id::{InquiryId, MessageId};
 

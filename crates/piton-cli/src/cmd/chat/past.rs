@@ -143,6 +143,9 @@ impl Sitting {
             stage.output.talk(&format!(
                 "Process {pid} works on it now; a message can be left for it, or its turn looked at."
             ));
+        } else if matches!(view.head.status, Status::WaitingForInput { .. }) {
+            self.conversation = Some(id);
+            return self.say(None, Wish::Continue, stage).await;
         } else if let Some(newest) = view.head.open.and_then(|_| Newest::of(&view)) {
             stage.output.talk(&format!("The turn is incomplete. {}\n{OFFER}", waits_for(&newest)));
         }

@@ -1,11 +1,12 @@
 //! A message that is tried again: which one is meant, and what its old attempt has done for good.
 
 use piton_core::id::MessageId;
-use piton_core::view::{ItemView, Next, TurnView, View};
+use piton_core::view::{ItemView, Next, View};
 
 use super::asked::Asked;
 use super::opened::Opened;
 use super::stage::Stage;
+use crate::cmd::place;
 use crate::render::attempt::{self, Tried};
 use crate::report::Report;
 
@@ -22,13 +23,7 @@ pub(super) fn nothing(opened: &Opened) -> Option<Report> {
 pub(super) fn meant(view: &View, asked: &Asked<'_>) -> MessageId {
     let typed = asked.query.retry.as_ref().and_then(Option::as_deref).map(str::trim);
     let Some(typed) = typed else { return newest(view).unwrap_or_else(|| MessageId::new("")) };
-    let names: Vec<&MessageId> = view.turns.iter().flat_map(names).collect();
-    let mut begun = names.iter().filter(|name| name.as_str().starts_with(typed));
-    match (names.iter().find(|name| name.as_str() == typed), begun.next(), begun.next()) {
-        (Some(exact), _, _) => (*exact).clone(),
-        (None, Some(only), None) => (*only).clone(),
-        (None, _, _) => MessageId::new(typed),
-    }
+    place::message(view, typed)
 }
 
 /// Says what becomes of the old attempt, and which of its effects stay. `shown` is what was there before.
@@ -69,12 +64,4 @@ fn present<'a>(view: &'a View, message: &MessageId) -> Option<Tried<'a>> {
 
 fn is_message(item: &ItemView, message: &MessageId) -> bool {
     matches!(item, ItemView::Message(said) if said.id == *message)
-}
-
-/// The names of the messages of a turn.
-fn names(turn: &TurnView) -> impl Iterator<Item = &MessageId> {
-    turn.items.iter().filter_map(|item| match item {
-        ItemView::Message(said) => Some(&said.id),
-        ItemView::Step(_) | _ => None,
-    })
 }
