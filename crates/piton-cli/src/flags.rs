@@ -543,6 +543,9 @@ impl Command {
             Self::Drafts(drafts) if drafts.json => Form::Json,
             Self::Queue(queue) if queue.json => Form::Json,
             Self::Config(config) if config.json => Form::Json,
+            Self::Rename(rename) if rename.json => Form::Json,
+            Self::Archive(archive) if archive.json => Form::Json,
+            Self::Rm(rm) if rm.json => Form::Json,
             Self::Import(import) if import.json => Form::Json,
             Self::Query(_)
             | Self::Retry(_)

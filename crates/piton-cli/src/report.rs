@@ -121,8 +121,10 @@ impl Report {
             Ending::Closed(_) => Self::ok("closed"),
             Ending::Nothing => Self::ok("nothing"),
             Ending::WaitingForInput => waiting(conversation, &resume, turn),
-            Ending::Incomplete(cause) => broken("incomplete", cause, conversation, remedies),
-            Ending::Error(cause) => broken("error", cause, conversation, remedies),
+            Ending::Incomplete(cause) => {
+                broken("incomplete", cause, (conversation, turn), remedies)
+            }
+            Ending::Error(cause) => broken("error", cause, (conversation, turn), remedies),
         }
     }
 
@@ -319,7 +321,7 @@ fn waiting(conversation: &ConversationId, resume: &str, turn: Option<&Newest>) -
 fn broken(
     ending: &'static str,
     cause: &Cause,
-    conversation: &ConversationId,
+    of: (&ConversationId, Option<&Newest>),
     remedies: &Remedies,
 ) -> Report {
     let (code, ending, reason) = match cause.reason {
@@ -342,7 +344,7 @@ fn broken(
         | Code::Transient
         | Code::Incomplete => format!("The turn is incomplete: {}", sentence(&message)),
     };
-    let hints = advice::after(cause, code, conversation, remedies).into_iter();
+    let hints = advice::after(cause, code, of, remedies).into_iter();
     let talk = [first].into_iter().chain(hints.map(|hint| format!("hint: {hint}"))).collect();
     Report { code, reason: Some(reason), message, talk, ..Report::ok(ending) }
 }

@@ -1,4 +1,5 @@
-//! `piton ls`: conversations, the newest first. Reads status rows, never a journal.
+//! `piton ls`: conversations, the newest first. Reads status rows, and of a journal only its first entry, which
+//! says what it was forked from.
 //!
 //! Those of a repository are the ones that work in it or below it: builds before repositories counted
 //! began conversations in its subdirectories.
@@ -6,11 +7,11 @@
 use std::path::Path;
 
 use piton::clock::{Clock as _, SystemClock};
-use piton::{Kept, Shelf};
+use piton::{Kept, Shelf, reader};
 use piton_agent::Settings;
-use piton_core::id::Timestamp;
+use piton_core::id::{ConversationId, Timestamp};
 use piton_core::view::Status;
-use piton_store::{Directory, Filter, Listed, Page, TurnIs};
+use piton_store::{Directory, Filter, Journal, Listed, Page, TurnIs};
 
 use crate::flags::Ls;
 use crate::output::Output;
@@ -28,6 +29,37 @@ use crate::store;
 struct Untaken {
     answers: usize,
     messages: usize,
+}
+
+/// A row of the list.
+#[derive(Debug)]
+struct Row {
+    listed: Listed,
+    untaken: Untaken,
+    /// What it was forked from.
+    origin: Option<ConversationId>,
+}
+
+/// The title of a conversation, told from that of its origin.
+pub(super) fn titled(listed: &Listed, origin: Option<&ConversationId>) -> String {
+    let title = visible(&listed.row.title);
+    match origin {
+        Some(origin) => format!("{title} (fork of {origin})"),
+        None => title.into_owned(),
+    }
+}
+
+/// What a conversation was forked from. Workers say so by their names.
+pub(super) async fn forked_from(
+    journal: &dyn Journal,
+    id: &ConversationId,
+) -> Option<ConversationId> {
+    if id.as_worker().is_some() {
+        return None;
+    }
+    // One that cannot be read is listed all the same.
+    let origin = reader::origin_of(journal, id).await.ok().flatten();
+    origin.map(|origin| origin.conversation)
 }
 
 /// Lists them.
@@ -49,12 +81,13 @@ pub(crate) async fn run(
             let answers = kept.iter().filter(|kept| kept.answer().is_some()).count();
             let says = |kept: &&Kept| said_in(&kept.envelope.command).is_some();
             let messages = kept.iter().filter(says).count();
-            rows.push((listed, Untaken { answers, messages }));
+            let origin = forked_from(&*journal, &listed.conversation).await;
+            rows.push(Row { listed, untaken: Untaken { answers, messages }, origin });
         }
     }
     if ls.json {
-        for (listed, Untaken { answers, messages }) in &rows {
-            output.json(&Line::listed(listed, *answers, *messages));
+        for Row { listed, untaken: Untaken { answers, messages }, origin } in &rows {
+            output.json(&Line::listed(listed, (*answers, *messages), origin.as_ref()));
         }
         return Ok(Report::ok("done"));
     }
@@ -74,8 +107,8 @@ pub(crate) async fn run(
         return Ok(Report::ok("nothing"));
     }
     let workspace = settings.workspace().ok().filter(|_| !ls.all);
-    let is_here = |(listed, _): &(Listed, Untaken)| {
-        workspace.is_some_and(|workspace| workspace == Path::new(&listed.row.workspace))
+    let is_here = |row: &Row| {
+        workspace.is_some_and(|workspace| workspace == Path::new(&row.listed.row.workspace))
     };
     let directories =
         if rows.iter().all(is_here) { Directories::Hidden } else { Directories::Shown };
@@ -156,14 +189,14 @@ fn is_asking(listed: &Listed) -> bool {
 }
 
 fn listing(
-    rows: &[(Listed, Untaken)],
+    rows: &[Row],
     now: Timestamp,
     directories: Directories,
     page: Option<paint::Page>,
 ) -> String {
     let head = ["ID", "TOUCHED", "TURNS", "STATUS", "DIRECTORY", "TITLE"].map(str::to_owned);
     let mut lines = vec![head];
-    lines.extend(rows.iter().map(|(listed, untaken)| {
+    lines.extend(rows.iter().map(|Row { listed, untaken, origin }| {
         [
             listed.conversation.to_string(),
             age(listed.row.touched, now),
@@ -171,7 +204,7 @@ fn listing(
             status(listed, *untaken),
             // A table is for people, also in a pager; programs have --json.
             visible(&listed.row.workspace).into_owned(),
-            visible(&listed.row.title).into_owned(),
+            titled(listed, origin.as_ref()),
         ]
     }));
     match directories {

@@ -92,6 +92,8 @@ pub(crate) enum Line<'a> {
         changed_again_in: Option<u32>,
         done: bool,
     },
+    /// A conversation that was put away, or is listed again.
+    Shelved { conversation: &'a str, shelf: Shelf },
     /// Where a scripted model is served.
     Serving { url: &'a str, variables: BTreeMap<&'a str, &'a str> },
     /// A request that a served model got.
@@ -128,6 +130,9 @@ pub(crate) enum Line<'a> {
         shelf: Option<Shelf>,
         #[serde(skip_serializing_if = "Option::is_none")]
         parent: Option<String>,
+        /// What it was forked from.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        origin: Option<&'a str>,
     },
     /// A line of a conversation that was looked for.
     Hit {
@@ -458,7 +463,11 @@ impl<'a> Line<'a> {
         }
     }
 
-    pub(crate) fn listed(listed: &'a Listed, kept: usize, untaken: usize) -> Self {
+    pub(crate) fn listed(
+        listed: &'a Listed,
+        (kept, untaken): (usize, usize),
+        origin: Option<&'a ConversationId>,
+    ) -> Self {
         let Listed { conversation, row, holder, .. } = listed;
         Self::Listed {
             conversation: conversation.as_str(),
@@ -473,6 +482,7 @@ impl<'a> Line<'a> {
             touched: row.touched.0,
             shelf: Some(row.shelf).filter(|shelf| *shelf != Shelf::Listed),
             parent: conversation.as_worker().map(|(parent, _)| parent.as_str().to_owned()),
+            origin: origin.map(ConversationId::as_str),
         }
     }
 

@@ -49,9 +49,11 @@ impl ForkFault {
     /// What to do next, one way per line.
     pub(super) fn hints(&self) -> Vec<String> {
         match self {
-            Self::NoPlace { .. }
-            | Self::Fork(ForkError::NoTurn { .. } | ForkError::NoMessage { .. }) => {
-                vec![TURNS.into()]
+            Self::NoPlace { .. } => vec![TURNS.into()],
+            Self::Fork(
+                ForkError::NoTurn { conversation, .. } | ForkError::NoMessage { conversation, .. },
+            ) => {
+                vec![format!("piton rewind --id {conversation} shows the turns with their numbers")]
             }
             Self::Fork(ForkError::Unknown(_)) => {
                 vec!["piton ls --all shows all conversations".into()]

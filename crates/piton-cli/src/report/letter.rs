@@ -29,6 +29,14 @@ pub(crate) enum LetterFault {
         /// The conversation.
         conversation: ConversationId,
     },
+    /// A message is to be tried again under the hands of another process.
+    #[error("{held}")]
+    RetryHeld {
+        /// Who holds the conversation.
+        held: String,
+        /// The conversation.
+        conversation: ConversationId,
+    },
     /// The message waits behind a turn that nobody performs.
     #[error(
         "Your message waits in conversation {conversation}, behind an incomplete turn that nobody works on.\n{}\n\n{}",
@@ -91,6 +99,7 @@ impl LetterFault {
         match self {
             Self::Refused { refusal: Refusal::Running | Refusal::QueueFull { .. }, .. }
             | Self::NotLeft { refusal: Refusal::QueueFull { .. }, .. }
+            | Self::RetryHeld { .. }
             | Self::NotStopped { .. }
             | Self::NotChanged { .. } => Code::Transient,
             Self::Refused {
@@ -110,6 +119,7 @@ impl LetterFault {
     pub(super) fn reason(&self) -> &'static str {
         match self {
             Self::Refused { .. } | Self::NotLeft { .. } => "refused",
+            Self::RetryHeld { .. } => "held",
             Self::Waits { .. } => "incomplete_turn",
             Self::Nowhere { .. } => "workspace",
             Self::TakenBack { .. } => "taken_back",
@@ -127,7 +137,7 @@ impl LetterFault {
             Self::Refused { refusal: Refusal::OlderTurn { message }, conversation, .. } => {
                 vec![
                     format!(
-                        "to try {message} again and keep what came after it: piton fork {conversation} --behind {message}"
+                        "to try {message} again and keep what came after it: piton retry {message} --fork --id {conversation}"
                     ),
                     format!("to try the newest message again: piton retry --id {conversation}"),
                 ]
@@ -138,6 +148,13 @@ impl LetterFault {
                     "piton queue --id {conversation} shows them; piton queue rm N --id {conversation} makes room"
                 ),
                 "more may wait: piton config queue_max N".into(),
+            ],
+            Self::RetryHeld { conversation, .. } => vec![
+                format!(
+                    "to stop its turn: piton stop {conversation}, then: piton retry --id {conversation}"
+                ),
+                format!("to try it in a fork at once: piton retry --fork --id {conversation}"),
+                "to wait longer for it: --lock-wait SECONDS".into(),
             ],
             Self::Refused { refusal: Refusal::UnknownMessage { .. }, conversation, .. } => {
                 vec![format!("piton print --attempts {conversation} names the messages")]

@@ -71,8 +71,8 @@ fn a_fork_is_cut_where_it_is_asked_for_and_listed() {
 fn a_place_that_is_not_there_is_told() {
     let (world, origin) = talk();
     for (args, said, hint) in [
-        (["--at", "9"], "has no turn 9", "piton rewind shows the turns with their numbers"),
-        (["--before", "zzz"], "has no message zzz", "piton rewind shows the turns"),
+        (["--at", "9"], "has no turn 9", " shows the turns with their numbers"),
+        (["--before", "zzz"], "has no message zzz", "piton rewind --id "),
         (["--entry", "9999"], "and no entry 9999", "piton print --json --raw"),
     ] {
         let ran = world.run(&["fork", &origin, args[0], args[1]]);
@@ -180,7 +180,7 @@ fn a_held_conversation_is_forked_in_its_menu() {
     world.wait_for_events("ToolStarted", 1);
     let mut person = Person::starts(&world, &["query", "and now"]);
     person.sees("(k) fork it").types("k\n").sees("is a fork of").sees("has an incomplete turn");
-    person.types("d\n");
+    person.sees("(d) discard it").types("d\n");
     fs::write(world.work("go"), "").unwrap();
     person.sees("Done.");
     assert_eq!(person.leaves().0, 0);
@@ -357,7 +357,7 @@ fn what_stays_is_named_by_who_did_it() {
 
 #[test]
 fn a_chat_asks_before_it_takes_files_back() {
-    let (world, _) = changing();
+    let (world, origin) = changing();
     let mut person = Person::starts(&world, &["-c"]);
     person.sees("> ").types("/rewind 2\r").sees("gets its old content").sees(MENU);
     person.types("q\n").sees("Nothing is changed.").sees("> ");
@@ -365,7 +365,8 @@ fn a_chat_asks_before_it_takes_files_back() {
     assert_eq!(world.rows().len(), 1);
     person.types("/rewind 2\r").sees(MENU).types("k\n").sees("The next message goes there.");
     assert_eq!(content(&world, "a").as_deref(), Some("three\n"));
-    person.sees("> ").types("/rewind 1\r").sees(MENU).types("y\n").sees("The next message");
+    person.sees("> ").types(&format!("/resume {origin}\r")).sees("Second.").sees("> ");
+    person.types("/rewind 1\r").sees(MENU).types("y\n").sees("The next message");
     person.sees("> ").types("/quit\r");
     assert_eq!(person.leaves().0, 0);
     assert_eq!((content(&world, "a"), world.rows().len()), (None, 3));

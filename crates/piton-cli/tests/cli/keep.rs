@@ -212,3 +212,38 @@ fn a_fork_of_what_is_put_away_is_listed_and_the_newest() {
         assert_eq!(titles(&world, &[]), ["whole", "fork", "other"], "{away:?}");
     }
 }
+
+#[test]
+fn what_was_put_away_is_told_as_data() {
+    let world = World::new();
+    let id = conversation(&world, "old");
+    for (args, shelf) in [
+        (&["archive", "--json"][..], "archived"),
+        (&["archive", "--back", "--json"], "listed"),
+        (&["rm", "--yes", "--json"], "removed"),
+    ] {
+        let ran = world.run(&[args, &[id.as_str()]].concat());
+        let told = lines(&ran.stdout);
+        assert_eq!((ran.code, told.len()), (0, 2), "{}", ran.stderr);
+        assert_eq!(
+            (&told[0]["conversation"], &told[0]["shelf"]),
+            (&id.clone().into(), &shelf.into())
+        );
+        assert_eq!(told[1]["type"], "result");
+        if shelf == "removed" {
+            let hint = format!("piton archive --back {id}");
+            assert!(ran.stderr.contains(&hint), "{}", ran.stderr);
+        }
+    }
+    let ran = world.run(&["rename", &id, "new", "--json"]);
+    assert_eq!((ran.code, &lines(&ran.stdout)[0]["conversation"]), (0, &id.into()));
+    for (typed, hint) in [
+        ("search", "piton grep"),
+        ("history", "piton ls"),
+        ("delete", "piton rm"),
+        ("discard", "--discard-turn"),
+    ] {
+        let ran = world.run(&[typed]);
+        assert!(ran.code == 2 && ran.stderr.contains(hint), "{}", ran.stderr);
+    }
+}
