@@ -13,7 +13,7 @@ use piton_mcp::WrittenServer;
 use piton_tools::CommandDefinition;
 use piton_tools::sandbox::Rules;
 
-use crate::ceilings::{Ceilings, Dollars};
+use crate::ceilings::{Ceilings, Dollars, WrittenContext};
 use crate::command_tools;
 use crate::environment::Environment;
 use crate::hooks::HookSet;
@@ -29,6 +29,7 @@ use crate::sandbox::{self, Sandbox, SandboxGap};
 use crate::settings::Settings;
 use crate::settings_file::{FileError, SettingsFile};
 use crate::skills::{SkillNote, Skills};
+use crate::titles::Titles;
 use crate::unattended::WrittenUnattended;
 use crate::web::PrivateHosts;
 
@@ -72,6 +73,12 @@ pub struct Agent {
     ceilings: Ceilings,
     /// Most messages that wait at once, if something is said about that.
     pub(crate) queue_max: Option<u32>,
+    /// Where titles come from; none leaves it to who is there.
+    pub(crate) titles: Option<Titles>,
+    /// After how many days without a turn complete conversations go; none is never.
+    keep_days: Option<u32>,
+    /// How large requests may become.
+    pub(crate) context: WrittenContext,
     rules: Vec<WrittenRule>,
     pub(crate) mcp: BTreeMap<String, WrittenServer>,
     pub(crate) delegation: Delegation,
@@ -143,6 +150,13 @@ impl Agent {
                 seconds_max: file.max_turn_seconds,
             }),
             queue_max: variable(environment, "PITON_QUEUE_MAX")?.or(file.queue_max),
+            titles: variable(environment, "PITON_TITLES")?.or(file.titles),
+            keep_days: file.keep_days.filter(|days| 0 < *days),
+            context: WrittenContext {
+                tokens_max: variable(environment, "PITON_CONTEXT_TOKENS")?
+                    .or(file.context.tokens_max),
+                ..file.context
+            },
             rules: file.permissions,
             mcp: file.mcp,
             delegation: file.workers.into(),
@@ -188,6 +202,11 @@ impl Agent {
     /// What one turn may use at most, unless its command or its conversation says otherwise.
     pub fn ceilings(&self) -> Ceilings {
         self.ceilings
+    }
+
+    /// After how many days without a turn complete conversations go; none is never.
+    pub fn keep_days(&self) -> Option<u32> {
+        self.keep_days
     }
 
     /// How a person is called, and how long a turn goes on before that.

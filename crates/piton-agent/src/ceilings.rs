@@ -3,6 +3,7 @@
 use std::str::FromStr;
 use std::time::Duration;
 
+use piton_core::event::Limits;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -20,6 +21,19 @@ pub struct Ceilings {
     pub microdollars_max: Option<u64>,
     /// Time, in seconds; 0 is no limit.
     pub seconds_max: Option<u64>,
+}
+
+/// How large requests may become, as written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct WrittenContext {
+    /// Most tokens of one request; it only lowers what follows from the model's window. 0 sets nothing.
+    #[schemars(extend("x-variable" = "PITON_CONTEXT_TOKENS"))]
+    pub(crate) tokens_max: Option<u64>,
+    /// Letters of text that count as one token in estimates: 1 to 32. Fewer make room earlier.
+    #[schemars(range(min = 1, max = 32))]
+    #[schemars(extend("default" = Limits::default().letters_per_token))]
+    pub(crate) letters_per_token: Option<u32>,
 }
 
 /// An amount of dollars.

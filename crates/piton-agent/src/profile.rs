@@ -140,7 +140,11 @@ impl Agent {
             TurnStart::Begins { tools } => tools.clone(),
             TurnStart::GoesOn => present.tools.clone(),
         };
-        let mut limits = present.limits;
+        let mut limits = match &request.turn {
+            TurnStart::Begins { .. } => self.limits_of_requests(present.limits, &model),
+            TurnStart::GoesOn if present.model.as_ref() == Some(&model) => present.limits,
+            TurnStart::GoesOn => Limits { window: self.window(&model), ..present.limits },
+        };
         limits.steps_max = overrides.steps_max.unwrap_or(limits.steps_max);
         // A conversation keeps its limits, whatever the settings say by now.
         let said = match request.standing {

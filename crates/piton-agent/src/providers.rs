@@ -128,6 +128,7 @@ impl BuiltIn {
             key,
             headers: header.into_iter().collect(),
             defaults: RequestDefaults::default(),
+            window_tokens: None,
             waits: Waits::default(),
         }
     }

@@ -17,13 +17,14 @@ use serde::Deserialize;
 
 use self::complaint::complaint;
 pub(crate) use self::text::{BOM, Unread, read_text};
-use crate::ceilings::Dollars;
+use crate::ceilings::{Dollars, WrittenContext};
 use crate::command_tools::WrittenTool;
 use crate::hooks::WrittenHooks;
 use crate::notify::{NOTIFY_SECONDS_DEFAULT, Notify};
 use crate::providers::{IdleSeconds, WrittenEffort, WrittenProvider};
 use crate::rules::WrittenRule;
 use crate::sandbox::WrittenSandbox;
+use crate::titles::Titles;
 use crate::unattended::WrittenUnattended;
 use crate::web::WrittenWeb;
 use crate::words;
@@ -60,6 +61,12 @@ pub(crate) struct SettingsFile {
     /// Most messages that wait in a conversation at once; 0 is no limit. Counts from the next turn on.
     #[schemars(extend("x-variable" = "PITON_QUEUE_MAX", "default" = QUEUE_MAX))]
     pub(crate) queue_max: Option<u32>,
+    /// Where titles of conversations come from: `model` asks the model once after the first turn, `first-words` takes the first words of the first message. Unless it is set, the model is asked where a person is on the terminal. The demo model is never asked.
+    #[schemars(extend("x-variable" = "PITON_TITLES"))]
+    pub(crate) titles: Option<Titles>,
+    /// After how many days without a turn a complete conversation is purged, when conversations are listed (`piton help find`); 0 is never.
+    #[schemars(extend("default" = 0))]
+    pub(crate) keep_days: Option<u32>,
     /// Longest wait for the first byte of an answer; 0 is for ever.
     #[schemars(extend("x-variable" = "PITON_FIRST_BYTE_SECONDS", "default" = seconds_of(|usual| usual.first_byte)))]
     pub(crate) first_byte_seconds: Option<u64>,
@@ -92,6 +99,8 @@ pub(crate) struct SettingsFile {
     pub(crate) tools: BTreeMap<String, WrittenTool>,
     /// Providers by name: other addresses, keys and limits for built-in ones, or new ones.
     pub(crate) providers: BTreeMap<String, WrittenProvider>,
+    /// How large requests may become before room is made.
+    pub(crate) context: WrittenContext,
     /// What workers are allowed.
     pub(crate) workers: WrittenWorkers,
     /// What `web_fetch` may reach.
@@ -228,6 +237,7 @@ fn page(text: &str, at: usize) -> &'static str {
         "tools" | "web" => "piton help tools",
         "mcp" => "piton help mcp",
         "workers" => "piton help subagents",
+        "context" => "piton help context",
         "providers" | "model" | "effort" => "piton help models",
         _ => SETTINGS_PAGE,
     }

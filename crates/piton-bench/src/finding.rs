@@ -33,8 +33,8 @@ const SIZES: Sizes = Sizes { short: 1_000, long: ENTRIES, conversations: 10_000,
 pub(crate) const WORD: &str = "kestrel";
 /// Every so many conversations have it.
 const RARE: u32 = 500;
-/// Entries written in one commit.
-const COMMIT_ENTRIES: usize = 1_000;
+/// Entries written in one commit: those of a step.
+const COMMIT_ENTRIES: usize = 4;
 
 /// All figures.
 pub(crate) fn all(bench: &Bench) -> Outcome<Vec<Row>> {

@@ -2,6 +2,7 @@
 
 pub(crate) mod answer;
 pub(crate) mod chat;
+pub(crate) mod compact;
 pub(crate) mod config;
 pub(crate) mod doctor;
 pub(crate) mod drafts;
@@ -23,6 +24,7 @@ pub(crate) mod ps;
 pub(crate) mod query;
 pub(crate) mod queue;
 pub(crate) mod rename;
+mod retention;
 pub(crate) mod rewind;
 pub(crate) mod rm;
 pub(crate) mod send;
@@ -30,4 +32,5 @@ pub(crate) mod serve;
 pub(crate) mod shelve;
 pub(crate) mod sim_mcp;
 pub(crate) mod stop;
+pub(crate) mod tokens;
 pub(crate) mod undo;

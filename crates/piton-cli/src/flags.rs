@@ -7,6 +7,7 @@ use piton_core::view;
 use piton_sim::script::{Fault as ScriptFault, parse_fault};
 
 mod chat;
+mod compact;
 mod config;
 mod drafts;
 mod fork;
@@ -22,8 +23,10 @@ mod retry;
 mod send;
 mod stop;
 mod turns;
+mod undo;
 
 pub(crate) use self::chat::Chat;
+pub(crate) use self::compact::{Compact, Uncompact};
 pub(crate) use self::config::{Config, ConfigWish};
 pub(crate) use self::drafts::{DraftWish, DraftsFlags};
 pub(crate) use self::fork::{Cut, Fork, Place, Rewind};
@@ -39,6 +42,7 @@ pub(crate) use self::retry::Retry;
 pub(crate) use self::send::Send;
 pub(crate) use self::stop::{STOP_WAIT_S, Stop};
 pub(crate) use self::turns::Turns;
+pub(crate) use self::undo::{Undo, Which};
 use crate::output::Form;
 
 /// Most rows that `ls` shows unless told otherwise.
@@ -118,6 +122,12 @@ pub(crate) enum Command {
     Doctor(Doctor),
     /// Show the models that can answer, and what keeps providers from answering
     Models(Models),
+    /// Sum up the older part of a conversation, so that requests are smaller; the journal keeps everything
+    Compact(Compact),
+    /// Take the summary off: everything is sent again
+    Uncompact(Uncompact),
+    /// Show how large the next request is, and how much the model takes
+    Tokens(TokensFlags),
     /// Explain a command or a topic; without one, name them all
     Help(Help),
     /// Print completions for a shell, or a page for `man`
@@ -271,6 +281,9 @@ pub(crate) struct Ls {
     /// Workers as well
     #[arg(long)]
     pub(crate) workers: bool,
+    /// What each has used, and what that cost by the table of prices; reads all of them
+    #[arg(long)]
+    pub(crate) cost: bool,
     /// At most so many; 0 is no limit [default: 50, and with --all no limit]
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     limit: Option<usize>,
@@ -312,6 +325,17 @@ pub(crate) struct Models {
     pub(crate) json: bool,
 }
 
+/// The flags of `piton tokens`.
+#[derive(Debug, Args)]
+pub(crate) struct TokensFlags {
+    /// The conversation, or the beginning of its id; else the newest one of this workspace
+    #[arg(value_name = "ID")]
+    pub(crate) id: Option<String>,
+    /// One JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
 /// The flags of `piton print`.
 #[derive(Debug, Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag")]
@@ -341,6 +365,9 @@ pub(crate) struct Print {
     /// With all attempts of each message, and what each of them did; with --json one object for each
     #[arg(long)]
     pub(crate) attempts: bool,
+    /// What the model sees: the next request, with the summary and shortened outputs in place
+    #[arg(long, conflicts_with_all = ["json", "full"])]
+    pub(crate) compacted: bool,
     /// Its view, as one JSON object
     #[arg(long)]
     pub(crate) json: bool,
@@ -406,6 +433,9 @@ pub(crate) struct Serve {
     /// Pack answers for whoever accepts that
     #[arg(long)]
     pub(crate) gzip: bool,
+    /// Write the body of every request into this directory: 1.json, 2.json and so on
+    #[arg(long, value_name = "DIR")]
+    pub(crate) bodies: Option<PathBuf>,
     /// One JSON object per line on standard output: the address, then every request
     #[arg(long)]
     pub(crate) json: bool,
@@ -451,67 +481,6 @@ pub(crate) struct Kill {
     /// The command, as `piton ps` names it; its call or its conversation is enough where that is clear
     #[arg(value_name = "COMMAND")]
     pub(crate) command: String,
-}
-
-/// The flags of `piton undo`.
-#[derive(Debug, Default, Args)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a flag")]
-pub(crate) struct Undo {
-    /// The number of a change in the list; else the newest one that was not taken back. `list` shows the list
-    #[arg(value_name = "N", value_parser = which)]
-    pub(crate) which: Option<Which>,
-    /// Show the changes that can be taken back, with their numbers
-    #[arg(long, conflicts_with_all = ["which", "show"])]
-    pub(crate) list: bool,
-    /// Print the old version instead of putting it back
-    #[arg(long)]
-    pub(crate) show: bool,
-    /// Take back all changes of a turn of the conversation; without a number, of its last turn
-    #[arg(long, value_name = "TURN", allow_negative_numbers = true, num_args = 0..=1, default_missing_value = "0", conflicts_with_all = ["which", "list", "show"])]
-    pub(crate) turn: Option<i64>,
-    /// With --turn: only show what would be done
-    #[arg(long, requires = "turn")]
-    pub(crate) preview: bool,
-    /// With --turn: make again what was taken back
-    #[arg(long, requires = "turn")]
-    pub(crate) again: bool,
-    /// Only changes of this conversation, or of those whose ids begin so
-    #[arg(long, value_name = "ID")]
-    pub(crate) id: Option<String>,
-    /// How long to wait for a process that works on the conversation of the change
-    #[arg(long, value_name = "SECONDS", default_value_t = stop::STOP_WAIT_S, allow_negative_numbers = true)]
-    pub(crate) wait: u64,
-    /// One JSON object per line
-    #[arg(long)]
-    pub(crate) json: bool,
-}
-
-/// Which changes are meant.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Which {
-    /// The one with this number.
-    Number(usize),
-    /// All: they are shown.
-    List,
-}
-
-fn which(typed: &str) -> Result<Which, String> {
-    match typed {
-        "list" => Ok(Which::List),
-        number => {
-            number.parse().map(Which::Number).map_err(|_| "a number, or list, is wanted".into())
-        }
-    }
-}
-
-impl Undo {
-    /// The number of the change that is meant, if one is.
-    pub(crate) fn number(&self) -> Option<usize> {
-        match self.which? {
-            Which::Number(number) => Some(number),
-            Which::List => None,
-        }
-    }
 }
 
 impl Command {
@@ -574,6 +543,9 @@ impl Command {
             | Self::Mcp(_)
             | Self::Models(_)
             | Self::Doctor(_)
+            | Self::Tokens(_)
+            | Self::Compact(_)
+            | Self::Uncompact(_)
             | Self::Help(_)
             | Self::Completions(_)
             | Self::Sim(_) => Form::Text,

@@ -21,11 +21,9 @@ use std::error::Error;
 use std::fs;
 use std::path::Path;
 
-use piton_agent::known::KnownModel;
-use piton_agent::typed;
 use piton_core::id::{ConversationId, MessageId, TurnId};
 use piton_core::outcome::{Cause, Ending};
-use piton_core::view::{BreakReason, InquiryKind, TurnEnd, TurnView, Usage};
+use piton_core::view::{BreakReason, InquiryKind, TurnEnd, TurnView, Usage, View};
 
 pub(crate) use self::advice::Remedies;
 pub(crate) use self::attach::AttachFault;
@@ -39,6 +37,7 @@ pub(crate) use self::input::InputFault;
 pub(crate) use self::letter::LetterFault;
 pub(crate) use self::undo::UndoFault;
 use crate::output::{Form, Output};
+use crate::render::cost::{self, InAll};
 use crate::render::incomplete::{self, Newest};
 use crate::render::lines::Line;
 use crate::render::turn;
@@ -72,6 +71,8 @@ struct About {
     usage: Option<Usage>,
     /// What they cost, in millionths of a dollar, as far as that is known.
     cost: Option<u64>,
+    /// What the conversation has used.
+    in_all: Option<InAll>,
 }
 
 impl Report {
@@ -123,9 +124,22 @@ impl Report {
             Ending::WaitingForInput => waiting(conversation, &resume, turn),
             Ending::Incomplete(cause) => {
                 broken("incomplete", cause, (conversation, turn), remedies)
+                    .with_what_it_took(cause, turn)
             }
             Ending::Error(cause) => broken("error", cause, (conversation, turn), remedies),
         }
+    }
+
+    /// Adds what a turn has used that ran into a limit.
+    fn with_what_it_took(mut self, cause: &Cause, turn: Option<&Newest>) -> Self {
+        let is_spent = matches!(cause.reason, Some(BreakReason::Limit | BreakReason::MaxSteps));
+        let turn = turn.filter(|_| is_spent && cause.failure.is_none()).map(Newest::turn);
+        let used = turn.and_then(|turn| Some((turn, cost::used(turn.head.usage)?)));
+        if let (Some((turn, used)), Some(first)) = (used, self.talk.first_mut()) {
+            let paid = cost::of_turn(turn).map(|paid| format!(", {}", cost::dollars(paid)));
+            *first = format!("{first} So far the turn took {used}{}.", paid.unwrap_or_default());
+        }
+        self
     }
 
     /// Adds what became of a message that was not sent.
@@ -158,7 +172,8 @@ impl Report {
             message: None,
             text: answered.map(turn::text),
             usage: turn.map(|turn| turn.head.usage),
-            cost: turn.and_then(cost),
+            cost: turn.and_then(cost::of_turn),
+            in_all: self.about.in_all,
         });
         self
     }
@@ -166,6 +181,12 @@ impl Report {
     /// Adds the name of the message that was left.
     pub(crate) fn with_message(mut self, message: MessageId) -> Self {
         self.about.message = Some(message);
+        self
+    }
+
+    /// Adds what the conversation has used.
+    pub(crate) fn with_all_of(mut self, view: &View) -> Self {
+        self.about.in_all = Some(InAll::of(view));
         self
     }
 
@@ -221,6 +242,7 @@ impl Report {
             text: self.about.text.as_deref(),
             usage: self.about.usage,
             cost_microdollars: self.about.cost,
+            in_all: self.about.in_all,
         }
     }
 
@@ -347,15 +369,6 @@ fn broken(
     let hints = advice::after(cause, code, of, remedies).into_iter();
     let talk = [first].into_iter().chain(hints.map(|hint| format!("hint: {hint}"))).collect();
     Report { code, reason: Some(reason), message, talk, ..Report::ok(ending) }
-}
-
-/// What the tokens of a turn cost, if all its answers are of one model whose price is known.
-fn cost(turn: &TurnView) -> Option<u64> {
-    let mut models = turn.steps().filter_map(|step| step.model.as_ref());
-    let first = models.next()?;
-    let usage = turn.head.usage;
-    let known = KnownModel::find(&typed(first)).filter(|_| models.all(|model| model == first))?;
-    known.cost(usage)
 }
 
 /// Providers end some of their messages with a full stop, and some not.

@@ -15,7 +15,7 @@ struct Row {
 }
 
 /// The commands, in the order of the help.
-const ROWS: [Row; 22] = [
+const ROWS: [Row; 25] = [
     row("new", "", "begin another conversation", false),
     row("resume", "[ID]", "go on with another conversation; without an id, choose one", false),
     row("fork", "[TURN]", "go on in a fork; with a number, in one in front of that turn", false),
@@ -35,6 +35,7 @@ const ROWS: [Row; 22] = [
     row("discard", "", "discard the incomplete turn; it stays in the journal, hidden", false),
     row("model", "[MODEL]", "show who answers, or choose", false),
     row("effort", "[LEVEL]", "show how much the model thinks, or choose", false),
+    row("limit", "[$N|N|steps N|off]", "show what a turn may cost or use, or set it", false),
     row("mode", "[MODE]", "show what may run without asking, or choose", false),
     row(
         "permissions",
@@ -52,6 +53,8 @@ const ROWS: [Row; 22] = [
     row("status", "", "show the conversation, who answers, and how", false),
     row("diff", "", "show what the conversation changed in files", false),
     row("undo", "[N]", "take the last change of a file back; with a number, change N", false),
+    row("compact", "[FOCUS]", "sum up the older part, so that requests are smaller", false),
+    row("uncompact", "", "take the summary off", false),
     row("tokens", "", "show what the conversation has used", true),
     row(
         "queue",
@@ -66,7 +69,8 @@ const ROWS: [Row; 22] = [
 ];
 
 /// Other names of commands.
-const OTHER_NAMES: [(&str, &str); 3] = [("exit", "quit"), ("clear", "new"), ("?", "help")];
+const OTHER_NAMES: [(&str, &str); 5] =
+    [("exit", "quit"), ("clear", "new"), ("budget", "limit"), ("cost", "tokens"), ("?", "help")];
 
 const fn row(name: &'static str, takes: &'static str, does: &'static str, busy: bool) -> Row {
     Row { name, takes, does, busy }
@@ -161,6 +165,7 @@ mod tests {
             ("hello", message("hello")),
             ("/new", command("new", "")),
             ("/exit", command("quit", "")),
+            ("/budget $2", command("limit", "$2")),
             ("/model  demo ", command("model", "demo")),
             ("/btw what is\nthis?", command("btw", "what is\nthis?")),
             ("/review now", message("/review now")),

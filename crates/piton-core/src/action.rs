@@ -1,7 +1,8 @@
 //! What a driver is to do next. Data, not behaviour.
 
-use crate::event::{BreakReason, Inquiry, Outcome, PlannedCall, ShortOutput};
+use crate::event::{BreakReason, Inquiry, Outcome, PlannedCall, Range, ShortOutput};
 use crate::id::{Attempt, CallId, MessageId, StepId, Timestamp};
+use crate::state::Cut;
 
 /// The next thing to do in a conversation.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,8 +28,12 @@ pub enum Action {
         /// Not before this moment.
         not_before: Option<Timestamp>,
     },
-    /// Lay a summary over older turns: the next request would be too large.
-    Compact,
+    /// Ask the model to sum up a part, for a summary that makes room.
+    SumUp(PieceAsk),
+    /// Do not wait for what the model sums up.
+    LeaveSummary,
+    /// Lay a summary over everything before this cut: the next request would be too large.
+    Compact(Cut),
     /// Send these outputs shortened: the next request would be too large.
     Shorten(Vec<ShortOutput>),
     /// Leave out the native blocks of these answers: the provider refused them.
@@ -55,6 +60,15 @@ pub enum Action {
     },
     /// The turn has its final answer.
     Complete,
+}
+
+/// A part that a model is to sum up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PieceAsk {
+    /// The part.
+    pub range: Range,
+    /// The longest text of it, in tokens.
+    pub tokens_max: u64,
 }
 
 /// The end of a call that does not run.

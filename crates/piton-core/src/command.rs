@@ -95,6 +95,11 @@ pub enum Command {
         /// The title.
         title: String,
     },
+    /// Give the conversation a title if it has none: one that was given stays.
+    SuggestTitle {
+        /// The title.
+        title: String,
+    },
     /// Keep the conversation elsewhere, or list it again. Nothing of it is lost.
     Shelve {
         /// Where.
@@ -113,6 +118,17 @@ pub enum Command {
         #[serde(skip)]
         intent: Option<Box<UndoIntent>>,
     },
+    /// Sum up the older part now. A turn that is performed does it before its next model request; one that
+    /// nobody performs stays as it is.
+    Compact {
+        /// What the summary should tell above all.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        focus: Option<String>,
+    },
+    /// Take the summary off: everything is sent again.
+    Uncompact,
+    /// Do not wait for what the model is summing up. The turn goes on with what the journal tells.
+    StopCompacting,
 }
 
 /// A message to send.
@@ -189,9 +205,13 @@ impl Command {
             | Self::Discard
             | Self::Configure { .. }
             | Self::Rename { .. }
+            | Self::SuggestTitle { .. }
             | Self::Shelve { .. }
             | Self::Rebind { .. }
-            | Self::Undo { .. } => None,
+            | Self::Undo { .. }
+            | Self::Compact { .. }
+            | Self::Uncompact
+            | Self::StopCompacting => None,
         }
     }
 

@@ -8,21 +8,30 @@ pub mod permission;
 
 use self::calls::next_for_calls;
 use crate::action::{Action, Wish};
-use crate::budget::{context_over_budget, may_compact};
+use crate::budget;
 use crate::coordinate::{is_to_plan, plan};
-use crate::event::{BreakReason, CostLimit, FailureClass, FinishReason, Limits, QueuePlace};
+use crate::cut;
+use crate::event::{BreakReason, CostLimit, Cut, FailureClass, FinishReason, Limits, QueuePlace};
 use crate::id::Attempt;
 use crate::repair::{self, REPAIRS_MAX};
 use crate::retry::{EMPTIES_MAX, asks_too_much, next_try, wait_in_words};
 use crate::shorten;
 use crate::state::{Call, Exchange, Failure, Item, Progress, State, Step, Turn};
+use crate::summarise;
 
 /// What to do about a request that is too large when all that can be shortened is.
 const NOTHING_TO_SHORTEN: &str = "nothing is left to shorten: go on with a model that takes more, or \
      begin a new conversation";
+/// Most requests of one step that a provider may refuse as too large.
+const OVERFLOWS_MAX: u32 = 3;
+/// So many summaries, with fewer steps than that from the first to the last of them, lead nowhere.
+const SUMMARIES_MAX: u32 = 3;
 
 /// Decides what to do next.
 pub fn decide(state: &State, wish: Wish) -> Action {
+    if let Some(action) = next_for_summary(state, wish) {
+        return action;
+    }
     let Some(turn) = state.open_turn() else {
         return match (wish, state.queue.first()) {
             (Wish::Proceed, Some(queued)) if state.may_drain() => {
@@ -58,6 +67,23 @@ pub fn decide(state: &State, wish: Wish) -> Action {
     }
 }
 
+/// A summary that is awaited, or that a person wants while no turn is performed.
+fn next_for_summary(state: &State, wish: Wish) -> Option<Action> {
+    let turn = state.open_turn().filter(|turn| turn.broke.is_none());
+    match (wish, turn) {
+        (Wish::Proceed, _) if state.summing.asked.is_some() => Some(Action::Await),
+        (Wish::Interrupt, None) if state.summing.asked.is_some() => Some(Action::LeaveSummary),
+        (Wish::Proceed, None) => cut::wanted(state).map(|cut| sum_up(state, cut)),
+        // In a turn that is performed, it waits for the next request.
+        (Wish::Proceed | Wish::Interrupt, _) => None,
+    }
+}
+
+/// A summary over everything before a cut: first what a model writes of it, part by part.
+fn sum_up(state: &State, cut: Cut) -> Action {
+    summarise::next(state, cut).map_or(Action::Compact(cut), Action::SumUp)
+}
+
 /// Whether tools run. A request in flight need not be waited for: dropping it has no effect.
 fn is_in_flight(turn: &Turn) -> bool {
     let runs = |call: &Call| matches!(call.progress, Progress::Running(_));
@@ -80,7 +106,9 @@ fn next_for_step(state: &State, turn: &Turn, step: &Step) -> Action {
             }
         },
         (_, Some(_), _) => ask(state, turn, Attempt::FIRST),
-        (_, None, Some(failure)) if is_too_large(state, step) => make_room(state, &failure.message),
+        (_, None, Some(failure)) if budget::is_refused(state, step) => {
+            make_room(state, &failure.message)
+        }
         (Exchange::Quiet | Exchange::Failed | Exchange::Answered, None, _) => {
             ask(state, turn, step.attempt.next())
         }
@@ -102,7 +130,11 @@ fn after_failure(state: &State, turn: &Turn, step: &Step, failure: &Failure) -> 
         };
     }
     if failure.class == FailureClass::ContextOverflow {
-        return make_room(state, &failure.message);
+        return if step.overflows <= OVERFLOWS_MAX {
+            make_room(state, &failure.message)
+        } else {
+            stop(BreakReason::Limit, &with_largest(state, &failure.message))
+        };
     }
     if let Some(rejected) = &failure.rejected {
         let steps = repair::plan(state, step, rejected);
@@ -150,7 +182,13 @@ fn ask(state: &State, turn: &Turn, attempt: Attempt) -> Action {
     if let Some(message) = overspent(turn, limits) {
         return stop(BreakReason::Limit, &message);
     }
-    if context_over_budget(state) {
+    if let Some(message) = budget::too_small_a_window(state) {
+        return stop(BreakReason::Limit, &message);
+    }
+    if let Some(cut) = cut::wanted(state) {
+        return sum_up(state, cut);
+    }
+    if budget::is_over(state) {
         return make_room(state, "the conversation is larger than the context budget");
     }
     // Who steers a turn is heard before its next request.
@@ -169,7 +207,10 @@ fn overspent(turn: &Turn, limits: &Limits) -> Option<String> {
     let CostLimit { microdollars_max, price } = limits.cost?;
     let cost = price.cost(turn.spent);
     let is_over = microdollars_max < cost;
-    is_over.then(|| format!("it cost {}, {} is allowed", dollars(cost), dollars(microdollars_max)))
+    is_over.then(|| {
+        // A table of prices says so; what providers bill may differ.
+        format!("it cost ≈{}, {} is allowed", dollars(cost), dollars(microdollars_max))
+    })
 }
 
 /// Money in words, from millionths of a dollar.
@@ -183,19 +224,36 @@ fn dollars(millionths: u64) -> String {
 /// was, so this comes to an end.
 fn make_room(state: &State, why: &str) -> Action {
     if let Some(outputs) = shorten::old_outputs(state) {
-        Action::Shorten(outputs)
-    } else if may_compact(state) {
-        Action::Compact
-    } else if let Some(outputs) = shorten::all_outputs(state) {
-        Action::Shorten(outputs)
-    } else {
-        stop(BreakReason::Limit, &format!("{why}; {NOTHING_TO_SHORTEN}"))
+        return Action::Shorten(outputs);
+    }
+    if let Some(cut) = cut::plan(state) {
+        return if state.open_turn().is_some_and(is_thrashing) {
+            let why = format!("{why}, and summing up does not help any more");
+            stop(BreakReason::Limit, &with_largest(state, &why))
+        } else {
+            sum_up(state, cut)
+        };
+    }
+    match shorten::all_outputs(state) {
+        Some(outputs) => Action::Shorten(outputs),
+        None => stop(BreakReason::Limit, &with_largest(state, why)),
     }
 }
 
-/// Whether the same request would be refused again: it was too large for this model, and has not shrunk.
-fn is_too_large(state: &State, step: &Step) -> bool {
-    step.request.too_large && step.model == state.config.model
+/// Whether the last summaries bought hardly a step.
+fn is_thrashing(turn: &Turn) -> bool {
+    // The next one would be the last of them.
+    let known = usize::try_from(SUMMARIES_MAX).unwrap_or(usize::MAX) - 1;
+    let first = turn.summed_up.iter().rev().nth(known - 1);
+    first.is_some_and(|first| turn.steps_counted < first.saturating_add(SUMMARIES_MAX))
+}
+
+/// Why a turn stops whose request is too large, with what to do, and what is large.
+fn with_largest(state: &State, why: &str) -> String {
+    match budget::largest(state) {
+        Some(largest) => format!("{why}; {largest}; {NOTHING_TO_SHORTEN}"),
+        None => format!("{why}; {NOTHING_TO_SHORTEN}"),
+    }
 }
 
 fn stop(reason: BreakReason, message: &str) -> Action {

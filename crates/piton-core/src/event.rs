@@ -14,6 +14,7 @@ mod inquiry;
 mod message;
 mod model;
 mod shelf;
+mod summary;
 mod tool;
 mod undo;
 mod verbatim;
@@ -30,7 +31,8 @@ pub use self::about::{
 pub use self::command::{QueuePlace, Refusal};
 pub use self::config::{
     ConfigChange, Effort, InDoubtPolicy, Limits, ModelRef, NotAMode, NotAModel, NotAnEffort,
-    PermissionMode, PermissionRule, Permissions, QUEUE_MAX, RuleEffect, RuleScope,
+    PermissionMode, PermissionRule, Permissions, QUEUE_MAX, RuleEffect, RuleScope, Window,
+    WindowSource,
 };
 pub use self::context::ContextItem;
 pub use self::cost::{CostLimit, Price};
@@ -41,6 +43,7 @@ pub use self::model::{
     AnswerPart, FailureClass, FinishReason, Native, PartialKind, Rejected, Usage,
 };
 pub use self::shelf::Shelf;
+pub use self::summary::{Cut, Range, SummaryFault};
 pub(crate) use self::tool::split_notes;
 pub use self::tool::{
     ArgumentRole, BlobRef, EffectClass, FileEdit, Handle, Outcome, OutputFile, ToolOutput, ToolSpec,
@@ -366,6 +369,75 @@ pub enum Event {
         /// The outputs, each shorter than what was sent of it before.
         outputs: Vec<ShortOutput>,
     },
+    /// A summary lies over everything before a cut: whole turns, and finished steps of the turn behind them;
+    /// messages of that turn are not covered. The entries stay. Durable before the next request. The text is
+    /// fixed here, so that later requests begin alike. Without this fact everything is sent.
+    SummaryLaid {
+        /// What the model sees instead.
+        summary: Arc<str>,
+        /// The last turn that is covered whole; 0 if none is.
+        through: TurnId,
+        /// The last step that is covered of a turn behind that.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        within: Option<StepId>,
+        /// Estimated size of the next request before, in tokens.
+        tokens_before: u64,
+        /// And behind it.
+        tokens_after: u64,
+        /// How many parts of it a model wrote; the rest was put together from the journal.
+        #[serde(default, skip_serializing_if = "is_zero")]
+        pieces: u32,
+    },
+    /// A person wants the older part summed up now. In front of the next model request, or at once if no
+    /// turn is performed. Over when a summary is laid, when that fails, or when the next turn begins.
+    SummaryWanted {
+        /// What it should tell above all.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        focus: Option<Arc<str>>,
+    },
+    /// A model is about to be asked to sum up a part; durable before the request leaves. Without an answer or
+    /// a failure behind it, and with another driver, the request is lost and made again.
+    SummaryAsked {
+        /// The part.
+        range: Range,
+        /// Who is asked.
+        model: ModelRef,
+        /// Digest of the request, to prove that a repeated one is the same.
+        digest: Digest,
+        /// Estimated size of that request, in tokens.
+        tokens_estimated: u64,
+        /// Estimated size of the conversation's next request, for which room is made, in tokens.
+        tokens_before: u64,
+    },
+    /// The model summed up the part that it was asked for, and the text is fit for use. Kept with its part and
+    /// used again by every later summary, as long as that part is the same.
+    SummaryAnswered {
+        /// What it wrote.
+        text: Arc<str>,
+        /// Tokens it cost.
+        usage: Usage,
+    },
+    /// It did not, or the text is of no use. Asked once more for less; then the journal alone tells.
+    SummaryFailed {
+        /// Why.
+        why: SummaryFault,
+        /// More about it, for people.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        message: String,
+        /// Tokens it cost.
+        #[serde(default)]
+        usage: Usage,
+    },
+    /// A person took the summary off: everything is sent again. Its parts are kept for the next one.
+    SummaryLifted,
+    /// A provider said how much its model takes, when it refused a request. Counts from here on where it is
+    /// less than what was known.
+    WindowLearned {
+        /// The model.
+        model: ModelRef,
+        /// What it takes, in tokens.
+        tokens: u64,
+    },
     /// A call that has not started was looked at: where it leads, and what it would change. Nothing was
     /// touched. Durable before the question that shows it, and before the start that was judged by it.
     /// Without it the call is judged by its arguments alone, or looked at again.
@@ -418,6 +490,11 @@ pub enum Event {
     /// A fact that this build does not know. Kept verbatim.
     #[serde(skip)]
     Unknown(UnknownEvent),
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands in a reference")]
+fn is_zero(number: &u32) -> bool {
+    *number == 0
 }
 
 /// The stored bytes of an event of an unknown kind.

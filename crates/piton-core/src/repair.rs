@@ -5,9 +5,9 @@
 //! sound without them, so a repair leaves blocks out and asks again. It only ever leaves out more,
 //! so it comes to an end; and it is recorded, so a resumed turn does not try the refused form again.
 
-use crate::event::{Native, Rejected, TurnEnd};
+use crate::event::{Native, Rejected};
 use crate::id::StepId;
-use crate::state::{State, Step, Turn};
+use crate::state::{State, Step};
 
 /// Most repairs in a row; an answer, or a person who resumes, ends the row.
 pub const REPAIRS_MAX: u32 = 10;
@@ -41,17 +41,10 @@ struct Candidate<'a> {
 
 /// Answers that are sent with native blocks, oldest first. Another provider's are not sent.
 fn candidates(state: &State) -> Vec<Candidate<'_>> {
-    let covered = state.overlay.as_ref().map(|overlay| overlay.through);
     let provider = state.config.model.as_ref().map(|model| &*model.provider);
-    let is_sent = |turn: &&Turn| turn.end != Some(TurnEnd::Discarded) && covered < Some(turn.id);
-    let mut found = Vec::new();
-    for turn in state.turns.iter().filter(is_sent) {
-        for step in turn.steps() {
-            let native = state.native_sent(step);
-            if let Some(native) = native.filter(|native| Some(&*native.provider) == provider) {
-                found.push(Candidate { id: StepId { turn: turn.id, step: step.number }, native });
-            }
-        }
-    }
-    found
+    let found = state.steps_sent().filter_map(|(turn, step)| {
+        let native = state.native_sent(step).filter(|it| Some(&*it.provider) == provider)?;
+        Some(Candidate { id: StepId { turn: turn.id, step: step.number }, native })
+    });
+    found.collect()
 }

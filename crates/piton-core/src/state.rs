@@ -4,6 +4,7 @@
 //! lost. An event that does not fit is counted as a stray and changes nothing; an event of an
 //! unknown kind is counted too, and its entry stays in the journal.
 
+mod asking;
 mod calibration;
 mod call;
 mod commands;
@@ -16,16 +17,20 @@ mod imported;
 mod inquiry;
 mod opened;
 mod outage;
+mod overlay;
 mod past;
 mod queue;
 mod request;
 mod short_outputs;
+mod summing;
 mod turn;
 mod undo;
+mod used;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use self::asking::{answer, ask, asked_step, fail, stream};
 pub use self::calibration::Calibration;
 pub use self::commands::Verdict;
 pub use self::config::Config;
@@ -34,17 +39,18 @@ pub use self::failure::Failure;
 pub use self::imported::Imported;
 pub use self::opened::Opened;
 pub use self::outage::Outage;
+pub use self::overlay::{Cut, Overlay};
 pub use self::past::Frames;
 pub use self::request::LastRequest;
+pub(crate) use self::summing::TRIES_MAX;
+pub use self::summing::{AskedPiece, Piece, Summing, Wanted};
 pub use self::turn::{
     Answered, Broke, Call, Edit, Ended, Exchange, Item, OldAttempt, Parked, Progress, Raised, Said,
     Started, Step, Streamed, Turn,
 };
 pub use self::undo::Undone;
-use crate::event::{
-    AnswerPart, ConfigChange, Entry, Event, FailureClass, FinishReason, ModelRef, PartialKind,
-    QueuePlace, Shelf, TurnEnd, Usage, UserPart,
-};
+pub use self::used::ModelUsage;
+use crate::event::{ConfigChange, Entry, Event, QueuePlace, Shelf, TurnEnd, Usage, UserPart};
 use crate::id::{
     Attempt, CommandId, Digest, DriverId, Epoch, MessageId, Seq, StepId, Timestamp, TurnId,
 };
@@ -82,8 +88,12 @@ pub struct State {
     pub prompted: BTreeMap<String, Digest>,
     /// The summary that lies over the oldest turns.
     pub overlay: Option<Overlay>,
+    /// Summaries in the making.
+    pub summing: Summing,
     /// Tokens of the whole conversation.
     pub usage: Usage,
+    /// The same by the model that answered, in the order in which they first did.
+    pub used: Vec<ModelUsage>,
     /// How far estimates are from what providers count.
     pub calibration: Calibration,
     /// When a turn last began or ended.
@@ -127,17 +137,6 @@ pub struct Queued {
     /// What it waits for.
     pub place: QueuePlace,
     /// When it was queued.
-    pub at: Timestamp,
-}
-
-/// A summary in place of the oldest turns.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Overlay {
-    /// What the model sees.
-    pub summary: Arc<str>,
-    /// The last turn it covers.
-    pub through: TurnId,
-    /// When it was made.
     pub at: Timestamp,
 }
 
@@ -206,6 +205,7 @@ impl State {
             Event::ConfigChanged { change } => self.configure(change),
             Event::DriverStarted { driver, epoch, pid, .. } => {
                 self.driver = Some(Driver { id: driver.clone(), epoch: *epoch, pid: *pid });
+                self.summing.lose_the_request();
                 self.open_turn_mut().is_none_or(Turn::lose_what_is_in_flight)
             }
             Event::TurnStarted { turn, agent } => self.begin(*turn, agent.clone(), at),
@@ -237,12 +237,19 @@ impl State {
             | Event::CallLocated { .. }
             | Event::CallsPlanned { .. } => self.take_of_call(event, at),
             Event::TurnEnded { turn, end } => self.close(*turn, *end, at),
-            Event::TurnBroke { turn, reason, message } => self.in_turn(Some(*turn), |turn| {
-                turn.broke = Some(Broke { reason: *reason, message: message.clone(), at });
-                turn.lose_what_is_in_flight()
-            }),
+            Event::TurnBroke { turn, reason, message } => {
+                let (reason, message) = (*reason, message.clone());
+                self.break_off(*turn, Broke { reason, message, at })
+            }
             Event::MessageRetried { message, attempt } => self.retry(message, *attempt, at),
-            Event::Compacted { summary, through } => self.cover(summary, *through, at),
+            Event::Compacted { .. }
+            | Event::SummaryLaid { .. }
+            | Event::SummaryLifted
+            | Event::SummaryWanted { .. }
+            | Event::SummaryAsked { .. }
+            | Event::SummaryAnswered { .. }
+            | Event::SummaryFailed { .. }
+            | Event::WindowLearned { .. } => self.take_of_summary(event, at),
             Event::OutputsShortened { outputs } => self.shorten(outputs),
             Event::MessageQueued { message, parts, place } => self.queue(Queued {
                 message: message.clone(),
@@ -271,9 +278,11 @@ impl State {
         let Event::ModelAsked { step, attempt, model, tokens_estimated, .. } = event else {
             return false;
         };
-        let frame = self.frames.now;
+        let (frame, estimated) = (self.frames.now, *tokens_estimated);
+        let (divisor, rewrites) = (self.config.limits.divisor(), self.rewrites);
+        let request = LastRequest { frame, estimated, divisor, rewrites, ..LastRequest::default() };
         let asked = (*step, *attempt);
-        let fits = self.in_turn(None, |turn| ask(turn, asked, model, frame, at));
+        let fits = self.in_turn(None, |turn| ask(turn, asked, model, request, at));
         self.calibration.ask(if fits { *tokens_estimated } else { 0 });
         if fits {
             self.context_estimated = *tokens_estimated;
@@ -297,8 +306,8 @@ impl State {
         };
         let fits = self.in_turn(None, |turn| answer(turn, answered));
         if fits {
-            self.usage = self.usage.plus(*usage);
-            self.calibration.answer(usage.input);
+            self.count(*usage);
+            self.calibrate(*usage, parts);
         }
         fits
     }
@@ -317,6 +326,17 @@ impl State {
         fits
     }
 
+    fn break_off(&mut self, turn: TurnId, broke: Broke) -> bool {
+        let fits = self.in_turn(Some(turn), |turn| {
+            turn.broke = Some(broke);
+            turn.lose_what_is_in_flight()
+        });
+        if fits {
+            self.summing.lose_the_request();
+        }
+        fits
+    }
+
     fn close(&mut self, turn: TurnId, end: TurnEnd, at: Timestamp) -> bool {
         let fits = self.in_turn(Some(turn), |turn| {
             turn.broke = None;
@@ -327,8 +347,10 @@ impl State {
         if fits {
             self.touched = self.touched.max(at);
             self.released = false;
+            self.summing.lose_the_request();
         }
         if fits && end == TurnEnd::Discarded {
+            self.uncover(turn);
             let turn = self.turns.pop();
             let turn = self.tell_again_of(turn);
             self.turns.extend(turn);
@@ -353,6 +375,7 @@ impl State {
         }
         self.turns.push(Turn::new(id, agent, at));
         self.shelf = Shelf::Listed;
+        self.summing.begin_turn();
         self.touched = self.touched.max(at);
         true
     }
@@ -431,22 +454,10 @@ impl State {
             said.attempt = attempt;
             said.at = at;
         }
-        // A summary over this turn tells of the old attempt, and would hide the message.
         let id = turn.id;
-        self.overlay.take_if(|overlay| id <= overlay.through);
+        self.uncover(id);
         self.untold.splice(0..0, told);
         true
-    }
-
-    fn cover(&mut self, summary: &Arc<str>, through: TurnId, at: Timestamp) -> bool {
-        let closed = self.turns.iter().any(|turn| turn.id == through && turn.end.is_some());
-        let shrinks = self.overlay.as_ref().is_none_or(|overlay| overlay.through <= through);
-        if !closed || !shrinks {
-            return false;
-        }
-        self.overlay = Some(Overlay { summary: summary.clone(), through, at });
-        // A request that was too large is another one now.
-        self.open_turn_mut().is_none_or(Turn::forgive_overflow)
     }
 
     /// Native blocks go; a repair that takes none away is none.
@@ -467,105 +478,4 @@ impl State {
         }
         shrank
     }
-}
-
-fn asked_step(turn: &mut Turn) -> Option<&mut Step> {
-    match turn.items.last_mut() {
-        Some(Item::Step(step)) if step.exchange == Exchange::Asked => Some(step),
-        Some(Item::Step(_) | Item::User(_)) | None => None,
-    }
-}
-
-fn ask(
-    turn: &mut Turn,
-    (number, attempt): (u32, Attempt),
-    model: &ModelRef,
-    frame: usize,
-    at: Timestamp,
-) -> bool {
-    // Step numbers make call names unique, so a number is never given twice.
-    match turn.items.last() {
-        // Without a message, and behind a final answer, there is nothing to ask.
-        None => return false,
-        Some(Item::Step(step)) if step.is_final() => return false,
-        Some(Item::Step(step)) if step.answer.is_none() => {
-            if step.number != number {
-                return false;
-            }
-        }
-        Some(Item::Step(_) | Item::User(_)) => {
-            if number <= turn.steps_counted {
-                return false;
-            }
-            turn.items.push(Item::Step(Step::new(number)));
-            turn.steps_counted = number;
-        }
-    }
-    if let Some(Item::Step(step)) = turn.items.last_mut() {
-        step.attempt = attempt;
-        step.model = Some(model.clone());
-        step.asked = at;
-        step.attempts_used = step.attempts_used.saturating_add(1);
-        step.exchange = Exchange::Asked;
-        let (noted, too_large, unbound) = (0 < step.empties, false, false);
-        step.request = LastRequest { noted, frame, too_large, unbound };
-        step.streamed.stale = true;
-    }
-    true
-}
-
-fn stream(step: &mut Step, kind: PartialKind, text: &str) -> bool {
-    if step.streamed.stale {
-        step.streamed = Streamed::default();
-    }
-    // Content arrived, so the provider lives: the row of failures ends here.
-    (step.failures, step.outage) = (0, None);
-    match kind {
-        PartialKind::Text => step.streamed.text.push_str(text),
-        PartialKind::Reasoning => step.streamed.reasoning.push_str(text),
-    }
-    true
-}
-
-fn fail(step: &mut Step, failure: Failure) -> bool {
-    step.outage = Outage::behind(step.outage, failure.at, failure.outage_ms_max);
-    if failure.class == FailureClass::Empty {
-        step.empties = step.empties.saturating_add(1);
-    } else if step.outage.is_some_and(|outage| outage.lasts_at(failure.at)) {
-        // Nobody was asked, so no try was used.
-        step.attempts_used = step.attempts_used.saturating_sub(1);
-    } else {
-        step.failures = step.failures.saturating_add(1);
-    }
-    step.request.too_large = failure.class == FailureClass::ContextOverflow;
-    step.failure = Some(failure);
-    step.exchange = Exchange::Failed;
-    true
-}
-
-fn answer(turn: &mut Turn, answered: Answered) -> bool {
-    let (id, usage) = (turn.id, answered.usage);
-    let Some(step) = asked_step(turn) else { return false };
-    for part in answered.parts.iter() {
-        // What a refusal asks for is not done, and a call without a name cannot be.
-        if let AnswerPart::Call { call, provider_id, name, arguments } = part
-            && answered.finish != FinishReason::Refused
-            && !name.is_empty()
-            && (call.turn, call.step) == (id, step.number)
-            && !step.calls.iter().any(|known| known.id == *call)
-        {
-            let provider_id = provider_id.as_deref().map(Into::into);
-            let new = Call::new(*call, name.as_str(), arguments.clone());
-            step.calls.push(Call { provider_id, ..new });
-        }
-    }
-    step.answer = Some(Answered { model: step.model.clone(), ..answered });
-    step.exchange = Exchange::Answered;
-    (step.failures, step.outage) = (0, None);
-    step.failure = None;
-    step.streamed = Streamed::default();
-    turn.steps_used = turn.steps_used.saturating_add(1);
-    turn.spent = turn.spent.plus(usage);
-    turn.usage = turn.usage.plus(usage);
-    true
 }

@@ -41,6 +41,8 @@ pub enum Subject {
     Command,
     /// A change of a file that is taken back.
     Undo,
+    /// The making of a summary, before it is laid; what a model takes.
+    Summary,
     /// Something that this build does not know.
     Unknown,
 }
@@ -80,7 +82,15 @@ impl Event {
             Self::CallLocated { call, .. } => Subject::Look(*call),
             Self::InquiryRaised { inquiry } => Subject::Question(inquiry.call),
             Self::InquiryAnswered { .. } => Subject::Reply,
-            Self::Compacted { .. } | Self::OutputsShortened { .. } => Subject::Past,
+            Self::Compacted { .. }
+            | Self::SummaryLaid { .. }
+            | Self::SummaryLifted
+            | Self::OutputsShortened { .. } => Subject::Past,
+            Self::SummaryWanted { .. }
+            | Self::SummaryAsked { .. }
+            | Self::SummaryAnswered { .. }
+            | Self::SummaryFailed { .. }
+            | Self::WindowLearned { .. } => Subject::Summary,
             Self::HistoryRepaired { .. } => Subject::Native,
             Self::CommandTaken { .. } | Self::CommandRefused { .. } => Subject::Command,
             Self::UndoStarted { .. } | Self::UndoFinished { .. } => Subject::Undo,

@@ -7,12 +7,20 @@
 mod context;
 mod files;
 mod message;
+mod one_shot;
+mod parts;
+mod size;
 
 use std::sync::Arc;
 
 pub use self::context::{typed, without_context};
 pub use self::files::Files;
 pub use self::message::{Assistant, CallResult, Message};
+pub(crate) use self::one_shot::OneShot;
+pub use self::parts::Parts;
+pub(crate) use self::size::head_tokens;
+use self::size::message_letters;
+use self::size::{AnswerRoom, head_letters};
 use crate::answer::EMPTY_NOTE;
 use crate::coordinate;
 use crate::event::{
@@ -22,9 +30,6 @@ use crate::event::{
 use crate::id::ConversationId;
 use crate::state::{Answered, Call, Item, Progress, Said, State, Step, Turn};
 use crate::summary::bounded_arguments;
-
-/// Letters of text that count as one token in estimates (D7).
-pub(crate) const LETTERS_PER_TOKEN: u64 = 4;
 
 const OPEN_TEXT: &str = "Interrupted before it was run; it had no effect.";
 const DOUBT_TEXT: &str = "Interrupted, outcome unknown; check before repeating.";
@@ -40,9 +45,13 @@ pub const SUMMARY_HEADING: &str = "[Earlier conversation summary — treat as ba
 pub struct Transcript {
     model: Option<ModelRef>,
     effort: Effort,
-    answer_tokens_max: u32,
+    answer: AnswerRoom,
     system: Arc<str>,
     tools: Arc<[ToolSpec]>,
+    /// Letters of the two.
+    head_letters: usize,
+    /// Letters that count as one token (D7).
+    divisor: u64,
     messages: Arc<Vec<Message>>,
     settled: Settled,
     /// The conversation, which the state does not know. The engine adds it, and the files, before sending.
@@ -83,17 +92,21 @@ impl From<&State> for Transcript {
             }
         }
         let config = &state.config;
-        Self {
+        let mut made = Self {
             model: config.model.clone(),
             effort: config.effort,
-            answer_tokens_max: config.answer_tokens_max,
+            answer: AnswerRoom::default(),
             system: config.system.clone(),
             tools: config.tools.clone(),
+            head_letters: head_letters(&config.system, &config.tools),
+            divisor: config.limits.divisor(),
             messages: Arc::new(messages),
             settled,
             conversation: None,
             files: Files::default(),
-        }
+        };
+        made.answer = made.room(state);
+        made
     }
 }
 
@@ -112,8 +125,14 @@ impl Transcript {
         if let Some(turn) = shown {
             self.settled = add_turn(messages, state, turn, self.settled);
         }
+        self.answer = self.room(state);
         debug_assert_eq!(self.messages, Self::from(state).messages, "an update loses nothing");
         kept
+    }
+
+    fn room(&self, state: &State) -> AnswerRoom {
+        let expected = state.tokens_expected(self.tokens_estimated());
+        AnswerRoom { set: state.config.answer_tokens_max, window: state.window(), expected }
     }
 
     /// Who is asked.
@@ -126,9 +145,14 @@ impl Transcript {
         self.effort
     }
 
-    /// Most tokens of its answer; 0 leaves it to the provider.
+    /// Most tokens of its answer; 0 leaves it to the provider. Never more than the window has room for.
     pub fn answer_tokens_max(&self) -> u32 {
-        self.answer_tokens_max
+        self.answer.tokens_max()
+    }
+
+    /// What a person set for that; 0 is nothing.
+    pub fn answer_tokens_set(&self) -> u32 {
+        self.answer.set
     }
 
     /// Says which conversation it belongs to; providers keep prompt caches by that.
@@ -172,44 +196,27 @@ impl Transcript {
     pub fn messages(&self) -> &[Message] {
         &self.messages
     }
-
-    /// A rough size in tokens; no tokeniser of any provider.
-    pub fn tokens_estimated(&self) -> u64 {
-        let rest: usize =
-            self.messages.iter().skip(self.settled.messages).map(message_letters).sum();
-        (letters(&self.system) + self.settled.letters + rest) as u64 / LETTERS_PER_TOKEN
-    }
 }
 
-fn message_letters(message: &Message) -> usize {
-    match message {
-        Message::User(parts) => parts.iter().map(part_letters).sum(),
-        Message::Assistant(assistant) => assistant
-            .parts
-            .iter()
-            .map(|part| match part {
-                AnswerPart::Text { text } | AnswerPart::Reasoning { text } => letters(text),
-                AnswerPart::Call { name, arguments, .. } => letters(name) + letters(arguments),
-            })
-            .sum(),
-        Message::Results(results) => results
-            .iter()
-            .map(|result| {
-                letters(&result.text) + result.files.iter().map(part_letters).sum::<usize>()
-            })
-            .sum(),
-    }
+/// The estimated size of the next request, in tokens. Where it begins with the last answered request of the
+/// open turn, only what is new is looked at.
+pub(crate) fn tokens_of_next(state: &State) -> u64 {
+    let Some((turn, place, estimated)) = last_answered(state) else {
+        return Transcript::from(state).tokens_estimated();
+    };
+    let mut messages = Vec::new();
+    add_turn(&mut messages, state, turn, Settled { items: place, ..Settled::default() });
+    let new: usize = messages.iter().map(message_letters).sum();
+    estimated.saturating_add(new as u64 / state.config.limits.divisor())
 }
 
-fn part_letters(part: &UserPart) -> usize {
-    match part {
-        UserPart::Text { text } | UserPart::InlinedFile { text, .. } => letters(text),
-        UserPart::File { media_type, blob, .. } => files::letters(media_type, blob),
-    }
-}
-
-fn letters(text: &str) -> usize {
-    text.chars().count()
+/// The last answered step of the open turn, with the size of its request.
+fn last_answered(state: &State) -> Option<(&Turn, usize, u64)> {
+    let turn = state.open_turn()?;
+    let is_answered = |item: &Item| matches!(item, Item::Step(step) if step.answer.is_some());
+    let place = turn.items.iter().rposition(is_answered)?;
+    let Item::Step(Step { request, .. }) = turn.items.get(place)? else { return None };
+    state.begins_with(*request).then_some((turn, place, request.estimated))
 }
 
 fn note(text: &str) -> Message {
@@ -236,6 +243,8 @@ fn add_turn(messages: &mut Vec<Message>, state: &State, turn: &Turn, settled: Se
         }
         match item {
             Item::User(said) => add_said(messages, turn, said),
+            // A summary stands for it.
+            Item::Step(step) if state.covers(turn, step) => {}
             Item::Step(step) => {
                 add_told(messages, &step.told);
                 if step.answer.is_none() && items.peek().is_none() {

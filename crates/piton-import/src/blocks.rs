@@ -3,13 +3,21 @@
 use std::sync::Arc;
 
 use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
+use base64::alphabet;
+use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use piton_core::history::{PastFile, PastPart, PastResult};
 use serde_json::Value;
 
 use crate::arguments;
 use crate::fields::{at, is_true, items, owned, text};
 use crate::record::Piece;
+
+/// Base64 as it is found: with the signs that fill up its end or without them.
+const LENIENT: GeneralPurposeConfig = GeneralPurposeConfig::new()
+    .with_decode_padding_mode(DecodePaddingMode::Indifferent)
+    .with_decode_allow_trailing_bits(true);
+const STANDARD: GeneralPurpose = GeneralPurpose::new(&alphabet::STANDARD, LENIENT);
+const URL_SAFE: GeneralPurpose = GeneralPurpose::new(&alphabet::URL_SAFE, LENIENT);
 
 /// What the blocks of a message are.
 #[derive(Debug, Default)]
@@ -95,7 +103,8 @@ impl Blocks {
     fn elsewhere(&mut self, block: &Value) {
         let place = [&["image_url", "url"][..], &["image_url"], &["source", "url"], &["file_id"]];
         let place = place.iter().find_map(|path| at(block, path).and_then(Value::as_str));
-        let words = at(block, &["source", "data"]).and_then(Value::as_str);
+        let is_text = at(block, &["source", "type"]).and_then(Value::as_str) == Some("text");
+        let words = at(block, &["source", "data"]).and_then(Value::as_str).filter(|_| is_text);
         match (place, words) {
             (Some(place), _) => self.say(&format!("[a file that is not here: {place}]")),
             (None, Some(words)) => self.say(words),
@@ -154,7 +163,7 @@ pub(crate) fn file(block: &Value) -> Option<PastFile> {
     if text(source, "type").is_some_and(|kind| kind == "text" || kind == "url") {
         return None;
     }
-    let content = STANDARD.decode(data.trim()).ok().filter(|content| !content.is_empty())?;
+    let content = decoded(data)?;
     Some(named(name, media_type.unwrap_or("application/octet-stream"), content))
 }
 
@@ -169,6 +178,13 @@ pub(crate) fn named(name: Option<&str>, media_type: &str, content: Vec<u8>) -> P
 pub(crate) fn data_url(url: &str) -> Option<(String, Vec<u8>)> {
     let (head, data) = url.strip_prefix("data:")?.split_once(',')?;
     let media_type = head.split(';').next().filter(|kind| kind.contains('/'))?;
-    let content = STANDARD.decode(data.trim()).ok().filter(|content| !content.is_empty())?;
+    let content = decoded(data)?;
     head.ends_with(";base64").then(|| (media_type.to_owned(), content))
+}
+
+/// What a text in base64 stands for; none if it is no such text, or stands for nothing.
+fn decoded(text: &str) -> Option<Vec<u8>> {
+    let text: Vec<u8> = text.bytes().filter(|byte| !byte.is_ascii_whitespace()).collect();
+    let content = STANDARD.decode(&text).or_else(|_| URL_SAFE.decode(&text)).ok()?;
+    Some(content).filter(|content| !content.is_empty())
 }

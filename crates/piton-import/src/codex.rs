@@ -81,7 +81,7 @@ fn meta(payload: &Value, stand: Stand, story: &mut Story) {
         story.remark("missing_beginning", stand, &words);
     }
     if at(payload, &["source", "subagent"]).is_some() {
-        story.remark("sub_agent", stand, "this is the work of a sub-agent");
+        story.is_of_sub_agent(stand, text(payload, "parent_thread_id").unwrap_or_default());
     }
 }
 

@@ -68,7 +68,8 @@ pub(crate) fn read(bytes: &[u8], story: &mut Story) {
 
 /// Reads a file that is one object.
 pub(crate) fn read_object(bytes: &[u8], story: &mut Story) {
-    match serde_json::from_slice::<Value>(lines::without_mark(bytes)) {
+    let bytes = &*lines::readable(bytes, story);
+    match serde_json::from_slice::<Value>(bytes) {
         Ok(whole) => {
             head(&whole, story);
             let messages = items(whole.get("messages"));
@@ -76,7 +77,15 @@ pub(crate) fn read_object(bytes: &[u8], story: &mut Story) {
             let messages = lines.into_iter().zip(messages.iter().cloned());
             play(&messages.collect::<Vec<_>>(), story);
         }
-        Err(_) => read(bytes, story),
+        Err(error) => {
+            let told = story.remarks.len();
+            let messages = lines::of_cut_list(bytes, &["messages"], &error, story);
+            if messages.is_empty() {
+                story.remarks.truncate(told);
+                return read(bytes, story);
+            }
+            play(&messages, story);
+        }
     }
 }
 

@@ -22,6 +22,7 @@ mod plain;
 mod qwen;
 
 mod arguments;
+mod beside;
 mod blocks;
 mod chain;
 mod digest;

@@ -22,7 +22,8 @@ const SIDE: [&str; 8] =
 
 /// Reads a session as `opencode export` prints it.
 pub(crate) fn read(bytes: &[u8], story: &mut Story) {
-    let whole = match serde_json::from_slice::<Value>(lines::without_mark(bytes)) {
+    let bytes = &*lines::readable(bytes, story);
+    let whole = match serde_json::from_slice::<Value>(bytes) {
         Ok(whole) => whole,
         Err(error) => {
             let messages = lines::of_cut_list(bytes, &["messages"], &error, story);
@@ -36,8 +37,7 @@ pub(crate) fn read(bytes: &[u8], story: &mut Story) {
     story.title = owned(info, "title");
     story.version = owned(info, "version");
     if let Some(parent) = text(info, "parentID").or_else(|| text(info, "parent_id")) {
-        let words = format!("this is the work of a sub-agent of {parent}");
-        story.remark("sub_agent", Stand::default(), &words);
+        story.is_of_sub_agent(Stand::default(), parent);
     }
     for damaged in items(whole.get("damaged")).iter().filter_map(Value::as_str) {
         story.remark("torn_line", Stand::default(), damaged);

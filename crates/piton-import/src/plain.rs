@@ -9,7 +9,7 @@ use crate::arguments;
 use crate::blocks::{self, Blocks, words_of};
 use crate::codex;
 use crate::fields::{items, owned, text};
-use crate::lines::{self, without_mark};
+use crate::lines;
 use crate::markers::is_made_up;
 use crate::parts::{self, Given};
 use crate::record::{Piece, Stand, Story, What};
@@ -21,7 +21,7 @@ const OUTER_WRAPS: [&str; 2] = ["request", "body"];
 
 /// Reads a file.
 pub(crate) fn read(bytes: &[u8], story: &mut Story) {
-    let bytes = without_mark(bytes);
+    let bytes = &*lines::readable(bytes, story);
     let mut dialects = BTreeSet::new();
     let messages = match serde_json::from_slice::<Value>(bytes) {
         Ok(whole) => {
@@ -31,7 +31,16 @@ pub(crate) fn read(bytes: &[u8], story: &mut Story) {
             lines.into_iter().zip(messages.iter().cloned()).collect()
         }
         Err(_) if is_lines(bytes) => lines::objects(bytes, story),
-        Err(error) => lines::of_cut_list(bytes, &WRAPS, &error, story),
+        Err(error) => {
+            let told = story.remarks.len();
+            let found = lines::of_cut_list(bytes, &WRAPS, &error, story);
+            if found.is_empty() {
+                story.remarks.truncate(told);
+                lines::objects(bytes, story)
+            } else {
+                found
+            }
+        }
     };
     let mut model = None;
     for (line, message) in &messages {

@@ -16,13 +16,17 @@ const NOT_TYPED: [&str; 3] = ["notification", "cron", "agent_launch_prompt"];
 
 /// Reads a file.
 pub(crate) fn read(bytes: &[u8], story: &mut Story) {
-    let records: Vec<_> = lines::objects(bytes, story)
-        .into_iter()
-        .filter(|(_, record)| !is_true(record, "isSidechain"))
-        .collect();
+    let mut records = lines::objects(bytes, story);
+    chain::take_out_repeated(&mut records, "uuid", story);
+    chain::take_side_for_main(&mut records, story);
+    records.retain(|(_, record)| !is_true(record, "isSidechain"));
     let nodes: Vec<_> = records
         .iter()
-        .map(|(_, it)| Node { id: owned(it, "uuid"), parent: owned(it, "parentUuid") })
+        .map(|(_, it)| Node {
+            id: owned(it, "uuid"),
+            parent: owned(it, "parentUuid"),
+            is_said: text(it, "type") == Some("user"),
+        })
         .collect();
     let Some(leaf) = records.len().checked_sub(1) else { return };
     let chain = chain::walk(&nodes, leaf);

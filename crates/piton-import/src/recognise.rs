@@ -5,8 +5,8 @@
 
 use serde_json::Value;
 
-use crate::fields::{at, text};
-use crate::lines::{ZSTD, without_mark};
+use crate::fields::{at, items, text};
+use crate::lines::{self, ZSTD, bare, without_mark};
 
 /// How many bytes of a file are looked at.
 pub(crate) const LOOK_BYTES: u64 = 1024 * 1024;
@@ -82,13 +82,19 @@ pub(crate) fn recognise(beginning: &[u8]) -> Option<Format> {
         return Some(Format::CodexPacked);
     }
     let beginning = without_mark(beginning);
-    let lines = beginning.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii);
-    let records: Vec<Value> = lines
+    let mut records: Vec<Value> = beginning
+        .split(|byte| *byte == b'\n')
+        .map(bare)
         .filter(|line| !line.is_empty())
         .filter_map(|line| serde_json::from_slice::<Value>(line).ok())
         .filter(Value::is_object)
         .take(LOOK_RECORDS)
         .collect();
+    if records.is_empty() {
+        // Somebody has written them over several lines, or as one list.
+        let spread = lines::spread(beginning).into_iter().map(|(_, record)| record);
+        records = spread.take(LOOK_RECORDS).collect();
+    }
     if let Some(format) = records.iter().find_map(of_record) {
         return Some(format);
     }
@@ -142,6 +148,10 @@ fn of_object(object: &Value) -> Option<Format> {
     if is_session(text(object, "id")) && object.get("time").is_some() {
         return Some(Format::OpencodeTree);
     }
+    let is_of_opencode = |it: &Value| it.get("info").is_some() && it.get("parts").is_some();
+    if items(object.get("messages")).iter().any(is_of_opencode) {
+        return Some(Format::OpencodeExport);
+    }
     if object.get("sessionId").is_some() && object.get("messages").is_some() {
         return Some(Format::GeminiObject);
     }
@@ -178,10 +188,11 @@ fn of_whole(beginning: &[u8]) -> Option<Format> {
     match words.trim_start().chars().next()? {
         '{' if words.contains("\"ses_") && has("info") => Some(Format::OpencodeExport),
         '{' if has("sessionId") && has("projectHash") => Some(Format::GeminiObject),
-        '{' if has("parentUuid") && has("isSidechain") => Some(Format::Claude),
-        '{' if has("parentUuid") => Some(Format::Qwen),
-        '{' if has("parentId") => Some(Format::Pi),
-        '{' if has("payload") && has("timestamp") => Some(Format::Codex),
+        '{' if has("messages") && has("gemini") => Some(Format::GeminiObject),
+        '{' | '[' if has("parentUuid") && has("isSidechain") => Some(Format::Claude),
+        '{' | '[' if has("parentUuid") => Some(Format::Qwen),
+        '{' | '[' if has("parentId") => Some(Format::Pi),
+        '{' | '[' if has("payload") && has("timestamp") => Some(Format::Codex),
         '{' | '[' if has("role") || has("function_call") => Some(Format::Messages),
         _ => None,
     }

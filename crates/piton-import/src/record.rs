@@ -105,6 +105,11 @@ impl Story {
         self.push(stand, What::Failed { message: message.to_owned(), model: None });
     }
 
+    /// All of it is what a sub-agent did: taken over as a conversation of its own.
+    pub(crate) fn is_of_sub_agent(&mut self, stand: Stand, of: &str) {
+        self.remark("of_sub_agent", stand, of);
+    }
+
     /// A record of a kind that nobody here knows. The original keeps it.
     pub(crate) fn unknown(&mut self, kind: &str, line: u64) {
         let (count, _) = self.unknown.entry(kind.to_owned()).or_insert((0, line));

@@ -1,5 +1,6 @@
 //! Reading one file: what it is, what it says, what is mended.
 
+use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -12,7 +13,7 @@ use crate::lines::{self, FILE_BYTES_MAX};
 use crate::recognise::{Format, LOOK_BYTES, recognise};
 use crate::record::{Stand, Story};
 use crate::weave::weave;
-use crate::{claude, codex, gemini, opencode, pi, plain, qwen};
+use crate::{beside, claude, codex, gemini, opencode, pi, plain, qwen};
 
 /// A session that was found in a file.
 #[derive(Clone, Debug)]
@@ -26,7 +27,12 @@ pub struct Found {
 /// Reads the sessions of a file: one, or those of a database, the newest first. With a name, only that one.
 pub fn read(path: &Path, session: Option<&str>) -> Result<Vec<Found>, ImportError> {
     let failed = |source| ImportError::Unreadable { path: path.to_owned(), source };
-    let bytes = path.metadata().map_err(failed)?.len();
+    let found = path.metadata().map_err(failed)?;
+    if !found.is_file() {
+        // A pipe would be waited for, and a device has no end.
+        return Err(failed(io::Error::other("it is no regular file")));
+    }
+    let bytes = found.len();
     let beginning = lines::beginning(path, LOOK_BYTES).map_err(failed)?;
     if lines::without_mark(&beginning).trim_ascii().is_empty() && bytes <= LOOK_BYTES {
         return Err(ImportError::Empty { path: path.to_owned() });
@@ -36,13 +42,14 @@ pub fn read(path: &Path, session: Option<&str>) -> Result<Vec<Found>, ImportErro
     if format.is_none() && (LOOK_BYTES..=FILE_BYTES_MAX).contains(&bytes) {
         format = recognise(&lines::whole(path).map_err(failed)?);
     }
-    let format = format.ok_or_else(|| ImportError::UnknownFormat { path: path.to_owned() })?;
-    if format == Format::OpencodeDatabase {
+    if format == Some(Format::OpencodeDatabase) {
         return of_database(path, session);
     }
-    if FILE_BYTES_MAX < bytes {
+    let is_like_one = lines::bare(lines::without_mark(&beginning)).starts_with(b"{");
+    if FILE_BYTES_MAX < bytes && (format.is_some() || is_like_one) {
         return Err(ImportError::TooLarge { path: path.to_owned(), bytes });
     }
+    let format = format.ok_or_else(|| ImportError::UnknownFormat { path: path.to_owned() })?;
     let mut original = lines::whole(path).map_err(failed)?;
     if format == Format::OpencodeTree {
         original = opencode::tree(path, &original).map_err(failed)?;
@@ -101,6 +108,9 @@ fn of_bytes(path: &Path, format: Format, original: Vec<u8>) -> Result<Found, Imp
     }
     if matches!(format, Format::Gemini | Format::GeminiObject) {
         story.workspace = story.workspace.or_else(|| gemini::workspace_beside(path));
+    }
+    for file in beside::sub_agents(path, format, story.session.as_deref()) {
+        story.remark("sub_agent_file", Stand::default(), &file.to_string_lossy());
     }
     story.tell_unknown();
     let turns = weave(&mut story);

@@ -115,19 +115,32 @@ fn pair(records: &[Record], story: &mut Story) -> Vec<Paired> {
     calls
 }
 
-/// The last call of this name in front of its result; else the first behind it.
+/// The last call of this name in front of its result; else the first behind it. Of several in one answer, the
+/// first that has no result yet.
 fn of_id(calls: &[Paired], named: Option<&Vec<usize>>, place: usize) -> Option<usize> {
     let is_before = |call: &&usize| calls.get(**call).is_some_and(|call| call.record < place);
     let named = named?;
-    named.iter().rev().find(is_before).or_else(|| named.first()).copied()
+    let last = *named.iter().rev().find(is_before).or_else(|| named.first())?;
+    let record = calls.get(last)?.record;
+    let is_left = |call: &&usize| {
+        calls.get(**call).is_some_and(|call| call.record == record && call.results == 0)
+    };
+    Some(named.iter().find(is_left).copied().unwrap_or(last))
 }
 
-/// The first call in front of a result without a name that has no result yet.
+/// Of the nearest answer in front of a result without a name: its first call that has no result yet. Both stand
+/// side by side, so an older call is not meant.
 fn in_order(calls: &[Paired], tool: Option<&str>, place: usize) -> Option<usize> {
-    calls.iter().position(|call| {
+    let before = calls.partition_point(|call| call.record < place);
+    let nameless = |call: &&Paired| call.id.is_none();
+    let record = calls.get(..before)?.iter().rev().find(nameless)?.record;
+    let begin = calls.partition_point(|call| call.record < record);
+    let of_answer = calls.get(begin..before)?.iter().take_while(|call| call.record == record);
+    let found = of_answer.into_iter().position(|call| {
         let is_of_tool = tool.is_none_or(|tool| tool == call.tool);
-        call.id.is_none() && is_of_tool && call.record < place && call.results == 0
-    })
+        call.id.is_none() && is_of_tool && call.results == 0
+    });
+    found.map(|found| begin + found)
 }
 
 /// The first real result counts.

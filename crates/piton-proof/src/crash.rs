@@ -146,7 +146,7 @@ async fn disturbed(
     let name = format!("{} {:?}", play.turn.name, play.provider);
     let violations = found.into_iter().map(|what| format!("{name} {kills:?}: {what}")).collect();
     let effects = tally::effects(&end);
-    let tally = Tally { points: 0, runs: 1, kills: killed, effects, violations };
+    let tally = Tally { runs: 1, kills: killed, effects, violations, ..Tally::default() };
     Disturbed { tally, points_of_last_life: end.world.points() }
 }
 

@@ -15,6 +15,7 @@ use piton_core::summary::shorten;
 use piton_core::transcript::{CallResult, Message, Transcript, typed};
 
 use self::request::Request;
+use crate::script::summary;
 
 /// Longest part of a result that is repeated in the answer, in characters.
 const RESULT_CHARS_MAX: usize = 2_000;
@@ -62,6 +63,9 @@ impl Model for DemoModel {
 pub(crate) fn answer(asked: &str, results: &[Gave]) -> Vec<Delta> {
     if let Some(task) = asked.strip_suffix(DECOMPOSE_NOTE) {
         return say(&request::subtasks(task));
+    }
+    if let Some(history) = summary::wanted(asked) {
+        return say(&summary::good(history));
     }
     if asked.starts_with(SYNTHESIS_HEAD) {
         return say(&synthesis(asked, results));

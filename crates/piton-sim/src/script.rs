@@ -9,6 +9,7 @@ pub mod fault;
 mod notation;
 mod step;
 mod stream;
+pub(crate) mod summary;
 mod tool;
 
 use std::borrow::Cow;
@@ -16,7 +17,8 @@ use std::sync::Arc;
 
 use piton::model::{AnswerStream, Model};
 use piton_core::event::{AnswerPart, FailureClass};
-use piton_core::transcript::{CUT_MARK, Message, Transcript, typed};
+use piton_core::recap::ANSWERS_HEAD;
+use piton_core::transcript::{CUT_MARK, Message, SUMMARY_HEADING, Transcript, typed};
 use piton_tools::Tool;
 use serde::Deserialize;
 
@@ -24,6 +26,7 @@ use self::fault::MetFaults;
 pub use self::fault::{Fault, FaultKind};
 pub use self::notation::{FaultTextError, parse_fault};
 pub use self::step::{ScriptCall, ScriptEnd, ScriptStep};
+pub use self::summary::Summaries;
 use self::tool::ScriptTool;
 pub use self::tool::ToolScript;
 
@@ -42,6 +45,9 @@ pub struct Script {
     /// Largest request that the model takes, in tokens as we estimate them; 0 takes any.
     #[serde(default)]
     pub window_tokens: u64,
+    /// How the model sums up, when it is asked to.
+    #[serde(default)]
+    pub summaries: Summaries,
 }
 
 /// What a worker says and does.
@@ -61,6 +67,8 @@ pub(crate) enum Talk {
     User(String),
     /// The model answered.
     Answer,
+    /// A summary stands for so many answers.
+    Covered(usize),
 }
 
 /// What comes next.
@@ -98,10 +106,25 @@ impl Script {
         self.tools.iter().map(tool).collect()
     }
 
-    /// What comes next in a conversation: behind the last message that hands a worker its task, what
+    /// What comes next in a conversation whose request has so many tokens: behind the last message that hands a worker its task, what
     /// that worker says; else the script's own steps.
-    pub(crate) fn cue(&self, talk: &[Talk]) -> Cue<'_> {
-        let answers = |talk: &[Talk]| talk.iter().filter(|it| **it == Talk::Answer).count();
+    pub(crate) fn cue(&self, talk: &[Talk], tokens: u64) -> Cue<'_> {
+        let mut cue = self.summaries.cue(talk).unwrap_or_else(|| self.next(talk));
+        // Who has a window counts.
+        if 0 < self.window_tokens {
+            cue.step.to_mut().counted_tokens = Some(tokens);
+        }
+        cue
+    }
+
+    fn next(&self, talk: &[Talk]) -> Cue<'_> {
+        let answers = |talk: &[Talk]| talk.iter().map(Talk::answers).sum::<usize>();
+        let covered = |talk: &[Talk]| {
+            talk.iter()
+                .filter(|it| matches!(it, Talk::Covered(_)))
+                .map(Talk::answers)
+                .sum::<usize>()
+        };
         let handed = talk.iter().enumerate().rev().find_map(|(at, talk)| {
             let (number, worker) =
                 (1..).zip(&self.workers).find(|(_, worker)| worker.is_told(talk))?;
@@ -110,8 +133,10 @@ impl Script {
         let (steps, own, first) = match handed {
             None => (&self.steps, answers(talk), 0),
             Some((at, number, worker)) => {
-                let since = talk.get(at..).unwrap_or_default();
-                (&worker.steps, answers(since), number * WORKER_STEPS_MAX)
+                let (before, since) = talk.split_at_checked(at).unwrap_or((&[], talk));
+                // A summary stands in front of the message whose answers it covers.
+                let own = covered(before) + answers(since);
+                (&worker.steps, own, number * WORKER_STEPS_MAX)
             }
         };
         let over = || ScriptStep { say: "The script is over.".into(), ..ScriptStep::default() };
@@ -128,7 +153,27 @@ impl WorkerScript {
                 let before = said.strip_suffix(self.task.as_str());
                 before.is_some_and(|before| before.is_empty() || before.ends_with('\n'))
             }
-            Talk::Answer => false,
+            Talk::Answer | Talk::Covered(_) => false,
+        }
+    }
+}
+
+impl Talk {
+    /// What a user message says: in front of it may stand a summary, which covers answers.
+    pub(crate) fn of_user(text: String) -> impl Iterator<Item = Self> {
+        let summary = text.starts_with(SUMMARY_HEADING).then_some(text.as_str());
+        let lines = summary.into_iter().flat_map(str::lines);
+        let count =
+            lines.filter_map(|line| line.strip_prefix(ANSWERS_HEAD)?.trim().parse().ok()).next();
+        count.map(Self::Covered).into_iter().chain([Self::User(text)])
+    }
+
+    /// How many answers it is.
+    pub(crate) fn answers(&self) -> usize {
+        match self {
+            Self::User(_) => 0,
+            Self::Answer => 1,
+            Self::Covered(answers) => *answers,
         }
     }
 }
@@ -149,23 +194,24 @@ impl ScriptedModel {
 
 impl Model for ScriptedModel {
     fn ask(&self, transcript: &Transcript) -> AnswerStream {
-        if self.script.overflows(transcript.tokens_estimated()) {
+        let tokens = transcript.tokens_estimated();
+        if self.script.overflows(tokens) {
             return stream::refuse(FailureClass::ContextOverflow, "the request is too large");
         }
-        let talk: Vec<Talk> = transcript.messages().iter().filter_map(talk).collect();
-        let Cue { step, place, faults_at } = self.script.cue(&talk);
+        let talk: Vec<Talk> = transcript.messages().iter().flat_map(talk).collect();
+        let Cue { step, place, faults_at } = self.script.cue(&talk, tokens);
         stream::play(&step, self.met.next(faults_at, &step.faults, |_| true), place)
     }
 }
 
-fn talk(message: &Message) -> Option<Talk> {
+fn talk(message: &Message) -> Vec<Talk> {
     match message {
         Message::User(parts) => {
             let texts = parts.iter().filter_map(typed);
-            Some(Talk::User(texts.collect::<Vec<_>>().join("\n")))
+            Talk::of_user(texts.collect::<Vec<_>>().join("\n")).collect()
         }
-        Message::Assistant(_) => is_answer(message).then_some(Talk::Answer),
-        Message::Results(_) => None,
+        Message::Assistant(_) => is_answer(message).then_some(Talk::Answer).into_iter().collect(),
+        Message::Results(_) => Vec::new(),
     }
 }
 

@@ -27,7 +27,7 @@ pub use self::contract::{
 };
 pub use self::files::{
     ApplyPatch, EDIT_BYTES_MAX, EditFile, Glob, Grep, ListDir, READ_BYTES_MAX, ReadFile, WriteFile,
-    difference, open_regular, read_regular, undo,
+    difference, digest_now, open_regular, read_regular, undo,
 };
 pub use self::shell::{
     COMMAND_TIMEOUT_S_DEFAULT, CommandDefinition, CommandTool, NEEDS_INPUT_CODE, Program,

@@ -46,6 +46,11 @@ impl Chain {
     }
 }
 
+/// The digest of a request that is no part of a conversation.
+pub(crate) fn of(transcript: &Transcript) -> Digest {
+    hex(transcript.messages().iter().fold(head(transcript), link))
+}
+
 fn head(transcript: &Transcript) -> Hash {
     let mut hasher = Sha256::new();
     let model = transcript.model().map(ToString::to_string).unwrap_or_default();
@@ -54,8 +59,9 @@ fn head(transcript: &Transcript) -> Hash {
     if transcript.effort() != Effort::default() {
         feed(&mut hasher, &["effort", &format!("{:?}", transcript.effort())]);
     }
-    if transcript.answer_tokens_max() != 0 {
-        feed(&mut hasher, &["answer tokens", &transcript.answer_tokens_max().to_string()]);
+    // What the window leaves for an answer follows from the rest.
+    if transcript.answer_tokens_set() != 0 {
+        feed(&mut hasher, &["answer tokens", &transcript.answer_tokens_set().to_string()]);
     }
     for tool in transcript.tools() {
         feed(&mut hasher, &[&tool.name, &tool.description, &tool.parameters]);

@@ -12,7 +12,6 @@ use futures_util::StreamExt as _;
 use futures_util::future::BoxFuture;
 use futures_util::stream::FuturesUnordered;
 use piton_core::action::{Action, Verdict, Wish};
-use piton_core::budget::mechanical_summary;
 use piton_core::command::{Command, Performing, Reply, Sender, Then};
 use piton_core::decide::decide;
 use piton_core::event::{BreakReason, Event, Handle, PlannedCall, ToolOutput, TurnEnd};
@@ -33,6 +32,7 @@ use crate::files::FileShelf;
 use crate::flight::ask::{Asks, Secrets};
 use crate::flight::model::{ModelFlight, Tap};
 use crate::flight::progress::ProgressTap;
+use crate::flight::summary::SummaryFlight;
 use crate::flight::{Landing, Launch};
 use crate::log::Log;
 use crate::mailbox::MailWatch;
@@ -63,6 +63,8 @@ pub(crate) struct Driver<'a> {
     /// Effects whose intents are not durable yet.
     pub(crate) launches: Vec<Launch>,
     pub(crate) asking: Option<ModelFlight>,
+    /// The request for a summary that is on its way.
+    pub(crate) summing: Option<SummaryFlight>,
     pub(crate) cancel: CancellationToken,
     /// When cancelled tools are left behind.
     pub(crate) give_up_at: Option<Instant>,
@@ -132,7 +134,9 @@ impl Driver<'_> {
                 Action::StartQueued(_)
                 | Action::Steer(_)
                 | Action::AskModel { .. }
-                | Action::Compact
+                | Action::SumUp(_)
+                | Action::LeaveSummary
+                | Action::Compact(_)
                 | Action::Shorten(_)
                 | Action::Repair(_)
                 | Action::Plan(_)
@@ -183,7 +187,9 @@ impl Driver<'_> {
             Action::StartQueued(message) => self.start_queued(&message).await,
             Action::Steer(message) => self.steer(&message),
             Action::AskModel { step, attempt, .. } => self.ask_model(step, attempt),
-            Action::Compact => self.compact(),
+            Action::SumUp(ask) => self.sum_up(ask),
+            Action::LeaveSummary => self.leave_summary(),
+            Action::Compact(cut) => self.compact(cut).await,
             Action::Shorten(outputs) => self.log.push(Event::OutputsShortened { outputs }),
             Action::Repair(steps) => self.log.push(Event::HistoryRepaired { steps }),
             Action::Plan(calls) => self.plan(calls),
@@ -301,6 +307,7 @@ impl Driver<'_> {
     async fn land(&mut self, landing: Landing) {
         match landing {
             Landing::Model(landing) => self.land_model(landing),
+            Landing::Summary(landing) => self.land_summary(landing),
             Landing::Tool(landing) => self.record(landing).await,
             Landing::Parked { call, question } => {
                 self.log.push(Event::CallParked { call, question });
@@ -359,13 +366,6 @@ impl Driver<'_> {
         // A plan is made of an answer, and every call of it says whose.
         if let Some(step) = calls.first().map(|first| first.call.step) {
             self.log.push(Event::CallsPlanned { step, calls });
-        }
-    }
-
-    fn compact(&mut self) {
-        // `decide` asks for this only when a turn is left to cover, so the summary exists.
-        if let Some((summary, through)) = mechanical_summary(self.log.state()) {
-            self.log.push(Event::Compacted { summary, through });
         }
     }
 
@@ -438,6 +438,7 @@ impl Driver<'_> {
                 for fact in facts {
                     self.log.push(fact);
                 }
+                self.drop_summary();
                 self.receipts.promise(handed.receipt, receipt);
                 self.controls.resting.extend(handed.rest);
                 if then == Then::Interrupt {

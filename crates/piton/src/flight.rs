@@ -5,6 +5,7 @@
 pub(crate) mod ask;
 pub(crate) mod model;
 pub(crate) mod progress;
+pub(crate) mod summary;
 
 use futures_util::future::BoxFuture;
 use piton_core::id::CallId;
@@ -12,6 +13,7 @@ use piton_store::AppendError;
 use piton_tools::Finished;
 
 use self::model::ModelLanding;
+use self::summary::SummaryLanding;
 use crate::reader::CallEnd;
 
 /// An effect that waits for its intent to be durable.
@@ -24,6 +26,7 @@ pub(crate) struct Launch {
 /// What came back.
 pub(crate) enum Landing {
     Model(ModelLanding),
+    Summary(SummaryLanding),
     Tool(ToolLanding),
     /// A call waits for a person elsewhere.
     Parked {

@@ -5,6 +5,7 @@
 //! is folded once, to know what its turn waits for.
 
 mod at;
+mod detach;
 mod error;
 mod place;
 
@@ -17,6 +18,7 @@ use piton_store::{
 };
 
 pub use self::at::ForkAt;
+pub use self::detach::{attached, detach};
 pub use self::error::ForkError;
 use self::place::Found;
 use crate::conversation::Conversation;
@@ -141,8 +143,12 @@ async fn check_depth(journal: &dyn Journal, origin: &ForkOrigin) -> Result<(), F
     let mut place = Some(origin.conversation.clone());
     for _ in 0..FORKS_MAX {
         let Some(conversation) = place else { return Ok(()) };
-        let origin = reader::origin_of(journal, &conversation).await?;
-        place = origin.map(|origin| origin.conversation);
+        place = match reader::origin_of(journal, &conversation).await {
+            Ok(origin) => origin.map(|origin| origin.conversation),
+            // What is gone lies in no depth.
+            Err(StoreError::UnknownConversation(_)) => None,
+            Err(error) => return Err(error.into()),
+        };
     }
     match place {
         Some(_) => Err(ForkError::TooDeep(origin.conversation.clone())),

@@ -60,6 +60,7 @@ mod delegate;
 mod error;
 mod parts;
 mod read_output;
+mod recall;
 mod receipt;
 mod unattended;
 

@@ -90,10 +90,11 @@ pub(crate) struct CallEnd {
 /// that one was cut from. The nearest that knows more than "unknown" has the word.
 pub(crate) async fn end_of_call(
     journal: &dyn Journal,
+    fork: &ConversationId,
     origin: &ForkOrigin,
     call: CallId,
 ) -> Result<Option<CallEnd>, StoreError> {
-    let (mut place, mut found) = (Some(origin.clone()), None);
+    let (mut place, mut found) = (Some(at_hand(journal, fork, origin.clone()).await?), None);
     for _ in 0..=FORKS_MAX {
         let Some(ForkOrigin { conversation, through }) = place.take() else { break };
         let mut end = None;
@@ -124,17 +125,18 @@ pub(crate) async fn end_of_call(
 /// Waits until a conversation that a call belongs to, or had it from another one, tells how it ended.
 pub(crate) async fn until_end_of_call(
     journal: &dyn Journal,
+    fork: &ConversationId,
     origin: &ForkOrigin,
     call: CallId,
 ) -> Result<CallEnd, StoreError> {
     let mut origins = Vec::new();
-    let mut next = Some(origin.clone());
+    let mut next = Some(at_hand(journal, fork, origin.clone()).await?);
     while let Some(origin) = next.take_if(|_| origins.len() <= FORKS_MAX) {
         next = origin_of(journal, &origin.conversation).await?;
         origins.push(origin);
     }
     loop {
-        if let Some(end) = end_of_call(journal, origin, call).await? {
+        if let Some(end) = end_of_call(journal, fork, origin, call).await? {
             return Ok(end);
         }
         let ended = origins.iter().map(|origin| Box::pin(until_end_in(journal, origin, call)));
@@ -162,15 +164,32 @@ async fn until_end_in(
     Ok(())
 }
 
-/// Where a conversation was cut from another one. Reads its first entry alone.
+/// Where to read what a fork was cut from: there, or in the copy that it keeps if that was purged.
+async fn at_hand(
+    journal: &dyn Journal,
+    fork: &ConversationId,
+    origin: ForkOrigin,
+) -> Result<ForkOrigin, StoreError> {
+    let copy = fork.of_origin();
+    if journal.status(&origin.conversation).await?.is_none()
+        && journal.status(&copy).await?.is_some()
+    {
+        return Ok(ForkOrigin { conversation: copy, ..origin });
+    }
+    Ok(origin)
+}
+
+/// Where a conversation was cut from another one, as it can be read now. Reads its first entry alone.
 pub async fn origin_of(
     journal: &dyn Journal,
     conversation: &ConversationId,
 ) -> Result<Option<ForkOrigin>, StoreError> {
     let first = journal.read(conversation, Seq::default(), 1).await?;
     let opened = first.first().map(|record| entry(record).event);
-    let Some(Event::ConversationOpened { origin, .. }) = opened else { return Ok(None) };
-    Ok(origin)
+    let Some(Event::ConversationOpened { origin: Some(origin), .. }) = opened else {
+        return Ok(None);
+    };
+    at_hand(journal, conversation, origin).await.map(Some)
 }
 
 /// What a conversation means. One that was cut from another begins with what was said there.
@@ -212,8 +231,8 @@ async fn cut(
     let Some(left) = forks_left.checked_sub(1) else {
         return Err(StoreError::ForksTooDeep { conversation: fork.clone(), most: FORKS_MAX });
     };
-    let ForkOrigin { conversation, through } = origin;
-    fold_through(journal, conversation, *through, left, &mut |_, _| ()).await
+    let ForkOrigin { conversation, through } = at_hand(journal, fork, origin.clone()).await?;
+    fold_through(journal, &conversation, through, left, &mut |_, _| ()).await
 }
 
 async fn fold_through(

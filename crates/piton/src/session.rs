@@ -355,6 +355,7 @@ impl Session {
             flights: FuturesUnordered::new(),
             launches: Vec::new(),
             asking: None,
+            summing: None,
             cancel: CancellationToken::new(),
             give_up_at: None,
             retry: None,

@@ -5,6 +5,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use piton_core::event::ModelRef;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -101,6 +102,13 @@ impl Agent {
                 ModelList { models, source: ListSource::Table(why) }
             }
         }
+    }
+
+    /// What the provider said of a model when it was asked for its list, however long ago.
+    pub(crate) fn listed(&self, model: &ModelRef, provider: &Provider) -> Option<ListedModel> {
+        let kept = self.kept_lists().providers.remove(&model.provider)?;
+        let same = kept.base_url == provider.base_url;
+        kept.models.into_iter().find(|listed| same && listed.model == model.model)
     }
 
     async fn ask_for_models(

@@ -70,6 +70,8 @@ pub struct Provider {
     pub headers: BTreeMap<String, String>,
     /// What requests to it are made with.
     pub defaults: RequestDefaults,
+    /// Most tokens that its models take at once, as the settings say.
+    pub window_tokens: Option<u64>,
     /// How long it is waited for.
     pub(crate) waits: Waits,
 }

@@ -37,6 +37,9 @@ pub(crate) struct WrittenProvider {
     /// Most tokens of one answer; 0 leaves it to the provider.
     #[serde(default)]
     max_tokens: Option<u32>,
+    /// Most tokens that its models take at once. Counts before what it says of itself.
+    #[serde(default)]
+    window_tokens: Option<u64>,
     /// Longest wait for the first byte of an answer; 0 is for ever.
     #[serde(default)]
     first_byte_seconds: Option<u64>,
@@ -99,7 +102,16 @@ impl WrittenProvider {
         let is_new = self.dialect != built_in.map(|built_in| built_in.speaks);
         if let (true, Some(speaks), Some(base_url)) = (is_new, self.dialect, base_url.clone()) {
             let key = key.unwrap_or(KeyFrom::Nowhere);
-            return Some(Provider { speaks, base_url, key, headers, defaults, waits });
+            let window_tokens = self.window_tokens;
+            return Some(Provider {
+                speaks,
+                base_url,
+                key,
+                headers,
+                defaults,
+                window_tokens,
+                waits,
+            });
         }
         let built_in = built_in?.clone();
         headers.extend(built_in.headers);
@@ -109,6 +121,7 @@ impl WrittenProvider {
             key: key.unwrap_or(built_in.key),
             headers,
             defaults,
+            window_tokens: self.window_tokens,
             waits,
         })
     }

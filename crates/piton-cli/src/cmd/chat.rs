@@ -6,6 +6,7 @@ mod branch;
 mod choose;
 mod complete;
 mod directories;
+mod limit;
 mod look;
 mod past;
 mod prompt;
@@ -28,7 +29,7 @@ use super::query::plan::Wish;
 use super::query::side::Question;
 use super::query::stage::{Beside, Stage};
 use super::query::{self, Said, requeue};
-use super::undo;
+use super::{compact, undo};
 use crate::flags::{Chat, Mode, QueueWish, Undo, Which};
 use crate::output::{Form, Output};
 use crate::render::tokens;
@@ -43,6 +44,8 @@ const SPIN_EVERY: Duration = Duration::from_millis(120);
 
 /// How long another process has to take a change of a message that waits.
 const CHANGE_WAIT: Duration = Duration::from_secs(10);
+/// What is said of a conversation that has no messages.
+const NOTHING_TO_SUM_UP: &str = "This conversation has not begun: there is nothing to sum up.";
 
 /// What is said of an incomplete turn.
 const OFFER: &str = "/continue goes on with it, /retry begins it anew, /discard drops it; a message is added to it.";
@@ -177,6 +180,7 @@ impl Sitting {
             "discard" => self.say(None, Wish::Discard, stage).await?,
             "model" => self.choose_model(&words, stage).await?,
             "effort" => self.choose_effort(&words, stage).await?,
+            "limit" => self.limit(&words, stage).await?,
             "mode" => self.choose_mode(&words, stage).await?,
             "permissions" => self.rules(&words, stage).await?,
             "dirs" => self.directories(&words, stage).await?,
@@ -184,9 +188,11 @@ impl Sitting {
             "status" => self.status(stage).await?,
             "diff" => self.difference(stage).await?,
             "undo" => self.undo(&words, stage).await?,
+            "compact" => self.compact(words, stage).await?,
+            "uncompact" => self.uncompact(stage).await?,
             "tokens" => {
                 let view = self.view(stage).await?;
-                stage.output.talk(&tokens::told(&view));
+                stage.output.talk(&tokens::told(&view).join("\n"));
             }
             "queue" => self.queue(words, stage).await?,
             "steer" => stage.output.talk("No turn runs; just say it."),
@@ -306,6 +312,26 @@ impl Sitting {
         let flags = Undo { which, id: Some(id), ..Undo::default() };
         undo::run(&flags, self.settings(), stage.output).await?.tell(stage.output);
         Ok(())
+    }
+
+    async fn compact(&mut self, words: String, stage: &mut Stage<'_>) -> Result<(), Fault> {
+        let Some(id) = self.conversation.clone() else {
+            stage.output.talk(NOTHING_TO_SUM_UP);
+            return Ok(());
+        };
+        let focus = Some(words).filter(|words| !words.is_empty());
+        let (agent, journal) = (self.agent.clone(), self.journal(stage)?);
+        let errand = compact::Errand { agent, journal, id, focus };
+        errand.perform(&mut stage.signals, stage.output).await
+    }
+
+    async fn uncompact(&mut self, stage: &mut Stage<'_>) -> Result<(), Fault> {
+        let Some(id) = self.conversation.clone() else {
+            stage.output.talk(NOTHING_TO_SUM_UP);
+            return Ok(());
+        };
+        let journal = self.journal(stage)?;
+        compact::take_off(journal, &id, self.settings(), stage.output).await
     }
 
     async fn queue(&mut self, words: String, stage: &mut Stage<'_>) -> Result<(), Fault> {

@@ -12,9 +12,11 @@ use crate::render::markdown;
 use crate::report::{Fault, Report};
 
 /// The documents for users, by topic.
-const TOPICS: [(&str, &str); 25] = [
+const TOPICS: [(&str, &str); 27] = [
     ("chat", include_str!("../../../../docs/chat.md")),
     ("models", include_str!("../../../../docs/models.md")),
+    ("cost", include_str!("../../../../docs/cost.md")),
+    ("context", include_str!("../../../../docs/context.md")),
     ("instructions", include_str!("../../../../docs/instructions.md")),
     ("skills", include_str!("../../../../docs/skills.md")),
     ("input", include_str!("../../../../docs/input.md")),

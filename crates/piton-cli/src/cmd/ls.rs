@@ -1,5 +1,5 @@
-//! `piton ls`: conversations, the newest first. Reads status rows, and of a journal only its first entry, which
-//! says what it was forked from.
+//! `piton ls`: conversations, the newest first. Reads status rows, of journals the first entry, which says what
+//! they were forked from, and all of them only to say what was used.
 //!
 //! Those of a repository are the ones that work in it or below it: builds before repositories counted
 //! began conversations in its subdirectories.
@@ -10,12 +10,14 @@ use piton::clock::{Clock as _, SystemClock};
 use piton::{Kept, Shelf, reader};
 use piton_agent::Settings;
 use piton_core::id::{ConversationId, Timestamp};
-use piton_core::view::Status;
+use piton_core::view::{Status, View};
 use piton_store::{Directory, Filter, Journal, Listed, Page, TurnIs};
 
+use super::retention::purge_old;
 use crate::flags::Ls;
 use crate::output::Output;
 use crate::render::age::age;
+use crate::render::cost::{self, InAll};
 use crate::render::lines::Line;
 use crate::render::paint;
 use crate::render::table::table;
@@ -24,20 +26,17 @@ use crate::render::visible::visible;
 use crate::report::{Fault, Report, fault};
 use crate::store;
 
-/// How many answers and messages lie in letters that no process has taken yet.
-#[derive(Clone, Copy, Debug)]
-struct Untaken {
+/// What is known of a conversation beside its row.
+#[derive(Clone, Debug)]
+struct Beside {
+    /// Answers in letters that no process has taken yet.
     answers: usize,
+    /// Messages in such letters.
     messages: usize,
-}
-
-/// A row of the list.
-#[derive(Debug)]
-struct Row {
-    listed: Listed,
-    untaken: Untaken,
     /// What it was forked from.
     origin: Option<ConversationId>,
+    /// What it has used, if that is asked for.
+    in_all: Option<InAll>,
 }
 
 /// The title of a conversation, told from that of its origin.
@@ -62,12 +61,20 @@ pub(super) async fn forked_from(
     origin.map(|origin| origin.conversation)
 }
 
-/// Lists them.
+/// Lists them. What the settings say is too old goes then.
 pub(crate) async fn run(
     ls: &Ls,
     settings: &Settings,
     output: &mut Output,
 ) -> Result<Report, Fault> {
+    let report = list(ls, settings, output).await?;
+    if settings.has_database()? {
+        purge_old(settings, output).await?;
+    }
+    Ok(report)
+}
+
+async fn list(ls: &Ls, settings: &Settings, output: &mut Output) -> Result<Report, Fault> {
     let aside = settings.set_aside();
     let (mut rows, mut total, mut goes_on) = (Vec::new(), 0, false);
     if settings.has_database()? {
@@ -82,12 +89,14 @@ pub(crate) async fn run(
             let says = |kept: &&Kept| said_in(&kept.envelope.command).is_some();
             let messages = kept.iter().filter(says).count();
             let origin = forked_from(&*journal, &listed.conversation).await;
-            rows.push(Row { listed, untaken: Untaken { answers, messages }, origin });
+            let in_all = if ls.cost { used(&*journal, &listed.conversation).await } else { None };
+            rows.push((listed, Beside { answers, messages, origin, in_all }));
         }
     }
     if ls.json {
-        for Row { listed, untaken: Untaken { answers, messages }, origin } in &rows {
-            output.json(&Line::listed(listed, (*answers, *messages), origin.as_ref()));
+        for (listed, Beside { answers, messages, origin, in_all }) in &rows {
+            let more = (origin.as_ref(), *in_all);
+            output.json(&Line::listed(listed, (*answers, *messages), more));
         }
         return Ok(Report::ok("done"));
     }
@@ -107,8 +116,8 @@ pub(crate) async fn run(
         return Ok(Report::ok("nothing"));
     }
     let workspace = settings.workspace().ok().filter(|_| !ls.all);
-    let is_here = |row: &Row| {
-        workspace.is_some_and(|workspace| workspace == Path::new(&row.listed.row.workspace))
+    let is_here = |(listed, _): &(Listed, Beside)| {
+        workspace.is_some_and(|workspace| workspace == Path::new(&listed.row.workspace))
     };
     let directories =
         if rows.iter().all(is_here) { Directories::Hidden } else { Directories::Shown };
@@ -158,7 +167,7 @@ enum Directories {
 }
 
 /// How it stands with a conversation, and with what nobody has taken yet.
-fn status(listed: &Listed, untaken: Untaken) -> String {
+fn status(listed: &Listed, beside: &Beside) -> String {
     let status = match &listed.holder {
         Some(holder) if is_asking(listed) => format!("running (pid {}), asks", holder.pid),
         Some(holder) => format!("running (pid {})", holder.pid),
@@ -169,12 +178,12 @@ fn status(listed: &Listed, untaken: Untaken) -> String {
         1 => "1 message waits".into(),
         waiting => format!("{waiting} messages wait"),
     };
-    let messages = match untaken.messages {
+    let messages = match beside.messages {
         0 => String::new(),
         1 => "1 message left, not taken yet".into(),
         messages => format!("{messages} messages left, not taken yet"),
     };
-    let answers = match untaken.answers {
+    let answers = match beside.answers {
         0 => String::new(),
         1 => "1 answer kept".into(),
         answers => format!("{answers} answers kept"),
@@ -189,31 +198,60 @@ fn is_asking(listed: &Listed) -> bool {
 }
 
 fn listing(
-    rows: &[Row],
+    rows: &[(Listed, Beside)],
     now: Timestamp,
     directories: Directories,
     page: Option<paint::Page>,
 ) -> String {
-    let head = ["ID", "TOUCHED", "TURNS", "STATUS", "DIRECTORY", "TITLE"].map(str::to_owned);
+    let head =
+        ["ID", "TOUCHED", "TURNS", "STATUS", "USED", "DIRECTORY", "TITLE"].map(str::to_owned);
     let mut lines = vec![head];
-    lines.extend(rows.iter().map(|Row { listed, untaken, origin }| {
+    lines.extend(rows.iter().map(|(listed, beside)| {
         [
             listed.conversation.to_string(),
             age(listed.row.touched, now),
             listed.row.turns.to_string(),
-            status(listed, *untaken),
+            status(listed, beside),
+            spent(beside.in_all),
             // A table is for people, also in a pager; programs have --json.
             visible(&listed.row.workspace).into_owned(),
-            titled(listed, origin.as_ref()),
+            titled(listed, beside.origin.as_ref()),
         ]
     }));
-    match directories {
-        Directories::Shown => table(&lines, page),
-        Directories::Hidden => {
-            let without = |[id, touched, turns, status, _, title]: [String; 6]| {
+    let is_used = rows.iter().any(|(_, beside)| beside.in_all.is_some());
+    let lines = lines.into_iter();
+    match (is_used, directories) {
+        (true, Directories::Shown) => table(&lines.collect::<Vec<_>>(), page),
+        (true, Directories::Hidden) => {
+            let without = |[id, touched, turns, status, used, _, title]: [String; 7]| {
+                [id, touched, turns, status, used, title]
+            };
+            table(&lines.map(without).collect::<Vec<_>>(), page)
+        }
+        (false, Directories::Shown) => {
+            let without = |[id, touched, turns, status, _, directory, title]: [String; 7]| {
+                [id, touched, turns, status, directory, title]
+            };
+            table(&lines.map(without).collect::<Vec<_>>(), page)
+        }
+        (false, Directories::Hidden) => {
+            let without = |[id, touched, turns, status, _, _, title]: [String; 7]| {
                 [id, touched, turns, status, title]
             };
-            table(&lines.into_iter().map(without).collect::<Vec<_>>(), page)
+            table(&lines.map(without).collect::<Vec<_>>(), page)
         }
     }
+}
+
+/// What a conversation has used, and what that cost.
+fn spent(in_all: Option<InAll>) -> String {
+    let Some(InAll { usage, cost_microdollars, .. }) = in_all else { return String::new() };
+    let parts = [cost::used(usage), cost_microdollars.map(cost::dollars)];
+    parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
+}
+
+/// The same, from its journal. One that cannot be read must not hide the others.
+async fn used(journal: &dyn Journal, conversation: &ConversationId) -> Option<InAll> {
+    let state = reader::state(journal, conversation).await.ok()?;
+    Some(InAll::of(&View::from(&state)))
 }

@@ -3,6 +3,7 @@
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
+use piton::model::Transcript;
 use piton::{Kept, WHOLE_OUTPUT, reader, tail};
 use piton_agent::Settings;
 use piton_core::id::{ConversationId, Seq};
@@ -12,12 +13,14 @@ use piton_store::Journal;
 use crate::flags::{Print, PrintStyle, Turns};
 use crate::output::Output;
 use crate::render::attempt;
+use crate::render::cost;
 use crate::render::imported;
 use crate::render::lines::Line;
 use crate::render::paint::{Painted, Style};
 use crate::render::print::{
     Attempts, Detail, Life, Looks, Piece, conversation, leaves_out, untaken,
 };
+use crate::render::sent::sent;
 use crate::render::turn::said_in;
 use crate::render::{markdown, origin};
 use crate::report::{Fault, Report};
@@ -58,6 +61,10 @@ pub(crate) async fn run(
         Some(state) => state,
         None => reader::state(&*journal, &id).await?,
     };
+    if print.compacted {
+        output.data(&sent(&Transcript::from(&state)));
+        return Ok(Report::ok("done").kept_in(id));
+    }
     let mut view = View::from(&state);
     if let Some(turns) = print.turns()
         && let Err(missing) = only(&mut view, turns)
@@ -73,8 +80,7 @@ pub(crate) async fn run(
         return Ok(Report::ok("done").kept_in(id));
     }
     // What all of it cost is not said at its end.
-    let cost =
-        if is_whole { counted(state.usage, state.calibration.permille()) } else { String::new() };
+    let cost = if is_whole { counted(&view, state.calibration.permille()) } else { String::new() };
     output.talk(&format!("conversation {id}{cost}"));
     for line in origin::told(&view.head) {
         output.talk(&line);
@@ -203,17 +209,21 @@ fn show(pieces: &[Piece], output: &mut Output) {
     }
 }
 
-/// What it cost, and how far estimates were from that, where providers count.
-fn counted(usage: Usage, permille: Option<u64>) -> String {
-    let Usage { input, output, .. } = usage;
+/// What it used and cost, and how far estimates were from that, where providers count.
+fn counted(view: &View, permille: Option<u64>) -> String {
+    let Usage { input, output, .. } = view.head.usage;
     if input == 0 && output == 0 {
         return String::new();
     }
+    let cached = cost::cached_share(view.head.usage).map(|share| format!(" ({share} cached)"));
     let per_estimated = permille.map(|permille| {
         let hundredths = permille.div_ceil(10);
         format!(" ({}.{:02} counted for each estimated)", hundredths / 100, hundredths % 100)
     });
-    format!(": {input} tokens in, {output} out{}", per_estimated.unwrap_or_default())
+    let paid = cost::of_conversation(view).map(|paid| format!(", {}", cost::dollars(paid)));
+    let [cached, per_estimated, paid] =
+        [cached, per_estimated, paid].map(Option::unwrap_or_default);
+    format!(": {input} tokens in{cached}, {output} out{paid}{per_estimated}")
 }
 
 /// Shows the entries as stored, also those that this build does not know.

@@ -1,13 +1,17 @@
 //! `piton rename`: another title for a conversation, also for one that another process works on.
 
-use std::time::Duration;
+mod send;
+mod suggest;
 
-use piton::Accepted;
-use piton_agent::{Settings, engine_to_write};
+use piton::{Accepted, Command};
+use piton_agent::Settings;
+
+use self::send::send;
+pub(super) use self::suggest::ask_beside;
 
 use crate::flags::Rename;
 use crate::output::Output;
-use crate::report::{Fault, LetterFault, Report};
+use crate::report::{Fault, Report};
 use crate::{store, target};
 
 /// Most characters of a title.
@@ -19,6 +23,9 @@ pub(crate) async fn run(
     settings: &Settings,
     output: &mut Output,
 ) -> Result<Report, Fault> {
+    if rename.suggest {
+        return suggest::run(&rename.id, settings, output).await;
+    }
     // One line, whatever was typed.
     let words: Vec<_> = rename.title.iter().flat_map(|part| part.split_whitespace()).collect();
     let title: String = words.join(" ").chars().take(TITLE_CHARS_MAX).collect();
@@ -27,10 +34,8 @@ pub(crate) async fn run(
     }
     let journal = store::open(settings, output)?;
     let id = target::by_prefix(&*journal, &rename.id, settings).await?;
-    let engine = engine_to_write(journal, settings)?;
-    let sent = engine.conversation(&id).send(piton::Command::Rename { title: title.clone() }).await;
-    engine.shutdown(Duration::ZERO).await;
-    let told = match sent.map_err(LetterFault::from)? {
+    let sent = send(journal, &id, Command::Rename { title: title.clone() }, settings).await?;
+    let told = match sent {
         Accepted::Entry(_) => format!("Conversation {id} is now called: {title}"),
         Accepted::Letter { .. } | _ => {
             format!("The process that works on conversation {id} was told to call it: {title}")

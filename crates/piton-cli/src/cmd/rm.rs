@@ -1,19 +1,21 @@
 //! `piton rm`: hides conversations, and with `--purge` takes them away for good.
 //!
 //! Purging is the only thing here that cannot be taken back. So it asks, and it is refused while anybody
-//! works on the conversation, while one of its commands runs, and while a fork is cut from it.
+//! works on the conversation, while one of its commands runs, and while a fork needs what was said in it:
+//! `--detach` copies that first.
 
 use std::collections::BTreeSet;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use piton::Shelf;
 use piton::clock::{Clock as _, SystemClock};
 use piton::commands::Commands;
-use piton::{Shelf, reader};
+use piton::fork::{self, Fork};
 use piton_agent::Settings;
-use piton_core::id::{ConversationId, Seq};
-use piton_store::{Holder, Journal, Lease, LeaseError, Page, PurgeError, SqliteJournal};
+use piton_core::id::ConversationId;
+use piton_store::{Holder, Journal, Lease, LeaseError, PurgeError, SqliteJournal};
 
 use super::init::agrees;
 use super::shelve::shelve;
@@ -21,7 +23,7 @@ use crate::drafts;
 use crate::flags::Rm;
 use crate::output::Output;
 use crate::render::visible::visible_name;
-use crate::report::{Fault, Report, holding};
+use crate::report::{Fault, ForkFault, Report, holding};
 use crate::target;
 use crate::terminal::Terminal;
 
@@ -48,8 +50,12 @@ pub(crate) async fn run(
         )));
     }
     let all = with_workers(&journal, &meant).await?;
-    if let Some(refused) = refused(&journal, &all, rm.purge, settings).await? {
+    if let Some(refused) = at_work(&journal, &all, settings).await? {
         return Ok(refused);
+    }
+    let forks = if rm.purge { fork::attached(&journal, &all).await? } else { Vec::new() };
+    if !forks.is_empty() && !rm.detach {
+        return Ok(needed(&rm.ids, &forks));
     }
     if !rm.yes {
         let question = question(&journal, &meant, rm.purge).await?;
@@ -66,6 +72,12 @@ pub(crate) async fn run(
         }
     }
     if rm.purge {
+        // Durable before anything is taken away.
+        for fork in &forks {
+            fork::detach(&journal, &SystemClock, fork).await.map_err(ForkFault::from)?;
+            let (own, origin) = (fork.conversation.root(), &fork.origin.conversation);
+            output.talk(&format!("Fork {own} has a copy of what it shared with {origin}."));
+        }
         return purge(&journal, &all, settings, output).await;
     }
     drop(journal);
@@ -91,7 +103,7 @@ async fn question(
 }
 
 /// The conversations, and all workers of theirs.
-async fn with_workers(
+pub(super) async fn with_workers(
     journal: &SqliteJournal,
     meant: &[ConversationId],
 ) -> Result<Vec<ConversationId>, Fault> {
@@ -115,11 +127,10 @@ fn is_below(found: &ConversationId, id: &ConversationId) -> bool {
     false
 }
 
-/// What keeps conversations from being removed, if anything does.
-async fn refused(
+/// Who works on conversations, if anybody does.
+pub(super) async fn at_work(
     journal: &SqliteJournal,
     all: &[ConversationId],
-    purge: bool,
     settings: &Settings,
 ) -> Result<Option<Report>, Fault> {
     for id in all {
@@ -131,19 +142,35 @@ async fn refused(
     let commands = Commands::new(settings.calls()).all();
     let running =
         commands.iter().find(|kept| kept.state.goes_on() && all.contains(&kept.conversation));
-    if let Some(kept) = running {
+    Ok(running.map(|kept| {
         let name = Commands::name(kept);
-        return Ok(Some(Report::misuse(&format!(
+        Report::misuse(&format!(
             "error: a command of conversation {} still runs\nhint: to stop it: piton kill {name}",
             kept.conversation
-        ))));
-    }
-    match (purge, fork_of(journal, all).await?) {
-        (true, Some((fork, origin))) => Ok(Some(Report::misuse(&format!(
-            "error: conversation {fork} is a fork of {origin}, and begins with what was said there\nhint: purge the fork first: piton rm --purge {fork}"
-        )))),
-        (_, _) => Ok(None),
-    }
+        ))
+    }))
+}
+
+/// Forks need what would go.
+fn needed(typed: &[String], forks: &[Fork]) -> Report {
+    let origins: BTreeSet<_> = forks.iter().map(|fork| fork.origin.conversation.root()).collect();
+    let forks: BTreeSet<_> = forks.iter().map(|fork| fork.conversation.root()).collect();
+    let named = |names: &BTreeSet<ConversationId>, between: &str| {
+        names.iter().map(ConversationId::as_str).collect::<Vec<_>>().join(between)
+    };
+    let (are, begin) = match forks.len() {
+        1 => ("is a fork", "begins"),
+        _ => ("are forks", "begin"),
+    };
+    Report::misuse(&format!(
+        "error: {} {are} of {}, and {begin} with what was said there\n\
+         hint: to copy that first, so that they lose nothing: piton rm --purge --detach {}\n\
+         hint: to purge the forks: piton rm --purge {}",
+        named(&forks, ", "),
+        named(&origins, ", "),
+        typed.join(" "),
+        named(&forks, " "),
+    ))
 }
 
 fn is_held(id: &ConversationId, holder: Option<&Holder>) -> Report {
@@ -153,61 +180,60 @@ fn is_held(id: &ConversationId, holder: Option<&Holder>) -> Report {
     ))
 }
 
-/// A conversation that was cut from one of these and is none of them.
-async fn fork_of(
-    journal: &SqliteJournal,
-    all: &[ConversationId],
-) -> Result<Option<(ConversationId, ConversationId)>, Fault> {
-    let listed = journal.list(Page::first(usize::MAX)).await?.rows;
-    for row in listed.into_iter().filter(|row| !all.contains(&row.conversation)) {
-        // One that cannot be read needs nobody any more.
-        let first = journal.read(&row.conversation, Seq::default(), 1).await.unwrap_or_default();
-        let entry = first.first().map(reader::entry);
-        let origin = entry.as_ref().and_then(reader::origin).cloned();
-        if let Some(origin) = origin.filter(|origin| all.contains(origin)) {
-            return Ok(Some((row.conversation, origin)));
-        }
-    }
-    Ok(None)
-}
-
-/// Takes conversations away for good.
+/// Takes conversations away for good, and says so.
 async fn purge(
     journal: &SqliteJournal,
     all: &[ConversationId],
     settings: &Settings,
     output: &mut Output,
 ) -> Result<Report, Fault> {
+    if let Err(refused) = take_away(journal, all, settings, output).await? {
+        return Ok(refused);
+    }
+    let names: Vec<_> = all.iter().map(ConversationId::as_str).collect();
+    output.talk(&format!("Purged: {}", names.join(", ")));
+    Ok(Report::ok("done"))
+}
+
+/// Takes conversations away for good, unless something stands against it, which is told.
+pub(super) async fn take_away(
+    journal: &SqliteJournal,
+    all: &[ConversationId],
+    settings: &Settings,
+    output: &mut Output,
+) -> Result<Result<(), Report>, Fault> {
     let mut leases: Vec<Lease> = Vec::new();
     for id in all {
         let host = "purge".to_owned();
         let holder = Holder { pid: std::process::id(), host, since: SystemClock.now() };
         match journal.lease(id, holder).await {
             Ok(lease) => leases.push(lease),
-            Err(LeaseError::Held { holder, .. }) => return Ok(is_held(id, holder.as_ref())),
+            Err(LeaseError::Held { holder, .. }) => return Ok(Err(is_held(id, holder.as_ref()))),
             Err(LeaseError::Store(error)) => return Err(error.into()),
         }
+    }
+    // Somebody may have made one meanwhile.
+    let forks = fork::attached(journal, all).await?;
+    if !forks.is_empty() {
+        let typed: Vec<_> = all.iter().map(ToString::to_string).collect();
+        return Ok(Err(needed(&typed, &forks)));
     }
     // What lies beside the journal goes first: without its conversation nobody would know whose it is.
     for id in all {
         remove_beside(&settings.home, id)
             .map_err(|(path, source)| Fault::Write { path, source })?;
     }
-    let purged = match journal.purge(&leases).await {
-        Ok(purged) => purged,
-        Err(PurgeError::Writers) => {
-            return Ok(Report::misuse(
-                "error: a process works on another conversation, and may need what would go\nhint: purge when nothing runs; piton ls --all --open shows what does",
-            ));
+    match journal.purge(&leases).await {
+        Ok(purged) if purged.log_is_read => {
+            output.talk("warning: another process reads the database, so its log still has what was purged; it goes when that process has ended and piton has started again");
+            Ok(Ok(()))
         }
-        Err(PurgeError::Store(error)) => return Err(error.into()),
-    };
-    let names: Vec<_> = all.iter().map(ConversationId::as_str).collect();
-    output.talk(&format!("Purged: {}", names.join(", ")));
-    if purged.log_is_read {
-        output.talk("warning: another process reads the database, so its log still has what was purged; it goes when that process has ended and piton has started again");
+        Ok(_) => Ok(Ok(())),
+        Err(PurgeError::Writers) => Ok(Err(Report::misuse(
+            "error: a process works on another conversation, and may need what would go\nhint: purge when nothing runs; piton ls --all --open shows what does",
+        ))),
+        Err(PurgeError::Store(error)) => Err(error.into()),
     }
-    Ok(Report::ok("done"))
 }
 
 /// Removes records of commands, old versions of files and drafts of a conversation.

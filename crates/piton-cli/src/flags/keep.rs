@@ -12,11 +12,14 @@ pub(crate) struct Rename {
     #[arg(value_name = "ID")]
     pub(crate) id: String,
     /// Its new title
-    #[arg(value_name = "TITLE", required = true, num_args = 1..)]
+    #[arg(value_name = "TITLE", required_unless_present = "suggest", num_args = 1..)]
     pub(crate) title: Vec<String>,
     /// One JSON object per line
     #[arg(long)]
     pub(crate) json: bool,
+    /// Let the model that answers in it find a title, if it has none
+    #[arg(long, conflicts_with = "title")]
+    pub(crate) suggest: bool,
 }
 
 /// The flags of `piton export`.
@@ -80,6 +83,9 @@ pub(crate) struct Rm {
     /// Take them away for good, with their workers and files: nothing of them is left in the home
     #[arg(long)]
     pub(crate) purge: bool,
+    /// With --purge: copy into forks what they share with these conversations, so that they lose nothing
+    #[arg(long, requires = "purge")]
+    pub(crate) detach: bool,
     /// Do not ask
     #[arg(short, long)]
     pub(crate) yes: bool,

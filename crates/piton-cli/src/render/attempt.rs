@@ -1,13 +1,12 @@
 //! The attempts of a message: how each ended, what it used, and what it did that stays.
 
-use piton_agent::known::KnownModel;
 use piton_agent::typed;
 use piton_core::view::{
     BreakReason, CallState, CallView, EffectClass, Halt, ItemView, MessageView, Outcome, StepView,
     TurnEnd, TurnView, Usage,
 };
 
-use super::status::{dollars, used};
+use super::cost::{self, dollars, used};
 use super::tool;
 
 /// One attempt of a message.
@@ -68,12 +67,9 @@ impl<'a> Tried<'a> {
         used.fold(Usage::default(), Usage::plus)
     }
 
-    /// What they cost, in millionths of a dollar, if one model answered and its price is known.
+    /// What they cost, in millionths of a dollar, if the prices of all its models are known.
     pub(crate) fn cost(self) -> Option<u64> {
-        match self.models().as_slice() {
-            [model] => KnownModel::find(model)?.cost(self.usage()),
-            _ => None,
-        }
+        cost::of_steps(self.steps())
     }
 
     /// How it ended, in one word, and why.

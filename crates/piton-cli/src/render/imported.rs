@@ -74,6 +74,7 @@ fn words(kind: &str, count: usize) -> String {
         "failed_attempt" => ("attempt that failed", "attempts that failed"),
         "empty_assistant_message" => ("empty answer", "empty answers"),
         "agent_made_message" => ("answer that the agent made up", "answers that the agent made up"),
+        "repeated_record" => ("record that is there twice", "records that are there twice"),
         "chain_gap" => ("gap between records", "gaps between records"),
         "note" => ("message that no person typed", "messages that no person typed"),
         "agent_note" => ("note of the agent", "notes of the agent"),
@@ -85,6 +86,14 @@ fn words(kind: &str, count: usize) -> String {
         "compaction" => ("summary of what was before", "summaries of what was before"),
         "other_branch" => ("branch that was left", "branches that were left"),
         "sub_agent" => ("sub-agent, left out", "sub-agents, left out"),
+        "of_sub_agent" => ("conversation of a sub-agent", "conversations of sub-agents"),
+        "sub_agent_file" => (
+            "file of a sub-agent, which can be imported by itself",
+            "files of sub-agents, which can be imported by themselves",
+        ),
+        "replaced_bytes" => {
+            ("line with bytes that are no text", "lines with bytes that are no text")
+        }
         "missing_beginning" => {
             ("beginning that is not in the file", "beginnings that are not in the file")
         }

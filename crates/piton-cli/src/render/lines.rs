@@ -9,6 +9,7 @@ use piton::search::Hit;
 use piton_agent::config::{Origin, Setting};
 use piton_core::command::QueuePlace;
 use piton_core::id::{ConversationId, TurnId};
+use piton_core::tokens::Tokens;
 use piton_core::view::{
     CallState, CallView, EffectClass, Found, ImportRemark, ImportSource, InquiryKind, Live,
     MessagePart, PermissionRule, QuestionView, QueuedView, RuleScope, Usage, View, ViewChange,
@@ -22,6 +23,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::attempt::Tried;
+use super::cost::InAll;
 use super::moves::Move;
 
 /// Version of the lines. Fields may be added; a change of meaning is a new version.
@@ -80,6 +82,9 @@ pub(crate) enum Line<'a> {
         /// What they cost, in millionths of a dollar, as far as that is known.
         #[serde(skip_serializing_if = "Option::is_none")]
         cost_microdollars: Option<u64>,
+        /// What the conversation has used.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        in_all: Option<InAll>,
     },
     /// A turn that can be gone back to, with the message that began it.
     Turn { conversation: &'a str, turn: u32, message: Option<&'a str>, text: &'a str },
@@ -133,6 +138,9 @@ pub(crate) enum Line<'a> {
         /// What it was forked from.
         #[serde(skip_serializing_if = "Option::is_none")]
         origin: Option<&'a str>,
+        /// What it has used, if that is asked for.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        in_all: Option<InAll>,
     },
     /// A line of a conversation that was looked for.
     Hit {
@@ -185,6 +193,14 @@ pub(crate) enum Line<'a> {
         place: QueuePlace,
         parts: &'a [MessagePart],
         at: u64,
+    },
+    /// How large the next request of a conversation is.
+    Tokens {
+        conversation: &'a str,
+        tokens: &'a Tokens,
+        /// From how many tokens on each costs more, where that is known.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        price_step: Option<u64>,
     },
     /// A rule that says what may run.
     Rule { number: usize, from: &'a str, rule: &'a PermissionRule, scope: RuleScope },
@@ -372,8 +388,9 @@ impl<'a> Line<'a> {
             Move::Settled(call, asked) => {
                 ("was_answered", Some(call), asked.answer.as_ref().map(|answer| answer.at))
             }
-            Move::SummedUp | Move::Shortened(_) => ("made_room", None, None),
+            Move::SummedUp(_) | Move::Shortened(_) => ("made_room", None, None),
             Move::TurnBegan(_)
+            | Move::SummingUp(_)
             | Move::Said(_)
             | Move::Asked
             | Move::Answered(_)
@@ -466,7 +483,7 @@ impl<'a> Line<'a> {
     pub(crate) fn listed(
         listed: &'a Listed,
         (kept, untaken): (usize, usize),
-        origin: Option<&'a ConversationId>,
+        (origin, in_all): (Option<&'a ConversationId>, Option<InAll>),
     ) -> Self {
         let Listed { conversation, row, holder, .. } = listed;
         Self::Listed {
@@ -483,6 +500,7 @@ impl<'a> Line<'a> {
             shelf: Some(row.shelf).filter(|shelf| *shelf != Shelf::Listed),
             parent: conversation.as_worker().map(|(parent, _)| parent.as_str().to_owned()),
             origin: origin.map(ConversationId::as_str),
+            in_all,
         }
     }
 

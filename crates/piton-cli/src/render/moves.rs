@@ -3,8 +3,8 @@
 use piton_core::coordinate::COORDINATOR;
 use piton_core::id::{CallId, TurnId};
 use piton_core::view::{
-    CallState, CallView, FailureView, ItemView, MessageView, Patch, QuestionView, StepState,
-    StepView, TurnHead, TurnView, View, ViewChange,
+    CallState, CallView, Covered, FailureView, ItemView, MessageView, Patch, QuestionView,
+    StepState, StepView, TurnHead, TurnView, View, ViewChange,
 };
 
 use super::turn::text;
@@ -36,8 +36,10 @@ pub(crate) enum Move {
     Raised(Box<CallView>, Box<QuestionView>),
     /// A question was answered.
     Settled(Box<CallView>, Box<QuestionView>),
-    /// Older turns were summed up.
-    SummedUp,
+    /// A model is summing up, to make room for a request of so many tokens.
+    SummingUp(u64),
+    /// The older part was summed up.
+    SummedUp(Box<Covered>),
     /// So many outputs are sent shortened from here on.
     Shortened(u32),
     /// Reasoning that the provider refused is left out.
@@ -99,7 +101,10 @@ fn note(view: &View, patch: &Patch, moves: &mut Vec<Move>) {
             call(known.and_then(|step| call_of(step, new.id)), new, moves);
         }
         Patch::Covered { covered: Some(covered) } if view.covered.as_ref() != Some(covered) => {
-            moves.push(Move::SummedUp);
+            moves.push(Move::SummedUp(Box::new(covered.clone())));
+        }
+        Patch::Head { head } if view.head.summing_up != head.summing_up => {
+            moves.extend(head.summing_up.map(|it| Move::SummingUp(it.tokens)));
         }
         Patch::Head { .. }
         | Patch::Queue { .. }

@@ -3,9 +3,10 @@
 use piton_agent::typed;
 use piton_core::id::Timestamp;
 use piton_core::summary::input_summary;
-use piton_core::view::{CallView, LiveCall, LiveStep, StepView};
+use piton_core::view::{CallView, LiveCall, LiveStep, StepView, SummingUp};
 
 use super::age::lasting;
+use super::room;
 use super::visible::visible_name;
 
 /// Most lines that are shown of what a call prints while it runs.
@@ -53,6 +54,12 @@ pub(crate) fn model(
     let what = if is_thinking { "the model thinks".into() } else { format!("waiting for {name}") };
     let below = tail(thought).into_iter().next_back().into_iter().collect();
     Waiting { label: format!("{}{what}", in_front(time_ms)), below }
+}
+
+/// A part that a model sums up.
+pub(crate) fn summing_up(SummingUp { tokens, since, .. }: SummingUp, now: Timestamp) -> Waiting {
+    let label = format!("{}{}", in_front(now.ms_since(since)), room::summing_up(tokens));
+    Waiting { label, below: Vec::new() }
 }
 
 /// What is said below the last words of an answer that comes, once nothing has come for a while.

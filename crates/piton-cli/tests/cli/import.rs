@@ -11,6 +11,9 @@ use serde_json::Value;
 
 use crate::world::{Ran, World, lines};
 
+#[path = "../../../piton-import/tests/import/garden.rs"]
+mod garden;
+
 /// A file of every format, what its person said first, and whether its last turn is over.
 const FILES: [(&str, &str, bool); 15] = [
     ("claude.jsonl", "tidy up the notes", true),
@@ -142,6 +145,71 @@ fn a_call_without_a_result_is_told_as_unknown_and_the_tools_are_pitons() {
     assert!(!body.contains("of nobody"), "a result without a call is not sent: {body}");
 }
 
+// Must show 1: every format, broken in every known way, goes on with another provider.
+#[test]
+fn every_breakage_of_every_format_prints_and_goes_on() {
+    let (world, server) = (World::new(), serve());
+    // Those that say the same as another one make the same request.
+    let files: Vec<_> = garden::files().into_iter().filter(|it| it.breakage.loses()).collect();
+    fs::create_dir(world.path("broken")).unwrap();
+    for file in &files {
+        fs::write(world.path("broken").join(file.name()), &file.bytes).unwrap();
+    }
+    let ran = import(&world, &world.path("broken"), &["--json"]);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    let imported: Vec<_> =
+        lines(&ran.stdout).into_iter().filter(|line| line["type"] == "imported").collect();
+    assert_eq!(imported.len(), files.len());
+    let mut counts = std::collections::BTreeMap::<String, u64>::new();
+    for (place, line) in imported.iter().enumerate() {
+        for (kind, count) in line["counts"].as_object().unwrap() {
+            *counts.entry(kind.clone()).or_default() += count.as_u64().unwrap();
+        }
+        let (id, path) = (line["conversation"].as_str().unwrap(), &line["source"]["path"]);
+        if place % 4 == 0 {
+            let printed = world.run(&["print", id]);
+            assert!(printed.stdout.contains("tidy up the garden"), "{path}: {}", printed.stderr);
+        }
+        let provider = PROVIDERS[place % PROVIDERS.len()];
+        let ran = go_on(&world, &server, provider, &["--id", id, "-c", "and", "now?"]);
+        let what = format!("{path} with {}: {}", provider.0, ran.stderr);
+        assert_eq!((ran.code, ran.stdout.as_str()), (0, "On it goes.\n"), "{what}");
+        let body = taken(&server, &what);
+        assert!(body.contains("tidy up the garden") && !body.contains("a stray cat"), "{what}");
+    }
+    println!("{} broken files went on: {counts:?}", imported.len());
+}
+
+// Files of sub-agents are named, and each is a conversation of its own.
+#[test]
+fn sub_agents_are_named_and_can_be_imported_by_themselves() {
+    let world = World::new();
+    let record = |side: bool, kind: &str, id: &str, parent: Option<&str>, words: &str| {
+        serde_json::json!({ "uuid": id, "parentUuid": parent, "isSidechain": side, "agentId": "a1", "type": kind,
+            "sessionId": "s", "message": { "role": kind, "content": words } })
+        .to_string()
+    };
+    let session = |side| {
+        let (said, answered) = (
+            record(side, "user", "1", None, "look"),
+            record(side, "assistant", "2", Some("1"), "seen"),
+        );
+        format!("{said}\n{answered}\n")
+    };
+    let (main, agent) = (world.path("s.jsonl"), world.path("s/subagents/agent-a1.jsonl"));
+    fs::create_dir_all(agent.parent().unwrap()).unwrap();
+    fs::write(&main, session(false)).unwrap();
+    fs::write(&agent, session(true)).unwrap();
+    let ran = import(&world, &main, &[]);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    let said = "1 file of a sub-agent, which can be imported by itself: /";
+    assert!(ran.stderr.contains(said), "{}", ran.stderr);
+    let ran = import(&world, &agent, &[]);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    assert!(ran.stderr.contains("1 conversation of a sub-agent (line 1): a1"), "{}", ran.stderr);
+    assert_eq!(world.run(&["print", ran.stdout.trim()]).stdout, "> look\nseen\n");
+}
+
 #[test]
 fn the_same_file_is_imported_once() {
     let world = World::new();
@@ -196,11 +264,17 @@ fn what_cannot_be_imported_is_said_and_makes_nothing() {
     let large = world.path("large.jsonl");
     fs::copy(file("pi.jsonl"), &large).unwrap();
     fs::OpenOptions::new().write(true).open(&large).unwrap().set_len(1 << 30).unwrap();
+    // Its first line is longer than what is looked at to know it.
+    let long_line = world.path("long_line.jsonl");
+    fs::write(&long_line, format!("{{\"a\":\"{}", "x".repeat(2 << 20))).unwrap();
+    fs::OpenOptions::new().write(true).open(&long_line).unwrap().set_len(1 << 30).unwrap();
     let rows = [
         (file("empty.jsonl"), "is empty"),
         (file("unknown.txt"), "is no session file that piton knows"),
         (world.path("nothing"), "there is no session file in"),
         (world.path("gone.jsonl"), "cannot read"),
+        (PathBuf::from("/dev/zero"), "it is no regular file"),
+        (long_line, "has 1073741824 bytes, and at most 268435456 are read"),
         (large, "has 1073741824 bytes, and at most 268435456 are read"),
     ];
     for (path, said) in rows {

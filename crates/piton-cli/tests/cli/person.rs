@@ -51,6 +51,10 @@ impl Person {
         let (pty, pts) = open().unwrap();
         pty.resize(Size::new(rows, columns)).unwrap();
         command.env_remove("PITON_NO_INPUT").env_remove("NO_COLOR").env("TERM", "xterm");
+        // A request for a title would be one too many for whoever counts them.
+        if !command.get_envs().any(|(name, _)| name == "PITON_TITLES") {
+            command.env("PITON_TITLES", "first-words");
+        }
         command.envs(variables.iter().copied());
         let child = Command::from(command).spawn(pts).unwrap();
         let pty = Arc::new(pty);

@@ -33,7 +33,7 @@ fn the_incomplete_turn_comes_after_the_complete_ones() {
             ✓ read_file: a.txt — completed
             ⏸ shell: exit 1 — waiting for input: "Run shell: exit 1?"
             ⏸ write_file: b.txt — waiting for input: "Run write_file: b.txt?"
-            2> conversation AAAAAAAAAA: 200 tokens in, 20 out (R counted for each estimated)
+            2> conversation AAAAAAAAAA: 200 tokens in, 20 out
             exit 0
         "#]],
     );

@@ -311,8 +311,9 @@ fn a_limit_exits_with_4_and_continuing_grants_a_fresh_allowance() {
             2> conversation AAAAAAAAAA (new), turn 1, model script:DIR/script.json
             2> • look: a.txt
             2> ✓ look: a.txt — seen
-            2> The turn is incomplete: 1 step was used.
+            2> The turn is incomplete: 1 step was used. So far the turn took 100 in, 10 out.
             2> hint: to go on with a fresh allowance: piton query --continue --id AAAAAAAAAA
+            2> hint: to go on with a higher limit: piton query --continue --id AAAAAAAAAA --max-steps 2
             2> hint: to begin the turn anew, from its message: piton retry --id AAAAAAAAAA
             2> hint: to discard the turn: piton query --discard-turn --id AAAAAAAAAA
             exit 4
@@ -322,8 +323,9 @@ fn a_limit_exits_with_4_and_continuing_grants_a_fresh_allowance() {
             2> Resuming. Interrupted (pending follow-up): 1 step was used
             2> • look: a.txt
             2> ✓ look: a.txt — seen
-            2> The turn is incomplete: 1 step was used.
+            2> The turn is incomplete: 1 step was used. So far the turn took 200 in, 20 out.
             2> hint: to go on with a fresh allowance: piton query --continue --id AAAAAAAAAA
+            2> hint: to go on with a higher limit: piton query --continue --id AAAAAAAAAA --max-steps 2
             2> hint: to begin the turn anew, from its message: piton retry --id AAAAAAAAAA
             2> hint: to discard the turn: piton query --discard-turn --id AAAAAAAAAA
             exit 4

@@ -3,7 +3,6 @@
 //! The tests kill at every eighth point; `dev/faults` sets `PITON_TASK_STEP=1` and kills at every one.
 
 use std::fs;
-use std::process::Command;
 
 use expect_test::expect;
 use serde_json::{Value, json};
@@ -359,22 +358,41 @@ fn the_menu_of_an_incomplete_turn_offers_it() {
     assert_eq!(count(&world, "MessageRetried"), 1);
 }
 
+/// Split into one subtask, which a worker does.
+const SPLIT: &str = r#"{"steps":[{"say":"[\"one\"]"},{"say":"Done."}],
+    "workers":[{"task":"one","steps":[
+        {"calls":[{"tool":"write_file","arguments":{"path":"two.txt","content":"two\n"}}]},{"say":"1"}]}]}"#;
+
 /// A turn that failed with files, and a model that gets it right.
 struct Trial {
     world: World,
     better: String,
+    /// Who answers the message; none for the usual one.
+    agent: Option<&'static str>,
 }
 
 impl Trial {
     fn new() -> Self {
+        Self::failed(WORKS, WORKS_BETTER, None)
+    }
+
+    fn coordinated() -> Self {
+        let fails = r#"{"steps":[{"say":"x","faults":[{"kind":{"fail":"auth"}}]}]}"#;
+        let trial = Self::failed(fails, SPLIT, Some("coordinator"));
+        fs::write(trial.world.work("one.txt"), "one\n").unwrap();
+        trial
+    }
+
+    fn failed(fails: &str, better: &str, agent: Option<&'static str>) -> Self {
         let world = world();
-        let model = world.script(WORKS);
-        let better = other(&world, WORKS_BETTER);
+        let model = world.script(fails);
+        let better = other(&world, better);
         let query = ["query", "go", "-f", "a.png", "-f", "notes.txt", "--permissions", "auto"];
-        let ran = world.run(&[&query[..], &["--model", &model]].concat());
+        let coordinate = if agent.is_some() { &["--coordinate"][..] } else { &[] };
+        let ran = world.run(&[&query[..], coordinate, &["--model", &model]].concat());
         assert_eq!(ran.code, 1, "{}", ran.stderr);
         remove_files(&world);
-        Self { world, better }
+        Self { world, better, agent }
     }
 
     fn retry(&self) -> [&str; 3] {
@@ -406,45 +424,51 @@ impl Trial {
         let tried = attempts(&self.world);
         let ends: Vec<_> = tried.iter().map(|it| it["ended"].as_str().unwrap()).collect();
         assert_eq!(ends, ["failed", "answered"], "{fault}");
+        // The model of now, which is another one than that of the first attempt.
+        assert_eq!(tried[1]["models"], json!([self.better]), "{fault}");
+        assert_ne!(tried[0]["models"], tried[1]["models"], "{fault}");
+        let view = &lines(&self.world.run(&["print", "--json"]).stdout)[0]["view"];
+        assert_eq!(view["turns"][0]["head"]["agent"].as_str(), self.agent, "{fault}");
         let paid = lines_of(&self.world.work("pay.log"));
-        assert!((1..=2).contains(&paid), "{fault}: paid {paid} times");
+        let paid_max = if self.agent.is_some() { 0 } else { 2 };
+        assert!((paid_max.min(1)..=paid_max).contains(&paid), "{fault}: paid {paid} times");
         let read = |name: &str| fs::read_to_string(self.world.work(name)).unwrap_or_default();
         assert_eq!((read("one.txt"), read("two.txt")), ("one\n".into(), "two\n".into()), "{fault}");
     }
 }
 
-// Must show 4: killed at the points of the retry, and gone on with.
-#[test]
-fn crash_at_the_points_of_a_retry() {
+/// Kills a retry at its points, every so many of them, and goes on each time.
+fn crash_at_points(name: &str, begin: fn() -> Trial, step: usize) {
     if !can_trace() {
         return;
     }
-    let step = std::env::var("PITON_TASK_STEP").ok().and_then(|step| step.parse().ok());
-    let undisturbed = Trial::new();
+    let asked = std::env::var("PITON_TASK_STEP").ok().and_then(|step| step.parse().ok());
+    let undisturbed = begin();
     let points = points(&undisturbed.world, &undisturbed.retry(), &CHANGES);
     undisturbed.judge("undisturbed");
     let points = points.iter().flat_map(|(call, count)| (1..=*count).map(move |when| (call, when)));
-    let points: Vec<_> = points.step_by(step.unwrap_or(STEP)).collect();
+    let points: Vec<_> = points.step_by(asked.unwrap_or(step)).collect();
     let mut killed = 0;
     for (call, when) in &points {
         let fault = format!("{call}:signal=SIGKILL:when={when}");
-        let trial = Trial::new();
+        let trial = begin();
         let expressions = [format!("trace={call}"), format!("inject={fault}")];
         killed += usize::from(trace(&trial.world, &trial.retry(), &expressions).code != 0);
         trial.recover(&fault);
         trial.judge(&fault);
     }
-    println!("a retry, {killed} of {} points reached: 0 violations", points.len());
+    println!("{name}, {killed} of {} points reached: 0 violations", points.len());
     assert!(0 < killed, "nothing was killed");
 }
 
-// The story of it, end to end, with providers on loopback.
+// Must show 4: killed at the points of the retry, and gone on with.
 #[test]
-fn the_story_in_the_examples_plays_to_its_end() {
-    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/chat-retry.sh");
-    let played =
-        Command::new("sh").arg(script).env("PITON", env!("CARGO_BIN_EXE_piton")).output().unwrap();
-    let said = String::from_utf8_lossy(&played.stdout);
-    let talk = String::from_utf8_lossy(&played.stderr);
-    assert!(played.status.success(), "{said}\n{talk}");
+fn crash_at_the_points_of_a_retry() {
+    crash_at_points("a retry", Trial::new, STEP);
+}
+
+// C9, C13: the agent of the turn and the model of now, whenever the process dies.
+#[test]
+fn crash_at_the_points_of_a_coordinated_retry() {
+    crash_at_points("a coordinated retry", Trial::coordinated, 2 * STEP);
 }

@@ -154,9 +154,14 @@ mod tests {
             Command::Discard,
             Command::Configure { change: Box::new(ConfigChange::default()) },
             Command::Rename { title: "t".into() },
+            Command::SuggestTitle { title: "t".into() },
             Command::Shelve { shelf: crate::event::Shelf::Archived },
             Command::Rebind { workspace: "/w".into() },
             Command::undo("a change"),
+            Command::Compact { focus: None },
+            Command::Compact { focus: Some("the \"tests\"\n".into()) },
+            Command::Uncompact,
+            Command::StopCompacting,
         ];
         commands.extend(answers);
         commands

@@ -1,5 +1,7 @@
 //! What becomes of a command: a table over what is wanted and what is there.
 
+mod compact;
+
 use super::{AnswerThen, Command, Envelope, NewMessage, OnIncomplete};
 use crate::action::{Action, Wish};
 use crate::decide::decide;
@@ -123,11 +125,20 @@ pub fn plan(
         Command::Rename { title } => {
             record(vec![Event::TitleGiven { title: title.clone() }], Then::Rest)
         }
+        Command::SuggestTitle { title } => {
+            // What a person said counts more, also if it came while the title was thought of.
+            let has_title = state.opened.as_ref().is_some_and(|opened| opened.title.is_some());
+            let facts = (!has_title).then(|| Event::TitleGiven { title: title.clone() });
+            record(facts.into_iter().collect(), Then::Rest)
+        }
         Command::Shelve { shelf } => {
             record(vec![Event::ConversationShelved { shelf: *shelf }], Then::Rest)
         }
         Command::Rebind { workspace } => rebind(state, workspace, performing),
         Command::Undo { intent, .. } => undo(state, intent.as_deref(), performing),
+        Command::Compact { focus } => compact::compact(state, focus.as_deref(), performing),
+        Command::Uncompact => compact::uncompact(state, performing),
+        Command::StopCompacting => compact::stop(state),
     }
 }
 

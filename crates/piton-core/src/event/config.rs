@@ -157,11 +157,47 @@ pub struct Limits {
     /// The most that one turn may cost; none is no limit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cost: Option<CostLimit>,
-    /// Most estimated tokens of one request before older turns are compacted; 0 is no limit.
+    /// Most tokens of one request, as far as a person sets it: it only lowers the budget that follows from
+    /// the window; 0 sets nothing.
     pub context_tokens_max: u64,
     /// Most messages that wait at once; 0 is no limit.
     #[serde(skip_serializing_if = "is_usual_queue")]
     pub queue_max: u32,
+    /// What the model takes at once, where that is known. Absent in entries of older versions.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub window: Option<Window>,
+    /// Letters of text that count as one token in estimates: 1 to 32; anything else counts as 4.
+    #[serde(skip_serializing_if = "is_usual_divisor")]
+    pub letters_per_token: u32,
+}
+
+/// How much a model takes at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Window {
+    /// Most tokens of a request: the smaller one of the window and of what may be sent.
+    pub tokens: u64,
+    /// Most tokens of one answer; 0 if nobody knows.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub answer_tokens_max: u32,
+    /// Who says so.
+    pub from: WindowSource,
+}
+
+/// Who says how much a model takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum WindowSource {
+    /// The settings.
+    Setting,
+    /// The provider, in its list of models.
+    Provider,
+    /// The table of known models.
+    Table,
+    /// The provider, when it refused a request.
+    Learned,
+    /// Somebody that this build does not know.
+    #[serde(other)]
+    Other,
 }
 
 impl Default for Limits {
@@ -179,6 +215,8 @@ impl Default for Limits {
             cost: None,
             context_tokens_max: 0,
             queue_max: QUEUE_MAX,
+            window: None,
+            letters_per_token: LETTERS_PER_TOKEN,
         }
     }
 }
@@ -202,6 +240,30 @@ fn is_usual_queue(messages: &u32) -> bool {
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
 fn is_usual_first_byte(wait_ms: &u64) -> bool {
     *wait_ms == FIRST_BYTE_MS_MAX
+}
+
+/// Letters that count as one token where nothing else is said (D7).
+const LETTERS_PER_TOKEN: u32 = 4;
+/// Most letters that may count as one token (D9).
+const LETTERS_PER_TOKEN_MAX: u32 = 32;
+
+impl Limits {
+    /// Letters of text that count as one token in estimates.
+    pub fn divisor(&self) -> u64 {
+        let sound = 1..=LETTERS_PER_TOKEN_MAX;
+        let said = Some(self.letters_per_token).filter(|said| sound.contains(said));
+        said.unwrap_or(LETTERS_PER_TOKEN).into()
+    }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_usual_divisor(letters: &u32) -> bool {
+    *letters == LETTERS_PER_TOKEN
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_zero(number: &u32) -> bool {
+    *number == 0
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]

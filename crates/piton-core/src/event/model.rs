@@ -35,6 +35,16 @@ pub enum AnswerPart {
     },
 }
 
+impl AnswerPart {
+    /// How many letters a model reads of it.
+    pub(crate) fn letters(&self) -> usize {
+        match self {
+            Self::Text { text } | Self::Reasoning { text } => text.chars().count(),
+            Self::Call { name, arguments, .. } => name.chars().count() + arguments.chars().count(),
+        }
+    }
+}
+
 /// Which part of an answer a streamed piece belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::{State, Turn};
-use crate::event::{ContextItem, TurnEnd};
+use super::State;
+use crate::event::ContextItem;
 use crate::id::{Digest, TurnId};
 
 impl State {
@@ -31,11 +31,5 @@ impl State {
         let turns = self.turns.iter().filter(|turn| self.is_sent(turn));
         let told = turns.flat_map(|turn| &turn.context);
         prompted.chain(told.map(|item| (item.name.as_str(), &item.digest))).collect()
-    }
-
-    /// Whether requests carry a turn: it is neither discarded nor covered by a summary.
-    pub(crate) fn is_sent(&self, turn: &Turn) -> bool {
-        let covered = self.overlay.as_ref().is_some_and(|overlay| turn.id <= overlay.through);
-        turn.end != Some(TurnEnd::Discarded) && !covered
     }
 }

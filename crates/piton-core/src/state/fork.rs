@@ -22,9 +22,17 @@ impl State {
         if let Some(turn) = to_plan {
             self.rewrite_turn(turn);
         }
-        let Self { turns, superseded, overlay, calibration, frames, origin_gone, .. } = self;
-        let frames = frames.kept();
-        Self { origin_gone, turns, superseded, overlay, calibration, frames, ..Self::default() }
+        let Self { turns, superseded, overlay, summing, origin_gone, .. } = self;
+        Self {
+            origin_gone,
+            turns,
+            superseded,
+            overlay,
+            summing: summing.kept(),
+            calibration: self.calibration.kept(),
+            frames: self.frames.kept(),
+            ..Self::default()
+        }
     }
 
     /// What a fork begins with whose origin is gone: nothing, and that is said.
@@ -48,6 +56,7 @@ impl State {
             turns: self.turns,
             superseded: self.superseded,
             overlay: self.overlay,
+            summing: self.summing.kept(),
             calibration: self.calibration,
             frames: self.frames,
             prompted: self.prompted,

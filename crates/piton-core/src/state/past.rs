@@ -7,7 +7,7 @@
 
 use std::sync::Arc;
 
-use super::{Config, Exchange, Item, State, Step, Turn};
+use super::{Config, Exchange, Item, LastRequest, State, Step, Turn};
 use crate::attachment::FILES_BYTES_MAX;
 use crate::event::{ConfigChange, Event, Native, ToolSpec, TurnEnd, UserPart};
 use crate::id::{CallId, MessageId, TurnId};
@@ -89,6 +89,7 @@ impl State {
             | Subject::Queue
             | Subject::Command
             | Subject::Title
+            | Subject::Summary
             | Subject::Undo => true,
             Subject::Call(call) | Subject::Look(call) => is_last(call.step),
             Subject::Calls { step } => is_last(step),
@@ -110,19 +111,23 @@ impl State {
                     .then_some(Rewrite::Frame);
             }
             Event::HistoryRepaired { .. } => return Some(Rewrite::Native),
-            Event::Compacted { .. } => Some(BEGINNING),
+            Event::Compacted { .. } | Event::SummaryLaid { .. } | Event::SummaryLifted => {
+                Some(BEGINNING)
+            }
             Event::OutputsShortened { outputs } => {
                 let places = outputs.iter().filter_map(|output| self.place_of_call(output.call));
                 places.min()
             }
             Event::MessageRetried { message, .. } => {
-                self.turns.iter().rev().find_map(|turn| place_of_message(turn, message))
+                let place =
+                    self.turns.iter().rev().find_map(|turn| place_of_message(turn, message));
+                place.map(|place| self.place_uncovered(place))
             }
             Event::UserMessage { message, .. } => {
                 self.open_turn().and_then(|turn| place_of_message(turn, message))
             }
             Event::TurnEnded { turn, end: TurnEnd::Discarded } => {
-                Some(Place { turn: *turn, item: 0 })
+                Some(self.place_uncovered(Place { turn: *turn, item: 0 }))
             }
             // No driver writes the rest of this list behind an answer: it waits until all calls ended.
             Event::ToolStarted { call, .. }
@@ -160,6 +165,11 @@ impl State {
             | Event::WorkspaceBound { .. }
             | Event::UndoStarted { .. }
             | Event::UndoFinished { .. }
+            | Event::SummaryWanted { .. }
+            | Event::SummaryAsked { .. }
+            | Event::SummaryAnswered { .. }
+            | Event::SummaryFailed { .. }
+            | Event::WindowLearned { .. }
             | Event::Unknown(_) => None,
         };
         // What no answered request held, and none that is under way, may change freely.
@@ -192,11 +202,17 @@ impl State {
         step.answer.as_ref().filter(|_| bound)?.native.as_ref()
     }
 
+    /// Whether the next request begins with the last one of a step, and counts alike.
+    pub(crate) fn begins_with(&self, request: LastRequest) -> bool {
+        let now = (self.frames.now, self.rewrites, self.config.limits.divisor());
+        !request.unbound && (request.frame, request.rewrites, request.divisor) == now
+    }
+
     /// Leaves out the oldest files when all of them together are too large for one request. What was
     /// left out stays out, so that later requests begin alike.
     pub(super) fn leave_out_old_files(&mut self) {
-        let covered = self.overlay.as_ref().map(|overlay| overlay.through);
-        let is_sent = |turn: &Turn| turn.end != Some(TurnEnd::Discarded) && covered < Some(turn.id);
+        let cut = self.cut();
+        let is_sent = |turn: &Turn| turn.end != Some(TurnEnd::Discarded) && !cut.has_turn(turn.id);
         let (mut bytes, mut first) = (0_u64, None);
         for turn in self.turns.iter_mut().rev().filter(|turn| is_sent(turn)) {
             for (item, found) in turn.items.iter_mut().enumerate().rev() {
@@ -205,6 +221,7 @@ impl State {
                         let sizes = said.parts.iter().map(file_bytes);
                         leave_out(&mut said.left_out, sizes.collect(), &mut bytes)
                     }
+                    Item::Step(step) if cut.has_step(turn.id, step.number) => false,
                     Item::Step(step) => step.calls.iter_mut().rev().fold(false, |is_new, call| {
                         let sizes = call.files().iter().map(|file| Some(file.blob.bytes));
                         let sizes = sizes.collect();
@@ -240,6 +257,14 @@ impl State {
             turn.items.iter().skip(first)
         });
         items.any(is_sent)
+    }
+
+    /// Where requests change if a turn is left: at the beginning, if the summary that goes with it tells of
+    /// that turn.
+    fn place_uncovered(&self, place: Place) -> Place {
+        let overlay = self.overlay.as_ref();
+        let goes = overlay.is_some_and(|overlay| place.turn <= overlay.cut.last_turn());
+        if goes { BEGINNING } else { place }
     }
 
     fn place_of_call(&self, call: CallId) -> Option<Place> {

@@ -7,8 +7,14 @@ pub struct LastRequest {
     pub noted: bool,
     /// Which system prompt and tools it went with.
     pub(crate) frame: usize,
-    /// Whether it was too large for the model, and nothing has shrunk since.
+    /// Whether it was too large for the model.
     pub too_large: bool,
+    /// Its estimated size, in tokens.
+    pub estimated: u64,
+    /// Letters that counted as one token then.
+    pub(crate) divisor: u64,
+    /// How often the past had changed when it was made.
+    pub(crate) rewrites: u64,
     /// Whether something that it held has changed since. Providers take native blocks only behind what
     /// they were made behind.
     pub unbound: bool,

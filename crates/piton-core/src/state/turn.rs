@@ -49,6 +49,9 @@ pub struct Turn {
     pub repairs: u32,
     /// Outputs that were shortened to make room for its requests.
     pub outputs_shortened: u32,
+    /// How many steps there were when summaries were laid during it since the last grant of allowances;
+    /// the newest ones.
+    pub summed_up: Vec<u32>,
 }
 
 /// One thing in a turn.
@@ -114,6 +117,8 @@ pub struct Step {
     pub request: LastRequest,
     /// Repairs of the history in a row.
     pub repairs: u32,
+    /// How often its request was too large, since the last grant of allowances.
+    pub overflows: u32,
     /// The last failure.
     pub failure: Option<Failure>,
     /// What has streamed so far.
@@ -309,6 +314,7 @@ impl Turn {
             steps_counted: 0,
             repairs: 0,
             outputs_shortened: 0,
+            summed_up: Vec::new(),
         }
     }
 
@@ -369,11 +375,13 @@ impl Turn {
         self.broke = None;
         self.steps_used = 0;
         self.spent = Usage::default();
+        self.summed_up.clear();
         for step in self.steps_mut() {
             step.failures = 0;
             step.outage = None;
             step.empties = 0;
             step.repairs = 0;
+            step.overflows = 0;
             step.attempts_used = 0;
             if step.exchange == Exchange::Failed {
                 step.exchange = Exchange::Quiet;
@@ -389,18 +397,15 @@ impl Turn {
         }
     }
 
-    /// A request that was too large may be tried again: it has shrunk.
-    pub(super) fn forgive_overflow(&mut self) -> bool {
-        if let Some(Item::Step(step)) = self.items.last_mut() {
-            step.request.too_large = false;
-            if step.exchange == Exchange::Failed
-                && step.failure.as_ref().map(|failure| failure.class)
-                    == Some(FailureClass::ContextOverflow)
-            {
-                step.exchange = Exchange::Quiet;
-            }
+    /// A request that was too large is another one now. Whether it is small enough is decided by its size.
+    pub(super) fn forgive_overflow(&mut self) {
+        if let Some(Item::Step(step)) = self.items.last_mut()
+            && step.exchange == Exchange::Failed
+            && step.failure.as_ref().map(|failure| failure.class)
+                == Some(FailureClass::ContextOverflow)
+        {
+            step.exchange = Exchange::Quiet;
         }
-        true
     }
 
     /// A request with refused blocks may be tried again: they are left out now.
@@ -465,6 +470,7 @@ impl Step {
             empties: 0,
             request: LastRequest::default(),
             repairs: 0,
+            overflows: 0,
             failure: None,
             streamed: Streamed::default(),
             answer: None,

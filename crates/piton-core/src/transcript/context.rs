@@ -18,6 +18,11 @@ pub(super) fn part(items: &[ContextItem]) -> Option<UserPart> {
     (text != OPENING).then(|| UserPart::text(format!("{text}\n{CLOSING}")))
 }
 
+/// Whether a part is what piton tells.
+pub(super) fn is_context(part: &UserPart) -> bool {
+    matches!(part, UserPart::Text { text } if text.starts_with(OPENING))
+}
+
 /// What the user typed of a text part: nothing of the context that may stand in front of it.
 pub fn typed(part: &UserPart) -> Option<&str> {
     match part {

@@ -122,6 +122,11 @@ fn patches(state: &State, event: &Event) -> Vec<Patch> {
         }
         Event::ConversationOpened { .. }
         | Event::ConversationImported { .. }
+        | Event::SummaryWanted { .. }
+        | Event::SummaryAsked { .. }
+        | Event::SummaryAnswered { .. }
+        | Event::SummaryFailed { .. }
+        | Event::WindowLearned { .. }
         | Event::TitleGiven { .. }
         | Event::ConversationShelved { .. }
         | Event::WorkspaceBound { .. }
@@ -143,15 +148,22 @@ fn patches(state: &State, event: &Event) -> Vec<Patch> {
         | Event::DriverStarted { .. }
         | Event::TurnResumed { .. }
         | Event::HistoryRepaired { .. }
-        | Event::TurnEnded { .. }
         | Event::TurnBroke { .. } => made.unsettled(),
+        Event::TurnEnded { .. } => {
+            made.unsettled();
+            // A summary that tells of a discarded turn goes with it.
+            made.covered();
+        }
         Event::UserMessage { message, .. } => {
             made.unsettled();
             made.message(message);
             made.queue();
         }
         Event::MessageRetried { .. } => made.retried(),
-        Event::Compacted { .. } | Event::OutputsShortened { .. } => {
+        Event::Compacted { .. }
+        | Event::SummaryLaid { .. }
+        | Event::SummaryLifted
+        | Event::OutputsShortened { .. } => {
             made.covered();
             made.unsettled();
         }

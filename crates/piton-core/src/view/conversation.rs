@@ -4,17 +4,18 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use super::allowance::Allowance;
 use super::call::{Place, QuestionView, needs_person};
 use super::next::{self, Next};
 use super::status::Status;
 use super::turn::{MessagePart, TurnView};
 use super::words::title;
 use crate::event::{
-    Effort, ForkOrigin, ImportRemark, ImportSource, ModelRef, ParentCall, PermissionMode,
+    Effort, ForkOrigin, ImportRemark, ImportSource, Limits, ModelRef, ParentCall, PermissionMode,
     QueuePlace, TurnEnd, UndoIntent, UndoOutcome, Usage,
 };
-use crate::id::{CallId, DriverId, InquiryId, MessageId, Seq, Timestamp, TurnId};
-use crate::state::{Imported, Overlay, Queued, State, Undone};
+use crate::id::{CallId, DriverId, InquiryId, MessageId, Seq, StepId, Timestamp, TurnId};
+use crate::state::{AskedPiece, Cut, Imported, ModelUsage, Overlay, Queued, State, Undone};
 use crate::tasks::Task;
 
 /// Version of the form in which a view is written as data. Fields may be added under the same
@@ -88,6 +89,12 @@ pub struct Head {
     pub driver: Option<DriverId>,
     /// Tokens of all answers.
     pub usage: Usage,
+    /// The same by the model that answered, in the order in which they first did.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub used: Vec<ModelUsage>,
+    /// What a turn may use.
+    #[serde(default)]
+    pub allowance: Allowance,
     /// How full the model's window is.
     pub context: Context,
     /// Questions that wait for an answer, in the order in which they were raised.
@@ -95,6 +102,9 @@ pub struct Head {
     pub asking: Vec<Asking>,
     /// What a person can do next.
     pub next: Vec<Next>,
+    /// What a model is summing up, if one is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub summing_up: Option<SummingUp>,
     /// When a turn last began or ended.
     pub touched: Timestamp,
 }
@@ -114,13 +124,24 @@ pub struct ImportedView {
     pub at: Timestamp,
 }
 
+/// A part that a model is summing up, to make room.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct SummingUp {
+    /// Estimated size of the request for which room is made, in tokens.
+    pub tokens: u64,
+    /// Since when.
+    pub since: Timestamp,
+}
+
 /// How full the model's window is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Context {
     /// Tokens of the newest request: estimated, and corrected by what the provider counted before.
     pub tokens: u64,
-    /// From how many on older turns are summed up; 0 is no limit.
+    /// What that is a part of: what a person set as the most, else the model's window; 0 if neither is
+    /// known.
     pub tokens_max: u64,
 }
 
@@ -172,12 +193,32 @@ pub struct UndoView {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Covered {
-    /// The last turn that it covers.
+    /// The last turn that it covers whole; 0 if there is none.
     pub through: TurnId,
+    /// The last step that it covers of a turn behind that; the messages of that turn are sent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub within: Option<StepId>,
     /// What the model sees.
     pub summary: Arc<str>,
+    /// How many parts of it a model wrote; the rest was put together from the journal.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub pieces: u32,
+    /// Why the model was of no use for it, in words behind "the model's summary", if it was not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fault: Option<String>,
+    /// Estimated size of the next request before it was made, in tokens; 0 if nobody said.
+    #[serde(default)]
+    pub tokens_before: u64,
+    /// And behind it.
+    #[serde(default)]
+    pub tokens_after: u64,
     /// When it was made.
     pub at: Timestamp,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands in a reference")]
+fn is_zero(number: &u32) -> bool {
+    *number == 0
 }
 
 impl Default for View {
@@ -268,11 +309,17 @@ impl From<&State> for Head {
             open: turn.map(|turn| turn.id),
             driver: state.driver.as_ref().map(|driver| driver.id.clone()),
             usage: state.usage,
+            used: state.used.clone(),
+            allowance: Allowance::from(state),
             context: Context::from(state),
             asking: asking
                 .map(|inquiry| Asking { question: inquiry.id.clone(), call: inquiry.call })
                 .collect(),
             next: next::of(state),
+            summing_up: state.summing.asked.map(|asked| {
+                let AskedPiece { tokens_before: tokens, at: since, .. } = asked;
+                SummingUp { tokens, since }
+            }),
             touched: state.touched,
         }
     }
@@ -282,7 +329,10 @@ impl From<&State> for Context {
     fn from(state: &State) -> Self {
         let (estimated, permille) = (state.context_estimated, state.calibration.permille());
         let tokens = permille.map_or(estimated, |it| estimated.saturating_mul(it) / 1_000);
-        Self { tokens, tokens_max: state.config.limits.context_tokens_max }
+        let Limits { context_tokens_max: set, .. } = state.config.limits;
+        let window = || state.window().map_or(0, |window| window.tokens);
+        let tokens_max = if set == 0 { window() } else { set };
+        Self { tokens, tokens_max }
     }
 }
 
@@ -310,7 +360,9 @@ impl From<&Undone> for UndoView {
 
 impl From<&Overlay> for Covered {
     fn from(overlay: &Overlay) -> Self {
-        let Overlay { summary, through, at } = overlay.clone();
-        Self { through, summary, at }
+        let Overlay { summary, cut, pieces, fault, tokens_before, tokens_after, at } =
+            overlay.clone();
+        let (Cut { through, within }, fault) = (cut, fault.map(|why| why.in_words().to_owned()));
+        Self { through, within, summary, pieces, fault, tokens_before, tokens_after, at }
     }
 }

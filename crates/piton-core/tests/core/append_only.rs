@@ -181,6 +181,8 @@ fn only_these_events_change_the_past() {
     );
     for (event, left) in [
         ("compact:1", &["-", "-"][..]),
+        ("sum:1", &["-", "-"]),
+        ("sum:1:2.1", &["-"]),
         ("system:other", &["-", "-", "-"]),
         ("short:a:-", &["aaa", "bbb", "-"]),
         ("repair:1.1", &["-", "bbb", "ccc"]),

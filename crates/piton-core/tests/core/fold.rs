@@ -1,12 +1,14 @@
 //! What single facts mean.
 
 use piton_core::event::{
-    EVENT_FORMAT, Event, FailureClass, Outcome, QueuePlace, TurnEnd, UserPart,
+    AnswerPart, EVENT_FORMAT, Event, FailureClass, FinishReason, ModelRef, Outcome, QueuePlace,
+    TurnEnd, Usage, UserPart,
 };
-use piton_core::id::{CallId, MessageId, TurnId};
+use piton_core::id::{Attempt, CallId, Digest, MessageId, TurnId};
 use piton_core::integrity::violations;
 use piton_core::state::{Exchange, Progress, State, Step};
 use piton_core::transcript::Transcript;
+use piton_core::view::View;
 
 use crate::script::{Journal, entry, fold};
 
@@ -257,6 +259,46 @@ fn tokens_are_counted_for_the_turn_and_for_the_conversation() {
     let state = fold("turn user ask calls(r:a) finish:a resume ask answer");
     assert_eq!((state.usage.total(), state.open_turn().unwrap().spent.total()), (220, 110));
     assert_eq!(fold("turn user answer").usage.total(), 0);
+}
+
+#[test]
+fn tokens_are_counted_for_the_model_that_answered() {
+    let mut journal = Journal::of("turn user ask calls(r:a) finish:a");
+    let model: ModelRef = "other/two".parse().unwrap();
+    journal.push(Event::ModelAsked {
+        step: 2,
+        attempt: Attempt::FIRST,
+        model: model.clone(),
+        digest: Digest::new("00"),
+        tokens_estimated: 9,
+    });
+    journal.push(Event::ModelAnswered {
+        parts: vec![AnswerPart::Text { text: "hi".into() }],
+        finish: FinishReason::Stop,
+        usage: Usage { input: 7, output: 1, cached: 3 },
+        dropped: vec![],
+        native: None,
+    });
+    let used: Vec<_> = View::from(&journal.state).head.used;
+    let told: Vec<_> = used.iter().map(|it| (it.model.clone(), it.usage.total())).collect();
+    let first: ModelRef = "demo/one".parse().unwrap();
+    assert_eq!(told, [(Some(first), 110), (Some(model), 8)]);
+    let all = used.iter().fold(Usage::default(), |sum, it| sum.plus(it.usage));
+    assert_eq!(all, journal.state.usage);
+}
+
+// D68
+#[test]
+fn a_view_says_what_the_open_turn_may_still_use() {
+    let allowance = |script: &str| View::from(&fold(script)).head.allowance;
+    let spent = "tokens_max:100 turn user ask calls(r:a) finish:a";
+    assert_eq!((allowance(spent).tokens, allowance(spent).tokens_max), (110, 100));
+    assert!(allowance(spent).is_over_tokens() && !allowance(spent).is_over_cost());
+    assert!(!allowance(&format!("{spent} resume")).is_over_tokens());
+    let paid = allowance("microdollars_max:109 turn user ask calls(r:a) finish:a");
+    assert_eq!((paid.microdollars, paid.microdollars_max), (110, 109));
+    assert!(paid.is_over_cost() && paid.steps == 1);
+    assert_eq!(allowance("tokens_max:100 turn user ask answer end:completed").tokens, 0);
 }
 
 // D37, M8

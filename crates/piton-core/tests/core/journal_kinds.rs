@@ -14,14 +14,14 @@ use crate::sample::sample;
 use crate::{transcript, view};
 
 /// Kinds of events there are, with the one for kinds of newer builds.
-const KINDS: usize = 39;
+const KINDS: usize = 46;
 
 const PATCH: &str = include_str!("journals/v1_patch.jsonl");
 const QUEUE: &str = include_str!("journals/v1_queue.jsonl");
 const WORDS: &str = include_str!("journals/v1_words.jsonl");
 
 /// All recordings.
-const JOURNALS: [&str; 22] = [
+const JOURNALS: [&str; 24] = [
     include_str!("journals/v1.jsonl"),
     include_str!("journals/v1_changed.jsonl"),
     include_str!("journals/v1_context.jsonl"),
@@ -40,6 +40,8 @@ const JOURNALS: [&str; 22] = [
     include_str!("journals/v1_repair.jsonl"),
     include_str!("journals/v1_shelf.jsonl"),
     include_str!("journals/v1_shortened.jsonl"),
+    include_str!("journals/v1_summaries.jsonl"),
+    include_str!("journals/v1_summed_up.jsonl"),
     include_str!("journals/v1_tasks.jsonl"),
     include_str!("journals/v1_undo.jsonl"),
     WORDS,

@@ -18,6 +18,7 @@ mod next_room;
 mod next_task;
 mod next_worker;
 mod question;
+mod recall;
 mod repair;
 mod tasks;
 
@@ -38,6 +39,8 @@ mod branch;
 mod commands_page;
 mod context;
 mod shelf;
+mod summed_up;
+mod summing;
 mod undo;
 mod view;
 mod view_change;

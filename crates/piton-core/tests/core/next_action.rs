@@ -1,10 +1,11 @@
 //! What comes next: the decide table for requests and answers.
 
 use expect_test::{Expect, expect};
-use piton_core::action::{Action, Verdict, Wish};
+use piton_core::action::{Action, PieceAsk, Verdict, Wish};
 use piton_core::decide::decide;
 use piton_core::event::{BreakReason, Outcome};
 use piton_core::id::CallId;
+use piton_core::state::Cut;
 
 use crate::script::Journal;
 
@@ -26,7 +27,19 @@ pub(crate) fn shown(journal: &Journal, action: &Action) -> String {
         Action::Await => "await".into(),
         Action::Cancel => "cancel".into(),
         Action::WaitForPerson => "wait for a person".into(),
-        Action::Compact => "compact".into(),
+        Action::Compact(Cut { through, within: None }) => format!("compact through {}", through.0),
+        Action::Compact(Cut { through, within: Some(step) }) => {
+            format!("compact through {} and step {step}", through.0)
+        }
+        Action::SumUp(PieceAsk { range, tokens_max }) => {
+            let place = |cut: Cut| match cut.within {
+                Some(step) => format!("step {step}"),
+                None => format!("turn {}", cut.through.0),
+            };
+            let (after, through) = (place(range.after), place(range.through));
+            format!("sum up behind {after} through {through}, at most {tokens_max} tokens")
+        }
+        Action::LeaveSummary => "leave summary".into(),
         Action::Complete => "complete".into(),
         Action::AskModel { step, attempt, not_before } => {
             let now = journal.entries.last().unwrap().at;

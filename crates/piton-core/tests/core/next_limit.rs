@@ -47,7 +47,7 @@ fn tokens_are_bounded_and_the_last_answer_is_kept() {
 fn cost_is_bounded_too() {
     check(
         "microdollars_max:109 turn user ask calls(r:a) finish:a",
-        expect!["break limit: it cost $0.00011, $0.000109 is allowed"],
+        expect!["break limit: it cost ≈$0.00011, $0.000109 is allowed"],
     );
     check(
         "microdollars_max:110 turn user ask calls(r:a) finish:a",
@@ -119,32 +119,49 @@ fn a_message_leaves_the_queue_when_it_is_said_or_taken_back() {
     check("queue:q unqueue:q", expect!["rest"]);
 }
 
+/// A closed turn with a message of a thousand tokens.
+fn old() -> String {
+    format!("turn user:{} ask answer:hi end:completed", "0123456789".repeat(400))
+}
+
 // K43, K45, D69
 #[test]
 fn a_conversation_over_its_budget_is_compacted_before_the_request() {
-    let old = "turn user:0123456789012345678901234567890123456789 ask answer:hi end:completed";
-    check(&format!("{old} context_max:9 turn user"), expect!["compact"]);
-    check(&format!("{old} context_max:99 turn user"), expect!["ask model: step 1, attempt 1"]);
+    let old = old();
     check(
-        &format!("{old} context_max:30 turn user compact:1"),
-        expect!["ask model: step 1, attempt 1"],
+        &format!("{old} context_max:900 turn user"),
+        expect!["sum up behind turn 0 through turn 1, at most 512 tokens"],
     );
+    check(&format!("{old} context_max:9000 turn user"), expect!["ask model: step 1, attempt 1"]);
+    for summary in ["compact:1", "sum:1"] {
+        check(
+            &format!("{old} context_max:900 turn user {summary}"),
+            expect!["ask model: step 1, attempt 1"],
+        );
+    }
 }
 
 // K44, O27
 #[test]
 fn compacting_is_bounded() {
-    let old = "turn user:0123456789012345678901234567890123456789 ask answer:hi end:completed";
+    let old = old();
     check(
-        &format!("{old} context_max:9 turn user compact:1"),
+        &format!("{old} context_max:9 turn user sum:1"),
         expect![
-            "break limit: the conversation is larger than the context budget; nothing is left to shorten: go on with a model that takes more, or begin a new conversation"
+            "break limit: the conversation is larger than the context budget; the largest part is your message m2, about 0 tokens; nothing is left to shorten: go on with a model that takes more, or begin a new conversation"
         ],
     );
     check(
         "context_max:1 turn user:0123456789",
         expect![
-            "break limit: the conversation is larger than the context budget; nothing is left to shorten: go on with a model that takes more, or begin a new conversation"
+            "break limit: the conversation is larger than the context budget; the largest part is your message m1, about 2 tokens; nothing is left to shorten: go on with a model that takes more, or begin a new conversation"
+        ],
+    );
+    // A summary that would be longer than what it covers is none.
+    check(
+        "turn user ask answer end:completed context_max:3 turn user",
+        expect![
+            "break limit: the conversation is larger than the context budget; the largest part is your message m2, about 0 tokens; nothing is left to shorten: go on with a model that takes more, or begin a new conversation"
         ],
     );
 }
@@ -152,22 +169,25 @@ fn compacting_is_bounded() {
 // O26, O27, K43
 #[test]
 fn a_request_that_overflows_is_compacted_and_tried_again() {
-    let old = "turn user ask answer end:completed turn user";
+    let old = format!("{} turn user", old());
     check(
         "turn user ask fail:context_overflow",
         expect![
-            "break limit: context_overflow; nothing is left to shorten: go on with a model that takes more, or begin a new conversation"
+            "break limit: context_overflow; the largest part is your message m1, about 0 tokens; nothing is left to shorten: go on with a model that takes more, or begin a new conversation"
         ],
     );
-    check(&format!("{old} ask fail:context_overflow"), expect!["compact"]);
     check(
-        &format!("{old} ask fail:context_overflow compact:1"),
+        &format!("{old} ask fail:context_overflow"),
+        expect!["sum up behind turn 0 through turn 1, at most 512 tokens"],
+    );
+    check(
+        &format!("{old} ask fail:context_overflow sum:1"),
         expect!["ask model: step 1, attempt 2"],
     );
     check(
-        &format!("{old} ask fail:context_overflow compact:1 ask fail:context_overflow"),
+        &format!("{old} ask fail:context_overflow sum:1 ask fail:context_overflow"),
         expect![
-            "break limit: context_overflow; nothing is left to shorten: go on with a model that takes more, or begin a new conversation"
+            "break limit: context_overflow; the largest part is your message m2, about 0 tokens; nothing is left to shorten: go on with a model that takes more, or begin a new conversation"
         ],
     );
 }

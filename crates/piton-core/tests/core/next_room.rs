@@ -2,8 +2,10 @@
 
 use expect_test::expect;
 use piton_core::action::{Action, Wish};
+use piton_core::cut;
 use piton_core::decide::decide;
 use piton_core::event::Event;
+use piton_core::recap::Look;
 use piton_core::state::State;
 use piton_core::transcript::{Message, Transcript};
 
@@ -40,8 +42,8 @@ fn make_room(journal: &mut Journal) -> Vec<usize> {
 // K44, X24
 #[test]
 fn an_overflow_inside_an_open_turn_shortens_the_oldest_outputs_first() {
-    check(&format!("{STEPS} ask fail:context_overflow"), expect!["shorten a"]);
-    check(&format!("{STEPS} ask fail:context_overflow driver"), expect!["shorten a"]);
+    check(&format!("{STEPS} ask fail:context_overflow"), expect!["shorten a b"]);
+    check(&format!("{STEPS} ask fail:context_overflow driver"), expect!["shorten a b"]);
     check(
         &format!("{STEPS} ask fail:context_overflow short:a"),
         expect!["ask model: step 4, attempt 2"],
@@ -58,7 +60,7 @@ fn an_overflow_inside_an_open_turn_shortens_the_oldest_outputs_first() {
     check(
         &format!("{STEPS} short:a short:b short:c ask fail:context_overflow"),
         expect![
-            "break limit: context_overflow; nothing is left to shorten: go on with a model that takes more, or begin a new conversation"
+            "break limit: context_overflow; the largest part is your message m1, about 0 tokens; nothing is left to shorten: go on with a model that takes more, or begin a new conversation"
         ],
     );
 }
@@ -67,12 +69,12 @@ fn an_overflow_inside_an_open_turn_shortens_the_oldest_outputs_first() {
 #[test]
 fn a_resumed_turn_does_not_repeat_a_request_that_was_too_large() {
     let broke = "ask fail:context_overflow break:limit resume";
-    check(&format!("{STEPS} {broke}"), expect!["shorten a"]);
+    check(&format!("{STEPS} {broke}"), expect!["shorten a b"]);
     let spent = format!("turn user {broke}");
     check(
         &spent,
         expect![
-            "break limit: context_overflow; nothing is left to shorten: go on with a model that takes more, or begin a new conversation"
+            "break limit: context_overflow; the largest part is your message m1, about 0 tokens; nothing is left to shorten: go on with a model that takes more, or begin a new conversation"
         ],
     );
     // Another model may take more, and a new message is a new request.
@@ -89,13 +91,13 @@ fn outputs_are_shortened_in_batches_before_a_request_over_the_budget() {
     check("context_max:9000 turn user", expect!["ask model: step 1, attempt 1"]);
     // Outputs of closed turns first; a summary only where shortening frees too little.
     let old = "turn user ask calls(r:z) long:z:9000 ask answer end:completed";
-    check(&format!("context_max:7500 {old} {STEPS}"), expect!["shorten z a"]);
-    check(&format!("context_max:2500 {old} turn user"), expect!["ask model: step 1, attempt 1"]);
+    check(&format!("context_max:7500 {old} {STEPS}"), expect!["shorten z a b"]);
+    check(&format!("context_max:2600 {old} turn user"), expect!["ask model: step 1, attempt 1"]);
     check(&format!("context_max:2000 {old} turn user"), expect!["shorten z"]);
     let plain = "turn user:0123456789 ask answer end:completed";
     check(
         &format!("context_max:2000 {plain} turn user ask calls(r:a) long:a:9000"),
-        expect!["compact"],
+        expect!["shorten a"],
     );
 }
 
@@ -104,6 +106,9 @@ fn outputs_are_shortened_in_batches_before_a_request_over_the_budget() {
 fn shortening_is_bounded_and_ends_with_advice() {
     let mut journal = Journal::of(&format!("context_max:50 {STEPS}"));
     assert_eq!(make_room(&mut journal), [2, 1, 1]);
+    // What is left of the old ones is summed up at last.
+    let Action::Compact(cut) = decide(&journal.state, Wish::Proceed) else { panic!() };
+    journal.push(cut::lay(&journal.state, cut, &Look::default()));
     let Action::Break { message, .. } = decide(&journal.state, Wish::Proceed) else { panic!() };
     assert!(message.contains("a model that takes more"), "{message}");
 }
@@ -122,7 +127,7 @@ fn a_shortened_output_says_so_and_never_changes_again() {
     };
     let text = told(&journal.state);
     assert!(
-        text.starts_with("[Shortened to make room: r gave 9000 bytes, of which only"),
+        text.starts_with("[Shortened to make room: r (call 1.1.0) gave 9000 bytes, of which only"),
         "{text}"
     );
     assert!(text.ends_with("0123456789") && text.len() < 600, "{text}");

@@ -2,22 +2,24 @@
 //! it in and nothing downstream falls over.
 
 use piton_core::action::{Action, Wish};
-use piton_core::budget::mechanical_summary;
 use piton_core::coordinate::COORDINATOR;
+use piton_core::cut;
 use piton_core::decide::decide;
 use piton_core::event::{
-    AnswerPart, BlobRef, BreakReason, ConfigChange, ContextItem, EVENT_FORMAT, EffectClass, Entry,
-    Event, FailureClass, FileEdit, FinishReason, ForkOrigin, Found, Handle, HookVerdict,
-    ImportSource, Inquiry, InquiryAnswer, InquiryKind, Limits, Native, Outcome, ParentCall,
-    PartialKind, PlannedCall, QueueChange, QueuePlace, Refusal, Rejected, Shelf, ShortOutput,
-    ToolOutput, TurnEnd, UndoIntent, UndoOutcome, UnknownEvent, Usage, UserPart, Wants,
+    AnswerPart, BlobRef, BreakReason, ConfigChange, ContextItem, Cut, EVENT_FORMAT, EffectClass,
+    Entry, Event, FailureClass, FileEdit, FinishReason, ForkOrigin, Found, Handle, HookVerdict,
+    ImportSource, Inquiry, InquiryAnswer, InquiryKind, Limits, ModelRef, Native, Outcome,
+    ParentCall, PartialKind, PlannedCall, QueueChange, QueuePlace, Range, Refusal, Rejected, Shelf,
+    ShortOutput, SummaryFault, ToolOutput, TurnEnd, UndoIntent, UndoOutcome, UnknownEvent, Usage,
+    UserPart, Wants,
 };
 use piton_core::id::{
     Attempt, CallId, CommandId, ConversationId, Digest, DriverId, Epoch, InquiryId, MessageId, Seq,
-    StepId, TurnId,
+    StepId, Timestamp, TurnId,
 };
 use piton_core::integrity::{Rule, violations};
 use piton_core::outcome::Ending;
+use piton_core::recap::Look;
 use piton_core::state::State;
 use piton_core::transcript::Transcript;
 use piton_core::view::View;
@@ -260,6 +262,39 @@ fn inquiry() -> impl Strategy<Value = Event> {
     ]
 }
 
+fn summing() -> impl Strategy<Value = Event> {
+    let cut = || {
+        (turn(), option::of((turn(), 0_u32..4))).prop_map(|(through, within)| {
+            let within = within.map(|(turn, step)| StepId { turn, step });
+            Cut { through, within }
+        })
+    };
+    let model: ModelRef = "demo".parse().unwrap();
+    let (asked, learned) = (model.clone(), model);
+    let after = prop_oneof![Just(Cut::default()), cut()];
+    let faults = vec![SummaryFault::Failed, SummaryFault::Overflow, SummaryFault::Stopped];
+    let usage = Usage { input: u64::MAX, output: 1, cached: 0 };
+    prop_oneof![
+        3 => (after, cut(), any::<u64>()).prop_map(move |(after, through, tokens_before)| {
+            Event::SummaryAsked {
+                range: Range { after, through },
+                model: asked.clone(),
+                digest: Digest::new("00"),
+                tokens_estimated: u64::MAX,
+                tokens_before,
+            }
+        }),
+        2 => text().prop_map(move |text| Event::SummaryAnswered { text: text.into(), usage }),
+        1 => (select(faults), text())
+            .prop_map(move |(why, message)| Event::SummaryFailed { why, message, usage }),
+        1 => option::of(text())
+            .prop_map(|focus| Event::SummaryWanted { focus: focus.map(Into::into) }),
+        1 => Just(Event::SummaryLifted),
+        1 => any::<u64>()
+            .prop_map(move |tokens| Event::WindowLearned { model: learned.clone(), tokens }),
+    ]
+}
+
 fn lifecycle() -> impl Strategy<Value = Event> {
     let reason = select(vec![BreakReason::ApiError, BreakReason::Interrupted, BreakReason::Limit]);
     prop_oneof![
@@ -282,6 +317,12 @@ fn lifecycle() -> impl Strategy<Value = Event> {
         }),
         1 => (text(), turn())
             .prop_map(|(text, through)| Event::Compacted { summary: text.into(), through }),
+        1 => (text(), turn(), option::of((turn(), 0_u32..4))).prop_map(|(text, through, within)| {
+            let within = within.map(|(turn, step)| StepId { turn, step });
+            let (summary, tokens_before, tokens_after, pieces) = (text.into(), 9, 5, 0);
+            Event::SummaryLaid { summary, through, within, tokens_before, tokens_after, pieces }
+        }),
+        2 => summing(),
         1 => (message(), user_parts(), select(vec![QueuePlace::Next, QueuePlace::Steer])).prop_map(
             |(message, parts, place)| Event::MessageQueued { message, parts, place }
         ),
@@ -406,16 +447,21 @@ proptest! {
             let open = state.turns.iter().filter(|turn| turn.end.is_none()).count();
             prop_assert_eq!(open, usize::from(state.open_turn().is_some()));
             prop_assert!(state.turns.is_sorted_by(|one, next| one.id < next.id));
-            let covered = state.overlay.as_ref().map(|overlay| overlay.through);
-            prop_assert!(state.open_turn().is_none_or(|turn| covered < Some(turn.id)));
+            let cut = state.cut();
+            prop_assert!(state.open_turn().is_none_or(|turn| !cut.has_turn(turn.id)));
             for wish in [Wish::Proceed, Wish::Interrupt] {
                 prop_assert_eq!(decide(&state, wish), decide(&state, wish));
             }
             let (view, ending) = (View::from(&state), Ending::of(&state));
             prop_assert!(view.turns.len() <= state.turns.len());
             prop_assert_eq!(ending == Ending::Nothing, state.turns.is_empty());
-            if let Some((_, through)) = mechanical_summary(&state) {
-                prop_assert!(state.turns.iter().any(|turn| turn.id == through));
+            if let Some(wide) = cut::widest(&state) {
+                prop_assert!(state.cut() < wide && cut::plan(&state) <= Some(wide));
+                let mut covered = state.clone();
+                let event = cut::lay(&state, wide, &Look::default());
+                covered.apply(&Entry { seq: state.end.next(), at: Timestamp(0), event });
+                prop_assert_eq!(covered.strays, state.strays, "a cut that is planned fits");
+                prop_assert_eq!(covered.cut(), wide);
             }
         }
     }

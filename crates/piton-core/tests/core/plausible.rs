@@ -4,8 +4,8 @@
 use std::collections::BTreeSet;
 
 use piton_core::action::{Action, Verdict, Wish};
-use piton_core::budget::mechanical_summary;
 use piton_core::command::{Command, Envelope, Performing, Plan, plan};
+use piton_core::cut;
 use piton_core::decide::calls::{doubt, doubt_elsewhere};
 use piton_core::decide::decide;
 use piton_core::event::{
@@ -15,7 +15,8 @@ use piton_core::event::{
 use piton_core::id::{CallId, CommandId, ConversationId};
 use piton_core::integrity::violations;
 use piton_core::question::Question;
-use piton_core::state::{Call, Exchange, Progress, Started, State, Turn};
+use piton_core::recap::Look;
+use piton_core::state::{Call, Cut, Exchange, Progress, Started, State, Turn};
 use piton_core::transcript::{Message, Transcript, typed};
 use proptest::collection::vec;
 use proptest::prelude::any;
@@ -23,7 +24,7 @@ use proptest::proptest;
 
 use crate::append_only::compare;
 use crate::nonsense::quietly;
-use crate::script::Journal;
+use crate::script::{Journal, asked};
 
 /// Answers that a model may give. `{n}` is a number, so that calls have names of their own.
 const ANSWERS: [&str; 12] = [
@@ -215,9 +216,16 @@ impl World {
     }
 
     fn compact(&mut self) {
-        if let Some((summary, through)) = mechanical_summary(&self.journal.state) {
-            self.journal.push(Event::Compacted { summary, through });
+        if let Some(wide) = cut::widest(&self.journal.state) {
+            self.journal.push(cut::lay(&self.journal.state, wide, &Look::default()));
         }
+    }
+
+    fn sum_up(&mut self, cut: Cut) {
+        let sent = |state: &State| Transcript::from(state).tokens_estimated();
+        let before = sent(&self.journal.state);
+        self.journal.push(cut::lay(&self.journal.state, cut, &Look::default()));
+        assert!(sent(&self.journal.state) < before, "a summary shrinks");
     }
 
     // X12, O37: from any state, an interrupt ends in a turn that is broken or over.
@@ -291,7 +299,12 @@ impl World {
                 self.check_request();
                 self.play(&format!("ask:{step}"));
             }
-            Action::Compact => self.compact(),
+            Action::SumUp(ask) => {
+                let asked = asked(&self.journal.state, &ask);
+                self.journal.push(asked);
+            }
+            Action::LeaveSummary => self.play("unsummed:stopped"),
+            Action::Compact(cut) => self.sum_up(cut),
             Action::Shorten(outputs) => {
                 let sent = |state: &State| Transcript::from(state).tokens_estimated();
                 let before = sent(&self.journal.state);
@@ -355,7 +368,13 @@ impl World {
 
     /// What is in flight moves on.
     fn arrive(&mut self, choice: usize) {
-        if self.open().is_some_and(is_asked) {
+        if self.journal.state.summing.asked.is_some() {
+            match choice % 4 {
+                0 => self.play("unsummed:failed"),
+                1 => self.play("unsummed:stopped"),
+                _ => self.play("summed:told"),
+            }
+        } else if self.open().is_some_and(is_asked) {
             match choice % 8 {
                 0 => self.play("partial:piece"),
                 1 if choice.is_multiple_of(3) => {
@@ -423,7 +442,9 @@ impl World {
             assert!(transcript.messages().iter().any(holds));
         }
         // K15, O8: what was done is told, and every call of a request has ended.
-        for call in turn.steps().flat_map(|step| &step.calls) {
+        let cut = state.cut();
+        let sent_steps = turn.steps().filter(|step| !cut.has_step(turn.id, step.number));
+        for call in sent_steps.flat_map(|step| &step.calls) {
             let output = call.output_sent().unwrap_or_else(|| panic!("{} is open", call.id));
             assert!(sent.contains(&format!("{output:?}")));
         }

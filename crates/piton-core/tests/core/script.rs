@@ -9,8 +9,10 @@
 
 use std::collections::BTreeMap;
 
+use piton_core::action::{Action, PieceAsk, Wish};
 use piton_core::coordinate::COORDINATOR;
 use piton_core::decide::calls::doubt_elsewhere;
+use piton_core::decide::decide;
 use piton_core::event::{
     AnswerPart, BreakReason, Choice, ConfigChange, ContextItem, EffectClass, Entry, Event,
     FailureClass, FinishReason, ForkOrigin, Found, Handle, InDoubtPolicy, Inquiry, InquiryAnswer,
@@ -18,13 +20,15 @@ use piton_core::event::{
     PlannedCall, QueueChange, QueuePlace, Rejected, RuleEffect, ShortOutput, ToolOutput, ToolSpec,
     TurnEnd, UnknownEvent, Usage, UserPart,
 };
-use piton_core::event::{CostLimit, Price};
+use piton_core::event::{CostLimit, Price, Window, WindowSource};
 use piton_core::id::{
     Attempt, CallId, ConversationId, Digest, DriverId, Epoch, InquiryId, MessageId, Seq, StepId,
     Timestamp, TurnId,
 };
 use piton_core::question::Question;
 use piton_core::state::{Item, State, Turn};
+use piton_core::summarise;
+use piton_core::transcript::Transcript;
 
 /// The tools of every script: letter and effect class.
 pub(crate) const TOOLS: [(&str, EffectClass); 6] = [
@@ -47,6 +51,18 @@ pub(crate) struct Journal {
 /// Folds a script.
 pub(crate) fn fold(script: &str) -> State {
     Journal::of(script).state
+}
+
+/// The fact that a model is asked for a part.
+pub(crate) fn asked(state: &State, ask: &PieceAsk) -> Event {
+    let request = summarise::request(state, ask);
+    Event::SummaryAsked {
+        range: ask.range,
+        model: request.model().unwrap().clone(),
+        digest: Digest::new("00"),
+        tokens_estimated: request.tokens_estimated(),
+        tokens_before: Transcript::from(state).tokens_estimated(),
+    }
 }
 
 /// The tools as a model is offered them.
@@ -180,6 +196,10 @@ impl Journal {
                 through: TurnId(rest.parse().unwrap()),
             },
             "rewrite" | "place" | "before" | "last" => self.message(verb, rest),
+            "sum" => Self::sum(rest),
+            "want" | "summing" | "summed" | "unsummed" | "lift" | "learn" => {
+                self.summing(verb, rest)
+            }
             "user" | "inject" | "say" | "queue" | "unqueue" | "retry" | "resend" => {
                 self.message(verb, rest)
             }
@@ -220,6 +240,41 @@ impl Journal {
             calls.push(PlannedCall { call, name: "c".into(), arguments });
         }
         Event::CallsPlanned { step, calls }
+    }
+
+    /// `sum:2` covers turns, `sum:2:3.4` also steps of the turn behind them.
+    fn sum(rest: &str) -> Event {
+        let (through, within) = rest.split_once(':').unwrap_or((rest, ""));
+        let step = |text: &str| {
+            let (turn, step) = text.split_once('.')?;
+            Some(StepId { turn: TurnId(turn.parse().unwrap()), step: step.parse().unwrap() })
+        };
+        let through = TurnId(through.parse().unwrap());
+        let (within, summary) = (step(within), "so far".into());
+        let (tokens_before, tokens_after, pieces) = (9, 5, 0);
+        Event::SummaryLaid { summary, through, within, tokens_before, tokens_after, pieces }
+    }
+
+    /// `summing` asks for the part that is decided, `summed:TEXT` answers, `unsummed:WHY` does not.
+    fn summing(&self, verb: &str, rest: &str) -> Event {
+        let usage = Usage { input: 50, output: 5, cached: 0 };
+        match verb {
+            "want" => Event::SummaryWanted { focus: (!rest.is_empty()).then(|| rest.into()) },
+            "summing" => match decide(&self.state, Wish::Proceed) {
+                Action::SumUp(ask) => asked(&self.state, &ask),
+                action => panic!("{action:?}"),
+            },
+            "summed" => Event::SummaryAnswered { text: rest.into(), usage },
+            "unsummed" => {
+                let why = serde_json::from_value(rest.into()).unwrap();
+                Event::SummaryFailed { why, message: String::new(), usage }
+            }
+            "learn" => {
+                let model = self.state.config.model.clone().unwrap();
+                Event::WindowLearned { model, tokens: rest.parse().unwrap() }
+            }
+            _ => Event::SummaryLifted,
+        }
     }
 
     fn turn(&self) -> TurnId {
@@ -284,7 +339,7 @@ impl Journal {
                     attempt,
                     model: "demo/one".parse().unwrap(),
                     digest: Digest::new("00"),
-                    tokens_estimated: 0,
+                    tokens_estimated: Transcript::from(&self.state).tokens_estimated(),
                 }
             }
             "partial" => Event::ModelPartial { kind: PartialKind::Text, text: rest.into() },
@@ -382,7 +437,9 @@ impl Journal {
             "calls" => FinishReason::ToolCalls,
             _ => FinishReason::Stop,
         };
-        let usage = Usage { input: 100, output: 10, cached: 0 };
+        // A provider that counts as we estimate, and small requests as a hundred tokens.
+        let input = self.state.context_estimated.max(100);
+        let usage = Usage { input, output: 10, cached: 0 };
         Event::ModelAnswered { parts, finish, usage, dropped, native }
     }
 
@@ -493,6 +550,11 @@ fn set_limit(limits: &mut Limits, name: &str, value: u32) {
             limits.cost = Some(CostLimit { microdollars_max: value.into(), price });
         }
         "context_max" => limits.context_tokens_max = value.into(),
+        "window" => {
+            let (tokens, from) = (value.into(), WindowSource::Table);
+            limits.window = Some(Window { tokens, answer_tokens_max: 0, from });
+        }
+        "divisor" => limits.letters_per_token = value,
         word => panic!("the script language has no word {word}"),
     }
 }

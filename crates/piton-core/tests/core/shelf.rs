@@ -46,6 +46,22 @@ fn a_conversation_is_put_away_by_a_command_whatever_its_turn_does() {
     }
 }
 
+// K21: what a person said counts more than what a model thought of.
+#[test]
+fn a_title_is_suggested_where_there_is_none() {
+    let suggest = Command::SuggestTitle { title: "Found".into() };
+    let facts = |events| {
+        let envelope = Envelope::new(CommandId::new("c1"), suggest.clone());
+        let state = folded(events);
+        let Plan::Record { facts, .. } = plan(&state, &envelope, Performing::Nobody, None) else {
+            panic!("it is refused");
+        };
+        facts
+    };
+    assert_eq!(facts(vec![opened()]), [Event::TitleGiven { title: "Found".into() }]);
+    assert_eq!(facts(vec![opened(), Event::TitleGiven { title: "Mine".into() }]), []);
+}
+
 // J10
 #[test]
 fn the_recording_is_read_as_it_was_written() {

@@ -441,7 +441,13 @@ fn nothing_but_messages_answers_calls_and_results_is_sent() {
 // D5, D7, D8
 #[test]
 fn the_estimate_counts_everything_that_is_sent() {
-    let estimate = |script: &str| Transcript::from(&fold(script)).tokens_estimated();
+    let whole = |script: &str| Transcript::from(&fold(script)).tokens_estimated();
+    assert!(2 < whole("turn user:12345678"), "tools are sent, too");
+    let estimate = |script: &str| {
+        let mut state = fold(script);
+        state.config.tools = [].into();
+        Transcript::from(&state).tokens_estimated()
+    };
     assert_eq!(estimate("turn user:12345678"), 2);
     // Letters, not bytes; and four of them are a token.
     assert_eq!(estimate("turn user:äöüßäöüß"), 2);

@@ -5,6 +5,8 @@
 mod broken;
 mod changed;
 mod database;
+mod garden;
 mod listed;
+mod matrix;
 mod shared;
 mod told;

@@ -29,6 +29,10 @@ pub struct Tally {
     /// Effects that were really done in them, by the name of their class. Those of class `child` are
     /// conversations of workers.
     pub effects: BTreeMap<&'static str, u64>,
+    /// Undisturbed runs that end under a summary.
+    pub summed_up: u64,
+    /// Parts of those summaries that a model wrote.
+    pub pieces: u64,
     /// What must not happen and did.
     pub violations: Vec<String>,
 }
@@ -36,7 +40,10 @@ pub struct Tally {
 impl Tally {
     /// Before the first disturbed run; nothing may be wrong with the undisturbed one either.
     pub(super) fn beginning(reference: &Final, points: u64) -> Self {
-        Self { points, violations: reference.world.problems(), ..Self::default() }
+        let overlay = reference.state.overlay.as_ref();
+        let (summed_up, pieces) = (u64::from(overlay.is_some()), overlay.map_or(0, |it| it.pieces));
+        let (pieces, violations) = (u64::from(pieces), reference.world.problems());
+        Self { points, summed_up, pieces, violations, ..Self::default() }
     }
 
     /// Adds another tally.
@@ -44,6 +51,8 @@ impl Tally {
         self.points += other.points;
         self.runs += other.runs;
         self.kills += other.kills;
+        self.summed_up += other.summed_up;
+        self.pieces += other.pieces;
         for (class, count) in other.effects {
             *self.effects.entry(class).or_default() += count;
         }
@@ -53,7 +62,7 @@ impl Tally {
 
 impl fmt::Display for Tally {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { points, runs, kills, effects, violations } = self;
+        let Self { points, runs, kills, effects, violations, .. } = self;
         let effects: Vec<_> =
             effects.iter().map(|(class, count)| format!("{class} {count}")).collect();
         let (effects, violations) = (effects.join(", "), violations.len());

@@ -311,15 +311,65 @@ pub const TURNS: &[TurnScript] = &[
         )
     },
     TurnScript {
+        context_tokens_max: 650,
+        ..turn(
+            "a long turn in a small window",
+            r#"{"window_tokens":9000,"summaries":"bare","steps":[
+                {"say":"I begin.","calls":[{"tool":"look","arguments":{"times":45}},{"tool":"set"}]},
+                {"calls":[{"tool":"look","arguments":{"times":44}}]},
+                {"calls":[{"tool":"look","arguments":{"times":43}}]},
+                {"say":"Half.","calls":[{"tool":"look","arguments":{"times":42}}]},
+                {"calls":[{"tool":"look","arguments":{"times":41}}]},
+                {"calls":[{"tool":"look","arguments":{"times":40}}]},
+                {"say":"All seen."}]}"#,
+        )
+    },
+    TurnScript {
+        context_tokens_max: 1_700,
+        ..turn(
+            "a long turn that a model sums up",
+            concat!(
+                r#"{"window_tokens":9000,"steps":[{"say":""#,
+                include_str!("long.txt"),
+                include_str!("long.txt"),
+                include_str!("long.txt"),
+                r#"","calls":[{"tool":"set"}]},{"say":""#,
+                include_str!("long.txt"),
+                include_str!("long.txt"),
+                include_str!("long.txt"),
+                r#"","calls":[{"tool":"look"}]},{"say":""#,
+                include_str!("long.txt"),
+                include_str!("long.txt"),
+                include_str!("long.txt"),
+                r#"","calls":[{"tool":"look"}]},{"say":""#,
+                include_str!("long.txt"),
+                include_str!("long.txt"),
+                include_str!("long.txt"),
+                r#"","calls":[{"tool":"look"}]},{"say":""#,
+                include_str!("long.txt"),
+                include_str!("long.txt"),
+                include_str!("long.txt"),
+                r#"","calls":[{"tool":"look"}]},{"say":"All seen."}]}"#
+            ),
+        )
+    },
+    TurnScript {
         messages: &["first", "second", "third"],
-        context_tokens_max: 175,
+        context_tokens_max: 750,
         ..turn(
             "several turns and two summaries",
             concat!(
-                r#"{"steps":[{"say":""#,
+                r#"{"window_tokens":9000,"steps":[{"say":""#,
+                include_str!("long.txt"),
+                include_str!("long.txt"),
+                include_str!("long.txt"),
+                include_str!("long.txt"),
                 include_str!("long.txt"),
                 include_str!("long.txt"),
                 r#""},{"calls":[{"tool":"pay"}]},{"say":""#,
+                include_str!("long.txt"),
+                include_str!("long.txt"),
+                include_str!("long.txt"),
                 include_str!("long.txt"),
                 r#""},{"say":"three"}]}"#
             ),

@@ -58,6 +58,7 @@ pub fn every_command() -> Vec<Dispatch> {
         queued("discard", Command::Discard),
         dispatch("configure", Command::Configure { change: Box::new(change) }),
         dispatch("rename", Command::Rename { title: "Another".into() }),
+        dispatch("suggest a title", Command::SuggestTitle { title: "Another".into() }),
         dispatch("shelve", Command::Shelve { shelf: Shelf::Archived }),
         dispatch("rebind", Command::Rebind { workspace: ELSEWHERE.into() }),
         // Refused: one that is taken is the matter of `crate::undo`.
@@ -104,7 +105,9 @@ impl Dispatch {
                 let Event::ConfigChanged { change } = it else { return false };
                 change.answer_tokens_max == Some(MARK)
             }),
-            Command::Rename { .. } => count(&|it| matches!(it, Event::TitleGiven { .. })),
+            Command::Rename { .. } | Command::SuggestTitle { .. } => {
+                count(&|it| matches!(it, Event::TitleGiven { .. }))
+            }
             Command::Shelve { .. } => count(&|it| matches!(it, Event::ConversationShelved { .. })),
             Command::Rebind { .. } => count(&|it| matches!(it, Event::WorkspaceBound { .. })),
             Command::Undo { .. } => count(&|it| matches!(it, Event::UndoStarted { .. })),

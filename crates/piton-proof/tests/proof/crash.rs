@@ -146,6 +146,23 @@ async fn crash_turn_that_is_too_large_has_its_outputs_shortened() {
     assert_eq!(tally.violations, [""; 0]);
 }
 
+// X11, X24: turns that every suite kills are summed up, one of them in the middle of its steps.
+#[tokio::test(start_paused = true)]
+async fn crash_turns_that_outgrow_their_budget_are_summed_up() {
+    let (mut summed_up, mut by_model) = (Vec::new(), Vec::new());
+    for turn in TURNS {
+        let tally = crash::never(in_process(turn)).await;
+        assert_eq!(tally.violations, [""; 0], "{}", turn.name);
+        summed_up.extend((0 < tally.summed_up).then_some(turn.name));
+        by_model.extend((0 < tally.pieces).then_some(turn.name));
+    }
+    let model = ["a long turn that a model sums up", "several turns and two summaries"];
+    assert_eq!(by_model, model);
+    // In one of them the model is of no use.
+    summed_up.retain(|name| !by_model.contains(name));
+    assert_eq!(summed_up, ["a long turn in a small window"]);
+}
+
 #[tokio::test(start_paused = true)]
 async fn crash_oracle_notices_each_broken_safety_rule() {
     crate::hush_scripted_panics();

@@ -2,6 +2,7 @@
 //! The crash suites: every point, every pair, ten in a row, and their controls; in process, and
 //! over HTTP with the scripted model as a provider.
 
+mod context;
 mod crash;
 mod crash_http;
 mod crash_workers;

@@ -7,6 +7,9 @@ use serde_json::Value;
 
 use super::fault::Fault;
 
+/// Tokens that a request is said to have where nobody counts.
+const COUNTED_TOKENS: u64 = 100;
+
 /// One answer.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -25,6 +28,9 @@ pub struct ScriptStep {
     pub faults: Vec<Fault>,
     /// How the stream ends.
     pub end: ScriptEnd,
+    /// Tokens that the request is said to have; none are a hundred. No part of a script's text.
+    #[serde(skip)]
+    pub counted_tokens: Option<u64>,
 }
 
 /// One call.
@@ -90,7 +96,8 @@ impl ScriptStep {
 }
 
 fn end(deltas: &mut Vec<Delta>, step: &ScriptStep) {
-    let usage = Usage { input: 100, output: 10, cached: 0 };
+    let input = step.counted_tokens.unwrap_or(COUNTED_TOKENS);
+    let usage = Usage { input, output: 10, cached: 0 };
     let finish = match step.end {
         ScriptEnd::Length => FinishReason::Length,
         ScriptEnd::Refused => FinishReason::Refused,

@@ -59,17 +59,16 @@ impl Heard {
     /// The same as a script needs it.
     pub(super) fn talk(&self) -> Vec<Talk> {
         let talk = |message: &Message| match message {
-            Message::User(text) => Some(Talk::User(text.clone())),
-            Message::Answer { cut } => (!cut).then_some(Talk::Answer),
-            Message::Results(_) => None,
+            Message::User(text) => Talk::of_user(text.clone()).collect(),
+            Message::Answer { cut } => (!cut).then_some(Talk::Answer).into_iter().collect(),
+            Message::Results(_) => Vec::new(),
         };
-        self.messages.iter().filter_map(talk).collect()
+        self.messages.iter().flat_map(talk).collect()
     }
 
     /// How many answers there are; one that was cut off is none.
     pub(super) fn place(&self) -> usize {
-        let answers = self.messages.iter();
-        answers.filter(|message| matches!(message, Message::Answer { cut: false })).count()
+        self.talk().iter().map(Talk::answers).sum()
     }
 
     /// The last thing the user typed, and the results since then.

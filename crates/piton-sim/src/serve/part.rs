@@ -38,18 +38,17 @@ const BYTES_PER_TOKEN: usize = 4;
 impl Part {
     /// Whether a body of so many bytes is too large for the model.
     pub(super) fn overflows(&self, bytes: usize) -> bool {
-        let tokens = u64::try_from(bytes / BYTES_PER_TOKEN).unwrap_or(u64::MAX);
         match self {
-            Self::Script(script) => script.overflows(tokens),
+            Self::Script(script) => script.overflows(tokens(bytes)),
             Self::Demo => false,
         }
     }
 
-    /// The answer to what was heard.
-    pub(super) fn next(&self, heard: Heard) -> Next {
+    /// The answer to what was heard, in a body of so many bytes.
+    pub(super) fn next(&self, heard: Heard, bytes: usize) -> Next {
         match self {
             Self::Script(script) => {
-                let Cue { step, place, faults_at } = script.cue(&heard.talk());
+                let Cue { step, place, faults_at } = script.cue(&heard.talk(), tokens(bytes));
                 Next {
                     reply: Reply::new(place, step.deltas(place)),
                     pause: Duration::from_millis(step.chunk_ms),
@@ -66,4 +65,8 @@ impl Part {
             }
         }
     }
+}
+
+fn tokens(bytes: usize) -> u64 {
+    u64::try_from(bytes / BYTES_PER_TOKEN).unwrap_or(u64::MAX)
 }

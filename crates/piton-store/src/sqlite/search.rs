@@ -334,10 +334,14 @@ fn add(writing: &Transaction<'_>, key: i64, said: &IndexedText) -> Result<(), ru
         .insert(params![key, signed(said.seq.0), said.turn, said.scope, said.kind, said.text])?;
     let terms = terms::distinct(&said.text);
     let mut know = writing.prepare_cached("INSERT OR IGNORE INTO terms (term) VALUES (?1)")?;
-    let mut part = writing.prepare_cached("INSERT INTO parts (rowid, term) VALUES (?1, ?2)")?;
+    let mut part =
+        writing.prepare_cached("INSERT OR IGNORE INTO tails (tail, term) VALUES (?1, ?2)")?;
     for term in &terms {
         if 0 < know.execute([term])? {
-            part.execute(params![writing.last_insert_rowid(), term])?;
+            let id = writing.last_insert_rowid();
+            for tail in terms::tails(term) {
+                part.execute(params![tail, id])?;
+            }
         }
     }
     let words = terms.into_iter().collect::<Vec<_>>().join(" ");

@@ -67,11 +67,14 @@ impl Parent {
         let tools: Arc<[ToolSpec]> = config.tools.iter().filter(wanted).cloned().collect();
         let steps_max = least(config.limits.steps_max, delegation.steps_max);
         let system = format!("{}\n\n{WORKER_NOTE}", config.system);
+        // Nobody here knows how much another model takes.
+        let is_other = errand.model.is_some() && errand.model != config.model;
+        let window = config.limits.window.filter(|_| !is_other);
         Config {
             model: errand.model.clone().or(config.model.clone()),
             system: system.trim_start().into(),
             tools,
-            limits: Limits { steps_max, ..config.limits },
+            limits: Limits { steps_max, window, ..config.limits },
             ..config
         }
     }

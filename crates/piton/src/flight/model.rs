@@ -205,7 +205,7 @@ pub(crate) fn answered(partial: Partial, turn: TurnId, step: u32) -> Result<Even
 }
 
 /// Makes the answer, if there is one.
-fn whole(partial: Partial, turn: TurnId, step: u32) -> Result<Answer, ModelFailure> {
+pub(crate) fn whole(partial: Partial, turn: TurnId, step: u32) -> Result<Answer, ModelFailure> {
     let answer = partial
         .finish(turn, step)
         .map_err(|error| ModelFailure::new(FailureClass::StreamBroke, error.to_string()))?;

@@ -80,7 +80,11 @@ async fn among_turns(
     let mut turns_behind = 0;
     for _ in 0..=reader::FORKS_MAX {
         let Some(ForkOrigin { conversation, through }) = place.take() else { break };
-        let marks = Marks::read(journal, &conversation, through, at).await?;
+        let marks = match Marks::read(journal, &conversation, through, at).await {
+            // What was said there is gone.
+            Err(StoreError::UnknownConversation(_)) if conversation != listed.conversation => break,
+            marks => marks?,
+        };
         if let Some(cut) = marks.cut(at) {
             let is_end = cut.is_end && conversation == listed.conversation;
             let turns = turns_behind + marks.turns_behind(cut.through.unwrap_or(through));

@@ -8,7 +8,7 @@ use futures_util::FutureExt as _;
 use piton_core::answer::Partial;
 use piton_core::event::{Event, FailureClass, ModelRef};
 use piton_core::id::Attempt;
-use piton_core::integrity;
+use piton_core::{integrity, overflow};
 
 use crate::driver::Driver;
 use crate::flight::model::{ModelFlight, ModelLanding, Tap, answered, receive};
@@ -66,6 +66,7 @@ impl Driver<'_> {
             }
             Err(failure) => {
                 self.drop_request();
+                let learned = self.learned_window(&failure);
                 let jitter = self.parts.chance.next() % 1_000;
                 self.log.push(Event::ModelFailed {
                     class: failure.class,
@@ -77,8 +78,21 @@ impl Driver<'_> {
                     outage_ms_max: failure.outage_ms_max,
                     detail: failure.detail,
                 });
+                if let Some(learned) = learned {
+                    self.log.push(learned);
+                }
             }
         }
+    }
+
+    /// What a refusal says of the model's window, if that is news.
+    pub(crate) fn learned_window(&self, failure: &ModelFailure) -> Option<Event> {
+        let refusal = Some(failure).filter(|it| it.class == FailureClass::ContextOverflow)?;
+        let tokens = overflow::window_in(&refusal.message)?;
+        let state = self.log.state();
+        let is_news = state.window().is_none_or(|known| tokens < known.tokens);
+        let model = state.config.model.clone().filter(|_| is_news)?;
+        Some(Event::WindowLearned { model, tokens })
     }
 
     /// Shows what streamed, and flushes it when there is much of it.

@@ -24,7 +24,8 @@ impl Driver<'_> {
         let calls: Vec<_> = calls.filter_map(|call| Some((call.id, origin(call)?))).collect();
         for (call, origin) in calls {
             // What cannot be looked up is asked about, or was.
-            let found = reader::end_of_call(&*self.parts.journal, &origin, call).await;
+            let own = self.log.lease().conversation().clone();
+            let found = reader::end_of_call(&*self.parts.journal, &own, &origin, call).await;
             match found {
                 Ok(Some(end)) => self.take_over(call, end),
                 Ok(None) => self.listen_elsewhere(call, origin),
@@ -35,11 +36,12 @@ impl Driver<'_> {
 
     /// Takes over how a call ended where it belongs. While it has not, nothing runs it here.
     pub(super) async fn settle_elsewhere(&mut self, call: CallId, origin: &ForkOrigin) {
+        let own = self.log.lease().conversation().clone();
         let found = tokio::select! {
             biased;
             // It changes nothing, so it can be looked for again.
             () = self.controls.interrupted() => return,
-            found = reader::end_of_call(&*self.parts.journal, origin, call) => found,
+            found = reader::end_of_call(&*self.parts.journal, &own, origin, call) => found,
         };
         match found {
             Ok(Some(end)) => self.take_over(call, end),
@@ -53,9 +55,9 @@ impl Driver<'_> {
 
     /// Hears it at once when the call ends there, as long as somebody waits for that here.
     fn listen_elsewhere(&mut self, call: CallId, origin: ForkOrigin) {
-        let journal = self.parts.journal.clone();
+        let (journal, own) = (self.parts.journal.clone(), self.log.lease().conversation().clone());
         self.flights.push(Box::pin(async move {
-            match reader::until_end_of_call(&*journal, &origin, call).await {
+            match reader::until_end_of_call(&*journal, &own, &origin, call).await {
                 Ok(end) => Landing::EndedElsewhere { call, end },
                 Err(_) => Landing::Nothing,
             }

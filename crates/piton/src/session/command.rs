@@ -69,7 +69,8 @@ impl Session {
             return Some(Moment::TurnBegins);
         }
         let answers = matches!(command, Command::Answer { then: AnswerThen::GoOn, .. });
-        let goes_on = answers || resumes || matches!(command, Command::Say { .. });
+        let asks = matches!(command, Command::Say { .. } | Command::Compact { .. });
+        let goes_on = answers || resumes || asks;
         // A turn that another program began has nothing that is frozen with it.
         let moment = match self.state().config.model {
             Some(_) => Moment::DriverStarts,

@@ -10,6 +10,7 @@ mod attach;
 mod commands;
 mod conversation;
 mod delegate;
+mod detach;
 mod examples;
 mod files;
 mod follow;
@@ -27,11 +28,14 @@ mod outage;
 mod overflow;
 mod permission;
 mod question;
+mod recall;
 #[cfg(feature = "http")]
 mod repair;
 
 mod secret;
 mod stream;
+#[cfg(feature = "http")]
+mod summing_up;
 mod tail;
 mod tools;
 #[cfg(feature = "http")]

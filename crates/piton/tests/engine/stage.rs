@@ -36,6 +36,7 @@ pub(crate) struct Stage {
     delegation: Option<Delegation>,
     hooks: Option<Arc<dyn Hooks>>,
     turns_max: usize,
+    looks_back: bool,
     /// Counts processes: no two of them meet the same chance.
     processes: AtomicU64,
 }
@@ -65,6 +66,7 @@ impl Stage {
             delegation: None,
             hooks: None,
             turns_max: piton::TURNS_MAX,
+            looks_back: false,
             processes: AtomicU64::new(7),
         };
         stage.config.permissions.mode = PermissionMode::Auto;
@@ -78,6 +80,12 @@ impl Stage {
 
     pub(crate) fn limits(mut self, change: impl FnOnce(&mut Limits)) -> Self {
         change(&mut self.config.limits);
+        self
+    }
+
+    /// With the tools that look back.
+    pub(crate) fn looking_back(mut self) -> Self {
+        self.looks_back = true;
         self
     }
 
@@ -142,12 +150,15 @@ impl Stage {
         if let Some(delegation) = self.delegation {
             builder = builder.delegate(delegation);
         }
+        if self.looks_back {
+            builder = builder.look_back();
+        }
         if let Some(hooks) = &self.hooks {
             builder = builder.hooks(hooks.clone());
         }
         let mut config = self.config.clone();
-        // The tool that hands tasks on is offered with all others, by the engine.
-        if self.delegation.is_none() {
+        // The tools of the engine itself are offered with all others, by the engine.
+        if self.delegation.is_none() && !self.looks_back {
             builder.offer_tools(&mut config);
         }
         let profile = Profile { config, ..Profile::default() };
@@ -317,6 +328,14 @@ fn word(event: &Event) -> String {
         Event::TurnBroke { reason, .. } => format!("broke:{reason:?}"),
         Event::MessageRetried { .. } => "retried".into(),
         Event::Compacted { .. } => "compacted".into(),
+        Event::SummaryLaid { pieces: 0, .. } => "summary".into(),
+        Event::SummaryLaid { pieces, .. } => format!("summary:{pieces}"),
+        Event::SummaryWanted { .. } => "summary-wanted".into(),
+        Event::SummaryAsked { .. } => "summary-ask".into(),
+        Event::SummaryAnswered { .. } => "summary-answer".into(),
+        Event::SummaryFailed { why, .. } => format!("summary-failure:{why:?}"),
+        Event::SummaryLifted => "summary-lifted".into(),
+        Event::WindowLearned { tokens, .. } => format!("window:{tokens}"),
         Event::OutputsShortened { outputs } => format!("shorten:{}", outputs.len()),
         Event::MessageQueued { .. } => "queued".into(),
         Event::MessageRequeued { .. } => "requeued".into(),

@@ -196,7 +196,7 @@ async fn obey(
             stage.output.talk("asked on the side");
         }
         ("help", _) => stage.output.talk(&slash::help()),
-        ("tokens", _) => stage.output.talk(&tokens::told(watch.view())),
+        ("tokens", _) => stage.output.talk(&tokens::told(watch.view()).join("\n")),
         (_, _) => {}
     }
     Ok(())

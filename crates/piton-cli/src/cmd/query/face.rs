@@ -17,6 +17,7 @@ use crate::render::changed::{Extent, as_asked, changed};
 use crate::render::lines::Line as Data;
 use crate::render::moves::{self, Move, is_planning};
 use crate::render::paint::{Line, Painted, Span, UNBOUND};
+use crate::render::room;
 use crate::render::running::{self, Waiting};
 use crate::render::streamed::Streamed;
 use crate::render::tasks::listed;
@@ -26,8 +27,6 @@ use crate::render::turn::{reasoning, said, text};
 
 /// What a person is told of a repair.
 const REPAIRED: &str = "The provider refused reasoning that was kept; asking again without it.";
-/// What a person is told of a summary.
-const SUMMED_UP: &str = "Older turns were summed up to make room.";
 
 /// Longest text that is shown of a message of somebody else, in letters.
 const MESSAGE_LETTERS_MAX: usize = 200;
@@ -126,7 +125,7 @@ impl Face {
         let line = match happened {
             Move::Started(call) => tool::started(call),
             Move::Ended(call) => tool::finished(call),
-            Move::SummedUp => SUMMED_UP.into(),
+            Move::SummedUp(covered) => room::summed_up(covered),
             Move::Shortened(outputs) => tool::shortened(*outputs),
             Move::Settled(_, asked) => match &asked.answer {
                 Some(answer) if answer.elsewhere => tool::answered(&answer.given),
@@ -134,6 +133,7 @@ impl Face {
             },
             Move::TurnBegan(_)
             | Move::Said(_)
+            | Move::SummingUp(_)
             | Move::Asked
             | Move::Answered(_)
             | Move::Planned(_)
@@ -151,6 +151,9 @@ impl Face {
 
     /// What is being waited for now.
     pub(super) fn waiting(&self, now: Timestamp) -> Option<Waiting> {
+        if let Some(summing) = self.view.head.summing_up {
+            return Some(running::summing_up(summing, now));
+        }
         let step = self.newest_step()?;
         let is_running = |call: &&CallView| call.state == CallState::Running;
         let running: Vec<&CallView> = step.calls.iter().filter(is_running).collect();
@@ -318,7 +321,10 @@ impl Face {
                 self.announced = *turn;
                 output.talk(&format!("turn {}", turn.0));
             }
-            Move::SummedUp => output.talk(SUMMED_UP),
+            Move::SummingUp(tokens) if !output.can_spin() => {
+                output.talk(&format!("{} …", room::summing_up(*tokens)));
+            }
+            Move::SummedUp(covered) => output.talk(&room::summed_up(covered)),
             Move::Shortened(outputs) => output.talk(&tool::shortened(*outputs)),
             Move::Repaired => output.talk(REPAIRED),
             Move::Planned(1) => output.talk("Not split: one worker does it."),
@@ -332,7 +338,7 @@ impl Face {
                 let text = shorten(&said(&message.parts), MESSAGE_LETTERS_MAX);
                 output.talk(&format!("> {}", text.replace('\n', "\n> ")));
             }
-            Move::TurnBegan(_) | Move::Raised(..) | Move::Said(_) => {}
+            Move::SummingUp(_) | Move::TurnBegan(_) | Move::Raised(..) | Move::Said(_) => {}
         }
     }
 

@@ -361,9 +361,11 @@ impl Following {
         let view = self.engine.view(id).await?;
         let turn = Newest::of(&view);
         let remedies = view.head.model.as_ref().map(|it| Remedies::of(&asked.agent, it));
+        let remedies = remedies.map(|it| it.within(view.head.allowance));
         let ending = self.conversation.ending().await?;
         let report = Report::of_turn(&ending, id, turn.as_ref(), &remedies.unwrap_or_default())
-            .about(id, view.turns.last());
+            .about(id, view.turns.last())
+            .with_all_of(&view);
         Ok(Followed::Done(report.kept_in(id.clone())))
     }
 }
@@ -414,7 +416,8 @@ fn told(happened: &Move, id: &ConversationId) -> Option<Piece> {
         | Move::Broke
         | Move::Suspended(_)
         | Move::Settled(..)
-        | Move::SummedUp
+        | Move::SummingUp(_)
+        | Move::SummedUp(_)
         | Move::Shortened(_)
         | Move::Repaired => return None,
     })

@@ -9,7 +9,9 @@ use piton::clock::{Clock as _, SystemClock};
 use piton::{Conversation, Hold, LeaseWait, OpenError, reader};
 use piton_agent::{Agent, AgentProfiles, AgentTools, Catalogue, EngineParts, Overrides, Settings};
 use piton_core::id::{ConversationId, Seq};
-use piton_store::{Batch, CommitName, Durability, Holder, Journal, MemoryJournal, NewRecord};
+use piton_store::{
+    Batch, CommitName, Durability, Holder, Journal, Listed, MemoryJournal, NewRecord,
+};
 
 use super::mail::Mail;
 use super::opened::{Life, Opened, look};
@@ -157,25 +159,22 @@ pub(super) async fn copy(
     let mut next = Some(id.clone());
     while let Some(id) = next {
         // A conversation that is there already closes a circle, which no sound journal has.
-        next = match to.status(&id).await? {
-            None => copy_one(from, to, &id).await?,
-            Some(_) => None,
-        };
+        if to.status(&id).await?.is_some() {
+            return Ok(());
+        }
+        let Some(listed) = from.status(&id).await? else { return Ok(()) };
+        copy_one(from, to, listed).await?;
+        next = reader::origin_of(from, &id).await?.map(|origin| origin.conversation);
     }
     Ok(())
 }
 
-/// Copies one conversation; returns the conversation that it was cut from.
-async fn copy_one(
-    from: &dyn Journal,
-    to: &dyn Journal,
-    id: &ConversationId,
-) -> Result<Option<ConversationId>, Fault> {
-    let Some(listed) = from.status(id).await? else { return Ok(None) };
-    let (mut records, mut files, mut origin) = (Vec::new(), Vec::new(), None);
+/// Copies one conversation.
+async fn copy_one(from: &dyn Journal, to: &dyn Journal, listed: Listed) -> Result<(), Fault> {
+    let id = &listed.conversation;
+    let (mut records, mut files) = (Vec::new(), Vec::new());
     reader::each_record(from, id, Seq::default(), |record| {
         let entry = reader::entry(&record);
-        origin = reader::origin(&entry).cloned().or(origin.take());
         files.extend(reader::files(&entry));
         let (at, format, body) = (record.at, record.format, record.body);
         records.push(NewRecord { at, format, body });
@@ -194,7 +193,7 @@ async fn copy_one(
     let lease = to.lease(id, holder).await.map_err(OpenError::from)?;
     to.append(&lease, batch).await.map_err(piton::SessionError::from)?;
     to.release(lease).await?;
-    Ok(origin)
+    Ok(())
 }
 
 /// Takes the writer's place, and says so when that takes long.

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use anstyle::Style as Look;
 use piton::{Command, CommandError, FollowError, News, OnIncomplete, Rested, Work};
-use piton_agent::typed as named;
+use piton_agent::{Reader, typed as named};
 use piton_core::coordinate::COORDINATOR;
 use piton_core::summary::shorten;
 use piton_core::view::{ItemView, MessagePart, TurnEnd, View};
@@ -31,6 +31,7 @@ use super::still_running;
 use super::waiting;
 use super::watch::{Rules, Watch, answered};
 use crate::ask::Content;
+use crate::cmd::rename::ask_beside;
 use crate::output::{Form, Output};
 use crate::render::answer::Pace;
 use crate::render::incomplete::Newest;
@@ -67,6 +68,10 @@ pub(super) async fn perform(
         seen.catch_up(stage).await?;
         opened.view = seen.watch.view().clone();
         seen.tell_status(opened, stage);
+        if opened.life != Life::Passing {
+            let reader = if stage.terminal.is_some() { Reader::Person } else { Reader::Nobody };
+            ask_beside(&asked.agent, opened.conversation.id(), &opened.view, reader);
+        }
         if let Some(chosen) = chosen {
             match follow(chosen, opened, asked, mail, stage).await? {
                 Followed::Errand(next) => {
@@ -261,9 +266,10 @@ impl Seen {
         };
         let Rested { ending, .. } = rested?;
         let turn = Newest::of(&opened.view);
-        let remedies = Remedies::of(&asked.agent, &opened.model);
+        let remedies = Remedies::of(&asked.agent, &opened.model).within(opened.view.head.allowance);
         let report = Report::of_turn(&ending, &conversation, turn.as_ref(), &remedies)
-            .about(&conversation, opened.view.turns.last());
+            .about(&conversation, opened.view.turns.last())
+            .with_all_of(&opened.view);
         Ok(if opened.life == Life::Passing { report } else { report.kept_in(conversation) })
     }
 }

@@ -68,6 +68,8 @@ pub(super) struct Watch {
     /// The menu that is open.
     menu: Option<interrupt::Scope>,
     escalation: Escalation,
+    /// The summary that is not waited for: since when it was made.
+    left: Option<Timestamp>,
     /// What was chosen from a menu, to be done when the turn has stopped.
     chosen: Option<Chosen>,
     rules: Rules,
@@ -123,6 +125,7 @@ impl Watch {
             backlog: VecDeque::new(),
             menu: None,
             escalation: Escalation::default(),
+            left: None,
             chosen: None,
             rules,
             all: Together::default(),
@@ -293,6 +296,9 @@ impl Watch {
         if push == Push::Interrupt && self.leave_text(terminal) {
             return ControlFlow::Continue(());
         }
+        if push == Push::Interrupt && self.stop_compacting(output) {
+            return ControlFlow::Continue(());
+        }
         let asked = match terminal {
             Some(_) if self.is_asking() => Asked::Something,
             Some(terminal) if terminal.is_ours() => Asked::Nothing,
@@ -317,6 +323,22 @@ impl Watch {
             (Next::Nothing, _) => {}
         }
         ControlFlow::Continue(())
+    }
+
+    /// Ctrl-C while a model sums up stops only that. Says whether it did.
+    fn stop_compacting(&mut self, output: &mut Output) -> bool {
+        let since = self.view().head.summing_up.map(|summing| summing.since);
+        if since.is_none() || self.left == since {
+            return false;
+        }
+        self.left = since;
+        output.rest();
+        output
+            .talk("The summary is not waited for; the turn goes on. Ctrl-C again stops the turn.");
+        let conversation = self.conversation.clone();
+        // One that is there by then refuses.
+        tokio::spawn(async move { drop(conversation.send(Command::StopCompacting).await) });
+        true
     }
 
     /// Ctrl-C where a text belongs to a question leads back to the question, and takes a form down. Says

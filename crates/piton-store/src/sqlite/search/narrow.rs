@@ -4,14 +4,16 @@
 //! that contain its first and last piece are looked for among all words there are, which are far fewer
 //! than texts. The answer may hold texts that do not fit, and never misses one that does.
 
-use rusqlite::{Connection, params};
+use std::collections::BTreeSet;
 
-use super::terms::{self, LONG};
+use rusqlite::{Connection, OptionalExtension as _};
+
+use super::terms::{self, LONG, TAIL_CHARS_MIN};
 
 /// Most words that one piece of a literal may stand for. A piece of more of them says next to nothing.
 const TERMS_MAX: usize = 256;
-/// Letters of a piece by which words can be looked up.
-const PART_CHARS: usize = 3;
+/// Comes behind every letter of a word.
+const BEHIND_LETTERS: char = char::MAX;
 
 /// Where a piece of a literal can stand in a word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,7 +38,10 @@ pub(super) fn words(db: &Connection, literal: &str) -> Result<Option<String>, ru
     if needed.is_empty() {
         return Ok(None);
     }
-    Ok(Some(format!("({}) OR \"{LONG}\"", needed.join(" AND "))))
+    let needed = needed.join(" AND ");
+    // Asking for a word that no text has costs as much as asking for one that is there.
+    let has_long = is_known(db, LONG)?;
+    Ok(Some(if has_long { format!("({needed}) OR \"{LONG}\"") } else { needed }))
 }
 
 /// One of which must be in the text; none if that is not worth asking.
@@ -51,7 +56,7 @@ fn alternatives(
     if !piece.open_left && !piece.open_right {
         return Ok(Some(format!("\"{run}\"")));
     }
-    if run.chars().count() < PART_CHARS {
+    if run.chars().count() < TAIL_CHARS_MIN {
         return Ok(None);
     }
     let Some(found) = containing(db, run, piece)? else { return Ok(None) };
@@ -68,31 +73,36 @@ fn containing(
     db: &Connection,
     run: &str,
     piece: Piece,
-) -> Result<Option<Vec<String>>, rusqlite::Error> {
+) -> Result<Option<BTreeSet<String>>, rusqlite::Error> {
     let fits = |term: &str| match (piece.open_left, piece.open_right) {
         (true, true) => term.contains(run),
         (true, false) => term.ends_with(run),
         (false, true) => term.starts_with(run),
         (false, false) => term == run,
     };
-    let letters: Vec<char> = run.chars().collect();
-    let parts: Vec<_> = letters
-        .windows(PART_CHARS)
-        .map(|part| format!("\"{}\"", part.iter().collect::<String>()))
-        .collect();
-    let mut ask = db.prepare_cached(
-        "SELECT terms.term FROM parts CROSS JOIN terms ON terms.id = parts.rowid WHERE parts MATCH ?1",
-    )?;
-    let mut rows = ask.query(params![parts.join(" AND ")])?;
-    let mut found = Vec::new();
+    let (first, sql) = if piece.open_left {
+        let sql = "SELECT terms.term FROM tails CROSS JOIN terms ON terms.id = tails.term
+             WHERE tail >= ?1 AND tail < ?2";
+        (terms::tail(run), sql)
+    } else {
+        (run, "SELECT term FROM terms WHERE term >= ?1 AND term < ?2")
+    };
+    let mut ask = db.prepare_cached(sql)?;
+    let mut rows = ask.query([first, &format!("{first}{BEHIND_LETTERS}")])?;
+    let mut found = BTreeSet::new();
     while let Some(row) = rows.next()? {
         let term: String = row.get(0)?;
         if fits(&term) {
-            if found.len() == TERMS_MAX {
+            found.insert(term);
+            if TERMS_MAX < found.len() {
                 return Ok(None);
             }
-            found.push(term);
         }
     }
     Ok(Some(found))
+}
+
+fn is_known(db: &Connection, term: &str) -> Result<bool, rusqlite::Error> {
+    let mut ask = db.prepare_cached("SELECT 1 FROM terms WHERE term = ?1")?;
+    Ok(ask.query_row([term], |_| Ok(())).optional()?.is_some())
 }

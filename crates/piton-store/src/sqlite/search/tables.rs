@@ -11,14 +11,15 @@ use crate::StoreError;
 /// Says in the file's header whose database this is: "pitf".
 const APPLICATION_ID: i64 = 0x7069_7466;
 /// The form of the tables, and of what is put into them.
-const FORMAT: i64 = 1;
+const FORMAT: i64 = 2;
 /// How long a connection waits for another process that fills the index, in milliseconds.
 const BUSY_MS: u64 = 10_000;
 /// Memory for pages, in KiB.
 const CACHE_KIB: i64 = 8192;
 
 /// Words are kept without their text and without their order in it: every text that is found is looked
-/// at anyway. `parts` finds words by any three letters in a row.
+/// at anyway. `tails` finds words by letters in their middle: it has the end of a word from each of its letters
+/// on, cut to a few letters.
 const TABLES: &str = "
     CREATE TABLE about (
         only INTEGER PRIMARY KEY CHECK (only = 1),
@@ -45,7 +46,11 @@ const TABLES: &str = "
     CREATE INDEX texts_by_place ON texts (conversation, seq);
     CREATE TABLE terms (id INTEGER PRIMARY KEY, term TEXT NOT NULL UNIQUE) STRICT;
     CREATE VIRTUAL TABLE words USING fts5 (tokens, content='', detail='none', tokenize='ascii');
-    CREATE VIRTUAL TABLE parts USING fts5 (term, content='', detail='none', tokenize='trigram');
+    CREATE TABLE tails (
+        tail TEXT NOT NULL,
+        term INTEGER NOT NULL,
+        PRIMARY KEY (tail, term)
+    ) STRICT, WITHOUT ROWID;
 ";
 
 /// Opens the index and makes its tables if there are none; nothing if they are of another form, or about

@@ -6,19 +6,22 @@
 
 use piton_core::action::{Action, Verdict, Wish};
 use piton_core::answer::Answer;
-use piton_core::budget::mechanical_summary;
 use piton_core::coordinate::COORDINATOR;
+use piton_core::cut;
 use piton_core::decide::calls::doubt;
 use piton_core::decide::decide;
 use piton_core::event::{
     BreakReason, ConfigChange, EffectClass, Entry, Event, FailureClass, Found, Handle,
     InDoubtPolicy, InquiryAnswer, InquiryKind, Limits, ModelRef, Outcome, PartialKind,
-    PermissionMode, Permissions, QueuePlace, Rejected, ToolOutput, TurnEnd, UserPart,
+    PermissionMode, Permissions, QueuePlace, Rejected, ToolOutput, TurnEnd, Usage, UserPart,
 };
 use piton_core::id::{
     Attempt, CallId, Digest, DriverId, Epoch, InquiryId, MessageId, Timestamp, TurnId,
 };
+use piton_core::recap::Look;
 use piton_core::state::{Call, Exchange, Item, Progress, State, Turn};
+use piton_core::summarise;
+use piton_core::transcript::Transcript;
 
 use super::luck::Luck;
 use super::speech::{self, End};
@@ -213,8 +216,8 @@ impl Story {
     }
 
     fn compact(&mut self) {
-        if let Some((summary, through)) = mechanical_summary(&self.state) {
-            self.push(Event::Compacted { summary, through });
+        if let Some(wide) = cut::widest(&self.state) {
+            self.push(cut::lay(&self.state, wide, &Look::default()));
         }
     }
 
@@ -279,7 +282,20 @@ impl Story {
                 watch.request(&self.state, self.voice, luck);
                 self.ask(step, attempt);
             }
-            Action::Compact => self.compact(),
+            Action::SumUp(ask) => {
+                let request = summarise::request(&self.state, &ask);
+                let tokens_estimated = request.tokens_estimated();
+                let (range, digest) = (ask.range, Digest::new("00"));
+                let model = request.model().unwrap().clone();
+                let tokens_before = tokens_estimated;
+                let asked =
+                    Event::SummaryAsked { range, model, digest, tokens_estimated, tokens_before };
+                self.push(asked);
+                let (text, usage) = ("what there was".into(), Usage::default());
+                self.push(Event::SummaryAnswered { text, usage });
+            }
+            Action::LeaveSummary => panic!("nobody interrupted"),
+            Action::Compact(cut) => self.push(cut::lay(&self.state, cut, &Look::default())),
             Action::Shorten(outputs) => self.push(Event::OutputsShortened { outputs }),
             Action::Repair(steps) => self.push(Event::HistoryRepaired { steps }),
             Action::Plan(calls) => {
@@ -315,7 +331,8 @@ impl Story {
 
     pub(crate) fn ask(&mut self, step: u32, attempt: Attempt) {
         let (model, digest) = (self.model(), Digest::new("0"));
-        self.push(Event::ModelAsked { step, attempt, model, digest, tokens_estimated: 0 });
+        let tokens_estimated = Transcript::from(&self.state).tokens_estimated();
+        self.push(Event::ModelAsked { step, attempt, model, digest, tokens_estimated });
     }
 
     fn start(&mut self, call: CallId) {

@@ -1,0 +1,75 @@
+//! `piton tokens`: how large the next request of a conversation is, and how much the model takes.
+
+use std::sync::Arc;
+
+use piton::reader;
+use piton_agent::known::KnownModel;
+use piton_agent::{Settings, typed};
+use piton_core::tokens::Tokens;
+use piton_core::transcript::Parts;
+use piton_store::Journal;
+
+use crate::flags::TokensFlags;
+use crate::output::Output;
+use crate::render::lines::Line;
+use crate::render::table::table;
+use crate::report::{Fault, Report};
+use crate::{store, target};
+
+/// Shows it.
+pub(crate) async fn run(
+    flags: &TokensFlags,
+    settings: &Settings,
+    output: &mut Output,
+) -> Result<Report, Fault> {
+    let nothing = Fault::NoConversation { aside: settings.set_aside() };
+    if !settings.has_database()? && flags.id.is_none() {
+        return Err(nothing);
+    }
+    let journal: Arc<dyn Journal> = store::open(settings, output)?;
+    let id = match &flags.id {
+        Some(typed) => target::by_prefix(&*journal, typed, settings).await?,
+        None => target::newest(&*journal, settings).await?.ok_or(nothing)?,
+    };
+    let tokens = Tokens::from(&reader::state(&*journal, &id).await?);
+    let model = tokens.model.as_ref().map(typed).unwrap_or_default();
+    let price_step = KnownModel::find(&model).and_then(|known| known.price_step);
+    if flags.json {
+        output.json(&Line::Tokens { conversation: id.as_str(), tokens: &tokens, price_step });
+        return Ok(Report::ok("done").kept_in(id));
+    }
+    output.talk(&format!("conversation {id}"));
+    output.data(&table(&rows(&model, &tokens, price_step), output.page()));
+    Ok(Report::ok("done").kept_in(id))
+}
+
+fn rows(model: &str, tokens: &Tokens, price_step: Option<u64>) -> Vec<[String; 2]> {
+    let Parts { prompt, tools, instructions, summary, outputs, rest } = tokens.parts;
+    let window = match tokens.window {
+        Some(window) => format!("{window} ({})", tokens.window_from),
+        None => "not known".into(),
+    };
+    let counted = tokens.counted_permille.map_or("not yet".into(), |permille| {
+        let hundredths = permille.div_ceil(10);
+        format!("{}.{:02} for each estimated", hundredths / 100, hundredths % 100)
+    });
+    let mut rows = vec![
+        ["model", model].map(str::to_owned),
+        ["window".into(), window],
+        ["budget".into(), format!("{}; room is made above {}", tokens.budget, tokens.trigger)],
+        ["next request".into(), tokens.expected.to_string()],
+    ];
+    let parts = [
+        ("prompt", prompt),
+        ("tools", tools),
+        ("instructions", instructions),
+        ("summary", summary),
+        ("outputs", outputs),
+        ("rest", rest),
+    ];
+    rows.extend(parts.map(|(name, size)| [format!("  {name}"), size.to_string()]));
+    rows.push(["counted".into(), counted]);
+    let dearer = |step: u64| ["price".into(), format!("more for each token above {step}")];
+    rows.extend(price_step.map(dearer));
+    rows
+}

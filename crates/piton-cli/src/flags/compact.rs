@@ -1,0 +1,22 @@
+//! The flags of `piton compact` and `piton uncompact`.
+
+use clap::Args;
+
+/// The flags of `piton compact`.
+#[derive(Debug, Args)]
+pub(crate) struct Compact {
+    /// The conversation, or the beginning of its id; else the newest one of this workspace
+    #[arg(value_name = "ID")]
+    pub(crate) id: Option<String>,
+    /// What the summary should tell above all
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) focus: Option<String>,
+}
+
+/// The flags of `piton uncompact`.
+#[derive(Debug, Args)]
+pub(crate) struct Uncompact {
+    /// The conversation, or the beginning of its id; else the newest one of this workspace
+    #[arg(value_name = "ID")]
+    pub(crate) id: Option<String>,
+}
