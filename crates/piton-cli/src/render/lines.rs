@@ -77,6 +77,9 @@ pub(crate) enum Line<'a> {
         /// Its turn, if one was found or begun.
         #[serde(skip_serializing_if = "Option::is_none")]
         turn: Option<u32>,
+        /// The message that was left for the process at work.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        message_id: Option<&'a str>,
         /// The final answer, if there is one.
         #[serde(skip_serializing_if = "Option::is_none")]
         text: Option<&'a str>,
@@ -90,6 +93,19 @@ pub(crate) enum Line<'a> {
         #[serde(skip_serializing_if = "Option::is_none")]
         in_all: Option<InAll>,
     },
+    /// A turn that can be gone back to, with the message that began it.
+    Turn { conversation: &'a str, turn: u32, message: Option<&'a str>, text: &'a str },
+    /// What becomes of a file when changes are taken back, and whether that is done.
+    File {
+        path: &'a str,
+        changes: usize,
+        fate: &'a str,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        changed_again_in: Option<u32>,
+        done: bool,
+    },
+    /// A conversation that was put away, or is listed again.
+    Shelved { conversation: &'a str, shelf: Shelf },
     /// Where a scripted model is served.
     Serving { url: &'a str, variables: BTreeMap<&'a str, &'a str> },
     /// A request that a served model got.
@@ -126,6 +142,9 @@ pub(crate) enum Line<'a> {
         shelf: Option<Shelf>,
         #[serde(skip_serializing_if = "Option::is_none")]
         parent: Option<String>,
+        /// What it was forked from.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        origin: Option<&'a str>,
         /// What it has used, if that is asked for.
         #[serde(skip_serializing_if = "Option::is_none")]
         in_all: Option<InAll>,
@@ -477,7 +496,7 @@ impl<'a> Line<'a> {
     pub(crate) fn listed(
         listed: &'a Listed,
         (kept, untaken): (usize, usize),
-        in_all: Option<InAll>,
+        (origin, in_all): (Option<&'a ConversationId>, Option<InAll>),
     ) -> Self {
         let Listed { conversation, row, holder, .. } = listed;
         Self::Listed {
@@ -493,6 +512,7 @@ impl<'a> Line<'a> {
             touched: row.touched.0,
             shelf: Some(row.shelf).filter(|shelf| *shelf != Shelf::Listed),
             parent: conversation.as_worker().map(|(parent, _)| parent.as_str().to_owned()),
+            origin: origin.map(ConversationId::as_str),
             in_all,
         }
     }

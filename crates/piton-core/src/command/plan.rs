@@ -169,8 +169,10 @@ fn say(
         (None, _, _) => begin(state, message, parts, agent),
         (Some(_), OnIncomplete::Ask, Performing::Now) => Plan::Refuse(Refusal::Running),
         (Some(_), OnIncomplete::Ask, Performing::Nobody) => Plan::Refuse(Refusal::Incomplete),
-        (Some(_), OnIncomplete::Resume, _) if is_full(state) => Plan::Refuse(full(state)),
         (Some(_), OnIncomplete::Resume, _) => {
+            if let Some(full) = queue_full(state, 0) {
+                return Plan::Refuse(full);
+            }
             let mut facts = vec![Event::MessageQueued { message, parts, place: QueuePlace::Next }];
             facts.extend(grant(state));
             record(facts, Then::Run)
@@ -214,20 +216,18 @@ fn queue(state: &State, (message, parts): (MessageId, Vec<UserPart>), place: Que
     if knows(state, &message) {
         return record(Vec::new(), then);
     }
-    if is_full(state) {
-        return Plan::Refuse(full(state));
+    if let Some(full) = queue_full(state, 0) {
+        return Plan::Refuse(full);
     }
     record(vec![Event::MessageQueued { message, parts, place }], then)
 }
 
+/// Why no message more can wait, if `others` are on their way to the queue.
 // K58
-fn is_full(state: &State) -> bool {
+pub fn queue_full(state: &State, others: usize) -> Option<Refusal> {
     let max = state.config.limits.queue_max;
-    0 < max && usize::try_from(max).is_ok_and(|max| max <= state.queue.len())
-}
-
-fn full(state: &State) -> Refusal {
-    Refusal::QueueFull { max: state.config.limits.queue_max }
+    let is_full = usize::try_from(max).is_ok_and(|max| max <= state.queue.len() + others);
+    (0 < max && is_full).then_some(Refusal::QueueFull { max })
 }
 
 fn requeue(state: &State, message: &MessageId, change: &QueueChange) -> Plan {
