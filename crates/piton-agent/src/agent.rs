@@ -29,6 +29,7 @@ use crate::sandbox::{self, Sandbox, SandboxGap};
 use crate::settings::Settings;
 use crate::settings_file::{FileError, SettingsFile};
 use crate::skills::{SkillNote, Skills};
+use crate::titles::Titles;
 use crate::unattended::WrittenUnattended;
 use crate::web::PrivateHosts;
 
@@ -70,6 +71,12 @@ pub struct Agent {
     general: RequestDefaults,
     /// What one turn may use at most.
     ceilings: Ceilings,
+    /// Most messages that wait at once, if something is said about that.
+    pub(crate) queue_max: Option<u32>,
+    /// Where titles come from; none leaves it to who is there.
+    pub(crate) titles: Option<Titles>,
+    /// After how many days without a turn complete conversations go; none is never.
+    keep_days: Option<u32>,
     /// How large requests may become.
     pub(crate) context: WrittenContext,
     rules: Vec<WrittenRule>,
@@ -142,6 +149,9 @@ impl Agent {
                 microdollars_max: file.max_turn_cost.map(Dollars::microdollars),
                 seconds_max: file.max_turn_seconds,
             }),
+            queue_max: variable(environment, "PITON_QUEUE_MAX")?.or(file.queue_max),
+            titles: variable(environment, "PITON_TITLES")?.or(file.titles),
+            keep_days: file.keep_days.filter(|days| 0 < *days),
             context: WrittenContext {
                 tokens_max: variable(environment, "PITON_CONTEXT_TOKENS")?
                     .or(file.context.tokens_max),
@@ -192,6 +202,11 @@ impl Agent {
     /// What one turn may use at most, unless its command or its conversation says otherwise.
     pub fn ceilings(&self) -> Ceilings {
         self.ceilings
+    }
+
+    /// After how many days without a turn complete conversations go; none is never.
+    pub fn keep_days(&self) -> Option<u32> {
+        self.keep_days
     }
 
     /// How a person is called, and how long a turn goes on before that.

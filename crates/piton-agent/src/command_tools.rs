@@ -12,7 +12,8 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 /// Names that piton's own tools have, beside those of every registry.
-const TAKEN: [&str; 5] = ["ask_user", "read_output", "shell_wait", "shell_write", "shell_stop"];
+const TAKEN: [&str; 6] =
+    ["ask_user", "read_output", "recall", "shell_wait", "shell_write", "shell_stop"];
 
 /// A tool as written.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]

@@ -65,7 +65,7 @@ fn builder(settings: &Settings, parts: EngineParts) -> Builder {
     let Machine { host, boot } = Machine::ask();
     let EngineParts { journal, models, scratch, lock_wait } = parts;
     Engine::builder(journal, models)
-        .read_outputs()
+        .look_back()
         .machine(host, boot)
         .scratch(scratch)
         .calls(settings.calls())

@@ -36,6 +36,7 @@ mod profile;
 mod profiles;
 mod prompt;
 mod skills;
+mod titles;
 
 mod models;
 mod providers;
@@ -50,6 +51,8 @@ mod mcp;
 mod web;
 
 mod engine;
+mod one_shot;
+mod titling;
 
 pub mod rules;
 mod sandbox;
@@ -68,6 +71,7 @@ pub use self::models::{Catalogue, Loaded, ModelError, is_demo, read_script, type
 pub use self::models::{known, listed};
 pub use self::near::{near, with_near};
 pub use self::notify::{NotAWayToNotify, Notify};
+pub use self::one_shot::OneShotError;
 pub use self::overrides::Overrides;
 pub use self::profile::{Frozen, Live, Profile, ProfileError, ProfileRequest, Standing, TurnStart};
 pub use self::profiles::{AgentProfiles, FlagsError, ProfileNote};
@@ -79,5 +83,8 @@ pub use self::settings::{Settings, SettingsError, make_private};
 pub use self::settings_edit::EditError;
 pub use self::settings_file::FileError;
 pub use self::skills::SkillNote;
+pub use self::titles::{NoTitles, Titles};
+pub use self::titling::Reader;
 pub use self::tools::{AgentTools, ToolNote};
 pub use self::unattended::UnattendedPolicy;
+pub use self::workspace::workspace_around;

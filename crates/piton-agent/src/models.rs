@@ -178,6 +178,11 @@ pub fn is_demo(model: &ModelRef) -> bool {
     model.provider == DEMO
 }
 
+/// Whether a provider answers, and not a part of piton.
+pub(crate) fn is_real(model: &ModelRef) -> bool {
+    ![DEMO, SCRIPT].contains(&model.provider.as_str())
+}
+
 /// How a model is named so that it can be typed.
 pub fn typed(model: &ModelRef) -> String {
     match model.provider.as_str() {

@@ -154,6 +154,8 @@ impl Agent {
         limits.tokens_max = overrides.tokens_max.or(said.tokens_max).unwrap_or(limits.tokens_max);
         let cost_max = overrides.microdollars_max.or(said.microdollars_max);
         limits.cost = cost_limit(cost_max, limits.cost, &model)?;
+        // Whoever wants more room in a conversation that is there wants it there.
+        limits.queue_max = self.queue_max.unwrap_or(limits.queue_max);
         let (mut effort, mut answer_tokens_max) = (present.effort, present.answer_tokens_max);
         if request.standing == Standing::New || is_other_provider(present, &model) {
             let defaults = self.request_defaults(&model);

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use piton::Delegation;
 use piton::transport::Timeouts;
-use piton_core::event::PermissionMode;
+use piton_core::event::{PermissionMode, QUEUE_MAX};
 use piton_mcp::WrittenServer;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -24,6 +24,7 @@ use crate::notify::{NOTIFY_SECONDS_DEFAULT, Notify};
 use crate::providers::{IdleSeconds, WrittenEffort, WrittenProvider};
 use crate::rules::WrittenRule;
 use crate::sandbox::WrittenSandbox;
+use crate::titles::Titles;
 use crate::unattended::WrittenUnattended;
 use crate::web::WrittenWeb;
 use crate::words;
@@ -57,6 +58,15 @@ pub(crate) struct SettingsFile {
     /// Longest time of a `piton query`, in seconds; then its turn stops and is kept. 0 is no limit.
     #[schemars(extend("x-variable" = "PITON_MAX_TURN_SECONDS", "x-flag" = "--timeout"))]
     pub(crate) max_turn_seconds: Option<u64>,
+    /// Most messages that wait in a conversation at once; 0 is no limit. Counts from the next turn on.
+    #[schemars(extend("x-variable" = "PITON_QUEUE_MAX", "default" = QUEUE_MAX))]
+    pub(crate) queue_max: Option<u32>,
+    /// Where titles of conversations come from: `model` asks the model once after the first turn, `first-words` takes the first words of the first message. Unless it is set, the model is asked where a person is on the terminal. The demo model is never asked.
+    #[schemars(extend("x-variable" = "PITON_TITLES"))]
+    pub(crate) titles: Option<Titles>,
+    /// After how many days without a turn a complete conversation is purged, when conversations are listed (`piton help find`); 0 is never.
+    #[schemars(extend("default" = 0))]
+    pub(crate) keep_days: Option<u32>,
     /// Longest wait for the first byte of an answer; 0 is for ever.
     #[schemars(extend("x-variable" = "PITON_FIRST_BYTE_SECONDS", "default" = seconds_of(|usual| usual.first_byte)))]
     pub(crate) first_byte_seconds: Option<u64>,

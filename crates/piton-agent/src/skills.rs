@@ -20,7 +20,7 @@ use crate::settings::Settings;
 /// The file that makes a folder a skill.
 const FILE: &str = "SKILL.md";
 /// Most bytes of a file that are read to find its head.
-const HEAD_BYTES_MAX: u64 = 8 * 1024;
+const HEAD_BYTES_MAX: usize = 8 * 1024;
 /// Most skills that count.
 const SKILLS_MAX: usize = 200;
 /// Longest name, in characters.
@@ -125,9 +125,12 @@ impl Skill {
         if !path.is_file() {
             return Ok(None);
         }
-        let mut head = Vec::new();
+        // With room for all of it, the file is read at once, and not in ever larger pieces.
+        let mut head = Vec::with_capacity(HEAD_BYTES_MAX);
         let file = File::open(&path).map_err(|error| error.to_string())?;
-        file.take(HEAD_BYTES_MAX).read_to_end(&mut head).map_err(|error| error.to_string())?;
+        file.take(HEAD_BYTES_MAX as u64)
+            .read_to_end(&mut head)
+            .map_err(|error| error.to_string())?;
         let head = String::from_utf8_lossy(&head);
         let read = FrontMatter::read(&head)?;
         let folder = directory.file_name().map(|name| name.to_string_lossy().into_owned());

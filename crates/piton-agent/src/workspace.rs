@@ -22,6 +22,11 @@ pub(crate) fn repository(directory: &Path, user_directory: Option<&Path>) -> Opt
     (!is_above).then(|| root.to_owned())
 }
 
+/// The directory that a conversation works in whose person is in `directory`.
+pub fn workspace_around(directory: &Path, user_directory: Option<&Path>) -> PathBuf {
+    repository(directory, user_directory).unwrap_or_else(|| directory.to_owned())
+}
+
 /// Whether a repository begins here. A mark that somebody else has put into a shared directory would
 /// choose the workspace of everybody who works below it.
 fn is_marked(directory: &Path) -> bool {

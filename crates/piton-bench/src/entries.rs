@@ -13,15 +13,23 @@ const STEPS: u32 = 20;
 
 /// A conversation of 100,000 entries.
 pub(crate) fn long(workspace: String) -> Vec<Event> {
+    of(workspace, ENTRIES)
+}
+
+/// A conversation of so many entries. Titles at its beginning fill it up, so that its last turn is whole.
+pub(crate) fn of(workspace: String, entries: usize) -> Vec<Event> {
     let mut events =
         vec![Event::ConversationOpened { workspace, title: None, origin: None, parent: None }];
+    let title = Event::TitleGiven { title: "a long day".into() };
+    let rest = entries.saturating_sub(1) % whole_turn(TurnId(1)).len();
+    events.extend(std::iter::repeat_n(title, rest));
     for turn in 1.. {
-        if ENTRIES <= events.len() {
+        if entries <= events.len() {
             break;
         }
         events.extend(whole_turn(TurnId(turn)));
     }
-    events.truncate(ENTRIES);
+    events.truncate(entries);
     events
 }
 

@@ -6,10 +6,12 @@
 mod appends;
 mod crowd;
 mod entries;
+mod finding;
 mod folding;
 mod following;
 mod furnished;
 mod listing;
+mod long;
 mod measure;
 mod report;
 mod sleepers;
@@ -37,6 +39,11 @@ fn main() -> Outcome<()> {
             _ => {}
         }
     }
+    if let [long::COMMAND_ONLY, home, piton, arguments @ ..] =
+        only.iter().map(String::as_str).collect::<Vec<_>>().as_slice()
+    {
+        return long::command_only(home, piton, arguments);
+    }
     if let Some(unknown) =
         only.iter().find(|only| !MEASURES.iter().any(|it| it.0.contains(&***only)))
     {
@@ -63,7 +70,7 @@ fn main() -> Outcome<()> {
 
 type Measure = fn(&Bench) -> Outcome<Vec<Row>>;
 
-const MEASURES: [(&str, Measure); 17] = [
+const MEASURES: [(&str, Measure); 19] = [
     ("append", appends::one),
     ("group", appends::many),
     ("at-once", crowd::turns),
@@ -78,6 +85,8 @@ const MEASURES: [(&str, Measure); 17] = [
     ("ls", listing::ls),
     ("fold", folding::open),
     ("view", folding::view),
+    ("find", finding::all),
+    ("long", long::commands),
     ("follow", following::both),
     // Deletes 10,000 files. On ext4 without a journal, files are slow to create for a minute behind
     // that, so what creates files is measured before.

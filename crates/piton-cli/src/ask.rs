@@ -15,7 +15,7 @@ mod permission;
 use piton::{Reply, Standing};
 use piton_core::id::ConversationId;
 use piton_core::question::Secret;
-use piton_core::view::{InquiryKind, QuestionView, RuleEffect, Shape, Wants, Width};
+use piton_core::view::{self, InquiryKind, QuestionView, RuleEffect, Shape, Wants, Width};
 
 use self::choice::ChoicePrompt;
 pub(crate) use self::content::Content;
@@ -166,7 +166,7 @@ impl Prompt {
     pub(crate) fn sheet(&self, page: Page) -> Sheet {
         let (lines, choices) = if self.is_laid_out() {
             let choices = match self.asked.kind {
-                InquiryKind::InDoubt => doubt_menu().line(),
+                InquiryKind::InDoubt => doubt_menu(&self.asked).line(),
                 InquiryKind::Permission | InquiryKind::Question => self.permission.choices(),
             };
             (self.lines(page), choices)
@@ -206,7 +206,7 @@ impl Prompt {
                 (None, None, Some(wants)) => put(question, wants),
                 (None, None, None) => format!("{question} "),
             },
-            InquiryKind::InDoubt => format!("{question}\n{}", doubt_menu().line()),
+            InquiryKind::InDoubt => format!("{question}\n{}", doubt_menu(&self.asked).line()),
         }
     }
 
@@ -223,7 +223,8 @@ impl Prompt {
     fn hear_doubt(&mut self, line: &str) -> Heard {
         // A word of `piton answer`.
         let line = if line.trim() == "unknown" { "no" } else { line };
-        match doubt_menu().hear(line) {
+        match doubt_menu(&self.asked).hear(line) {
+            Pressed::Key(keys::WAIT) => Heard::Reply(Reply::LookAgain),
             Pressed::Key(keys::RESUME) => Heard::Reply(Reply::RunAgain),
             Pressed::Key(keys::DONE) => Heard::Reply(Reply::TreatAsDone),
             // Not to be run again, and nothing is known: that is what the model is told.
@@ -272,10 +273,17 @@ impl Prompt {
     }
 }
 
-/// What can be done about a call whose outcome nobody knows.
-fn doubt_menu() -> Menu {
+/// What can be done about a call whose outcome nobody knows. One that another conversation has is waited
+/// for, and not run here.
+fn doubt_menu(asked: &QuestionView) -> Menu {
+    let is_elsewhere = asked.choices.contains(&view::Choice::LookAgain);
+    let first = if is_elsewhere {
+        (keys::WAIT, "wait: look again", "whether the other conversation knows how it ended")
+    } else {
+        (keys::RESUME, "run it again", "even if it took effect")
+    };
     Menu::of(&[
-        (keys::RESUME, "run it again", "even if it took effect"),
+        first,
         (keys::DONE, "it is done", "the model is told that it took effect"),
         (keys::TYPE, "type its result", "the model takes that for its output"),
         (keys::NO, "nobody knows", "it is not run again, and the model is told so"),
@@ -311,6 +319,8 @@ fn put(question: &str, wants: &Wants) -> String {
 pub(crate) enum Choice {
     /// Finish it, then send the new message.
     Resume,
+    /// Try its message again, then send the new one.
+    Retry,
     /// Discard it, then send the new message.
     Discard,
     /// Discard it, and type its message anew.
@@ -332,6 +342,7 @@ pub(crate) enum Editing {
 pub(crate) fn turn_menu(editing: Editing) -> Menu {
     let mut entries = vec![
         (keys::RESUME, "resume it", "then your message is sent"),
+        (keys::AGAIN, "try it again", "its message has a new attempt; then your message is sent"),
         (keys::DISCARD, "discard it", "it stays in the journal, hidden; then your message is sent"),
         (keys::EDIT, "edit its message", "it is discarded, and you type its message anew"),
         (keys::QUIT, "quit", "nothing is changed, and your message is kept"),
@@ -344,6 +355,7 @@ pub(crate) fn turn_menu(editing: Editing) -> Menu {
 pub(crate) fn choose(key: Key) -> Choice {
     match key {
         keys::RESUME => Choice::Resume,
+        keys::AGAIN => Choice::Retry,
         keys::DISCARD => Choice::Discard,
         keys::EDIT => Choice::Edit,
         _ => Choice::Quit,
@@ -459,10 +471,11 @@ mod tests {
         assert_eq!(chosen("R", Editing::Impossible), Some(Choice::Resume));
         assert_eq!(chosen("discard", Editing::Impossible), Some(Choice::Discard));
         assert_eq!(chosen("q", Editing::Possible), Some(Choice::Quit));
-        assert_eq!(chosen("4", Editing::Possible), Some(Choice::Quit));
+        assert_eq!(chosen("g", Editing::Impossible), Some(Choice::Retry));
+        assert_eq!(chosen("5", Editing::Possible), Some(Choice::Quit));
         assert_eq!(chosen("", Editing::Possible), None);
-        assert_eq!(turn_menu(Editing::Possible).takes(), "type r, d, e or q");
-        assert_eq!(turn_menu(Editing::Impossible).takes(), "type r, d or q");
+        assert_eq!(turn_menu(Editing::Possible).takes(), "type r, g, d, e or q");
+        assert_eq!(turn_menu(Editing::Impossible).takes(), "type r, g, d or q");
         assert!(!turn_menu(Editing::Impossible).line().contains("edit"));
     }
 }

@@ -326,6 +326,29 @@ impl Draft {
     }
 }
 
+/// Removes all drafts for a conversation, and what was kept to go along with them. Says which file stays.
+pub(crate) fn forget_of(home: &Path, id: &ConversationId) -> Result<(), (PathBuf, io::Error)> {
+    let entries = |path: &Path| fs::read_dir(path).into_iter().flatten().flatten();
+    for path in entries(&home.join("drafts")).flat_map(|shelf| entries(&shelf.path())) {
+        let path = path.path();
+        if path.extension().is_none_or(|of| of != id.as_str()) {
+            continue;
+        }
+        let message = MessageId::new(path.file_stem().and_then(OsStr::to_str).unwrap_or_default());
+        let (list, parts) = (list(&path, &message), path.with_file_name("parts"));
+        let kept = named(&list).filter(|file| file.starts_with(&parts)).collect::<Vec<_>>();
+        for gone in kept.iter().chain([&list, &path]) {
+            match fs::remove_file(gone) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                    return Err((gone.clone(), error));
+                }
+                _ => {}
+            }
+        }
+    }
+    Ok(())
+}
+
 /// A path as a person in `here` would write it.
 pub(crate) fn seen_from<'a>(here: &Path, path: &'a Path) -> &'a Path {
     match path.strip_prefix(here) {

@@ -10,23 +10,37 @@ mod chat;
 mod compact;
 mod config;
 mod drafts;
+mod fork;
+mod grep;
 mod help;
+mod import;
 mod init;
+mod keep;
 mod mcp;
 mod query;
+mod queue;
+mod retry;
 mod send;
 mod stop;
+mod turns;
 
 pub(crate) use self::chat::Chat;
-pub(crate) use self::compact::{Compact, Uncompact};
+pub(crate) use self::compact::{Compact, TokensFlags, Uncompact};
 pub(crate) use self::config::{Config, ConfigWish};
 pub(crate) use self::drafts::{DraftWish, DraftsFlags};
+pub(crate) use self::fork::{Fork, Rewind, in_front_of};
+pub(crate) use self::grep::{Grep, GrepOutput};
 pub(crate) use self::help::{Completions, Help, Shell};
+pub(crate) use self::import::Import;
 pub(crate) use self::init::Init;
+pub(crate) use self::keep::{Archive, Export, ExportFormat, Rename, Rm};
 pub(crate) use self::mcp::{Mcp, McpWish, NewServer, SimMcp};
-pub(crate) use self::query::{EFFORTS, Mode, Query};
+pub(crate) use self::query::{EFFORTS, Mode, Query, TurnFlags};
+pub(crate) use self::queue::{QueueFlags, QueueWish};
+pub(crate) use self::retry::Retry;
 pub(crate) use self::send::Send;
 pub(crate) use self::stop::Stop;
+pub(crate) use self::turns::Turns;
 use crate::output::Form;
 
 /// Most rows that `ls` shows unless told otherwise.
@@ -53,6 +67,8 @@ pub(crate) struct Flags {
 pub(crate) enum Command {
     /// Say something and see the turn through; the answer goes to standard output
     Query(Box<Query>),
+    /// Try the newest message again from scratch, with the model of now; its old attempt is kept
+    Retry(Box<Retry>),
     /// Show what a turn asks, or answer it
     Answer(Answer),
     /// Show the rules that say what may run, or take one back
@@ -61,9 +77,23 @@ pub(crate) enum Command {
     Ls(Ls),
     /// Show a conversation
     Print(Print),
+    /// Find what was said in the conversations of this workspace
+    Grep(Grep),
+    /// Write a conversation as Markdown, as a page of HTML, or as the entries that are stored
+    Export(Export),
+    /// Give a conversation another title
+    Rename(Rename),
+    /// Put conversations away, or list them again
+    Archive(Archive),
+    /// Remove conversations: hide them, or take them away for good
+    Rm(Rm),
+    /// Take over sessions of other agents: Claude Code, Codex, opencode, Gemini CLI, Qwen Code, pi
+    Import(Import),
     /// Show the messages that were typed in this workspace and not sent; write one anew, or forget it
     #[command(name = "draft", visible_alias = "drafts")]
     Drafts(DraftsFlags),
+    /// Show the messages that wait in a conversation; change, move or take one back
+    Queue(QueueFlags),
     /// Show the commands that run, of all conversations
     Ps(Ps),
     /// Show what a command has printed
@@ -74,6 +104,10 @@ pub(crate) enum Command {
     Kill(Kill),
     /// Stop the turn that another process performs; it can be resumed
     Stop(Stop),
+    /// Go on from a place of a conversation in another one; nothing is copied
+    Fork(Fork),
+    /// Go back in front of a turn: a fork there, with the files as they were, if that is wanted
+    Rewind(Rewind),
     /// Take back what was changed in a file of this workspace, the newest change first
     Undo(Undo),
     /// Servers of tools: show them, their tools, or trust those of this workspace
@@ -216,6 +250,7 @@ pub(crate) enum Revoke {
 
 /// The flags of `piton ls`.
 #[derive(Debug, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag")]
 pub(crate) struct Ls {
     /// One JSON object per line
     #[arg(long)]
@@ -223,12 +258,46 @@ pub(crate) struct Ls {
     /// Those of all directories, and workers; with a column for the directory
     #[arg(long)]
     pub(crate) all: bool,
+    /// Only those with a turn that is not over
+    #[arg(long)]
+    pub(crate) open: bool,
+    /// Only those that wait for a person
+    #[arg(long, conflicts_with = "open")]
+    pub(crate) waiting: bool,
+    /// Only those with this text in their title
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) text: Option<String>,
+    /// Only those that were touched since then: 90m, 12h, 3d or 2w ago
+    #[arg(long, value_name = "AGE", value_parser = keep::since)]
+    pub(crate) since: Option<u64>,
+    /// Those that were archived
+    #[arg(long)]
+    pub(crate) archived: bool,
+    /// Those that were removed and not purged
+    #[arg(long, conflicts_with = "archived")]
+    pub(crate) removed: bool,
+    /// Workers as well
+    #[arg(long)]
+    pub(crate) workers: bool,
+    /// What each has used, and what that cost by the table of prices; reads all of them
+    #[arg(long)]
+    pub(crate) cost: bool,
     /// At most so many; 0 is no limit [default: 50, and with --all no limit]
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     limit: Option<usize>,
 }
 
 impl Ls {
+    /// Whether some conversations of the place are left out.
+    pub(crate) fn is_filtered(&self) -> bool {
+        self.archived
+            || self.removed
+            || self.open
+            || self.waiting
+            || self.text.is_some()
+            || self.since.is_some()
+    }
+
     /// Most rows that are shown.
     pub(crate) fn rows_max(&self) -> usize {
         match self.limit {
@@ -254,17 +323,6 @@ pub(crate) struct Models {
     pub(crate) json: bool,
 }
 
-/// The flags of `piton tokens`.
-#[derive(Debug, Args)]
-pub(crate) struct TokensFlags {
-    /// The conversation, or the beginning of its id; else the newest one of this workspace
-    #[arg(value_name = "ID")]
-    pub(crate) id: Option<String>,
-    /// One JSON object
-    #[arg(long)]
-    pub(crate) json: bool,
-}
-
 /// The flags of `piton print`.
 #[derive(Debug, Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag")]
@@ -275,9 +333,25 @@ pub(crate) struct Print {
     /// The same, as other commands take it
     #[arg(long = "id", value_name = "ID", conflicts_with = "id", hide = true)]
     pub(crate) id_flag: Option<String>,
+    /// Only these turns: 3, 2..4, 2.. or ..4; -1 is the last one, -3.. the last three
+    #[arg(long, value_name = "RANGE", allow_hyphen_values = true)]
+    turns: Option<Turns>,
+    /// Only the last turn, or the last N
+    #[arg(long, value_name = "N", num_args = 0..=1, require_equals = true, default_missing_value = "1")]
+    #[arg(conflicts_with_all = ["turns", "raw"])]
+    last: Option<u32>,
+    /// How much of it to show [default: all but what calls gave]
+    #[arg(long, value_name = "STYLE", conflicts_with_all = ["full", "json"])]
+    pub(crate) style: Option<PrintStyle>,
+    /// Do not show a long conversation page by page
+    #[arg(long)]
+    pub(crate) no_pager: bool,
     /// With all that calls gave, below each: what a command printed, what a tool answered
     #[arg(long, conflicts_with = "json")]
     pub(crate) full: bool,
+    /// With all attempts of each message, and what each of them did; with --json one object for each
+    #[arg(long)]
+    pub(crate) attempts: bool,
     /// What the model sees: the next request, with the summary and shortened outputs in place
     #[arg(long, conflicts_with_all = ["json", "full"])]
     pub(crate) compacted: bool,
@@ -285,8 +359,28 @@ pub(crate) struct Print {
     #[arg(long)]
     pub(crate) json: bool,
     /// With --json: one entry per line instead, as stored
-    #[arg(long, requires = "json")]
+    #[arg(long, requires = "json", conflicts_with = "attempts")]
     pub(crate) raw: bool,
+}
+
+/// How much of a conversation is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum PrintStyle {
+    /// What you said
+    User,
+    /// What you and the model said
+    Chat,
+    /// And a line for each call
+    Brief,
+    /// And all that calls changed and gave
+    Full,
+}
+
+impl Print {
+    /// The turns that are wanted; none if all are.
+    pub(crate) fn turns(&self) -> Option<Turns> {
+        self.last.map(Turns::last).or(self.turns)
+    }
 }
 
 /// What to play.
@@ -326,6 +420,9 @@ pub(crate) struct Serve {
     /// Pack answers for whoever accepts that
     #[arg(long)]
     pub(crate) gzip: bool,
+    /// Write the body of every request into this directory: 1.json, 2.json and so on
+    #[arg(long, value_name = "DIR")]
+    pub(crate) bodies: Option<PathBuf>,
     /// One JSON object per line on standard output: the address, then every request
     #[arg(long)]
     pub(crate) json: bool,
@@ -356,6 +453,10 @@ pub(crate) struct Logs {
 /// The flags of `piton doctor`.
 #[derive(Debug, Args)]
 pub(crate) struct Doctor {
+    /// Bring back the conversations of a damaged database: of the newest that was set aside, or of this file
+    #[arg(long, value_name = "FILE", num_args = 0..=1)]
+    #[expect(clippy::option_option, reason = "the flag, and its value")]
+    pub(crate) salvage: Option<Option<PathBuf>>,
     /// One JSON object per line
     #[arg(long)]
     pub(crate) json: bool,
@@ -371,6 +472,7 @@ pub(crate) struct Kill {
 
 /// The flags of `piton undo`.
 #[derive(Debug, Default, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag")]
 pub(crate) struct Undo {
     /// The number of a change in the list; else the newest one that was not taken back. `list` shows the list
     #[arg(value_name = "N", value_parser = which)]
@@ -381,6 +483,15 @@ pub(crate) struct Undo {
     /// Print the old version instead of putting it back
     #[arg(long)]
     pub(crate) show: bool,
+    /// Take back all changes of a turn of the conversation; without a number, of its last turn
+    #[arg(long, value_name = "TURN", num_args = 0..=1, default_missing_value = "0", conflicts_with_all = ["which", "list", "show"])]
+    pub(crate) turn: Option<u32>,
+    /// With --turn: only show what would be done
+    #[arg(long, requires = "turn")]
+    pub(crate) preview: bool,
+    /// With --turn: make again what was taken back
+    #[arg(long, requires = "turn")]
+    pub(crate) again: bool,
     /// Only changes of this conversation, or of those whose ids begin so
     #[arg(long, value_name = "ID")]
     pub(crate) id: Option<String>,
@@ -437,20 +548,33 @@ impl Flags {
 impl Command {
     fn form(&self) -> Form {
         match self {
-            Self::Query(query) if query.json => Form::Json,
+            Self::Query(query) if query.turn.json => Form::Json,
+            Self::Retry(retry) if retry.turn.json => Form::Json,
             Self::Answer(answer) if answer.json => Form::Json,
             Self::Permissions(flags) if flags.json => Form::Json,
             Self::Sim(Sim::Serve(serve)) if serve.json => Form::Json,
             Self::Mcp(mcp) if mcp.json => Form::Json,
+            Self::Fork(fork) if fork.json => Form::Json,
+            Self::Rewind(rewind) if rewind.json => Form::Json,
             Self::Undo(undo) if undo.json => Form::Json,
             Self::Drafts(drafts) if drafts.json => Form::Json,
+            Self::Queue(queue) if queue.json => Form::Json,
             Self::Config(config) if config.json => Form::Json,
+            Self::Import(import) if import.json => Form::Json,
             Self::Query(_)
+            | Self::Retry(_)
             | Self::Answer(_)
             | Self::Permissions(_)
             | Self::Ls(_)
             | Self::Print(_)
+            | Self::Grep(_)
+            | Self::Export(_)
+            | Self::Rename(_)
+            | Self::Archive(_)
+            | Self::Rm(_)
+            | Self::Import(_)
             | Self::Drafts(_)
+            | Self::Queue(_)
             | Self::Config(_)
             | Self::Init(_)
             | Self::Ps(_)
@@ -458,6 +582,8 @@ impl Command {
             | Self::Send(_)
             | Self::Kill(_)
             | Self::Stop(_)
+            | Self::Fork(_)
+            | Self::Rewind(_)
             | Self::Undo(_)
             | Self::Mcp(_)
             | Self::Models(_)

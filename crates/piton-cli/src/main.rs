@@ -22,6 +22,7 @@ mod terminal;
 mod typing;
 
 mod output;
+mod pager;
 mod report;
 
 use std::process::ExitCode;
@@ -90,10 +91,17 @@ async fn run(flags: Flags, output: &mut Output) -> Result<Report, Fault> {
     };
     match command {
         Command::Query(query) => cmd::query::run(query, &settings, output).await,
+        Command::Retry(retry) => cmd::query::retry(*retry, &settings, output).await,
         Command::Answer(answer) => cmd::answer::run(&answer, &settings, output).await,
         Command::Permissions(flags) => cmd::permissions::run(&flags, &settings, output).await,
         Command::Ls(ls) => cmd::ls::run(&ls, &settings, output).await,
         Command::Print(print) => cmd::print::run(&print, &settings, output).await,
+        Command::Grep(grep) => cmd::grep::run(&grep, &settings, output).await,
+        Command::Export(export) => cmd::export::run(&export, &settings, output).await,
+        Command::Rename(rename) => cmd::rename::run(&rename, &settings, output).await,
+        Command::Archive(archive) => cmd::shelve::run(&archive, &settings, output).await,
+        Command::Rm(rm) => cmd::rm::run(&rm, &settings, output).await,
+        Command::Import(flags) => cmd::import::run(&flags, &settings, output).await,
         Command::Compact(flags) => cmd::compact::run(&flags, &settings, output).await,
         Command::Uncompact(flags) => cmd::compact::undo(&flags, &settings, output).await,
         Command::Tokens(flags) => cmd::tokens::run(&flags, &settings, output).await,
@@ -101,14 +109,17 @@ async fn run(flags: Flags, output: &mut Output) -> Result<Report, Fault> {
         Command::Completions(flags) => Ok(cmd::help::completions(&flags, output)),
         Command::Init(flags) => cmd::init::run(flags, &settings, output).await,
         Command::Drafts(flags) => cmd::drafts::run(&flags, &settings, output).await,
+        Command::Queue(flags) => cmd::queue::run(&flags, &settings, output).await,
         Command::Ps(ps) => Ok(cmd::ps::run(&ps, &settings, output)),
         Command::Logs(logs) => cmd::logs::run(&logs, &settings, output).await,
         Command::Send(send) => cmd::send::run(&send, &settings, output).await,
         Command::Kill(kill) => cmd::kill::run(&kill, &settings, output).await,
         Command::Stop(stop) => cmd::stop::run(&stop, &settings, output).await,
+        Command::Fork(fork) => cmd::fork::run(&fork, &settings, output).await,
+        Command::Rewind(flags) => cmd::rewind::run(&flags, &settings, output).await,
         Command::Undo(undo) => cmd::undo::run(&undo, &settings, output).await,
         Command::Config(config) => cmd::config::run(&config, &settings, output),
-        Command::Doctor(doctor) => Ok(cmd::doctor::run(&doctor, &settings, output)),
+        Command::Doctor(doctor) => cmd::doctor::run(&doctor, &settings, output).await,
         Command::Models(models) => cmd::models::run(&models, &settings, output).await,
         Command::Mcp(flags) => cmd::mcp::run(&flags, &settings, output).await,
         Command::Sim(Sim::Mcp(flags)) => cmd::sim_mcp::run(flags, output).await,

@@ -1,15 +1,17 @@
 //! The standard streams: data to one, talk to the other. No other file touches them.
 
 mod area;
+mod pipe;
 mod summons;
 
-use std::io::{self, IsTerminal as _, Write};
+use std::io::{self, IsTerminal as _};
 use std::time::{Duration, Instant};
 
 use piton_agent::Notify;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use self::area::{Area, Shown};
+use self::pipe::{End, Pipe};
 use self::summons::Summons;
 use crate::render::fold::fold;
 use crate::render::lines::Line;
@@ -34,6 +36,8 @@ pub(crate) enum Form {
 #[derive(Debug)]
 pub(crate) struct Output {
     data: Data,
+    data_pipe: Pipe,
+    talk_pipe: Pipe,
     /// Whether data goes to a terminal; anywhere else it goes out exactly as it is.
     on_terminal: bool,
     /// Whether talk goes to a terminal.
@@ -42,6 +46,8 @@ pub(crate) struct Output {
     style: Style,
     /// The answer that is coming, where it is laid out. None if answers are held back.
     answer: Option<Stream>,
+    /// Data that is kept back, to be shown page by page.
+    held: Option<String>,
     /// Whether the last data ended a line.
     line_ended: bool,
     area: Area,
@@ -63,14 +69,28 @@ enum Data {
     Lost(io::Error),
 }
 
+impl Data {
+    /// What became of it by a write.
+    fn note(&mut self, written: io::Result<()>) {
+        match written {
+            Ok(()) => {}
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => *self = Self::Closed,
+            Err(error) => *self = Self::Lost(error),
+        }
+    }
+}
+
 impl Default for Output {
     fn default() -> Self {
         Self {
             data: Data::Open,
+            data_pipe: Pipe::new(End::Data),
+            talk_pipe: Pipe::new(End::Talk),
             on_terminal: io::stdout().is_terminal(),
             talk_on_terminal: io::stderr().is_terminal(),
             style: screen::style(),
             answer: Some(Stream::default()),
+            held: None,
             line_ended: true,
             area: Area::default(),
             typed: String::new(),
@@ -84,6 +104,14 @@ impl Output {
     /// Writes text that is data.
     pub(crate) fn data(&mut self, text: &str) {
         if self.on_terminal { self.put(&visible(text)) } else { self.put(text) }
+    }
+
+    /// Writes lines of data for people: on a terminal broken between words, else as they are.
+    pub(crate) fn lines(&mut self, text: &str) {
+        match self.page() {
+            Some(page) => self.put(&format!("{}\n", fold(&visible(text), page.columns, 0))),
+            None => self.put(&format!("{text}\n")),
+        }
     }
 
     /// Writes a piece of an answer: laid out for whoever watches, and else as it is.
@@ -145,8 +173,11 @@ impl Output {
         self.on_terminal
     }
 
-    /// Why some of the data could not be written, if that is so.
-    pub(crate) fn lost(&self) -> Option<&io::Error> {
+    /// Why some of the data could not be written, if that is so. Waits until all that was said is read.
+    pub(crate) fn lost(&mut self) -> Option<&io::Error> {
+        let written = self.data_pipe.settle();
+        self.data.note(written);
+        self.talk_pipe.settle().unwrap_or_default();
         match &self.data {
             Data::Lost(error) => Some(error),
             Data::Open | Data::Closed => None,
@@ -263,26 +294,43 @@ impl Output {
         }
     }
 
+    /// From now on data is kept back.
+    pub(crate) fn hold(&mut self) {
+        self.held = Some(String::new());
+    }
+
+    /// What was kept back; data goes out again from now on.
+    pub(crate) fn release(&mut self) -> String {
+        self.held.take().unwrap_or_default()
+    }
+
+    /// Writes what was kept back, as it was laid out.
+    pub(crate) fn put_released(&mut self, text: &str) {
+        self.put(text);
+    }
+
+    /// How many lines the page of data has, if a person watches it.
+    pub(crate) fn page_rows(&self) -> Option<usize> {
+        self.on_terminal.then(|| screen::size(io::stdout()).rows)
+    }
+
     fn put(&mut self, text: &str) {
+        if let Some(held) = &mut self.held {
+            held.push_str(text);
+            return;
+        }
         let Some(last) = text.chars().next_back() else { return };
         self.rest();
         self.line_ended = last == '\n';
         if matches!(self.data, Data::Open) {
-            let mut stdout = io::stdout().lock();
-            let written = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush());
-            self.data = match written {
-                Ok(()) => Data::Open,
-                Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Data::Closed,
-                Err(error) => Data::Lost(error),
-            };
+            let written = self.data_pipe.write(text.as_bytes());
+            self.data.note(written);
         }
     }
 
     /// Talk that nobody can hear is lost, and that is all.
-    #[expect(clippy::unused_self, reason = "the streams are written to through this value only")]
     fn say(&mut self, text: &str) {
-        let mut stderr = io::stderr().lock();
-        stderr.write_all(text.as_bytes()).and_then(|()| stderr.flush()).unwrap_or_default();
+        self.talk_pipe.write(text.as_bytes()).unwrap_or_default();
     }
 }
 

@@ -2,15 +2,21 @@
 
 pub(crate) mod age;
 pub(crate) mod answer;
+pub(crate) mod attempt;
 pub(crate) mod changed;
+pub(crate) mod cost;
 pub(crate) mod count;
 pub(crate) mod diff;
+pub(crate) mod export;
 pub(crate) mod fold;
+pub(crate) mod hits;
+pub(crate) mod imported;
 pub(crate) mod incomplete;
 pub(crate) mod legible;
 pub(crate) mod lines;
 pub(crate) mod markdown;
 pub(crate) mod moves;
+pub(crate) mod origin;
 pub(crate) mod paint;
 pub(crate) mod print;
 pub(crate) mod question;

@@ -7,7 +7,9 @@ mod code;
 mod command;
 pub(crate) mod config;
 pub(crate) mod fault;
+mod forking;
 mod holding;
+mod import;
 mod input;
 mod letter;
 mod opening;
@@ -19,22 +21,23 @@ use std::error::Error;
 use std::fs;
 use std::path::Path;
 
-use piton_agent::known::KnownModel;
-use piton_agent::typed;
 use piton_core::id::{ConversationId, TurnId};
 use piton_core::outcome::{Cause, Ending};
-use piton_core::view::{BreakReason, InquiryKind, TurnEnd, TurnView, Usage};
+use piton_core::view::{BreakReason, InquiryKind, TurnEnd, TurnView, Usage, View};
 
 pub(crate) use self::advice::Remedies;
 pub(crate) use self::attach::AttachFault;
 use self::code::Code;
 pub(crate) use self::command::CommandFault;
 pub(crate) use self::fault::Fault;
+pub(crate) use self::forking::ForkFault;
 pub(crate) use self::holding::holding;
+pub(crate) use self::import::ImportFault;
 pub(crate) use self::input::InputFault;
 pub(crate) use self::letter::LetterFault;
 pub(crate) use self::undo::UndoFault;
 use crate::output::{Form, Output};
+use crate::render::cost::{self, InAll};
 use crate::render::incomplete::{self, Newest};
 use crate::render::lines::Line;
 use crate::render::turn;
@@ -66,6 +69,8 @@ struct About {
     usage: Option<Usage>,
     /// What they cost, in millionths of a dollar, as far as that is known.
     cost: Option<u64>,
+    /// What the conversation has used.
+    in_all: Option<InAll>,
 }
 
 impl Report {
@@ -81,6 +86,12 @@ impl Report {
     pub(crate) fn nothing(message: &str) -> Self {
         let talk = vec![message.to_owned()];
         Self { message: message.to_owned(), talk, ..Self::ok("nothing") }
+    }
+
+    /// Something was looked for, and is nowhere. As `grep` does, it is told by the code.
+    pub(crate) fn not_found(message: &str) -> Self {
+        let (code, reason, talk) = (Code::Failed, Some("not_found"), vec![message.to_owned()]);
+        Self { code, reason, message: message.to_owned(), talk, ..Self::ok("nothing") }
     }
 
     /// Something is broken, as was said.
@@ -109,9 +120,23 @@ impl Report {
             Ending::Closed(_) => Self::ok("closed"),
             Ending::Nothing => Self::ok("nothing"),
             Ending::WaitingForInput => waiting(conversation, &resume, turn),
-            Ending::Incomplete(cause) => broken("incomplete", cause, conversation, remedies),
+            Ending::Incomplete(cause) => {
+                broken("incomplete", cause, conversation, remedies).with_what_it_took(cause, turn)
+            }
             Ending::Error(cause) => broken("error", cause, conversation, remedies),
         }
+    }
+
+    /// Adds what a turn has used that ran into a limit.
+    fn with_what_it_took(mut self, cause: &Cause, turn: Option<&Newest>) -> Self {
+        let is_spent = matches!(cause.reason, Some(BreakReason::Limit | BreakReason::MaxSteps));
+        let turn = turn.filter(|_| is_spent && cause.failure.is_none()).map(Newest::turn);
+        let used = turn.and_then(|turn| Some((turn, cost::used(turn.head.usage)?)));
+        if let (Some((turn, used)), Some(first)) = (used, self.talk.first_mut()) {
+            let paid = cost::of_turn(turn).map(|paid| format!(", {}", cost::dollars(paid)));
+            *first = format!("{first} So far the turn took {used}{}.", paid.unwrap_or_default());
+        }
+        self
     }
 
     /// Adds what became of a message that was not sent.
@@ -143,8 +168,15 @@ impl Report {
             turn: turn.map(|turn| turn.head.id),
             text: answered.map(turn::text),
             usage: turn.map(|turn| turn.head.usage),
-            cost: turn.and_then(cost),
+            cost: turn.and_then(cost::of_turn),
+            in_all: self.about.in_all,
         });
+        self
+    }
+
+    /// Adds what the conversation has used.
+    pub(crate) fn with_all_of(mut self, view: &View) -> Self {
+        self.about.in_all = Some(InAll::of(view));
         self
     }
 
@@ -199,6 +231,7 @@ impl Report {
             text: self.about.text.as_deref(),
             usage: self.about.usage,
             cost_microdollars: self.about.cost,
+            in_all: self.about.in_all,
         }
     }
 
@@ -325,15 +358,6 @@ fn broken(
     let hints = advice::after(cause, code, conversation, remedies).into_iter();
     let talk = [first].into_iter().chain(hints.map(|hint| format!("hint: {hint}"))).collect();
     Report { code, reason: Some(reason), message, talk, ..Report::ok(ending) }
-}
-
-/// What the tokens of a turn cost, if all its answers are of one model whose price is known.
-fn cost(turn: &TurnView) -> Option<u64> {
-    let mut models = turn.steps().filter_map(|step| step.model.as_ref());
-    let first = models.next()?;
-    let usage = turn.head.usage;
-    let known = KnownModel::find(&typed(first)).filter(|_| models.all(|model| model == first))?;
-    known.cost(usage)
 }
 
 /// Providers end some of their messages with a full stop, and some not.

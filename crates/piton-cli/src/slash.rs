@@ -15,13 +15,22 @@ struct Row {
 }
 
 /// The commands, in the order of the help.
-const ROWS: [Row; 21] = [
+const ROWS: [Row; 25] = [
     row("new", "", "begin another conversation", false),
     row("resume", "[ID]", "go on with another conversation; without an id, choose one", false),
+    row("fork", "[TURN]", "go on in a fork; with a number, in one in front of that turn", false),
+    row("rewind", "[TURN]", "show the turns, or go back in front of one, files included", false),
     row("continue", "", "go on with the incomplete turn", false),
+    row(
+        "retry",
+        "[MODEL]",
+        "try the last message again from scratch, or with another model",
+        false,
+    ),
     row("discard", "", "discard the incomplete turn; it stays in the journal, hidden", false),
     row("model", "[MODEL]", "show who answers, or choose", false),
     row("effort", "[LEVEL]", "show how much the model thinks, or choose", false),
+    row("limit", "[$N|N|steps N|off]", "show what a turn may cost or use, or set it", false),
     row("mode", "[MODE]", "show what may run without asking, or choose", false),
     row(
         "permissions",
@@ -42,7 +51,12 @@ const ROWS: [Row; 21] = [
     row("compact", "[FOCUS]", "sum up the older part, so that requests are smaller", false),
     row("uncompact", "", "take the summary off", false),
     row("tokens", "", "show what the conversation has used", true),
-    row("queue", "[TEXT|drop]", "show the messages that wait, add one, or take them back", true),
+    row(
+        "queue",
+        "[TEXT|drop|…]",
+        "show the messages that wait, add one, or edit|move|rm|steer|next N",
+        true,
+    ),
     row("steer", "TEXT", "say something to the turn that runs, before its next request", true),
     row("btw", "TEXT", "ask something on the side: no tools, no trace in the conversation", true),
     row("help", "", "show this", true),
@@ -50,7 +64,8 @@ const ROWS: [Row; 21] = [
 ];
 
 /// Other names of commands.
-const OTHER_NAMES: [(&str, &str); 3] = [("exit", "quit"), ("clear", "new"), ("?", "help")];
+const OTHER_NAMES: [(&str, &str); 5] =
+    [("exit", "quit"), ("clear", "new"), ("budget", "limit"), ("cost", "tokens"), ("?", "help")];
 
 const fn row(name: &'static str, takes: &'static str, does: &'static str, busy: bool) -> Row {
     Row { name, takes, does, busy }
@@ -145,6 +160,7 @@ mod tests {
             ("hello", message("hello")),
             ("/new", command("new", "")),
             ("/exit", command("quit", "")),
+            ("/budget $2", command("limit", "$2")),
             ("/model  demo ", command("model", "demo")),
             ("/btw what is\nthis?", command("btw", "what is\nthis?")),
             ("/review now", message("/review now")),

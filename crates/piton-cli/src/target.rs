@@ -1,5 +1,6 @@
 //! Which conversation is meant.
 
+use piton::Shelf;
 use piton_agent::Settings;
 use piton_core::id::ConversationId;
 use piton_store::{Directory, Filter, Journal, Listed, Page, StoreError};
@@ -21,6 +22,11 @@ pub(crate) async fn by_prefix(
 ) -> Result<ConversationId, Fault> {
     // Ids have no capital letters; a phone's keyboard has other ideas.
     let prefix = typed.trim().to_lowercase();
+    if let Some(back) = back(&prefix) {
+        let found = newest_ones(journal, settings, back).await?.into_iter().nth(back - 1);
+        let nothing = || Fault::NoConversation { aside: settings.set_aside() };
+        return found.map(|listed| listed.conversation).ok_or_else(nothing);
+    }
     let mut found = match prefix.as_str() {
         "" => Vec::new(),
         prefix => journal.find(prefix, FOUND_MAX).await?,
@@ -47,6 +53,15 @@ pub(crate) async fn by_prefix(
     }
 }
 
+/// Which one of the newest conversations of the workspace is meant by a word, counted from 1.
+fn back(typed: &str) -> Option<usize> {
+    match typed {
+        "last" => Some(1),
+        "previous" | "prev" | "-" => Some(2),
+        _ => None,
+    }
+}
+
 /// The most recently touched conversation of the workspace that we are in, or of the directory.
 pub(crate) async fn newest(
     journal: &dyn Journal,
@@ -67,7 +82,8 @@ pub(crate) async fn newest_ones(
     for place in settings.found_from_here()? {
         // Nothing is lost: a path that is not UTF-8 was refused.
         let directory = Some(Directory::Exactly(place.to_string_lossy().into_owned()));
-        let filter = Filter { directory, worker: Some(false), ..Filter::default() };
+        let shelf = Some(Shelf::Listed);
+        let filter = Filter { directory, worker: Some(false), shelf, ..Filter::default() };
         rows.extend(journal.list(Page { filter, ..Page::first(rows_max) }).await?.rows);
     }
     rows.sort_by_key(|listed| std::cmp::Reverse(listed.row.touched));

@@ -15,7 +15,9 @@ use serde::{Deserialize, Serialize};
 pub use self::envelope::{Envelope, Opened, Sender, Unreadable};
 pub use self::plan::{Leave, Performing, Plan, Then, known, plan};
 pub use self::reply::{Reply, always_rules};
-pub use crate::event::{ConfigChange, QueuePlace, Refusal, UndoIntent, UserPart};
+pub use crate::event::{
+    ConfigChange, QueueChange, QueuePlace, Refusal, Shelf, UndoIntent, UserPart,
+};
 use crate::id::{InquiryId, MessageId};
 
 /// What a person wants.
@@ -51,6 +53,14 @@ pub enum Command {
         /// The message.
         message: MessageId,
     },
+    /// Change a waiting message: what it says, what it waits for, or which others go before it.
+    Requeue {
+        /// The message.
+        message: MessageId,
+        /// What changes.
+        #[serde(flatten)]
+        change: QueueChange,
+    },
     /// Go on with the open turn; with none, let waiting messages begin.
     Resume,
     /// Try a message again from scratch, with whatever is configured now.
@@ -85,6 +95,16 @@ pub enum Command {
     Rename {
         /// The title.
         title: String,
+    },
+    /// Give the conversation a title if it has none: one that was given stays.
+    SuggestTitle {
+        /// The title.
+        title: String,
+    },
+    /// Keep the conversation elsewhere, or list it again. Nothing of it is lost.
+    Shelve {
+        /// Where.
+        shelf: Shelf,
     },
     /// Work in another directory from here on.
     Rebind {
@@ -177,6 +197,7 @@ impl Command {
                 Some(message)
             }
             Self::Unqueue { .. }
+            | Self::Requeue { .. }
             | Self::Resume
             | Self::Retry { .. }
             | Self::Answer { .. }
@@ -185,6 +206,8 @@ impl Command {
             | Self::Discard
             | Self::Configure { .. }
             | Self::Rename { .. }
+            | Self::SuggestTitle { .. }
+            | Self::Shelve { .. }
             | Self::Rebind { .. }
             | Self::Undo { .. }
             | Self::Compact { .. }

@@ -207,7 +207,10 @@ fn overspent(turn: &Turn, limits: &Limits) -> Option<String> {
     let CostLimit { microdollars_max, price } = limits.cost?;
     let cost = price.cost(turn.spent);
     let is_over = microdollars_max < cost;
-    is_over.then(|| format!("it cost {}, {} is allowed", dollars(cost), dollars(microdollars_max)))
+    is_over.then(|| {
+        // A table of prices says so; what providers bill may differ.
+        format!("it cost ≈{}, {} is allowed", dollars(cost), dollars(microdollars_max))
+    })
 }
 
 /// Money in words, from millionths of a dollar.

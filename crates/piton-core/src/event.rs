@@ -9,8 +9,11 @@ mod command;
 mod config;
 mod context;
 mod cost;
+mod imported;
 mod inquiry;
+mod message;
 mod model;
+mod shelf;
 mod summary;
 mod tool;
 mod undo;
@@ -28,14 +31,18 @@ pub use self::about::{
 pub use self::command::{QueuePlace, Refusal};
 pub use self::config::{
     ConfigChange, Effort, InDoubtPolicy, Limits, ModelRef, NotAMode, NotAModel, NotAnEffort,
-    PermissionMode, PermissionRule, Permissions, RuleEffect, RuleScope, Window, WindowSource,
+    PermissionMode, PermissionRule, Permissions, QUEUE_MAX, RuleEffect, RuleScope, Window,
+    WindowSource,
 };
 pub use self::context::ContextItem;
 pub use self::cost::{CostLimit, Price};
+pub use self::imported::{ImportPiece, ImportRemark, ImportSource, REMARK_BYTES_MAX, REMARKS_MAX};
 pub use self::inquiry::{BY_POLICY, Choice, Inquiry, InquiryAnswer, InquiryKind, Shape, Wants};
+pub use self::message::{QueueChange, UserPart};
 pub use self::model::{
     AnswerPart, FailureClass, FinishReason, Native, PartialKind, Rejected, Usage,
 };
+pub use self::shelf::Shelf;
 pub use self::summary::{Cut, Range, ShortOutput, SummaryFault};
 pub(crate) use self::tool::split_notes;
 pub use self::tool::{
@@ -291,6 +298,14 @@ pub enum Event {
         /// The message.
         message: MessageId,
     },
+    /// Something about a waiting message changed: what it says, what it waits for, or which other ones go
+    /// before it. Without this fact it is as it was queued.
+    MessageRequeued {
+        /// The message.
+        message: MessageId,
+        /// What changed.
+        change: QueueChange,
+    },
     /// The conversation that a call was handed to waits for a person, and nobody works on the call.
     /// The next driver looks again. Without this fact the call counts as running until then.
     CallParked {
@@ -449,6 +464,27 @@ pub enum Event {
         #[serde(default, skip_serializing_if = "String::is_empty")]
         text: String,
     },
+    /// The conversation is kept elsewhere: lists show it there. A turn that begins brings it back. Without
+    /// this fact it is listed.
+    ConversationShelved {
+        /// Where.
+        shelf: Shelf,
+    },
+    /// The conversation was written by another program, and taken over. In one commit with everything that
+    /// was read, right behind its beginning. Without it, the entries are piton's own.
+    ConversationImported {
+        /// Where it came from.
+        source: ImportSource,
+        /// What was mended, left out or noted, in the order of the file.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        remarks: Vec<ImportRemark>,
+        /// How many more remarks there were.
+        #[serde(default, skip_serializing_if = "is_none_more")]
+        more: u64,
+        /// What was read, byte for byte, in order.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        originals: Vec<ImportPiece>,
+    },
     /// A fact that this build does not know. Kept verbatim.
     #[serde(skip)]
     Unknown(UnknownEvent),
@@ -492,35 +528,6 @@ pub struct PlannedCall {
     pub arguments: Arc<str>,
 }
 
-/// A piece of a user message.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "part")]
-pub enum UserPart {
-    /// What the user typed.
-    Text {
-        /// The text.
-        text: Arc<str>,
-    },
-    /// A file that travels by reference.
-    File {
-        /// Its name.
-        name: String,
-        /// Its media type.
-        media_type: String,
-        /// Its content.
-        blob: BlobRef,
-    },
-    /// A textual file sent inside the message; kept apart from what the user typed.
-    InlinedFile {
-        /// Its name.
-        name: String,
-        /// Its media type.
-        media_type: String,
-        /// Its content.
-        text: Arc<str>,
-    },
-}
-
 /// How a turn was closed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -556,6 +563,11 @@ struct Tag<'a> {
     kind: std::borrow::Cow<'a, str>,
 }
 
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_none_more(more: &u64) -> bool {
+    *more == 0
+}
+
 impl Event {
     /// The stored form: one JSON object with a type tag.
     pub fn to_stored(&self) -> String {
@@ -581,20 +593,5 @@ impl Event {
     /// The type tag and the rest, for faces that print events as data.
     pub fn to_raw(&self) -> Option<Box<RawValue>> {
         RawValue::from_string(self.to_stored()).ok()
-    }
-}
-
-impl UserPart {
-    /// A typed text.
-    pub fn text(text: impl Into<Arc<str>>) -> Self {
-        Self::Text { text: text.into() }
-    }
-
-    /// Whether there is something in it that a model could read. Providers refuse blank texts.
-    pub fn has_content(&self) -> bool {
-        match self {
-            Self::Text { text } => !text.trim().is_empty(),
-            Self::File { .. } | Self::InlinedFile { .. } => true,
-        }
     }
 }

@@ -69,6 +69,13 @@ impl ConversationId {
         Self(format!("{}{WORKER_MARK}{}-{}-{}", self.0, call.turn.0, call.step, call.index))
     }
 
+    /// The conversation that keeps a copy of what this one was cut from. It goes with this one as a worker
+    /// does: it has the name of a call that no turn has.
+    #[must_use]
+    pub fn of_origin(&self) -> Self {
+        self.of_worker(CallId { turn: TurnId(0), step: 0, index: 0 })
+    }
+
     /// The conversation that a worker's one belongs to, and the call, as far as its name tells.
     pub fn as_worker(&self) -> Option<(Self, CallId)> {
         let (parent, call) = self.0.rsplit_once(WORKER_MARK)?;
@@ -270,6 +277,8 @@ mod tests {
             assert!(names.insert(worker));
         }
         assert_eq!(parent.as_worker(), None);
+        assert_eq!(parent.of_origin().root(), parent);
+        assert!(names.insert(parent.of_origin()));
         for name in ["", "_1-1-0", "a_", "a_1-1", "a_b_c", "a_1-1-x"] {
             assert_eq!(ConversationId::new(name).as_worker(), None, "{name}");
         }

@@ -16,6 +16,7 @@ pub mod decide;
 
 pub mod answer;
 pub mod attachment;
+pub mod history;
 pub mod integrity;
 pub mod transcript;
 
@@ -26,6 +27,7 @@ pub mod cut;
 pub mod overflow;
 pub mod patch;
 pub mod permit;
+pub mod recall;
 pub mod recap;
 pub mod repair;
 pub mod retry;

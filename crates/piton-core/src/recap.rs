@@ -11,6 +11,7 @@ use serde_json::Value;
 use crate::budget::{letters, measure, part};
 use crate::event::{FinishReason, Inquiry, Outcome, PermissionMode, TurnEnd};
 use crate::id::{CallId, Digest};
+use crate::recall::RECALL;
 use crate::state::{Call, Cut, Ended, Piece, Progress, Said, State, Step, Turn};
 use crate::summarise::pieces_text;
 use crate::summary::{input_summary, output_summary, shorten};
@@ -130,9 +131,13 @@ fn opening(state: &State, cut: Cut, look: &Look) -> String {
         }
         None => "",
     };
+    let more = match state.config.tool(RECALL) {
+        Some(_) => format!(" The whole of it can be read with {RECALL}."),
+        None => String::new(),
+    };
     format!(
         "What follows was put together from the journal, to make room. It stands for {}. All of it has \
-         happened; none of it is a request.{open}\n{ANSWERS_HEAD}{answers}\nPermission mode: {mode}\n{branch}",
+         happened; none of it is a request.{open}{more}\n{ANSWERS_HEAD}{answers}\nPermission mode: {mode}\n{branch}",
         range.join(" and "),
     )
 }

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use crate::budget::{letters, measure, part};
 use crate::event::{Outcome, ShortOutput};
+use crate::recall::RECALL;
 use crate::state::{Call, Progress, State, Step};
 use crate::summary::input_summary;
 use crate::tasks::UPDATE_PLAN;
@@ -34,6 +35,10 @@ pub(crate) fn old_outputs(state: &State) -> Option<Vec<ShortOutput>> {
     let plan = newest_plan(state);
     let mut seen = 0_u64;
     let is_old = |call: &&Call| {
+        // It can be looked for again, and the journal has it twice.
+        if &*call.name == RECALL {
+            return true;
+        }
         let size = call.output_sent().map_or(0, |sent| letters(sent));
         seen = seen.saturating_add(size);
         newest < seen
@@ -43,7 +48,7 @@ pub(crate) fn old_outputs(state: &State) -> Option<Vec<ShortOutput>> {
     let old = calls.into_iter().filter(is_old);
     let old = old.filter(|call| is_last(state, call).is_none() && may_shrink(call));
     let old = old.filter(|call| Some(call.id) != plan);
-    let mut found: Vec<_> = old.filter_map(|call| shortened(call, OLD_END_CHARS)).collect();
+    let mut found: Vec<_> = old.filter_map(|call| shortened(state, call, OLD_END_CHARS)).collect();
     found.reverse();
     let freed = found.iter().map(|(_, less)| *less).fold(0, u64::saturating_add) / divisor;
     let worth = 0 < freed && part(measure, WORTH_PERCENT) <= freed;
@@ -57,10 +62,10 @@ pub(crate) fn all_outputs(state: &State) -> Option<Vec<ShortOutput>> {
         Some(_) => NEW_END_CHARS,
         None => OLD_END_CHARS,
     };
-    let all = calls_sent(state).filter_map(|call| shortened(call, ends(call)));
+    let all = calls_sent(state).filter_map(|call| shortened(state, call, ends(call)));
     let mut outputs: Vec<_> = all.map(|(output, _)| output).collect();
     if outputs.is_empty() {
-        let all = calls_sent(state).filter_map(|call| shortened(call, OLD_END_CHARS));
+        let all = calls_sent(state).filter_map(|call| shortened(state, call, OLD_END_CHARS));
         outputs.extend(all.map(|(output, _)| output));
     }
     (!outputs.is_empty()).then_some(outputs)
@@ -89,18 +94,22 @@ fn may_shrink(call: &Call) -> bool {
 }
 
 /// What is sent of an output instead, and how many letters that frees.
-fn shortened(call: &Call, end_chars: usize) -> Option<(ShortOutput, u64)> {
+fn shortened(state: &State, call: &Call, end_chars: usize) -> Option<(ShortOutput, u64)> {
     let Progress::Done(ended) = &call.progress else { return None };
     let sent = letters(call.output_sent()?);
     if sent <= KEPT_CHARS_MAX {
         return None;
     }
-    let text = text(call, &ended.output.text, end_chars);
+    let again = match state.config.tool(RECALL).filter(|_| &*call.name != RECALL) {
+        Some(_) => format!(", or read entry {} with {RECALL}", call.id),
+        None => String::new(),
+    };
+    let text = text(call, &ended.output.text, end_chars, &again);
     let less = sent.checked_sub(letters(&text)).filter(|less| 0 < *less)?;
     Some((ShortOutput { call: call.id, text }, less))
 }
 
-fn text(call: &Call, output: &str, end_chars: usize) -> Arc<str> {
+fn text(call: &Call, output: &str, end_chars: usize, again: &str) -> Arc<str> {
     let what = input_summary(&call.name, &call.arguments);
     let (id, bytes) = (call.id, output.len());
     let begin: String = output.chars().take(end_chars).collect();
@@ -109,7 +118,7 @@ fn text(call: &Call, output: &str, end_chars: usize) -> Arc<str> {
     let end: String = end.into_iter().collect();
     format!(
         "[Shortened to make room: {what} (call {id}) gave {bytes} bytes, of which only the beginning and \
-         the end follow. If you need more of it, look again at that part alone.]\n{begin}\n[…]\n{end}"
+         the end follow. If you need more of it, look again at that part alone{again}.]\n{begin}\n[…]\n{end}"
     )
     .into()
 }

@@ -13,15 +13,19 @@ mod context;
 mod coordinated;
 mod failure;
 mod fork;
+mod imported;
 mod inquiry;
+mod opened;
 mod outage;
 mod overlay;
 mod past;
+mod queue;
 mod request;
 mod short_outputs;
 mod summing;
 mod turn;
 mod undo;
+mod used;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -32,6 +36,8 @@ pub use self::commands::Verdict;
 pub use self::config::Config;
 pub use self::coordinated::COORDINATOR;
 pub use self::failure::Failure;
+pub use self::imported::Imported;
+pub use self::opened::Opened;
 pub use self::outage::Outage;
 pub use self::overlay::{Cut, Overlay};
 pub use self::past::Frames;
@@ -43,9 +49,8 @@ pub use self::turn::{
     Started, Step, Streamed, Turn,
 };
 pub use self::undo::Undone;
-use crate::event::{
-    ConfigChange, Entry, Event, ForkOrigin, ParentCall, QueuePlace, TurnEnd, Usage, UserPart,
-};
+pub use self::used::ModelUsage;
+use crate::event::{ConfigChange, Entry, Event, QueuePlace, Shelf, TurnEnd, Usage, UserPart};
 use crate::id::{
     Attempt, CommandId, Digest, DriverId, Epoch, MessageId, Seq, StepId, Timestamp, TurnId,
 };
@@ -57,6 +62,10 @@ pub struct State {
     pub end: Seq,
     /// How the conversation began.
     pub opened: Option<Opened>,
+    /// The program that it was taken over from.
+    pub imported: Option<Imported>,
+    /// Whether the conversation that it was forked from is gone, with what was said there.
+    pub origin_gone: bool,
     /// What applies now.
     pub config: Config,
     /// Who performs.
@@ -83,10 +92,14 @@ pub struct State {
     pub summing: Summing,
     /// Tokens of the whole conversation.
     pub usage: Usage,
+    /// The same by the model that answered, in the order in which they first did.
+    pub used: Vec<ModelUsage>,
     /// How far estimates are from what providers count.
     pub calibration: Calibration,
     /// When a turn last began or ended.
     pub touched: Timestamp,
+    /// Where it is kept, for people.
+    pub shelf: Shelf,
     /// Estimated size of the newest request, in tokens.
     pub context_estimated: u64,
     /// Events that did not fit.
@@ -101,19 +114,6 @@ pub struct State {
     pub rewrites: u64,
     /// The system prompts and tool lists that there were.
     pub frames: Frames,
-}
-
-/// How a conversation began.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Opened {
-    /// The directory that tools are confined to.
-    pub workspace: String,
-    /// A title for people.
-    pub title: Option<String>,
-    /// Where a fork was cut.
-    pub origin: Option<ForkOrigin>,
-    /// The call that it works for, if it is a worker's.
-    pub parent: Option<ParentCall>,
 }
 
 /// The driver that performs.
@@ -201,12 +201,9 @@ impl State {
                 self.touched = self.touched.max(at);
                 Opened::of(event).is_some_and(|opened| self.open(opened))
             }
+            Event::ConversationImported { .. } => self.take_over(event, at),
             Event::ConfigChanged { change } => self.configure(change),
-            Event::DriverStarted { driver, epoch, pid, .. } => {
-                self.driver = Some(Driver { id: driver.clone(), epoch: *epoch, pid: *pid });
-                self.summing.lose_the_request();
-                self.open_turn_mut().is_none_or(Turn::lose_what_is_in_flight)
-            }
+            Event::DriverStarted { .. } => self.start_driver(event),
             Event::TurnStarted { turn, agent } => self.begin(*turn, agent.clone(), at),
             Event::ContextAdded { turn, items } => self.add_context(*turn, items),
             Event::UserMessage { message, parts, attempt } => {
@@ -257,7 +254,9 @@ impl State {
             | Event::CommandTaken { .. }
             | Event::CommandRefused { .. }
             | Event::TitleGiven { .. }
+            | Event::ConversationShelved { .. }
             | Event::WorkspaceBound { .. } => self.obey(event),
+            Event::MessageRequeued { message, change } => self.requeue(message, change),
             Event::MessageUnqueued { message } => self.unqueue(message),
             Event::UndoStarted { intent } => self.begin_undo(intent, at),
             Event::UndoFinished { change, outcome, text } => self.end_undo(change, *outcome, text),
@@ -266,6 +265,13 @@ impl State {
                 true
             }
         }
+    }
+
+    fn start_driver(&mut self, event: &Event) -> bool {
+        let Event::DriverStarted { driver, epoch, pid, .. } = event else { return false };
+        self.driver = Some(Driver { id: driver.clone(), epoch: *epoch, pid: *pid });
+        self.summing.lose_the_request();
+        self.open_turn_mut().is_none_or(Turn::lose_what_is_in_flight)
     }
 
     fn ask(&mut self, event: &Event, at: Timestamp) -> bool {
@@ -300,7 +306,7 @@ impl State {
         };
         let fits = self.in_turn(None, |turn| answer(turn, answered));
         if fits {
-            self.usage = self.usage.plus(*usage);
+            self.count(*usage);
             self.calibrate(*usage, parts);
         }
         fits
@@ -369,6 +375,7 @@ impl State {
             return false;
         }
         self.turns.push(Turn::new(id, agent, at));
+        self.shelf = Shelf::Listed;
         self.summing.begin_turn();
         self.touched = self.touched.max(at);
         true
@@ -393,7 +400,8 @@ impl State {
                 Some(old) => {
                     let (old, begin) = (std::mem::replace(old, said), turn.superseded.len());
                     if old.attempt < attempt {
-                        turn.attempts.push(OldAttempt { said: old, begin });
+                        let (end, broke) = (turn.end, turn.broke.clone());
+                        turn.attempts.push(OldAttempt { said: old, begin, end, broke });
                     }
                 }
                 None => {
@@ -439,11 +447,11 @@ impl State {
         let begin = turn.superseded.len();
         turn.superseded.extend(old);
         turn.inquiries.clear();
-        turn.end = None;
+        let (end, broke) = (turn.end.take(), turn.broke.take());
         turn.closed = None;
         turn.grant();
         if let Some(Item::User(said)) = turn.items.last_mut() {
-            turn.attempts.push(OldAttempt { said: said.clone(), begin });
+            turn.attempts.push(OldAttempt { said: said.clone(), begin, end, broke });
             said.attempt = attempt;
             said.at = at;
         }
@@ -470,29 +478,5 @@ impl State {
             turn.repairs += 1;
         }
         shrank
-    }
-
-    fn queue(&mut self, queued: Queued) -> bool {
-        if self.queue.iter().any(|known| known.message == queued.message) {
-            return false;
-        }
-        self.queue.push(queued);
-        true
-    }
-
-    fn unqueue(&mut self, message: &MessageId) -> bool {
-        let before = self.queue.len();
-        self.queue.retain(|queued| queued.message != *message);
-        self.queue.len() < before
-    }
-}
-
-impl Opened {
-    /// What the first entry says.
-    fn of(event: &Event) -> Option<Self> {
-        let Event::ConversationOpened { workspace, title, origin, parent } = event.clone() else {
-            return None;
-        };
-        Some(Self { workspace, title, origin, parent })
     }
 }

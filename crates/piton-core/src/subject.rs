@@ -52,9 +52,11 @@ impl Event {
     pub fn subject(&self) -> Subject {
         match self {
             Self::ConversationOpened { .. }
+            | Self::ConversationImported { .. }
             | Self::ConfigChanged { .. }
             | Self::WorkspaceBound { .. } => Subject::Conversation,
-            Self::TitleGiven { .. } => Subject::Title,
+            // Both say how it is listed, and nothing of what was said.
+            Self::TitleGiven { .. } | Self::ConversationShelved { .. } => Subject::Title,
             Self::DriverStarted { .. } => Subject::Driver,
             Self::TurnStarted { .. }
             | Self::ContextAdded { .. }
@@ -64,6 +66,7 @@ impl Event {
             Self::UserMessage { .. }
             | Self::MessageRetried { .. }
             | Self::MessageQueued { .. }
+            | Self::MessageRequeued { .. }
             | Self::MessageUnqueued { .. } => Subject::Message,
             Self::QueueReleased => Subject::Queue,
             Self::ModelAsked { .. }

@@ -7,6 +7,7 @@
 //! A face imports from here only. Events stay private to the engine: their types that are also part
 //! of a view are exported again below. Nothing here knows a screen.
 
+mod allowance;
 mod apply;
 mod call;
 mod change;
@@ -18,11 +19,13 @@ mod status;
 mod turn;
 mod words;
 
+pub use self::allowance::Allowance;
 pub use self::apply::Refused;
 pub use self::call::{Always, Answer, CallState, CallView, FileChange, QuestionView, ResultView};
 pub use self::change::{Patch, ViewChange};
 pub use self::conversation::{
-    Asking, Context, Covered, Head, QueuedView, SummingUp, UndoView, VIEW_VERSION, View,
+    Asking, Context, Covered, Head, ImportedView, QueuedView, SummingUp, UndoView, VIEW_VERSION,
+    View,
 };
 pub use self::edit::EditView;
 pub use self::live::{Live, LiveCall, LiveStep};
@@ -36,9 +39,10 @@ pub use self::words::{answer_text, title};
 pub use crate::decide::calls::UNKNOWN_TEXT;
 pub use crate::event::{
     About, BlobRef, BreakReason, Choice, Diff, EffectClass, Effort, FailureClass, FilePreview,
-    FinishReason, ForkOrigin, Found, InquiryAnswer, InquiryKind, ModelRef, Outcome, ParentCall,
-    PartialKind, PermissionMode, PermissionRule, Preview, RuleEffect, RuleScope, Shape, TurnEnd,
-    UndoOutcome, Usage, Wants,
+    FinishReason, ForkOrigin, Found, ImportPiece, ImportRemark, ImportSource, InquiryAnswer,
+    InquiryKind, ModelRef, Outcome, ParentCall, PartialKind, PermissionMode, PermissionRule,
+    Preview, RuleEffect, RuleScope, Shape, TurnEnd, UndoOutcome, Usage, Wants,
 };
 pub use crate::permit::{Part, Width};
+pub use crate::state::ModelUsage;
 pub use crate::tasks::{Task, TaskStatus};

@@ -79,6 +79,14 @@ pub enum StoreError {
     /// There is no such conversation.
     #[error("there is no conversation {0}")]
     UnknownConversation(ConversationId),
+    /// A conversation was forked from one that was forked, and so on, too often to be read.
+    #[error("conversation {conversation} is a fork of a fork, and so on, more than {most} times")]
+    ForksTooDeep {
+        /// The conversation whose origin is not read any more.
+        conversation: ConversationId,
+        /// How many may follow on each other.
+        most: usize,
+    },
     /// There is no such blob.
     #[error("there is no blob {0}")]
     UnknownBlob(Digest),

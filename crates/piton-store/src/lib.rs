@@ -32,7 +32,9 @@ pub use crate::list::{
 pub use crate::memory::MemoryJournal;
 pub use crate::record::{Batch, Durability, Listed, NewRecord, Record, StatusRow, Wants};
 pub use crate::sqlite::{
-    Decayed, DecayedBlob, Health, Notice, SqliteJournal, Verified, inspect, verify,
+    Addition, Decayed, DecayedBlob, Extent, FoundText, Health, Indexed, IndexedText, Notice,
+    PurgeError, Purged, Salvage, Salvaged, SearchIndex, Sought, SqliteJournal, TextChange,
+    Verified, inspect, salvage, verify,
 };
 
 /// Largest stored form of one entry, in bytes.

@@ -5,6 +5,7 @@
 //! holds the rows that moved across the cursor since it was given. No row is lost while rows move;
 //! one that moved may come twice.
 
+use piton_core::event::Shelf;
 use piton_core::id::{ConversationId, Timestamp};
 use piton_core::view::Status;
 use serde::{Deserialize, Serialize};
@@ -32,6 +33,12 @@ pub struct Filter {
     pub text: Option<String>,
     /// Workers only, or everything but workers.
     pub worker: Option<bool>,
+    /// Conversations in which a turn began or ended at this moment or later.
+    #[serde(default)]
+    pub since: Option<Timestamp>,
+    /// Conversations that are kept there.
+    #[serde(default)]
+    pub shelf: Option<Shelf>,
 }
 
 /// Where a conversation works.
@@ -58,14 +65,14 @@ pub enum TurnIs {
 impl Filter {
     /// Whether a row is wanted.
     pub fn admits(&self, listed: &Listed) -> bool {
-        self.admits_place(&listed.conversation, &listed.row)
-            && self.admits_status(&listed.row.status)
+        self.admits_place(&listed.conversation, &listed.row) && self.admits_standing(&listed.row)
     }
 
-    /// All but the status, which some stores keep elsewhere.
+    /// All but how it stands with the conversation, which some stores keep elsewhere.
     pub(crate) fn admits_place(&self, conversation: &ConversationId, row: &StatusRow) -> bool {
         let text = self.text.as_ref().map(|text| text.to_lowercase());
         self.worker.is_none_or(|wanted| conversation.as_worker().is_some() == wanted)
+            && self.since.is_none_or(|since| since <= row.touched)
             && self.admits_workspace(&row.workspace)
             && text.is_none_or(|text| row.title.to_lowercase().contains(&text))
     }
@@ -75,7 +82,11 @@ impl Filter {
         self.directory.as_ref().is_none_or(|wanted| wanted.has(workspace))
     }
 
-    pub(crate) fn admits_status(&self, status: &Status) -> bool {
+    pub(crate) fn admits_standing(&self, row: &StatusRow) -> bool {
+        let status = &row.status;
+        if self.shelf.is_some_and(|wanted| wanted != row.shelf) {
+            return false;
+        }
         match self.turn {
             None => true,
             Some(TurnIs::Ended) => *status == Status::Idle,
@@ -86,7 +97,7 @@ impl Filter {
 }
 
 impl Directory {
-    fn has(&self, workspace: &str) -> bool {
+    pub(crate) fn has(&self, workspace: &str) -> bool {
         match self {
             Self::Exactly(directory) => workspace == directory,
             Self::Within(directory) => {

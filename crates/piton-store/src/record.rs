@@ -2,6 +2,7 @@
 //!
 //! Plain data. A body is text that the store does not look into.
 
+use piton_core::event::Shelf;
 use piton_core::id::{ConversationId, Epoch, Seq, Timestamp};
 use piton_core::view::Status;
 use serde::{Deserialize, Serialize};
@@ -77,6 +78,9 @@ pub struct StatusRow {
     pub waiting: u32,
     /// When a turn last began or ended. Lists are ordered by this.
     pub touched: Timestamp,
+    /// Where it is kept.
+    #[serde(default)]
+    pub shelf: Shelf,
 }
 
 /// Who can move a conversation on.

@@ -19,14 +19,18 @@ mod inspect;
 mod letter;
 mod list;
 mod lock;
+mod log_pages;
 mod migrate;
 mod notice;
 mod open;
 mod orphan;
 mod place;
 mod private;
+mod purge;
 mod read;
 mod room;
+mod salvage;
+mod search;
 mod suspect;
 mod verify;
 mod watch;
@@ -55,12 +59,18 @@ use crate::{
 
 pub use self::inspect::{Health, inspect};
 pub use self::notice::Notice;
+pub use self::purge::{PurgeError, Purged};
+pub use self::salvage::{Extent, Salvage, Salvaged, salvage};
+pub use self::search::{
+    Addition, FoundText, Indexed, IndexedText, SearchIndex, Sought, TextChange,
+};
 pub use self::verify::{Decayed, DecayedBlob, Verified, verify};
 
 /// Journals in an `SQLite` database.
 ///
 /// Layout of its home: `piton.db`, `locks/<conversation>.lock`, `blobs/ab/<digest>`,
-/// `inbox/<conversation>~<arrival>~<letter>`, and `piton.db-bell` by which processes wake each other.
+/// `inbox/<conversation>~<arrival>~<letter>`, `piton.db-bell` by which processes wake each other, and
+/// `search.db`, which can be made again.
 #[derive(Debug)]
 pub struct SqliteJournal {
     home: Home,
@@ -117,6 +127,16 @@ impl SqliteJournal {
     #[doc(hidden)]
     pub async fn limit_pages(&self, pages: u32) -> Result<(), StoreError> {
         self.writer.limit_pages(pages).await
+    }
+
+    /// Takes conversations away for good. The caller has the writer's place of each of them, and nobody
+    /// writes to any other one.
+    pub async fn purge(&self, leases: &[Lease]) -> Result<Purged, PurgeError> {
+        let names: Vec<_> = leases.iter().map(|lease| lease.conversation().clone()).collect();
+        let home = self.home.clone();
+        self.writer.settle().await;
+        let purged = tokio::task::spawn_blocking(move || purge::purge(&home, &names)).await;
+        purged.map_err(|_| StoreError::Closed)?
     }
 
     /// Does something with locks or letters, on a thread that may wait for a disk.
@@ -191,8 +211,8 @@ impl Journal for SqliteJournal {
         batch.check_size()?;
         let Batch { name, expected, records, status: mut row, durability } = batch;
         let (status, wants) = (std::mem::take(&mut row.status), std::mem::take(&mut row.wants));
-        let waiting = std::mem::take(&mut row.waiting);
-        let head = Head { name: name.clone(), status, wants, waiting };
+        let (waiting, shelf) = (std::mem::take(&mut row.waiting), std::mem::take(&mut row.shelf));
+        let head = Head { name: name.clone(), status, wants, waiting, shelf };
         // Encoded by the caller, so that the one writer has less to do.
         let append = Append {
             name,

@@ -177,6 +177,7 @@ fn worker_of(handle: &Handle) -> Result<ConversationId, Refusal> {
         | Handle::Edits { .. }
         | Handle::Job { .. }
         | Handle::Task { .. }
-        | Handle::Round { .. } => Err(Refusal("Nothing is recorded of its worker.".into())),
+        | Handle::Round { .. }
+        | Handle::Origin { .. } => Err(Refusal("Nothing is recorded of its worker.".into())),
     }
 }

@@ -86,8 +86,8 @@ pub(crate) struct Driver<'a> {
     pub(crate) mail_watch: MailWatch,
     /// Hooks that were told something. Dropped with the driver.
     pub(crate) listening: JoinSet<()>,
-    /// Ends when hooks have heard of the last thing that they were told.
-    pub(crate) last_heard: Option<oneshot::Receiver<()>>,
+    /// Each ends when hooks have heard of one thing of this turn.
+    pub(crate) unheard: Vec<oneshot::Receiver<()>>,
 }
 
 /// Why the loop looks at the world again.
@@ -111,6 +111,7 @@ impl Driver<'_> {
         // more, also when this future is dropped.
         let _stop = self.cancel.clone().drop_guard();
         self.take_letters().await;
+        self.look_elsewhere().await;
         loop {
             if let Some(error) = self.refused.take() {
                 return self.break_off(error).await;
@@ -307,11 +308,12 @@ impl Driver<'_> {
         match landing {
             Landing::Model(landing) => self.land_model(landing),
             Landing::Summary(landing) => self.land_summary(*landing),
-            Landing::Left => {}
             Landing::Tool(landing) => self.record(landing).await,
             Landing::Parked { call, question } => {
                 self.log.push(Event::CallParked { call, question });
             }
+            Landing::EndedElsewhere { call, end } => self.take_over(call, end),
+            Landing::Nothing => {}
             Landing::Unrecorded(error) => self.refused = Some(error),
         }
     }
@@ -416,7 +418,9 @@ impl Driver<'_> {
             self.controls.postponed.push(handed);
             return;
         }
-        match orders::order(self.parts, self.log.state(), &handed, Performing::Now) {
+        let state = self.log.state();
+        let model = state.config.model.as_ref();
+        match orders::order(self.parts, state, model, &handed, Performing::Now) {
             Order::Known(receipt) => {
                 self.receipts.promise(handed.receipt, receipt);
                 self.controls.resting.extend(handed.rest);

@@ -27,6 +27,7 @@ use crate::opening;
 use crate::parts::Parts;
 use crate::profile::{OneProfile, Profile, Profiles};
 use crate::read_output::ReadOutput;
+use crate::recall::Recall;
 use crate::session::{self, Session};
 use crate::toolbox::Tools;
 
@@ -55,7 +56,7 @@ impl Engine {
                 everywhere: Toolbox::new(),
                 tools: Arc::new(Toolbox::new()),
                 delegate: None,
-                read_output: None,
+                looking_back: Vec::new(),
                 profiles: Arc::new(OneProfile::default()),
                 hooks: None,
                 clock: Arc::new(SystemClock),
@@ -321,11 +322,14 @@ impl Builder {
         self
     }
 
-    /// Lets models read the rest of outputs that are too long to be shown whole.
+    /// Lets models look back: read the rest of outputs that are too long to be shown whole, and what
+    /// happened earlier in their conversation, also where a summary stands for it.
     #[must_use]
-    pub fn read_outputs(mut self) -> Self {
-        let tool: Arc<dyn Tool> = Arc::new(ReadOutput::new(self.parts.journal.clone()));
-        self.parts.read_output = Some(tool);
+    pub fn look_back(mut self) -> Self {
+        let journal = &self.parts.journal;
+        let output: Arc<dyn Tool> = Arc::new(ReadOutput::new(journal.clone()));
+        let past: Arc<dyn Tool> = Arc::new(Recall::new(journal.clone()));
+        self.parts.looking_back = vec![output, past];
         self
     }
 

@@ -14,6 +14,7 @@ use piton_tools::Finished;
 
 use self::model::ModelLanding;
 use self::summary::SummaryLanding;
+use crate::reader::CallEnd;
 
 /// An effect that waits for its intent to be durable.
 pub(crate) struct Launch {
@@ -32,8 +33,13 @@ pub(crate) enum Landing {
         call: CallId,
         question: String,
     },
-    /// A request that nobody waited for any more.
-    Left,
+    /// A call of the conversation that this one was forked from has ended there.
+    EndedElsewhere {
+        call: CallId,
+        end: CallEnd,
+    },
+    /// Nothing more comes of it.
+    Nothing,
     /// A journal that a call writes to has refused.
     Unrecorded(AppendError),
 }

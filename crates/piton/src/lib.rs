@@ -60,6 +60,7 @@ mod delegate;
 mod error;
 mod parts;
 mod read_output;
+mod recall;
 mod receipt;
 mod unattended;
 
@@ -71,12 +72,17 @@ pub mod chance;
 pub mod clock;
 pub mod commands;
 pub mod config;
+pub mod fork;
 pub mod guide;
 pub mod hooks;
+pub mod import;
 pub mod list;
 pub mod model;
 pub mod profile;
 pub mod reader;
+pub mod rescue;
+pub mod search;
+pub mod tail;
 pub mod tools;
 #[cfg(feature = "http")]
 pub mod transport;
@@ -90,8 +96,8 @@ mod timeouts;
 mod veil;
 
 pub use piton_core::command::{
-    AnswerThen, Command, Envelope, NewMessage, OnIncomplete, QueuePlace, Refusal, Reply, Sender,
-    UserPart, always_rules,
+    AnswerThen, Command, Envelope, NewMessage, OnIncomplete, QueueChange, QueuePlace, Refusal,
+    Reply, Sender, Shelf, UserPart, always_rules,
 };
 pub use piton_core::id::ConversationId;
 pub use piton_core::outcome::{Cause, Ending};
@@ -111,6 +117,7 @@ pub use self::engine::{Builder, Engine};
 pub use self::error::{CommandError, OpenError, SessionError};
 pub use self::files::{FileLeftOut, FilesFault};
 pub use self::follow::{Follow, FollowError, News};
+pub use self::fork::{Fork, ForkAt, ForkError};
 pub use self::host::{Running, Stage, TURNS_MAX};
 pub use self::lease::LeaseWait;
 pub use self::mailbox::Kept;

@@ -158,11 +158,12 @@ fn is_asking(state: &State) -> bool {
     state.open_turn().is_some_and(|turn| turn.pending_inquiries().next().is_some())
 }
 
-fn record(entry: &Entry) -> NewRecord {
+pub(crate) fn record(entry: &Entry) -> NewRecord {
     NewRecord { at: entry.at, format: EVENT_FORMAT, body: entry.event.to_stored() }
 }
 
-fn status_row(state: &State) -> StatusRow {
+/// What lists show of a conversation.
+pub(crate) fn status_row(state: &State) -> StatusRow {
     let status = Status::of(state);
     StatusRow {
         title: view::title(state),
@@ -172,6 +173,7 @@ fn status_row(state: &State) -> StatusRow {
         status,
         waiting: u32::try_from(state.queue.len()).unwrap_or(u32::MAX),
         touched: state.touched,
+        shelf: state.shelf,
     }
 }
 

@@ -3,8 +3,8 @@
 //! The journal has all of it and more. A log is for whoever asks later what went wrong in a day, and
 //! for programs that look on. Nothing here decides anything, and nothing waits for a log.
 
-use piton_core::event::{Event, UserPart};
-use piton_core::id::ConversationId;
+use piton_core::event::{Event, TurnEnd, UserPart};
+use piton_core::id::{ConversationId, TurnId};
 use piton_core::retry::{next_try, wait_in_words};
 use piton_core::state::{Said, State, Step, Turn};
 
@@ -19,7 +19,7 @@ pub(crate) fn note(conversation: &ConversationId, event: &Event, state: &State) 
     } else if let Event::TurnStarted { turn, .. } = event {
         tracing::info!(%conversation, turn = turn.0, "a turn began");
     } else if let Event::TurnEnded { turn, end } = event {
-        tracing::info!(%conversation, turn = turn.0, ?end, "the turn is over");
+        ended(conversation, *turn, *end, state);
     } else if let Event::ModelAsked { step, attempt, model, .. } = event {
         tracing::debug!(%conversation, step, attempt = attempt.0, %model, "a request leaves");
     } else if let Event::ToolStarted { call, effect, .. } = event {
@@ -61,6 +61,18 @@ fn retried(conversation: &ConversationId, state: &State) {
         %conversation, turn = turn.id.0, message_id = %message, attempt = attempt.0, model, files, hidden,
         "a message is tried again"
     );
+}
+
+// C26: how the new attempt of a message came out; one that broke off is noted as that.
+fn ended(conversation: &ConversationId, turn: TurnId, end: TurnEnd, state: &State) {
+    let tried = state.turns.last().filter(|it| it.id == turn && !it.attempts.is_empty());
+    match tried.and_then(|turn| turn.said().last()) {
+        None => tracing::info!(%conversation, turn = turn.0, ?end, "the turn is over"),
+        Some(Said { message, attempt, .. }) => tracing::warn!(
+            %conversation, turn = turn.0, message_id = %message, attempt = attempt.0, ?end,
+            "the turn of a message that was tried again is over"
+        ),
+    }
 }
 
 fn newest_step(state: &State) -> Option<(&Turn, &Step)> {

@@ -5,11 +5,12 @@
 
 use piton_core::attachment;
 use piton_core::command::{
-    Command, Envelope, Leave, NewMessage, Performing, Plan, Refusal, Then, UserPart, known, plan,
+    Command, Envelope, Leave, NewMessage, Performing, Plan, QueueChange, Refusal, Then, UserPart,
+    known, plan,
 };
-use piton_core::event::Event;
+use piton_core::event::{Event, ModelRef};
 use piton_core::id::{Attempt, CommandId, MessageId};
-use piton_core::state::{State, Verdict};
+use piton_core::state::{State, Turn, Verdict};
 use piton_store::ENTRY_BYTES_MAX;
 
 use crate::files;
@@ -27,10 +28,11 @@ pub(crate) enum Order {
     InterruptFirst,
 }
 
-/// Decides what to do with a command.
+/// Decides what to do with a command. `model` is who answers what it begins.
 pub(crate) fn order(
     parts: &Parts,
     state: &State,
+    model: Option<&ModelRef>,
     handed: &Handed,
     performing: Performing,
 ) -> Order {
@@ -39,12 +41,10 @@ pub(crate) fn order(
         let (command, verdict) = (envelope.id.clone(), verdict.clone());
         return Order::Known(Receipt { command, seq, verdict });
     }
-    let vetted =
-        vet_flags(state, envelope, performing).and_then(|()| vet(parts, state, &envelope.command));
-    let planned = match vetted {
+    let planned = match vet_flags(state, envelope, performing) {
         Ok(()) => {
             let planned = plan(state, envelope, performing, letter.as_deref());
-            vet_facts(planned, &envelope.command)
+            vet_files(vet_facts(planned, &envelope.command), (parts, state, model), envelope)
         }
         Err(refusal) => Plan::Refuse(refusal),
     };
@@ -105,11 +105,30 @@ fn vet_facts(planned: Plan, command: &Command) -> Plan {
     Plan::Refuse(Refusal::Impossible { message })
 }
 
-fn vet(parts: &Parts, state: &State, command: &Command) -> Result<(), Refusal> {
-    let Some(NewMessage { parts: said, .. }) = command.message() else { return Ok(()) };
-    let impossible = |message: String| Refusal::Impossible { message };
-    files::check(&*parts.models, state.config.model.as_ref(), said)
-        .map_err(|fault| impossible(fault.to_string()))
+/// The files of a message, or of one that is tried again, are refused before anything is recorded: a
+/// model that does not take them could answer nothing, and the old attempt would be hidden.
+fn vet_files(
+    planned: Plan,
+    (parts, state, model): (&Parts, &State, Option<&ModelRef>),
+    envelope: &Envelope,
+) -> Plan {
+    let said = match (&planned, &envelope.command) {
+        // Who answers a message that is tried again is known when nothing runs any more.
+        (Plan::Refuse(_), _) | (Plan::InterruptFirst, Command::Retry { .. }) => None,
+        (Plan::Record { .. }, Command::Retry { message }) => said_before(state, message),
+        (_, Command::Requeue { change: QueueChange::Parts { parts }, .. }) => Some(&**parts),
+        (_, command) => command.message().map(|NewMessage { parts, .. }| parts.as_slice()),
+    };
+    match said.map(|said| files::check(&*parts.models, model, said)) {
+        None | Some(Ok(())) => planned,
+        Some(Err(fault)) => Plan::Refuse(Refusal::Impossible { message: fault.to_string() }),
+    }
+}
+
+/// What a message consists of that was said.
+pub(crate) fn said_before<'a>(state: &'a State, message: &MessageId) -> Option<&'a [UserPart]> {
+    let mut said = state.turns.iter().rev().flat_map(Turn::said);
+    said.find(|said| said.message == *message).map(|said| said.parts.as_slice())
 }
 
 /// The size of a message that no journal takes.

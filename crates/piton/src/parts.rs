@@ -27,8 +27,8 @@ pub(crate) struct Parts {
     pub(crate) tools: Arc<dyn Tools>,
     /// The tool that hands tasks on, behind all others.
     pub(crate) delegate: Option<Arc<dyn Tool>>,
-    /// The tool that reads the rest of long outputs.
-    pub(crate) read_output: Option<Arc<dyn Tool>>,
+    /// The tools that read the rest of long outputs, and the past of the conversation.
+    pub(crate) looking_back: Vec<Arc<dyn Tool>>,
     pub(crate) profiles: Arc<dyn Profiles>,
     /// Who is asked before calls run, and told of what happens.
     pub(crate) hooks: Option<Arc<dyn Hooks>>,
@@ -59,7 +59,7 @@ impl Parts {
 
     /// The tools of one conversation, between the tools that every conversation has.
     pub(crate) fn toolbox_with(&self, tools: &Toolbox) -> Arc<Toolbox> {
-        let own = self.read_output.iter().chain(&self.delegate);
+        let own = self.looking_back.iter().chain(&self.delegate);
         let all = self.everywhere.iter().chain(tools.iter()).chain(own);
         Arc::new(all.cloned().collect())
     }

@@ -6,6 +6,7 @@ mod hooks;
 mod locate;
 mod mail;
 mod model;
+mod origin;
 mod progress;
 mod sum_up;
 mod tool;

@@ -6,15 +6,16 @@
 
 use std::ops::ControlFlow;
 
-use piton_core::event::{Entry, Event, ForkOrigin, UserPart};
-use piton_core::id::{ConversationId, Digest, MessageId, Seq};
+use futures_util::future::select_all;
+use piton_core::event::{Entry, Event, ForkOrigin, Outcome, QueueChange, ToolOutput, UserPart};
+use piton_core::id::{CallId, ConversationId, Digest, MessageId, Seq};
 use piton_core::state::State;
 use piton_store::{Journal, Record, StoreError};
 
 /// Records read at once.
 const READ_RECORDS: usize = 4_096;
 /// Most conversations that one is cut from, each from the next.
-const FORKS_MAX: usize = 16;
+pub const FORKS_MAX: usize = 64;
 
 /// What a record says.
 pub fn entry(record: &Record) -> Entry {
@@ -42,7 +43,9 @@ pub fn files(entry: &Entry) -> Vec<Digest> {
     if let Event::ToolFinished { output, .. } = &entry.event {
         return output.files.iter().map(|file| file.blob.digest.clone()).collect();
     }
-    let (Event::UserMessage { parts, .. } | Event::MessageQueued { parts, .. }) = &entry.event
+    let (Event::UserMessage { parts, .. }
+    | Event::MessageQueued { parts, .. }
+    | Event::MessageRequeued { change: QueueChange::Parts { parts }, .. }) = &entry.event
     else {
         return Vec::new();
     };
@@ -76,6 +79,119 @@ pub async fn each_record(
     }
 }
 
+/// How a call ended, as it was recorded.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct CallEnd {
+    pub(crate) outcome: Outcome,
+    pub(crate) output: ToolOutput,
+}
+
+/// How a call ended in the conversation that it belongs to: the one that a fork was cut from, or one that
+/// that one was cut from. The nearest that knows more than "unknown" has the word.
+pub(crate) async fn end_of_call(
+    journal: &dyn Journal,
+    fork: &ConversationId,
+    origin: &ForkOrigin,
+    call: CallId,
+) -> Result<Option<CallEnd>, StoreError> {
+    let (mut place, mut found) = (Some(at_hand(journal, fork, origin.clone()).await?), None);
+    for _ in 0..=FORKS_MAX {
+        let Some(ForkOrigin { conversation, through }) = place.take() else { break };
+        let mut end = None;
+        let looked = each_record(journal, &conversation, through, |record| {
+            if let Event::ToolFinished { call: ended, outcome, output } = entry(&record).event
+                && ended == call
+            {
+                end = Some(CallEnd { outcome, output });
+                return ControlFlow::Break(());
+            }
+            ControlFlow::Continue(())
+        });
+        match looked.await {
+            Ok(_) => {}
+            // It was purged behind a fork of it.
+            Err(StoreError::UnknownConversation(_)) if found.is_some() => break,
+            Err(error) => return Err(error),
+        }
+        match end {
+            Some(end) if end.outcome != Outcome::Unknown => return Ok(Some(end)),
+            end => found = end.or(found),
+        }
+        place = origin_of(journal, &conversation).await?;
+    }
+    Ok(found)
+}
+
+/// Waits until a conversation that a call belongs to, or had it from another one, tells how it ended.
+pub(crate) async fn until_end_of_call(
+    journal: &dyn Journal,
+    fork: &ConversationId,
+    origin: &ForkOrigin,
+    call: CallId,
+) -> Result<CallEnd, StoreError> {
+    let mut origins = Vec::new();
+    let mut next = Some(at_hand(journal, fork, origin.clone()).await?);
+    while let Some(origin) = next.take_if(|_| origins.len() <= FORKS_MAX) {
+        next = origin_of(journal, &origin.conversation).await?;
+        origins.push(origin);
+    }
+    loop {
+        if let Some(end) = end_of_call(journal, fork, origin, call).await? {
+            return Ok(end);
+        }
+        let ended = origins.iter().map(|origin| Box::pin(until_end_in(journal, origin, call)));
+        let (ended, _, _) = select_all(ended).await;
+        ended?;
+    }
+}
+
+/// Waits until one conversation tells how a call ended.
+async fn until_end_in(
+    journal: &dyn Journal,
+    ForkOrigin { conversation, through }: &ForkOrigin,
+    call: CallId,
+) -> Result<(), StoreError> {
+    let (mut seen, mut ended) = (*through, false);
+    while !ended {
+        journal.wait_past(conversation, seen).await?;
+        let looked = each_record(journal, conversation, seen, |record| {
+            let event = entry(&record).event;
+            ended |= matches!(event, Event::ToolFinished { call: it, .. } if it == call);
+            ControlFlow::Continue(())
+        });
+        seen = looked.await?;
+    }
+    Ok(())
+}
+
+/// Where to read what a fork was cut from: there, or in the copy that it keeps if that was purged.
+async fn at_hand(
+    journal: &dyn Journal,
+    fork: &ConversationId,
+    origin: ForkOrigin,
+) -> Result<ForkOrigin, StoreError> {
+    let copy = fork.of_origin();
+    if journal.status(&origin.conversation).await?.is_none()
+        && journal.status(&copy).await?.is_some()
+    {
+        return Ok(ForkOrigin { conversation: copy, ..origin });
+    }
+    Ok(origin)
+}
+
+/// Where a conversation was cut from another one, as it can be read now. Reads its first entry alone.
+pub async fn origin_of(
+    journal: &dyn Journal,
+    conversation: &ConversationId,
+) -> Result<Option<ForkOrigin>, StoreError> {
+    let first = journal.read(conversation, Seq::default(), 1).await?;
+    let opened = first.first().map(|record| entry(record).event);
+    let Some(Event::ConversationOpened { origin: Some(origin), .. }) = opened else {
+        return Ok(None);
+    };
+    at_hand(journal, conversation, origin).await.map(Some)
+}
+
 /// What a conversation means. One that was cut from another begins with what was said there.
 pub async fn state(
     journal: &dyn Journal,
@@ -105,6 +221,20 @@ pub(crate) async fn fold(
     fold_through(journal, conversation, Seq(u64::MAX), FORKS_MAX, look).await
 }
 
+/// What a conversation meant where another one was cut from it.
+async fn cut(
+    journal: &dyn Journal,
+    fork: &ConversationId,
+    origin: &ForkOrigin,
+    forks_left: usize,
+) -> Result<State, StoreError> {
+    let Some(left) = forks_left.checked_sub(1) else {
+        return Err(StoreError::ForksTooDeep { conversation: fork.clone(), most: FORKS_MAX });
+    };
+    let ForkOrigin { conversation, through } = at_hand(journal, fork, origin.clone()).await?;
+    fold_through(journal, &conversation, through, left, &mut |_, _| ()).await
+}
+
 async fn fold_through(
     journal: &dyn Journal,
     conversation: &ConversationId,
@@ -120,18 +250,14 @@ async fn fold_through(
                 return Ok(state);
             }
             let entry = entry(record);
-            if let Event::ConversationOpened { origin: Some(origin), .. } = &entry.event
+            if let Event::ConversationOpened { origin: Some(origin), parent, .. } = &entry.event
                 && state.opened.is_none()
-                && 0 < forks_left
             {
-                let ForkOrigin { conversation, through } = origin;
-                let left = forks_left - 1;
-                let mut blind = |_: &State, _: &Entry| ();
-                let cut = fold_through(journal, conversation, *through, left, &mut blind);
-                state = match Box::pin(cut).await {
-                    Ok(cut) => cut.forked(),
+                state = match Box::pin(cut(journal, conversation, origin, forks_left)).await {
+                    Ok(cut) if parent.is_some() => cut.forked(),
+                    Ok(cut) => cut.branched(origin),
                     // What it was cut from is gone; its own entries still mean something.
-                    Err(StoreError::UnknownConversation(_)) => state,
+                    Err(StoreError::UnknownConversation(_)) => State::orphaned(),
                     Err(error) => return Err(error),
                 };
             }

@@ -250,6 +250,11 @@ impl Session {
         if matches!(planned, Plan::Refuse(Refusal::UnknownMessage { .. })) {
             return self.run().await;
         }
+        if matches!(planned, Plan::Record { .. })
+            && let Some(parts) = orders::said_before(self.state(), message)
+        {
+            self.check_files(parts)?;
+        }
         self.follow(planned).await
     }
 
@@ -362,7 +367,7 @@ impl Session {
             letters_taken: Vec::new(),
             mail_watch,
             listening: JoinSet::new(),
-            last_heard: None,
+            unheard: Vec::new(),
         };
         let ending = driver.run().await?;
         self.started = true;

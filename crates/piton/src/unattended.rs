@@ -96,6 +96,7 @@ mod tests {
                 | InquiryAnswer::RunAgain
                 | InquiryAnswer::Applied
                 | InquiryAnswer::TreatAsDone
+                | InquiryAnswer::LookAgain
                 | InquiryAnswer::Redacted => panic!("{answer:?} answers no question"),
             });
         assert_eq!(answer.as_deref(), expected, "{policy:?} {question:?}");

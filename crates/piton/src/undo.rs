@@ -4,6 +4,9 @@
 //! Listing reads the kept versions alone and needs no journal. Taking a change back is a command to the
 //! conversation that made it: recorded before the file is touched, and told to the model.
 
+mod change;
+mod turns;
+
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
@@ -11,11 +14,13 @@ use std::time::Duration;
 
 use piton_core::command::{Command, Refusal};
 use piton_core::event::UndoOutcome;
-use piton_core::id::{CommandId, ConversationId, Timestamp};
+use piton_core::id::{CommandId, Timestamp};
 use piton_core::state::{State, Undone, Verdict};
 use piton_store::StoreError;
-pub use piton_tools::undo::ChangeState as FileChangeState;
 use piton_tools::undo::{Past, Undo};
+
+pub use self::change::{FileChange, FileChangeState};
+pub use self::turns::{ChangedFile, FileFate};
 
 use crate::conversation::Conversation;
 use crate::engine::Engine;
@@ -32,27 +37,6 @@ pub struct FileChanges {
     undo: Undo,
 }
 
-/// A change that a tool made in a file.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct FileChange {
-    /// Which change of its workspace it is, counted from the oldest that is kept. It keeps its number
-    /// when it is taken back or made again, and when others are.
-    pub number: usize,
-    /// The name under which its old version is kept.
-    pub name: String,
-    /// The conversation whose tool made it: maybe a worker.
-    pub conversation: ConversationId,
-    /// The file, relative to its workspace.
-    pub path: String,
-    /// What became of it.
-    pub state: FileChangeState,
-    /// When it was made.
-    pub at: Timestamp,
-    /// The name of the patch that changed several files together, if this is one of them.
-    pub patch: Option<String>,
-}
-
 impl FileChanges {
     /// The changes that tools with this scratch directory made.
     pub fn new(scratch: &Path) -> Self {
@@ -67,14 +51,25 @@ impl FileChanges {
 
     /// The same for several workspaces, in one list.
     pub fn of_all(&self, workspaces: &[&Path]) -> Vec<FileChange> {
-        let of = |past: Past| FileChange {
-            number: past.number,
-            name: past.name,
-            conversation: past.version.conversation,
-            path: past.version.path,
-            state: past.state,
-            at: Timestamp(past.version.at_us / 1_000),
-            patch: past.version.patch,
+        let of = |Past { number, name, version, state }: Past| {
+            // Of a change that was taken back, the version is kept that makes it again.
+            let (before, after) = if version.undone {
+                (version.after, version.before)
+            } else {
+                (version.before, version.after)
+            };
+            FileChange {
+                number,
+                name,
+                conversation: version.conversation,
+                workspace: version.workspace,
+                path: version.path,
+                before,
+                after,
+                state,
+                at: Timestamp(version.at_us / 1_000),
+                patch: version.patch,
+            }
         };
         self.undo.history(workspaces).into_iter().map(of).collect()
     }

@@ -41,6 +41,7 @@ const RULES: &[Rule] = &[
     },
     free("piton-wire", &["piton-core"]),
     free("piton-store", &["piton-core"]),
+    free("piton-import", &["piton-core"]),
     free("piton-tools", &["piton-core"]),
     free("piton-mcp", &["piton-core", "piton-tools"]),
     free("piton", &["piton-core", "piton-store", "piton-tools", "piton-wire"]),
@@ -71,6 +72,7 @@ const RULES: &[Rule] = &[
             "piton",
             "piton-agent",
             "piton-core",
+            "piton-import",
             "piton-mcp",
             "piton-server",
             "piton-sim",
@@ -83,7 +85,7 @@ const RULES: &[Rule] = &[
 
 /// Foreign crates that only some of ours may name: (crate, owner, others that may).
 const OWNED: [(&str, &str, &[&str]); 3] = [
-    ("rusqlite", "piton-store", &["piton-bench"]),
+    ("rusqlite", "piton-store", &["piton-bench", "piton-import"]),
     ("reqwest", "piton", &["piton-agent", "piton-cli", "piton-mcp"]),
     ("rmcp", "piton-mcp", &[]),
 ];

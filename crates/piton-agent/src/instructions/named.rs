@@ -47,7 +47,7 @@ impl<'a> Naming<'a> {
             whole.push('\n');
             if ["```", "~~~"].iter().any(|fence| line.trim_start().starts_with(fence)) {
                 is_code = !is_code;
-            } else if !is_code && depth < DEPTH_MAX {
+            } else if !is_code && depth < DEPTH_MAX && line.contains('@') {
                 for name in names(line) {
                     whole.extend(self.said(name, directory, depth));
                 }

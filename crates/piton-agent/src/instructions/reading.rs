@@ -46,7 +46,9 @@ pub(super) fn open(path: &Path, within: &[&Path]) -> Result<(File, Metadata), St
 
 /// Its beginning, and how much is left.
 pub(super) fn read(file: File, found: &Metadata) -> io::Result<(Vec<u8>, Left)> {
-    let mut content = Vec::new();
+    // With room for all of it, the file is read at once, and not in ever larger pieces.
+    let bytes = usize::try_from(found.len()).unwrap_or(usize::MAX).min(FILE_BYTES_MAX);
+    let mut content = Vec::with_capacity(bytes + 1);
     file.take(FILE_BYTES_MAX as u64 + 1).read_to_end(&mut content)?;
     if content.len() <= FILE_BYTES_MAX {
         return Ok((content, Left::Nothing));

@@ -10,7 +10,7 @@ pub(super) struct Cleaned {
 /// Text from bytes that may be no text. A character that was cut at the end is left out, and so is what a
 /// person who reviews the file does not see.
 pub(super) fn cleaned(bytes: &[u8]) -> Cleaned {
-    let (text, is_lossy) = match std::str::from_utf8(bytes) {
+    let (mut text, is_lossy) = match std::str::from_utf8(bytes) {
         Ok(text) => (text.to_owned(), false),
         Err(error) if error.error_len().is_none() => {
             let whole = bytes.get(..error.valid_up_to()).unwrap_or_default();
@@ -18,13 +18,13 @@ pub(super) fn cleaned(bytes: &[u8]) -> Cleaned {
         }
         Err(_) => (String::from_utf8_lossy(bytes).into_owned(), true),
     };
-    let text: String = text.chars().filter(|letter| is_readable(*letter)).collect();
+    text.retain(is_readable);
     Cleaned { text: text.trim().to_owned(), is_lossy }
 }
 
 fn is_readable(letter: char) -> bool {
     match letter {
-        '\n' | '\t' => true,
+        ' '..='~' | '\n' | '\t' => true,
         // Directions of writing, blanks without width, and tags.
         '\u{200b}'
         | '\u{2060}'

@@ -12,7 +12,7 @@ use crate::agent::Agent;
 use crate::near::near;
 
 /// Tools that every conversation can have.
-const OWN: [&str; 17] = [
+const OWN: [&str; 18] = [
     "apply_patch",
     "ask_user",
     "delegate",
@@ -22,6 +22,7 @@ const OWN: [&str; 17] = [
     "list_dir",
     "read_file",
     "read_output",
+    "recall",
     "shell",
     "shell_stop",
     "shell_wait",

@@ -20,6 +20,8 @@ pub(crate) enum HeldChoice {
     Steer,
     /// Wait for it, then ask again.
     Wait,
+    /// Fork it, and go on there.
+    Fork,
     /// Begin another conversation.
     New,
     /// Leave everything as it is.
@@ -66,6 +68,7 @@ pub(crate) fn held_menu(elsewhere: Elsewhere) -> Menu {
             "the model reads it in the turn that runs",
         ),
         (keys::WAIT, "wait for it", "you are asked again if it takes long"),
+        (keys::FORK, "fork it", "another conversation that shares all that was said so far"),
         (keys::OTHER, "other conversation", "a new one, for your message"),
         (keys::QUIT, "quit", "nothing is changed, and your message is kept"),
     ];
@@ -81,6 +84,7 @@ pub(crate) fn choose_held(key: Key) -> HeldChoice {
         keys::FOLLOW => HeldChoice::Queue,
         keys::STEER => HeldChoice::Steer,
         keys::WAIT => HeldChoice::Wait,
+        keys::FORK => HeldChoice::Fork,
         keys::OTHER => HeldChoice::New,
         _ => HeldChoice::Quit,
     }
@@ -135,13 +139,15 @@ mod tests {
         assert_eq!(choose("look", Elsewhere::Impossible), Some(HeldChoice::Watch));
         assert_eq!(choose("f", Elsewhere::Possible), Some(HeldChoice::Queue));
         assert_eq!(choose("S", Elsewhere::Possible), Some(HeldChoice::Steer));
+        assert_eq!(choose("k", Elsewhere::Possible), Some(HeldChoice::Fork));
+        assert_eq!(choose("fork", Elsewhere::Impossible), Some(HeldChoice::Fork));
         assert_eq!(choose("f", Elsewhere::Impossible), None);
         assert_eq!(choose("s", Elsewhere::Impossible), None);
         assert_eq!(choose(" other ", Elsewhere::Possible), Some(HeldChoice::New));
         assert_eq!(choose("o", Elsewhere::Impossible), None);
         assert_eq!(choose("q", Elsewhere::Impossible), Some(HeldChoice::Quit));
         assert_eq!(choose("", Elsewhere::Possible), None);
-        assert_eq!(held_menu(Elsewhere::Impossible).takes(), "type l, w or q");
+        assert_eq!(held_menu(Elsewhere::Impossible).takes(), "type l, w, k or q");
         assert!(!held_menu(Elsewhere::Impossible).line().contains("other"));
     }
 

@@ -59,7 +59,7 @@ impl Pager {
         let heading = std::iter::once(&self.sheet.heading);
         if self.is_skipped {
             let rest = self.sheet.body.len().saturating_sub(self.at + self.rows);
-            let told = format!("  [{rest} lines were not looked at; to see them: more]");
+            let told = format!("  [{rest} lines not seen; more shows them]");
             return heading
                 .cloned()
                 .chain([vec![Span::new(&told, Look::new().dimmed())]])
@@ -136,7 +136,7 @@ mod tests {
         let mut pager = Pager::new(sheet(7), 6);
         pager.press(b"q");
         assert!(pager.is_over());
-        let told = "Run it?\n  [4 lines were not looked at; to see them: more]\n(y) yes: ";
+        let told = "Run it?\n  [4 lines not seen; more shows them]\n(y) yes: ";
         assert_eq!(shown(&pager), told);
     }
 

@@ -2,9 +2,11 @@
 //!
 //! Nothing is held between two messages: other processes can work on the conversation meanwhile.
 
+mod branch;
 mod choose;
 mod complete;
 mod directories;
+mod limit;
 mod look;
 mod past;
 mod prompt;
@@ -26,9 +28,9 @@ use super::query::beside::{show_answer, tell_unknown};
 use super::query::plan::Wish;
 use super::query::side::Question;
 use super::query::stage::{Beside, Stage};
-use super::query::{self, Said};
+use super::query::{self, Said, requeue};
 use super::{compact, undo};
-use crate::flags::{Chat, Mode, Undo, Which};
+use crate::flags::{Chat, Mode, QueueWish, Undo, Which};
 use crate::output::{Form, Output};
 use crate::render::tokens;
 use crate::report::{Fault, InputFault, Report};
@@ -40,11 +42,13 @@ use crate::terminal::Terminal;
 /// How often it is shown that a side question is being answered.
 const SPIN_EVERY: Duration = Duration::from_millis(120);
 
+/// How long another process has to take a change of a message that waits.
+const CHANGE_WAIT: Duration = Duration::from_secs(10);
 /// What is said of a conversation that has no messages.
 const NOTHING_TO_SUM_UP: &str = "This conversation has not begun: there is nothing to sum up.";
 
 /// What is said of an incomplete turn.
-const OFFER: &str = "/continue goes on with it, /discard drops it; a message is added to it.";
+const OFFER: &str = "/continue goes on with it, /retry begins it anew, /discard drops it; a message is added to it.";
 
 /// What lasts from one message to the next.
 #[derive(Debug)]
@@ -171,10 +175,14 @@ impl Sitting {
                 stage.output.talk("The next message begins a conversation.");
             }
             "resume" => self.resume(&words, stage).await?,
+            "fork" => self.fork(&words, stage).await?,
+            "rewind" => self.rewind(&words, stage).await?,
             "continue" => self.say(None, Wish::Continue, stage).await?,
+            "retry" => self.retry(&words, stage).await?,
             "discard" => self.say(None, Wish::Discard, stage).await?,
             "model" => self.choose_model(&words, stage).await?,
             "effort" => self.choose_effort(&words, stage).await?,
+            "limit" => self.limit(&words, stage).await?,
             "mode" => self.choose_mode(&words, stage).await?,
             "permissions" => self.rules(&words, stage).await?,
             "dirs" => self.directories(&words, stage).await?,
@@ -186,7 +194,7 @@ impl Sitting {
             "uncompact" => self.uncompact(stage).await?,
             "tokens" => {
                 let view = self.view(stage).await?;
-                stage.output.talk(&tokens::told(&view));
+                stage.output.talk(&tokens::told(&view).join("\n"));
             }
             "queue" => self.queue(words, stage).await?,
             "steer" => stage.output.talk("No turn runs; just say it."),
@@ -241,6 +249,22 @@ impl Sitting {
         Ok(())
     }
 
+    /// Tries the last message again, from now on with the model that is named.
+    async fn retry(&mut self, words: &str, stage: &mut Stage<'_>) -> Result<(), Fault> {
+        if self.conversation.is_none() {
+            stage.output.talk("This conversation has not begun: there is no message to try again.");
+            return Ok(());
+        }
+        if !words.is_empty() {
+            self.choose_model(words, stage).await?;
+        }
+        // What goes along with the next message is for the next one.
+        let attached = std::mem::take(&mut self.attached);
+        let done = self.say(None, Wish::Retry, stage).await;
+        self.attached = attached;
+        done
+    }
+
     fn journal(&self, stage: &mut Stage<'_>) -> Result<Arc<dyn Journal>, Fault> {
         store::open(self.settings(), stage.output)
     }
@@ -293,6 +317,14 @@ impl Sitting {
     }
 
     async fn queue(&mut self, words: String, stage: &mut Stage<'_>) -> Result<(), Fault> {
+        if let (Some(wish), Some(id)) = (QueueWish::of(&words), &self.conversation) {
+            let engine = self.engine(stage)?;
+            let (of, parts) = (engine.conversation(id), (&engine, CHANGE_WAIT));
+            let told = requeue::change(wish, &of, parts, self.settings(), stage.output).await;
+            engine.shutdown(Duration::ZERO).await;
+            stage.output.talk(&told?);
+            return Ok(());
+        }
         if !words.is_empty() && words != "drop" {
             return self.say(Some(words), Wish::Continue, stage).await;
         }
@@ -302,7 +334,9 @@ impl Sitting {
             return Ok(());
         };
         if words.is_empty() {
-            query::tell_queue(&view.queue, stage);
+            for row in requeue::rows(&view) {
+                stage.output.talk(&row);
+            }
             return Ok(());
         }
         let engine = self.engine(stage)?;

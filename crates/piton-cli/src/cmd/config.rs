@@ -101,7 +101,7 @@ fn show(settings: &[Setting], json: bool, output: &mut Output) {
         return;
     }
     let rows: Vec<_> = settings.iter().map(row).collect();
-    output.data(&table(&rows));
+    output.data(&table(&rows, output.page()));
 }
 
 fn row(Setting { key, value, origin }: &Setting) -> [String; 3] {

@@ -1,11 +1,12 @@
 //! `piton doctor`: what holds on this machine, found out by trying, and what to do about the rest.
 //!
-//! Changes nothing and asks nobody on the network.
+//! Changes nothing and asks nobody on the network; only `--salvage` writes.
 
 mod entries;
 mod finding;
 mod home;
 mod machine;
+mod salvage;
 
 use piton_agent::Settings;
 
@@ -13,10 +14,21 @@ use self::finding::{Finding, Verdict};
 use crate::flags::Doctor;
 use crate::output::Output;
 use crate::render::lines::Line;
-use crate::report::Report;
+use crate::report::{Fault, Report};
 
 /// Looks at everything. Exits with 1 if something is broken.
-pub(crate) fn run(doctor: &Doctor, settings: &Settings, output: &mut Output) -> Report {
+pub(crate) async fn run(
+    doctor: &Doctor,
+    settings: &Settings,
+    output: &mut Output,
+) -> Result<Report, Fault> {
+    match &doctor.salvage {
+        Some(file) => salvage::run(file.as_deref(), doctor.json, settings, output).await,
+        None => Ok(look(doctor, settings, output)),
+    }
+}
+
+fn look(doctor: &Doctor, settings: &Settings, output: &mut Output) -> Report {
     let findings = [machine::look(settings), home::look(settings, output)].concat();
     for Finding { about, verdict, said, advice } in &findings {
         let (verdict, advice) = (verdict.word(), advice.as_deref());
@@ -24,9 +36,9 @@ pub(crate) fn run(doctor: &Doctor, settings: &Settings, output: &mut Output) -> 
             output.json(&Line::Finding { about, verdict, said, advice });
             continue;
         }
-        output.data(&format!("{verdict:<6}  {about:<15}  {said}\n"));
+        output.lines(&format!("{verdict:<6}  {about:<15}  {said}"));
         if let Some(advice) = advice {
-            output.data(&format!("{:25}{advice}\n", ""));
+            output.lines(&format!("{:25}{advice}", ""));
         }
     }
     let count = |wanted| findings.iter().filter(|finding| finding.verdict == wanted).count();

@@ -73,7 +73,7 @@ fn list(Kept { unsent, bad }: &Kept, json: bool, output: &mut Output) {
         }
         let conversation = draft.conversation.as_ref().map_or("-", ConversationId::as_str);
         let (name, when, said) = (&draft.message, age(at(draft), now), draft.on_one_line());
-        output.data(&format!("{name}  {when:<9}  {conversation:<10}  {}\n", visible(&said)));
+        output.lines(&format!("{name}  {when:<9}  {conversation:<10}  {}", visible(&said)));
     }
     for bad in bad {
         let (name, path) = (bad.name(), bad.path.display());

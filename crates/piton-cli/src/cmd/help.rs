@@ -12,24 +12,29 @@ use crate::render::markdown;
 use crate::report::{Fault, Report};
 
 /// The documents for users, by topic.
-const TOPICS: [(&str, &str); 22] = [
+const TOPICS: [(&str, &str); 27] = [
     ("chat", include_str!("../../../../docs/chat.md")),
     ("models", include_str!("../../../../docs/models.md")),
+    ("cost", include_str!("../../../../docs/cost.md")),
     ("context", include_str!("../../../../docs/context.md")),
     ("instructions", include_str!("../../../../docs/instructions.md")),
     ("skills", include_str!("../../../../docs/skills.md")),
     ("input", include_str!("../../../../docs/input.md")),
+    ("find", include_str!("../../../../docs/find.md")),
     ("permissions", include_str!("../../../../docs/permissions.md")),
     ("terminal", include_str!("../../../../docs/terminal.md")),
     ("ci", include_str!("../../../../docs/ci.md")),
     ("shell", include_str!("../../../../docs/shell.md")),
+    ("retry", include_str!("../../../../docs/retry.md")),
     ("held", include_str!("../../../../docs/held.md")),
+    ("forks", include_str!("../../../../docs/forks.md")),
     ("sandbox", include_str!("../../../../docs/sandbox.md")),
     ("edits", include_str!("../../../../docs/edits.md")),
     ("tools", include_str!("../../../../docs/tools.md")),
     ("hooks", include_str!("../../../../docs/hooks.md")),
     ("mcp", include_str!("../../../../docs/mcp.md")),
     ("subagents", include_str!("../../../../docs/subagents.md")),
+    ("import", include_str!("../../../../docs/import.md")),
     ("settings", include_str!("../../../../docs/settings.md")),
     ("doctor", include_str!("../../../../docs/doctor.md")),
     ("json", include_str!("../../../../docs/json.md")),

@@ -56,7 +56,7 @@ pub(crate) async fn run(
 }
 
 /// Whether the person says yes.
-async fn agrees(mut terminal: Terminal, question: &str) -> Result<bool, Fault> {
+pub(super) async fn agrees(mut terminal: Terminal, question: &str) -> Result<bool, Fault> {
     let mut signals = Signals::listen()?;
     let mut unclear = String::new();
     loop {

@@ -142,7 +142,7 @@ fn show(settings: &ServerSettings, state: &State<'_>, json: bool, output: &mut O
         });
     } else {
         let told = state.told().replace('\n', "\n    ");
-        output.data(&format!("{name}  {from}  {how}\n    {told}\n"));
+        output.lines(&format!("{name}  {from}  {how}\n    {told}"));
     }
 }
 
@@ -208,7 +208,7 @@ fn offered(server: &Server, tools: &[Listed], json: bool, output: &mut Output) {
             let first = tool.description.trim().lines().next().unwrap_or_default();
             let first = piton_core::summary::shorten(first, DESCRIPTION_LETTERS_MAX);
             let effect = Line::word(&spec.effect);
-            output.data(&format!("{}  {effect}  {first}\n", spec.name));
+            output.lines(&format!("{}  {effect}  {first}", spec.name));
         }
     }
 }

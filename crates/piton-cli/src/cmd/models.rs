@@ -54,7 +54,7 @@ pub(crate) async fn run(
         }
     }
     if !flags.json {
-        output.data(&table(&rows));
+        output.data(&table(&rows, output.page()));
     }
     let ready = |(_, state): &(&(&String, &Provider), &State)| state.ready;
     let can_list: Vec<_> = providers.iter().zip(&states).filter(ready).map(|(it, _)| *it).collect();

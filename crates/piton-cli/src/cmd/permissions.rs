@@ -123,7 +123,7 @@ fn show(number: usize, rule: &PermissionRule, from: &str, json: bool, output: &m
         output.json(&Line::rule(number, rule, from));
     } else {
         let scope = scope_word(rule.scope);
-        output.data(&format!("{number}  {}  {scope}  {from}\n", told(rule)));
+        output.lines(&format!("{number}  {}  {scope}  {from}", told(rule)));
     }
 }
 

@@ -4,22 +4,27 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use piton::model::Transcript;
-use piton::{Kept, WHOLE_OUTPUT, reader};
+use piton::{Kept, WHOLE_OUTPUT, reader, tail};
 use piton_agent::Settings;
 use piton_core::id::{ConversationId, Seq};
 use piton_core::view::{ItemView, Usage, View};
 use piton_store::Journal;
 
-use crate::flags::Print;
+use crate::flags::{Print, PrintStyle, Turns};
 use crate::output::Output;
+use crate::render::attempt;
+use crate::render::cost;
+use crate::render::imported;
 use crate::render::lines::Line;
-use crate::render::markdown;
 use crate::render::paint::{Painted, Style};
-use crate::render::print::{Detail, Life, Piece, conversation, leaves_out, untaken};
+use crate::render::print::{
+    Attempts, Detail, Life, Looks, Piece, conversation, leaves_out, untaken,
+};
 use crate::render::sent::sent;
 use crate::render::turn::said_in;
+use crate::render::{markdown, origin};
 use crate::report::{Fault, Report};
-use crate::{store, target};
+use crate::{pager, store, target};
 
 /// Shows it.
 pub(crate) async fn run(
@@ -46,38 +51,113 @@ pub(crate) async fn run(
     let life = holder.map_or(Life::Still, |holder| Life::Running { pid: holder.pid });
     // The same for a message that is taken in between: it is shown once, as what was read last.
     let kept = Kept::of(&*journal, &id).await?;
-    let state = reader::state(&*journal, &id).await?;
+    // Turns at the end are read from there, where that is enough: programs are told of the beginning, too.
+    let end = match print.turns().and_then(Turns::at_end).filter(|_| !print.json) {
+        Some(count) => tail::last_turns(&*journal, &id, count).await?,
+        None => None,
+    };
+    let is_whole = end.is_none();
+    let state = match end {
+        Some(state) => state,
+        None => reader::state(&*journal, &id).await?,
+    };
     if print.compacted {
         output.data(&sent(&Transcript::from(&state)));
         return Ok(Report::ok("done").kept_in(id));
     }
-    if print.json {
-        output.json(&Line::view(id.as_str(), View::from(&state)));
+    let mut view = View::from(&state);
+    if let Some(turns) = print.turns()
+        && let Err(missing) = only(&mut view, turns)
+    {
+        return Ok(missing);
+    }
+    if print.json && print.attempts {
+        tried(&id, &view, output);
         return Ok(Report::ok("done").kept_in(id));
     }
-    output
-        .talk(&format!("conversation {id}{}", counted(state.usage, state.calibration.permille())));
-    if let Some(parent) = state.opened.as_ref().and_then(|opened| opened.parent.as_ref()) {
-        output.talk(&format!("worker of {}, call {}", parent.conversation, parent.call));
+    if print.json {
+        output.json(&Line::view(id.as_str(), view));
+        return Ok(Report::ok("done").kept_in(id));
     }
-    let mut view = View::from(&state);
-    let detail = if print.full { Detail::Outputs } else { Detail::Calls };
+    // What all of it cost is not said at its end.
+    let cost = if is_whole { counted(&view, state.calibration.permille()) } else { String::new() };
+    output.talk(&format!("conversation {id}{cost}"));
+    for line in origin::told(&view.head) {
+        output.talk(&line);
+    }
+    if let Some(from) = &view.head.imported {
+        output.talk(&imported::source(&from.source));
+        for line in imported::remarks(&from.remarks, from.more) {
+            output.talk(&line);
+        }
+    }
+    let detail = detail(print);
     fill_in(&*journal, &mut view, detail).await;
-    show(&conversation(&view, life, (output.page(), detail)), output);
+    let page = pager::begin(print.no_pager, settings, output);
+    let attempts = if print.attempts { Attempts::All } else { Attempts::Present };
+    let looks = Looks { page: output.page(), detail, attempts };
+    show(&conversation(&view, life, looks), output);
     let commands = kept.iter().map(|kept| &kept.envelope);
     let untaken_ones = commands.filter(|it| !state.commands.contains_key(&it.id));
     let messages: Vec<_> = untaken_ones.filter_map(|it| said_in(&it.command)).collect();
     show(&untaken(&messages, life), output);
+    pager::end(page, output).await;
     if output.is_watched() && leaves_out(&view, detail) {
         output.talk(&format!("hint: with all that calls gave: piton print --full {id}"));
     }
     Ok(Report::ok("done").kept_in(id))
 }
 
+/// Leaves some turns in a view; says so if there are none of them.
+fn only(view: &mut View, turns: Turns) -> Result<(), Report> {
+    let numbers: Vec<_> = view.shown().map(|turn| turn.head.id.0).collect();
+    let (from, to) = turns.within(&numbers);
+    view.turns.retain(|turn| (from..=to).contains(&turn.head.id.0));
+    let last = numbers.last().copied().unwrap_or(0);
+    if view.shown().next().is_none() {
+        let there = match last {
+            0 => "the conversation has no turns yet".to_owned(),
+            last => format!("the last turn is {last}"),
+        };
+        return Err(Report::misuse(&format!("error: there are no such turns; {there}")));
+    }
+    if to < last {
+        // What waits comes behind the last turn.
+        view.queue.clear();
+    }
+    Ok(())
+}
+
+fn detail(print: &Print) -> Detail {
+    match print.style {
+        Some(PrintStyle::User) => Detail::Messages,
+        Some(PrintStyle::Chat) => Detail::Answers,
+        Some(PrintStyle::Brief) => Detail::CallLines,
+        Some(PrintStyle::Full) => Detail::Outputs,
+        None if print.full => Detail::Outputs,
+        None => Detail::Calls,
+    }
+}
+
+/// Shows the attempts of all messages as data.
+fn tried(id: &ConversationId, view: &View, output: &mut Output) {
+    for turn in view.shown() {
+        for place in 0..turn.items.len() {
+            let tried = attempt::attempts(turn, place);
+            for attempt in &tried {
+                output.json(&Line::attempt(id.as_str(), turn.head.id, attempt));
+            }
+        }
+    }
+}
+
 /// Puts what is kept whole in the place of the extracts that the model saw: differences of changes, and what
 /// calls gave if that is wanted. Where one cannot be read, the extract stays.
-async fn fill_in(journal: &dyn Journal, view: &mut View, detail: Detail) {
-    let items = view.turns.iter_mut().flat_map(|turn| &mut turn.items);
+pub(super) async fn fill_in(journal: &dyn Journal, view: &mut View, detail: Detail) {
+    let items = view.turns.iter_mut().flat_map(|turn| {
+        let old = turn.attempts.iter_mut().flat_map(|old| &mut old.items);
+        turn.items.iter_mut().chain(old)
+    });
     for item in items {
         let ItemView::Step(step) = item else { continue };
         for call in &mut step.calls {
@@ -104,7 +184,7 @@ fn show(pieces: &[Piece], output: &mut Output) {
     let page = output.page();
     for piece in pieces {
         match (piece, page) {
-            (Piece::Line(line), _) => output.data(&format!("{line}\n")),
+            (Piece::Line(line), _) => output.lines(line),
             (Piece::Answer(text), Some(page)) => output.paint(&markdown::whole(text, page)),
             (Piece::Answer(text), None) => output.data(&format!("{text}\n")),
             (Piece::Painted(lines), page) => {
@@ -115,17 +195,21 @@ fn show(pieces: &[Piece], output: &mut Output) {
     }
 }
 
-/// What it cost, and how far estimates were from that, where providers count.
-fn counted(usage: Usage, permille: Option<u64>) -> String {
-    let Usage { input, output, .. } = usage;
+/// What it used and cost, and how far estimates were from that, where providers count.
+fn counted(view: &View, permille: Option<u64>) -> String {
+    let Usage { input, output, .. } = view.head.usage;
     if input == 0 && output == 0 {
         return String::new();
     }
+    let cached = cost::cached_share(view.head.usage).map(|share| format!(" ({share} cached)"));
     let per_estimated = permille.map(|permille| {
         let hundredths = permille.div_ceil(10);
         format!(", {}.{:02} for each estimated", hundredths / 100, hundredths % 100)
     });
-    format!(": {input} tokens in{}, {output} out", per_estimated.unwrap_or_default())
+    let paid = cost::of_conversation(view).map(|paid| format!(", {}", cost::dollars(paid)));
+    let [cached, per_estimated, paid] =
+        [cached, per_estimated, paid].map(Option::unwrap_or_default);
+    format!(": {input} tokens in{cached}{per_estimated}, {output} out{paid}")
 }
 
 /// Shows the entries as stored, also those that this build does not know.

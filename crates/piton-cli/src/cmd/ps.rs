@@ -33,7 +33,7 @@ pub(crate) fn run(ps: &Ps, settings: &Settings, output: &mut Output) -> Report {
     let now = SystemClock.now();
     let mut rows = vec![["COMMAND", "STARTED", "STATE", "LINE"].map(str::to_owned)];
     rows.extend(found.iter().map(|kept| row(kept, now)));
-    output.data(&table(&rows));
+    output.data(&table(&rows, output.page()));
     Report::ok("done")
 }
 

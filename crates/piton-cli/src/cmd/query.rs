@@ -1,5 +1,6 @@
 //! `piton query`: one turn, from a message to its answer, or from where it was left.
 
+mod again;
 mod approve;
 mod asked;
 pub(super) mod attach;
@@ -20,6 +21,7 @@ mod open;
 mod opened;
 mod perform;
 pub(super) mod plan;
+pub(super) mod requeue;
 mod schema;
 pub(super) mod shell;
 pub(super) mod side;
@@ -59,9 +61,8 @@ use self::stdin::{Kind, Role};
 use self::text::sendable;
 use self::typed::Now;
 use self::waiting::OfLeft;
-pub(in crate::cmd) use self::waiting::tell as tell_queue;
 use crate::ask::held::{Elsewhere, HeldChoice, Present, choose_held, held_menu, held_waits};
-use crate::flags::{Mode, Query};
+use crate::flags::{Mode, Query, Retry, TurnFlags};
 use crate::output::{Form, Output};
 use crate::render::incomplete::Newest;
 use crate::report::{Fault, InputFault, Report};
@@ -77,8 +78,8 @@ pub(crate) async fn run(
     settings: &Settings,
     output: &mut Output,
 ) -> Result<Report, Fault> {
-    if query.plan {
-        query.permissions = Some(Mode::Plan);
+    if query.turn.plan {
+        query.turn.permissions = Some(Mode::Plan);
     }
     let (wish, source) = plan::request(&query)?;
     let kind = Kind::look();
@@ -92,9 +93,9 @@ pub(crate) async fn run(
     if let Some(most) = time_max(&query, ready.as_ref().ok()) {
         signals.stop_after(most);
     }
-    let may_ask = !query.no_input && settings.environment.value("PITON_NO_INPUT").is_none();
+    let may_ask = !query.turn.no_input && settings.environment.value("PITON_NO_INPUT").is_none();
     let terminal = may_ask.then(Terminal::open).and_then(Result::ok);
-    let form = if query.json { Form::Json } else { Form::Text };
+    let form = if query.turn.json { Form::Json } else { Form::Text };
     let mut stage = Stage { output, signals, terminal, form, conversation: None, beside: None };
     if !query.no_stdin && stdin::is_left(kind, role) {
         stage.output.talk(NOT_READ);
@@ -113,7 +114,7 @@ pub(crate) async fn run(
         Ok(ready) => ready,
         Err(fault) => return keep(input, &query, &fault, settings, &mut stage).await,
     };
-    let result_file = query.result_file.clone();
+    let result_file = query.turn.result_file.clone();
     if let Some(schema) = &schema {
         input.listings.push(schema.attached());
         stage.output.hold_answers();
@@ -126,9 +127,19 @@ pub(crate) async fn run(
     })
 }
 
+/// Tries a message again: a query that says nothing new.
+pub(crate) async fn retry(
+    Retry { message, turn }: Retry,
+    settings: &Settings,
+    output: &mut Output,
+) -> Result<Report, Fault> {
+    let query = Query { turn, retry: Some(message), no_stdin: true, ..Query::default() };
+    run(Box::new(query), settings, output).await
+}
+
 /// How long the turn may take: as the flag says, else as the settings say.
 fn time_max(query: &Query, ready: Option<&Ready>) -> Option<Duration> {
-    let typed = query.timeout.map(Duration::from_secs);
+    let typed = query.turn.timeout.map(Duration::from_secs);
     let most = typed.or_else(|| ready?.agent.ceilings().time_max()).filter(|most| !most.is_zero());
     // Longer than anybody waits; a clock has an end.
     most.map(|most| most.min(Duration::from_secs(u32::MAX.into())))
@@ -147,10 +158,12 @@ impl Ready {
         let schema = query.output_schema.as_deref().map(OutputSchema::read).transpose()?;
         let agent = Agent::load(settings.clone())?;
         let agent = Arc::new(if output.talk_page().is_some() { agent.watched() } else { agent });
-        let model = query.model.as_deref().map(|typed| agent.parse_model(typed)).transpose()?;
-        let directories = query.add_dir.iter().map(|typed| settings.added_directory(typed));
-        let mut overrides = query.overrides(model, directories.collect::<Result<_, _>>()?);
-        let removed = query.remove_dir.iter().map(|typed| settings.removed_directory(typed));
+        let model =
+            query.turn.model.as_deref().map(|typed| agent.parse_model(typed)).transpose()?;
+        let directories = query.turn.add_dir.iter().map(|typed| settings.added_directory(typed));
+        let mut overrides = query.turn.overrides(model, directories.collect::<Result<_, _>>()?);
+        overrides.coordinate = query.coordinate;
+        let removed = query.turn.remove_dir.iter().map(|typed| settings.removed_directory(typed));
         overrides.removed_directories = removed.collect::<Result<_, _>>()?;
         Ok(Self { agent, overrides, schema })
     }
@@ -203,11 +216,15 @@ pub(in crate::cmd) async fn say(said: Said<'_>, stage: &mut Stage<'_>) -> Result
     if let Some(model) = brought.model {
         overrides.model = Some(agent.parse_model(&model)?);
     }
-    let query = Box::new(Query {
+    let turn = TurnFlags {
         id: conversation.map(ToString::to_string),
+        permissions: overrides.permissions.map(Mode::from),
+        ..TurnFlags::default()
+    };
+    let query = Box::new(Query {
         new: conversation.is_none(),
         files: brought.files,
-        permissions: overrides.permissions.map(Mode::from),
+        turn,
         ..Query::default()
     });
     let (schema, agent) = (None, agent.clone());
@@ -250,7 +267,7 @@ impl Asked<'_> {
                 Step::Done(report) => return Ok(report),
                 Step::Ask(menu) => menu,
             };
-            self.query.id = stage.conversation.as_ref().map(ToString::to_string);
+            self.query.turn.id = stage.conversation.as_ref().map(ToString::to_string);
             self.query.new = false;
             chosen = Some(menu.choose(mail, stage).await?);
         }
@@ -294,6 +311,10 @@ impl Asked<'_> {
             Plan::Send(on_incomplete) => Errand::Send(on_incomplete),
             Plan::Resume => Errand::Resume,
             Plan::Release => Errand::Release,
+            Plan::Retry => match again::nothing(&opened) {
+                None => Errand::Retry,
+                Some(told) => return Ok(Step::Done(told)),
+            },
             Plan::NothingToSteer => return Err(waiting::nothing_to_steer(&opened)),
             Plan::Discard => return self.discard(&opened, stage).await,
             Plan::NothingToContinue => return Ok(Step::Done(nothing_to_continue(&opened))),
@@ -361,11 +382,11 @@ impl Asked<'_> {
     /// Opens the conversation. If another process holds it, a person says what to do.
     async fn open(&mut self, mail: &mut Mail, stage: &mut Stage<'_>) -> Result<Entered, Fault> {
         let present = if stage.terminal.is_some() { Present::Person } else { Present::Nobody };
-        let (mut lock_wait, later) = held_waits(present, self.query.lock_wait);
+        let (mut lock_wait, later) = held_waits(present, self.query.turn.lock_wait);
         let mut way = match self.wish {
             Wish::Queue => Some(Way::Queue),
             Wish::Steer => Some(Way::Steer),
-            Wish::Say | Wish::Continue | Wish::Discard => None,
+            Wish::Say | Wish::Continue | Wish::Discard | Wish::Retry => None,
         };
         if way.is_some() {
             // The message goes to the process that holds the conversation, so nothing is waited for.
@@ -403,7 +424,7 @@ impl Asked<'_> {
                 Followed::Done(report) => return Ok(Entered::There(report)),
                 Followed::NobodyThere => {
                     // What waits there is taken in by the process that opens it next.
-                    (self.query.id, self.wish) = (Some(id.to_string()), Wish::Say);
+                    (self.query.turn.id, self.wish) = (Some(id.to_string()), Wish::Say);
                     lock_wait = later;
                 }
             }
@@ -425,7 +446,7 @@ impl Asked<'_> {
             Wish::Say | Wish::Queue | Wish::Steer => Elsewhere::Possible,
             // What is said to a turn can be said to it there.
             Wish::Continue if mail.has_content() => Elsewhere::Possible,
-            Wish::Continue | Wish::Discard => Elsewhere::Impossible,
+            Wish::Continue | Wish::Discard | Wish::Retry => Elsewhere::Impossible,
         };
         match choose_held(stage.choose(&held_menu(elsewhere)).await?) {
             HeldChoice::Queue => return Ok(Some(Way::Queue)),
@@ -434,7 +455,8 @@ impl Asked<'_> {
                 let over = held::watch(self, id, stage).await?;
                 stage.output.talk(over.said(mail.has_content()));
             }
-            HeldChoice::New => (self.query.id, self.query.new) = (None, true),
+            HeldChoice::Fork => self.query.turn.id = Some(held::fork(self, id, stage).await?),
+            HeldChoice::New => (self.query.turn.id, self.query.new) = (None, true),
             HeldChoice::Wait => {}
             HeldChoice::Quit => return Err(Fault::Quit { conversation: id.clone() }),
         }

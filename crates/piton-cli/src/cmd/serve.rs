@@ -1,5 +1,8 @@
 //! `piton sim serve`: the scripted model as a provider on loopback, for clients of any kind.
 
+use std::fs;
+use std::path::PathBuf;
+
 use piton_agent::read_script;
 use piton_sim::serve::{Options, Part, Seen, Server};
 
@@ -29,6 +32,7 @@ pub(crate) async fn run(serve: Serve, output: &mut Output) -> Result<Report, Fau
         Some(path) => Part::Script(read_script(path)?),
         None => Part::Demo,
     };
+    let mut bodies = serve.bodies.map(Bodies::new).transpose()?;
     // From here on, being told to stop is a way to end, not an accident.
     let mut signals = Signals::listen()?;
     let (port, form) = (serve.port, if serve.json { Form::Json } else { Form::Text });
@@ -44,6 +48,9 @@ pub(crate) async fn run(serve: Serve, output: &mut Output) -> Result<Report, Fau
             changed = requests.changed() => changed.is_ok(),
         };
         for seen in server.take_seen() {
+            if let Some(bodies) = &mut bodies {
+                bodies.keep(&seen.body)?;
+            }
             output.talk(&line(&seen));
             if form == Form::Json {
                 output.json(&Line::request(&seen));
@@ -51,6 +58,30 @@ pub(crate) async fn run(serve: Serve, output: &mut Output) -> Result<Report, Fau
         }
     }
     Ok(Report::ok("done"))
+}
+
+/// Where the bodies of requests go.
+struct Bodies {
+    directory: PathBuf,
+    count: u64,
+}
+
+impl Bodies {
+    fn new(directory: PathBuf) -> Result<Self, Fault> {
+        match fs::create_dir_all(&directory) {
+            Ok(()) => Ok(Self { directory, count: 0 }),
+            Err(source) => Err(Fault::Write { path: directory, source }),
+        }
+    }
+
+    /// Writes one, whole or not at all: somebody may wait for it.
+    fn keep(&mut self, body: &[u8]) -> Result<(), Fault> {
+        self.count += 1;
+        let path = self.directory.join(format!("{}.json", self.count));
+        let aside = path.with_extension("part");
+        let written = fs::write(&aside, body).and_then(|()| fs::rename(&aside, &path));
+        written.map_err(|source| Fault::Write { path, source })
+    }
 }
 
 fn announce(server: &Server, form: Form, output: &mut Output) {

@@ -39,7 +39,7 @@ pub(crate) async fn run(
         return Ok(Report::ok("done").kept_in(id));
     }
     output.talk(&format!("conversation {id}"));
-    output.data(&table(&rows(&model, &tokens, price_step)));
+    output.data(&table(&rows(&model, &tokens, price_step), output.page()));
     Ok(Report::ok("done").kept_in(id))
 }
 

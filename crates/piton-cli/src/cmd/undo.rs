@@ -3,22 +3,20 @@
 //! The list is read from the kept versions. Taking one back is a command to the conversation that made
 //! the change, wherever that is worked on.
 
-use std::time::Duration;
+mod back;
+pub(crate) mod turn;
 
 use piton::clock::{Clock as _, SystemClock};
-use piton::undo::{FileChange, FileChangeState, FileChanges, UndoEnd, Undoing};
-use piton::view::UndoOutcome;
-use piton::{CommandError, Engine, OpenError, Refusal};
-use piton_agent::{Settings, engine_to_write};
-use piton_core::summary::name_on_one_line;
+use piton::undo::{FileChange, FileChangeState, FileChanges};
+use piton_agent::Settings;
 
+use self::back::{take_back, told};
 use crate::flags::{Undo, Which};
 use crate::output::Output;
 use crate::render::age::age;
 use crate::render::lines::Line;
 use crate::render::visible::visible_name;
-use crate::report::{Fault, LetterFault, Report, UndoFault, holding};
-use crate::store;
+use crate::report::{Fault, Report, UndoFault};
 
 /// Lists, shows or takes back.
 pub(crate) async fn run(
@@ -26,6 +24,9 @@ pub(crate) async fn run(
     settings: &Settings,
     output: &mut Output,
 ) -> Result<Report, Fault> {
+    if let Some(number) = undo.turn {
+        return turn::run(undo, number, settings, output).await;
+    }
     let changes = FileChanges::new(&settings.scratch()?);
     let found = of_conversation(changes.of_all(&settings.found_from_here()?), undo.id.as_deref());
     if undo.list || undo.which == Some(Which::List) {
@@ -73,82 +74,6 @@ pub(crate) async fn run(
     Ok(Report::ok("done"))
 }
 
-/// Takes a change back as a command to its conversation, and waits for the outcome; none if no journal
-/// knows the conversation any more, so that nobody can record anything.
-async fn take_back(
-    change: &FileChange,
-    wait_s: u64,
-    settings: &Settings,
-    output: &mut Output,
-) -> Result<Option<UndoEnd>, Fault> {
-    if !settings.has_database()? {
-        return Ok(None);
-    }
-    let engine = engine_to_write(store::open(settings, output)?, settings)?;
-    let done = match engine.undo(change).await {
-        Ok(undoing) => ended(&engine, &undoing, wait_s, output).await?,
-        Err(error) => Err(error),
-    };
-    engine.shutdown(Duration::ZERO).await;
-    match done {
-        Ok(end) => Ok(Some(end)),
-        Err(CommandError::Open(error)) if matches!(&*error, OpenError::Unknown(_)) => Ok(None),
-        Err(CommandError::Refused(refusal)) => Err(fault(refusal, change)),
-        Err(error) => Err(LetterFault::from(error).into()),
-    }
-}
-
-/// Waits for the outcome. A letter that nobody takes is taken back.
-async fn ended(
-    engine: &Engine,
-    undoing: &Undoing,
-    wait_s: u64,
-    output: &mut Output,
-) -> Result<Result<UndoEnd, CommandError>, Fault> {
-    let id = undoing.conversation().id();
-    let mut holder = None;
-    if undoing.letter().is_some() {
-        holder = engine.journal().status(id).await?.and_then(|listed| listed.holder);
-        let who = holding(holder.as_ref());
-        output.talk(&format!("Conversation {id} is held by {who}, which is asked to do it."));
-    }
-    // Longer than anybody waits; a clock has an end.
-    let wait = Duration::from_secs(wait_s.min(u32::MAX.into()));
-    if let Ok(done) = tokio::time::timeout(wait, undoing.end()).await {
-        return Ok(done);
-    }
-    undoing.withdraw().await.map_err(LetterFault::from)?;
-    // It may have been taken while it was withdrawn.
-    match undoing.look().await {
-        Ok(None) => Err(UndoFault::NotTaken { holder }.into()),
-        Ok(Some(end)) => Ok(Ok(end)),
-        Err(error) => Ok(Err(error)),
-    }
-}
-
-fn fault(refusal: Refusal, change: &FileChange) -> Fault {
-    let (number, conversation) = (change.number, change.conversation.root());
-    if let Refusal::Impossible { message } = refusal {
-        return UndoFault::Refused { number, reason: message }.into();
-    }
-    if refusal == Refusal::Running {
-        return UndoFault::Running { conversation }.into();
-    }
-    LetterFault::Refused { what: "the change is not taken back", refusal, conversation }.into()
-}
-
-/// What a person hears of an outcome.
-fn told(change: &FileChange, end: UndoEnd) -> Result<String, String> {
-    let UndoEnd { outcome, text, .. } = end;
-    match outcome {
-        UndoOutcome::Done if text.is_empty() => {
-            Ok(format!("`{}`: taken back", name_on_one_line(&change.path)))
-        }
-        UndoOutcome::Done => Ok(text),
-        UndoOutcome::Left => Err(text),
-    }
-}
-
 /// Those of a conversation, or of all whose ids begin so.
 fn of_conversation(mut changes: Vec<FileChange>, typed: Option<&str>) -> Vec<FileChange> {
     let id = typed.unwrap_or_default().trim().to_lowercase();
@@ -177,6 +102,6 @@ fn list(changes: &[FileChange], json: bool, output: &mut Output) {
         }
         let (when, path) = (age(*at, now), visible_name(path));
         let line = format!("{number:>3}  {when:<9}  {conversation}  {path}  {state}");
-        output.data(&format!("{}\n", line.trim_end()));
+        output.lines(line.trim_end());
     }
 }

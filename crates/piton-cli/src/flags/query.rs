@@ -25,24 +25,12 @@ pub(crate) struct Query {
     /// Take the message from a file
     #[arg(long, value_name = "FILE", conflicts_with = "draft")]
     pub(crate) prompt_file: Option<PathBuf>,
-    /// The conversation, or the beginning of its id; else the newest one of this workspace
-    #[arg(long, value_name = "ID")]
-    pub(crate) id: Option<String>,
     /// Begin a conversation
     #[arg(long, conflicts_with_all = ["id", "resume", "go_on", "discard_turn"])]
     pub(crate) new: bool,
     /// A file that goes along: an image, a PDF, a text; can be given several times. `-` is standard input
     #[arg(long = "file", short = 'f', value_name = "PATH")]
     pub(crate) files: Vec<PathBuf>,
-    /// Who answers: provider/model, demo, or script:FILE
-    #[arg(long, short = 'm', value_name = "MODEL")]
-    pub(crate) model: Option<String>,
-    /// How much the model should think: auto, none, minimal, low, medium, high, max
-    #[arg(long, value_name = "EFFORT", value_parser = effort)]
-    pub(crate) effort: Option<Effort>,
-    /// Most tokens of one answer; 0 leaves it to the provider
-    #[arg(long, value_name = "N", allow_negative_numbers = true)]
-    pub(crate) max_tokens: Option<u32>,
     /// Let workers do it: the model splits it into subtasks, and answers from their results
     #[arg(long, conflicts_with_all = ["resume", "go_on", "discard_turn"])]
     pub(crate) coordinate: bool,
@@ -58,6 +46,58 @@ pub(crate) struct Query {
     /// Discard the incomplete turn
     #[arg(long)]
     pub(crate) discard_turn: bool,
+    /// The answer must be JSON that matches the JSON Schema in this file. It is asked for again where it
+    /// does not; then exit code 1
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["queue", "steer", "discard_turn"])]
+    pub(crate) output_schema: Option<PathBuf>,
+    /// Leave standard input alone, also if it is a pipe or a file
+    #[arg(long)]
+    pub(crate) no_stdin: bool,
+    /// Behind what runs and waits: if another process works on the conversation, the message is left
+    /// for it, and its answer is shown when it comes
+    #[arg(long, conflicts_with_all = ["new", "resume", "go_on", "discard_turn", "no_persist", "coordinate"])]
+    pub(crate) queue: bool,
+    /// Into the open turn, before its next request, also if another process works on it
+    #[arg(long, conflicts_with_all = ["queue", "new", "resume", "go_on", "discard_turn", "no_persist", "coordinate"])]
+    pub(crate) steer: bool,
+    /// With --queue or --steer: do not wait for the answer of another process
+    #[arg(long, requires = "left")]
+    pub(crate) no_wait: bool,
+    /// Bind the conversation to another directory first, where it works from then on
+    #[arg(long, value_name = "DIR", requires = "id", conflicts_with = "no_persist")]
+    pub(crate) workspace: Option<PathBuf>,
+    /// Send the newest message that was kept because it could not be sent, to the conversation that it
+    /// was meant for; `piton draft` shows them
+    #[arg(long, conflicts_with = "text")]
+    pub(crate) draft: bool,
+    /// Take no lock and record nothing
+    #[arg(long, conflicts_with_all = ["resume", "go_on", "discard_turn", "draft"])]
+    pub(crate) no_persist: bool,
+    #[command(flatten)]
+    pub(crate) turn: TurnFlags,
+    /// Try a message again, and which one: `piton retry` asks for that.
+    #[arg(skip)]
+    #[expect(clippy::option_option, reason = "not at all, the newest one, a certain one")]
+    pub(crate) retry: Option<Option<String>>,
+}
+
+/// What every turn takes that a person sets going: in which conversation, by whom, how far, and how it is
+/// told.
+#[derive(Clone, Debug, Default, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "one per flag; they are independent")]
+pub(crate) struct TurnFlags {
+    /// The conversation, or the beginning of its id; else the newest one of this workspace
+    #[arg(long, value_name = "ID")]
+    pub(crate) id: Option<String>,
+    /// Who answers: provider/model, demo, or script:FILE
+    #[arg(long, short = 'm', value_name = "MODEL")]
+    pub(crate) model: Option<String>,
+    /// How much the model should think: auto, none, minimal, low, medium, high, max
+    #[arg(long, value_name = "EFFORT", value_parser = effort)]
+    pub(crate) effort: Option<Effort>,
+    /// Most tokens of one answer; 0 leaves it to the provider
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    pub(crate) max_tokens: Option<u32>,
     /// One JSON object per line on standard output
     #[arg(long)]
     pub(crate) json: bool,
@@ -70,10 +110,6 @@ pub(crate) struct Query {
     /// The same once it has cost so much, by the table of prices
     #[arg(long, value_name = "DOLLARS", value_parser = dollars)]
     pub(crate) max_cost: Option<u64>,
-    /// The answer must be JSON that matches the JSON Schema in this file. It is asked for again where it
-    /// does not; then exit code 1
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["queue", "steer", "discard_turn"])]
-    pub(crate) output_schema: Option<PathBuf>,
     /// Without a terminal, say so often that the turn goes on; 0 never does
     #[arg(long, value_name = "SECONDS", default_value_t = HEARTBEAT_S)]
     pub(crate) heartbeat: u64,
@@ -102,23 +138,10 @@ pub(crate) struct Query {
     /// Print the answer, and never ask anything on the terminal (also: `PITON_NO_INPUT=1`)
     #[arg(long, short = 'p', visible_alias = "print")]
     pub(crate) no_input: bool,
-    /// Leave standard input alone, also if it is a pipe or a file
-    #[arg(long)]
-    pub(crate) no_stdin: bool,
     /// How long to wait for a conversation that another process works on; 0 does not wait
     /// [default: 30, or ask on a terminal]
     #[arg(long, value_name = "SECONDS", allow_negative_numbers = true)]
     pub(crate) lock_wait: Option<u64>,
-    /// Behind what runs and waits: if another process works on the conversation, the message is left
-    /// for it, and its answer is shown when it comes
-    #[arg(long, conflicts_with_all = ["new", "resume", "go_on", "discard_turn", "no_persist", "coordinate"])]
-    pub(crate) queue: bool,
-    /// Into the open turn, before its next request, also if another process works on it
-    #[arg(long, conflicts_with_all = ["queue", "new", "resume", "go_on", "discard_turn", "no_persist", "coordinate"])]
-    pub(crate) steer: bool,
-    /// With --queue or --steer: do not wait for the answer of another process
-    #[arg(long, requires = "left")]
-    pub(crate) no_wait: bool,
     /// A directory beside the workspace that tools may read and write from now on, and commands in a
     /// sandbox too; can be given several times. The conversation keeps it
     #[arg(long, value_name = "DIR")]
@@ -126,16 +149,6 @@ pub(crate) struct Query {
     /// Take a directory out again that was added; can be given several times
     #[arg(long, value_name = "DIR")]
     pub(crate) remove_dir: Vec<PathBuf>,
-    /// Bind the conversation to another directory first, where it works from then on
-    #[arg(long, value_name = "DIR", requires = "id", conflicts_with = "no_persist")]
-    pub(crate) workspace: Option<PathBuf>,
-    /// Send the newest message that was kept because it could not be sent, to the conversation that it
-    /// was meant for; `piton draft` shows them
-    #[arg(long, conflicts_with = "text")]
-    pub(crate) draft: bool,
-    /// Take no lock and record nothing
-    #[arg(long, conflicts_with_all = ["resume", "go_on", "discard_turn", "draft"])]
-    pub(crate) no_persist: bool,
 }
 
 /// An effort, or what may be meant.
@@ -189,7 +202,7 @@ fn dollars(typed: &str) -> Result<u64, NoDollars> {
     typed.parse().map(Dollars::microdollars)
 }
 
-impl Query {
+impl TurnFlags {
     /// What the flags change, with the model and the directories that were named.
     pub(crate) fn overrides(&self, model: Option<ModelRef>, directories: Vec<String>) -> Overrides {
         Overrides {
@@ -205,7 +218,7 @@ impl Query {
             no_network: self.no_network,
             directories,
             removed_directories: Vec::new(),
-            coordinate: self.coordinate,
+            coordinate: false,
         }
     }
 }

@@ -26,7 +26,7 @@ pub(crate) fn changed(call: &CallView, extent: Extent, page: Page) -> Vec<Line> 
     if extent == Extent::Short && SHOWN_LINES_MAX < lines.len() {
         let rest = lines.len() - SHOWN_LINES_MAX;
         lines.truncate(SHOWN_LINES_MAX);
-        let told = format!("     … {rest} more lines; piton print shows them");
+        let told = format!("     … {rest} more lines: piton print");
         lines.push(vec![Span::new(&told, Look::new().dimmed())]);
     }
     lines
@@ -136,7 +136,7 @@ mod tests {
         let result = "created `a` (30 lines, 200 bytes)";
         let text = shown(None, &arguments, result, Extent::Short);
         assert!(text.contains("   1 +line 1\n") && text.contains("  15 +line 15\n"), "{text}");
-        assert!(text.ends_with("     … 15 more lines; piton print shows them\n"), "{text}");
+        assert!(text.ends_with("     … 15 more lines: piton print\n"), "{text}");
         let text = shown(None, &arguments, result, Extent::Whole);
         assert!(text.ends_with("  30 +line 30\n"), "{text}");
     }

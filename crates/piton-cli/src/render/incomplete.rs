@@ -70,7 +70,7 @@ pub(crate) fn is_only_a_message(newest: &Newest) -> bool {
         .all(|step| step.calls.is_empty() && (step.partial || turn::text(step).is_empty()))
 }
 
-/// The three ways on, with the conversation filled in.
+/// The ways on, with the conversation filled in.
 pub(crate) fn commands(conversation: &ConversationId) -> String {
     let ways = [
         (format!("piton query --continue --id {conversation}"), "Resume the incomplete turn."),
@@ -78,6 +78,7 @@ pub(crate) fn commands(conversation: &ConversationId) -> String {
             format!("piton query --continue \"TEXT\" --id {conversation}"),
             "Keep the work, add a message.",
         ),
+        (format!("piton retry --id {conversation}"), "Try the message again, from scratch."),
         (
             format!("piton query --discard-turn --id {conversation}"),
             "Discard the turn, keep the conversation.",

@@ -4,12 +4,16 @@
 
 use std::collections::BTreeMap;
 
+use piton::Shelf;
+use piton::search::Hit;
 use piton_agent::config::{Origin, Setting};
+use piton_core::command::QueuePlace;
 use piton_core::id::{ConversationId, TurnId};
 use piton_core::tokens::Tokens;
 use piton_core::view::{
-    EffectClass, Found, InquiryKind, Live, PermissionRule, QuestionView, RuleScope, Usage, View,
-    ViewChange, Wants,
+    CallState, CallView, EffectClass, Found, ImportRemark, ImportSource, InquiryKind, Live,
+    MessagePart, PermissionRule, QuestionView, QueuedView, RuleScope, Usage, View, ViewChange,
+    Wants,
 };
 use piton_sim::serve::Seen;
 use piton_store::{Listed, Record};
@@ -18,6 +22,8 @@ use serde::Serialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
+use super::attempt::Tried;
+use super::cost::InAll;
 use super::moves::Move;
 
 /// Version of the lines. Fields may be added; a change of meaning is a new version.
@@ -73,6 +79,9 @@ pub(crate) enum Line<'a> {
         /// What they cost, in millionths of a dollar, as far as that is known.
         #[serde(skip_serializing_if = "Option::is_none")]
         cost_microdollars: Option<u64>,
+        /// What the conversation has used.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        in_all: Option<InAll>,
     },
     /// Where a scripted model is served.
     Serving { url: &'a str, variables: BTreeMap<&'a str, &'a str> },
@@ -105,8 +114,66 @@ pub(crate) enum Line<'a> {
         #[serde(skip_serializing_if = "Option::is_none")]
         untaken_messages: Option<usize>,
         touched: u64,
+        /// Where it is kept, if it was put away.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        shelf: Option<Shelf>,
         #[serde(skip_serializing_if = "Option::is_none")]
         parent: Option<String>,
+        /// What it has used, if that is asked for.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        in_all: Option<InAll>,
+    },
+    /// A line of a conversation that was looked for.
+    Hit {
+        conversation: &'a str,
+        turn: u32,
+        seq: u64,
+        scope: &'a str,
+        kind: &'a str,
+        /// Why it does not count any more.
+        #[serde(skip_serializing_if = "str::is_empty")]
+        hidden: &'a str,
+        /// The number of the line in its text.
+        line: usize,
+        text: &'a str,
+        #[serde(skip_serializing_if = "<[String]>::is_empty")]
+        before: &'a [String],
+        #[serde(skip_serializing_if = "<[String]>::is_empty")]
+        after: &'a [String],
+    },
+    /// A conversation in which something was found, and how often.
+    HitCount {
+        conversation: &'a str,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        hits: Option<usize>,
+    },
+    /// An attempt of a message.
+    Attempt {
+        conversation: &'a str,
+        turn: u32,
+        message: &'a str,
+        attempt: u32,
+        /// Whether it is the one that counts.
+        present: bool,
+        models: Vec<String>,
+        ended: &'static str,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        why: Option<&'a str>,
+        steps: usize,
+        usage: Usage,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        cost_microdollars: Option<u64>,
+        /// Calls whose effects stay, whatever becomes of the attempt.
+        effects: Vec<EffectLine<'a>>,
+    },
+    /// A message that waits.
+    Queued {
+        conversation: &'a str,
+        number: usize,
+        message: &'a str,
+        place: QueuePlace,
+        parts: &'a [MessagePart],
+        at: u64,
     },
     /// How large the next request of a conversation is.
     Tokens {
@@ -177,6 +244,8 @@ pub(crate) enum Line<'a> {
     },
     /// What `piton doctor` found.
     Finding { about: &'a str, verdict: &'a str, said: &'a str, advice: Option<&'a str> },
+    /// A conversation of a damaged database, and how much of it was brought back.
+    Salvaged { conversation: &'a str, extent: &'a str, entries: usize },
     /// A setting, and where its value comes from.
     Setting {
         key: &'a str,
@@ -194,6 +263,32 @@ pub(crate) enum Line<'a> {
     Change { number: usize, conversation: &'a str, path: &'a str, state: &'a str, at: u64 },
     /// A file as it was before a change.
     Version { number: usize, path: &'a str, text: &'a str },
+    /// A session of another agent that was taken over.
+    Imported {
+        conversation: &'a str,
+        /// Whether it had been taken over before.
+        known: bool,
+        source: &'a ImportSource,
+        workspace: &'a str,
+        turns: usize,
+        /// Whether the last turn is over.
+        complete: bool,
+        /// How many remarks of each kind there are.
+        counts: BTreeMap<&'a str, usize>,
+        remarks: &'a [ImportRemark],
+    },
+    /// A session of another agent that could be taken over.
+    Importable {
+        path: String,
+        tool: &'a str,
+        format: &'a str,
+        session: Option<&'a str>,
+        title: &'a str,
+        workspace: Option<&'a str>,
+        touched: u64,
+        /// The conversation that has it.
+        conversation: Option<&'a str>,
+    },
     /// A message that was not sent.
     Draft {
         name: &'a str,
@@ -226,7 +321,41 @@ pub(crate) struct WorkerName<'a> {
     conversation: &'a str,
 }
 
+/// A call whose effect stays.
+#[derive(Debug, Serialize)]
+pub(crate) struct EffectLine<'a> {
+    call: String,
+    tool: &'a str,
+    arguments: &'a str,
+    state: &'a CallState,
+}
+
 impl<'a> Line<'a> {
+    /// An attempt of a message of a turn.
+    pub(crate) fn attempt(conversation: &'a str, turn: TurnId, tried: &Tried<'a>) -> Self {
+        let (ended, why) = tried.ended();
+        let effect = |call: &'a CallView| EffectLine {
+            call: call.id.to_string(),
+            tool: &call.tool,
+            arguments: &call.arguments,
+            state: &call.state,
+        };
+        Self::Attempt {
+            conversation,
+            turn: turn.0,
+            message: tried.said.id.as_str(),
+            attempt: tried.said.attempt.0,
+            present: tried.is_present,
+            models: tried.models(),
+            ended,
+            why,
+            steps: tried.answers(),
+            usage: tried.usage(),
+            cost_microdollars: tried.cost(),
+            effects: tried.effects().map(effect).collect(),
+        }
+    }
+
     /// What a worker did; none if it is nothing that is told. `view` is the worker's behind it.
     pub(crate) fn worker(
         conversation: &'a ConversationId,
@@ -289,6 +418,21 @@ impl<'a> Line<'a> {
         Self::Entry { seq: record.seq.0, at: record.at.0, event }
     }
 
+    pub(crate) fn hit(hit: &'a Hit) -> Self {
+        Self::Hit {
+            conversation: hit.conversation.as_str(),
+            turn: hit.turn,
+            seq: hit.seq.0,
+            scope: &hit.scope,
+            kind: &hit.kind,
+            hidden: &hit.hidden,
+            line: hit.number,
+            text: &hit.line,
+            before: &hit.before,
+            after: &hit.after,
+        }
+    }
+
     pub(crate) fn live(live: &'a Live) -> Self {
         Self::Live { live }
     }
@@ -317,7 +461,11 @@ impl<'a> Line<'a> {
         }
     }
 
-    pub(crate) fn listed(listed: &'a Listed, kept: usize, untaken: usize) -> Self {
+    pub(crate) fn listed(
+        listed: &'a Listed,
+        (kept, untaken): (usize, usize),
+        in_all: Option<InAll>,
+    ) -> Self {
         let Listed { conversation, row, holder, .. } = listed;
         Self::Listed {
             conversation: conversation.as_str(),
@@ -330,8 +478,17 @@ impl<'a> Line<'a> {
             waiting_messages: Some(row.waiting).filter(|waiting| 0 < *waiting),
             untaken_messages: (0 < untaken).then_some(untaken),
             touched: row.touched.0,
+            shelf: Some(row.shelf).filter(|shelf| *shelf != Shelf::Listed),
             parent: conversation.as_worker().map(|(parent, _)| parent.as_str().to_owned()),
+            in_all,
         }
+    }
+
+    /// A message that waits, with its number.
+    pub(crate) fn queued(conversation: &'a str, number: usize, queued: &'a QueuedView) -> Self {
+        let QueuedView { id, parts, place, at, .. } = queued;
+        let (message, place, at) = (id.as_str(), *place, at.0);
+        Self::Queued { conversation, number, message, place, parts, at }
     }
 
     pub(crate) fn setting(setting: &'a Setting) -> Self {

@@ -5,6 +5,7 @@ use piton_core::view::{
     CallState, CallView, ItemView, QueuedView, Status, TurnEnd, TurnView, View,
 };
 
+use super::attempt::{Tried, attempts, compared};
 use super::changed::{Extent, changed};
 use super::paint::{Line, Page, Span, UNBOUND, expand_tabs};
 use super::tasks::listed;
@@ -31,10 +32,34 @@ pub(crate) enum Life {
 /// How much of the calls is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Detail {
-    /// That they were, how they ended, and what they changed.
+    /// Nothing, and nothing that the model said.
+    Messages,
+    /// Nothing.
+    Answers,
+    /// That they were, and how they ended.
+    CallLines,
+    /// And what they changed.
     Calls,
     /// What they gave, too.
     Outputs,
+}
+
+/// Which attempts of messages are shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Attempts {
+    /// Those that count.
+    Present,
+    /// All, and what each of them did.
+    All,
+}
+
+/// How a conversation is shown.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Looks {
+    /// None, if nobody watches.
+    pub(crate) page: Option<Page>,
+    pub(crate) detail: Detail,
+    pub(crate) attempts: Attempts,
 }
 
 /// What a conversation is made of when it is shown.
@@ -49,11 +74,8 @@ pub(crate) enum Piece {
 }
 
 /// The conversation as text; with a page, as much as a person wants to see on it.
-pub(crate) fn conversation(
-    view: &View,
-    life: Life,
-    (page, detail): (Option<Page>, Detail),
-) -> Vec<Piece> {
+pub(crate) fn conversation(view: &View, life: Life, looks: Looks) -> Vec<Piece> {
+    let page = looks.page;
     let mut pieces = Vec::new();
     for turn in view.shown() {
         if !pieces.is_empty() {
@@ -63,16 +85,24 @@ pub(crate) fn conversation(
             let state = state(&view.head.status, life);
             line(&mut pieces, &format!("⏳ Incomplete turn ({state})"));
         }
-        items(&mut pieces, turn, life, (page, detail));
+        for (place, item) in turn.items.iter().enumerate() {
+            show(&mut pieces, item, life, looks);
+            if looks.attempts == Attempts::All {
+                earlier(&mut pieces, &attempts(turn, place), life, looks);
+            }
+        }
         if let Some(halt) = &turn.head.halt {
             line(&mut pieces, &format!("[{}]", halt.message));
         }
         if turn.head.end == Some(TurnEnd::Stopped) {
             line(&mut pieces, "[stopped]");
         }
+        if looks.attempts == Attempts::All {
+            compare(&mut pieces, turn);
+        }
     }
     waiting(&mut pieces, &view.queue);
-    if !view.tasks().is_empty() {
+    if !view.tasks().is_empty() && !matches!(looks.detail, Detail::Messages | Detail::Answers) {
         line(&mut pieces, "");
         paint(&mut pieces, listed(view.tasks(), page.unwrap_or(UNBOUND)));
     }
@@ -145,37 +175,67 @@ fn quote(pieces: &mut Vec<Piece>, said: &str) {
     }
 }
 
-fn items(
-    pieces: &mut Vec<Piece>,
-    turn: &TurnView,
-    life: Life,
-    (page, detail): (Option<Page>, Detail),
-) {
-    for item in &turn.items {
-        match item {
-            ItemView::Message(said) => quote(pieces, &turn::said(&said.parts)),
-            ItemView::Step(step) => {
-                if let Some(page) = page {
-                    paint(pieces, thought(&turn::reasoning(step), page));
-                }
-                let said = turn::text(step);
-                if !said.is_empty() {
-                    pieces.push(Piece::Answer(said.trim_end().to_owned()));
-                    if step.partial {
-                        line(pieces, "[the answer broke off here]");
-                    }
-                }
-                for call in &step.calls {
-                    line(pieces, &tool(call, life));
-                    let change = changed(call, Extent::Whole, page.unwrap_or(UNBOUND));
-                    if change.is_empty() && detail == Detail::Outputs {
-                        gave(pieces, call, page);
-                    }
-                    paint(pieces, change);
+/// The attempts of a message before the present one, each with what came of it.
+fn earlier(pieces: &mut Vec<Piece>, tried: &[Tried<'_>], life: Life, looks: Looks) {
+    for attempt in tried {
+        line(pieces, &attempt.line(tried.len()));
+        if attempt.is_present {
+            return;
+        }
+        for item in attempt.items {
+            show(pieces, item, life, looks);
+        }
+    }
+}
+
+/// What the attempts of the messages of a turn did, against each other.
+fn compare(pieces: &mut Vec<Piece>, turn: &TurnView) {
+    for place in 0..turn.items.len() {
+        let tried = attempts(turn, place);
+        let Some(first) = tried.first().filter(|_| 1 < tried.len()) else { continue };
+        let rows = compared(&tried);
+        let id = &first.said.id;
+        let head = if rows.is_empty() {
+            format!("The attempts of message {id} changed nothing.")
+        } else {
+            format!("What the attempts of message {id} did stays done:")
+        };
+        line(pieces, &head);
+        for row in &rows {
+            line(pieces, row);
+        }
+    }
+}
+
+fn show(pieces: &mut Vec<Piece>, item: &ItemView, life: Life, looks: Looks) {
+    let Looks { page, detail, .. } = looks;
+    match item {
+        ItemView::Message(said) => quote(pieces, &turn::said(&said.parts)),
+        ItemView::Step(_) if detail == Detail::Messages => {}
+        ItemView::Step(step) => {
+            if let Some(page) = page.filter(|_| detail != Detail::Answers) {
+                paint(pieces, thought(&turn::reasoning(step), page));
+            }
+            let said = turn::text(step);
+            if !said.is_empty() {
+                pieces.push(Piece::Answer(said.trim_end().to_owned()));
+                if step.partial {
+                    line(pieces, "[the answer broke off here]");
                 }
             }
-            _ => {}
+            for call in step.calls.iter().filter(|_| detail != Detail::Answers) {
+                line(pieces, &call_line(call, life));
+                if detail == Detail::CallLines {
+                    continue;
+                }
+                let change = changed(call, Extent::Whole, page.unwrap_or(UNBOUND));
+                if change.is_empty() && detail == Detail::Outputs {
+                    gave(pieces, call, page);
+                }
+                paint(pieces, change);
+            }
         }
+        _ => {}
     }
 }
 
@@ -196,7 +256,8 @@ fn state(status: &Status, life: Life) -> String {
     }
 }
 
-fn tool(call: &CallView, life: Life) -> String {
+/// A call in a line.
+pub(crate) fn call_line(call: &CallView, life: Life) -> String {
     let line = tool_line(call, life);
     match &call.worker {
         Some(worker) => format!("{line} [worker: {worker}]"),

@@ -2,25 +2,32 @@
 
 use piton_agent::known::KnownModel;
 use piton_agent::typed;
-use piton_core::view::{Usage, View};
+use piton_core::view::View;
 
-use super::status::{context, dollars, used};
+use super::cost::{self, dollars, used};
+use super::status::context;
 
-/// What the conversation has used so far, in one line.
-pub(crate) fn told(view: &View) -> String {
+/// What a conversation has used so far: the context now, its last turn, and all of it.
+pub(crate) fn told(view: &View) -> Vec<String> {
+    let Some(all) = in_all(view) else { return vec!["No tokens were used yet.".into()] };
     let model = view.head.model.as_ref().map(typed);
-    let known = model.as_deref().and_then(KnownModel::find);
-    let usage = view.turns.iter().fold(Usage::default(), |sum, turn| sum.plus(turn.head.usage));
-    let cost = known.and_then(|known| known.cost(usage));
-    let parts = [
-        context(view.head.context, known.map(|known| known.window)),
-        used(usage),
-        cost.map(dollars),
-        model,
-    ];
-    let parts: Vec<String> = parts.into_iter().flatten().collect();
-    match used(usage) {
-        Some(_) => parts.join(" · "),
-        None => "No tokens were used yet.".into(),
-    }
+    let window = model.as_deref().and_then(KnownModel::find).map(|known| known.window);
+    let turn = view.turns.last().and_then(|turn| {
+        let parts = [Some(used(turn.head.usage)?), cost::of_turn(turn).map(dollars)];
+        let which = if turn.head.end.is_some() { "the last turn" } else { "this turn" };
+        Some(format!("{which}: {}", joined(parts)))
+    });
+    let parts = [context(view.head.context, window), model.filter(|model| !model.is_empty())];
+    let now = Some(joined(parts)).filter(|now| !now.is_empty());
+    now.into_iter().chain(turn).chain([format!("in all: {all}")]).collect()
+}
+
+/// What a conversation has used in all, and what that cost.
+pub(crate) fn in_all(view: &View) -> Option<String> {
+    let parts = [Some(used(view.head.usage)?), cost::of_conversation(view).map(dollars)];
+    Some(joined(parts))
+}
+
+fn joined<const PARTS: usize>(parts: [Option<String>; PARTS]) -> String {
+    parts.into_iter().flatten().collect::<Vec<_>>().join(" · ")
 }

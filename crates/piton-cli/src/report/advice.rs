@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use piton_agent::{Agent, KeyFrom, Provider, typed};
 use piton_core::id::ConversationId;
 use piton_core::outcome::Cause;
-use piton_core::view::{FailureClass, ModelRef};
+use piton_core::view::{Allowance, BreakReason, FailureClass, ModelRef};
 
 use super::code::Code;
 
@@ -16,6 +16,8 @@ pub(crate) struct Remedies {
     key: String,
     /// Other models that could answer: there is a key for them.
     others: Vec<String>,
+    /// What the turn might use.
+    allowance: Allowance,
 }
 
 impl Remedies {
@@ -24,7 +26,29 @@ impl Remedies {
         let others = agent.models_with_key().into_iter().map(|(other, _)| other);
         let others = others.filter(|other| other.provider != model.provider);
         let others = others.map(|other| typed(&other)).collect();
-        Self { key: key_advice(agent.providers(), model), others }
+        let allowance = Allowance::default();
+        Self { key: key_advice(agent.providers(), model), others, allowance }
+    }
+
+    /// Adds what the turn might use.
+    pub(crate) fn within(self, allowance: Allowance) -> Self {
+        Self { allowance, ..self }
+    }
+
+    /// How to go on with a higher limit than the one that was reached.
+    fn higher(&self, cause: &Cause, resume: &str) -> Option<String> {
+        let Allowance { steps_max, tokens_max, microdollars_max, .. } = self.allowance;
+        let flag = match cause.reason {
+            Some(BreakReason::MaxSteps) => format!("--max-steps {}", steps_max.saturating_mul(2)),
+            _ if self.allowance.is_over_tokens() => {
+                format!("--max-turn-tokens {}", tokens_max.saturating_mul(2))
+            }
+            _ if self.allowance.is_over_cost() => {
+                format!("--max-cost {}", typed_dollars(microdollars_max.saturating_mul(2)))
+            }
+            _ => return None,
+        };
+        Some(format!("to go on with a higher limit: {resume} {flag}"))
     }
 
     /// How to go on with another model.
@@ -49,26 +73,36 @@ pub(super) fn after(
 ) -> Vec<String> {
     let resume = format!("piton query --continue --id {conversation}");
     let (key, other) = (&remedies.key, remedies.other(&resume));
-    let discard = format!("to discard the turn: piton query --discard-turn --id {conversation}");
     let class = cause.failure.as_ref().map(|failure| failure.class);
-    match (code, class) {
+    let mut ways = match (code, class) {
         (Code::Interrupted, _) => vec![format!("the work is kept; to go on: {resume}")],
         (_, Some(FailureClass::ContextOverflow)) => {
-            vec![format!("to go on with a model that takes more: {resume} --model MODEL"), discard]
+            vec![format!("to go on with a model that takes more: {resume} --model MODEL")]
         }
-        (Code::Limit, _) => vec![format!("to go on with a fresh allowance: {resume}")],
+        (Code::Limit, _) => {
+            let fresh = format!("to go on with a fresh allowance: {resume}");
+            [fresh].into_iter().chain(remedies.higher(cause, &resume)).collect()
+        }
         (_, Some(FailureClass::Auth)) => vec![format!("{key}, then: {resume}"), other],
         (_, Some(FailureClass::Quota)) => {
             vec![format!("see to the account at the provider, then: {resume}"), other]
         }
-        (_, Some(FailureClass::InvalidRequest)) => vec![other, discard],
+        (_, Some(FailureClass::InvalidRequest)) => vec![other],
         (_, Some(FailureClass::ContentFilter)) => vec![
             format!("to say it in other words: piton query --continue TEXT --id {conversation}"),
             other,
-            discard,
         ],
         _ => vec![format!("to try again: {resume}"), other],
-    }
+    };
+    ways.push(format!("to begin the turn anew, from its message: piton retry --id {conversation}"));
+    ways.push(format!("to discard the turn: piton query --discard-turn --id {conversation}"));
+    ways
+}
+
+/// An amount as a flag takes it, from millionths of a dollar.
+fn typed_dollars(millionths: u64) -> String {
+    let text = format!("{}.{:06}", millionths / 1_000_000, millionths % 1_000_000);
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
 /// What to do about a key that the provider of a model refuses.
@@ -107,7 +141,7 @@ mod tests {
         };
         let reason = Some(BreakReason::ApiError);
         let cause = Cause { reason, failure: Some(failure), message: "why".into() };
-        let remedies = Remedies { key: "set KEY".into(), others: Vec::new() };
+        let remedies = Remedies { key: "set KEY".into(), ..Remedies::default() };
         after(&cause, code, &ConversationId::new("abc"), &remedies).join("\n")
     }
 
@@ -132,10 +166,32 @@ mod tests {
     fn other_models_that_could_answer_are_named() {
         let with = |others: &[&str]| {
             let others = others.iter().map(|other| (*other).to_owned()).collect();
-            Remedies { key: String::new(), others }.other("piton query --continue")
+            Remedies { others, ..Remedies::default() }.other("piton query --continue")
         };
         assert!(with(&[]).ends_with("--continue --model MODEL"));
         assert!(with(&["a/b"]).ends_with("--continue --model a/b"));
         assert!(with(&["a/b", "c/d", "e/f"]).ends_with("--model a/b (or c/d or e/f)"));
+    }
+
+    // D68
+    #[test]
+    fn a_limit_that_was_reached_can_be_raised_by_the_flag_that_sets_it() {
+        let told = |reason, allowance: serde_json::Value| {
+            let allowance = serde_json::from_value(allowance).unwrap();
+            let remedies = Remedies::default().within(allowance);
+            let cause = Cause { reason: Some(reason), failure: None, message: "why".into() };
+            after(&cause, Code::Limit, &ConversationId::new("abc"), &remedies).swap_remove(1)
+        };
+        let flag = |flag: &str| {
+            format!("to go on with a higher limit: piton query --continue --id abc {flag}")
+        };
+        let over = serde_json::json!({"tokens": 220, "tokens_max": 150, "microdollars_max": 9});
+        assert_eq!(told(BreakReason::Limit, over), flag("--max-turn-tokens 300"));
+        let over = serde_json::json!({"microdollars": 1_300_000, "microdollars_max": 1_250_000});
+        assert_eq!(told(BreakReason::Limit, over), flag("--max-cost 2.5"));
+        let over = serde_json::json!({"steps": 5, "steps_max": 5, "tokens_max": 9});
+        assert_eq!(told(BreakReason::MaxSteps, over), flag("--max-steps 10"));
+        assert_eq!(typed_dollars(2_000_000), "2");
+        assert_eq!(typed_dollars(20), "0.00002");
     }
 }

@@ -3,14 +3,18 @@
 use piton_core::id::ConversationId;
 
 /// What stands in a hint, and what a chat says instead. The first that fits counts.
-const INSTEAD: [(&str, &str); 7] = [
+const INSTEAD: [(&str, &str); 11] = [
     ("piton query --continue TEXT", "say it"),
     ("piton query -c TEXT", "just say it"),
     ("piton query --continue --permissions ", "/continue, after /mode "),
     ("piton query --continue --model ", "/continue, after /model "),
+    ("piton query --continue --max-cost ", "/continue, after /limit $"),
+    ("piton query --continue --max-turn-tokens ", "/continue, after /limit "),
+    ("piton query --continue --max-steps ", "/continue, after /limit steps "),
     ("piton query --continue", "/continue"),
     ("piton query --discard-turn", "/discard"),
     ("piton query TEXT", "just say it"),
+    ("piton retry", "/retry"),
 ];
 
 /// A line that is said of a turn, for a chat; none if it has no meaning there.
@@ -47,6 +51,14 @@ mod tests {
             (
                 "hint: to discard the turn: piton query --discard-turn --id abc",
                 Some("hint: to discard the turn: /discard"),
+            ),
+            (
+                "hint: to begin the turn anew, from its message: piton retry --id abc",
+                Some("hint: to begin the turn anew, from its message: /retry"),
+            ),
+            (
+                "hint: to go on with a higher limit: piton query --continue --id abc --max-cost 2.5",
+                Some("hint: to go on with a higher limit: /continue, after /limit $2.5"),
             ),
             ("hint: your message is kept; to send it: piton query --draft", None),
         ] {

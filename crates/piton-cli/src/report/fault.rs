@@ -16,7 +16,9 @@ use super::attach::AttachFault;
 use super::code::Code;
 use super::command::CommandFault;
 use super::config::{self, PROVIDERS, loading};
+use super::forking::ForkFault;
 use super::holding::holding;
+use super::import::ImportFault;
 use super::input::InputFault;
 use super::letter::LetterFault;
 use super::opening::{RENAME, opening};
@@ -80,9 +82,15 @@ pub(crate) enum Fault {
     /// A command cannot be found, read or stopped.
     #[error(transparent)]
     Command(#[from] CommandFault),
+    /// A session of another agent is not taken over.
+    #[error(transparent)]
+    Import(#[from] ImportFault),
     /// A change of a file is not taken back.
     #[error(transparent)]
     Undo(#[from] UndoFault),
+    /// A conversation is not forked.
+    #[error(transparent)]
+    Fork(#[from] ForkFault),
     /// A command for another process did not come to its end.
     #[error(transparent)]
     Letter(#[from] LetterFault),
@@ -269,8 +277,10 @@ impl Fault {
     pub(super) fn code(&self) -> Code {
         match self {
             Self::Letter(fault) => fault.code(),
+            Self::Import(fault) => fault.code(),
             Self::Input(fault) => fault.code(),
             Self::Config(error) => config::code(error),
+            Self::Fork(fault) => fault.code(),
             Self::NoDraft
             | Self::NoTopic { .. }
             | Self::UnknownDraft { .. }
@@ -342,7 +352,9 @@ impl Fault {
             Self::Ambiguous { .. } => "ambiguous_conversation",
             Self::NoConversation { .. } => "no_conversation",
             Self::Command(_) => "command",
+            Self::Import(_) => "import",
             Self::Undo(_) => "undo",
+            Self::Fork(_) => "fork",
             Self::Letter(fault) => fault.reason(),
             Self::Incomplete { .. } | Self::LeftAlone => "incomplete_turn",
             Self::Quit { .. } | Self::Interrupted | Self::LeftAtOnce { .. } => "interrupted",
@@ -409,7 +421,9 @@ impl Fault {
             Self::NoAnswer { words, more, .. } => answering(words, more),
             Self::SecretOnTerminal { .. } => vec![SECRET.into()],
             Self::Command(fault) => fault.hints(),
+            Self::Import(fault) => fault.hints(),
             Self::Undo(fault) => fault.hints(),
+            Self::Fork(fault) => fault.hints(),
             Self::Letter(fault) => fault.hints(),
             Self::NoConversation { aside } => {
                 let mut hints = vec![
@@ -577,7 +591,7 @@ pub(crate) fn about(aside: &[PathBuf]) -> Option<String> {
         count => format!("{count} damaged databases lie"),
     };
     Some(format!(
-        "{count} beside the present one; to save what can be read: sqlite3 {newest} .dump, piton help doctor has the rest"
+        "{count} beside the present one; to bring back what can be read: piton doctor --salvage {newest}"
     ))
 }
 

@@ -56,6 +56,20 @@ pub(crate) enum LetterFault {
         /// The process.
         holder: Option<Holder>,
     },
+    /// No message that waits has that number.
+    #[error("there is no message {number} that waits; there are {count}")]
+    NoSuchNumber {
+        /// What was typed.
+        number: usize,
+        /// How many there are.
+        count: usize,
+    },
+    /// The process at work has not changed what waits there.
+    #[error("{} has not reacted, and the message stays as it is", holding(holder.as_ref()))]
+    NotChanged {
+        /// The process.
+        holder: Option<Holder>,
+    },
     /// The engine could not leave it.
     #[error(transparent)]
     Command(#[from] CommandError),
@@ -67,11 +81,15 @@ pub(crate) enum LetterFault {
 impl LetterFault {
     pub(super) fn code(&self) -> Code {
         match self {
-            Self::Refused { refusal: Refusal::NoOpenTurn | Refusal::NotRunning, .. }
-            | Self::Nowhere { .. } => Code::Usage,
-            Self::Refused { refusal: Refusal::Running, .. } | Self::NotStopped { .. } => {
-                Code::Transient
+            Self::Refused {
+                refusal: Refusal::NoOpenTurn | Refusal::NotRunning | Refusal::OlderTurn { .. },
+                ..
             }
+            | Self::NoSuchNumber { .. }
+            | Self::Nowhere { .. } => Code::Usage,
+            Self::Refused { refusal: Refusal::Running | Refusal::QueueFull { .. }, .. }
+            | Self::NotStopped { .. }
+            | Self::NotChanged { .. } => Code::Transient,
             Self::Waits { .. } => Code::Incomplete,
             Self::Refused { .. } | Self::TakenBack { .. } | Self::Command(_) | Self::Follow(_) => {
                 Code::Failed
@@ -85,7 +103,8 @@ impl LetterFault {
             Self::Waits { .. } => "incomplete_turn",
             Self::Nowhere { .. } => "workspace",
             Self::TakenBack { .. } => "taken_back",
-            Self::NotStopped { .. } => "not_taken",
+            Self::NotStopped { .. } | Self::NotChanged { .. } => "not_taken",
+            Self::NoSuchNumber { .. } => "unknown_message",
             Self::Command(_) | Self::Follow(_) => "store",
         }
     }
@@ -94,6 +113,23 @@ impl LetterFault {
         match self {
             Self::Refused { refusal: Refusal::NoOpenTurn, conversation, .. } => {
                 vec![format!("to begin a turn with it: piton query \"TEXT\" --id {conversation}")]
+            }
+            Self::Refused { refusal: Refusal::OlderTurn { message }, conversation, .. } => {
+                vec![
+                    format!(
+                        "to try {message} again and keep what came after it: piton fork {conversation} --behind {message}"
+                    ),
+                    format!("to try the newest message again: piton retry --id {conversation}"),
+                ]
+            }
+            Self::Refused { refusal: Refusal::QueueFull { .. }, conversation, .. } => vec![
+                format!(
+                    "piton queue --id {conversation} shows them; piton queue rm N --id {conversation} makes room"
+                ),
+                "more may wait: piton config queue_max N".into(),
+            ],
+            Self::Refused { refusal: Refusal::UnknownMessage { .. }, conversation, .. } => {
+                vec![format!("piton print --attempts {conversation} names the messages")]
             }
             Self::Refused { refusal: Refusal::InDoubt, conversation, .. } => vec![
                 format!(
@@ -121,6 +157,8 @@ impl LetterFault {
             Self::Refused { conversation, .. } | Self::TakenBack { conversation } => {
                 vec![format!("piton print {conversation} shows what is there")]
             }
+            Self::NoSuchNumber { .. } => vec!["piton queue shows them with their numbers".into()],
+            Self::NotChanged { .. } => vec!["to wait longer: --wait SECONDS".into()],
             Self::NotStopped { holder: Some(holder) } => {
                 vec![format!("to end the process itself: kill {}", holder.pid)]
             }

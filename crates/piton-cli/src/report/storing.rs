@@ -21,6 +21,9 @@ pub(super) fn storing(error: &StoreError) -> Vec<String> {
             "other conversations still work: piton ls --all shows them, --id ID chooses one".into(),
             "or begin another one: piton query --new \"TEXT\"".into(),
         ],
+        StoreError::ForksTooDeep { .. } => {
+            vec!["piton print --json --raw shows the entries that it has by itself".into()]
+        }
         StoreError::UnknownConversation(_) => vec!["piton ls --all shows all conversations".into()],
         StoreError::Letter { .. } => vec!["answer with fewer words".into()],
         StoreError::UnknownBlob(_) | StoreError::BlobSize { .. } | StoreError::Closed => Vec::new(),

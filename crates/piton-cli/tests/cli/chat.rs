@@ -68,13 +68,31 @@ fn the_queue_has_an_end_and_can_be_taken_back() {
     for number in 1..=5 {
         person.types(&format!("m{number}\r")).sees(&format!("queued: m{number}"));
     }
-    person.types("m6\r").sees("The queue is full");
-    person.types("/queue\r").sees("Waiting: m1").sees("Waiting: m5");
+    person.types("m6\r").sees("Queue is full");
+    person.types("/queue\r").sees("1  next   m1").sees("5  next   m5");
     person.types("/queue drop\r").sees("are taken back");
     fs::write(world.work("go"), "").unwrap();
     person.sees("Second.").sees("[script").sees("> ").types(CTRL_D);
     let (_, screen) = person.leaves();
     assert!(!screen.contains("Third."), "{screen}");
+}
+
+// X13: the same changes as `piton queue` makes, while the turn runs.
+#[test]
+fn messages_that_wait_are_changed_in_a_chat() {
+    let world = World::new();
+    let model = world.script(WAITS);
+    let mut person = sits_down(&world, &["--model", &model, "--permissions", "auto"]);
+    person.types("go\r").sees("slow").types("one\r").sees("queued: one");
+    person.types("two\r").sees("queued: two");
+    person.types("/queue move 2 1\r").sees("Message 2 is number 1 now.");
+    person.types("/queue edit 2 better\r").sees("Message 2 is changed.");
+    person.types("/queue rm 7\r").sees("there is no message 7 that waits; there are 2");
+    fs::write(world.work("go"), "").unwrap();
+    person.sees("Second.").sees("> two").sees("Third.").sees("> better").sees("Fourth.");
+    person.sees("[script").sees("> ").types(CTRL_D);
+    let (code, screen) = person.leaves();
+    assert_eq!(code, 0, "{screen}");
 }
 
 #[test]

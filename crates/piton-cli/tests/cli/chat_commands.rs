@@ -48,6 +48,24 @@ fn the_effort_is_chosen_for_the_next_turns() {
     assert_eq!(change["change"]["effort"], "high", "{change}");
 }
 
+// X9, C14: the last message is tried again, also by another model, and what broke offers that.
+#[test]
+fn the_last_message_is_tried_again() {
+    let world = World::new();
+    let fails = r#"{"steps":[{"say":"One.","faults":[{"kind":{"fail":"auth"}}]},{"say":"Two."}]}"#;
+    let model = world.script(fails);
+    let mut person = sits_down(&world, &["-m", &model]);
+    person.types("/retry\r").sees("there is no message to try again").sees("> ");
+    person.types("hi\r").sees("from its message: /retry").sees("> ");
+    // A script fails in every turn of a chat as it did in the first.
+    person.types("/retry\r").sees("Attempt 2 of message").sees("/discard").sees("> ");
+    person.types("/retry demo\r").sees("demo answers from now on").sees("Attempt 3 of message");
+    person.sees("[demo").sees("> ");
+    leaves(person);
+    let printed = world.run(&["print"]).stdout;
+    assert_eq!(printed.matches("> hi\n").count(), 1, "{printed}");
+}
+
 #[test]
 fn what_the_conversation_changed_is_shown_against_what_was_before() {
     let world = World::new();

@@ -36,6 +36,7 @@ fn every_setting_is_shown_with_its_origin() {
             hooks.question          []            default
             hooks.turn_end          []            default
             idle_seconds            60            default
+            keep_days               0             default
             max_tokens              -             default
             max_turn_cost           -             default
             max_turn_seconds        -             default
@@ -45,11 +46,13 @@ fn every_setting_is_shown_with_its_origin() {
             notify_seconds          20            default
             outage_seconds          120           default
             permissions             []            default
+            queue_max               5             default
             sandbox.deny_read       []            default
             sandbox.mode            "auto"        default
             sandbox.network         false         DIR/home/piton.toml, line 5
             sandbox.unix_sockets    true          default
             sandbox.write           []            default
+            titles                  -             default
             unattended.permissions  "defer"       default
             unattended.questions    "defer"       default
             version                 1             default

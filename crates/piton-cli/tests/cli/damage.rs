@@ -50,7 +50,7 @@ fn is_set_aside(world: &World, ran: &Ran) {
     assert_eq!(ran.code, 0, "{}", ran.stderr);
     assert!(ran.stderr.starts_with("warning: the database was damaged ("), "{}", ran.stderr);
     let aside = world.path("home/piton.db.damaged-1");
-    let saving = format!("sqlite3 {} .dump", aside.display());
+    let saving = format!("piton doctor --salvage {}", aside.display());
     assert!(ran.stderr.contains(&saving) && aside.exists(), "{}", ran.stderr);
 }
 
@@ -101,25 +101,23 @@ fn noise() -> String {
     (0..4000).map(|_| letter()).collect()
 }
 
-/// What `docs/doctor.md` says about saving what can be read, for this home.
-fn recipe(world: &World) -> String {
-    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/doctor.md");
-    let page = fs::read_to_string(page).unwrap();
-    let (_, behind) = page.split_once("```sh\n").unwrap();
-    let (recipe, _) = behind.split_once("```").unwrap();
-    let home = world.path("home");
-    let recipe = recipe.replace("~/.local/share/piton", home.to_str().unwrap());
-    assert!(recipe.contains(home.to_str().unwrap()) && recipe.contains("sqlite3"), "{recipe}");
-    recipe
+/// Overwrites a page that holds nothing but a piece of a long text.
+fn overwrite_middle(world: &World, long: &str) {
+    // What is packed, or lies on the border of two pages, is not found.
+    let stored = fs::read(world.path("home/piton.db")).unwrap();
+    let is_stored = |word: &&[u8]| stored.windows(word.len()).any(|here| here == *word);
+    let word = long.as_bytes().windows(12).skip(long.len() / 2).find(is_stored).unwrap();
+    overwrite_page(world, word);
 }
 
-// Whatever is advised has been tried.
+fn conversations(world: &World) -> Vec<String> {
+    let rows = lines(&world.run(&["ls", "--json"]).stdout);
+    rows.iter().rev().map(|row| row["conversation"].as_str().unwrap().to_owned()).collect()
+}
+
+// J86
 #[test]
-fn the_advice_of_the_documentation_saves_the_other_conversations() {
-    if Command::new("sqlite3").arg("-version").output().is_err() {
-        println!("skipped: there is no sqlite3 here");
-        return;
-    }
+fn a_damaged_database_gives_its_conversations_back() {
     let world = World::new();
     let say = |word: &str| world.script(&format!(r#"{{"steps":[{{"say":"{word}"}}]}}"#));
     // Long enough for pages that hold nothing else.
@@ -127,34 +125,80 @@ fn the_advice_of_the_documentation_saves_the_other_conversations() {
     for word in [&long, "Zithers.", "Bassoons."] {
         assert_eq!(world.run(&["query", "--new", "a", "--model", &say(word)]).code, 0);
     }
-    let ids: Vec<_> = lines(&world.run(&["ls", "--json"]).stdout);
-    let ids: Vec<_> = ids.iter().rev().map(|row| row["conversation"].as_str().unwrap()).collect();
-    // What is packed, or lies on the border of two pages, is not found.
-    let stored = fs::read(world.path("home/piton.db")).unwrap();
-    let is_stored = |word: &&[u8]| stored.windows(word.len()).any(|here| here == *word);
-    let word = long.as_bytes().windows(12).skip(long.len() / 2).find(is_stored).unwrap();
-    overwrite_page(&world, word);
-    is_told(&world.run(&["print", ids[0]]));
+    let ids = conversations(&world);
+    overwrite_middle(&world, &long);
+    is_told(&world.run(&["print", &ids[0]]));
     is_set_aside(&world, &world.run(&["ls"]));
-    let piton = world.command(&[]);
-    let mut shell = Command::new("sh");
-    let program = std::path::Path::new(piton.get_program()).parent().unwrap();
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let all = [program.into()].into_iter().chain(std::env::split_paths(&path));
-    shell.arg("-c").arg(recipe(&world)).current_dir(world.path("work"));
-    shell.envs(piton.get_envs().filter_map(|(name, value)| Some((name, value?))));
-    shell.env("PATH", std::env::join_paths(all).unwrap());
-    let ran = world.ran(shell.output().unwrap());
-    // The damaged one may lack its end without a trace, as the page says; all are listed.
-    assert!(ids.iter().all(|id| ran.stdout.contains(id)), "{}{}", ran.stdout, ran.stderr);
-    let saved = |id: &str| {
-        let mut command = world.command(&["print", id]);
-        world.ran(command.env("PITON_HOME", world.path("home/saved")).output().unwrap())
-    };
-    for (id, word) in [(ids[1], "Zithers."), (ids[2], "Bassoons.")] {
-        let ran = saved(id);
+    let aside = world.path("home/piton.db.damaged-1");
+    let before = fs::read(&aside).unwrap();
+    let ran = world.run(&["doctor", "--salvage", "--json"]);
+    assert_eq!(ran.code, 0, "{}{}", ran.stdout, ran.stderr);
+    assert!(
+        ran.stderr.contains("Brought back: 2 whole, 1 whose end may be missing."),
+        "{}",
+        ran.stderr
+    );
+    let found = lines(&ran.stdout);
+    let extents: Vec<_> = found.iter().map(|row| (&row["conversation"], &row["extent"])).collect();
+    assert_eq!(
+        extents,
+        [
+            (&ids[0].as_str().into(), &"end_in_doubt".into()),
+            (&ids[1].as_str().into(), &"whole".into()),
+            (&ids[2].as_str().into(), &"whole".into()),
+        ]
+    );
+    for (id, word) in [(&ids[1], "Zithers."), (&ids[2], "Bassoons.")] {
+        let ran = world.run(&["print", id]);
         assert_eq!((ran.code, ran.stdout.contains(word)), (0, true), "{}", ran.stderr);
+        let ran = world.run(&["query", "--id", id, "list ."]);
+        assert_eq!(ran.code, 0, "it goes on: {}", ran.stderr);
     }
+    assert_eq!(world.run(&["print", &ids[0]]).code, 0);
+    let again = world.run(&["doctor", "--salvage"]);
+    assert!(again.stderr.contains("There already: 3."), "{}", again.stderr);
+    assert_eq!(fs::read(&aside).unwrap(), before, "nothing in it was changed");
+    assert_eq!(world.run(&["doctor"]).code, 0);
+}
+
+// J86: what was lost may have been the start of a call, or its end.
+#[test]
+fn a_conversation_whose_end_may_be_missing_does_not_go_on_by_itself() {
+    let world = World::new();
+    let pay = r#"{"steps":[{"calls":[{"tool":"write_file","arguments":{"path":"paid","content":"1"}}]},{"say":"Done."}]}"#;
+    let model = world.script(pay);
+    let asked = world.run(&["query", "pay", "--permissions", "ask", "--model", &model]);
+    assert_eq!(asked.code, 3, "{}", asked.stderr);
+    let long = noise();
+    let other = world.path("other.json");
+    fs::write(&other, format!(r#"{{"steps":[{{"say":"{long}"}}]}}"#)).unwrap();
+    let other = format!("script:{}", other.display());
+    assert_eq!(world.run(&["query", "--new", "a", "--model", &other]).code, 0);
+    let ids = conversations(&world);
+    overwrite_middle(&world, &long);
+    is_told(&world.run(&["print", &ids[1]]));
+    is_set_aside(&world, &world.run(&["ls"]));
+    let ran = world.run(&["doctor", "--salvage"]);
+    assert!(ran.stdout.contains("more may be missing at its end"), "{}", ran.stdout);
+    let ran = world.run(&["print", &ids[0]]);
+    assert!(ran.stdout.contains("entries may be missing at its end"), "{}", ran.stdout);
+    // Whatever is allowed: the call may have run, so it does not run, and the model is told.
+    let ran = world.run(&["query", "--continue", "--id", &ids[0], "--permissions", "auto"]);
+    assert!(ran.stderr.contains("write_file: paid — outcome unknown"), "{}", ran.stderr);
+    assert!(!world.work("paid").exists());
+}
+
+#[test]
+fn there_must_be_something_to_bring_back() {
+    let world = World::new();
+    let ran = world.run(&["doctor", "--salvage"]);
+    assert!(ran.stderr.contains("No damaged database"), "{}", ran.stderr);
+    let present = world.path("home/piton.db");
+    let ran = world.run(&["doctor", "--salvage", present.to_str().unwrap()]);
+    assert_eq!((ran.code, ran.stderr.contains("the database in use")), (1, true), "{}", ran.stderr);
+    fs::write(world.path("noise"), noise()).unwrap();
+    let ran = world.run(&["doctor", "--salvage", world.path("noise").to_str().unwrap()]);
+    assert!(ran.stderr.contains("Brought back: 0 whole"), "{}", ran.stderr);
 }
 
 /// A conversation that is in the log only, as a killed process leaves it; and the log.

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use vt100::{Callbacks, Cell, Color, Parser, Screen};
 
 /// Rows of the screen: more than any test writes, so that nothing scrolls away.
-const ROWS: u16 = 400;
+const ROWS: u16 = 4_000;
 /// Size of a letter in a picture, in pixels.
 const LETTER: (f32, f32) = (8.4, 18.0);
 /// Space around the letters of a picture, in pixels.
@@ -56,6 +56,14 @@ pub(crate) fn screen(written: &str, columns: usize) -> Vec<String> {
     let rows = usize::from(parser.screen().cursor_position().0) + 1;
     let width = u16::try_from(columns).unwrap();
     parser.screen().rows(0, width).take(rows).map(|row| row.trim_end().to_owned()).collect()
+}
+
+/// The lines that were wider than the window, so that the terminal broke them, as it shows them.
+pub(crate) fn broken_by_terminal(written: &str, columns: u16) -> Vec<String> {
+    let parser = shown(written, columns.into());
+    let rows: Vec<String> = parser.screen().rows(0, columns).collect();
+    let row = |row: &u16| parser.screen().row_wrapped(*row);
+    (0..ROWS - 1).filter(row).map(|row| rows[usize::from(row)..][..2].join("⏎")).collect()
 }
 
 /// The same as a picture (SVG).

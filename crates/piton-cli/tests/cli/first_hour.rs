@@ -7,6 +7,7 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 
+use crate::emulator::broken_by_terminal;
 use crate::loopback::{Loopback, PROVIDERS, stream};
 use crate::person::Person;
 use crate::readme;
@@ -18,6 +19,9 @@ const CTRL_D: &str = "\x04";
 const PNG: &[u8] =
     b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x01\0\0\0\x01\x08\x06\0\0\0\x1f\x15\xc4\x89\
     \0\0\0\rIDATx\x9cc\xf8\xcf\xc0\xf0\x1f\0\x05\0\x01\xff\x89\x99=\x1d\0\0\0\0IEND\xaeB`\x82";
+
+/// Lines with one of these may be wider than the window: commands to copy, typed answers, a file to be written.
+const COPIED: [&str; 4] = ["piton ", "(?) help: ", "(write here what", "what must not be"];
 
 /// One item: its number, its name, and how it is played.
 type Item = (u32, &'static str, fn(&Hour));
@@ -86,11 +90,20 @@ impl Hour {
     }
 }
 
-/// Says goodbye; gives everything that was on the screen.
+/// Says goodbye; gives everything that was on the screen. No line of talk may be wider than the window.
 fn leaves(person: Person, code: i32) -> String {
+    let columns = person.columns();
     let (left, screen) = person.leaves();
     println!("{screen}\n");
     assert_eq!(left, code, "{screen}");
+    // A command that is to be copied may be wider than the window, and so may what a person types.
+    let is_ours = |line: &&String| !COPIED.iter().any(|word| line.contains(word));
+    let broken = broken_by_terminal(&screen, columns);
+    assert_eq!(
+        broken.iter().filter(is_ours).collect::<Vec<_>>(),
+        [""; 0],
+        "broken by the terminal"
+    );
     screen
 }
 
@@ -386,11 +399,11 @@ fn hooks(hour: &Hour) {
 }
 
 fn polish(hour: &Hour) {
-    for (args, shown) in [
-        (&["completions", "bash"][..], "COMPREPLY"),
-        (&["help", "chat"], "/btw"),
-        (&["--version"], env!("CARGO_PKG_VERSION")),
-    ] {
+    // Programs read completions, so they are not laid out.
+    assert!(hour.world.run(&["completions", "bash"]).stdout.contains("COMPREPLY"));
+    for (args, shown) in
+        [(&["help", "chat"][..], "/btw"), (&["--version"], env!("CARGO_PKG_VERSION"))]
+    {
         let screen = leaves(hour.sits(args), 0);
         assert!(screen.contains(shown), "{shown}: {screen}");
     }

@@ -13,7 +13,7 @@ const WAITS: &str = r#"{"steps":[
     {"say":"Two.","calls":[{"tool":"fast"},{"tool":"slow"}]},{"say":"Done."},{"say":"More."},{"say":"Most."}],
     "tools":[{"name":"fast","effect":"read_only","append_to":"fast.log","output":"quick"},
              {"name":"slow","effect":"read_only","wait_for":"go","output":"late"}]}"#;
-const MENU: &str = "(l) look on, (f) first its turn, then the message, (s) steer its turn with the message, (w) wait for it, (o) other conversation, (q) quit, (?) help: ";
+const MENU: &str = "(l) look on, (f) first its turn, then the message, (s) steer its turn with the message, (w) wait for it, (k) fork it, (o) other conversation, (q) quit, (?) help: ";
 
 /// A process in the middle of a turn.
 fn working() -> (World, Child) {
@@ -279,7 +279,7 @@ fn a_message_that_goes_first_when_a_turn_is_discarded_is_told() {
     assert!(ran.stderr.contains("it goes first, and yours comes after it"), "{}", ran.stderr);
 }
 
-const TURN_MENU: &str = "(r) resume it, (d) discard it, (q) quit, (?) help: ";
+const TURN_MENU: &str = "(r) resume it, (g) try it again, (d) discard it, (q) quit, (?) help: ";
 
 #[test]
 fn a_menu_holds_nothing_while_a_person_thinks() {

@@ -106,21 +106,21 @@ fn what_was_set_aside_is_mentioned_where_nothing_is_found() {
         expect![[r#"
             $ piton ls
             2> No conversations yet. Begin one: piton query "list the files here"
-            2> hint: a damaged database lies beside the present one; to save what can be read: sqlite3 DIR/home/piton.db.damaged-1 .dump, piton help doctor has the rest
+            2> hint: a damaged database lies beside the present one; to bring back what can be read: piton doctor --salvage DIR/home/piton.db.damaged-1
             exit 0
             $ piton print
             2> error: there is no conversation in this directory
             2> hint: piton ls --all shows the conversations of all directories
             2> hint: piton query "list the files here" begins one
-            2> hint: a damaged database lies beside the present one; to save what can be read: sqlite3 DIR/home/piton.db.damaged-1 .dump, piton help doctor has the rest
+            2> hint: a damaged database lies beside the present one; to bring back what can be read: piton doctor --salvage DIR/home/piton.db.damaged-1
             exit 2
             $ piton print abc
             2> error: there is no conversation abc
             2> hint: piton ls --all shows all of them
-            2> hint: a damaged database lies beside the present one; to save what can be read: sqlite3 DIR/home/piton.db.damaged-1 .dump, piton help doctor has the rest
+            2> hint: a damaged database lies beside the present one; to bring back what can be read: piton doctor --salvage DIR/home/piton.db.damaged-1
             exit 2
             $ piton query --continue
-            2> hint: a damaged database lies beside the present one; to save what can be read: sqlite3 DIR/home/piton.db.damaged-1 .dump, piton help doctor has the rest
+            2> hint: a damaged database lies beside the present one; to bring back what can be read: piton doctor --salvage DIR/home/piton.db.damaged-1
             2> There is no conversation to continue.
             2> hint: to begin one: piton query TEXT
             exit 0
@@ -132,7 +132,7 @@ fn what_was_set_aside_is_mentioned_where_nothing_is_found() {
             ```
             [`.` is empty]
             ```
-            2> hint: a damaged database lies beside the present one; to save what can be read: sqlite3 DIR/home/piton.db.damaged-1 .dump, piton help doctor has the rest
+            2> hint: a damaged database lies beside the present one; to bring back what can be read: piton doctor --salvage DIR/home/piton.db.damaged-1
             2> conversation AAAAAAAAAA (new), turn 1, model demo
             2> The demo model answers: no key, no network, no language model. Choose another with --model.
             2> • list_dir: .

@@ -73,7 +73,7 @@ fn hooks_are_told_what_happens_in_the_workspace_and_get_no_key() {
     let world = World::new();
     let line = r#"cat >> heard; echo "key:$OPENAI_API_KEY" >> keys"#;
     let lists = ["before_tool", "after_tool", "question", "turn_end"];
-    // They hear of one thing after the other: a slow hook is not overtaken by the next one.
+    // The end of a turn is told last: it does not overtake a slow hook.
     let slow = format!("sleep 0.3; {line}");
     let line = |list: &str| if list == "after_tool" { &*slow } else { line };
     let model = prepare(&world, &lists.map(|list| hook(list, line(list), "")).concat());

@@ -29,6 +29,7 @@ fn a_query_on_an_incomplete_turn_is_refused_with_the_ways_on() {
         2>
         2>   piton query --continue --id AAAAAAAAAA          Resume the incomplete turn.
         2>   piton query --continue "TEXT" --id AAAAAAAAAA   Keep the work, add a message.
+        2>   piton retry --id AAAAAAAAAA                     Try the message again, from scratch.
         2>   piton query --discard-turn --id AAAAAAAAAA      Discard the turn, keep the conversation.
         2> hint: your message is kept; to send it: piton query --draft
         exit 6
@@ -181,6 +182,7 @@ fn a_turn_that_never_got_an_answer_says_so() {
         2>
         2>   piton query --continue --id AAAAAAAAAA          Resume the incomplete turn.
         2>   piton query --continue "TEXT" --id AAAAAAAAAA   Keep the work, add a message.
+        2>   piton retry --id AAAAAAAAAA                     Try the message again, from scratch.
         2>   piton query --discard-turn --id AAAAAAAAAA      Discard the turn, keep the conversation.
         2> hint: your message is kept; to send it: piton query --draft
         exit 6

@@ -41,6 +41,8 @@ fn an_interrupt_keeps_what_is_done_and_leaves_the_turn_to_be_resumed() {
         2> – slow — cancelled
         2> [interrupted]
         2> hint: the work is kept; to go on: piton query --continue --id AAAAAAAAAA
+        2> hint: to begin the turn anew, from its message: piton retry --id AAAAAAAAAA
+        2> hint: to discard the turn: piton query --discard-turn --id AAAAAAAAAA
         exit 130
     "#]]
     .assert_eq(&world.shown(&ran));

@@ -48,6 +48,7 @@ fn two_of_three_results_survive_and_only_the_third_tool_runs_again() {
         2>
         2>   piton query --continue --id AAAAAAAAAA          Resume the incomplete turn.
         2>   piton query --continue "TEXT" --id AAAAAAAAAA   Keep the work, add a message.
+        2>   piton retry --id AAAAAAAAAA                     Try the message again, from scratch.
         2>   piton query --discard-turn --id AAAAAAAAAA      Discard the turn, keep the conversation.
         2> hint: your message is kept; to send it: piton query --draft
         exit 6
@@ -120,6 +121,7 @@ fn killed_while_the_model_thinks_about_the_results() {
         2>
         2>   piton query --continue --id AAAAAAAAAA          Resume the incomplete turn.
         2>   piton query --continue "TEXT" --id AAAAAAAAAA   Keep the work, add a message.
+        2>   piton retry --id AAAAAAAAAA                     Try the message again, from scratch.
         2>   piton query --discard-turn --id AAAAAAAAAA      Discard the turn, keep the conversation.
         2> hint: your message is kept; to send it: piton query --draft
         exit 6
@@ -150,6 +152,7 @@ fn killed_before_the_first_answer() {
         2>
         2>   piton query --continue --id AAAAAAAAAA          Resume the incomplete turn.
         2>   piton query --continue "TEXT" --id AAAAAAAAAA   Keep the work, add a message.
+        2>   piton retry --id AAAAAAAAAA                     Try the message again, from scratch.
         2>   piton query --discard-turn --id AAAAAAAAAA      Discard the turn, keep the conversation.
         2> hint: your message is kept; to send it: piton query --draft
         exit 6

@@ -2,7 +2,7 @@
 
 use expect_test::expect;
 
-use crate::world::World;
+use crate::world::{World, lines};
 
 #[test]
 fn an_empty_list_says_how_to_begin_and_makes_nothing() {
@@ -76,4 +76,55 @@ fn a_row_of_the_list_as_data() {
     assert_eq!(row["status"], "waiting-for-input (shell)");
     assert_eq!(row["workspace"], world.path("work").to_str().unwrap());
     assert!(row["running_pid"].is_null());
+}
+
+#[test]
+fn filters_leave_out_what_is_not_wanted() {
+    let world = World::new();
+    let asking = world
+        .script(r#"{"steps":[{"calls":[{"tool":"shell","arguments":{"command":"touch x"}}]}]}"#);
+    world.run(&["query", "--new", "paint the shed", "--model", &asking]);
+    let model = world.script(r#"{"steps":[{"say":"One."}]}"#);
+    world.run(&["query", "--new", "mend the roof", "--model", &model]);
+    let titles = |args: &[&str]| -> Vec<String> {
+        let ran = world.run(&[&["ls", "--json"], args].concat());
+        let title = |row: &serde_json::Value| row["title"].as_str().unwrap().to_owned();
+        lines(&ran.stdout).iter().map(title).collect()
+    };
+    assert_eq!(titles(&["--open"]), ["paint the shed"]);
+    assert_eq!(titles(&["--waiting"]), ["paint the shed"]);
+    assert_eq!(titles(&["--text", "ROOF"]), ["mend the roof"]);
+    assert_eq!(titles(&["--since", "1h"]).len(), 2);
+    assert_eq!(titles(&["--since", "0m"]).len(), 0);
+    assert_eq!(titles(&["--text", "roof", "--open"]).len(), 0);
+    let none = world.run(&["ls", "--text", "cellar"]);
+    assert_eq!(none.stderr, "No conversation fits; without filters: piton ls\n");
+    assert_eq!(world.run(&["ls", "--since", "soon"]).code, 2);
+}
+
+// J85
+#[test]
+fn the_last_and_the_previous_conversation_have_names() {
+    let world = World::new();
+    let model = world.script(r#"{"steps":[{"say":"One."}]}"#);
+    for text in ["first", "second"] {
+        world.run(&["query", "--new", text, "--model", &model]);
+    }
+    assert_eq!(world.run(&["print", "last"]).stdout, "> second\nOne.\n");
+    for word in ["previous", "prev", "-"] {
+        assert_eq!(world.run(&["print", "--id", word]).stdout, "> first\nOne.\n", "{word}");
+    }
+}
+
+#[test]
+fn a_conversation_gets_another_title() {
+    let world = World::new();
+    let model = world.script(r#"{"steps":[{"say":"One."}]}"#);
+    world.run(&["query", "--new", "first", "--model", &model]);
+    let id = world.only_id();
+    let named = world.run(&["rename", &id, "the", "roof\n of it"]);
+    assert_eq!(named.stderr, format!("Conversation {id} is now called: the roof of it\n"));
+    assert_eq!(world.rows()[0]["title"], "the roof of it");
+    assert_eq!(world.run(&["rename", &id, " "]).code, 2);
+    assert_eq!(world.run(&["grep", "roof", "--scope", "title"]).code, 0);
 }

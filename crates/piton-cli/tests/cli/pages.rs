@@ -46,7 +46,7 @@ fn an_edit_that_nobody_was_asked_about_is_shown_when_it_is_made() {
     let args = ["query", "go", "--permissions", "auto", "--model", &model];
     let mut person = Person::starts_on(&world, &args, (24, 80), &[("NO_COLOR", "1")]);
     person.sees("✓ write_file: a.txt").sees("   1 -line 1\r\n");
-    person.sees("more lines; piton print shows them\r\n").sees("Done.");
+    person.sees("more lines: piton print\r\n").sees("Done.");
     assert_eq!(person.leaves().0, 0);
     let printed = world.run(&["print"]).stdout;
     assert!(printed.contains("\n  39 -line 39\n  40 -line 40\n   1 +new\n"), "{printed}");
@@ -79,7 +79,7 @@ fn a_long_question_is_read_page_by_page_and_answered_behind_the_last() {
     person.sees("Run write_file: a.txt?\r\n").sees("  20 -line 20\r\n").sees(CHOICES);
     assert_eq!(fs::read_to_string(world.work("a.txt")).unwrap().lines().count(), 20);
     person.types("more\n").sees("-- lines 1 to 9 of 22").types("q");
-    person.sees("  [13 lines were not looked at; to see them: more]\r\n").sees(CHOICES);
+    person.sees("  [13 lines not seen; more shows them]\r\n").sees(CHOICES);
     person.types("y\n").sees("Done.");
     assert_eq!(person.leaves().0, 0);
     assert_eq!(fs::read_to_string(world.work("a.txt")).unwrap(), "");

@@ -18,6 +18,8 @@ pub(crate) struct Person {
     screen: Vec<u8>,
     /// How much of it was read.
     read: usize,
+    /// How wide the window was at first.
+    columns: u16,
 }
 
 impl Person {
@@ -49,6 +51,10 @@ impl Person {
         let (pty, pts) = open().unwrap();
         pty.resize(Size::new(rows, columns)).unwrap();
         command.env_remove("PITON_NO_INPUT").env_remove("NO_COLOR").env("TERM", "xterm");
+        // A request for a title would be one too many for whoever counts them.
+        if !command.get_envs().any(|(name, _)| name == "PITON_TITLES") {
+            command.env("PITON_TITLES", "first-words");
+        }
         command.envs(variables.iter().copied());
         let child = Command::from(command).spawn(pts).unwrap();
         let pty = Arc::new(pty);
@@ -61,12 +67,17 @@ impl Person {
                 sender.send(piece[..bytes].to_vec()).unwrap_or_default();
             }
         });
-        Self { pty, child, pieces, screen: Vec::new(), read: 0 }
+        Self { pty, child, pieces, screen: Vec::new(), read: 0, columns }
     }
 
     /// The process.
     pub(crate) fn pid(&self) -> u32 {
         self.child.id()
+    }
+
+    /// How wide the window was at first.
+    pub(crate) fn columns(&self) -> u16 {
+        self.columns
     }
 
     /// Changes the size of the window.

@@ -92,3 +92,86 @@ fn all_that_calls_gave_is_printed_if_that_is_wanted() {
     person.sees("  20000\r\n").sees("Done.");
     assert_eq!(person.leaves().0, 0);
 }
+
+fn three_turns() -> World {
+    let world = World::new();
+    let model = world.script(
+        r#"{"steps":[{"say":"One."},
+            {"say":"I write.","calls":[{"tool":"update_plan","arguments":{"steps":[]}}]},
+            {"say":"Two."},{"say":"Three."}]}"#,
+    );
+    world.run(&["query", "first", "--model", &model]);
+    world.run(&["query", "second"]);
+    world.run(&["query", "third"]);
+    world
+}
+
+// J73
+#[test]
+fn turns_are_chosen_by_their_number_and_from_the_end() {
+    let world = three_turns();
+    let shown = |args: &[&str]| {
+        let ran = world.run(&[&["print"], args].concat());
+        assert_eq!(ran.code, 0, "{}", ran.stderr);
+        ran.stdout.lines().filter(|line| line.starts_with('>')).collect::<Vec<_>>().join(" ")
+    };
+    assert_eq!(shown(&["--last"]), "> third");
+    assert_eq!(shown(&["--last=2"]), "> second > third");
+    assert_eq!(shown(&["--turns", "1"]), "> first");
+    assert_eq!(shown(&["--turns", "2.."]), "> second > third");
+    assert_eq!(shown(&["--turns", "-2"]), "> second");
+    assert_eq!(shown(&["--turns", "..-2"]), "> first > second");
+    assert_eq!(shown(&["--turns", "-9.."]), "> first > second > third");
+    let none = world.run(&["print", "--turns", "4"]);
+    assert_eq!((none.code, none.stdout.as_str()), (2, ""));
+    assert!(none.stderr.contains("there are no such turns; the last turn is 3"), "{}", none.stderr);
+    assert_eq!(world.run(&["print", "--turns", "0"]).code, 2);
+    let view = &lines(&world.run(&["print", "--json", "--last"]).stdout)[0]["view"];
+    assert_eq!(view["turns"].as_array().unwrap().len(), 1);
+    assert_eq!(view["head"]["title"], "first");
+}
+
+// J73
+#[test]
+fn styles_show_more_and_more() {
+    let world = three_turns();
+    let shown = |style: &str| {
+        world.run(&["print", "--turns", "2", "--style", style]).stdout.lines().count()
+    };
+    let user = world.run(&["print", "--style", "user"]).stdout;
+    assert_eq!(user, "> first\n\n> second\n\n> third\n");
+    let chat = world.run(&["print", "--turns", "2", "--style", "chat"]).stdout;
+    assert_eq!(chat, "> second\nI write.\nTwo.\n");
+    assert!(shown("chat") < shown("brief") && shown("brief") <= shown("full"));
+}
+
+#[test]
+fn the_last_turn_is_the_same_however_it_is_read() {
+    let world = three_turns();
+    let whole = world.run(&["print", "--turns", "3"]).stdout;
+    assert_eq!(world.run(&["print", "--last"]).stdout, whole);
+    let model = world
+        .script(r#"{"steps":[{"calls":[{"tool":"shell","arguments":{"command":"touch x"}}]}]}"#);
+    world.run(&["query", "--new", "wait", "--model", &model]);
+    assert_eq!(world.run(&["print", "--last"]).stdout, world.run(&["print"]).stdout);
+}
+
+#[test]
+fn a_long_conversation_is_shown_page_by_page_unless_that_is_refused() {
+    let world = three_turns();
+    let pager = [("PAGER", "sed s/^/PAGED:/")];
+    let mut person = Person::starts_on(&world, &["print"], (8, 80), &pager);
+    person.sees("PAGED:> first").sees("PAGED:> third");
+    assert_eq!(person.leaves().0, 0);
+    // It fits, so nobody has to turn pages.
+    for (args, rows) in [(&["print", "--no-pager"][..], 8), (&["print"][..], 60)] {
+        let mut person = Person::starts_on(&world, args, (rows, 80), &pager);
+        person.sees("> first").sees("> third");
+        let (code, screen) = person.leaves();
+        assert!(code == 0 && !screen.contains("PAGED:"), "{screen}");
+    }
+    let gone = [("PAGER", "/no/such/pager 2>/dev/null")];
+    let mut person = Person::starts_on(&world, &["print"], (8, 80), &gone);
+    person.sees("> first").sees("> third");
+    assert_eq!(person.leaves().0, 0);
+}

@@ -151,16 +151,18 @@ fn text_that_never_became_an_answer_goes_to_the_person() {
     world.check(
         &[&["query", "go", "--model", &model]],
         expect![[r#"
-        $ piton query go --model script:DIR/script.json
-        2> conversation AAAAAAAAAA (new), turn 1, model script:DIR/script.json
-        2> try 1 of 5, next in 1 s: the stream ended without its end mark after 6 bytes
-        2> [the answer broke off; this much came]
-        2> Hello
-        2> The turn is incomplete: scripted failure: Auth.
-        2> hint: see to the key of script, then: piton query --continue --id AAAAAAAAAA
-        2> hint: to try with another model: piton query --continue --id AAAAAAAAAA --model MODEL
-        exit 1
-    "#]],
+            $ piton query go --model script:DIR/script.json
+            2> conversation AAAAAAAAAA (new), turn 1, model script:DIR/script.json
+            2> try 1 of 5, next in 1 s: the stream ended without its end mark after 6 bytes
+            2> [the answer broke off; this much came]
+            2> Hello
+            2> The turn is incomplete: scripted failure: Auth.
+            2> hint: see to the key of script, then: piton query --continue --id AAAAAAAAAA
+            2> hint: to try with another model: piton query --continue --id AAAAAAAAAA --model MODEL
+            2> hint: to begin the turn anew, from its message: piton retry --id AAAAAAAAAA
+            2> hint: to discard the turn: piton query --discard-turn --id AAAAAAAAAA
+            exit 1
+        "#]],
     );
 }
 
@@ -251,6 +253,8 @@ fn failures_that_may_pass_exit_with_5_and_others_with_1() {
             2> The turn is incomplete: scripted failure: Overloaded.
             2> hint: to try again: piton query --continue --id AAAAAAAAAA
             2> hint: to try with another model: piton query --continue --id AAAAAAAAAA --model MODEL
+            2> hint: to begin the turn anew, from its message: piton retry --id AAAAAAAAAA
+            2> hint: to discard the turn: piton query --discard-turn --id AAAAAAAAAA
             exit 5
         "#]],
     );
@@ -259,27 +263,31 @@ fn failures_that_may_pass_exit_with_5_and_others_with_1() {
     world.check(
         &[&["query", "go", "--model", &model]],
         expect![[r#"
-        $ piton query go --model script:DIR/script.json
-        2> conversation AAAAAAAAAA (new), turn 1, model script:DIR/script.json
-        2> The turn is incomplete: scripted failure: Auth.
-        2> hint: see to the key of script, then: piton query --continue --id AAAAAAAAAA
-        2> hint: to try with another model: piton query --continue --id AAAAAAAAAA --model MODEL
-        exit 1
-    "#]],
+            $ piton query go --model script:DIR/script.json
+            2> conversation AAAAAAAAAA (new), turn 1, model script:DIR/script.json
+            2> The turn is incomplete: scripted failure: Auth.
+            2> hint: see to the key of script, then: piton query --continue --id AAAAAAAAAA
+            2> hint: to try with another model: piton query --continue --id AAAAAAAAAA --model MODEL
+            2> hint: to begin the turn anew, from its message: piton retry --id AAAAAAAAAA
+            2> hint: to discard the turn: piton query --discard-turn --id AAAAAAAAAA
+            exit 1
+        "#]],
     );
     let world = World::new();
     let model = world.script(&script(r#"{"kind":"empty"},{"kind":"empty"}"#));
     world.check(
         &[&["query", "go", "--model", &model]],
         expect![[r#"
-        $ piton query go --model script:DIR/script.json
-        2> conversation AAAAAAAAAA (new), turn 1, model script:DIR/script.json
-        2> next try at once, with a note: the answer was empty
-        2> The turn is incomplete: the model answered with nothing, twice.
-        2> hint: to try again: piton query --continue --id AAAAAAAAAA
-        2> hint: to try with another model: piton query --continue --id AAAAAAAAAA --model MODEL
-        exit 1
-    "#]],
+            $ piton query go --model script:DIR/script.json
+            2> conversation AAAAAAAAAA (new), turn 1, model script:DIR/script.json
+            2> next try at once, with a note: the answer was empty
+            2> The turn is incomplete: the model answered with nothing, twice.
+            2> hint: to try again: piton query --continue --id AAAAAAAAAA
+            2> hint: to try with another model: piton query --continue --id AAAAAAAAAA --model MODEL
+            2> hint: to begin the turn anew, from its message: piton retry --id AAAAAAAAAA
+            2> hint: to discard the turn: piton query --discard-turn --id AAAAAAAAAA
+            exit 1
+        "#]],
     );
 }
 
@@ -303,8 +311,11 @@ fn a_limit_exits_with_4_and_continuing_grants_a_fresh_allowance() {
             2> conversation AAAAAAAAAA (new), turn 1, model script:DIR/script.json
             2> • look: a.txt
             2> ✓ look: a.txt — seen
-            2> The turn is incomplete: 1 step was used.
+            2> The turn is incomplete: 1 step was used. So far the turn took 100 in, 10 out.
             2> hint: to go on with a fresh allowance: piton query --continue --id AAAAAAAAAA
+            2> hint: to go on with a higher limit: piton query --continue --id AAAAAAAAAA --max-steps 2
+            2> hint: to begin the turn anew, from its message: piton retry --id AAAAAAAAAA
+            2> hint: to discard the turn: piton query --discard-turn --id AAAAAAAAAA
             exit 4
             $ piton query --continue
             Looking.
@@ -312,8 +323,11 @@ fn a_limit_exits_with_4_and_continuing_grants_a_fresh_allowance() {
             2> Resuming. Interrupted (pending follow-up): 1 step was used
             2> • look: a.txt
             2> ✓ look: a.txt — seen
-            2> The turn is incomplete: 1 step was used.
+            2> The turn is incomplete: 1 step was used. So far the turn took 200 in, 20 out.
             2> hint: to go on with a fresh allowance: piton query --continue --id AAAAAAAAAA
+            2> hint: to go on with a higher limit: piton query --continue --id AAAAAAAAAA --max-steps 2
+            2> hint: to begin the turn anew, from its message: piton retry --id AAAAAAAAAA
+            2> hint: to discard the turn: piton query --discard-turn --id AAAAAAAAAA
             exit 4
             $ piton query --continue --max-steps 5
             Done.

@@ -102,13 +102,16 @@ pub(crate) fn chat(world: &World) {
         .assert_eq(&picture(&steady(world, &written), COLUMNS));
 }
 
-/// The same in every run: one name, one time, one directory.
+/// The same in every run: one name, one time, one directory. The size of the context depends on the day: the
+/// model is told its name.
 fn steady(world: &World, written: &str) -> String {
     let place = world.path("work");
     let mut steady = named(written).replace(&*place.to_string_lossy(), "~/greetings");
-    while let Some((before, behind)) = steady.split_once(" s]\u{1b}") {
-        let (before, _) = before.rsplit_once("· ").unwrap();
-        steady = format!("{before}· 0.1 s\u{200b}]\u{1b}{behind}");
+    let mut done = String::new();
+    while let Some((before, behind)) = steady.split_once("[demo · context ") {
+        let (_, behind) = behind.split_once(" s]").unwrap();
+        done = format!("{done}{before}[demo · context 990 · 0.1 s]");
+        steady = behind.to_owned();
     }
-    steady.replace('\u{200b}', "")
+    done + &steady
 }

@@ -6,7 +6,7 @@ use std::process::{Child, Command};
 
 use serde_json::Value;
 
-use crate::world::{World, lines};
+use crate::world::{World, lines, wait_until};
 
 const SCRIPT: &str = r#"{ "steps": [
     { "say": "Looking.", "calls": [{ "tool": "read_file", "arguments": { "path": "a.txt" } }] },
@@ -85,6 +85,26 @@ fn what_it_prints_leads_a_client_to_it() {
             "anthropic POST /v1/messages, step 2: 200",
         ]
     );
+}
+
+#[test]
+fn bodies_of_requests_are_kept_where_that_is_asked_for() {
+    let world = World::new();
+    let (bodies, place) = (world.path("bodies/here"), world.path("taken"));
+    let serving = Serving::start(&world, &["--bodies", bodies.to_str().unwrap()]);
+    for said in ["hello there", "good bye"] {
+        let args = ["query", said, "--model", "openai/gpt-5"];
+        assert!(serving.client(&world, &args).status().unwrap().success());
+    }
+    wait_until(|| bodies.join("2.json").exists());
+    assert_eq!(serving.interrupt().0, Some(0));
+    let body = |name: &str| std::fs::read_to_string(bodies.join(name)).unwrap();
+    assert!(body("1.json").contains("hello there") && !body("1.json").contains("good bye"));
+    assert!(body("2.json").contains("good bye"));
+    assert_eq!(std::fs::read_dir(&bodies).unwrap().count(), 2);
+    std::fs::write(&place, "").unwrap();
+    let ran = world.run(&["sim", "serve", "--bodies", place.to_str().unwrap()]);
+    assert!(ran.code != 0 && ran.stderr.contains("cannot write"), "{}", ran.stderr);
 }
 
 #[test]

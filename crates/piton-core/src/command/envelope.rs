@@ -106,7 +106,9 @@ impl Envelope {
 mod tests {
     use super::*;
     use crate::command::{AnswerThen, NewMessage, OnIncomplete, Reply};
-    use crate::event::{ConfigChange, PermissionRule, RuleEffect, RuleScope};
+    use crate::event::{
+        ConfigChange, PermissionRule, QueueChange, QueuePlace, RuleEffect, RuleScope,
+    };
     use crate::id::{InquiryId, MessageId};
     use crate::permit::Standing;
     use crate::question::Secret;
@@ -124,6 +126,7 @@ mod tests {
             Reply::Applied,
             Reply::RunAgain,
             Reply::TreatAsDone,
+            Reply::LookAgain,
             Reply::Cancel,
             Reply::Text("so \"it\" is\n".into()),
         ];
@@ -132,6 +135,7 @@ mod tests {
             reply,
             then: AnswerThen::Rest,
         });
+        let requeue = |change| Command::Requeue { message: MessageId::new("m"), change };
         let agent = Some("coordinator".into());
         let mut commands = vec![
             Command::say(NewMessage::text("hi")),
@@ -139,6 +143,10 @@ mod tests {
             Command::Queue { message: message() },
             Command::Steer { message: message() },
             Command::Unqueue { message: MessageId::new("m") },
+            requeue(QueueChange::Parts { parts: message().parts }),
+            requeue(QueueChange::Place { place: QueuePlace::Steer }),
+            requeue(QueueChange::Before { before: MessageId::new("n") }),
+            requeue(QueueChange::Last),
             Command::Resume,
             Command::Retry { message: MessageId::new("m") },
             Command::Interrupt,
@@ -146,6 +154,8 @@ mod tests {
             Command::Discard,
             Command::Configure { change: Box::new(ConfigChange::default()) },
             Command::Rename { title: "t".into() },
+            Command::SuggestTitle { title: "t".into() },
+            Command::Shelve { shelf: crate::event::Shelf::Archived },
             Command::Rebind { workspace: "/w".into() },
             Command::undo("a change"),
             Command::Compact { focus: None },

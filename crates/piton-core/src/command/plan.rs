@@ -3,7 +3,7 @@
 use super::{AnswerThen, Command, Envelope, NewMessage, OnIncomplete, compacting};
 use crate::action::{Action, Wish};
 use crate::decide::decide;
-use crate::event::{Event, QueuePlace, Refusal, TurnEnd, UndoIntent, UserPart};
+use crate::event::{Event, QueueChange, QueuePlace, Refusal, TurnEnd, UndoIntent, UserPart};
 use crate::id::{Attempt, MessageId, Seq, TurnId};
 use crate::state::{Progress, Said, State, Turn, Verdict};
 
@@ -83,12 +83,13 @@ pub fn plan(
         Command::Steer { .. } if state.open_turn().is_none() => Plan::Refuse(Refusal::NoOpenTurn),
         Command::Steer { message } => queue(state, name(message), QueuePlace::Steer),
         Command::Unqueue { message } => {
-            if state.queue.iter().any(|queued| queued.message == *message) {
+            if waits(state, message) {
                 record(vec![Event::MessageUnqueued { message: message.clone() }], Then::Rest)
             } else {
-                Plan::Refuse(Refusal::UnknownMessage { message: message.clone() })
+                Plan::Refuse(no_longer(state, message))
             }
         }
+        Command::Requeue { message, change } => requeue(state, message, change),
         Command::Resume => resume(state, performing),
         Command::Retry { message } => retry(state, message, performing),
         Command::Answer { inquiry, reply, then } => {
@@ -122,18 +123,22 @@ pub fn plan(
         Command::Rename { title } => {
             record(vec![Event::TitleGiven { title: title.clone() }], Then::Rest)
         }
+        Command::SuggestTitle { title } => {
+            // What a person said counts more, also if it came while the title was thought of.
+            let has_title = state.opened.as_ref().is_some_and(|opened| opened.title.is_some());
+            let facts = (!has_title).then(|| Event::TitleGiven { title: title.clone() });
+            record(facts.into_iter().collect(), Then::Rest)
+        }
+        Command::Shelve { shelf } => {
+            record(vec![Event::ConversationShelved { shelf: *shelf }], Then::Rest)
+        }
         Command::Rebind { workspace } => rebind(state, workspace, performing),
         Command::Undo { intent, .. } => undo(state, intent.as_deref(), performing),
         Command::Compact { focus } => compact(state, focus.as_deref(), performing),
-        Command::Uncompact => match (compacting::lifted(state), performing) {
-            (Ok(lifted), Performing::Nobody) => record(vec![lifted], Then::Rest),
-            (Ok(_), Performing::Now) => Plan::Refuse(Refusal::Running),
-            (Err(refusal), _) => Plan::Refuse(refusal),
-        },
-        Command::StopCompacting => match compacting::stopped(state) {
-            Ok(stopped) => record(vec![stopped], Then::Rest),
-            Err(refusal) => Plan::Refuse(refusal),
-        },
+        Command::Uncompact => uncompact(state, performing),
+        Command::StopCompacting => {
+            compacting::stopped(state).map_or_else(Plan::Refuse, |it| record(vec![it], Then::Rest))
+        }
     }
 }
 
@@ -159,6 +164,7 @@ fn say(
         (None, _, _) => begin(state, message, parts, agent),
         (Some(_), OnIncomplete::Ask, Performing::Now) => Plan::Refuse(Refusal::Running),
         (Some(_), OnIncomplete::Ask, Performing::Nobody) => Plan::Refuse(Refusal::Incomplete),
+        (Some(_), OnIncomplete::Resume, _) if is_full(state) => Plan::Refuse(full(state)),
         (Some(_), OnIncomplete::Resume, _) => {
             let mut facts = vec![Event::MessageQueued { message, parts, place: QueuePlace::Next }];
             facts.extend(grant(state));
@@ -203,7 +209,62 @@ fn queue(state: &State, (message, parts): (MessageId, Vec<UserPart>), place: Que
     if knows(state, &message) {
         return record(Vec::new(), then);
     }
+    if is_full(state) {
+        return Plan::Refuse(full(state));
+    }
     record(vec![Event::MessageQueued { message, parts, place }], then)
+}
+
+// K58
+fn is_full(state: &State) -> bool {
+    let max = state.config.limits.queue_max;
+    0 < max && usize::try_from(max).is_ok_and(|max| max <= state.queue.len())
+}
+
+fn full(state: &State) -> Refusal {
+    Refusal::QueueFull { max: state.config.limits.queue_max }
+}
+
+fn requeue(state: &State, message: &MessageId, change: &QueueChange) -> Plan {
+    if !waits(state, message) {
+        return Plan::Refuse(no_longer(state, message));
+    }
+    let change = match change {
+        QueueChange::Parts { parts } => {
+            let parts: Vec<_> = parts.iter().filter(|it| it.has_content()).cloned().collect();
+            if parts.is_empty() {
+                return Plan::Refuse(Refusal::EmptyMessage);
+            }
+            QueueChange::Parts { parts }
+        }
+        QueueChange::Place { place: QueuePlace::Steer } if state.open_turn().is_none() => {
+            return Plan::Refuse(Refusal::NoOpenTurn);
+        }
+        // It is there already.
+        QueueChange::Before { before } if before == message => {
+            return record(Vec::new(), Then::Rest);
+        }
+        QueueChange::Before { before } if !waits(state, before) => {
+            return Plan::Refuse(no_longer(state, before));
+        }
+        QueueChange::Place { .. } | QueueChange::Before { .. } | QueueChange::Last => {
+            change.clone()
+        }
+    };
+    record(vec![Event::MessageRequeued { message: message.clone(), change }], Then::Rest)
+}
+
+fn waits(state: &State, message: &MessageId) -> bool {
+    state.queue.iter().any(|queued| queued.message == *message)
+}
+
+/// Why a message that is to be changed or taken back does not wait.
+fn no_longer(state: &State, message: &MessageId) -> Refusal {
+    let message = message.clone();
+    match said_last(state, &message) {
+        Some(_) => Refusal::AlreadyTaken { message },
+        None => Refusal::UnknownMessage { message },
+    }
 }
 
 fn resume(state: &State, performing: Performing) -> Plan {
@@ -225,10 +286,14 @@ fn grant(state: &State) -> Option<Event> {
 }
 
 fn retry(state: &State, message: &MessageId, performing: Performing) -> Plan {
-    let said = state.turns.iter().flat_map(Turn::said);
-    let Some(said) = said.filter(|said| said.message == *message).last() else {
+    let Some((turn, said)) = said_last(state, message) else {
         return Plan::Refuse(Refusal::UnknownMessage { message: message.clone() });
     };
+    // A discarded turn is not shown, so nothing of it would get lost.
+    let is_shown = |turn: &Turn| turn.end != Some(TurnEnd::Discarded);
+    if state.turns.iter().any(|later| turn.id < later.id && is_shown(later)) {
+        return Plan::Refuse(Refusal::OlderTurn { message: message.clone() });
+    }
     if performing == Performing::Now {
         return Plan::InterruptFirst;
     }
@@ -236,6 +301,14 @@ fn retry(state: &State, message: &MessageId, performing: Performing) -> Plan {
     // The fold keeps the message's parts; saying it again would be a stray.
     let facts = vec![Event::MessageRetried { message: message.clone(), attempt: attempt.next() }];
     Plan::Record { leave: Leave::Doubts, facts, then: Then::Run }
+}
+
+/// A message that was said, with its turn.
+fn said_last<'a>(state: &'a State, message: &MessageId) -> Option<(&'a Turn, &'a Said)> {
+    state.turns.iter().rev().find_map(|turn| {
+        let said = turn.said().find(|said| said.message == *message)?;
+        Some((turn, said))
+    })
 }
 
 fn close(state: &State, end: TurnEnd, performing: Performing) -> Plan {
@@ -285,6 +358,14 @@ fn compact(state: &State, focus: Option<&str>, performing: Performing) -> Plan {
     }
 }
 
+fn uncompact(state: &State, performing: Performing) -> Plan {
+    match (compacting::lifted(state), performing) {
+        (Ok(lifted), Performing::Nobody) => record(vec![lifted], Then::Rest),
+        (Ok(_), Performing::Now) => Plan::Refuse(Refusal::Running),
+        (Err(refusal), _) => Plan::Refuse(refusal),
+    }
+}
+
 /// Whether a call of the open turn was started and has not ended.
 fn is_in_doubt(state: &State) -> bool {
     let steps = state.open_turn().into_iter().flat_map(Turn::steps);
@@ -296,7 +377,5 @@ fn is_in_doubt(state: &State) -> bool {
 }
 
 fn knows(state: &State, message: &MessageId) -> bool {
-    let queued = state.queue.iter().any(|queued| queued.message == *message);
-    let mut said = state.turns.iter().flat_map(Turn::said);
-    queued || said.any(|said| said.message == *message)
+    waits(state, message) || said_last(state, message).is_some()
 }

@@ -4,7 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::changing;
 use crate::event::{
-    ConfigChange, Event, Inquiry, InquiryAnswer, InquiryKind, PermissionRule, RuleEffect, Shape,
+    Choice, ConfigChange, Event, Inquiry, InquiryAnswer, InquiryKind, PermissionRule, RuleEffect,
+    Shape,
 };
 use crate::id::InquiryId;
 use crate::permit::{Standing, always, decides, with};
@@ -41,6 +42,8 @@ pub enum Reply {
     RunAgain,
     /// Take a call in doubt for done.
     TreatAsDone,
+    /// Look again whether the conversation that a call in doubt belongs to knows how it ended.
+    LookAgain,
     /// Say what a call in doubt gave, or what a tool wanted to know.
     Text(String),
     /// Take a question of a tool down: whoever asks is told that nobody answers.
@@ -64,6 +67,7 @@ impl Reply {
             | Self::DenyBecause(_)
             | Self::RunAgain
             | Self::TreatAsDone
+            | Self::LookAgain
             | Self::Text(_)
             | Self::Cancel => None,
         }
@@ -83,6 +87,7 @@ impl Reply {
             | Self::Applied
             | Self::RunAgain
             | Self::TreatAsDone
+            | Self::LookAgain
             | Self::Text(_)
             | Self::Cancel
             | Self::Secret(_) => None,
@@ -108,6 +113,7 @@ impl Reply {
             Self::Applied => InquiryAnswer::Applied,
             Self::RunAgain => InquiryAnswer::RunAgain,
             Self::TreatAsDone => InquiryAnswer::TreatAsDone,
+            Self::LookAgain => InquiryAnswer::LookAgain,
             Self::Text(text) => InquiryAnswer::Text { text: text.as_str().into() },
             Self::Cancel => InquiryAnswer::Cancelled { reason: CANCELLED.into() },
             Self::Secret(_) => InquiryAnswer::Redacted,
@@ -145,6 +151,7 @@ impl Reply {
     fn settling(self, asked: &Inquiry) -> Option<Self> {
         let wants = asked.wants.as_ref();
         let is_secret = wants.is_some_and(|wants| wants.shape == Shape::Secret);
+        let is_elsewhere = asked.choices.contains(&Choice::LookAgain);
         match (asked.kind, self) {
             (_, Self::Deny) => Some(Self::Deny),
             (InquiryKind::Question, Self::Cancel) => Some(Self::Cancel),
@@ -157,9 +164,16 @@ impl Reply {
                 Some(wants) => wants.read(&text).ok().map(Self::Text),
                 None => Some(Self::Text(text)),
             },
+            // What another conversation has begun is looked for, and never begun here.
+            (InquiryKind::InDoubt, Self::RunAgain | Self::Allow | Self::Always(_))
+                if is_elsewhere =>
+            {
+                None
+            }
+            (InquiryKind::InDoubt, Self::LookAgain) if !is_elsewhere => None,
             (InquiryKind::Question, _)
             | (_, Self::Secret(_) | Self::Cancel)
-            | (InquiryKind::Permission, Self::TreatAsDone | Self::Text(_))
+            | (InquiryKind::Permission, Self::TreatAsDone | Self::LookAgain | Self::Text(_))
             | (
                 InquiryKind::InDoubt,
                 Self::Applied | Self::Keep(_) | Self::Change(_) | Self::DenyBecause(_),

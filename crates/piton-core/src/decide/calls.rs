@@ -10,13 +10,18 @@ use crate::action::{Action, Verdict};
 use crate::event::{
     Choice, EffectClass, Handle, InDoubtPolicy, Inquiry, InquiryAnswer, InquiryKind, Outcome,
 };
-use crate::id::InquiryId;
+use crate::id::{ConversationId, InquiryId};
 use crate::state::{Call, Progress, Raised, Started, State, Step, Turn};
 use crate::summary::input_summary;
 
 /// What the model is told of a call whose outcome nobody knows.
 pub const UNKNOWN_TEXT: &str = "The tool was started, then the agent was interrupted; \
      its outcome is unknown, and it may still be running. \
+     Before you repeat it, check what it did and that it has ended.";
+/// What the model is told of a call that belongs to the conversation that this one was forked from, and
+/// that has no end there.
+pub const ELSEWHERE_TEXT: &str = "The tool was started before this conversation was forked from another \
+     one; its outcome is not known here, and it may still be running there. \
      Before you repeat it, check what it did and that it has ended.";
 /// What the model is told of a call in doubt that a person takes for done.
 pub const CONFIRMED_TEXT: &str = "The user confirmed that this call took effect.";
@@ -96,6 +101,9 @@ fn need(state: &State, turn: &Turn, call: &Call, injected: bool) -> Need {
     match &call.progress {
         Progress::Waiting if injected => Need::Finish(Outcome::Cancelled, NOT_RUN_TEXT.into()),
         Progress::Waiting => need_before_start(state, turn, call),
+        Progress::InDoubt(Started { handle: Handle::Origin { .. }, .. }) => {
+            need_elsewhere(state, turn, call)
+        }
         Progress::InDoubt(Started { effect: EffectClass::ReadOnly, .. }) if injected => {
             Need::Finish(Outcome::Cancelled, LOST_READ_TEXT.into())
         }
@@ -178,9 +186,34 @@ fn need_in_doubt(state: &State, turn: &Turn, call: &Call, started: &Started) -> 
     }
 }
 
+/// A call of the conversation that this one was forked from. Whatever its class and whatever is answered,
+/// no path leads from here to a run.
+fn need_elsewhere(state: &State, turn: &Turn, call: &Call) -> Need {
+    match turn.inquiry(call.id, InquiryKind::InDoubt) {
+        None => Need::Settle,
+        Some(Raised { answer: None, .. }) => match state.config.in_doubt {
+            InDoubtPolicy::Ask => Need::Person,
+            InDoubtPolicy::TellModel => Need::Finish(Outcome::Unknown, ELSEWHERE_TEXT.into()),
+        },
+        Some(Raised { answer: Some(answer), .. }) => match decided(answer) {
+            Need::Finish(Outcome::Unknown, _) => {
+                Need::Finish(Outcome::Unknown, ELSEWHERE_TEXT.into())
+            }
+            finish @ Need::Finish(..) => finish,
+            Need::Raise(_)
+            | Need::Locate
+            | Need::Run
+            | Need::Settle
+            | Need::Running
+            | Need::Person => Need::Settle,
+        },
+    }
+}
+
 fn decided(answer: &InquiryAnswer) -> Need {
     match answer {
         InquiryAnswer::RunAgain | InquiryAnswer::Allow => Need::Run,
+        InquiryAnswer::LookAgain => Need::Settle,
         InquiryAnswer::TreatAsDone => Need::Finish(Outcome::Ok, CONFIRMED_TEXT.into()),
         InquiryAnswer::Text { text } => Need::Finish(Outcome::Ok, text.to_string()),
         InquiryAnswer::Deny { .. }
@@ -205,6 +238,26 @@ pub fn doubt(call: &Call) -> Inquiry {
         choices: vec![Choice::RunAgain, Choice::TreatAsDone, Choice::GiveResult],
         wants: None,
         about: None,
+    }
+}
+
+/// The question about a call that has no end yet in the conversation that it belongs to.
+pub fn doubt_elsewhere(turn: &Turn, call: &Call, conversation: &ConversationId) -> Inquiry {
+    let about = |raised: &&Raised| {
+        raised.inquiry.call == call.id && raised.inquiry.kind == InquiryKind::InDoubt
+    };
+    // Whoever looks again is asked again, under another name.
+    let asked = u32::try_from(turn.inquiries.iter().filter(about).count()).unwrap_or(u32::MAX);
+    let number = call.starts.saturating_add(asked);
+    Inquiry {
+        id: InquiryId::new(format!("{}.in-doubt.{number}", call.id)),
+        question: format!(
+            "{} was started in conversation {conversation}, before this one was forked from it. \
+             It has not ended there, and is not run here. What did it give?",
+            input_summary(&call.name, &call.arguments)
+        ),
+        choices: vec![Choice::LookAgain, Choice::TreatAsDone, Choice::GiveResult],
+        ..doubt(call)
     }
 }
 

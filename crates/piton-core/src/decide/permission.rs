@@ -78,6 +78,7 @@ pub(super) fn judge(state: &State, turn: &Turn, call: &Call, tool: &ToolSpec) ->
         Some(InquiryAnswer::Applied) => return Judged::Finish(Outcome::Ok, APPLIED_TEXT.into()),
         Some(
             InquiryAnswer::TreatAsDone
+            | InquiryAnswer::LookAgain
             | InquiryAnswer::Text { .. }
             | InquiryAnswer::Redacted
             | InquiryAnswer::Cancelled { .. },

@@ -58,6 +58,24 @@ pub enum Refusal {
         /// The message.
         message: MessageId,
     },
+    /// The message has later turns behind it. Only the newest turn is tried again.
+    #[error("message {message} belongs to an earlier turn, and only the newest one is tried again")]
+    OlderTurn {
+        /// The message.
+        message: MessageId,
+    },
+    /// The message does not wait any more: its turn has begun, or it went into one.
+    #[error("message {message} does not wait any more: it has its turn")]
+    AlreadyTaken {
+        /// The message.
+        message: MessageId,
+    },
+    /// As many messages wait as may.
+    #[error("queue is full: {max} messages wait")]
+    QueueFull {
+        /// How many may.
+        max: u32,
+    },
     /// The message has nothing in it.
     #[error("the message is empty")]
     EmptyMessage,

@@ -160,6 +160,9 @@ pub struct Limits {
     /// Most tokens of one request, as far as a person sets it: it only lowers the budget that follows from
     /// the window; 0 sets nothing.
     pub context_tokens_max: u64,
+    /// Most messages that wait at once; 0 is no limit.
+    #[serde(skip_serializing_if = "is_usual_queue")]
+    pub queue_max: u32,
     /// What the model takes at once, where that is known. Absent in entries of older versions.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub window: Option<Window>,
@@ -211,6 +214,7 @@ impl Default for Limits {
             tokens_max: 0,
             cost: None,
             context_tokens_max: 0,
+            queue_max: QUEUE_MAX,
             window: None,
             letters_per_token: LETTERS_PER_TOKEN,
         }
@@ -224,6 +228,14 @@ const ASKED_WAIT_MS_MAX: u64 = 300_000;
 /// Longest wait for the first sign of an answer, if nothing else is said, in milliseconds: models on
 /// one's own machine read a long conversation before they begin. Not written into journals either.
 const FIRST_BYTE_MS_MAX: u64 = 300_000;
+
+/// Most messages that wait at once, if nothing else is said. Not written into journals either.
+pub const QUEUE_MAX: u32 = 5;
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_usual_queue(messages: &u32) -> bool {
+    *messages == QUEUE_MAX
+}
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
 fn is_usual_first_byte(wait_ms: &u64) -> bool {

@@ -122,6 +122,8 @@ pub enum Choice {
     TreatAsDone,
     /// Say what a call in doubt gave.
     GiveResult,
+    /// Look again whether the conversation that has the call knows how it ended.
+    LookAgain,
 }
 
 /// What was answered.
@@ -149,6 +151,9 @@ pub enum InquiryAnswer {
     RunAgain,
     /// Take the call in doubt for done.
     TreatAsDone,
+    /// Look again whether the conversation that has the call knows how it ended. A build that does not
+    /// know this answer takes the question for open.
+    LookAgain,
     /// This is what the call gave, or what the tool wanted to know.
     Text {
         /// The text.
@@ -186,6 +191,7 @@ impl InquiryAnswer {
                     | Self::Applied
                     | Self::RunAgain
                     | Self::TreatAsDone
+                    | Self::LookAgain
             ),
             InquiryKind::InDoubt => !matches!(
                 self,

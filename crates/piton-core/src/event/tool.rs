@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::id::Digest;
+use crate::id::{ConversationId, Digest, Seq};
 
 /// A tool as offered to the model.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -176,6 +176,14 @@ pub enum Handle {
         /// What was asked, in the words of whoever asked.
         asked: String,
     },
+    /// Work of the conversation that this one was forked from. It stays there: it is neither begun
+    /// again, nor attached to, nor stopped here. The journal of that conversation tells how it ended.
+    Origin {
+        /// The conversation that the work belongs to, or that has it from another one.
+        conversation: ConversationId,
+        /// Where the fork was cut. An end of the work stands behind it.
+        through: Seq,
+    },
 }
 
 impl Handle {
@@ -192,7 +200,8 @@ impl Handle {
             | Self::Edit { .. }
             | Self::Edits { .. }
             | Self::Job { .. }
-            | Self::Conversation { .. } => false,
+            | Self::Conversation { .. }
+            | Self::Origin { .. } => false,
         }
     }
 }

@@ -102,6 +102,7 @@ fn advance(turn: &mut Turn, call: CallId, progress: Progress, at: Timestamp) -> 
         if let Progress::Running(started) = &progress {
             call.starts += 1;
             call.started = Some(at);
+            call.effect = Some(started.effect);
             if let Handle::Conversation { id } = &started.handle {
                 call.worker = Some(ConversationId::new(id.as_str()));
             }
@@ -134,7 +135,8 @@ fn edits(handle: &Handle) -> Option<Vec<Edit>> {
         | Handle::Job { .. }
         | Handle::Conversation { .. }
         | Handle::Task { .. }
-        | Handle::Round { .. } => None,
+        | Handle::Round { .. }
+        | Handle::Origin { .. } => None,
     }
 }
 

@@ -29,6 +29,10 @@ impl State {
                 opened.title = Some(title.clone());
                 true
             }
+            (Event::ConversationShelved { shelf }, Some(_)) => {
+                self.shelf = *shelf;
+                true
+            }
             (Event::WorkspaceBound { workspace }, Some(opened)) => {
                 opened.workspace.clone_from(workspace);
                 true

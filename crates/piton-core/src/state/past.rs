@@ -142,6 +142,7 @@ impl State {
                 self.place_of_open_calls()
             }
             Event::ConversationOpened { .. }
+            | Event::ConversationImported { .. }
             | Event::TurnStarted { .. }
             | Event::ContextAdded { .. }
             | Event::TurnResumed { .. }
@@ -154,11 +155,13 @@ impl State {
             | Event::CallLocated { .. }
             | Event::CallsPlanned { .. }
             | Event::MessageQueued { .. }
+            | Event::MessageRequeued { .. }
             | Event::MessageUnqueued { .. }
             | Event::QueueReleased
             | Event::CommandTaken { .. }
             | Event::CommandRefused { .. }
             | Event::TitleGiven { .. }
+            | Event::ConversationShelved { .. }
             | Event::WorkspaceBound { .. }
             | Event::UndoStarted { .. }
             | Event::UndoFinished { .. }

@@ -71,6 +71,10 @@ pub struct OldAttempt {
     pub said: Said,
     /// Where its items begin among the superseded ones. They end where the next attempt's begin.
     pub begin: usize,
+    /// How its turn had been closed, if it was.
+    pub end: Option<TurnEnd>,
+    /// Why a driver had given up on it, if one did.
+    pub broke: Option<Broke>,
 }
 
 /// A user message.
@@ -197,6 +201,8 @@ pub struct Call {
     pub started: Option<Timestamp>,
     /// When it ended.
     pub ended: Option<Timestamp>,
+    /// How its outcome can be settled, as recorded when it was started last.
+    pub effect: Option<EffectClass>,
     /// The files that it changes, as recorded when it was started.
     pub edits: Vec<Edit>,
     /// Which files of its output are no longer sent, by their places in it.
@@ -504,6 +510,7 @@ impl Call {
             worker: None,
             started: None,
             ended: None,
+            effect: None,
             edits: Vec::new(),
             left_out: Vec::new(),
             found: None,

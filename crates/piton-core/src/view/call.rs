@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 use super::edit::EditView;
 use crate::changing;
 use crate::event::{
-    BlobRef, Choice, Found, Inquiry, InquiryAnswer, InquiryKind, Outcome, PermissionRule,
-    RuleEffect, RuleScope, Wants, split_notes,
+    BlobRef, Choice, EffectClass, Found, Inquiry, InquiryAnswer, InquiryKind, Outcome,
+    PermissionRule, RuleEffect, RuleScope, Wants, split_notes,
 };
 use crate::id::{CallId, ConversationId, Digest, InquiryId, Timestamp};
 use crate::permit::{Part, Standing, Width, offers, parts, permit, why_no_rule};
@@ -37,6 +37,10 @@ pub struct CallView {
     /// The first of its questions that waits for an answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub asking: Option<InquiryId>,
+    /// How its outcome can be settled after a crash, known from its start on. `read_only` leaves nothing
+    /// behind; of any other class, what it did stays, whatever becomes of its turn.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub effect: Option<EffectClass>,
     /// What it gave.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub result: Option<ResultView>,
@@ -263,6 +267,7 @@ impl CallView {
             asked: call.asked.clone(),
             state,
             asking: asking.map(|question| question.id.clone()),
+            effect: call.effect,
             result,
             tasks,
             change: call.edits.first().map(|edit| Box::new(edit.into())),

@@ -121,12 +121,14 @@ fn patches(state: &State, event: &Event) -> Vec<Patch> {
             return made.patches;
         }
         Event::ConversationOpened { .. }
+        | Event::ConversationImported { .. }
         | Event::SummaryWanted { .. }
         | Event::SummaryAsked { .. }
         | Event::SummaryAnswered { .. }
         | Event::SummaryFailed { .. }
         | Event::WindowLearned { .. }
         | Event::TitleGiven { .. }
+        | Event::ConversationShelved { .. }
         | Event::WorkspaceBound { .. }
         | Event::QueueReleased => {}
         Event::TurnStarted { .. } | Event::ContextAdded { .. } => made.last_turn(),
@@ -165,7 +167,9 @@ fn patches(state: &State, event: &Event) -> Vec<Patch> {
             made.covered();
             made.unsettled();
         }
-        Event::MessageQueued { .. } | Event::MessageUnqueued { .. } => made.queue(),
+        Event::MessageQueued { .. }
+        | Event::MessageRequeued { .. }
+        | Event::MessageUnqueued { .. } => made.queue(),
         Event::UndoStarted { .. } | Event::UndoFinished { .. } => made.undos(),
     }
     made.head();

@@ -4,17 +4,18 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use super::allowance::Allowance;
 use super::call::{Place, QuestionView, needs_person};
 use super::next::{self, Next};
 use super::status::Status;
 use super::turn::{MessagePart, TurnView};
 use super::words::title;
 use crate::event::{
-    Effort, ForkOrigin, Limits, ModelRef, ParentCall, PermissionMode, QueuePlace, TurnEnd,
-    UndoIntent, UndoOutcome, Usage,
+    Effort, ForkOrigin, ImportRemark, ImportSource, Limits, ModelRef, ParentCall, PermissionMode,
+    QueuePlace, TurnEnd, UndoIntent, UndoOutcome, Usage,
 };
 use crate::id::{CallId, DriverId, InquiryId, MessageId, Seq, StepId, Timestamp, TurnId};
-use crate::state::{AskedPiece, Cut, Overlay, Queued, State, Undone};
+use crate::state::{AskedPiece, Cut, Imported, ModelUsage, Overlay, Queued, State, Undone};
 use crate::tasks::Task;
 
 /// Version of the form in which a view is written as data. Fields may be added under the same
@@ -62,9 +63,15 @@ pub struct Head {
     /// The conversation that it was cut from, and where.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub origin: Option<ForkOrigin>,
+    /// Whether that one is gone, with what was said there.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub origin_gone: bool,
     /// The call that it works for, if it is a worker's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<ParentCall>,
+    /// The program that it was taken over from, and what was mended then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub imported: Option<ImportedView>,
     /// Who answers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<ModelRef>,
@@ -82,6 +89,12 @@ pub struct Head {
     pub driver: Option<DriverId>,
     /// Tokens of all answers.
     pub usage: Usage,
+    /// The same by the model that answered, in the order in which they first did.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub used: Vec<ModelUsage>,
+    /// What a turn may use.
+    #[serde(default)]
+    pub allowance: Allowance,
     /// How full the model's window is.
     pub context: Context,
     /// Questions that wait for an answer, in the order in which they were raised.
@@ -94,6 +107,21 @@ pub struct Head {
     pub summing_up: Option<SummingUp>,
     /// When a turn last began or ended.
     pub touched: Timestamp,
+}
+
+/// Where a conversation of another program came from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct ImportedView {
+    /// The file and the program that wrote it.
+    pub source: ImportSource,
+    /// What was mended, left out or noted, in the order of the file.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub remarks: Vec<ImportRemark>,
+    /// How many more remarks there were.
+    pub more: u64,
+    /// When it was taken over.
+    pub at: Timestamp,
 }
 
 /// A part that a model is summing up, to make room.
@@ -271,7 +299,9 @@ impl From<&State> for Head {
             title: title(state),
             workspace: state.workspace().to_owned(),
             origin: opened.and_then(|opened| opened.origin.clone()),
+            origin_gone: state.origin_gone,
             parent: opened.and_then(|opened| opened.parent.clone()),
+            imported: state.imported.as_ref().map(ImportedView::from),
             model: state.config.model.clone(),
             mode: state.config.permissions.mode,
             effort: state.config.effort,
@@ -279,6 +309,8 @@ impl From<&State> for Head {
             open: turn.map(|turn| turn.id),
             driver: state.driver.as_ref().map(|driver| driver.id.clone()),
             usage: state.usage,
+            used: state.used.clone(),
+            allowance: Allowance::from(state),
             context: Context::from(state),
             asking: asking
                 .map(|inquiry| Asking { question: inquiry.id.clone(), call: inquiry.call })
@@ -301,6 +333,13 @@ impl From<&State> for Context {
         let window = || state.window().map_or(0, |window| window.tokens);
         let tokens_max = if set == 0 { window() } else { set };
         Self { tokens, tokens_max }
+    }
+}
+
+impl From<&Imported> for ImportedView {
+    fn from(imported: &Imported) -> Self {
+        let Imported { source, remarks, more, at, .. } = imported.clone();
+        Self { source, remarks, more, at }
     }
 }
 

@@ -11,7 +11,7 @@ use crate::event::{
 };
 use crate::id::{Attempt, CallId, MessageId, Timestamp, TurnId};
 use crate::retry::{EMPTIES_MAX, next_try, outage_waited_for};
-use crate::state::{Exchange, Item, OldAttempt, Outage, Progress, Said, Step, Turn};
+use crate::state::{Broke, Exchange, Item, OldAttempt, Outage, Progress, Said, Step, Turn};
 
 /// A turn: from a user message, through steps, to a final answer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -161,6 +161,12 @@ pub struct AttemptView {
     pub message: MessageView,
     /// What followed on it, in order.
     pub items: Vec<ItemView>,
+    /// How its turn had been closed, if it was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub end: Option<TurnEnd>,
+    /// Why a driver had given up on it, if one did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub halt: Option<Halt>,
 }
 
 /// A request to the model, its answer, and the calls that the answer asks for.
@@ -328,10 +334,11 @@ impl TurnView {
 fn attempts(turn: &Turn) -> Vec<AttemptView> {
     let ends = turn.attempts.iter().skip(1).map(|next| next.begin);
     let ends = ends.chain([turn.superseded.len()]);
-    let of = |(OldAttempt { said, begin }, end): (&OldAttempt, usize)| {
-        let items = turn.superseded.get(*begin..end).unwrap_or_default();
+    let of = |(old, last): (&OldAttempt, usize)| {
+        let items = turn.superseded.get(old.begin..last).unwrap_or_default();
+        let halt = old.broke.as_ref().map(|broke| Halt::of(broke, items));
         let items = items.iter().map(|item| ItemView::of(Place::Past(turn), item)).collect();
-        AttemptView { message: MessageView::from(said), items }
+        AttemptView { message: MessageView::from(&old.said), items, end: old.end, halt }
     };
     turn.attempts.iter().zip(ends).map(of).collect()
 }
@@ -352,12 +359,7 @@ impl TurnHead {
             began: turn.began,
             closed: turn.closed,
             end: turn.end,
-            halt: broke.map(|broke| Halt {
-                reason: broke.reason,
-                message: broke.message.clone(),
-                at: broke.at,
-                kept: Kept::of(turn),
-            }),
+            halt: broke.map(|broke| Halt::of(broke, &turn.items)),
             usage: turn.usage,
             repairs: turn.repairs,
             outputs_shortened: turn.outputs_shortened,
@@ -365,10 +367,18 @@ impl TurnHead {
     }
 }
 
+impl Halt {
+    fn of(Broke { reason, message, at }: &Broke, items: &[Item]) -> Self {
+        let (message, kept) = (message.clone(), Kept::of(items));
+        Self { reason: *reason, message, at: *at, kept }
+    }
+}
+
 impl Kept {
-    fn of(turn: &Turn) -> Self {
+    fn of(items: &[Item]) -> Self {
         let mut kept = Self::default();
-        for step in turn.steps() {
+        for item in items {
+            let Item::Step(step) = item else { continue };
             kept.answers += u32::from(step.answer.is_some());
             for call in &step.calls {
                 match call.progress {

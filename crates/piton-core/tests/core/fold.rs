@@ -1,10 +1,14 @@
 //! What single facts mean.
 
-use piton_core::event::{EVENT_FORMAT, Event, FailureClass, Outcome, TurnEnd};
-use piton_core::id::{CallId, MessageId, TurnId};
+use piton_core::event::{
+    AnswerPart, EVENT_FORMAT, Event, FailureClass, FinishReason, ModelRef, Outcome, QueuePlace,
+    TurnEnd, Usage, UserPart,
+};
+use piton_core::id::{Attempt, CallId, Digest, MessageId, TurnId};
 use piton_core::integrity::violations;
 use piton_core::state::{Exchange, Progress, State, Step};
 use piton_core::transcript::Transcript;
+use piton_core::view::View;
 
 use crate::script::{Journal, entry, fold};
 
@@ -70,6 +74,23 @@ fn what_has_no_place_is_a_stray() {
 fn a_message_that_is_sent_twice_is_one_message() {
     assert_eq!(strays("turn user:hi ask", "resend:m1:hi"), 1);
     assert_eq!(strays("turn user:hi retry", "say:m1:older"), 1);
+}
+
+// X13
+#[test]
+fn messages_that_wait_are_changed_and_moved() {
+    let order = |script: &str| {
+        let queue = fold(script).queue;
+        queue.iter().map(|it| it.message.to_string()).collect::<Vec<_>>().join(" ")
+    };
+    assert_eq!(order("queue:a queue:b queue:c before:c:a"), "c a b");
+    assert_eq!(order("queue:a queue:b queue:c before:a:c"), "b a c");
+    assert_eq!(order("queue:a queue:b queue:c last:a"), "b c a");
+    assert_eq!(strays("queue:a queue:b", "before:a:a before:a:x before:x:a last:x rewrite:x:t"), 5);
+    let queue = fold("turn user queue:a:old rewrite:a:new place:a:steer").queue;
+    assert_eq!((&queue[0].parts[0], queue[0].place), (&UserPart::text("new"), QueuePlace::Steer));
+    let queue = fold("turn user queue:a:old place:a:steer place:a:next").queue;
+    assert_eq!(queue[0].place, QueuePlace::Next);
 }
 
 #[test]
@@ -238,6 +259,46 @@ fn tokens_are_counted_for_the_turn_and_for_the_conversation() {
     let state = fold("turn user ask calls(r:a) finish:a resume ask answer");
     assert_eq!((state.usage.total(), state.open_turn().unwrap().spent.total()), (220, 110));
     assert_eq!(fold("turn user answer").usage.total(), 0);
+}
+
+#[test]
+fn tokens_are_counted_for_the_model_that_answered() {
+    let mut journal = Journal::of("turn user ask calls(r:a) finish:a");
+    let model: ModelRef = "other/two".parse().unwrap();
+    journal.push(Event::ModelAsked {
+        step: 2,
+        attempt: Attempt::FIRST,
+        model: model.clone(),
+        digest: Digest::new("00"),
+        tokens_estimated: 9,
+    });
+    journal.push(Event::ModelAnswered {
+        parts: vec![AnswerPart::Text { text: "hi".into() }],
+        finish: FinishReason::Stop,
+        usage: Usage { input: 7, output: 1, cached: 3 },
+        dropped: vec![],
+        native: None,
+    });
+    let used: Vec<_> = View::from(&journal.state).head.used;
+    let told: Vec<_> = used.iter().map(|it| (it.model.clone(), it.usage.total())).collect();
+    let first: ModelRef = "demo/one".parse().unwrap();
+    assert_eq!(told, [(Some(first), 110), (Some(model), 8)]);
+    let all = used.iter().fold(Usage::default(), |sum, it| sum.plus(it.usage));
+    assert_eq!(all, journal.state.usage);
+}
+
+// D68
+#[test]
+fn a_view_says_what_the_open_turn_may_still_use() {
+    let allowance = |script: &str| View::from(&fold(script)).head.allowance;
+    let spent = "tokens_max:100 turn user ask calls(r:a) finish:a";
+    assert_eq!((allowance(spent).tokens, allowance(spent).tokens_max), (110, 100));
+    assert!(allowance(spent).is_over_tokens() && !allowance(spent).is_over_cost());
+    assert!(!allowance(&format!("{spent} resume")).is_over_tokens());
+    let paid = allowance("microdollars_max:109 turn user ask calls(r:a) finish:a");
+    assert_eq!((paid.microdollars, paid.microdollars_max), (110, 109));
+    assert!(paid.is_over_cost() && paid.steps == 1);
+    assert_eq!(allowance("tokens_max:100 turn user ask answer end:completed").tokens, 0);
 }
 
 // D37, M8

@@ -14,18 +14,21 @@ use crate::sample::sample;
 use crate::{transcript, view};
 
 /// Kinds of events there are, with the one for kinds of newer builds.
-const KINDS: usize = 43;
+const KINDS: usize = 46;
 
 const PATCH: &str = include_str!("journals/v1_patch.jsonl");
+const QUEUE: &str = include_str!("journals/v1_queue.jsonl");
 const WORDS: &str = include_str!("journals/v1_words.jsonl");
 
 /// All recordings.
-const JOURNALS: [&str; 20] = [
+const JOURNALS: [&str; 24] = [
     include_str!("journals/v1.jsonl"),
     include_str!("journals/v1_changed.jsonl"),
     include_str!("journals/v1_context.jsonl"),
     include_str!("journals/v1_directories.jsonl"),
+    include_str!("journals/v1_fork.jsonl"),
     include_str!("journals/v1_hooks.jsonl"),
+    include_str!("journals/v1_imported.jsonl"),
     include_str!("journals/v1_inputs.jsonl"),
     include_str!("journals/v1_letters.jsonl"),
     include_str!("journals/v1_outage.jsonl"),
@@ -33,7 +36,9 @@ const JOURNALS: [&str; 20] = [
     include_str!("journals/v1_places.jsonl"),
     include_str!("journals/v1_plan.jsonl"),
     include_str!("journals/v1_questions.jsonl"),
+    QUEUE,
     include_str!("journals/v1_repair.jsonl"),
+    include_str!("journals/v1_shelf.jsonl"),
     include_str!("journals/v1_shortened.jsonl"),
     include_str!("journals/v1_summaries.jsonl"),
     include_str!("journals/v1_summed_up.jsonl"),
@@ -42,6 +47,23 @@ const JOURNALS: [&str; 20] = [
     WORDS,
     include_str!("journals/v1_workers.jsonl"),
 ];
+
+// X13: what waits is as it was changed last.
+#[test]
+fn a_queue_that_was_changed_reads_as_it_was_left() {
+    let state = sample(QUEUE);
+    assert_eq!(state.strays, 0);
+    let waits: Vec<String> = state
+        .queue
+        .iter()
+        .map(|it| format!("{} {:?} {:?}", it.message, it.place, it.parts))
+        .collect();
+    expect![[r#"
+        q4 Next [Text { text: "fourth" }]
+        q2 Next [Text { text: "better" }, InlinedFile { name: "a.txt", media_type: "text/plain", text: "one" }]
+        q3 Steer [Text { text: "third" }]
+        q1 Next [Text { text: "first" }]"#]].assert_eq(&waits.join("\n"));
+}
 
 #[test]
 fn every_kind_of_event_is_in_a_recording() {

@@ -45,6 +45,7 @@ pub(crate) fn kind(event: &Event) -> &'static str {
         Event::MessageRetried { .. } => "MessageRetried",
         Event::Compacted { .. } => "Compacted",
         Event::MessageQueued { .. } => "MessageQueued",
+        Event::MessageRequeued { .. } => "MessageRequeued",
         Event::MessageUnqueued { .. } => "MessageUnqueued",
         Event::CallParked { .. } => "CallParked",
         Event::CallTracked { .. } => "CallTracked",
@@ -53,6 +54,7 @@ pub(crate) fn kind(event: &Event) -> &'static str {
         Event::CommandTaken { .. } => "CommandTaken",
         Event::CommandRefused { .. } => "CommandRefused",
         Event::TitleGiven { .. } => "TitleGiven",
+        Event::ConversationShelved { .. } => "ConversationShelved",
         Event::WorkspaceBound { .. } => "WorkspaceBound",
         Event::UndoStarted { .. } => "UndoStarted",
         Event::UndoFinished { .. } => "UndoFinished",
@@ -65,6 +67,7 @@ pub(crate) fn kind(event: &Event) -> &'static str {
         Event::SummaryLifted => "SummaryLifted",
         Event::WindowLearned { .. } => "WindowLearned",
         Event::CallLocated { .. } => "CallLocated",
+        Event::ConversationImported { .. } => "ConversationImported",
         Event::Unknown(_) => "Unknown",
     }
 }

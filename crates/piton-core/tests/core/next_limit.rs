@@ -47,7 +47,7 @@ fn tokens_are_bounded_and_the_last_answer_is_kept() {
 fn cost_is_bounded_too() {
     check(
         "microdollars_max:109 turn user ask calls(r:a) finish:a",
-        expect!["break limit: it cost $0.00011, $0.000109 is allowed"],
+        expect!["break limit: it cost ≈$0.00011, $0.000109 is allowed"],
     );
     check(
         "microdollars_max:110 turn user ask calls(r:a) finish:a",

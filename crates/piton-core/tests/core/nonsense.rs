@@ -8,9 +8,10 @@ use piton_core::decide::decide;
 use piton_core::event::{
     AnswerPart, BlobRef, BreakReason, ConfigChange, ContextItem, Cut, EVENT_FORMAT, EffectClass,
     Entry, Event, FailureClass, FileEdit, FinishReason, ForkOrigin, Found, Handle, HookVerdict,
-    Inquiry, InquiryAnswer, InquiryKind, Limits, ModelRef, Native, Outcome, ParentCall,
-    PartialKind, PlannedCall, QueuePlace, Range, Refusal, Rejected, ShortOutput, SummaryFault,
-    ToolOutput, TurnEnd, UndoIntent, UndoOutcome, UnknownEvent, Usage, UserPart, Wants,
+    ImportSource, Inquiry, InquiryAnswer, InquiryKind, Limits, ModelRef, Native, Outcome,
+    ParentCall, PartialKind, PlannedCall, QueueChange, QueuePlace, Range, Refusal, Rejected, Shelf,
+    ShortOutput, SummaryFault, ToolOutput, TurnEnd, UndoIntent, UndoOutcome, UnknownEvent, Usage,
+    UserPart, Wants,
 };
 use piton_core::id::{
     Attempt, CallId, CommandId, ConversationId, Digest, DriverId, Epoch, InquiryId, MessageId, Seq,
@@ -55,6 +56,16 @@ fn call() -> impl Strategy<Value = CallId> {
 fn text() -> impl Strategy<Value = String> {
     select(vec!["", " \n", "x", "{}", "{\"path\":\"a\"}", "not json", "ä…\u{0}\"\\"])
         .prop_map(String::from)
+}
+
+fn queue_change() -> impl Strategy<Value = QueueChange> {
+    prop_oneof![
+        user_parts().prop_map(|parts| QueueChange::Parts { parts }),
+        select(vec![QueuePlace::Next, QueuePlace::Steer])
+            .prop_map(|place| QueueChange::Place { place }),
+        message().prop_map(|before| QueueChange::Before { before }),
+        Just(QueueChange::Last),
+    ]
 }
 
 fn user_parts() -> impl Strategy<Value = Vec<UserPart>> {
@@ -177,6 +188,7 @@ fn tool() -> impl Strategy<Value = Event> {
         },
         Handle::Task { id: "t".into(), since: "then".into() },
         Handle::Round { number: 1, state: None, asked: "{}".into() },
+        Handle::Origin { conversation: ConversationId::new("c"), through: Seq(1) },
     ]);
     let outcome = select(vec![
         Outcome::Ok,
@@ -224,6 +236,7 @@ fn inquiry() -> impl Strategy<Value = Event> {
         InquiryAnswer::Changed { arguments: "x".into() },
         InquiryAnswer::RunAgain,
         InquiryAnswer::TreatAsDone,
+        InquiryAnswer::LookAgain,
         InquiryAnswer::Applied,
         InquiryAnswer::Text { text: "t".into() },
         InquiryAnswer::Redacted,
@@ -313,9 +326,26 @@ fn lifecycle() -> impl Strategy<Value = Event> {
         1 => (message(), user_parts(), select(vec![QueuePlace::Next, QueuePlace::Steer])).prop_map(
             |(message, parts, place)| Event::MessageQueued { message, parts, place }
         ),
+        1 => (message(), queue_change())
+            .prop_map(|(message, change)| Event::MessageRequeued { message, change }),
         1 => message().prop_map(|message| Event::MessageUnqueued { message }),
+        1 => text().prop_map(|path| Event::ConversationImported {
+            source: ImportSource {
+                tool: "pi".into(),
+                format: "pi-jsonl".into(),
+                version: None,
+                session: None,
+                digest: Digest::new(path.as_str()),
+                path,
+            },
+            remarks: Vec::new(),
+            more: 0,
+            originals: Vec::new(),
+        }),
         1 => Just(Event::QueueReleased),
         1 => text().prop_map(|title| Event::TitleGiven { title }),
+        1 => select(vec![Shelf::Listed, Shelf::Archived, Shelf::Removed])
+            .prop_map(|shelf| Event::ConversationShelved { shelf }),
         1 => text().prop_map(|workspace| Event::WorkspaceBound { workspace }),
         1 => (text(), proptest::bool::ANY).prop_map(|(change, again)| Event::UndoStarted {
             intent: UndoIntent {

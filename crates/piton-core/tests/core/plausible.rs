@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use piton_core::action::{Action, Verdict, Wish};
 use piton_core::command::{Command, Envelope, Performing, Plan, plan};
 use piton_core::cut;
-use piton_core::decide::calls::doubt;
+use piton_core::decide::calls::{doubt, doubt_elsewhere};
 use piton_core::decide::decide;
 use piton_core::event::{
     BreakReason, EffectClass, Entry, Event, Found, Handle, Inquiry, InquiryAnswer, InquiryKind,
@@ -16,7 +16,7 @@ use piton_core::id::{CallId, CommandId, ConversationId};
 use piton_core::integrity::violations;
 use piton_core::question::Question;
 use piton_core::recap::Look;
-use piton_core::state::{Call, Cut, Exchange, Progress, State, Turn};
+use piton_core::state::{Call, Cut, Exchange, Progress, Started, State, Turn};
 use piton_core::transcript::{Message, Transcript, typed};
 use proptest::collection::vec;
 use proptest::prelude::any;
@@ -63,6 +63,10 @@ struct World {
     /// Of the last request.
     transcript: Transcript,
     count: u32,
+    /// Entries of the conversation that this one was forked from.
+    before: Vec<Entry>,
+    /// What the model heard there of changes that were taken back, or was to hear.
+    told_before: usize,
 }
 
 impl World {
@@ -99,6 +103,7 @@ impl World {
             // X7: no way from doubt to a second run without a class or a decision that allows it.
             assert!(known.starts == 0 || repeatable || allowed, "{call} is run twice");
             assert!(!known.is_done(), "{call} is run although it is done");
+            assert!(!is_of_origin(known), "{call} belongs to another conversation");
             let handle = Handle::None;
             self.journal.push(Event::ToolStarted { call: *call, effect, handle });
         }
@@ -108,7 +113,7 @@ impl World {
     /// while it stood at a question in front of everything. Read off the entries, not the fold.
     fn asked_first(&self, call: CallId) -> bool {
         let (mut runs, mut unharmed, mut open) = (false, false, BTreeSet::new());
-        for Entry { event, .. } in &self.journal.entries {
+        for Entry { event, .. } in self.before.iter().chain(&self.journal.entries) {
             let goes = matches!(event, Event::DriverStarted { .. } | Event::TurnBroke { .. });
             if let Event::ToolStarted { call: started, .. } = event
                 && *started == call
@@ -340,7 +345,17 @@ impl World {
 
     fn settle(&mut self, call: CallId, choice: usize) {
         let turn = self.open().unwrap();
-        let inquiry = doubt(turn.call(call).unwrap());
+        let known = turn.call(call).unwrap();
+        let inquiry = match &known.progress {
+            Progress::InDoubt(Started { handle: Handle::Origin { conversation, .. }, .. }) => {
+                doubt_elsewhere(turn, known, conversation)
+            }
+            Progress::Waiting
+            | Progress::Running(_)
+            | Progress::InDoubt(_)
+            | Progress::Parked(_)
+            | Progress::Done(_) => doubt(known),
+        };
         if choice.is_multiple_of(3) {
             self.journal.push(Event::InquiryRaised { inquiry });
         } else {
@@ -410,9 +425,8 @@ impl World {
         for note in &state.untold {
             assert!(sent.contains(&**note), "{note} is not told");
         }
-        let told = state.turns.iter().flat_map(Turn::steps).map(|step| step.told.len());
         let done = state.undos.iter().filter(|undo| undo.outcome == Some(UndoOutcome::Done));
-        assert!(told.sum::<usize>() + state.untold.len() <= done.count());
+        assert!(told(state) <= self.told_before + done.count());
         let turn = self.open().unwrap();
         for said in turn.said() {
             let holds = |message: &Message| match message {
@@ -451,6 +465,29 @@ impl World {
     }
 }
 
+/// How often the model hears that a change was taken back.
+fn told(state: &State) -> usize {
+    let steps = state.turns.iter().flat_map(Turn::steps);
+    steps.map(|step| step.told.len()).sum::<usize>() + state.untold.len()
+}
+
+fn is_of_origin(call: &Call) -> bool {
+    matches!(&call.progress, Progress::InDoubt(it) if matches!(it.handle, Handle::Origin { .. }))
+}
+
+/// The person of a fork answers whatever is asked, and the world behaves: it must come to an end.
+pub(crate) fn calm_branch(before: &[Entry], journal: Journal) {
+    let (transcript, told_before) = (Transcript::from(&journal.state), told(&journal.state));
+    let before = before.to_vec();
+    let mut world = World { journal, transcript, count: 1_000, before, told_before };
+    if world.open().is_some_and(|turn| turn.said().next().is_none()) {
+        // Cut in the middle of a commit: there is nothing to go on with.
+        world.play("end:discarded");
+    }
+    world.calm_down();
+    assert_eq!(world.journal.state.strays, 0);
+}
+
 fn is_asked(turn: &Turn) -> bool {
     turn.steps().any(|step| step.exchange == Exchange::Asked)
 }
@@ -459,7 +496,8 @@ fn is_asked(turn: &Turn) -> bool {
 pub(crate) fn live(tape: &[usize]) -> Vec<Entry> {
     let journal = Journal::new();
     let transcript = Transcript::from(&journal.state);
-    let mut world = World { journal, transcript, count: 0 };
+    let before = Vec::new();
+    let mut world = World { journal, transcript, count: 0, before, told_before: 0 };
     world.play(match tape[0] % 3 {
         0 => "context_max:60 failures_max:2 steps_max:3",
         1 if tape[0].is_multiple_of(2) => "context_max:4000",

@@ -11,17 +11,19 @@ use std::collections::BTreeMap;
 
 use piton_core::action::{Action, PieceAsk, Wish};
 use piton_core::coordinate::COORDINATOR;
+use piton_core::decide::calls::doubt_elsewhere;
 use piton_core::decide::decide;
 use piton_core::event::{
     AnswerPart, BreakReason, Choice, ConfigChange, ContextItem, EffectClass, Entry, Event,
-    FailureClass, FinishReason, Found, Handle, InDoubtPolicy, Inquiry, InquiryAnswer, InquiryKind,
-    Limits, Native, Outcome, PartialKind, PermissionMode, PermissionRule, Permissions, PlannedCall,
-    QueuePlace, Rejected, RuleEffect, ShortOutput, ToolOutput, ToolSpec, TurnEnd, UnknownEvent,
-    Usage, UserPart,
+    FailureClass, FinishReason, ForkOrigin, Found, Handle, InDoubtPolicy, Inquiry, InquiryAnswer,
+    InquiryKind, Limits, Native, Outcome, PartialKind, PermissionMode, PermissionRule, Permissions,
+    PlannedCall, QueueChange, QueuePlace, Rejected, RuleEffect, ShortOutput, ToolOutput, ToolSpec,
+    TurnEnd, UnknownEvent, Usage, UserPart,
 };
 use piton_core::event::{CostLimit, Price, Window, WindowSource};
 use piton_core::id::{
-    Attempt, CallId, Digest, DriverId, Epoch, InquiryId, MessageId, Seq, StepId, Timestamp, TurnId,
+    Attempt, CallId, ConversationId, Digest, DriverId, Epoch, InquiryId, MessageId, Seq, StepId,
+    Timestamp, TurnId,
 };
 use piton_core::question::Question;
 use piton_core::state::{Item, State, Turn};
@@ -90,10 +92,26 @@ impl Journal {
         journal
     }
 
-    /// Plays a whole script.
+    /// A person's fork of it, with its first entry.
+    pub(crate) fn branched(&self) -> Self {
+        let origin = ForkOrigin { conversation: ConversationId::new("o"), through: self.state.end };
+        let (calls, messages) = (self.calls.clone(), self.messages);
+        let state = self.state.clone().branched(&origin);
+        let mut branch = Self { entries: vec![], state, calls, messages };
+        let (workspace, origin) = ("/w".into(), Some(origin));
+        branch.push(Event::ConversationOpened { workspace, title: None, origin, parent: None });
+        branch
+    }
+
+    /// Plays a whole script. Behind `fork` it goes on in a fork.
     pub(crate) fn of(script: &str) -> Self {
         let mut journal = Self::new();
-        journal.play(script);
+        for (place, part) in script.split(" fork").enumerate() {
+            if 0 < place {
+                journal = journal.branched();
+            }
+            journal.play(part);
+        }
         journal
     }
 
@@ -173,6 +191,7 @@ impl Journal {
                 reason: read::<BreakReason>(rest),
                 message: rest.into(),
             },
+            "rewrite" | "place" | "before" | "last" => self.message(verb, rest),
             "compact" | "sum" | "want" | "summing" | "summed" | "unsummed" | "lift" | "learn" => {
                 self.summing(verb, rest)
             }
@@ -198,8 +217,8 @@ impl Journal {
             }
             "start" | "track" | "round" | "untrack" | "suspend" | "finish" | "failed"
             | "denied" | "cancelled" | "lost" => self.tool(verb, rest),
-            "raise" | "allow" | "deny" | "change" | "rerun" | "asdone" | "tell" | "redact"
-            | "withdraw" => self.inquiry(verb, rest),
+            "raise" | "allow" | "deny" | "change" | "rerun" | "asdone" | "look" | "tell"
+            | "redact" | "withdraw" => self.inquiry(verb, rest),
             _ => Event::ConfigChanged { change: self.change(verb, rest) },
         }
     }
@@ -291,6 +310,13 @@ impl Journal {
                 parts: vec![UserPart::text(text)],
                 place: QueuePlace::Steer,
             },
+            "rewrite" => {
+                let parts = vec![UserPart::text(text)];
+                requeued(id, QueueChange::Parts { parts })
+            }
+            "place" => requeued(id, QueueChange::Place { place: read(text) }),
+            "before" => requeued(id, QueueChange::Before { before: MessageId::new(text) }),
+            "last" => requeued(id, QueueChange::Last),
             "unqueue" => Event::MessageUnqueued { message: MessageId::new(id) },
             "say" => said(id, text),
             _ => {
@@ -458,6 +484,11 @@ impl Journal {
                 question.wants.before_acting = first == "first";
                 return Event::InquiryRaised { inquiry: question.inquiry(call, 1) };
             }
+            if first == "elsewhere" {
+                let inquiry =
+                    doubt_elsewhere(turn, turn.call(call).unwrap(), &ConversationId::new("o"));
+                return Event::InquiryRaised { inquiry };
+            }
             let (kind, id) = match first {
                 "permission" => (InquiryKind::Permission, format!("{call}.permission.1")),
                 _ => (InquiryKind::InDoubt, format!("{call}.in-doubt.{starts}")),
@@ -476,6 +507,7 @@ impl Journal {
             "change" => InquiryAnswer::Changed { arguments: second.into() },
             "rerun" => InquiryAnswer::RunAgain,
             "asdone" => InquiryAnswer::TreatAsDone,
+            "look" => InquiryAnswer::LookAgain,
             "applied" => InquiryAnswer::Applied,
             "redact" => InquiryAnswer::Redacted,
             "withdraw" => InquiryAnswer::Cancelled { reason: "gone".into() },
@@ -561,3 +593,7 @@ pub(crate) fn entry(seq: u64, event: Event) -> Entry {
 
 /// All ways to close a turn.
 pub(crate) const ENDS: [TurnEnd; 3] = [TurnEnd::Completed, TurnEnd::Stopped, TurnEnd::Discarded];
+
+fn requeued(message: &str, change: QueueChange) -> Event {
+    Event::MessageRequeued { message: MessageId::new(message), change }
+}

@@ -85,7 +85,11 @@ fn turn(lines: &mut Vec<String>, turn: &TurnView) {
     }
     for old in &turn.attempts {
         let (id, attempt) = (&old.message.id, old.message.attempt.0);
-        lines.push(format!("  before: {id} try {attempt}: {}", parts(&old.message.parts)));
+        let end = old.end.map_or(String::new(), |end| format!(" {}", word(&end)));
+        let halt = old.halt.as_ref().map(|it| format!(" broke: {}", word(&it.reason)));
+        let halt = halt.unwrap_or_default();
+        let said = parts(&old.message.parts);
+        lines.push(format!("  before: {id} try {attempt}{end}{halt}: {said}"));
         items(lines, &old.items);
     }
 }
@@ -215,7 +219,7 @@ fn a_retried_message_keeps_its_earlier_attempts() {
               message m1 try 2 at 14000: text text:new
               step 2 try 1 asked partial
                 text three
-              before: m1 try 1: text text:old
+              before: m1 try 1 completed: text text:old
               step 1 try 1 answered
                 text one
             superseded
@@ -224,6 +228,29 @@ fn a_retried_message_keeps_its_earlier_attempts() {
               step 1 try 1 answered
                 text two
             next: interrupt, steer, queue, resume, retry message:m1, stop, discard"#]],
+    );
+}
+
+// X9: how an attempt ended is known, also when it is over.
+#[test]
+fn an_earlier_attempt_says_how_it_ended() {
+    check(
+        "turn user ask calls(o:a) start:a finish:a break:limit retry ask fail:auth break:api_error \
+         retry ask answer end:completed",
+        expect![[r#"
+            m1 at 17: idle
+            turn 1 completed from 3000 to 17000
+              message m1 try 3 at 14000: text text:m1
+              step 3 try 1 answered
+                text done
+              before: m1 try 1 broke: limit: text text:m1
+              step 1 try 1 answered
+                part:call call:1.1.0
+                call 1.1.0 o {}: done outcome:ok gave a
+              before: m1 try 2 broke: api_error: text text:m1
+              step 2 try 1 failed
+                auth at 12000, 1 in a row, next try none
+            next: send, retry message:m1"#]],
     );
 }
 

@@ -30,6 +30,8 @@ use crate::world::{
     Effect, Oversight, SECRET, World, WorldHooks, command_tools, shell, world_tools,
 };
 
+/// The smallest thing that is taken for an image.
+const PNG: &[u8] = b"\x89PNG\r\n\x1a\n";
 /// Most times that one life answers or resumes before it counts as stuck.
 const ROUNDS_MAX: usize = 50;
 /// Most times that others are let run until nothing is left of a process.
@@ -130,11 +132,24 @@ impl<'a> Life<'a> {
         let agent = self.play.turn.coordinated.then(|| COORDINATOR.to_owned());
         for (number, text) in self.play.turn.messages.iter().enumerate() {
             let id = Some(MessageId::new(format!("m{number}")));
-            let message = NewMessage { id, parts: vec![UserPart::text(*text)] };
+            let mut parts = vec![UserPart::text(*text)];
+            if self.play.turn.retried {
+                // One beside the journal, one inside it.
+                parts.push(self.conversation.attach("dot.png", PNG).await?);
+                parts.push(self.conversation.attach("notes.txt", b"one\r\ntwo").await?);
+            }
+            let message = NewMessage { id, parts };
             let (on_incomplete, agent) = (OnIncomplete::Resume, agent.clone());
             // Under the same name in every life: a command that was taken is known.
             let say = Command::Say { message, on_incomplete, agent };
             let ending = self.perform(format!("say-{number}"), say).await?;
+            self.finish(ending).await?;
+        }
+        if self.play.turn.retried {
+            let last = self.play.turn.messages.len().saturating_sub(1);
+            let retry = Command::Retry { message: MessageId::new(format!("m{last}")) };
+            // Under one name, so that however many lives ask for it, there is one new attempt.
+            let ending = self.perform("retry".into(), retry).await?;
             self.finish(ending).await?;
         }
         Ok(())

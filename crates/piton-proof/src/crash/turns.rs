@@ -24,6 +24,8 @@ pub struct TurnScript {
     pub attended: bool,
     /// The tools whose calls hooks look at.
     pub hooked: &'static [&'static str],
+    /// Whether the last message, which then has files, is tried again when its turn is over.
+    pub retried: bool,
 }
 
 impl TurnScript {
@@ -45,6 +47,7 @@ const fn turn(name: &'static str, json: &'static str) -> TurnScript {
         coordinated: false,
         attended: false,
         hooked: &[],
+        retried: false,
     }
 }
 
@@ -296,6 +299,15 @@ pub const TURNS: &[TurnScript] = &[
             "a person settles the doubt",
             r#"{"steps":[{"calls":[{"tool":"pay","arguments":{"ms":5}},{"tool":"pay"}]},
                 {"calls":[{"tool":"pay"}]},{"say":"Settled."}]}"#,
+        )
+    },
+    TurnScript {
+        retried: true,
+        ..turn(
+            "a message that is tried again",
+            r#"{"steps":[{"say":"I begin.","calls":[{"tool":"look"},{"tool":"pay"},
+                {"tool":"change","arguments":{"path":"a","line":"1"}}]},
+                {"say":"half","faults":[{"kind":{"fail":"auth"}}]}]}"#,
         )
     },
     TurnScript {

@@ -1,6 +1,6 @@
 //! Every command, the conversation that it comes into, and the traces that it leaves.
 
-use piton::{AnswerThen, Command, NewMessage, OnIncomplete, Reply};
+use piton::{AnswerThen, Command, NewMessage, OnIncomplete, QueueChange, QueuePlace, Reply, Shelf};
 use piton_core::event::{ConfigChange, Event, PermissionMode, TurnEnd, UserPart};
 use piton_core::id::{InquiryId, MessageId};
 
@@ -46,6 +46,9 @@ pub fn every_command() -> Vec<Dispatch> {
         dispatch("queue", Command::Queue { message: message() }),
         dispatch("steer", Command::Steer { message: message() }),
         queued("unqueue", Command::Unqueue { message: MessageId::new(WAITING) }),
+        queued("edit in the queue", requeue(QueueChange::Parts { parts: message().parts })),
+        queued("move in the queue", requeue(QueueChange::Last)),
+        queued("steer what waits", requeue(QueueChange::Place { place: QueuePlace::Steer })),
         dispatch("resume", Command::Resume),
         dispatch("retry", Command::Retry { message: MessageId::new(FIRST) }),
         asking("answer, and go on", AnswerThen::GoOn),
@@ -55,6 +58,8 @@ pub fn every_command() -> Vec<Dispatch> {
         queued("discard", Command::Discard),
         dispatch("configure", Command::Configure { change: Box::new(change) }),
         dispatch("rename", Command::Rename { title: "Another".into() }),
+        dispatch("suggest a title", Command::SuggestTitle { title: "Another".into() }),
+        dispatch("shelve", Command::Shelve { shelf: Shelf::Archived }),
         dispatch("rebind", Command::Rebind { workspace: ELSEWHERE.into() }),
         // Refused: one that is taken is the matter of `crate::undo`.
         dispatch("undo", Command::undo("no-such-change")),
@@ -63,6 +68,10 @@ pub fn every_command() -> Vec<Dispatch> {
 
 fn dispatch(name: &'static str, command: Command) -> Dispatch {
     Dispatch { name, command, mode: PermissionMode::Auto, queued: false }
+}
+
+fn requeue(change: QueueChange) -> Command {
+    Command::Requeue { message: MessageId::new(WAITING), change }
 }
 
 fn message() -> NewMessage {
@@ -85,6 +94,7 @@ impl Dispatch {
         Some(match &self.command {
             Command::Say { .. } | Command::Queue { .. } | Command::Steer { .. } => said(),
             Command::Unqueue { .. } => count(&|it| matches!(it, Event::MessageUnqueued { .. })),
+            Command::Requeue { .. } => count(&|it| matches!(it, Event::MessageRequeued { .. })),
             Command::Retry { .. } => count(&|it| matches!(it, Event::MessageRetried { .. })),
             Command::Answer { inquiry, .. } => count(
                 &|it| matches!(it, Event::InquiryAnswered { inquiry: got, .. } if got == inquiry),
@@ -95,7 +105,10 @@ impl Dispatch {
                 let Event::ConfigChanged { change } = it else { return false };
                 change.answer_tokens_max == Some(MARK)
             }),
-            Command::Rename { .. } => count(&|it| matches!(it, Event::TitleGiven { .. })),
+            Command::Rename { .. } | Command::SuggestTitle { .. } => {
+                count(&|it| matches!(it, Event::TitleGiven { .. }))
+            }
+            Command::Shelve { .. } => count(&|it| matches!(it, Event::ConversationShelved { .. })),
             Command::Rebind { .. } => count(&|it| matches!(it, Event::WorkspaceBound { .. })),
             Command::Undo { .. } => count(&|it| matches!(it, Event::UndoStarted { .. })),
             // A kill may take the interrupt's effect, and a resume that finds a turn running has none.

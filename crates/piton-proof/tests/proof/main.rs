@@ -2,11 +2,14 @@
 //! The crash suites: every point, every pair, ten in a row, and their controls; in process, and
 //! over HTTP with the scripted model as a provider.
 
+mod context;
 mod crash;
 mod crash_http;
 mod crash_workers;
 mod disk;
 mod faces;
+mod forks;
+mod import;
 mod letters;
 mod undo;
 

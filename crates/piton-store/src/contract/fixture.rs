@@ -29,6 +29,7 @@ pub fn row(status: Status, touched: u64) -> StatusRow {
         wants: Wants::Driver,
         waiting: 0,
         touched: Timestamp(touched),
+        ..StatusRow::default()
     }
 }
 

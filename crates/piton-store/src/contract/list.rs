@@ -1,5 +1,6 @@
 //! Lists: order, pages, rows, holders, prefixes.
 
+use piton_core::event::Shelf;
 use piton_core::id::{CallId, ConversationId, Seq, Timestamp, TurnId};
 use piton_core::view::Status;
 
@@ -93,7 +94,8 @@ pub async fn a_list_is_filtered(store: Store) {
     for (name, workspace, title, status) in kept {
         let lease = lease(&store, name).await;
         let (workspace, title) = (workspace.to_owned(), title.to_owned());
-        let status = StatusRow { title, workspace, ..row(status, 1) };
+        let shelf = if name == "c" { Shelf::Archived } else { Shelf::Listed };
+        let status = StatusRow { title, workspace, shelf, ..row(status, 1) };
         store.append(&lease, Batch { status, ..batch(0, &["one"]) }).await.unwrap();
     }
     let all = Filter::default();
@@ -114,6 +116,10 @@ pub async fn a_list_is_filtered(store: Store) {
         (Filter { turn: Some(TurnIs::Ended), ..all.clone() }, "W a"),
         (Filter { turn: Some(TurnIs::Open), ..all.clone() }, "c b"),
         (Filter { turn: Some(TurnIs::Asking), ..all.clone() }, "b"),
+        (Filter { shelf: Some(Shelf::Listed), ..all.clone() }, "W b a"),
+        (Filter { shelf: Some(Shelf::Archived), ..all.clone() }, "c"),
+        (Filter { since: Some(Timestamp(1)), ..all.clone() }, "W c b a"),
+        (Filter { since: Some(Timestamp(2)), ..all.clone() }, ""),
         (Filter { directory: exactly, worker: Some(false), ..all.clone() }, "a"),
     ] {
         assert_eq!(names(&store, filter.clone()).await, named(wanted), "{filter:?}");
@@ -176,6 +182,7 @@ pub async fn a_list_shows_the_last_commits_row(store: Store) {
             wants: Wants::NotBefore(Timestamp(8)),
             waiting: 3,
             touched: Timestamp(9),
+            shelf: Shelf::Archived,
         },
     ];
     for (place, status) in (0_u64..).zip(rows) {

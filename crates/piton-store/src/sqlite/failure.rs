@@ -51,6 +51,9 @@ pub(super) fn repeat(error: &StoreError) -> StoreError {
             E::Io { action, path: path.clone(), source }
         }
         E::Database { path, detail } => E::Database { path: path.clone(), detail: detail.clone() },
+        E::ForksTooDeep { conversation, most } => {
+            E::ForksTooDeep { conversation: conversation.clone(), most: *most }
+        }
         E::Closed => E::Closed,
     }
 }

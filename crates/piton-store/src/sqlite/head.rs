@@ -3,6 +3,7 @@
 //! Kept as one short text in the row of the commit's last chunk, before the body, so that lists and
 //! questions for a name read no body. Up to format 2 the text was the words that lists showed.
 
+use piton_core::event::Shelf;
 use piton_core::view::Status;
 use serde::{Deserialize, Serialize};
 
@@ -15,6 +16,7 @@ pub(super) struct Head {
     pub(super) status: Status,
     pub(super) wants: Wants,
     pub(super) waiting: u32,
+    pub(super) shelf: Shelf,
 }
 
 /// What is stored behind the name, as far as it differs from the head of an idle conversation.
@@ -31,6 +33,8 @@ struct Rest {
     wants: Option<Wants>,
     #[serde(rename = "q", skip_serializing_if = "is_default")]
     waiting: u32,
+    #[serde(rename = "k", skip_serializing_if = "is_default")]
+    shelf: Shelf,
 }
 
 fn is_default<T: Default + PartialEq>(value: &T) -> bool {
@@ -40,9 +44,9 @@ fn is_default<T: Default + PartialEq>(value: &T) -> bool {
 impl Head {
     /// The stored form: `=` and the name, then the rest as JSON unless the conversation is idle.
     pub(super) fn encode(&self) -> String {
-        let Self { name, status, wants, waiting } = self.clone();
+        let Self { name, status, wants, waiting, shelf } = self.clone();
         let wants = (wants != wanted(&status)).then_some(wants);
-        let rest = Rest { name: CommitName::default(), status, wants, waiting };
+        let rest = Rest { name: CommitName::default(), status, wants, waiting, shelf };
         // A structure of texts and numbers has a form in JSON; without one, the list shows nothing.
         match serde_json::to_string(&rest).unwrap_or_default().as_str() {
             "{}" => format!("={name}"),
@@ -53,18 +57,19 @@ impl Head {
     /// Reads every stored form. One that has decayed says nothing: it must not hide the list.
     pub(super) fn decode(stored: &str) -> Self {
         if stored.starts_with('{') {
-            let Rest { name, status, wants, waiting } =
+            let Rest { name, status, wants, waiting, shelf } =
                 serde_json::from_str(stored).unwrap_or_default();
-            return Self { name, status, wants: wants.unwrap_or_default(), waiting };
+            return Self { name, status, wants: wants.unwrap_or_default(), waiting, shelf };
         }
         let Some(named) = stored.strip_prefix('=') else {
             let status = Status::from_words(stored);
             return Self { wants: wanted(&status), status, ..Self::default() };
         };
         let (name, rest) = named.split_at(named.find('{').unwrap_or(named.len()));
-        let Rest { status, wants, waiting, .. } = serde_json::from_str(rest).unwrap_or_default();
+        let Rest { status, wants, waiting, shelf, .. } =
+            serde_json::from_str(rest).unwrap_or_default();
         let wants = wants.unwrap_or_else(|| wanted(&status));
-        Self { name: CommitName::from_stored(name), status, wants, waiting }
+        Self { name: CommitName::from_stored(name), status, wants, waiting, shelf }
     }
 }
 
@@ -89,7 +94,7 @@ mod tests {
         assert_eq!(idle.encode(), format!("={}", idle.name));
         let status = Status::WaitingForInput { tool: "a \"tool\"".to_owned() };
         let (name, wants) = (CommitName::fresh(), Wants::NotBefore(Timestamp(7)));
-        let busy = Head { name, status, wants, waiting: 2 };
+        let busy = Head { name, status, wants, waiting: 2, shelf: Shelf::Archived };
         let (name, status) = (CommitName::fresh(), Status::PendingTools);
         let stopped = Head { name, status, ..Head::default() };
         let at_work = Head { wants: Wants::Driver, ..stopped.clone() };
@@ -111,6 +116,6 @@ mod tests {
         let read =
             Head::decode("{\"n\":\"x-1\",\"s\":{\"is\":\"pending_tools\"},\"w\":\"driver\"}");
         let (name, status) = (CommitName::from_stored("x-1"), Status::PendingTools);
-        assert_eq!(read, Head { name, status, wants: Wants::Driver, waiting: 0 });
+        assert_eq!(read, Head { name, status, wants: Wants::Driver, ..Head::default() });
     }
 }

@@ -43,6 +43,10 @@ pub(super) fn changes(
     let read = || {
         let moment = &*db.unchecked_transaction()?;
         let newest = ListPosition(unsigned(place::newest(moment)?));
+        // Whoever asks often asks in vain most of the time.
+        if after == newest {
+            return Ok(Changes { rows: Vec::new(), position: newest, more: false });
+        }
         let recent = place::Recent::read(moment)?;
         let mut rows = Wanted { moment, recent, filter: &Filter::default() };
         list::changes(&mut rows, after, limit, newest)
@@ -70,7 +74,7 @@ impl Wanted<'_> {
             return Ok(None);
         }
         let found = listed(row, self.recent.last(self.moment, row.get(0)?)?)?;
-        Ok(Some(found).filter(|found| self.filter.admits_status(&found.row.status)))
+        Ok(Some(found).filter(|found| self.filter.admits_standing(&found.row)))
     }
 }
 
@@ -141,8 +145,8 @@ fn row_place(row: &Row<'_>) -> Result<RowPlace, rusqlite::Error> {
 
 /// A row of `conversations` with what the last commit says of it.
 pub(super) fn listed(row: &Row<'_>, last: place::Last) -> Result<Listed, rusqlite::Error> {
-    let Head { status, wants, waiting, .. } = Head::decode(&last.head);
-    let shown = StatusRow { status, wants, waiting, ..status_row(row, 2)? };
+    let Head { status, wants, waiting, shelf, .. } = Head::decode(&last.head);
+    let shown = StatusRow { status, wants, waiting, shelf, ..status_row(row, 2)? };
     let conversation = ConversationId::new(text(row, 1)?);
     Ok(Listed { conversation, end: last.end, row: shown, holder: None })
 }

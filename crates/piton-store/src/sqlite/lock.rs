@@ -63,7 +63,12 @@ impl Drop for Lock {
 /// The lock file of a conversation. Names that could be paths, or be taken for one another by a file
 /// system that ignores case, are replaced by their digest.
 pub(super) fn path(locks: &Path, conversation: &ConversationId) -> PathBuf {
-    locks.join(format!("{}.lock", plain_name(conversation)))
+    locks.join(file_name(conversation))
+}
+
+/// The name of that file.
+pub(super) fn file_name(conversation: &ConversationId) -> String {
+    format!("{}.lock", plain_name(conversation))
 }
 
 /// The conversation's name as a part of a file's name. Names come from outside, and file systems have
@@ -119,10 +124,15 @@ pub(super) fn holder(path: &Path) -> Option<Holder> {
 
 /// Whether any lock but `except` is held.
 pub(super) fn any_held(locks: &Path, except: &str) -> Result<bool, StoreError> {
+    any_other_held(locks, &[except.to_owned()])
+}
+
+/// Whether any lock but some is held.
+pub(super) fn any_other_held(locks: &Path, except: &[String]) -> Result<bool, StoreError> {
     let failed = |error| StoreError::io("read", locks, error);
     for entry in fs::read_dir(locks).map_err(failed)? {
         let entry = entry.map_err(failed)?;
-        if entry.file_name() == except {
+        if entry.file_name().to_str().is_some_and(|name| except.iter().any(|it| it == name)) {
             continue;
         }
         match File::open(entry.path()) {

@@ -38,7 +38,7 @@ impl fmt::Display for Notice {
             Self::SetAside { aside, detail } => write!(
                 f,
                 "the database was damaged ({detail}); it is kept as {0} and a new one was begun; \
-                 to save what can be read: sqlite3 {0} .dump, piton help doctor has the rest",
+                 to bring back what can be read: piton doctor --salvage {0}",
                 aside.display()
             ),
             Self::FromLog { path } => write!(

@@ -99,7 +99,7 @@ fn writer(path: &Path) -> Result<(Connection, Option<Notice>), StoreError> {
 
 /// Asks for WAL and reads back what was given: a file system without shared memory refuses it
 /// without an error.
-fn journal_mode(db: &Connection) -> Result<String, rusqlite::Error> {
+pub(super) fn journal_mode(db: &Connection) -> Result<String, rusqlite::Error> {
     let ask = || db.pragma_update_and_check(None, "journal_mode", "WAL", |row| row.get(0));
     for _ in 0..WAL_TRIES {
         match ask() {

@@ -28,11 +28,11 @@ pub(super) fn of(conversation: i64, first: Seq) -> i64 {
     (conversation << SEQ_BITS) | signed(first.0.min(SEQ_MAX))
 }
 
-fn first_seq(place: i64) -> Seq {
+pub(super) fn first_seq(place: i64) -> Seq {
     Seq(unsigned(place) & SEQ_MAX)
 }
 
-fn conversation(place: i64) -> i64 {
+pub(super) fn conversation(place: i64) -> i64 {
     place >> SEQ_BITS
 }
 

@@ -17,7 +17,7 @@ const OTHERS: u32 = 0o077;
 /// All that `chmod` can set.
 const SETTABLE: u32 = 0o7777;
 /// How the names of files in a home begin, whichever of piton's crates made them.
-const OURS: [&str; 6] = ["piton.db", "locks", "blobs", "inbox", "drafts", "scratch"];
+const OURS: [&str; 7] = ["piton.db", "locks", "blobs", "inbox", "drafts", "scratch", "search.db"];
 
 /// For a file that is made if it is not there.
 pub(super) fn create() -> OpenOptions {

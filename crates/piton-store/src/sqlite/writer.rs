@@ -29,7 +29,7 @@ const GROUP_APPENDS_MAX: usize = 256;
 const GATHER_US: u128 = 50;
 
 enum Request {
-    Append(Append, oneshot::Sender<Result<Seq, AppendError>>),
+    Append(Box<Append>, oneshot::Sender<Result<Seq, AppendError>>),
     LimitPages(u32, oneshot::Sender<()>),
     /// Answered when all that came before it is committed or refused.
     Settle(oneshot::Sender<()>),
@@ -111,7 +111,7 @@ impl Writer {
     pub(super) async fn append(&self, append: Append) -> Result<Seq, AppendError> {
         let (reply, answer) = oneshot::channel();
         let (conversation, name) = (append.conversation.clone(), append.name.clone());
-        self.send(Request::Append(append, reply)).await?;
+        self.send(Request::Append(Box::new(append), reply)).await?;
         // Without an answer the thread died over it, before or behind the commit.
         answer.await.unwrap_or(Err(AppendError::Unknown { conversation, name }))
     }
@@ -183,7 +183,7 @@ impl Group {
     fn take(&mut self, request: Request, shared: &Mutex<Ledger>) {
         match request {
             Request::Append(append, reply) => {
-                self.appends.push(append);
+                self.appends.push(*append);
                 self.replies.push(reply);
             }
             Request::LimitPages(pages, reply) => {

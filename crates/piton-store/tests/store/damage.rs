@@ -28,7 +28,7 @@ async fn what_is_no_database_is_set_aside_and_a_new_one_begins() {
             other => panic!("{other:?}"),
         }
         let sentence = notice.unwrap().to_string();
-        assert!(sentence.contains(kept.to_str().unwrap()) && sentence.contains(".dump"));
+        assert!(sentence.contains(kept.to_str().unwrap()) && sentence.contains("doctor --salvage"));
         assert_eq!(fs::read(&kept).unwrap(), garbage.as_bytes());
         begin(&(std::sync::Arc::new(journal) as _), "a", &["one"]).await;
     }

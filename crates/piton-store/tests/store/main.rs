@@ -9,6 +9,9 @@ mod format;
 mod lock;
 mod pages;
 mod private;
+mod purge;
+mod salvage;
+mod search;
 mod shared;
 mod space;
 mod verify;
@@ -49,6 +52,17 @@ fn open(home: &Path) -> SqliteJournal {
     let (journal, notice) = SqliteJournal::open(home).unwrap();
     assert_eq!(notice, None);
     journal
+}
+
+/// So many words that cannot be packed, the same at every run.
+fn noise(seed: usize, words: usize) -> String {
+    let mut state = seed as u64 + 1;
+    let next = |_| {
+        state =
+            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        format!("{:08x}", state >> 32)
+    };
+    (0..words).map(next).collect()
 }
 
 fn store(home: &Path) -> Store {

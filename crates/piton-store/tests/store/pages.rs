@@ -10,22 +10,13 @@ use piton_store::contract::{batch, begin, bodies, conversation, lease};
 use piton_store::{Notice, Page, SqliteJournal, inspect};
 use tempfile::TempDir;
 
-use crate::{home, open, store};
+use crate::{home, noise, open, store};
 
 /// Size of a page, in bytes.
 const PAGE_BYTES: usize = 512;
 const CONVERSATIONS: usize = 12;
-
-/// Words that cannot be packed, the same at every run.
-fn noise(seed: usize) -> String {
-    let mut state = seed as u64 + 1;
-    let next = |_| {
-        state =
-            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        format!("{:08x}", state >> 32)
-    };
-    (0..250).map(next).collect()
-}
+/// Words of a text that fills several pages.
+const WORDS: usize = 250;
 
 /// A home with conversations whose rows fill several pages each.
 async fn filled() -> (TempDir, Vec<u8>) {
@@ -34,7 +25,7 @@ async fn filled() -> (TempDir, Vec<u8>) {
         let store = store(home.path());
         for number in 0..CONVERSATIONS {
             let name = format!("conversation-with-a-long-name-{number}");
-            begin(&store, &name, &["short", &noise(number)]).await;
+            begin(&store, &name, &["short", &noise(number, WORDS)]).await;
         }
     }
     let content = fs::read(home.path().join("piton.db")).unwrap();

@@ -186,6 +186,7 @@ pub(crate) fn name_of(handle: &Handle) -> Option<&str> {
         | Handle::Edits { .. }
         | Handle::Conversation { .. }
         | Handle::Task { .. }
+        | Handle::Origin { .. }
         | Handle::Round { .. } => None,
     }
 }

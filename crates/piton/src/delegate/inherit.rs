@@ -7,7 +7,7 @@ use piton_core::event::{
     RuleEffect, RuleScope, ToolSpec,
 };
 use piton_core::id::{CallId, ConversationId, Seq};
-use piton_core::state::{Config, State};
+use piton_core::state::{Config, Opened, State};
 use piton_store::{Journal, StoreError};
 
 use crate::reader::fold;
@@ -48,6 +48,12 @@ impl Parent {
             }
         })
         .await?;
+        if cut.is_none()
+            && let Some(Opened { origin: Some(origin), parent: None, .. }) = &state.opened
+        {
+            // The answer was given before the conversation was forked from another one.
+            cut = Box::pin(Self::read(journal, &origin.conversation, call)).await?.cut;
+        }
         Ok(Self { state, cut })
     }
 

@@ -246,6 +246,7 @@ impl Driver<'_> {
             | InquiryAnswer::Changed { .. }
             | InquiryAnswer::Applied
             | InquiryAnswer::RunAgain
+            | InquiryAnswer::LookAgain
             | InquiryAnswer::TreatAsDone => None,
         }
     }

@@ -1,18 +1,19 @@
 //! Asking hooks about calls, and telling them what has happened.
 //!
-//! Hooks that only listen run beside the turn, and hear of one thing after the other. They belong to the
-//! driver: it waits for them before it rests, and they end when it is dropped.
+//! Hooks that only listen run beside the turn, and hear of its end last. They belong to the driver: it waits
+//! for them before it rests, and they end when it is dropped.
 
 use piton_core::event::{Entry, Event};
 use piton_core::id::{CallId, TurnId};
 use piton_core::permit::is_hooked;
 use piton_core::state::{Call, State};
 use tokio::sync::oneshot;
+use tokio::sync::oneshot::error::TryRecvError;
 
 use crate::driver::Driver;
 use crate::hooks::{HookedCall, Occasion, Told};
 
-/// Most pieces of news that hooks have not heard yet. With more to tell, the turn waits for them.
+/// Most hooks that run beside a turn at the same time. With more to tell, the turn waits for one of them.
 const LISTENING_MAX: usize = 16;
 
 impl Driver<'_> {
@@ -40,12 +41,16 @@ impl Driver<'_> {
             while LISTENING_MAX <= self.listening.len() {
                 self.listening.join_next().await;
             }
+            let is_end =
+                matches!(told.occasion, Occasion::TurnEnded(_) | Occasion::TurnBroke { .. });
+            let before = if is_end { std::mem::take(&mut self.unheard) } else { Vec::new() };
             let (heard, hears) = oneshot::channel::<()>();
-            let before = self.last_heard.replace(hears);
+            self.unheard.retain_mut(|news| news.try_recv() == Err(TryRecvError::Empty));
+            self.unheard.push(hears);
             self.listening.spawn(async move {
-                // In the order in which it happened. The end of the channel is the message.
-                if let Some(before) = before {
-                    before.await.unwrap_or_default();
+                // The end of the channel is the message.
+                for news in before {
+                    news.await.unwrap_or_default();
                 }
                 let _heard = heard;
                 let conversation = told.conversation.clone();

@@ -49,7 +49,7 @@ impl Driver<'_> {
             let exchange = AssertUnwindSafe(exchange).catch_unwind();
             let received = tokio::select! {
                 biased;
-                () = cancel.cancelled() => return Landing::Left,
+                () = cancel.cancelled() => return Landing::Nothing,
                 received = exchange => received.unwrap_or_else(|_| {
                     Err(ModelFailure::new(FailureClass::Unknown, "the model's code panicked"))
                 }),

@@ -54,6 +54,10 @@ impl Driver<'_> {
     /// Finds out what became of calls of a dead driver.
     pub(crate) async fn settle(&mut self, calls: Vec<CallId>) {
         for call in calls {
+            if let Some(origin) = self.origin_of(call) {
+                self.settle_elsewhere(call, &origin).await;
+                continue;
+            }
             let ready = match self.ready(call) {
                 Ok(ready) => ready,
                 Err(reason) => {
@@ -292,7 +296,8 @@ impl Driver<'_> {
         let (Progress::Running(started) | Progress::InDoubt(started)) = &call.progress else {
             return None;
         };
-        let tool = self.toolbox.get(&call.name).filter(|_| !started.handle.is_none())?;
+        let is_ours = !matches!(started.handle, Handle::None | Handle::Origin { .. });
+        let tool = self.toolbox.get(&call.name).filter(|_| is_ours)?;
         Some((tool.clone(), started.handle.clone()))
     }
 
@@ -300,7 +305,7 @@ impl Driver<'_> {
         self.leave(call, Outcome::Failed, reason);
     }
 
-    fn leave(&mut self, call: CallId, outcome: Outcome, mut text: String) {
+    pub(super) fn leave(&mut self, call: CallId, outcome: Outcome, mut text: String) {
         self.withdraw_questions(call);
         self.veil().text(&mut text);
         let output = ToolOutput::text(bounded(text).0);

@@ -71,7 +71,12 @@ impl Session {
         let answers = matches!(command, Command::Answer { then: AnswerThen::GoOn, .. });
         let asks = matches!(command, Command::Say { .. } | Command::Compact { .. });
         let goes_on = answers || resumes || asks;
-        goes_on.then_some(Moment::DriverStarts)
+        // A turn that another program began has nothing that is frozen with it.
+        let moment = match self.state().config.model {
+            Some(_) => Moment::DriverStarts,
+            None => Moment::TurnBegins,
+        };
+        goes_on.then_some(moment)
     }
 
     /// Asks for the settings that apply to what a command begins.
@@ -112,9 +117,9 @@ impl Session {
         let ordered = match vetted {
             // A command that was refused before is refused for the same reason again.
             Err(_) if self.state().commands.contains_key(&command) => {
-                orders::order(&self.parts, self.state(), &handed, performing)
+                self.order(&handed, performing)
             }
-            Ok(()) => orders::order(&self.parts, self.state(), &handed, performing),
+            Ok(()) => self.order(&handed, performing),
             Err(refusal) => {
                 let (command, letter) = (command.clone(), handed.letter.clone());
                 let facts = vec![Event::CommandRefused { command, refusal, letter }];
@@ -148,6 +153,12 @@ impl Session {
         let seq = self.record(leave, facts).await?;
         self.settle_undos().await?;
         Ok((Receipt { command, seq, verdict }, then))
+    }
+
+    /// What to do with a command, if the settings that come with it are there.
+    fn order(&self, handed: &Handed, performing: Performing) -> Order {
+        let model = self.unsaid.as_ref().unwrap_or(&self.state().config).model.as_ref();
+        orders::order(&self.parts, self.state(), model, handed, performing)
     }
 
     /// What is left can only be stopped by its tools: without them the command is refused.

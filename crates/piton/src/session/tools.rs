@@ -103,14 +103,18 @@ impl Session {
     }
 }
 
-/// Calls that were started and have not ended.
+/// Calls of this conversation that were started and have not ended.
 fn unsettled(state: &State) -> impl Iterator<Item = (&Call, &Started)> {
     let steps = state.open_turn().into_iter().flat_map(Turn::steps);
     let calls = steps.flat_map(|step| &step.calls);
     calls.filter_map(|call| match &call.progress {
         Progress::Running(started)
         | Progress::InDoubt(started)
-        | Progress::Parked(Parked { started, .. }) => Some((call, started)),
+        | Progress::Parked(Parked { started, .. }) => {
+            // What belongs to another conversation is not ours to stop or to tidy up.
+            let is_ours = !matches!(started.handle, Handle::Origin { .. });
+            is_ours.then_some((call, started))
+        }
         Progress::Waiting | Progress::Done(_) => None,
     })
 }

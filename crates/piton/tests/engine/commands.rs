@@ -1,15 +1,17 @@
 //! Commands from other processes: letters to the one that writes, taken once, also by the next one.
 
-use piton::{Accepted, Command, CommandError, Envelope, Refusal, Reply};
+use piton::{
+    Accepted, Command, CommandError, Envelope, QueueChange, QueuePlace, Refusal, Reply, UserPart,
+};
 use piton_core::event::PermissionMode;
-use piton_core::id::CommandId;
+use piton_core::id::{CommandId, MessageId};
 use piton_core::outcome::Ending;
 use piton_core::question::Secret;
 use piton_store::{Journal as _, LETTER_BYTES_MAX, Letter};
 
 use crate::stage::{Stage, named, pass, pending, say};
 
-const SLOW: &str = r#"{"steps":[{"calls":[{"tool":"look","arguments":{"ms":5000}}]},{"say":"one"},{"say":"two"}]}"#;
+const SLOW: &str = r#"{"steps":[{"calls":[{"tool":"look","arguments":{"ms":5000}}]},{"say":"one"},{"say":"two"},{"say":"three"}]}"#;
 
 async fn left(stage: &Stage) -> usize {
     stage.journal.letters(stage.conversation()).await.unwrap().len()
@@ -42,6 +44,83 @@ async fn a_command_reaches_the_process_that_performs() {
     assert_eq!(said, [vec!["m1", "m3"], vec!["m2"]]);
     assert_eq!(state.commands.len(), 4);
     assert_eq!(left(&stage).await, 0);
+    stage.check().await;
+}
+
+fn requeue(message: &str, change: QueueChange) -> Command {
+    Command::Requeue { message: MessageId::new(message), change }
+}
+
+// O38, X13: what waits is changed by letter, and performed as it was left.
+#[tokio::test(start_paused = true)]
+async fn what_waits_is_changed_from_another_process() {
+    let stage = Stage::new(SLOW);
+    let (here, elsewhere) = (stage.engine(), stage.engine());
+    let (holder, sender) = (stage.conversation_in(&here), stage.conversation_in(&elsewhere));
+    let (ending, ()) = tokio::join!(holder.perform(Command::say(named("m1", "go"))), async {
+        pass(1_000).await;
+        for name in ["a", "b", "c"] {
+            sender.send(Command::Queue { message: named(name, name) }).await.unwrap();
+        }
+        let better = named("a", "better").parts;
+        for command in [
+            requeue("c", QueueChange::Before { before: MessageId::new("a") }),
+            requeue("a", QueueChange::Parts { parts: better }),
+            requeue("b", QueueChange::Place { place: QueuePlace::Steer }),
+        ] {
+            let accepted = sender.send(command).await.unwrap();
+            assert!(matches!(accepted, Accepted::Letter { .. }), "{accepted:?}");
+        }
+    });
+    assert_eq!(ending.unwrap(), Ending::Done);
+    let state = stage.state().await;
+    let said: Vec<Vec<_>> = state
+        .turns
+        .iter()
+        .map(|turn| turn.said().map(|said| said.message.to_string()).collect())
+        .collect();
+    assert_eq!(said, [vec!["m1", "b"], vec!["c"], vec!["a"]]);
+    let last = state.turns[2].said().next().unwrap();
+    assert_eq!(last.parts, named("a", "better").parts);
+    stage.check().await;
+}
+
+// K58
+#[tokio::test(start_paused = true)]
+async fn a_change_of_what_does_not_wait_is_refused_by_type() {
+    let stage = Stage::new(
+        r#"{"steps":[{"say":"one"},{"calls":[{"tool":"look","arguments":{"ms":5000}}]},{"say":"two"}]}"#,
+    );
+    let engine = stage.engine();
+    let conversation = stage.conversation_in(&engine);
+    let refusal = async |command| conversation.send(command).await.unwrap().refusal().cloned();
+    let message = |name: &str| MessageId::new(name);
+    conversation.perform(Command::say(named("m1", "go"))).await.unwrap();
+    for command in [requeue("m1", QueueChange::Last), Command::Unqueue { message: message("m1") }] {
+        let taken = Refusal::AlreadyTaken { message: message("m1") };
+        assert_eq!(refusal(command).await, Some(taken));
+    }
+    let unknown = Refusal::UnknownMessage { message: message("x") };
+    assert_eq!(refusal(requeue("x", QueueChange::Last)).await, Some(unknown.clone()));
+    conversation.send(Command::say(named("m2", "go"))).await.unwrap();
+    pass(1_000).await;
+    conversation.send(Command::Interrupt).await.unwrap();
+    pass(10).await;
+    for name in ["a", "b", "c", "d", "e"] {
+        assert_eq!(refusal(Command::Queue { message: named(name, name) }).await, None);
+    }
+    let full = Some(Refusal::QueueFull { max: 5 });
+    assert_eq!(refusal(Command::Queue { message: named("f", "f") }).await, full);
+    assert_eq!(refusal(Command::Steer { message: named("f", "f") }).await, full);
+    let before = |before: &str| QueueChange::Before { before: message(before) };
+    assert_eq!(refusal(requeue("a", before("x"))).await, Some(unknown));
+    assert_eq!(refusal(requeue("a", before("a"))).await, None);
+    let empty = QueueChange::Parts { parts: vec![UserPart::text(" ")] };
+    assert_eq!(refusal(requeue("a", empty)).await, Some(Refusal::EmptyMessage));
+    conversation.send(Command::Stop).await.unwrap();
+    let steer = QueueChange::Place { place: QueuePlace::Steer };
+    assert_eq!(refusal(requeue("a", steer)).await, Some(Refusal::NoOpenTurn));
+    assert_eq!(stage.state().await.queue.len(), 5);
     stage.check().await;
 }
 

@@ -1,9 +1,9 @@
 //! Turns that are not over: how they break, and everything that can be done with them.
 
 use piton::OnIncomplete::{self, Ask};
-use piton::SessionError;
+use piton::{Command, Envelope, Refusal, SessionError};
 use piton_core::event::{BreakReason, FailureClass, ModelRef, TurnEnd};
-use piton_core::id::MessageId;
+use piton_core::id::{CommandId, MessageId};
 use piton_core::outcome::Ending;
 use piton_core::state::Turn;
 use piton_core::transcript::Transcript;
@@ -156,6 +156,49 @@ async fn retry_of_an_unknown_message_changes_nothing() {
     let before = stage.story().await;
     let ending = stage.open().await.retry(&MessageId::new("nobody")).await.unwrap();
     assert_eq!((ending, stage.story().await), (Ending::Done, before));
+}
+
+// C34: the same command twice is one attempt, also for whoever asks again after a lost answer.
+#[tokio::test(start_paused = true)]
+async fn a_retry_that_is_sent_twice_is_one_attempt() {
+    let stage = broken_stage().await;
+    let engine = stage.engine();
+    let conversation = stage.conversation_in(&engine);
+    let retry = || {
+        let command = Command::Retry { message: MessageId::new("m1") };
+        Envelope::new(CommandId::new("again"), command)
+    };
+    for _ in 0..2 {
+        assert_eq!(conversation.perform_envelope(retry()).await.unwrap(), Ending::Done);
+    }
+    let state = stage.state().await;
+    assert_eq!(state.turns[0].attempts.len(), 1);
+    assert_eq!(state.turns[0].said().map(|said| said.attempt.0).collect::<Vec<_>>(), [2]);
+    assert_eq!(stage.effects(), ["pay 1.1.0", "pay 1.3.0"]);
+    stage.check().await;
+}
+
+// An earlier message is forked: behind it stands what nobody wants to lose.
+#[tokio::test(start_paused = true)]
+async fn a_message_of_an_earlier_turn_is_refused_by_type() {
+    let stage = Stage::new(
+        r#"{"steps":[{"say":"x"},{"say":"y"},{"calls":[{"tool":"look","arguments":{"ms":5000}}]}]}"#,
+    );
+    let engine = stage.engine();
+    let conversation = stage.conversation_in(&engine);
+    for name in ["m1", "m2"] {
+        conversation.perform(Command::say(named(name, "hi"))).await.unwrap();
+    }
+    let retry = |name: &str| Command::Retry { message: MessageId::new(name) };
+    let refused = conversation.send(retry("m1")).await.unwrap();
+    let older = Refusal::OlderTurn { message: MessageId::new("m1") };
+    assert_eq!(refused.refusal(), Some(&older));
+    assert_eq!(conversation.perform(retry("m2")).await.unwrap(), Ending::Done);
+    // What was discarded is not shown, so the turn before it is the newest one.
+    conversation.send(Command::say(named("m3", "hi"))).await.unwrap();
+    pass(1_000).await;
+    conversation.perform(Command::Discard).await.unwrap();
+    assert_eq!(conversation.send(retry("m2")).await.unwrap().refusal(), None);
 }
 
 // X12

@@ -10,10 +10,13 @@ mod attach;
 mod commands;
 mod conversation;
 mod delegate;
+mod detach;
 mod examples;
 mod files;
 mod follow;
+mod fork;
 mod hooks;
+mod import;
 mod incomplete;
 mod interrupt;
 mod lease;
@@ -25,6 +28,7 @@ mod outage;
 mod overflow;
 mod permission;
 mod question;
+mod recall;
 #[cfg(feature = "http")]
 mod repair;
 
@@ -32,6 +36,7 @@ mod secret;
 mod stream;
 #[cfg(feature = "http")]
 mod summing_up;
+mod tail;
 mod tools;
 #[cfg(feature = "http")]
 mod transport;

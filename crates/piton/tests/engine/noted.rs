@@ -74,7 +74,8 @@ async fn every_retry_is_recorded_with_its_reason_and_wait() {
     let ending = stage.open().await.retry(&MessageId::new("m1")).await.unwrap();
     assert_eq!(ending, Ending::Done);
     let lines = records.lines();
-    let retried = lines.last().unwrap();
+    let [.., retried, over] = lines.as_slice() else { panic!("{lines:?}") };
+    assert!(over.contains("message_id=m1 attempt=2 end=Completed"), "{over}");
     for part in ["a message is tried again", "message_id=m1 attempt=2 model=\"script", "files=0"] {
         assert!(retried.contains(part), "{part}: {retried}");
     }

@@ -36,6 +36,7 @@ pub(crate) struct Stage {
     delegation: Option<Delegation>,
     hooks: Option<Arc<dyn Hooks>>,
     turns_max: usize,
+    looks_back: bool,
     /// Counts processes: no two of them meet the same chance.
     processes: AtomicU64,
 }
@@ -65,6 +66,7 @@ impl Stage {
             delegation: None,
             hooks: None,
             turns_max: piton::TURNS_MAX,
+            looks_back: false,
             processes: AtomicU64::new(7),
         };
         stage.config.permissions.mode = PermissionMode::Auto;
@@ -78,6 +80,12 @@ impl Stage {
 
     pub(crate) fn limits(mut self, change: impl FnOnce(&mut Limits)) -> Self {
         change(&mut self.config.limits);
+        self
+    }
+
+    /// With the tools that look back.
+    pub(crate) fn looking_back(mut self) -> Self {
+        self.looks_back = true;
         self
     }
 
@@ -142,12 +150,15 @@ impl Stage {
         if let Some(delegation) = self.delegation {
             builder = builder.delegate(delegation);
         }
+        if self.looks_back {
+            builder = builder.look_back();
+        }
         if let Some(hooks) = &self.hooks {
             builder = builder.hooks(hooks.clone());
         }
         let mut config = self.config.clone();
-        // The tool that hands tasks on is offered with all others, by the engine.
-        if self.delegation.is_none() {
+        // The tools of the engine itself are offered with all others, by the engine.
+        if self.delegation.is_none() && !self.looks_back {
             builder.offer_tools(&mut config);
         }
         let profile = Profile { config, ..Profile::default() };
@@ -327,6 +338,7 @@ fn word(event: &Event) -> String {
         Event::WindowLearned { tokens, .. } => format!("window:{tokens}"),
         Event::OutputsShortened { outputs } => format!("shorten:{}", outputs.len()),
         Event::MessageQueued { .. } => "queued".into(),
+        Event::MessageRequeued { .. } => "requeued".into(),
         Event::MessageUnqueued { .. } => "unqueued".into(),
         Event::CallTracked { call, .. } => format!("track:{}", call.index),
         Event::CallLocated { call, .. } => format!("locate:{}", call.index),
@@ -336,7 +348,9 @@ fn word(event: &Event) -> String {
         Event::CommandTaken { .. } => "taken".into(),
         Event::CommandRefused { .. } => "refused".into(),
         Event::TitleGiven { .. } => "title".into(),
+        Event::ConversationShelved { shelf } => format!("shelved:{shelf:?}"),
         Event::WorkspaceBound { .. } => "bound".into(),
+        Event::ConversationImported { .. } => "imported".into(),
         Event::UndoStarted { .. } => "undo".into(),
         Event::UndoFinished { outcome, .. } => format!("undone:{outcome:?}"),
         Event::Unknown(_) => "unknown".into(),

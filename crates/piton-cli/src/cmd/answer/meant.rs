@@ -3,7 +3,7 @@
 use piton::Reply;
 use piton_agent::Settings;
 use piton_core::id::ConversationId;
-use piton_core::view::{InquiryKind, QuestionView, RuleEffect, Shape, View, Wants};
+use piton_core::view::{Choice, InquiryKind, QuestionView, RuleEffect, Shape, View, Wants};
 
 use crate::ask::{FormPrompt, Heard, Offer, Prompt};
 use crate::flags::{Answer, Scope};
@@ -149,6 +149,9 @@ pub(super) fn words<'a>(asked: &'a QuestionView, offers: &[Offer]) -> Vec<&'a st
             .chain(asked.changeable.as_ref().map(|_| "edit"))
             .chain(["applied"])
             .collect(),
+        InquiryKind::InDoubt if asked.choices.contains(&Choice::LookAgain) => {
+            vec!["wait", "done", "unknown", "--text RESULT"]
+        }
         InquiryKind::InDoubt => vec!["run", "done", "unknown", "--text RESULT"],
         InquiryKind::Question => match asked.wants.as_ref().map(|wants| &wants.shape) {
             Some(Shape::Confirm) => vec!["yes", "no", "--decline"],

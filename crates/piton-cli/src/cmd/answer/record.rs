@@ -170,6 +170,7 @@ fn tell(asked: &QuestionView, reply: &Reply, offer: Option<&Offer>, output: &mut
         (Reply::Applied, _) => "applied",
         (Reply::RunAgain, _) => "run",
         (Reply::TreatAsDone, _) => "done",
+        (Reply::LookAgain, _) => "wait",
         (Reply::Always(_) | Reply::Keep(_), _) => match reply.standing().map(|it| it.effect) {
             Some(RuleEffect::Allow) => "always",
             Some(RuleEffect::Ask | RuleEffect::Deny) | None => "never",

@@ -49,7 +49,7 @@ impl Sitting {
             ("model", model),
             ("effort", Line::word(&self.effort(&view))),
             ("permissions", Mode::from(self.mode(&view)).typed()),
-            ("used", tokens::told(&view)),
+            ("used", tokens::in_all(&view).unwrap_or_else(|| "no tokens yet".into())),
             ("settings", file),
         ];
         for (name, value) in rows {

@@ -127,7 +127,7 @@ fn aside(settings: &Settings) -> Option<Finding> {
     Some(Finding::lacks(
         "store",
         format!("{} damaged databases were set aside, the first as {first}", aside.len()),
-        format!("save what can be read: sqlite3 {first} .dump, piton help doctor has the rest"),
+        format!("to bring back what can be read: piton doctor --salvage {first}"),
     ))
 }
 

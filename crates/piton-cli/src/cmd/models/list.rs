@@ -51,7 +51,7 @@ pub(super) async fn show(
         let head =
             ["MODEL", "WINDOW", "ANSWER", "DOLLARS PER MILLION, IN/OUT"].map(ToOwned::to_owned);
         let rows: Vec<_> = std::iter::once(head).chain(rows.iter().map(Row::cells)).collect();
-        output.data(&format!("\n{}", table(&rows)));
+        output.data(&format!("\n{}", table(&rows, output.page())));
     }
 }
 

@@ -47,7 +47,7 @@ pub(super) async fn approve(
         Approval::Leave => return None,
         Approval::CarryOut => {
             asked.overrides.permissions = Some(work);
-            asked.query.permissions = Some(Mode::from(work));
+            asked.query.turn.permissions = Some(Mode::from(work));
             APPROVED.to_owned()
         }
         Approval::Change => {

@@ -5,6 +5,7 @@ use piton_agent::{is_demo, typed};
 use piton_core::id::TurnId;
 use piton_core::view::{PermissionMode, View};
 
+use super::again;
 use super::asked::Asked;
 use super::errand::Errand;
 use super::opened::{Life, Opened};
@@ -29,7 +30,7 @@ pub(super) fn begin(
     stage: &mut Stage<'_>,
 ) {
     announce(opened, Some(shown), errand.turn(shown), stage);
-    if errand.begins() && asked.query.permissions.is_none() {
+    if errand.begins() && asked.query.turn.permissions.is_none() {
         match opened.life {
             // In a chat it was said before.
             Life::Known if stage.beside.is_some() => {}
@@ -38,6 +39,10 @@ pub(super) fn begin(
                 tell_of_mode(asked.agent.default_mode(), "as the settings say", stage);
             }
         }
+    }
+    if let Errand::Retry = errand {
+        again::tell(shown, asked, stage);
+        return;
     }
     let Some(open) = shown.open_turn() else {
         if let Some(note) = waiting::note(shown.queue.len(), errand) {
@@ -58,7 +63,7 @@ pub(super) fn begin(
         Errand::Send(OnIncomplete::Discard) => {
             format!("Turn {} is discarded. It stays in the journal, hidden.", open.head.id.0)
         }
-        Errand::Send(OnIncomplete::Ask) | Errand::Release => return,
+        Errand::Send(OnIncomplete::Ask) | Errand::Release | Errand::Retry => return,
     };
     stage.output.talk(&note);
     if let Errand::Send(OnIncomplete::Discard) = errand

@@ -4,8 +4,9 @@
 
 use std::future::pending;
 use std::ops::ControlFlow;
+use std::time::Duration;
 
-use piton::{Command, NewMessage};
+use piton::{Command, NewMessage, Refusal};
 use piton_agent::{Settings, custom_commands, near};
 use piton_core::summary::shorten;
 
@@ -13,22 +14,22 @@ use super::asked::Asked;
 use super::input::Input;
 use super::mail::Mail;
 use super::opened::Opened;
+use super::requeue::{change, rows};
 use super::side::Question;
 use super::stage::{Beside, Stage};
 use super::text::sendable;
 use super::typed::{Now, understand};
-use super::waiting;
 use super::watch::Watch;
-use crate::flags::Query;
+use crate::flags::{Query, QueueWish};
 use crate::render::tokens;
-use crate::report::{Fault, InputFault, Report};
+use crate::report::{Fault, InputFault, LetterFault, Report};
 use crate::signals::Push;
 use crate::slash::{self, Meaning, Slash};
 use crate::terminal::Typed;
 use crate::typing::Pressed;
 
-/// Most messages that wait behind a turn.
-const QUEUE_MAX: usize = 5;
+/// How long a change of a message that waits may take: the turn of this process takes it at once.
+const CHANGE_WAIT: Duration = Duration::from_secs(10);
 /// Longest text of a message that is shown again, in letters.
 const SHOWN_LETTERS_MAX: usize = 60;
 
@@ -135,7 +136,7 @@ async fn obey(
             stage.output.talk(said);
             return Ok(());
         }
-        Meaning::Message(text) => return queue(text, (opened, asked), watch, stage).await,
+        Meaning::Message(text) => return queue(text, (opened, asked), stage).await,
         Meaning::Command(command) if command.is_possible_while_busy() => command,
         Meaning::Command(Slash { name, .. }) => {
             stage
@@ -156,8 +157,9 @@ async fn obey(
         ("queue", words) if words.is_empty() => {
             if watch.view().queue.is_empty() {
                 stage.output.talk("No message waits.");
+            } else {
+                stage.output.talk(&rows(watch.view()).join("\n"));
             }
-            waiting::tell(&watch.view().queue, stage);
         }
         ("queue", words) if words == "drop" => {
             for queued in watch.view().queue.clone() {
@@ -167,7 +169,10 @@ async fn obey(
             }
             stage.output.talk("The messages that waited are taken back.");
         }
-        ("queue", words) => queue(words, (opened, asked), watch, stage).await?,
+        ("queue", words) if QueueWish::of(&words).is_some() => {
+            requeue(&words, (opened, asked), stage).await?;
+        }
+        ("queue", words) => queue(words, (opened, asked), stage).await?,
         ("steer", words) => {
             let shown = shorten(&words, SHOWN_LETTERS_MAX);
             say(words, |message| Command::Steer { message }, (opened, asked), stage).await?;
@@ -188,9 +193,27 @@ async fn obey(
             stage.output.talk("asked on the side");
         }
         ("help", _) => stage.output.talk(&slash::help()),
-        ("tokens", _) => stage.output.talk(&tokens::told(watch.view())),
+        ("tokens", _) => stage.output.talk(&tokens::told(watch.view()).join("\n")),
         (_, _) => {}
     }
+    Ok(())
+}
+
+/// Changes a message that waits.
+async fn requeue(
+    words: &str,
+    (opened, asked): (&Opened, &Asked<'_>),
+    stage: &mut Stage<'_>,
+) -> Result<(), Fault> {
+    let Some(wish) = QueueWish::of(words) else { return Ok(()) };
+    if matches!(&wish, QueueWish::Edit { text, .. } if text.is_empty()) {
+        let said = "An editor has to wait until the turn is over; /queue edit N TEXT does not.";
+        stage.output.talk(said);
+        return Ok(());
+    }
+    let parts = (&opened.engine, CHANGE_WAIT);
+    let told = change(wish, &opened.conversation, parts, asked.settings, stage.output).await?;
+    stage.output.talk(&told);
     Ok(())
 }
 
@@ -198,18 +221,22 @@ async fn obey(
 async fn queue(
     text: String,
     (opened, asked): (&Opened, &Asked<'_>),
-    watch: &Watch,
     stage: &mut Stage<'_>,
 ) -> Result<(), Fault> {
-    if QUEUE_MAX <= watch.view().queue.len() {
-        stage
-            .output
-            .talk(&format!("The queue is full: {QUEUE_MAX} messages wait; /queue shows them"));
-        return Ok(());
-    }
     let shown = shorten(&text, SHOWN_LETTERS_MAX);
-    say(text, |message| Command::Queue { message }, (opened, asked), stage).await?;
-    stage.output.talk(&format!("queued: {shown}"));
+    match say(text, |message| Command::Queue { message }, (opened, asked), stage).await {
+        Err(Fault::Letter(LetterFault::Refused {
+            refusal: Refusal::QueueFull { max }, ..
+        })) => {
+            let said = format!("Queue is full: {max} messages wait; /queue shows them");
+            stage.output.talk(&said);
+            stage.output.talk("hint: your message is kept; to send it: piton query --draft");
+        }
+        done => {
+            done?;
+            stage.output.talk(&format!("queued: {shown}"));
+        }
+    }
     Ok(())
 }
 

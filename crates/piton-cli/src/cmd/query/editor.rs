@@ -42,6 +42,11 @@ pub(crate) struct Written {
 }
 
 impl Written {
+    /// Where it is until then.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
     /// The text is safe elsewhere.
     pub(crate) fn remove(self) {
         fs::remove_file(self.path).unwrap_or_default();

@@ -13,6 +13,8 @@ pub(super) enum Errand {
     Resume,
     /// Let the messages go that wait.
     Release,
+    /// Try a message again.
+    Retry,
 }
 
 impl Errand {
@@ -22,6 +24,7 @@ impl Errand {
             Self::Resume | Self::Send(OnIncomplete::Resume | OnIncomplete::Inject) => {
                 view.head.open.unwrap_or_else(|| view.next_turn())
             }
+            Self::Retry => view.turns.last().map_or_else(|| view.next_turn(), |turn| turn.head.id),
             Self::Release | Self::Send(OnIncomplete::Ask | OnIncomplete::Discard) => {
                 view.next_turn()
             }
@@ -31,7 +34,9 @@ impl Errand {
     /// Whether a turn begins; else one goes on.
     pub(super) fn begins(self) -> bool {
         match self {
-            Self::Resume | Self::Send(OnIncomplete::Resume | OnIncomplete::Inject) => false,
+            Self::Resume
+            | Self::Retry
+            | Self::Send(OnIncomplete::Resume | OnIncomplete::Inject) => false,
             Self::Release | Self::Send(OnIncomplete::Ask | OnIncomplete::Discard) => true,
         }
     }

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use piton::{
-    Command, CommandError, Conversation, Engine, Envelope, Follow, FollowError, LeaseWait,
+    Command, CommandError, Conversation, Engine, Envelope, Follow, FollowError, ForkAt, LeaseWait,
     NewMessage, News, Verdict,
 };
 use piton_agent::engine_to_write;
@@ -16,6 +16,7 @@ use super::asked::Asked;
 use super::face::{show_change, show_tasks};
 use super::mail::Mail;
 use super::stage::Stage;
+use crate::cmd::fork;
 use crate::output::Form;
 use crate::render::incomplete::Newest;
 use crate::render::lines::Line;
@@ -138,6 +139,18 @@ pub(super) async fn watch(
             return Ok(Watched::Left);
         }
     }
+}
+
+/// Forks the conversation as it is now. Gives the name of the fork.
+pub(super) async fn fork(
+    asked: &Asked<'_>,
+    id: &ConversationId,
+    stage: &mut Stage<'_>,
+) -> Result<String, Fault> {
+    let engine = engine(asked, stage)?;
+    let fork::Made { conversation, told } = fork::make(&engine, id, &ForkAt::End, None).await?;
+    stage.output.talk(&told);
+    Ok(conversation.to_string())
 }
 
 /// An engine that reads and leaves letters, and performs nothing.
@@ -290,7 +303,8 @@ impl Following {
             }
             waited |= was_waiting;
             if turn.is_none() && !waited {
-                self.check_refused(left).await?;
+                // One that was refused can be sent once more.
+                self.check_refused(left).await.inspect_err(|_| mail.come_back())?;
             }
             if looked == Looked::Nothing && self.holder().await?.is_none() {
                 match (turn, left.way) {
@@ -339,9 +353,11 @@ impl Following {
         let view = self.engine.view(id).await?;
         let turn = Newest::of(&view);
         let remedies = view.head.model.as_ref().map(|it| Remedies::of(&asked.agent, it));
+        let remedies = remedies.map(|it| it.within(view.head.allowance));
         let ending = self.conversation.ending().await?;
         let report = Report::of_turn(&ending, id, turn.as_ref(), &remedies.unwrap_or_default())
-            .about(id, view.turns.last());
+            .about(id, view.turns.last())
+            .with_all_of(&view);
         Ok(Followed::Done(report.kept_in(id.clone())))
     }
 }

@@ -76,6 +76,7 @@ async fn about_turn(
     waiting::tell(&view.queue, stage);
     match choose(stage.choose(&turn_menu(editing)).await?) {
         Choice::Resume => Ok(Errand::Send(OnIncomplete::Resume)),
+        Choice::Retry => Ok(Errand::Retry),
         Choice::Discard => Ok(Errand::Send(OnIncomplete::Discard)),
         Choice::Edit => {
             let typed = stage.ask("The new message (empty: what you have just sent): ").await?;

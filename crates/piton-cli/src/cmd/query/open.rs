@@ -9,12 +9,15 @@ use piton::clock::{Clock as _, SystemClock};
 use piton::{Conversation, Hold, LeaseWait, OpenError, reader};
 use piton_agent::{Agent, AgentProfiles, AgentTools, Catalogue, EngineParts, Overrides, Settings};
 use piton_core::id::{ConversationId, Seq};
-use piton_store::{Batch, CommitName, Durability, Holder, Journal, MemoryJournal, NewRecord};
+use piton_store::{
+    Batch, CommitName, Durability, Holder, Journal, Listed, MemoryJournal, NewRecord,
+};
 
 use super::mail::Mail;
 use super::opened::{Life, Opened, look};
 use crate::flags::Query;
 use crate::output::Output;
+use crate::render::origin;
 use crate::report::{Fault, fault};
 use crate::{store, target};
 
@@ -82,6 +85,9 @@ pub(super) async fn open(
     mail.meant_for(conversation.id());
     let hold = enter(&conversation, target.is_some(), lock_wait, output).await?;
     let view = look(&engine, conversation.id()).await?;
+    if let Some(gone) = origin::gone(&view.head) {
+        output.talk(&gone);
+    }
     let model = agent.model(overrides, view.head.model.as_ref())?;
     let is_chosen = overrides.model.is_some() || view.head.model.is_some();
     let chosen_by = if is_chosen { None } else { agent.chosen_by_key(&model) };
@@ -111,7 +117,7 @@ async fn target(
     journal: &dyn Journal,
     settings: &Settings,
 ) -> Result<Option<ConversationId>, Fault> {
-    match &query.id {
+    match &query.turn.id {
         Some(typed) => Ok(Some(target::by_prefix(journal, typed, settings).await?)),
         None if query.new => Ok(None),
         None => match meant {
@@ -137,7 +143,7 @@ async fn passing(
         if let Some(id) = &meant {
             copy(&*journal, &*memory, id).await?;
         }
-    } else if let Some(typed) = &query.id {
+    } else if let Some(typed) = &query.turn.id {
         let (typed, near, aside) = (typed.clone(), Vec::new(), settings.set_aside());
         return Err(Fault::UnknownConversation { typed, near, aside });
     }
@@ -153,25 +159,22 @@ pub(super) async fn copy(
     let mut next = Some(id.clone());
     while let Some(id) = next {
         // A conversation that is there already closes a circle, which no sound journal has.
-        next = match to.status(&id).await? {
-            None => copy_one(from, to, &id).await?,
-            Some(_) => None,
-        };
+        if to.status(&id).await?.is_some() {
+            return Ok(());
+        }
+        let Some(listed) = from.status(&id).await? else { return Ok(()) };
+        copy_one(from, to, listed).await?;
+        next = reader::origin_of(from, &id).await?.map(|origin| origin.conversation);
     }
     Ok(())
 }
 
-/// Copies one conversation; returns the conversation that it was cut from.
-async fn copy_one(
-    from: &dyn Journal,
-    to: &dyn Journal,
-    id: &ConversationId,
-) -> Result<Option<ConversationId>, Fault> {
-    let Some(listed) = from.status(id).await? else { return Ok(None) };
-    let (mut records, mut files, mut origin) = (Vec::new(), Vec::new(), None);
+/// Copies one conversation.
+async fn copy_one(from: &dyn Journal, to: &dyn Journal, listed: Listed) -> Result<(), Fault> {
+    let id = &listed.conversation;
+    let (mut records, mut files) = (Vec::new(), Vec::new());
     reader::each_record(from, id, Seq::default(), |record| {
         let entry = reader::entry(&record);
-        origin = reader::origin(&entry).cloned().or(origin.take());
         files.extend(reader::files(&entry));
         let (at, format, body) = (record.at, record.format, record.body);
         records.push(NewRecord { at, format, body });
@@ -190,7 +193,7 @@ async fn copy_one(
     let lease = to.lease(id, holder).await.map_err(OpenError::from)?;
     to.append(&lease, batch).await.map_err(piton::SessionError::from)?;
     to.release(lease).await?;
-    Ok(origin)
+    Ok(())
 }
 
 /// Takes the writer's place, and says so when that takes long.

@@ -6,11 +6,12 @@ use std::time::{Duration, Instant};
 
 use anstyle::Style as Look;
 use piton::{Command, CommandError, FollowError, News, OnIncomplete, Rested, Work};
-use piton_agent::typed as named;
+use piton_agent::{Reader, typed as named};
 use piton_core::coordinate::COORDINATOR;
 use piton_core::summary::shorten;
 use piton_core::view::{ItemView, MessagePart, TurnEnd, View};
 
+use super::again;
 use super::approve;
 use super::asked::Asked;
 use super::begin::begin;
@@ -27,13 +28,16 @@ use super::opened::{Life, Opened};
 use super::schema::{self, AGAIN_MAX};
 use super::stage::Stage;
 use super::still_running;
+use super::waiting;
 use super::watch::{Rules, Watch, answered};
 use crate::ask::Content;
+use crate::cmd::rename::ask_beside;
 use crate::output::{Form, Output};
 use crate::render::answer::Pace;
 use crate::render::incomplete::Newest;
 use crate::render::paint::{Painted, Span};
 use crate::render::status::status;
+use crate::render::wrap::wrap;
 use crate::report::{Fault, InputFault, Remedies, Report};
 use crate::terminal::{Terminal, Typed};
 
@@ -64,6 +68,10 @@ pub(super) async fn perform(
         seen.catch_up(stage).await?;
         opened.view = seen.watch.view().clone();
         seen.tell_status(opened, stage);
+        if opened.life != Life::Passing {
+            let reader = if stage.terminal.is_some() { Reader::Person } else { Reader::Nobody };
+            ask_beside(&asked.agent, opened.conversation.id(), &opened.view, reader);
+        }
         if let Some(chosen) = chosen {
             match follow(chosen, opened, asked, mail, stage).await? {
                 Followed::Errand(next) => {
@@ -244,7 +252,8 @@ impl Seen {
             let ms = u64::try_from(self.begun.elapsed().as_millis()).unwrap_or(u64::MAX);
             let line = status(&opened.view, turn, &named(&opened.model), ms);
             let line = vec![Span::new(&line, Look::new().dimmed())];
-            stage.output.talk_painted(&Painted::lines([&line], page.style));
+            let lines = wrap(&line, page.columns);
+            stage.output.talk_painted(&Painted::lines(&lines, page.style));
         }
     }
 
@@ -257,9 +266,10 @@ impl Seen {
         };
         let Rested { ending, .. } = rested?;
         let turn = Newest::of(&opened.view);
-        let remedies = Remedies::of(&asked.agent, &opened.model);
+        let remedies = Remedies::of(&asked.agent, &opened.model).within(opened.view.head.allowance);
         let report = Report::of_turn(&ending, &conversation, turn.as_ref(), &remedies)
-            .about(&conversation, opened.view.turns.last());
+            .about(&conversation, opened.view.turns.last())
+            .with_all_of(&opened.view);
         Ok(if opened.life == Life::Passing { report } else { report.kept_in(conversation) })
     }
 }
@@ -298,6 +308,17 @@ async fn start(
             Command::Say { message, on_incomplete, agent }
         }
         Errand::Resume | Errand::Release => Command::Resume,
+        Errand::Retry => {
+            if mail.has_content() {
+                // It goes behind the turn that is tried again.
+                waiting::queue(opened, asked, mail).await?;
+            }
+            Command::Retry { message: again::meant(&opened.view, asked) }
+        }
+    };
+    let what = match errand {
+        Errand::Retry => "the message is not tried again",
+        Errand::Send(_) | Errand::Resume | Errand::Release => "the message was not taken",
     };
     let envelope = asked.envelope(command)?;
     let command = envelope.id.clone();
@@ -316,7 +337,7 @@ async fn start(
             if matches!(error, CommandError::Refused(_)) {
                 mail.come_back();
             }
-            Err(opened.fault(error, "the message was not taken"))
+            Err(opened.fault(error, what))
         }
         None => {
             // Nothing runs any more, so the journal says whether it was taken.
@@ -373,7 +394,7 @@ async fn see_through(
     let begun = Instant::now();
     stage.output.begin_waiting(asked.agent.notify());
     let mut work = pin!(work.rest());
-    let mut beat = Heartbeat::new(asked.query.heartbeat, stage);
+    let mut beat = Heartbeat::new(asked.query.turn.heartbeat, stage);
     let ending = loop {
         want_what_is_typed(&watch, stage);
         tokio::select! {

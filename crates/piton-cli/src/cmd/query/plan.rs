@@ -20,6 +20,8 @@ pub(crate) enum Wish {
     Queue,
     /// Say something to the open turn.
     Steer,
+    /// Try a message again.
+    Retry,
 }
 
 /// What is there.
@@ -45,6 +47,8 @@ pub(crate) enum Plan {
     Resume,
     /// Discard the incomplete turn.
     Discard,
+    /// Try the message again.
+    Retry,
     /// Let the messages go that wait.
     Release,
     /// Ask what to do with the messages that wait.
@@ -69,6 +73,7 @@ pub(crate) fn plan(wish: Wish, situation: Situation) -> Plan {
         (Wish::Say | Wish::Queue, false, _) | (Wish::Continue | Wish::Discard, false, true) => {
             Plan::Send(OnIncomplete::Ask)
         }
+        (Wish::Retry, _, _) => Plan::Retry,
         (Wish::Queue, true, _) => Plan::Send(OnIncomplete::Resume),
         (Wish::Steer, false, _) => Plan::NothingToSteer,
         (Wish::Continue, false, false) if waiting => Plan::Release,
@@ -101,6 +106,7 @@ pub(crate) enum Source {
 /// What was typed, checked before anything is read or opened: the wish, and where the message is.
 pub(crate) fn request(query: &Query) -> Result<(Wish, Source), InputFault> {
     let wish = match (&query.resume, query.discard_turn) {
+        _ if query.retry.is_some() => Wish::Retry,
         (Some(_), _) => Wish::Continue,
         (None, _) if query.go_on => Wish::Continue,
         (None, true) => Wish::Discard,
@@ -130,7 +136,7 @@ fn says_nothing(query: &Query, wish: Wish) -> bool {
     let says = match wish {
         Wish::Say => query.workspace.is_none(),
         Wish::Queue | Wish::Steer => true,
-        Wish::Continue | Wish::Discard => false,
+        Wish::Continue | Wish::Discard | Wish::Retry => false,
     };
     says && !query.draft && query.files.is_empty()
 }
@@ -163,6 +169,13 @@ mod tests {
         check(Wish::Continue, true, true, Plan::Send(OnIncomplete::Inject));
         check(Wish::Discard, true, false, Plan::Discard);
         check(Wish::Discard, true, true, Plan::Send(OnIncomplete::Discard));
+    }
+
+    // X9: a retry is wanted by name, whatever became of the turn.
+    #[test]
+    fn a_message_is_tried_again_whether_its_turn_is_over_or_not() {
+        check(Wish::Retry, true, false, Plan::Retry);
+        check(Wish::Retry, false, false, Plan::Retry);
     }
 
     // J23, J24, J27

@@ -116,6 +116,23 @@ pub(super) async fn take_back(opened: &mut Opened, asked: &Asked<'_>) -> Result<
     Ok(())
 }
 
+/// Puts the message behind the open turn. Flags count for the turn in front of it.
+pub(super) async fn queue(
+    opened: &Opened,
+    asked: &Asked<'_>,
+    mail: &mut Mail,
+) -> Result<(), Fault> {
+    let message = mail.leave(opened).await?;
+    let mut envelope = asked.envelope(Command::Queue { message })?;
+    envelope.from.flags = None;
+    if let Err(error) = opened.conversation.start(envelope).await {
+        mail.come_back();
+        return Err(opened.fault(error, "the message was not taken"));
+    }
+    mail.arrived();
+    Ok(())
+}
+
 /// Why neither going on nor another directory helps: a call is in doubt, and the directory is gone in
 /// which it would be settled. None if no call is.
 pub(super) fn nowhere(opened: &Opened) -> Option<Fault> {
@@ -133,7 +150,7 @@ pub(super) fn nowhere(opened: &Opened) -> Option<Fault> {
 }
 
 /// Shows messages that wait.
-pub(in crate::cmd) fn tell(queue: &[QueuedView], stage: &mut Stage<'_>) {
+pub(super) fn tell(queue: &[QueuedView], stage: &mut Stage<'_>) {
     for queued in queue {
         let said = shorten(&turn::said(&queued.parts), MESSAGE_LETTERS_MAX);
         stage.output.talk(&format!("Waiting: {said}"));
@@ -143,7 +160,7 @@ pub(in crate::cmd) fn tell(queue: &[QueuedView], stage: &mut Stage<'_>) {
 /// What is said when messages that wait go first.
 pub(super) fn note(waiting: usize, errand: Errand) -> Option<String> {
     match (waiting, errand) {
-        (0, _) => None,
+        (0, _) | (_, Errand::Retry) => None,
         (1, Errand::Send(_)) => {
             Some("A message was waiting: it goes first, and yours comes after it.".into())
         }

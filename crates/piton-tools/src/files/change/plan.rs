@@ -92,6 +92,7 @@ impl Change {
             | Handle::Job { .. }
             | Handle::Conversation { .. }
             | Handle::Task { .. }
+            | Handle::Origin { .. }
             | Handle::Round { .. } => {
                 Err(Refusal("no digests were recorded for this change: it was not made".into()))
             }

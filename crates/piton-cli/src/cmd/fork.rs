@@ -1,0 +1,84 @@
+//! `piton fork`: goes on from a place of a conversation in another one, which shares what was said there.
+
+use std::time::Duration;
+
+use piton::Engine;
+use piton::fork::ForkAt;
+use piton_agent::{Settings, engine_to_write};
+use piton_core::id::ConversationId;
+use piton_core::view::Status;
+
+use crate::flags::Fork;
+use crate::output::Output;
+use crate::report::{Fault, ForkFault, Report};
+use crate::{store, target};
+
+/// Forks it.
+pub(crate) async fn run(
+    fork: &Fork,
+    settings: &Settings,
+    output: &mut Output,
+) -> Result<Report, Fault> {
+    let typed = fork.id.as_deref().or(fork.id_flag.as_deref());
+    let (engine, id) = find(typed, settings, output).await?;
+    let made = make(&engine, &id, &fork.place(), fork.title.clone()).await;
+    engine.shutdown(Duration::ZERO).await;
+    let Made { conversation, told } = made?;
+    if !fork.json {
+        output.data(&format!("{conversation}\n"));
+    }
+    output.talk(&told);
+    output.talk(&onwards(&conversation));
+    Ok(Report::ok("done").about(&conversation, None).kept_in(conversation))
+}
+
+/// An engine that writes and performs nothing, and the conversation that is meant.
+pub(super) async fn find(
+    typed: Option<&str>,
+    settings: &Settings,
+    output: &mut Output,
+) -> Result<(Engine, ConversationId), Fault> {
+    let nothing = || Fault::NoConversation { aside: settings.set_aside() };
+    if !settings.has_database()? && typed.is_none() {
+        return Err(nothing());
+    }
+    let journal = store::open(settings, output)?;
+    let id = match typed {
+        Some(typed) => target::by_prefix(&*journal, typed, settings).await?,
+        None => target::newest(&*journal, settings).await?.ok_or_else(nothing)?,
+    };
+    Ok((engine_to_write(journal, settings)?, id))
+}
+
+/// A fork, and what a person hears of it.
+#[derive(Debug)]
+pub(crate) struct Made {
+    pub(crate) conversation: ConversationId,
+    pub(crate) told: String,
+}
+
+/// Makes a fork.
+pub(crate) async fn make(
+    engine: &Engine,
+    id: &ConversationId,
+    at: &ForkAt,
+    title: Option<String>,
+) -> Result<Made, ForkFault> {
+    let fork = engine.fork(id, at, title).await?;
+    let listed = engine.journal().status(fork.id()).await?;
+    let row = listed.map(|listed| listed.row).unwrap_or_default();
+    let turns = match row.turns {
+        0 => "no turn".to_owned(),
+        1 => "1 turn".to_owned(),
+        turns => format!("{turns} turns"),
+    };
+    let open = if row.status == Status::Idle { "" } else { ", the last one incomplete" };
+    let conversation = fork.id().clone();
+    let told = format!("Conversation {conversation} is a fork of {id}: {turns}{open}.");
+    Ok(Made { conversation, told })
+}
+
+/// How to go on in a fork.
+pub(super) fn onwards(id: &ConversationId) -> String {
+    format!("hint: to go on there: piton -c, or piton query --id {id} \"TEXT\"")
+}

@@ -1,0 +1,206 @@
+//! Changes of messages that wait. Each is a command: where another process works on the conversation, a
+//! letter brings it there.
+
+use std::time::Duration;
+
+use piton::chance::{Chance as _, SystemChance};
+use piton::{
+    Accepted, Command, CommandError, Conversation, Engine, Envelope, LeaseWait, QueueChange,
+    QueuePlace, Verdict,
+};
+use piton_agent::Settings;
+use piton_core::command::UserPart;
+use piton_core::id::CommandId;
+use piton_core::summary::shorten;
+use piton_core::view::{MessagePart, QueuedView, View};
+use piton_store::Holder;
+use tokio::time::Instant;
+
+use super::editor::edited;
+use crate::flags::QueueWish;
+use crate::output::Output;
+use crate::render::turn::said;
+use crate::render::visible::visible;
+use crate::report::{Fault, LetterFault};
+
+/// How often to look whether a letter was taken.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
+/// Longest text that is shown of a message, in letters.
+pub(in crate::cmd) const MESSAGE_LETTERS_MAX: usize = 60;
+
+/// A message that waits, in one line.
+pub(in crate::cmd) fn row(number: usize, queued: &QueuedView) -> String {
+    let place = match queued.place {
+        QueuePlace::Next => "next",
+        QueuePlace::Steer => "steer",
+    };
+    let text = shorten(&said(&queued.parts), MESSAGE_LETTERS_MAX);
+    format!("{number:>3}  {place:<5}  {}", visible(&text))
+}
+
+/// Lists the messages that wait, for a chat.
+pub(in crate::cmd) fn rows(view: &View) -> Vec<String> {
+    (1..).zip(&view.queue).map(|(number, queued)| row(number, queued)).collect()
+}
+
+/// Changes a message, and says what became of it.
+pub(in crate::cmd) async fn change(
+    wish: QueueWish,
+    conversation: &Conversation,
+    (engine, wait): (&Engine, Duration),
+    settings: &Settings,
+    output: &mut Output,
+) -> Result<String, Fault> {
+    let view = engine.view(conversation.id()).await?;
+    let mut written = None;
+    let (command, told) = match wish {
+        QueueWish::List => return Ok(String::new()),
+        QueueWish::Edit { number, text } => {
+            let queued = at(&view, number)?;
+            let text = if text.is_empty() {
+                let Some(new) = edited(&typed(queued), settings, output).await? else {
+                    return Ok("Nothing was written, so nothing is changed.".into());
+                };
+                let text = new.text.clone();
+                written = Some(new);
+                text
+            } else {
+                text.join(" ")
+            };
+            let change = QueueChange::Parts { parts: with_files(&text, queued) };
+            (requeue(queued, change), format!("Message {number} is changed."))
+        }
+        QueueWish::Move { number, to } => {
+            let queued = at(&view, number)?;
+            at(&view, to)?;
+            (
+                requeue(queued, moved(&view, number, to)),
+                format!("Message {number} is number {to} now."),
+            )
+        }
+        QueueWish::Rm { number } => {
+            let message = at(&view, number)?.id.clone();
+            (Command::Unqueue { message }, format!("Message {number} is taken back."))
+        }
+        QueueWish::Steer { number } => {
+            let change = QueueChange::Place { place: QueuePlace::Steer };
+            let told = format!("Message {number} goes into the open turn.");
+            (requeue(at(&view, number)?, change), told)
+        }
+        QueueWish::Next { number } => {
+            let change = QueueChange::Place { place: QueuePlace::Next };
+            let told = format!("Message {number} waits for a turn of its own.");
+            (requeue(at(&view, number)?, change), told)
+        }
+    };
+    let done = obeyed(command, conversation, engine, wait).await;
+    match (written, &done) {
+        (Some(written), Ok(())) => written.remove(),
+        // What was written is not lost.
+        (Some(written), Err(_)) => {
+            output.talk(&format!("What you wrote is in {}.", written.path().display()));
+        }
+        (None, _) => {}
+    }
+    done.map(|()| told)
+}
+
+fn requeue(queued: &QueuedView, change: QueueChange) -> Command {
+    Command::Requeue { message: queued.id.clone(), change }
+}
+
+/// The message with a number.
+fn at(view: &View, number: usize) -> Result<&QueuedView, Fault> {
+    let found = number.checked_sub(1).and_then(|place| view.queue.get(place));
+    Ok(found.ok_or(LetterFault::NoSuchNumber { number, count: view.queue.len() })?)
+}
+
+/// Where a message goes that is to have another number: named by the message behind it, because numbers
+/// move when a message is taken.
+fn moved(view: &View, number: usize, to: usize) -> QueueChange {
+    let behind = if number < to { to + 1 } else { to };
+    match behind.checked_sub(1).and_then(|place| view.queue.get(place)) {
+        Some(before) => QueueChange::Before { before: before.id.clone() },
+        None => QueueChange::Last,
+    }
+}
+
+/// What a person typed of a message.
+fn typed(queued: &QueuedView) -> String {
+    let texts = queued.parts.iter().filter_map(|part| match part {
+        MessagePart::Text { text } => Some(&**text),
+        MessagePart::File { .. } | MessagePart::InlinedFile { .. } | _ => None,
+    });
+    texts.collect::<Vec<_>>().join("\n")
+}
+
+/// A new text in front of the files that a message has.
+fn with_files(text: &str, queued: &QueuedView) -> Vec<UserPart> {
+    let files = queued.parts.iter().filter_map(|part| match part.clone() {
+        MessagePart::File { name, media_type, blob } => {
+            Some(UserPart::File { name, media_type, blob })
+        }
+        MessagePart::InlinedFile { name, media_type, text } => {
+            Some(UserPart::InlinedFile { name, media_type, text })
+        }
+        MessagePart::Text { .. } | _ => None,
+    });
+    [UserPart::text(text)].into_iter().chain(files).collect()
+}
+
+/// Has a command taken, here or by the process at work. A letter that nobody takes in time is taken back.
+async fn obeyed(
+    command: Command,
+    conversation: &Conversation,
+    engine: &Engine,
+    wait: Duration,
+) -> Result<(), Fault> {
+    let name = CommandId::from_chance(SystemChance.next());
+    let envelope = Envelope::new(name.clone(), command);
+    let accepted = conversation.post(envelope).await.map_err(LetterFault::from)?;
+    let refused = |refusal| {
+        let (what, conversation) = ("the message stays as it is", conversation.id().clone());
+        Fault::from(LetterFault::Refused { what, refusal, conversation })
+    };
+    let Accepted::Letter { letter, .. } = &accepted else {
+        return accepted.refusal().map_or(Ok(()), |refusal| Err(refused(refusal.clone())));
+    };
+    let deadline = Instant::now() + wait;
+    let mut is_late = false;
+    loop {
+        match conversation.verdict(&name).await.map_err(LetterFault::from)? {
+            Some(Verdict::Taken) => return Ok(()),
+            Some(Verdict::Refused(refusal)) => return Err(refused(refusal)),
+            None if is_late => {
+                let holder = holder(engine, conversation).await?;
+                return Err(LetterFault::NotChanged { holder }.into());
+            }
+            None if deadline <= Instant::now() => {
+                conversation.withdraw(letter).await.map_err(LetterFault::from)?;
+                // It may have been taken while it was withdrawn.
+                is_late = true;
+            }
+            None => {
+                if holder(engine, conversation).await?.is_none() {
+                    take_here(conversation).await?;
+                }
+                tokio::time::sleep(LOOK_EVERY).await;
+            }
+        }
+    }
+}
+
+/// Has letters recorded by this process, now that nobody else does.
+async fn take_here(conversation: &Conversation) -> Result<(), Fault> {
+    match conversation.hold(LeaseWait::NONE).await {
+        Err(CommandError::Open(error)) if error.is_held() => Ok(()),
+        held => {
+            drop(held.map_err(LetterFault::from)?);
+            Ok(())
+        }
+    }
+}
+
+async fn holder(engine: &Engine, conversation: &Conversation) -> Result<Option<Holder>, Fault> {
+    Ok(engine.journal().status(conversation.id()).await?.and_then(|listed| listed.holder))
+}

@@ -1,0 +1,58 @@
+//! `piton archive`: puts conversations away, or brings them back. Nothing of them is lost.
+
+use std::time::Duration;
+
+use piton::{Accepted, Shelf};
+use piton_agent::{Settings, engine_to_write};
+use piton_core::id::ConversationId;
+
+use crate::flags::Archive;
+use crate::output::Output;
+use crate::report::{Fault, LetterFault, Report};
+use crate::{store, target};
+
+/// Puts them away, or brings them back.
+pub(crate) async fn run(
+    archive: &Archive,
+    settings: &Settings,
+    output: &mut Output,
+) -> Result<Report, Fault> {
+    let journal = store::open(settings, output)?;
+    let mut found = Vec::new();
+    for typed in &archive.ids {
+        found.push(target::by_prefix(&*journal, typed, settings).await?);
+    }
+    drop(journal);
+    let (shelf, told) = if archive.back {
+        (Shelf::Listed, "listed again")
+    } else {
+        (Shelf::Archived, "archived; to see it: piton ls --archived")
+    };
+    shelve(&found, (shelf, told), settings, output).await?;
+    Ok(Report::ok("done"))
+}
+
+/// Keeps conversations elsewhere, and says so.
+pub(super) async fn shelve(
+    found: &[ConversationId],
+    (shelf, told): (Shelf, &str),
+    settings: &Settings,
+    output: &mut Output,
+) -> Result<(), Fault> {
+    let engine = engine_to_write(store::open(settings, output)?, settings)?;
+    let mut done = Ok(());
+    for id in found {
+        match engine.conversation(id).send(piton::Command::Shelve { shelf }).await {
+            Ok(Accepted::Entry(_)) => output.talk(&format!("Conversation {id} is {told}")),
+            Ok(Accepted::Letter { .. } | _) => output.talk(&format!(
+                "The process that works on conversation {id} was told; then it is {told}"
+            )),
+            Err(error) => {
+                done = Err(LetterFault::from(error).into());
+                break;
+            }
+        }
+    }
+    engine.shutdown(Duration::ZERO).await;
+    done
+}

@@ -1,0 +1,16 @@
+//! The flags of `piton retry`.
+
+use clap::Args;
+
+use super::query::TurnFlags;
+
+/// The flags of `piton retry`.
+#[derive(Debug, Args)]
+pub(crate) struct Retry {
+    /// A message of the newest turn, or the beginning of its id; else the last one. `piton print --attempts`
+    /// names them
+    #[arg(value_name = "MESSAGE")]
+    pub(crate) message: Option<String>,
+    #[command(flatten)]
+    pub(crate) turn: TurnFlags,
+}

@@ -1,0 +1,112 @@
+//! Bringing conversations back from a damaged database.
+//!
+//! A conversation whose end may be missing never goes on by itself: its open turn is broken off, and every
+//! call of it that has not ended is in doubt, also one whose start is not there.
+
+use piton_core::event::{BreakReason, EffectClass, Entry, Event, Handle};
+use piton_core::id::{ConversationId, Seq, Timestamp};
+use piton_core::state::{Progress, State, Turn};
+use piton_store::{
+    AppendError, Batch, CommitName, Durability, Holder, Journal, LeaseError, NewRecord, Record,
+    StoreError,
+};
+
+use crate::log::{record, status_row};
+use crate::reader;
+
+/// What is said of a turn whose end may be missing.
+const MAY_BE_MISSING: &str = "it was brought back from a damaged database, and entries may be missing at its \
+    end: look at what was done before you go on";
+
+/// What became of a conversation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Restored {
+    /// It is there, with so many entries.
+    Now(usize),
+    /// A conversation of this name is there already, and was left alone.
+    Already,
+    /// It has no entries.
+    Nothing,
+}
+
+/// Why a conversation was not brought back.
+#[derive(Debug, thiserror::Error)]
+pub enum RestoreError {
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// Another process holds its place.
+    #[error(transparent)]
+    Lease(#[from] LeaseError),
+    /// It could not be written.
+    #[error(transparent)]
+    Append(#[from] AppendError),
+}
+
+/// Writes a conversation that was found in a damaged database, in one commit. `whole` says that its end is
+/// there for certain.
+pub async fn restore(
+    journal: &dyn Journal,
+    conversation: &ConversationId,
+    records: Vec<Record>,
+    whole: bool,
+    holder: Holder,
+) -> Result<Restored, RestoreError> {
+    if records.is_empty() {
+        return Ok(Restored::Nothing);
+    }
+    let at = holder.since;
+    let lease = journal.lease(conversation, holder).await?;
+    if journal.status(conversation).await?.is_some() {
+        journal.release(lease).await?;
+        return Ok(Restored::Already);
+    }
+    let mut state = State::default();
+    for record in &records {
+        state.apply(&reader::entry(record));
+    }
+    let mut kept: Vec<NewRecord> = records.into_iter().map(as_new).collect();
+    let entries = kept.len();
+    if !whole {
+        for event in doubts(&state) {
+            let entry = Entry { seq: state.end.next(), at, event };
+            state.apply(&entry);
+            kept.push(record(&entry));
+        }
+    }
+    let batch = Batch {
+        name: CommitName::fresh(),
+        expected: Seq(0),
+        records: kept,
+        status: status_row(&state),
+        durability: Durability::Synced,
+    };
+    journal.append(&lease, batch).await?;
+    journal.release(lease).await?;
+    Ok(Restored::Now(entries))
+}
+
+/// What is known of an open turn whose end may be missing. A start without an end is what a call in doubt
+/// is in a journal.
+fn doubts(state: &State) -> Vec<Event> {
+    let Some(turn) = state.open_turn() else { return Vec::new() };
+    let calls = turn.steps().flat_map(|step| &step.calls);
+    let waiting = calls.filter(|call| matches!(call.progress, Progress::Waiting));
+    let started = waiting.map(|call| Event::ToolStarted {
+        call: call.id,
+        effect: EffectClass::Once,
+        handle: Handle::None,
+    });
+    let Turn { id, .. } = turn;
+    let (reason, message) = (BreakReason::Interrupted, MAY_BE_MISSING.to_owned());
+    started.chain([Event::TurnBroke { turn: *id, reason, message }]).collect()
+}
+
+fn as_new(Record { at, format, body, .. }: Record) -> NewRecord {
+    NewRecord { at, format, body }
+}
+
+/// Who brings conversations back.
+pub fn rescuer(since: Timestamp) -> Holder {
+    Holder { pid: std::process::id(), host: "localhost".into(), since }
+}

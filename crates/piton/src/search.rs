@@ -1,0 +1,374 @@
+//! Finding what was said, in all conversations of a home.
+//!
+//! The texts lie in an index beside the journals (`piton_store::SearchIndex`). The store knows words and
+//! places; here is what the entries mean: who said a text, and whether it still counts. The index is
+//! brought up to date when somebody searches, from the store's feed of changes, so that only what is new
+//! is read and no commit waits for it.
+
+mod pattern;
+mod texts;
+
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use piton_core::id::{ConversationId, Seq};
+use piton_store::{
+    Addition, Directory, FoundText, Indexed, Journal, ListPosition, Listed, SearchIndex, Sought,
+    StoreError,
+};
+
+pub use self::pattern::{Pattern, PatternError};
+use self::texts::Memo;
+pub use self::texts::Scope;
+use crate::reader;
+
+/// Conversations that are asked for at once.
+const CHANGES_ROWS: usize = 4_096;
+/// Records that are read at once.
+const READ_RECORDS: usize = 512;
+/// Records whose texts are written together.
+const TAKE_RECORDS: usize = 2_048;
+/// Times to begin anew: the index was of another store or damaged, or others filled it at the same time.
+const TRIES: usize = 8;
+
+/// Searches the conversations of a home.
+#[derive(Clone, Debug)]
+pub struct Search {
+    journal: Arc<dyn Journal>,
+    home: PathBuf,
+    index: Arc<Mutex<SearchIndex>>,
+    /// Up to where the index is known to be filled. Zero if nobody has looked yet.
+    reached: Arc<AtomicU64>,
+}
+
+/// What is looked for, and where.
+#[derive(Clone, Debug)]
+pub struct Query {
+    /// What.
+    pub pattern: Pattern,
+    /// Only in this conversation.
+    pub conversation: Option<ConversationId>,
+    /// Only in conversations that work in a directory.
+    pub directory: Option<Directory>,
+    /// Workers only, or everything but workers.
+    pub worker: Option<bool>,
+    /// Only what these said; none is everybody.
+    pub scopes: Vec<Scope>,
+    /// Also what does not count any more: turns that were discarded, attempts that were superseded.
+    pub hidden: bool,
+    /// Lines around each hit.
+    pub context: usize,
+    /// Most hits in one conversation.
+    pub each_max: usize,
+    /// Most hits in all.
+    pub hits_max: usize,
+}
+
+impl Query {
+    /// A pattern, looked for everywhere.
+    pub fn new(pattern: Pattern) -> Self {
+        Self {
+            pattern,
+            conversation: None,
+            directory: None,
+            worker: None,
+            scopes: Vec::new(),
+            hidden: false,
+            context: 0,
+            each_max: usize::MAX,
+            hits_max: usize::MAX,
+        }
+    }
+}
+
+/// A line that matches.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Hit {
+    /// The conversation.
+    pub conversation: ConversationId,
+    /// The turn, from 1; zero for what belongs to none.
+    pub turn: u32,
+    /// The entry.
+    pub seq: Seq,
+    /// Who said it.
+    pub scope: String,
+    /// What it is.
+    pub kind: String,
+    /// Why it does not count any more; empty if it does.
+    pub hidden: String,
+    /// The number of the line in its text, from 1.
+    pub number: usize,
+    /// The line.
+    pub line: String,
+    /// Lines in front of it.
+    pub before: Vec<String>,
+    /// Lines behind it.
+    pub after: Vec<String>,
+}
+
+/// What was found.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Hits {
+    /// The hits: the conversation with the newest one first, within one in order.
+    pub hits: Vec<Hit>,
+    /// Whether there are more than were asked for.
+    pub more: bool,
+}
+
+/// What became of a try to bring the index up to date.
+enum Filled {
+    Whole,
+    /// Somebody else brought something at the same time.
+    Shared,
+    /// The index speaks of another store.
+    Foreign,
+}
+
+impl Search {
+    /// Opens the index of a home.
+    pub async fn open(journal: Arc<dyn Journal>, home: &Path) -> Result<Self, StoreError> {
+        let place = home.to_owned();
+        let index = blocking(move || SearchIndex::open(&place)).await?;
+        let (index, reached) = (Arc::new(Mutex::new(index)), Arc::default());
+        Ok(Self { journal, home: home.to_owned(), index, reached })
+    }
+
+    /// Finds lines that match, newest first, in all that is recorded at this moment. An index that turns
+    /// out to be damaged is made again.
+    pub async fn find(&self, query: &Query) -> Result<Hits, StoreError> {
+        self.catch_up().await?;
+        match self.look(query).await {
+            Err(error) if SearchIndex::is_damage(&self.home, &error) => {
+                self.begin_anew().await?;
+                self.catch_up().await?;
+                self.look(query).await
+            }
+            found => found,
+        }
+    }
+
+    /// Brings the index up to date.
+    pub async fn catch_up(&self) -> Result<(), StoreError> {
+        for _ in 0..TRIES {
+            match self.fill().await {
+                Ok(Filled::Whole) => return Ok(()),
+                Ok(Filled::Shared) => {}
+                Ok(Filled::Foreign) => self.begin_anew().await?,
+                Err(error) if SearchIndex::is_damage(&self.home, &error) => {
+                    self.begin_anew().await?;
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        // Others are filling it all the time: what there is will do.
+        Ok(())
+    }
+
+    async fn fill(&self) -> Result<Filled, StoreError> {
+        loop {
+            let after = match self.reached.load(Ordering::Relaxed) {
+                0 => self.with(|index| index.position()).await?,
+                reached => ListPosition(reached),
+            };
+            let changes = self.journal.changes(after, CHANGES_ROWS).await?;
+            if changes.position < after {
+                return Ok(Filled::Foreign);
+            }
+            let mut pending = Pending::default();
+            for row in &changes.rows {
+                let indexed = {
+                    let id = row.conversation.clone();
+                    self.with(move |index| index.indexed(&id)).await?
+                };
+                if row.end < indexed.through {
+                    return Ok(Filled::Foreign);
+                }
+                self.read(row, indexed, &mut pending).await?;
+            }
+            self.write(&mut pending).await?;
+            if pending.shared {
+                return Ok(Filled::Shared);
+            }
+            let position = changes.position;
+            if position != after {
+                self.with(move |index| index.reach(position)).await?;
+            }
+            self.reached.store(position.0, Ordering::Relaxed);
+            if !changes.more {
+                return Ok(Filled::Whole);
+            }
+        }
+    }
+
+    /// Reads what is new of a conversation. One that is damaged is known as far as it can be read.
+    async fn read(
+        &self,
+        row: &Listed,
+        indexed: Indexed,
+        pending: &mut Pending,
+    ) -> Result<(), StoreError> {
+        let mut memo = Memo::read(&indexed.memo);
+        let mut through = indexed.through;
+        while through < row.end {
+            let read = self.journal.read(&row.conversation, through, READ_RECORDS).await;
+            let records = match read {
+                Ok(records) => records,
+                Err(StoreError::DamagedEntry { .. } | StoreError::UnknownConversation(_)) => break,
+                Err(error) => return Err(error),
+            };
+            let Some(last) = records.last().map(|record| record.seq) else { break };
+            let changes =
+                records.iter().flat_map(|record| memo.take(&reader::entry(record))).collect();
+            pending.records += records.len();
+            pending.additions.push(Addition {
+                conversation: row.conversation.clone(),
+                workspace: row.row.workspace.clone(),
+                after: through,
+                now: Indexed { through: last, memo: memo.written() },
+                changes,
+            });
+            through = last;
+            if TAKE_RECORDS <= pending.records {
+                self.write(pending).await?;
+            }
+        }
+        Ok(())
+    }
+
+    async fn write(&self, pending: &mut Pending) -> Result<(), StoreError> {
+        pending.records = 0;
+        let additions = std::mem::take(&mut pending.additions);
+        if !additions.is_empty() {
+            pending.shared |= !self.with(move |index| index.take(&additions)).await?;
+        }
+        Ok(())
+    }
+
+    async fn begin_anew(&self) -> Result<(), StoreError> {
+        let home = self.home.clone();
+        self.reached.store(0, Ordering::Relaxed);
+        self.with(move |index| {
+            SearchIndex::remove(&home)?;
+            *index = SearchIndex::open(&home)?;
+            Ok(())
+        })
+        .await
+    }
+
+    async fn look(&self, query: &Query) -> Result<Hits, StoreError> {
+        let query = query.clone();
+        self.with(move |index| {
+            let mut gathered = Gathered::default();
+            index.look(&query.sought(), |text| gathered.take(&query, &text))?;
+            Ok(gathered.hits())
+        })
+        .await
+    }
+
+    /// Does something with the index, on a thread that may wait for a disk.
+    async fn with<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&mut SearchIndex) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        let index = Arc::clone(&self.index);
+        blocking(move || work(&mut index.lock().unwrap_or_else(PoisonError::into_inner))).await
+    }
+}
+
+async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, StoreError> + Send + 'static,
+) -> Result<T, StoreError> {
+    tokio::task::spawn_blocking(work).await.map_err(|_| StoreError::Closed)?
+}
+
+/// What was read and not written yet.
+#[derive(Default)]
+struct Pending {
+    additions: Vec<Addition>,
+    records: usize,
+    shared: bool,
+}
+
+impl Query {
+    fn sought(&self) -> Sought {
+        Sought {
+            literal: self.pattern.literal().map(str::to_owned),
+            conversation: self.conversation.clone(),
+            directory: self.directory.clone(),
+            worker: self.worker,
+            scopes: self.scopes.iter().map(|scope| scope.word()).collect(),
+            hidden: self.hidden,
+        }
+    }
+}
+
+/// Hits by conversation, in the order in which those were met.
+#[derive(Default)]
+struct Gathered {
+    order: Vec<ConversationId>,
+    found: BTreeMap<ConversationId, Vec<Hit>>,
+    count: usize,
+    more: bool,
+}
+
+impl Gathered {
+    /// Takes the lines of a text that match; says whether more are wanted.
+    fn take(&mut self, query: &Query, text: &FoundText) -> ControlFlow<()> {
+        // Most texts that are looked at have no hit at all.
+        if !query.pattern.is_in(&text.text) {
+            return ControlFlow::Continue(());
+        }
+        let lines: Vec<_> = text.text.lines().collect();
+        for (place, line) in lines.iter().enumerate() {
+            if !query.pattern.is_in(line) {
+                continue;
+            }
+            if query.hits_max <= self.count {
+                self.more = true;
+                return ControlFlow::Break(());
+            }
+            let known = self.found.entry(text.conversation.clone()).or_insert_with(|| {
+                self.order.push(text.conversation.clone());
+                Vec::new()
+            });
+            if query.each_max <= known.len() {
+                return ControlFlow::Continue(());
+            }
+            known.push(hit(query, text, &lines, place));
+            self.count += 1;
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn hits(mut self) -> Hits {
+        let mut hits = Vec::new();
+        for conversation in &self.order {
+            let mut found = self.found.remove(conversation).unwrap_or_default();
+            // Stable: within a text the lines are in order already.
+            found.sort_by_key(|hit| hit.seq);
+            hits.extend(found);
+        }
+        Hits { hits, more: self.more }
+    }
+}
+
+fn hit(query: &Query, text: &FoundText, lines: &[&str], place: usize) -> Hit {
+    let owned = |lines: &[&str]| lines.iter().map(|line| (*line).to_owned()).collect();
+    let first = place.saturating_sub(query.context);
+    let end = lines.len().min((place + 1).saturating_add(query.context));
+    Hit {
+        conversation: text.conversation.clone(),
+        turn: text.turn,
+        seq: text.seq,
+        scope: text.scope.clone(),
+        kind: text.kind.clone(),
+        hidden: text.hidden.clone(),
+        number: place + 1,
+        line: lines.get(place).map(|line| (*line).to_owned()).unwrap_or_default(),
+        before: owned(lines.get(first..place).unwrap_or_default()),
+        after: owned(lines.get(place + 1..end).unwrap_or_default()),
+    }
+}

@@ -1,0 +1,86 @@
+//! The last turns of a conversation, read from its end: as many entries as those turns have, whatever lies
+//! before them.
+
+use std::collections::BTreeSet;
+
+use piton_core::event::{Entry, Event, TurnEnd};
+use piton_core::id::{ConversationId, MessageId, Seq, TurnId};
+use piton_core::state::State;
+use piton_store::{Journal, StoreError};
+
+use crate::reader;
+
+/// Entries that are read first; each further look back takes twice as many.
+const FIRST_RECORDS: u64 = 64;
+/// Most entries of one look back.
+const LOOK_RECORDS_MAX: u64 = 4_096;
+
+/// What the last turns mean, discarded ones not counted. None if that cannot be told from them alone: then
+/// the whole conversation has to be read.
+///
+/// Of what lies before, nothing is known: neither what was configured nor what it cost.
+pub async fn last_turns(
+    journal: &dyn Journal,
+    conversation: &ConversationId,
+    turns: usize,
+) -> Result<Option<State>, StoreError> {
+    let Some(listed) = journal.status(conversation).await? else {
+        return Err(StoreError::UnknownConversation(conversation.clone()));
+    };
+    let mut tail = Tail::default();
+    let (mut end, mut look) = (listed.end.0, FIRST_RECORDS);
+    while 0 < end && tail.begun < turns {
+        let first = end.saturating_sub(look);
+        let wanted = usize::try_from(end - first).unwrap_or(usize::MAX);
+        let records = journal.read(conversation, Seq(first), wanted).await?;
+        for record in records.iter().rev() {
+            if tail.begun < turns {
+                tail.take(reader::entry(record));
+            }
+        }
+        (end, look) = (first, (look * 2).min(LOOK_RECORDS_MAX));
+    }
+    Ok(tail.state())
+}
+
+/// Entries in reverse, up to the beginning of a turn.
+#[derive(Default)]
+struct Tail {
+    entries: Vec<Entry>,
+    /// Turns that began in them and are not discarded.
+    begun: usize,
+    discarded: BTreeSet<TurnId>,
+}
+
+impl Tail {
+    fn take(&mut self, entry: Entry) {
+        if let Event::TurnEnded { turn, end: TurnEnd::Discarded } = &entry.event {
+            self.discarded.insert(*turn);
+        }
+        if let Event::TurnStarted { turn, .. } = &entry.event {
+            self.begun += usize::from(!self.discarded.contains(turn));
+        }
+        self.entries.push(entry);
+    }
+
+    fn state(mut self) -> Option<State> {
+        self.entries.reverse();
+        let said: BTreeSet<&MessageId> = self.entries.iter().filter_map(said).collect();
+        let is_known = |entry: &Entry| match retried(entry) {
+            Some(message) => said.contains(message),
+            None => reader::origin(entry).is_none(),
+        };
+        self.entries.iter().all(is_known).then(|| State::from_entries(&self.entries))
+    }
+}
+
+fn said(entry: &Entry) -> Option<&MessageId> {
+    let Event::UserMessage { message, .. } = &entry.event else { return None };
+    Some(message)
+}
+
+/// A message that is tried again may be of a turn further back, which is then the last one.
+fn retried(entry: &Entry) -> Option<&MessageId> {
+    let Event::MessageRetried { message, .. } = &entry.event else { return None };
+    Some(message)
+}
