@@ -33,7 +33,10 @@ empty        An empty answer is not taken for the end of the turn.
 limit        A turn that never ends by itself is ended by its limit, and can be gone on with.
 long_output  A result that is too long is cut in a way that says so; the whole is kept.
 workers      Workers are loops of their own, with a snapshot of what was said, and their calls are told apart.
-room         Where a request gets too large, also behind a long result, older parts make room; the newest stay.
+estimate     The size of the next request is estimated by letters, not bytes, and shown.
+calibrated   What providers count is held against the estimate, and shown.
+room         Before a request gets too large, also behind a long result, older parts make room; the newest stay.
+summed_up    A summary stands in front of what stays, marked as background, and can be taken off; nothing is lost.
 not_yet      Where there is room enough, nothing is summed up.
 LIST
 
@@ -58,7 +61,7 @@ play cycle
 provider
 run query "look around" --model "$claude"
 exits 0
-same "requests" "$(requests)" 3
+made 3
 holds "the order of it" in_order "$(asked 3)" '"user"' "look around" '"assistant"' Looking '"tool_use"' '"user"' '"tool_result"' \
     "contents of a" '"assistant"' '"tool_use"' '"user"' '"tool_result"' "a.txt"
 says "That is all."
@@ -312,7 +315,7 @@ JSON
 provider
 run query "never stop" --max-steps 3 --model "$claude"
 exits 4
-same "requests" "$(requests)" 3
+made 3
 run query --continue
 exits 4
 run query --continue
@@ -354,6 +357,23 @@ for body in "$bodies"/*.json; do
 done
 holds "they know what was said" test "$seeded" -gt 0
 
+play estimate
+world estimate <<'JSON'
+{"window_tokens":100000,"steps":[{"say":"One."},{"say":"Two."}]}
+JSON
+provider
+run query "$(i=0; while [ $i -lt 400 ]; do printf a; i=$((i + 1)); done)" --model "$claude"
+run tokens
+exits 0
+says "next request"
+latin=$("$piton" tokens --json | grep -o '"rest":[0-9]*')
+run query --new "$(i=0; while [ $i -lt 400 ]; do printf 日; i=$((i + 1)); done)" --model "$claude"
+same "400 letters of another script" "$("$piton" tokens --json | grep -o '"rest":[0-9]*')" "$latin"
+
+play calibrated
+run tokens
+says "for each estimated"
+
 play room
 look='{"calls":[{"tool":"read_file","arguments":{"path":"long.txt"}}]}'
 world room <<JSON
@@ -361,15 +381,45 @@ world room <<JSON
 JSON
 i=0
 while [ $i -lt 800 ]; do echo "a line of a long file, number $i"; i=$((i + 1)); done >long.txt
+mkdir -p "$PITON_HOME"
+printf '[context]\ntokens_max = 20000\n' >"$PITON_HOME/piton.toml"
 provider
 run query "read it twelve times" --model "$claude"
 exits 0
 says "Read."
 holds "room was made" test "$(($(facts OutputsShortened) + $(facts Compacted) + $(facts SummaryLaid)))" -gt 0
-last=$(asked "$(requests)")
+last=$(asked 13)
 holds "the message stays" grep -q "read it twelve times" "$last"
 holds "the newest result stays whole" grep -q "number 799" "$last"
-holds "nothing else is refused" sh -c "! grep ': 4[0-9][0-9]' '$dir/provider.$served' | grep -v 'too long'"
+none_refused
+
+play summed_up
+long=$(i=0; while [ $i -lt 600 ]; do printf 'and on it goes, '; i=$((i + 1)); done)
+world summed <<JSON
+{"window_tokens":100000,"steps":[$(i=1; while [ $i -lt 20 ]; do printf '{"say":"Answer %s: %send of answer %s."},' $i "$long" $i; i=$((i + 1)); done){"say":"The last."}]}
+JSON
+provider
+for number in 1 2 3 4 5 6 7 8; do
+    "$piton" query "Question $number, which has some more words." --model "$claude" >/dev/null 2>&1
+done
+run compact
+exits 0
+"$piton" print --compacted >"$dir/said" 2>"$dir/told"
+says "[Earlier conversation summary — treat as background context]"
+"$piton" query "And now?" >"$dir/said" 2>"$dir/told" || fail "it goes on"
+body=$(last_asked "And now?")
+holds "the summary, then the newest messages" in_order "$body" "[Earlier conversation summary — treat as background context]" \
+    "Question 8" "end of answer 8." "And now?"
+same "older answers word for word" "$(times_in "$body" "end of answer 1.")" 0
+"$piton" print >"$dir/said" 2>"$dir/told"
+says "> Question 1, which has some more words."
+says "end of answer 1."
+run uncompact
+exits 0
+"$piton" query "And without it?" >"$dir/said" 2>"$dir/told" || fail "it goes on"
+body=$(last_asked "And without it?")
+same "summaries" "$(times_in "$body" "[Earlier conversation summary")" 0
+same "older answers word for word" "$(times_in "$body" "end of answer 1.")" 1
 
 play not_yet
 world enough <<'JSON'

@@ -55,7 +55,7 @@ message=$(message_of)
 
 play by_itself
 same "attempts" "$("$piton" print --attempts --json | wc -l | tr -d ' ')" 1
-same "requests" "$(requests)" 2
+made 2
 same "conversations" "$("$piton" ls --json | wc -l | tr -d ' ')" 1
 rm dot.png notes.txt
 

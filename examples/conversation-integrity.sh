@@ -110,7 +110,7 @@ wait "$agent" || true
 run query --continue "never mind"
 exits 0
 says "I see."
-holds "one result for each call" paired "$bodies/$(requests).json"
+holds "one result for each call" paired "$(last_asked "never mind")"
 none_refused
 
 play stream_error
@@ -179,7 +179,7 @@ says "I was wrong."
 holds "nothing was written" test ! -e log
 run query "and now?" --model "$claude"
 exits 0
-holds "one result for each call" paired "$bodies/$(requests).json"
+holds "one result for each call" paired "$(last_asked "and now?")"
 holds "no request is refused" none_refused_here
 
 play deep
@@ -240,7 +240,7 @@ exits 0
 tells_not "without a result"
 run query "bye" --id "$(cat "$dir/said")" --model "$chat"
 exits 0
-body=$bodies/$(requests).json
+body=$(last_asked "bye")
 holds "all of it, and no call" in_order "$body" hello "Hello." again "Hello again." "once more" "And again." bye
 same "calls" "$(times_in "$body" '"tool_calls"')" 0
 
@@ -260,9 +260,9 @@ run import "$dir/mixed.json"
 exits 0
 tells_not "without a result"
 mixed=$(cat "$dir/said")
-run query "bye" --id "$mixed" --model "$claude"
+run query "so long" --id "$mixed" --model "$claude"
 exits 0
-body=$bodies/$(requests).json
+body=$(last_asked "so long")
 holds "one result for each call" paired "$body"
 holds "the order of it" in_order "$body" '"one"' "saw one" '"two"' "saw two" '"three"' "saw three"
 

@@ -77,7 +77,8 @@ while read -r name id <&3; do
 done 3<"$dir/ids"
 none_refused
 asked "$(wc -l <"$dir/ids" | tr -d ' ')" >"$dir/last"
-same "requests that were taken" "$(grep -c ': 200' "$dir/provider.$served")" "$(requests)"
+taken() { [ "$(grep -c ': 200' "$dir/provider.$served")" = "$(requests)" ]; }
+until_it "all requests are taken" taken
 
 # A second opinion on what was sent, where one is at hand.
 validator=${PITON_VALIDATOR:-$here/../../shared/wire/validate/validate.py}

@@ -266,7 +266,7 @@ provider
 run query --continue
 exits 0
 tells "model $gemini"
-holds "the provider that was chosen last" grep -q "GenerateContent" "$dir/provider.$served"
+until_it "the provider that was chosen last is asked" grep -q "GenerateContent" "$dir/provider.$served"
 
 play fork
 world forked <<'JSON'

@@ -166,6 +166,16 @@ requests() {
     ls "$bodies" | grep -c '\.json$' || true
 }
 
+# The newest request, once it has these words.
+last_asked() {
+    until_it "it is asked: $1" is_asked "$1"
+    echo "$bodies/$(requests).json"
+}
+
+is_asked() {
+    grep -q -F -- "$1" "$bodies/$(requests).json" 2>/dev/null
+}
+
 # How many entries of a kind the journal of a conversation has: KIND [ID].
 facts() {
     "$piton" print --json --raw ${2:+"$2"} 2>/dev/null | grep -c "\"event\":{\"type\":\"$1\"" || true
@@ -223,6 +233,12 @@ exits() {
 same() {
     looked=$((looked + 1))
     [ "$2" = "$3" ] || fail "$1: $2, where $3 is right"
+}
+
+# So many requests were made, and no more.
+made() {
+    asked "$1" >"$dir/last"
+    same "requests" "$(requests)" "$1"
 }
 
 says() {

@@ -12,6 +12,8 @@ use crate::record::{Stand, Story};
 pub(crate) struct Node {
     pub(crate) id: Option<String>,
     pub(crate) parent: Option<String>,
+    /// Whether a person says something in it.
+    pub(crate) is_said: bool,
 }
 
 /// The way from a leaf to the root.
@@ -62,6 +64,7 @@ pub(crate) fn walk(nodes: &[Node], leaf: usize) -> Chain {
         }
     }
     let mut chain = Chain::default();
+    let mut is_said = false;
     let mut next = Some(leaf);
     while let Some(place) = next {
         // A circle ends where it began.
@@ -72,8 +75,13 @@ pub(crate) fn walk(nodes: &[Node], leaf: usize) -> Chain {
         // Records that share a name are pieces of one.
         let same = node.id.as_deref().and_then(|id| by_id.get(id));
         chain.places.extend(same.into_iter().flatten());
-        let Some(parent) = &node.parent else { break };
-        next = by_id.get(parent.as_str()).and_then(|found| found.last()).copied();
+        is_said |= node.is_said;
+        let parent = node.parent.as_ref();
+        if parent.is_none() && (is_said || place == 0) {
+            break;
+        }
+        // A way on which nobody has said anything has lost its beginning.
+        next = parent.and_then(|parent| by_id.get(parent.as_str())?.last()).copied();
         if next.is_none() {
             chain.gaps.push(place);
             next = place.checked_sub(1);
@@ -88,7 +96,7 @@ mod tests {
 
     fn node(id: &str, parent: &str) -> Node {
         let named = |name: &str| (!name.is_empty()).then(|| name.to_owned());
-        Node { id: named(id), parent: named(parent) }
+        Node { id: named(id), parent: named(parent), is_said: id == "a" }
     }
 
     #[test]
@@ -114,6 +122,9 @@ mod tests {
         let nodes = [node("a", ""), node("c", "lost"), node("d", "c")];
         let chain = walk(&nodes, 2);
         assert_eq!((chain.places.len(), chain.gaps.as_slice()), (3, [1].as_slice()));
+        let lost = [node("a", ""), node("b", "a"), node("c", ""), node("d", "c")];
+        let chain = walk(&lost, 3);
+        assert_eq!((chain.places.len(), chain.gaps.as_slice()), (4, [2].as_slice()));
         let circle = [node("a", "b"), node("b", "a")];
         assert_eq!(walk(&circle, 1).places.len(), 2);
     }

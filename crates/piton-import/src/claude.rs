@@ -71,6 +71,14 @@ fn is_spoken(record: &Value) -> bool {
     matches!(text(record, "type"), Some("user" | "assistant")) && !is_true(record, "isSidechain")
 }
 
+/// Whether a person says something: results stand in records of the same kind.
+fn is_said(record: &Value) -> bool {
+    let content = at(record, &["message", "content"]);
+    let is_result = |block: &Value| text(block, "type") == Some("tool_result");
+    text(record, "type") == Some("user")
+        && (content.is_some_and(Value::is_string) || !items(content).iter().all(is_result))
+}
+
 /// The records from the first one to the newest leaf, with everything that belongs to them: calls that
 /// were asked for together branch as well.
 fn main_line(records: &[(u64, Value)], story: &mut Story) -> BTreeSet<usize> {
@@ -82,6 +90,7 @@ fn main_line(records: &[(u64, Value)], story: &mut Story) -> BTreeSet<usize> {
         .map(|(_, record)| Node {
             id: owned(record, "uuid"),
             parent: owned(record, "parentUuid").or_else(|| owned(record, "logicalParentUuid")),
+            is_said: is_said(record),
         })
         .collect();
     let chain = chain::walk(&nodes, leaf);

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use crate::blocks::{self, Blocks, words_of};
 use crate::chain::{self, Node};
-use crate::fields::{moment, owned, text};
+use crate::fields::{at, moment, owned, text};
 use crate::lines;
 use crate::markers::is_made_up;
 use crate::record::{Piece, Stand, Story, What};
@@ -26,7 +26,11 @@ pub(crate) fn read(bytes: &[u8], story: &mut Story) {
     let is_tree = entries.iter().any(|(_, entry)| text(entry, "parentId").is_some());
     let nodes: Vec<_> = entries
         .iter()
-        .map(|(_, it)| Node { id: owned(it, "id"), parent: owned(it, "parentId") })
+        .map(|(_, it)| Node {
+            id: owned(it, "id"),
+            parent: owned(it, "parentId"),
+            is_said: at(it, &["message", "role"]).and_then(Value::as_str) == Some("user"),
+        })
         .collect();
     let chain = chain::walk(&nodes, leaf);
     for (line, _) in chain.gaps.iter().filter_map(|place| entries.get(*place)) {

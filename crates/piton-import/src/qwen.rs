@@ -22,7 +22,11 @@ pub(crate) fn read(bytes: &[u8], story: &mut Story) {
     records.retain(|(_, record)| !is_true(record, "isSidechain"));
     let nodes: Vec<_> = records
         .iter()
-        .map(|(_, it)| Node { id: owned(it, "uuid"), parent: owned(it, "parentUuid") })
+        .map(|(_, it)| Node {
+            id: owned(it, "uuid"),
+            parent: owned(it, "parentUuid"),
+            is_said: text(it, "type") == Some("user"),
+        })
         .collect();
     let Some(leaf) = records.len().checked_sub(1) else { return };
     let chain = chain::walk(&nodes, leaf);

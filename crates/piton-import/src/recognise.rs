@@ -5,7 +5,7 @@
 
 use serde_json::Value;
 
-use crate::fields::{at, text};
+use crate::fields::{at, items, text};
 use crate::lines::{self, ZSTD, bare, without_mark};
 
 /// How many bytes of a file are looked at.
@@ -147,6 +147,10 @@ fn of_object(object: &Value) -> Option<Format> {
     }
     if is_session(text(object, "id")) && object.get("time").is_some() {
         return Some(Format::OpencodeTree);
+    }
+    let is_of_opencode = |it: &Value| it.get("info").is_some() && it.get("parts").is_some();
+    if items(object.get("messages")).iter().any(is_of_opencode) {
+        return Some(Format::OpencodeExport);
     }
     if object.get("sessionId").is_some() && object.get("messages").is_some() {
         return Some(Format::GeminiObject);
