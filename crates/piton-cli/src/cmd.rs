@@ -18,6 +18,7 @@ pub(crate) mod ls;
 pub(crate) mod mcp;
 pub(crate) mod models;
 pub(crate) mod permissions;
+mod place;
 pub(crate) mod print;
 pub(crate) mod ps;
 pub(crate) mod query;

@@ -23,12 +23,13 @@ mod retry;
 mod send;
 mod stop;
 mod turns;
+mod undo;
 
 pub(crate) use self::chat::Chat;
 pub(crate) use self::compact::{Compact, Uncompact};
 pub(crate) use self::config::{Config, ConfigWish};
 pub(crate) use self::drafts::{DraftWish, DraftsFlags};
-pub(crate) use self::fork::{Fork, Rewind, in_front_of};
+pub(crate) use self::fork::{Cut, Fork, Place, Rewind};
 pub(crate) use self::grep::{Grep, GrepOutput};
 pub(crate) use self::help::{Completions, Help, Shell};
 pub(crate) use self::import::Import;
@@ -39,8 +40,9 @@ pub(crate) use self::query::{EFFORTS, Mode, Query, TurnFlags};
 pub(crate) use self::queue::{QueueFlags, QueueWish};
 pub(crate) use self::retry::Retry;
 pub(crate) use self::send::Send;
-pub(crate) use self::stop::Stop;
+pub(crate) use self::stop::{STOP_WAIT_S, Stop};
 pub(crate) use self::turns::Turns;
+pub(crate) use self::undo::{Undo, Which};
 use crate::output::Form;
 
 /// Most rows that `ls` shows unless told otherwise.
@@ -481,67 +483,6 @@ pub(crate) struct Kill {
     pub(crate) command: String,
 }
 
-/// The flags of `piton undo`.
-#[derive(Debug, Default, Args)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a flag")]
-pub(crate) struct Undo {
-    /// The number of a change in the list; else the newest one that was not taken back. `list` shows the list
-    #[arg(value_name = "N", value_parser = which)]
-    pub(crate) which: Option<Which>,
-    /// Show the changes that can be taken back, with their numbers
-    #[arg(long, conflicts_with_all = ["which", "show"])]
-    pub(crate) list: bool,
-    /// Print the old version instead of putting it back
-    #[arg(long)]
-    pub(crate) show: bool,
-    /// Take back all changes of a turn of the conversation; without a number, of its last turn
-    #[arg(long, value_name = "TURN", num_args = 0..=1, default_missing_value = "0", conflicts_with_all = ["which", "list", "show"])]
-    pub(crate) turn: Option<u32>,
-    /// With --turn: only show what would be done
-    #[arg(long, requires = "turn")]
-    pub(crate) preview: bool,
-    /// With --turn: make again what was taken back
-    #[arg(long, requires = "turn")]
-    pub(crate) again: bool,
-    /// Only changes of this conversation, or of those whose ids begin so
-    #[arg(long, value_name = "ID")]
-    pub(crate) id: Option<String>,
-    /// How long to wait for a process that works on the conversation of the change
-    #[arg(long, value_name = "SECONDS", default_value_t = stop::STOP_WAIT_S, allow_negative_numbers = true)]
-    pub(crate) wait: u64,
-    /// One JSON object per line
-    #[arg(long)]
-    pub(crate) json: bool,
-}
-
-/// Which changes are meant.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Which {
-    /// The one with this number.
-    Number(usize),
-    /// All: they are shown.
-    List,
-}
-
-fn which(typed: &str) -> Result<Which, String> {
-    match typed {
-        "list" => Ok(Which::List),
-        number => {
-            number.parse().map(Which::Number).map_err(|_| "a number, or list, is wanted".into())
-        }
-    }
-}
-
-impl Undo {
-    /// The number of the change that is meant, if one is.
-    pub(crate) fn number(&self) -> Option<usize> {
-        match self.which? {
-            Which::Number(number) => Some(number),
-            Which::List => None,
-        }
-    }
-}
-
 impl Command {
     /// Whether nothing of it may be kept.
     pub(crate) fn records_nothing(&self) -> bool {
@@ -571,6 +512,9 @@ impl Command {
             Self::Drafts(drafts) if drafts.json => Form::Json,
             Self::Queue(queue) if queue.json => Form::Json,
             Self::Config(config) if config.json => Form::Json,
+            Self::Rename(rename) if rename.json => Form::Json,
+            Self::Archive(archive) if archive.json => Form::Json,
+            Self::Rm(rm) if rm.json => Form::Json,
             Self::Import(import) if import.json => Form::Json,
             Self::Query(_)
             | Self::Retry(_)

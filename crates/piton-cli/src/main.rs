@@ -165,6 +165,12 @@ fn habit(word: &str) -> Option<&'static str> {
         "resume" | "--resume" | "-r" | "continue" => {
             Some("piton -c goes on with the last conversation; /resume in a chat lists them")
         }
+        "search" | "find" => Some("to find what was said: piton grep WORDS"),
+        "history" | "list" | "sessions" => {
+            Some("piton ls lists the conversations of this workspace")
+        }
+        "delete" | "remove" => Some("to remove a conversation: piton rm ID"),
+        "discard" => Some("to discard the incomplete turn: piton query --discard-turn"),
         "login" | "auth" | "logout" => {
             Some("a key in the environment is enough; piton models says which")
         }

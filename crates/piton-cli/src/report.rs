@@ -21,7 +21,7 @@ use std::error::Error;
 use std::fs;
 use std::path::Path;
 
-use piton_core::id::{ConversationId, TurnId};
+use piton_core::id::{ConversationId, MessageId, TurnId};
 use piton_core::outcome::{Cause, Ending};
 use piton_core::view::{BreakReason, InquiryKind, TurnEnd, TurnView, Usage, View};
 
@@ -63,6 +63,8 @@ pub(crate) struct Report {
 struct About {
     conversation: Option<ConversationId>,
     turn: Option<TurnId>,
+    /// The message that was left for another process.
+    message: Option<MessageId>,
     /// The final answer.
     text: Option<String>,
     /// Tokens of the turn.
@@ -121,9 +123,10 @@ impl Report {
             Ending::Nothing => Self::ok("nothing"),
             Ending::WaitingForInput => waiting(conversation, &resume, turn),
             Ending::Incomplete(cause) => {
-                broken("incomplete", cause, conversation, remedies).with_what_it_took(cause, turn)
+                broken("incomplete", cause, (conversation, turn), remedies)
+                    .with_what_it_took(cause, turn)
             }
-            Ending::Error(cause) => broken("error", cause, conversation, remedies),
+            Ending::Error(cause) => broken("error", cause, (conversation, turn), remedies),
         }
     }
 
@@ -166,11 +169,18 @@ impl Report {
         self.about = Box::new(About {
             conversation: Some(conversation.clone()),
             turn: turn.map(|turn| turn.head.id),
+            message: None,
             text: answered.map(turn::text),
             usage: turn.map(|turn| turn.head.usage),
             cost: turn.and_then(cost::of_turn),
             in_all: self.about.in_all,
         });
+        self
+    }
+
+    /// Adds the name of the message that was left.
+    pub(crate) fn with_message(mut self, message: MessageId) -> Self {
+        self.about.message = Some(message);
         self
     }
 
@@ -228,6 +238,7 @@ impl Report {
             exit_code: self.code as u8,
             conversation: self.about.conversation.as_ref().map(ConversationId::as_str),
             turn: self.about.turn.map(|turn| turn.0),
+            message_id: self.about.message.as_ref().map(MessageId::as_str),
             text: self.about.text.as_deref(),
             usage: self.about.usage,
             cost_microdollars: self.about.cost,
@@ -332,7 +343,7 @@ fn waiting(conversation: &ConversationId, resume: &str, turn: Option<&Newest>) -
 fn broken(
     ending: &'static str,
     cause: &Cause,
-    conversation: &ConversationId,
+    of: (&ConversationId, Option<&Newest>),
     remedies: &Remedies,
 ) -> Report {
     let (code, ending, reason) = match cause.reason {
@@ -355,7 +366,7 @@ fn broken(
         | Code::Transient
         | Code::Incomplete => format!("The turn is incomplete: {}", sentence(&message)),
     };
-    let hints = advice::after(cause, code, conversation, remedies).into_iter();
+    let hints = advice::after(cause, code, of, remedies).into_iter();
     let talk = [first].into_iter().chain(hints.map(|hint| format!("hint: {hint}"))).collect();
     Report { code, reason: Some(reason), message, talk, ..Report::ok(ending) }
 }

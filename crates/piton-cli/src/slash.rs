@@ -19,7 +19,12 @@ const ROWS: [Row; 25] = [
     row("new", "", "begin another conversation", false),
     row("resume", "[ID]", "go on with another conversation; without an id, choose one", false),
     row("fork", "[TURN]", "go on in a fork; with a number, in one in front of that turn", false),
-    row("rewind", "[TURN]", "show the turns, or go back in front of one, files included", false),
+    row(
+        "rewind",
+        "[TURN]",
+        "show the turns, or go back in front of one; files are asked about",
+        false,
+    ),
     row("continue", "", "go on with the incomplete turn", false),
     row(
         "retry",

@@ -5,6 +5,7 @@
 //! same process, and as a letter beside the journal everywhere else. [`plan()`] says what becomes of
 //! it. This module knows the journal's meaning; who performs, and where, it does not.
 
+mod compacting;
 mod envelope;
 mod plan;
 mod reply;
@@ -12,7 +13,7 @@ mod reply;
 use serde::{Deserialize, Serialize};
 
 pub use self::envelope::{Envelope, Opened, Sender, Unreadable};
-pub use self::plan::{Leave, Performing, Plan, Then, known, plan};
+pub use self::plan::{Leave, Performing, Plan, Then, known, plan, queue_full};
 pub use self::reply::{Reply, always_rules};
 pub use crate::event::{
     ConfigChange, QueueChange, QueuePlace, Refusal, Shelf, UndoIntent, UserPart,

@@ -190,7 +190,7 @@ impl State {
         let rewrite = self.rewrite_by(&entry.event);
         let fits = self.take(&entry.event, entry.at);
         if !fits && self.origin_gone {
-            self.turn_gone = self.turn_gone.max(fork::turn_of(&entry.event));
+            self.miss_turn(&entry.event);
         }
         if let Some(rewrite) = rewrite.filter(|_| fits) {
             self.rewrite(rewrite);
@@ -242,10 +242,7 @@ impl State {
             | Event::CallLocated { .. }
             | Event::CallsPlanned { .. } => self.take_of_call(event, at),
             Event::TurnEnded { turn, end } => self.close(*turn, *end, at),
-            Event::TurnBroke { turn, reason, message } => {
-                let (reason, message) = (*reason, message.clone());
-                self.break_off(*turn, Broke { reason, message, at })
-            }
+            Event::TurnBroke { .. } => self.break_off(event, at),
             Event::MessageRetried { message, attempt } => self.retry(message, *attempt, at),
             Event::Compacted { .. }
             | Event::SummaryLaid { .. }
@@ -331,9 +328,10 @@ impl State {
         fits
     }
 
-    fn break_off(&mut self, turn: TurnId, broke: Broke) -> bool {
-        let fits = self.in_turn(Some(turn), |turn| {
-            turn.broke = Some(broke);
+    fn break_off(&mut self, event: &Event, at: Timestamp) -> bool {
+        let Event::TurnBroke { turn, reason, message } = event else { return false };
+        let fits = self.in_turn(Some(*turn), |turn| {
+            turn.broke = Some(Broke { reason: *reason, message: message.clone(), at });
             turn.lose_what_is_in_flight()
         });
         if fits {

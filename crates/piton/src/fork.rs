@@ -9,7 +9,7 @@ mod detach;
 mod error;
 mod place;
 
-use piton_core::event::{EVENT_FORMAT, Event, ForkOrigin};
+use piton_core::event::{EVENT_FORMAT, Event, ForkOrigin, Shelf};
 use piton_core::id::{ConversationId, Seq};
 use piton_core::view::Status;
 use piton_store::{
@@ -55,6 +55,10 @@ impl Engine {
         } else {
             let ForkOrigin { conversation, through } = &origin;
             let cut = reader::state_through(journal, conversation, *through).await?;
+            // Nobody could go on with a turn that has no message.
+            if cut.open_turn().is_some_and(|turn| turn.said().next().is_none()) {
+                return Err(place::within_beginning(journal, &origin).await?);
+            }
             status_row(&cut.branched(&origin))
         };
         let title = title.or(Some(listed.row.title)).filter(|title| !title.is_empty());
@@ -65,6 +69,8 @@ impl Engine {
             // Nobody goes on with it before a person says so.
             wants: if row.status == Status::Idle { Wants::Nobody } else { Wants::Person },
             touched: now,
+            // Whatever was done with its origin.
+            shelf: Shelf::Listed,
             ..row
         };
         let workspace = row.workspace.clone();

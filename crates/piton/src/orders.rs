@@ -79,7 +79,11 @@ pub(crate) fn refuse_unknown(command: CommandId, kind: String, letter: &str) -> 
 
 /// Flags count when a turn begins or goes on. A message for a turn that runs cannot bring any: it would
 /// run without the restrictions that its sender asked for.
-fn vet_flags(state: &State, envelope: &Envelope, performing: Performing) -> Result<(), Refusal> {
+pub(crate) fn vet_flags(
+    state: &State,
+    envelope: &Envelope,
+    performing: Performing,
+) -> Result<(), Refusal> {
     let waits = matches!(envelope.command, Command::Queue { .. } | Command::Steer { .. })
         && state.open_turn().is_some();
     let is_late = performing == Performing::Now || waits;

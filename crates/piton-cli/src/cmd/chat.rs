@@ -19,12 +19,12 @@ use std::time::Duration;
 use piton::{Command, Engine};
 use piton_agent::{Agent, Overrides, Settings, custom_commands, engine_to_write, typed};
 use piton_core::id::ConversationId;
-use piton_core::view::{PermissionMode, View};
+use piton_core::view::{PermissionMode, Status, View};
 use piton_store::Journal;
 
 use self::prompt::{Prompt, Read};
 use super::query::attach::Attached;
-use super::query::beside::{show_answer, tell_unknown};
+use super::query::beside::{is_answer, show_answer, tell_unknown};
 use super::query::plan::Wish;
 use super::query::side::Question;
 use super::query::stage::{Beside, Stage};
@@ -90,6 +90,7 @@ pub(crate) async fn run(
     loop {
         let begun = stage.beside.as_mut().map(|beside| beside.typing.take_text());
         match prompt.line(&begun.unwrap_or_default(), &mut stage).await? {
+            Read::Line(line) if line.is_empty() => {}
             Read::Line(line) => {
                 let done = sitting.obey(&line, &mut stage).await;
                 if done.is_break() || stage.beside.as_ref().is_some_and(|it| it.leaves) {
@@ -138,10 +139,7 @@ impl Sitting {
     async fn obey(&mut self, line: &str, stage: &mut Stage<'_>) -> ControlFlow<()> {
         let customs = custom_commands::all(self.settings());
         let done = match slash::meaning(line, |name| customs.contains_key(name)) {
-            Meaning::Message(text) => {
-                let done = self.say(Some(text), Wish::Continue, stage).await;
-                done.map(ControlFlow::Continue)
-            }
+            Meaning::Message(text) => self.message(text, stage).await.map(ControlFlow::Continue),
             Meaning::Shell(command) => {
                 let output = shell::run(&command, self.settings(), stage).await;
                 output.map(|output| {
@@ -211,6 +209,26 @@ impl Sitting {
             }
         }
         Ok(ControlFlow::Continue(()))
+    }
+
+    /// Sends a message. A lone letter beside an open question was meant for that, and would lose it.
+    async fn message(&mut self, text: String, stage: &mut Stage<'_>) -> Result<(), Fault> {
+        let id = self.conversation.clone().filter(|_| is_answer(&text));
+        if let Some(id) = id
+            && self.asks(&id, stage).await?
+        {
+            stage.output.talk("Not sent: that looks like an answer. This is what is asked:");
+            return self.say(None, Wish::Continue, stage).await;
+        }
+        self.say(Some(text), Wish::Continue, stage).await
+    }
+
+    /// Whether a conversation that nobody works on has an open question.
+    async fn asks(&self, id: &ConversationId, stage: &mut Stage<'_>) -> Result<bool, Fault> {
+        let listed = self.journal(stage)?.status(id).await?;
+        Ok(listed.is_some_and(|listed| {
+            listed.holder.is_none() && matches!(listed.row.status, Status::WaitingForInput { .. })
+        }))
     }
 
     /// Says something, or goes on without words.
@@ -325,6 +343,12 @@ impl Sitting {
             stage.output.talk(&told?);
             return Ok(());
         }
+        if let Some(usage) = QueueWish::lacking(&words) {
+            let view = self.view(stage).await?;
+            stage.output.talk(&requeue::which(usage, &view));
+            return Ok(());
+        }
+        let words = if words == "list" { String::new() } else { words };
         if !words.is_empty() && words != "drop" {
             return self.say(Some(words), Wish::Continue, stage).await;
         }

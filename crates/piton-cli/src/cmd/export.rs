@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 use std::fs::OpenOptions;
-use std::io::Write as _;
+use std::io::{ErrorKind, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 use std::sync::Arc;
@@ -40,15 +40,18 @@ pub(crate) async fn run(
         Some(typed) => target::by_prefix(&*journal, typed, settings).await?,
         None => target::newest(&*journal, settings).await?.ok_or(nothing)?,
     };
-    let (text, damage) = text(&*journal, &id, export.format).await?;
-    match &export.output {
+    let (text, damage) = text(&*journal, &id, export.format()).await?;
+    match export.output.as_deref().filter(|path| path.as_os_str() != "-") {
         None => output.data(&text),
         Some(path) => {
             if let Err(error) = write(path, &text) {
-                return Ok(Report::misuse(&format!(
-                    "error: {} cannot be written: {error}",
-                    path.display()
-                )));
+                let path = path.display();
+                if error.kind() == ErrorKind::AlreadyExists {
+                    return Ok(Report::misuse(&format!(
+                        "error: {path} is there already, and nothing is written over it\nhint: choose another name, or write over it yourself: piton export {id} -o - >{path}"
+                    )));
+                }
+                return Ok(Report::misuse(&format!("error: {path} cannot be written: {error}")));
             }
             output.talk(&format!("Conversation {id} is written to {}", path.display()));
         }
@@ -74,8 +77,7 @@ async fn text(
     if format == ExportFormat::Jsonl {
         let mut text = String::new();
         let read = reader::each_with_shared(journal, id, |of, record| {
-            let line =
-                if of == id { Line::record(record) } else { Line::shared(of.as_str(), record) };
+            let line = Line::shared((of != id).then_some(of.as_str()), record);
             // Writing to a string cannot fail.
             writeln!(text, "{}", line.text()).unwrap_or_default();
         })

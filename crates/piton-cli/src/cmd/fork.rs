@@ -8,6 +8,7 @@ use piton_agent::{Settings, engine_to_write};
 use piton_core::id::ConversationId;
 use piton_core::view::Status;
 
+use super::place;
 use crate::flags::Fork;
 use crate::output::Output;
 use crate::report::{Fault, ForkFault, Report};
@@ -21,15 +22,21 @@ pub(crate) async fn run(
 ) -> Result<Report, Fault> {
     let typed = fork.id.as_deref().or(fork.id_flag.as_deref());
     let (engine, id) = find(typed, settings, output).await?;
-    let made = make(&engine, &id, &fork.place(), fork.title.clone()).await;
+    let made = cut(&engine, &id, fork).await;
     engine.shutdown(Duration::ZERO).await;
-    let Made { conversation, told } = made?;
+    let made @ Made { conversation, told, .. } = &made?;
     if !fork.json {
         output.data(&format!("{conversation}\n"));
     }
-    output.talk(&told);
-    output.talk(&onwards(&conversation));
+    output.talk(told);
+    output.talk(&made.onwards());
+    let conversation = conversation.clone();
     Ok(Report::ok("done").about(&conversation, None).kept_in(conversation))
+}
+
+async fn cut(engine: &Engine, id: &ConversationId, fork: &Fork) -> Result<Made, Fault> {
+    let at = place::fork_at(engine, id, &fork.cut()).await?;
+    Ok(make(engine, id, &at, fork.title.clone()).await?)
 }
 
 /// An engine that writes and performs nothing, and the conversation that is meant.
@@ -55,6 +62,20 @@ pub(super) async fn find(
 pub(crate) struct Made {
     pub(crate) conversation: ConversationId,
     pub(crate) told: String,
+    /// Whether its last turn is open.
+    is_open: bool,
+}
+
+impl Made {
+    /// How to go on there.
+    pub(crate) fn onwards(&self) -> String {
+        let id = &self.conversation;
+        if self.is_open {
+            format!("hint: to go on with the incomplete turn: piton query --continue --id {id}")
+        } else {
+            format!("hint: to go on there: piton -c, or piton query --id {id} \"TEXT\"")
+        }
+    }
 }
 
 /// Makes a fork.
@@ -72,13 +93,9 @@ pub(crate) async fn make(
         1 => "1 turn".to_owned(),
         turns => format!("{turns} turns"),
     };
-    let open = if row.status == Status::Idle { "" } else { ", the last one incomplete" };
+    let is_open = row.status != Status::Idle;
+    let open = if is_open { ", the last one incomplete" } else { "" };
     let conversation = fork.id().clone();
     let told = format!("Conversation {conversation} is a fork of {id}: {turns}{open}.");
-    Ok(Made { conversation, told })
-}
-
-/// How to go on in a fork.
-pub(super) fn onwards(id: &ConversationId) -> String {
-    format!("hint: to go on there: piton -c, or piton query --id {id} \"TEXT\"")
+    Ok(Made { conversation, told, is_open })
 }

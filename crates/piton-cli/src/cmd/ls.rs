@@ -1,4 +1,5 @@
-//! `piton ls`: conversations, the newest first. Reads status rows, and journals only to say what was used.
+//! `piton ls`: conversations, the newest first. Reads status rows, of journals the first entry, which says what
+//! they were forked from, and all of them only to say what was used.
 //!
 //! Those of a repository are the ones that work in it or below it: builds before repositories counted
 //! began conversations in its subdirectories.
@@ -26,14 +27,38 @@ use crate::report::{Fault, Report, fault};
 use crate::store;
 
 /// What is known of a conversation beside its row.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 struct Beside {
     /// Answers in letters that no process has taken yet.
     answers: usize,
     /// Messages in such letters.
     messages: usize,
+    /// What it was forked from.
+    origin: Option<ConversationId>,
     /// What it has used, if that is asked for.
     in_all: Option<InAll>,
+}
+
+/// The title of a conversation, told from that of its origin.
+pub(super) fn titled(listed: &Listed, origin: Option<&ConversationId>) -> String {
+    let title = visible(&listed.row.title);
+    match origin {
+        Some(origin) => format!("{title} (fork of {origin})"),
+        None => title.into_owned(),
+    }
+}
+
+/// What a conversation was forked from. Workers say so by their names.
+pub(super) async fn forked_from(
+    journal: &dyn Journal,
+    id: &ConversationId,
+) -> Option<ConversationId> {
+    if id.as_worker().is_some() {
+        return None;
+    }
+    // One that cannot be read is listed all the same.
+    let origin = reader::origin_of(journal, id).await.ok().flatten();
+    origin.map(|origin| origin.conversation)
 }
 
 /// Lists them. What the settings say is too old goes then.
@@ -66,13 +91,15 @@ async fn list(ls: &Ls, settings: &Settings, output: &mut Output) -> Result<Repor
             let answers = kept.iter().filter(|kept| kept.answer().is_some()).count();
             let says = |kept: &&Kept| said_in(&kept.envelope.command).is_some();
             let messages = kept.iter().filter(says).count();
+            let origin = forked_from(&*journal, &listed.conversation).await;
             let in_all = if ls.cost { used(&*journal, &listed.conversation).await } else { None };
-            rows.push((listed, Beside { answers, messages, in_all }));
+            rows.push((listed, Beside { answers, messages, origin, in_all }));
         }
     }
     if ls.json {
-        for (listed, Beside { answers, messages, in_all }) in &rows {
-            output.json(&Line::listed(listed, (*answers, *messages), *in_all));
+        for (listed, Beside { answers, messages, origin, in_all }) in &rows {
+            let more = (origin.as_ref(), *in_all);
+            output.json(&Line::listed(listed, (*answers, *messages), more));
         }
         return Ok(Report::ok("done"));
     }
@@ -146,7 +173,7 @@ enum Directories {
 }
 
 /// How it stands with a conversation, and with what nobody has taken yet.
-fn status(listed: &Listed, beside: Beside) -> String {
+fn status(listed: &Listed, beside: &Beside) -> String {
     let status = match &listed.holder {
         Some(holder) if is_asking(listed) => format!("running (pid {}), asks", holder.pid),
         Some(holder) => format!("running (pid {})", holder.pid),
@@ -190,11 +217,11 @@ fn listing(
             listed.conversation.to_string(),
             age(listed.row.touched, now),
             listed.row.turns.to_string(),
-            status(listed, *beside),
+            status(listed, beside),
             spent(beside.in_all),
             // A table is for people, also in a pager; programs have --json.
             visible(&listed.row.workspace).into_owned(),
-            visible(&listed.row.title).into_owned(),
+            titled(listed, beside.origin.as_ref()),
         ]
     }));
     let is_used = rows.iter().any(|(_, beside)| beside.in_all.is_some());

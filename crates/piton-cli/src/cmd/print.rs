@@ -96,6 +96,12 @@ pub(crate) async fn run(
     let messages: Vec<_> = untaken_ones.filter_map(|it| said_in(&it.command)).collect();
     show(&untaken(&messages, life), output);
     pager::end(page, output).await;
+    if !print.attempts
+        && let Some(count) = most_attempts(&view)
+    {
+        let said = format!("hint: {count} attempts; to see them all: piton print --attempts {id}");
+        output.talk(&said);
+    }
     if output.is_watched() && leaves_out(&view, detail) {
         output.talk(&format!("hint: with all that calls gave: piton print --full {id}"));
     }
@@ -118,6 +124,14 @@ fn beginning(id: &ConversationId, view: &View, strays: u64) -> Vec<String> {
         lines.extend(imported::remarks(&from.remarks, from.more));
     }
     lines
+}
+
+/// How often the message was tried that was tried most, if that is more than once.
+fn most_attempts(view: &View) -> Option<usize> {
+    let counts = view
+        .shown()
+        .flat_map(|turn| (0..turn.items.len()).map(|place| attempt::attempts(turn, place).len()));
+    counts.max().filter(|count| 1 < *count)
 }
 
 /// Leaves some turns in a view; says so if there are none of them.
@@ -216,12 +230,12 @@ fn counted(view: &View, permille: Option<u64>) -> String {
     let cached = cost::cached_share(view.head.usage).map(|share| format!(" ({share} cached)"));
     let per_estimated = permille.map(|permille| {
         let hundredths = permille.div_ceil(10);
-        format!(", {}.{:02} for each estimated", hundredths / 100, hundredths % 100)
+        format!(" ({}.{:02} counted for each estimated)", hundredths / 100, hundredths % 100)
     });
     let paid = cost::of_conversation(view).map(|paid| format!(", {}", cost::dollars(paid)));
     let [cached, per_estimated, paid] =
         [cached, per_estimated, paid].map(Option::unwrap_or_default);
-    format!(": {input} tokens in{cached}{per_estimated}, {output} out{paid}")
+    format!(": {input} tokens in{cached}, {output} out{paid}{per_estimated}")
 }
 
 /// Shows the entries as stored, also those that this build does not know.

@@ -65,7 +65,7 @@ use crate::ask::held::{Elsewhere, HeldChoice, Present, choose_held, held_menu, h
 use crate::flags::{Mode, Query, Retry, TurnFlags};
 use crate::output::{Form, Output};
 use crate::render::incomplete::Newest;
-use crate::report::{Fault, InputFault, Report};
+use crate::report::{Fault, InputFault, LetterFault, Report};
 use crate::signals::Signals;
 use crate::terminal::Terminal;
 
@@ -129,10 +129,17 @@ pub(crate) async fn run(
 
 /// Tries a message again: a query that says nothing new.
 pub(crate) async fn retry(
-    Retry { message, turn }: Retry,
+    Retry { message, fork, mut turn }: Retry,
     settings: &Settings,
     output: &mut Output,
 ) -> Result<Report, Fault> {
+    if fork {
+        let forked = again::fork(message.as_deref(), turn.id.as_deref(), settings, output).await?;
+        let Some(id) = forked else { return Ok(Report::nothing(again::NOTHING)) };
+        turn.id = Some(id.to_string());
+        let query = Query { turn, resume: Some(None), no_stdin: true, ..Query::default() };
+        return run(Box::new(query), settings, output).await;
+    }
     let query = Query { turn, retry: Some(message), no_stdin: true, ..Query::default() };
     run(Box::new(query), settings, output).await
 }
@@ -409,6 +416,10 @@ impl Asked<'_> {
                 }
                 Err(fault) => match fault.held().cloned() {
                     Some(id) if way.is_some() || present == Present::Person => (fault, id),
+                    Some(conversation) if self.wish == Wish::Retry => {
+                        let held = fault.to_string();
+                        return Err(LetterFault::RetryHeld { held, conversation }.into());
+                    }
                     Some(_) | None => return Err(fault),
                 },
             };

@@ -42,5 +42,5 @@ pub(crate) async fn run(
         }
     };
     output.talk(&told);
-    Ok(Report::ok("done").kept_in(id))
+    Ok(Report::ok("done").about(&id, None).kept_in(id))
 }

@@ -81,9 +81,7 @@ pub(crate) async fn run(
         return purge(&journal, &all, settings, output).await;
     }
     drop(journal);
-    let told = "removed; to bring it back: piton archive --back";
-    shelve(&meant, (Shelf::Removed, told), settings, output).await?;
-    Ok(Report::ok("done"))
+    shelve(&meant, Shelf::Removed, (rm.json, settings), output).await
 }
 
 async fn question(

@@ -8,6 +8,7 @@ use piton_core::id::ConversationId;
 
 use crate::flags::Archive;
 use crate::output::Output;
+use crate::render::lines::Line;
 use crate::report::{Fault, LetterFault, Report};
 use crate::{store, target};
 
@@ -23,25 +24,25 @@ pub(crate) async fn run(
         found.push(target::by_prefix(&*journal, typed, settings).await?);
     }
     drop(journal);
-    let (shelf, told) = if archive.back {
-        (Shelf::Listed, "listed again")
-    } else {
-        (Shelf::Archived, "archived; to see it: piton ls --archived")
-    };
-    shelve(&found, (shelf, told), settings, output).await?;
-    Ok(Report::ok("done"))
+    let shelf = if archive.back { Shelf::Listed } else { Shelf::Archived };
+    shelve(&found, shelf, (archive.json, settings), output).await
 }
 
 /// Keeps conversations elsewhere, and says so.
 pub(super) async fn shelve(
     found: &[ConversationId],
-    (shelf, told): (Shelf, &str),
-    settings: &Settings,
+    shelf: Shelf,
+    (json, settings): (bool, &Settings),
     output: &mut Output,
-) -> Result<(), Fault> {
+) -> Result<Report, Fault> {
     let engine = engine_to_write(store::open(settings, output)?, settings)?;
     let mut done = Ok(());
     for id in found {
+        let told = match shelf {
+            Shelf::Listed => "listed again".to_owned(),
+            Shelf::Archived => "archived; to see it: piton ls --archived".to_owned(),
+            Shelf::Removed => format!("removed; to bring it back: piton archive --back {id}"),
+        };
         match engine.conversation(id).send(piton::Command::Shelve { shelf }).await {
             Ok(Accepted::Entry(_)) => output.talk(&format!("Conversation {id} is {told}")),
             Ok(Accepted::Letter { .. } | _) => output.talk(&format!(
@@ -52,7 +53,10 @@ pub(super) async fn shelve(
                 break;
             }
         }
+        if json {
+            output.json(&Line::Shelved { conversation: id.as_str(), shelf });
+        }
     }
     engine.shutdown(Duration::ZERO).await;
-    done
+    done.map(|()| Report::ok("done"))
 }

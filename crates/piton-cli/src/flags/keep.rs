@@ -1,6 +1,7 @@
 //! The flags of commands that name, show elsewhere and put away conversations.
 
-use std::path::PathBuf;
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 
@@ -13,6 +14,9 @@ pub(crate) struct Rename {
     /// Its new title
     #[arg(value_name = "TITLE", required_unless_present = "suggest", num_args = 1..)]
     pub(crate) title: Vec<String>,
+    /// One JSON object per line
+    #[arg(long)]
+    pub(crate) json: bool,
     /// Let the model that answers in it find a title, if it has none
     #[arg(long, conflicts_with = "title")]
     pub(crate) suggest: bool,
@@ -24,12 +28,25 @@ pub(crate) struct Export {
     /// The conversation, or the beginning of its id; else the newest one of this workspace
     #[arg(value_name = "ID")]
     pub(crate) id: Option<String>,
-    /// What it becomes
-    #[arg(long, value_name = "FORMAT", default_value = "md")]
-    pub(crate) format: ExportFormat,
-    /// Where it is written to, a file that is not there yet; else standard output
+    /// What it becomes; else what the name of the file says, else md
+    #[arg(long, value_name = "FORMAT")]
+    pub(crate) format: Option<ExportFormat>,
+    /// Where it is written to, a file that is not there yet; else, and with -, standard output
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
+}
+
+impl Export {
+    /// What it becomes.
+    pub(crate) fn format(&self) -> ExportFormat {
+        let end = self.output.as_deref().and_then(Path::extension).and_then(OsStr::to_str);
+        let told = match end {
+            Some("html" | "htm") => ExportFormat::Html,
+            Some("jsonl") => ExportFormat::Jsonl,
+            Some(_) | None => ExportFormat::Md,
+        };
+        self.format.unwrap_or(told)
+    }
 }
 
 /// What a conversation becomes.
@@ -52,6 +69,9 @@ pub(crate) struct Archive {
     /// List them again, also those that were removed
     #[arg(long)]
     pub(crate) back: bool,
+    /// One JSON object per line
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 /// The flags of `piton rm`.
@@ -69,6 +89,9 @@ pub(crate) struct Rm {
     /// Do not ask
     #[arg(short, long)]
     pub(crate) yes: bool,
+    /// One JSON object per line
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 /// Reads how long ago something may be at most: a number and its unit. In milliseconds.

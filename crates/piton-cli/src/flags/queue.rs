@@ -64,6 +64,21 @@ pub(crate) enum QueueWish {
 }
 
 impl QueueWish {
+    /// What to type where words of a chat lack the number of a message; none if they lack nothing.
+    pub(crate) fn lacking(words: &str) -> Option<&'static str> {
+        let (verb, rest) = words.split_once(char::is_whitespace).unwrap_or((words, ""));
+        let is_number = rest.trim().parse::<usize>().is_ok();
+        match (verb, rest.trim()) {
+            ("edit", "") => Some("/queue edit N TEXT"),
+            ("move", "") => Some("/queue move N M"),
+            ("move", _) if is_number => Some("/queue move N M"),
+            ("rm", "") => Some("/queue rm N"),
+            ("steer", "") => Some("/queue steer N"),
+            ("next", "") => Some("/queue next N"),
+            _ => None,
+        }
+    }
+
     /// What words of a chat mean; none if they are something to say.
     pub(crate) fn of(words: &str) -> Option<Self> {
         let (verb, rest) = words.split_once(char::is_whitespace)?;
@@ -105,6 +120,12 @@ mod tests {
             ("rm", None),
         ] {
             assert_eq!(QueueWish::of(words), expected, "{words}");
+        }
+        for words in ["rm", "edit", "move", "move 2", "steer", "next"] {
+            assert!(QueueWish::lacking(words).is_some(), "{words}");
+        }
+        for words in ["rm 1", "move 2 1", "foo", "rm the file", "next time", ""] {
+            assert_eq!(QueueWish::lacking(words), None, "{words}");
         }
     }
 }

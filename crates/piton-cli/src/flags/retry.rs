@@ -11,6 +11,9 @@ pub(crate) struct Retry {
     /// names them
     #[arg(value_name = "MESSAGE")]
     pub(crate) message: Option<String>,
+    /// Try it in a fork, which shares everything through the message; also a message of an earlier turn
+    #[arg(long)]
+    pub(crate) fork: bool,
     #[command(flatten)]
     pub(crate) turn: TurnFlags,
 }

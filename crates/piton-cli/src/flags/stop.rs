@@ -4,7 +4,7 @@ use clap::Args;
 
 /// How long a process is waited for to stop its turn, or to take a change back, in seconds. It looks for letters at once; one
 /// that does not is stopped, or busy with something else.
-pub(super) const STOP_WAIT_S: u64 = 10;
+pub(crate) const STOP_WAIT_S: u64 = 10;
 
 /// The flags of `piton stop`.
 #[derive(Debug, Args)]

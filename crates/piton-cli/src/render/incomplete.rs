@@ -1,9 +1,13 @@
 //! What an incomplete turn waits for, and the commands that deal with it.
 
 use piton_core::id::ConversationId;
-use piton_core::view::{BreakReason, CallState, InquiryKind, Status, TurnView, View};
+use piton_core::summary::shorten;
+use piton_core::view::{BreakReason, CallState, InquiryKind, ItemView, Status, TurnView, View};
 
 use super::turn::{self, waiting_question};
+
+/// Longest text that is shown of a message that was added, in letters.
+const ADDED_LETTERS_MAX: usize = 40;
 
 /// The newest turn of a conversation, and what it waits for.
 #[derive(Clone, Debug)]
@@ -68,6 +72,17 @@ pub(crate) fn is_only_a_message(newest: &Newest) -> bool {
         .turn
         .steps()
         .all(|step| step.calls.is_empty() && (step.partial || turn::text(step).is_empty()))
+}
+
+/// What the last message of a turn says, if it was added to the turn.
+pub(crate) fn added(newest: &Newest) -> Option<String> {
+    let mut said = newest.turn.items.iter().filter_map(|item| match item {
+        ItemView::Message(message) => Some(turn::said(&message.parts)),
+        ItemView::Step(_) | _ => None,
+    });
+    said.next()?;
+    let last = said.next_back()?.split_whitespace().collect::<Vec<_>>().join(" ");
+    Some(format!("\"{}\"", shorten(&last, ADDED_LETTERS_MAX)))
 }
 
 /// The ways on, with the conversation filled in.

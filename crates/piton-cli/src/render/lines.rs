@@ -42,9 +42,8 @@ pub(crate) enum Line<'a> {
     },
     /// How the view moves with the next entry.
     ViewChange { change: &'a ViewChange },
-    /// A durable entry, as it is stored.
+    /// A durable entry, as it is stored; with whose it is, if another conversation shares it with this one.
     Entry {
-        /// Whose it is, where it is shared with a conversation that this one was forked from.
         #[serde(skip_serializing_if = "Option::is_none")]
         conversation: Option<&'a str>,
         seq: u64,
@@ -77,6 +76,9 @@ pub(crate) enum Line<'a> {
         /// Its turn, if one was found or begun.
         #[serde(skip_serializing_if = "Option::is_none")]
         turn: Option<u32>,
+        /// The message that was left for the process at work.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        message_id: Option<&'a str>,
         /// The final answer, if there is one.
         #[serde(skip_serializing_if = "Option::is_none")]
         text: Option<&'a str>,
@@ -90,6 +92,19 @@ pub(crate) enum Line<'a> {
         #[serde(skip_serializing_if = "Option::is_none")]
         in_all: Option<InAll>,
     },
+    /// A turn that can be gone back to, with the message that began it.
+    Turn { conversation: &'a str, turn: u32, message: Option<&'a str>, text: &'a str },
+    /// What becomes of a file when changes are taken back, and whether that is done.
+    File {
+        path: &'a str,
+        changes: usize,
+        fate: &'a str,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        changed_again_in: Option<u32>,
+        done: bool,
+    },
+    /// A conversation that was put away, or is listed again.
+    Shelved { conversation: &'a str, shelf: Shelf },
     /// Where a scripted model is served.
     Serving { url: &'a str, variables: BTreeMap<&'a str, &'a str> },
     /// A request that a served model got.
@@ -126,6 +141,9 @@ pub(crate) enum Line<'a> {
         shelf: Option<Shelf>,
         #[serde(skip_serializing_if = "Option::is_none")]
         parent: Option<String>,
+        /// What it was forked from.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        origin: Option<&'a str>,
         /// What it has used, if that is asked for.
         #[serde(skip_serializing_if = "Option::is_none")]
         in_all: Option<InAll>,
@@ -421,14 +439,13 @@ impl<'a> Line<'a> {
 
     /// An entry that need not be understood to be shown.
     pub(crate) fn record(record: Record) -> Self {
-        let event = RawValue::from_string(record.body).ok();
-        Self::Entry { conversation: None, seq: record.seq.0, at: record.at.0, event }
+        Self::shared(None, record)
     }
 
-    /// An entry of a conversation that the one that is shown was forked from.
-    pub(crate) fn shared(of: &'a str, record: Record) -> Self {
+    /// The same, of a conversation that the one that is shown was forked from.
+    pub(crate) fn shared(conversation: Option<&'a str>, record: Record) -> Self {
         let event = RawValue::from_string(record.body).ok();
-        Self::Entry { conversation: Some(of), seq: record.seq.0, at: record.at.0, event }
+        Self::Entry { conversation, seq: record.seq.0, at: record.at.0, event }
     }
 
     pub(crate) fn hit(hit: &'a Hit) -> Self {
@@ -477,7 +494,7 @@ impl<'a> Line<'a> {
     pub(crate) fn listed(
         listed: &'a Listed,
         (kept, untaken): (usize, usize),
-        in_all: Option<InAll>,
+        (origin, in_all): (Option<&'a ConversationId>, Option<InAll>),
     ) -> Self {
         let Listed { conversation, row, holder, .. } = listed;
         Self::Listed {
@@ -493,6 +510,7 @@ impl<'a> Line<'a> {
             touched: row.touched.0,
             shelf: Some(row.shelf).filter(|shelf| *shelf != Shelf::Listed),
             parent: conversation.as_worker().map(|(parent, _)| parent.as_str().to_owned()),
+            origin: origin.map(ConversationId::as_str),
             in_all,
         }
     }

@@ -1,5 +1,6 @@
 //! A whole conversation as text: the complete turns, then the incomplete one.
 
+use anstyle::Style as Look;
 use piton_core::command::QueuePlace;
 use piton_core::view::{
     CallState, CallView, ItemView, QueuedView, Status, TurnEnd, TurnView, View,
@@ -80,6 +81,11 @@ pub(crate) fn conversation(view: &View, life: Life, looks: Looks) -> Vec<Piece> 
     for turn in view.shown() {
         if !pieces.is_empty() {
             line(&mut pieces, "");
+        }
+        if page.is_some() || looks.attempts == Attempts::All {
+            // Commands that go back to a turn take its number. Programs have --json.
+            let number = format!("— turn {} —", turn.head.id.0);
+            paint(&mut pieces, vec![vec![Span::new(&number, Look::new().dimmed())]]);
         }
         if turn.head.end.is_none() {
             let state = state(&view.head.status, life);

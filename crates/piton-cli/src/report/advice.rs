@@ -8,6 +8,7 @@ use piton_core::outcome::Cause;
 use piton_core::view::{Allowance, BreakReason, FailureClass, ModelRef};
 
 use super::code::Code;
+use crate::render::incomplete::{self, Newest};
 
 /// What may help with a provider.
 #[derive(Clone, Debug, Default)]
@@ -68,7 +69,7 @@ impl Remedies {
 pub(super) fn after(
     cause: &Cause,
     code: Code,
-    conversation: &ConversationId,
+    (conversation, turn): (&ConversationId, Option<&Newest>),
     remedies: &Remedies,
 ) -> Vec<String> {
     let resume = format!("piton query --continue --id {conversation}");
@@ -94,7 +95,11 @@ pub(super) fn after(
         ],
         _ => vec![format!("to try again: {resume}"), other],
     };
-    ways.push(format!("to begin the turn anew, from its message: piton retry --id {conversation}"));
+    let anew = match turn.and_then(incomplete::added) {
+        Some(said) => format!("to go back to the message that was added last ({said})"),
+        None => "to begin the turn anew, from its message".into(),
+    };
+    ways.push(format!("{anew}: piton retry --id {conversation}"));
     ways.push(format!("to discard the turn: piton query --discard-turn --id {conversation}"));
     ways
 }
@@ -142,7 +147,7 @@ mod tests {
         let reason = Some(BreakReason::ApiError);
         let cause = Cause { reason, failure: Some(failure), message: "why".into() };
         let remedies = Remedies { key: "set KEY".into(), ..Remedies::default() };
-        after(&cause, code, &ConversationId::new("abc"), &remedies).join("\n")
+        after(&cause, code, (&ConversationId::new("abc"), None), &remedies).join("\n")
     }
 
     #[test]
@@ -180,7 +185,8 @@ mod tests {
             let allowance = serde_json::from_value(allowance).unwrap();
             let remedies = Remedies::default().within(allowance);
             let cause = Cause { reason: Some(reason), failure: None, message: "why".into() };
-            after(&cause, Code::Limit, &ConversationId::new("abc"), &remedies).swap_remove(1)
+            after(&cause, Code::Limit, (&ConversationId::new("abc"), None), &remedies)
+                .swap_remove(1)
         };
         let flag = |flag: &str| {
             format!("to go on with a higher limit: piton query --continue --id abc {flag}")

@@ -39,6 +39,7 @@ impl ForkFault {
                 | ForkError::NoTurn { .. }
                 | ForkError::NoMessage { .. }
                 | ForkError::NoEntry { .. }
+                | ForkError::NoMessageYet { .. }
                 | ForkError::TooDeep(_),
             ) => Code::Usage,
             Self::Fork(_) => Code::Failed,
@@ -48,9 +49,11 @@ impl ForkFault {
     /// What to do next, one way per line.
     pub(super) fn hints(&self) -> Vec<String> {
         match self {
-            Self::NoPlace { .. }
-            | Self::Fork(ForkError::NoTurn { .. } | ForkError::NoMessage { .. }) => {
-                vec![TURNS.into()]
+            Self::NoPlace { .. } => vec![TURNS.into()],
+            Self::Fork(
+                ForkError::NoTurn { conversation, .. } | ForkError::NoMessage { conversation, .. },
+            ) => {
+                vec![format!("piton rewind --id {conversation} shows the turns with their numbers")]
             }
             Self::Fork(ForkError::Unknown(_)) => {
                 vec!["piton ls --all shows all conversations".into()]
@@ -58,6 +61,10 @@ impl ForkFault {
             Self::Fork(ForkError::NoEntry { .. }) => {
                 vec!["piton print --json --raw shows the entries with their numbers".into()]
             }
+            Self::Fork(ForkError::NoMessageYet { conversation, next, .. }) => vec![
+                format!("to share the message too: piton fork {conversation} --entry {next}"),
+                format!("in front of a turn: piton fork {conversation} --before TURN"),
+            ],
             Self::Fork(ForkError::TooDeep(_)) => vec![
                 "fork an earlier turn with --at TURN: it hangs on the conversation that has it"
                     .into(),

@@ -21,6 +21,22 @@ pub(crate) enum LetterFault {
         /// The conversation.
         conversation: ConversationId,
     },
+    /// It would be refused, so it was not left.
+    #[error("the message was not taken: {refusal}")]
+    NotLeft {
+        /// Why.
+        refusal: Refusal,
+        /// The conversation.
+        conversation: ConversationId,
+    },
+    /// A message is to be tried again under the hands of another process.
+    #[error("{held}")]
+    RetryHeld {
+        /// Who holds the conversation.
+        held: String,
+        /// The conversation.
+        conversation: ConversationId,
+    },
     /// The message waits behind a turn that nobody performs.
     #[error(
         "Your message waits in conversation {conversation}, behind an incomplete turn that nobody works on.\n{}\n\n{}",
@@ -81,15 +97,18 @@ pub(crate) enum LetterFault {
 impl LetterFault {
     pub(super) fn code(&self) -> Code {
         match self {
+            Self::Refused { refusal: Refusal::Running | Refusal::QueueFull { .. }, .. }
+            | Self::NotLeft { refusal: Refusal::QueueFull { .. }, .. }
+            | Self::RetryHeld { .. }
+            | Self::NotStopped { .. }
+            | Self::NotChanged { .. } => Code::Transient,
             Self::Refused {
                 refusal: Refusal::NoOpenTurn | Refusal::NotRunning | Refusal::OlderTurn { .. },
                 ..
             }
             | Self::NoSuchNumber { .. }
+            | Self::NotLeft { .. }
             | Self::Nowhere { .. } => Code::Usage,
-            Self::Refused { refusal: Refusal::Running | Refusal::QueueFull { .. }, .. }
-            | Self::NotStopped { .. }
-            | Self::NotChanged { .. } => Code::Transient,
             Self::Waits { .. } => Code::Incomplete,
             Self::Refused { .. } | Self::TakenBack { .. } | Self::Command(_) | Self::Follow(_) => {
                 Code::Failed
@@ -99,7 +118,8 @@ impl LetterFault {
 
     pub(super) fn reason(&self) -> &'static str {
         match self {
-            Self::Refused { .. } => "refused",
+            Self::Refused { .. } | Self::NotLeft { .. } => "refused",
+            Self::RetryHeld { .. } => "held",
             Self::Waits { .. } => "incomplete_turn",
             Self::Nowhere { .. } => "workspace",
             Self::TakenBack { .. } => "taken_back",
@@ -117,16 +137,24 @@ impl LetterFault {
             Self::Refused { refusal: Refusal::OlderTurn { message }, conversation, .. } => {
                 vec![
                     format!(
-                        "to try {message} again and keep what came after it: piton fork {conversation} --behind {message}"
+                        "to try {message} again and keep what came after it: piton retry {message} --fork --id {conversation}"
                     ),
                     format!("to try the newest message again: piton retry --id {conversation}"),
                 ]
             }
-            Self::Refused { refusal: Refusal::QueueFull { .. }, conversation, .. } => vec![
+            Self::Refused { refusal: Refusal::QueueFull { .. }, conversation, .. }
+            | Self::NotLeft { refusal: Refusal::QueueFull { .. }, conversation } => vec![
                 format!(
                     "piton queue --id {conversation} shows them; piton queue rm N --id {conversation} makes room"
                 ),
                 "more may wait: piton config queue_max N".into(),
+            ],
+            Self::RetryHeld { conversation, .. } => vec![
+                format!(
+                    "to stop its turn: piton stop {conversation}, then: piton retry --id {conversation}"
+                ),
+                format!("to try it in a fork at once: piton retry --fork --id {conversation}"),
+                "to wait longer for it: --lock-wait SECONDS".into(),
             ],
             Self::Refused { refusal: Refusal::UnknownMessage { .. }, conversation, .. } => {
                 vec![format!("piton print --attempts {conversation} names the messages")]
@@ -150,6 +178,7 @@ impl LetterFault {
             ],
             // Its reason says what to do.
             Self::Refused { refusal: Refusal::Impossible { .. }, .. }
+            | Self::NotLeft { .. }
             | Self::Waits { .. }
             | Self::NotStopped { holder: None }
             | Self::Command(_)

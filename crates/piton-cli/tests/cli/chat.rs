@@ -87,10 +87,13 @@ fn messages_that_wait_are_changed_in_a_chat() {
     person.types("two\r").sees("queued: two");
     person.types("/queue move 2 1\r").sees("Message 2 is number 1 now.");
     person.types("/queue edit 2 better\r").sees("Message 2 is changed.");
+    person.types("/queue rm\r").sees("Which one? /queue rm N").sees("1  next   two");
+    person.types("/queue move 2\r").sees("Which one? /queue move N M");
     person.types("/queue rm 7\r").sees("there is no message 7 that waits; there are 2");
     fs::write(world.work("go"), "").unwrap();
     person.sees("Second.").sees("> two").sees("Third.").sees("> better").sees("Fourth.");
-    person.sees("[script").sees("> ").types(CTRL_D);
+    person.sees("[script").sees("> ").types("/queue rm\r").sees("No message waits; /queue rm N");
+    person.sees("> ").types(CTRL_D);
     let (code, screen) = person.leaves();
     assert_eq!(code, 0, "{screen}");
 }

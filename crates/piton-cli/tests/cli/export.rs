@@ -61,7 +61,13 @@ fn a_file_is_written_for_its_owner_and_never_over_another() {
     fs::write(&file, "mine").unwrap();
     let refused = world.run(&["export", "-o", "page.html"]);
     assert_eq!((refused.code, fs::read_to_string(&file).unwrap().as_str()), (2, "mine"));
+    assert!(refused.stderr.contains("hint: choose another name"), "{}", refused.stderr);
     assert_eq!(world.run(&["export", "--format", "pdf"]).code, 2);
+    // The name says what it becomes, and a dash is standard output.
+    assert_eq!(world.run(&["export", "-o", "talk.html"]).code, 0);
+    let page = world.run(&["export", "--format", "html", "-o", "-"]).stdout;
+    assert_eq!(fs::read_to_string(world.work("talk.html")).unwrap(), page);
+    assert!(!world.work("-").exists());
 }
 
 // A backup of a fork has what it shares, in front of what is its own.

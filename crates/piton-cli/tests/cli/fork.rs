@@ -2,10 +2,13 @@
 
 use std::fs;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::person::Person;
 use crate::world::{Ran, World, lines};
+
+const MENU: &str = "(k) only the conversation";
+const PERMISSION: &str = "(?) help: ";
 
 /// Three turns of the demo model.
 fn talk() -> (World, String) {
@@ -68,8 +71,8 @@ fn a_fork_is_cut_where_it_is_asked_for_and_listed() {
 fn a_place_that_is_not_there_is_told() {
     let (world, origin) = talk();
     for (args, said, hint) in [
-        (["--at", "9"], "has no turn 9", "piton rewind shows the turns with their numbers"),
-        (["--before", "zzz"], "has no message zzz", "piton rewind shows the turns"),
+        (["--at", "9"], "has no turn 9", " shows the turns with their numbers"),
+        (["--before", "zzz"], "has no message zzz", "piton rewind --id "),
         (["--entry", "9999"], "and no entry 9999", "piton print --json --raw"),
     ] {
         let ran = world.run(&["fork", &origin, args[0], args[1]]);
@@ -177,12 +180,29 @@ fn a_held_conversation_is_forked_in_its_menu() {
     world.wait_for_events("ToolStarted", 1);
     let mut person = Person::starts(&world, &["query", "and now"]);
     person.sees("(k) fork it").types("k\n").sees("is a fork of").sees("has an incomplete turn");
-    person.types("d\n");
+    person.sees("(d) discard it").types("d\n");
     fs::write(world.work("go"), "").unwrap();
     person.sees("Done.");
     assert_eq!(person.leaves().0, 0);
     assert_eq!(world.finish(holder).code, 0);
     assert_eq!(world.rows().len(), 2);
+}
+
+// A turn without its message could only be discarded.
+#[test]
+fn a_fork_is_never_cut_between_a_turn_and_its_message() {
+    let (world, origin) = talk();
+    let events = lines(&world.run(&["print", "--json", "--raw", &origin]).stdout);
+    let entry = |kind: &str| {
+        let found = events.iter().rfind(|it| it["event"]["type"] == kind).unwrap();
+        found["seq"].as_u64().unwrap()
+    };
+    let (began, said) = (entry("TurnStarted"), entry("UserMessage"));
+    let ran = world.run(&["fork", &origin, "--entry", &began.to_string()]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (2, ""), "{}", ran.stderr);
+    let hint = format!("piton fork {origin} --entry {said}");
+    assert!(ran.stderr.contains(&hint), "{}", ran.stderr);
+    assert_eq!(world.run(&["fork", &origin, "--entry", &said.to_string()]).code, 0);
 }
 
 /// Two turns that change files: the first makes `a`, the second changes it twice and makes `b`.
@@ -254,6 +274,120 @@ fn all_changes_of_a_turn_are_taken_back_and_conflicts_stay() {
     let ran = world.run(&["undo", "--turn", "2"]);
     assert_eq!(ran.code, 1, "the conflict is still there: {}", ran.stderr);
     assert!(ran.stderr.contains("b  (1 change)  taken back already"), "{}", ran.stderr);
+}
+
+// Lines for programs, and nothing else on standard output.
+#[test]
+fn turns_and_files_are_told_as_data() {
+    let (world, origin) = changing();
+    let data = |args: &[&str]| {
+        let ran = world.run(args);
+        (ran.code, lines(&ran.stdout))
+    };
+    let (code, listed) = data(&["rewind", "--json"]);
+    assert_eq!((code, listed.len()), (0, 3), "{listed:?}");
+    assert_eq!(listed[0]["type"], "turn");
+    assert_eq!((&listed[1]["turn"], &listed[1]["text"]), (&json!(2), &json!("change it")));
+    let message = listed[1]["message"].as_str().unwrap().to_owned();
+    let told = |line: &Value| {
+        let fields = ["path", "changes", "fate", "done"].map(|name| line[name].clone());
+        Value::from(fields.to_vec())
+    };
+    for args in [&["rewind", "2", "--files", "--preview"][..], &["undo", "--turn", "--preview"]] {
+        let (code, files) = data(&[args, &["--json"]].concat());
+        assert_eq!((code, files.len()), (0, 3), "{files:?}");
+        assert_eq!(told(&files[0]), json!(["a", 2, "restored", false]));
+        assert_eq!(told(&files[1]), json!(["b", 1, "removed", false]));
+        assert_eq!(
+            (&files[2]["type"], &files[2]["conversation"]),
+            (&json!("result"), &json!(origin))
+        );
+    }
+    let (code, files) = data(&["undo", "--turn", "1", "--json"]);
+    assert_eq!((code, told(&files[0])), (1, json!(["a", 1, "changed_again", false])), "{files:?}");
+    assert_eq!(files[0]["changed_again_in"], 2);
+    // The beginning of a message's id is enough, and turns are counted from the end.
+    let (code, files) = data(&["rewind", &message[..8], "--files", "--json"]);
+    assert_eq!((code, told(&files[1])), (0, json!(["b", 1, "removed", true])), "{files:?}");
+    let (code, files) = data(&["undo", "--turn", "-1", "--again", "--id", &origin, "--json"]);
+    assert_eq!((code, told(&files[0])), (0, json!(["a", 2, "taken_back", true])), "{files:?}");
+}
+
+#[test]
+fn places_are_named_by_beginnings_of_ids_and_from_the_end() {
+    let (world, origin) = talk();
+    let listed = lines(&world.run(&["rewind", "--json"]).stdout);
+    let second = &listed[1]["message"].as_str().unwrap()[..8];
+    for (args, expected) in [
+        (&["fork", &origin, "--behind", second][..], 2),
+        (&["fork", &origin, "--before", second], 1),
+        (&["fork", &origin, "--at", "-1"], 3),
+        (&["fork", &origin, "--at", "-2"], 2),
+        (&["fork", &origin, "--before", "-1"], 2),
+        (&["rewind", "-2", "--id", &origin], 1),
+    ] {
+        assert_eq!(turns(&world, &id(&world.run(args))), expected, "{args:?}");
+    }
+    let ran = world.run(&["fork", &origin, "--behind", second]);
+    let fork = ran.stdout.trim_end();
+    let hint = format!("piton query --continue --id {fork}");
+    assert!(ran.stderr.contains(&hint), "the turn is incomplete there: {}", ran.stderr);
+    for args in [&["--at", "-4"][..], &["--at", "0"], &["--title", " "]] {
+        let ran = world.run(&[&["fork", &origin], args].concat());
+        assert_eq!(ran.code, 2, "{args:?}: {}", ran.stderr);
+    }
+}
+
+#[test]
+fn what_stays_is_named_by_who_did_it() {
+    let (world, _) = changing();
+    let ran = world.run(&["undo", "--turn", "1"]);
+    let shown = "  a  (1 change)  stays: it was changed again in turn 2\n";
+    assert!(ran.code == 1 && ran.stderr.contains(shown), "{}", ran.stderr);
+    assert_eq!(content(&world, "a").as_deref(), Some("three\n"));
+    let world = World::new();
+    let call = json!({ "calls": [{ "tool": "shell", "arguments": { "command": "touch c" } }] });
+    let model = world.script(&json!({ "steps": [call, { "say": "Done." }] }).to_string());
+    let ran = world.run(&["query", "run it", "--permissions", "auto", "--model", &model]);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    let ran = world.run(&["undo", "--turn", "--preview"]);
+    let told = "Turn 1 ran 1 command; what commands change is not taken back.\n";
+    assert_eq!((ran.code, ran.stderr.as_str()), (0, told));
+}
+
+#[test]
+fn a_chat_asks_before_it_takes_files_back() {
+    let (world, origin) = changing();
+    let mut person = Person::starts(&world, &["-c"]);
+    person.sees("> ").types("/rewind 2\r").sees("gets its old content").sees(MENU);
+    person.types("q\n").sees("Nothing is changed.").sees("> ");
+    assert_eq!(content(&world, "a").as_deref(), Some("three\n"));
+    assert_eq!(world.rows().len(), 1);
+    person.types("/rewind 2\r").sees(MENU).types("k\n").sees("The next message goes there.");
+    assert_eq!(content(&world, "a").as_deref(), Some("three\n"));
+    person.sees("> ").types(&format!("/resume {origin}\r")).sees("Second.").sees("> ");
+    person.types("/rewind 1\r").sees(MENU).types("y\n").sees("The next message");
+    person.sees("> ").types("/quit\r");
+    assert_eq!(person.leaves().0, 0);
+    assert_eq!((content(&world, "a"), world.rows().len()), (None, 3));
+}
+
+// The question that is open in a fork is asked there, and a lone letter is never a message.
+#[test]
+fn a_chat_asks_what_is_open_where_it_goes() {
+    let (world, origin) = asking();
+    let mut person = Person::starts(&world, &["--id", &origin]);
+    person.sees(PERMISSION).types("q\n").sees("> ").types("y\r").sees("Not sent");
+    person.sees(PERMISSION).types("q\n").sees("> ").types("/fork\r").sees("is a fork of");
+    person.sees(PERMISSION).types("y\n").sees("Done.").sees("> ").types("\r");
+    person.sees("> ").types("/quit\r");
+    let (code, screen) = person.leaves();
+    assert_eq!(code, 0, "{screen}");
+    assert!(!screen.contains("error"), "{screen}");
+    let said = |id: &str| world.run(&["print", id]).stdout.matches("> ").count();
+    let fork = world.rows()[0]["conversation"].as_str().unwrap().to_owned();
+    assert_ne!(fork, origin);
+    assert_eq!((said(&origin), said(&fork)), (1, 1));
 }
 
 #[test]

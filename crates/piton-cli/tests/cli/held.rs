@@ -52,6 +52,19 @@ fn a_queued_message_follows_its_own_turn_and_takes_its_exit_code() {
 }
 
 #[test]
+fn a_retry_of_a_held_conversation_hints_at_what_a_retry_can_do() {
+    let (world, child) = working();
+    let ran = world.run(&["retry", "--lock-wait", "0"]);
+    assert_eq!(ran.code, 5, "{}", ran.stderr);
+    for part in ["is held by process", "piton stop ", "piton retry --fork --id ", "--lock-wait"] {
+        assert!(ran.stderr.contains(part), "{part}: {}", ran.stderr);
+    }
+    assert!(!ran.stderr.contains("--queue"), "{}", ran.stderr);
+    go(&world);
+    assert_eq!(world.finish(child).code, 0);
+}
+
+#[test]
 fn a_message_that_nobody_has_taken_yet_is_listed_and_printed() {
     let (world, mut holder) = working();
     signal(&holder, Signal::STOP);

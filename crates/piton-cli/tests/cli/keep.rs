@@ -201,6 +201,59 @@ fn workers_go_with_the_conversation_that_they_work_for() {
     assert_eq!(holding(&world.path("home"), CANARY), Vec::<PathBuf>::new());
 }
 
+// A fork is new, whatever was done with its origin.
+#[test]
+fn a_fork_of_what_is_put_away_is_listed_and_the_newest() {
+    for away in [&["archive"][..], &["rm", "--yes"]] {
+        let world = World::new();
+        let (old, _other) = (conversation(&world, "old"), conversation(&world, "other"));
+        assert_eq!(world.run(&[away, &[old.as_str()]].concat()).code, 0);
+        let ran = world.run(&["fork", &old, "--title", "fork"]);
+        assert_eq!(ran.code, 0, "{}", ran.stderr);
+        assert_eq!(titles(&world, &[]), ["fork", "other"], "{away:?}");
+        assert_eq!(world.run(&["query", "go on", "-m", "demo"]).code, 0);
+        assert_eq!(titles(&world, &[]), ["fork", "other"], "{away:?}");
+        let ran = world.run(&["fork", &old, "--at", "1", "--title", "whole"]);
+        assert_eq!(ran.code, 0, "{}", ran.stderr);
+        assert_eq!(titles(&world, &[]), ["whole", "fork", "other"], "{away:?}");
+    }
+}
+
+#[test]
+fn what_was_put_away_is_told_as_data() {
+    let world = World::new();
+    let id = conversation(&world, "old");
+    for (args, shelf) in [
+        (&["archive", "--json"][..], "archived"),
+        (&["archive", "--back", "--json"], "listed"),
+        (&["rm", "--yes", "--json"], "removed"),
+    ] {
+        let ran = world.run(&[args, &[id.as_str()]].concat());
+        let told = lines(&ran.stdout);
+        assert_eq!((ran.code, told.len()), (0, 2), "{}", ran.stderr);
+        assert_eq!(
+            (&told[0]["conversation"], &told[0]["shelf"]),
+            (&id.clone().into(), &shelf.into())
+        );
+        assert_eq!(told[1]["type"], "result");
+        if shelf == "removed" {
+            let hint = format!("piton archive --back {id}");
+            assert!(ran.stderr.contains(&hint), "{}", ran.stderr);
+        }
+    }
+    let ran = world.run(&["rename", &id, "new", "--json"]);
+    assert_eq!((ran.code, &lines(&ran.stdout)[0]["conversation"]), (0, &id.into()));
+    for (typed, hint) in [
+        ("search", "piton grep"),
+        ("history", "piton ls"),
+        ("delete", "piton rm"),
+        ("discard", "--discard-turn"),
+    ] {
+        let ran = world.run(&[typed]);
+        assert!(ran.code == 2 && ran.stderr.contains(hint), "{}", ran.stderr);
+    }
+}
+
 /// A conversation of three turns, forks behind the first and the last one, and a fork of the second fork.
 fn forked(world: &World) -> (String, [String; 3]) {
     let id = |ran: crate::world::Ran| {

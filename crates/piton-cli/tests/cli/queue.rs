@@ -3,6 +3,8 @@
 use std::fs;
 use std::process::Child;
 
+use rustix::process::{Pid, Signal, kill_process};
+
 use crate::world::{World, lines};
 
 /// A turn that waits for a file, and answers to what follows.
@@ -142,6 +144,33 @@ fn a_full_queue_takes_no_more_and_says_so() {
 }
 
 // K58: how many may wait is a setting.
+// K58: whoever does not wait hears of it all the same, also while nobody takes letters.
+#[test]
+fn a_message_that_cannot_be_taken_is_not_left() {
+    let (world, holder) = working(&["1", "2", "3", "4"]);
+    let pid = Pid::from_child(&holder);
+    kill_process(pid, Signal::STOP).unwrap();
+    let left = world.run(&["query", "5", "--queue", "--no-wait", "--json"]);
+    let result = lines(&left.stdout).pop().unwrap();
+    assert_eq!(result["ending"], "accepted", "{result}");
+    assert!(result["message_id"].as_str().is_some_and(|id| !id.is_empty()), "{result}");
+    for way in ["--queue", "--steer"] {
+        let ran = world.run(&["query", "6", way, "--no-wait"]);
+        assert_eq!(ran.code, 5, "{}", ran.stderr);
+        assert!(ran.stderr.contains("queue is full: 5 messages wait"), "{}", ran.stderr);
+        assert!(ran.stderr.contains("your message is kept"), "{}", ran.stderr);
+        let ran = world.run(&["query", "7", way, "--no-wait", "-m", "demo", "--json"]);
+        assert_eq!(ran.code, 2, "{}", ran.stderr);
+        let result = lines(&ran.stdout).pop().unwrap();
+        assert_eq!(result["reason"], "refused", "{result}");
+        assert!(ran.stderr.contains("flags count only when a turn begins"), "{}", ran.stderr);
+    }
+    kill_process(pid, Signal::CONT).unwrap();
+    world.wait_for_events("MessageQueued", 5);
+    finish(&world, holder);
+    assert!(!world.events().iter().any(|event| event["type"] == "CommandRefused"));
+}
+
 #[test]
 fn how_many_messages_may_wait_is_a_setting() {
     let world = World::new();

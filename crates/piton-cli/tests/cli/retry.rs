@@ -245,6 +245,77 @@ fn only_a_message_of_the_newest_turn_is_tried_again() {
     assert_eq!((ran.code, ran.stdout.as_str()), (0, "Two.\n"), "{}", ran.stderr);
 }
 
+// What any attempt did is named, and not only what the last one did.
+#[test]
+fn effects_of_all_attempts_are_named() {
+    let world = World::new();
+    let write = json!({ "tool": "write_file", "arguments": { "path": "a.txt", "content": "x\n" } });
+    let script = json!({ "steps": [{ "calls": [write] }, { "say": "One." }, { "say": "Two." }, { "say": "Three." }] });
+    let model = world.script(&script.to_string());
+    let ran = world.run(&["query", "go", "--permissions", "auto", "--model", &model]);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    let told = "What attempt 1 did is not undone:\n  ✓ write_file: a.txt — completed\n";
+    for _ in 0..2 {
+        let ran = world.run(&["retry", "--model", "demo"]);
+        assert!(ran.code == 0 && ran.stderr.contains(told), "{}", ran.stderr);
+    }
+    let printed = world.run(&["print"]);
+    assert!(printed.stderr.contains("3 attempts; to see them all: piton print --attempts"));
+    assert!(!printed.stdout.contains("turn 1"), "plain text is as it was: {}", printed.stdout);
+    let mut person = Person::starts(&world, &["print"]);
+    person.sees("— turn 1 —").sees("3 attempts");
+    assert_eq!(person.leaves().0, 0);
+}
+
+// An earlier message is tried again in one step, in a conversation of its own.
+#[test]
+fn an_earlier_message_is_tried_again_in_a_fork() {
+    let world = World::new();
+    for said in ["first", "second"] {
+        assert_eq!(world.run(&["query", said, "--model", "demo"]).code, 0);
+    }
+    let origin = world.only_id();
+    let first = attempts(&world)[0]["message"].as_str().unwrap().to_owned();
+    let ran = world.run(&["retry", &first]);
+    let hint = format!("piton retry {first} --fork --id {origin}");
+    assert!(ran.code == 2 && ran.stderr.contains(&hint), "{}", ran.stderr);
+    let ran = world.run(&["retry", &first[..8], "--fork", "--json"]);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    let result = lines(&ran.stdout).pop().unwrap();
+    let fork = result["conversation"].as_str().unwrap();
+    assert_ne!(fork, origin);
+    assert!(result["text"].as_str().is_some_and(|text| !text.is_empty()), "{result}");
+    let said = |id: &str| world.run(&["print", "--style", "user", id]).stdout;
+    assert_eq!(
+        (said(&origin).as_str(), said(fork).as_str()),
+        ("> first\n\n> second\n", "> first\n")
+    );
+    let listed = world.run(&["ls"]).stdout;
+    assert!(listed.contains(&format!("(fork of {origin})")), "{listed}");
+    let row = world.rows().into_iter().find(|row| row["conversation"] == fork).unwrap();
+    assert_eq!(row["origin"], origin);
+    // In a fork that is cut behind the message nothing was tried yet.
+    let cut = world.run(&["fork", &origin, "--behind", &first]).stdout;
+    let ran = world.run(&["retry", "--id", cut.trim_end()]);
+    assert!(ran.code == 0 && ran.stderr.contains("Attempt 1 had not begun."), "{}", ran.stderr);
+    assert!(!ran.stderr.contains("is hidden"), "{}", ran.stderr);
+}
+
+// Only the message that was added is tried again, so that one is named.
+#[test]
+fn the_message_that_is_tried_again_is_named() {
+    let world = World::new();
+    let model =
+        world.script(r#"{"steps":[{"say":"One.","faults":[{"kind":{"fail":"auth"},"times":9}]}]}"#);
+    let ran = world.run(&["query", "first", "--model", &model]);
+    let anew = "hint: to begin the turn anew, from its message: piton retry --id";
+    assert!(ran.code == 1 && ran.stderr.contains(anew), "{}", ran.stderr);
+    let ran = world.run(&["query", "--continue", "and more"]);
+    let added =
+        "hint: to go back to the message that was added last (\"and more\"): piton retry --id";
+    assert!(ran.code == 1 && ran.stderr.contains(added), "{}", ran.stderr);
+}
+
 #[test]
 fn where_nothing_was_said_there_is_nothing_to_try_again() {
     let world = World::new();

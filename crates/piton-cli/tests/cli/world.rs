@@ -244,12 +244,12 @@ fn without_draft_names(text: &str) -> String {
 
 /// Estimates count the path of the workspace, which is as long as the machine likes.
 fn without_ratios(text: &str) -> String {
-    let mut pieces = text.split(" for each estimated");
+    let mut pieces = text.split(" counted for each estimated");
     let mut normal = pieces.next().unwrap_or_default().to_owned();
     for piece in pieces {
-        let number = normal.rfind(' ').map_or(0, |at| at + 1);
+        let number = normal.rfind('(').map_or(0, |at| at + 1);
         normal.truncate(number);
-        write!(normal, "R for each estimated{piece}").unwrap();
+        write!(normal, "R counted for each estimated{piece}").unwrap();
     }
     normal
 }

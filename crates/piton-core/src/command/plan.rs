@@ -1,8 +1,6 @@
 //! What becomes of a command: a table over what is wanted and what is there.
 
-mod compact;
-
-use super::{AnswerThen, Command, Envelope, NewMessage, OnIncomplete};
+use super::{AnswerThen, Command, Envelope, NewMessage, OnIncomplete, compacting};
 use crate::action::{Action, Wish};
 use crate::decide::decide;
 use crate::event::{Event, QueueChange, QueuePlace, Refusal, TurnEnd, UndoIntent, UserPart};
@@ -136,9 +134,16 @@ pub fn plan(
         }
         Command::Rebind { workspace } => rebind(state, workspace, performing),
         Command::Undo { intent, .. } => undo(state, intent.as_deref(), performing),
-        Command::Compact { focus } => compact::compact(state, focus.as_deref(), performing),
-        Command::Uncompact => compact::uncompact(state, performing),
-        Command::StopCompacting => compact::stop(state),
+        Command::Compact { focus } => compact(state, focus.as_deref(), performing),
+        Command::Uncompact => match (compacting::lifted(state), performing) {
+            (Ok(lifted), Performing::Nobody) => record(vec![lifted], Then::Rest),
+            (Ok(_), Performing::Now) => Plan::Refuse(Refusal::Running),
+            (Err(refusal), _) => Plan::Refuse(refusal),
+        },
+        Command::StopCompacting => match compacting::stopped(state) {
+            Ok(stopped) => record(vec![stopped], Then::Rest),
+            Err(refusal) => Plan::Refuse(refusal),
+        },
     }
 }
 
@@ -164,8 +169,10 @@ fn say(
         (None, _, _) => begin(state, message, parts, agent),
         (Some(_), OnIncomplete::Ask, Performing::Now) => Plan::Refuse(Refusal::Running),
         (Some(_), OnIncomplete::Ask, Performing::Nobody) => Plan::Refuse(Refusal::Incomplete),
-        (Some(_), OnIncomplete::Resume, _) if is_full(state) => Plan::Refuse(full(state)),
         (Some(_), OnIncomplete::Resume, _) => {
+            if let Some(full) = queue_full(state, 0) {
+                return Plan::Refuse(full);
+            }
             let mut facts = vec![Event::MessageQueued { message, parts, place: QueuePlace::Next }];
             facts.extend(grant(state));
             record(facts, Then::Run)
@@ -209,20 +216,18 @@ fn queue(state: &State, (message, parts): (MessageId, Vec<UserPart>), place: Que
     if knows(state, &message) {
         return record(Vec::new(), then);
     }
-    if is_full(state) {
-        return Plan::Refuse(full(state));
+    if let Some(full) = queue_full(state, 0) {
+        return Plan::Refuse(full);
     }
     record(vec![Event::MessageQueued { message, parts, place }], then)
 }
 
+/// Why no message more can wait, if `others` are on their way to the queue.
 // K58
-fn is_full(state: &State) -> bool {
+pub fn queue_full(state: &State, others: usize) -> Option<Refusal> {
     let max = state.config.limits.queue_max;
-    0 < max && usize::try_from(max).is_ok_and(|max| max <= state.queue.len())
-}
-
-fn full(state: &State) -> Refusal {
-    Refusal::QueueFull { max: state.config.limits.queue_max }
+    let is_full = usize::try_from(max).is_ok_and(|max| max <= state.queue.len() + others);
+    (0 < max && is_full).then_some(Refusal::QueueFull { max })
 }
 
 fn requeue(state: &State, message: &MessageId, change: &QueueChange) -> Plan {
@@ -343,6 +348,17 @@ fn undo(state: &State, intent: Option<&UndoIntent>, performing: Performing) -> P
         }),
         (Performing::Nobody, Some(intent)) => {
             record(vec![Event::UndoStarted { intent: intent.clone() }], Then::Rest)
+        }
+    }
+}
+
+/// A turn that is performed sums up when it can; without one, a driver does, and the turn stays as it is.
+fn compact(state: &State, focus: Option<&str>, performing: Performing) -> Plan {
+    match (compacting::wanted(state, focus), performing) {
+        (Err(refusal), _) => Plan::Refuse(refusal),
+        (Ok(wanted), Performing::Now) => record(vec![wanted], Then::Rest),
+        (Ok(wanted), Performing::Nobody) => {
+            record(compacting::left(state).into_iter().chain([wanted]).collect(), Then::Run)
         }
     }
 }

@@ -43,6 +43,11 @@ impl State {
         Self { origin_gone: true, ..Self::default() }
     }
 
+    /// An event that fits nowhere may go on with a turn that is gone.
+    pub(super) fn miss_turn(&mut self, event: &Event) {
+        self.turn_gone = self.turn_gone.max(turn_of(event));
+    }
+
     /// What a person's fork begins with that was cut from this conversation: all that was said, and the
     /// open turn, which stays open. Its next request begins with the same bytes. Calls that were started
     /// stay with `origin`. Queue, driver, commands and undos are its own, and it has to ask for what was
@@ -75,7 +80,7 @@ impl State {
 }
 
 /// The turn that an event goes on with; zero if it does not say.
-pub(super) fn turn_of(event: &Event) -> TurnId {
+fn turn_of(event: &Event) -> TurnId {
     if let Event::TurnResumed { turn }
     | Event::TurnEnded { turn, .. }
     | Event::TurnBroke { turn, .. } = event

@@ -51,20 +51,19 @@ fn answer(journal: &mut Journal, text: &str) {
 /// Answers all that is asked for, and lays the summary; says how often the model was asked.
 fn sum_up(journal: &mut Journal, about: &str) -> usize {
     for asked in 0.. {
-        match decide(&journal.state, Wish::Proceed) {
-            Action::SumUp(_) => {
-                journal.play("summing");
-                assert_eq!(decide(&journal.state, Wish::Proceed), Action::Await);
-                answer(journal, &text(about));
-            }
-            Action::Shorten(outputs) => journal.push(Event::OutputsShortened { outputs }),
-            Action::Compact(cut) => {
-                journal.push(cut::lay(&journal.state, cut, &Look::default()));
-                assert_eq!(journal.state.strays, 0);
-                return asked;
-            }
-            action => panic!("{action:?}"),
+        let mut action = decide(&journal.state, Wish::Proceed);
+        while let Action::Shorten(outputs) = action {
+            journal.push(Event::OutputsShortened { outputs });
+            action = decide(&journal.state, Wish::Proceed);
         }
+        if let Action::Compact(cut) = action {
+            journal.push(cut::lay(&journal.state, cut, &Look::default()));
+            assert_eq!(journal.state.strays, 0);
+            return asked;
+        }
+        journal.play("summing");
+        assert_eq!(decide(&journal.state, Wish::Proceed), Action::Await);
+        answer(journal, &text(about));
     }
     0
 }
@@ -362,7 +361,7 @@ fn refused(planned: Plan) -> String {
     match planned {
         Plan::Refuse(Refusal::Impossible { message }) => message,
         Plan::Refuse(refusal) => refusal.to_string(),
-        other => panic!("{other:?}"),
+        other @ (Plan::Record { .. } | Plan::InterruptFirst) => panic!("{other:?}"),
     }
 }
 

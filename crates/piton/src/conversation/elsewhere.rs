@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use piton_core::command::{Command, Envelope, UserPart};
+use piton_core::command::{Command, Envelope, Performing, Refusal, UserPart, queue_full};
 use piton_core::id::CommandId;
 use piton_core::outcome::Ending;
 use piton_core::state::{State, Verdict};
@@ -11,6 +11,7 @@ use piton_store::StoreError;
 
 use super::Conversation;
 use crate::error::CommandError;
+use crate::orders::vet_flags;
 use crate::{files, mailbox, reader};
 
 /// How often it is looked whether the process that works on the conversation is still there.
@@ -24,6 +25,22 @@ impl Conversation {
         let parts = hosts.parts().clone();
         let posted = mailbox::post(&*parts.journal, &self.id, envelope, parts.clock.now()).await;
         posted.map_err(failed)?.ok_or(CommandError::SecretElsewhere)
+    }
+
+    /// Why a command that would be left now is refused, as far as that is known before somebody takes it:
+    /// flags that a letter cannot bring, and a queue that the letters in front of it fill.
+    pub async fn foreseen(&self, envelope: &Envelope) -> Result<Option<Refusal>, CommandError> {
+        let journal = self.journal()?;
+        // Letters first: one that is taken meanwhile is counted in the state, and told by its name.
+        let kept = mailbox::Kept::of(&*journal, &self.id).await.map_err(failed)?;
+        let state = reader::state(&*journal, &self.id).await.map_err(failed)?;
+        let in_front = kept.iter().filter(|it| !state.commands.contains_key(&it.envelope.id));
+        let in_front = in_front.filter(|it| is_for_queue(&it.envelope.command)).count();
+        if let Err(refusal) = vet_flags(&state, envelope, Performing::Nobody) {
+            return Ok(Some(refusal));
+        }
+        let full = is_for_queue(&envelope.command).then(|| queue_full(&state, in_front));
+        Ok(full.flatten())
     }
 
     /// Takes a letter back. A letter that the writer has taken by then counts.
@@ -89,6 +106,10 @@ impl Conversation {
             }
         }
     }
+}
+
+fn is_for_queue(command: &Command) -> bool {
+    matches!(command, Command::Queue { .. } | Command::Steer { .. })
 }
 
 fn failed(error: StoreError) -> CommandError {

@@ -38,6 +38,18 @@ pub enum ForkError {
         /// Its last one.
         end: Seq,
     },
+    /// A turn begins there, and its message comes later.
+    #[error(
+        "entry {entry} of conversation {conversation} is in front of the message of its turn, which is entry {next}"
+    )]
+    NoMessageYet {
+        /// The conversation.
+        conversation: ConversationId,
+        /// The entry.
+        entry: Seq,
+        /// The entry of the message.
+        next: Seq,
+    },
     /// Too many conversations would have to be read to read the fork.
     #[error(
         "conversation {0} is a fork of a fork, and so on, {FORKS_MAX} times already, which is the most"

@@ -57,6 +57,19 @@ pub(super) async fn find(
     }
 }
 
+/// Why there is no fork behind an entry at which a turn has begun and its message is not said yet.
+pub(super) async fn within_beginning(
+    journal: &dyn Journal,
+    ForkOrigin { conversation, through }: &ForkOrigin,
+) -> Result<ForkError, StoreError> {
+    let window = usize::try_from(WINDOW_RECORDS).unwrap_or(usize::MAX);
+    let records = journal.read(conversation, *through, window).await?;
+    let mut entries = records.iter().map(reader::entry);
+    let said = entries.find(|entry| matches!(mark(entry.event.clone()), Some(Mark::Said(_))));
+    let next = said.map_or(Seq(through.0 + 1), |entry| entry.seq);
+    Ok(ForkError::NoMessageYet { conversation: conversation.clone(), entry: *through, next })
+}
+
 async fn among_turns(
     journal: &dyn Journal,
     listed: &Listed,

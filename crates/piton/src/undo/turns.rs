@@ -33,6 +33,8 @@ pub enum FileFate {
     Removed,
     /// Nothing: somebody else has changed the file since, and it stays as it is.
     Conflict,
+    /// Nothing: this later turn of the conversation has changed the file again.
+    ChangedAgain(TurnId),
     /// Nothing: all of them were taken back.
     TakenBack,
 }
@@ -67,9 +69,29 @@ impl Engine {
             .collect();
         let places: Vec<&Path> = places.iter().map(PathBuf::as_path).collect();
         let all = self.file_changes().of_all(&places);
-        let calls = calls(&state, first, last);
-        Ok(by_file(all, |change| made_by(&calls, &family, change)))
+        let own = calls(&state, first, last);
+        let mut later: Vec<TurnId> = state.turns.iter().map(|turn| turn.id).collect();
+        later.retain(|turn| last < *turn);
+        let whose = |change: &FileChange| {
+            if made_by(&own, &family, change) {
+                return Whose::Ours;
+            }
+            let by = |turn: &&TurnId| made_by(&calls(&state, **turn, **turn), &family, change);
+            later.iter().find(by).map_or(Whose::Other, |turn| Whose::Later(*turn))
+        };
+        Ok(by_file(all, whose))
     }
+}
+
+/// Who made a change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Whose {
+    /// The turns that are asked about.
+    Ours,
+    /// A later turn of the same conversation.
+    Later(TurnId),
+    /// Anybody else.
+    Other,
 }
 
 /// The calls of turns, also of attempts that were given up.
@@ -103,11 +125,11 @@ fn made_by(calls: &[&Call], family: &BTreeSet<ConversationId>, change: &FileChan
     family.contains(&change.conversation) && made.any(|call| began(&call))
 }
 
-fn by_file(all: Vec<FileChange>, is_ours: impl Fn(&FileChange) -> bool) -> Vec<ChangedFile> {
-    let mut files: BTreeMap<PathBuf, Vec<(bool, FileChange)>> = BTreeMap::new();
+fn by_file(all: Vec<FileChange>, whose: impl Fn(&FileChange) -> Whose) -> Vec<ChangedFile> {
+    let mut files: BTreeMap<PathBuf, Vec<(Whose, FileChange)>> = BTreeMap::new();
     for change in all {
         let file = change.workspace.join(&change.path);
-        files.entry(file).or_default().push((is_ours(&change), change));
+        files.entry(file).or_default().push((whose(&change), change));
     }
     let mut found: Vec<_> = files.into_values().filter_map(of_file).collect();
     found.sort_by(|one, other| one.path.cmp(&other.path));
@@ -115,12 +137,12 @@ fn by_file(all: Vec<FileChange>, is_ours: impl Fn(&FileChange) -> bool) -> Vec<C
 }
 
 /// What becomes of one file, from its newest change to its oldest.
-fn of_file(changes: Vec<(bool, FileChange)>) -> Option<ChangedFile> {
+fn of_file(changes: Vec<(Whose, FileChange)>) -> Option<ChangedFile> {
     let path = changes.first()?.1.path.clone();
     let is_back = |change: &FileChange| change.state == FileChangeState::TakenBack;
-    let (ours, back): (Vec<_>, Vec<_>) =
-        changes.iter().filter(|(is_ours, _)| *is_ours).partition(|(_, it)| !is_back(it));
-    let of = |found: Vec<&(bool, FileChange)>| {
+    let ours = changes.iter().filter(|(whose, _)| *whose == Whose::Ours);
+    let (ours, back): (Vec<_>, Vec<_>) = ours.partition(|(_, it)| !is_back(it));
+    let of = |found: Vec<&(Whose, FileChange)>| {
         found.into_iter().map(|(_, change)| change.clone()).collect::<Vec<_>>()
     };
     if ours.is_empty() {
@@ -128,16 +150,20 @@ fn of_file(changes: Vec<(bool, FileChange)>) -> Option<ChangedFile> {
         return (!back.is_empty()).then(|| ChangedFile { path, changes: of(back), fate });
     }
     let standing = changes.iter().filter(|(_, change)| !is_back(change));
-    let newest = standing.clone().take_while(|(is_ours, _)| *is_ours).count();
     let is_as_left = standing.clone().next().is_some_and(|(_, change)| {
         matches!(change.state, FileChangeState::Made | FileChangeState::HalfTakenBack)
     });
-    let fate = if newest < ours.len() || !is_as_left {
-        FileFate::Conflict
-    } else if ours.last().is_some_and(|(_, oldest)| oldest.before.is_none()) {
-        FileFate::Removed
-    } else {
-        FileFate::Restored
+    // Newer changes of later turns, then ours, then whatever was before.
+    let is_later = |whose: Whose| matches!(whose, Whose::Later(_));
+    let again = standing.clone().take_while(|(whose, _)| is_later(*whose)).count();
+    let in_a_row = standing.clone().skip(again);
+    let in_a_row = in_a_row.take_while(|(whose, _)| *whose == Whose::Ours).count();
+    let newest = standing.clone().next().map(|(whose, _)| *whose);
+    let fate = match newest {
+        _ if in_a_row < ours.len() || !is_as_left => FileFate::Conflict,
+        Some(Whose::Later(turn)) => FileFate::ChangedAgain(turn),
+        _ if ours.last().is_some_and(|(_, oldest)| oldest.before.is_none()) => FileFate::Removed,
+        _ => FileFate::Restored,
     };
     Some(ChangedFile { path, changes: of(ours), fate })
 }
@@ -168,7 +194,11 @@ mod tests {
         let numbers = (1..=changes.len()).rev();
         let all = changes.iter().zip(numbers).map(|((whose, state), it)| change(it, whose, *state));
         let all = all.collect();
-        let found = by_file(all, |change| change.conversation.as_str() == "ours");
+        let found = by_file(all, |change| match change.conversation.as_str() {
+            "ours" => Whose::Ours,
+            "later" => Whose::Later(TurnId(7)),
+            _ => Whose::Other,
+        });
         let found = found.first().map(|file| {
             (file.fate, file.changes.iter().map(|change| change.number).collect::<Vec<_>>())
         });
@@ -190,6 +220,13 @@ mod tests {
         check(
             &[("ours", Made), ("other", ChangedSince), ("ours", ChangedSince)],
             Some((FileFate::Conflict, &[3, 1])),
+        );
+        let again = FileFate::ChangedAgain(TurnId(7));
+        check(&[("later", Made), ("ours", ChangedSince)], Some((again, &[1])));
+        check(&[("later", ChangedSince), ("ours", Made)], Some((FileFate::Conflict, &[1])));
+        check(
+            &[("other", Made), ("later", ChangedSince), ("ours", ChangedSince)],
+            Some((FileFate::Conflict, &[1])),
         );
         check(&[("other", TakenBack), ("ours", Made)], Some((FileFate::Removed, &[1])));
         check(&[("ours", TakenBack)], Some((FileFate::TakenBack, &[1])));

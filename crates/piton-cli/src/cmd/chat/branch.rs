@@ -2,13 +2,18 @@
 
 use std::time::Duration;
 
-use piton::ForkAt;
+use piton::{Engine, ForkAt};
 use piton_core::id::ConversationId;
 
 use super::Sitting;
+use crate::ask::keys::{FORK, Menu, QUIT, YES};
+use crate::cmd::fork::{self, Made};
+use crate::cmd::query::plan::Wish;
 use crate::cmd::query::stage::Stage;
-use crate::cmd::{fork, rewind};
-use crate::flags::{Rewind, in_front_of};
+use crate::cmd::rewind;
+use crate::cmd::undo::turn::Wanted;
+use crate::flags::{Place, STOP_WAIT_S};
+use crate::output::Form;
 use crate::report::Fault;
 
 /// What is said where nothing can be forked.
@@ -20,14 +25,14 @@ impl Sitting {
             stage.output.talk(NOT_BEGUN);
             return Ok(());
         };
-        let at = if words.is_empty() { ForkAt::End } else { in_front_of(words) };
         let engine = self.engine(stage)?;
-        let made = fork::make(&engine, &id, &at, None).await;
+        let made = if words.is_empty() {
+            fork::make(&engine, &id, &ForkAt::End, None).await.map_err(Fault::from)
+        } else {
+            rewind::fork(&engine, &id, &Place::of(words)).await
+        };
         engine.shutdown(Duration::ZERO).await;
-        let fork::Made { conversation, told } = made?;
-        stage.output.talk(&told);
-        self.go_to(conversation, stage);
-        Ok(())
+        self.go_to(made?, stage).await
     }
 
     pub(super) async fn rewind(&mut self, words: &str, stage: &mut Stage<'_>) -> Result<(), Fault> {
@@ -36,29 +41,68 @@ impl Sitting {
             return Ok(());
         };
         let engine = self.engine(stage)?;
-        if words.is_empty() {
-            let listed = rewind::list(&engine, &id, stage.output).await;
-            engine.shutdown(Duration::ZERO).await;
-            listed?;
-            stage
-                .output
-                .talk("/rewind TURN goes back in front of one, and takes back its changes.");
-            return Ok(());
-        }
-        let flags = Rewind { files: true, ..Rewind::default() };
-        let gone = rewind::go(&engine, &id, words, (&flags, self.settings()), stage.output).await;
+        let gone = if words.is_empty() {
+            rewind::list(&engine, &id, Form::Text, stage.output).await.map(|()| {
+                let said =
+                    "/rewind TURN goes back in front of one; what to do with files is asked.";
+                stage.output.talk(said);
+                None
+            })
+        } else {
+            self.go_back(&engine, &id, &Place::of(words), stage).await
+        };
         engine.shutdown(Duration::ZERO).await;
-        let rewind::Gone { conversation, left } = gone?;
-        if 0 < left {
-            stage.output.talk("Files that somebody else changed stay as they are.");
+        match gone? {
+            Some(made) => self.go_to(made, stage).await,
+            None => Ok(()),
         }
-        self.go_to(conversation, stage);
-        Ok(())
     }
 
-    fn go_to(&mut self, conversation: ConversationId, stage: &mut Stage<'_>) {
+    /// Goes back in front of a place. What becomes of files is shown and asked first.
+    async fn go_back(
+        &self,
+        engine: &Engine,
+        id: &ConversationId,
+        place: &Place,
+        stage: &mut Stage<'_>,
+    ) -> Result<Option<Made>, Fault> {
+        let changed = rewind::changed(engine, id, place).await?;
+        changed.show(Wanted::Back, Form::Text, stage.output);
+        let with_files = if changed.files.is_empty() {
+            false
+        } else {
+            let menu = Menu::of(&[
+                (YES, "go back, files too", "files become what is said above"),
+                (FORK, "only the conversation", "files stay as they are"),
+                (QUIT, "leave it", "nothing is changed"),
+            ]);
+            let key = stage.choose(&menu).await?;
+            if key == QUIT {
+                stage.output.talk("Nothing is changed.");
+                return Ok(None);
+            }
+            key == YES
+        };
+        let made = rewind::fork(engine, id, place).await?;
+        if with_files {
+            let how = (STOP_WAIT_S, Form::Text, self.settings());
+            if 0 < changed.take_back(Wanted::Back, how, stage.output).await? {
+                stage.output.talk("Files that are not as they were left stay as they are.");
+            }
+        }
+        Ok(Some(made))
+    }
+
+    /// Sits down at a fork. A question that is open there is asked.
+    async fn go_to(&mut self, made: Made, stage: &mut Stage<'_>) -> Result<(), Fault> {
+        let Made { conversation, told, .. } = made;
+        stage.output.talk(&told);
         self.conversation = Some(conversation.clone());
-        stage.conversation = Some(conversation);
+        stage.conversation = Some(conversation.clone());
+        if self.asks(&conversation, stage).await? {
+            return self.say(None, Wish::Continue, stage).await;
+        }
         stage.output.talk("The next message goes there.");
+        Ok(())
     }
 }

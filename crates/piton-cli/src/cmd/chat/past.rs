@@ -9,12 +9,13 @@ use piton_store::Journal;
 
 use super::{OFFER, Sitting};
 use crate::ask::keys::{DISCARD, Menu, OTHER, YES};
+use crate::cmd::ls::{forked_from, titled};
 use crate::cmd::query::plan::Wish;
 use crate::cmd::query::stage::Stage;
 use crate::flags::{Chat, Mode};
 use crate::render::age::age;
 use crate::render::incomplete::{Newest, waits_for};
-use crate::render::{turn, visible};
+use crate::render::turn;
 use crate::report::Fault;
 use crate::target;
 
@@ -107,7 +108,8 @@ impl Sitting {
         }
         let now = SystemClock.now();
         for (place, listed) in rows.iter().enumerate() {
-            let title = shorten(&visible::visible(&listed.row.title), SHOWN_LETTERS_MAX);
+            let origin = forked_from(journal, &listed.conversation).await;
+            let title = shorten(&titled(listed, origin.as_ref()), SHOWN_LETTERS_MAX);
             let (id, when) = (&listed.conversation, age(listed.row.touched, now));
             let status = &listed.row.status;
             let is_idle = matches!(status, Status::Idle);
@@ -143,6 +145,9 @@ impl Sitting {
             stage.output.talk(&format!(
                 "Process {pid} works on it now; a message can be left for it, or its turn looked at."
             ));
+        } else if matches!(view.head.status, Status::WaitingForInput { .. }) {
+            self.conversation = Some(id);
+            return self.say(None, Wish::Continue, stage).await;
         } else if let Some(newest) = view.head.open.and_then(|_| Newest::of(&view)) {
             stage.output.talk(&format!("The turn is incomplete. {}\n{OFFER}", waits_for(&newest)));
         }

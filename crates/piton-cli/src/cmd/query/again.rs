@@ -1,20 +1,47 @@
 //! A message that is tried again: which one is meant, and what its old attempt has done for good.
 
-use piton_core::id::MessageId;
-use piton_core::view::{ItemView, Next, TurnView, View};
+use std::time::Duration;
+
+use piton::ForkAt;
+use piton_agent::Settings;
+use piton_core::id::{ConversationId, MessageId};
+use piton_core::view::{ItemView, Next, View};
 
 use super::asked::Asked;
 use super::opened::Opened;
 use super::stage::Stage;
+use crate::cmd::{fork, place};
+use crate::output::Output;
 use crate::render::attempt::{self, Tried};
-use crate::report::Report;
+use crate::report::{Fault, Report};
 
 /// What is said where nobody has said anything yet.
-const NOTHING: &str = "There is no message to try again.";
+pub(super) const NOTHING: &str = "There is no message to try again.";
 
 /// There is nothing to try again: no conversation, or one without a message that is shown.
 pub(super) fn nothing(opened: &Opened) -> Option<Report> {
     newest(&opened.view).is_none().then(|| Report::nothing(NOTHING))
+}
+
+/// Forks a conversation behind a message, so that the message is answered anew there. None if there is no
+/// message.
+pub(super) async fn fork(
+    typed: Option<&str>,
+    id: Option<&str>,
+    settings: &Settings,
+    output: &mut Output,
+) -> Result<Option<ConversationId>, Fault> {
+    let (engine, id) = fork::find(id, settings, output).await?;
+    let view = engine.view(&id).await?;
+    let message = typed.map(|typed| place::message(&view, typed)).or_else(|| newest(&view));
+    let made = match message {
+        Some(message) => Some(fork::make(&engine, &id, &ForkAt::Behind(message), None).await),
+        None => None,
+    };
+    engine.shutdown(Duration::ZERO).await;
+    let Some(fork::Made { conversation, told, .. }) = made.transpose()? else { return Ok(None) };
+    output.talk(&told);
+    Ok(Some(conversation))
 }
 
 /// The message that is meant: the one whose name begins as typed, else the newest one. What is typed and
@@ -22,32 +49,38 @@ pub(super) fn nothing(opened: &Opened) -> Option<Report> {
 pub(super) fn meant(view: &View, asked: &Asked<'_>) -> MessageId {
     let typed = asked.query.retry.as_ref().and_then(Option::as_deref).map(str::trim);
     let Some(typed) = typed else { return newest(view).unwrap_or_else(|| MessageId::new("")) };
-    let names: Vec<&MessageId> = view.turns.iter().flat_map(names).collect();
-    let mut begun = names.iter().filter(|name| name.as_str().starts_with(typed));
-    match (names.iter().find(|name| name.as_str() == typed), begun.next(), begun.next()) {
-        (Some(exact), _, _) => (*exact).clone(),
-        (None, Some(only), None) => (*only).clone(),
-        (None, _, _) => MessageId::new(typed),
-    }
+    place::message(view, typed)
 }
 
 /// Says what becomes of the old attempt, and which of its effects stay. `shown` is what was there before.
 pub(super) fn tell(shown: &View, asked: &Asked<'_>, stage: &mut Stage<'_>) {
     let message = meant(shown, asked);
-    let Some(old) = present(shown, &message) else { return };
+    let tried = tried(shown, &message);
+    let Some(old) = tried.last() else { return };
     let number = old.said.attempt.0;
     let next = number + 1;
-    stage.output.talk(&format!(
-        "Attempt {next} of message {message}. Attempt {number} is hidden, and kept: piton print --attempts"
-    ));
-    let effects: Vec<String> = old.effects().map(attempt::effect).collect();
-    if effects.is_empty() {
-        stage.output.talk(&format!("Attempt {number} has changed nothing."));
-        return;
+    let of_old = if old.items.is_empty() {
+        format!("Attempt {number} had not begun.")
+    } else {
+        format!("Attempt {number} is hidden, and kept: piton print --attempts")
+    };
+    stage.output.talk(&format!("Attempt {next} of message {message}. {of_old}"));
+    let mut has_effects = false;
+    for attempt in &tried {
+        let effects: Vec<String> = attempt.effects().map(attempt::effect).collect();
+        if effects.is_empty() {
+            continue;
+        }
+        has_effects = true;
+        stage.output.talk(&format!("What attempt {} did is not undone:", attempt.said.attempt.0));
+        for effect in effects {
+            stage.output.talk(&format!("  {effect}"));
+        }
     }
-    stage.output.talk(&format!("What attempt {number} did is not undone:"));
-    for effect in effects {
-        stage.output.talk(&format!("  {effect}"));
+    match (has_effects, old.items.is_empty(), tried.len()) {
+        (true, _, _) | (false, true, 1) => {}
+        (false, _, 1) => stage.output.talk(&format!("Attempt {number} has changed nothing.")),
+        (false, _, _) => stage.output.talk("No attempt has changed anything."),
     }
 }
 
@@ -59,22 +92,15 @@ fn newest(view: &View) -> Option<MessageId> {
     })
 }
 
-/// The attempt of a message that counts.
-fn present<'a>(view: &'a View, message: &MessageId) -> Option<Tried<'a>> {
-    view.turns.iter().rev().find_map(|turn| {
+/// The attempts of a message, the one that counts last.
+fn tried<'a>(view: &'a View, message: &MessageId) -> Vec<Tried<'a>> {
+    let found = view.turns.iter().rev().find_map(|turn| {
         let place = turn.items.iter().position(|item| is_message(item, message))?;
-        attempt::attempts(turn, place).pop()
-    })
+        Some(attempt::attempts(turn, place))
+    });
+    found.unwrap_or_default()
 }
 
 fn is_message(item: &ItemView, message: &MessageId) -> bool {
     matches!(item, ItemView::Message(said) if said.id == *message)
-}
-
-/// The names of the messages of a turn.
-fn names(turn: &TurnView) -> impl Iterator<Item = &MessageId> {
-    turn.items.iter().filter_map(|item| match item {
-        ItemView::Message(said) => Some(&said.id),
-        ItemView::Step(_) | _ => None,
-    })
 }

@@ -14,7 +14,7 @@ use super::asked::Asked;
 use super::input::Input;
 use super::mail::Mail;
 use super::opened::Opened;
-use super::requeue::{change, rows};
+use super::requeue::{change, rows, which};
 use super::side::Question;
 use super::stage::{Beside, Stage};
 use super::text::sendable;
@@ -154,7 +154,7 @@ async fn obey(
         }
     };
     match (name, words) {
-        ("queue", words) if words.is_empty() => {
+        ("queue", words) if words.is_empty() || words == "list" => {
             if watch.view().queue.is_empty() {
                 stage.output.talk("No message waits.");
             } else {
@@ -172,7 +172,10 @@ async fn obey(
         ("queue", words) if QueueWish::of(&words).is_some() => {
             requeue(&words, (opened, asked), stage).await?;
         }
-        ("queue", words) => queue(words, (opened, asked), stage).await?,
+        ("queue", words) => match QueueWish::lacking(&words) {
+            Some(usage) => stage.output.talk(&which(usage, watch.view())),
+            None => queue(words, (opened, asked), stage).await?,
+        },
         ("steer", words) => {
             let shown = shorten(&words, SHOWN_LETTERS_MAX);
             say(words, |message| Command::Steer { message }, (opened, asked), stage).await?;
@@ -259,7 +262,7 @@ async fn say(
 }
 
 /// Whether a line was meant for a question that had gone, or had not come yet.
-fn is_answer(text: &str) -> bool {
+pub(in crate::cmd) fn is_answer(text: &str) -> bool {
     let text = text.trim().to_lowercase();
     text.chars().count() == 1 || ["yes", "no", "always", "never"].contains(&text.as_str())
 }

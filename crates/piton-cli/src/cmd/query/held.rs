@@ -62,6 +62,10 @@ pub(super) async fn leave(
     let command = CommandId::new(name.as_str());
     let envelope =
         Envelope { from: asked.sender()?, ..Envelope::new(command.clone(), way.command(message)) };
+    if let Some(refusal) = conversation.foreseen(&envelope).await.map_err(LetterFault::from)? {
+        mail.come_back();
+        return Err(LetterFault::NotLeft { refusal, conversation: id.clone() }.into());
+    }
     conversation.leave(&envelope).await.map_err(LetterFault::from)?;
     let what = match way {
         Way::Queue => "runs behind its turn",
@@ -72,7 +76,11 @@ pub(super) async fn leave(
         .map_or("the next process".into(), |pid| format!("process {pid}"));
     stage.output.talk(&format!("The message is left for {who} in conversation {id}, and {what}."));
     if asked.query.no_wait {
-        return Ok(Followed::Done(Report::ok("accepted").kept_in(id.clone())));
+        stage.output.talk(
+            "Should that process refuse it after all, it is kept: piton draft shows it then.",
+        );
+        let report = Report::ok("accepted").about(id, None).with_message(name);
+        return Ok(Followed::Done(report.kept_in(id.clone())));
     }
     let mut following = Following { engine, conversation, follow, view: None, moves: Vec::new() };
     let left = Left { way, name, command };
@@ -148,7 +156,7 @@ pub(super) async fn fork(
     stage: &mut Stage<'_>,
 ) -> Result<String, Fault> {
     let engine = engine(asked, stage)?;
-    let fork::Made { conversation, told } = fork::make(&engine, id, &ForkAt::End, None).await?;
+    let fork::Made { conversation, told, .. } = fork::make(&engine, id, &ForkAt::End, None).await?;
     stage.output.talk(&told);
     Ok(conversation.to_string())
 }

@@ -43,6 +43,14 @@ pub(in crate::cmd) fn rows(view: &View) -> Vec<String> {
     (1..).zip(&view.queue).map(|(number, queued)| row(number, queued)).collect()
 }
 
+/// Asks which message is meant, and shows those that wait.
+pub(in crate::cmd) fn which(usage: &str, view: &View) -> String {
+    if view.queue.is_empty() {
+        return format!("No message waits; {usage} changes one that does.");
+    }
+    format!("Which one? {usage}\n{}", rows(view).join("\n"))
+}
+
 /// Changes a message, and says what became of it.
 pub(in crate::cmd) async fn change(
     wish: QueueWish,

@@ -10,6 +10,8 @@ use serde_json::{Value, json};
 use super::facts::{Act, Class, Fact, act};
 use super::heard::{Heard, Said, Who};
 
+/// Behind the call that wrote a file, where nothing is said of what became of it since.
+pub(crate) const THEN: &str = "then";
 /// What is looked for with, and what strangers wrote.
 const RECALL: &str = "recall";
 const PAGE: &str = "web_fetch";
@@ -142,7 +144,7 @@ fn found_in(said: &Said, fact: Fact) -> Option<String> {
         }
         Class::File if *who == Who::Call && tool == "write_file" => {
             let call = call.strip_prefix("call_").unwrap_or(call).replace('_', ".");
-            text.contains(&format!("\"{}\"", fact.path())).then(|| format!("{call} same"))
+            text.contains(&format!("\"{}\"", fact.path())).then(|| format!("{call} {THEN}"))
         }
         Class::Plan if *who == Who::Call && tool == "update_plan" => {
             text.contains(&fact.to_string()).then(|| "in progress".to_owned())
