@@ -79,7 +79,7 @@ pub use self::providers::{
     KeyFrom, Provider, ProviderError, RequestDefaults, Speaks, client as http_client,
 };
 pub use self::sandbox::{SandboxGap, SandboxMode};
-pub use self::settings::{Settings, SettingsError, make_private};
+pub use self::settings::{BroughtBack, Settings, SettingsError, make_private};
 pub use self::settings_edit::EditError;
 pub use self::settings_file::FileError;
 pub use self::skills::SkillNote;

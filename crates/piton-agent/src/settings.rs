@@ -158,9 +158,32 @@ impl Settings {
         Ok(false)
     }
 
-    /// Damaged databases that were set aside earlier, whole or in part. Nothing can be read in those
-    /// that were empty.
+    /// Damaged databases that were set aside earlier, whole or in part, and not brought back yet.
+    /// Nothing can be read in those that were empty.
     pub fn set_aside(&self) -> Vec<PathBuf> {
+        self.all_aside().into_iter().filter(|path| brought_back(path).is_none()).collect()
+    }
+
+    /// Damaged databases from which all that can be read was brought back.
+    pub fn brought_back(&self) -> Vec<(PathBuf, BroughtBack)> {
+        let all = self.all_aside().into_iter();
+        all.filter_map(|path| brought_back(&path).map(|how| (path, how))).collect()
+    }
+
+    /// Notes beside a damaged database that what can be read in it was brought back. A note that cannot be
+    /// written is not there.
+    pub fn note_brought_back(&self, path: &Path, how: BroughtBack) {
+        if !self.all_aside().iter().any(|aside| aside == path) {
+            return;
+        }
+        let word = match how {
+            BroughtBack::Whole => WHOLE,
+            BroughtBack::InPart => "part",
+        };
+        fs::write(back_note(path), word).ok();
+    }
+
+    fn all_aside(&self) -> Vec<PathBuf> {
         let Ok(found) = fs::read_dir(&self.home) else { return Vec::new() };
         let mut aside: Vec<_> = found.flatten().map(|file| file.path()).collect();
         let is_empty = |path: &Path| fs::metadata(path).is_ok_and(|file| file.len() == 0);
@@ -201,6 +224,29 @@ impl Machine {
 
 fn here(environment: &Environment) -> Result<&Path, SettingsError> {
     environment.directory().map_err(SettingsError::Directory)
+}
+
+/// How much of a damaged database was brought back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BroughtBack {
+    /// All of it.
+    Whole,
+    /// What could be read.
+    InPart,
+}
+
+/// What the note says if everything was brought back.
+const WHOLE: &str = "whole";
+
+fn back_note(database: &Path) -> PathBuf {
+    let mut name = database.as_os_str().to_owned();
+    name.push(".back");
+    name.into()
+}
+
+fn brought_back(database: &Path) -> Option<BroughtBack> {
+    let said = fs::read_to_string(back_note(database)).ok()?;
+    Some(if said == WHOLE { BroughtBack::Whole } else { BroughtBack::InPart })
 }
 
 fn is_aside(path: &Path) -> bool {

@@ -5,6 +5,7 @@
 //! same process, and as a letter beside the journal everywhere else. [`plan()`] says what becomes of
 //! it. This module knows the journal's meaning; who performs, and where, it does not.
 
+mod compacting;
 mod envelope;
 mod plan;
 mod reply;

@@ -43,7 +43,7 @@ pub use self::model::{
     AnswerPart, FailureClass, FinishReason, Native, PartialKind, Rejected, Usage,
 };
 pub use self::shelf::Shelf;
-pub use self::summary::{Cut, Range, SummaryFault};
+pub use self::summary::{Cut, Range, ShortOutput, SummaryFault};
 pub(crate) use self::tool::split_notes;
 pub use self::tool::{
     ArgumentRole, BlobRef, EffectClass, FileEdit, Handle, Outcome, OutputFile, ToolOutput, ToolSpec,
@@ -385,11 +385,11 @@ pub enum Event {
         /// And behind it.
         tokens_after: u64,
         /// How many parts of it a model wrote; the rest was put together from the journal.
-        #[serde(default, skip_serializing_if = "is_zero")]
+        #[serde(default, skip_serializing_if = "summary::is_zero")]
         pieces: u32,
     },
-    /// A person wants the older part summed up now. In front of the next model request, or at once if no
-    /// turn is performed. Over when a summary is laid, when that fails, or when the next turn begins.
+    /// A person wants the older part summed up now. Over when a summary is laid, when nobody waits for it any
+    /// more, or when the next turn begins.
     SummaryWanted {
         /// What it should tell above all.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -409,8 +409,7 @@ pub enum Event {
         /// Estimated size of the conversation's next request, for which room is made, in tokens.
         tokens_before: u64,
     },
-    /// The model summed up the part that it was asked for, and the text is fit for use. Kept with its part and
-    /// used again by every later summary, as long as that part is the same.
+    /// The model summed it up, and the text is of use: for every later summary, as long as the part is the same.
     SummaryAnswered {
         /// What it wrote.
         text: Arc<str>,
@@ -428,10 +427,9 @@ pub enum Event {
         #[serde(default)]
         usage: Usage,
     },
-    /// A person took the summary off: everything is sent again. Its parts are kept for the next one.
+    /// A person took the summary off: everything is sent again.
     SummaryLifted,
-    /// A provider said how much its model takes, when it refused a request. Counts from here on where it is
-    /// less than what was known.
+    /// A provider said how much its model takes, when it refused a request. Counts where it is less than known.
     WindowLearned {
         /// The model.
         model: ModelRef,
@@ -492,11 +490,6 @@ pub enum Event {
     Unknown(UnknownEvent),
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands in a reference")]
-fn is_zero(number: &u32) -> bool {
-    *number == 0
-}
-
 /// The stored bytes of an event of an unknown kind.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnknownEvent {
@@ -533,15 +526,6 @@ pub struct PlannedCall {
     pub name: String,
     /// Its arguments, as JSON.
     pub arguments: Arc<str>,
-}
-
-/// What is sent in the place of a tool's whole output.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ShortOutput {
-    /// The call.
-    pub call: CallId,
-    /// What the model reads of it.
-    pub text: Arc<str>,
 }
 
 /// How a turn was closed.

@@ -66,6 +66,8 @@ pub struct State {
     pub imported: Option<Imported>,
     /// Whether the conversation that it was forked from is gone, with what was said there.
     pub origin_gone: bool,
+    /// The last turn that entries speak of although it is gone. Its number is not given again.
+    pub turn_gone: TurnId,
     /// What applies now.
     pub config: Config,
     /// Who performs.
@@ -178,7 +180,7 @@ impl State {
 
     fn last_turn(&self) -> TurnId {
         let turns = self.turns.iter().chain(&self.superseded);
-        turns.map(|turn| turn.id).max().unwrap_or_default()
+        turns.map(|turn| turn.id).max().unwrap_or_default().max(self.turn_gone)
     }
 
     /// Takes in one entry.
@@ -187,6 +189,9 @@ impl State {
         let goes_on = self.goes_on(&entry.event);
         let rewrite = self.rewrite_by(&entry.event);
         let fits = self.take(&entry.event, entry.at);
+        if !fits && self.origin_gone {
+            self.turn_gone = self.turn_gone.max(fork::turn_of(&entry.event));
+        }
         if let Some(rewrite) = rewrite.filter(|_| fits) {
             self.rewrite(rewrite);
         }
@@ -203,11 +208,7 @@ impl State {
             }
             Event::ConversationImported { .. } => self.take_over(event, at),
             Event::ConfigChanged { change } => self.configure(change),
-            Event::DriverStarted { driver, epoch, pid, .. } => {
-                self.driver = Some(Driver { id: driver.clone(), epoch: *epoch, pid: *pid });
-                self.summing.lose_the_request();
-                self.open_turn_mut().is_none_or(Turn::lose_what_is_in_flight)
-            }
+            Event::DriverStarted { .. } => self.start_driver(event),
             Event::TurnStarted { turn, agent } => self.begin(*turn, agent.clone(), at),
             Event::ContextAdded { turn, items } => self.add_context(*turn, items),
             Event::UserMessage { message, parts, attempt } => {
@@ -237,10 +238,7 @@ impl State {
             | Event::CallLocated { .. }
             | Event::CallsPlanned { .. } => self.take_of_call(event, at),
             Event::TurnEnded { turn, end } => self.close(*turn, *end, at),
-            Event::TurnBroke { turn, reason, message } => {
-                let (reason, message) = (*reason, message.clone());
-                self.break_off(*turn, Broke { reason, message, at })
-            }
+            Event::TurnBroke { .. } => self.break_off(event, at),
             Event::MessageRetried { message, attempt } => self.retry(message, *attempt, at),
             Event::Compacted { .. }
             | Event::SummaryLaid { .. }
@@ -272,6 +270,13 @@ impl State {
                 true
             }
         }
+    }
+
+    fn start_driver(&mut self, event: &Event) -> bool {
+        let Event::DriverStarted { driver, epoch, pid, .. } = event else { return false };
+        self.driver = Some(Driver { id: driver.clone(), epoch: *epoch, pid: *pid });
+        self.summing.lose_the_request();
+        self.open_turn_mut().is_none_or(Turn::lose_what_is_in_flight)
     }
 
     fn ask(&mut self, event: &Event, at: Timestamp) -> bool {
@@ -326,9 +331,10 @@ impl State {
         fits
     }
 
-    fn break_off(&mut self, turn: TurnId, broke: Broke) -> bool {
-        let fits = self.in_turn(Some(turn), |turn| {
-            turn.broke = Some(broke);
+    fn break_off(&mut self, event: &Event, at: Timestamp) -> bool {
+        let Event::TurnBroke { turn, reason, message } = event else { return false };
+        let fits = self.in_turn(Some(*turn), |turn| {
+            turn.broke = Some(Broke { reason: *reason, message: message.clone(), at });
             turn.lose_what_is_in_flight()
         });
         if fits {

@@ -162,9 +162,8 @@ impl Talk {
     /// What a user message says: in front of it may stand a summary, which covers answers.
     pub(crate) fn of_user(text: String) -> impl Iterator<Item = Self> {
         let summary = text.starts_with(SUMMARY_HEADING).then_some(text.as_str());
-        let lines = summary.into_iter().flat_map(str::lines);
-        let count =
-            lines.filter_map(|line| line.strip_prefix(ANSWERS_HEAD)?.trim().parse().ok()).next();
+        let mut lines = summary.into_iter().flat_map(str::lines);
+        let count = lines.find_map(|line| line.strip_prefix(ANSWERS_HEAD)?.trim().parse().ok());
         count.map(Self::Covered).into_iter().chain([Self::User(text)])
     }
 

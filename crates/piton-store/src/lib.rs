@@ -34,7 +34,7 @@ pub use crate::record::{Batch, Durability, Listed, NewRecord, Record, StatusRow,
 pub use crate::sqlite::{
     Addition, Decayed, DecayedBlob, Extent, FoundText, Health, Indexed, IndexedText, Notice,
     PurgeError, Purged, Salvage, Salvaged, SearchIndex, Sought, SqliteJournal, TextChange,
-    Verified, inspect, salvage, verify,
+    Verified, inspect, is_emptied, salvage, verify,
 };
 
 /// Largest stored form of one entry, in bytes.

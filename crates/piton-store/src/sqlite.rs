@@ -6,6 +6,7 @@
 
 mod append;
 mod aside;
+mod bare;
 mod bell;
 mod beside;
 mod blob;
@@ -13,6 +14,7 @@ mod chunk;
 mod column;
 mod connect;
 mod failure;
+mod gone;
 mod head;
 mod home;
 mod inspect;
@@ -57,6 +59,7 @@ use crate::{
     LeaseError, Letter, ListPosition, Listed, Listing, Page, Record, StoreError,
 };
 
+pub use self::bare::is_emptied;
 pub use self::inspect::{Health, inspect};
 pub use self::notice::Notice;
 pub use self::purge::{PurgeError, Purged};

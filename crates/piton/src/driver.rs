@@ -92,7 +92,7 @@ pub(crate) struct Driver<'a> {
 
 /// Why the loop looks at the world again.
 enum Woken {
-    Landed(Landing),
+    Landed(Box<Landing>),
     Heard(Word),
     TakenBack,
     Told(Control),
@@ -247,7 +247,7 @@ impl Driver<'_> {
         self.commit().await?;
         self.flights.extend(self.launches.drain(..).map(|launch| launch.flight));
         match self.woken(deadline).await {
-            Woken::Landed(landing) => self.land(landing).await,
+            Woken::Landed(landing) => self.land(*landing).await,
             Woken::Heard(word) => self.hear(word),
             Woken::TakenBack => self.withdraw_taken_back(),
             Woken::Told(control) => self.obey(control).await,
@@ -286,7 +286,7 @@ impl Driver<'_> {
         tokio::select! {
             biased;
             told = self.controls.told() => told.map_or(Woken::Interrupted, Woken::Told),
-            Some(landing) = self.flights.next() => Woken::Landed(landing),
+            Some(landing) = self.flights.next() => Woken::Landed(Box::new(landing)),
             heard = self.asks.next() => heard.map_or(Woken::TakenBack, Woken::Heard),
             () = more_text(streamed) => Woken::Streamed,
             () = self.progress.more() => Woken::Progressed,
@@ -307,7 +307,7 @@ impl Driver<'_> {
     async fn land(&mut self, landing: Landing) {
         match landing {
             Landing::Model(landing) => self.land_model(landing),
-            Landing::Summary(landing) => self.land_summary(landing),
+            Landing::Summary(landing) => self.land_summary(*landing),
             Landing::Tool(landing) => self.record(landing).await,
             Landing::Parked { call, question } => {
                 self.log.push(Event::CallParked { call, question });

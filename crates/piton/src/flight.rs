@@ -26,7 +26,7 @@ pub(crate) struct Launch {
 /// What came back.
 pub(crate) enum Landing {
     Model(ModelLanding),
-    Summary(SummaryLanding),
+    Summary(Box<SummaryLanding>),
     Tool(ToolLanding),
     /// A call waits for a person elsewhere.
     Parked {

@@ -57,7 +57,8 @@ pub fn files(entry: &Entry) -> Vec<Digest> {
 }
 
 /// Hands the conversation's own records behind `after` to `take`, in order, until it has enough.
-/// Returns the place of the last one that was read.
+/// Returns the place of the last one that was read. Where one is damaged, those before it are handed
+/// out all the same.
 pub async fn each_record(
     journal: &dyn Journal,
     conversation: &ConversationId,
@@ -65,18 +66,117 @@ pub async fn each_record(
     mut take: impl FnMut(Record) -> ControlFlow<()>,
 ) -> Result<Seq, StoreError> {
     loop {
-        let records = journal.read(conversation, after, READ_RECORDS).await?;
-        let is_last = records.len() < READ_RECORDS;
+        let Page { records, end } = page(journal, conversation, after, Seq(u64::MAX)).await?;
         for record in records {
             after = record.seq;
             if take(record).is_break() {
                 return Ok(after);
             }
         }
-        if is_last {
-            return Ok(after);
+        match end {
+            End::More => {}
+            End::Reached => return Ok(after),
+            End::Damaged(error) => return Err(error),
         }
     }
+}
+
+/// Hands out everything that a conversation means: what it shares with those that it was cut from, each
+/// record with whose it is, then its own. Says if one of them is gone, and so all before it.
+pub async fn each_with_shared(
+    journal: &dyn Journal,
+    conversation: &ConversationId,
+    mut take: impl FnMut(&ConversationId, Record),
+) -> Result<Option<ConversationId>, StoreError> {
+    let Lineage { stretches, gone } = lineage(journal, conversation).await?;
+    for ForkOrigin { conversation, through } in &stretches {
+        each_record(journal, conversation, Seq::default(), |record| {
+            if *through < record.seq {
+                return ControlFlow::Break(());
+            }
+            let is_last = record.seq == *through;
+            take(conversation, record);
+            if is_last { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        })
+        .await?;
+    }
+    Ok(gone)
+}
+
+/// What a conversation is put together from.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Lineage {
+    /// The conversations, each with its last entry that counts; the one that was asked for is the last.
+    pub stretches: Vec<ForkOrigin>,
+    /// One that is not there any more; what was said in it and before it is missing.
+    pub gone: Option<ConversationId>,
+}
+
+/// The conversations that one is put together from, the first one first. Reads their first entries.
+pub async fn lineage(
+    journal: &dyn Journal,
+    conversation: &ConversationId,
+) -> Result<Lineage, StoreError> {
+    let mut lineage = Lineage::default();
+    let mut place = Some(ForkOrigin { conversation: conversation.clone(), through: Seq(u64::MAX) });
+    while let Some(here) = place {
+        if FORKS_MAX < lineage.stretches.len() {
+            return Err(StoreError::ForksTooDeep {
+                conversation: here.conversation,
+                most: FORKS_MAX,
+            });
+        }
+        place = match origin_of(journal, &here.conversation).await {
+            Err(StoreError::UnknownConversation(_)) if !lineage.stretches.is_empty() => {
+                lineage.gone = Some(here.conversation);
+                break;
+            }
+            // Its first entry is damaged: whoever reads it is told.
+            Err(StoreError::DamagedEntry { .. }) => None,
+            origin => origin?,
+        };
+        lineage.stretches.push(here);
+    }
+    lineage.stretches.reverse();
+    Ok(lineage)
+}
+
+/// Some records, and what follows them.
+struct Page {
+    records: Vec<Record>,
+    end: End,
+}
+
+enum End {
+    More,
+    Reached,
+    /// The next one cannot be read.
+    Damaged(StoreError),
+}
+
+/// Reads the next records, none behind `through`. Of a page with a damaged entry those before it.
+async fn page(
+    journal: &dyn Journal,
+    conversation: &ConversationId,
+    after: Seq,
+    through: Seq,
+) -> Result<Page, StoreError> {
+    let count = |through: Seq| usize::try_from(through.0.saturating_sub(after.0));
+    let limit = count(through).unwrap_or(usize::MAX).min(READ_RECORDS);
+    let read = journal.read(conversation, after, limit).await;
+    let (records, end) = match read {
+        Err(StoreError::DamagedEntry { path, conversation, seq, detail }) => {
+            let before = count(Seq(seq.0.saturating_sub(1))).unwrap_or(0).min(limit);
+            let records = journal.read(&conversation, after, before).await?;
+            (records, End::Damaged(StoreError::DamagedEntry { path, conversation, seq, detail }))
+        }
+        read => {
+            let records = read?;
+            let is_last = limit < READ_RECORDS || records.len() < limit;
+            (records, if is_last { End::Reached } else { End::More })
+        }
+    };
+    Ok(Page { records, end })
 }
 
 /// How a call ended, as it was recorded.
@@ -200,6 +300,23 @@ pub async fn state(
     fold(journal, conversation, &mut |_, _| ()).await
 }
 
+/// What can be read of a conversation, and what is wrong behind that. Where something that it shares is
+/// damaged, all of it is behind the damage, and what lies before it is given.
+pub async fn readable(
+    journal: &dyn Journal,
+    conversation: &ConversationId,
+) -> Result<(State, Option<StoreError>), StoreError> {
+    match state(journal, conversation).await {
+        Err(StoreError::DamagedEntry { path, conversation, seq, detail }) => {
+            let last = Seq(seq.0.saturating_sub(1));
+            let before = state_through(journal, &conversation, last).await?;
+            let damage = StoreError::DamagedEntry { path, conversation, seq, detail };
+            Ok((before, Some(damage)))
+        }
+        read => read.map(|state| (state, None)),
+    }
+}
+
 /// The same as of one of its own entries.
 pub(crate) async fn state_through(
     journal: &dyn Journal,
@@ -219,6 +336,33 @@ pub(crate) async fn fold(
     look: Look<'_>,
 ) -> Result<State, StoreError> {
     fold_through(journal, conversation, Seq(u64::MAX), FORKS_MAX, look).await
+}
+
+/// What a conversation begins with by its first entry, if it was cut from another one.
+pub(crate) async fn beginning(
+    journal: &dyn Journal,
+    conversation: &ConversationId,
+    opened: &Event,
+) -> Result<Option<State>, StoreError> {
+    shared(journal, conversation, opened, FORKS_MAX).await
+}
+
+async fn shared(
+    journal: &dyn Journal,
+    conversation: &ConversationId,
+    opened: &Event,
+    forks_left: usize,
+) -> Result<Option<State>, StoreError> {
+    let Event::ConversationOpened { origin: Some(origin), parent, .. } = opened else {
+        return Ok(None);
+    };
+    match Box::pin(cut(journal, conversation, origin, forks_left)).await {
+        Ok(cut) if parent.is_some() => Ok(Some(cut.forked())),
+        Ok(cut) => Ok(Some(cut.branched(origin))),
+        // What it was cut from is gone; its own entries still mean something.
+        Err(StoreError::UnknownConversation(_)) => Ok(Some(State::orphaned())),
+        Err(error) => Err(error),
+    }
 }
 
 /// What a conversation meant where another one was cut from it.
@@ -244,28 +388,20 @@ async fn fold_through(
 ) -> Result<State, StoreError> {
     let mut state = State::default();
     loop {
-        let records = journal.read(conversation, state.end, READ_RECORDS).await?;
+        let Page { records, end } = page(journal, conversation, state.end, through).await?;
         for record in &records {
-            if through < record.seq {
-                return Ok(state);
-            }
             let entry = entry(record);
-            if let Event::ConversationOpened { origin: Some(origin), parent, .. } = &entry.event
-                && state.opened.is_none()
-            {
-                state = match Box::pin(cut(journal, conversation, origin, forks_left)).await {
-                    Ok(cut) if parent.is_some() => cut.forked(),
-                    Ok(cut) => cut.branched(origin),
-                    // What it was cut from is gone; its own entries still mean something.
-                    Err(StoreError::UnknownConversation(_)) => State::orphaned(),
-                    Err(error) => return Err(error),
-                };
+            if state.opened.is_none() {
+                state =
+                    shared(journal, conversation, &entry.event, forks_left).await?.unwrap_or(state);
             }
             look(&state, &entry);
             state.apply(&entry);
         }
-        if records.len() < READ_RECORDS {
-            return Ok(state);
+        match end {
+            End::More => {}
+            End::Reached => return Ok(state),
+            End::Damaged(error) => return Err(error),
         }
     }
 }

@@ -19,12 +19,12 @@ use crate::reader;
 const SCHEMA: &str = r#"{
     "type": "object",
     "properties": {
-        "query": {"type": "string", "description": "Words that are all there, or /a pattern/."},
-        "entry": {"type": "string", "description": "One place to read: a call such as 3.17.0, an answer such as 3.17, what the user said in turn 3."},
+        "query": {"type": "string", "description": "All of these words, or /a pattern/."},
+        "entry": {"type": "string", "description": "A place to read: call 3.17.0, answer 3.17, or what the user said in turn 3."},
         "offset": {"type": "integer", "minimum": 0, "description": "With entry: first letter to read. Default: 0."},
-        "kind": {"type": "string", "enum": ["user", "assistant", "tool"], "description": "With query: whose words. Default: all."},
+        "kind": {"type": "string", "enum": ["user", "assistant", "tool"], "description": "With query: whose words."},
         "limit": {"type": "integer", "minimum": 1, "maximum": 20, "description": "With query: most places. Default: 10."},
-        "worker": {"type": "string", "description": "Look into what a worker did: the call that it was handed its task with."}
+        "worker": {"type": "string", "description": "The call of a worker, to look there instead."}
     },
     "additionalProperties": false
 }"#;

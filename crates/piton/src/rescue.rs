@@ -43,8 +43,18 @@ pub enum RestoreError {
     Append(#[from] AppendError),
 }
 
+/// The conversations without which an entry cannot be understood: the one that a fork was cut from, and the
+/// one that a worker works for.
+pub fn refers_to(record: &Record) -> Vec<ConversationId> {
+    let Event::ConversationOpened { origin, parent, .. } = reader::entry(record).event else {
+        return Vec::new();
+    };
+    let origin = origin.map(|origin| origin.conversation);
+    origin.into_iter().chain(parent.map(|parent| parent.conversation)).collect()
+}
+
 /// Writes a conversation that was found in a damaged database, in one commit. `whole` says that its end is
-/// there for certain.
+/// there for certain. Those that it was cut from have to be there first, or are gone.
 pub async fn restore(
     journal: &dyn Journal,
     conversation: &ConversationId,
@@ -61,10 +71,14 @@ pub async fn restore(
         journal.release(lease).await?;
         return Ok(Restored::Already);
     }
-    let mut state = State::default();
-    for record in &records {
-        state.apply(&reader::entry(record));
-    }
+    let entries: Vec<_> = records.iter().map(reader::entry).collect();
+    let first = entries.first().map(|entry| &entry.event);
+    let shared = match first {
+        Some(opened) => reader::beginning(journal, conversation, opened).await,
+        None => Ok(None),
+    };
+    let mut state = shared?.unwrap_or_default();
+    entries.iter().for_each(|entry| state.apply(entry));
     let mut kept: Vec<NewRecord> = records.into_iter().map(as_new).collect();
     let entries = kept.len();
     if !whole {

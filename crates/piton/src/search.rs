@@ -14,6 +14,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use piton_core::event::ForkOrigin;
 use piton_core::id::{ConversationId, Seq};
 use piton_store::{
     Addition, Directory, FoundText, Indexed, Journal, ListPosition, Listed, SearchIndex, Sought,
@@ -23,7 +24,7 @@ use piton_store::{
 pub use self::pattern::{Pattern, PatternError};
 use self::texts::Memo;
 pub use self::texts::Scope;
-use crate::reader;
+use crate::{reader, tail};
 
 /// Conversations that are asked for at once.
 const CHANGES_ROWS: usize = 4_096;
@@ -49,7 +50,7 @@ pub struct Search {
 pub struct Query {
     /// What.
     pub pattern: Pattern,
-    /// Only in this conversation.
+    /// Only in this conversation, with what it shares with those that it was forked from.
     pub conversation: Option<ConversationId>,
     /// Only in conversations that work in a directory.
     pub directory: Option<Directory>,
@@ -210,8 +211,11 @@ impl Search {
         indexed: Indexed,
         pending: &mut Pending,
     ) -> Result<(), StoreError> {
-        let mut memo = Memo::read(&indexed.memo);
         let mut through = indexed.through;
+        let mut memo = match through {
+            Seq(0) => self.beginning(row).await?,
+            _ => Memo::read(&indexed.memo),
+        };
         while through < row.end {
             let read = self.journal.read(&row.conversation, through, READ_RECORDS).await;
             let records = match read {
@@ -238,6 +242,19 @@ impl Search {
         Ok(())
     }
 
+    /// What is known in front of a conversation's first entry: of a fork, the turn that it was cut in.
+    async fn beginning(&self, row: &Listed) -> Result<Memo, StoreError> {
+        let origin = match reader::origin_of(&*self.journal, &row.conversation).await {
+            Err(StoreError::DamagedEntry { .. } | StoreError::UnknownConversation(_)) => None,
+            origin => origin?,
+        };
+        let Some(origin) = origin else { return Ok(Memo::default()) };
+        let from = self.journal.status(&origin.conversation).await?;
+        let is_inherited = from.is_some_and(|from| from.row.title == row.row.title);
+        let begun = tail::turn_at(&*self.journal, &origin).await?;
+        Ok(Memo::of_fork(&begun, is_inherited))
+    }
+
     async fn write(&self, pending: &mut Pending) -> Result<(), StoreError> {
         pending.records = 0;
         let additions = std::mem::take(&mut pending.additions);
@@ -258,11 +275,26 @@ impl Search {
         .await
     }
 
+    /// Looks in one conversation, the newest entries first, and in what it shares with those that it was
+    /// cut from; or everywhere.
     async fn look(&self, query: &Query) -> Result<Hits, StoreError> {
         let query = query.clone();
+        let stretches = match &query.conversation {
+            Some(id) => reader::lineage(&*self.journal, id).await?.stretches,
+            None => Vec::new(),
+        };
         self.with(move |index| {
             let mut gathered = Gathered::default();
-            index.look(&query.sought(), |text| gathered.take(&query, &text))?;
+            for ForkOrigin { conversation, through } in stretches.iter().rev() {
+                let sought = Sought { conversation: Some(conversation.clone()), ..query.sought() };
+                index.look(&sought, |text| match text.seq <= *through {
+                    true => gathered.take(&query, &text),
+                    false => ControlFlow::Continue(()),
+                })?;
+            }
+            if stretches.is_empty() {
+                index.look(&query.sought(), |text| gathered.take(&query, &text))?;
+            }
             Ok(gathered.hits())
         })
         .await
@@ -296,7 +328,7 @@ impl Query {
     fn sought(&self) -> Sought {
         Sought {
             literal: self.pattern.literal().map(str::to_owned),
-            conversation: self.conversation.clone(),
+            conversation: None,
             directory: self.directory.clone(),
             worker: self.worker,
             scopes: self.scopes.iter().map(|scope| scope.word()).collect(),

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use piton_core::event::{Entry, Event, TurnEnd};
+use piton_core::event::{Entry, Event, ForkOrigin, TurnEnd};
 use piton_core::id::{ConversationId, MessageId, Seq, TurnId};
 use piton_core::state::State;
 use piton_store::{Journal, StoreError};
@@ -41,6 +41,48 @@ pub async fn last_turns(
         (end, look) = (first, (look * 2).min(LOOK_RECORDS_MAX));
     }
     Ok(tail.state())
+}
+
+/// The turn that was the last one at some place, and what was said in it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct LastTurn {
+    /// Zero if none had begun.
+    pub(crate) turn: TurnId,
+    pub(crate) messages: BTreeSet<MessageId>,
+}
+
+/// The last turn where a conversation was cut, also if that began in one that it was cut from itself. What
+/// is gone or damaged counts as nothing.
+pub(crate) async fn turn_at(
+    journal: &dyn Journal,
+    cut: &ForkOrigin,
+) -> Result<LastTurn, StoreError> {
+    let mut found = LastTurn::default();
+    let mut place = Some(cut.clone());
+    for _ in 0..reader::FORKS_MAX {
+        let Some(ForkOrigin { conversation, through }) = place.take() else { break };
+        let (mut end, mut look) = (through.0, FIRST_RECORDS);
+        while 0 < end {
+            let first = end.saturating_sub(look);
+            let wanted = usize::try_from(end - first).unwrap_or(usize::MAX);
+            let records = match journal.read(&conversation, Seq(first), wanted).await {
+                Err(StoreError::UnknownConversation(_) | StoreError::DamagedEntry { .. }) => {
+                    return Ok(found);
+                }
+                read => read?,
+            };
+            for record in records.iter().rev() {
+                match reader::entry(record).event {
+                    Event::TurnStarted { turn, .. } => return Ok(LastTurn { turn, ..found }),
+                    Event::UserMessage { message, .. } => drop(found.messages.insert(message)),
+                    Event::ConversationOpened { origin, .. } => place = origin,
+                    _ => {}
+                }
+            }
+            (end, look) = (first, (look * 2).min(LOOK_RECORDS_MAX));
+        }
+    }
+    Ok(found)
 }
 
 /// Entries in reverse, up to the beginning of a turn.

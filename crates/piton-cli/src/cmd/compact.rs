@@ -194,11 +194,7 @@ fn named(command: Command) -> Envelope {
 }
 
 fn fault(error: CommandError, what: &'static str, id: &ConversationId) -> Fault {
-    match error {
-        CommandError::Refused(refusal) => {
-            let conversation = id.clone();
-            LetterFault::Refused { what, refusal, conversation }.into()
-        }
-        error => LetterFault::from(error).into(),
-    }
+    let CommandError::Refused(refusal) = error else { return LetterFault::from(error).into() };
+    let conversation = id.clone();
+    LetterFault::Refused { what, refusal, conversation }.into()
 }

@@ -3,16 +3,15 @@
 use std::fmt::Write as _;
 use std::fs::OpenOptions;
 use std::io::{ErrorKind, Write as _};
-use std::ops::ControlFlow;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 use std::sync::Arc;
 
 use piton::reader;
 use piton_agent::Settings;
-use piton_core::id::{ConversationId, Seq};
+use piton_core::id::ConversationId;
 use piton_core::view::View;
-use piton_store::Journal;
+use piton_store::{Journal, StoreError};
 
 use super::print::fill_in;
 use crate::flags::{Export, ExportFormat};
@@ -41,7 +40,7 @@ pub(crate) async fn run(
         Some(typed) => target::by_prefix(&*journal, typed, settings).await?,
         None => target::newest(&*journal, settings).await?.ok_or(nothing)?,
     };
-    let text = text(&*journal, &id, export.format()).await?;
+    let (text, damage) = text(&*journal, &id, export.format()).await?;
     match export.output.as_deref().filter(|path| path.as_os_str() != "-") {
         None => output.data(&text),
         Some(path) => {
@@ -57,30 +56,46 @@ pub(crate) async fn run(
             output.talk(&format!("Conversation {id} is written to {}", path.display()));
         }
     }
+    if let Some(gone) = reader::lineage(&*journal, &id).await?.gone {
+        output.talk(&format!(
+            "warning: conversation {gone}, which this one was forked from, is gone, and so is what they share"
+        ));
+    }
+    if let Some(damage) = damage {
+        output.talk("It breaks off in the middle: the next entry cannot be read.");
+        return Err(damage.into());
+    }
     Ok(Report::ok("done").kept_in(id))
 }
 
+/// What can be read of it, and what is wrong behind that.
 async fn text(
     journal: &dyn Journal,
     id: &ConversationId,
     format: ExportFormat,
-) -> Result<String, Fault> {
+) -> Result<(String, Option<StoreError>), Fault> {
     if format == ExportFormat::Jsonl {
         let mut text = String::new();
-        reader::each_record(journal, id, Seq::default(), |record| {
+        let read = reader::each_with_shared(journal, id, |of, record| {
+            let line =
+                if of == id { Line::record(record) } else { Line::shared(of.as_str(), record) };
             // Writing to a string cannot fail.
-            writeln!(text, "{}", Line::record(record).text()).unwrap_or_default();
-            ControlFlow::Continue(())
+            writeln!(text, "{}", line.text()).unwrap_or_default();
         })
-        .await?;
-        return Ok(text);
+        .await;
+        return match read {
+            Err(damage @ StoreError::DamagedEntry { .. }) => Ok((text, Some(damage))),
+            read => Ok(read.map(|_| (text, None))?),
+        };
     }
-    let mut view = View::from(&reader::state(journal, id).await?);
+    let (state, damage) = reader::readable(journal, id).await?;
+    let mut view = View::from(&state);
     fill_in(journal, &mut view, Detail::Outputs).await;
-    Ok(match format {
+    let text = match format {
         ExportFormat::Html => html(&view, id.as_str()),
         ExportFormat::Md | ExportFormat::Jsonl => markdown(&view, id.as_str()),
-    })
+    };
+    Ok((text, damage))
 }
 
 /// A file that is there is somebody's.

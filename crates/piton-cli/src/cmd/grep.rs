@@ -7,6 +7,7 @@ use std::sync::Arc;
 use piton::Shelf;
 use piton::search::{Hit, Hits, Pattern, PatternError, Query, Search};
 use piton_agent::Settings;
+use piton_core::id::ConversationId;
 use piton_store::Journal;
 
 use super::ls::here;
@@ -54,7 +55,7 @@ pub(crate) async fn run(
     let search = Search::open(Arc::clone(&journal), &settings.home).await?;
     let mut found = search.find(&query).await?;
     if !grep.discarded {
-        without_removed(&*journal, &mut found).await?;
+        without_removed(&*journal, query.conversation.as_ref(), &mut found).await?;
     }
     if found.hits.is_empty() {
         let wider = if everywhere { "" } else { " To look in all directories: piton grep --all" };
@@ -67,13 +68,20 @@ pub(crate) async fn run(
     Ok(Report::ok("done"))
 }
 
-/// Leaves out conversations that somebody removed.
-async fn without_removed(journal: &dyn Journal, found: &mut Hits) -> Result<(), Fault> {
-    let names: BTreeSet<_> = found.hits.iter().map(|hit| hit.conversation.clone()).collect();
+/// Leaves out conversations that somebody removed. What one shares with a removed one is its own, too.
+async fn without_removed(
+    journal: &dyn Journal,
+    only: Option<&ConversationId>,
+    found: &mut Hits,
+) -> Result<(), Fault> {
+    let names: BTreeSet<_> = match only {
+        Some(only) => [only.clone()].into(),
+        None => found.hits.iter().map(|hit| hit.conversation.clone()).collect(),
+    };
     for name in names {
         let shelf = journal.status(&name).await?.map(|listed| listed.row.shelf);
         if shelf.is_none_or(|shelf| shelf == Shelf::Removed) {
-            found.hits.retain(|hit| hit.conversation != name);
+            found.hits.retain(|hit| only.is_none() && hit.conversation != name);
         }
     }
     Ok(())

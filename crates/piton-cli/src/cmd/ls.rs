@@ -77,7 +77,10 @@ pub(crate) async fn run(
 async fn list(ls: &Ls, settings: &Settings, output: &mut Output) -> Result<Report, Fault> {
     let aside = settings.set_aside();
     let (mut rows, mut total, mut goes_on) = (Vec::new(), 0, false);
-    if settings.has_database()? {
+    let is_emptied = store::emptied(settings).is_some();
+    if !settings.has_database()? {
+        store::warn_if_emptied(settings, output);
+    } else {
         let journal = store::open(settings, output)?;
         let page = Page { filter: filter(ls, settings), ..Page::first(ls.rows_max()) };
         let listing = journal.list(page).await?;
@@ -99,6 +102,9 @@ async fn list(ls: &Ls, settings: &Settings, output: &mut Output) -> Result<Repor
             output.json(&Line::listed(listed, (*answers, *messages), more));
         }
         return Ok(Report::ok("done"));
+    }
+    if total == 0 && is_emptied {
+        return Ok(Report::ok("nothing"));
     }
     if total == 0 {
         output.talk("No conversations yet. Begin one: piton query \"list the files here\"");

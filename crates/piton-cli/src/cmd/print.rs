@@ -6,9 +6,10 @@ use std::sync::Arc;
 use piton::model::Transcript;
 use piton::{Kept, WHOLE_OUTPUT, reader, tail};
 use piton_agent::Settings;
+use piton_core::event::ForkOrigin;
 use piton_core::id::{ConversationId, Seq};
 use piton_core::view::{ItemView, Usage, View};
-use piton_store::Journal;
+use piton_store::{Journal, StoreError};
 
 use crate::flags::{Print, PrintStyle, Turns};
 use crate::output::Output;
@@ -53,13 +54,23 @@ pub(crate) async fn run(
     let kept = Kept::of(&*journal, &id).await?;
     // Turns at the end are read from there, where that is enough: programs are told of the beginning, too.
     let end = match print.turns().and_then(Turns::at_end).filter(|_| !print.json) {
-        Some(count) => tail::last_turns(&*journal, &id, count).await?,
+        // Where that is damaged, what lies before the damage is read.
+        Some(count) => match tail::last_turns(&*journal, &id, count).await {
+            Err(StoreError::DamagedEntry { .. }) => None,
+            end => end?,
+        },
         None => None,
     };
     let is_whole = end.is_none();
-    let state = match end {
-        Some(state) => state,
-        None => reader::state(&*journal, &id).await?,
+    let (state, damage) = match end {
+        Some(state) => (state, None),
+        None => reader::readable(&*journal, &id).await?,
+    };
+    let is_damaged = damage.is_some();
+    // What is shown is told apart from what cannot be.
+    let done = move |id| match damage {
+        Some(damage) => Err(Fault::Store(damage)),
+        None => Ok(Report::ok("done").kept_in(id)),
     };
     if print.compacted {
         output.data(&sent(&Transcript::from(&state)));
@@ -73,17 +84,22 @@ pub(crate) async fn run(
     }
     if print.json && print.attempts {
         tried(&id, &view, output);
-        return Ok(Report::ok("done").kept_in(id));
+        return done(id);
     }
     if print.json {
         output.json(&Line::view(id.as_str(), view));
-        return Ok(Report::ok("done").kept_in(id));
+        return done(id);
     }
     // What all of it cost is not said at its end.
     let cost = if is_whole { counted(&view, state.calibration.permille()) } else { String::new() };
     output.talk(&format!("conversation {id}{cost}"));
     for line in origin::told(&view.head) {
         output.talk(&line);
+    }
+    if view.head.origin_gone && 0 < state.strays {
+        output.talk(&format!(
+            "Some of its own entries belong to a turn that is gone: piton print --json --raw {id}"
+        ));
     }
     if let Some(from) = &view.head.imported {
         output.talk(&imported::source(&from.source));
@@ -111,7 +127,10 @@ pub(crate) async fn run(
     if output.is_watched() && leaves_out(&view, detail) {
         output.talk(&format!("hint: with all that calls gave: piton print --full {id}"));
     }
-    Ok(Report::ok("done").kept_in(id))
+    if is_damaged {
+        output.talk("Here it breaks off: the next entry cannot be read.");
+    }
+    done(id)
 }
 
 /// How often the message was tried that was tried most, if that is more than once.
@@ -237,5 +256,11 @@ async fn entries(
         ControlFlow::Continue(())
     })
     .await?;
+    if let Some(ForkOrigin { conversation, through }) = reader::origin_of(journal, id).await? {
+        output.talk(&format!(
+            "These are its own entries. What it shares is in conversation {conversation}, through entry \
+             {through}; all of it together: piton export {id} --format jsonl"
+        ));
+    }
     Ok(())
 }

@@ -43,7 +43,14 @@ pub(crate) enum Line<'a> {
     /// How the view moves with the next entry.
     ViewChange { change: &'a ViewChange },
     /// A durable entry, as it is stored.
-    Entry { seq: u64, at: u64, event: Option<Box<RawValue>> },
+    Entry {
+        /// Whose it is, where it is shared with a conversation that this one was forked from.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        conversation: Option<&'a str>,
+        seq: u64,
+        at: u64,
+        event: Option<Box<RawValue>>,
+    },
     /// What a worker did, with the call that it is about.
     Worker {
         worker: WorkerName<'a>,
@@ -434,7 +441,13 @@ impl<'a> Line<'a> {
     /// An entry that need not be understood to be shown.
     pub(crate) fn record(record: Record) -> Self {
         let event = RawValue::from_string(record.body).ok();
-        Self::Entry { seq: record.seq.0, at: record.at.0, event }
+        Self::Entry { conversation: None, seq: record.seq.0, at: record.at.0, event }
+    }
+
+    /// An entry of a conversation that the one that is shown was forked from.
+    pub(crate) fn shared(of: &'a str, record: Record) -> Self {
+        let event = RawValue::from_string(record.body).ok();
+        Self::Entry { conversation: Some(of), seq: record.seq.0, at: record.at.0, event }
     }
 
     pub(crate) fn hit(hit: &'a Hit) -> Self {

@@ -14,9 +14,17 @@ pub(super) fn storing(error: &StoreError) -> Vec<String> {
         }
         // Whoever met the damage left a note for the next start.
         StoreError::Damaged { .. } => vec![
-            "to have all of it checked: piton ls, while no other piton is at work".into(),
-            "a damaged database is then kept under another name, and a new one begun; how to save what can be read is said there, and in piton help doctor".into(),
+            "to have all of it checked, and what can be read brought back: piton doctor --salvage, while no other piton is at work".into(),
+            "a damaged database is then kept under another name, and a new one begun; piton help doctor says more".into(),
         ],
+        StoreError::DamagedEntry { conversation, seq, .. } if 1 < seq.0 => {
+            let last = seq.0 - 1;
+            vec![
+                format!("what is before it can be read: piton print {conversation}, piton export {conversation}"),
+                format!("to go on from there: piton fork {conversation} --entry {last}"),
+                "a copy of the home has the rest, if there is one; piton help doctor says more".into(),
+            ]
+        }
         StoreError::DamagedEntry { .. } => vec![
             "other conversations still work: piton ls --all shows them, --id ID chooses one".into(),
             "or begin another one: piton query --new \"TEXT\"".into(),

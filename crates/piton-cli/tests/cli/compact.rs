@@ -130,12 +130,12 @@ fn a_long_turn_says_that_it_is_summed_up() {
 fn an_interrupt_while_the_model_sums_up_stops_only_that() {
     let world = World::new();
     fs::create_dir_all(world.path("home")).unwrap();
-    fs::write(world.path("home/piton.toml"), "[context]\ntokens_max = 16000\n").unwrap();
+    fs::write(world.path("home/piton.toml"), "[context]\ntokens_max = 9000\n").unwrap();
     let long = "many words about the pond and its lilies ".repeat(60);
     let look = r#""calls":[{"tool":"list_dir","arguments":{"path":"."}}]"#;
     let step = format!(r#"{{"say":"{long}",{look}}},"#);
     let script =
-        format!(r#"{{"summaries":"stall","steps":[{}{{"say":"Done."}}]}}"#, step.repeat(17));
+        format!(r#"{{"summaries":"stall","steps":[{}{{"say":"Done."}}]}}"#, step.repeat(12));
     let model = world.script(&script);
     let child = world.spawn(&["query", "look", "--model", &model]);
     world.wait_for_events("SummaryAsked", 1);

@@ -13,7 +13,7 @@ use crate::world::{Ran, World, lines};
 const PAGE_BYTES: usize = 512;
 /// What a person is told to do about it.
 const HINTS: [&str; 2] = [
-    "hint: to have all of it checked: piton ls, while no other piton is at work",
+    "hint: to have all of it checked, and what can be read brought back: piton doctor --salvage, while no other piton is at work",
     "hint: a damaged database is then kept under another name",
 ];
 
@@ -84,11 +84,28 @@ fn what_doctor_says_of_a_damaged_database_is_true() {
     let world = spoiled();
     let ran = world.run(&["doctor"]);
     assert_eq!(ran.code, 1, "{}", ran.stdout);
-    assert!(ran.stdout.contains("stop all piton processes, then `piton ls`"), "{}", ran.stdout);
+    let advice = "stop all piton processes, then `piton doctor --salvage`";
+    assert!(ran.stdout.contains(advice), "{}", ran.stdout);
     is_set_aside(&world, &world.run(&["ls"]));
     let ran = world.run(&["doctor"]);
     assert_eq!(ran.code, 0, "{}", ran.stdout);
-    assert!(ran.stdout.contains("1 damaged databases were set aside"), "{}", ran.stdout);
+    assert!(ran.stdout.contains("a damaged database was set aside as "), "{}", ran.stdout);
+}
+
+// The hint is one command, and it does all that can be done.
+#[test]
+fn a_damaged_database_is_set_aside_and_brought_back_by_one_command() {
+    let world = spoiled();
+    is_told(&world.run(&["print"]));
+    let ran = world.run(&["doctor", "--salvage"]);
+    assert!(ran.stderr.starts_with("warning: the database was damaged ("), "{}", ran.stderr);
+    assert!(ran.stderr.contains("\nBrought back: "), "{}", ran.stderr);
+    let ran = world.run(&["doctor"]);
+    assert_eq!(ran.code, 0, "{}", ran.stdout);
+    let told = "what can be read in DIR/home/piton.db.damaged-1 was brought back";
+    let told = told.replace("DIR", world.path("").to_str().unwrap().trim_end_matches('/'));
+    assert!(ran.stdout.contains(&told), "{}", ran.stdout);
+    assert!(!ran.stdout.contains("set aside"), "{}", ran.stdout);
 }
 
 /// Letters that cannot be packed, the same at every run.
@@ -197,8 +214,11 @@ fn there_must_be_something_to_bring_back() {
     let ran = world.run(&["doctor", "--salvage", present.to_str().unwrap()]);
     assert_eq!((ran.code, ran.stderr.contains("the database in use")), (1, true), "{}", ran.stderr);
     fs::write(world.path("noise"), noise()).unwrap();
-    let ran = world.run(&["doctor", "--salvage", world.path("noise").to_str().unwrap()]);
-    assert!(ran.stderr.contains("Brought back: 0 whole"), "{}", ran.stderr);
+    for file in [world.path("noise").to_str().unwrap(), "/etc/passwd"] {
+        let ran = world.run(&["doctor", "--salvage", file]);
+        let told = format!("error: {file} is no database of piton");
+        assert_eq!((ran.code, ran.stderr.contains(&told)), (2, true), "{}", ran.stderr);
+    }
 }
 
 /// A conversation that is in the log only, as a killed process leaves it; and the log.

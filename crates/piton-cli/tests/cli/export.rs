@@ -69,3 +69,25 @@ fn a_file_is_written_for_its_owner_and_never_over_another() {
     assert_eq!(fs::read_to_string(world.work("talk.html")).unwrap(), page);
     assert!(!world.work("-").exists());
 }
+
+// A backup of a fork has what it shares, in front of what is its own.
+#[test]
+fn an_export_of_a_fork_begins_with_what_it_shares() {
+    let world = told();
+    let origin = world.only_id();
+    let stored = world.run(&["print", "--json", "--raw", &origin]).stdout;
+    let first = world.run(&["fork", &origin]).stdout.trim_end().to_owned();
+    assert_eq!(world.run(&["query", "on", "--id", &first, "--model", "demo"]).code, 0);
+    let fork = world.run(&["fork", &first]).stdout.trim_end().to_owned();
+    assert_eq!(world.run(&["query", "further", "--id", &fork, "--model", "demo"]).code, 0);
+    let exported = lines(&world.run(&["export", &fork, "--format", "jsonl"]).stdout);
+    let of = |id: &str| exported.iter().filter(|line| line["conversation"] == id).count();
+    let raw = world.run(&["print", "--json", "--raw", &fork]);
+    let own = lines(&raw.stdout);
+    assert_eq!(of(&origin), lines(&stored).len());
+    assert_eq!(exported.len(), of(&origin) + of(&first) + own.len());
+    assert!(0 < of(&first) && exported.ends_with(&own), "{exported:?}");
+    let told = format!("What it shares is in conversation {first}, through entry ");
+    let whole = format!("piton export {fork} --format jsonl");
+    assert!(raw.stderr.contains(&told) && raw.stderr.contains(&whole), "{}", raw.stderr);
+}

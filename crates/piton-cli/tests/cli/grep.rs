@@ -183,3 +183,61 @@ fn two_processes_fill_the_index_at_the_same_time() {
         assert_eq!((ran.code, ran.stdout.lines().count()), (0, 2), "{}", ran.stderr);
     }
 }
+
+#[test]
+fn a_fork_is_searched_with_what_it_shares_and_nothing_behind_the_cut() {
+    let world = World::new();
+    let model = world
+        .script(r#"{"steps":[{"say":"A kestrel."},{"say":"An osprey."},{"say":"A merlin."}]}"#);
+    world.run(&["query", "one", "--model", &model]);
+    world.run(&["query", "two", "--model", &model]);
+    let origin = world.only_id();
+    let fork = world.run(&["fork", &origin, "--at", "1"]).stdout.trim_end().to_owned();
+    let ran = world.run(&["grep", "kestrel", "--id", &fork]);
+    assert_eq!(ran.stdout, format!("{origin}:1:assistant:answer:A kestrel.\n"), "{}", ran.stderr);
+    assert_eq!(world.run(&["grep", "osprey", "--id", &fork]).code, 1);
+    assert_eq!(world.run(&["grep", "kestrel"]).stdout.lines().count(), 1, "not once more");
+    // The origin is put away; what the fork shares stays its own.
+    assert_eq!(world.run(&["rm", "--yes", &origin]).code, 0);
+    assert_eq!(world.run(&["grep", "kestrel", "--id", &fork]).code, 0);
+    assert_eq!(world.run(&["grep", "kestrel"]).code, 1);
+}
+
+#[test]
+fn what_a_fork_says_in_a_turn_that_it_finishes_is_of_that_turn() {
+    let world = World::new();
+    let model = world.script(
+        r#"{"steps":[{"say":"First."},
+            {"calls":[{"tool":"shell","arguments":{"command":"touch osprey"}}]},
+            {"say":"A merlin."}]}"#,
+    );
+    world.run(&["query", "one", "--model", &model]);
+    assert_eq!(world.run(&["query", "two", "--model", &model]).code, 3);
+    let fork = world.run(&["fork"]).stdout.trim_end().to_owned();
+    let inner = world.run(&["fork", &fork]).stdout.trim_end().to_owned();
+    let ran = world.run(&["answer", "no", "--continue", "--id", &inner]);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    let ran = world.run(&["grep", "merlin"]);
+    assert_eq!(ran.stdout, format!("{inner}:2:assistant:answer:A merlin.\n"), "{}", ran.stderr);
+}
+
+#[test]
+fn only_the_present_title_is_found_and_a_fork_has_one_if_it_was_given_it() {
+    let world = told();
+    let ids = world.run(&["grep", "--output", "ids", "kestrel"]).stdout;
+    let origin = ids.trim_end();
+    world.run(&["rename", origin, "Falcons"]);
+    world.run(&["fork", origin]);
+    let named = world.run(&["fork", origin, "--title", "Falcons and owls"]).stdout;
+    let named = named.trim_end();
+    let titles = |word: &str| world.run(&["grep", word, "--scope", "title"]).stdout;
+    assert_eq!(
+        titles("alcons"),
+        format!("{named}:0:title:title:Falcons and owls\n{origin}:0:title:title:Falcons\n")
+    );
+    world.run(&["rename", origin, "Buzzards"]);
+    assert_eq!(titles("alcons"), format!("{named}:0:title:title:Falcons and owls\n"));
+    assert_eq!(titles("uzzards"), format!("{origin}:0:title:title:Buzzards\n"));
+    let old = world.run(&["grep", "Falcons", "--scope", "title", "--discarded", "--id", origin]);
+    assert_eq!(old.stdout, format!("{origin}:0:title:title.renamed:Falcons\n"));
+}

@@ -56,7 +56,7 @@ fn an_interrupt_keeps_what_is_done_and_leaves_the_turn_to_be_resumed() {
             ✓ fast — completed
             – slow — cancelled
             [interrupted]
-            2> conversation AAAAAAAAAA: 100 tokens in, 10 out (R counted for each estimated)
+            2> conversation AAAAAAAAAA: 100 tokens in, 10 out
             exit 0
             $ piton query --continue
             Done.
@@ -214,7 +214,7 @@ fn a_conversation_that_is_worked_on_says_by_whom() {
         Two.
         ✓ fast — completed
         … slow — running
-        2> conversation AAAAAAAAAA: 100 tokens in, 10 out (R counted for each estimated)
+        2> conversation AAAAAAAAAA: 100 tokens in, 10 out
         exit 0
     "#]]
     .assert_eq(&printed);

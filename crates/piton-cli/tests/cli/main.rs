@@ -84,6 +84,7 @@ mod redirects;
 mod rendering;
 mod resumed_bytes;
 mod retry;
+mod salvage;
 mod sandbox;
 mod scopes;
 mod serve;

@@ -1,8 +1,6 @@
 //! What becomes of a command: a table over what is wanted and what is there.
 
-mod compact;
-
-use super::{AnswerThen, Command, Envelope, NewMessage, OnIncomplete};
+use super::{AnswerThen, Command, Envelope, NewMessage, OnIncomplete, compacting};
 use crate::action::{Action, Wish};
 use crate::decide::decide;
 use crate::event::{Event, QueueChange, QueuePlace, Refusal, TurnEnd, UndoIntent, UserPart};
@@ -136,9 +134,11 @@ pub fn plan(
         }
         Command::Rebind { workspace } => rebind(state, workspace, performing),
         Command::Undo { intent, .. } => undo(state, intent.as_deref(), performing),
-        Command::Compact { focus } => compact::compact(state, focus.as_deref(), performing),
-        Command::Uncompact => compact::uncompact(state, performing),
-        Command::StopCompacting => compact::stop(state),
+        Command::Compact { focus } => compact(state, focus.as_deref(), performing),
+        Command::Uncompact => uncompact(state, performing),
+        Command::StopCompacting => {
+            compacting::stopped(state).map_or_else(Plan::Refuse, |it| record(vec![it], Then::Rest))
+        }
     }
 }
 
@@ -344,6 +344,25 @@ fn undo(state: &State, intent: Option<&UndoIntent>, performing: Performing) -> P
         (Performing::Nobody, Some(intent)) => {
             record(vec![Event::UndoStarted { intent: intent.clone() }], Then::Rest)
         }
+    }
+}
+
+/// A turn that is performed sums up when it can; without one, a driver does, and the turn stays as it is.
+fn compact(state: &State, focus: Option<&str>, performing: Performing) -> Plan {
+    match (compacting::wanted(state, focus), performing) {
+        (Err(refusal), _) => Plan::Refuse(refusal),
+        (Ok(wanted), Performing::Now) => record(vec![wanted], Then::Rest),
+        (Ok(wanted), Performing::Nobody) => {
+            record(compacting::left(state).into_iter().chain([wanted]).collect(), Then::Run)
+        }
+    }
+}
+
+fn uncompact(state: &State, performing: Performing) -> Plan {
+    match (compacting::lifted(state), performing) {
+        (Ok(lifted), Performing::Nobody) => record(vec![lifted], Then::Rest),
+        (Ok(_), Performing::Now) => Plan::Refuse(Refusal::Running),
+        (Err(refusal), _) => Plan::Refuse(refusal),
     }
 }
 

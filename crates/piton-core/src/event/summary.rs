@@ -1,8 +1,10 @@
-//! Summaries in the place of what requests have no room for: where they end, and what goes wrong with them.
+//! What requests have no room for: summaries and short outputs in its place, and what goes wrong with them.
+
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::id::{StepId, TurnId};
+use crate::id::{CallId, StepId, TurnId};
 
 /// Where a summary ends: all turns through one, and steps of the turn behind it through one. Messages of
 /// that turn are never covered.
@@ -85,4 +87,18 @@ impl SummaryFault {
             Self::Other => "was not taken",
         }
     }
+}
+
+/// What is sent in the place of a tool's whole output.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ShortOutput {
+    /// The call.
+    pub call: CallId,
+    /// What the model reads of it.
+    pub text: Arc<str>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands in a reference")]
+pub(super) fn is_zero(number: &u32) -> bool {
+    *number == 0
 }

@@ -2,9 +2,10 @@
 
 use super::{Config, Progress, State, Turn};
 use crate::event::{
-    ForkOrigin, Handle, InquiryKind, PermissionMode, PermissionRule, Permissions, RuleScope,
+    Event, ForkOrigin, Handle, InquiryKind, PermissionMode, PermissionRule, Permissions, RuleScope,
     TurnEnd,
 };
+use crate::id::TurnId;
 
 impl State {
     /// What a worker begins with that was cut from this conversation: all that was said. The open turn
@@ -22,9 +23,10 @@ impl State {
         if let Some(turn) = to_plan {
             self.rewrite_turn(turn);
         }
-        let Self { turns, superseded, overlay, summing, origin_gone, .. } = self;
+        let Self { turns, superseded, overlay, summing, origin_gone, turn_gone, .. } = self;
         Self {
             origin_gone,
+            turn_gone,
             turns,
             superseded,
             overlay,
@@ -52,6 +54,7 @@ impl State {
         }
         Self {
             origin_gone: self.origin_gone,
+            turn_gone: self.turn_gone,
             config: self.config.of_branch(),
             turns: self.turns,
             superseded: self.superseded,
@@ -69,6 +72,20 @@ impl State {
             ..Self::default()
         }
     }
+}
+
+/// The turn that an event goes on with; zero if it does not say.
+pub(super) fn turn_of(event: &Event) -> TurnId {
+    if let Event::TurnResumed { turn }
+    | Event::TurnEnded { turn, .. }
+    | Event::TurnBroke { turn, .. } = event
+    {
+        return *turn;
+    }
+    if let Event::ToolStarted { call, .. } | Event::ToolFinished { call, .. } = event {
+        return call.turn;
+    }
+    TurnId::default()
 }
 
 impl Turn {
@@ -103,5 +120,25 @@ impl Config {
         rules.retain(|rule: &PermissionRule| rule.scope != RuleScope::Conversation);
         directories.clear();
         self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::event::Entry;
+    use crate::id::{Seq, Timestamp};
+
+    #[test]
+    fn the_number_of_a_turn_that_is_gone_is_not_given_again() {
+        let mut state = State::orphaned();
+        let mut apply = |seq, event| {
+            state.apply(&Entry { seq: Seq(seq), at: Timestamp(0), event });
+            state.next_turn().0
+        };
+        assert_eq!(apply(1, Event::TurnResumed { turn: TurnId(4) }), 5);
+        let end = TurnEnd::Completed;
+        assert_eq!(apply(2, Event::TurnEnded { turn: TurnId(4), end }), 5);
+        assert_eq!(apply(3, Event::TurnStarted { turn: TurnId(5), agent: None }), 6);
     }
 }

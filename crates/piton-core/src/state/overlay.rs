@@ -29,30 +29,25 @@ pub struct Overlay {
 impl Overlay {
     /// What an entry says of a summary that is laid.
     pub(super) fn of(event: &Event, at: Timestamp) -> Option<Self> {
-        match event {
-            Event::Compacted { summary, through } => {
-                let (summary, cut) = (summary.clone(), Cut { through: *through, within: None });
-                let (pieces, fault, tokens_before, tokens_after) = (0, None, 0, 0);
-                Some(Self { summary, cut, pieces, fault, tokens_before, tokens_after, at })
-            }
-            Event::SummaryLaid {
-                summary,
-                through,
-                within,
-                tokens_before,
-                tokens_after,
-                pieces,
-            } => Some(Self {
-                summary: summary.clone(),
-                cut: Cut { through: *through, within: *within },
-                pieces: *pieces,
-                fault: None,
-                tokens_before: *tokens_before,
-                tokens_after: *tokens_after,
-                at,
-            }),
-            _ => None,
+        if let Event::Compacted { summary, through } = event {
+            let (summary, cut) = (summary.clone(), Cut { through: *through, within: None });
+            let (pieces, fault, tokens_before, tokens_after) = (0, None, 0, 0);
+            return Some(Self { summary, cut, pieces, fault, tokens_before, tokens_after, at });
         }
+        let Event::SummaryLaid { summary, through, within, tokens_before, tokens_after, pieces } =
+            event
+        else {
+            return None;
+        };
+        Some(Self {
+            summary: summary.clone(),
+            cut: Cut { through: *through, within: *within },
+            pieces: *pieces,
+            fault: None,
+            tokens_before: *tokens_before,
+            tokens_after: *tokens_after,
+            at,
+        })
     }
 }
 

@@ -96,6 +96,22 @@ impl Summing {
         }
     }
 
+    /// Takes in what happened on the way to a summary; says whether it fits, and what it cost.
+    fn take(&mut self, event: &Event, at: Timestamp) -> (bool, Usage) {
+        if let Event::SummaryAsked { range, tokens_before, .. } = event {
+            let (range, tokens_before) = (*range, *tokens_before);
+            return (self.ask(AskedPiece { range, tokens_before, at }), Usage::default());
+        }
+        if let Event::SummaryAnswered { text, usage } = event {
+            return (self.answer(text), *usage);
+        }
+        if let Event::SummaryFailed { why, usage, .. } = event {
+            return (self.fail(*why), *usage);
+        }
+        let Event::SummaryWanted { focus } = event else { return (false, Usage::default()) };
+        (self.want(focus.as_ref()), Usage::default())
+    }
+
     fn ask(&mut self, asked: AskedPiece) -> bool {
         let Range { after, through } = asked.range;
         let follows =
@@ -174,33 +190,24 @@ impl State {
 
     /// Takes in what happened to summaries.
     pub(super) fn take_of_summary(&mut self, event: &Event, at: Timestamp) -> bool {
-        match event {
-            Event::Compacted { .. } | Event::SummaryLaid { .. } => {
-                Overlay::of(event, at).is_some_and(|overlay| self.cover(overlay))
-            }
-            Event::SummaryLifted => self.overlay.take().is_some(),
-            Event::SummaryWanted { focus } => self.summing.want(focus.as_ref()),
-            Event::SummaryAsked { range, tokens_before, .. } => {
-                let (range, tokens_before) = (*range, *tokens_before);
-                self.summing.ask(AskedPiece { range, tokens_before, at })
-            }
-            Event::SummaryAnswered { text, usage } => {
-                self.summing.answer(text) && self.spend(*usage)
-            }
-            Event::SummaryFailed { why, usage, .. } => {
-                self.summing.fail(*why) && self.spend(*usage)
-            }
-            Event::WindowLearned { model, tokens } => {
-                self.summing.windows.insert(model.to_string(), *tokens);
-                true
-            }
-            _ => false,
+        if let Some(overlay) = Overlay::of(event, at) {
+            return self.cover(overlay);
         }
+        if *event == Event::SummaryLifted {
+            return self.overlay.take().is_some();
+        }
+        if let Event::WindowLearned { model, tokens } = event {
+            self.summing.windows.insert(model.to_string(), *tokens);
+            return true;
+        }
+        let (fits, usage) = self.summing.take(event, at);
+        fits && self.spend(usage)
     }
 
     /// Tokens that a summary cost belong to the turn for which room is made.
     fn spend(&mut self, usage: Usage) -> bool {
-        self.usage = self.usage.plus(usage);
+        let model = self.config.model.clone();
+        self.count_for(model, usage);
         if let Some(turn) = self.open_turn_mut() {
             turn.spent = turn.spent.plus(usage);
             turn.usage = turn.usage.plus(usage);

@@ -54,7 +54,7 @@ pub(crate) fn fold(script: &str) -> State {
 }
 
 /// The fact that a model is asked for a part.
-pub(crate) fn asked(state: &State, ask: &PieceAsk) -> Event {
+fn asked(state: &State, ask: &PieceAsk) -> Event {
     let request = summarise::request(state, ask);
     Event::SummaryAsked {
         range: ask.range,
@@ -191,13 +191,8 @@ impl Journal {
                 reason: read::<BreakReason>(rest),
                 message: rest.into(),
             },
-            "compact" => Event::Compacted {
-                summary: "so far".into(),
-                through: TurnId(rest.parse().unwrap()),
-            },
             "rewrite" | "place" | "before" | "last" => self.message(verb, rest),
-            "sum" => Self::sum(rest),
-            "want" | "summing" | "summed" | "unsummed" | "lift" | "learn" => {
+            "compact" | "sum" | "want" | "summing" | "summed" | "unsummed" | "lift" | "learn" => {
                 self.summing(verb, rest)
             }
             "user" | "inject" | "say" | "queue" | "unqueue" | "retry" | "resend" => {
@@ -259,11 +254,17 @@ impl Journal {
     fn summing(&self, verb: &str, rest: &str) -> Event {
         let usage = Usage { input: 50, output: 5, cached: 0 };
         match verb {
-            "want" => Event::SummaryWanted { focus: (!rest.is_empty()).then(|| rest.into()) },
-            "summing" => match decide(&self.state, Wish::Proceed) {
-                Action::SumUp(ask) => asked(&self.state, &ask),
-                action => panic!("{action:?}"),
+            "compact" => Event::Compacted {
+                summary: "so far".into(),
+                through: TurnId(rest.parse().unwrap()),
             },
+            "sum" => Self::sum(rest),
+            "want" => Event::SummaryWanted { focus: (!rest.is_empty()).then(|| rest.into()) },
+            "summing" => {
+                let action = decide(&self.state, Wish::Proceed);
+                let Action::SumUp(ask) = action else { panic!("{action:?}") };
+                asked(&self.state, &ask)
+            }
             "summed" => Event::SummaryAnswered { text: rest.into(), usage },
             "unsummed" => {
                 let why = serde_json::from_value(rest.into()).unwrap();

@@ -51,20 +51,19 @@ fn answer(journal: &mut Journal, text: &str) {
 /// Answers all that is asked for, and lays the summary; says how often the model was asked.
 fn sum_up(journal: &mut Journal, about: &str) -> usize {
     for asked in 0.. {
-        match decide(&journal.state, Wish::Proceed) {
-            Action::SumUp(_) => {
-                journal.play("summing");
-                assert_eq!(decide(&journal.state, Wish::Proceed), Action::Await);
-                answer(journal, &text(about));
-            }
-            Action::Shorten(outputs) => journal.push(Event::OutputsShortened { outputs }),
-            Action::Compact(cut) => {
-                journal.push(cut::lay(&journal.state, cut, &Look::default()));
-                assert_eq!(journal.state.strays, 0);
-                return asked;
-            }
-            action => panic!("{action:?}"),
+        let mut action = decide(&journal.state, Wish::Proceed);
+        while let Action::Shorten(outputs) = action {
+            journal.push(Event::OutputsShortened { outputs });
+            action = decide(&journal.state, Wish::Proceed);
         }
+        if let Action::Compact(cut) = action {
+            journal.push(cut::lay(&journal.state, cut, &Look::default()));
+            assert_eq!(journal.state.strays, 0);
+            return asked;
+        }
+        journal.play("summing");
+        assert_eq!(decide(&journal.state, Wish::Proceed), Action::Await);
+        answer(journal, &text(about));
     }
     0
 }
@@ -98,6 +97,8 @@ fn a_model_sums_up_part_by_part_before_a_summary_is_laid() {
     let sent = Transcript::from(&journal.state).tokens_estimated();
     assert!(sent <= Budget::of(&journal.state).aim, "{sent}");
     assert_eq!(journal.state.usage.input, before + 100, "what it costs is counted");
+    let by_model: u64 = journal.state.used.iter().map(|used| used.usage.input).sum();
+    assert_eq!(by_model, before + 100, "for the model that summed up, too");
 }
 
 // J94: what was written of a part is used again, and only the new part is asked for.
@@ -362,7 +363,7 @@ fn refused(planned: Plan) -> String {
     match planned {
         Plan::Refuse(Refusal::Impossible { message }) => message,
         Plan::Refuse(refusal) => refusal.to_string(),
-        other => panic!("{other:?}"),
+        other @ (Plan::Record { .. } | Plan::InterruptFirst) => panic!("{other:?}"),
     }
 }
 

@@ -25,7 +25,7 @@ use super::failure;
 use crate::StoreError;
 
 /// Says in the file's header whose database this is: "pitn".
-const APPLICATION_ID: i64 = 0x7069_746e;
+pub(super) const APPLICATION_ID: i64 = 0x7069_746e;
 
 /// Every format's step from the one before it.
 const STEPS: &[&str] = &[

@@ -15,12 +15,12 @@ use std::path::{Path, PathBuf};
 
 use piton_core::event::BlobRef;
 use piton_core::id::{ConversationId, Digest, Seq};
-use rusqlite::{Connection, OptionalExtension as _, TransactionBehavior, params};
+use rusqlite::{Connection, OptionalExtension as _, TransactionBehavior};
 
 use super::home::Home;
 use super::place::{self, SEQ_MAX};
 use super::search::SearchIndex;
-use super::{blob, column, connect, failure, letter, lock, read};
+use super::{blob, column, connect, failure, gone, letter, lock, read};
 use crate::StoreError;
 
 /// How a blob is called that is about to go.
@@ -140,8 +140,7 @@ fn letters(
 /// Takes the entries and the rows away; says of how many conversations.
 fn delete(db: &mut Connection, names: &[ConversationId]) -> Result<usize, rusqlite::Error> {
     let writing = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    let newest = place::newest(&writing)?;
-    let mut gone = 0;
+    let (mut count, mut numbers) = (0, Vec::new());
     for name in names {
         let key: Option<i64> = writing
             .query_row("SELECT key FROM conversations WHERE name = ?1", [name.as_str()], |row| {
@@ -151,6 +150,15 @@ fn delete(db: &mut Connection, names: &[ConversationId]) -> Result<usize, rusqli
         let Some(key) = key else { continue };
         let bounds = [place::of(key, Seq(0)), place::of(key, Seq(SEQ_MAX))];
         for sql in [
+            "SELECT id FROM chunks WHERE id > (SELECT up_to FROM placed) AND place BETWEEN ?1 AND ?2",
+            "SELECT chunk FROM places WHERE place BETWEEN ?1 AND ?2",
+        ] {
+            let mut ask = writing.prepare(sql)?;
+            for number in ask.query_map(bounds, |row| row.get(0))? {
+                numbers.push(number?);
+            }
+        }
+        for sql in [
             "DELETE FROM chunks WHERE id > (SELECT up_to FROM placed) AND place BETWEEN ?1 AND ?2",
             "DELETE FROM chunks WHERE id IN
                  (SELECT chunk FROM places WHERE place BETWEEN ?1 AND ?2)",
@@ -158,19 +166,11 @@ fn delete(db: &mut Connection, names: &[ConversationId]) -> Result<usize, rusqli
         ] {
             writing.execute(sql, bounds)?;
         }
-        gone += writing.execute("DELETE FROM conversations WHERE key = ?1", [key])?;
+        count += writing.execute("DELETE FROM conversations WHERE key = ?1", [key])?;
     }
-    // The number of the last chunk is the position of the list, and must not be given twice. So it stays,
-    // as an empty chunk of nobody: no conversation has the key 0.
-    if 0 < gone && place::newest(&writing)? < newest {
-        writing.execute(
-            "INSERT INTO chunks (id, place, records, unpacked, checksum, status, body)
-             VALUES (?1, ?1, 0, 0, 0, NULL, x'')",
-            params![newest],
-        )?;
-    }
+    gone::note(&writing, numbers)?;
     writing.commit()?;
-    Ok(gone)
+    Ok(count)
 }
 
 /// Takes blobs away, unless somebody began to write meanwhile, who may be about to speak of one: whoever

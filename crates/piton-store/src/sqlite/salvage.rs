@@ -3,7 +3,8 @@
 //! Every chunk carries a sum, so what is found is certain. What is lost shows in the numbers of chunks:
 //! they are given one after the other, over all conversations, and a number that is not there was a
 //! commit. So a conversation is whole for certain if its last chunk is behind the last number that is
-//! missing. Of the others nobody can say whether their end is there.
+//! missing. Of the others nobody can say whether their end is there. Numbers that a purge took away are
+//! noted (see `gone`), and not missing.
 
 mod image;
 mod rows;
@@ -16,6 +17,7 @@ use piton_core::id::{ConversationId, Seq};
 use self::image::Image;
 use self::rows::{Cell, Row, Value, last_leaf, row_at, rows};
 use super::chunk::Chunk;
+use super::gone::{self, Numbers};
 use super::place;
 use crate::{Record, StoreError};
 
@@ -29,6 +31,10 @@ pub struct Salvage {
     path: PathBuf,
     /// The conversations of which something was found.
     pub conversations: Vec<Salvaged>,
+    /// Conversations that are known by their names only: no entry of them was found.
+    pub lost: Vec<ConversationId>,
+    /// Whether the file says that it is ours, or has anything of ours.
+    pub is_ours: bool,
     /// How many commits are missing, at least.
     pub chunks_lost: u64,
     /// Whether the newest commit was found for certain.
@@ -63,6 +69,8 @@ pub enum Extent {
 struct Found {
     names: BTreeMap<i64, (i64, ConversationId)>,
     chunks: BTreeMap<i64, Place>,
+    /// Numbers that a purge took away.
+    gone: Vec<(i64, i64)>,
     root: Option<u32>,
 }
 
@@ -96,8 +104,18 @@ pub fn salvage(database: &Path, progress: &mut dyn FnMut(u32, u32)) -> Result<Sa
 impl Salvage {
     /// The records of a conversation, in order.
     pub fn records(&self, of: &Salvaged) -> Result<Vec<Record>, StoreError> {
+        self.read(&of.chunks)
+    }
+
+    /// Its first record, which says where it comes from.
+    pub fn first(&self, of: &Salvaged) -> Option<Record> {
+        let first = of.chunks.get(..1).map(|cells| self.read(cells));
+        first?.ok()?.into_iter().next()
+    }
+
+    fn read(&self, cells: &[Cell]) -> Result<Vec<Record>, StoreError> {
         let mut records = Vec::new();
-        for cell in &of.chunks {
+        for cell in cells {
             let chunk = row_at(&self.image, *cell).and_then(chunk).map(|(_, chunk)| chunk);
             let read = chunk.map(|chunk| chunk.decode());
             match read {
@@ -140,22 +158,28 @@ impl Found {
             }
         } else if let Some((conversation, chunk)) = chunk(row) {
             let (first, last) = (chunk.first, chunk.last());
+            if conversation == gone::NOBODY {
+                self.gone.extend(Numbers::read(&chunk.body));
+            }
             self.chunks.insert(id, Place { conversation, first, last, cell });
         }
     }
 
     fn put_together(self, image: Image, path: &Path) -> Salvage {
-        let newest = self.chunks.keys().next_back().copied().unwrap_or(0);
-        let oldest = self.chunks.keys().next().copied().unwrap_or(1);
-        let there = i64::try_from(self.chunks.len()).unwrap_or(i64::MAX);
-        let lost = (newest - oldest + 1 - there).max(0) + (oldest - 1).max(0);
-        let last_lost = last_missing(&self.chunks);
+        let there = self.chunks.keys().map(|id| (*id, *id));
+        let known = Numbers::of(there.chain(self.gone.iter().copied()).collect());
+        let (chunks_lost, last_lost) = (known.missing(), known.last_missing());
         let end_is_certain = self.end_is_certain(&image);
         let mut conversations: BTreeMap<i64, Vec<(i64, &Place)>> = BTreeMap::new();
         // A purge leaves a chunk that is of no conversation.
-        for (id, place) in self.chunks.iter().filter(|(_, place)| place.conversation != 0) {
+        for (id, place) in
+            self.chunks.iter().filter(|(_, place)| place.conversation != gone::NOBODY)
+        {
             conversations.entry(place.conversation).or_default().push((*id, place));
         }
+        let lost = self.names.iter().filter(|(key, _)| !conversations.contains_key(key));
+        let lost = lost.map(|(_, (_, name))| name.clone()).collect();
+        let is_ours = image.is_ours() || !self.chunks.is_empty() || !self.names.is_empty();
         let conversations = conversations.into_iter().map(|(key, chunks)| {
             let last = chunks.last().map_or(0, |(id, _)| *id);
             let is_behind = end_is_certain && last_lost.is_none_or(|lost| lost < last);
@@ -169,8 +193,8 @@ impl Found {
             Salvaged { conversation, key, extent, chunks }
         });
         let conversations = conversations.collect();
-        let chunks_lost = u64::try_from(lost).unwrap_or(0);
-        Salvage { image, path: path.to_owned(), conversations, chunks_lost, end_is_certain }
+        let path = path.to_owned();
+        Salvage { image, path, conversations, lost, is_ours, chunks_lost, end_is_certain }
     }
 
     /// Whether every row of the last leaf of the table was found, and the way to it is whole.
@@ -180,19 +204,6 @@ impl Found {
         let is_known = |row: Option<Row>| row.is_some_and(|row| self.chunks.contains_key(&row.id));
         !rows.is_empty() && rows.into_iter().all(is_known)
     }
-}
-
-/// The highest number below the newest one that no chunk has.
-fn last_missing(chunks: &BTreeMap<i64, Place>) -> Option<i64> {
-    let mut ids = chunks.keys().rev();
-    let mut above = *ids.next()?;
-    for id in ids {
-        if *id + 1 < above {
-            return Some(above - 1);
-        }
-        above = *id;
-    }
-    (1 < above).then(|| above - 1)
 }
 
 /// The chunks of a conversation as far as each follows the one before it, and whether there are more.
@@ -236,5 +247,7 @@ fn chunk(row: Row) -> Option<(i64, Chunk)> {
         body,
     };
     let conversation = place::conversation(place);
-    (chunk.checksum(conversation) == checksum).then_some((conversation, chunk))
+    let is_whole = chunk.checksum(conversation) == checksum
+        || gone::is_old_note(conversation, &chunk, checksum);
+    is_whole.then_some((conversation, chunk))
 }

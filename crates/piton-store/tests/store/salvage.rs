@@ -3,12 +3,13 @@
 use std::fs;
 use std::os::unix::fs::FileExt as _;
 use std::path::Path;
+use std::sync::Arc;
 
 use piton_core::id::ConversationId;
 use piton_store::contract::{batch, conversation, lease};
-use piton_store::{Extent, salvage};
+use piton_store::{Extent, Journal, SqliteJournal, salvage};
 
-use crate::{home, noise, store};
+use crate::{database, home, noise, store};
 
 /// Size of a page, in bytes.
 const PAGE_BYTES: usize = 512;
@@ -117,4 +118,51 @@ async fn commits_that_are_only_in_the_log_come_back() {
     let said = vec!["short".to_owned(), noise(1, WORDS)];
     assert_eq!(found, [(Some(conversation("in-the-log")), Extent::Whole, said)]);
     assert_eq!(lost, 0);
+}
+
+// A purge takes commits away on purpose: the others are whole all the same.
+#[tokio::test]
+async fn what_was_purged_is_not_missing() {
+    let home = home();
+    let all = filled(home.path()).await;
+    let (opened, _) = SqliteJournal::open(home.path()).unwrap();
+    let opened = Arc::new(opened);
+    let store = Arc::clone(&opened) as Arc<dyn Journal>;
+    // The one that wrote last, whose number must not be given twice, and one in the middle.
+    for number in [CONVERSATIONS - 1, 2] {
+        let going = [lease(&store, name(number).as_str()).await];
+        assert_eq!(opened.purge(&going).await.unwrap().conversations, 1);
+    }
+    let writer = lease(&store, name(0).as_str()).await;
+    store.append(&writer, batch(all[0].len() as u64, &["more"])).await.unwrap();
+    store.release(writer).await.unwrap();
+    drop((store, opened));
+    let found = salvage(&home.path().join("piton.db"), &mut |_, _| ()).unwrap();
+    assert_eq!((found.chunks_lost, found.end_is_certain, found.lost.len()), (0, true, 0));
+    let names: Vec<_> = found.conversations.iter().map(|it| it.conversation.clone()).collect();
+    assert_eq!(names, [0, 1, 3, 4].map(|number| Some(name(number))));
+    assert!(found.conversations.iter().all(|it| it.extent == Extent::Whole));
+}
+
+#[tokio::test]
+async fn a_file_of_somebody_else_is_not_ours() {
+    let home = home();
+    drop(store(home.path()));
+    let is_ours = |name: &str| salvage(&home.path().join(name), &mut |_, _| ()).unwrap().is_ours;
+    assert!(is_ours("piton.db"), "an empty one of ours");
+    fs::write(home.path().join("text"), noise(1, WORDS)).unwrap();
+    assert!(!is_ours("text"));
+    let other = rusqlite::Connection::open(home.path().join("other.db")).unwrap();
+    other.execute_batch("CREATE TABLE a (b TEXT); INSERT INTO a VALUES ('c')").unwrap();
+    assert!(!is_ours("other.db"));
+}
+
+#[tokio::test]
+async fn a_conversation_without_an_entry_is_known_by_its_name() {
+    let home = home();
+    filled(home.path()).await;
+    let sql = "DELETE FROM chunks WHERE place >> 32 = 3";
+    assert_eq!(database(home.path()).execute(sql, []).unwrap(), ROUNDS);
+    let found = salvage(&home.path().join("piton.db"), &mut |_, _| ()).unwrap();
+    assert_eq!((found.lost.as_slice(), found.chunks_lost), (&[name(2)][..], ROUNDS as u64));
 }

@@ -55,7 +55,7 @@ impl Driver<'_> {
                 }),
             };
             let answered = received.and_then(|()| whole(partial, turn, 0));
-            Landing::Summary(SummaryLanding { answered })
+            Landing::Summary(Box::new(SummaryLanding { answered }))
         });
         self.launches.push(Launch { call: None, flight });
     }
@@ -72,12 +72,7 @@ impl Driver<'_> {
             },
             Err(failure) => {
                 learned = self.learned_window(&failure);
-                let why = match failure.class {
-                    FailureClass::ContextOverflow => SummaryFault::Overflow,
-                    FailureClass::Empty => SummaryFault::Empty,
-                    _ => SummaryFault::Failed,
-                };
-                failed(why, failure.message, Usage::default())
+                failed(fault(failure.class), failure.message, Usage::default())
             }
         };
         self.log.push(fact);
@@ -100,5 +95,15 @@ impl Driver<'_> {
         {
             cancel.cancel();
         }
+    }
+}
+
+fn fault(class: FailureClass) -> SummaryFault {
+    if class == FailureClass::ContextOverflow {
+        SummaryFault::Overflow
+    } else if class == FailureClass::Empty {
+        SummaryFault::Empty
+    } else {
+        SummaryFault::Failed
     }
 }

@@ -3,10 +3,12 @@
 use std::collections::BTreeMap;
 
 use piton_core::event::{AnswerPart, Entry, Event, InquiryAnswer, TurnEnd, UserPart};
-use piton_core::id::Seq;
+use piton_core::id::{MessageId, Seq};
 use piton_store::{IndexedText, TextChange};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+
+use crate::tail::LastTurn;
 
 /// Who said a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -42,14 +44,24 @@ impl Scope {
 pub(super) struct Memo {
     /// The last turn that began.
     turn: u32,
-    /// Where its messages are.
+    /// Where its messages are; zero if they are in the conversation that this one was cut from.
     messages: BTreeMap<String, u64>,
+    /// The conversation was not given its title, but has it from the one that it was cut from.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    title_inherited: bool,
 }
 
 impl Memo {
     /// What was written down; nothing, if that cannot be read.
     pub(super) fn read(written: &str) -> Self {
         serde_json::from_str(written).unwrap_or_default()
+    }
+
+    /// What a fork begins with: the turn in which it was cut, and what was said there.
+    pub(super) fn of_fork(begun: &LastTurn, title_inherited: bool) -> Self {
+        let said = |message: &MessageId| (message.as_str().to_owned(), 0);
+        let messages = begun.messages.iter().map(said).collect();
+        Self { turn: begun.turn.0, messages, title_inherited }
     }
 
     pub(super) fn written(&self) -> String {
@@ -59,11 +71,14 @@ impl Memo {
     /// What an entry changes in what can be found.
     pub(super) fn take(&mut self, entry: &Entry) -> Vec<TextChange> {
         if let Event::TurnStarted { turn, .. } = &entry.event {
-            *self = Self { turn: turn.0, messages: BTreeMap::new() };
+            (self.turn, self.messages) = (turn.0, BTreeMap::new());
         }
         let mut changes = Vec::new();
         changes.extend(self.hides(entry));
-        changes.extend(said(&entry.event).into_iter().filter_map(|(scope, kind, text)| {
+        let is_inherited = self.title_inherited
+            && matches!(&entry.event, Event::ConversationOpened { origin: Some(_), .. });
+        let said = if is_inherited { Vec::new() } else { said(&entry.event) };
+        changes.extend(said.into_iter().filter_map(|(scope, kind, text)| {
             let turn = if scope == Scope::Title { 0 } else { self.turn };
             let scope = scope.word();
             let said = IndexedText { seq: entry.seq, turn, scope, kind, text };
@@ -81,6 +96,10 @@ impl Memo {
         if let Event::TurnEnded { turn, end: TurnEnd::Discarded } = &entry.event {
             return Some(hidden(turn.0, Seq(0), entry.seq, "discarded"));
         }
+        if let Event::TitleGiven { .. } = &entry.event {
+            // Titles are of no turn.
+            return Some(hidden(0, Seq(0), entry.seq, RENAMED));
+        }
         if let Event::MessageRetried { message, .. } = &entry.event {
             let said = known(message.as_str())?;
             return Some(hidden(self.turn, said.next(), entry.seq, SUPERSEDED));
@@ -92,6 +111,8 @@ impl Memo {
     }
 }
 
+/// Another title took its place.
+const RENAMED: &str = "renamed";
 /// Another attempt took its place.
 const SUPERSEDED: &str = "superseded";
 
@@ -172,7 +193,7 @@ fn called(name: &str, arguments: &str) -> String {
 mod tests {
     use piton_core::event::ToolOutput;
     use piton_core::event::{FinishReason, Outcome, Usage};
-    use piton_core::id::{Attempt, CallId, MessageId, Timestamp, TurnId};
+    use piton_core::id::{Attempt, CallId, Timestamp, TurnId};
 
     use super::*;
 
@@ -232,6 +253,7 @@ mod tests {
         assert_eq!(
             told,
             [
+                "turn 0 0 to 1 renamed",
                 "1:0:title:title:greetings",
                 "3:1:user:message:greet",
                 "4:1:thinking:thought:hm",

@@ -6,8 +6,10 @@ use piton_core::event::{Event, PermissionMode, Window, WindowSource};
 use piton_core::id::CallId;
 use piton_core::outcome::Ending;
 use piton_core::state::{Progress, State};
+use piton_core::summarise::REQUEST_HEAD;
 
 use crate::stage::{Stage, message_words, say};
+use crate::watch::Request;
 
 const WINDOW_TOKENS: u64 = 16_384;
 
@@ -29,7 +31,7 @@ async fn a_fact_behind_a_summary_is_found_again() {
     let look = r#"{"calls":[{"tool":"look","arguments":{"times":373}}]},"#.repeat(60);
     let (found, read) = (recall(r#"{"query":"harbour CODE"}"#), recall(r#"{"entry":"1.1"}"#));
     let script = format!(
-        r#"{{"window_tokens":{WINDOW_TOKENS},"steps":[
+        r#"{{"window_tokens":{WINDOW_TOKENS},"summaries":"bare","steps":[
             {{"say":"The harbour code is 4711.","calls":[{{"tool":"look"}}]}},
             {look}{found},{read},{{"say":"Done."}}]}}"#
     );
@@ -48,7 +50,8 @@ async fn a_fact_behind_a_summary_is_found_again() {
         read.starts_with("[1.1 you, ") && read.contains("\nThe harbour code is 4711.\n"),
         "{read}"
     );
-    let requests = stage.requests();
+    let is_step = |request: &Request| !message_words(&request.messages[0]).contains(REQUEST_HEAD);
+    let requests: Vec<_> = stage.requests().into_iter().filter(is_step).collect();
     let has = |place: usize| {
         let words = requests[place].messages.iter().map(message_words);
         words.collect::<String>().contains("4711")
@@ -103,9 +106,9 @@ async fn a_fork_looks_into_its_origin_and_a_parent_into_its_worker() {
     assert!(gave(&state, "1.3.0").contains("no call that was handed to a worker"));
     let worker = stage.conversation().of_worker("1.1.0".parse().unwrap());
     let entries = stage.entries_of(&worker).await;
-    let outputs = entries.iter().filter_map(|entry| match &entry.event {
-        Event::ToolFinished { output, .. } => Some(output.text.to_string()),
-        _ => None,
+    let outputs = entries.iter().filter_map(|entry| {
+        let Event::ToolFinished { output, .. } = &entry.event else { return None };
+        Some(output.text.to_string())
     });
     let outputs: Vec<String> = outputs.collect();
     assert!(outputs[0].contains("1 the user: …the anchor is rusty…"), "{outputs:?}");

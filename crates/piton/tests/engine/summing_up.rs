@@ -29,7 +29,7 @@ const STEPS: usize = 300;
 const TIMES: usize = 373;
 
 /// What was sent.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Sent {
     tokens: Vec<u64>,
     /// Of those, requests for summaries.
@@ -141,7 +141,7 @@ async fn a_turn_of_300_steps_finishes_in_a_window_of_16_k() {
     let (stage, sent) = stage(STEPS);
     let ending = stage.create().await.send(say("look around"), OnIncomplete::Ask).await.unwrap();
     assert_eq!(ending, Ending::Done);
-    let sent = sent.lock().unwrap();
+    let sent = sent.lock().unwrap().clone();
     let asked = sent.tokens.len() - sent.for_summaries.len();
     assert_eq!(asked, STEPS + 1, "no request was refused, and none was made twice");
     assert!(sent.tokens.iter().all(|tokens| *tokens <= WINDOW_TOKENS), "{:?}", sent.tokens);
@@ -186,7 +186,7 @@ async fn what_a_provider_says_of_its_window_counts_from_then_on() {
     let story = stage.story().await;
     assert_eq!(story.matches("failure").count(), 1, "{story}");
     assert!(story.contains("failure window:16384 "), "{story}");
-    let sent = sent.lock().unwrap();
+    let sent = sent.lock().unwrap().clone();
     let refused = sent.tokens.iter().position(|tokens| WINDOW_TOKENS < *tokens).unwrap();
     let behind = &sent.tokens[refused + 1..];
     assert!(behind.iter().all(|tokens| tokens * 10 <= sent.tokens[refused] * 8), "{behind:?}");
@@ -221,7 +221,7 @@ async fn a_turn_that_was_refused_and_left_goes_on_with_a_smaller_request() {
         let mut session = stage.engine().open(stage.conversation()).await.unwrap();
         assert_eq!(session.resume().await.unwrap(), Ending::Done);
     }
-    let sent = sent.lock().unwrap();
+    let sent = sent.lock().unwrap().clone();
     let place = sent.tokens.iter().position(|tokens| *tokens == refused).unwrap();
     assert!(sent.tokens[place + 1..].iter().all(|tokens| tokens * 10 <= refused * 8));
     assert_eq!(sent.violations, [""; 0]);
@@ -238,19 +238,15 @@ async fn a_window_that_nobody_knew_is_met_by_smaller_requests() {
     let mut refused = None;
     let mut refusals = 0;
     for entry in &entries {
-        match &entry.event {
-            Event::ModelAsked { tokens_estimated, .. } => {
-                if let Some(refused) = refused.take() {
-                    assert!(
-                        tokens_estimated * 10 <= refused * 8,
-                        "{tokens_estimated} of {refused}"
-                    );
-                }
-                refused = Some(*tokens_estimated);
+        if let Event::ModelAsked { tokens_estimated, .. } = &entry.event {
+            if let Some(refused) = refused.take() {
+                assert!(tokens_estimated * 10 <= refused * 8, "{tokens_estimated} of {refused}");
             }
-            Event::ModelFailed { .. } => refusals += 1,
-            Event::ModelAnswered { .. } => refused = None,
-            _ => {}
+            refused = Some(*tokens_estimated);
+        }
+        refusals += u32::from(matches!(entry.event, Event::ModelFailed { .. }));
+        if matches!(entry.event, Event::ModelAnswered { .. }) {
+            refused = None;
         }
     }
     assert!(1 < refusals, "{refusals}");
@@ -287,7 +283,7 @@ async fn a_turn_finishes_whatever_the_model_makes_of_its_summary() {
             [failed[0], failed[1], failed[0], failed[1], "summary"],
             "{summaries}"
         );
-        let sent = sent.lock().unwrap();
+        let sent = sent.lock().unwrap().clone();
         assert!(sent.tokens.iter().all(|tokens| *tokens <= WINDOW_TOKENS), "{:?}", sent.tokens);
         assert_eq!(sent.violations, [""; 0], "{summaries}");
         stage.check().await;
@@ -359,9 +355,9 @@ async fn a_summary_that_was_lost_with_its_process_is_asked_for_again_in_the_same
         .entries()
         .await
         .into_iter()
-        .filter_map(|entry| match entry.event {
-            Event::SummaryAsked { digest, range, .. } => Some((digest, range)),
-            _ => None,
+        .filter_map(|entry| {
+            let Event::SummaryAsked { digest, range, .. } = entry.event else { return None };
+            Some((digest, range))
         })
         .collect();
     assert_eq!(digests.len(), 2);

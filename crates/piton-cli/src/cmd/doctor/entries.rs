@@ -6,7 +6,7 @@
 use std::time::{Duration, Instant};
 
 use piton_agent::Settings;
-use piton_core::id::ConversationId;
+use piton_core::id::{ConversationId, Seq};
 use piton_store::{Decayed, DecayedBlob, StoreError, Verified, verify};
 
 use super::finding::Finding;
@@ -20,7 +20,7 @@ const QUIET: Duration = Duration::from_secs(1);
 const LINES: Duration = Duration::from_secs(10);
 
 /// What to do about a damaged database. The inspection that found the damage left a note of it.
-pub(super) const SET_ASIDE: &str = "stop all piton processes, then `piton ls`: it uses the log if that has everything, else keeps the database under another name, begins a new one, and says how to save what can be read";
+pub(super) const SET_ASIDE: &str = "stop all piton processes, then `piton doctor --salvage`: it uses the log if that has everything, else keeps the database under another name, begins a new one, and brings back what can be read";
 
 pub(super) fn look(settings: &Settings, output: &mut Output) -> Vec<Finding> {
     let began = Instant::now();
@@ -60,12 +60,25 @@ fn findings(verified: &Verified) -> Vec<Finding> {
         Finding::broken(
             ABOUT,
             format!("conversation {conversation} cannot be read from entry {seq} on: {detail}"),
-            "the others are well; this one is whole again only from a copy of the home: go on in a new one, piton query --new \"TEXT\"",
+            format!(
+                "the others are well; this one is whole again only from a copy of the home: {}",
+                before(conversation, *seq)
+            ),
         )
     });
     let damaged_blobs = damaged_blobs.iter().map(|it| blob(it, "is not what its name says"));
     let missing_blobs = missing_blobs.iter().map(|it| blob(it, "is missing"));
     conversations.chain(damaged_blobs).chain(missing_blobs).collect()
+}
+
+/// What can be done with what lies before a damaged entry.
+fn before(conversation: &ConversationId, seq: Seq) -> String {
+    match seq.0.saturating_sub(1) {
+        0 => "go on in a new one, piton query --new \"TEXT\"".to_owned(),
+        last => format!(
+            "go on from its last entry that can be read, piton fork {conversation} --entry {last}"
+        ),
+    }
 }
 
 fn blob(DecayedBlob { path, used_by }: &DecayedBlob, what: &str) -> Finding {

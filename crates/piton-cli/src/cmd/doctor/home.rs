@@ -6,7 +6,7 @@ use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
 use std::path::Path;
 
 use piton_agent::rules::strangers::Strangers;
-use piton_agent::{Agent, KeyFrom, LoadError, Settings, SkillNote, typed};
+use piton_agent::{Agent, BroughtBack, KeyFrom, LoadError, Settings, SkillNote, typed};
 use piton_store::{Health, StoreError, inspect};
 use piton_tools::supervise::{KeptState, Shelf};
 
@@ -16,6 +16,7 @@ use crate::log;
 use crate::output::Output;
 use crate::render::rule;
 use crate::report;
+use crate::store::EMPTIED;
 
 pub(super) fn look(settings: &Settings, output: &mut Output) -> Vec<Finding> {
     let store = match fs::metadata(&settings.home) {
@@ -71,6 +72,9 @@ fn try_to_write(place: &Path) -> io::Result<()> {
 
 fn store(settings: &Settings) -> Finding {
     let shown = settings.home.display();
+    if let Some(told) = crate::store::emptied(settings) {
+        return Finding::broken("store", told, EMPTIED.join("; or "));
+    }
     match inspect(&settings.home) {
         Ok(None) => {
             Finding::ok("store", format!("none yet; {shown} is made with the first message"))
@@ -121,14 +125,36 @@ fn private(settings: &Settings) -> Option<Finding> {
     })
 }
 
-fn aside(settings: &Settings) -> Option<Finding> {
+fn aside(settings: &Settings) -> Vec<Finding> {
+    let back = settings.brought_back();
+    let mut found: Vec<_> = back.iter().map(|(path, how)| back_again(path, *how)).collect();
     let aside = settings.set_aside();
-    let first = aside.first()?.display();
-    Some(Finding::lacks(
-        "store",
-        format!("{} damaged databases were set aside, the first as {first}", aside.len()),
-        format!("to bring back what can be read: piton doctor --salvage {first}"),
-    ))
+    if let Some(first) = aside.first().map(|first| first.display()) {
+        let said = match aside.len() {
+            1 => format!("a damaged database was set aside as {first}"),
+            count => format!("{count} damaged databases were set aside, the first as {first}"),
+        };
+        let advice = format!("to bring back what can be read: piton doctor --salvage {first}");
+        found.push(Finding::lacks("store", said, advice));
+    }
+    found
+}
+
+/// A database that was damaged, and is not needed any more, or may be.
+fn back_again(path: &Path, how: BroughtBack) -> Finding {
+    let shown = path.display();
+    match how {
+        BroughtBack::Whole => Finding::ok(
+            "store",
+            format!("all that was in {shown} was brought back; it may be removed: rm {shown}*"),
+        ),
+        BroughtBack::InPart => Finding::ok(
+            "store",
+            format!(
+                "what can be read in {shown} was brought back; if nobody will look for the rest, it may be removed: rm {shown}*"
+            ),
+        ),
+    }
 }
 
 fn file(settings: &Settings) -> Finding {

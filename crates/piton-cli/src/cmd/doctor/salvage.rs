@@ -1,14 +1,15 @@
 //! `piton doctor --salvage`: brings back the conversations of a damaged database.
 
+use std::collections::BTreeSet;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use piton::chance::{Chance as _, SystemChance};
 use piton::clock::{Clock as _, SystemClock};
-use piton::rescue::{Restored, rescuer, restore};
-use piton_agent::Settings;
+use piton::rescue::{Restored, refers_to, rescuer, restore};
+use piton_agent::{BroughtBack, Settings};
 use piton_core::id::ConversationId;
-use piton_store::{Extent, Journal, Salvage, Salvaged, salvage};
+use piton_store::{Extent, Journal, Salvage, Salvaged, StoreError, salvage};
 
 use crate::output::Output;
 use crate::render::lines::Line;
@@ -24,7 +25,7 @@ pub(super) async fn run(
 ) -> Result<Report, Fault> {
     // Opening the store sets a database aside that is known to be damaged.
     let journal = store::open(settings, output)?;
-    let Some(file) = file.map(Path::to_owned).or_else(|| settings.set_aside().pop()) else {
+    let Some(file) = file.map(Path::to_owned).or_else(|| newest_aside(settings)) else {
         return Ok(Report::nothing("No damaged database was set aside here."));
     };
     if is_in_use(&file, settings) {
@@ -35,21 +36,86 @@ pub(super) async fn run(
     output.talk(&format!("Reading {}; nothing in it is changed.", file.display()));
     let told = &mut |page, pages| output.talk(&format!("page {page} of {pages}"));
     let found = salvage(&file, told)?;
+    if !found.is_ours {
+        return Ok(Report::misuse(&format!(
+            "error: {} is no database of piton, and nothing of one is in it",
+            file.display()
+        )));
+    }
     let mut count = Count::default();
-    for conversation in &found.conversations {
+    for conversation in origins_first(&found) {
         match bring_back(&*journal, &found, conversation).await {
             Ok((id, restored)) => {
                 count.add(conversation, restored);
                 show(&id, conversation, restored, json, output);
             }
             Err(fault) => {
-                count.failed += 1;
                 let name = conversation.conversation.as_ref().map_or("?", |id| id.as_str());
                 output.talk(&format!("{name} was not brought back: {fault}"));
+                count.failed.push(name.to_owned());
             }
         }
     }
+    for id in lost(&*journal, &found).await? {
+        let name = id.as_str();
+        if count.failed.iter().any(|failed| failed == name) {
+            continue;
+        }
+        if json {
+            output.json(&Line::Salvaged { conversation: name, extent: "lost", entries: 0 });
+        } else {
+            output.lines(&format!("{name}  no entry of it was found, so it is not brought back"));
+        }
+        count.lost.push(name.to_owned());
+    }
+    if count.failed.is_empty() {
+        settings.note_brought_back(&file, count.how_much(&found));
+    }
     Ok(count.report(&found))
+}
+
+/// The last one that was set aside; if everything was brought back already, the last of those.
+fn newest_aside(settings: &Settings) -> Option<PathBuf> {
+    let back = || settings.brought_back().pop().map(|(path, _)| path);
+    settings.set_aside().pop().or_else(back)
+}
+
+/// A conversation after those that it was cut from: what it means begins there.
+fn origins_first(found: &Salvage) -> Vec<&Salvaged> {
+    let refers = |it: &Salvaged| found.first(it).map(|first| refers_to(&first)).unwrap_or_default();
+    let mut left: Vec<_> = found.conversations.iter().map(|it| (it, refers(it))).collect();
+    let mut ordered = Vec::new();
+    loop {
+        let names: BTreeSet<_> =
+            left.iter().filter_map(|(it, _)| it.conversation.clone()).collect();
+        let (ready, later): (Vec<_>, Vec<_>) =
+            left.into_iter().partition(|(_, refers)| !refers.iter().any(|id| names.contains(id)));
+        // Those that are left lead in a circle; there is no order for them.
+        let is_done = ready.is_empty();
+        ordered.extend(ready.into_iter().map(|(it, _)| it));
+        if is_done {
+            ordered.extend(later.into_iter().map(|(it, _)| it));
+            return ordered;
+        }
+        left = later;
+    }
+}
+
+/// The conversations that others, or the list, speak of, and that are not there now.
+async fn lost(
+    journal: &dyn Journal,
+    found: &Salvage,
+) -> Result<BTreeSet<ConversationId>, StoreError> {
+    let mut spoken_of: BTreeSet<_> = found.lost.iter().cloned().collect();
+    let firsts = found.conversations.iter().filter_map(|it| found.first(it));
+    spoken_of.extend(firsts.flat_map(|first| refers_to(&first)));
+    let mut lost = BTreeSet::new();
+    for id in spoken_of {
+        if journal.status(&id).await?.is_none() {
+            lost.insert(id);
+        }
+    }
+    Ok(lost)
 }
 
 /// What became of the conversations.
@@ -58,7 +124,8 @@ struct Count {
     whole: usize,
     doubted: usize,
     already: usize,
-    failed: usize,
+    failed: Vec<String>,
+    lost: Vec<String>,
 }
 
 impl Count {
@@ -71,19 +138,30 @@ impl Count {
         }
     }
 
+    fn how_much(&self, found: &Salvage) -> BroughtBack {
+        let is_cut = found.conversations.iter().any(|it| it.extent != Extent::Whole);
+        let is_whole = self.lost.is_empty() && found.chunks_lost == 0 && found.end_is_certain;
+        if is_whole && !is_cut { BroughtBack::Whole } else { BroughtBack::InPart }
+    }
+
     fn report(&self, found: &Salvage) -> Report {
-        let Self { whole, doubted, already, failed } = self;
-        let lost = match found.chunks_lost {
-            0 => "no commit".to_owned(),
-            1 => "1 commit".to_owned(),
-            lost => format!("{lost} commits"),
+        let Self { whole, doubted, already, failed, lost } = self;
+        let missing = match found.chunks_lost {
+            0 => "no commit is missing".to_owned(),
+            1 => "1 commit is missing".to_owned(),
+            lost => format!("{lost} commits are missing"),
         };
         let end = if found.end_is_certain { "" } else { ", and the newest ones may be" };
+        let names: Vec<_> = failed.iter().chain(lost).map(String::as_str).collect();
+        let named = match names.len() {
+            0 => "0".to_owned(),
+            count => format!("{count} ({})", names.join(", ")),
+        };
         let told = format!(
             "Brought back: {whole} whole, {doubted} whose end may be missing. There already: {already}. \
-             Not brought back: {failed}. Of the database {lost} is missing{end}."
+             Not brought back: {named}. Of the database {missing}{end}."
         );
-        if 0 < *failed { Report::broken(&told) } else { Report::nothing(&told) }
+        if names.is_empty() { Report::nothing(&told) } else { Report::broken(&told) }
     }
 }
 
@@ -119,15 +197,14 @@ fn show(
         output.json(&Line::Salvaged { conversation: id.as_str(), extent, entries });
         return;
     }
+    let counted = if entries == 1 { "1 entry".to_owned() } else { format!("{entries} entries") };
     let told = match extent {
         "already" => "is there already; it was left alone".to_owned(),
-        "whole" => format!("{entries} entries, whole"),
-        "cut" => {
-            format!("{entries} entries; behind them one is missing, and what follows is left out")
+        "whole" => format!("{counted}, whole"),
+        "cut" => format!("{counted}; behind that one is missing, and what follows is left out"),
+        _ => {
+            format!("{counted}; more may be missing at its end, so it does not go on by itself")
         }
-        _ => format!(
-            "{entries} entries; more may be missing at its end, so it does not go on by itself"
-        ),
     };
     output.lines(&format!("{id}  {told}"));
 }

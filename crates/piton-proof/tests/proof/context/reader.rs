@@ -10,6 +10,8 @@ use serde_json::{Value, json};
 use super::facts::{Act, Class, Fact, act};
 use super::heard::{Heard, Said, Who};
 
+/// Behind the call that wrote a file, where nothing is said of what became of it since.
+pub(crate) const THEN: &str = "then";
 /// What is looked for with, and what strangers wrote.
 const RECALL: &str = "recall";
 const PAGE: &str = "web_fetch";
@@ -59,7 +61,8 @@ fn answer_asked(heard: &Heard, asked: &[Fact]) -> Reply {
     for fact in asked {
         let value = find(heard, *fact);
         if value.is_none() && heard.tools.iter().any(|tool| tool == RECALL) {
-            let arguments = json!({ "query": pattern(*fact), "limit": RECALL_LINES });
+            let (query, kind) = (pattern(*fact), whose(fact.class));
+            let arguments = json!({ "query": query, "kind": kind, "limit": RECALL_LINES });
             reply.calls.push((RECALL.into(), arguments));
         } else {
             reply.answers.push(Answer { fact: *fact, value, by_recall: false });
@@ -95,6 +98,20 @@ fn pattern(fact: Fact) -> String {
         Class::Command => format!(r#"/"name":"{fact}"/"#),
         Class::File => format!(r#"/"path":"{}"/"#, fact.path()),
         _ => format!("/{} {fact} = /", fact.class.word()),
+    }
+}
+
+/// Whose words are looked for: strangers may state the same keys, and more often.
+fn whose(class: Class) -> &'static str {
+    match class {
+        Class::Rule | Class::DeepRule | Class::Instruction => "user",
+        Class::Decision | Class::Corrected => "assistant",
+        Class::Number
+        | Class::Command
+        | Class::Error
+        | Class::File
+        | Class::Plan
+        | Class::Running => "tool",
     }
 }
 
@@ -142,7 +159,7 @@ fn found_in(said: &Said, fact: Fact) -> Option<String> {
         }
         Class::File if *who == Who::Call && tool == "write_file" => {
             let call = call.strip_prefix("call_").unwrap_or(call).replace('_', ".");
-            text.contains(&format!("\"{}\"", fact.path())).then(|| format!("{call} same"))
+            text.contains(&format!("\"{}\"", fact.path())).then(|| format!("{call} {THEN}"))
         }
         Class::Plan if *who == Who::Call && tool == "update_plan" => {
             text.contains(&fact.to_string()).then(|| "in progress".to_owned())

@@ -53,9 +53,6 @@ pub(crate) enum Scenario {
 }
 
 impl Scenario {
-    pub(crate) const ALL: [Self; 5] =
-        [Self::Open, Self::Turns, Self::Resumed, Self::Switched, Self::Forked];
-
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Open => "one open turn",

@@ -170,6 +170,10 @@ fn facts(history: &str) -> BTreeMap<Fact, String> {
                 _ => Voice::Nobody,
             };
         }
+        // What is looked up says so of each line that a stranger wrote.
+        if line.contains("(foreign text)") {
+            continue;
+        }
         found.extend(stated(line).into_iter().filter(|(fact, _)| is_heard(voice, fact.class)));
     }
     found

@@ -9,7 +9,7 @@ use piton_core::outcome::Ending;
 use piton_core::state::{State, Turn};
 
 use super::facts::{Class, Fact};
-use super::reader::Answer;
+use super::reader::{Answer, THEN};
 use super::stage::{Played, Spec};
 
 /// How often facts of a class were answered in which way.
@@ -119,10 +119,17 @@ impl Figures {
 fn count(score: &mut Score, answer: &Answer, state: &State) {
     match &answer.value {
         None => score.unknown += 1,
-        Some(value) if *value != truth(answer.fact, state) => score.wrong += 1,
+        Some(value) if !is_true(value, answer.fact, state) => score.wrong += 1,
         Some(_) if answer.by_recall => score.recall += 1,
         Some(_) => score.context += 1,
     }
+}
+
+/// Who names the call that wrote a file, and says nothing of now, is right about it.
+fn is_true(value: &str, fact: Fact, state: &State) -> bool {
+    let truth = truth(fact, state);
+    let then = value.strip_suffix(THEN);
+    value == truth || then.is_some_and(|call| fact.class == Class::File && truth.starts_with(call))
 }
 
 /// What is right.

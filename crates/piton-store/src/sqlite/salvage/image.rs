@@ -3,16 +3,20 @@
 
 use std::fs::File;
 use std::io::{self, BufReader};
+use std::ops::Range;
 use std::os::unix::fs::FileExt as _;
 use std::path::Path;
 
 use super::super::beside::with_suffix;
 use super::super::log_pages::LogPages;
+use super::super::migrate::APPLICATION_ID;
 
 /// How a database begins.
 const MAGIC: &[u8] = b"SQLite format 3\0";
 /// Bytes in front of what the first page holds.
 const HEADER_BYTES: usize = 100;
+/// Where the header says whose database it is.
+const APPLICATION_AT: Range<usize> = 68..72;
 /// Size of a page, in bytes, where the header does not say it: that of every database that piton makes.
 const PAGE_BYTES_USUAL: usize = 512;
 
@@ -53,6 +57,12 @@ impl Image {
     /// Bytes of a page.
     pub(super) fn page_bytes(&self) -> usize {
         self.page_bytes
+    }
+
+    /// Whether the first page says whose database it is, and that it is ours.
+    pub(super) fn is_ours(&self) -> bool {
+        let said = self.page(1).and_then(|page| page.bytes.get(APPLICATION_AT).map(<[u8]>::to_vec));
+        said.is_some_and(|said| said == APPLICATION_ID.to_be_bytes().split_at(4).1)
     }
 
     /// Reads a page; `None` if there is none of this number, or the disk does not give it.

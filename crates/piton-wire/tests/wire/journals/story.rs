@@ -4,7 +4,7 @@
 //! A request is made where the engine makes one: where `decide` says so. There is none without an
 //! open turn.
 
-use piton_core::action::{Action, Verdict, Wish};
+use piton_core::action::{Action, PieceAsk, Verdict, Wish};
 use piton_core::answer::Answer;
 use piton_core::coordinate::COORDINATOR;
 use piton_core::cut;
@@ -253,6 +253,21 @@ impl Story {
         self.push(Event::InquiryAnswered { inquiry, answer, by: String::new(), letter: None });
     }
 
+    /// A part is summed up by a model.
+    fn sum_up(&mut self, ask: &PieceAsk) {
+        let request = summarise::request(&self.state, ask);
+        let tokens_estimated = request.tokens_estimated();
+        self.push(Event::SummaryAsked {
+            range: ask.range,
+            model: request.model().unwrap().clone(),
+            digest: Digest::new("00"),
+            tokens_estimated,
+            tokens_before: tokens_estimated,
+        });
+        let (text, usage) = ("what there was".into(), Usage::default());
+        self.push(Event::SummaryAnswered { text, usage });
+    }
+
     /// Does what was decided.
     fn perform(&mut self, luck: &mut Luck, watch: &mut dyn Watch) {
         match decide(&self.state, Wish::Proceed) {
@@ -276,25 +291,13 @@ impl Story {
                 self.push(Event::UserMessage { message, parts, attempt: Attempt::FIRST });
             }
             Action::Await => self.arrive(luck),
-            Action::Cancel => panic!("nobody interrupted"),
+            Action::Cancel | Action::LeaveSummary => panic!("nobody interrupted"),
             Action::WaitForPerson => self.answer_inquiry(luck),
             Action::AskModel { step, attempt, .. } => {
                 watch.request(&self.state, self.voice, luck);
                 self.ask(step, attempt);
             }
-            Action::SumUp(ask) => {
-                let request = summarise::request(&self.state, &ask);
-                let tokens_estimated = request.tokens_estimated();
-                let (range, digest) = (ask.range, Digest::new("00"));
-                let model = request.model().unwrap().clone();
-                let tokens_before = tokens_estimated;
-                let asked =
-                    Event::SummaryAsked { range, model, digest, tokens_estimated, tokens_before };
-                self.push(asked);
-                let (text, usage) = ("what there was".into(), Usage::default());
-                self.push(Event::SummaryAnswered { text, usage });
-            }
-            Action::LeaveSummary => panic!("nobody interrupted"),
+            Action::SumUp(ask) => self.sum_up(&ask),
             Action::Compact(cut) => self.push(cut::lay(&self.state, cut, &Look::default())),
             Action::Shorten(outputs) => self.push(Event::OutputsShortened { outputs }),
             Action::Repair(steps) => self.push(Event::HistoryRepaired { steps }),
