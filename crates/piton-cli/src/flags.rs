@@ -26,7 +26,7 @@ mod turns;
 mod undo;
 
 pub(crate) use self::chat::Chat;
-pub(crate) use self::compact::{Compact, Uncompact};
+pub(crate) use self::compact::{Compact, TokensFlags, Uncompact};
 pub(crate) use self::config::{Config, ConfigWish};
 pub(crate) use self::drafts::{DraftWish, DraftsFlags};
 pub(crate) use self::fork::{Cut, Fork, Place, Rewind};
@@ -321,17 +321,6 @@ pub(crate) struct Models {
     #[arg(long)]
     pub(crate) refresh: bool,
     /// One JSON object per line
-    #[arg(long)]
-    pub(crate) json: bool,
-}
-
-/// The flags of `piton tokens`.
-#[derive(Debug, Args)]
-pub(crate) struct TokensFlags {
-    /// The conversation, or the beginning of its id; else the newest one of this workspace
-    #[arg(value_name = "ID")]
-    pub(crate) id: Option<String>,
-    /// One JSON object
     #[arg(long)]
     pub(crate) json: bool,
 }

@@ -190,7 +190,7 @@ impl State {
         let rewrite = self.rewrite_by(&entry.event);
         let fits = self.take(&entry.event, entry.at);
         if !fits && self.origin_gone {
-            self.miss_turn(&entry.event);
+            self.miss_turn_of(&entry.event);
         }
         if let Some(rewrite) = rewrite.filter(|_| fits) {
             self.rewrite(rewrite);
@@ -208,11 +208,7 @@ impl State {
             }
             Event::ConversationImported { .. } => self.take_over(event, at),
             Event::ConfigChanged { change } => self.configure(change),
-            Event::DriverStarted { driver, epoch, pid, .. } => {
-                self.driver = Some(Driver { id: driver.clone(), epoch: *epoch, pid: *pid });
-                self.summing.lose_the_request();
-                self.open_turn_mut().is_none_or(Turn::lose_what_is_in_flight)
-            }
+            Event::DriverStarted { .. } => self.start_driver(event),
             Event::TurnStarted { turn, agent } => self.begin(*turn, agent.clone(), at),
             Event::ContextAdded { turn, items } => self.add_context(*turn, items),
             Event::UserMessage { message, parts, attempt } => {
@@ -274,6 +270,13 @@ impl State {
                 true
             }
         }
+    }
+
+    fn start_driver(&mut self, event: &Event) -> bool {
+        let Event::DriverStarted { driver, epoch, pid, .. } = event else { return false };
+        self.driver = Some(Driver { id: driver.clone(), epoch: *epoch, pid: *pid });
+        self.summing.lose_the_request();
+        self.open_turn_mut().is_none_or(Turn::lose_what_is_in_flight)
     }
 
     fn ask(&mut self, event: &Event, at: Timestamp) -> bool {

@@ -77,7 +77,8 @@ async fn text(
     if format == ExportFormat::Jsonl {
         let mut text = String::new();
         let read = reader::each_with_shared(journal, id, |of, record| {
-            let line = Line::shared((of != id).then_some(of.as_str()), record);
+            let line =
+                if of == id { Line::record(record) } else { Line::shared(of.as_str(), record) };
             // Writing to a string cannot fail.
             writeln!(text, "{}", line.text()).unwrap_or_default();
         })

@@ -96,19 +96,32 @@ pub(crate) async fn run(
     let messages: Vec<_> = untaken_ones.filter_map(|it| said_in(&it.command)).collect();
     show(&untaken(&messages, life), output);
     pager::end(page, output).await;
-    if !print.attempts
-        && let Some(count) = most_attempts(&view)
-    {
-        let said = format!("hint: {count} attempts; to see them all: piton print --attempts {id}");
-        output.talk(&said);
-    }
-    if output.is_watched() && leaves_out(&view, detail) {
-        output.talk(&format!("hint: with all that calls gave: piton print --full {id}"));
-    }
+    hint(&id, &view, looks, output);
     if is_damaged {
         output.talk("Here it breaks off: the next entry cannot be read.");
     }
     done(id)
+}
+
+/// Says how to see what is not shown.
+fn hint(id: &ConversationId, view: &View, looks: Looks, output: &mut Output) {
+    if looks.attempts == Attempts::Present
+        && let Some(count) = most_attempts(view)
+    {
+        let said = format!("hint: {count} attempts; to see them all: piton print --attempts {id}");
+        output.talk(&said);
+    }
+    if output.is_watched() && leaves_out(view, looks.detail) {
+        output.talk(&format!("hint: with all that calls gave: piton print --full {id}"));
+    }
+}
+
+/// How often the message was tried that was tried most, if that is more than once.
+fn most_attempts(view: &View) -> Option<usize> {
+    let counts = view
+        .shown()
+        .flat_map(|turn| (0..turn.items.len()).map(|place| attempt::attempts(turn, place).len()));
+    counts.max().filter(|count| 1 < *count)
 }
 
 /// What is said of where a conversation comes from.
@@ -124,14 +137,6 @@ fn beginning(id: &ConversationId, view: &View, strays: u64) -> Vec<String> {
         lines.extend(imported::remarks(&from.remarks, from.more));
     }
     lines
-}
-
-/// How often the message was tried that was tried most, if that is more than once.
-fn most_attempts(view: &View) -> Option<usize> {
-    let counts = view
-        .shown()
-        .flat_map(|turn| (0..turn.items.len()).map(|place| attempt::attempts(turn, place).len()));
-    counts.max().filter(|count| 1 < *count)
 }
 
 /// Leaves some turns in a view; says so if there are none of them.

@@ -1,4 +1,4 @@
-//! The flags of `piton compact` and `piton uncompact`.
+//! The flags of `piton compact`, `piton uncompact` and `piton tokens`.
 
 use clap::Args;
 
@@ -19,4 +19,15 @@ pub(crate) struct Uncompact {
     /// The conversation, or the beginning of its id; else the newest one of this workspace
     #[arg(value_name = "ID")]
     pub(crate) id: Option<String>,
+}
+
+/// The flags of `piton tokens`.
+#[derive(Debug, Args)]
+pub(crate) struct TokensFlags {
+    /// The conversation, or the beginning of its id; else the newest one of this workspace
+    #[arg(value_name = "ID")]
+    pub(crate) id: Option<String>,
+    /// One JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
 }

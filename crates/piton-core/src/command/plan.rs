@@ -135,15 +135,10 @@ pub fn plan(
         Command::Rebind { workspace } => rebind(state, workspace, performing),
         Command::Undo { intent, .. } => undo(state, intent.as_deref(), performing),
         Command::Compact { focus } => compact(state, focus.as_deref(), performing),
-        Command::Uncompact => match (compacting::lifted(state), performing) {
-            (Ok(lifted), Performing::Nobody) => record(vec![lifted], Then::Rest),
-            (Ok(_), Performing::Now) => Plan::Refuse(Refusal::Running),
-            (Err(refusal), _) => Plan::Refuse(refusal),
-        },
-        Command::StopCompacting => match compacting::stopped(state) {
-            Ok(stopped) => record(vec![stopped], Then::Rest),
-            Err(refusal) => Plan::Refuse(refusal),
-        },
+        Command::Uncompact => uncompact(state, performing),
+        Command::StopCompacting => {
+            compacting::stopped(state).map_or_else(Plan::Refuse, |it| record(vec![it], Then::Rest))
+        }
     }
 }
 
@@ -360,6 +355,14 @@ fn compact(state: &State, focus: Option<&str>, performing: Performing) -> Plan {
         (Ok(wanted), Performing::Nobody) => {
             record(compacting::left(state).into_iter().chain([wanted]).collect(), Then::Run)
         }
+    }
+}
+
+fn uncompact(state: &State, performing: Performing) -> Plan {
+    match (compacting::lifted(state), performing) {
+        (Ok(lifted), Performing::Nobody) => record(vec![lifted], Then::Rest),
+        (Ok(_), Performing::Now) => Plan::Refuse(Refusal::Running),
+        (Err(refusal), _) => Plan::Refuse(refusal),
     }
 }
 

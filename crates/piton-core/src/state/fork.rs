@@ -43,11 +43,6 @@ impl State {
         Self { origin_gone: true, ..Self::default() }
     }
 
-    /// An event that fits nowhere may go on with a turn that is gone.
-    pub(super) fn miss_turn(&mut self, event: &Event) {
-        self.turn_gone = self.turn_gone.max(turn_of(event));
-    }
-
     /// What a person's fork begins with that was cut from this conversation: all that was said, and the
     /// open turn, which stays open. Its next request begins with the same bytes. Calls that were started
     /// stay with `origin`. Queue, driver, commands and undos are its own, and it has to ask for what was
@@ -76,6 +71,14 @@ impl State {
             rewrites: self.rewrites,
             ..Self::default()
         }
+    }
+}
+
+impl State {
+    /// Keeps in mind that a turn which an event goes on with is gone with the origin, so that its number is not
+    /// given again.
+    pub(super) fn miss_turn_of(&mut self, event: &Event) {
+        self.turn_gone = self.turn_gone.max(turn_of(event));
     }
 }
 

@@ -206,7 +206,8 @@ impl State {
 
     /// Tokens that a summary cost belong to the turn for which room is made.
     fn spend(&mut self, usage: Usage) -> bool {
-        self.usage = self.usage.plus(usage);
+        let model = self.config.model.clone();
+        self.count_for(model, usage);
         if let Some(turn) = self.open_turn_mut() {
             turn.spent = turn.spent.plus(usage);
             turn.usage = turn.usage.plus(usage);

@@ -97,6 +97,8 @@ fn a_model_sums_up_part_by_part_before_a_summary_is_laid() {
     let sent = Transcript::from(&journal.state).tokens_estimated();
     assert!(sent <= Budget::of(&journal.state).aim, "{sent}");
     assert_eq!(journal.state.usage.input, before + 100, "what it costs is counted");
+    let by_model: u64 = journal.state.used.iter().map(|used| used.usage.input).sum();
+    assert_eq!(by_model, before + 100, "for the model that summed up, too");
 }
 
 // J94: what was written of a part is used again, and only the new part is asked for.

@@ -106,9 +106,9 @@ async fn a_fork_looks_into_its_origin_and_a_parent_into_its_worker() {
     assert!(gave(&state, "1.3.0").contains("no call that was handed to a worker"));
     let worker = stage.conversation().of_worker("1.1.0".parse().unwrap());
     let entries = stage.entries_of(&worker).await;
-    let outputs = entries.iter().filter_map(|entry| match &entry.event {
-        Event::ToolFinished { output, .. } => Some(output.text.to_string()),
-        _ => None,
+    let outputs = entries.iter().filter_map(|entry| {
+        let Event::ToolFinished { output, .. } = &entry.event else { return None };
+        Some(output.text.to_string())
     });
     let outputs: Vec<String> = outputs.collect();
     assert!(outputs[0].contains("1 the user: …the anchor is rusty…"), "{outputs:?}");

@@ -1,5 +1,6 @@
 //! What a model hears: the parts of a request, read from its bytes alone.
 
+use piton_core::transcript::SUMMARY_HEADING;
 use serde_json::Value;
 
 /// Whose words they are.
@@ -84,7 +85,15 @@ impl Heard {
         }
     }
 
-    fn say(&mut self, who: Who, text: String) {
+    fn say(&mut self, who: Who, mut text: String) {
+        // Formats that want no two messages of a user in a row make one of a summary and what stands behind it.
+        let behind = ["\nWORK ", "\nASK "].iter().filter_map(|word| text.find(word)).min();
+        if let Some(place) = behind.filter(|_| text.starts_with(SUMMARY_HEADING)) {
+            let said = text.split_off(place);
+            self.say(who, text);
+            self.say(who, said.trim_start().to_owned());
+            return;
+        }
         let (call, tool) = (String::new(), String::new());
         self.talk.push(Said { who, text, call, tool });
     }

@@ -61,7 +61,8 @@ fn answer_asked(heard: &Heard, asked: &[Fact]) -> Reply {
     for fact in asked {
         let value = find(heard, *fact);
         if value.is_none() && heard.tools.iter().any(|tool| tool == RECALL) {
-            let arguments = json!({ "query": pattern(*fact), "limit": RECALL_LINES });
+            let (query, kind) = (pattern(*fact), whose(fact.class));
+            let arguments = json!({ "query": query, "kind": kind, "limit": RECALL_LINES });
             reply.calls.push((RECALL.into(), arguments));
         } else {
             reply.answers.push(Answer { fact: *fact, value, by_recall: false });
@@ -97,6 +98,20 @@ fn pattern(fact: Fact) -> String {
         Class::Command => format!(r#"/"name":"{fact}"/"#),
         Class::File => format!(r#"/"path":"{}"/"#, fact.path()),
         _ => format!("/{} {fact} = /", fact.class.word()),
+    }
+}
+
+/// Whose words are looked for: strangers may state the same keys, and more often.
+fn whose(class: Class) -> &'static str {
+    match class {
+        Class::Rule | Class::DeepRule | Class::Instruction => "user",
+        Class::Decision | Class::Corrected => "assistant",
+        Class::Number
+        | Class::Command
+        | Class::Error
+        | Class::File
+        | Class::Plan
+        | Class::Running => "tool",
     }
 }
 

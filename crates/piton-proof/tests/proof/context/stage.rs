@@ -8,18 +8,18 @@ use piton::chance::SeededChance;
 use piton::clock::RuntimeClock;
 use piton::model::{Model, OneModel};
 use piton::profile::{ContextRequest, OneProfile, Profile, ProfileError, ProfileRequest, Profiles};
-use piton::{Command, Conversation, Engine, Envelope, LeaseWait, NewMessage, OnIncomplete, reader};
+use piton::{
+    Command, Conversation, Engine, Envelope, ForkAt, LeaseWait, NewMessage, OnIncomplete, reader,
+};
 use piton_core::event::{
-    ConfigChange, ContextItem, EVENT_FORMAT, Entry, Event, ForkOrigin, Limits, ModelRef,
-    PermissionMode, UserPart, Window, WindowSource,
+    ConfigChange, ContextItem, Entry, Limits, ModelRef, PermissionMode, UserPart, Window,
+    WindowSource,
 };
 use piton_core::id::{CommandId, ConversationId, Digest, MessageId, Seq, Timestamp};
 use piton_core::outcome::Ending;
 use piton_core::state::{Config, State};
 use piton_sim::script::binding::{BindingModel, Delivery, Refusals};
-use piton_store::{
-    Batch, CommitName, Durability, Holder, Journal, MemoryJournal, NewRecord, StatusRow,
-};
+use piton_store::{Journal, MemoryJournal};
 use tempfile::TempDir;
 
 use super::controls::Control;
@@ -53,9 +53,6 @@ pub(crate) enum Scenario {
 }
 
 impl Scenario {
-    pub(crate) const ALL: [Self; 5] =
-        [Self::Open, Self::Turns, Self::Resumed, Self::Switched, Self::Forked];
-
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Open => "one open turn",
@@ -210,7 +207,7 @@ impl Stage {
         let mut endings = Vec::new();
         for turn in 1..=self.spec.scenario.turns() {
             if self.spec.scenario == Scenario::Forked && turn == 4 {
-                id = self.fork(&id).await;
+                id = self.fork(&engine, &id).await;
             }
             let conversation = self.conversation(&engine, &id);
             let mut ending = self.say(&conversation, self.message(turn)).await;
@@ -243,25 +240,9 @@ impl Stage {
     }
 
     /// Another conversation that begins with all of this one.
-    async fn fork(&self, origin: &ConversationId) -> ConversationId {
-        let id = ConversationId::new("forked");
+    async fn fork(&self, engine: &Engine, origin: &ConversationId) -> ConversationId {
         self.shop.forked.store(true, Ordering::Relaxed);
-        let through = self.records(origin).await.last().unwrap().seq;
-        let origin = Some(ForkOrigin { conversation: origin.clone(), through });
-        let workspace = self.directory.path().join("work").display().to_string();
-        let opened = Event::ConversationOpened { workspace, title: None, origin, parent: None };
-        let (at, format, body) = (Timestamp(1_000_000), EVENT_FORMAT, opened.to_stored());
-        let holder = Holder { pid: 0, host: String::new(), since: at };
-        let lease = self.journal.lease(&id, holder).await.unwrap();
-        let batch = Batch {
-            name: CommitName::fresh(),
-            expected: Seq(0),
-            records: vec![NewRecord { at, format, body }],
-            status: StatusRow::default(),
-            durability: Durability::Synced,
-        };
-        self.journal.append(&lease, batch).await.unwrap();
-        id
+        engine.fork(origin, &ForkAt::End, None).await.unwrap().id().clone()
     }
 
     async fn records(&self, id: &ConversationId) -> Vec<piton_store::Record> {
@@ -288,7 +269,10 @@ struct Instructed {
 #[async_trait]
 impl Profiles for Instructed {
     async fn profile(&self, request: ProfileRequest<'_>) -> Result<Profile, ProfileError> {
-        self.profile.profile(request).await
+        let mut profile = self.profile.profile(request).await?;
+        // What was allowed goes with no fork; it is the setting that allows.
+        profile.config.permissions.mode = PermissionMode::Auto;
+        Ok(profile)
     }
 
     async fn context(&self, request: ContextRequest<'_>) -> Vec<ContextItem> {
