@@ -70,7 +70,6 @@ pub(crate) enum Line<'a> {
         /// Its turn, if one was found or begun.
         #[serde(skip_serializing_if = "Option::is_none")]
         turn: Option<u32>,
-        /// The message that was left for the process at work.
         #[serde(skip_serializing_if = "Option::is_none")]
         message_id: Option<&'a str>,
         /// The final answer, if there is one.
@@ -89,14 +88,7 @@ pub(crate) enum Line<'a> {
     /// A turn that can be gone back to, with the message that began it.
     Turn { conversation: &'a str, turn: u32, message: Option<&'a str>, text: &'a str },
     /// What becomes of a file when changes are taken back, and whether that is done.
-    File {
-        path: &'a str,
-        changes: usize,
-        fate: &'a str,
-        #[serde(skip_serializing_if = "Option::is_none")]
-        changed_again_in: Option<u32>,
-        done: bool,
-    },
+    File { path: &'a str, changes: usize, fate: &'a str, changed_again_in: Option<u32>, done: bool },
     /// A conversation that was put away, or is listed again.
     Shelved { conversation: &'a str, shelf: Shelf },
     /// Where a scripted model is served.
