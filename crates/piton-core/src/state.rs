@@ -190,7 +190,7 @@ impl State {
         let rewrite = self.rewrite_by(&entry.event);
         let fits = self.take(&entry.event, entry.at);
         if !fits && self.origin_gone {
-            self.turn_gone = self.turn_gone.max(fork::turn_of(&entry.event));
+            self.miss_turn_of(&entry.event);
         }
         if let Some(rewrite) = rewrite.filter(|_| fits) {
             self.rewrite(rewrite);

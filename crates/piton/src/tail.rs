@@ -43,6 +43,35 @@ pub async fn last_turns(
     Ok(tail.state())
 }
 
+/// What was read of a conversation.
+#[derive(Debug)]
+pub struct Read {
+    /// What it means.
+    pub state: State,
+    /// Whether it was read from its beginning.
+    pub is_whole: bool,
+    /// What is wrong behind it.
+    pub damage: Option<StoreError>,
+}
+
+/// Reads a conversation; if only its last turns are wanted, from its end, where that is enough. Of a damaged
+/// one, what lies before the damage is read.
+pub async fn read(
+    journal: &dyn Journal,
+    conversation: &ConversationId,
+    last: Option<usize>,
+) -> Result<Read, StoreError> {
+    if let Some(turns) = last {
+        match last_turns(journal, conversation, turns).await {
+            Ok(None) | Err(StoreError::DamagedEntry { .. }) => {}
+            Ok(Some(state)) => return Ok(Read { state, is_whole: false, damage: None }),
+            Err(error) => return Err(error),
+        }
+    }
+    let (state, damage) = reader::readable(journal, conversation).await?;
+    Ok(Read { state, is_whole: true, damage })
+}
+
 /// The turn that was the last one at some place, and what was said in it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct LastTurn {

@@ -4,12 +4,12 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use piton::model::Transcript;
-use piton::{Kept, WHOLE_OUTPUT, reader, tail};
+use piton::tail::{self, Read};
+use piton::{Kept, WHOLE_OUTPUT, reader};
 use piton_agent::Settings;
-use piton_core::event::ForkOrigin;
 use piton_core::id::{ConversationId, Seq};
 use piton_core::view::{ItemView, Usage, View};
-use piton_store::{Journal, StoreError};
+use piton_store::Journal;
 
 use crate::flags::{Print, PrintStyle, Turns};
 use crate::output::Output;
@@ -52,20 +52,9 @@ pub(crate) async fn run(
     let life = holder.map_or(Life::Still, |holder| Life::Running { pid: holder.pid });
     // The same for a message that is taken in between: it is shown once, as what was read last.
     let kept = Kept::of(&*journal, &id).await?;
-    // Turns at the end are read from there, where that is enough: programs are told of the beginning, too.
-    let end = match print.turns().and_then(Turns::at_end).filter(|_| !print.json) {
-        // Where that is damaged, what lies before the damage is read.
-        Some(count) => match tail::last_turns(&*journal, &id, count).await {
-            Err(StoreError::DamagedEntry { .. }) => None,
-            end => end?,
-        },
-        None => None,
-    };
-    let is_whole = end.is_none();
-    let (state, damage) = match end {
-        Some(state) => (state, None),
-        None => reader::readable(&*journal, &id).await?,
-    };
+    // Programs are told of the beginning, too.
+    let last = print.turns().and_then(Turns::at_end).filter(|_| !print.json);
+    let Read { state, is_whole, damage } = tail::read(&*journal, &id, last).await?;
     let is_damaged = damage.is_some();
     // What is shown is told apart from what cannot be.
     let done = move |id| match damage {
@@ -74,7 +63,7 @@ pub(crate) async fn run(
     };
     if print.compacted {
         output.data(&sent(&Transcript::from(&state)));
-        return Ok(Report::ok("done").kept_in(id));
+        return done(id);
     }
     let mut view = View::from(&state);
     if let Some(turns) = print.turns()
@@ -93,19 +82,8 @@ pub(crate) async fn run(
     // What all of it cost is not said at its end.
     let cost = if is_whole { counted(&view, state.calibration.permille()) } else { String::new() };
     output.talk(&format!("conversation {id}{cost}"));
-    for line in origin::told(&view.head) {
+    for line in beginning(&id, &view, state.strays) {
         output.talk(&line);
-    }
-    if view.head.origin_gone && 0 < state.strays {
-        output.talk(&format!(
-            "Some of its own entries belong to a turn that is gone: piton print --json --raw {id}"
-        ));
-    }
-    if let Some(from) = &view.head.imported {
-        output.talk(&imported::source(&from.source));
-        for line in imported::remarks(&from.remarks, from.more) {
-            output.talk(&line);
-        }
     }
     let detail = detail(print);
     fill_in(&*journal, &mut view, detail).await;
@@ -118,19 +96,24 @@ pub(crate) async fn run(
     let messages: Vec<_> = untaken_ones.filter_map(|it| said_in(&it.command)).collect();
     show(&untaken(&messages, life), output);
     pager::end(page, output).await;
-    if !print.attempts
-        && let Some(count) = most_attempts(&view)
-    {
-        let said = format!("hint: {count} attempts; to see them all: piton print --attempts {id}");
-        output.talk(&said);
-    }
-    if output.is_watched() && leaves_out(&view, detail) {
-        output.talk(&format!("hint: with all that calls gave: piton print --full {id}"));
-    }
+    hint(&id, &view, looks, output);
     if is_damaged {
         output.talk("Here it breaks off: the next entry cannot be read.");
     }
     done(id)
+}
+
+/// Says how to see what is not shown.
+fn hint(id: &ConversationId, view: &View, looks: Looks, output: &mut Output) {
+    if looks.attempts == Attempts::Present
+        && let Some(count) = most_attempts(view)
+    {
+        let said = format!("hint: {count} attempts; to see them all: piton print --attempts {id}");
+        output.talk(&said);
+    }
+    if output.is_watched() && leaves_out(view, looks.detail) {
+        output.talk(&format!("hint: with all that calls gave: piton print --full {id}"));
+    }
 }
 
 /// How often the message was tried that was tried most, if that is more than once.
@@ -139,6 +122,21 @@ fn most_attempts(view: &View) -> Option<usize> {
         .shown()
         .flat_map(|turn| (0..turn.items.len()).map(|place| attempt::attempts(turn, place).len()));
     counts.max().filter(|count| 1 < *count)
+}
+
+/// What is said of where a conversation comes from.
+fn beginning(id: &ConversationId, view: &View, strays: u64) -> Vec<String> {
+    let mut lines = origin::told(&view.head);
+    if view.head.origin_gone && 0 < strays {
+        lines.push(format!(
+            "Some of its own entries belong to a turn that is gone: piton print --json --raw {id}"
+        ));
+    }
+    if let Some(from) = &view.head.imported {
+        lines.push(imported::source(&from.source));
+        lines.extend(imported::remarks(&from.remarks, from.more));
+    }
+    lines
 }
 
 /// Leaves some turns in a view; says so if there are none of them.
@@ -256,10 +254,11 @@ async fn entries(
         ControlFlow::Continue(())
     })
     .await?;
-    if let Some(ForkOrigin { conversation, through }) = reader::origin_of(journal, id).await? {
+    if let Some(origin) = reader::origin_of(journal, id).await? {
         output.talk(&format!(
-            "These are its own entries. What it shares is in conversation {conversation}, through entry \
-             {through}; all of it together: piton export {id} --format jsonl"
+            "These are its own entries. What it shares is in conversation {}, through entry {}; all of it \
+             together: piton export {id} --format jsonl",
+            origin.conversation, origin.through
         ));
     }
     Ok(())

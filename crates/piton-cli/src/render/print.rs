@@ -82,8 +82,8 @@ pub(crate) fn conversation(view: &View, life: Life, looks: Looks) -> Vec<Piece> 
         if !pieces.is_empty() {
             line(&mut pieces, "");
         }
-        if page.is_some() || looks.attempts == Attempts::All {
-            // Commands that go back to a turn take its number. Programs have --json.
+        if page.is_some() {
+            // Commands that go back to a turn take its number. Plain text stays as it is.
             let number = format!("— turn {} —", turn.head.id.0);
             paint(&mut pieces, vec![vec![Span::new(&number, Look::new().dimmed())]]);
         }

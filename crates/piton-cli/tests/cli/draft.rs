@@ -109,7 +109,7 @@ fn a_refused_message_is_kept_told_and_sent_on_demand() {
             > and now?
             > second line
             More.
-            2> conversation AAAAAAAAAA: 300 tokens in, 30 out (R counted for each estimated)
+            2> conversation AAAAAAAAAA: 300 tokens in, 30 out
             exit 0
         "#]],
     );
@@ -238,7 +238,7 @@ fn a_kept_message_is_injected_when_the_turn_is_continued_with_it() {
         > and now?
         > second line
         Written.
-        2> conversation AAAAAAAAAA: 200 tokens in, 20 out (R counted for each estimated)
+        2> conversation AAAAAAAAAA: 200 tokens in, 20 out
         exit 0
     "#]]);
     assert!(drafts(&world).is_empty());

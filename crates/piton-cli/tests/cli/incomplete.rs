@@ -103,7 +103,7 @@ fn continuing_with_a_text_keeps_the_work_and_adds_the_message() {
         – write_file: b.txt — cancelled
         > never mind the file
         Written.
-        2> conversation AAAAAAAAAA: 200 tokens in, 20 out (R counted for each estimated)
+        2> conversation AAAAAAAAAA: 200 tokens in, 20 out
         exit 0
     "#]]);
 }
@@ -121,7 +121,7 @@ fn discarding_hides_the_turn_and_keeps_it_in_the_journal() {
             2> The incomplete turn is discarded. It stays in the journal, hidden.
             exit 0
             $ piton print
-            2> conversation AAAAAAAAAA: 100 tokens in, 10 out (R counted for each estimated)
+            2> conversation AAAAAAAAAA: 100 tokens in, 10 out
             exit 0
             $ piton query --discard-turn
             2> There is no incomplete turn to discard.

@@ -40,7 +40,7 @@ fn two_of_three_results_survive_and_only_the_third_tool_runs_again() {
         ✓ one — completed
         ✓ two — completed
         ? slow — interrupted, outcome unknown
-        2> conversation AAAAAAAAAA: 100 tokens in, 10 out (R counted for each estimated)
+        2> conversation AAAAAAAAAA: 100 tokens in, 10 out
         exit 0
         $ piton query hello
         2> Conversation AAAAAAAAAA has an incomplete turn.
@@ -93,7 +93,7 @@ fn a_call_in_doubt_is_not_repeated_and_the_model_is_told() {
             ✓ two — completed
             ? slow — outcome unknown
             All done.
-            2> conversation AAAAAAAAAA: 200 tokens in, 20 out (R counted for each estimated)
+            2> conversation AAAAAAAAAA: 200 tokens in, 20 out
             exit 0
         "#]],
     );
@@ -129,7 +129,7 @@ fn killed_while_the_model_thinks_about_the_results() {
         ⏳ Incomplete turn (pending follow-up)
         > go
         ✓ one — completed
-        2> conversation AAAAAAAAAA: 100 tokens in, 10 out (R counted for each estimated)
+        2> conversation AAAAAAAAAA: 100 tokens in, 10 out
         exit 0
     "#]]);
 }

@@ -90,7 +90,7 @@ fn a_reply_comes_behind_what_was_said_in_the_same_turn() {
         [the answer broke off here]
         > shorter
         Hello there.
-        2> conversation AAAAAAAAAA: 100 tokens in, 10 out (R counted for each estimated)
+        2> conversation AAAAAAAAAA: 100 tokens in, 10 out
         exit 0
     "#]],
     );
@@ -132,7 +132,7 @@ fn tools_are_stopped_and_the_turn_is_left_or_replied_to() {
         – slow — cancelled
         > leave it
         Done.
-        2> conversation AAAAAAAAAA: 200 tokens in, 20 out (R counted for each estimated)
+        2> conversation AAAAAAAAAA: 200 tokens in, 20 out
         exit 0
     "#]],
     );

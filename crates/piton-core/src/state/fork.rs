@@ -74,8 +74,16 @@ impl State {
     }
 }
 
+impl State {
+    /// Keeps in mind that a turn which an event goes on with is gone with the origin, so that its number is not
+    /// given again.
+    pub(super) fn miss_turn_of(&mut self, event: &Event) {
+        self.turn_gone = self.turn_gone.max(turn_of(event));
+    }
+}
+
 /// The turn that an event goes on with; zero if it does not say.
-pub(super) fn turn_of(event: &Event) -> TurnId {
+fn turn_of(event: &Event) -> TurnId {
     if let Event::TurnResumed { turn }
     | Event::TurnEnded { turn, .. }
     | Event::TurnBroke { turn, .. } = event
