@@ -74,6 +74,7 @@ fn a_model_that_cannot_sum_up_leaves_what_the_journal_knows() {
     assert_eq!(shown[0]["view"]["covered"]["fault"], "lacked headings");
 }
 
+// D18
 #[test]
 fn there_may_be_nothing_to_sum_up() {
     let world = World::new();

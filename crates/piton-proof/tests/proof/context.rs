@@ -1,5 +1,5 @@
 //! What a model still knows when its window is too small for the conversation, and what that costs (Must
-//! show 3, D18, D19, D69, J94, J95).
+//! show 3, D19, D69, J94, J95).
 //!
 //! A model works through steps and is asked for facts that were planted on the way. It answers from the bytes
 //! of its request alone. `dev/context` plays all of it and prints the tables; the tests play less.
