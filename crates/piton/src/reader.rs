@@ -323,7 +323,7 @@ pub(crate) async fn state_through(
     conversation: &ConversationId,
     through: Seq,
 ) -> Result<State, StoreError> {
-    fold_through(journal, conversation, through, FORKS_MAX, &mut |_, _| ()).await
+    Box::pin(fold_through(journal, conversation, through, None, &mut |_, _| ())).await
 }
 
 /// Shown what a journal means before each of its own entries, and the entry.
@@ -335,7 +335,8 @@ pub(crate) async fn fold(
     conversation: &ConversationId,
     look: Look<'_>,
 ) -> Result<State, StoreError> {
-    fold_through(journal, conversation, Seq(u64::MAX), FORKS_MAX, look).await
+    // What is meant is large: whoever waits for it need not be.
+    Box::pin(fold_through(journal, conversation, Seq(u64::MAX), None, look)).await
 }
 
 /// What a conversation begins with by its first entry, if it was cut from another one.
@@ -344,46 +345,66 @@ pub(crate) async fn beginning(
     conversation: &ConversationId,
     opened: &Event,
 ) -> Result<Option<State>, StoreError> {
-    shared(journal, conversation, opened, FORKS_MAX).await
+    shared(journal, conversation, opened).await
 }
 
 async fn shared(
     journal: &dyn Journal,
     conversation: &ConversationId,
     opened: &Event,
-    forks_left: usize,
 ) -> Result<Option<State>, StoreError> {
-    let Event::ConversationOpened { origin: Some(origin), parent, .. } = opened else {
+    let Event::ConversationOpened { origin: Some(origin), .. } = opened else {
         return Ok(None);
     };
-    match Box::pin(cut(journal, conversation, origin, forks_left)).await {
-        Ok(cut) if parent.is_some() => Ok(Some(cut.forked())),
-        Ok(cut) => Ok(Some(cut.branched(origin))),
+    let place = at_hand(journal, conversation, origin.clone()).await?;
+    match Box::pin(cut(journal, conversation, place)).await {
+        Ok(cut) => Ok(Some(begun(cut, opened))),
         // What it was cut from is gone; its own entries still mean something.
         Err(StoreError::UnknownConversation(_)) => Ok(Some(State::orphaned())),
         Err(error) => Err(error),
     }
 }
 
-/// What a conversation meant where another one was cut from it.
+/// What a conversation meant where a fork was cut from it. Conversations are folded one behind the other, the first
+/// one first: a call for each of many forks would need a deep stack.
 async fn cut(
     journal: &dyn Journal,
     fork: &ConversationId,
-    origin: &ForkOrigin,
-    forks_left: usize,
+    ForkOrigin { conversation, through }: ForkOrigin,
 ) -> Result<State, StoreError> {
-    let Some(left) = forks_left.checked_sub(1) else {
+    let Lineage { mut stretches, gone } = lineage(journal, &conversation).await?;
+    if FORKS_MAX < stretches.len() {
         return Err(StoreError::ForksTooDeep { conversation: fork.clone(), most: FORKS_MAX });
-    };
-    let ForkOrigin { conversation, through } = at_hand(journal, fork, origin.clone()).await?;
-    fold_through(journal, &conversation, through, left, &mut |_, _| ()).await
+    }
+    if let Some(last) = stretches.last_mut() {
+        last.through = through;
+    }
+    let mut before = gone.map(|_| State::orphaned());
+    for ForkOrigin { conversation, through } in stretches {
+        let meant = fold_through(journal, &conversation, through, before, &mut |_, _| ()).await?;
+        before = Some(meant);
+    }
+    Ok(before.unwrap_or_default())
 }
 
+/// What a conversation begins with that was cut from another one, by what that one meant there.
+fn begun(before: State, opened: &Event) -> State {
+    if before.opened.is_none() {
+        // Nothing is known of it.
+        return before;
+    }
+    let Event::ConversationOpened { origin: Some(origin), parent, .. } = opened else {
+        return State::default();
+    };
+    if parent.is_some() { before.forked() } else { before.branched(origin) }
+}
+
+/// What a conversation means through one of its entries. `before` is what it begins with, if that is known.
 async fn fold_through(
     journal: &dyn Journal,
     conversation: &ConversationId,
     through: Seq,
-    forks_left: usize,
+    mut before: Option<State>,
     look: Look<'_>,
 ) -> Result<State, StoreError> {
     let mut state = State::default();
@@ -392,8 +413,10 @@ async fn fold_through(
         for record in &records {
             let entry = entry(record);
             if state.opened.is_none() {
-                state =
-                    shared(journal, conversation, &entry.event, forks_left).await?.unwrap_or(state);
+                state = match before.take() {
+                    Some(before) => begun(before, &entry.event),
+                    None => shared(journal, conversation, &entry.event).await?.unwrap_or(state),
+                };
             }
             look(&state, &entry);
             state.apply(&entry);

@@ -78,7 +78,9 @@ pub async fn restore(
         None => Ok(None),
     };
     let mut state = shared?.unwrap_or_default();
-    entries.iter().for_each(|entry| state.apply(entry));
+    for entry in &entries {
+        state.apply(entry);
+    }
     let mut kept: Vec<NewRecord> = records.into_iter().map(as_new).collect();
     let entries = kept.len();
     if !whole {

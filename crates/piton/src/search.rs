@@ -287,9 +287,11 @@ impl Search {
             let mut gathered = Gathered::default();
             for ForkOrigin { conversation, through } in stretches.iter().rev() {
                 let sought = Sought { conversation: Some(conversation.clone()), ..query.sought() };
-                index.look(&sought, |text| match text.seq <= *through {
-                    true => gathered.take(&query, &text),
-                    false => ControlFlow::Continue(()),
+                index.look(&sought, |text| {
+                    if *through < text.seq {
+                        return ControlFlow::Continue(());
+                    }
+                    gathered.take(&query, &text)
                 })?;
             }
             if stretches.is_empty() {

@@ -101,11 +101,13 @@ pub(crate) async fn turn_at(
                 read => read?,
             };
             for record in records.iter().rev() {
-                match reader::entry(record).event {
-                    Event::TurnStarted { turn, .. } => return Ok(LastTurn { turn, ..found }),
-                    Event::UserMessage { message, .. } => drop(found.messages.insert(message)),
-                    Event::ConversationOpened { origin, .. } => place = origin,
-                    _ => {}
+                let event = reader::entry(record).event;
+                if let Event::TurnStarted { turn, .. } = event {
+                    return Ok(LastTurn { turn, ..found });
+                } else if let Event::UserMessage { message, .. } = event {
+                    found.messages.insert(message);
+                } else if let Event::ConversationOpened { origin, .. } = event {
+                    place = origin;
                 }
             }
             (end, look) = (first, (look * 2).min(LOOK_RECORDS_MAX));

@@ -78,9 +78,7 @@ async fn list(ls: &Ls, settings: &Settings, output: &mut Output) -> Result<Repor
     let aside = settings.set_aside();
     let (mut rows, mut total, mut goes_on) = (Vec::new(), 0, false);
     let is_emptied = store::emptied(settings).is_some();
-    if !settings.has_database()? {
-        store::warn_if_emptied(settings, output);
-    } else {
+    if settings.has_database()? {
         let journal = store::open(settings, output)?;
         let page = Page { filter: filter(ls, settings), ..Page::first(ls.rows_max()) };
         let listing = journal.list(page).await?;
@@ -95,6 +93,8 @@ async fn list(ls: &Ls, settings: &Settings, output: &mut Output) -> Result<Repor
             let in_all = if ls.cost { used(&*journal, &listed.conversation).await } else { None };
             rows.push((listed, Beside { answers, messages, origin, in_all }));
         }
+    } else {
+        store::warn_if_emptied(settings, output);
     }
     if ls.json {
         for (listed, Beside { answers, messages, origin, in_all }) in &rows {

@@ -76,6 +76,7 @@ pub(crate) struct Archive {
 
 /// The flags of `piton rm`.
 #[derive(Debug, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag")]
 pub(crate) struct Rm {
     /// The conversations, or the beginnings of their ids
     #[arg(value_name = "ID", required = true)]

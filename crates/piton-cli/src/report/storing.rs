@@ -22,7 +22,7 @@ pub(super) fn storing(error: &StoreError) -> Vec<String> {
             vec![
                 format!("what is before it can be read: piton print {conversation}, piton export {conversation}"),
                 format!("to go on from there: piton fork {conversation} --entry {last}"),
-                "a copy of the home has the rest, if there is one; piton help doctor says more".into(),
+                "other conversations still work: piton ls --all shows them; a copy of the home may have the rest: piton help doctor".into(),
             ]
         }
         StoreError::DamagedEntry { .. } => vec![

@@ -170,7 +170,7 @@ fn a_damaged_conversation_leaves_the_others_to_work_with() {
     let said = world.shown(&ran);
     assert!(said.contains("its checksum is wrong"), "{said}");
     assert!(said.contains("hint: other conversations still work: piton ls"), "{said}");
-    assert!(said.contains("hint: or begin another one: piton query --new"), "{said}");
+    assert!(said.contains("hint: to go on from there: piton fork AAAAAAAAAA --entry"), "{said}");
     let ran = world.run(&["query", "--new", "c", "--model", &model]);
     assert_eq!((ran.code, ran.stdout.as_str()), (0, "Xylophones.\n"), "{}", ran.stderr);
     assert_eq!(world.run(&["query", "d"]).stdout, "More.\n");

@@ -55,10 +55,8 @@ fn a_person_at_work_is_shown_what_others_say_and_not_the_own_message() {
 #[test]
 fn a_message_with_flags_for_a_turn_that_runs_is_refused_and_says_why() {
     let (world, person) = working();
-    let queued = world.spawn(&["query", "carefully", "--queue", "--permissions", "read-only"]);
-    world.wait_for_events("CommandRefused", 1);
-    let ran = world.finish(queued);
-    assert_eq!(ran.code, 1, "{}", ran.stderr);
+    let ran = world.run(&["query", "carefully", "--queue", "--permissions", "read-only"]);
+    assert_eq!(ran.code, 2, "{}", ran.stderr);
     assert!(ran.stderr.contains("flags count only when a turn begins"), "{}", ran.stderr);
     assert!(ran.stderr.contains("your message is kept"), "{}", ran.stderr);
     go(&world);

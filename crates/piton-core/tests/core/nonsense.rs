@@ -295,6 +295,28 @@ fn summing() -> impl Strategy<Value = Event> {
     ]
 }
 
+fn undone() -> impl Strategy<Value = Event> {
+    let started = (text(), proptest::bool::ANY).prop_map(|(change, again)| Event::UndoStarted {
+        intent: UndoIntent {
+            change,
+            conversation: ConversationId::new("c"),
+            workspace: "/w".into(),
+            path: "a.txt".into(),
+            before: None,
+            after: None,
+            again,
+            at_us: 1,
+        },
+    });
+    let outcome = select(vec![UndoOutcome::Done, UndoOutcome::Left]);
+    let finished = (text(), outcome).prop_map(|(change, outcome)| Event::UndoFinished {
+        change,
+        outcome,
+        text: String::new(),
+    });
+    prop_oneof![started, finished]
+}
+
 fn lifecycle() -> impl Strategy<Value = Event> {
     let reason = select(vec![BreakReason::ApiError, BreakReason::Interrupted, BreakReason::Limit]);
     prop_oneof![
@@ -347,21 +369,7 @@ fn lifecycle() -> impl Strategy<Value = Event> {
         1 => select(vec![Shelf::Listed, Shelf::Archived, Shelf::Removed])
             .prop_map(|shelf| Event::ConversationShelved { shelf }),
         1 => text().prop_map(|workspace| Event::WorkspaceBound { workspace }),
-        1 => (text(), proptest::bool::ANY).prop_map(|(change, again)| Event::UndoStarted {
-            intent: UndoIntent {
-                change,
-                conversation: ConversationId::new("c"),
-                workspace: "/w".into(),
-                path: "a.txt".into(),
-                before: None,
-                after: None,
-                again,
-                at_us: 1,
-            },
-        }),
-        1 => (text(), select(vec![UndoOutcome::Done, UndoOutcome::Left])).prop_map(
-            |(change, outcome)| Event::UndoFinished { change, outcome, text: String::new() }
-        ),
+        2 => undone(),
         1 => text().prop_map(|name| {
             Event::CommandTaken { command: CommandId::new(name), letter: None }
         }),

@@ -69,8 +69,9 @@ fn odd_queries_are_refused_or_find_nothing() {
     let state = fold(TURNS);
     assert_eq!(found(&state, "//", None, 9), NOTHING, "words are no pattern");
     assert_eq!(found(&state, ".*", None, 9), NOTHING);
-    let many: String = (0..60).map(|n| format!(" ask calls(r:x{n}) finish:x{n}:bolt")).collect();
-    let shown = found(&fold(&format!("turn user{many}")), "bolt", None, 1_000);
+    let steps = (0..60).map(|n| format!("ask calls(r:x{n}) finish:x{n}:bolt"));
+    let many = steps.collect::<Vec<_>>().join(" ");
+    let shown = found(&fold(&format!("turn user {many}")), "bolt", None, 1_000);
     assert_eq!(shown.lines().count(), 1 + PLACES_MAX, "{shown}");
     assert!(shown.starts_with("20 of 60 places"), "{shown}");
 }

@@ -154,28 +154,7 @@ async fn obey(
         }
     };
     match (name, words) {
-        ("queue", words) if words.is_empty() || words == "list" => {
-            if watch.view().queue.is_empty() {
-                stage.output.talk("No message waits.");
-            } else {
-                stage.output.talk(&rows(watch.view()).join("\n"));
-            }
-        }
-        ("queue", words) if words == "drop" => {
-            for queued in watch.view().queue.clone() {
-                let message = queued.id;
-                send(Command::Unqueue { message }, opened, asked, "a message was not taken back")
-                    .await?;
-            }
-            stage.output.talk("The messages that waited are taken back.");
-        }
-        ("queue", words) if QueueWish::of(&words).is_some() => {
-            requeue(&words, (opened, asked), stage).await?;
-        }
-        ("queue", words) => match QueueWish::lacking(&words) {
-            Some(usage) => stage.output.talk(&which(usage, watch.view())),
-            None => queue(words, (opened, asked), stage).await?,
-        },
+        ("queue", words) => of_queue(words, (opened, asked), watch, stage).await?,
         ("steer", words) => {
             let shown = shorten(&words, SHOWN_LETTERS_MAX);
             say(words, |message| Command::Steer { message }, (opened, asked), stage).await?;
@@ -198,6 +177,33 @@ async fn obey(
         ("help", _) => stage.output.talk(&slash::help()),
         ("tokens", _) => stage.output.talk(&tokens::told(watch.view()).join("\n")),
         (_, _) => {}
+    }
+    Ok(())
+}
+
+/// Shows what waits, changes it, or adds a message.
+async fn of_queue(
+    words: String,
+    (opened, asked): (&Opened, &Asked<'_>),
+    watch: &Watch,
+    stage: &mut Stage<'_>,
+) -> Result<(), Fault> {
+    if words.is_empty() || words == "list" {
+        let waiting = rows(watch.view()).join("\n");
+        let is_empty = watch.view().queue.is_empty();
+        stage.output.talk(if is_empty { "No message waits." } else { &waiting });
+    } else if words == "drop" {
+        for queued in watch.view().queue.clone() {
+            let (message, failed) = (queued.id, "a message was not taken back");
+            send(Command::Unqueue { message }, opened, asked, failed).await?;
+        }
+        stage.output.talk("The messages that waited are taken back.");
+    } else if QueueWish::of(&words).is_some() {
+        requeue(&words, (opened, asked), stage).await?;
+    } else if let Some(usage) = QueueWish::lacking(&words) {
+        stage.output.talk(&which(usage, watch.view()));
+    } else {
+        queue(words, (opened, asked), stage).await?;
     }
     Ok(())
 }
