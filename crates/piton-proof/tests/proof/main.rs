@@ -2,6 +2,12 @@
 //! The crash suites: every point, every pair, ten in a row, and their controls; in process, and
 //! over HTTP with the scripted model as a provider.
 
+#[expect(
+    clippy::wildcard_enum_match_arm,
+    clippy::format_collect,
+    clippy::format_push_string,
+    reason = "most kinds of facts are alike here, and texts are short"
+)]
 mod context;
 mod crash;
 mod crash_http;

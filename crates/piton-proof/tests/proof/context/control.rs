@@ -19,7 +19,7 @@ use super::{LONG, SHORT_STEPS, play};
 const SHORT: Spec = Spec { steps: 2 * SHORT_STEPS, ..LONG };
 
 async fn with(control: Control, summariser: Summariser) -> Figures {
-    play(Spec { control, summariser, ..SHORT }).await
+    play(Spec { summariser, control, ..SHORT }).await
 }
 
 fn report(control: &str, seen: &str) {

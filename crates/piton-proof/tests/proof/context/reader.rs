@@ -81,8 +81,8 @@ fn answer_asked(heard: &Heard, asked: &[Fact]) -> Reply {
 fn answer_recalled(heard: &Heard, fresh: &[Said]) -> Reply {
     let mut reply = Reply::default();
     for result in fresh.iter().filter(|said| said.tool == RECALL) {
-        let calls = heard.talk.iter().filter(|said| said.who == Who::Call);
-        let call = calls.filter(|said| said.call == result.call).last().unwrap();
+        let mut calls = heard.talk.iter().filter(|said| said.who == Who::Call);
+        let call = calls.rfind(|said| said.call == result.call).unwrap();
         let arguments: Value = serde_json::from_str(&call.text).unwrap();
         let query = arguments["query"].as_str().unwrap();
         let fact = Fact::of_key(key_in(query)).unwrap();
@@ -175,8 +175,8 @@ fn in_summary(text: &str, fact: Fact) -> Option<String> {
     let key = fact.to_string();
     let lines = || text.lines().filter(|line| line.contains(&key));
     match fact.class {
-        Class::Command => lines().filter_map(exit_code).last(),
-        Class::File => lines().filter_map(|line| written(line, fact)).last(),
+        Class::Command => lines().filter_map(exit_code).next_back(),
+        Class::File => lines().filter_map(|line| written(line, fact)).next_back(),
         Class::Plan => lines().find_map(|line| {
             let (status, _) = line.split_once("- [")?.1.split_once(']')?;
             Some(status.to_owned())
@@ -186,7 +186,7 @@ fn in_summary(text: &str, fact: Fact) -> Option<String> {
             let runs = behind.lines().take_while(|line| line.starts_with("- "));
             runs.into_iter().any(|line| line.contains(&key)).then(|| "running".to_owned())
         }
-        _ => lines().filter_map(|line| stated(line, fact)).last(),
+        _ => lines().filter_map(|line| stated(line, fact)).next_back(),
     }
 }
 
@@ -239,11 +239,11 @@ fn next(heard: &Heard) -> Option<usize> {
 /// The step behind which the work is done.
 fn last_step(heard: &Heard) -> usize {
     let said = heard.talk.iter().filter(|said| said.who == Who::User && !is_summary(said));
-    let ends = said.filter_map(|said| {
+    let mut ends = said.filter_map(|said| {
         let (_, behind) = said.text.rsplit_once("WORK ")?;
         behind.split([' ', '.', '\n']).nth(1)?.parse::<usize>().ok()
     });
-    ends.last().unwrap_or(0)
+    ends.next_back().unwrap_or(0)
 }
 
 /// Goes on behind answers: in a turn that works, with the next step.
@@ -271,7 +271,7 @@ fn go_on(heard: &Heard) -> Reply {
         }
         Act::Correct(fact) => write(&mut reply, fact, "second"),
         Act::Page => {
-            reply.calls.push((PAGE.into(), json!({ "url": format!("http://a.example/{step}") })))
+            reply.calls.push((PAGE.into(), json!({ "url": format!("http://a.example/{step}") })));
         }
         Act::Meddle(_) | Act::Nothing => {}
     }

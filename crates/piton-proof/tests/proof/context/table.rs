@@ -139,12 +139,12 @@ fn truth(fact: Fact, state: &State) -> String {
         Class::Plan => "in progress".into(),
         Class::Running => "running".into(),
         Class::File => {
-            let calls = state.turns.iter().flat_map(Turn::steps).flat_map(|step| &step.calls);
+            let mut calls = state.turns.iter().flat_map(Turn::steps).flat_map(|step| &step.calls);
             let path = format!("\"{}\"", fact.path());
             let writes = |call: &&piton_core::state::Call| {
                 &*call.name == "write_file" && call.arguments.contains(&path)
             };
-            let last = calls.filter(writes).last().unwrap();
+            let last = calls.rfind(writes).unwrap();
             let now = if fact.is_changed() { "changed" } else { "same" };
             format!("{} {now}", last.id)
         }
