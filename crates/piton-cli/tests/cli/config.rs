@@ -27,38 +27,40 @@ fn every_setting_is_shown_with_its_origin() {
         &[&["config"], &["config", "model"], &["config", "max_tokens"], &["config", "sandbox"]],
         expect![[r#"
             $ piton config
-            ask.batch               false         default
-            ask.permissions         "ask"         default
-            effort                  -             default
-            first_byte_seconds      300           default
-            hooks.after_tool        []            default
-            hooks.before_tool       []            default
-            hooks.question          []            default
-            hooks.turn_end          []            default
-            idle_seconds            60            default
-            keep_days               0             default
-            max_tokens              -             default
-            max_turn_cost           -             default
-            max_turn_seconds        -             default
-            max_turn_tokens         -             default
-            model                   "gemini/pro"  DIR/home/piton.toml, line 2
-            notify                  "all"         default
-            notify_seconds          20            default
-            outage_seconds          120           default
-            permissions             []            default
-            queue_max               5             default
-            sandbox.deny_read       []            default
-            sandbox.mode            "auto"        default
-            sandbox.network         false         DIR/home/piton.toml, line 5
-            sandbox.unix_sockets    true          default
-            sandbox.write           []            default
-            titles                  -             default
-            unattended.permissions  "defer"       default
-            unattended.questions    "defer"       default
-            version                 1             default
-            web.private_hosts       []            default
-            workers.seconds         120           default
-            workers.steps           50            default
+            ask.batch                  false         default
+            ask.permissions            "ask"         default
+            context.letters_per_token  4             default
+            context.tokens_max         -             default
+            effort                     -             default
+            first_byte_seconds         300           default
+            hooks.after_tool           []            default
+            hooks.before_tool          []            default
+            hooks.question             []            default
+            hooks.turn_end             []            default
+            idle_seconds               60            default
+            keep_days                  0             default
+            max_tokens                 -             default
+            max_turn_cost              -             default
+            max_turn_seconds           -             default
+            max_turn_tokens            -             default
+            model                      "gemini/pro"  DIR/home/piton.toml, line 2
+            notify                     "all"         default
+            notify_seconds             20            default
+            outage_seconds             120           default
+            permissions                []            default
+            queue_max                  5             default
+            sandbox.deny_read          []            default
+            sandbox.mode               "auto"        default
+            sandbox.network            false         DIR/home/piton.toml, line 5
+            sandbox.unix_sockets       true          default
+            sandbox.write              []            default
+            titles                     -             default
+            unattended.permissions     "defer"       default
+            unattended.questions       "defer"       default
+            version                    1             default
+            web.private_hosts          []            default
+            workers.seconds            120           default
+            workers.steps              50            default
             exit 0
             $ piton config model
             gemini/pro
