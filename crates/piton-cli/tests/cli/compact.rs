@@ -136,7 +136,7 @@ fn an_interrupt_while_the_model_sums_up_stops_only_that() {
     let look = r#""calls":[{"tool":"list_dir","arguments":{"path":"."}}]"#;
     let step = format!(r#"{{"say":"{long}",{look}}},"#);
     let script =
-        format!(r#"{{"summaries":"stall","steps":[{}{{"say":"Done."}}]}}"#, step.repeat(12));
+        format!(r#"{{"summaries":"stall","steps":[{}{{"say":"Done."}}]}}"#, step.repeat(9));
     let model = world.script(&script);
     let child = world.spawn(&["query", "look", "--model", &model]);
     world.wait_for_events("SummaryAsked", 1);
