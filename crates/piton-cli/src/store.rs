@@ -36,9 +36,12 @@ pub(crate) fn warn_if_emptied(settings: &Settings, output: &mut Output) -> bool 
 
 /// What is said of a database that was emptied or taken away.
 pub(crate) fn emptied(settings: &Settings) -> Option<String> {
+    // Every start asks: what is nearly never so is asked first.
+    if !is_emptied(&settings.home, &[settings.calls()]) {
+        return None;
+    }
     // A database that was set aside is told of elsewhere.
-    let is_told = !settings.set_aside().is_empty() || !settings.brought_back().is_empty();
-    if is_told || !is_emptied(&settings.home, &[settings.calls()]) {
+    if !settings.set_aside().is_empty() || !settings.brought_back().is_empty() {
         return None;
     }
     let path = settings.home.join("piton.db");

@@ -2,6 +2,7 @@
 //! before them.
 
 use std::collections::BTreeSet;
+use std::ops::ControlFlow;
 
 use piton_core::event::{Entry, Event, ForkOrigin, TurnEnd};
 use piton_core::id::{ConversationId, MessageId, Seq, TurnId};
@@ -28,19 +29,36 @@ pub async fn last_turns(
         return Err(StoreError::UnknownConversation(conversation.clone()));
     };
     let mut tail = Tail::default();
-    let (mut end, mut look) = (listed.end.0, FIRST_RECORDS);
-    while 0 < end && tail.begun < turns {
+    if 0 < turns {
+        each_back(journal, conversation, listed.end, |entry| {
+            tail.take(entry);
+            if tail.begun < turns { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        })
+        .await?;
+    }
+    Ok(tail.state())
+}
+
+/// Hands the conversation's own entries to `take`, the one at `end` first and then backwards, until it has enough.
+async fn each_back(
+    journal: &dyn Journal,
+    conversation: &ConversationId,
+    end: Seq,
+    mut take: impl FnMut(Entry) -> ControlFlow<()>,
+) -> Result<(), StoreError> {
+    let (mut end, mut look) = (end.0, FIRST_RECORDS);
+    while 0 < end {
         let first = end.saturating_sub(look);
         let wanted = usize::try_from(end - first).unwrap_or(usize::MAX);
         let records = journal.read(conversation, Seq(first), wanted).await?;
         for record in records.iter().rev() {
-            if tail.begun < turns {
-                tail.take(reader::entry(record));
+            if take(reader::entry(record)).is_break() {
+                return Ok(());
             }
         }
         (end, look) = (first, (look * 2).min(LOOK_RECORDS_MAX));
     }
-    Ok(tail.state())
+    Ok(())
 }
 
 /// What was read of a conversation.
@@ -90,27 +108,20 @@ pub(crate) async fn turn_at(
     let mut place = Some(cut.clone());
     for _ in 0..reader::FORKS_MAX {
         let Some(ForkOrigin { conversation, through }) = place.take() else { break };
-        let (mut end, mut look) = (through.0, FIRST_RECORDS);
-        while 0 < end {
-            let first = end.saturating_sub(look);
-            let wanted = usize::try_from(end - first).unwrap_or(usize::MAX);
-            let records = match journal.read(&conversation, Seq(first), wanted).await {
-                Err(StoreError::UnknownConversation(_) | StoreError::DamagedEntry { .. }) => {
-                    return Ok(found);
-                }
-                read => read?,
-            };
-            for record in records.iter().rev() {
-                let event = reader::entry(record).event;
-                if let Event::TurnStarted { turn, .. } = event {
-                    return Ok(LastTurn { turn, ..found });
-                } else if let Event::UserMessage { message, .. } = event {
-                    found.messages.insert(message);
-                } else if let Event::ConversationOpened { origin, .. } = event {
-                    place = origin;
-                }
+        let looked = each_back(journal, &conversation, through, |entry| {
+            if let Event::TurnStarted { turn, .. } = entry.event {
+                found.turn = turn;
+                return ControlFlow::Break(());
+            } else if let Event::UserMessage { message, .. } = entry.event {
+                found.messages.insert(message);
+            } else if let Event::ConversationOpened { origin, .. } = entry.event {
+                place = origin;
             }
-            (end, look) = (first, (look * 2).min(LOOK_RECORDS_MAX));
+            ControlFlow::Continue(())
+        });
+        match looked.await {
+            Err(StoreError::UnknownConversation(_) | StoreError::DamagedEntry { .. }) => break,
+            looked => looked?,
         }
     }
     Ok(found)

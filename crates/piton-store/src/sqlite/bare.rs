@@ -18,7 +18,7 @@ const BARE_BYTES_MAX: u64 = 64 * 1024;
 /// directories in which something lies only then.
 pub fn is_emptied(home: &Path, traces: &[PathBuf]) -> bool {
     let path = home.join(DATABASE);
-    if orphan::is_left(&path).unwrap_or(true) || !is_bare(&path) {
+    if !is_bare(&path) || orphan::is_left(&path).unwrap_or(true) {
         return false;
     }
     traces.iter().any(|trace| has_any(trace, |_| true))
