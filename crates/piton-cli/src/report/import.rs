@@ -3,9 +3,12 @@
 use std::path::PathBuf;
 
 use piton::import::WriteError;
-use piton_import::ImportError;
+use piton_import::{FILE_BYTES_MAX, ImportError};
 
 use super::code::Code;
+
+/// How much of a file that is too large is proposed, in bytes.
+const PART_BYTES: u64 = FILE_BYTES_MAX - 16 * 1024 * 1024;
 
 /// Why a session is not taken over.
 #[derive(Debug, thiserror::Error)]
@@ -43,8 +46,12 @@ impl ImportFault {
     /// What to do next, one way per line.
     pub(super) fn hints(&self) -> Vec<String> {
         let hint = match self {
-            Self::Read(ImportError::TooLarge { .. }) => {
-                "give a part of it: any run of whole lines is a session file too"
+            Self::Read(ImportError::TooLarge { path, .. }) => {
+                return vec![format!(
+                    "any run of whole lines is a session file too; to import its end: tail -c {PART_BYTES} \
+                     '{}' | tail -n +2 >end.jsonl, then: piton import end.jsonl",
+                    path.display()
+                )];
             }
             Self::Read(ImportError::NoSession { .. }) => {
                 "piton import --list shows the sessions with their names"
