@@ -42,7 +42,7 @@ use crate::terminal::Terminal;
 /// How often it is shown that a side question is being answered.
 const SPIN_EVERY: Duration = Duration::from_millis(120);
 
-/// How long another process has to take a change of a message that waits.
+/// How long another process has to take a change: of a message that waits, or by a summary.
 const CHANGE_WAIT: Duration = Duration::from_secs(10);
 /// What is said of a conversation that has no messages.
 const NOTHING_TO_SUM_UP: &str = "This conversation has not begun: there is nothing to sum up.";
@@ -322,7 +322,7 @@ impl Sitting {
         let focus = Some(words).filter(|words| !words.is_empty());
         let (agent, journal) = (self.agent.clone(), self.journal(stage)?);
         let errand = compact::Errand { agent, journal, id, focus };
-        errand.perform(&mut stage.signals, stage.output).await
+        errand.perform(CHANGE_WAIT, stage).await
     }
 
     async fn uncompact(&mut self, stage: &mut Stage<'_>) -> Result<(), Fault> {
@@ -331,7 +331,7 @@ impl Sitting {
             return Ok(());
         };
         let journal = self.journal(stage)?;
-        compact::take_off(journal, &id, self.settings(), stage.output).await
+        compact::take_off((journal, &id), CHANGE_WAIT, self.settings(), stage.output).await
     }
 
     async fn queue(&mut self, words: String, stage: &mut Stage<'_>) -> Result<(), Fault> {

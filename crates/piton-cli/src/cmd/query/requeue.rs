@@ -4,27 +4,23 @@
 use std::time::Duration;
 
 use piton::chance::{Chance as _, SystemChance};
-use piton::{
-    Accepted, Command, CommandError, Conversation, Engine, Envelope, LeaseWait, QueueChange,
-    QueuePlace, Verdict,
-};
+use piton::{Accepted, Command, Conversation, Engine, Envelope, QueueChange, QueuePlace, Verdict};
 use piton_agent::Settings;
 use piton_core::command::UserPart;
 use piton_core::id::CommandId;
 use piton_core::summary::shorten;
 use piton_core::view::{MessagePart, QueuedView, View};
-use piton_store::Holder;
-use tokio::time::Instant;
 
 use super::editor::edited;
+use crate::cmd::letter;
 use crate::flags::QueueWish;
 use crate::output::Output;
 use crate::render::turn::said;
 use crate::render::visible::visible;
 use crate::report::{Fault, LetterFault};
 
-/// How often to look whether a letter was taken.
-const LOOK_EVERY: Duration = Duration::from_millis(50);
+/// What is said where nothing was changed.
+const UNCHANGED: &str = "the message stays as it is";
 /// Longest text that is shown of a message, in letters.
 pub(in crate::cmd) const MESSAGE_LETTERS_MAX: usize = 60;
 
@@ -167,48 +163,19 @@ async fn obeyed(
     let envelope = Envelope::new(name.clone(), command);
     let accepted = conversation.post(envelope).await.map_err(LetterFault::from)?;
     let refused = |refusal| {
-        let (what, conversation) = ("the message stays as it is", conversation.id().clone());
+        let (what, conversation) = (UNCHANGED, conversation.id().clone());
         Fault::from(LetterFault::Refused { what, refusal, conversation })
     };
     let Accepted::Letter { letter, .. } = &accepted else {
         return accepted.refusal().map_or(Ok(()), |refusal| Err(refused(refusal.clone())));
     };
-    let deadline = Instant::now() + wait;
-    let mut is_late = false;
-    loop {
-        match conversation.verdict(&name).await.map_err(LetterFault::from)? {
-            Some(Verdict::Taken) => return Ok(()),
-            Some(Verdict::Refused(refusal)) => return Err(refused(refusal)),
-            None if is_late => {
-                let holder = holder(engine, conversation).await?;
-                return Err(LetterFault::NotChanged { holder }.into());
-            }
-            None if deadline <= Instant::now() => {
-                conversation.withdraw(letter).await.map_err(LetterFault::from)?;
-                // It may have been taken while it was withdrawn.
-                is_late = true;
-            }
-            None => {
-                if holder(engine, conversation).await?.is_none() {
-                    take_here(conversation).await?;
-                }
-                tokio::time::sleep(LOOK_EVERY).await;
-            }
+    let journal = &**engine.journal();
+    match letter::verdict(conversation, journal, (&name, letter), wait).await? {
+        Some(Verdict::Taken) => Ok(()),
+        Some(Verdict::Refused(refusal)) => Err(refused(refusal)),
+        None => {
+            let holder = letter::holder(conversation, journal).await?;
+            Err(LetterFault::NotTaken { holder, what: UNCHANGED }.into())
         }
     }
-}
-
-/// Has letters recorded by this process, now that nobody else does.
-async fn take_here(conversation: &Conversation) -> Result<(), Fault> {
-    match conversation.hold(LeaseWait::NONE).await {
-        Err(CommandError::Open(error)) if error.is_held() => Ok(()),
-        held => {
-            drop(held.map_err(LetterFault::from)?);
-            Ok(())
-        }
-    }
-}
-
-async fn holder(engine: &Engine, conversation: &Conversation) -> Result<Option<Holder>, Fault> {
-    Ok(engine.journal().status(conversation.id()).await?.and_then(|listed| listed.holder))
 }
