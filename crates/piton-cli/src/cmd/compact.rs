@@ -23,7 +23,7 @@ use crate::output::{Form, Output};
 use crate::render::room;
 use crate::report::{Fault, LetterFault, Report, holding};
 use crate::signals::{Push, Signals};
-use crate::{store, target};
+use crate::target;
 
 /// How often it is shown that the model is waited for.
 const SPIN_EVERY: Duration = Duration::from_millis(120);
@@ -39,7 +39,7 @@ pub(crate) async fn run(
     settings: &Settings,
     output: &mut Output,
 ) -> Result<Report, Fault> {
-    let (journal, id) = meant(flags.id.as_deref(), settings, output).await?;
+    let (journal, id) = target::find(flags.id.as_deref(), settings, output).await?;
     let agent = Arc::new(Agent::load(settings.clone())?);
     let signals = Signals::listen()?;
     let errand = Errand { agent, journal, id: id.clone(), focus: flags.focus.clone() };
@@ -55,7 +55,7 @@ pub(crate) async fn undo(
     settings: &Settings,
     output: &mut Output,
 ) -> Result<Report, Fault> {
-    let (journal, id) = meant(flags.id.as_deref(), settings, output).await?;
+    let (journal, id) = target::find(flags.id.as_deref(), settings, output).await?;
     take_off((journal, &id), seconds(flags.wait), settings, output).await?;
     Ok(Report::ok("done").kept_in(id))
 }
@@ -63,23 +63,6 @@ pub(crate) async fn undo(
 /// Longer than anybody waits; a clock has an end.
 fn seconds(typed: u64) -> Duration {
     Duration::from_secs(typed.min(u32::MAX.into()))
-}
-
-async fn meant(
-    typed: Option<&str>,
-    settings: &Settings,
-    output: &mut Output,
-) -> Result<(Arc<dyn Journal>, ConversationId), Fault> {
-    let nothing = Fault::NoConversation { aside: settings.set_aside() };
-    if !settings.has_database()? && typed.is_none() {
-        return Err(nothing);
-    }
-    let journal: Arc<dyn Journal> = store::open(settings, output)?;
-    let id = match typed {
-        Some(typed) => target::by_prefix(&*journal, typed, settings).await?,
-        None => target::newest(&*journal, settings).await?.ok_or(nothing)?,
-    };
-    Ok((journal, id))
 }
 
 /// Takes the summary off a conversation.

@@ -1,20 +1,17 @@
 //! `piton tokens`: how large the next request of a conversation is, and how much the model takes.
 
-use std::sync::Arc;
-
 use piton::reader;
 use piton_agent::known::KnownModel;
 use piton_agent::{Settings, typed};
 use piton_core::tokens::Tokens;
 use piton_core::transcript::Parts;
-use piton_store::Journal;
 
 use crate::flags::TokensFlags;
 use crate::output::Output;
 use crate::render::lines::Line;
 use crate::render::table::table;
 use crate::report::{Fault, Report};
-use crate::{store, target};
+use crate::target;
 
 /// Shows it.
 pub(crate) async fn run(
@@ -22,15 +19,7 @@ pub(crate) async fn run(
     settings: &Settings,
     output: &mut Output,
 ) -> Result<Report, Fault> {
-    let nothing = Fault::NoConversation { aside: settings.set_aside() };
-    if !settings.has_database()? && flags.id.is_none() {
-        return Err(nothing);
-    }
-    let journal: Arc<dyn Journal> = store::open(settings, output)?;
-    let id = match &flags.id {
-        Some(typed) => target::by_prefix(&*journal, typed, settings).await?,
-        None => target::newest(&*journal, settings).await?.ok_or(nothing)?,
-    };
+    let (journal, id) = target::find(flags.id.as_deref(), settings, output).await?;
     let tokens = Tokens::from(&reader::state(&*journal, &id).await?);
     let model = tokens.model.as_ref().map(typed).unwrap_or_default();
     let price_step = KnownModel::find(&model).and_then(|known| known.price_step);

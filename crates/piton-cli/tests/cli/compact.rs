@@ -127,9 +127,8 @@ fn a_long_turn_says_that_it_is_summed_up() {
     assert!(kinds(&world).contains(&"SummaryAnswered".to_owned()));
 }
 
-// Ctrl-C stops only the summary; the turn goes on by itself.
-#[test]
-fn an_interrupt_while_the_model_sums_up_stops_only_that() {
+/// A turn that has to be summed up by a model that never does so.
+fn stalling() -> (World, String) {
     let world = World::new();
     fs::create_dir_all(world.path("home")).unwrap();
     fs::write(world.path("home/piton.toml"), "[context]\ntokens_max = 9000\n").unwrap();
@@ -139,6 +138,13 @@ fn an_interrupt_while_the_model_sums_up_stops_only_that() {
     let script =
         format!(r#"{{"summaries":"stall","steps":[{}{{"say":"Done."}}]}}"#, step.repeat(9));
     let model = world.script(&script);
+    (world, model)
+}
+
+// Ctrl-C stops only the summary; the turn goes on by itself.
+#[test]
+fn an_interrupt_while_the_model_sums_up_stops_only_that() {
+    let (world, model) = stalling();
     let child = world.spawn(&["query", "look", "--model", &model]);
     world.wait_for_events("SummaryAsked", 1);
     kill_process(Pid::from_child(&child), Signal::INT).unwrap();
@@ -260,15 +266,7 @@ fn leaving_a_chat_stops_the_summary_that_was_wanted() {
 // The turn is stopped with its summary, and kept.
 #[test]
 fn leaving_a_chat_while_a_turn_is_summed_up_stops_the_turn() {
-    let world = World::new();
-    fs::create_dir_all(world.path("home")).unwrap();
-    fs::write(world.path("home/piton.toml"), "[context]\ntokens_max = 9000\n").unwrap();
-    let long = "many words about the pond and its lilies ".repeat(60);
-    let look = r#""calls":[{"tool":"list_dir","arguments":{"path":"."}}]"#;
-    let step = format!(r#"{{"say":"{long}",{look}}},"#);
-    let script =
-        format!(r#"{{"summaries":"stall","steps":[{}{{"say":"Done."}}]}}"#, step.repeat(9));
-    let model = world.script(&script);
+    let (world, model) = stalling();
     let mut person = Person::starts(&world, &["--model", &model]);
     person.sees("Ctrl-D leaves.").sees("> ").types("look\r");
     world.wait_for_events("SummaryAsked", 1);
