@@ -85,7 +85,7 @@ pub(super) fn tell(shown: &View, asked: &Asked<'_>, stage: &mut Stage<'_>) {
 }
 
 /// The message that can be tried again, as the view says.
-fn newest(view: &View) -> Option<MessageId> {
+pub(super) fn newest(view: &View) -> Option<MessageId> {
     view.head.next.iter().find_map(|next| {
         let Next::Retry { message } = next else { return None };
         Some(message.clone())

@@ -66,7 +66,7 @@ pub(in crate::cmd) async fn change(
         QueueWish::Edit { number, text } => {
             let queued = at(&view, number)?;
             let text = if text.is_empty() {
-                let Some(new) = edited(&typed(queued), settings, output).await? else {
+                let Some(new) = edited(&typed(&queued.parts), settings, output).await? else {
                     return Ok("Nothing was written, so nothing is changed.".into());
                 };
                 let text = new.text.clone();
@@ -134,8 +134,8 @@ fn moved(view: &View, number: usize, to: usize) -> QueueChange {
 }
 
 /// What a person typed of a message.
-fn typed(queued: &QueuedView) -> String {
-    let texts = queued.parts.iter().filter_map(|part| match part {
+pub(super) fn typed(parts: &[MessagePart]) -> String {
+    let texts = parts.iter().filter_map(|part| match part {
         MessagePart::Text { text } => Some(&**text),
         MessagePart::File { .. } | MessagePart::InlinedFile { .. } | _ => None,
     });
