@@ -27,7 +27,7 @@ mod schema;
 pub(super) mod shell;
 pub(super) mod side;
 pub(super) mod stage;
-mod stdin;
+pub(super) mod stdin;
 mod still_running;
 mod text;
 mod typed;
@@ -60,10 +60,11 @@ use self::plan::{Plan, Situation, Source, Wish};
 use self::schema::OutputSchema;
 use self::stage::Stage;
 use self::stdin::{Kind, Role};
-use self::text::sendable;
+use self::text::{decoded, sendable};
 use self::typed::Now;
 use self::waiting::OfLeft;
 use crate::ask::held::{Elsewhere, HeldChoice, Present, choose_held, held_menu, held_waits};
+use crate::drafts::TEXT_BYTES_MAX;
 use crate::flags::{Mode, Query, Retry, TurnFlags};
 use crate::output::{Form, Output};
 use crate::render::incomplete::Newest;
@@ -158,7 +159,10 @@ pub(crate) async fn retry(
     if let Some(words) = edit {
         let text = match words.join(" ").as_str() {
             "" if words.is_empty() => None,
-            "-" => Some(editor::read_stdin(output).await?),
+            "-" => {
+                let bytes = stdin::read_alone(TEXT_BYTES_MAX, output).await?;
+                Some(decoded(bytes, InputFault::Stdin)?)
+            }
             text => Some(text.to_owned()),
         };
         let change = Change { message, text: text.as_deref() };

@@ -12,8 +12,7 @@ use piton_core::id::MessageId;
 use tokio::sync::oneshot;
 
 use super::stage::Stage;
-use super::stdin;
-use super::text::{decoded, sendable, whole};
+use super::text::{sendable, whole};
 use crate::ask::Content;
 use crate::drafts::TEXT_BYTES_MAX;
 use crate::output::{Form, Output};
@@ -71,15 +70,6 @@ pub(crate) async fn edited(
     let mut stage =
         Stage { output, signals, terminal: None, form, conversation: None, beside: None };
     write(&editor, environment, text, &mut stage).await
-}
-
-/// The text that standard input brings.
-pub(super) async fn read_stdin(output: &mut Output) -> Result<String, Fault> {
-    let (signals, form) = (Signals::listen()?, Form::Text);
-    let mut stage =
-        Stage { output, signals, terminal: None, form, conversation: None, beside: None };
-    let bytes = stdin::read(TEXT_BYTES_MAX, &mut stage).await?;
-    Ok(sendable(decoded(bytes, InputFault::Stdin)?)?)
 }
 
 /// Lets a person change what a call writes, and gives the arguments with that; none if it is as it was, or
