@@ -268,3 +268,26 @@ fn while_a_turn_runs_commands_that_leave_it_say_what_to_do() {
     leaves(person);
     assert_eq!(world.rows().len(), 1);
 }
+
+// X1: words that were typed where a call asks are not lost in silence, and a message instead of an answer says
+// what becomes of the question.
+#[test]
+fn a_message_that_is_typed_over_a_question_is_told_what_to_do() {
+    let world = World::new();
+    let model = world.script(
+        r#"{"steps":[{"calls":[{"tool":"pay"}]},{"calls":[{"tool":"pay"}]},{"say":"Done."}],
+            "tools":[{"name":"pay","effect":"once","output":"paid"}]}"#,
+    );
+    let mut person = sits_down(&world, &["-m", &model]);
+    person.types("go\r").sees("Run pay?").sees("help: ").types("use the other account\r");
+    person.sees("Not understood: type y,").sees("tell the model that: no use the other account");
+    person.sees("Run pay?").sees("help: ").types("no use the other account\r").sees("denied");
+    person.sees("Run pay?").sees("help: ").types("\x03").sees("[interrupted]").sees("> ");
+    person.types("or none at all\r");
+    person.sees("The message is added to the incomplete turn. pay gets no answer to \"Run pay?\".");
+    person.sees("cancelled").sees("Done.").sees("> ");
+    leaves(person);
+    let events = world.events();
+    let told = events.iter().any(|event| event.to_string().contains("use the other account"));
+    assert!(told, "{events:?}");
+}
