@@ -334,7 +334,8 @@ impl Sitting {
         let focus = Some(words).filter(|words| !words.is_empty());
         let (agent, journal) = (self.agent.clone(), self.journal(stage)?);
         let errand = compact::Errand { agent, journal, id, focus };
-        errand.perform(&mut stage.signals, stage.output).await
+        errand.perform(&mut stage.signals, stage.output).await?.tell(stage.output);
+        Ok(())
     }
 
     async fn uncompact(&mut self, stage: &mut Stage<'_>) -> Result<(), Fault> {
@@ -343,7 +344,9 @@ impl Sitting {
             return Ok(());
         };
         let journal = self.journal(stage)?;
-        compact::take_off(journal, &id, self.settings(), stage.output).await
+        let done = compact::take_off(journal, &id, self.settings(), stage.output).await?;
+        done.tell(stage.output);
+        Ok(())
     }
 
     async fn queue(&mut self, words: String, stage: &mut Stage<'_>) -> Result<(), Fault> {

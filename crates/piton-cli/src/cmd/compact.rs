@@ -8,6 +8,7 @@ use piton::{Command, CommandError, Engine, Envelope, Toolbox, Work, reader};
 use piton_agent::{
     Agent, AgentProfiles, Catalogue, EngineParts, Overrides, Settings, engine_to_write,
 };
+use piton_core::command::nothing_to_sum_up;
 use piton_core::id::{CommandId, ConversationId};
 use piton_core::tokens::Tokens;
 use piton_core::view::{Covered, View};
@@ -38,8 +39,7 @@ pub(crate) async fn run(
     let agent = Arc::new(Agent::load(settings.clone())?);
     let mut signals = Signals::listen()?;
     let errand = Errand { agent, journal, id: id.clone(), focus: flags.focus.clone() };
-    errand.perform(&mut signals, output).await?;
-    Ok(Report::ok("done").kept_in(id))
+    Ok(errand.perform(&mut signals, output).await?.kept_in(id))
 }
 
 /// Takes the summary off.
@@ -49,8 +49,7 @@ pub(crate) async fn undo(
     output: &mut Output,
 ) -> Result<Report, Fault> {
     let (journal, id) = meant(flags.id.as_deref(), settings, output).await?;
-    take_off(journal, &id, settings, output).await?;
-    Ok(Report::ok("done").kept_in(id))
+    Ok(take_off(journal, &id, settings, output).await?.kept_in(id))
 }
 
 async fn meant(
@@ -76,7 +75,10 @@ pub(super) async fn take_off(
     id: &ConversationId,
     settings: &Settings,
     output: &mut Output,
-) -> Result<(), Fault> {
+) -> Result<Report, Fault> {
+    if reader::state(&*journal, id).await?.overlay.is_none() {
+        return Ok(Report::nothing("No summary lies over this conversation."));
+    }
     let engine = engine_to_write(journal.clone(), settings)?;
     let work = engine.conversation(id).start(named(Command::Uncompact)).await;
     let work = work.map_err(|error| fault(error, NOT_UNDONE, id))?;
@@ -94,7 +96,7 @@ pub(super) async fn take_off(
             room::grouped(trigger)
         ));
     }
-    Ok(())
+    Ok(Report::ok("done"))
 }
 
 /// A conversation that is to be summed up.
@@ -112,8 +114,11 @@ impl Errand {
         self,
         signals: &mut Signals,
         output: &mut Output,
-    ) -> Result<(), Fault> {
+    ) -> Result<Report, Fault> {
         let before = reader::state(&*self.journal, &self.id).await?;
+        if let Some(why) = nothing_to_sum_up(&before, self.focus.as_deref()) {
+            return Ok(Report::nothing(&format!("Nothing is summed up: {why}.")));
+        }
         let tokens = Tokens::from(&before).expected;
         let before = View::from(&before).covered;
         let engine = self.engine()?;
@@ -127,7 +132,7 @@ impl Errand {
             output.talk(&format!(
                 "Conversation {id} is held by {who}, which sums it up before its next request."
             ));
-            return Ok(());
+            return Ok(Report::ok("accepted"));
         }
         let label = format!("summing up {} tokens", room::grouped(tokens));
         see_through(work, (&engine, &self.id), (&label, signals), output).await?;
@@ -137,7 +142,7 @@ impl Errand {
             Some(covered) => tell(&covered, output),
             None => output.talk("It was stopped, and nothing has changed."),
         }
-        Ok(())
+        Ok(Report::ok("done"))
     }
 
     /// An engine that can ask the model, and has no tools.

@@ -356,7 +356,7 @@ impl Asked<'_> {
             Plan::Send(on_incomplete) => Errand::Send(on_incomplete),
             Plan::Resume => Errand::Resume,
             Plan::Release => Errand::Release,
-            Plan::Retry => match again::nothing(&opened) {
+            Plan::Retry => match again::nothing(&opened, self.settings)? {
                 None => Errand::Retry,
                 Some(told) => return Ok(Step::Done(told)),
             },

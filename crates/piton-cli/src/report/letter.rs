@@ -103,7 +103,11 @@ impl LetterFault {
             | Self::NotStopped { .. }
             | Self::NotChanged { .. } => Code::Transient,
             Self::Refused {
-                refusal: Refusal::NoOpenTurn | Refusal::NotRunning | Refusal::OlderTurn { .. },
+                refusal:
+                    Refusal::NoOpenTurn
+                    | Refusal::NotRunning
+                    | Refusal::OlderTurn { .. }
+                    | Refusal::UnknownMessage { .. },
                 ..
             }
             | Self::NoSuchNumber { .. }
