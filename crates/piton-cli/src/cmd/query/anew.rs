@@ -8,11 +8,11 @@ use piton::{Engine, ForkAt};
 use piton_agent::{Settings, mentions};
 use piton_core::id::{ConversationId, MessageId};
 use piton_core::summary::shorten;
-use piton_core::view::{ItemView, MessagePart, MessageView, View};
+use piton_core::view::{ItemView, MessagePart, MessageView, TurnView, View};
 
 use super::again;
 use super::attach::{self, Attached};
-use super::editor::edited;
+use super::editor::{Written, edited};
 use super::requeue::typed;
 use super::text::sendable;
 use crate::cmd::undo::turn::Done;
@@ -88,19 +88,10 @@ async fn make(
     let before = typed(&old.parts);
     let (text, written) = match text {
         Some(text) => (sendable(text.to_owned())?, None),
-        None => {
-            let Some(new) = edited(&before, settings, output).await? else {
-                return Ok(Err(Report::nothing("Nothing was written, so nothing is sent.")));
-            };
-            if new.text == before {
-                new.remove();
-                let same = Report::nothing("Nothing was changed, so nothing is sent.");
-                return Ok(Err(
-                    same.with_hint(format!("to try it as it is: piton retry --id {id}"))
-                ));
-            }
-            (new.text, Some(new.path))
-        }
+        None => match rewritten(&before, settings, output).await? {
+            Ok(new) => (new.text, Some(new.path)),
+            Err(nothing) => return Ok(Err(nothing)),
+        },
     };
     let is_first = at == (0, 0) && view.head.title == title(&before);
     let title = is_first.then(|| title(&text));
@@ -126,11 +117,28 @@ async fn make(
     Ok(Ok(Anew { conversation, text, along: Along { files, written } }))
 }
 
-/// The message that is meant, and its place: the turn among all turns, and the item in it.
-fn meant<'a>(
-    view: &'a View,
-    typed: Option<&str>,
-) -> Result<Option<((usize, usize), &'a MessageView)>, ForkFault> {
+/// The text of a message, changed in an editor. If it was not, the report says so.
+async fn rewritten(
+    before: &str,
+    settings: &Settings,
+    output: &mut Output,
+) -> Result<Result<Written, Report>, Fault> {
+    let Some(new) = edited(before, settings, output).await? else {
+        return Ok(Err(Report::nothing("Nothing was written, so nothing is sent.")));
+    };
+    if new.text != before {
+        return Ok(Ok(new));
+    }
+    new.remove();
+    let same = Report::nothing("Nothing was changed, so nothing is sent.");
+    Ok(Err(same.with_hint("to try it as it is: piton retry".into())))
+}
+
+/// A message, and its place: the turn among all turns, and the item in it.
+type Placed<'a> = ((usize, usize), &'a MessageView);
+
+/// The message that is meant.
+fn meant<'a>(view: &'a View, typed: Option<&str>) -> Result<Option<Placed<'a>>, ForkFault> {
     let all = || {
         view.turns.iter().enumerate().flat_map(|(turn, it)| {
             it.items.iter().enumerate().filter_map(move |(item, it)| match it {
@@ -198,7 +206,7 @@ async fn tell(
     }
     let Some(first) = view.turns.get(turn) else { return Ok(()) };
     let tried = attempt::attempts(first, item);
-    let later = view.turns.iter().skip(turn + 1).flat_map(|turn| turn.calls());
+    let later = view.turns.iter().skip(turn + 1).flat_map(TurnView::calls);
     let effects: Vec<String> = tried
         .iter()
         .flat_map(|tried| tried.effects())
