@@ -10,6 +10,7 @@ use piton::{
 use piton_agent::{
     Agent, AgentProfiles, Catalogue, EngineParts, Overrides, Settings, engine_to_write,
 };
+use piton_core::command::nothing_to_sum_up;
 use piton_core::id::{CommandId, ConversationId};
 use piton_core::tokens::Tokens;
 use piton_core::view::{Covered, View};
@@ -45,8 +46,7 @@ pub(crate) async fn run(
     let errand = Errand { agent, journal, id: id.clone(), focus: flags.focus.clone() };
     let (form, terminal, beside) = (Form::Text, None, None);
     let mut stage = Stage { output, signals, terminal, form, conversation: None, beside };
-    errand.perform(seconds(flags.wait), &mut stage).await?;
-    Ok(Report::ok("done").kept_in(id))
+    Ok(errand.perform(seconds(flags.wait), &mut stage).await?.kept_in(id))
 }
 
 /// Takes the summary off.
@@ -56,8 +56,7 @@ pub(crate) async fn undo(
     output: &mut Output,
 ) -> Result<Report, Fault> {
     let (journal, id) = target::find(flags.id.as_deref(), settings, output).await?;
-    take_off((journal, &id), seconds(flags.wait), settings, output).await?;
-    Ok(Report::ok("done").kept_in(id))
+    Ok(take_off((journal, &id), seconds(flags.wait), settings, output).await?.kept_in(id))
 }
 
 /// Longer than anybody waits; a clock has an end.
@@ -71,7 +70,10 @@ pub(super) async fn take_off(
     wait: Duration,
     settings: &Settings,
     output: &mut Output,
-) -> Result<(), Fault> {
+) -> Result<Report, Fault> {
+    if reader::state(&*journal, id).await?.overlay.is_none() {
+        return Ok(Report::nothing("No summary lies over this conversation."));
+    }
     let engine = engine_to_write(journal.clone(), settings)?;
     let conversation = engine.conversation(id);
     let work = conversation.start(named(Command::Uncompact)).await;
@@ -90,7 +92,7 @@ pub(super) async fn take_off(
             room::grouped(trigger)
         ));
     }
-    Ok(())
+    Ok(Report::ok("done"))
 }
 
 /// A conversation that is to be summed up.
@@ -105,8 +107,15 @@ pub(super) struct Errand {
 impl Errand {
     /// Sums up, and says what came of it. Another process that works on the conversation is given so much time
     /// to take it over.
-    pub(super) async fn perform(self, wait: Duration, stage: &mut Stage<'_>) -> Result<(), Fault> {
+    pub(super) async fn perform(
+        self,
+        wait: Duration,
+        stage: &mut Stage<'_>,
+    ) -> Result<Report, Fault> {
         let before = reader::state(&*self.journal, &self.id).await?;
+        if let Some(why) = nothing_to_sum_up(&before, self.focus.as_deref()) {
+            return Ok(Report::nothing(&format!("Nothing is summed up: {why}.")));
+        }
         let tokens = Tokens::from(&before).expected;
         let before = View::from(&before).covered;
         let engine = self.engine()?;
@@ -120,7 +129,7 @@ impl Errand {
                 "Conversation {id} is held by {who}, which has taken it over and sums up before its next \
                  request."
             ));
-            return Ok(());
+            return Ok(Report::ok("accepted"));
         }
         let label = format!("summing up {} tokens", room::grouped(tokens));
         see_through(work, &conversation, &label, stage).await?;
@@ -133,7 +142,7 @@ impl Errand {
             }
             None => stage.output.talk("It was stopped, and nothing has changed."),
         }
-        Ok(())
+        Ok(Report::ok("done"))
     }
 
     /// An engine that can ask the model, and has no tools.

@@ -25,6 +25,14 @@ pub(crate) enum ImportFault {
         /// The directory.
         path: PathBuf,
     },
+    /// No session of the list has that number.
+    #[error("there is no session {number} in the list; there are {count}")]
+    NoSuchNumber {
+        /// What was typed.
+        number: usize,
+        /// How many there are.
+        count: usize,
+    },
     /// Some sessions of several.
     #[error("{failed} of {all} were not imported, as was said")]
     Some {
@@ -38,7 +46,7 @@ pub(crate) enum ImportFault {
 impl ImportFault {
     pub(super) fn code(&self) -> Code {
         match self {
-            Self::Read(_) | Self::NothingBelow { .. } => Code::Usage,
+            Self::Read(_) | Self::NothingBelow { .. } | Self::NoSuchNumber { .. } => Code::Usage,
             Self::Write(_) | Self::Some { .. } => Code::Failed,
         }
     }
@@ -56,6 +64,7 @@ impl ImportFault {
             Self::Read(ImportError::NoSession { .. }) => {
                 "piton import --list shows the sessions with their names"
             }
+            Self::NoSuchNumber { .. } => "piton import --list --all shows them with their numbers",
             Self::Read(_) | Self::NothingBelow { .. } => {
                 "piton import --list shows the sessions of other agents that are here"
             }

@@ -105,7 +105,11 @@ impl LetterFault {
             | Self::NotStopped { .. }
             | Self::NotTaken { .. } => Code::Transient,
             Self::Refused {
-                refusal: Refusal::NoOpenTurn | Refusal::NotRunning | Refusal::OlderTurn { .. },
+                refusal:
+                    Refusal::NoOpenTurn
+                    | Refusal::NotRunning
+                    | Refusal::OlderTurn { .. }
+                    | Refusal::UnknownMessage { .. },
                 ..
             }
             | Self::NoSuchNumber { .. }

@@ -29,8 +29,8 @@ pub(super) async fn run(
         return Ok(Report::nothing("No damaged database was set aside here."));
     };
     if is_in_use(&file, settings) {
-        return Ok(Report::broken(
-            "That is the database in use. A damaged one is set aside by the next command, under another name.",
+        return Ok(Report::misuse(
+            "error: that is the database in use\nhint: a damaged one is set aside by the next command, under another name",
         ));
     }
     output.talk(&format!("Reading {}; nothing in it is changed.", file.display()));

@@ -14,7 +14,7 @@ use super::asked::Asked;
 use super::input::Input;
 use super::mail::Mail;
 use super::opened::Opened;
-use super::requeue::{change, rows, which};
+use super::requeue::{change, place_behind, rows, which};
 use super::side::Question;
 use super::stage::{Beside, Stage};
 use super::text::sendable;
@@ -281,7 +281,13 @@ async fn queue(
         }
         done => {
             done?;
-            stage.output.talk(&format!("queued: {shown}"));
+            let listed = opened.engine.journal().status(opened.conversation.id()).await?;
+            let waiting = listed.map_or(0, |listed| listed.row.waiting);
+            let place = match place_behind(waiting.saturating_sub(1) as usize) {
+                place if place.is_empty() => place,
+                place => format!(" ({place})"),
+            };
+            stage.output.talk(&format!("queued: {shown}{place}"));
         }
     }
     Ok(())
