@@ -78,6 +78,24 @@ async fn evaluation_control_a_window_that_nobody_knows_is_met_by_refusals() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn evaluation_control_summaries_that_do_not_shrink_are_bounded() {
+    let spec = Spec { asks: false, ..SHORT };
+    let right = play(spec).await;
+    let wrong = Stage::new(Spec { control: Control::NoShrinkCheck, ..spec }).play().await;
+    let broke = wrong.state.open_turn().and_then(|turn| turn.broke.as_ref());
+    let is_bounded = broke.is_some_and(|broke| broke.message.contains("does not help any more"));
+    let wrong = Figures::of(&wrong);
+    report(
+        "no shrink check",
+        &format!(
+            "the turn stops at its bound behind {} requests and {} summaries, and is done behind {} with it",
+            wrong.requests, wrong.summaries, right.requests
+        ),
+    );
+    assert!(right.done && !wrong.done && is_bounded, "{broke:?}");
+}
+
+#[tokio::test(start_paused = true)]
 async fn evaluation_control_a_summary_of_a_summary_fades() {
     let (right, wrong) = (
         with(Control::None, Summariser::Lossy).await,

@@ -30,6 +30,8 @@ const ASKED_BEHIND: [usize; 3] = [1, 3, 10];
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sent {
     pub(crate) tokens: u64,
+    /// With what the answer may have, as far as the request says so.
+    pub(crate) with_answer: u64,
     /// Of them, how many the last request of the same kind began with.
     pub(crate) cached: u64,
     /// Whether it does not go on from that one.
@@ -96,8 +98,8 @@ impl Provider {
         }
         let heard = Heard::parse(&body);
         let tokens = letters(&body) / LETTERS_PER_TOKEN;
-        let room = tokens + heard.answer_tokens_max.unwrap_or(1);
-        if self.window < tokens || (self.window < room && heard.answer_tokens_max.is_some()) {
+        let with_answer = tokens + heard.answer_tokens_max.unwrap_or_default();
+        if self.window < with_answer {
             let message = format!(
                 "prompt is too long: {tokens} tokens and {} for the answer > {} maximum",
                 heard.answer_tokens_max.unwrap_or_default(),
@@ -107,7 +109,7 @@ impl Provider {
             return Err(ModelFailure::new(FailureClass::ContextOverflow, message));
         }
         if heard.tools.is_empty() {
-            let sent = Sent { tokens, cached: 0, is_break: false, is_summary: true };
+            let sent = Sent { tokens, with_answer, cached: 0, is_break: false, is_summary: true };
             seen.sent.push(sent);
             return self.summariser.reply(&heard, tokens);
         }
@@ -116,7 +118,7 @@ impl Provider {
         let same: Vec<u64> = same.map(|(part, _)| letters(part.as_bytes())).collect();
         let is_break = same.len() < seen.last.len();
         let cached = same.iter().sum::<u64>() / LETTERS_PER_TOKEN;
-        seen.sent.push(Sent { tokens, cached, is_break, is_summary: false });
+        seen.sent.push(Sent { tokens, with_answer, cached, is_break, is_summary: false });
         seen.last = parts;
         seen.bodies.push(named(&body));
         let summary = heard.talk.first().filter(|said| {
