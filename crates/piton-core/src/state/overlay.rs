@@ -104,7 +104,7 @@ impl State {
         }
         self.summing.laid(Some(overlay.tokens_after).filter(|tokens| *tokens != 0));
         let (fault, context) = (self.summing.fault.take(), self.context_within(cut));
-        self.overlay = Some(Overlay { fault, context, ..overlay });
+        self.overlay = Some(Overlay { context, fault, ..overlay });
         // A request that was too large is another one now.
         if let Some(turn) = self.open_turn_mut() {
             turn.forgive_overflow();

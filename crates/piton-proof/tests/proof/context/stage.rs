@@ -24,7 +24,7 @@ use tempfile::TempDir;
 
 use super::controls::Control;
 use super::facts::{Class, Fact};
-use super::model::{ASKED_AT_ONCE, Asked, Provider, Seen};
+use super::model::{ASKED_AT_ONCE, Asked, Provider, Replies, Seen};
 use super::summariser::Summariser;
 use super::tools::{Shop, tools};
 
@@ -110,6 +110,11 @@ pub(crate) struct Stage {
 
 impl Stage {
     pub(crate) fn new(spec: Spec) -> Self {
+        Self::answering(spec, None)
+    }
+
+    /// With answers that were given before.
+    pub(crate) fn answering(spec: Spec, replies: Option<Replies>) -> Self {
         let directory = tempfile::tempdir().unwrap();
         std::fs::create_dir(directory.path().join("work")).unwrap();
         let shop = Arc::new(Shop::new(directory.path().join("calls")));
@@ -121,6 +126,7 @@ impl Stage {
             checks: spec.checks,
             shop: shop.clone(),
             seen: Mutex::default(),
+            replies,
         };
         let journal = Arc::new(MemoryJournal::default());
         let refusals = Refusals::default();
