@@ -23,7 +23,7 @@ async fn with(control: Control, summariser: Summariser) -> Figures {
 }
 
 fn report(control: &str, seen: &str) {
-    println!("| {control} | {seen} |");
+    println!("\n| control | {control} | {seen} |");
 }
 
 fn unknown(figures: &Figures, classes: &[Class]) -> usize {
