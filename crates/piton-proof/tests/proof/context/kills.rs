@@ -12,6 +12,7 @@ use piton_core::transcript::Transcript;
 use piton_proof::disk::MortalJournal;
 use piton_proof::world::World;
 
+use super::model::Replies;
 use super::stage::{Played, Spec, Stage};
 
 /// Times that others are let run until nothing is left of a process.
@@ -32,11 +33,12 @@ pub(crate) struct Kills {
 
 /// Kills at every `nth` point, each in a run of its own.
 pub(crate) async fn at_every(spec: Spec, nth: usize) -> Kills {
-    let (reference, points) = run(spec, None).await;
+    let replies = Replies::default();
+    let (reference, points) = run(spec, &replies, None).await;
     let known: BTreeSet<u64> = reference.seen.bodies.iter().copied().collect();
     let mut kills = Kills { points, ..Kills::default() };
     for point in (1..=points).step_by(nth) {
-        let (killed, _) = run(spec, Some(point)).await;
+        let (killed, _) = run(spec, &replies, Some(point)).await;
         kills.runs += 1;
         kills.settled += u64::from(is_settled(&killed));
         let found = compare(&reference, &killed, &known);
@@ -86,8 +88,8 @@ fn is_settled(killed: &Played) -> bool {
 }
 
 /// One run, in two lives if it is killed. Says how many points the first life had.
-async fn run(spec: Spec, kill_at: Option<u64>) -> (Played, u64) {
-    let stage = Stage::new(spec);
+async fn run(spec: Spec, replies: &Replies, kill_at: Option<u64>) -> (Played, u64) {
+    let stage = Stage::answering(spec, Some(replies.clone()));
     let (world, id) = (World::default(), ConversationId::new("killed"));
     let mut endings = Vec::new();
     let mut points = 0;
