@@ -107,17 +107,22 @@ fn row(
     }
 }
 
-/// Time to ask the index for the texts with the word, without anything around it.
+/// Time to ask the index for the texts with the word and their places, without anything around it.
 fn asked(bare: &Connection, word: &str, expected: usize) -> Outcome<Duration> {
-    let sql = "SELECT text FROM words CROSS JOIN texts ON texts.id = words.rowid
+    let sql = "SELECT name, seq, turn, scope, kind, text
+         FROM words CROSS JOIN texts ON texts.id = words.rowid
+         CROSS JOIN conversations ON conversations.key = texts.conversation
          WHERE words MATCH ?1 ORDER BY words.rowid DESC";
     let start = Instant::now();
     let mut ask = bare.prepare_cached(sql)?;
-    let texts = ask.query_map([word], |row| row.get::<_, String>(0))?;
-    let found = texts.collect::<Result<Vec<_>, _>>()?.len();
+    let texts = ask.query_map([word], |row| row.try_into())?;
+    let found = texts.collect::<Result<Vec<Place>, _>>()?;
     let took = start.elapsed();
-    if found == expected { Ok(took) } else { Err(format!("{found} texts").into()) }
+    if found.len() == expected { Ok(took) } else { Err(format!("{} texts", found.len()).into()) }
 }
+
+/// What a hit has: who said what, and where.
+type Place = (String, i64, i64, String, String, String);
 
 #[derive(Debug)]
 pub(crate) struct Store {

@@ -241,19 +241,19 @@ impl SearchIndex {
 impl Sought {
     /// Whether a row is wanted, by all that is shorter than its text.
     fn admits(&self, row: &Row<'_>) -> Result<bool, rusqlite::Error> {
-        let scope = row.get_ref(3)?.as_str().unwrap_or_default();
-        if !self.scopes.is_empty() && !self.scopes.contains(&scope) {
+        if !self.scopes.is_empty() {
+            let scope = borrowed(row, 3)?;
+            if !self.scopes.iter().any(|wanted| *wanted == scope) {
+                return Ok(false);
+            }
+        }
+        if let Some(directory) = &self.directory
+            && !directory.has(&borrowed(row, 6)?)
+        {
             return Ok(false);
         }
-        let workspace = row.get_ref(6)?.as_str().unwrap_or_default();
-        if self.directory.as_ref().is_some_and(|directory| !directory.has(workspace)) {
-            return Ok(false);
-        }
-        let name = || text(row, 0).map(ConversationId::new);
-        match self.worker {
-            None => Ok(true),
-            Some(wanted) => Ok(name()?.as_worker().is_some() == wanted),
-        }
+        let Some(wanted) = self.worker else { return Ok(true) };
+        Ok(ConversationId::new(borrowed(row, 0)?).as_worker().is_some() == wanted)
     }
 }
 
