@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::thread;
 
 use piton::Command;
 use piton_core::id::ConversationId;
@@ -11,12 +12,11 @@ use piton_core::state::{Progress, State, Turn};
 use piton_core::transcript::Transcript;
 use piton_proof::disk::MortalJournal;
 use piton_proof::world::World;
+use tokio::runtime::Builder;
 
 use super::model::Replies;
 use super::stage::{Played, Spec, Stage};
 
-/// Times that others are let run until nothing is left of a process.
-const YIELDS_MAX: usize = 100_000;
 /// Times that a turn is resumed before it counts as stuck.
 const RESUMES_MAX: usize = 5;
 
@@ -95,27 +95,8 @@ async fn run(spec: Spec, replies: &Replies, kill_at: Option<u64>) -> (Played, u6
     let mut points = 0;
     for kill_at in [kill_at, None] {
         world.begin_life(kill_at);
-        let mortal = Arc::new(MortalJournal::mortal(stage.journal.clone(), world.clone()));
-        let engine = stage.engine(mortal.clone());
-        let conversation = stage.conversation(&engine, &id);
-        let ending = tokio::select! {
-            biased;
-            () = world.died() => None,
-            ending = stage.say(&conversation, stage.message(1)) => Some(ending),
-        };
+        endings.extend(life(&stage, &world, &id));
         points = points.max(world.points());
-        endings.extend(ending);
-        if ending_is_open(endings.last()) && kill_at.is_none() {
-            for _ in 0..RESUMES_MAX {
-                let ending = conversation.perform(Command::Resume).await.unwrap();
-                endings.push(ending);
-                if !ending_is_open(endings.last()) {
-                    break;
-                }
-            }
-        }
-        drop((conversation, engine));
-        gone(&mortal).await;
         if endings.contains(&Ending::Done) {
             break;
         }
@@ -123,17 +104,30 @@ async fn run(spec: Spec, replies: &Replies, kill_at: Option<u64>) -> (Played, u6
     (stage.played(&id, endings).await, points)
 }
 
-fn ending_is_open(ending: Option<&Ending>) -> bool {
-    ending.is_some_and(|ending| *ending != Ending::Done)
+/// One life of a process, with a runtime of its own. What a tool has begun on another thread cannot be stopped
+/// there. The end of the runtime waits for it, so that it does not reach into the next life.
+fn life(stage: &Stage, world: &World, id: &ConversationId) -> Vec<Ending> {
+    let live = || {
+        let mut runtime = Builder::new_current_thread();
+        runtime.enable_all().start_paused(true).build().unwrap().block_on(async {
+            tokio::select! {
+                biased;
+                () = world.died() => Vec::new(),
+                endings = turn(stage, world, id) => endings,
+            }
+        })
+    };
+    thread::scope(|scope| scope.spawn(live).join().unwrap())
 }
 
-/// Waits until the tasks of an engine that was dropped are gone; they hold its store.
-async fn gone(store: &Arc<MortalJournal>) {
-    for _ in 0..YIELDS_MAX {
-        if Arc::strong_count(store) == 1 {
-            return;
-        }
-        tokio::task::yield_now().await;
+/// The turn, resumed until it is over.
+async fn turn(stage: &Stage, world: &World, id: &ConversationId) -> Vec<Ending> {
+    let mortal = Arc::new(MortalJournal::mortal(stage.journal.clone(), world.clone()));
+    let engine = stage.engine(mortal);
+    let conversation = stage.conversation(&engine, id);
+    let mut endings = vec![stage.say(&conversation, stage.message(1)).await];
+    while endings.last() != Some(&Ending::Done) && endings.len() <= RESUMES_MAX {
+        endings.push(conversation.perform(Command::Resume).await.unwrap());
     }
-    panic!("a task outlived its engine");
+    endings
 }
