@@ -15,7 +15,8 @@ pub(super) fn borrowed<'a>(
     column: usize,
 ) -> Result<Cow<'a, str>, rusqlite::Error> {
     let bytes = row.get_ref(column)?.as_bytes_or_null()?.unwrap_or_default();
-    Ok(String::from_utf8_lossy(bytes))
+    // Most texts are whole, and whole ones are checked many bytes at once.
+    Ok(str::from_utf8(bytes).map_or_else(|_| String::from_utf8_lossy(bytes), Cow::Borrowed))
 }
 
 /// `SQLite`'s numbers have a sign, ours have none. No honest number is too large for it.
