@@ -64,6 +64,7 @@ const RULES: &[Rule] = &[
             "piton-wire",
         ],
     ),
+    face("piton-page", &["piton-core"]),
     face("piton-server", &["piton", "piton-core"]),
     face("piton-tui", &["piton", "piton-core"]),
     free(
