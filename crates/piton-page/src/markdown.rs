@@ -31,6 +31,8 @@ pub(crate) struct Coming<'a> {
     pub(crate) now: &'a str,
     /// Whether more may come.
     pub(crate) is_open: bool,
+    /// Whether what is there now belongs to another try than what the journal has.
+    pub(crate) is_new_try: bool,
 }
 
 /// Its frozen elements, which depend on the journal only, and the HTML of what stands behind them.
@@ -48,8 +50,12 @@ pub(crate) fn coming(id: &str, text: &Coming<'_>, memory: &mut Memory) -> (Vec<P
     }
     let shown = if text.is_open { closed(held(text.now)) } else { text.now.into() };
     let now = blocks(&shown, memory);
-    let mut tail: Vec<Block> = now.into_iter().skip(whole).collect();
-    if let Some(first) = tail.first_mut().filter(|_| part_of_last.is_some()) {
+    let (frozen_blocks, has_part) = match text.is_new_try {
+        true => (0, false),
+        false => (whole, part_of_last.is_some()),
+    };
+    let mut tail: Vec<Block> = now.into_iter().skip(frozen_blocks).collect();
+    if let Some(first) = tail.first_mut().filter(|_| has_part) {
         first.drop_kids(begun);
     }
     tail.retain(|block| !block.is_empty());

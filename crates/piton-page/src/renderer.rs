@@ -269,8 +269,8 @@ impl Renderer {
         let address = self.scene().address(&format!("earlier?before={first}"));
         let earlier = u64::try_from(earlier).unwrap_or(u64::MAX);
         html! {
-            a.older id="older" href=(address) data-earlier hidden[earlier == 0] {
-                "↑ " (count(earlier, "earlier turn", "earlier turns"))
+            @if earlier == 0 { a.older id="older" hidden {} } @else {
+                a.older id="older" href=(address) data-earlier { "↑ " (count(earlier, "earlier turn", "earlier turns")) }
             }
         }
     }

@@ -53,7 +53,7 @@ fn answered(scene: &Scene<'_>, turn: TurnId, step: &StepView, memory: &mut Memor
                 let mut fresh = Memory::default();
                 let memory = if texts == 1 { &mut *memory } else { &mut fresh };
                 let blocks = markdown::whole(&id, text, memory);
-                parts.push(text_group(&id, true, false).kids(blocks));
+                parts.push(text_group(&id, true, false).kids(vec![frozen(&id, false, blocks)]));
             }
             PartView::Call { call } => {
                 let call = step.calls.iter().find(|known| known.id == *call);
@@ -86,12 +86,12 @@ fn coming(scene: &Scene<'_>, turn: &TurnView, step: &StepView, memory: &mut Memo
     }
     let text = longer(live.map(|live| live.text.as_str()), kept_text);
     let reasoning = longer(live.map(|live| live.reasoning.as_str()), kept_reasoning);
-    // What a new try says takes the place of what an older one said, as soon as it says something.
-    let is_new_try =
-        live.is_some_and(|live| !live.text.is_empty() && !live.text.starts_with(kept_text));
-    let durable = if is_new_try { "" } else { kept_text };
+    // What a new try says takes the place of what an older one said, as soon as it says something else.
+    let is_other = |live: &str| !live.starts_with(kept_text) && !kept_text.starts_with(live);
+    let is_new_try = live.is_some_and(|live| is_other(&live.text));
     let id = format!("{name}-t");
-    let (mut blocks, tail) = markdown::coming(&id, &Coming { durable, now: text, is_open }, memory);
+    let said = Coming { durable: kept_text, now: text, is_open, is_new_try };
+    let (blocks, tail) = markdown::coming(&id, &said, memory);
     let is_cut = !is_open && !text.is_empty();
     let tail_html = html! {
         div.tail id={ (id) "-l" } {
@@ -100,11 +100,11 @@ fn coming(scene: &Scene<'_>, turn: &TurnView, step: &StepView, memory: &mut Memo
         }
     };
     let length = live.filter(|_| is_open).map(|_| text.len());
-    blocks.push(Part::Leaf(Leaf { id: format!("{id}-l"), html: tail_html.into_string(), length }));
+    let tail = Part::Leaf(Leaf { id: format!("{id}-l"), html: tail_html.into_string(), length });
     let shown = !text.is_empty();
     vec![
         thought_that_comes(&format!("{name}-r"), reasoning, is_open),
-        text_group(&id, shown, is_open).kids(blocks),
+        text_group(&id, shown, is_open).kids(vec![frozen(&id, is_new_try, blocks), tail]),
         waiting(
             &format!("{name}-w"),
             step,
@@ -129,6 +129,11 @@ fn text_group(id: &str, is_shown: bool, is_busy: bool) -> Group {
         .attr("aria-busy", is_busy.then(|| "true".to_owned()))
         .flag("hidden", !is_shown)
         .head("<span class=\"node dot\"></span>")
+}
+
+/// The blocks that nothing changes any more. They are hidden while a new try says something else.
+fn frozen(id: &str, is_hidden: bool, blocks: Vec<Part>) -> Part {
+    Group::new("div", format!("{id}-f"), " class=\"blocks\"").flag("hidden", is_hidden).kids(blocks)
 }
 
 fn thought(id: &str, text: &str, summary: &str) -> Part {

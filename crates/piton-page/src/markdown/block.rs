@@ -108,7 +108,7 @@ fn block(events: &[Event<'_>], place: Place<'_>, memory: &mut Memory) -> Block {
             code(info, &text_of(events), place.at, memory)
         }
         Some(Event::Start(Tag::List(start))) => {
-            let items = items(events).map(|item| clean(&inline::html(item))).collect();
+            let items = items(events).map(|item| clean(&inline::item_html(item))).collect();
             let tag = if start.is_some() { "ol" } else { "ul" };
             Block::List { tag, start: start.unwrap_or(1), items }
         }

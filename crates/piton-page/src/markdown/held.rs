@@ -6,16 +6,21 @@ use std::borrow::Cow;
 const MARKERS: &str = "-*+#>=_`~.)0123456789";
 
 /// The text without an unfinished line that may turn into something else: a row of a table, or nothing but
-/// marks.
+/// marks. The head of a table waits for the line below it.
 pub(super) fn held(text: &str) -> &str {
-    let start = text.rfind('\n').map_or(0, |end| end + 1);
-    let (before, line) =
-        (text.get(..start).unwrap_or_default(), text.get(start..).unwrap_or_default());
+    let (before, line) = text.split_at(text.rfind('\n').map_or(0, |end| end + 1));
     let word = line.trim();
-    let is_row = word.starts_with('|');
-    let is_marks =
-        !word.is_empty() && word.chars().all(|it| MARKERS.contains(it) || it.is_whitespace());
-    if (is_row || is_marks) && !is_in_fence(before) { before } else { text }
+    let is_marks = word.chars().all(|it| MARKERS.contains(it) || it.is_whitespace());
+    if (!word.starts_with('|') && !is_marks) || is_in_fence(before) {
+        return text;
+    }
+    let mut lines = before.lines().rev().map(str::trim_start);
+    let is_head = lines.next().is_some_and(|line| line.starts_with('|'))
+        && !lines.next().is_some_and(|line| line.starts_with('|'));
+    let whole = before.strip_suffix('\n').filter(|_| is_head);
+    whole.map_or(before, |whole| {
+        whole.get(..whole.rfind('\n').map_or(0, |end| end + 1)).unwrap_or(before)
+    })
 }
 
 /// The text with its last open mark closed.
@@ -69,6 +74,10 @@ mod tests {
         let check = |text: &str, expected: &str| assert_eq!(held(text), expected, "{text:?}");
         check("a\n| b", "a\n");
         check("a\n|--", "a\n");
+        check("a\n\n| b |\n", "a\n\n");
+        check("a\n\n| b |\n|--", "a\n\n");
+        check("a\n\n| b |\n|---|\n", "a\n\n| b |\n|---|\n");
+        check("a\n\n| b |\n|---|\n| c", "a\n\n| b |\n|---|\n");
         check("a\n-", "a\n");
         check("a\n12.", "a\n");
         check("a\n===", "a\n");

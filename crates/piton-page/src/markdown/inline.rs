@@ -32,6 +32,13 @@ pub(super) fn html(events: &[Event<'_>]) -> String {
     writer.html
 }
 
+/// What stands in one item of a list.
+pub(super) fn item_html(events: &[Event<'_>]) -> String {
+    let mut writer = Writer { items: vec![false], ..Writer::default() };
+    events.iter().for_each(|event| writer.event(event));
+    writer.html
+}
+
 impl Writer {
     fn event(&mut self, event: &Event<'_>) {
         match event {
