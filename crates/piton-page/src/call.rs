@@ -168,7 +168,7 @@ fn running(scene: &Scene<'_>, call: &CallView, id: &str) -> Part {
     let live = scene.live_call(call.id);
     let tail = live.map(|live| tail(&live.tail).to_owned()).unwrap_or_default();
     let fixed = " class=\"out\" tabindex=\"0\" dir=\"ltr\"";
-    let out = Part::Text(Text { id: format!("{id}-out"), tag: "pre", fixed, text: tail });
+    let out = Part::Text(Text { id: format!("{id}-out"), tag: "pre", fixed, words: tail });
     let progress = live.and_then(|live| live.progress.as_deref()).unwrap_or_default();
     let told = html! {
         div.call-note id={ (id) "-say" } {

@@ -95,7 +95,7 @@ impl Table {
         let mut paint = Paint::new(&self.path);
         let rows: Vec<Markup> = self.rows.iter().map(|row| paint.row(row)).collect();
         let (shown, rest) = rows.split_at(rows.len().min(ROWS_SHOWN_MAX));
-        let name = format!("{what} {}", self.path);
+        let name = format!("{what} {}", crate::visible::visible(&self.path));
         html! {
             div.diff tabindex="0" role="region" aria-label=(name) {
                 table { caption.sr { (name) } tbody { @for row in shown { (row) } } }

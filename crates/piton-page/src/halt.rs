@@ -29,10 +29,9 @@ pub(crate) fn retry(scene: &Scene<'_>, turn: &TurnView) -> Part {
     let id = format!("retry-{}", turn.head.id.0);
     let failure = turn.steps().next_back().and_then(|step| step.failure.as_ref());
     let is_coming = Stands::of(scene, turn) == Stands::Runs;
-    let html = match failure.filter(|it| is_coming && (it.next_try.is_some() || it.noted)) {
-        Some(failure) => line(scene, turn, failure, &id),
-        None => html! { p id=(id) hidden {} },
-    };
+    let failure = failure.filter(|it| is_coming && (it.next_try.is_some() || it.noted));
+    let nothing = || html! { p id=(id) hidden {} };
+    let html = failure.map_or_else(nothing, |failure| line(scene, turn, failure, &id));
     Part::leaf(id, html.into_string())
 }
 

@@ -50,12 +50,10 @@ pub(crate) fn coming(id: &str, text: &Coming<'_>, memory: &mut Memory) -> (Vec<P
     }
     let shown = if text.is_open { closed(held(text.now)) } else { text.now.into() };
     let now = blocks(&shown, memory);
-    let (frozen_blocks, has_part) = match text.is_new_try {
-        true => (0, false),
-        false => (whole, part_of_last.is_some()),
-    };
-    let mut tail: Vec<Block> = now.into_iter().skip(frozen_blocks).collect();
-    if let Some(first) = tail.first_mut().filter(|_| has_part) {
+    let skipped = if text.is_new_try { 0 } else { whole };
+    let mut tail: Vec<Block> = now.into_iter().skip(skipped).collect();
+    let goes_on = !text.is_new_try && part_of_last.is_some();
+    if let Some(first) = tail.first_mut().filter(|_| goes_on) {
         first.drop_kids(begun);
     }
     tail.retain(|block| !block.is_empty());

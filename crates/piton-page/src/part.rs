@@ -26,7 +26,7 @@ pub(crate) struct Text {
     pub(crate) tag: &'static str,
     /// Attributes, as they are written.
     pub(crate) fixed: &'static str,
-    pub(crate) text: String,
+    pub(crate) words: String,
 }
 
 /// An element that is always replaced whole.
@@ -83,9 +83,11 @@ impl Part {
     pub(crate) fn write(&self, html: &mut String) {
         let group = match self {
             Self::Leaf(leaf) => return html.push_str(&leaf.html),
-            Self::Text(Text { id, tag, fixed, text }) => {
-                let text = escaped(text);
-                return html.push_str(&format!("<{tag} id=\"{id}\"{fixed}>{text}</{tag}>"));
+            Self::Text(Text { id, tag, fixed, words }) => {
+                let words = escaped(words);
+                // Writing to a string cannot fail.
+                return write!(html, "<{tag} id=\"{id}\"{fixed}>{words}</{tag}>")
+                    .unwrap_or_default();
             }
             Self::Group(group) => group,
         };
@@ -100,7 +102,9 @@ impl Part {
         }
         html.push('>');
         html.push_str(head);
-        kids.iter().for_each(|kid| kid.write(html));
+        for kid in kids {
+            kid.write(html);
+        }
         write!(html, "</{tag}>").unwrap_or_default();
     }
 
@@ -118,7 +122,7 @@ impl Part {
         match (old, self) {
             (Self::Leaf(old), Self::Leaf(new)) if old.html == new.html => {}
             (Self::Text(old), Self::Text(new)) if (old.tag, old.fixed) == (new.tag, new.fixed) => {
-                if old.text != new.text {
+                if old.words != new.words {
                     ops.push(new.telling());
                 }
             }
@@ -161,7 +165,7 @@ impl Part {
 
 impl Text {
     fn telling(&self) -> Op {
-        Op::Text { id: self.id.clone(), text: visible(&self.text).into_owned() }
+        Op::Text { id: self.id.clone(), text: visible(&self.words).into_owned() }
     }
 }
 

@@ -116,12 +116,8 @@ fn coming(scene: &Scene<'_>, turn: &TurnView, step: &StepView, memory: &mut Memo
 
 /// The text of this try; the journal may have more of it than what was live.
 fn longer<'a>(live: Option<&'a str>, kept: &'a str) -> &'a str {
-    match live {
-        Some(live) if !live.is_empty() && !(kept.len() > live.len() && kept.starts_with(live)) => {
-            live
-        }
-        Some(_) | None => kept,
-    }
+    let has_more = |live: &&str| kept.len() <= live.len() || !kept.starts_with(*live);
+    live.filter(|live| !live.is_empty()).filter(has_more).unwrap_or(kept)
 }
 
 fn text_group(id: &str, is_shown: bool, is_busy: bool) -> Group {

@@ -216,7 +216,7 @@ impl Block {
         match self {
             Self::Whole { .. } => {}
             Self::List { items: kids, .. } | Self::Code { chunks: kids, .. } => {
-                kids.truncate(count)
+                kids.truncate(count);
             }
         }
     }

@@ -4,6 +4,8 @@
     reason = "the parser knows more than is switched on; what is not named has no look of its own"
 )]
 
+use std::fmt::Write as _;
+
 use pulldown_cmark::{CodeBlockKind, Event, Tag, TagEnd};
 
 use crate::code::{Painter, language};
@@ -27,15 +29,18 @@ struct Writer {
 }
 
 pub(super) fn html(events: &[Event<'_>]) -> String {
-    let mut writer = Writer::default();
-    events.iter().for_each(|event| writer.event(event));
-    writer.html
+    written(Writer::default(), events)
 }
 
 /// What stands in one item of a list.
 pub(super) fn item_html(events: &[Event<'_>]) -> String {
-    let mut writer = Writer { items: vec![false], ..Writer::default() };
-    events.iter().for_each(|event| writer.event(event));
+    written(Writer { items: vec![false], ..Writer::default() }, events)
+}
+
+fn written(mut writer: Writer, events: &[Event<'_>]) -> String {
+    for event in events {
+        writer.event(event);
+    }
     writer.html
 }
 
@@ -75,7 +80,8 @@ impl Writer {
             Tag::HtmlBlock => "<p class=\"raw\" dir=\"auto\">",
             Tag::List(None) => "<ul>",
             Tag::List(Some(start)) => {
-                return self.html.push_str(&format!("<ol start=\"{start}\">"));
+                // Writing to a string cannot fail.
+                return write!(self.html, "<ol start=\"{start}\">").unwrap_or_default();
             }
             Tag::Item => {
                 self.items.push(false);
@@ -161,9 +167,11 @@ impl Writer {
         let mut painter = Painter::of_language(&info);
         let lines: String = code.lines().map(|line| painter.line(line) + "\n").collect();
         let caption = escaped(&info);
-        self.html.push_str(&format!(
+        write!(
+            self.html,
             "<figure class=\"code\"><figcaption>{caption}</figcaption><pre tabindex=\"0\" dir=\"ltr\"><code>{lines}</code></pre></figure>"
-        ));
+        )
+        .unwrap_or_default();
     }
 }
 

@@ -164,7 +164,8 @@ proptest! {
 
 #[test]
 fn long_code_and_lists_freeze_inside() {
-    let code: String = (0..45).map(|line| format!("line {line}\n")).collect();
+    let code: Vec<String> = (0..45).map(|line| format!("line {line}\n")).collect();
+    let code = code.concat();
     let text = format!("a\n\n```\n{code}");
     let coming_text =
         Coming { durable: &text, now: &format!("{text}more"), is_open: true, is_new_try: false };

@@ -69,8 +69,8 @@ impl Node {
 
     /// The first place where it is not another one.
     pub(crate) fn differs(&self, other: &Self) -> Option<String> {
-        let pairs = self.kids().iter().zip(other.kids());
-        let inner = pairs.filter_map(|(mine, others)| mine.differs(others)).next();
+        let mut pairs = self.kids().iter().zip(other.kids());
+        let inner = pairs.find_map(|(mine, others)| mine.differs(others));
         let is_shallow =
             self.attr("id") == other.attr("id") && self.kids().len() == other.kids().len();
         match inner {
@@ -86,7 +86,7 @@ impl Node {
         match self {
             Self::Text(text) => text.clone(),
             Self::Element { attrs, .. } if attrs.contains_key("hidden") => String::new(),
-            Self::Element { kids, .. } => kids.iter().map(Self::text).collect(),
+            Self::Element { kids, .. } => kids.iter().map(Self::text).collect::<Vec<_>>().join(" "),
         }
     }
 
@@ -148,30 +148,36 @@ impl Page {
                 self.fresh(html)
             }
             Op::Replace { html, .. } => parse(html),
-            _ => vec![],
+            Op::Remove { .. } | Op::Text { .. } | Op::Attr { .. } | _ => vec![],
         };
         let mut act = |nodes: &mut Vec<Node>, place: usize| match op {
             Op::Replace { .. } => drop(nodes.splice(place..=place, fresh.clone())),
             Op::Before { .. } => drop(nodes.splice(place..place, fresh.clone())),
             Op::Remove { .. } => drop(nodes.remove(place)),
-            Op::Append { .. } | Op::Prepend { .. } | Op::Text { .. } | Op::Attr { .. } => {
-                let Node::Element { kids, attrs, .. } = &mut nodes[place] else { return };
-                match op {
-                    Op::Append { .. } => kids.extend(fresh.clone()),
-                    Op::Prepend { .. } => drop(kids.splice(0..0, fresh.clone())),
-                    Op::Text { text, .. } if text.is_empty() => kids.clear(),
-                    Op::Text { text, .. } => *kids = vec![Node::Text(text.clone())],
-                    Op::Attr { name, value: Some(value), .. } => {
-                        drop(attrs.insert((*name).into(), value.clone()))
-                    }
-                    Op::Attr { name, .. } => drop(attrs.remove(*name)),
-                    _ => {}
-                }
-            }
-            _ => {}
+            inside => nodes[place].take(inside, fresh.clone()),
         };
         if !at(&mut self.nodes, op.id(), &mut act) {
             self.missing.push(format!("{op:?}"));
+        }
+    }
+}
+
+impl Node {
+    /// An operation on what is in the element.
+    fn take(&mut self, op: &Op, fresh: Vec<Self>) {
+        let Self::Element { kids, attrs, .. } = self else { return };
+        match op {
+            Op::Append { .. } => kids.extend(fresh),
+            Op::Prepend { .. } => drop(kids.splice(0..0, fresh)),
+            Op::Text { text, .. } if text.is_empty() => kids.clear(),
+            Op::Text { text, .. } => *kids = vec![Self::Text(text.clone())],
+            Op::Attr { name, value: Some(value), .. } => {
+                attrs.insert((*name).into(), value.clone());
+            }
+            Op::Attr { name, .. } => {
+                attrs.remove(*name);
+            }
+            Op::Replace { .. } | Op::Before { .. } | Op::Remove { .. } | _ => {}
         }
     }
 }

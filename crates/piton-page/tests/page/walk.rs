@@ -4,7 +4,7 @@ use piton_core::event::{
     AnswerPart, Entry, Event, FinishReason, PartialKind, QueuePlace, Usage, UserPart,
 };
 use piton_core::id::{CallId, MessageId};
-use piton_core::state::{Exchange, Item, Progress, State};
+use piton_core::state::{Exchange, Item, Progress, State, Turn};
 use piton_core::view::{Live, LiveCall, LiveStep};
 
 use crate::script::Journal;
@@ -108,7 +108,7 @@ impl Walk {
         }
         self.live.step = self.saying().cloned();
         let turn = self.journal.state.open_turn();
-        let running = turn.into_iter().flat_map(|turn| turn.steps()).flat_map(|step| &step.calls);
+        let running = turn.into_iter().flat_map(Turn::steps).flat_map(|step| &step.calls);
         let running = running.filter(|call| matches!(call.progress, Progress::Running(_)));
         let tail = |id: CallId| {
             let mut live = LiveCall::new(id);
@@ -166,7 +166,7 @@ impl Walk {
         match choice % 8 {
             0 => self.queue(choice),
             1 if self.state().turns.iter().any(|turn| turn.said().next().is_some()) => {
-                self.journal.play("retry")
+                self.journal.play("retry");
             }
             2 => self.journal.play("model:demo/two"),
             3 if 2 < self.state().turns.len() => self.journal.play("sum:1"),
