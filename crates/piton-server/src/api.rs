@@ -1,14 +1,14 @@
 //! `/api/v1`: conversations, commands and what goes with them, for programs.
 
-mod blobs;
+pub(crate) mod blobs;
 mod commands;
 mod conversations;
 mod events;
-mod input;
+pub(crate) mod input;
 mod models;
-mod questions;
+pub(crate) mod questions;
 mod queue;
-mod receipt;
+pub(crate) mod receipt;
 mod running;
 mod search;
 mod turns;

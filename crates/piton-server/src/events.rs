@@ -4,7 +4,6 @@
 //! and without a duplicate, also to another process. What a client misses because it is slow or away is
 //! read again from its cursor; nothing is kept for it.
 
-mod cursor;
 mod event;
 mod following;
 mod listing;
@@ -22,11 +21,11 @@ use piton::ConversationId;
 use tokio::sync::watch;
 use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at};
 
-pub(crate) use self::cursor::Cursor;
 use self::event::{Ended, Event};
 use self::following::Following;
 use self::listing::Listing;
 use crate::access::Who;
+use crate::cursor::Cursor;
 use crate::fault::Fault;
 use crate::hub::{Feeds, Picture};
 use crate::limits::BEAT_EVERY;
@@ -171,7 +170,7 @@ impl<P: Picture> Reader<P> {
         // Writing to a string cannot fail.
         writeln!(text, "event: {}", event.name).unwrap_or_default();
         if event.durable {
-            writeln!(text, "id: {}", self.cursor).unwrap_or_default();
+            writeln!(text, "id: {}", P::id(&self.cursor)).unwrap_or_default();
         }
         write!(text, "data: {}\n\n", event.data).unwrap_or_default();
         self.ready.push_back(text.into());

@@ -143,6 +143,19 @@ struct ErrorView {
 pub(crate) struct Told {
     pub(crate) id: String,
     pub(crate) kind: Kind,
+    /// What happened and what to do, for people.
+    words: String,
+}
+
+impl Told {
+    /// The same as a page, for a browser that asked for one.
+    pub(crate) fn page(&self) -> String {
+        match self.kind {
+            Kind::NoToken => piton_page::sign_in(None),
+            Kind::WrongToken => piton_page::sign_in(Some(&self.words)),
+            _ => piton_page::problem("This did not work", &self.words, &self.id),
+        }
+    }
 }
 
 impl Fault {
@@ -227,13 +240,17 @@ impl IntoResponse for Fault {
     fn into_response(self) -> Response {
         let Self { kind, message, hint, details } = self;
         let id = chance::name();
+        let words = match &hint {
+            Some(hint) => format!("{message}; {hint}"),
+            None => message.clone(),
+        };
         let error = ErrorView { id: id.clone(), kind, message, hint, details };
         let mut answer = (kind.status(), Json(ErrorBody { error })).into_response();
         if kind.status() == StatusCode::UNAUTHORIZED {
             let way = HeaderValue::from_static("Bearer realm=\"piton\"");
             answer.headers_mut().insert(header::WWW_AUTHENTICATE, way);
         }
-        answer.extensions_mut().insert(Told { id, kind });
+        answer.extensions_mut().insert(Told { id, kind, words });
         answer
     }
 }

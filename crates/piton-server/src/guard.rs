@@ -8,7 +8,7 @@ use std::sync::atomic::Ordering;
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 use axum::middleware::Next;
-use axum::response::{IntoResponse as _, Response};
+use axum::response::{Html, IntoResponse as _, Response};
 
 use crate::access::Who;
 use crate::fault::{Fault, Kind, Told};
@@ -46,6 +46,7 @@ pub(crate) async fn guard(
 ) -> Response {
     let method = request.method().clone();
     let path = request.uri().path().to_owned();
+    let wants_page = wants_page(&request);
     let answer = match admit(&shared, &mut request) {
         Ok(()) => next.run(request).await,
         Err(fault) => {
@@ -56,6 +57,10 @@ pub(crate) async fn guard(
     let mut answer = Fault::instead_of(answer);
     shared.counts.requests.fetch_add(1, Ordering::Relaxed);
     tell(&shared, &method, &path, &answer);
+    if wants_page && let Some(told) = answer.extensions().get::<Told>() {
+        let page = (answer.status(), Html(told.page())).into_response();
+        answer = page;
+    }
     for (name, value) in HEADERS {
         answer.headers_mut().entry(name).or_insert(HeaderValue::from_static(value));
     }
@@ -64,10 +69,19 @@ pub(crate) async fn guard(
     answer
 }
 
+/// Whether a person looks at the answer: a browser that opens a page of ours, or sends a form of it.
+fn wants_page(request: &Request) -> bool {
+    let (headers, path) = (request.headers(), request.uri().path());
+    let accepts = headers.get(header::ACCEPT).and_then(|value| value.to_str().ok());
+    accepts.is_some_and(|accepts| accepts.contains("text/html"))
+        && !path.starts_with("/api/")
+        && !headers.contains_key("piton")
+}
+
 /// Writes a line for a request that was refused, or that failed here. Never its query: that may be a
 /// code.
 fn tell(shared: &Shared, method: &Method, path: &str, answer: &Response) {
-    let Some(Told { id, kind }) = answer.extensions().get() else { return };
+    let Some(Told { id, kind, .. }) = answer.extensions().get() else { return };
     let status = answer.status();
     if status.is_server_error() {
         shared.counts.failed.fetch_add(1, Ordering::Relaxed);

@@ -5,15 +5,18 @@
 
 mod feed;
 mod list;
+mod page;
 mod picture;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use piton::{ConversationId, Engine};
+use piton_page::Model;
 
 pub(crate) use self::feed::{Feed, Read};
-pub(crate) use self::list::{ListFeed, ListRead, RowView};
+pub(crate) use self::list::{ListFeed, ListRead, RowState, RowView};
+pub(crate) use self::page::Page;
 pub(crate) use self::picture::{Json, Picture};
 
 /// The feeds of a server.
@@ -21,11 +24,14 @@ pub(crate) use self::picture::{Json, Picture};
 pub(crate) struct Hub {
     /// For programs.
     pub(crate) api: Feeds<Json>,
+    /// For browsers.
+    pub(crate) page: Feeds<Page>,
 }
 
 impl Hub {
-    pub(crate) fn new(engine: Engine) -> Self {
-        Self { api: Feeds::new(engine) }
+    /// Feeds of an engine, with the models that can be chosen.
+    pub(crate) fn new(engine: &Engine, models: &Arc<[Model]>) -> Self {
+        Self { api: Feeds::new(engine, models), page: Feeds::new(engine, models) }
     }
 }
 
@@ -33,13 +39,24 @@ impl Hub {
 #[derive(Debug)]
 pub(crate) struct Feeds<P: Picture> {
     engine: Engine,
+    models: Arc<[Model]>,
     conversations: Mutex<BTreeMap<ConversationId, Weak<Feed<P>>>>,
     list: Mutex<Weak<ListFeed>>,
 }
 
 impl<P: Picture> Feeds<P> {
-    fn new(engine: Engine) -> Self {
-        Self { engine, conversations: Mutex::default(), list: Mutex::default() }
+    fn new(engine: &Engine, models: &Arc<[Model]>) -> Self {
+        Self {
+            engine: engine.clone(),
+            models: models.clone(),
+            conversations: Mutex::default(),
+            list: Mutex::default(),
+        }
+    }
+
+    /// The models that can be chosen.
+    pub(crate) fn models(&self) -> &[Model] {
+        &self.models
     }
 
     pub(crate) fn engine(&self) -> &Engine {
@@ -53,7 +70,7 @@ impl<P: Picture> Feeds<P> {
             return known;
         }
         feeds.retain(|_, feed| 0 < feed.strong_count());
-        let feed = Feed::start(&self.engine, id);
+        let feed = Feed::start(&self.engine, id, &self.models);
         feeds.insert(id.clone(), Arc::downgrade(&feed));
         feed
     }

@@ -15,10 +15,12 @@ mod guard;
 mod shared;
 
 mod api;
+mod cursor;
 mod events;
 mod health;
 mod hub;
 mod openapi;
+mod page;
 mod sign_in;
 
 mod access;
@@ -28,6 +30,7 @@ mod body;
 mod chance;
 mod fault;
 mod limits;
+mod models;
 mod resume;
 mod serve;
 
@@ -62,10 +65,11 @@ impl Server {
             .split_for_parts();
         let describe = move || async move { Json(description) };
         let guard = axum::middleware::from_fn_with_state(self.shared.clone(), guard::guard);
-        api.route("/api/openapi.json", get(describe))
+        api.merge(page::routes())
+            .route("/api/openapi.json", get(describe))
             .route("/healthz", get(health::healthz))
             .route("/metrics", get(health::metrics))
-            .route("/sign-in", get(sign_in::sign_in))
+            .route("/sign-in", get(sign_in::sign_in).post(sign_in::sign_in_by_form))
             .layer(guard)
             .with_state(self.shared.clone())
     }

@@ -15,6 +15,11 @@ impl Opened {
         Ok(Self(canonical.collect::<Result<_, _>>()?))
     }
 
+    /// All of them, the usual one first.
+    pub(crate) fn all(&self) -> impl Iterator<Item = String> {
+        self.0.iter().map(|path| path.display().to_string())
+    }
+
     /// The directory of a new conversation: a named one that is open, or the first.
     pub(crate) fn place(&self, named: Option<&str>) -> Result<PathBuf, Fault> {
         match (named, self.0.first()) {

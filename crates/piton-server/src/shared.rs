@@ -19,6 +19,7 @@ use crate::chance;
 use crate::fault::Fault;
 use crate::hub::Hub;
 use crate::limits::UPLOADS_MAX;
+use crate::models;
 use crate::opened::Opened;
 
 /// What a server is made of.
@@ -108,7 +109,7 @@ impl fmt::Debug for Shared {
 
 impl Shared {
     pub(crate) fn new(parts: Parts) -> Self {
-        let hub = Hub::new(parts.engine.clone());
+        let hub = Hub::new(&parts.engine, &models::choices(&parts.agent).into());
         Self(Arc::new(Inner {
             parts,
             hub,

@@ -5,7 +5,8 @@ use axum::http::HeaderMap;
 use axum::response::Response;
 
 use crate::access::Who;
-use crate::events::{Cursor, Reader, Wish};
+use crate::cursor::Cursor;
+use crate::events::{Reader, Wish};
 use crate::fault::{ErrorBody, Fault};
 use crate::limits::STREAM_CONVERSATIONS_MAX;
 use crate::shared::Shared;

@@ -3,12 +3,13 @@
 use axum::Json;
 use axum::extract::State;
 use piton_agent::config::{self, Origin};
-use piton_agent::{KeyFrom, known, typed};
+use piton_agent::{known, typed};
 use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;
 
 use crate::fault::{ErrorBody, Fault, Kind, with_causes};
+use crate::models::is_ready;
 use crate::shared::Shared;
 
 /// Models that can be chosen.
@@ -58,14 +59,7 @@ pub(crate) struct ProviderRow {
 )]
 pub(crate) async fn models(State(shared): State<Shared>) -> Json<ModelsView> {
     let agent = &shared.parts.agent;
-    let environment = &agent.settings().environment;
-    let is_ready = |name: &str| match agent.providers().get(name).map(|provider| &provider.key) {
-        Some(KeyFrom::Variables(names)) => {
-            names.iter().any(|name| environment.text(name).is_some())
-        }
-        Some(KeyFrom::Nowhere | KeyFrom::Command(_)) => true,
-        None => false,
-    };
+    let is_ready = |name: &str| is_ready(agent, name);
     let mut models = vec![ModelRow { name: "demo".into(), window: None, ready: true }];
     models.extend(known::KNOWN.iter().map(|known| ModelRow {
         name: format!("{}/{}", known.provider, known.model),

@@ -142,12 +142,26 @@ pub(crate) async fn answer(
     let id = shared.writable(&id).await?;
     let (inquiry, reply) = (InquiryId::new(question), input.reply()?);
     let then = if input.rest { AnswerThen::Rest } else { AnswerThen::GoOn };
-    let command = Command::Answer { inquiry: inquiry.clone(), reply: reply.clone(), then };
-    let envelope = envelope(&who, input.id.as_deref(), command)?;
-    keep_rules(&shared, &id, &inquiry, &reply).await?;
-    let receipt = post(&shared, &shared.engine().conversation(&id), envelope.clone()).await?;
-    if then == AnswerThen::GoOn && receipt.verdict == Word::Taken {
-        wake_parent(&shared, &id, &envelope).await?;
+    let envelope = envelope(&who, input.id.as_deref(), Command::Answer { inquiry, reply, then })?;
+    send(&shared, &id, envelope).await
+}
+
+/// Sends an answer: keeps the rules that go with it first, and wakes who waits for it.
+pub(crate) async fn send(
+    shared: &Shared,
+    id: &ConversationId,
+    envelope: Envelope,
+) -> Result<Receipt, Fault> {
+    let goes_on = match &envelope.command {
+        Command::Answer { inquiry, reply, then } => {
+            keep_rules(shared, id, inquiry, reply).await?;
+            *then == AnswerThen::GoOn
+        }
+        _ => false,
+    };
+    let receipt = post(shared, &shared.engine().conversation(id), envelope.clone()).await?;
+    if goes_on && receipt.verdict == Word::Taken {
+        wake_parent(shared, id, &envelope).await?;
     }
     Ok(receipt)
 }

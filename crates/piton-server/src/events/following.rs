@@ -56,7 +56,8 @@ impl<P: Picture> Following<P> {
                     }
                 }
                 Read::Whole(seq, data) => {
-                    if let Some(why) = self.reset.take() {
+                    let why = self.reset.take().filter(|_| P::WHOLE != "reset");
+                    if let Some(why) = why {
                         let id = self.conversation();
                         let data = format!(r#"{{"conversation":"{id}","why":"{why}"}}"#);
                         told.push((None, Event::passing("reset", &data)));

@@ -21,6 +21,8 @@ pub(super) struct Listing {
     /// The moment up to which it knows the list.
     position: ListPosition,
     render: fn(&[RowView]) -> Arc<str>,
+    /// The name of events in which nothing durable changed.
+    passing: &'static str,
 }
 
 /// Events, with the moment that they lead to.
@@ -44,7 +46,8 @@ impl Listing {
             }
         };
         let position = cursor.unwrap_or_default();
-        let mut listing = Self { feed, moved, seen, position, render: P::rows };
+        let (render, passing) = (P::rows, P::LIST_PASSING);
+        let mut listing = Self { feed, moved, seen, position, render, passing };
         let told = listing.behind(feeds.engine(), cursor).await?;
         Ok((listing, told))
     }
@@ -63,9 +66,11 @@ impl Listing {
                 for (number, position, data) in frames {
                     self.seen = number;
                     // A row is told as it is now, so an older moment has nothing new.
-                    if self.position <= position {
+                    if self.position < position {
                         self.position = position;
                         told.push((position, Event { name: "list", data, durable: true }));
+                    } else if self.position == position {
+                        told.push((position, Event { name: self.passing, data, durable: false }));
                     }
                 }
                 Ok(told)

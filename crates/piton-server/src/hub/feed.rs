@@ -3,15 +3,18 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use futures_util::FutureExt as _;
 use piton::id::Seq;
+use piton::list::Activity;
 use piton::view::Refused;
-use piton::{Attending, ConversationId, Engine, Live, News, ViewChange};
+use piton::{Attending, ConversationId, Engine, Follow, Live, News, ViewChange};
+use piton_page::Model;
 use tokio::sync::watch;
 use tokio::task::AbortHandle;
-use tokio::time::Instant;
+use tokio::time::{Instant, Interval, interval};
 
 use super::picture::Picture;
-use crate::limits::{LIVE_EVERY, RING_FRAMES_MAX};
+use crate::limits::{ACTIVITY_EVERY, LIVE_EVERY, RING_FRAMES_MAX};
 
 /// A conversation that is followed as long as this lives.
 #[derive(Debug)]
@@ -55,21 +58,26 @@ struct Kept<P> {
     whole: Option<(Seq, Arc<str>)>,
     /// What no entry holds yet, and which one it is, from 1.
     live: (u64, Arc<str>),
+    /// The picture has what was there when it was begun.
+    ready: bool,
     failed: bool,
 }
 
 impl<P: Picture> Feed<P> {
-    pub(super) fn start(engine: &Engine, id: &ConversationId) -> Arc<Self> {
+    pub(super) fn start(engine: &Engine, id: &ConversationId, models: &Arc<[Model]>) -> Arc<Self> {
         let kept = Kept {
             picture: None,
             ring: VecDeque::new(),
             whole: None,
             live: (0, "".into()),
+            ready: false,
             failed: false,
         };
         let state = Arc::new(State { kept: Mutex::new(kept), moved: watch::Sender::new(()) });
         let attending = engine.conversation(id).attend();
-        let running = tokio::spawn(run(engine.clone(), id.clone(), state.clone()));
+        let (engine, models) = (engine.clone(), models.clone());
+        let following = Following { engine, id: id.clone(), models, state: state.clone() };
+        let running = tokio::spawn(following.run());
         Arc::new(Self {
             conversation: id.clone(),
             state,
@@ -90,6 +98,18 @@ impl<P: Picture> Feed<P> {
     /// What there is behind a cursor.
     pub(crate) fn read(&self, cursor: Option<Seq>) -> Read {
         self.state.lock().read(cursor)
+    }
+
+    /// Shows the picture to somebody once it is there; none if the conversation cannot be followed.
+    pub(crate) async fn show<T>(&self, show: impl FnOnce(&P) -> T) -> Option<T> {
+        let mut moved = self.moved();
+        loop {
+            if self.state.lock().is_settled() {
+                let kept = self.state.lock();
+                return kept.picture.as_ref().filter(|_| !kept.failed).map(show);
+            }
+            moved.changed().await.ok()?;
+        }
     }
 
     /// What no entry holds yet, if it is newer than what was seen.
@@ -117,8 +137,10 @@ impl<P: Picture> Kept<P> {
         if self.failed {
             return Read::Failed;
         }
-        let Some(picture) = &self.picture else { return Read::Nothing };
-        let end = picture.cursor();
+        let Some(picture) = self.picture.as_ref().filter(|_| self.ready) else {
+            return Read::Nothing;
+        };
+        let end = picture.view().cursor;
         let Some(cursor) = cursor else {
             if self.whole.as_ref().is_none_or(|(at, _)| *at != end) {
                 self.whole = Some((end, picture.whole()));
@@ -137,6 +159,17 @@ impl<P: Picture> Kept<P> {
         }
         let news = self.ring.iter().filter(|(seq, _)| cursor < *seq);
         Read::Changes(news.cloned().collect())
+    }
+
+    /// Whether it can be shown now, or never.
+    fn is_settled(&self) -> bool {
+        self.failed || (self.ready && self.picture.is_some())
+    }
+
+    fn begin(&mut self, picture: P) {
+        self.picture = Some(picture);
+        self.ring.clear();
+        self.whole = None;
     }
 
     /// Takes a change in; whether the picture can go on.
@@ -162,58 +195,128 @@ impl<P: Picture> Kept<P> {
     }
 }
 
-/// Follows until nobody reads any more, or the conversation cannot be read.
-async fn run<P: Picture>(engine: Engine, id: ConversationId, state: Arc<State<P>>) {
-    loop {
-        let Ok(mut follow) = engine.follow(&id, None).await else { break };
-        let (mut waiting, mut next_live): (Option<Live>, _) = (None, Instant::now());
-        loop {
-            let news = tokio::select! {
-                biased;
-                news = follow.next() => news,
-                () = tokio::time::sleep_until(next_live), if waiting.is_some() => {
-                    if let Some(live) = waiting.take() {
-                        state.lock().live(&live);
-                        next_live = Instant::now() + LIVE_EVERY;
-                        state.moved.send_replace(());
-                    }
-                    continue;
-                }
-            };
-            let goes_on = match news {
-                Ok(News::Snapshot(view)) => {
-                    let mut kept = state.lock();
-                    kept.picture = Some(P::new(&id, *view));
-                    kept.ring.clear();
-                    kept.whole = None;
-                    true
-                }
-                Ok(News::Change(change)) => state.lock().change(&change),
-                Ok(News::Live(live)) => {
-                    let now = Instant::now();
-                    if now < next_live {
-                        // Readers see the newest one when its time has come.
-                        waiting = Some(*live);
-                        continue;
-                    }
-                    (waiting, next_live) = (None, now + LIVE_EVERY);
-                    state.lock().live(&live);
-                    true
-                }
-                Ok(_) => true,
-                Err(_) => {
-                    state.lock().failed = true;
-                    state.moved.send_replace(());
-                    return;
-                }
-            };
-            state.moved.send_replace(());
-            if !goes_on {
-                // The picture does not fit any more: it is read anew.
+/// The task behind a feed.
+struct Following<P> {
+    engine: Engine,
+    id: ConversationId,
+    models: Arc<[Model]>,
+    state: Arc<State<P>>,
+}
+
+/// What no entry holds yet, on its way to readers at their pace.
+struct Pace {
+    /// The newest, as this process knows it.
+    live: Live,
+    /// Whether another process works on the conversation.
+    elsewhere: bool,
+    /// Whether readers have not seen the newest one.
+    waits: bool,
+    next: Instant,
+    look: Interval,
+}
+
+impl Pace {
+    fn new() -> Self {
+        let look = interval(ACTIVITY_EVERY);
+        Self { live: Live::default(), elsewhere: false, waits: false, next: Instant::now(), look }
+    }
+
+    /// What readers see now.
+    fn shown(&mut self) -> Live {
+        (self.waits, self.next) = (false, Instant::now() + LIVE_EVERY);
+        let mut live = self.live.clone();
+        live.driven |= self.elsewhere;
+        live
+    }
+}
+
+impl<P: Picture> Following<P> {
+    /// Follows until nobody reads any more, or the conversation cannot be read.
+    async fn run(self) {
+        while let Ok(follow) = self.engine.follow(&self.id, None).await {
+            // A picture that does not fit any more is drawn anew.
+            if self.follow(follow).await.is_err() {
                 break;
             }
         }
+        self.state.lock().failed = true;
+        self.state.moved.send_replace(());
     }
-    state.lock().failed = true;
-    state.moved.send_replace(());
+
+    async fn follow(&self, mut follow: Follow) -> Result<(), Failed> {
+        let mut pace = Pace::new();
+        loop {
+            let news = match follow.next().now_or_never() {
+                Some(news) => news,
+                None => {
+                    self.get_ready();
+                    tokio::select! {
+                        biased;
+                        news = follow.next() => news,
+                        () = tokio::time::sleep_until(pace.next), if pace.waits => {
+                            self.show_live(&mut pace);
+                            continue;
+                        }
+                        _ = pace.look.tick() => {
+                            self.look_elsewhere(&mut pace).await;
+                            continue;
+                        }
+                    }
+                }
+            };
+            match news.map_err(|_| Failed)? {
+                News::Snapshot(view) => {
+                    self.state.lock().begin(P::new(&self.id, *view, &self.models));
+                    self.look_elsewhere(&mut pace).await;
+                }
+                News::Change(change) => {
+                    if !self.state.lock().change(&change) {
+                        return Ok(());
+                    }
+                    self.state.moved.send_replace(());
+                }
+                News::Live(live) => {
+                    (pace.live, pace.waits) = (*live, true);
+                    if pace.next <= Instant::now() {
+                        self.show_live(&mut pace);
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// What was there when it began is in the picture.
+    fn get_ready(&self) {
+        let mut kept = self.state.lock();
+        if kept.picture.is_some() && !kept.ready {
+            kept.ready = true;
+            drop(kept);
+            self.state.moved.send_replace(());
+        }
+    }
+
+    fn show_live(&self, pace: &mut Pace) {
+        self.state.lock().live(&pace.shown());
+        self.state.moved.send_replace(());
+    }
+
+    /// Who works on an open turn elsewhere comes and goes without an entry.
+    async fn look_elsewhere(&self, pace: &mut Pace) {
+        let open =
+            self.state.lock().picture.as_ref().is_some_and(|it| it.view().head.open.is_some());
+        let row = if open && !pace.live.driven {
+            self.engine.row(&self.id).await.ok().flatten()
+        } else {
+            None
+        };
+        let elsewhere = row.is_some_and(|row| matches!(row.activity, Activity::Elsewhere(_)));
+        if elsewhere != pace.elsewhere {
+            pace.elsewhere = elsewhere;
+            self.show_live(pace);
+        }
+    }
 }
+
+/// The conversation cannot be read.
+struct Failed;

@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
-use piton::id::Seq;
 use piton::view::Refused;
 use piton::{ConversationId, Live, View, ViewChange};
+use piton_page::Model;
 use serde::Serialize;
 
 use super::list::RowView;
+use crate::cursor::Cursor;
 
 /// A picture of a conversation that moves. What it makes of a change is sent to every reader.
 pub(crate) trait Picture: Send + 'static {
@@ -15,12 +16,14 @@ pub(crate) trait Picture: Send + 'static {
     const WHOLE: &'static str;
     /// The name of the event that brings a change.
     const CHANGE: &'static str;
+    /// The name of the event that brings rows of the list in which nothing durable changed.
+    const LIST_PASSING: &'static str;
 
-    /// The picture of a view.
-    fn new(conversation: &ConversationId, view: View) -> Self;
+    /// The picture of a view, with the models that can be chosen.
+    fn new(conversation: &ConversationId, view: View, models: &[Model]) -> Self;
 
-    /// The last entry that it shows.
-    fn cursor(&self) -> Seq;
+    /// What it shows.
+    fn view(&self) -> &View;
 
     /// Takes a change in, and says what to tell readers.
     fn change(&mut self, change: &ViewChange) -> Result<Arc<str>, Refused>;
@@ -36,6 +39,11 @@ pub(crate) trait Picture: Send + 'static {
 
     /// What to tell of rows of the list.
     fn rows(rows: &[RowView]) -> Arc<str>;
+
+    /// How far a client has read, as it is told.
+    fn id(cursor: &Cursor) -> String {
+        cursor.to_string()
+    }
 }
 
 /// A conversation as data: `docs/view.md` describes it.
@@ -71,13 +79,14 @@ struct Rows<'a> {
 impl Picture for Json {
     const WHOLE: &'static str = "snapshot";
     const CHANGE: &'static str = "change";
+    const LIST_PASSING: &'static str = "list";
 
-    fn new(conversation: &ConversationId, view: View) -> Self {
+    fn new(conversation: &ConversationId, view: View, _models: &[Model]) -> Self {
         Self { conversation: conversation.clone(), view }
     }
 
-    fn cursor(&self) -> Seq {
-        self.view.cursor
+    fn view(&self) -> &View {
+        &self.view
     }
 
     fn change(&mut self, change: &ViewChange) -> Result<Arc<str>, Refused> {
@@ -103,6 +112,6 @@ impl Picture for Json {
 }
 
 /// Data on one line. Views are made to be written, so this does not fail.
-fn text(data: &impl Serialize) -> Arc<str> {
+pub(super) fn text(data: &impl Serialize) -> Arc<str> {
     serde_json::to_string(data).unwrap_or_default().into()
 }

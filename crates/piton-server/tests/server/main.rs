@@ -7,3 +7,4 @@ mod api;
 mod doors;
 mod events;
 mod openapi;
+mod page;

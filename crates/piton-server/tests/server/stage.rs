@@ -52,6 +52,11 @@ impl Stage {
         (self.engine, self.server) = start(&self.dir, &self.journal);
     }
 
+    /// Another process over the same store.
+    pub(crate) fn another(&self) -> (Engine, Server) {
+        start(&self.dir, &self.journal)
+    }
+
     pub(crate) fn tokens(&self) -> Tokens {
         Tokens::of(&self.dir.path().join("home"))
     }
@@ -139,9 +144,14 @@ impl Stage {
         known
     }
 
-    /// Opens a stream.
+    /// Opens a stream for programs.
     pub(crate) async fn listen(&self, query: &str, last: Option<&str>) -> Listener {
-        let mut request = self.request("GET", &format!("/api/v1/events?{query}"), Body::empty());
+        self.listen_at(&format!("/api/v1/events?{query}"), last).await
+    }
+
+    /// Opens a stream.
+    pub(crate) async fn listen_at(&self, path: &str, last: Option<&str>) -> Listener {
+        let mut request = self.request("GET", path, Body::empty());
         if let Some(last) = last {
             request.headers_mut().insert("last-event-id", last.parse().unwrap());
         }

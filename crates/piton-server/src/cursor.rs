@@ -33,6 +33,23 @@ impl Cursor {
         cursor
     }
 
+    /// Reads the cursor of a page, which shows at most one conversation: `40.120`.
+    pub(crate) fn read_page(text: &str, conversation: Option<&ConversationId>) -> Self {
+        let mut cursor = Self::default();
+        let (seq, list) = text.split_once('.').unwrap_or_default();
+        if let (Some(id), Ok(seq)) = (conversation, seq.parse()) {
+            cursor.set(id, Seq(seq));
+        }
+        cursor.list = list.parse().ok().map(ListPosition);
+        cursor
+    }
+
+    /// The same, written.
+    pub(crate) fn page(&self) -> String {
+        let seq = self.conversations.values().next().map_or(0, |seq| seq.0);
+        format!("{seq}.{}", self.list.unwrap_or_default().0)
+    }
+
     pub(crate) fn of(&self, id: &ConversationId) -> Option<Seq> {
         self.conversations.get(id.as_str()).copied()
     }
@@ -79,6 +96,9 @@ mod tests {
             assert_eq!(Cursor::read(odd), Cursor::default(), "{odd:?}");
         }
         let id = ConversationId::new("7kq2m9xd4t");
+        assert_eq!(Cursor::read_page("40.12", Some(&id)).to_string(), "list:12;7kq2m9xd4t:40");
+        assert_eq!(Cursor::read_page("40.12", Some(&id)).page(), "40.12");
+        assert_eq!(Cursor::read_page("x", Some(&id)), Cursor::default());
         assert_eq!(Cursor::read(text).only(&[id], false).to_string(), "7kq2m9xd4t:40");
     }
 }
