@@ -33,12 +33,12 @@ const born = new WeakMap(); // element -> when it appeared
 const waiting = new Map(); // id -> operation that waits for a selection to go
 let missing = [];
 
-document.addEventListener("toggle", (event) => {
-  const fold = event.target;
-  if (!fold.id || fold.dataset.byPatch) return;
-  foldedByHand.set(fold.id, fold.open);
-  if (fold.open) load(fold);
-}, true);
+// A fold that a patch brings opens by itself and says so: only a click is a person's word.
+document.addEventListener("click", (event) => {
+  const fold = event.target.closest("summary")?.parentElement;
+  if (fold?.id && !event.defaultPrevented) foldedByHand.set(fold.id, !fold.open);
+});
+document.addEventListener("toggle", (event) => { if (event.target.open && event.target.id) load(event.target); }, true);
 document.addEventListener("input", (event) => touchedFields.add(event.target), true);
 document.addEventListener("selectionchange", () => {
   if (!waiting.size || !getSelection()?.isCollapsed) return;
@@ -67,10 +67,7 @@ function isNew(fragment) {
 }
 function keepChoices(old, fresh) {
   for (const fold of fresh.querySelectorAll("details[id]")) {
-    if (!foldedByHand.has(fold.id) || fold.open === foldedByHand.get(fold.id)) continue;
-    fold.dataset.byPatch = "yes";
-    fold.open = foldedByHand.get(fold.id);
-    setTimeout(() => delete fold.dataset.byPatch);
+    if (foldedByHand.has(fold.id)) fold.open = foldedByHand.get(fold.id);
   }
   for (const field of old.querySelectorAll("input, textarea, select")) {
     if (!touchedFields.has(field) || !field.name) continue;
@@ -599,7 +596,7 @@ document.addEventListener("click", (event) => {
   if (opens) {
     event.preventDefault();
     const fold = byId(opens.hash.slice(1));
-    if (fold) { fold.open = true; fold.scrollIntoView({ block: "nearest" }); fold.querySelector("select, button")?.focus({ preventScroll: true }); }
+    if (fold) { fold.open = true; foldedByHand.set(fold.id, true); fold.scrollIntoView({ block: "nearest" }); fold.querySelector("select, button")?.focus({ preventScroll: true }); }
   }
   const edited = on("[data-edit]");
   if (edited) editFirst(edited);
@@ -645,7 +642,7 @@ function composerKey(event) {
   if (event.key === "Escape") { event.target.blur(); return; }
   if (event.key === "ArrowUp" && !event.target.value) {
     const last = document.querySelector(".queue li:last-child .edit-of");
-    if (last) { event.preventDefault(); last.open = true; last.querySelector("textarea")?.focus(); }
+    if (last) { event.preventDefault(); last.open = true; foldedByHand.set(last.id, true); last.querySelector("textarea")?.focus(); }
     return;
   }
   if (event.key !== "Enter" || event.shiftKey || matchMedia("(pointer: coarse)").matches) return;
