@@ -1,5 +1,7 @@
 //! A turn: an article on the rope.
 
+use std::sync::Arc;
+
 use maud::html;
 use piton_core::view::{ItemView, StepView, TurnEnd, TurnView};
 
@@ -17,7 +19,7 @@ use crate::when::{count, duration, tokens};
 #[derive(Clone, Debug)]
 pub(crate) struct Drawn {
     item: ItemView,
-    parts: Vec<Part>,
+    parts: Vec<Arc<Part>>,
 }
 
 /// What was drawn of a turn before.
@@ -39,13 +41,13 @@ pub(crate) fn part(scene: &Scene<'_>, turn: &TurnView, sketch: &mut Sketch) -> P
         kids.extend(items(scene, turn, (place, item), sketch));
     }
     if turn.head.end.is_none() {
-        kids.extend([halt::retry(scene, turn), halt::part(scene, turn)]);
+        kids.extend([halt::retry(scene, turn), halt::part(scene, turn)].map(Arc::new));
     } else {
-        kids.push(end(turn, &format!("{id}-end")));
+        kids.push(Arc::new(end(turn, &format!("{id}-end"))));
     }
     let is = Stands::of(scene, turn).word(turn).map(ToOwned::to_owned);
     let head = format!("<h2 class=\"sr\">Turn {}</h2>", turn.head.id.0);
-    Group::new("article", id, " class=\"turn\"").attr("data-is", is).head(head).kids(kids)
+    Group::new("article", id, " class=\"turn\"").attr("data-is", is).head(head).shared(kids)
 }
 
 /// The elements of an item. A step that is over depends on nothing but itself.
@@ -54,7 +56,7 @@ fn items(
     turn: &TurnView,
     (place, item): (usize, &ItemView),
     sketch: &mut Sketch,
-) -> Vec<Part> {
+) -> Vec<Arc<Part>> {
     let step = match item {
         ItemView::Message(message) => {
             return keep(sketch, place, item, vec![message::part(scene, turn, message)]);
@@ -73,7 +75,8 @@ fn items(
     keep(sketch, place, item, parts)
 }
 
-fn keep(sketch: &mut Sketch, place: usize, item: &ItemView, parts: Vec<Part>) -> Vec<Part> {
+fn keep(sketch: &mut Sketch, place: usize, item: &ItemView, parts: Vec<Part>) -> Vec<Arc<Part>> {
+    let parts: Vec<_> = parts.into_iter().map(Arc::new).collect();
     let drawn = Drawn { item: item.clone(), parts: parts.clone() };
     // Items are drawn in order, so every place in front of this one is there.
     match sketch.items.get_mut(place) {
