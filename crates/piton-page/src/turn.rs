@@ -7,11 +7,10 @@ use piton_core::view::{ItemView, StepView, TurnEnd, TurnView};
 
 use crate::halt;
 use crate::ident;
-use crate::markdown::Memory;
 use crate::message;
 use crate::part::{Group, Part};
 use crate::scene::{Scene, Stands};
-use crate::step;
+use crate::step::{self, Memo};
 use crate::visible::visible;
 use crate::when::{count, duration, tokens};
 
@@ -26,9 +25,9 @@ pub(crate) struct Drawn {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Sketch {
     items: Vec<Drawn>,
-    /// Of the text that came last.
-    memory: Memory,
-    /// Which step that memory is of.
+    /// Of the step that was drawn last.
+    memo: Memo,
+    /// Its number.
     step: u32,
 }
 
@@ -69,9 +68,9 @@ fn items(
         return known.parts.clone();
     }
     if sketch.step != step.number {
-        (sketch.memory, sketch.step) = (Memory::default(), step.number);
+        (sketch.memo, sketch.step) = (Memo::default(), step.number);
     }
-    let parts = step::parts(scene, turn, step, &mut sketch.memory);
+    let parts = step::parts(scene, turn, step, &mut sketch.memo);
     keep(sketch, place, item, parts)
 }
 
