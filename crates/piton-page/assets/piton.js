@@ -144,6 +144,7 @@ function apply(batch) {
   const box = scroller();
   const held = anchor(box);
   take(batch);
+  if (box && readers.get(box).follow) prune(box);
   keep(box, held);
   note();
 }
@@ -188,6 +189,24 @@ function watch() {
   resized.observe(box);
   resized.observe(box.firstElementChild);
   keep(box, null);
+}
+// A reader at the end of a long page does not need its beginning: it can be asked for again.
+const ITEMS_MAX = 400;
+function prune(box) {
+  const turns = [...box.querySelectorAll(".turn")];
+  let items = box.querySelectorAll(".at").length;
+  const last = turns.pop();
+  while (items > ITEMS_MAX && turns.length) {
+    const gone = turns.shift();
+    items -= gone.querySelectorAll(".at").length;
+    gone.remove();
+    const older = byId("older");
+    const first = (turns[0] ?? last).id.slice(1);
+    older.setAttribute("href", `/c/${encodeURIComponent(conversation())}/earlier?before=${first}`);
+    older.dataset.earlier = "";
+    older.textContent = "↑ earlier turns";
+    older.hidden = false;
+  }
 }
 function toEnd() {
   const box = scroller();
@@ -339,7 +358,7 @@ async function readAgain() {
     const box = scroller();
     const held = anchor(box);
     keepChoices(main(), fresh);
-    for (const id of ["bar", "log", "covered", "undone", "plan", "queue", "model-of", "mode-of", "send"]) {
+    for (const id of ["bar", "log", "imported", "covered", "undone", "plan", "queue", "model-of", "mode-of", "send"]) {
       const next = fresh.querySelector(`#${id}`);
       if (next) byId(id)?.replaceWith(next);
     }
@@ -372,6 +391,7 @@ const isYoung = (element) => {
 };
 document.addEventListener("submit", async (event) => {
   const [form, button] = [event.target, event.submitter];
+  if (form.action.endsWith("/new")) sessionStorage.setItem("piton-began", "yes");
   if (form.method !== "post" || form.action.endsWith("/sign-in") || form.action.endsWith("/new")) return;
   event.preventDefault();
   if (form.id === "composer" && !button?.hasAttribute("formaction")) { sendDraft(button?.value ?? "now"); return; }
@@ -445,6 +465,10 @@ function newId() {
 function restoreDraft() {
   const draft = byId("draft");
   if (!draft) return;
+  if (conversation() && sessionStorage.getItem("piton-began")) {
+    localStorage.removeItem("piton-draft-new"); // the server has it: this page is what came of it
+    sessionStorage.removeItem("piton-began");
+  }
   if (!draft.value) draft.value = localStorage.getItem(draftKey()) ?? "";
   draft.addEventListener("input", () => {
     messageId = "";
@@ -586,6 +610,7 @@ document.addEventListener("click", (event) => {
   const on = (selector) => event.target.closest(selector);
   if (on("button, a.b") && isYoung(event.target)) { event.preventDefault(); event.stopPropagation(); return; }
   if (on('[aria-disabled="true"]')) { event.preventDefault(); return; }
+  for (const menu of document.querySelectorAll(".menu-of[open]")) if (!menu.contains(event.target)) menu.open = false;
   const copied = on("[data-copy]");
   if (copied) copy((copied.dataset.copy === "code" ? copied.closest("figure").querySelector("code") : copied.closest(".user").querySelector(".words")).textContent);
   const loaded = on("a[data-load]");
@@ -657,6 +682,7 @@ addEventListener("keydown", (event) => {
   if (far && event.key === ".") { event.preventDefault(); document.querySelector("[data-stop]")?.click(); return; }
   if (event.target.id === "draft" && byId("composer")) { composerKey(event); return; }
   const typing = event.target.closest("input, textarea, select, dialog");
+  if (event.key === "Escape") for (const menu of document.querySelectorAll(".menu-of[open]")) menu.open = false;
   if (event.key === "Escape" && event.target.closest(".ask")) { byId("draft")?.focus(); return; } // closing is not answering
   if (typing || far || event.altKey || localStorage.getItem("piton-no-letters")) return;
   const card = event.target.closest(".ask");
@@ -667,6 +693,9 @@ addEventListener("keydown", (event) => {
     return;
   }
   if (card && event.key === "a") { const fold = card.querySelector(".rules:last-of-type"); if (fold) fold.open = true; return; }
+  const said = event.target.closest(".user");
+  const onItem = said && { y: "[data-copy]", f: 'form[action$="/fork"] button', r: ".retry button.main, .again > summary" }[event.key];
+  if (onItem && said.querySelector(onItem)) { event.preventDefault(); said.querySelector(onItem).click(); return; }
   const act = letters[event.key];
   if (act) { event.preventDefault(); act(); }
 });

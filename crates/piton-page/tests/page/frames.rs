@@ -198,8 +198,8 @@ fn a_change_that_does_not_follow_is_refused() {
 
 #[test]
 fn what_is_sent_does_not_grow_with_the_turn() {
-    let steps: String =
-        (0..150).map(|at| format!("ask calls(r:c{at}) start:c{at} finish:c{at} ")).collect();
+    let step = |at: usize| format!("ask calls(r:c{at}) start:c{at} finish:c{at}");
+    let steps = (0..150).map(step).collect::<Vec<_>>().join(" ");
     let journal = Journal::of(&format!("turn user {steps} ask"));
     let turn = journal.state.open_turn().unwrap();
     let step = turn.steps().next_back().unwrap();

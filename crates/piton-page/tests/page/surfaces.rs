@@ -236,6 +236,23 @@ fn plan_and_queue_are_in_the_dock() {
 }
 
 #[test]
+fn what_a_worker_asks_is_shown_with_the_way_there() {
+    let mut journal = Journal::of("turn user ask calls(c:a) start:a");
+    let call = journal.call("a");
+    journal.push(Event::CallParked { call, question: "Delete it?".into() });
+    let card = text(&page(&journal, true), "c1-1-0");
+    assert!(card.contains("a worker asks") && card.contains("Delete it?"), "{card}");
+    assert_eq!(state(&page(&journal, true)).0, "ask");
+}
+
+#[test]
+fn what_the_model_was_told_along_is_folded_below_the_message() {
+    let page = page(&Journal::of("turn context:date:today user ask"), true);
+    let told = text(&page, "t1-told");
+    assert!(told.contains("Told along: date") && told.contains("today"), "{told}");
+}
+
+#[test]
 fn a_file_is_shown_by_its_name_and_an_image_by_itself() {
     let mut journal = Journal::of("turn");
     let file = |name: &str, media: &str| {
