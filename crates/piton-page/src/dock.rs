@@ -246,17 +246,17 @@ fn model(scene: &Scene<'_>) -> Markup {
 
 fn mode(scene: &Scene<'_>) -> Markup {
     let modes = [
-        (PermissionMode::Ask, "ask"),
-        (PermissionMode::AcceptEdits, "accept-edits"),
-        (PermissionMode::Auto, "auto"),
-        (PermissionMode::ReadOnly, "read-only"),
-        (PermissionMode::Plan, "plan"),
+        (PermissionMode::Ask, "ask", "ask"),
+        (PermissionMode::AcceptEdits, "accept-edits", "accept edits"),
+        (PermissionMode::Auto, "auto", "auto"),
+        (PermissionMode::ReadOnly, "read-only", "read only"),
+        (PermissionMode::Plan, "plan", "plan"),
     ];
     html! {
         span.wide-only id="mode-of" {
             label.sr for="mode" { "Permissions" }
             select.quiet id="mode" name="permissions" data-sets="permissions" {
-                @for (mode, name) in modes { option value=(name) selected[mode == scene.head.mode] { (name) } }
+                @for (mode, name, words) in modes { option value=(name) selected[mode == scene.head.mode] { (words) } }
             }
         }
     }
