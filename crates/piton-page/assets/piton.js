@@ -33,12 +33,12 @@ const born = new WeakMap(); // element -> when it appeared
 const waiting = new Map(); // id -> operation that waits for a selection to go
 let missing = [];
 
-document.addEventListener("toggle", (event) => {
-  const fold = event.target;
-  if (!fold.id || fold.dataset.byPatch) return;
-  foldedByHand.set(fold.id, fold.open);
-  if (fold.open) load(fold);
-}, true);
+// A fold that a patch brings opens by itself and says so: only a click is a person's word.
+document.addEventListener("click", (event) => {
+  const fold = event.target.closest("summary")?.parentElement;
+  if (fold?.id && !event.defaultPrevented) foldedByHand.set(fold.id, !fold.open);
+});
+document.addEventListener("toggle", (event) => { if (event.target.open && event.target.id) load(event.target); }, true);
 document.addEventListener("input", (event) => touchedFields.add(event.target), true);
 document.addEventListener("selectionchange", () => {
   if (!waiting.size || !getSelection()?.isCollapsed) return;
@@ -67,10 +67,7 @@ function isNew(fragment) {
 }
 function keepChoices(old, fresh) {
   for (const fold of fresh.querySelectorAll("details[id]")) {
-    if (!foldedByHand.has(fold.id) || fold.open === foldedByHand.get(fold.id)) continue;
-    fold.dataset.byPatch = "yes";
-    fold.open = foldedByHand.get(fold.id);
-    setTimeout(() => delete fold.dataset.byPatch);
+    if (foldedByHand.has(fold.id)) fold.open = foldedByHand.get(fold.id);
   }
   for (const field of old.querySelectorAll("input, textarea, select")) {
     if (!touchedFields.has(field) || !field.name) continue;
@@ -147,6 +144,7 @@ function apply(batch) {
   const box = scroller();
   const held = anchor(box);
   take(batch);
+  if (box && readers.get(box).follow) prune(box);
   keep(box, held);
   note();
 }
@@ -191,6 +189,24 @@ function watch() {
   resized.observe(box);
   resized.observe(box.firstElementChild);
   keep(box, null);
+}
+// A reader at the end of a long page does not need its beginning: it can be asked for again.
+const ITEMS_MAX = 400;
+function prune(box) {
+  const turns = [...box.querySelectorAll(".turn")];
+  let items = box.querySelectorAll(".at").length;
+  const last = turns.pop();
+  while (items > ITEMS_MAX && turns.length) {
+    const gone = turns.shift();
+    items -= gone.querySelectorAll(".at").length;
+    gone.remove();
+    const older = byId("older");
+    const first = (turns[0] ?? last).id.slice(1);
+    older.setAttribute("href", `/c/${encodeURIComponent(conversation())}/earlier?before=${first}`);
+    older.dataset.earlier = "";
+    older.textContent = "↑ earlier turns";
+    older.hidden = false;
+  }
 }
 function toEnd() {
   const box = scroller();
@@ -342,7 +358,7 @@ async function readAgain() {
     const box = scroller();
     const held = anchor(box);
     keepChoices(main(), fresh);
-    for (const id of ["bar", "log", "covered", "undone", "plan", "queue", "model-of", "mode-of", "send"]) {
+    for (const id of ["bar", "log", "imported", "covered", "undone", "plan", "queue", "model-of", "mode-of", "send"]) {
       const next = fresh.querySelector(`#${id}`);
       if (next) byId(id)?.replaceWith(next);
     }
@@ -375,6 +391,7 @@ const isYoung = (element) => {
 };
 document.addEventListener("submit", async (event) => {
   const [form, button] = [event.target, event.submitter];
+  if (form.action.endsWith("/new")) sessionStorage.setItem("piton-began", "yes");
   if (form.method !== "post" || form.action.endsWith("/sign-in") || form.action.endsWith("/new")) return;
   event.preventDefault();
   if (form.id === "composer" && !button?.hasAttribute("formaction")) { sendDraft(button?.value ?? "now"); return; }
@@ -448,6 +465,10 @@ function newId() {
 function restoreDraft() {
   const draft = byId("draft");
   if (!draft) return;
+  if (conversation() && sessionStorage.getItem("piton-began")) {
+    localStorage.removeItem("piton-draft-new"); // the server has it: this page is what came of it
+    sessionStorage.removeItem("piton-began");
+  }
   if (!draft.value) draft.value = localStorage.getItem(draftKey()) ?? "";
   draft.addEventListener("input", () => {
     messageId = "";
@@ -589,6 +610,7 @@ document.addEventListener("click", (event) => {
   const on = (selector) => event.target.closest(selector);
   if (on("button, a.b") && isYoung(event.target)) { event.preventDefault(); event.stopPropagation(); return; }
   if (on('[aria-disabled="true"]')) { event.preventDefault(); return; }
+  for (const menu of document.querySelectorAll(".menu-of[open]")) if (!menu.contains(event.target)) menu.open = false;
   const copied = on("[data-copy]");
   if (copied) copy((copied.dataset.copy === "code" ? copied.closest("figure").querySelector("code") : copied.closest(".user").querySelector(".words")).textContent);
   const loaded = on("a[data-load]");
@@ -599,7 +621,7 @@ document.addEventListener("click", (event) => {
   if (opens) {
     event.preventDefault();
     const fold = byId(opens.hash.slice(1));
-    if (fold) { fold.open = true; fold.scrollIntoView({ block: "nearest" }); fold.querySelector("select, button")?.focus({ preventScroll: true }); }
+    if (fold) { fold.open = true; foldedByHand.set(fold.id, true); fold.scrollIntoView({ block: "nearest" }); fold.querySelector("select, button")?.focus({ preventScroll: true }); }
   }
   const edited = on("[data-edit]");
   if (edited) editFirst(edited);
@@ -645,7 +667,7 @@ function composerKey(event) {
   if (event.key === "Escape") { event.target.blur(); return; }
   if (event.key === "ArrowUp" && !event.target.value) {
     const last = document.querySelector(".queue li:last-child .edit-of");
-    if (last) { event.preventDefault(); last.open = true; last.querySelector("textarea")?.focus(); }
+    if (last) { event.preventDefault(); last.open = true; foldedByHand.set(last.id, true); last.querySelector("textarea")?.focus(); }
     return;
   }
   if (event.key !== "Enter" || event.shiftKey || matchMedia("(pointer: coarse)").matches) return;
@@ -660,6 +682,7 @@ addEventListener("keydown", (event) => {
   if (far && event.key === ".") { event.preventDefault(); document.querySelector("[data-stop]")?.click(); return; }
   if (event.target.id === "draft" && byId("composer")) { composerKey(event); return; }
   const typing = event.target.closest("input, textarea, select, dialog");
+  if (event.key === "Escape") for (const menu of document.querySelectorAll(".menu-of[open]")) menu.open = false;
   if (event.key === "Escape" && event.target.closest(".ask")) { byId("draft")?.focus(); return; } // closing is not answering
   if (typing || far || event.altKey || localStorage.getItem("piton-no-letters")) return;
   const card = event.target.closest(".ask");
@@ -670,6 +693,9 @@ addEventListener("keydown", (event) => {
     return;
   }
   if (card && event.key === "a") { const fold = card.querySelector(".rules:last-of-type"); if (fold) fold.open = true; return; }
+  const said = event.target.closest(".user");
+  const onItem = said && { y: "[data-copy]", f: 'form[action$="/fork"] button', r: ".retry button.main, .again > summary" }[event.key];
+  if (onItem && said.querySelector(onItem)) { event.preventDefault(); said.querySelector(onItem).click(); return; }
   const act = letters[event.key];
   if (act) { event.preventDefault(); act(); }
 });

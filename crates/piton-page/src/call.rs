@@ -180,8 +180,13 @@ fn running(scene: &Scene<'_>, call: &CallView, id: &str) -> Part {
     Group::new("div", format!("{id}-b"), " class=\"call-body\"").kids(vec![out, told])
 }
 
-/// The body of a call that is shown without being asked for: of one that failed, or of a short change.
+/// The body of a call that is shown without being asked for: of one that failed, of a short change, or of
+/// one that somebody else asks about.
 fn inline(call: &CallView) -> Option<Markup> {
+    if let CallState::Parked { question } = &call.state {
+        let asked = html! { p.what dir="auto" { (visible(question)) } div.call-note { "Answer it there." (worker(call)) } };
+        return Some(asked);
+    }
     let CallState::Done { outcome, exit_code } = call.state else { return None };
     let text = call.result.as_ref().map(|result| &*result.text).unwrap_or_default();
     let has_failed = outcome != Outcome::Ok || exit_code.is_some_and(|code| code != 0);

@@ -18,6 +18,7 @@ const QUEUED_LETTERS_MAX: usize = 200;
 pub(crate) fn part(scene: &Scene<'_>, view: &View) -> Part {
     let kids = vec![
         Part::leaf("jump", jump().into_string()),
+        Part::leaf("imported", imported(view).into_string()),
         Part::leaf("covered", covered(view).into_string()),
         Part::leaf("undone", undone(view).into_string()),
         Part::leaf("plan", plan(view).into_string()),
@@ -30,6 +31,28 @@ pub(crate) fn part(scene: &Scene<'_>, view: &View) -> Part {
 /// Where the module puts the way back to the end.
 fn jump() -> Markup {
     html! { div.jump id="jump" hidden { button.b type="button" data-jump { (icon("down")) span { "To the end" } } } }
+}
+
+fn imported(view: &View) -> Markup {
+    html! {
+        @match &view.head.imported {
+            Some(imported) => details.plan.turnable id="imported" {
+                summary {
+                    (chevron()) b { "Taken over" } " from " (visible(&imported.source.tool)) ", " (time(imported.at))
+                    @if !imported.remarks.is_empty() {
+                        " · " (count(u64::try_from(imported.remarks.len()).unwrap_or(0).saturating_add(imported.more), "remark", "remarks"))
+                    }
+                }
+                ol {
+                    @for remark in &imported.remarks {
+                        li { span { @if 0 < remark.line { "line " (remark.line) ": " } (visible(&remark.kind)) " " (visible(&remark.text)) } }
+                    }
+                    @if 0 < imported.more { li { (imported.more) " more" } }
+                }
+            },
+            None => details id="imported" hidden {},
+        }
+    }
 }
 
 fn covered(view: &View) -> Markup {
@@ -223,17 +246,17 @@ fn model(scene: &Scene<'_>) -> Markup {
 
 fn mode(scene: &Scene<'_>) -> Markup {
     let modes = [
-        (PermissionMode::Ask, "ask"),
-        (PermissionMode::AcceptEdits, "accept-edits"),
-        (PermissionMode::Auto, "auto"),
-        (PermissionMode::ReadOnly, "read-only"),
-        (PermissionMode::Plan, "plan"),
+        (PermissionMode::Ask, "ask", "ask"),
+        (PermissionMode::AcceptEdits, "accept-edits", "accept edits"),
+        (PermissionMode::Auto, "auto", "auto"),
+        (PermissionMode::ReadOnly, "read-only", "read only"),
+        (PermissionMode::Plan, "plan", "plan"),
     ];
     html! {
         span.wide-only id="mode-of" {
             label.sr for="mode" { "Permissions" }
             select.quiet id="mode" name="permissions" data-sets="permissions" {
-                @for (mode, name) in modes { option value=(name) selected[mode == scene.head.mode] { (name) } }
+                @for (mode, name, words) in modes { option value=(name) selected[mode == scene.head.mode] { (words) } }
             }
         }
     }

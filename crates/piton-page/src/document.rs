@@ -227,7 +227,8 @@ fn keys() -> Markup {
         ("Enter", "send; while a turn runs, queue"),
         ("Ctrl Enter", "steer"),
         ("Shift Enter", "a new line"),
-        ("y, n", "on a question: yes, no"),
+        ("y, n, a", "on a question: yes, no, rules"),
+        ("y, f, r", "on a message: copy, fork, retry"),
         ("Esc", "back"),
     ];
     html! {

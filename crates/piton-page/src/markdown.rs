@@ -11,7 +11,7 @@ mod inline;
 
 pub(crate) use self::block::{Block, Memory, blocks};
 
-use self::held::{closed, held};
+use self::held::{bounded, closed, held};
 use crate::part::Part;
 
 /// The mark at the end of a text that is still coming.
@@ -48,7 +48,7 @@ pub(crate) fn coming(id: &str, text: &Coming<'_>, memory: &mut Memory) -> (Vec<P
         last.keep_kids(begun);
         frozen.push(last.part(&named(whole)));
     }
-    let shown = if text.is_open { closed(held(text.now)) } else { text.now.into() };
+    let shown = if text.is_open { closed(held(bounded(text.now))) } else { text.now.into() };
     let now = blocks(&shown, memory);
     let skipped = if text.is_new_try { 0 } else { whole };
     let mut tail: Vec<Block> = now.into_iter().skip(skipped).collect();

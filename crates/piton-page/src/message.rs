@@ -34,7 +34,7 @@ pub(crate) fn part(scene: &Scene<'_>, turn: &TurnView, message: &MessageView) ->
                 @if !is_first { span { "steered into the turn" } }
                 (time(message.at))
                 (tries(turn, message, &id))
-                (acts(scene, turn))
+                (acts(scene, turn, message))
             }
             @if stands == Stands::Failed && is_last {
                 @if let Some(halt) = &turn.head.halt { (failed(scene, turn, message, halt)) }
@@ -91,12 +91,13 @@ fn file(part: &MessagePart) -> Markup {
     }
 }
 
-fn acts(scene: &Scene<'_>, turn: &TurnView) -> Markup {
+fn acts(scene: &Scene<'_>, turn: &TurnView, message: &MessageView) -> Markup {
     html! {
         span.acts {
             button.b.plain type="button" data-copy="said" { (icon("copy")) "Copy" }
             form method="post" action=(scene.address("fork")) {
                 input type="hidden" name="turn" value=(turn.head.id.0);
+                input type="hidden" name="message" value=(message.id.as_str());
                 button.b.plain { (icon("fork")) "Fork from here" }
             }
         }

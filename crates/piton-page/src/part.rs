@@ -3,7 +3,9 @@
 //! What an element shows is known here as text only. Two trees of one page are compared by name: so a
 //! page that takes the operations shows what a page that is made anew shows.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
+use std::sync::Arc;
 
 use crate::frame::Op;
 use crate::visible::{escaped, visible};
@@ -50,7 +52,8 @@ pub(crate) struct Group {
     pub(crate) attrs: Vec<(&'static str, Option<String>)>,
     /// What stands in front of the children.
     pub(crate) head: String,
-    pub(crate) kids: Vec<Part>,
+    /// What did not change is shared with the tree before, and not compared.
+    pub(crate) kids: Vec<Arc<Part>>,
 }
 
 /// Something of an element that moved without an entry.
@@ -191,7 +194,11 @@ impl Group {
         self
     }
 
-    pub(crate) fn kids(mut self, kids: Vec<Part>) -> Part {
+    pub(crate) fn kids(self, kids: Vec<Part>) -> Part {
+        self.shared(kids.into_iter().map(Arc::new).collect())
+    }
+
+    pub(crate) fn shared(mut self, kids: Vec<Arc<Part>>) -> Part {
         self.kids = kids;
         Part::Group(self)
     }
@@ -218,23 +225,36 @@ fn attributes(old: &Group, new: &Group, ops: &mut Vec<Op>) {
 
 /// Moves the children; says whether that can be done without moving one past another.
 fn children(old: &Group, new: &Group, ops: &mut Vec<Op>) -> bool {
-    let stays = |kid: &&Part, others: &[Part]| others.iter().any(|other| other.id() == kid.id());
-    let kept_old = old.kids.iter().filter(|kid| stays(kid, &new.kids)).map(Part::id);
-    let kept_new = new.kids.iter().filter(|kid| stays(kid, &old.kids)).map(Part::id);
+    // Nearly always all that were there are still there, and some came behind them.
+    let pairs = old.kids.iter().zip(&new.kids);
+    let same = pairs.take_while(|(old, new)| old.id() == new.id()).count();
+    for (old, new) in old.kids.iter().zip(&new.kids).take(same) {
+        if !Arc::ptr_eq(old, new) {
+            new.since(old, ops);
+        }
+    }
+    let (old_rest, new_rest) = (old.kids.get(same..), new.kids.get(same..));
+    let (old_rest, new_rest) = (old_rest.unwrap_or_default(), new_rest.unwrap_or_default());
+    let named = |kids: &[Arc<Part>]| -> BTreeMap<String, Arc<Part>> {
+        kids.iter().map(|kid| (kid.id().to_owned(), Arc::clone(kid))).collect()
+    };
+    let (before, after) = (named(old_rest), named(new_rest));
+    let kept_old = old_rest.iter().map(|kid| kid.id()).filter(|id| after.contains_key(*id));
+    let kept_new = new_rest.iter().map(|kid| kid.id()).filter(|id| before.contains_key(*id));
     if !kept_old.eq(kept_new) {
         return false;
     }
-    for gone in old.kids.iter().filter(|kid| !stays(kid, &new.kids)) {
+    for gone in old_rest.iter().filter(|kid| !after.contains_key(kid.id())) {
         ops.push(Op::Remove { id: gone.id().to_owned() });
     }
-    for (place, kid) in new.kids.iter().enumerate() {
-        if let Some(known) = old.kids.iter().find(|known| known.id() == kid.id()) {
+    for (place, kid) in new_rest.iter().enumerate() {
+        if let Some(known) = before.get(kid.id()) {
             kid.since(known, ops);
             continue;
         }
-        let behind = new.kids.iter().skip(place + 1).find(|next| stays(next, &old.kids));
+        let mut behind = new_rest.iter().skip(place + 1);
         let html = kid.html();
-        ops.push(match behind {
+        ops.push(match behind.find(|next| before.contains_key(next.id())) {
             Some(next) => Op::Before { id: next.id().to_owned(), html },
             None => Op::Append { id: new.id.clone(), html },
         });

@@ -3,6 +3,7 @@
 //! Which elements there are depends on the view only, and so on the journal. What is live shows in elements
 //! that are there anyway: so a page may miss any of its frames, and the next one is right again.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use maud::{Markup, PreEscaped, html};
@@ -134,12 +135,11 @@ impl Renderer {
         if old_live.is_some_and(|step| self.is_over(step.turn, step.step)) {
             self.live.step = None;
         }
-        let (old, mut new) = self.draw_anew();
+        let old = self.draw_anew();
         let mut ops = Vec::new();
-        new.bar.since(&old.bar, &mut ops);
-        self.move_turns(&old, &mut new, change, &mut ops);
-        new.dock.since(&old.dock, &mut ops);
-        self.picture = new;
+        self.picture.bar.since(&old.bar, &mut ops);
+        self.move_turns(&old, change, &mut ops);
+        self.picture.dock.since(&old.dock, &mut ops);
         let dirty = std::mem::take(&mut self.touched);
         for op in dirty.iter().filter_map(|touched| self.told_again(touched)) {
             if !ops.contains(&op) {
@@ -173,14 +173,13 @@ impl Renderer {
                 }
             }
         }
-        let (old, new) = self.draw_anew();
+        let old = self.draw_anew();
         let mut ops = Vec::new();
-        new.bar.since(&old.bar, &mut ops);
-        if let (Some(last), Some(before)) = (&new.last, &old.last) {
+        self.picture.bar.since(&old.bar, &mut ops);
+        if let (Some(last), Some(before)) = (&self.picture.last, &old.last) {
             last.since(before, &mut ops);
         }
-        new.dock.since(&old.dock, &mut ops);
-        self.picture = new;
+        self.picture.dock.since(&old.dock, &mut ops);
         if ops.is_empty() {
             return Frame::default();
         }
@@ -200,38 +199,40 @@ impl Renderer {
         step.is_some_and(|step| step.answered.is_some())
     }
 
-    /// Draws what is now; returns what was shown before, and it.
-    fn draw_anew(&mut self) -> (Picture, Picture) {
+    /// Draws what is now; returns what was shown before.
+    fn draw_anew(&mut self) -> Picture {
         let Self { conversation, view, live, models, picture, sketch, .. } = self;
         let scene = Scene { conversation, head: &view.head, live, models };
         if picture.turns.last() != shown_ids(view).last() {
             *sketch = Sketch::default();
         }
-        (picture.clone(), draw(&scene, view, sketch))
+        let new = draw(&scene, view, sketch);
+        std::mem::replace(picture, new)
     }
 
     /// Turns that came, went or were changed.
-    fn move_turns(&self, old: &Picture, new: &mut Picture, change: &ViewChange, ops: &mut Vec<Op>) {
+    fn move_turns(&self, old: &Picture, change: &ViewChange, ops: &mut Vec<Op>) {
+        let new = &self.picture;
         for gone in old.turns.iter().filter(|id| !new.turns.contains(id)) {
             ops.push(Op::Remove { id: ident::turn(*gone) });
         }
-        let (old_last, new_last) = (old.turns.last(), new.turns.last());
-        for turn in self.view.shown() {
-            let id = &turn.head.id;
-            let is_last = Some(id) == new_last;
-            let was_last = old.last.as_ref().filter(|_| Some(id) == old_last);
-            let part = |last: &Option<Part>| match last {
-                Some(last) if is_last => last.clone(),
-                Some(_) | None => turn::part(&self.scene(), turn, &mut Sketch::default()),
-            };
-            if !old.turns.contains(id) {
-                let html = part(&new.last).html();
-                ops.push(Op::Append { id: "log".to_owned(), html });
-            } else if let Some(before) = was_last {
-                part(&new.last).since(before, ops);
-            } else if is_last || is_named(change, *id) {
-                let html = part(&new.last).html();
-                ops.push(Op::Replace { id: ident::turn(*id), html, length: None });
+        // Only the last turn moves, and the one that was the last.
+        let from = old.turns.last().min(new.turns.last()).copied().unwrap_or_default();
+        for turn in
+            self.view.shown().filter(|turn| from <= turn.head.id || is_named(change, turn.head.id))
+        {
+            let id = turn.head.id;
+            let last = new.last.as_ref().filter(|_| Some(&id) == new.turns.last());
+            let before = old.last.as_ref().filter(|_| Some(&id) == old.turns.last());
+            let drawn = || turn::part(&self.scene(), turn, &mut Sketch::default());
+            let part = last.map_or_else(|| Cow::Owned(drawn()), Cow::Borrowed);
+            match before {
+                Some(before) => part.since(before, ops),
+                None if old.turns.contains(&id) => {
+                    let (id, html) = (ident::turn(id), part.html());
+                    ops.push(Op::Replace { id, html, length: None });
+                }
+                None => ops.push(Op::Append { id: "log".to_owned(), html: part.html() }),
             }
         }
     }

@@ -1,8 +1,12 @@
 //! A request to the model, and what came of it: reasoning, text, calls and their questions.
 
+use std::collections::BTreeMap;
+
 use maud::html;
-use piton_core::id::TurnId;
-use piton_core::view::{FinishReason, LiveStep, PartView, StepState, StepView, TurnView};
+use piton_core::id::{CallId, TurnId};
+use piton_core::view::{
+    CallState, CallView, FinishReason, LiveStep, PartView, StepState, StepView, TurnView,
+};
 
 use crate::call;
 use crate::icon::{chevron, icon, spinning};
@@ -17,16 +21,40 @@ use crate::when::{count, since};
 /// Longest end of reasoning that is shown while it comes, in bytes.
 const REASONING_BYTES_MAX: usize = 2 * 1024;
 
+/// What was drawn before, so that it is not drawn again and again while something else moves.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Memo {
+    /// Of the first text.
+    text: Memory,
+    /// Calls that are over.
+    calls: BTreeMap<CallId, (CallView, Part)>,
+}
+
+impl Memo {
+    /// The element of a call. One that is over depends on nothing but itself.
+    fn call(&mut self, scene: &Scene<'_>, call: &CallView) -> Part {
+        let known = self.calls.get(&call.id).filter(|(known, _)| known == call);
+        if let Some((_, part)) = known {
+            return part.clone();
+        }
+        let part = call::part(scene, call);
+        if matches!(call.state, CallState::Done { .. }) && call.asking.is_none() {
+            self.calls.insert(call.id, (call.clone(), part.clone()));
+        }
+        part
+    }
+}
+
 /// The elements of a step, in order.
 pub(crate) fn parts(
     scene: &Scene<'_>,
     turn: &TurnView,
     step: &StepView,
-    memory: &mut Memory,
+    memo: &mut Memo,
 ) -> Vec<Part> {
     let mut parts = match step.answered {
-        Some(_) => answered(scene, turn.head.id, step, memory),
-        None => coming(scene, turn, step, memory),
+        Some(_) => answered(scene, turn.head.id, step, memo),
+        None => coming(scene, turn, step, memo),
     };
     let questions = step.calls.iter().flat_map(|call| &call.questions);
     parts.extend(questions.map(|asked| question::part(scene, asked)));
@@ -34,7 +62,7 @@ pub(crate) fn parts(
 }
 
 /// A whole answer.
-fn answered(scene: &Scene<'_>, turn: TurnId, step: &StepView, memory: &mut Memory) -> Vec<Part> {
+fn answered(scene: &Scene<'_>, turn: TurnId, step: &StepView, memo: &mut Memo) -> Vec<Part> {
     let name = ident::step(turn, step.number);
     let mut parts = Vec::new();
     let (mut texts, mut thoughts) = (0, 0);
@@ -51,13 +79,13 @@ fn answered(scene: &Scene<'_>, turn: TurnId, step: &StepView, memory: &mut Memor
             PartView::Text { text } => {
                 let id = numbered('t', &mut texts);
                 let mut fresh = Memory::default();
-                let memory = if texts == 1 { &mut *memory } else { &mut fresh };
+                let memory = if texts == 1 { &mut memo.text } else { &mut fresh };
                 let blocks = markdown::whole(&id, text, memory);
                 parts.push(text_group(&id, true, false).kids(vec![frozen(&id, false, blocks)]));
             }
             PartView::Call { call } => {
                 let call = step.calls.iter().find(|known| known.id == *call);
-                parts.extend(call.map(|call| call::part(scene, call)));
+                parts.extend(call.map(|call| memo.call(scene, call)));
             }
             _ => {}
         }
@@ -65,14 +93,14 @@ fn answered(scene: &Scene<'_>, turn: TurnId, step: &StepView, memory: &mut Memor
     let is_named =
         |id| step.parts.iter().any(|part| matches!(part, PartView::Call { call } if *call == id));
     let unnamed = step.calls.iter().filter(|call| !is_named(call.id));
-    parts.extend(unnamed.map(|call| call::part(scene, call)));
+    parts.extend(unnamed.map(|call| memo.call(scene, call)));
     parts.extend(remark(step, &format!("{name}-n")));
     parts
 }
 
 /// An answer that is not whole. Which elements there are depends on the journal only: what is live is shown
 /// in them, or hides them.
-fn coming(scene: &Scene<'_>, turn: &TurnView, step: &StepView, memory: &mut Memory) -> Vec<Part> {
+fn coming(scene: &Scene<'_>, turn: &TurnView, step: &StepView, memo: &mut Memo) -> Vec<Part> {
     let name = ident::step(turn.head.id, step.number);
     let live = scene.live_step(turn.head.id, step);
     let is_open = step.state == StepState::Asked && Stands::of(scene, turn) == Stands::Runs;
@@ -91,7 +119,7 @@ fn coming(scene: &Scene<'_>, turn: &TurnView, step: &StepView, memory: &mut Memo
     let is_new_try = live.is_some_and(|live| is_other(&live.text));
     let id = format!("{name}-t");
     let said = Coming { durable: kept_text, now: text, is_open, is_new_try };
-    let (blocks, tail) = markdown::coming(&id, &said, memory);
+    let (blocks, tail) = markdown::coming(&id, &said, &mut memo.text);
     let is_cut = !is_open && !text.is_empty();
     let tail_html = html! {
         div.tail id={ (id) "-l" } {

@@ -1,15 +1,17 @@
 //! A turn: an article on the rope.
 
+use std::sync::Arc;
+
 use maud::html;
 use piton_core::view::{ItemView, StepView, TurnEnd, TurnView};
 
 use crate::halt;
+use crate::icon::chevron;
 use crate::ident;
-use crate::markdown::Memory;
 use crate::message;
 use crate::part::{Group, Part};
 use crate::scene::{Scene, Stands};
-use crate::step;
+use crate::step::{self, Memo};
 use crate::visible::visible;
 use crate::when::{count, duration, tokens};
 
@@ -17,16 +19,16 @@ use crate::when::{count, duration, tokens};
 #[derive(Clone, Debug)]
 pub(crate) struct Drawn {
     item: ItemView,
-    parts: Vec<Part>,
+    parts: Vec<Arc<Part>>,
 }
 
 /// What was drawn of a turn before.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Sketch {
     items: Vec<Drawn>,
-    /// Of the text that came last.
-    memory: Memory,
-    /// Which step that memory is of.
+    /// Of the step that was drawn last.
+    memo: Memo,
+    /// Its number.
     step: u32,
 }
 
@@ -37,15 +39,18 @@ pub(crate) fn part(scene: &Scene<'_>, turn: &TurnView, sketch: &mut Sketch) -> P
     sketch.items.truncate(turn.items.len());
     for (place, item) in turn.items.iter().enumerate() {
         kids.extend(items(scene, turn, (place, item), sketch));
+        if place == 0 {
+            kids.extend(told_along(turn, &format!("{id}-told")).map(Arc::new));
+        }
     }
     if turn.head.end.is_none() {
-        kids.extend([halt::retry(scene, turn), halt::part(scene, turn)]);
+        kids.extend([halt::retry(scene, turn), halt::part(scene, turn)].map(Arc::new));
     } else {
-        kids.push(end(turn, &format!("{id}-end")));
+        kids.push(Arc::new(end(turn, &format!("{id}-end"))));
     }
     let is = Stands::of(scene, turn).word(turn).map(ToOwned::to_owned);
     let head = format!("<h2 class=\"sr\">Turn {}</h2>", turn.head.id.0);
-    Group::new("article", id, " class=\"turn\"").attr("data-is", is).head(head).kids(kids)
+    Group::new("article", id, " class=\"turn\"").attr("data-is", is).head(head).shared(kids)
 }
 
 /// The elements of an item. A step that is over depends on nothing but itself.
@@ -54,7 +59,7 @@ fn items(
     turn: &TurnView,
     (place, item): (usize, &ItemView),
     sketch: &mut Sketch,
-) -> Vec<Part> {
+) -> Vec<Arc<Part>> {
     let step = match item {
         ItemView::Message(message) => {
             return keep(sketch, place, item, vec![message::part(scene, turn, message)]);
@@ -67,13 +72,14 @@ fn items(
         return known.parts.clone();
     }
     if sketch.step != step.number {
-        (sketch.memory, sketch.step) = (Memory::default(), step.number);
+        (sketch.memo, sketch.step) = (Memo::default(), step.number);
     }
-    let parts = step::parts(scene, turn, step, &mut sketch.memory);
+    let parts = step::parts(scene, turn, step, &mut sketch.memo);
     keep(sketch, place, item, parts)
 }
 
-fn keep(sketch: &mut Sketch, place: usize, item: &ItemView, parts: Vec<Part>) -> Vec<Part> {
+fn keep(sketch: &mut Sketch, place: usize, item: &ItemView, parts: Vec<Part>) -> Vec<Arc<Part>> {
+    let parts: Vec<_> = parts.into_iter().map(Arc::new).collect();
     let drawn = Drawn { item: item.clone(), parts: parts.clone() };
     // Items are drawn in order, so every place in front of this one is there.
     match sketch.items.get_mut(place) {
@@ -89,6 +95,21 @@ fn is_over(step: &StepView) -> bool {
     let is_done = |state: &CallState| matches!(state, CallState::Done { .. });
     step.answered.is_some()
         && step.calls.iter().all(|call| is_done(&call.state) && call.asking.is_none())
+}
+
+/// What the model was told with the first message, beside what the user said.
+fn told_along(turn: &TurnView, id: &str) -> Option<Part> {
+    let names: Vec<&str> = turn.context.iter().map(|told| told.name.as_str()).collect();
+    if names.is_empty() {
+        return None;
+    }
+    let html = html! {
+        details.at.think.turnable id=(id) {
+            summary { span.node.dot {} (chevron()) "Told along: " (visible(&names.join(", "))) }
+            @for told in &turn.context { div dir="auto" { (visible(&told.text)) } }
+        }
+    };
+    Some(Part::leaf(id, html.into_string()))
 }
 
 /// What a turn that is over took.
@@ -114,6 +135,7 @@ fn end(turn: &TurnView, id: &str) -> Part {
                     " · " (tokens(usage.total())) " tokens"
                     @if 0 < cached { ", " (cached) " % cached" }
                 }
+                @if 0 < turn.head.outputs_shortened { " · " (count(turn.head.outputs_shortened, "output", "outputs")) " shortened for the model" }
             }
         }
     };

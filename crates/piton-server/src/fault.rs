@@ -150,11 +150,13 @@ pub(crate) struct Told {
 impl Told {
     /// The same as a page, for a browser that asked for one.
     pub(crate) fn page(&self) -> String {
-        match self.kind {
-            Kind::NoToken => piton_page::sign_in(None),
-            Kind::WrongToken => piton_page::sign_in(Some(&self.words)),
-            _ => piton_page::problem("This did not work", &self.words, &self.id),
+        if self.kind == Kind::NoToken {
+            return piton_page::sign_in(None);
         }
+        if self.kind == Kind::WrongToken {
+            return piton_page::sign_in(Some(&self.words));
+        }
+        piton_page::problem("This did not work", &self.words, &self.id)
     }
 }
 
@@ -206,10 +208,10 @@ impl Fault {
             return answer;
         }
         let kind = Kind::of(status);
-        let words = match kind {
-            Kind::UnknownPath => "there is nothing under this path",
-            Kind::WrongMethod => "this path does not take this method",
-            _ => status.canonical_reason().unwrap_or("the request failed"),
+        let words = match status {
+            StatusCode::NOT_FOUND => "there is nothing under this path",
+            StatusCode::METHOD_NOT_ALLOWED => "this path does not take this method",
+            status => status.canonical_reason().unwrap_or("the request failed"),
         };
         let allow = answer.headers().get(header::ALLOW).cloned();
         let mut told = Self::new(kind, words).into_response();
@@ -232,7 +234,11 @@ fn hint_of(refusal: &Refusal) -> Option<&'static str> {
         Refusal::OlderTurn { .. } => "fork the conversation in front of the message",
         Refusal::QueueFull { .. } => "take a waiting message back, or wait for the turn",
         Refusal::UnknownMessage { .. } | Refusal::AlreadyTaken { .. } => "read the queue again",
-        _ => return None,
+        Refusal::UnknownCommand { .. }
+        | Refusal::EmptyMessage
+        | Refusal::Impossible { .. }
+        | Refusal::Other
+        | _ => return None,
     })
 }
 
@@ -277,7 +283,17 @@ impl From<&StoreError> for Fault {
             StoreError::BlobSize { .. } | StoreError::Letter { .. } => {
                 Self::new(Kind::TooLarge, error.to_string())
             }
-            _ => Self::new(Kind::Store, with_causes(error)).hint("piton doctor says more"),
+            StoreError::ForksTooDeep { .. }
+            | StoreError::NewerFormat { .. }
+            | StoreError::Damaged { .. }
+            | StoreError::DamagedBlob { .. }
+            | StoreError::DamagedEntry { .. }
+            | StoreError::Full { .. }
+            | StoreError::Io { .. }
+            | StoreError::Database { .. }
+            | StoreError::Closed => {
+                Self::new(Kind::Store, with_causes(error)).hint("piton doctor says more")
+            }
         }
     }
 }
@@ -294,7 +310,7 @@ impl From<FollowError> for Fault {
             FollowError::Unknown(id) => Self::unknown(id.as_str()),
             FollowError::Store(error) => error.into(),
             FollowError::CursorAhead { .. } => Self::bad(error.to_string()),
-            _ => Self::new(Kind::Stopping, error.to_string()),
+            FollowError::EngineGone | _ => Self::new(Kind::Stopping, error.to_string()),
         }
     }
 }
@@ -344,7 +360,7 @@ impl From<CommandError> for Fault {
                 .hint("answer it where the turn is performed"),
             CommandError::Failed(error) => Self::from(&*error),
             CommandError::Store(error) => Self::from(&*error),
-            _ => Self::new(Kind::Stopping, error.to_string()),
+            CommandError::EngineGone | _ => Self::new(Kind::Stopping, error.to_string()),
         }
     }
 }
@@ -359,7 +375,9 @@ impl From<ForkError> for Fault {
             | ForkError::NoMessageYet { .. } => Self::not_found(error.to_string()),
             ForkError::TooDeep(_) => Self::new(Kind::Refused, error.to_string()),
             ForkError::Store(error) => error.into(),
-            _ => Self::new(Kind::Store, with_causes(&error)),
+            ForkError::Lease(_) | ForkError::Append(_) | _ => {
+                Self::new(Kind::Store, with_causes(&error))
+            }
         }
     }
 }

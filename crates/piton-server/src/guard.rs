@@ -6,6 +6,7 @@
 use std::sync::atomic::Ordering;
 
 use axum::extract::{Request, State};
+use axum::http::uri::Authority;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{Html, IntoResponse as _, Response};
@@ -113,15 +114,15 @@ fn admit(shared: &Shared, request: &mut Request) -> Result<(), Fault> {
     if PUBLIC.contains(&path) || path.starts_with(ASSETS) {
         return Ok(());
     }
-    let who = match (bearer(headers), cookie(headers)) {
-        (Some(secret), _) => known(shared, secret)?,
-        // Only a browser has a cookie, and a browser says from where it comes before it changes anything.
-        (None, Some(_)) if !reads && site == Site::Unsaid => return Err(foreign_origin()),
-        (None, Some(secret)) => known(shared, secret)?,
-        (None, None) => {
-            return Err(Fault::new(Kind::NoToken, "this request has no token").hint(SIGN_IN));
-        }
+    let bearer = bearer(headers);
+    let Some(secret) = bearer.or_else(|| cookie(headers)) else {
+        return Err(Fault::new(Kind::NoToken, "this request has no token").hint(SIGN_IN));
     };
+    // Only a browser has a cookie, and a browser says from where it comes before it changes anything.
+    if bearer.is_none() && !reads && site == Site::Unsaid {
+        return Err(foreign_origin());
+    }
+    let who = known(shared, secret)?;
     request.extensions_mut().insert(who);
     Ok(())
 }
@@ -146,7 +147,7 @@ fn foreign_origin() -> Fault {
 /// The host that a request is for.
 fn host(request: &Request) -> Option<&str> {
     let header = request.headers().get(header::HOST).and_then(|host| host.to_str().ok());
-    header.or_else(|| request.uri().authority().map(|authority| authority.as_str()))
+    header.or_else(|| request.uri().authority().map(Authority::as_str))
 }
 
 /// Whether a host is this server. Any port: a tunnel has another one.

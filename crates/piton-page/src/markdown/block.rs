@@ -33,8 +33,8 @@ pub(crate) enum Block {
 /// What was made of a text before, so that one that grows is not made whole again and again.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Memory {
-    /// Of blocks without code: source and HTML, by place.
-    made: BTreeMap<usize, (String, String)>,
+    /// Of blocks without code: source and block, by place.
+    made: BTreeMap<usize, (String, Block)>,
     /// Of code: chunks by place.
     painted: BTreeMap<usize, Vec<Chunk>>,
     /// Whether blocks depend on more than their source: a definition changes blocks that stand anywhere.
@@ -49,15 +49,17 @@ struct Chunk {
 }
 
 impl Memory {
-    fn recall(&self, place: Place<'_>) -> Option<String> {
-        let (source, html) = self.made.get(&place.at).filter(|_| !self.is_of_no_use)?;
-        (source == place.source).then(|| html.clone())
-    }
-
-    fn keep(&mut self, place: Place<'_>, html: &str) {
-        if !self.is_of_no_use {
-            self.made.insert(place.at, (place.source.to_owned(), html.to_owned()));
+    /// The block that was made of the same source before, else one that is made now.
+    fn block(&mut self, place: Place<'_>, make: impl FnOnce() -> Block) -> Block {
+        let known = self.made.get(&place.at).filter(|_| !self.is_of_no_use);
+        if let Some((_, block)) = known.filter(|(source, _)| source == place.source) {
+            return block.clone();
         }
+        let block = make();
+        if !self.is_of_no_use {
+            self.made.insert(place.at, (place.source.to_owned(), block.clone()));
+        }
+        block
     }
 }
 
@@ -107,18 +109,15 @@ fn block(events: &[Event<'_>], place: Place<'_>, memory: &mut Memory) -> Block {
             };
             code(info, &text_of(events), place.at, memory)
         }
-        Some(Event::Start(Tag::List(start))) => {
+        Some(Event::Start(Tag::List(start))) => memory.block(place, || {
             let items = items(events).map(|item| clean(&inline::item_html(item))).collect();
             let tag = if start.is_some() { "ol" } else { "ul" };
             Block::List { tag, start: start.unwrap_or(1), items }
-        }
-        first => {
+        }),
+        first => memory.block(place, || {
             let (tag, fixed) = look(first);
-            let made = || clean(&inline::html(within(events)));
-            let inner = memory.recall(place).unwrap_or_else(made);
-            memory.keep(place, &inner);
-            Block::Whole { tag, fixed, inner }
-        }
+            Block::Whole { tag, fixed, inner: clean(&inline::html(within(events))) }
+        }),
     }
 }
 

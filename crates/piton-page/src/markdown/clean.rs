@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 
 use ammonia::Builder;
 
-const TAGS: [&str; 24] = [
+const TAGS: [&str; 25] = [
     "a",
     "blockquote",
     "br",
@@ -30,6 +30,7 @@ const TAGS: [&str; 24] = [
     "th",
     "thead",
     "tr",
+    "ul",
 ];
 
 /// Elements that may have a class, and which.

@@ -5,6 +5,20 @@ use std::borrow::Cow;
 /// Letters that begin a block, and say nothing by themselves.
 const MARKERS: &str = "-*+#>=_`~.)0123456789";
 
+/// Longest block that is shown while it comes, in bytes: it is sent again with every word.
+const COMING_BYTES_MAX: usize = 32 * 1024;
+
+/// The text without the end of a block that is too long to be sent again and again. Nothing is lost: a block
+/// is shown whole when it ends.
+pub(super) fn bounded(text: &str) -> &str {
+    let start = text.rfind("\n\n").map_or(0, |end| end + 2);
+    let end = start.saturating_add(COMING_BYTES_MAX);
+    if text.len() <= end || is_in_fence(text) {
+        return text;
+    }
+    text.get(..text.floor_char_boundary(end)).unwrap_or(text)
+}
+
 /// The text without an unfinished line that may turn into something else: a row of a table, or nothing but
 /// marks. The head of a table waits for the line below it.
 pub(super) fn held(text: &str) -> &str {
@@ -86,6 +100,14 @@ mod tests {
         check("```\n| b", "```\n| b");
         check("```\na\n```\n-", "```\na\n```\n");
         check("", "");
+    }
+
+    #[test]
+    fn a_block_that_never_ends_is_not_sent_again_and_again() {
+        let line = "é".repeat(COMING_BYTES_MAX);
+        assert_eq!(bounded(&line).len(), COMING_BYTES_MAX);
+        let text = format!("{line}\n\nend");
+        assert_eq!(bounded(&text), text);
     }
 
     #[test]

@@ -35,6 +35,16 @@ fn what_models_write_becomes_blocks_with_names() {
 }
 
 #[test]
+fn what_stands_in_an_item_stays_in_it() {
+    check(
+        "- a\n  - b\n    1. c\n\n  > d\n- [x] e",
+        expect![[r#"
+        <ul id="x-b0"><li id="x-b0-i0" dir="auto">a<ul><li dir="auto">b<ol start="1"><li dir="auto">c</li></ol></li></ul><blockquote dir="auto"><div class="para" dir="auto">d</div></blockquote></li><li id="x-b0-i1" dir="auto">☑ e</li></ul>
+    "#]],
+    );
+}
+
+#[test]
 fn hostile_text_does_nothing() {
     check(
         "<script>alert(1)</script>\n\n<img src=x onerror=alert(1)> <b onclick=x>y</b>",

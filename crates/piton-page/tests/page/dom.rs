@@ -154,7 +154,9 @@ impl Page {
             Op::Replace { .. } => drop(nodes.splice(place..=place, fresh.clone())),
             Op::Before { .. } => drop(nodes.splice(place..place, fresh.clone())),
             Op::Remove { .. } => drop(nodes.remove(place)),
-            inside => nodes[place].take(inside, fresh.clone()),
+            Op::Append { .. } | Op::Prepend { .. } | Op::Text { .. } | Op::Attr { .. } | _ => {
+                nodes[place].take(op, fresh.clone());
+            }
         };
         if !at(&mut self.nodes, op.id(), &mut act) {
             self.missing.push(format!("{op:?}"));

@@ -195,3 +195,19 @@ fn a_change_that_does_not_follow_is_refused() {
     assert!(matches!(renderer.change(&changes[0]), Err(Refused::AlreadyApplied { .. })));
     assert_eq!(renderer.cursor(), cursor);
 }
+
+#[test]
+fn what_is_sent_does_not_grow_with_the_turn() {
+    let step = |at: usize| format!("ask calls(r:c{at}) start:c{at} finish:c{at}");
+    let steps = (0..150).map(step).collect::<Vec<_>>().join(" ");
+    let journal = Journal::of(&format!("turn user {steps} ask"));
+    let turn = journal.state.open_turn().unwrap();
+    let step = turn.steps().next_back().unwrap();
+    let mut live = driven();
+    let mut renderer = renderer(View::from(&journal.state), live.clone());
+    let mut now = LiveStep::new(turn.id, step.number, step.attempt);
+    now.text = "A few words.".into();
+    live.step = Some(now);
+    let frame = serde_json::to_string(&renderer.live(&live)).unwrap();
+    assert!(frame.len() < 1_000, "{} bytes: {frame}", frame.len());
+}

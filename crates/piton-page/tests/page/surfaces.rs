@@ -4,7 +4,7 @@ use piton_core::event::{
     AnswerPart, BlobRef, Event, FinishReason, Outcome, ToolOutput, Usage, UserPart,
 };
 use piton_core::id::{Attempt, CallId, ConversationId, Digest, MessageId, TurnId};
-use piton_core::view::{Live, View};
+use piton_core::view::{Live, PermissionMode, View};
 use piton_page::{Model, Renderer, Window};
 
 use crate::dom::{Node, Page};
@@ -233,6 +233,38 @@ fn plan_and_queue_are_in_the_dock() {
     );
     assert_eq!(page.find("composer").unwrap().attr("data-is"), Some("busy"));
     assert!(text(&page, "send").contains("Stop Steer Queue"));
+}
+
+#[test]
+fn what_a_worker_asks_is_shown_with_the_way_there() {
+    let mut journal = Journal::of("turn user ask calls(c:a) start:a");
+    let call = journal.call("a");
+    journal.push(Event::CallParked { call, question: "Delete it?".into() });
+    let card = text(&page(&journal, true), "c1-1-0");
+    assert!(card.contains("a worker asks") && card.contains("Delete it?"), "{card}");
+    assert_eq!(state(&page(&journal, true)).0, "ask");
+}
+
+#[test]
+fn what_the_model_was_told_along_is_folded_below_the_message() {
+    let page = page(&Journal::of("turn context:date:today user ask"), true);
+    let told = text(&page, "t1-told");
+    assert!(told.contains("Told along: date") && told.contains("today"), "{told}");
+}
+
+#[test]
+fn the_modes_that_can_be_chosen_have_the_names_of_the_setting() {
+    let page = page(&Journal::of("mode:accept-edits"), true);
+    let select = page.find("mode").unwrap();
+    let options: Vec<_> = select
+        .all()
+        .into_iter()
+        .filter_map(|node| Some((node.attr("value")?, node.attr("selected").is_some())))
+        .collect();
+    for (name, is_chosen) in options {
+        let mode: PermissionMode = serde_json::from_value(name.into()).unwrap();
+        assert_eq!(is_chosen, mode == PermissionMode::AcceptEdits);
+    }
 }
 
 #[test]

@@ -152,13 +152,11 @@ pub(crate) async fn send(
     id: &ConversationId,
     envelope: Envelope,
 ) -> Result<Receipt, Fault> {
-    let goes_on = match &envelope.command {
-        Command::Answer { inquiry, reply, then } => {
-            keep_rules(shared, id, inquiry, reply).await?;
-            *then == AnswerThen::GoOn
-        }
-        _ => false,
-    };
+    let mut goes_on = false;
+    if let Command::Answer { inquiry, reply, then } = &envelope.command {
+        keep_rules(shared, id, inquiry, reply).await?;
+        goes_on = *then == AnswerThen::GoOn;
+    }
     let receipt = post(shared, &shared.engine().conversation(id), envelope.clone()).await?;
     if goes_on && receipt.verdict == Word::Taken {
         wake_parent(shared, id, &envelope).await?;
@@ -184,12 +182,12 @@ async fn keep_rules(
     };
     let fits =
         |it: &&piton::view::Always| it.effect == standing.effect && it.scope == standing.scope;
-    let rules = match reply {
-        Reply::Keep(rules) => rules.clone(),
-        _ => match asked.always.iter().find(fits) {
-            Some(always) => always.rules.clone(),
-            None => return Err(Fault::new(Kind::Refused, "no such rule is offered for this call")),
-        },
+    let rules = if let Reply::Keep(rules) = reply {
+        rules.clone()
+    } else if let Some(always) = asked.always.iter().find(fits) {
+        always.rules.clone()
+    } else {
+        return Err(Fault::new(Kind::Refused, "no such rule is offered for this call"));
     };
     let Some(path) = shared.parts.agent.settings().file.clone() else {
         return Err(Fault::new(Kind::Refused, "there is no settings file to keep the rule in"));

@@ -62,7 +62,7 @@ pub(crate) async fn messages(
 fn rows(turn: &TurnView) -> Vec<MessageRow> {
     let said = turn.items.iter().filter_map(|item| match item {
         ItemView::Message(message) => Some(message.clone()),
-        _ => None,
+        ItemView::Step(_) | _ => None,
     });
     let row = |message| MessageRow { turn: turn.head.id.0, message, answer: None };
     let mut rows: Vec<_> = said.map(row).collect();
@@ -350,9 +350,10 @@ pub(crate) async fn retry(
 /// The message that can be tried again.
 async fn newest(shared: &Shared, conversation: &Conversation) -> Result<MessageId, Fault> {
     let view: View = shared.engine().view(conversation.id()).await?;
-    let mut messages = view.head.next.iter().filter_map(|next| match next {
-        Next::Retry { message } => Some(message.clone()),
-        _ => None,
-    });
-    messages.next().ok_or_else(|| Fault::not_found("no message can be tried again"))
+    for next in view.head.next {
+        if let Next::Retry { message } = next {
+            return Ok(message);
+        }
+    }
+    Err(Fault::not_found("no message can be tried again"))
 }

@@ -45,10 +45,13 @@ impl<P: Picture> Following<P> {
                 Read::Nothing => break,
                 Read::Failed => return Err(Ended),
                 Read::Ahead => (self.cursor, self.reset) = (None, Some("ahead")),
-                Read::Behind => match self.catch_up(engine).await? {
-                    Some(missed) => told.extend(missed),
-                    None => (self.cursor, self.reset) = (None, Some("behind")),
-                },
+                Read::Behind => {
+                    if let Some(missed) = self.catch_up(engine).await? {
+                        told.extend(missed);
+                    } else {
+                        (self.cursor, self.reset) = (None, Some("behind"));
+                    }
+                }
                 Read::Changes(changes) => {
                     for (seq, data) in changes {
                         self.cursor = Some(seq);
@@ -78,10 +81,7 @@ impl<P: Picture> Following<P> {
     /// What the journal has behind the cursor; none, if that is too much, or no change by itself.
     async fn catch_up(&mut self, engine: &Engine) -> Result<Option<Told>, Ended> {
         let id = self.conversation().clone();
-        let mut follow = match engine.follow(&id, self.cursor).await {
-            Ok(follow) => follow,
-            Err(_) => return Err(Ended),
-        };
+        let Ok(mut follow) = engine.follow(&id, self.cursor).await else { return Err(Ended) };
         let (mut told, mut reached) = (Vec::new(), self.cursor);
         loop {
             match follow.next_entry().await {

@@ -246,21 +246,20 @@ impl<P: Picture> Following<P> {
     async fn follow(&self, mut follow: Follow) -> Result<(), Failed> {
         let mut pace = Pace::new();
         loop {
-            let news = match follow.next().now_or_never() {
-                Some(news) => news,
-                None => {
-                    self.get_ready();
-                    tokio::select! {
-                        biased;
-                        news = follow.next() => news,
-                        () = tokio::time::sleep_until(pace.next), if pace.waits => {
-                            self.show_live(&mut pace);
-                            continue;
-                        }
-                        _ = pace.look.tick() => {
-                            self.look_elsewhere(&mut pace).await;
-                            continue;
-                        }
+            let news = if let Some(news) = follow.next().now_or_never() {
+                news
+            } else {
+                self.get_ready();
+                tokio::select! {
+                    biased;
+                    news = follow.next() => news,
+                    () = tokio::time::sleep_until(pace.next), if pace.waits => {
+                        self.show_live(&mut pace);
+                        continue;
+                    }
+                    _ = pace.look.tick() => {
+                        self.look_elsewhere(&mut pace).await;
+                        continue;
                     }
                 }
             };

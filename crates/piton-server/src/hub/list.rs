@@ -69,7 +69,7 @@ impl From<&Row> for RowView {
         let works = match &row.activity {
             Activity::Here(stage) => *stage != Stage::Resting,
             Activity::Elsewhere(_) => true,
-            _ => false,
+            Activity::Nobody | _ => false,
         };
         let state = match (&row.status, works) {
             (Status::Idle, _) => RowState::Done,
@@ -79,7 +79,7 @@ impl From<&Row> for RowView {
         };
         let elsewhere = match &row.activity {
             Activity::Elsewhere(holder) => Some(holder.pid),
-            _ => None,
+            Activity::Nobody | Activity::Here(_) | _ => None,
         };
         let next_try = match row.wants {
             Wants::NotBefore(moment) => Some(moment.0),
@@ -221,24 +221,22 @@ async fn run(engine: &Engine, render: Render, state: &State) -> Result<(), Store
     state.lock().begun = true;
     state.moved.send_replace(());
     loop {
-        match tokio::time::timeout(ACTIVITY_EVERY, engine.changes(position, LIST_ROWS)).await {
-            Ok(changes) => {
-                let changes = changes?;
-                position = changes.position;
-                let shown: Vec<_> = changes.rows.iter().map(|row| note(&mut busy, row)).collect();
-                state.push(position, render(&shown));
-            }
-            Err(_) => {
-                let mut shown = Vec::new();
-                for (id, before) in busy.clone() {
-                    let Some(row) = engine.row(&id).await? else { continue };
-                    let now = note(&mut busy, &row);
-                    shown.extend((now != before).then_some(now));
-                }
-                if !shown.is_empty() {
-                    state.push(position, render(&shown));
-                }
-            }
+        let changing = engine.changes(position, LIST_ROWS);
+        if let Ok(changes) = tokio::time::timeout(ACTIVITY_EVERY, changing).await {
+            let changes = changes?;
+            position = changes.position;
+            let shown: Vec<_> = changes.rows.iter().map(|row| note(&mut busy, row)).collect();
+            state.push(position, render(&shown));
+            continue;
+        }
+        let mut shown = Vec::new();
+        for (id, before) in busy.clone() {
+            let Some(row) = engine.row(&id).await? else { continue };
+            let now = note(&mut busy, &row);
+            shown.extend((now != before).then_some(now));
+        }
+        if !shown.is_empty() {
+            state.push(position, render(&shown));
         }
     }
 }

@@ -224,8 +224,8 @@ pub(super) async fn retry(
 fn attempt(view: &View, message: &MessageId) -> Option<u32> {
     let mut items = view.turns.iter().rev().flat_map(|turn: &TurnView| &turn.items);
     items.find_map(|item| match item {
-        ItemView::Message(said) if said.id == *message => Some(said.attempt.0),
-        _ => None,
+        ItemView::Message(said) => (said.id == *message).then_some(said.attempt.0),
+        ItemView::Step(_) | _ => None,
     })
 }
 
@@ -244,15 +244,14 @@ pub(super) async fn answer(
     };
     let reply = reply(&form, asked)?;
     let command = Command::answer(inquiry.clone(), reply.clone());
-    let envelope = match reply.secret() {
+    let envelope = if reply.secret().is_some() {
         // Nothing that is kept may be made of a secret.
-        Some(_) => envelope(&who, None, command)?,
-        None => {
-            let said = serde_json::to_string(&reply).unwrap_or_default();
-            let digest = chance::digest(&format!("{inquiry} {said}"));
-            let name = format!("page-answer-{digest:.16}");
-            named(&shared.engine().conversation(&id), &who, name, command).await?
-        }
+        envelope(&who, None, command)?
+    } else {
+        let said = serde_json::to_string(&reply).unwrap_or_default();
+        let digest = chance::digest(&format!("{inquiry} {said}"));
+        let name = format!("page-answer-{digest:.16}");
+        named(&shared.engine().conversation(&id), &who, name, command).await?
     };
     questions::send(&shared, &id, envelope).await?;
     Ok(form.done(&format!("/c/{id}")))

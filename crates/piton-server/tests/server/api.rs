@@ -79,8 +79,8 @@ async fn a_conversation_that_is_created_twice_under_one_name_is_one() {
     stage.post(&format!("/conversations/{other}/fork"), json!({})).await;
     let listed = stage.get("/conversations").await;
     let fork = listed["conversations"].as_array().unwrap().iter();
-    let fork = fork.map(|row| row["conversation"].as_str().unwrap());
-    let fork = fork.filter(|id| *id != other && *id != "abcdefghjk").next().unwrap();
+    let mut fork = fork.map(|row| row["conversation"].as_str().unwrap());
+    let fork = fork.find(|id| *id != other && *id != "abcdefghjk").unwrap();
     let taken = stage.refused("POST", "/conversations", json!({ "id": fork })).await;
     assert_eq!(taken, (409, "exists".into()));
 }

@@ -43,8 +43,8 @@ async fn a_client_comes_back_at_any_cursor_without_gap_or_duplicate() {
         }
         for at in 1..end.cursor.0 {
             let cursor = format!("{id}:{at}");
-            let mut known = Known::default();
-            known.view = stage.view_at(&id, at).await;
+            let view = stage.view_at(&id, at).await;
+            let mut known = Known { view, ..Known::default() };
             let mut listener = stage.listen(&format!("c={id}"), Some(&cursor)).await;
             known.read_to(&mut listener, end.cursor.0).await;
             assert_eq!(known.view, end, "{cursor}");

@@ -138,7 +138,7 @@ impl Stage {
             match follow.next().await.unwrap() {
                 News::Snapshot(view) => known = *view,
                 News::Change(change) => known.apply(&change).unwrap(),
-                _ => {}
+                News::Live(_) | _ => {}
             }
         }
         known
