@@ -95,11 +95,11 @@ pub struct Hit {
     /// The entry.
     pub seq: Seq,
     /// Who said it.
-    pub scope: String,
+    pub scope: Arc<str>,
     /// What it is.
-    pub kind: String,
+    pub kind: Arc<str>,
     /// Why it does not count any more; empty if it does.
-    pub hidden: String,
+    pub hidden: Arc<str>,
     /// The number of the line in its text, from 1.
     pub number: usize,
     /// The line.
@@ -357,8 +357,11 @@ impl Query {
 /// Hits as they are met, with the rank of their conversations.
 #[derive(Default)]
 struct Gathered {
-    met: HashMap<ConversationId, Met>,
+    /// By their numbers in the index.
+    met: HashMap<i64, Met>,
     hits: Vec<(usize, Hit)>,
+    /// Words that many hits share: who said it, what it is.
+    words: Vec<Arc<str>>,
     more: bool,
 }
 
@@ -399,14 +402,40 @@ impl Gathered {
             self.more = true;
             return ControlFlow::Break(());
         }
-        let conversation = ConversationId::new(&*found.conversation);
         let rank = self.met.len();
-        let met = self.met.entry(conversation.clone()).or_insert(Met { rank, hits: 0 });
-        if met.hits < query.each_max {
-            met.hits += 1;
-            self.hits.push((met.rank, hit(conversation, query.context, found, (lines, place))));
+        let met = self.met.entry(found.key).or_insert(Met { rank, hits: 0 });
+        if query.each_max <= met.hits {
+            return ControlFlow::Continue(());
         }
+        met.hits += 1;
+        let rank = met.rank;
+        let owned = |lines: &[&str]| lines.iter().map(|line| (*line).to_owned()).collect();
+        let first = place.saturating_sub(query.context);
+        let end = lines.len().min((place + 1).saturating_add(query.context));
+        let hit = Hit {
+            conversation: ConversationId::new(&*found.conversation),
+            turn: found.turn,
+            seq: found.seq,
+            scope: self.word(&found.scope),
+            kind: self.word(&found.kind),
+            hidden: self.word(&found.hidden),
+            number: place + 1,
+            line: lines.get(place).map(|line| (*line).to_owned()).unwrap_or_default(),
+            before: owned(lines.get(first..place).unwrap_or_default()),
+            after: owned(lines.get(place + 1..end).unwrap_or_default()),
+        };
+        self.hits.push((rank, hit));
         ControlFlow::Continue(())
+    }
+
+    /// A word that another hit has, too, is not copied again.
+    fn word(&mut self, word: &str) -> Arc<str> {
+        if let Some(known) = self.words.iter().find(|known| &***known == word) {
+            return known.clone();
+        }
+        let word: Arc<str> = word.into();
+        self.words.push(word.clone());
+        word
     }
 
     /// By conversation, in the order in which those were met.
@@ -414,28 +443,5 @@ impl Gathered {
         // Stable: within a text the lines are in order already.
         self.hits.sort_by_key(|(rank, hit)| (*rank, hit.seq));
         Hits { hits: self.hits.into_iter().map(|(_, hit)| hit).collect(), more: self.more }
-    }
-}
-
-fn hit(
-    conversation: ConversationId,
-    context: usize,
-    found: &FoundText<'_>,
-    (lines, place): (&[&str], usize),
-) -> Hit {
-    let owned = |lines: &[&str]| lines.iter().map(|line| (*line).to_owned()).collect();
-    let first = place.saturating_sub(context);
-    let end = lines.len().min((place + 1).saturating_add(context));
-    Hit {
-        conversation,
-        turn: found.turn,
-        seq: found.seq,
-        scope: found.scope.as_ref().into(),
-        kind: found.kind.as_ref().into(),
-        hidden: found.hidden.as_ref().into(),
-        number: place + 1,
-        line: lines.get(place).map(|line| (*line).to_owned()).unwrap_or_default(),
-        before: owned(lines.get(first..place).unwrap_or_default()),
-        after: owned(lines.get(place + 1..end).unwrap_or_default()),
     }
 }

@@ -112,7 +112,9 @@ pub struct Sought {
 /// A text that was found. Borrowed from the index: most of them have no hit, and nothing of those is copied.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FoundText<'a> {
-    /// The name of the conversation.
+    /// The conversation's number in the index.
+    pub key: i64,
+    /// Its name.
     pub conversation: Cow<'a, str>,
     /// Its entry.
     pub seq: Seq,
@@ -266,20 +268,21 @@ fn store(home: &Path) -> String {
 
 /// In a place of their own, so that both questions have the same columns.
 const WITH_WORDS: &str = "
-    SELECT name, seq, turn, scope, kind, hidden, workspace, text
+    SELECT name, seq, turn, scope, kind, hidden, workspace, text, key
     FROM words CROSS JOIN texts ON texts.id = words.rowid
     CROSS JOIN conversations ON conversations.key = texts.conversation
     WHERE words MATCH ?3 AND (?1 IS NULL OR texts.conversation = (SELECT key FROM conversations WHERE name = ?1)) AND (?2 OR hidden = '')
     ORDER BY words.rowid DESC";
 
 const ALL: &str = "
-    SELECT name, seq, turn, scope, kind, hidden, workspace, text
+    SELECT name, seq, turn, scope, kind, hidden, workspace, text, key
     FROM texts CROSS JOIN conversations ON conversations.key = texts.conversation
     WHERE (?1 IS NULL OR texts.conversation = (SELECT key FROM conversations WHERE name = ?1)) AND (?2 OR hidden = '') AND ?3 IS NULL
     ORDER BY texts.id DESC";
 
 fn found<'a>(row: &'a Row<'_>) -> Result<FoundText<'a>, rusqlite::Error> {
     Ok(FoundText {
+        key: row.get(8)?,
         conversation: borrowed(row, 0)?,
         seq: Seq(unsigned(row.get(1)?)),
         turn: u32::try_from(unsigned(row.get(2)?)).unwrap_or(u32::MAX),
