@@ -57,7 +57,7 @@ impl From<Hit> for HitRow {
             conversation: hit.conversation.to_string(),
             turn: hit.turn,
             entry: hit.seq.0,
-            scope: hit.scope,
+            scope: hit.scope.to_string(),
             line: hit.line,
         }
     }
