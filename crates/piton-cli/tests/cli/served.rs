@@ -33,15 +33,13 @@ struct Serving {
 
 impl Serving {
     fn start(world: &World, model: &str, args: &[&str]) -> Self {
-        let token = match fs::read_to_string(world.path("token")) {
-            Ok(token) => token,
-            Err(_) => {
-                let ran = world.run(&["serve", "token", "test"]);
-                assert_eq!(ran.code, 0, "{}", ran.stderr);
-                fs::write(world.path("token"), ran.stdout.trim()).unwrap();
-                ran.stdout.trim().to_owned()
-            }
-        };
+        let kept = fs::read_to_string(world.path("token"));
+        let token = kept.unwrap_or_else(|_| {
+            let ran = world.run(&["serve", "token", "test"]);
+            assert_eq!(ran.code, 0, "{}", ran.stderr);
+            fs::write(world.path("token"), ran.stdout.trim()).unwrap();
+            ran.stdout.trim().to_owned()
+        });
         let mut command = world.command(&[&["serve"], args].concat());
         let mut child = command.env("PITON_MODEL", model).spawn().unwrap();
         let mut url = String::new();
@@ -322,6 +320,9 @@ fn the_printed_address_signs_a_browser_in_once_and_tokens_are_revoked() {
     assert_eq!(serving.raw("GET", &serving.sign_in, "", "").0, 401);
     let headers = format!("cookie: {cookie}\r\n");
     assert_eq!(serving.raw("GET", "/api/v1/models", &headers, "").0, 200);
+    let (status, head, page) = serving.raw("GET", "/", &headers, "");
+    assert_eq!(status, 200, "{head}");
+    assert!(page.contains("New conversation") && head.contains("trusted-types piton"), "{head}");
     assert_eq!(serving.raw("GET", "/api/v1/models", "", "").0, 401);
     let listed = world.run(&["serve", "token", "--list"]).stdout;
     assert!(listed.contains("test") && listed.contains("browser-"), "{listed}");

@@ -6,5 +6,6 @@ mod stage;
 mod api;
 mod doors;
 mod events;
+mod kills;
 mod openapi;
 mod page;

@@ -222,7 +222,7 @@ async fn a_turn_of_another_process_is_shown_as_running_until_that_is_gone() {
     assert!(read(&stage, &format!("/c/{id}/main")).await.contains("value=\"resume\""));
 }
 
-// C3, C24: two tabs press the same button, and one command is sent.
+// C3: two tabs press the same button, and one command is sent.
 #[tokio::test(start_paused = true)]
 async fn a_failed_message_is_tried_again_once_however_many_tabs_press() {
     let stage = Stage::new(FAILS);
