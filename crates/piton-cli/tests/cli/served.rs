@@ -355,3 +355,33 @@ fn what_would_be_unsafe_or_makes_no_sense_is_refused() {
     assert_eq!(ran.code, 2, "{}", ran.stderr);
     assert!(ran.stderr.contains("cannot listen on"), "{}", ran.stderr);
 }
+
+#[test]
+fn a_command_that_runs_is_listed_read_while_it_prints_and_stopped() {
+    let world = World::new();
+    let model = world.script(
+        r#"{"steps":[
+            {"calls":[{"tool":"shell","arguments":{"command":"echo begun; sleep 600"}}]},
+            {"say":"Over."}
+        ]}"#,
+    );
+    let serving = Serving::start(&world, &model, &[]);
+    let id = serving.begin();
+    let path = format!("/conversations/{id}");
+    let said = serving.post(&format!("{path}/prompt"), &json!({ "text": "go", "wait": true }));
+    assert_eq!(said["ending"], "waiting_for_input", "{said}");
+    let asked = serving.get(&format!("{path}/questions"));
+    let question = asked["questions"][0]["question"]["id"].as_str().unwrap().to_owned();
+    let mut events = serving.events(&format!("c={id}"), None);
+    let allow = json!({ "reply": { "kind": "allow" } });
+    serving.post(&format!("{path}/questions/{question}/answer"), &allow);
+    wait_until(|| serving.get("/running")["commands"][0]["state"] == "running");
+    let command = format!("/running/{id}/1.1.0");
+    wait_until(|| serving.get(&format!("{command}/output"))["text"] == "begun\n");
+    let read = serving.get(&format!("{command}/output?from=2"));
+    assert_eq!((&read["text"], &read["next"]), (&json!("gun\n"), &json!(6)), "{read}");
+    let stopped = serving.post(&format!("{command}/stop"), &Value::Null);
+    assert_ne!(stopped["state"], "running", "{stopped}");
+    events.until(completed);
+    assert_eq!(serving.get("/running")["commands"], json!([]));
+}
