@@ -27,34 +27,47 @@ struct Asked {
     time: &'static str,
     memory: &'static str,
     arguments: &'static [&'static str],
+    /// What takes it back, so that it can be done again. Not measured.
+    back: Option<&'static [&'static str]>,
     target: Target,
 }
 
 /// In this order: what changes the store comes behind what reads it.
-const COMMANDS: [Asked; 4] = [
+const COMMANDS: [Asked; 5] = [
     Asked {
         time: "open 100,000 entries whole: `print --turns 1`",
         memory: "the same, peak memory",
         arguments: &["print", "c0", "--turns", "1"],
+        back: None,
         target: Target::None,
     },
     Asked {
         time: "last turn of 100,000 entries: `print --last`",
         memory: "the same, peak memory",
         arguments: &["print", "c0", "--last"],
+        back: None,
         target: FLAT,
     },
     Asked {
         time: "a word in 100,000 entries: `grep`",
         memory: "the same, peak memory",
         arguments: &["grep", "--all", WORD],
+        back: None,
         target: FLAT,
     },
     Asked {
         time: "fork 100,000 entries: `fork`",
         memory: "the same, peak memory",
         arguments: &["fork", "c0"],
+        back: None,
         target: FLAT,
+    },
+    Asked {
+        time: "sum up 100,000 entries: `compact`",
+        memory: "the same, peak memory",
+        arguments: &["compact", "c0"],
+        back: Some(&["uncompact", "c0"]),
+        target: Target::None,
     },
 ];
 
@@ -70,7 +83,13 @@ pub(crate) fn commands(bench: &Bench) -> Outcome<Vec<Row>> {
     let (short, long) = (made("commands-short", SHORT)?, made("commands-long", ENTRIES)?);
     let mut rows = Vec::new();
     for asked in COMMANDS {
-        let run = |home: &Path| once(&piton, home, asked.arguments);
+        let run = |home: &Path| -> Outcome<Used> {
+            let used = once(&piton, home, asked.arguments)?;
+            if let Some(back) = asked.back {
+                once(&piton, home, back)?;
+            }
+            Ok(used)
+        };
         // The first one fills the index.
         run(&long)?;
         run(&short)?;

@@ -8,7 +8,7 @@
 mod pattern;
 mod texts;
 
-use std::collections::BTreeMap;
+use std::collections::HashMap;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -95,11 +95,11 @@ pub struct Hit {
     /// The entry.
     pub seq: Seq,
     /// Who said it.
-    pub scope: String,
+    pub scope: Arc<str>,
     /// What it is.
-    pub kind: String,
+    pub kind: Arc<str>,
     /// Why it does not count any more; empty if it does.
-    pub hidden: String,
+    pub hidden: Arc<str>,
     /// The number of the line in its text, from 1.
     pub number: usize,
     /// The line.
@@ -140,6 +140,9 @@ impl Search {
     /// Finds lines that match, newest first, in all that is recorded at this moment. An index that turns
     /// out to be damaged is made again.
     pub async fn find(&self, query: &Query) -> Result<Hits, StoreError> {
+        if let Some(found) = self.find_known(query).await {
+            return Ok(found);
+        }
         self.catch_up().await?;
         match self.look(query).await {
             Err(error) if SearchIndex::is_damage(&self.home, &error) => {
@@ -149,6 +152,18 @@ impl Search {
             }
             found => found,
         }
+    }
+
+    /// Looks while the journals are asked for news. What was found counts only if there are none, as most of
+    /// the time; so a search waits once and not twice.
+    async fn find_known(&self, query: &Query) -> Option<Hits> {
+        let reached = ListPosition(self.reached.load(Ordering::Relaxed));
+        if reached.0 == 0 {
+            return None;
+        }
+        let (news, found) = tokio::join!(self.journal.changes(reached, 1), self.look(query));
+        // A look that failed is tried again, behind what mends an index.
+        found.ok().filter(|_| news.is_ok_and(|news| news.position == reached))
     }
 
     /// Brings the index up to date.
@@ -291,11 +306,11 @@ impl Search {
                     if *through < text.seq {
                         return ControlFlow::Continue(());
                     }
-                    gathered.take(&query, &text)
+                    gathered.take(&query, text)
                 })?;
             }
             if stretches.is_empty() {
-                index.look(&query.sought(), |text| gathered.take(&query, &text))?;
+                index.look(&query.sought(), |text| gathered.take(&query, text))?;
             }
             Ok(gathered.hits())
         })
@@ -339,70 +354,94 @@ impl Query {
     }
 }
 
-/// Hits by conversation, in the order in which those were met.
+/// Hits as they are met, with the rank of their conversations.
 #[derive(Default)]
 struct Gathered {
-    order: Vec<ConversationId>,
-    found: BTreeMap<ConversationId, Vec<Hit>>,
-    count: usize,
+    /// By their numbers in the index.
+    met: HashMap<i64, Met>,
+    hits: Vec<(usize, Hit)>,
+    /// Words that many hits share: who said it, what it is.
+    words: Vec<Arc<str>>,
     more: bool,
+}
+
+/// A conversation with a hit.
+struct Met {
+    /// How many were met before it.
+    rank: usize,
+    hits: usize,
 }
 
 impl Gathered {
     /// Takes the lines of a text that match; says whether more are wanted.
-    fn take(&mut self, query: &Query, text: &FoundText) -> ControlFlow<()> {
+    fn take(&mut self, query: &Query, found: &FoundText<'_>) -> ControlFlow<()> {
+        let text = &*found.text;
         // Most texts that are looked at have no hit at all.
-        if !query.pattern.is_in(&text.text) {
+        if !query.pattern.is_in(text) {
             return ControlFlow::Continue(());
         }
-        let lines: Vec<_> = text.text.lines().collect();
-        for (place, line) in lines.iter().enumerate() {
-            if !query.pattern.is_in(line) {
-                continue;
-            }
-            if query.hits_max <= self.count {
-                self.more = true;
-                return ControlFlow::Break(());
-            }
-            let known = self.found.entry(text.conversation.clone()).or_insert_with(|| {
-                self.order.push(text.conversation.clone());
-                Vec::new()
-            });
-            if query.each_max <= known.len() {
-                return ControlFlow::Continue(());
-            }
-            known.push(hit(query, text, &lines, place));
-            self.count += 1;
+        if !text.contains('\n') {
+            return self.add(query, found, &[text], 0);
+        }
+        let lines: Vec<_> = text.lines().collect();
+        let places = lines.iter().enumerate().filter(|(_, line)| query.pattern.is_in(line));
+        for (place, _) in places {
+            self.add(query, found, &lines, place)?;
         }
         ControlFlow::Continue(())
     }
 
-    fn hits(mut self) -> Hits {
-        let mut hits = Vec::new();
-        for conversation in &self.order {
-            let mut found = self.found.remove(conversation).unwrap_or_default();
-            // Stable: within a text the lines are in order already.
-            found.sort_by_key(|hit| hit.seq);
-            hits.extend(found);
+    fn add(
+        &mut self,
+        query: &Query,
+        found: &FoundText<'_>,
+        lines: &[&str],
+        place: usize,
+    ) -> ControlFlow<()> {
+        if query.hits_max <= self.hits.len() {
+            self.more = true;
+            return ControlFlow::Break(());
         }
-        Hits { hits, more: self.more }
+        let rank = self.met.len();
+        let met = self.met.entry(found.key).or_insert(Met { rank, hits: 0 });
+        if query.each_max <= met.hits {
+            return ControlFlow::Continue(());
+        }
+        met.hits += 1;
+        let rank = met.rank;
+        let owned = |lines: &[&str]| lines.iter().map(|line| (*line).to_owned()).collect();
+        let first = place.saturating_sub(query.context);
+        let end = lines.len().min((place + 1).saturating_add(query.context));
+        let hit = Hit {
+            conversation: ConversationId::new(&*found.conversation),
+            turn: found.turn,
+            seq: found.seq,
+            scope: self.word(&found.scope),
+            kind: self.word(&found.kind),
+            hidden: self.word(&found.hidden),
+            number: place + 1,
+            line: lines.get(place).map(|line| (*line).to_owned()).unwrap_or_default(),
+            before: owned(lines.get(first..place).unwrap_or_default()),
+            after: owned(lines.get(place + 1..end).unwrap_or_default()),
+        };
+        self.hits.push((rank, hit));
+        ControlFlow::Continue(())
     }
-}
 
-fn hit(query: &Query, text: &FoundText, lines: &[&str], place: usize) -> Hit {
-    let owned = |lines: &[&str]| lines.iter().map(|line| (*line).to_owned()).collect();
-    let first = place.saturating_sub(query.context);
-    let end = lines.len().min((place + 1).saturating_add(query.context));
-    Hit {
-        conversation: text.conversation.clone(),
-        turn: text.turn,
-        seq: text.seq,
-        scope: text.scope.clone(),
-        kind: text.kind.clone(),
-        hidden: text.hidden.clone(),
-        number: place + 1,
-        line: lines.get(place).map(|line| (*line).to_owned()).unwrap_or_default(),
-        before: owned(lines.get(first..place).unwrap_or_default()),
-        after: owned(lines.get(place + 1..end).unwrap_or_default()),
+    /// A word that another hit has, too, is not copied again.
+    fn word(&mut self, word: &str) -> Arc<str> {
+        if let Some(known) = self.words.iter().find(|known| &***known == word) {
+            return known.clone();
+        }
+        let word: Arc<str> = word.into();
+        self.words.push(word.clone());
+        word
+    }
+
+    /// By conversation, in the order in which those were met.
+    fn hits(mut self) -> Hits {
+        // Stable: within a text the lines are in order already.
+        self.hits.sort_by_key(|(rank, hit)| (*rank, hit.seq));
+        Hits { hits: self.hits.into_iter().map(|(_, hit)| hit).collect(), more: self.more }
     }
 }

@@ -92,7 +92,7 @@ mod tests {
             seq: Seq(9),
             scope: "tool".into(),
             kind: "result".into(),
-            hidden: String::new(),
+            hidden: "".into(),
             number,
             line: line(number),
             before: (first..number).map(line).collect(),

@@ -403,7 +403,9 @@ impl Trial {
     fn recover(&self, fault: &str) {
         for _ in 0..LIVES_MAX {
             let (retry, retried) = (self.retry(), count(&self.world, "MessageRetried"));
-            let args: &[&str] = match self.world.rows().first() {
+            // Without workers: the newest of them may have ended where its conversation has not.
+            let rows = lines(&self.world.run(&["ls", "--json"]).stdout);
+            let args: &[&str] = match rows.first() {
                 Some(row) if row["status"] == "" => return,
                 Some(_) if retried == 1 => &["query", "--continue"],
                 Some(_) | None => &retry,

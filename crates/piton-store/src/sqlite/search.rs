@@ -9,6 +9,7 @@ mod narrow;
 mod tables;
 mod terms;
 
+use std::borrow::Cow;
 use std::fs;
 use std::io;
 use std::ops::ControlFlow;
@@ -18,7 +19,7 @@ use piton_core::id::{ConversationId, Seq};
 use rusqlite::{Connection, OptionalExtension as _, Row, Transaction, TransactionBehavior, params};
 
 use super::beside::{SUFFIXES, with_suffix};
-use super::column::{signed, text, unsigned};
+use super::column::{borrowed, signed, text, unsigned};
 use super::home::DATABASE;
 use super::{failure, open};
 use crate::{Directory, ListPosition, StoreError};
@@ -108,23 +109,25 @@ pub struct Sought {
     pub hidden: bool,
 }
 
-/// A text that was found.
+/// A text that was found. Borrowed from the index: most of them have no hit, and nothing of those is copied.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct FoundText {
-    /// The conversation.
-    pub conversation: ConversationId,
+pub struct FoundText<'a> {
+    /// The conversation's number in the index.
+    pub key: i64,
+    /// Its name.
+    pub conversation: Cow<'a, str>,
     /// Its entry.
     pub seq: Seq,
     /// Its turn; zero if it belongs to none.
     pub turn: u32,
     /// Who said it.
-    pub scope: String,
+    pub scope: Cow<'a, str>,
     /// What it is.
-    pub kind: String,
+    pub kind: Cow<'a, str>,
     /// Why it does not count any more; empty if it does.
-    pub hidden: String,
+    pub hidden: Cow<'a, str>,
     /// The text.
-    pub text: String,
+    pub text: Cow<'a, str>,
 }
 
 impl SearchIndex {
@@ -209,19 +212,21 @@ impl SearchIndex {
     pub fn look(
         &self,
         sought: &Sought,
-        mut visit: impl FnMut(FoundText) -> ControlFlow<()>,
+        mut visit: impl FnMut(&FoundText<'_>) -> ControlFlow<()>,
     ) -> Result<(), StoreError> {
         let mut look = || -> Result<(), rusqlite::Error> {
+            // One moment for all questions: each would begin and end one of its own.
+            let moment = self.db.unchecked_transaction()?;
             let words = match &sought.literal {
-                Some(literal) => narrow::words(&self.db, literal)?,
+                Some(literal) => narrow::words(&moment, literal)?,
                 None => None,
             };
             let sql = if words.is_some() { WITH_WORDS } else { ALL };
-            let mut ask = self.db.prepare_cached(sql)?;
+            let mut ask = moment.prepare_cached(sql)?;
             let only = sought.conversation.as_ref().map(ConversationId::as_str);
             let mut rows = ask.query(params![only, sought.hidden, words])?;
             while let Some(row) = rows.next()? {
-                if sought.admits(row)? && visit(found(row)?).is_break() {
+                if sought.admits(row)? && visit(&found(row)?).is_break() {
                     break;
                 }
             }
@@ -238,19 +243,19 @@ impl SearchIndex {
 impl Sought {
     /// Whether a row is wanted, by all that is shorter than its text.
     fn admits(&self, row: &Row<'_>) -> Result<bool, rusqlite::Error> {
-        let scope = row.get_ref(3)?.as_str().unwrap_or_default();
-        if !self.scopes.is_empty() && !self.scopes.contains(&scope) {
+        if !self.scopes.is_empty() {
+            let scope = borrowed(row, 3)?;
+            if !self.scopes.iter().any(|wanted| *wanted == scope) {
+                return Ok(false);
+            }
+        }
+        if let Some(directory) = &self.directory
+            && !directory.has(&borrowed(row, 6)?)
+        {
             return Ok(false);
         }
-        let workspace = row.get_ref(6)?.as_str().unwrap_or_default();
-        if self.directory.as_ref().is_some_and(|directory| !directory.has(workspace)) {
-            return Ok(false);
-        }
-        let name = || text(row, 0).map(ConversationId::new);
-        match self.worker {
-            None => Ok(true),
-            Some(wanted) => Ok(name()?.as_worker().is_some() == wanted),
-        }
+        let Some(wanted) = self.worker else { return Ok(true) };
+        Ok(ConversationId::new(borrowed(row, 0)?).as_worker().is_some() == wanted)
     }
 }
 
@@ -263,27 +268,28 @@ fn store(home: &Path) -> String {
 
 /// In a place of their own, so that both questions have the same columns.
 const WITH_WORDS: &str = "
-    SELECT name, seq, turn, scope, kind, hidden, workspace, text
+    SELECT name, seq, turn, scope, kind, hidden, workspace, text, key
     FROM words CROSS JOIN texts ON texts.id = words.rowid
     CROSS JOIN conversations ON conversations.key = texts.conversation
     WHERE words MATCH ?3 AND (?1 IS NULL OR texts.conversation = (SELECT key FROM conversations WHERE name = ?1)) AND (?2 OR hidden = '')
     ORDER BY words.rowid DESC";
 
 const ALL: &str = "
-    SELECT name, seq, turn, scope, kind, hidden, workspace, text
+    SELECT name, seq, turn, scope, kind, hidden, workspace, text, key
     FROM texts CROSS JOIN conversations ON conversations.key = texts.conversation
     WHERE (?1 IS NULL OR texts.conversation = (SELECT key FROM conversations WHERE name = ?1)) AND (?2 OR hidden = '') AND ?3 IS NULL
     ORDER BY texts.id DESC";
 
-fn found(row: &Row<'_>) -> Result<FoundText, rusqlite::Error> {
+fn found<'a>(row: &'a Row<'_>) -> Result<FoundText<'a>, rusqlite::Error> {
     Ok(FoundText {
-        conversation: ConversationId::new(text(row, 0)?),
+        key: row.get(8)?,
+        conversation: borrowed(row, 0)?,
         seq: Seq(unsigned(row.get(1)?)),
         turn: u32::try_from(unsigned(row.get(2)?)).unwrap_or(u32::MAX),
-        scope: text(row, 3)?,
-        kind: text(row, 4)?,
-        hidden: text(row, 5)?,
-        text: text(row, 7)?,
+        scope: borrowed(row, 3)?,
+        kind: borrowed(row, 4)?,
+        hidden: borrowed(row, 5)?,
+        text: borrowed(row, 7)?,
     })
 }
 

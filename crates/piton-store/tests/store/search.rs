@@ -25,7 +25,7 @@ fn found(index: &SearchIndex, sought: &Sought) -> Vec<String> {
     let mut texts = Vec::new();
     index
         .look(sought, |text| {
-            texts.push(text.text);
+            texts.push(text.text.clone().into_owned());
             ControlFlow::Continue(())
         })
         .unwrap();

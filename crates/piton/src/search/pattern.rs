@@ -1,12 +1,15 @@
 //! What is looked for: a literal text, or a regular expression. Time is linear in the text, whatever is
 //! written.
 
+use std::sync::Arc;
+
 use regex::{Regex, RegexBuilder};
 
 /// Something to look for within a line.
 #[derive(Clone, Debug)]
 pub struct Pattern {
-    regex: Regex,
+    /// Shared: a copy of an expression would make its memory for searching anew.
+    regex: Arc<Regex>,
     literal: Option<String>,
 }
 
@@ -31,12 +34,12 @@ impl Pattern {
             return Err(PatternError::Lines);
         }
         let regex = built(&regex::escape(text), text)?;
-        Ok(Self { regex, literal: Some(text.to_owned()) })
+        Ok(Self { regex: Arc::new(regex), literal: Some(text.to_owned()) })
     }
 
     /// A regular expression, with the same rule for upper and lower case.
     pub fn regex(expression: &str) -> Result<Self, PatternError> {
-        Ok(Self { regex: built(expression, expression)?, literal: None })
+        Ok(Self { regex: Arc::new(built(expression, expression)?), literal: None })
     }
 
     /// Whether it is in a text.
