@@ -234,7 +234,7 @@ let lastSaid = 0;
 let saying = 0;
 function say(words) {
   clearTimeout(saying);
-  saying = setTimeout(() => { byId("say").textContent = words; lastSaid = Date.now(); }, Math.max(0, lastSaid + 500 - Date.now()));
+  saying = setTimeout(() => { byId("say").textContent = words; lastSaid = Date.now(); }, Math.max(300, lastSaid + 500 - Date.now()));
 }
 const alarm = (words) => { byId("alarm").textContent = words; };
 let noted = { state: "", asks: 0 };
