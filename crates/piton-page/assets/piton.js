@@ -246,6 +246,7 @@ function note() {
   noted = { state, asks };
   const needs = document.querySelectorAll('.conv[data-is="ask"]').length;
   const title = byId("bar-title")?.querySelector("h1")?.textContent;
+  if (byId("asks") && location.search === "") byId("asks").textContent = needs || "";
   document.title = `${needs ? `(${needs}) ` : ""}${title ? `${title} · ` : ""}piton`;
   for (const link of document.querySelectorAll(".conv")) {
     if (link.getAttribute("href") === location.pathname) link.setAttribute("aria-current", "page");

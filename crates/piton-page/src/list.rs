@@ -67,7 +67,7 @@ pub fn list(rows: &[ListRow], current: Option<&str>) -> Markup {
                 }
                 div.chips {
                     a.chip href="/" { "All" }
-                    a.chip href="/?state=ask" { "Needs you " @if 0 < asking { b { (asking) } } }
+                    a.chip href="/?state=ask" { "Needs you " b id="asks" { @if 0 < asking { (asking) } } }
                     a.chip href="/?state=running" { "Running" }
                     a.chip href="/?state=open" { "Open" }
                     a.chip href="/?archived=1" { "Archive" }
