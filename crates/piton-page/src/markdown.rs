@@ -46,12 +46,11 @@ pub(crate) fn coming(id: &str, text: &Coming<'_>, memory: &mut Memory) -> (Vec<A
     // Only the block that grows is read again, unless a definition may change what stands before it.
     let has_definitions = text.now.contains("]:");
     let from_there = shown.get(frozen.start..).filter(|_| !has_definitions && !text.is_new_try);
-    let tail = match from_there {
-        Some(rest) => blocks_from(rest, frozen.whole, memory),
-        None => {
-            let skipped = if text.is_new_try { 0 } else { frozen.whole };
-            blocks_from(&shown, 0, memory).into_iter().skip(skipped).collect()
-        }
+    let tail = if let Some(rest) = from_there {
+        blocks_from(rest, frozen.whole, memory)
+    } else {
+        let skipped = if text.is_new_try { 0 } else { frozen.whole };
+        blocks_from(&shown, 0, memory).into_iter().skip(skipped).collect()
     };
     let mut tail: Vec<Block> = tail.into_iter().map(|(_, block)| block).collect();
     if let Some(first) = tail.first_mut().filter(|_| 0 < frozen.begun && !text.is_new_try) {
