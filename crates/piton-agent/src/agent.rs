@@ -27,7 +27,7 @@ use crate::providers::{
 use crate::rules::{self, WrittenRule};
 use crate::sandbox::{self, Sandbox, SandboxGap};
 use crate::settings::Settings;
-use crate::settings_file::{FileError, SettingsFile};
+use crate::settings_file::{FileError, SettingsFile, WrittenServe};
 use crate::skills::{SkillNote, Skills};
 use crate::titles::Titles;
 use crate::unattended::WrittenUnattended;
@@ -95,6 +95,7 @@ pub struct Agent {
     notify_after: Duration,
     /// What may run without asking in new conversations, if the environment or the settings say it.
     mode: Option<PermissionMode>,
+    serve: WrittenServe,
 }
 
 impl Agent {
@@ -166,6 +167,7 @@ impl Agent {
             notify: variable(environment, "PITON_NOTIFY")?.or(file.notify).unwrap_or_default(),
             notify_after: Duration::from_secs(notify_seconds.unwrap_or(NOTIFY_SECONDS_DEFAULT)),
             unattended: file.unattended,
+            serve: file.serve,
             skills: Mutex::default(),
             asks_in_batches: file.ask.batch,
             mode: variable(environment, "PITON_PERMISSIONS")?.or(file.ask.permissions),
@@ -207,6 +209,16 @@ impl Agent {
     /// After how many days without a turn complete conversations go; none is never.
     pub fn keep_days(&self) -> Option<u32> {
         self.keep_days
+    }
+
+    /// Whether a server that starts goes on with turns that were left.
+    pub fn serve_resumes(&self) -> bool {
+        self.serve.resume
+    }
+
+    /// Names under which a server is reached, beside those of the machine for itself.
+    pub fn serve_names(&self) -> &[String] {
+        &self.serve.names
     }
 
     /// How a person is called, and how long a turn goes on before that.

@@ -105,6 +105,19 @@ pub(crate) struct SettingsFile {
     pub(crate) workers: WrittenWorkers,
     /// What `web_fetch` may reach.
     pub(crate) web: WrittenWeb,
+    /// How `piton serve` serves.
+    pub(crate) serve: WrittenServe,
+}
+
+/// How `piton serve` serves, as written.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct WrittenServe {
+    /// Whether a server that starts goes on with turns that a process left, as far as no person is needed.
+    pub(crate) resume: bool,
+    /// Names under which the server is reached, beside those of the machine for itself.
+    #[schemars(extend("default" = []))]
+    pub(crate) names: Vec<String>,
 }
 
 /// How a person is asked, as written.

@@ -32,6 +32,7 @@ pub(crate) mod send;
 pub(crate) mod serve;
 pub(crate) mod shelve;
 pub(crate) mod sim_mcp;
+pub(crate) mod sim_serve;
 pub(crate) mod stop;
 pub(crate) mod tokens;
 pub(crate) mod undo;

@@ -4,7 +4,6 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use piton_core::view;
-use piton_sim::script::{Fault as ScriptFault, parse_fault};
 
 mod chat;
 mod compact;
@@ -21,6 +20,8 @@ mod query;
 mod queue;
 mod retry;
 mod send;
+mod serve;
+mod sim;
 mod stop;
 mod turns;
 mod undo;
@@ -40,6 +41,8 @@ pub(crate) use self::query::{EFFORTS, Mode, Query, TurnFlags};
 pub(crate) use self::queue::{QueueFlags, QueueWish};
 pub(crate) use self::retry::Retry;
 pub(crate) use self::send::Send;
+pub(crate) use self::serve::{Serve, ServeWish, TokenFlags};
+pub(crate) use self::sim::{Sim, SimServe};
 pub(crate) use self::stop::{STOP_WAIT_S, Stop};
 pub(crate) use self::turns::Turns;
 pub(crate) use self::undo::{Undo, Which};
@@ -132,6 +135,8 @@ pub(crate) enum Command {
     Help(Help),
     /// Print completions for a shell, or a page for `man`
     Completions(Completions),
+    /// Serve conversations over HTTP, for browsers and programs; or make a token for one
+    Serve(Serve),
     /// Play a provider, for tests of this and other agents
     #[command(subcommand)]
     Sim(Sim),
@@ -391,51 +396,6 @@ impl Print {
     }
 }
 
-/// What to play.
-#[derive(Debug, Subcommand)]
-pub(crate) enum Sim {
-    /// Serve a scripted model on loopback, in the dialect of every provider
-    #[command(after_help = SERVE_HELP)]
-    Serve(Serve),
-    /// Serve tools with countable effects over the Model Context Protocol
-    Mcp(SimMcp),
-}
-
-/// How to use the server, for whoever asks for help.
-const SERVE_HELP: &str = "Standard output has the variables that lead clients to the server; \
-    standard error has one line per request. Ctrl-C ends it.\n\n\
-    A fault is [STEP:]KIND[,after=EVENTS|,after=BYTESb][,times=N][,wait=MILLISECONDS]:\n  \
-    --fault 529,times=2          the first two requests are answered with status 529\n  \
-    --fault 2:drop,after=120b    the connection of step 2 breaks after 120 bytes\n  \
-    --fault rate-limited,wait=50 the first request is told to wait for 50 ms\n\n\
-    piton help sim has the form of scripts and all faults.";
-
-/// The flags of `piton sim serve`.
-#[derive(Debug, Args)]
-pub(crate) struct Serve {
-    /// The script; else the built-in demo model answers
-    #[arg(long, value_name = "FILE")]
-    pub(crate) script: Option<PathBuf>,
-    /// The port on 127.0.0.1; 0 takes one that is free
-    #[arg(long, value_name = "N", default_value_t = 0)]
-    pub(crate) port: u16,
-    /// What goes wrong, beside the faults of the script; may be given several times
-    #[arg(long = "fault", value_name = "FAULT", value_parser = parse_fault)]
-    pub(crate) faults: Vec<(Option<usize>, ScriptFault)>,
-    /// Answer in pieces of at most so many bytes; 0 sends each event in one
-    #[arg(long, value_name = "BYTES", default_value_t = 0)]
-    pub(crate) split: usize,
-    /// Pack answers for whoever accepts that
-    #[arg(long)]
-    pub(crate) gzip: bool,
-    /// Write the body of every request into this directory: 1.json, 2.json and so on
-    #[arg(long, value_name = "DIR")]
-    pub(crate) bodies: Option<PathBuf>,
-    /// One JSON object per line on standard output: the address, then every request
-    #[arg(long)]
-    pub(crate) json: bool,
-}
-
 /// The flags of `piton ps`.
 #[derive(Debug, Args)]
 pub(crate) struct Ps {
@@ -499,6 +459,7 @@ impl Command {
             Self::Retry(retry) if retry.turn.json => Form::Json,
             Self::Answer(answer) if answer.json => Form::Json,
             Self::Permissions(flags) if flags.json => Form::Json,
+            Self::Serve(serve) if serve.json => Form::Json,
             Self::Sim(Sim::Serve(serve)) if serve.json => Form::Json,
             Self::Mcp(mcp) if mcp.json => Form::Json,
             Self::Fork(fork) if fork.json => Form::Json,
@@ -543,6 +504,7 @@ impl Command {
             | Self::Uncompact(_)
             | Self::Help(_)
             | Self::Completions(_)
+            | Self::Serve(_)
             | Self::Sim(_) => Form::Text,
         }
     }

@@ -123,7 +123,8 @@ async fn run(flags: Flags, output: &mut Output) -> Result<Report, Fault> {
         Command::Models(models) => cmd::models::run(&models, &settings, output).await,
         Command::Mcp(flags) => cmd::mcp::run(&flags, &settings, output).await,
         Command::Sim(Sim::Mcp(flags)) => cmd::sim_mcp::run(flags, output).await,
-        Command::Sim(Sim::Serve(serve)) => cmd::serve::run(serve, output).await,
+        Command::Sim(Sim::Serve(serve)) => cmd::sim_serve::run(serve, output).await,
+        Command::Serve(serve) => cmd::serve::run(&serve, &settings, output).await,
     }
 }
 
@@ -174,6 +175,7 @@ fn habit(word: &str) -> Option<&'static str> {
         "login" | "auth" | "logout" => {
             Some("a key in the environment is enough; piton models says which")
         }
+        "server" | "web" => Some("to serve conversations over HTTP: piton serve"),
         "update" | "upgrade" => Some("piton does not update itself"),
         "--yolo" | "--full-auto" | "--dangerously-skip-permissions" => {
             Some("piton --permissions auto runs everything, in the sandbox")

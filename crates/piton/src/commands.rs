@@ -4,9 +4,10 @@
 
 use std::fs::File;
 use std::io;
+use std::os::unix::fs::FileExt as _;
 use std::path::PathBuf;
 
-use piton_tools::supervise::{Delivery, InputFault, InputText, Shelf};
+use piton_tools::supervise::{Delivery, HEAD_BYTES, InputFault, InputText, Shelf, TAIL_BYTES};
 pub use piton_tools::supervise::{Kept, KeptState, Printed, Status, Why};
 
 use crate::engine::Engine;
@@ -15,6 +16,19 @@ use crate::engine::Engine;
 #[derive(Clone, Debug)]
 pub struct Commands {
     shelf: Shelf,
+}
+
+/// A part of what a command has printed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct OutputPart {
+    /// The bytes, which may end within a character.
+    pub bytes: Vec<u8>,
+    /// Where to go on: the number of bytes that were passed, printed or left out.
+    pub next: u64,
+    /// Bytes in front of these that are not kept.
+    pub left_out: u64,
+    /// A secret may be in it, so nothing is shown.
+    pub withheld: bool,
 }
 
 /// Why a typed name means no command.
@@ -86,6 +100,32 @@ impl Commands {
     /// The file that a command prints into. It stays readable when the record is removed.
     pub fn output(&self, kept: &Kept) -> io::Result<File> {
         File::open(self.shelf.directory(&kept.name).join("out"))
+    }
+
+    /// A part of what a command has printed, behind so many bytes: at most `bytes_max` of them. Of a long
+    /// output the middle is gone, and passed over.
+    pub fn part(&self, kept: &Kept, from: u64, bytes_max: usize) -> io::Result<OutputPart> {
+        if kept.intent.secret {
+            return Ok(OutputPart { next: from, withheld: true, ..OutputPart::default() });
+        }
+        let out = self.output(kept)?;
+        let Printed { start, length, .. } = Printed::look(&out, &kept.intent)?;
+        let tail = length.saturating_sub(TAIL_BYTES);
+        // A command that emptied its output begins anew.
+        let from = if length < from { 0 } else { from };
+        let begin = if HEAD_BYTES <= from && from < tail { tail } else { from };
+        // Not across the edge behind which the middle may be gone.
+        let head = HEAD_BYTES.checked_sub(begin).filter(|most| 0 < *most);
+        let most = head.and_then(|most| usize::try_from(most).ok()).unwrap_or(bytes_max);
+        let mut bytes = vec![0; most.min(bytes_max)];
+        let count = out.read_at(&mut bytes, start + begin)?;
+        bytes.truncate(count);
+        Ok(OutputPart {
+            bytes,
+            next: begin + count as u64,
+            left_out: begin - from,
+            withheld: false,
+        })
     }
 
     /// Stops a command because a person wants it, with everything that it started. Waits for its end.

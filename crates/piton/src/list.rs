@@ -4,6 +4,7 @@
 
 use std::collections::BTreeMap;
 
+use piton_core::command::Shelf;
 use piton_core::id::{ConversationId, Seq, Timestamp};
 use piton_core::view::Status;
 use piton_store::{
@@ -33,6 +34,8 @@ pub struct Row {
     pub waiting: u32,
     /// When a turn last began or ended.
     pub touched: Timestamp,
+    /// Where it is kept.
+    pub shelf: Shelf,
     /// Where its journal ends.
     pub end: Seq,
     /// Who works on it at this moment.
@@ -142,6 +145,7 @@ impl Row {
             wants: row.wants,
             waiting: row.waiting,
             touched: row.touched,
+            shelf: row.shelf,
             end,
             activity,
         }

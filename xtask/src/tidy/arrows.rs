@@ -64,7 +64,8 @@ const RULES: &[Rule] = &[
             "piton-wire",
         ],
     ),
-    face("piton-server", &["piton", "piton-core"]),
+    face("piton-page", &["piton-core"]),
+    face("piton-server", &["piton", "piton-agent", "piton-core", "piton-page", "piton-store"]),
     face("piton-tui", &["piton", "piton-core"]),
     free(
         "piton-cli",

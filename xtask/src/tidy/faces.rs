@@ -6,7 +6,7 @@
 use super::{Report, Tree};
 
 /// The crates that are faces.
-const FACES: [&str; 1] = ["piton-cli"];
+const FACES: [&str; 2] = ["piton-cli", "piton-page"];
 
 /// Modules that are private to the engine.
 const PRIVATE: [&str; 2] = ["piton_core::event", "piton_core::state"];

@@ -5,7 +5,7 @@ use std::io;
 use std::path::Path;
 
 /// What a rule may read. Data, pictures and lock files are nobody's prose.
-const EXTENSIONS: [&str; 5] = ["rs", "md", "toml", "sh", "ratchet"];
+const EXTENSIONS: [&str; 7] = ["rs", "md", "toml", "sh", "ratchet", "css", "js"];
 
 /// Cargo marks its build directories with this file, wherever they are and however they are called.
 const BUILD_DIRECTORY_MARK: &str = "CACHEDIR.TAG";

@@ -1,107 +1,265 @@
-//! `piton sim serve`: the scripted model as a provider on loopback, for clients of any kind.
+//! `piton serve`: conversations over HTTP, for browsers and programs. One engine over the same store as
+//! every other piton: commands of the terminal beside it work as without it.
 
-use std::fs;
-use std::path::PathBuf;
+mod background;
+mod place;
 
-use piton_agent::read_script;
-use piton_sim::serve::{Options, Part, Seen, Server};
+use std::sync::Arc;
+use std::time::Duration;
 
-use crate::flags::Serve;
+use piton::Engine;
+use piton::clock::{Clock as _, SystemClock};
+use piton_agent::{Agent, AgentProfiles, AgentTools, Catalogue, EngineParts, Overrides, Settings};
+use piton_server::{Access, Bearer, Opened, Parts, Server, TokenError, Tokens};
+use tokio::net::TcpListener;
+
+use self::place::{Held, Place, Record};
+use super::query::notes;
+use super::query::open::SUPERVISOR;
+use crate::flags::{Serve, ServeWish, TokenFlags};
 use crate::output::{Form, Output};
+use crate::render::age::age;
 use crate::render::lines::Line;
+use crate::render::table::table;
 use crate::report::{Fault, Report};
 use crate::signals::Signals;
+use crate::store;
 
-/// The key that the printed variables hold; any other one does as well. No word of its own: keys
-/// are covered wherever a message repeats them.
-const KEY: &str = "piton-sim-key";
-/// The variables that hold it.
-const KEYS: [&str; 7] = [
-    "ANTHROPIC_API_KEY",
-    "OPENAI_API_KEY",
-    "GEMINI_API_KEY",
-    "CODEX_ACCESS_TOKEN",
-    "DEEPSEEK_API_KEY",
-    "MISTRAL_API_KEY",
-    "OPENROUTER_API_KEY",
-];
+/// How long turns that run may go on when the server is told to stop. What is not at rest by then is left
+/// as a crash leaves it, and can be resumed.
+const STOP_WAIT: Duration = Duration::from_secs(1);
+/// How often it is looked what a person should hear of settings and tools.
+const NOTES_EVERY: Duration = Duration::from_secs(1);
+
+/// How often it is looked whether a server is gone.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
+/// Longest wait for a server that was told to stop.
+const GONE_WAIT: Duration = Duration::from_secs(10);
 
 /// Serves until it is told to stop.
-pub(crate) async fn run(serve: Serve, output: &mut Output) -> Result<Report, Fault> {
-    let part = match &serve.script {
-        Some(path) => Part::Script(read_script(path)?),
-        None => Part::Demo,
+pub(crate) async fn run(
+    flags: &Serve,
+    settings: &Settings,
+    output: &mut Output,
+) -> Result<Report, Fault> {
+    let place = Place::of(&settings.home);
+    match &flags.wish {
+        Some(ServeWish::Token(flags)) => return token(flags, settings, output),
+        Some(ServeWish::Status) => return Ok(status(&place, output)),
+        Some(ServeWish::Stop) => return stop(&place, output).await,
+        None => {}
+    }
+    if !flags.listen.ip().is_loopback() && !flags.unencrypted {
+        return Ok(Report::misuse(&format!(
+            "error: {} can be reached by others, and nothing is encrypted\n\
+             hint: forward a port of 127.0.0.1 instead, or say --unencrypted",
+            flags.listen.ip()
+        )));
+    }
+    let opened = match opened(flags, settings)? {
+        Ok(opened) => opened,
+        Err(report) => return Ok(report),
     };
-    let mut bodies = serve.bodies.map(Bodies::new).transpose()?;
+    settings.make_home()?;
+    let Some(held) = place.take().await.map_err(Fault::Runtime)? else {
+        return Ok(taken(&place));
+    };
+    if flags.background {
+        drop(held);
+        return background::start(&place, output).await;
+    }
     // From here on, being told to stop is a way to end, not an accident.
     let mut signals = Signals::listen()?;
-    let (port, form) = (serve.port, if serve.json { Form::Json } else { Form::Text });
-    let (split, gzip, faults) = (serve.split, serve.gzip, serve.faults);
-    let options = Options { port, split, gzip, faults, ..Options::default() };
-    let server = Server::with(part, options).map_err(|source| Fault::Listen { port, source })?;
-    announce(&server, form, output);
-    let mut requests = server.watch();
-    let mut serving = true;
-    while serving {
-        serving = tokio::select! {
-            _ = signals.next() => false,
-            changed = requests.changed() => changed.is_ok(),
-        };
-        for seen in server.take_seen() {
-            if let Some(bodies) = &mut bodies {
-                bodies.keep(&seen.body)?;
-            }
-            output.talk(&line(&seen));
-            if form == Form::Json {
-                output.json(&Line::request(&seen));
-            }
+    let mut work = Work::begin(settings, opened, output)?;
+    let listener = match TcpListener::bind(flags.listen).await {
+        Ok(listener) => listener,
+        Err(error) => {
+            let text = format!("error: cannot listen on {}: {error}", flags.listen);
+            return Ok(Report::misuse(&format!("{text}\nhint: port 0 takes one that is free")));
         }
+    };
+    let form = if flags.json { Form::Json } else { Form::Text };
+    announce(&work.server, (&listener, &held), form, output)?;
+    if work.agent.serve_resumes() {
+        let count = work.server.resume_turns().await.map_err(served)?;
+        output.talk(&format!("Turns that go on: {count}"));
     }
+    work.serve(listener, &mut signals, output).await;
+    output.talk("Stopped. Turns that were running can be resumed.");
     Ok(Report::ok("done"))
 }
 
-/// Where the bodies of requests go.
-struct Bodies {
-    directory: PathBuf,
-    count: u64,
+/// A server, and what it works with.
+struct Work {
+    server: Server,
+    engine: Engine,
+    agent: Arc<Agent>,
+    tools: Arc<AgentTools>,
+    profiles: Arc<AgentProfiles>,
 }
 
-impl Bodies {
-    fn new(directory: PathBuf) -> Result<Self, Fault> {
-        match fs::create_dir_all(&directory) {
-            Ok(()) => Ok(Self { directory, count: 0 }),
-            Err(source) => Err(Fault::Write { path: directory, source }),
+impl Work {
+    fn begin(settings: &Settings, opened: Opened, output: &mut Output) -> Result<Self, Fault> {
+        let agent = Arc::new(Agent::load(settings.clone())?.watched());
+        let (journal, scratch) = (store::open(settings, output)?, settings.scratch()?);
+        let overrides = Overrides::default();
+        let commands = agent.supervised_commands(SUPERVISOR.into(), &overrides);
+        let models = Arc::new(Catalogue::new(settings.environment.clone()));
+        let tools = Arc::new(AgentTools::new(agent.clone(), &commands));
+        if let Some(loaded) = agent.default_model().ok().and_then(|it| agent.load_model(&it).ok()) {
+            tools.bring(loaded.tools);
         }
+        let profiles = Arc::new(AgentProfiles::new(agent.clone(), models.clone(), overrides));
+        let parts = EngineParts { journal, models, scratch, lock_wait: Duration::ZERO };
+        let engine = agent.engine(parts, tools.clone(), profiles.clone());
+        let server = Server::new(Parts {
+            engine: engine.clone(),
+            agent: agent.clone(),
+            access: Access::of(&settings.home),
+            opened,
+            names: agent.serve_names().to_vec(),
+            clock: Arc::new(SystemClock),
+        });
+        Ok(Self { server, engine, agent, tools, profiles })
     }
 
-    /// Writes one, whole or not at all: somebody may wait for it.
-    fn keep(&mut self, body: &[u8]) -> Result<(), Fault> {
-        self.count += 1;
-        let path = self.directory.join(format!("{}.json", self.count));
-        let aside = path.with_extension("part");
-        let written = fs::write(&aside, body).and_then(|()| fs::rename(&aside, &path));
-        written.map_err(|source| Fault::Write { path, source })
+    /// Answers until somebody wants it to end.
+    async fn serve(&mut self, listener: TcpListener, signals: &mut Signals, output: &mut Output) {
+        let server = self.server.clone();
+        let mut serving = tokio::spawn(async move { server.serve(listener).await });
+        loop {
+            tokio::select! {
+                biased;
+                _ = signals.next() => break,
+                _ = &mut serving => return,
+                () = tokio::time::sleep(NOTES_EVERY) => {
+                    notes::tell(&self.tools, &self.profiles, output);
+                }
+            }
+        }
+        self.server.stop();
+        self.engine.shutdown(STOP_WAIT).await;
+        // Its own waits are bounded; one that panicked has ended too.
+        drop(serving.await);
+        self.tools.close().await;
     }
 }
 
-fn announce(server: &Server, form: Form, output: &mut Output) {
-    let mut variables = server.variables();
-    variables.extend(KEYS.map(|name| (name, KEY.to_owned())));
+/// The directories that conversations may work in, or what is wrong with them.
+fn opened(flags: &Serve, settings: &Settings) -> Result<Result<Opened, Report>, Fault> {
+    let mut directories = flags.open.clone();
+    if directories.is_empty() {
+        directories.push(settings.workspace()?.to_owned());
+    }
+    let here = settings.directory()?;
+    let named = directories.iter().map(|directory| here.join(directory));
+    Ok(Opened::new(named).map_err(|error| {
+        let names: Vec<_> = directories.iter().map(|it| it.display().to_string()).collect();
+        Report::misuse(&format!("error: cannot open {}: {error}", names.join(", ")))
+    }))
+}
+
+fn announce(
+    server: &Server,
+    (listener, held): (&TcpListener, &Held),
+    form: Form,
+    output: &mut Output,
+) -> Result<(), Fault> {
+    let address = listener.local_addr().map_err(Fault::Runtime)?;
+    let url = format!("http://{address}");
+    let record = Record { pid: std::process::id(), url: url.clone() };
+    held.tell(&record).map_err(Fault::Runtime)?;
+    let code = server.code().map_err(|error| Fault::Runtime(std::io::Error::other(error)))?;
     if form == Form::Json {
-        output.json(&Line::serving(&server.url(), &variables));
-    } else {
-        let lines = variables.iter().map(|(name, value)| format!("export {name}={value}\n"));
-        output.data(&lines.collect::<String>());
+        output.json(&Line::serving(&url, &[]));
+    } else if !output.is_watched() {
+        output.data(&format!("{url}\n"));
     }
-    output.talk(&format!("Serving on {}. Ctrl-C ends it.", server.url()));
+    output.talk(&format!("Serving on {url}. Ctrl-C ends it; turns can be resumed."));
+    output.talk(&format!("To sign a browser in, once: {url}/sign-in?code={code}"));
+    output.talk("For a program: piton serve token NAME");
+    Ok(())
 }
 
-/// A request and what became of it: `anthropic POST /v1/messages, step 1: 200`.
-fn line(seen: &Seen) -> String {
-    let Seen { method, path, dialect, status, note, .. } = seen;
-    let who = if dialect.is_empty() { "nobody" } else { dialect };
-    let step = seen.step.map(|step| format!(", step {}", step + 1)).unwrap_or_default();
-    let status = if *status == 0 { "no answer".to_owned() } else { status.to_string() };
-    let note = if note.is_empty() { String::new() } else { format!(" ({note})") };
-    format!("{who} {method} {path}{step}: {status}{note}")
+fn taken(place: &Place) -> Report {
+    let url = place.running().map(|record| format!(" on {}", record.url)).unwrap_or_default();
+    let text = format!("error: a server of this home runs already{url}");
+    Report::misuse(&format!("{text}\nhint: to end it: piton serve stop"))
+}
+
+/// Says where the server is reached.
+fn status(place: &Place, output: &mut Output) -> Report {
+    let Some(Record { pid, url }) = place.running() else {
+        return Report::not_found("No server of this home runs.");
+    };
+    output.data(&format!("{url}\n"));
+    output.talk(&format!("Process {pid} serves. To end it: piton serve stop"));
+    Report::ok("done")
+}
+
+/// Ends the server, and waits until it is gone.
+async fn stop(place: &Place, output: &mut Output) -> Result<Report, Fault> {
+    let Some(Record { pid, .. }) = place.running() else {
+        return Ok(Report::not_found("No server of this home runs."));
+    };
+    let process = i32::try_from(pid).ok().and_then(rustix::process::Pid::from_raw);
+    if let Some(process) = process {
+        // One that has just ended needs no word.
+        rustix::process::kill_process(process, rustix::process::Signal::TERM).unwrap_or_default();
+    }
+    let gone = async {
+        while place.running().is_some() {
+            tokio::time::sleep(LOOK_EVERY).await;
+        }
+    };
+    if tokio::time::timeout(GONE_WAIT, gone).await.is_err() {
+        return Ok(Report::misuse(&format!("error: process {pid} does not end")));
+    }
+    output.talk("Stopped. Turns that were running can be resumed.");
+    Ok(Report::ok("done"))
+}
+
+fn served(fault: piton_server::Fault) -> Fault {
+    Fault::Runtime(std::io::Error::other(fault))
+}
+
+/// Makes, lists or revokes tokens.
+fn token(flags: &TokenFlags, settings: &Settings, output: &mut Output) -> Result<Report, Fault> {
+    settings.make_home()?;
+    let (tokens, now) = (Tokens::of(&settings.home), SystemClock.now());
+    let misuse = |error: TokenError| Report::misuse(&format!("error: {error}"));
+    if let Some(name) = &flags.revoke {
+        return Ok(match tokens.revoke(name) {
+            Ok(true) => {
+                output.talk(&format!("The token {name} counts no more."));
+                Report::ok("done")
+            }
+            Ok(false) => Report::misuse(&format!("error: there is no token {name}")),
+            Err(error) => misuse(error),
+        });
+    }
+    if let Some(name) = &flags.name {
+        return Ok(match tokens.add(name, Bearer::Program, now) {
+            Ok(secret) => {
+                output.data(&format!("{secret}\n"));
+                output.talk("Send it as: Authorization: Bearer TOKEN. It is not shown again.");
+                Report::ok("done")
+            }
+            Err(error) => misuse(error),
+        });
+    }
+    let rows = match tokens.all() {
+        Ok(rows) => rows,
+        Err(error) => return Ok(misuse(error)),
+    };
+    let mut lines = vec![["NAME", "HELD BY", "MADE"].map(str::to_owned)];
+    lines.extend(rows.into_iter().map(|row| {
+        let bearer = match row.bearer {
+            Bearer::Program => "program",
+            Bearer::Browser => "browser",
+        };
+        [row.name, bearer.to_owned(), age(row.made, now)]
+    }));
+    output.data(&table(&lines, output.page()));
+    Ok(Report::ok("done"))
 }

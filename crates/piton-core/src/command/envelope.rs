@@ -26,6 +26,9 @@ pub struct Sender {
     /// What the person chose for this command, as JSON that the agent's settings understand.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flags: Option<String>,
+    /// Who the person is, where a face knows more than one. Recorded with an answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub who: Option<String>,
 }
 
 /// What a text holds that may be an envelope.
@@ -170,7 +173,11 @@ mod tests {
     #[test]
     fn a_command_reads_as_it_was_written() {
         for command in every_command() {
-            let from = Sender { directory: Some("/d".into()), flags: Some("{\"a\":1}".into()) };
+            let from = Sender {
+                directory: Some("/d".into()),
+                flags: Some("{\"a\":1}".into()),
+                who: Some("laptop".into()),
+            };
             let envelope = Envelope { from, ..Envelope::new(CommandId::new("c1"), command) };
             let text = envelope.to_text().unwrap();
             assert_eq!(

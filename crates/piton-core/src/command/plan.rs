@@ -61,6 +61,16 @@ pub fn known<'a>(state: &'a State, envelope: &Envelope) -> Option<(Seq, &'a Verd
     state.commands.get(&envelope.id).map(|(seq, verdict)| (*seq, verdict))
 }
 
+/// Says who answered, where that is known. Behind the word for a person, so that nobody is called as a
+/// policy is.
+fn sign(facts: &mut [Event], who: Option<&str>) {
+    for fact in facts {
+        if let (Event::InquiryAnswered { by, .. }, Some(who)) = (fact, who) {
+            *by = format!("{by} ({who})");
+        }
+    }
+}
+
 /// Decides what becomes of a command. Pure: what the journal cannot know (whether a directory is there,
 /// whether a model takes a file) is checked by the caller. `letter` is what brought it.
 pub fn plan(
@@ -94,6 +104,7 @@ pub fn plan(
         Command::Retry { message } => retry(state, message, performing),
         Command::Answer { inquiry, reply, then } => {
             let mut facts = reply.clone().events(state, inquiry, letter);
+            sign(&mut facts, envelope.from.who.as_deref());
             if facts.is_empty() {
                 return Plan::Refuse(Refusal::NotAsked { inquiry: inquiry.clone() });
             }

@@ -37,7 +37,7 @@ impl Asked<'_> {
         let has_any = self.overrides != Overrides::default();
         // Plain data cannot fail to serialise.
         let flags = has_any.then(|| serde_json::to_string(&self.overrides).ok()).flatten();
-        Ok(Sender { directory: Some(directory), flags })
+        Ok(Sender { directory: Some(directory), flags, ..Sender::default() })
     }
 }
 

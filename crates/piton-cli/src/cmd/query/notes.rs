@@ -1,21 +1,22 @@
 //! What a person should hear of the settings and of tools before a turn is shown.
 
-use piton_agent::{InstructionNote, ProfileNote, SandboxGap, SkillNote, ToolNote};
+use piton_agent::{
+    AgentProfiles, AgentTools, InstructionNote, ProfileNote, SandboxGap, SkillNote, ToolNote,
+};
 
-use super::opened::Opened;
 use crate::output::Output;
 use crate::render::visible::visible_name;
 use crate::render::{rule, servers};
 
 /// Says it, once.
-pub(super) fn tell(opened: &Opened, output: &mut Output) {
-    for note in opened.tools.take_notes() {
+pub(in crate::cmd) fn tell(tools: &AgentTools, profiles: &AgentProfiles, output: &mut Output) {
+    for note in tools.take_notes() {
         match note {
             ToolNote::Server(notice) => output.talk(&servers::notice(&notice)),
             ToolNote::Text(text) => output.talk(&text),
         }
     }
-    for note in opened.profiles.take_notes() {
+    for note in profiles.take_notes() {
         let said = match note {
             ProfileNote::Sandbox(SandboxGap::Weaker(lack)) => {
                 format!("commands run without all of their sandbox: {lack}")

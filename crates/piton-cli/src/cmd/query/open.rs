@@ -23,7 +23,7 @@ use crate::{store, target};
 
 /// The program that supervises commands: this one, executed again. Not its path: the file there may
 /// be another one by now.
-const SUPERVISOR: &str = "/proc/self/exe";
+pub(in crate::cmd) const SUPERVISOR: &str = "/proc/self/exe";
 
 /// After how long a person is told that another process is in the way.
 const SILENT_WAIT: Duration = Duration::from_millis(300);

@@ -241,7 +241,7 @@ impl Seen {
     /// Says what still runs, and to a person who watches what the turn took.
     fn tell_status(&self, opened: &Opened, stage: &mut Stage<'_>) {
         still_running::tell(opened, stage);
-        notes::tell(opened, stage.output);
+        notes::tell(&opened.tools, &opened.profiles, stage.output);
         if self.ending.is_some() {
             stage.output.call_back("the turn is over");
         }
@@ -326,7 +326,7 @@ async fn start(
         _ = stage.signals.next() => None,
         started = opened.conversation.start(envelope) => Some(started),
     };
-    notes::tell(opened, stage.output);
+    notes::tell(&opened.tools, &opened.profiles, stage.output);
     match started {
         Some(Ok(work)) => {
             mail.arrived();
@@ -427,7 +427,7 @@ async fn see_through(
             }
             () = Heartbeat::due(&mut beat) => Heartbeat::tell(beat.as_ref(), &watch, stage),
             () = tokio::time::sleep(SPIN_EVERY), if stage.output.can_tell() => {
-                notes::tell(opened, stage.output);
+                notes::tell(&opened.tools, &opened.profiles, stage.output);
                 watch.tell_waiting(stage.output);
             }
         }

@@ -1,0 +1,55 @@
+//! The flags of `piton serve`.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+
+/// The flags of `piton serve`.
+#[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true)]
+pub(crate) struct Serve {
+    #[command(subcommand)]
+    pub(crate) wish: Option<ServeWish>,
+    /// The address and the port; port 0 takes one that is free
+    #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:0")]
+    pub(crate) listen: SocketAddr,
+    /// A directory that conversations may work in; may be given several times [default: this workspace]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) open: Vec<PathBuf>,
+    /// Listen on an address that others can reach, without encryption: whoever can read the network can
+    /// read the conversations and take the token
+    #[arg(long)]
+    pub(crate) unencrypted: bool,
+    /// Go on in the background; piton serve stop ends it
+    #[arg(long)]
+    pub(crate) background: bool,
+    /// One JSON object per line on standard output: the address
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// What to do beside serving.
+#[derive(Debug, Subcommand)]
+pub(crate) enum ServeWish {
+    /// Make a token for a program, list tokens, or revoke one
+    Token(TokenFlags),
+    /// Say where the server of this home is reached
+    Status,
+    /// End the server of this home; its turns can be resumed
+    Stop,
+}
+
+/// The flags of `piton serve token`.
+#[derive(Debug, Args)]
+pub(crate) struct TokenFlags {
+    /// The name of the new token; its secret goes to standard output, once
+    #[arg(value_name = "NAME", required_unless_present_any = ["list", "revoke"])]
+    pub(crate) name: Option<String>,
+    /// Show the names of all tokens
+    #[arg(long, conflicts_with = "name")]
+    pub(crate) list: bool,
+    /// Revoke the token of this name, also for a server that runs
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["name", "list"])]
+    pub(crate) revoke: Option<String>,
+}

@@ -1,0 +1,267 @@
+//! A call of a tool: one line that opens.
+
+use maud::{Markup, html};
+use piton_core::summary::input_summary;
+use piton_core::view::{CallState, CallView, Outcome, ResultView};
+
+use crate::diff::Table;
+use crate::icon::{chevron, icon, spinning};
+use crate::ident;
+use crate::part::{Group, Part, Text};
+use crate::scene::Scene;
+use crate::visible::visible;
+use crate::when::{count, duration, since, time};
+use crate::words;
+
+/// Longest end of a running command's output that is shown, in bytes.
+const TAIL_BYTES_MAX: usize = 16 * 1024;
+/// The same in lines.
+const TAIL_LINES_MAX: usize = 200;
+/// Longest output of a failed call that is shown without being asked for, in bytes.
+const FAILED_BYTES_MAX: usize = 2 * 1024;
+/// Longest output or arguments on a page, in bytes. The whole is a file of its own.
+const BODY_BYTES_MAX: usize = 256 * 1024;
+
+/// How a call looks.
+struct Look {
+    is: &'static str,
+    icon: Markup,
+    /// For ears only.
+    said: &'static str,
+    /// What stands at the end of the line.
+    told: Markup,
+}
+
+/// The element of a call.
+pub(crate) fn part(scene: &Scene<'_>, call: &CallView) -> Part {
+    let id = ident::call(call.id);
+    let look = look(scene, call);
+    let summary = summary(call, &look).into_string();
+    if call.state == CallState::Running {
+        let fixed = " class=\"call at turnable\" open";
+        let group =
+            Group::new("details", id.as_str(), fixed).attr("data-is", Some(look.is.to_owned()));
+        return group.head(summary).kids(vec![running(scene, call, &id)]);
+    }
+    let inline = inline(call);
+    let body = inline.clone().unwrap_or_else(|| to_load(scene, call));
+    let html = html! {
+        details.call.at.turnable id=(id) data-is=(look.is) open[inline.is_some()] {
+            (maud::PreEscaped(summary))
+            div.call-body id={ (id) "-b" } { (body) }
+        }
+    };
+    Part::leaf(id, html.into_string())
+}
+
+/// Everything of a call, for whoever opens it.
+pub(crate) fn body(call: &CallView) -> Markup {
+    let edit = call.edit();
+    html! {
+        @if let Some(edit) = &edit {
+            (Table::of_edit(edit).html("Changes in"))
+        } @else {
+            pre.out tabindex="0" dir="ltr" aria-label="Input" { (visible(&cut(&pretty(&call.arguments)))) }
+        }
+        @if let Some(asked) = &call.asked {
+            p.call-note { "You changed it. The model wanted:" }
+            pre.out tabindex="0" dir="ltr" { (visible(&cut(&pretty(asked)))) }
+        }
+        @if let Some(result) = &call.result { (output(result)) }
+        @if call.changes.len() > 1 {
+            ul.call-note aria-label="Files" { @for change in &call.changes { li { code { (visible(&change.path)) } } } }
+        }
+        (note(call))
+    }
+}
+
+fn summary(call: &CallView, look: &Look) -> Markup {
+    let told = input_summary(&call.tool, &call.arguments);
+    let told = told.strip_prefix(&*call.tool).unwrap_or(&told);
+    let told = told.trim_start_matches([':', ' ']);
+    html! {
+        summary {
+            span class={ "node is-" (look.is) } { (look.icon) }
+            span.call-name { (visible(&call.tool)) }
+            span.call-arg dir="ltr" { (visible(told)) }
+            span.call-meta {
+                span.sr { (look.said) ", " }
+                (look.told)
+                @if let (Some(began), Some(ended)) = (call.started, call.ended) {
+                    span { (duration(ended.ms_since(began))) }
+                }
+            }
+            (chevron())
+        }
+    }
+}
+
+fn look(scene: &Scene<'_>, call: &CallView) -> Look {
+    let halted = |said, told: &str| Look {
+        is: "halt",
+        icon: icon("pause"),
+        said,
+        told: html! { span { (told) } },
+    };
+    let bad = |said, told: &str| Look {
+        is: "bad",
+        icon: icon("x"),
+        said,
+        told: html! { span.bad { (told) } },
+    };
+    let asks = |told: &str| {
+        let told = html! { span { (told) } };
+        Look { is: "ask", icon: icon("hand"), said: "waits for you", told }
+    };
+    if call.asking.is_some() {
+        return asks("asks below");
+    }
+    match &call.state {
+        CallState::Running if scene.live.driven && scene.head.open == Some(call.id.turn) => {
+            let told = html! { span.go { "running" } @if let Some(began) = call.started { (since(began)) } };
+            Look { is: "run", icon: spinning(), said: "running", told }
+        }
+        CallState::Running => halted("outcome unknown", "was running"),
+        CallState::InDoubt => halted("outcome unknown", "outcome unknown"),
+        CallState::Parked { .. } => asks("a worker asks"),
+        CallState::Done { outcome: Outcome::Ok, exit_code: Some(code) } if *code != 0 => {
+            bad("failed", &format!("exit {code}"))
+        }
+        CallState::Done { outcome: Outcome::Ok, exit_code } => {
+            let told = good(call, *exit_code);
+            Look { is: "ok", icon: icon("check"), said: "done", told }
+        }
+        CallState::Done { outcome: Outcome::Failed, exit_code } => match exit_code {
+            Some(code) => bad("failed", &format!("exit {code}")),
+            None => bad("failed", "failed"),
+        },
+        CallState::Done { outcome: Outcome::Denied, .. } => bad("denied", "denied"),
+        CallState::Done { outcome: Outcome::Cancelled, .. } => halted("stopped", "stopped"),
+        CallState::Done { outcome: Outcome::Unknown, .. } => {
+            halted("outcome unknown", "outcome unknown")
+        }
+        CallState::Waiting | _ => {
+            let told = html! { span { "waits" } };
+            Look { is: "wait", icon: icon("dot"), said: "not started", told }
+        }
+    }
+}
+
+/// What a call that went well gave, in two words.
+fn good(call: &CallView, exit_code: Option<i32>) -> Markup {
+    if let Some(edit) = call.edit() {
+        let (new, lost) = Table::of_edit(&edit).counts();
+        return html! {
+            @if 0 < new { span.good { "+" (new) } }
+            @if 0 < lost { span.bad { "−" (lost) } }
+        };
+    }
+    if let Some(code) = exit_code {
+        return html! { span.good { "exit " (code) } };
+    }
+    let lines = call.result.as_ref().map_or(0, |result| result.split().0.lines().count());
+    html! { @if 0 < lines { span { (count(u64::try_from(lines).unwrap_or(0), "line", "lines")) } } }
+}
+
+/// What is shown of a call that is at work.
+fn running(scene: &Scene<'_>, call: &CallView, id: &str) -> Part {
+    let live = scene.live_call(call.id);
+    let tail = live.map(|live| tail(&live.tail).to_owned()).unwrap_or_default();
+    let fixed = " class=\"out\" tabindex=\"0\" dir=\"ltr\"";
+    let out = Part::Text(Text { id: format!("{id}-out"), tag: "pre", fixed, words: tail });
+    let progress = live.and_then(|live| live.progress.as_deref()).unwrap_or_default();
+    let told = html! {
+        div.call-note id={ (id) "-say" } {
+            @if !progress.is_empty() { span { (visible(progress)) } }
+            (worker(call))
+        }
+    };
+    let told = Part::leaf(format!("{id}-say"), told.into_string());
+    Group::new("div", format!("{id}-b"), " class=\"call-body\"").kids(vec![out, told])
+}
+
+/// The body of a call that is shown without being asked for: of one that failed, of a short change, or of
+/// one that somebody else asks about.
+fn inline(call: &CallView) -> Option<Markup> {
+    if let CallState::Parked { question } = &call.state {
+        let asked = html! { p.what dir="auto" { (visible(question)) } div.call-note { "Answer it there." (worker(call)) } };
+        return Some(asked);
+    }
+    let CallState::Done { outcome, exit_code } = call.state else { return None };
+    let text = call.result.as_ref().map(|result| &*result.text).unwrap_or_default();
+    let has_failed = outcome != Outcome::Ok || exit_code.is_some_and(|code| code != 0);
+    if has_failed {
+        let result = call.result.as_ref().filter(|_| text.len() <= FAILED_BYTES_MAX)?;
+        return Some(html! { (output(result)) (note(call)) });
+    }
+    let table = Table::of_edit(&call.edit()?);
+    table.is_short().then(|| html! { (table.html("Changes in")) (note(call)) })
+}
+
+fn to_load(scene: &Scene<'_>, call: &CallView) -> Markup {
+    let address = scene.address(&format!("call/{}", call.id));
+    html! { a.call-note data-load href=(address) { "Input and output" } (note(call)) }
+}
+
+fn output(result: &ResultView) -> Markup {
+    let (output, notes) = result.split();
+    html! {
+        pre.out tabindex="0" dir="ltr" aria-label="Output" {
+            @if output.trim().is_empty() { "(no output)" } @else { (visible(&cut(output))) }
+        }
+        @if !notes.trim().is_empty() { p.call-note { (visible(notes.trim())) } }
+        @if let Some(blob) = &result.blob {
+            p.call-note {
+                a href={ "/api/v1/blobs/" (ident::in_address(blob.digest.as_str())) } download {
+                    "Whole output · " (piton_core::attachment::size(blob.bytes))
+                }
+            }
+        }
+    }
+}
+
+/// Who decided, and who does the work.
+fn note(call: &CallView) -> Markup {
+    let answers: Vec<_> =
+        call.questions.iter().filter_map(|question| question.answer.as_ref()).collect();
+    html! {
+        @if !answers.is_empty() || call.worker.is_some() {
+            div.call-note {
+                @for answer in answers { span { (visible(&words::answered(answer))) ", " (time(answer.at)) } }
+                (worker(call))
+            }
+        }
+    }
+}
+
+fn worker(call: &CallView) -> Markup {
+    html! {
+        @if let Some(worker) = &call.worker {
+            span.push {}
+            a.b.plain href={ "/c/" (ident::in_address(worker.as_str())) } { "Open conversation" }
+        }
+    }
+}
+
+fn pretty(arguments: &str) -> String {
+    let value: Option<serde_json::Value> = serde_json::from_str(arguments).ok();
+    let pretty = value.and_then(|value| serde_json::to_string_pretty(&value).ok());
+    pretty.unwrap_or_else(|| arguments.to_owned())
+}
+
+fn cut(text: &str) -> String {
+    if text.len() <= BODY_BYTES_MAX {
+        return text.to_owned();
+    }
+    let end = text.floor_char_boundary(BODY_BYTES_MAX);
+    format!("{}\n[{} more bytes]", text.get(..end).unwrap_or_default(), text.len() - end)
+}
+
+/// The end of an output, from the beginning of a line on.
+fn tail(text: &str) -> &str {
+    let least = text.ceil_char_boundary(text.len().saturating_sub(TAIL_BYTES_MAX));
+    let bounded = text.get(least..).unwrap_or_default();
+    let last_lines = bounded.rmatch_indices('\n').nth(TAIL_LINES_MAX);
+    let start = last_lines.or_else(|| bounded.match_indices('\n').next().filter(|_| 0 < least));
+    bounded.get(start.map_or(0, |(at, _)| at + 1)..).unwrap_or_default()
+}

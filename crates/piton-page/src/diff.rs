@@ -1,0 +1,263 @@
+//! Differences of texts as tables: a row for each line, with numbers and signs that are not copied along.
+
+use maud::{Markup, PreEscaped, html};
+use piton_core::view::{Diff, EditView};
+use similar::{ChangeTag, TextDiff};
+
+use crate::code::Painter;
+
+/// Rows that are shown at once; the rest opens.
+const ROWS_SHOWN_MAX: usize = 40;
+/// Most rows on a page. The rest is told by its number.
+const ROWS_MAX: usize = 2_000;
+/// Longest texts that are compared, in bytes: comparing takes time that grows faster than they do.
+const COMPARED_BYTES_MAX: usize = 256 * 1024;
+/// Lines around a change.
+const AROUND: usize = 3;
+
+/// What a row is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Is {
+    /// Which lines follow, or a remark.
+    Hunk,
+    Lost,
+    New,
+    Same,
+}
+
+/// A row before it is coloured.
+#[derive(Clone, Debug)]
+struct Row {
+    is: Is,
+    old: Option<u64>,
+    new: Option<u64>,
+    text: String,
+}
+
+/// A difference as a table, and how many lines it adds and takes.
+pub(crate) struct Table {
+    rows: Vec<Row>,
+    path: String,
+    left_out: u64,
+}
+
+impl Table {
+    /// Of a kept difference.
+    pub(crate) fn of_diff(diff: &Diff, path: &str) -> Self {
+        let mut rows = unified(&diff.text);
+        if 0 < diff.lines_left_out {
+            let text = format!("{} lines are not shown here", diff.lines_left_out);
+            rows.push(Row { is: Is::Hunk, old: None, new: None, text });
+            rows.extend(unified(&diff.end));
+        }
+        Self::bounded(rows, path)
+    }
+
+    /// Of what an edit says; lines have numbers if it says all of the file.
+    pub(crate) fn of_edit(edit: &EditView) -> Self {
+        let old = edit.old.as_deref().unwrap_or_default();
+        let is_whole = edit.old.is_none();
+        let rows = if old.len() + edit.new.len() <= COMPARED_BYTES_MAX {
+            compared(old, &edit.new)
+        } else {
+            let lines = |text: &str, is| -> Vec<Row> {
+                let row = |line: &str| Row { is, old: None, new: None, text: line.to_owned() };
+                text.lines().map(row).collect()
+            };
+            [lines(old, Is::Lost), lines(&edit.new, Is::New)].concat()
+        };
+        let number = |number: Option<u64>| number.filter(|_| is_whole);
+        let rows =
+            rows.into_iter().map(|row| Row { old: number(row.old), new: number(row.new), ..row });
+        Self::bounded(rows.collect(), &edit.path)
+    }
+
+    fn bounded(mut rows: Vec<Row>, path: &str) -> Self {
+        let left_out = rows.len().saturating_sub(ROWS_MAX);
+        rows.truncate(ROWS_MAX);
+        let left_out = u64::try_from(left_out).unwrap_or(u64::MAX);
+        Self { rows, path: path.to_owned(), left_out }
+    }
+
+    /// How many lines are new, and how many are lost.
+    pub(crate) fn counts(&self) -> (usize, usize) {
+        let count = |is| self.rows.iter().filter(|row| row.is == is).count();
+        (count(Is::New), count(Is::Lost))
+    }
+
+    /// Whether it is short enough to be shown without being asked for.
+    pub(crate) fn is_short(&self) -> bool {
+        self.rows.len() <= ROWS_SHOWN_MAX
+    }
+
+    /// The table, under a name that says what it is.
+    pub(crate) fn html(&self, what: &str) -> Markup {
+        let mut paint = Paint::new(&self.path);
+        let rows: Vec<Markup> = self.rows.iter().map(|row| paint.row(row)).collect();
+        let (shown, rest) = rows.split_at(rows.len().min(ROWS_SHOWN_MAX));
+        let name = format!("{what} {}", crate::visible::visible(&self.path));
+        html! {
+            div.diff tabindex="0" role="region" aria-label=(name) {
+                table { caption.sr { (name) } tbody { @for row in shown { (row) } } }
+            }
+            @if !rest.is_empty() {
+                details.more {
+                    summary { (rest.len()) " more lines" }
+                    div.diff tabindex="0" role="region" aria-label={ "The rest of " (name) } {
+                        table { tbody { @for row in rest { (row) } } }
+                    }
+                }
+            }
+            @if 0 < self.left_out { p.call-note { (self.left_out) " more lines are not shown here" } }
+        }
+    }
+}
+
+/// Colours of both sides.
+struct Paint {
+    old: Painter,
+    new: Painter,
+}
+
+impl Paint {
+    fn new(path: &str) -> Self {
+        let painter = Painter::of_file(path);
+        Self { old: painter.clone(), new: painter }
+    }
+
+    fn row(&mut self, row: &Row) -> Markup {
+        let (class, sign, text) = match row.is {
+            Is::Hunk => ("hunk", "", html! { (crate::visible::visible(&row.text)) }.into_string()),
+            Is::Lost => ("del", "−", self.old.line(&row.text)),
+            Is::New => ("add", "+", self.new.line(&row.text)),
+            Is::Same => {
+                self.old.line(&row.text);
+                ("same", "", self.new.line(&row.text))
+            }
+        };
+        html! {
+            tr class=(class) {
+                td.no { @if let Some(number) = row.old { (number) } }
+                td.no { @if let Some(number) = row.new { (number) } }
+                td.sg { (sign) }
+                td.src { (PreEscaped(text)) }
+            }
+        }
+    }
+}
+
+fn compared(old: &str, new: &str) -> Vec<Row> {
+    let diff = TextDiff::from_lines(old, new);
+    let mut rows = Vec::new();
+    let number = |index: Option<usize>| index.and_then(|it| u64::try_from(it + 1).ok());
+    for (place, group) in diff.grouped_ops(AROUND).iter().enumerate() {
+        if 0 < place {
+            rows.push(Row { is: Is::Hunk, old: None, new: None, text: "…".to_owned() });
+        }
+        for change in group.iter().flat_map(|op| diff.iter_changes(op)) {
+            let is = match change.tag() {
+                ChangeTag::Delete => Is::Lost,
+                ChangeTag::Insert => Is::New,
+                ChangeTag::Equal => Is::Same,
+            };
+            let (old, new) = (number(change.old_index()), number(change.new_index()));
+            let text = change.value().trim_end_matches(['\n', '\r']).to_owned();
+            rows.push(Row { is, old, new, text });
+        }
+    }
+    rows
+}
+
+/// Rows of a difference in the unified form. Numbers are known behind the first heading.
+fn unified(text: &str) -> Vec<Row> {
+    let (mut old, mut new): (Option<u64>, Option<u64>) = (None, None);
+    let mut rows = Vec::new();
+    for line in text.lines() {
+        if let Some((first, second)) = hunk(line) {
+            (old, new) = (Some(first), Some(second));
+            rows.push(Row { is: Is::Hunk, old: None, new: None, text: line.to_owned() });
+            continue;
+        }
+        let mut letters = line.chars();
+        let (is, rest) = match letters.next() {
+            Some('-') => (Is::Lost, letters.as_str()),
+            Some('+') => (Is::New, letters.as_str()),
+            Some(' ') => (Is::Same, letters.as_str()),
+            Some(_) | None => (Is::Hunk, line),
+        };
+        // What a tool left out counts too.
+        let left_out = rest.strip_prefix('[').and_then(|rest| rest.strip_suffix(" more lines]"));
+        let count: u64 = left_out.and_then(|number| number.parse().ok()).unwrap_or(1);
+        let (in_old, in_new) =
+            (matches!(is, Is::Lost | Is::Same), matches!(is, Is::New | Is::Same));
+        let shown = |number: Option<u64>, is_in| number.filter(|_| is_in && count == 1);
+        let text = rest.to_owned();
+        rows.push(Row { is, old: shown(old, in_old), new: shown(new, in_new), text });
+        let step = |number: Option<u64>, is_in| {
+            number.map(|number| if is_in { number.saturating_add(count) } else { number })
+        };
+        (old, new) = (step(old, in_old), step(new, in_new));
+    }
+    rows
+}
+
+/// Where lines begin in both texts: `@@ -1,2 +3,4 @@`.
+fn hunk(line: &str) -> Option<(u64, u64)> {
+    let (ranges, _) = line.strip_prefix("@@ -")?.split_once(" @@")?;
+    let (old, new) = ranges.split_once(" +")?;
+    let first = |range: &str| range.split(',').next()?.parse().ok();
+    Some((first(old)?, first(new)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rows(rows: &[Row]) -> Vec<String> {
+        let number =
+            |number: Option<u64>| number.map_or_else(|| "-".to_owned(), |it| it.to_string());
+        let row = |row: &Row| {
+            format!("{:?} {} {} {}", row.is, number(row.old), number(row.new), row.text)
+        };
+        rows.iter().map(row).collect()
+    }
+
+    #[test]
+    fn lines_have_the_numbers_that_they_have_in_the_file() {
+        let text = "@@ -9,3 +9,3 @@\n nine\n-ten\n+zehn\n-[28 more lines]\n same\n\\ No newline\n";
+        assert_eq!(
+            rows(&unified(text)),
+            [
+                "Hunk - - @@ -9,3 +9,3 @@",
+                "Same 9 9 nine",
+                "Lost 10 - ten",
+                "New - 10 zehn",
+                "Lost - - [28 more lines]",
+                "Same 39 11 same",
+                "Hunk - - \\ No newline",
+            ]
+        );
+    }
+
+    #[test]
+    fn a_table_cannot_be_left_by_what_is_in_it() {
+        let diff =
+            Diff { text: "@@ -1 +1 @@\n-</td><script>\u{202e}\n+b\n".into(), ..Diff::default() };
+        let table = Table::of_diff(&diff, "a\"><b.rs");
+        let html = table.html("Changes in").into_string();
+        assert_eq!(table.counts(), (1, 1));
+        assert!(
+            !html.contains("<script") && !html.contains('\u{202e}') && !html.contains("\"><b"),
+            "{html}"
+        );
+    }
+
+    #[test]
+    fn texts_are_compared_line_by_line() {
+        let (old, new): (String, String) = ("a\nb\nc\n".into(), "a\nB\nc\n".into());
+        assert_eq!(
+            rows(&compared(&old, &new)),
+            ["Same 1 1 a", "Lost 2 - b", "New - 2 B", "Same 3 3 c"]
+        );
+    }
+}

@@ -1,0 +1,106 @@
+//! Kinds of failures, ends and rules in words.
+
+use piton_core::view::{
+    Answer, BreakReason, FailureClass, InquiryAnswer, PermissionRule, RuleEffect, RuleScope,
+};
+
+/// What failed, as a heading.
+pub(crate) fn failure(class: FailureClass) -> &'static str {
+    match class {
+        FailureClass::Network => "No connection to the model",
+        FailureClass::StreamBroke => "The answer broke off",
+        FailureClass::Stalled => "The model fell silent",
+        FailureClass::Overloaded => "The provider is overloaded",
+        FailureClass::RateLimited => "Too many requests for now",
+        FailureClass::Server => "The provider failed",
+        FailureClass::Malformed => "The answer could not be read",
+        FailureClass::Empty => "The answer was empty",
+        FailureClass::Auth => "The provider does not accept the key",
+        FailureClass::Quota => "Nothing is left on the account",
+        FailureClass::InvalidRequest => "The provider does not take the request",
+        FailureClass::ContextOverflow => "The request is too long for the model",
+        FailureClass::ContentFilter => "The provider refused",
+        FailureClass::TooLarge => "The answer is too large to keep",
+        FailureClass::Unknown => "The request failed",
+    }
+}
+
+/// The same in a word or two, for a line.
+pub(crate) fn failure_in_short(class: FailureClass) -> &'static str {
+    match class {
+        FailureClass::Network => "no connection",
+        FailureClass::StreamBroke => "the answer broke off",
+        FailureClass::Stalled => "the model fell silent",
+        FailureClass::Overloaded => "overloaded",
+        FailureClass::RateLimited => "too many requests",
+        FailureClass::Server => "the provider failed",
+        FailureClass::Malformed => "unreadable answer",
+        FailureClass::Empty => "empty answer",
+        FailureClass::Auth => "key not accepted",
+        FailureClass::Quota => "account is empty",
+        FailureClass::InvalidRequest => "request not taken",
+        FailureClass::ContextOverflow => "too long for the model",
+        FailureClass::ContentFilter => "refused",
+        FailureClass::TooLarge => "answer too large",
+        FailureClass::Unknown => "failed",
+    }
+}
+
+/// Why a turn broke.
+pub(crate) fn broke(reason: BreakReason) -> &'static str {
+    match reason {
+        BreakReason::ApiError => "the model gave no answer",
+        BreakReason::EmptyAnswer => "the model answered with nothing, twice",
+        BreakReason::MaxSteps => "the allowance of steps is used up",
+        BreakReason::Interrupted => "it was stopped",
+        BreakReason::Limit => "a limit was reached",
+    }
+}
+
+/// What was answered, as the words behind a question.
+pub(crate) fn answered(answer: &Answer) -> String {
+    let by = match answer.by.as_str() {
+        "" => String::new(),
+        "user" => " by you".to_owned(),
+        // Whoever answered over HTTP has a name of their own.
+        by => {
+            let named = by.strip_prefix("user (").and_then(|rest| rest.strip_suffix(')'));
+            format!(" by {}", named.unwrap_or(by))
+        }
+    };
+    let what = match &answer.given {
+        InquiryAnswer::Allow => "allowed",
+        InquiryAnswer::Deny { .. } => "denied",
+        InquiryAnswer::Changed { .. } => "changed, then allowed,",
+        InquiryAnswer::Applied => "done by hand",
+        InquiryAnswer::RunAgain => "run again, as decided",
+        InquiryAnswer::TreatAsDone => "taken for done, as decided",
+        InquiryAnswer::LookAgain => "looked up again, as decided",
+        InquiryAnswer::Text { .. } | InquiryAnswer::Redacted => "answered",
+        InquiryAnswer::Cancelled { .. } => "taken down",
+    };
+    format!("{what}{by}")
+}
+
+/// A rule.
+pub(crate) fn rule(rule: &PermissionRule) -> String {
+    let effect = match rule.effect {
+        RuleEffect::Allow => "allow",
+        RuleEffect::Ask => "ask",
+        RuleEffect::Deny => "deny",
+    };
+    let mut words = vec![effect.to_owned(), rule.tool.clone()];
+    words.extend(rule.command.clone());
+    words.extend(rule.path.clone());
+    words.extend(rule.arguments.iter().map(|(key, pattern)| format!("{key}=/{pattern}/")));
+    words.join(" ")
+}
+
+/// How far a rule reaches, and where it is kept.
+pub(crate) fn scope(scope: RuleScope) -> (&'static str, &'static str) {
+    match scope {
+        RuleScope::Conversation => ("In this conversation", "kept in its journal"),
+        RuleScope::Project => ("In this project", "written to your settings, for this directory"),
+        RuleScope::User => ("Everywhere", "written to your settings"),
+    }
+}

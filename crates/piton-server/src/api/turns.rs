@@ -1,0 +1,359 @@
+//! Turns: said, waited for, gone on with, stopped, tried again.
+
+use std::sync::atomic::Ordering;
+
+use axum::Json;
+use axum::extract::{Path, State};
+use axum::response::{IntoResponse as _, Response};
+use piton::id::MessageId;
+use piton::view::{ItemView, MessageView, Next, TurnView};
+use piton::{Command, Conversation, Ending, View};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use super::input::{MessageInput, overrides};
+use super::receipt::{Receipt, envelope, post, vet, with_overrides};
+use crate::access::Who;
+use crate::body::JsonBody;
+use crate::fault::{ErrorBody, Fault};
+use crate::shared::Shared;
+
+/// The messages of a conversation.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct Messages {
+    /// What was said, in order.
+    messages: Vec<MessageRow>,
+}
+
+/// A message, and the turn that it belongs to.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct MessageRow {
+    /// The turn.
+    turn: u32,
+    /// The message, as in a view.
+    #[schema(value_type = Object)]
+    message: MessageView,
+    /// The text of the newest answer in its turn, if it is the last message of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    answer: Option<String>,
+}
+
+/// Read what was said
+#[utoipa::path(
+    get,
+    path = "/conversations/{id}/messages",
+    tag = "turns",
+    params(("id" = String, Path, description = "the conversation")),
+    responses(
+        (status = 200, description = "all messages that count, in order", body = Messages),
+        (status = "4XX", description = "nothing was done", body = ErrorBody),
+        (status = "5XX", description = "the store failed", body = ErrorBody),
+    )
+)]
+pub(crate) async fn messages(
+    State(shared): State<Shared>,
+    Path(id): Path<String>,
+) -> Result<Json<Messages>, Fault> {
+    let id = shared.known(&id).await?;
+    let view = shared.engine().view(&id).await?;
+    Ok(Json(Messages { messages: view.shown().flat_map(rows).collect() }))
+}
+
+fn rows(turn: &TurnView) -> Vec<MessageRow> {
+    let said = turn.items.iter().filter_map(|item| match item {
+        ItemView::Message(message) => Some(message.clone()),
+        ItemView::Step(_) | _ => None,
+    });
+    let row = |message| MessageRow { turn: turn.head.id.0, message, answer: None };
+    let mut rows: Vec<_> = said.map(row).collect();
+    if let Some(last) = rows.last_mut() {
+        last.answer = turn.answer();
+    }
+    rows
+}
+
+/// Say something
+///
+/// Answered when the message is durable; the turn goes on by itself. With `place` it waits for the open
+/// turn, or joins it.
+#[utoipa::path(
+    post,
+    path = "/conversations/{id}/messages",
+    tag = "turns",
+    params(("id" = String, Path, description = "the conversation")),
+    request_body = MessageInput,
+    responses(
+        (status = 200, description = "taken", body = Receipt),
+        (status = 202, description = "left for the process that works on the conversation", body = Receipt),
+        (status = "4XX", description = "nothing was done", body = ErrorBody),
+        (status = "5XX", description = "the store failed", body = ErrorBody),
+    )
+)]
+pub(crate) async fn say(
+    State(shared): State<Shared>,
+    Path(id): Path<String>,
+    who: Who,
+    JsonBody(input): JsonBody<MessageInput>,
+) -> Result<Receipt, Fault> {
+    let id = shared.writable(&id).await?;
+    let conversation = shared.engine().conversation(&id);
+    let command = input.command(&shared, &conversation).await?;
+    let envelope = envelope(&who, input.id.as_deref(), command)?;
+    let overrides = overrides(&shared, input.model.as_deref())?;
+    post(&shared, &conversation, with_overrides(envelope, &overrides)).await
+}
+
+/// What came of a prompt.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct Prompted {
+    /// What became of the command.
+    #[serde(flatten)]
+    receipt: Receipt,
+    /// How the turn stands.
+    ending: EndingWord,
+    /// The text of the answer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    answer: Option<String>,
+}
+
+/// Say something and, with `wait`, have the answer
+///
+/// Without `wait` it is the same as a message. A client that leaves while it waits stops nothing.
+#[utoipa::path(
+    post,
+    path = "/conversations/{id}/prompt",
+    tag = "turns",
+    params(("id" = String, Path, description = "the conversation")),
+    request_body = MessageInput,
+    responses(
+        (status = 200, description = "taken; with wait: the turn rests", body = Prompted),
+        (status = 202, description = "left for the process that works on the conversation", body = Receipt),
+        (status = "4XX", description = "nothing was done", body = ErrorBody),
+        (status = "5XX", description = "the store failed", body = ErrorBody),
+    )
+)]
+pub(crate) async fn prompt(
+    State(shared): State<Shared>,
+    Path(id): Path<String>,
+    who: Who,
+    JsonBody(input): JsonBody<MessageInput>,
+) -> Result<Response, Fault> {
+    let id = shared.writable(&id).await?;
+    let conversation = shared.engine().conversation(&id);
+    let command = input.command(&shared, &conversation).await?;
+    let envelope = envelope(&who, input.id.as_deref(), command)?;
+    let envelope = with_overrides(envelope, &overrides(&shared, input.model.as_deref())?);
+    if !input.wait {
+        return Ok(post(&shared, &conversation, envelope).await?.into_response());
+    }
+    vet(&shared, &envelope)?;
+    let work = conversation.start(envelope).await?;
+    let receipt = Receipt::of(work.accepted().clone())?;
+    shared.counts.commands.fetch_add(1, Ordering::Relaxed);
+    let rested = work.rest().await?;
+    let view = shared.engine().view(&id).await?;
+    let answer = view.shown().next_back().and_then(TurnView::answer);
+    let prompted = Prompted { receipt, ending: EndingWord::from(&rested.ending), answer };
+    Ok(Json(prompted).into_response())
+}
+
+/// How a turn stands, in a word.
+#[derive(Clone, Copy, Debug, Serialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum EndingWord {
+    /// The model gave its final answer.
+    Done,
+    /// A person closed the turn.
+    Closed,
+    /// Work was done and kept; it can be continued.
+    Incomplete,
+    /// It broke before any work was done; it can be continued or tried again.
+    Error,
+    /// A person has to answer.
+    WaitingForInput,
+    /// There is no turn.
+    Nothing,
+}
+
+impl From<&Ending> for EndingWord {
+    fn from(ending: &Ending) -> Self {
+        match ending {
+            Ending::Done => Self::Done,
+            Ending::Closed(_) => Self::Closed,
+            Ending::Incomplete(_) => Self::Incomplete,
+            Ending::Error(_) => Self::Error,
+            Ending::WaitingForInput => Self::WaitingForInput,
+            Ending::Nothing => Self::Nothing,
+        }
+    }
+}
+
+/// A command without anything beside its name.
+#[derive(Debug, Default, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct Plain {
+    /// The name of the command, chosen by the client: sending it twice is sending it once.
+    id: Option<String>,
+}
+
+async fn plain(
+    shared: &Shared,
+    (id, who): (&str, &Who),
+    input: &Plain,
+    command: Command,
+) -> Result<Receipt, Fault> {
+    let id = shared.writable(id).await?;
+    let envelope = envelope(who, input.id.as_deref(), command)?;
+    post(shared, &shared.engine().conversation(&id), envelope).await
+}
+
+/// Go on with the open turn
+///
+/// Without one, waiting messages begin.
+#[utoipa::path(
+    post,
+    path = "/conversations/{id}/continue",
+    tag = "turns",
+    params(("id" = String, Path, description = "the conversation")),
+    request_body = Plain,
+    responses(
+        (status = 200, description = "taken", body = Receipt),
+        (status = 202, description = "left for the process that works on the conversation", body = Receipt),
+        (status = "4XX", description = "nothing was done", body = ErrorBody),
+        (status = "5XX", description = "the store failed", body = ErrorBody),
+    )
+)]
+pub(crate) async fn go_on(
+    State(shared): State<Shared>,
+    Path(id): Path<String>,
+    who: Who,
+    JsonBody(input): JsonBody<Plain>,
+) -> Result<Receipt, Fault> {
+    plain(&shared, (&id, &who), &input, Command::Resume).await
+}
+
+/// Close the open turn and keep what is there
+#[utoipa::path(
+    post,
+    path = "/conversations/{id}/stop",
+    tag = "turns",
+    params(("id" = String, Path, description = "the conversation")),
+    request_body = Plain,
+    responses(
+        (status = 200, description = "taken", body = Receipt),
+        (status = 202, description = "left for the process that works on the conversation", body = Receipt),
+        (status = "4XX", description = "nothing was done", body = ErrorBody),
+        (status = "5XX", description = "the store failed", body = ErrorBody),
+    )
+)]
+pub(crate) async fn stop(
+    State(shared): State<Shared>,
+    Path(id): Path<String>,
+    who: Who,
+    JsonBody(input): JsonBody<Plain>,
+) -> Result<Receipt, Fault> {
+    plain(&shared, (&id, &who), &input, Command::Stop).await
+}
+
+/// Break the running turn off; it can be continued
+#[utoipa::path(
+    post,
+    path = "/conversations/{id}/interrupt",
+    tag = "turns",
+    params(("id" = String, Path, description = "the conversation")),
+    request_body = Plain,
+    responses(
+        (status = 200, description = "taken", body = Receipt),
+        (status = 202, description = "left for the process that works on the conversation", body = Receipt),
+        (status = "4XX", description = "nothing was done", body = ErrorBody),
+        (status = "5XX", description = "the store failed", body = ErrorBody),
+    )
+)]
+pub(crate) async fn interrupt(
+    State(shared): State<Shared>,
+    Path(id): Path<String>,
+    who: Who,
+    JsonBody(input): JsonBody<Plain>,
+) -> Result<Receipt, Fault> {
+    plain(&shared, (&id, &who), &input, Command::Interrupt).await
+}
+
+/// Close the open turn and hide it
+#[utoipa::path(
+    post,
+    path = "/conversations/{id}/discard",
+    tag = "turns",
+    params(("id" = String, Path, description = "the conversation")),
+    request_body = Plain,
+    responses(
+        (status = 200, description = "taken", body = Receipt),
+        (status = 202, description = "left for the process that works on the conversation", body = Receipt),
+        (status = "4XX", description = "nothing was done", body = ErrorBody),
+        (status = "5XX", description = "the store failed", body = ErrorBody),
+    )
+)]
+pub(crate) async fn discard(
+    State(shared): State<Shared>,
+    Path(id): Path<String>,
+    who: Who,
+    JsonBody(input): JsonBody<Plain>,
+) -> Result<Receipt, Fault> {
+    plain(&shared, (&id, &who), &input, Command::Discard).await
+}
+
+/// What is tried again.
+#[derive(Debug, Default, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct RetryInput {
+    /// The name of the command, chosen by the client: sending it twice is sending it once.
+    id: Option<String>,
+    /// The message; else the newest one.
+    message: Option<String>,
+    /// Who answers from now on, as in `provider/model`.
+    model: Option<String>,
+}
+
+/// Try a message again, with another model if one is named
+///
+/// One operation: the other model counts with the new try, or neither does. The old attempt is kept.
+#[utoipa::path(
+    post,
+    path = "/conversations/{id}/retry",
+    tag = "turns",
+    params(("id" = String, Path, description = "the conversation")),
+    request_body = RetryInput,
+    responses(
+        (status = 200, description = "taken", body = Receipt),
+        (status = 202, description = "left for the process that works on the conversation", body = Receipt),
+        (status = "4XX", description = "nothing was done", body = ErrorBody),
+        (status = "5XX", description = "the store failed", body = ErrorBody),
+    )
+)]
+pub(crate) async fn retry(
+    State(shared): State<Shared>,
+    Path(id): Path<String>,
+    who: Who,
+    JsonBody(input): JsonBody<RetryInput>,
+) -> Result<Receipt, Fault> {
+    let id = shared.writable(&id).await?;
+    let conversation = shared.engine().conversation(&id);
+    let message = match &input.message {
+        Some(message) => MessageId::new(message.clone()),
+        None => newest(&shared, &conversation).await?,
+    };
+    let command = Command::Retry { message };
+    let envelope = envelope(&who, input.id.as_deref(), command)?;
+    let overrides = overrides(&shared, input.model.as_deref())?;
+    post(&shared, &conversation, with_overrides(envelope, &overrides)).await
+}
+
+/// The message that can be tried again.
+async fn newest(shared: &Shared, conversation: &Conversation) -> Result<MessageId, Fault> {
+    let view: View = shared.engine().view(conversation.id()).await?;
+    for next in view.head.next {
+        if let Next::Retry { message } = next {
+            return Ok(message);
+        }
+    }
+    Err(Fault::not_found("no message can be tried again"))
+}

@@ -1,0 +1,200 @@
+//! Server-sent events: the list and any conversations on one stream, which goes on where it broke off.
+//!
+//! The id of an event is the cursor of all of it, so `Last-Event-ID` brings a client back without a gap
+//! and without a duplicate, also to another process. What a client misses because it is slow or away is
+//! read again from its cursor; nothing is kept for it.
+
+mod event;
+mod following;
+mod listing;
+
+use std::collections::VecDeque;
+use std::convert::Infallible;
+use std::fmt::Write as _;
+
+use axum::body::Body;
+use axum::http::{HeaderName, HeaderValue, header};
+use axum::response::Response;
+use bytes::Bytes;
+use futures_util::future::{BoxFuture, FutureExt as _, pending, select_all};
+use piton::ConversationId;
+use tokio::sync::watch;
+use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at};
+
+use self::event::{Ended, Event};
+use self::following::Following;
+use self::listing::Listing;
+use crate::access::Who;
+use crate::cursor::Cursor;
+use crate::fault::Fault;
+use crate::hub::{Feeds, Picture};
+use crate::limits::BEAT_EVERY;
+use crate::shared::{Counted, Shared};
+
+/// Whose streams are ended by a proxy that waits for more.
+const NO_BUFFER: HeaderName = HeaderName::from_static("x-accel-buffering");
+
+/// What somebody wants to read.
+#[derive(Debug)]
+pub(crate) struct Wish {
+    pub(crate) conversations: Vec<ConversationId>,
+    pub(crate) list: bool,
+    pub(crate) cursor: Cursor,
+}
+
+/// A client that reads.
+pub(crate) struct Reader<P: Picture> {
+    shared: Shared,
+    who: Who,
+    conversations: Vec<Following<P>>,
+    list: Option<Listing>,
+    cursor: Cursor,
+    ready: VecDeque<Bytes>,
+    ended: bool,
+    beat: Interval,
+    _counted: Counted,
+}
+
+impl<P: Picture> Reader<P> {
+    /// Begins to read. The conversations are known.
+    pub(crate) async fn new(
+        shared: &Shared,
+        feeds: &Feeds<P>,
+        who: Who,
+        wish: Wish,
+    ) -> Result<Self, Fault> {
+        let Wish { conversations, list, cursor } = wish;
+        let follow = |id: &ConversationId| Following::new(feeds, id, cursor.of(id));
+        let mut reader = Self {
+            shared: shared.clone(),
+            who,
+            conversations: conversations.iter().map(follow).collect(),
+            list: None,
+            cursor: cursor.only(&conversations, list),
+            ready: VecDeque::new(),
+            ended: false,
+            beat: interval_at(Instant::now() + BEAT_EVERY, BEAT_EVERY),
+            _counted: Counted::new(shared, |counts| &counts.streams),
+        };
+        reader.beat.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let build = env!("CARGO_PKG_VERSION");
+        let hello = format!(r#"{{"build":"{build}","boot":"{}"}}"#, shared.boot);
+        reader.push(&Event::passing("hello", &hello));
+        if list {
+            let (listing, first) = Listing::new(feeds, cursor.list).await?;
+            reader.list = Some(listing);
+            for (position, event) in first {
+                reader.cursor.list = Some(position);
+                reader.push(&event);
+            }
+        }
+        Ok(reader)
+    }
+
+    /// The answer that never ends by itself.
+    pub(crate) fn answer(self) -> Response {
+        let events = futures_util::stream::unfold(self, |mut reader| async move {
+            let text = reader.next().await?;
+            Some((Ok::<_, Infallible>(text), reader))
+        });
+        let mut answer = Response::new(Body::from_stream(events));
+        let headers = answer.headers_mut();
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
+        headers.insert(NO_BUFFER, HeaderValue::from_static("no"));
+        answer
+    }
+
+    /// The next event. Is asked for one only when the last one is on its way, so a slow client waits for
+    /// itself.
+    async fn next(&mut self) -> Option<Bytes> {
+        loop {
+            if let Some(text) = self.ready.pop_front() {
+                return Some(text);
+            }
+            if self.ended {
+                return None;
+            }
+            if self.gather().await.is_err() {
+                self.end("the conversation cannot be read any more");
+                continue;
+            }
+            if !self.ready.is_empty() {
+                continue;
+            }
+            let moved = moved(&mut self.conversations, self.list.as_mut());
+            tokio::select! {
+                biased;
+                () = self.shared.stop.cancelled() => self.end("the server stops"),
+                _ = self.beat.tick() => self.tick(),
+                () = moved => {}
+            }
+        }
+    }
+
+    /// Reads what is there.
+    async fn gather(&mut self) -> Result<(), Ended> {
+        for place in 0..self.conversations.len() {
+            let Some(following) = self.conversations.get_mut(place) else { continue };
+            let id = following.conversation().clone();
+            for (seq, event) in following.step(self.shared.engine()).await? {
+                if let Some(seq) = seq {
+                    self.cursor.set(&id, seq);
+                }
+                self.push(&event);
+            }
+        }
+        let Some(list) = &mut self.list else { return Ok(()) };
+        for (position, event) in list.step(self.shared.engine()).await? {
+            self.cursor.list = Some(position);
+            self.push(&event);
+        }
+        Ok(())
+    }
+
+    /// A sign of life, to those who still may read.
+    fn tick(&mut self) {
+        let now = self.shared.parts.clock.now();
+        match self.shared.parts.access.tokens.owner(&self.who.digest, now) {
+            Some(_) => self.push(&Event::passing("beat", "{}")),
+            None => self.end("the token was revoked"),
+        }
+    }
+
+    fn end(&mut self, why: &str) {
+        self.push(&Event::passing("bye", &format!(r#"{{"why":"{why}"}}"#)));
+        self.ended = true;
+    }
+
+    fn push(&mut self, event: &Event) {
+        let mut text = String::with_capacity(event.data.len() + 64);
+        // Writing to a string cannot fail.
+        writeln!(text, "event: {}", event.name).unwrap_or_default();
+        if event.durable {
+            writeln!(text, "id: {}", P::id(&self.cursor)).unwrap_or_default();
+        }
+        write!(text, "data: {}\n\n", event.data).unwrap_or_default();
+        self.ready.push_back(text.into());
+    }
+}
+
+/// Waits until there is something to read.
+async fn moved<P: Picture>(conversations: &mut [Following<P>], list: Option<&mut Listing>) {
+    let mut waits: Vec<BoxFuture<'_, ()>> = Vec::new();
+    for following in conversations {
+        waits.push(changed(&mut following.moved).boxed());
+    }
+    if let Some(list) = list {
+        waits.push(changed(&mut list.moved).boxed());
+    }
+    if waits.is_empty() {
+        pending::<()>().await;
+    }
+    select_all(waits).await;
+}
+
+async fn changed(moved: &mut watch::Receiver<()>) {
+    if moved.changed().await.is_err() {
+        // The feed is kept by its reader, so this does not happen.
+        pending::<()>().await;
+    }
+}

@@ -1,0 +1,321 @@
+//! One conversation, followed once for all who read it.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use futures_util::FutureExt as _;
+use piton::id::Seq;
+use piton::list::Activity;
+use piton::view::Refused;
+use piton::{Attending, ConversationId, Engine, Follow, Live, News, ViewChange};
+use piton_page::Model;
+use tokio::sync::watch;
+use tokio::task::AbortHandle;
+use tokio::time::{Instant, Interval, interval};
+
+use super::picture::Picture;
+use crate::limits::{ACTIVITY_EVERY, LIVE_EVERY, RING_FRAMES_MAX};
+
+/// A conversation that is followed as long as this lives.
+#[derive(Debug)]
+pub(crate) struct Feed<P: Picture> {
+    conversation: ConversationId,
+    state: Arc<State<P>>,
+    task: AbortHandle,
+    /// Whoever reads can answer.
+    _attending: Attending,
+}
+
+/// What a reader gets that comes with a cursor.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Read {
+    /// Nothing is known yet, or nothing is new.
+    Nothing,
+    /// All of it, up to this entry.
+    Whole(Seq, Arc<str>),
+    /// What happened since, entry by entry.
+    Changes(Vec<(Seq, Arc<str>)>),
+    /// More than is kept; the journal has it.
+    Behind,
+    /// The cursor is of another conversation or store.
+    Ahead,
+    /// The conversation cannot be followed any more.
+    Failed,
+}
+
+#[derive(Debug)]
+struct State<P> {
+    kept: Mutex<Kept<P>>,
+    moved: watch::Sender<()>,
+}
+
+#[derive(Debug)]
+struct Kept<P> {
+    picture: Option<P>,
+    /// The newest changes, without a gap.
+    ring: VecDeque<(Seq, Arc<str>)>,
+    /// The picture as a text, for readers that come at the same moment.
+    whole: Option<(Seq, Arc<str>)>,
+    /// What no entry holds yet, and which one it is, from 1.
+    live: (u64, Arc<str>),
+    /// The picture has what was there when it was begun.
+    ready: bool,
+    failed: bool,
+}
+
+impl<P: Picture> Feed<P> {
+    pub(super) fn start(engine: &Engine, id: &ConversationId, models: &Arc<[Model]>) -> Arc<Self> {
+        let kept = Kept {
+            picture: None,
+            ring: VecDeque::new(),
+            whole: None,
+            live: (0, "".into()),
+            ready: false,
+            failed: false,
+        };
+        let state = Arc::new(State { kept: Mutex::new(kept), moved: watch::Sender::new(()) });
+        let attending = engine.conversation(id).attend();
+        let (engine, models) = (engine.clone(), models.clone());
+        let following = Following { engine, id: id.clone(), models, state: state.clone() };
+        let running = tokio::spawn(following.run());
+        Arc::new(Self {
+            conversation: id.clone(),
+            state,
+            task: running.abort_handle(),
+            _attending: attending,
+        })
+    }
+
+    pub(crate) fn conversation(&self) -> &ConversationId {
+        &self.conversation
+    }
+
+    /// Tells when there is something to read.
+    pub(crate) fn moved(&self) -> watch::Receiver<()> {
+        self.state.moved.subscribe()
+    }
+
+    /// What there is behind a cursor.
+    pub(crate) fn read(&self, cursor: Option<Seq>) -> Read {
+        self.state.lock().read(cursor)
+    }
+
+    /// Shows the picture to somebody once it is there; none if the conversation cannot be followed.
+    pub(crate) async fn show<T>(&self, show: impl FnOnce(&P) -> T) -> Option<T> {
+        let mut moved = self.moved();
+        loop {
+            if self.state.lock().is_settled() {
+                let kept = self.state.lock();
+                return kept.picture.as_ref().filter(|_| !kept.failed).map(show);
+            }
+            moved.changed().await.ok()?;
+        }
+    }
+
+    /// What no entry holds yet, if it is newer than what was seen.
+    pub(crate) fn live(&self, seen: u64) -> Option<(u64, Arc<str>)> {
+        let kept = self.state.lock();
+        (seen < kept.live.0).then(|| kept.live.clone())
+    }
+}
+
+impl<P: Picture> Drop for Feed<P> {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+impl<P> State<P> {
+    fn lock(&self) -> MutexGuard<'_, Kept<P>> {
+        // What is kept is whole between any two statements that change it.
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<P: Picture> Kept<P> {
+    fn read(&mut self, cursor: Option<Seq>) -> Read {
+        if self.failed {
+            return Read::Failed;
+        }
+        let Some(picture) = self.picture.as_ref().filter(|_| self.ready) else {
+            return Read::Nothing;
+        };
+        let end = picture.view().cursor;
+        let Some(cursor) = cursor else {
+            if self.whole.as_ref().is_none_or(|(at, _)| *at != end) {
+                self.whole = Some((end, picture.whole()));
+            }
+            return self.whole.clone().map_or(Read::Nothing, |(at, text)| Read::Whole(at, text));
+        };
+        if end < cursor {
+            return Read::Ahead;
+        }
+        if cursor == end {
+            return Read::Nothing;
+        }
+        let first = self.ring.front().map_or(Seq(u64::MAX), |(seq, _)| *seq);
+        if cursor.next() < first {
+            return Read::Behind;
+        }
+        let news = self.ring.iter().filter(|(seq, _)| cursor < *seq);
+        Read::Changes(news.cloned().collect())
+    }
+
+    /// Whether it can be shown now, or never.
+    fn is_settled(&self) -> bool {
+        self.failed || (self.ready && self.picture.is_some())
+    }
+
+    fn begin(&mut self, picture: P) {
+        self.picture = Some(picture);
+        self.ring.clear();
+        self.whole = None;
+    }
+
+    /// Takes a change in; whether the picture can go on.
+    fn change(&mut self, change: &ViewChange) -> bool {
+        let Some(picture) = &mut self.picture else { return false };
+        match picture.change(change) {
+            Ok(text) => {
+                self.ring.push_back((change.cursor, text));
+                if RING_FRAMES_MAX < self.ring.len() {
+                    self.ring.pop_front();
+                }
+                self.whole = None;
+                true
+            }
+            Err(refused) => matches!(refused, Refused::AlreadyApplied { .. }),
+        }
+    }
+
+    fn live(&mut self, live: &Live) {
+        if let Some(text) = self.picture.as_mut().and_then(|picture| picture.live(live)) {
+            self.live = (self.live.0 + 1, text);
+        }
+    }
+}
+
+/// The task behind a feed.
+struct Following<P> {
+    engine: Engine,
+    id: ConversationId,
+    models: Arc<[Model]>,
+    state: Arc<State<P>>,
+}
+
+/// What no entry holds yet, on its way to readers at their pace.
+struct Pace {
+    /// The newest, as this process knows it.
+    live: Live,
+    /// Whether another process works on the conversation.
+    elsewhere: bool,
+    /// Whether readers have not seen the newest one.
+    waits: bool,
+    next: Instant,
+    look: Interval,
+}
+
+impl Pace {
+    fn new() -> Self {
+        let look = interval(ACTIVITY_EVERY);
+        Self { live: Live::default(), elsewhere: false, waits: false, next: Instant::now(), look }
+    }
+
+    /// What readers see now.
+    fn shown(&mut self) -> Live {
+        (self.waits, self.next) = (false, Instant::now() + LIVE_EVERY);
+        let mut live = self.live.clone();
+        live.driven |= self.elsewhere;
+        live
+    }
+}
+
+impl<P: Picture> Following<P> {
+    /// Follows until nobody reads any more, or the conversation cannot be read.
+    async fn run(self) {
+        while let Ok(follow) = self.engine.follow(&self.id, None).await {
+            // A picture that does not fit any more is drawn anew.
+            if self.follow(follow).await.is_err() {
+                break;
+            }
+        }
+        self.state.lock().failed = true;
+        self.state.moved.send_replace(());
+    }
+
+    async fn follow(&self, mut follow: Follow) -> Result<(), Failed> {
+        let mut pace = Pace::new();
+        loop {
+            let news = if let Some(news) = follow.next().now_or_never() {
+                news
+            } else {
+                self.get_ready();
+                tokio::select! {
+                    biased;
+                    news = follow.next() => news,
+                    () = tokio::time::sleep_until(pace.next), if pace.waits => {
+                        self.show_live(&mut pace);
+                        continue;
+                    }
+                    _ = pace.look.tick() => {
+                        self.look_elsewhere(&mut pace).await;
+                        continue;
+                    }
+                }
+            };
+            match news.map_err(|_| Failed)? {
+                News::Snapshot(view) => {
+                    self.state.lock().begin(P::new(&self.id, *view, &self.models));
+                    self.look_elsewhere(&mut pace).await;
+                }
+                News::Change(change) => {
+                    if !self.state.lock().change(&change) {
+                        return Ok(());
+                    }
+                    self.state.moved.send_replace(());
+                }
+                News::Live(live) => {
+                    (pace.live, pace.waits) = (*live, true);
+                    if pace.next <= Instant::now() {
+                        self.show_live(&mut pace);
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// What was there when it began is in the picture.
+    fn get_ready(&self) {
+        let mut kept = self.state.lock();
+        if kept.picture.is_some() && !kept.ready {
+            kept.ready = true;
+            drop(kept);
+            self.state.moved.send_replace(());
+        }
+    }
+
+    fn show_live(&self, pace: &mut Pace) {
+        self.state.lock().live(&pace.shown());
+        self.state.moved.send_replace(());
+    }
+
+    /// Who works on an open turn elsewhere comes and goes without an entry.
+    async fn look_elsewhere(&self, pace: &mut Pace) {
+        let open =
+            self.state.lock().picture.as_ref().is_some_and(|it| it.view().head.open.is_some());
+        let row = if open && !pace.live.driven {
+            self.engine.row(&self.id).await.ok().flatten()
+        } else {
+            None
+        };
+        let elsewhere = row.is_some_and(|row| matches!(row.activity, Activity::Elsewhere(_)));
+        if elsewhere != pace.elsewhere {
+            pace.elsewhere = elsewhere;
+            self.show_live(pace);
+        }
+    }
+}
+
+/// The conversation cannot be read.
+struct Failed;

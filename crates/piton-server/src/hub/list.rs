@@ -1,0 +1,253 @@
+//! The list of conversations, watched once for all who read it.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use piton::list::{Activity, Row};
+use piton::store::{ListPosition, StoreError, Wants};
+use piton::view::Status;
+use piton::{ConversationId, Engine, Shelf, Stage};
+use serde::Serialize;
+use tokio::sync::watch;
+use tokio::task::AbortHandle;
+use utoipa::ToSchema;
+
+use crate::limits::{ACTIVITY_EVERY, LIST_ROWS, RING_FRAMES_MAX};
+
+/// A conversation in a list.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
+pub(crate) struct RowView {
+    /// Its name.
+    pub(crate) conversation: String,
+    /// A title for people.
+    pub(crate) title: String,
+    /// The directory it works in.
+    pub(crate) workspace: String,
+    /// How it stands, in one word.
+    pub(crate) state: RowState,
+    /// What its open turn waits for, as in a view.
+    #[schema(value_type = Object)]
+    pub(crate) status: Status,
+    /// How many turns it has.
+    pub(crate) turns: u32,
+    /// How many messages wait for a turn of their own.
+    pub(crate) waiting: u32,
+    /// When the next try of its turn is due, in milliseconds since 1970, if it waits for that.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) next_try: Option<u64>,
+    /// When a turn last began or ended, in milliseconds since 1970.
+    pub(crate) touched: u64,
+    /// Where it is kept: `listed`, `archived` or `removed`.
+    #[schema(value_type = String)]
+    pub(crate) shelf: Shelf,
+    /// The conversation that it works for, if it is a worker's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) works_for: Option<String>,
+    /// The last entry of its journal.
+    pub(crate) end: u64,
+    /// The process that works on it, if that is another one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) elsewhere: Option<u32>,
+}
+
+/// How a conversation stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum RowState {
+    /// Somebody works on its turn.
+    Running,
+    /// A person is asked.
+    Asking,
+    /// Its turn is not over, and nobody works on it.
+    Interrupted,
+    /// No turn is open.
+    Done,
+}
+
+impl From<&Row> for RowView {
+    fn from(row: &Row) -> Self {
+        let works = match &row.activity {
+            Activity::Here(stage) => *stage != Stage::Resting,
+            Activity::Elsewhere(_) => true,
+            Activity::Nobody | _ => false,
+        };
+        let state = match (&row.status, works) {
+            (Status::Idle, _) => RowState::Done,
+            (Status::WaitingForInput { .. }, _) => RowState::Asking,
+            (_, true) => RowState::Running,
+            (_, false) => RowState::Interrupted,
+        };
+        let elsewhere = match &row.activity {
+            Activity::Elsewhere(holder) => Some(holder.pid),
+            Activity::Nobody | Activity::Here(_) | _ => None,
+        };
+        let next_try = match row.wants {
+            Wants::NotBefore(moment) => Some(moment.0),
+            Wants::Nobody | Wants::Driver | Wants::Person => None,
+        };
+        Self {
+            conversation: row.conversation.to_string(),
+            title: row.title.clone(),
+            workspace: row.workspace.clone(),
+            state,
+            status: row.status.clone(),
+            turns: row.turns,
+            waiting: row.waiting,
+            next_try,
+            touched: row.touched.0,
+            shelf: row.shelf,
+            works_for: row.conversation.as_worker().map(|(parent, _)| parent.to_string()),
+            end: row.end.0,
+            elsewhere,
+        }
+    }
+}
+
+/// The list, watched as long as this lives.
+#[derive(Debug)]
+pub(crate) struct ListFeed {
+    state: Arc<State>,
+    task: AbortHandle,
+}
+
+/// A frame of the list: its number in this process, the moment it leads to, and what it tells.
+pub(crate) type ListFrame = (u64, ListPosition, Arc<str>);
+
+/// What a reader of the list gets.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum ListRead {
+    /// Nothing is new.
+    Nothing,
+    /// What changed.
+    Changes(Vec<ListFrame>),
+    /// More than is kept: the list is read anew.
+    Behind,
+    /// The list cannot be watched any more.
+    Failed,
+}
+
+#[derive(Debug)]
+struct State {
+    kept: Mutex<Kept>,
+    moved: watch::Sender<()>,
+}
+
+#[derive(Debug, Default)]
+struct Kept {
+    ring: VecDeque<ListFrame>,
+    /// The number of the newest frame.
+    newest: u64,
+    begun: bool,
+    failed: bool,
+}
+
+type Render = fn(&[RowView]) -> Arc<str>;
+
+impl ListFeed {
+    pub(super) fn start(engine: &Engine, render: Render) -> Arc<Self> {
+        let state = Arc::new(State { kept: Mutex::default(), moved: watch::Sender::new(()) });
+        let (engine, shared) = (engine.clone(), state.clone());
+        let running = tokio::spawn(async move {
+            if run(&engine, render, &shared).await.is_err() {
+                shared.lock().failed = true;
+                shared.moved.send_replace(());
+            }
+        });
+        Arc::new(Self { state, task: running.abort_handle() })
+    }
+
+    pub(crate) fn moved(&self) -> watch::Receiver<()> {
+        self.state.moved.subscribe()
+    }
+
+    /// The newest frame: a reader that reads the list now misses nothing behind it. None, as long as the
+    /// list is not watched yet.
+    pub(crate) fn newest(&self) -> Option<u64> {
+        let kept = self.state.lock();
+        (kept.begun || kept.failed).then_some(kept.newest)
+    }
+
+    /// What came behind a frame.
+    pub(crate) fn read(&self, seen: u64) -> ListRead {
+        let kept = self.state.lock();
+        if kept.failed {
+            return ListRead::Failed;
+        }
+        if kept.newest <= seen {
+            return ListRead::Nothing;
+        }
+        let first = kept.ring.front().map_or(u64::MAX, |(number, ..)| *number);
+        if seen + 1 < first {
+            return ListRead::Behind;
+        }
+        let news = kept.ring.iter().filter(|(number, ..)| seen < *number);
+        ListRead::Changes(news.cloned().collect())
+    }
+}
+
+impl Drop for ListFeed {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+impl State {
+    fn lock(&self) -> MutexGuard<'_, Kept> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn push(&self, position: ListPosition, text: Arc<str>) {
+        let mut kept = self.lock();
+        kept.newest += 1;
+        let frame = (kept.newest, position, text);
+        kept.ring.push_back(frame);
+        if RING_FRAMES_MAX < kept.ring.len() {
+            kept.ring.pop_front();
+        }
+        drop(kept);
+        self.moved.send_replace(());
+    }
+}
+
+/// Watches the list. Who works on a conversation can change without an entry, so those that somebody
+/// worked on are looked at again from time to time.
+async fn run(engine: &Engine, render: Render, state: &State) -> Result<(), StoreError> {
+    let list = engine.list(piton::store::Filter::default(), None, LIST_ROWS).await?;
+    let mut position = list.position;
+    let mut busy: BTreeMap<ConversationId, RowView> = BTreeMap::new();
+    for row in &list.rows {
+        note(&mut busy, row);
+    }
+    state.lock().begun = true;
+    state.moved.send_replace(());
+    loop {
+        let changing = engine.changes(position, LIST_ROWS);
+        if let Ok(changes) = tokio::time::timeout(ACTIVITY_EVERY, changing).await {
+            let changes = changes?;
+            position = changes.position;
+            let shown: Vec<_> = changes.rows.iter().map(|row| note(&mut busy, row)).collect();
+            state.push(position, render(&shown));
+            continue;
+        }
+        let mut shown = Vec::new();
+        for (id, before) in busy.clone() {
+            let Some(row) = engine.row(&id).await? else { continue };
+            let now = note(&mut busy, &row);
+            shown.extend((now != before).then_some(now));
+        }
+        if !shown.is_empty() {
+            state.push(position, render(&shown));
+        }
+    }
+}
+
+/// Remembers a row that somebody works on.
+fn note(busy: &mut BTreeMap<ConversationId, RowView>, row: &Row) -> RowView {
+    let view = RowView::from(row);
+    if row.activity == Activity::Nobody {
+        busy.remove(&row.conversation);
+    } else {
+        busy.insert(row.conversation.clone(), view.clone());
+    }
+    view
+}

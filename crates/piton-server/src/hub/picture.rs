@@ -1,0 +1,117 @@
+//! The form in which readers get a conversation: as data, or as parts of a page.
+
+use std::sync::Arc;
+
+use piton::view::Refused;
+use piton::{ConversationId, Live, View, ViewChange};
+use piton_page::Model;
+use serde::Serialize;
+
+use super::list::RowView;
+use crate::cursor::Cursor;
+
+/// A picture of a conversation that moves. What it makes of a change is sent to every reader.
+pub(crate) trait Picture: Send + 'static {
+    /// The name of the event that brings all of it.
+    const WHOLE: &'static str;
+    /// The name of the event that brings a change.
+    const CHANGE: &'static str;
+    /// The name of the event that brings rows of the list in which nothing durable changed.
+    const LIST_PASSING: &'static str;
+
+    /// The picture of a view, with the models that can be chosen.
+    fn new(conversation: &ConversationId, view: View, models: &[Model]) -> Self;
+
+    /// What it shows.
+    fn view(&self) -> &View;
+
+    /// Takes a change in, and says what to tell readers.
+    fn change(&mut self, change: &ViewChange) -> Result<Arc<str>, Refused>;
+
+    /// What to tell of what no entry holds yet; nothing, if it shows nothing new.
+    fn live(&mut self, live: &Live) -> Option<Arc<str>>;
+
+    /// All of it, for a reader that comes without a cursor.
+    fn whole(&self) -> Arc<str>;
+
+    /// What one change tells a reader without the picture in front of it, where that is possible.
+    fn alone(conversation: &ConversationId, change: &ViewChange) -> Option<Arc<str>>;
+
+    /// What to tell of rows of the list.
+    fn rows(rows: &[RowView]) -> Arc<str>;
+
+    /// How far a client has read, as it is told.
+    fn id(cursor: &Cursor) -> String {
+        cursor.to_string()
+    }
+}
+
+/// A conversation as data: `docs/view.md` describes it.
+#[derive(Debug)]
+pub(crate) struct Json {
+    conversation: ConversationId,
+    view: View,
+}
+
+#[derive(Serialize)]
+struct Whole<'a> {
+    conversation: &'a ConversationId,
+    view: &'a View,
+}
+
+#[derive(Serialize)]
+struct Changed<'a> {
+    conversation: &'a ConversationId,
+    change: &'a ViewChange,
+}
+
+#[derive(Serialize)]
+struct Lively<'a> {
+    conversation: &'a ConversationId,
+    live: &'a Live,
+}
+
+#[derive(Serialize)]
+struct Rows<'a> {
+    rows: &'a [RowView],
+}
+
+impl Picture for Json {
+    const WHOLE: &'static str = "snapshot";
+    const CHANGE: &'static str = "change";
+    const LIST_PASSING: &'static str = "list";
+
+    fn new(conversation: &ConversationId, view: View, _models: &[Model]) -> Self {
+        Self { conversation: conversation.clone(), view }
+    }
+
+    fn view(&self) -> &View {
+        &self.view
+    }
+
+    fn change(&mut self, change: &ViewChange) -> Result<Arc<str>, Refused> {
+        self.view.apply(change)?;
+        Ok(text(&Changed { conversation: &self.conversation, change }))
+    }
+
+    fn live(&mut self, live: &Live) -> Option<Arc<str>> {
+        Some(text(&Lively { conversation: &self.conversation, live }))
+    }
+
+    fn whole(&self) -> Arc<str> {
+        text(&Whole { conversation: &self.conversation, view: &self.view })
+    }
+
+    fn alone(conversation: &ConversationId, change: &ViewChange) -> Option<Arc<str>> {
+        Some(text(&Changed { conversation, change }))
+    }
+
+    fn rows(rows: &[RowView]) -> Arc<str> {
+        text(&Rows { rows })
+    }
+}
+
+/// Data on one line. Views are made to be written, so this does not fail.
+pub(super) fn text(data: &impl Serialize) -> Arc<str> {
+    serde_json::to_string(data).unwrap_or_default().into()
+}

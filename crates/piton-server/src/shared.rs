@@ -1,0 +1,152 @@
+//! What all requests share: one engine, who may speak to it, and what is counted.
+
+use std::fmt;
+use std::ops::Deref;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use piton::clock::Clock;
+use piton::search::Search;
+use piton::store::StoreError;
+use piton::{ConversationId, Engine};
+use piton_agent::Agent;
+use tokio::sync::{OnceCell, Semaphore};
+use tokio_util::sync::CancellationToken;
+
+use crate::access::Access;
+use crate::chance;
+use crate::fault::Fault;
+use crate::hub::Hub;
+use crate::limits::UPLOADS_MAX;
+use crate::models;
+use crate::opened::Opened;
+
+/// What a server is made of.
+#[derive(Debug)]
+pub struct Parts {
+    /// Performs turns, and reads and writes conversations.
+    pub engine: Engine,
+    /// Knows models and settings.
+    pub agent: Arc<Agent>,
+    /// Who may speak to it.
+    pub access: Access,
+    /// Where it may work.
+    pub opened: Opened,
+    /// Names under which it is reached, beside those of this machine for itself.
+    pub names: Vec<String>,
+    /// Time.
+    pub clock: Arc<dyn Clock>,
+}
+
+/// What requests were, counted since the start.
+#[derive(Debug, Default)]
+pub(crate) struct Counts {
+    /// Requests that were answered.
+    pub(crate) requests: AtomicU64,
+    /// Requests that were refused before anything was done.
+    pub(crate) refused: AtomicU64,
+    /// Answers that were a fault of ours.
+    pub(crate) failed: AtomicU64,
+    /// Commands that were accepted.
+    pub(crate) commands: AtomicU64,
+    /// Streams that are open.
+    pub(crate) streams: AtomicU64,
+    /// Connections that are open.
+    pub(crate) connections: AtomicU64,
+}
+
+/// Counts one thing as long as it lives.
+#[derive(Debug)]
+pub(crate) struct Counted {
+    shared: Shared,
+    which: fn(&Counts) -> &AtomicU64,
+}
+
+impl Counted {
+    pub(crate) fn new(shared: &Shared, which: fn(&Counts) -> &AtomicU64) -> Self {
+        which(&shared.counts).fetch_add(1, Ordering::Relaxed);
+        Self { shared: shared.clone(), which }
+    }
+}
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        (self.which)(&self.shared.counts).fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// What all requests share. Cheap to clone.
+#[derive(Clone)]
+pub(crate) struct Shared(Arc<Inner>);
+
+/// What is behind it.
+pub(crate) struct Inner {
+    pub(crate) parts: Parts,
+    pub(crate) hub: Hub,
+    pub(crate) uploads: Semaphore,
+    search: OnceCell<Search>,
+    pub(crate) counts: Counts,
+    /// The server is about to stop.
+    pub(crate) stop: CancellationToken,
+    /// This start of the server.
+    pub(crate) boot: String,
+}
+
+impl Deref for Shared {
+    type Target = Inner;
+
+    fn deref(&self) -> &Inner {
+        &self.0
+    }
+}
+
+impl fmt::Debug for Shared {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Shared").field("boot", &self.boot).finish_non_exhaustive()
+    }
+}
+
+impl Shared {
+    pub(crate) fn new(parts: Parts) -> Self {
+        let hub = Hub::new(&parts.engine, &models::choices(&parts.agent).into());
+        Self(Arc::new(Inner {
+            parts,
+            hub,
+            uploads: Semaphore::new(UPLOADS_MAX),
+            search: OnceCell::new(),
+            counts: Counts::default(),
+            stop: CancellationToken::new(),
+            boot: chance::name(),
+        }))
+    }
+
+    pub(crate) fn engine(&self) -> &Engine {
+        &self.parts.engine
+    }
+
+    /// The conversation of this name. Nothing else touches a name that a client made up.
+    pub(crate) async fn known(&self, typed: &str) -> Result<ConversationId, Fault> {
+        let id = ConversationId::new(typed);
+        match self.engine().journal().status(&id).await? {
+            Some(_) => Ok(id),
+            None => Err(Fault::unknown(typed)),
+        }
+    }
+
+    /// The same, if this server may work where it works.
+    pub(crate) async fn writable(&self, typed: &str) -> Result<ConversationId, Fault> {
+        let id = ConversationId::new(typed);
+        let listed = self.engine().journal().status(&id).await?;
+        let listed = listed.ok_or_else(|| Fault::unknown(typed))?;
+        self.parts.opened.admits(&listed.row.workspace)?;
+        Ok(id)
+    }
+
+    /// Looks through what was said. Opened when somebody first searches.
+    pub(crate) async fn search(&self) -> Result<&Search, StoreError> {
+        let home: PathBuf = self.parts.agent.settings().home.clone();
+        let journal = self.engine().journal().clone();
+        self.search.get_or_try_init(|| async move { Search::open(journal, &home).await }).await
+    }
+}

@@ -1,0 +1,68 @@
+//! The way in for a browser: a one-time code becomes a cookie.
+
+use axum::extract::{Query, Request, State};
+use axum::http::{HeaderValue, header};
+use axum::response::{Html, IntoResponse as _, Response};
+use serde::Deserialize;
+
+use crate::access::Bearer;
+use crate::body::whole;
+use crate::chance;
+use crate::fault::{Fault, Kind, with_causes};
+use crate::guard::COOKIE;
+use crate::limits::{COOKIE_SECONDS, JSON_BYTES_MAX};
+use crate::shared::Shared;
+
+/// What the printed address holds.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct SignIn {
+    code: String,
+}
+
+/// The page that asks for a code, or what follows from one in the address.
+pub(crate) async fn sign_in(
+    State(shared): State<Shared>,
+    Query(SignIn { code }): Query<SignIn>,
+) -> Result<Response, Fault> {
+    if code.is_empty() {
+        return Ok(Html(piton_page::sign_in(None)).into_response());
+    }
+    redeem(&shared, &code)
+}
+
+/// The same for a code that was typed.
+pub(crate) async fn sign_in_by_form(
+    State(shared): State<Shared>,
+    request: Request,
+) -> Result<Response, Fault> {
+    let bytes = whole(request.into_body(), JSON_BYTES_MAX).await?;
+    let SignIn { code } = serde_urlencoded::from_bytes(&bytes)
+        .map_err(|error| Fault::bad(format!("this is no form: {error}")))?;
+    redeem(&shared, code.trim())
+}
+
+/// Signs a browser in. The answer leads on by itself: a redirect would still belong to the page from
+/// which the address was opened, and a strict cookie would not go with it.
+fn redeem(shared: &Shared, code: &str) -> Result<Response, Fault> {
+    let access = &shared.parts.access;
+    if !access.codes.redeem(code) {
+        let message = "this address was used before, or is too old";
+        return Err(Fault::new(Kind::WrongToken, message)
+            .hint("piton serve prints another one when it starts"));
+    }
+    let name = format!("browser-{}", chance::name());
+    let secret = access.tokens.add(&name, Bearer::Browser, shared.parts.clock.now());
+    let secret = secret.map_err(|error| Fault::new(Kind::Store, with_causes(&error)))?;
+    let cookie =
+        format!("{COOKIE}={secret}; HttpOnly; SameSite=Strict; Path=/; Max-Age={COOKIE_SECONDS}");
+    let cookie = HeaderValue::try_from(cookie);
+    let cookie = cookie.map_err(|error| Fault::new(Kind::Internal, error.to_string()))?;
+    let page = "<!doctype html><title>piton</title><p><a href=\"/\">You are signed in.</a>";
+    let headers = [
+        (header::SET_COOKIE, cookie),
+        (header::REFRESH, HeaderValue::from_static("0;url=/")),
+        (header::CONTENT_TYPE, HeaderValue::from_static("text/html; charset=utf-8")),
+    ];
+    Ok((headers, page).into_response())
+}
