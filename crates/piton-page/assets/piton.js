@@ -140,6 +140,16 @@ function refocus(element, focused, caret) {
 function take(batch) {
   for (const [op, ...rest] of batch) ops[op]?.(...rest);
 }
+// In the order in which they came; before the next picture, or at once where nobody looks.
+const queue = [];
+function soon(batch) {
+  queue.push(batch);
+  if (document.hidden) flush();
+  else if (queue.length === 1) requestAnimationFrame(flush);
+}
+function flush() {
+  for (const batch of queue.splice(0)) apply(batch);
+}
 function apply(batch) {
   const box = scroller();
   const held = anchor(box);
@@ -234,7 +244,7 @@ let lastSaid = 0;
 let saying = 0;
 function say(words) {
   clearTimeout(saying);
-  saying = setTimeout(() => { byId("say").textContent = words; lastSaid = Date.now(); }, Math.max(0, lastSaid + 500 - Date.now()));
+  saying = setTimeout(() => { byId("say").textContent = words; lastSaid = Date.now(); }, Math.max(300, lastSaid + 500 - Date.now()));
 }
 const alarm = (words) => { byId("alarm").textContent = words; };
 let noted = { state: "", asks: 0 };
@@ -244,8 +254,10 @@ function note() {
   if (asks > noted.asks) alarm(`Waits for you: ${document.querySelector(".ask h3")?.textContent ?? ""}`);
   else if (state !== noted.state && noted.state) say({ running: "Answer begins.", done: "Answer complete.", bad: "Failed.", halt: "Interrupted." }[state] ?? "");
   noted = { state, asks };
+  ring();
   const needs = document.querySelectorAll('.conv[data-is="ask"]').length;
   const title = byId("bar-title")?.querySelector("h1")?.textContent;
+  if (byId("asks") && location.search === "") byId("asks").textContent = needs || "";
   document.title = `${needs ? `(${needs}) ` : ""}${title ? `${title} · ` : ""}piton`;
   for (const link of document.querySelectorAll(".conv")) {
     if (link.getAttribute("href") === location.pathname) link.setAttribute("aria-current", "page");
@@ -285,7 +297,7 @@ function connect() {
   });
   on("patch", (event) => durable(event, 0));
   on("list", (event) => durable(event, 1));
-  on("live", (event) => requestAnimationFrame(() => apply(JSON.parse(event.data))));
+  on("live", (event) => soon(JSON.parse(event.data)));
   on("beat", () => {});
   on("reset", (event) => { moveTo(event.lastEventId); readAgain(); });
   on("bye", () => lost());
@@ -295,8 +307,7 @@ function durable(event, which) {
   const at = Number(event.lastEventId.split(".")[which]);
   if (!(at > cursor[which])) return; // seen already
   cursor[which] = at;
-  const batch = JSON.parse(event.data);
-  requestAnimationFrame(() => apply(batch));
+  soon(JSON.parse(event.data));
 }
 function moveTo(id) {
   const [c, l] = id.split(".").map(Number);
@@ -375,12 +386,38 @@ setInterval(() => { if (!document.hidden && source && Date.now() - heard > SILEN
 let hideTimer = 0;
 document.addEventListener("visibilitychange", () => {
   clearTimeout(hideTimer);
-  if (document.hidden) hideTimer = setTimeout(() => { source?.close(); source = null; }, HIDDEN_MS);
+  if (document.hidden) { flush(); hideTimer = setTimeout(() => { if (!rings) { source?.close(); source = null; } }, HIDDEN_MS); }
   else if (!source || Date.now() - heard > 30_000) connect();
 });
 addEventListener("online", connect);
 addEventListener("pagehide", () => source?.close());
 addEventListener("pageshow", (event) => { if (event.persisted) connect(); });
+
+// ---- notifications: asked for by a click, rung by one tab, and only when nobody looks at any
+
+let rings = false;
+const seenKey = "piton-seen";
+let needing = new Map(); // conversation -> where it stands
+function ring() {
+  const now = new Map([...document.querySelectorAll(".conv")].map((link) => [link.getAttribute("href"), link]));
+  const isSeen = !document.hidden || Date.now() - Number(localStorage.getItem(seenKey) ?? 0) < 10_000;
+  for (const [address, link] of now) {
+    const [was, is] = [needing.get(address), link.dataset.is];
+    const words = { ask: "waits for you", bad: "failed", halt: "interrupted", done: was === "running" ? "done" : "" }[is];
+    if (!rings || isSeen || !was || was === is || !words) continue;
+    const bell = new Notification(link.querySelector(".conv-title").textContent, { body: words, tag: address });
+    bell.addEventListener("click", () => { focus(); location.href = address; });
+  }
+  needing = new Map([...now].map(([address, link]) => [address, link.dataset.is]));
+}
+function takeBell() {
+  if (globalThis.Notification?.permission !== "granted" || !navigator.locks) return;
+  navigator.locks.request("piton-bell", () => { rings = true; return new Promise(() => {}); }); // held as long as the tab lives
+}
+function showBell() {
+  const button = document.querySelector("[data-bell]");
+  if (button) button.hidden = !globalThis.Notification || !navigator.locks || Notification.permission !== "default";
+}
 
 // ---- forms: sent without leaving the page; what is refused is said beside the button
 
@@ -629,6 +666,7 @@ document.addEventListener("click", (event) => {
     const card = byId("jump").dataset.is === "ask" ? document.querySelector(".ask h3") : null;
     if (card) { card.scrollIntoView({ block: "start" }); card.focus({ preventScroll: true }); } else toEnd();
   }
+  if (on("[data-bell]")) Notification.requestPermission().then(() => { takeBell(); showBell(); });
   if (on("[data-theme-switch]")) {
     const isDark = root.dataset.theme ? root.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
     root.dataset.theme = isDark ? "light" : "dark";
@@ -724,7 +762,10 @@ function tick(within) {
   for (const clock of within.querySelectorAll("[data-since]")) clock.textContent = lasting(Date.now() - Number(clock.dataset.since));
   for (const clock of within.querySelectorAll("[data-until]")) clock.textContent = lasting(Number(clock.dataset.until) - Date.now());
 }
-setInterval(() => tick(document), 1000);
+setInterval(() => {
+  tick(document);
+  if (!document.hidden) localStorage.setItem(seenKey, Date.now());
+}, 1000);
 
 // ---- begin
 
@@ -732,6 +773,8 @@ const theme = localStorage.getItem("piton-theme");
 if (theme) root.dataset.theme = theme;
 if (byId("no-letters")) byId("no-letters").checked = Boolean(localStorage.getItem("piton-no-letters"));
 localise(document);
+takeBell();
+showBell();
 restoreDraft();
 watch();
 note();

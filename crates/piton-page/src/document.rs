@@ -68,7 +68,8 @@ fn whole(about: &Attributes<'_>, body: &Markup) -> String {
                 meta charset="utf-8";
                 meta name="viewport" content="width=device-width, initial-scale=1, interactive-widget=resizes-content";
                 meta name="color-scheme" content="light dark";
-                meta name="referrer" content="no-referrer";
+                // Not `no-referrer`: with that a browser calls the origin of a plain form `null`.
+                meta name="referrer" content="same-origin";
                 title { (visible(&title)) }
                 link rel="icon" href={ "/assets/" (assets::icon()) } type="image/svg+xml";
                 link rel="stylesheet" href={ "/assets/" (assets::style()) };

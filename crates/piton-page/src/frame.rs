@@ -89,6 +89,14 @@ impl Op {
         }
     }
 
+    /// The same, whatever a page shows.
+    pub(crate) fn that_counts(mut self) -> Self {
+        if let Self::Replace { length, .. } = &mut self {
+            *length = None;
+        }
+        self
+    }
+
     /// What a page calls it.
     fn name(&self) -> &'static str {
         match self {

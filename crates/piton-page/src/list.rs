@@ -67,7 +67,7 @@ pub fn list(rows: &[ListRow], current: Option<&str>) -> Markup {
                 }
                 div.chips {
                     a.chip href="/" { "All" }
-                    a.chip href="/?state=ask" { "Needs you " @if 0 < asking { b { (asking) } } }
+                    a.chip href="/?state=ask" { "Needs you " b id="asks" { @if 0 < asking { (asking) } } }
                     a.chip href="/?state=running" { "Running" }
                     a.chip href="/?state=open" { "Open" }
                     a.chip href="/?archived=1" { "Archive" }
@@ -82,6 +82,7 @@ pub fn list(rows: &[ListRow], current: Option<&str>) -> Markup {
             div.side-end {
                 span.live {}
                 span id="linked" { "this machine" }
+                button.b.plain.with-module type="button" data-bell hidden title="Tell me when something waits for me and no page is open" { "Notify me" }
                 button.b.plain.icon.with-module type="button" data-theme-switch aria-label="Light or dark" { (icon("moon")) }
             }
         }

@@ -34,6 +34,7 @@ pub(crate) fn part(scene: &Scene<'_>, turn: &TurnView, message: &MessageView) ->
                 @if !is_first { span { "steered into the turn" } }
                 (time(message.at))
                 (tries(turn, message, &id))
+                @if is_first { (told_along(turn)) }
                 (acts(scene, turn, message))
             }
             @if stands == Stands::Failed && is_last {
@@ -99,6 +100,20 @@ fn acts(scene: &Scene<'_>, turn: &TurnView, message: &MessageView) -> Markup {
                 input type="hidden" name="turn" value=(turn.head.id.0);
                 input type="hidden" name="message" value=(message.id.as_str());
                 button.b.plain { (icon("fork")) "Fork from here" }
+            }
+        }
+    }
+}
+
+/// What the model was told with the first message, beside what the user said.
+fn told_along(turn: &TurnView) -> Markup {
+    let names: Vec<&str> = turn.context.iter().map(|told| told.name.as_str()).collect();
+    html! {
+        @if !names.is_empty() {
+            details.tries.turnable id={ (ident::turn(turn.head.id)) "-told" } {
+                summary { (chevron()) "told along" }
+                p.hint { (visible(&names.join(", "))) }
+                @for told in &turn.context { p.old.try dir="auto" { (visible(&told.text)) } }
             }
         }
     }

@@ -8,7 +8,9 @@ use std::collections::BTreeSet;
 
 use maud::{Markup, PreEscaped, html};
 use piton_core::id::{CallId, ConversationId, Seq, TurnId};
-use piton_core::view::{Live, Patch, Refused, TurnView, View, ViewChange};
+use piton_core::view::{
+    CallView, Live, LiveCall, LiveStep, Patch, Refused, TurnView, View, ViewChange,
+};
 
 use crate::frame::{Frame, Op};
 use crate::icon::icon;
@@ -147,12 +149,7 @@ impl Renderer {
             }
         }
         // An entry counts, however long the text is that it brings.
-        for op in &mut ops {
-            if let Op::Replace { length, .. } = op {
-                *length = None;
-            }
-        }
-        Ok(Frame { ops })
+        Ok(Frame { ops: ops.into_iter().map(Op::that_counts).collect() })
     }
 
     /// Takes in what is live. A frame tells all that has moved since the last entry, so it stands in for
@@ -161,7 +158,7 @@ impl Renderer {
         let before = std::mem::replace(&mut self.live, live.clone());
         // Text of one try never becomes shorter; what is of an older try is dropped.
         if let (Some(old), Some(new)) = (before.step, &mut self.live.step) {
-            let place = |step: &piton_core::view::LiveStep| (step.turn, step.step, step.attempt);
+            let place = |step: &LiveStep| (step.turn, step.step, step.attempt);
             if place(new) < place(&old) {
                 *new = old;
             } else if place(new) == place(&old) {
@@ -185,6 +182,26 @@ impl Renderer {
         }
         self.touched.extend(touched(&ops));
         Frame { ops: self.touched.iter().filter_map(|touched| self.told_again(touched)).collect() }
+    }
+
+    /// All that depends on what is live, as it is now: for a page that comes back, whose last frame nobody
+    /// knows. A page that is up to date stays as it is.
+    pub fn now(&self) -> Frame {
+        let mut touched_by = BTreeSet::new();
+        for live in [Live::default(), busy(&self.view)] {
+            let Self { conversation, view, models, .. } = self;
+            let scene = Scene { conversation, head: &view.head, live: &live, models };
+            let other = draw(&scene, view, &mut self.sketch.clone());
+            let mut ops = Vec::new();
+            self.picture.bar.since(&other.bar, &mut ops);
+            if let (Some(last), Some(other)) = (&self.picture.last, &other.last) {
+                last.since(other, &mut ops);
+            }
+            self.picture.dock.since(&other.dock, &mut ops);
+            touched_by.extend(touched(&ops));
+        }
+        let ops = touched_by.iter().filter_map(|touched| self.told_again(touched));
+        Frame { ops: ops.map(Op::that_counts).collect() }
     }
 
     fn told_again(&self, touched: &Touched) -> Option<Op> {
@@ -289,6 +306,27 @@ fn draw(scene: &Scene<'_>, view: &View, sketch: &mut Sketch) -> Picture {
     let last = view.shown().next_back().map(|turn| turn::part(scene, turn, sketch));
     let (bar, dock) = (bar::part(scene, view), dock::part(scene, view));
     Picture { bar, dock, turns: shown_ids(view), last }
+}
+
+/// Everything that can be live in a view, at once.
+fn busy(view: &View) -> Live {
+    let mut live = Live::default();
+    live.driven = true;
+    let Some(turn) = view.open_turn() else { return live };
+    live.step = turn.steps().next_back().map(|step| {
+        // No text of a model is this one.
+        let mut now = LiveStep::new(turn.head.id, step.number, step.attempt);
+        (now.text, now.reasoning) = ("\u{fffd}".to_owned(), "\u{fffd}".to_owned());
+        now.calls.push("\u{fffd}".to_owned());
+        now
+    });
+    let printing = |call: &CallView| {
+        let mut now = LiveCall::new(call.id);
+        (now.tail, now.progress) = ("\u{fffd}".to_owned(), Some("\u{fffd}".to_owned()));
+        now
+    };
+    live.calls = turn.calls().map(printing).collect();
+    live
 }
 
 /// Whether a change is about a turn.

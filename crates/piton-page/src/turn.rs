@@ -6,7 +6,6 @@ use maud::html;
 use piton_core::view::{ItemView, StepView, TurnEnd, TurnView};
 
 use crate::halt;
-use crate::icon::chevron;
 use crate::ident;
 use crate::message;
 use crate::part::{Group, Part};
@@ -39,9 +38,6 @@ pub(crate) fn part(scene: &Scene<'_>, turn: &TurnView, sketch: &mut Sketch) -> P
     sketch.items.truncate(turn.items.len());
     for (place, item) in turn.items.iter().enumerate() {
         kids.extend(items(scene, turn, (place, item), sketch));
-        if place == 0 {
-            kids.extend(told_along(turn, &format!("{id}-told")).map(Arc::new));
-        }
     }
     if turn.head.end.is_none() {
         kids.extend([halt::retry(scene, turn), halt::part(scene, turn)].map(Arc::new));
@@ -95,21 +91,6 @@ fn is_over(step: &StepView) -> bool {
     let is_done = |state: &CallState| matches!(state, CallState::Done { .. });
     step.answered.is_some()
         && step.calls.iter().all(|call| is_done(&call.state) && call.asking.is_none())
-}
-
-/// What the model was told with the first message, beside what the user said.
-fn told_along(turn: &TurnView, id: &str) -> Option<Part> {
-    let names: Vec<&str> = turn.context.iter().map(|told| told.name.as_str()).collect();
-    if names.is_empty() {
-        return None;
-    }
-    let html = html! {
-        details.at.think.turnable id=(id) {
-            summary { span.node.dot {} (chevron()) "Told along: " (visible(&names.join(", "))) }
-            @for told in &turn.context { div dir="auto" { (visible(&told.text)) } }
-        }
-    };
-    Some(Part::leaf(id, html.into_string()))
 }
 
 /// What a turn that is over took.

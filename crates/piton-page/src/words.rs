@@ -62,7 +62,11 @@ pub(crate) fn answered(answer: &Answer) -> String {
     let by = match answer.by.as_str() {
         "" => String::new(),
         "user" => " by you".to_owned(),
-        by => format!(" by {by}"),
+        // Whoever answered over HTTP has a name of their own.
+        by => {
+            let named = by.strip_prefix("user (").and_then(|rest| rest.strip_suffix(')'));
+            format!(" by {}", named.unwrap_or(by))
+        }
     };
     let what = match &answer.given {
         InquiryAnswer::Allow => "allowed",

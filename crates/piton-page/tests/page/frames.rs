@@ -77,6 +77,11 @@ fn follow(walk: &Walk, begin: usize, misses: &[bool]) {
         if is_entry || (!is_missed && !frame.is_empty()) {
             same(some, &anew, &format!("a miss, then {why}"));
         }
+        // A server that was killed knows nothing of what was live, and the page comes back to it.
+        let restarted = self::renderer(View::from(&state), Live::default());
+        let mut back = all.clone();
+        back.apply(&restarted.now());
+        same(&back, &page(&restarted), &format!("a restart after {why}"));
         // A repeat changes nothing.
         let before = all.clone();
         if !frame.ops.iter().any(|op| matches!(op, Op::Remove { .. })) {

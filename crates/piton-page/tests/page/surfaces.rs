@@ -249,7 +249,7 @@ fn what_a_worker_asks_is_shown_with_the_way_there() {
 fn what_the_model_was_told_along_is_folded_below_the_message() {
     let page = page(&Journal::of("turn context:date:today user ask"), true);
     let told = text(&page, "t1-told");
-    assert!(told.contains("Told along: date") && told.contains("today"), "{told}");
+    assert!(told.contains("told along date") && told.contains("today"), "{told}");
 }
 
 #[test]
